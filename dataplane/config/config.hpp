@@ -1,0 +1,94 @@
+// What the configuration file says, as plain data. parse.hpp reads it, print_default.hpp writes a
+// commented one. Nothing here refers to DPDK or to a running switch.
+#pragma once
+
+#include "dataplane/core/switch_core.hpp"
+#include "tributary/types.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::config {
+
+enum class PortKind : std::uint8_t { af_xdp, af_packet, pci, memif, ring, pcap, null };
+
+/// Faults a port inflicts on purpose on what it receives and sends; all off by default.
+struct Impairment {
+  double loss = 0;      ///< probability a frame is lost
+  double duplicate = 0; ///< probability a frame comes twice
+  double reorder = 0;   ///< probability a frame is held back behind later ones
+  std::chrono::microseconds delay{0};
+  std::chrono::microseconds jitter{0};
+  std::uint64_t seed = 0; ///< 0 = taken from the system's random source, and logged
+  [[nodiscard]] bool any() const {
+    return loss > 0 || duplicate > 0 || reorder > 0 || delay.count() > 0 || jitter.count() > 0;
+  }
+};
+
+struct Port {
+  std::string name;
+  PortKind kind = PortKind::af_xdp;
+  std::string interface;       ///< af_xdp, af_packet: the kernel interface
+  std::string pci_address;     ///< pci: e.g. "0000:03:00.0"
+  std::string socket;          ///< memif: socket path
+  std::string role = "server"; ///< memif: server or client
+  std::uint32_t memif_id = 0;
+  std::string ring;      ///< ring: a name; the two ports of the process that share it are joined
+  std::string rx_file;   ///< pcap: frames to receive; empty receives nothing
+  std::string tx_file;   ///< pcap: where sent frames go; empty discards them
+  bool repeat = false;   ///< pcap: start over at the end of rx_file
+  core::PortPolicy policy;
+  Impairment impairment;
+  int line = 0; ///< in the file, for messages
+};
+
+/// By index into `Switch::ports`.
+struct Tree {
+  TreeNumber number;
+  ContributionCount wait_count = 0;
+  PortNumber parent = no_port;
+  PortSet children;
+  int line = 0;
+};
+
+struct Route {
+  Nid nid;
+  PortNumber port = no_port;
+  int line = 0;
+};
+
+struct Switch {
+  std::string name;
+  core::SwitchSettings settings;
+  std::vector<Port> ports;
+  std::vector<Tree> trees;
+  std::vector<Route> routes;
+  int line = 0;
+};
+
+enum class Poll : std::uint8_t { adaptive, busy };
+
+struct Process {
+  std::uint32_t workers = 1;
+  std::vector<unsigned> cores; ///< one per worker; empty = not pinned
+  Poll poll = Poll::adaptive;
+  /// adaptive: how long an idle worker spins before it sleeps, and the longest it sleeps at once
+  std::chrono::microseconds idle_spin{20};
+  std::chrono::microseconds idle_sleep_max{200};
+  std::string control_socket = "/run/tributary/switch.sock";
+  std::string hugepages = "auto"; ///< auto, never, require
+  std::uint32_t memory_mib = 0;   ///< without hugepages; 0 = computed from the ports
+  std::uint32_t buffers_per_port = 4096;
+  std::string log_level = "info";
+};
+
+struct Config {
+  std::string file;
+  Process process;
+  std::vector<Switch> switches;
+};
+
+} // namespace tributary::config

@@ -1,0 +1,71 @@
+// Why a frame was not passed on. Every drop has one of these names and a counter; nothing
+// disappears unnamed. The comment behind each reason is what `tributaryctl explain` prints.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tributary::core {
+
+// clang-format off
+#define TRIBUTARY_DROP_REASONS(X)                                                                  \
+  X(runt,               "shorter than an Ethernet and a fabric header")                            \
+  X(foreign_ethertype,  "the EtherType is not the one configured for the port")                    \
+  X(bad_version,        "the fabric header does not begin with version 4, 20 bytes (0x45)")        \
+  X(bad_length,         "the total length is not the one the frame kind needs, or is longer than the frame") \
+  X(truncated,          "a reduction frame of fewer than 94 bytes")                                \
+  X(bad_checksum,       "the checksum of the fabric header is wrong")                              \
+  X(bad_action,         "a multicast address whose action is not 7")                               \
+  X(bad_request,        "a frame on a reduction tree whose request length is not 49")              \
+  X(source_guard,       "the source address is not the NID configured for this edge port")         \
+  X(vni_not_permitted,  "the VNI is not on this port's permission list")                           \
+  X(unknown_tree,       "no tree of this number is installed")                                     \
+  X(not_on_tree,        "the tree is installed, but this port is neither its parent nor a child")  \
+  X(arm_from_child,     "an arm that did not come from the tree's parent port")                    \
+  X(not_from_parent,    "an ordinary multicast that did not come from the tree's parent port")     \
+  X(stale_sequence,     "a contribution to a sequence older than the armed one")                   \
+  X(foreign_cookie,     "VNI or cookie differ from the armed ones, and the switch is set to drop such frames") \
+  X(no_route,           "no route leads to this unicast address")                                  \
+  X(route_to_ingress,   "the route leads back out of the port the frame came in on")               \
+  X(port_down,          "the output port is down or away")                                         \
+  X(transmit_full,      "the output port's queue is full")                                         \
+  X(handoff_full,       "the ring to the worker that owns the engine or the output port is full")  \
+  X(no_buffer,          "no buffer was free to copy or to emit a frame into")                      \
+  X(impaired,           "the port's impairment stage was told to lose it")
+// clang-format on
+
+enum class DropReason : std::uint8_t {
+#define TRIBUTARY_X(name, text) name,
+  TRIBUTARY_DROP_REASONS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+};
+
+inline constexpr std::size_t drop_reason_count = 0
+#define TRIBUTARY_X(name, text) +1
+    TRIBUTARY_DROP_REASONS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+    ;
+
+/// The counter's name, e.g. "stale_sequence".
+constexpr std::string_view name_of(DropReason r) {
+  constexpr std::array<std::string_view, drop_reason_count> names = {
+#define TRIBUTARY_X(name, text) #name,
+      TRIBUTARY_DROP_REASONS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+  };
+  return names[static_cast<std::size_t>(r)];
+}
+
+/// One sentence for a person.
+constexpr std::string_view description_of(DropReason r) {
+  constexpr std::array<std::string_view, drop_reason_count> texts = {
+#define TRIBUTARY_X(name, text) text,
+      TRIBUTARY_DROP_REASONS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+  };
+  return texts[static_cast<std::size_t>(r)];
+}
+
+} // namespace tributary::core

@@ -1,0 +1,99 @@
+// The switch: one worker's part of one switch. Pure: it takes frames and a time, changes its own
+// state, and says what must happen.
+//
+// How to drive it:
+//
+//   1. SwitchCore core(settings, owned_ports);   one per worker and switch; all ports for one worker
+//   2. core.adopt(tables, now, emission);        before the first frame, and for each new snapshot
+//   3. For each burst from a port, or handed over by another worker:
+//        core.engine_port(in, frame)             whose worker must process it: this port's owner
+//        core.process_burst(in, frames, now, decisions)
+//      then do what each Decision says.
+//   4. Once per poll: core.expire(now, emission);
+//
+// Ownership. The engine of a tree belongs to the tree's parent port, and so to the worker that owns
+// that port. A frame must be processed by the core whose `owned_ports` contain
+// `engine_port(in, frame)`. `counters()` may be read by any thread; all else belongs to the owning
+// worker alone.
+//
+// A frame is changed only when its Decision says `emit`; its first 94 bytes then are the result.
+// Everything else is bit-identical to what came in. So the caller must own the bytes of a frame
+// that goes up a tree; a frame shared with others must be copied first.
+//
+// Hot path: no allocation, no exception, no lock.
+#pragma once
+
+#include "dataplane/core/counters.hpp"
+#include "dataplane/core/decision.hpp"
+#include "dataplane/core/engine.hpp"
+#include "dataplane/core/tables.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace tributary::core {
+
+/// What cannot change while a switch runs.
+struct SwitchSettings {
+  std::uint32_t descriptors_per_engine = 8;
+  EngineTimers timers;
+  reduce::NanMode nan_mode = reduce::NanMode::associative;
+  /// Contributions whose VNI or cookie differ from the armed ones: drop them instead of forwarding.
+  bool drop_foreign = false;
+};
+
+/// A frame as a port delivers it: `length` bytes, FCS stripped.
+struct FrameView {
+  std::byte* data = nullptr;
+  std::uint32_t length = 0;
+};
+
+/// Where a core gets the buffer for a frame that no incoming frame can carry: a partial result.
+class Emission {
+public:
+  virtual ~Emission() = default;
+  /// A buffer of at least 94 bytes that will be sent out of `port` once the core has filled it,
+  /// before the core is called again; or null when none is free, and the core tries again at the
+  /// next `expire`.
+  virtual std::byte* buffer(PortNumber port) = 0;
+};
+
+class SwitchCore {
+public:
+  /// Allocates all the core will ever need.
+  SwitchCore(const SwitchSettings& settings, PortSet owned_ports);
+
+  /// Uses this snapshot from now on. Reductions of trees that went away or changed are emitted
+  /// as partial results to their old parent, so that nothing held is lost; all others are untouched.
+  /// Where no buffer is free such a reduction's data is dropped and counted (`no_buffer`).
+  void adopt(std::shared_ptr<const Tables> tables, TimeNs now, Emission& emission);
+  [[nodiscard]] const Tables& tables() const { return *tables_; }
+
+  /// The port whose owner must process this frame: the tree's parent for a frame that travels up,
+  /// the port it came in on for all others. Counts nothing.
+  [[nodiscard]] PortNumber engine_port(PortNumber in, FrameView frame) const;
+
+  /// One frame.
+  [[nodiscard]] Decision process(PortNumber in, FrameView frame, TimeNs now);
+
+  /// A burst from one port. `decisions` must be as long as `frames`. Like `process` on each in
+  /// turn, but looks ahead so that the cache misses of many trees overlap.
+  void process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
+                     std::span<Decision> decisions);
+
+  /// Ends the reductions whose time is over: those that hold something are emitted as partial
+  /// results. Cheap when nothing is due.
+  void expire(TimeNs now, Emission& emission);
+  /// No timer ends before this time; `never` when nothing is armed. May be too early, never too late.
+  [[nodiscard]] TimeNs next_deadline() const;
+
+  [[nodiscard]] const Counters& counters() const { return *counters_; }
+  /// For the shell, which counts what happens at its ports.
+  [[nodiscard]] Counters& counters() { return *counters_; }
+
+  /// Calls `f(const DescriptorView&)` for every occupied descriptor. Only by the owner.
+  template <typename F> void for_each_descriptor(F&& f) const;
+};
+
+} // namespace tributary::core

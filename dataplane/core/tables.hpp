@@ -1,0 +1,128 @@
+// What management tells a switch: an immutable snapshot of ports, trees and routes.
+//
+// A snapshot is built off the hot path, checked by `TablesBuilder::build`, and then only read. The
+// shell publishes a new one to its workers; each hands it to its SwitchCore with `adopt`.
+//
+// The multicast entry is one array look-up by tree number, sixteen bytes: four share a cache line.
+#pragma once
+
+#include "tributary/types.hpp"
+#include "tributary/wire/ethernet.hpp"
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::core {
+
+/// One tree as this switch sees it.
+struct MulticastEntry {
+  /// Ports for down-going copies.
+  PortSet children;
+  /// Endpoints below this switch on this tree; 0 = an ordinary multicast, no reduction.
+  ContributionCount wait_count = 0;
+  /// Where up-going frames leave; the root's edge port at the switch next to the root.
+  PortNumber parent = no_port;
+  /// Which of the four timers its engine runs; derived from `wait_count`, see EngineTimers.
+  std::uint8_t timer = 0;
+  bool valid = false;
+
+  friend bool operator==(const MulticastEntry&, const MulticastEntry&) = default;
+};
+static_assert(sizeof(MulticastEntry) == 16);
+
+/// Which VNIs may enter at a port.
+using VniSet = std::bitset<65536>;
+
+/// How frames that enter at one port are checked.
+struct PortPolicy {
+  std::uint16_t ethertype = wire::default_ethertype;
+  bool verify_checksum = true;
+  /// Source guard of an edge port: frames must carry this NID as their source.
+  std::optional<Nid> nid;
+  /// Permission list of an edge port; null permits every VNI.
+  std::shared_ptr<const VniSet> vnis;
+
+  friend bool operator==(const PortPolicy&, const PortPolicy&) = default;
+};
+
+/// The four reduction timers and how a tree's wait count chooses one (wire format page, timers):
+/// index = number of limits that are <= the wait count. In the hardware's units of 1024 cycles at
+/// 850 MHz; 24 bits.
+struct EngineTimers {
+  static constexpr std::size_t count = 4;
+  static constexpr std::uint32_t max_units = (1U << 24) - 1;
+  std::array<ContributionCount, count - 1> limits = {16, 256, 4096};
+  /// 20 ms, 50 ms, 200 ms, 20 s by default.
+  std::array<std::uint32_t, count> units = {units_from_us(20'000), units_from_us(50'000),
+                                            units_from_us(200'000), units_from_us(20'000'000)};
+
+  /// ceil(us * 850 / 1024)
+  static constexpr std::uint32_t units_from_us(std::uint64_t us) {
+    return static_cast<std::uint32_t>((us * 850 + 1023) / 1024);
+  }
+  static constexpr std::uint64_t ns_from_units(std::uint32_t u) {
+    return std::uint64_t{u} * 1024 * 1000 / 850;
+  }
+  [[nodiscard]] constexpr std::uint8_t choose(ContributionCount wait_count) const {
+    std::uint8_t index = 0;
+    for (const auto limit : limits) {
+      index = static_cast<std::uint8_t>(index + (limit <= wait_count ? 1 : 0));
+    }
+    return index;
+  }
+};
+
+/// An immutable snapshot. Cheap to read from any thread.
+class Tables {
+public:
+  /// Rises with every snapshot a switch is given.
+  [[nodiscard]] std::uint64_t version() const { return version_; }
+  [[nodiscard]] std::size_t port_count() const { return ports_.size(); }
+  [[nodiscard]] const PortPolicy& port(PortNumber p) const { return ports_[p.value]; }
+  /// The entry of a tree number; `valid` is false where none is installed.
+  [[nodiscard]] const MulticastEntry& tree(TreeNumber t) const {
+    return trees_[t.value & (max_trees - 1)];
+  }
+  /// The output port for a NID, or `no_port`.
+  [[nodiscard]] PortNumber route(Nid nid) const {
+    return routes_.empty() ? no_port : PortNumber{routes_[nid.value & max_nid]};
+  }
+  [[nodiscard]] std::size_t tree_count() const { return tree_count_; }
+
+private:
+  friend class TablesBuilder;
+  std::uint64_t version_ = 0;
+  std::size_t tree_count_ = 0;
+  std::vector<PortPolicy> ports_;
+  std::array<MulticastEntry, max_trees> trees_{};
+  std::vector<std::uint8_t> routes_; ///< by NID, `no_port` where none; empty without any route
+};
+
+/// Collects ports, trees and routes, checks them against each other, and makes a snapshot.
+/// Each `add_*` returns an empty string, or says what is wrong, with the offending number, and
+/// changes nothing.
+class TablesBuilder {
+public:
+  explicit TablesBuilder(const EngineTimers& timers = {}) : timers_(timers) {}
+
+  /// Ports are numbered in the order they are added.
+  [[nodiscard]] std::string add_port(const PortPolicy& policy);
+  /// Checks: tree in range and not there yet, parent and children exist, the parent is not a
+  /// child, no child twice, wait count in range.
+  [[nodiscard]] std::string add_tree(TreeNumber tree, ContributionCount wait_count,
+                                     PortNumber parent, PortSet children);
+  [[nodiscard]] std::string add_route(Nid nid, PortNumber port);
+  /// The snapshot; the builder is empty afterwards.
+  [[nodiscard]] std::shared_ptr<const Tables> build(std::uint64_t version);
+
+private:
+  EngineTimers timers_;
+  std::shared_ptr<Tables> tables_ = std::make_shared<Tables>();
+};
+
+} // namespace tributary::core

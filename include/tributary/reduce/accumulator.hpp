@@ -1,0 +1,58 @@
+// The accumulator: what a switch's descriptor or a root's software holds of one reduction, and the
+// one kernel that combines a contribution into it. It is the same code in both places, so that a
+// result does not depend on where its parts met.
+//
+//   start()    the first contribution is copied in, never combined with an initial value
+//   combine()  each later one
+//
+// The counting of contributions and the sequence rules belong to whoever owns the accumulator.
+#pragma once
+
+#include "tributary/reduce/opcode.hpp"
+#include "tributary/reduce/result_code.hpp"
+#include "tributary/wire/fabric_address.hpp"
+#include "tributary/wire/reduction.hpp"
+
+namespace tributary::reduce {
+
+/// How MINNUM, MAXNUM and MINMAXNUMLOC treat a signalling NaN beside a number: `associative`
+/// returns the number (order-independent, the default), `ieee` returns a quiet NaN (not
+/// order-independent, by design of the standard).
+enum class NanMode : std::uint8_t { associative, ieee };
+
+/// One contribution as an engine or a root meets it, in host order.
+/// Requires `is_supported(static_cast<std::uint8_t>(op))`.
+struct Contribution {
+  wire::Payload payload{};
+  Opcode op = Opcode::barrier;
+  ResultCode rc = ResultCode::success;
+  std::int8_t m = 0;
+  std::uint8_t overflow_id = 0;
+  wire::FabricAddress source; ///< the SFA of the frame, for mismatch reports
+};
+
+/// One reduction so far. 48 bytes, at home in one cache line with the rest of a descriptor.
+struct Accumulator {
+  alignas(16) wire::Payload payload{};
+  Opcode op = Opcode::barrier;
+  /// Without REPSUM's own two conditions, which `repsum_*` keep apart because an overflow can be
+  /// withdrawn when a larger operand arrives. `result_code()` puts them together.
+  ResultCode rc = ResultCode::success;
+  std::int8_t m = 0;
+  std::uint8_t overflow_id = 0;
+  bool repsum_overflow = false;
+  bool repsum_inexact = false;
+  wire::FabricAddress source; ///< of the first contribution, for mismatch reports
+
+  /// The code to send: the sticky one, or REPSUM's conditions.
+  [[nodiscard]] constexpr ResultCode result_code() const {
+    if (repsum_overflow) {
+      return worse(rc, ResultCode::int_overflow);
+    }
+    return repsum_inexact ? worse(rc, ResultCode::repsum_inexact) : rc;
+  }
+};
+
+static_assert(sizeof(Accumulator) == 48);
+
+} // namespace tributary::reduce

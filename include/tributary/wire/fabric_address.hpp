@@ -1,0 +1,48 @@
+// 32-bit fabric addresses.
+//
+//   multicast (DFA only)              unicast (SFA, DFA)
+//   bits   field         value        bits   field
+//    2:0   action        7            11:0   endpoint (0 in an SFA)
+//   15:3   tree          0..8191      31:12  NID; may not begin with nine 1 bits
+//   17:16  reserved      0
+//   20:18  reduction id  0..7
+//   22:21  reserved      0
+//   31:23  format        0x1FF
+//
+// Reserved bits are sent as 0 and ignored on receipt.
+#pragma once
+
+#include "tributary/types.hpp"
+
+#include <cstdint>
+
+namespace tributary::wire {
+
+struct FabricAddress {
+  std::uint32_t value = 0;
+  friend constexpr bool operator==(FabricAddress, FabricAddress) = default;
+
+  static constexpr FabricAddress multicast(TreeNumber tree, ReductionId id) {
+    return {0xFF800000U | std::uint32_t{id.value & 7U} << 18 |
+            (tree.value & 0x1FFFU) << 3 | 7U};
+  }
+  static constexpr FabricAddress unicast(Nid nid, std::uint16_t endpoint = 0) {
+    return {(nid.value & max_nid) << 12 | (endpoint & 0xFFFU)};
+  }
+
+  [[nodiscard]] constexpr bool is_multicast() const { return value >> 23 == 0x1FF; }
+  /// The low three bits; a reduction or multicast needs 7.
+  [[nodiscard]] constexpr std::uint32_t action() const { return value & 7U; }
+  [[nodiscard]] constexpr TreeNumber tree() const {
+    return TreeNumber{static_cast<std::uint16_t>(value >> 3 & (max_trees - 1))};
+  }
+  [[nodiscard]] constexpr ReductionId reduction() const {
+    return ReductionId{static_cast<std::uint8_t>(value >> 18 & 7U)};
+  }
+  [[nodiscard]] constexpr Nid nid() const { return Nid{value >> 12}; }
+};
+
+/// Whether a NID can stand in a unicast address: twenty bits that do not look like a multicast.
+constexpr bool is_valid_nid(Nid nid) { return nid.value <= max_nid && nid.value >> 11 != 0x1FF; }
+
+} // namespace tributary::wire
