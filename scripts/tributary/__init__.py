@@ -1,0 +1,1 @@
+"""What the project's own scripts share: frames, captures. Standard library only."""

@@ -1,0 +1,173 @@
+"""Reduction frames and capture files for scripts and tests.
+
+An independent reading of docs/protocol/wire-format.md: nothing here is generated from, or calls
+into, the C++ codecs, so that each checks the other.
+"""
+
+import struct
+from dataclasses import dataclass, field
+
+ETHERTYPE = 0x88B5
+FRAME_BYTES = 94
+
+BARRIER, BIT_AND, BIT_OR, BIT_XOR = 0x00, 0x01, 0x02, 0x03
+INT_MIN, INT_MAX, INT_SUM = 0x10, 0x11, 0x14
+FLT_SUM = 0x28
+
+DSCP_ROOT, DSCP_LEAF = 8, 52
+
+
+def multicast_address(tree, reduction=0):
+    """The 32-bit DFA of one reduction of a tree."""
+    return 0xFF800000 | reduction << 18 | tree << 3 | 7
+
+
+def unicast_address(nid, endpoint=0):
+    return nid << 12 | endpoint
+
+
+def checksum(header):
+    """The IPv4 checksum of 20 bytes whose checksum field is zero."""
+    total = sum(struct.unpack(">10H", header))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+@dataclass
+class Frame:
+    """One reduction frame; `bytes()` gives the 94 bytes a port sees."""
+
+    tree: int = 0
+    reduction: int = 0
+    nid: int = 1
+    vni: int = 0x400
+    cookie: int = 0
+    rank: int = 0
+    seqno: int = 0
+    resno: int = 0
+    arm: int = 0
+    op: int = INT_SUM
+    count: int = 1
+    rc: int = 0
+    m: int = 0
+    overflow_id: int = 0
+    pad: int = 0
+    signature: int = 0
+    dscp: int = DSCP_LEAF
+    data: tuple = (0, 0, 0, 0)
+    ethertype: int = ETHERTYPE
+    destination: bytes = bytes.fromhex("02fe00000001")
+    source: bytes = field(default=None)
+
+    def word(self):
+        return (
+            self.seqno
+            | self.arm << 10
+            | self.op << 11
+            | self.count << 17
+            | self.resno << 37
+            | self.rc << 47
+            | (self.m & 0xFF) << 51
+            | self.overflow_id << 59
+            | self.pad << 61
+        )
+
+    def __bytes__(self):
+        header = bytearray(
+            struct.pack(
+                ">BBHHHBBHII",
+                0x45,
+                self.dscp << 2,
+                80,
+                self.vni,
+                0,
+                90,
+                119,
+                0,
+                unicast_address(self.nid),
+                multicast_address(self.tree, self.reduction),
+            )
+        )
+        header[10:12] = struct.pack(">H", checksum(header))
+        source = self.source or b"\x02\x00\x00" + self.nid.to_bytes(3, "big")
+        return b"".join(
+            (
+                self.destination,
+                source,
+                struct.pack(">H", self.ethertype),
+                bytes(header),
+                b"\xcd\x00",
+                self.signature.to_bytes(7, "big"),
+                struct.pack(">H", 49),
+                b"\x00",
+                struct.pack("<I", self.rank),
+                struct.pack(">IQ", self.cookie, self.word()),
+                struct.pack(">4Q", *(v & (1 << 64) - 1 for v in self.data)),
+            )
+        )
+
+
+def arm(**fields):
+    """A root's frame that arms the tree's engines and carries no result."""
+    return Frame(**{"arm": 1, "count": 0, "op": BARRIER, "dscp": DSCP_ROOT, **fields})
+
+
+def parse(raw):
+    """The Frame in `raw`, or ValueError saying what keeps it from being one."""
+    if len(raw) < FRAME_BYTES:
+        raise ValueError(f"{len(raw)} bytes, a reduction frame has {FRAME_BYTES}")
+    packet = raw[14:]
+    if packet[0] != 0x45:
+        raise ValueError(f"version and header length 0x{packet[0]:02x}, not 0x45")
+    header = bytearray(packet[:20])
+    header[10:12] = b"\x00\x00"
+    if struct.pack(">H", checksum(header)) != packet[10:12]:
+        raise ValueError("header checksum is wrong")
+    sfa, dfa = struct.unpack(">II", packet[12:20])
+    if dfa >> 23 != 0x1FF or dfa & 7 != 7:
+        raise ValueError(f"DFA 0x{dfa:08x} is not a multicast address")
+    (word,) = struct.unpack(">Q", packet[40:48])
+    m = word >> 51 & 0xFF
+    return Frame(
+        tree=dfa >> 3 & 0x1FFF,
+        reduction=dfa >> 18 & 7,
+        nid=sfa >> 12,
+        vni=struct.unpack(">H", packet[4:6])[0],
+        cookie=struct.unpack(">I", packet[36:40])[0],
+        rank=struct.unpack("<I", packet[32:36])[0],
+        seqno=word & 0x3FF,
+        arm=word >> 10 & 1,
+        op=word >> 11 & 0x3F,
+        count=word >> 17 & 0xFFFFF,
+        resno=word >> 37 & 0x3FF,
+        rc=word >> 47 & 0xF,
+        m=m - 256 if m > 127 else m,
+        overflow_id=word >> 59 & 3,
+        pad=word >> 61 & 7,
+        signature=int.from_bytes(packet[22:29], "big"),
+        dscp=packet[1] >> 2,
+        data=struct.unpack(">4Q", packet[48:80]),
+        ethertype=struct.unpack(">H", raw[12:14])[0],
+        destination=raw[:6],
+        source=raw[6:12],
+    )
+
+
+def write_pcap(path, frames):
+    """Writes an Ethernet capture of the given byte strings, all at time zero."""
+    with open(path, "wb") as out:
+        out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        for frame in frames:
+            out.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
+
+
+def read_pcap(path):
+    """The frames of a classic little-endian capture, as byte strings."""
+    frames = []
+    with open(path, "rb") as capture:
+        if capture.read(24)[:4] not in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1"):
+            raise ValueError(f"{path}: not a little-endian pcap file")
+        while header := capture.read(16):
+            frames.append(capture.read(struct.unpack("<IIII", header)[2]))
+    return frames
