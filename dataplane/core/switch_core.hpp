@@ -3,7 +3,8 @@
 //
 // How to drive it:
 //
-//   1. SwitchCore core(settings, owned_ports);   one per worker and switch; all ports for one worker
+//   1. SwitchCore core(settings, owned_ports);   one per worker and switch; all ports for one
+//   worker
 //   2. core.adopt(tables, now, emission);        before the first frame, and for each new snapshot
 //   3. For each burst from a port, or handed over by another worker:
 //        core.engine_port(in, frame)             whose worker must process it: this port's owner
@@ -65,8 +66,9 @@ public:
   SwitchCore(const SwitchSettings& settings, PortSet owned_ports);
 
   /// Uses this snapshot from now on. Reductions of trees that went away or changed are emitted
-  /// as partial results to their old parent, so that nothing held is lost; all others are untouched.
-  /// Where no buffer is free such a reduction's data is dropped and counted (`no_buffer`).
+  /// as partial results to their old parent, so that nothing held is lost; all others are
+  /// untouched. Where no buffer is free such a reduction's data is dropped and counted
+  /// (`no_buffer`).
   void adopt(std::shared_ptr<const Tables> tables, TimeNs now, Emission& emission);
   [[nodiscard]] const Tables& tables() const { return *tables_; }
 
@@ -85,7 +87,8 @@ public:
   /// Ends the reductions whose time is over: those that hold something are emitted as partial
   /// results. Cheap when nothing is due.
   void expire(TimeNs now, Emission& emission);
-  /// No timer ends before this time; `never` when nothing is armed. May be too early, never too late.
+  /// No timer ends before this time; `never` when nothing is armed. May be too early, never too
+  /// late.
   [[nodiscard]] TimeNs next_deadline() const;
 
   [[nodiscard]] const Counters& counters() const { return *counters_; }
@@ -93,7 +96,21 @@ public:
   [[nodiscard]] Counters& counters() { return *counters_; }
 
   /// Calls `f(const DescriptorView&)` for every occupied descriptor. Only by the owner.
-  template <typename F> void for_each_descriptor(F&& f) const;
+  template <typename F> void for_each_descriptor(F&& f) const {
+    engines_.deadlines().for_each(
+        [&](ReductionKey key) { f(engines_.view(key, tables_->tree(key.tree()))); });
+  }
+
+  [[nodiscard]] const SwitchSettings& settings() const { return settings_; }
+  [[nodiscard]] PortSet owned_ports() const { return owned_ports_; }
+  [[nodiscard]] const ReductionEngines& engines() const { return engines_; }
+
+private:
+  SwitchSettings settings_;
+  PortSet owned_ports_;
+  std::shared_ptr<const Tables> tables_;
+  std::unique_ptr<Counters> counters_;
+  ReductionEngines engines_;
 };
 
 } // namespace tributary::core

@@ -43,6 +43,9 @@ struct Accumulator {
   bool repsum_overflow = false;
   bool repsum_inexact = false;
   wire::FabricAddress source; ///< of the first contribution, for mismatch reports
+  /// For the owner to count in; it fills what alignment would leave empty. Neither `start` nor
+  /// `combine` reads it, and `start` may reset it.
+  ContributionCount contributions = 0;
 
   /// The code to send: the sticky one, or REPSUM's conditions.
   [[nodiscard]] constexpr ResultCode result_code() const {

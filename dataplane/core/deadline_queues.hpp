@@ -1,0 +1,79 @@
+// Which armed reduction runs out next.
+//
+// There are only four timer lengths, and time does not run backwards: reductions armed under one
+// timer end in the order they were armed. So each timer has a queue in that order, and starting,
+// stopping and finding the earliest deadline all cost the same however many are armed. The links
+// stand in one table by reduction key; nothing is allocated after construction.
+//
+// Invariants: a queue is ordered by deadline (a caller whose time jumps back costs a short walk,
+// not the order); a key stands in at most one queue. Used by one worker only.
+#pragma once
+
+#include "dataplane/core/tables.hpp"
+#include "dataplane/core/zeroed_table.hpp"
+#include "tributary/types.hpp"
+
+#include <cstdint>
+
+namespace tributary::core {
+
+class DeadlineQueues {
+public:
+  DeadlineQueues();
+
+  /// Requires that `key` is in no queue. `timer` is 0 to 3.
+  void start(ReductionKey key, std::uint8_t timer, TimeNs deadline);
+  /// Requires that `key` is in a queue.
+  void stop(ReductionKey key);
+
+  [[nodiscard]] TimeNs deadline(ReductionKey key) const { return links_[key.index()].deadline; }
+  /// No deadline is before this one; `never` when all queues are empty. May be too early, because
+  /// stopping does not look for the next one; `tighten` makes it exact.
+  [[nodiscard]] TimeNs earliest() const { return size_ == 0 ? never : earliest_; }
+  void tighten();
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  /// Calls `f(ReductionKey)` for each key whose deadline is at or before `now`, earliest first
+  /// within one timer. `f` may stop the key it is called with, and no other.
+  template <typename F> void for_each_due(TimeNs now, F&& f) {
+    for (std::uint32_t end = first_end; end < first_end + EngineTimers::count; ++end) {
+      for (std::uint32_t at = links_[end].next; at != end && links_[at].deadline <= now;) {
+        const std::uint32_t next = links_[at].next;
+        f(key_at(at));
+        at = next;
+      }
+    }
+  }
+  /// Calls `f(ReductionKey)` for every key; the same freedom for `f`.
+  template <typename F> void for_each(F&& f) { visit_all(*this, f); }
+  template <typename F> void for_each(F&& f) const { visit_all(*this, f); }
+
+private:
+  /// One per key, and one per queue for both its ends.
+  struct Link {
+    TimeNs deadline;
+    std::uint32_t previous;
+    std::uint32_t next;
+  };
+  static constexpr std::uint32_t first_end = reduction_keys;
+
+  static ReductionKey key_at(std::uint32_t index) {
+    return {TreeNumber{static_cast<std::uint16_t>(index / reductions_per_tree)},
+            ReductionId{static_cast<std::uint8_t>(index % reductions_per_tree)}};
+  }
+  template <typename Self, typename F> static void visit_all(Self& self, F& f) {
+    for (std::uint32_t end = first_end; end < first_end + EngineTimers::count; ++end) {
+      for (std::uint32_t at = self.links_[end].next; at != end;) {
+        const std::uint32_t next = self.links_[at].next;
+        f(key_at(at));
+        at = next;
+      }
+    }
+  }
+
+  ZeroedTable<Link> links_;
+  TimeNs earliest_ = never;
+  std::size_t size_ = 0;
+};
+
+} // namespace tributary::core

@@ -1,0 +1,79 @@
+// One reduction in flight in one switch, as memory holds it.
+//
+// Each of the 65,536 reduction keys (tree, reduction id) has a place of its own in two tables, so
+// that a frame's destination address is the descriptor's address: no look-up stands between them,
+// and the cache line can be fetched before anything else is known about the frame. How many places
+// may be in use at once is a matter of counting (engine.hpp), not of where they are.
+//
+//   Descriptor        64 bytes, all that a contribution in the middle of a reduction touches
+//   DescriptorRecord  64 bytes, touched by its beginning and its end
+//
+// All zero means: not armed, nothing ended. Owned by the engines of one worker.
+#pragma once
+
+#include "tributary/reduce/accumulator.hpp"
+#include "tributary/types.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary::core {
+
+/// What a frame must carry to belong to an armed reduction, in one word, so that one comparison
+/// decides.
+///
+///     bits 63:32  cookie
+///          31:16  VNI
+///             15  1 = armed
+///           9:0   sequence
+class MatchWord {
+public:
+  constexpr MatchWord() = default;
+  constexpr MatchWord(Cookie cookie, Vni vni, SequenceNumber sequence)
+      : bits_(std::uint64_t{cookie.value} << 32 | std::uint64_t{vni.value} << 16 | armed_bit |
+              sequence.value()) {}
+
+  [[nodiscard]] constexpr bool armed() const { return (bits_ & armed_bit) != 0; }
+  [[nodiscard]] constexpr Cookie cookie() const {
+    return Cookie{static_cast<std::uint32_t>(bits_ >> 32)};
+  }
+  [[nodiscard]] constexpr Vni vni() const { return Vni{static_cast<std::uint16_t>(bits_ >> 16)}; }
+  [[nodiscard]] constexpr SequenceNumber sequence() const {
+    return SequenceNumber{static_cast<std::uint32_t>(bits_ & 0x3FF)};
+  }
+  /// Whether both belong to one group: VNI and cookie.
+  [[nodiscard]] constexpr bool same_group(MatchWord other) const {
+    return (bits_ ^ other.bits_) >> 16 == 0;
+  }
+  friend constexpr bool operator==(MatchWord, MatchWord) = default;
+
+private:
+  static constexpr std::uint64_t armed_bit = 1U << 15;
+  std::uint64_t bits_ = 0;
+};
+
+struct alignas(64) Descriptor {
+  /// Meaningful once `accumulator.contributions` is not 0: a contribution that counts nothing is
+  /// never absorbed.
+  reduce::Accumulator accumulator;
+  MatchWord match;
+  /// Sum modulo 2^56 of the contributions' signatures; the top byte is not part of it.
+  std::uint64_t signature = 0;
+};
+static_assert(sizeof(Descriptor) == 64);
+
+/// The bytes of a frame that an engine keeps of the first contribution.
+inline constexpr std::size_t saved_frame_bytes =
+    wire::ethernet_header_bytes + wire::saved_header_bytes;
+
+struct alignas(64) DescriptorRecord {
+  /// Of the first contribution: the Ethernet header, the fabric header, the command, the rank.
+  std::array<std::byte, saved_frame_bytes> header{};
+  SequenceNumber ended;   ///< of the last reduction that was emitted or timed out
+  bool has_ended = false; ///< whether there was one
+};
+static_assert(sizeof(DescriptorRecord) == 64);
+
+} // namespace tributary::core
