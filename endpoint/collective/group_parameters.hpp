@@ -1,0 +1,79 @@
+// Everything the members of one reduction group must know before the first frame. All but `rank`,
+// `nid` and the two MAC addresses must be the same at every member.
+#pragma once
+
+#include "tributary/reduce/accumulator.hpp"
+#include "tributary/types.hpp"
+#include "tributary/wire/ethernet.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tributary::collective {
+
+/// How a group talks: to peers of its own kind, or to a public libfabric `cxi` host, which knows
+/// neither contribution signatures nor the leaving handshake, fixes the cookie by a pattern, and
+/// announces an arm with a pre-arm (sequence 1022).
+enum class Dialect : std::uint8_t { native, cxi };
+
+struct GroupParameters {
+  TreeNumber tree;
+  Vni vni;
+  /// Ignored in the `cxi` dialect, which computes one for each reduction id.
+  Cookie cookie;
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+  std::uint32_t root_rank = 0;
+
+  /// This host, the source address of its frames.
+  Nid nid;
+  /// The root's host. A leaf that knows it ignores frames from above that come from anyone else.
+  std::optional<Nid> root_nid;
+  std::uint16_t ethertype = wire::default_ethertype;
+  wire::MacAddress destination{}; ///< of every frame sent: the switch port's
+  wire::MacAddress source{};
+
+  /// The root arms the engines of the tree. Without, every contribution reaches the root by itself.
+  /// Read at the root alone.
+  bool armed = true;
+  Dialect dialect = Dialect::native;
+  /// Contributions carry a signature and the root verifies their sum, so that a duplicate is never
+  /// taken for a missing contribution. Off in the `cxi` dialect whatever stands here.
+  bool check_contributions = true;
+  reduce::NanMode nan_mode = reduce::NanMode::associative;
+
+  /// The root's first wait for contributions before it asks again under a new sequence; doubles
+  /// with each retry of one reduction up to `retry_backoff_limit` times this.
+  std::uint64_t retry_ns = 32'000'000;
+  /// How long an engine may hold a reduction. The root arms again at half of it; a leaf that heard
+  /// nothing for all of it waits for the next arm instead of sending into engines that let go.
+  std::uint64_t collective_timeout_ns = 20'000'000'000;
+  /// The longest a leaf that waits for a result stays silent. Its first request comes after
+  /// `first_request_retries` times `retry_ns`; the wait then doubles up to this.
+  std::uint64_t result_timeout_ns = 1'600'000'000;
+  /// The longest that leaving may wait for the others.
+  std::uint64_t leave_timeout_ns = 20'000'000'000;
+  /// The longest a root that left still answers requests for the last result; it ends early once
+  /// every leaf has said farewell.
+  std::uint64_t linger_ns = 4'800'000'000;
+  /// Where the root's sequences begin, 0 to 1021.
+  SequenceNumber first_sequence{0};
+
+  [[nodiscard]] bool is_root() const { return rank == root_rank; }
+  [[nodiscard]] bool checks() const { return check_contributions && dialect == Dialect::native; }
+  /// The cookie of the frames of one reduction id.
+  [[nodiscard]] Cookie cookie_of(ReductionId id) const {
+    return dialect == Dialect::cxi
+               ? Cookie{0x677D0000U | std::uint32_t{id.value} << 13 | tree.value}
+               : cookie;
+  }
+};
+
+inline constexpr std::uint64_t retry_backoff_limit = 32;
+inline constexpr std::uint64_t first_request_retries = 4;
+
+/// What is wrong with these parameters, for a person, or an empty string.
+[[nodiscard]] std::string fault_of(const GroupParameters& parameters);
+
+} // namespace tributary::collective

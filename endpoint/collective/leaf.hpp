@@ -1,0 +1,98 @@
+// A leaf of a group: it contributes to the sequences the root opens, and waits for their results.
+//
+// Per reduction id it remembers the newest sequence the root opened (`heard`), the sequence it last
+// contributed its current piece to (`contributed`), and the one whose result it completed last.
+//
+//   state            event                              does
+//   idle             inject, heard within the           contributes to `heard` at once
+//                      collective timeout
+//                    inject otherwise                   waits for an arm
+//   waiting for arm  any frame that opens a sequence    contributes to it
+//   waiting for      a result, count > 0, whose resno   completes; nothing else completes it
+//     the result       is `contributed`
+//                    another frame with the retry bit   contributes the same piece to its seqno
+//                    result timer                       requests the result
+//   any              a frame that opens a sequence      remembers it
+//                    pre-arm (seqno 1022)               nothing
+//
+// Which sequences are believed. A frame that opens an older sequence than `heard`, or the same one,
+// was overtaken or came twice, and is ignored - unless the root was silent for a retry interval:
+// then the leaf was cut off, the number may have wrapped, and it follows. That is safe, for the
+// root counts its current sequence alone. One number is never contributed to: that of the last
+// result completed here, for the root may send that result again, and it would pass for the new
+// one.
+//
+// The request: a frame with count 0, the retry bit, and seqno = resno = `contributed`, up the tree.
+// Engines pass frames that count nothing to the root. The root answers with the result if it has
+// it. The first request comes 4 retry intervals after the contribution, then after twice that, and
+// so on up to `result_timeout_ns`; every contribution starts the timer anew but keeps the interval,
+// so that a leaf which hears the root ask soon stops requesting.
+//
+// Leaving: the result of the last BARRIER is answered with the farewell (root.hpp), and the leaf is
+// gone. If that result does not come within `leave_timeout_ns` it goes all the same: its own work
+// is complete.
+//
+// No allocation after construction. One thread at a time.
+#pragma once
+
+#include "endpoint/collective/channel.hpp"
+#include "endpoint/collective/status.hpp"
+
+#include <array>
+#include <optional>
+
+namespace tributary::collective {
+
+class Leaf {
+public:
+  explicit Leaf(const GroupParameters& parameters);
+
+  [[nodiscard]] bool can_inject() const;
+  PieceNumber inject(const Operand& operand, TimeNs now);
+  void receive(const wire::ReductionFrame& frame, TimeNs now);
+  void poll(TimeNs now);
+  [[nodiscard]] TimeNs next_deadline() const;
+  void leave(TimeNs now);
+  [[nodiscard]] bool left() const { return phase_ == Phase::left; }
+  [[nodiscard]] bool abandoned() const { return abandoned_; }
+  [[nodiscard]] Status status() const;
+
+  [[nodiscard]] Channel& channel() { return channel_; }
+  [[nodiscard]] const Channel& channel() const { return channel_; }
+
+private:
+  enum class State : std::uint8_t { idle, waiting_for_arm, waiting_for_result };
+  struct Slot {
+    State state = State::idle;
+    std::optional<SequenceNumber> heard;
+    TimeNs heard_at;
+    SequenceNumber contributed = no_sequence; ///< while waiting for the result
+    SequenceNumber completed = no_sequence;   ///< of the last result completed here
+
+    PieceNumber piece = 0;
+    Operand own;
+    TimeNs injected_at;
+    std::uint32_t retries = 0;
+    std::uint64_t request_interval_ns = 0;
+    TimeNs request_at = never;
+  };
+  enum class Phase : std::uint8_t { active, parting, left };
+
+  [[nodiscard]] bool is_result_for(const Slot& slot, const wire::ReductionWord& word) const;
+  /// Whether to follow a frame that opens `sequence`.
+  [[nodiscard]] bool believes(const Slot& slot, SequenceNumber sequence, TimeNs now) const;
+  /// Sends the current piece under the sequence heard last, and starts the result timer.
+  void contribute(ReductionId id, Slot& slot, TimeNs now);
+  void request_result(ReductionId id, Slot& slot, TimeNs now);
+  void finish(Slot& slot, const wire::ReductionFrame& frame);
+  void say_farewell(ReductionId id, const Slot& slot);
+
+  Channel channel_;
+  std::uint64_t signature_base_ = 0; ///< 0 when contributions are not signed
+  std::array<Slot, reductions_per_tree> slots_;
+  Phase phase_ = Phase::active;
+  bool abandoned_ = false;
+  TimeNs parting_ends_ = never;
+};
+
+} // namespace tributary::collective

@@ -1,0 +1,76 @@
+// A member of a reduction group: the root if its rank is the root rank, else a leaf. Pure: frames
+// and times in, frames and completions out. It reads no clock, opens no socket, and allocates
+// nothing after construction.
+//
+// How to drive it:
+//
+//   1. Member member(parameters);            throws std::invalid_argument on faulty parameters
+//   2. while (member.can_inject()) member.inject(operand, now);
+//   3. for each frame that arrives:          member.receive(frame, now);
+//   4. no later than next_deadline():        member.poll(now);
+//   5. after each of 2, 3, 4, 7:             send and pop what is in outbox()
+//   6.                                       take_completion() until it answers nothing
+//   7. at the end: member.leave(now), then go on with 3 to 5 until left().
+//
+// All members must inject the same operators in the same order. Up to eight pieces are in flight;
+// they finish in any order; piece k + 8 may begin once piece k's completion was taken. Times must
+// not run backwards. A member belongs to one thread at a time.
+//
+// The rules are in root.hpp and leaf.hpp, for people in docs/protocol/collective.md.
+#pragma once
+
+#include "endpoint/collective/group_parameters.hpp"
+#include "endpoint/collective/leaf.hpp"
+#include "endpoint/collective/outbox.hpp"
+#include "endpoint/collective/piece.hpp"
+#include "endpoint/collective/root.hpp"
+#include "endpoint/collective/statistics.hpp"
+#include "endpoint/collective/status.hpp"
+
+#include <optional>
+#include <span>
+#include <variant>
+
+namespace tributary::collective {
+
+class Member {
+public:
+  explicit Member(const GroupParameters& parameters);
+
+  /// Whether the next piece may begin: its reduction id is free and the group was not left.
+  [[nodiscard]] bool can_inject() const;
+  /// Begins the next piece and says its number. Requires `can_inject()`.
+  PieceNumber inject(const Operand& operand, TimeNs now);
+  /// The number the next piece will have.
+  [[nodiscard]] PieceNumber next_piece() const;
+  /// The oldest completion that was not taken yet.
+  std::optional<Completion> take_completion();
+
+  /// Any bytes; what is not this group's is counted and ignored.
+  void receive(std::span<const std::byte> frame, TimeNs now);
+  /// The same for a frame that was decoded already.
+  void receive(const wire::ReductionFrame& frame, TimeNs now);
+  /// Does what is due.
+  void poll(TimeNs now);
+  /// When `poll` has something to do; `never` when nothing is due.
+  [[nodiscard]] TimeNs next_deadline() const;
+  [[nodiscard]] Outbox& outbox();
+
+  /// Begins the parting. Requires that all pieces have finished and their completions were taken.
+  void leave(TimeNs now);
+  /// Whether the parting is over: the member sends nothing more.
+  [[nodiscard]] bool left() const;
+  /// Whether the parting ended by its time-out, so that some members may not have left.
+  [[nodiscard]] bool abandoned() const;
+
+  [[nodiscard]] const GroupParameters& parameters() const;
+  [[nodiscard]] const Statistics& statistics() const;
+  /// Cold: may search all ranks for the one that is missing.
+  [[nodiscard]] Status status() const;
+  [[nodiscard]] bool is_root() const { return std::holds_alternative<Root>(role_); }
+
+private:
+  std::variant<Root, Leaf> role_;
+};
+
+} // namespace tributary::collective

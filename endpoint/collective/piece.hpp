@@ -1,0 +1,36 @@
+// One piece: what a member puts into, and gets out of, one reduction frame. Pieces of a group are
+// numbered from 0 in the order in which they are injected, the same at every member; piece k
+// travels under reduction id k mod 8.
+#pragma once
+
+#include "tributary/reduce/accumulator.hpp"
+#include "tributary/types.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <cstdint>
+
+namespace tributary::collective {
+
+using PieceNumber = std::uint64_t;
+
+constexpr ReductionId reduction_of(PieceNumber piece) {
+  return ReductionId{static_cast<std::uint8_t>(piece % reductions_per_tree)};
+}
+
+/// A member's own contribution. `source` is filled in by the member.
+using Operand = reduce::Contribution;
+
+/// A finished piece. With `rc` op_mismatch, `payload[0]` holds the two source addresses and there
+/// is no result.
+struct Completion {
+  PieceNumber piece = 0;
+  wire::Payload payload{};
+  reduce::Opcode op = reduce::Opcode::barrier;
+  reduce::ResultCode rc = reduce::ResultCode::success;
+  std::int8_t m = 0;
+  std::uint8_t overflow_id = 0;
+  ContributionCount count = 0;
+  friend bool operator==(const Completion&, const Completion&) = default;
+};
+
+} // namespace tributary::collective

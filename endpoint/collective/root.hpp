@@ -1,0 +1,130 @@
+// The root of a group: it opens sequences, combines what comes up the tree with its own operand,
+// and multicasts the result.
+//
+// Sequences. Each of the eight reduction ids has a counter of its own, 0 to 1021. A sequence lives
+// from the frame that opens it (its arm) to the frame that opens the next one. Frames count only
+// when their resno is the current sequence; all others are stale. A new sequence never equals the
+// one of the last result, which the root keeps: so an old result cannot pass for a new one.
+//
+// Every frame the root sends has the same shape:
+//
+//   arm    1, or 0 when the engines are to stay out of it
+//   retry  0 a fresh result; 1 an arm or retry
+//   seqno  the sequence it opens
+//   resno, count, op, rc, M, overflow id, data      the last result; before the first one 1023,
+//   0...
+//
+// So whatever was lost, the next frame repairs it: a leaf that misses the result finds it there,
+// one that has it sees that its contribution must be sent again under `seqno`.
+//
+//   event                               does
+//   inject, nothing armed yet, or half  opens a sequence (retry frame); what came in under the old
+//     the collective timeout ago        one is void
+//   inject otherwise                    counts its own operand in; may complete at once
+//   contribution of the current seq.    combined, counted, signatures added
+//   count = size, signatures right      completes: opens a sequence with the result frame
+//   count = size, signatures wrong;     somebody was counted twice: opens a sequence (retry frame),
+//     or count > size                   keeping its own operand alone
+//   retry timer                         the same; the interval doubles, up to 32 times the first
+//   request for the last result         the same, whether a reduction is in progress or not, and
+//                                       not more often than one retry interval
+//
+// Why a replay opens a new sequence: a frame with the current one would make engines that hold
+// contributions to it drop them; a frame without an arm would free their descriptors. A new
+// sequence asks everybody for their contribution again, which is always safe.
+//
+// Leaving. After its last piece every member injects one BARRIER. Its result tells each leaf that
+// everybody is done; each answers it with a farewell, a contribution to the sequence that result
+// opened, and is gone. The root stays to answer requests until all farewells came or `linger_ns` is
+// over; then it releases the engines with an unarmed copy of each id's last result. In the `cxi`
+// dialect peers know no such thing, and leaving is just the release.
+//
+// No allocation after construction. One thread at a time.
+#pragma once
+
+#include "endpoint/collective/channel.hpp"
+#include "endpoint/collective/signature.hpp"
+#include "endpoint/collective/status.hpp"
+#include "tributary/reduce/accumulator.hpp"
+
+#include <array>
+
+namespace tributary::collective {
+
+class Root {
+public:
+  explicit Root(const GroupParameters& parameters);
+
+  [[nodiscard]] bool can_inject() const;
+  PieceNumber inject(const Operand& operand, TimeNs now);
+  void receive(const wire::ReductionFrame& frame, TimeNs now);
+  void poll(TimeNs now);
+  [[nodiscard]] TimeNs next_deadline() const;
+  void leave(TimeNs now);
+  [[nodiscard]] bool left() const { return phase_ == Phase::left; }
+  [[nodiscard]] bool abandoned() const { return abandoned_; }
+  [[nodiscard]] Status status() const;
+
+  [[nodiscard]] Channel& channel() { return channel_; }
+  [[nodiscard]] const Channel& channel() const { return channel_; }
+
+private:
+  /// What was counted under the current sequence.
+  struct Gathered {
+    reduce::Accumulator accumulator;
+    ContributionCount count = 0;
+    std::uint64_t signatures = 0;
+    std::uint32_t frames = 0;
+    ContributionCount largest_frame = 0; ///< contributions in the fullest frame
+  };
+  struct Slot {
+    bool armed = false; ///< a sequence was opened
+    SequenceNumber sequence;
+    TimeNs armed_at;
+    Gathered gathered;
+
+    bool in_progress = false; ///< injected and not completed
+    PieceNumber piece = 0;
+    Operand own;
+    TimeNs injected_at;
+    std::uint32_t retries = 0;
+    TimeNs retry_at = never;
+
+    /// The word of the last result, resno and all; count 0 before the first.
+    wire::ReductionWord last_result;
+    wire::Payload last_payload{};
+    TimeNs asked_at; ///< the last retry frame, which limits replays
+  };
+  enum class Phase : std::uint8_t { active, parting, lingering, left };
+
+  [[nodiscard]] Slot& slot_of(PieceNumber piece) { return slots_[reduction_of(piece).value]; }
+  /// Takes a new sequence and forgets what was gathered under the old one, but for the own operand.
+  void advance(Slot& slot, TimeNs now);
+  /// Opens a new sequence with a retry frame.
+  void ask(ReductionId id, Slot& slot, TimeNs now);
+  void schedule_retry(Slot& slot, TimeNs now) const;
+  void count_in(Slot& slot, const Operand& operand, ContributionCount count,
+                std::uint64_t signature) const;
+  void add_own(Slot& slot) const;
+  /// Completes the reduction if everybody was counted, or starts it over if somebody was twice.
+  void settle(ReductionId id, Slot& slot, TimeNs now);
+  void finish(ReductionId id, Slot& slot, TimeNs now);
+  void count_shape(const Gathered& gathered);
+  void answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, TimeNs now);
+  /// Sends the last result with `seqno` as the sequence it opens.
+  void send_last_result(ReductionId id, const Slot& slot, bool arm, bool retry);
+  void begin_linger(TimeNs now);
+  void depart(bool abandoned);
+  [[nodiscard]] std::optional<std::uint32_t> missing_rank(const Slot& slot) const;
+
+  Channel channel_;
+  SignatureSum everybody_;
+  std::array<Slot, reductions_per_tree> slots_;
+  Phase phase_ = Phase::active;
+  bool abandoned_ = false;
+  TimeNs parting_ends_ = never;
+  PieceNumber farewell_piece_ = 0;
+  ContributionCount farewells_ = 0;
+};
+
+} // namespace tributary::collective

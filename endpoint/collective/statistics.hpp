@@ -1,0 +1,52 @@
+// What a member counts. The comment behind each name is what a listing prints.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tributary::collective {
+
+// clang-format off
+#define TRIBUTARY_MEMBER_COUNTERS(X)                                                               \
+  X(injected,          "pieces begun")                                                             \
+  X(completed,         "pieces completed here")                                                    \
+  X(full,              "root: reductions completed by one frame")                                  \
+  X(partial,           "root: reductions completed by several frames, some of them combined")      \
+  X(unreduced,         "root: reductions completed by single contributions alone")                 \
+  X(reduction_frames,  "root: frames that made up the completed reductions")                       \
+  X(frames_sent,       "frames put into the outbox")                                               \
+  X(frames_received,   "frames that were handed in")                                               \
+  X(armed,             "root: sequences armed because the arm period was over")                    \
+  X(retried,           "root: retries because contributions were missing or counted twice")        \
+  X(double_counted,    "root: full counts that were not made of everybody once, and were refused") \
+  X(requests_received, "root: requests for a lost result")                                         \
+  X(replayed,          "root: results sent again because a leaf asked")                            \
+  X(resent,            "leaf: contributions sent again because the root asked")                    \
+  X(recovered,         "leaf: results that came with a retry")                                     \
+  X(requests_sent,     "leaf: requests for a result that may be lost")                             \
+  X(pre_arms,          "leaf: pre-arms heard")                                                     \
+  X(reordered,         "leaf: frames from above that were overtaken, or came twice")               \
+  X(stale,             "contributions to, or results of, a sequence that is not the current one")  \
+  X(malformed,         "frames that are not reduction frames, or carry a reserved opcode")         \
+  X(foreign,           "frames of another tree, VNI, cookie or root")                              \
+  X(misdirected,       "frames that travel the other way, or came back from this host")            \
+  X(outbox_full,       "frames that found no room in the outbox")
+// clang-format on
+
+struct Statistics {
+#define TRIBUTARY_X(name, text) std::uint64_t name = 0;
+  TRIBUTARY_MEMBER_COUNTERS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+  friend bool operator==(const Statistics&, const Statistics&) = default;
+};
+
+/// Calls `f(name, description, value)` for each counter.
+template <typename F> void for_each_counter(const Statistics& statistics, F&& f) {
+#define TRIBUTARY_X(name, text) f(std::string_view(#name), std::string_view(text), statistics.name);
+  TRIBUTARY_MEMBER_COUNTERS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+}
+
+} // namespace tributary::collective

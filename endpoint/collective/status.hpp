@@ -1,0 +1,48 @@
+// What each of a member's eight reductions waits for, and since when: nothing waits silently.
+#pragma once
+
+#include "endpoint/collective/piece.hpp"
+#include "tributary/types.hpp"
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace tributary::collective {
+
+enum class Waiting : std::uint8_t {
+  idle,              ///< nothing was injected
+  for_contributions, ///< root: some of the others have not contributed yet
+  for_arm,           ///< leaf: the root has not opened a sequence it could contribute to
+  for_result,        ///< leaf: contributed, the result has not come
+  for_owner,         ///< finished; its owner has not taken the completion
+};
+
+constexpr std::string_view name_of(Waiting w) {
+  switch (w) {
+  case Waiting::idle: return "idle";
+  case Waiting::for_contributions: return "waiting for contributions";
+  case Waiting::for_arm: return "waiting for the root's arm";
+  case Waiting::for_result: return "waiting for the result";
+  case Waiting::for_owner: return "finished";
+  }
+  return "unknown";
+}
+
+struct ReductionStatus {
+  Waiting waiting = Waiting::idle;
+  PieceNumber piece = 0; ///< when not idle
+  TimeNs since;          ///< when not idle: when it was injected
+  /// The sequence armed (root) or contributed to (leaf), if any.
+  std::optional<SequenceNumber> sequence;
+  std::uint32_t retries = 0; ///< root: asked again; leaf: contributed or requested again
+  /// Root: contributions counted under the current sequence, its own included.
+  ContributionCount count = 0;
+  ContributionCount size = 0;
+  /// Root: the only member that is missing, found from the contributions' signatures.
+  std::optional<std::uint32_t> missing_rank;
+};
+
+using Status = std::array<ReductionStatus, reductions_per_tree>;
+
+} // namespace tributary::collective
