@@ -1,0 +1,54 @@
+// The process's one DPDK environment, and the one buffer pool all of its ports share.
+//
+// How to use it:
+//
+//   1. Eal eal(configuration);                   once per process, on the main thread, before any
+//                                                port; throws PortError
+//   2. PortDevice port(configuration_port, eal); see port_device.hpp
+//   3. Destroy the ports and the workers before the Eal.
+//
+// DPDK can be started only once in a process, so a second Eal in one process throws.
+//
+// Memory. All ports receive into, and all emissions come from, one pool, so that a frame received
+// at one port leaves at any other one without a copy, and a multicast is sent by reference count.
+// A buffer holds a frame of up to 2048 bytes (DPDK's usual data room); longer ones are not
+// received.
+//
+// Log. DPDK's, libbpf's and libxdp's messages go to spdlog's default logger.
+#pragma once
+
+#include "dataplane/config/config.hpp"
+#include "dataplane/port/eal_plan.hpp"
+#include "dataplane/port/port_error.hpp"
+#include "dataplane/port/ring_links.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+struct rte_mempool;
+
+namespace tributary::dataplane {
+
+class Eal {
+public:
+  /// Starts DPDK with what `plan_eal` says for this configuration and this machine, and logs that.
+  explicit Eal(const config::Config& configuration);
+  ~Eal();
+  Eal(const Eal&) = delete;
+  Eal& operator=(const Eal&) = delete;
+
+  [[nodiscard]] rte_mempool* pool() const { return pool_; }
+  [[nodiscard]] const EalPlan& plan() const { return plan_; }
+  /// The in-process links that `ring` ports open; used by PortDevice.
+  [[nodiscard]] RingLinks& ring_links() { return ring_links_; }
+  /// Buffers neither in use by a port nor held anywhere. Any thread; for tests and statistics.
+  [[nodiscard]] std::uint32_t free_buffers() const;
+
+private:
+  EalPlan plan_;
+  rte_mempool* pool_ = nullptr;
+  RingLinks ring_links_;
+};
+
+} // namespace tributary::dataplane

@@ -1,0 +1,38 @@
+// How DPDK is to be started, worked out from the configuration and from what the machine has.
+// Pure: `HostFacts` brings what was read from the machine, so that tests bring their own.
+#pragma once
+
+#include "dataplane/config/config.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tributary::dataplane {
+
+/// What the plan depends on.
+struct HostFacts {
+  std::uint64_t free_hugepage_bytes = 0;
+  /// CPUs this process may run on, ascending.
+  std::vector<unsigned> allowed_cpus;
+  /// Frames in all the files that `repeat` ports replay: those are kept in buffers of the pool.
+  std::uint64_t replayed_frames = 0;
+
+  static HostFacts read(const config::Config& configuration);
+};
+
+struct EalPlan {
+  std::vector<std::string> arguments; ///< argv of rte_eal_init, program name included
+  std::uint32_t buffers = 0;          ///< in the pool
+  std::uint32_t memory_mib = 0;       ///< that the pool and the ports' rings need
+  bool hugepages = false;
+  std::string explanation; ///< one line for the log: which memory, how much, and why
+};
+
+/// Bytes of a frame a buffer can hold.
+inline constexpr std::uint32_t buffer_data_bytes = 2048;
+
+/// Throws PortError when `hugepages = "require"` cannot be met.
+EalPlan plan_eal(const config::Config& configuration, const HostFacts& host);
+
+} // namespace tributary::dataplane

@@ -1,0 +1,134 @@
+// One port: a DPDK ethernet device, whatever lies behind it.
+//
+// How to use it:
+//
+//   1. PortDevice port(configuration_port, eal);   opens, configures and starts it; throws
+//   PortError
+//   2. Its one worker calls receive() and transmit() (see worker.hpp).
+//   3. The control thread looks at link() and, when the interface came back, calls reopen() while
+//      the worker keeps off the port. PortMonitor (worker/port_monitor.hpp) does both.
+//   4. The destructor stops and closes it, and leaves the kernel interface as it was found: our XDP
+//      program detached, promiscuous mode and the up flag as before.
+//
+//   kind       opened as                             link is up when
+//   af_xdp     net_af_xdp + XdpSteering               the interface is up and running
+//   af_packet  net_af_packet                          the interface is up and running
+//   pci        the NIC's own driver                   the NIC says so
+//   memif      net_memif                              the peer is connected
+//   ring       net_ring over RingLinks                both ends are open
+//   pcap       net_pcap                               always
+//   null       net_null, receives nothing             always
+//
+// A port has one transmit queue and as many receive queues as the kernel interface spreads frames
+// over (1 for all other kinds); its one owner polls them all.
+#pragma once
+
+#include "dataplane/config/config.hpp"
+#include "dataplane/port/eal.hpp"
+#include "dataplane/port/kernel_interface.hpp"
+#include "dataplane/port/mbuf_ownership.hpp"
+#include "dataplane/port/port_error.hpp"
+#include "dataplane/port/xdp_steering.hpp"
+#include "tributary/wire/ethernet.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <rte_ethdev.h>
+
+namespace tributary::dataplane {
+
+enum class LinkState : std::uint8_t {
+  up,
+  down, ///< there, but nothing can be sent
+  away, ///< the kernel interface does not exist any more
+};
+
+constexpr std::string_view name_of(LinkState s) {
+  switch (s) {
+  case LinkState::up: return "up";
+  case LinkState::down: return "down";
+  case LinkState::away: return "away";
+  }
+  return "unknown";
+}
+
+class PortDevice {
+public:
+  /// Throws PortError: a missing interface, a missing privilege, an interface that another XDP
+  /// program holds, a device that DPDK cannot open.
+  PortDevice(const config::Port& configuration, Eal& eal);
+  ~PortDevice();
+  PortDevice(const PortDevice&) = delete;
+  PortDevice& operator=(const PortDevice&) = delete;
+
+  // Only the worker that owns the port.
+
+  /// Up to `capacity` frames; they are the caller's now. Asks the receive queues in turn.
+  std::uint16_t receive(rte_mbuf** frames, std::uint16_t capacity) {
+    const std::uint16_t count = rte_eth_rx_burst(port_id_, next_queue_, frames, capacity);
+    if (++next_queue_ == receive_queues_) {
+      next_queue_ = 0;
+    }
+    for (std::uint16_t i = 0; i < count; ++i) {
+      takes_ownership(frames[i]);
+    }
+    return count;
+  }
+  /// Sends the first frames of the burst and says how many; the others remain the caller's.
+  std::uint16_t transmit(rte_mbuf** frames, std::uint16_t count) {
+    for (std::uint16_t i = 0; i < count; ++i) {
+      gives_ownership(frames[i]);
+    }
+    return rte_eth_tx_burst(port_id_, 0, frames, count);
+  }
+  /// The state last seen by `refresh_link`: whether frames can leave. Any thread.
+  [[nodiscard]] LinkState link() const { return link_.load(std::memory_order_relaxed); }
+
+  // Only the control thread.
+
+  /// Asks the kernel or the driver and remembers the answer. Never blocks.
+  LinkState refresh_link();
+  /// True when an interface that had gone away stands there again under its name, so that
+  /// `reopen` makes sense.
+  [[nodiscard]] bool came_back() const;
+  /// Closes the device and opens it anew. No worker may be on the port. Throws PortError, and then
+  /// the port stays closed, away, and may be tried again.
+  void reopen();
+
+  // Any thread.
+
+  [[nodiscard]] const config::Port& configuration() const { return configuration_; }
+  [[nodiscard]] const std::string& name() const { return configuration_.name; }
+  [[nodiscard]] const wire::MacAddress& mac() const { return mac_; }
+  [[nodiscard]] std::uint16_t mtu() const { return mtu_; }
+  [[nodiscard]] std::uint16_t receive_queues() const { return receive_queues_; }
+  /// What it is for a person, e.g. "af_xdp eth1 (native)".
+  [[nodiscard]] std::string description() const;
+
+private:
+  void open();
+  void close() noexcept;
+  void probe();
+  void configure();
+  [[nodiscard]] bool on_kernel_interface() const;
+
+  config::Port configuration_;
+  Eal& eal_;
+  std::uint16_t port_id_ = RTE_MAX_ETHPORTS;
+  std::uint16_t receive_queues_ = 1;
+  std::uint16_t next_queue_ = 0;
+  std::atomic<LinkState> link_{LinkState::down};
+  wire::MacAddress mac_{};
+  std::uint16_t mtu_ = 0;
+  std::string device_name_;
+  RingLinks::End ring_end_;
+  std::unique_ptr<InterfaceGuard> interface_guard_;
+  std::unique_ptr<XdpSteering> steering_;
+};
+
+} // namespace tributary::dataplane

@@ -1,0 +1,15 @@
+// What goes wrong at start: with the EAL, with a port, with a privilege. The message says what
+// happened, to what, and what to do; it is meant to be printed as it is.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace tributary::dataplane {
+
+class PortError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+} // namespace tributary::dataplane

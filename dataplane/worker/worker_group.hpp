@@ -1,0 +1,118 @@
+// All the workers of a process and the switches they run: what the control thread talks to.
+//
+// How to use it (all of it from one control thread unless said otherwise):
+//
+//   1. std::vector<SwitchPlan> plans;                 one per switch: ports by PortNumber, tables
+//   2. WorkerGroup workers(process, eal, plans);      distributes ports over workers
+//   3. workers.start();                               threads run; frames flow
+//   4. workers.publish(0, tables);                    new trees and routes, at any time
+//      workers.counters(0), trace(), start_capture(), for_each_descriptor(...)
+//   5. workers.request_stop(); workers.join();        stops receiving, sends what engines hold as
+//                                                     partial results, flushes, ends the threads
+//
+// Ports and workers. With at least as many switches as workers, each switch runs on one worker
+// whole, and nothing is handed over. With fewer, the ports of all switches are dealt round robin,
+// and frames cross between workers as worker.hpp tells.
+#pragma once
+
+#include "dataplane/config/config.hpp"
+#include "dataplane/core/switch_core.hpp"
+#include "dataplane/port/eal.hpp"
+#include "dataplane/port/port_device.hpp"
+#include "dataplane/worker/capture.hpp"
+#include "dataplane/worker/table_publisher.hpp"
+#include "dataplane/worker/trace_ring.hpp"
+#include "dataplane/worker/tsc_clock.hpp"
+#include "dataplane/worker/worker.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tributary::dataplane {
+
+/// One switch to run. The ports outlive the WorkerGroup.
+struct SwitchPlan {
+  std::string name;
+  core::SwitchSettings settings;
+  std::vector<PortDevice*> ports; ///< by PortNumber
+  std::shared_ptr<const core::Tables> tables;
+};
+
+class WorkerGroup {
+public:
+  WorkerGroup(const config::Process& process, Eal& eal, std::vector<SwitchPlan> switches);
+  /// Stops and joins when that has not been done.
+  ~WorkerGroup();
+  WorkerGroup(const WorkerGroup&) = delete;
+  WorkerGroup& operator=(const WorkerGroup&) = delete;
+
+  /// Throws PortError when a thread cannot be started or pinned.
+  void start();
+  /// Any thread, and any signal handler.
+  void request_stop() noexcept;
+  void join();
+
+  [[nodiscard]] std::size_t worker_count() const { return workers_.size(); }
+  [[nodiscard]] std::size_t switch_count() const { return switches_.size(); }
+  [[nodiscard]] const SwitchPlan& plan(std::size_t switch_index) const {
+    return switches_[switch_index];
+  }
+  /// Which worker polls this port.
+  [[nodiscard]] std::size_t worker_of(std::size_t switch_index, PortNumber port) const;
+
+  /// Every frame that a worker takes up after this returns sees the new snapshot.
+  void publish(std::size_t switch_index, std::shared_ptr<const core::Tables> tables);
+  [[nodiscard]] const std::shared_ptr<const core::Tables>& tables(std::size_t switch_index) const {
+    return switches_[switch_index].tables;
+  }
+
+  /// One entry for each worker that runs a part of this switch; a figure of the switch is the sum.
+  /// Any thread.
+  [[nodiscard]] std::vector<const core::Counters*> counters(std::size_t switch_index) const;
+  [[nodiscard]] const WorkerStatistics& statistics(std::size_t worker) const;
+  /// Nanoseconds since this clock's origin are the TimeNs of traces and captures.
+  [[nodiscard]] const TscClock& clock() const { return clock_; }
+
+  /// Calls `f(const core::DescriptorView&)` for every occupied descriptor of a switch, each on the
+  /// worker that owns it, between two bursts, while the caller waits. Keep it short.
+  template <typename F> void for_each_descriptor(std::size_t switch_index, F&& f) {
+    for (auto& worker : workers_) {
+      worker->call([&] { worker->visit_descriptors(switch_index, f); });
+    }
+  }
+  /// Keeps workers off a port while the control thread closes and reopens it.
+  void pause_port(std::size_t switch_index, PortNumber port);
+  void resume_port(std::size_t switch_index, PortNumber port);
+
+  /// Tracing is on from the start unless switched off. Any thread.
+  void set_trace(bool on);
+  [[nodiscard]] bool trace_enabled() const;
+  /// The last events of all workers, oldest first. Never stops a worker.
+  [[nodiscard]] std::vector<TraceEvent> trace() const;
+
+  /// Begins to copy frames that match; destroy the Capture to end it. One at a time: throws
+  /// PortError while another one runs. The Capture must be destroyed before the group.
+  [[nodiscard]] std::unique_ptr<Capture> start_capture(const CaptureFilter& filter,
+                                                       const CaptureLimits& limits = {});
+
+private:
+  void distribute();
+  void run(std::size_t index);
+
+  config::Process process_;
+  Eal& eal_;
+  TscClock clock_;
+  std::vector<SwitchPlan> switches_;
+  TablePublisher publisher_;
+  std::vector<std::vector<std::size_t>> owners_; ///< [switch][port] -> worker
+  WorkerShared shared_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::thread> threads_;
+  bool capturing_ = false;
+};
+
+} // namespace tributary::dataplane
