@@ -123,7 +123,8 @@ inline constexpr SequenceNumber pre_arm_sequence{1022};
 /// Hosts hand out 0 to 1021; 1022 is the pre-arm and 1023 is left free.
 inline constexpr std::uint32_t usable_sequences = 1022;
 
-/// One reduction in flight in one switch or host: a tree and one of its eight ids, dense in 0..65535.
+/// One reduction in flight in one switch or host: a tree and one of its eight ids, dense in
+/// 0..65535.
 class ReductionKey {
 public:
   constexpr ReductionKey() = default;

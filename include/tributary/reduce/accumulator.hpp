@@ -1,9 +1,9 @@
-// The accumulator: what a switch's descriptor or a root's software holds of one reduction, and the
-// one kernel that combines a contribution into it. It is the same code in both places, so that a
-// result does not depend on where its parts met.
+// The accumulator: what a switch's descriptor or a root's software holds of one reduction. The
+// kernel that fills it is reducer.hpp; it is the same code in both places, so that a result does
+// not depend on where its parts met.
 //
-//   start()    the first contribution is copied in, never combined with an initial value
-//   combine()  each later one
+// Invariant: `payload` can be sent as it stands at any time. Whatever an operator calls a NaN in it
+// is already the canonical one, and a BARRIER's is four zeros.
 //
 // The counting of contributions and the sequence rules belong to whoever owns the accumulator.
 #pragma once
@@ -12,6 +12,8 @@
 #include "tributary/reduce/result_code.hpp"
 #include "tributary/wire/fabric_address.hpp"
 #include "tributary/wire/reduction.hpp"
+
+#include <cstdint>
 
 namespace tributary::reduce {
 
@@ -42,6 +44,9 @@ struct Accumulator {
   std::uint8_t overflow_id = 0;
   bool repsum_overflow = false;
   bool repsum_inexact = false;
+  /// Bit i: the canonical NaN in word i came from a signalling one. Some rules treat the two kinds
+  /// differently, and the payload no longer shows which it was (floating.hpp, minmaxloc.hpp).
+  std::uint8_t signalling_lanes = 0;
   wire::FabricAddress source; ///< of the first contribution, for mismatch reports
   /// For the owner to count in; it fills what alignment would leave empty. Neither `start` nor
   /// `combine` reads it, and `start` may reset it.

@@ -16,6 +16,7 @@
 // All others are reserved: such frames pass through a switch unreduced.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 

@@ -9,14 +9,14 @@ namespace tributary::reduce {
 
 enum class ResultCode : std::uint8_t {
   success = 0,
-  flt_inexact = 1,        ///< FLT_SUM rounded, or flushed a subnormal
-  unassigned = 2,         ///< never sent; a received 2 takes part by its magnitude
-  flt_overflow = 3,       ///< FLT_SUM of finite values too large
-  flt_invalid = 4,        ///< signalling NaN operand, or Inf - Inf
-  repsum_inexact = 5,     ///< FLT_REPSUM dropped a non-zero limb
-  int_overflow = 6,       ///< INT_SUM wrapped, or a FLT_REPSUM limb overflowed
-  contr_overflow = 7,     ///< more contributions than the wait count
-  op_mismatch = 8,        ///< two opcodes in one reduction
+  flt_inexact = 1,    ///< FLT_SUM rounded, or flushed a subnormal
+  unassigned = 2,     ///< never sent; a received 2 takes part by its magnitude
+  flt_overflow = 3,   ///< FLT_SUM of finite values too large
+  flt_invalid = 4,    ///< signalling NaN operand, or Inf - Inf
+  repsum_inexact = 5, ///< FLT_REPSUM dropped a non-zero limb
+  int_overflow = 6,   ///< INT_SUM wrapped, or a FLT_REPSUM limb overflowed
+  contr_overflow = 7, ///< more contributions than the wait count
+  op_mismatch = 8,    ///< two opcodes in one reduction
 };
 
 /// The code that stays when two meet.

@@ -12,7 +12,9 @@
 #include "tributary/wire/byte_order.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace tributary::wire {
 

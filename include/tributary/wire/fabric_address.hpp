@@ -23,8 +23,7 @@ struct FabricAddress {
   friend constexpr bool operator==(FabricAddress, FabricAddress) = default;
 
   static constexpr FabricAddress multicast(TreeNumber tree, ReductionId id) {
-    return {0xFF800000U | std::uint32_t{id.value & 7U} << 18 |
-            (tree.value & 0x1FFFU) << 3 | 7U};
+    return {0xFF800000U | std::uint32_t{id.value & 7U} << 18 | (tree.value & 0x1FFFU) << 3 | 7U};
   }
   static constexpr FabricAddress unicast(Nid nid, std::uint16_t endpoint = 0) {
     return {(nid.value & max_nid) << 12 | (endpoint & 0xFFFU)};

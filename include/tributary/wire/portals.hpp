@@ -26,7 +26,9 @@
 #include "tributary/wire/byte_order.hpp"
 #include "tributary/wire/fabric_address.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace tributary::wire {
 

@@ -42,7 +42,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <string_view>
 
 namespace tributary::wire {
 
@@ -181,13 +183,13 @@ inline void encode(const ReductionFrame& f, std::span<std::byte, reduction_frame
 /// What keeps a buffer from being a reduction frame.
 enum class DecodeError : std::uint8_t {
   none,
-  too_short,        ///< fewer than 94 bytes
-  wrong_ethertype,  ///< not the EtherType asked for
-  wrong_version,    ///< version/ihl is not 0x45
-  wrong_length,     ///< total length is not 80
-  wrong_checksum,   ///< header checksum
-  not_multicast,    ///< DFA is a unicast address, or its action is not 7
-  wrong_request,    ///< request length is not 49
+  too_short,       ///< fewer than 94 bytes
+  wrong_ethertype, ///< not the EtherType asked for
+  wrong_version,   ///< version/ihl is not 0x45
+  wrong_length,    ///< total length is not 80
+  wrong_checksum,  ///< header checksum
+  not_multicast,   ///< DFA is a unicast address, or its action is not 7
+  wrong_request,   ///< request length is not 49
 };
 
 constexpr std::string_view name_of(DecodeError e) {
