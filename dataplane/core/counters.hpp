@@ -23,18 +23,19 @@ struct PortCounters {
 
 /// What became of the reductions of one tree in this switch.
 struct TreeCounters {
-  Counter full;           ///< completed and emitted
-  Counter partial;        ///< emitted by a timer, or by the removal of the tree, with less than all
-  Counter passed_through; ///< contributions forwarded unreduced: not armed, foreign, newer, reserved
-  Counter late;           ///< contributions forwarded because their reduction had ended before
-  Counter stale;          ///< contributions dropped as older than the armed sequence
+  Counter full;    ///< completed and emitted
+  Counter partial; ///< emitted by a timer, or by the removal of the tree, with less than all
+  Counter
+      passed_through; ///< contributions forwarded unreduced: not armed, foreign, newer, reserved
+  Counter late;       ///< contributions forwarded because their reduction had ended before
+  Counter stale;      ///< contributions dropped as older than the armed sequence
 };
 
 /// What one engine did. The engine of a port serves all trees whose parent the port is.
 struct EngineCounters {
-  Counter arms;             ///< a free descriptor armed
-  Counter rearms;           ///< a descriptor moved on to a new sequence
-  Counter arm_failures;     ///< all descriptors in use
+  Counter arms;         ///< a free descriptor armed
+  Counter rearms;       ///< a descriptor moved on to a new sequence
+  Counter arm_failures; ///< all descriptors in use
   Counter disarms;
   Counter contributions;    ///< frames absorbed or completing
   Counter full;             ///< reductions completed

@@ -14,28 +14,29 @@ enum class Action : std::uint8_t {
   absorb,    ///< free the frame; an engine holds what it carried
   forward,   ///< send the frame as it is out of `port`
   replicate, ///< send the frame as it is out of every port of `ports`
-  emit,      ///< the frame was rewritten as a reduction's result: send its first 94 bytes out of `port`
+  emit, ///< the frame was rewritten as a reduction's result: send its first 94 bytes out of `port`
 };
 
-/// Why a frame went the way it did. For traces, `explain` and tests; the per-tree counters follow it.
+/// Why a frame went the way it did. For traces, `explain` and tests; the per-tree counters follow
+/// it.
 enum class Event : std::uint8_t {
-  none,              ///< a drop: see the reason
-  unicast,           ///< forwarded by its route
-  multicast,         ///< replicated, no reduction on this tree
-  armed,             ///< armed a free descriptor, replicated
-  rearmed,           ///< found a descriptor and moved it on, replicated
-  arm_failed,        ///< no descriptor was free; replicated all the same
-  disarmed,          ///< released a descriptor, replicated
-  disarm_no_match,   ///< nothing to release, replicated
-  contributed,       ///< absorbed
-  completed_full,    ///< completed the reduction: emitted
-  passed_not_armed,  ///< no descriptor: forwarded toward the root
-  passed_late,       ///< its reduction was emitted or timed out before: forwarded
-  passed_foreign,    ///< VNI or cookie differ from the armed ones: forwarded
-  passed_newer,      ///< a newer sequence than the armed one: forwarded
-  passed_reserved,   ///< reserved opcode: forwarded
-  passed_empty,      ///< count 0 adds nothing: forwarded
-  emitted_partial,   ///< not a frame's doing: a timer ran out
+  none,             ///< a drop: see the reason
+  unicast,          ///< forwarded by its route
+  multicast,        ///< replicated, no reduction on this tree
+  armed,            ///< armed a free descriptor, replicated
+  rearmed,          ///< found a descriptor and moved it on, replicated
+  arm_failed,       ///< no descriptor was free; replicated all the same
+  disarmed,         ///< released a descriptor, replicated
+  disarm_no_match,  ///< nothing to release, replicated
+  contributed,      ///< absorbed
+  completed_full,   ///< completed the reduction: emitted
+  passed_not_armed, ///< no descriptor: forwarded toward the root
+  passed_late,      ///< its reduction was emitted or timed out before: forwarded
+  passed_foreign,   ///< VNI or cookie differ from the armed ones: forwarded
+  passed_newer,     ///< a newer sequence than the armed one: forwarded
+  passed_reserved,  ///< reserved opcode: forwarded
+  passed_empty,     ///< count 0 adds nothing: forwarded
+  emitted_partial,  ///< not a frame's doing: a timer ran out
 };
 
 constexpr std::string_view name_of(Action a) {
@@ -73,11 +74,11 @@ constexpr std::string_view name_of(Event e) {
 }
 
 struct Decision {
-  PortSet ports;                ///< with `replicate`
+  PortSet ports{}; ///< with `replicate`
   Action action = Action::drop;
-  DropReason reason{};          ///< with `drop`
+  DropReason reason{}; ///< with `drop`
   Event event = Event::none;
-  PortNumber port = no_port;    ///< with `forward` and `emit`
+  PortNumber port = no_port; ///< with `forward` and `emit`
 };
 static_assert(sizeof(Decision) == 16);
 

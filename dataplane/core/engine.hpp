@@ -75,8 +75,6 @@ public:
   [[nodiscard]] DescriptorView view(ReductionKey key, const MulticastEntry& entry) const;
 
 private:
-  void free(ReductionKey key, PortNumber port);
-
   std::uint32_t descriptors_per_engine_;
   std::array<std::uint64_t, EngineTimers::count> timer_ns_;
   Counters* counters_;

@@ -24,9 +24,11 @@
 // Hot path: no allocation, no exception, no lock.
 #pragma once
 
+#include "dataplane/core/classify.hpp"
 #include "dataplane/core/counters.hpp"
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/engine.hpp"
+#include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/tables.hpp"
 
 #include <cstddef>
@@ -42,12 +44,6 @@ struct SwitchSettings {
   reduce::NanMode nan_mode = reduce::NanMode::associative;
   /// Contributions whose VNI or cookie differ from the armed ones: drop them instead of forwarding.
   bool drop_foreign = false;
-};
-
-/// A frame as a port delivers it: `length` bytes, FCS stripped.
-struct FrameView {
-  std::byte* data = nullptr;
-  std::uint32_t length = 0;
 };
 
 /// Where a core gets the buffer for a frame that no incoming frame can carry: a partial result.
@@ -77,7 +73,11 @@ public:
   [[nodiscard]] PortNumber engine_port(PortNumber in, FrameView frame) const;
 
   /// One frame.
-  [[nodiscard]] Decision process(PortNumber in, FrameView frame, TimeNs now);
+  [[nodiscard]] Decision process(PortNumber in, FrameView frame, TimeNs now) {
+    Decision decision;
+    process_burst(in, {&frame, 1}, now, {&decision, 1});
+    return decision;
+  }
 
   /// A burst from one port. `decisions` must be as long as `frames`. Like `process` on each in
   /// turn, but looks ahead so that the cache misses of many trees overlap.
@@ -106,6 +106,22 @@ public:
   [[nodiscard]] const ReductionEngines& engines() const { return engines_; }
 
 private:
+  class BurstCounts;
+
+  Decision decide(PortNumber in, FrameView frame, const Classified& what, TimeNs now,
+                  BurstCounts& counts);
+  Decision multicast(PortNumber in, FrameView frame, const MulticastEntry& entry);
+  Decision downward(FrameView frame, ReductionKey key, const MulticastEntry& entry, TimeNs now);
+  Decision upward(PortNumber in, FrameView frame, ReductionKey key, const MulticastEntry& entry,
+                  BurstCounts& counts);
+  Decision pass(PortNumber in, ReductionKey key, const MulticastEntry& entry, Standing standing);
+  Decision complete(FrameView frame, ReductionKey key, const MulticastEntry& entry);
+  Decision unicast(PortNumber in, Nid destination);
+  Decision drop(PortNumber in, DropReason reason);
+
+  void expire_due(TimeNs now, Emission& emission);
+  void emit_partial(ReductionKey key, const MulticastEntry& entry, std::byte* frame);
+
   SwitchSettings settings_;
   PortSet owned_ports_;
   std::shared_ptr<const Tables> tables_;

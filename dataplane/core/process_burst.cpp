@@ -1,0 +1,244 @@
+// The way of a frame through the core: classify, look up, decide.
+//
+// A burst is walked twice in runs of `run_length`. The first walk classifies by the frame's own
+// bytes and asks for the cache lines its destination address leads to: the tree's entry and the
+// descriptor. The second one decides. So the misses of up to a run of trees overlap, and since all
+// state changes in the second walk, in order, a burst is the same as its frames one by one.
+//
+// What happens seldom stands in functions of its own, out of the way of the contribution that finds
+// its descriptor armed.
+
+#include "dataplane/core/switch_core.hpp"
+
+#include "tributary/reduce/reducer.hpp"
+
+#include <algorithm>
+
+namespace tributary::core {
+namespace {
+
+constexpr std::size_t run_length = 32;
+/// How far ahead of the first walk the frames' own bytes are fetched.
+constexpr std::size_t frame_lookahead = 6;
+constexpr std::size_t line_bytes = 64;
+
+Decision forward(PortNumber port, Event event) {
+  return {.action = Action::forward, .event = event, .port = port};
+}
+Decision replicate(PortSet ports, Event event) {
+  return {.ports = ports, .action = Action::replicate, .event = event};
+}
+
+MatchWord match_word_of(const std::byte* portals, std::uint64_t word) {
+  return {wire::cookie_of(portals), wire::vni_of(portals),
+          SequenceNumber{static_cast<std::uint32_t>(word & 0x3FF)}};
+}
+
+reduce::Contribution contribution_of(const std::byte* portals, const wire::ReductionWord& word) {
+  return {.payload = wire::load_payload(portals),
+          .op = word.opcode(),
+          .rc = static_cast<reduce::ResultCode>(word.rc),
+          .m = word.m,
+          .overflow_id = word.overflow_id,
+          .source = wire::sfa_of(portals)};
+}
+
+} // namespace
+
+/// What a burst adds to counters that nearly every frame of it touches: summed here while the
+/// engine stays the same, added when it changes and at the end.
+class SwitchCore::BurstCounts {
+public:
+  explicit BurstCounts(Counters& counters) : counters_(counters) {}
+  BurstCounts(const BurstCounts&) = delete;
+  BurstCounts& operator=(const BurstCounts&) = delete;
+  ~BurstCounts() { flush(); }
+
+  void contribution(PortNumber engine) {
+    if (engine != engine_) {
+      flush();
+      engine_ = engine;
+    }
+    ++contributions_;
+  }
+
+private:
+  void flush() {
+    if (contributions_ != 0) {
+      counters_.engines[engine_.value].contributions.add(contributions_);
+      contributions_ = 0;
+    }
+  }
+
+  Counters& counters_;
+  PortNumber engine_ = no_port;
+  std::uint64_t contributions_ = 0;
+};
+
+void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
+                               std::span<Decision> decisions) {
+  const IngressCheck check(tables_->port(in));
+  BurstCounts counts(*counters_);
+  Classified what[run_length];
+  for (std::size_t begin = 0; begin < frames.size(); begin += run_length) {
+    const std::size_t length = std::min(run_length, frames.size() - begin);
+    const FrameView* run = frames.data() + begin;
+    for (std::size_t i = 0; i < length; ++i) {
+      if (i + frame_lookahead < length) {
+        __builtin_prefetch(run[i + frame_lookahead].data);
+        __builtin_prefetch(run[i + frame_lookahead].data + line_bytes);
+      }
+      what[i] = check.classify(run[i]);
+      // Harmless for other kinds: their key is 0.
+      __builtin_prefetch(&tables_->tree(what[i].key.tree()));
+      __builtin_prefetch(&engines_.descriptor(what[i].key), 1);
+    }
+    for (std::size_t i = 0; i < length; ++i) {
+      decisions[begin + i] = decide(in, run[i], what[i], now, counts);
+    }
+  }
+}
+
+inline Decision SwitchCore::decide(PortNumber in, FrameView frame, const Classified& what,
+                                   TimeNs now, BurstCounts& counts) {
+  if (what.kind == FrameKind::reduction) [[likely]] {
+    const MulticastEntry& entry = tables_->tree(what.key.tree());
+    if (entry.wait_count != 0) [[likely]] {
+      if (entry.children.contains(in)) {
+        return upward(in, frame, what.key, entry, counts);
+      }
+      if (entry.parent == in) {
+        return downward(frame, what.key, entry, now);
+      }
+    }
+    return multicast(in, frame, entry);
+  }
+  switch (what.kind) {
+  case FrameKind::multicast: return multicast(in, frame, tables_->tree(what.key.tree()));
+  case FrameKind::unicast: return unicast(in, what.destination);
+  default: return drop(in, what.reason);
+  }
+}
+
+/// A multicast frame that no engine touches: of an ordinary tree, or to be refused.
+Decision SwitchCore::multicast(PortNumber in, FrameView frame, const MulticastEntry& entry) {
+  if (!entry.valid) {
+    return drop(in, DropReason::unknown_tree);
+  }
+  const bool from_child = entry.children.contains(in);
+  if (entry.parent != in && !from_child) {
+    return drop(in, DropReason::not_on_tree);
+  }
+  if (const auto refusal = refusal_on(entry, frame)) {
+    return drop(in, *refusal);
+  }
+  if (from_child) {
+    return drop(in, DropReason::not_from_parent);
+  }
+  return replicate(entry.children, Event::multicast);
+}
+
+Decision SwitchCore::downward(FrameView frame, ReductionKey key, const MulticastEntry& entry,
+                              TimeNs now) {
+  const std::byte* p = frame.data + wire::ethernet_header_bytes;
+  const std::uint64_t word = wire::load_be<std::uint64_t>(p + wire::reduction_offset::word);
+  const MatchWord carried = match_word_of(p, word);
+  const bool arms = wire::unpack(word).arm;
+  return replicate(entry.children, arms ? engines_.arm(key, entry, carried, now)
+                                        : engines_.disarm(key, entry, carried));
+}
+
+inline Decision SwitchCore::upward(PortNumber in, FrameView frame, ReductionKey key,
+                                   const MulticastEntry& entry, BurstCounts& counts) {
+  const std::byte* p = frame.data + wire::ethernet_header_bytes;
+  const std::uint64_t packed = wire::load_be<std::uint64_t>(p + wire::reduction_offset::word);
+  const wire::ReductionWord word = wire::unpack(packed);
+  if (word.arm) [[unlikely]] {
+    return drop(in, DropReason::arm_from_child);
+  }
+  if (word.count == 0) [[unlikely]] {
+    return forward(entry.parent, Event::passed_empty);
+  }
+  const MatchWord carried = match_word_of(p, packed);
+  Descriptor& d = engines_.descriptor(key);
+  if (d.match != carried) [[unlikely]] {
+    return pass(in, key, entry, engines_.standing(key, carried));
+  }
+  if (!reduce::is_supported(word.op)) [[unlikely]] {
+    counters_->trees[key.tree().value].passed_through.add();
+    return forward(entry.parent, Event::passed_reserved);
+  }
+
+  const reduce::Contribution contribution = contribution_of(p, word);
+  ContributionCount total = d.accumulator.contributions + word.count;
+  if (total == word.count) {
+    reduce::start(d.accumulator, contribution);
+    std::memcpy(engines_.record(key).header.data(), frame.data, saved_frame_bytes);
+    d.signature = wire::signature_of(p);
+  } else {
+    if (d.accumulator.op != contribution.op) [[unlikely]] {
+      counters_->engines[entry.parent.value].op_mismatches.add();
+    }
+    reduce::combine(d.accumulator, contribution, settings_.nan_mode);
+    d.signature += wire::signature_of(p);
+  }
+  d.accumulator.contributions = total;
+  counts.contribution(entry.parent);
+  if (total >= entry.wait_count) {
+    return complete(frame, key, entry);
+  }
+  return {.action = Action::absorb, .event = Event::contributed};
+}
+
+/// Contributions that do not belong to what is armed.
+Decision SwitchCore::pass(PortNumber in, ReductionKey key, const MulticastEntry& entry,
+                          Standing standing) {
+  TreeCounters& counted = counters_->trees[key.tree().value];
+  Event event = Event::passed_not_armed;
+  switch (standing) {
+  case Standing::older: counted.stale.add(); return drop(in, DropReason::stale_sequence);
+  case Standing::late: counted.late.add(); return forward(entry.parent, Event::passed_late);
+  case Standing::foreign:
+    if (settings_.drop_foreign) {
+      return drop(in, DropReason::foreign_cookie);
+    }
+    event = Event::passed_foreign;
+    break;
+  case Standing::newer: event = Event::passed_newer; break;
+  case Standing::match:
+  case Standing::not_armed: break;
+  }
+  counted.passed_through.add();
+  return forward(entry.parent, event);
+}
+
+/// The frame that brought the last contribution carries the result.
+Decision SwitchCore::complete(FrameView frame, ReductionKey key, const MulticastEntry& entry) {
+  engines_.write_result(key, entry.wait_count, frame.data);
+  EngineCounters& counted = counters_->engines[entry.parent.value];
+  counted.full.add();
+  if (engines_.descriptor(key).accumulator.contributions > entry.wait_count) {
+    counted.overflows.add();
+  }
+  counters_->trees[key.tree().value].full.add();
+  engines_.end(key, entry.parent);
+  return {.action = Action::emit, .event = Event::completed_full, .port = entry.parent};
+}
+
+Decision SwitchCore::unicast(PortNumber in, Nid destination) {
+  const PortNumber out = tables_->route(destination);
+  if (out == no_port) {
+    return drop(in, DropReason::no_route);
+  }
+  if (out == in) {
+    return drop(in, DropReason::route_to_ingress);
+  }
+  return forward(out, Event::unicast);
+}
+
+Decision SwitchCore::drop(PortNumber in, DropReason reason) {
+  counters_->drop(in, reason);
+  return {.action = Action::drop, .reason = reason};
+}
+
+} // namespace tributary::core

@@ -1,0 +1,74 @@
+#include "dataplane/core/switch_core.hpp"
+
+#include "dataplane/core/classify.hpp"
+
+#include <utility>
+
+namespace tributary::core {
+
+SwitchCore::SwitchCore(const SwitchSettings& settings, PortSet owned_ports)
+    : settings_(settings), owned_ports_(owned_ports), tables_(TablesBuilder().build(0)),
+      counters_(std::make_unique<Counters>()),
+      engines_(settings.descriptors_per_engine, settings.timers, *counters_) {}
+
+void SwitchCore::adopt(std::shared_ptr<const Tables> tables, TimeNs /*now*/, Emission& emission) {
+  const std::shared_ptr<const Tables> old = std::exchange(tables_, std::move(tables));
+  engines_.deadlines().for_each([&](ReductionKey key) {
+    const MulticastEntry& before = old->tree(key.tree());
+    if (before == tables_->tree(key.tree())) {
+      return;
+    }
+    if (engines_.descriptor(key).accumulator.contributions != 0) {
+      if (std::byte* frame = emission.buffer(before.parent)) {
+        emit_partial(key, before, frame);
+      } else {
+        counters_->drop(before.parent, DropReason::no_buffer);
+      }
+    }
+    engines_.release(key, before.parent);
+  });
+  for (std::size_t t = 0; t < max_trees; ++t) {
+    const TreeNumber tree{static_cast<std::uint16_t>(t)};
+    if (old->tree(tree).valid && old->tree(tree) != tables_->tree(tree)) {
+      engines_.forget(tree);
+    }
+  }
+}
+
+PortNumber SwitchCore::engine_port(PortNumber in, FrameView frame) const {
+  if (frame.length < shortest_frame_bytes ||
+      wire::ethertype_of(frame.data) != tables_->port(in).ethertype) {
+    return in;
+  }
+  const wire::FabricAddress dfa = wire::dfa_of(frame.data + wire::ethernet_header_bytes);
+  if (!dfa.is_multicast()) {
+    return in;
+  }
+  const MulticastEntry& entry = tables_->tree(dfa.tree());
+  return entry.wait_count != 0 && entry.children.contains(in) ? entry.parent : in;
+}
+
+void SwitchCore::expire_due(TimeNs now, Emission& emission) {
+  engines_.deadlines().for_each_due(now, [&](ReductionKey key) {
+    const MulticastEntry& entry = tables_->tree(key.tree());
+    EngineCounters& counted = counters_->engines[entry.parent.value];
+    if (engines_.descriptor(key).accumulator.contributions == 0) {
+      counted.expired_empty.add();
+    } else if (std::byte* frame = emission.buffer(entry.parent)) {
+      emit_partial(key, entry, frame);
+    } else {
+      counted.emission_delayed.add();
+      return; // stays due, for the next call
+    }
+    engines_.end(key, entry.parent);
+  });
+  engines_.deadlines().tighten();
+}
+
+void SwitchCore::emit_partial(ReductionKey key, const MulticastEntry& entry, std::byte* frame) {
+  engines_.write_result(key, entry.wait_count, frame);
+  counters_->trees[key.tree().value].partial.add();
+  counters_->engines[entry.parent.value].partial.add();
+}
+
+} // namespace tributary::core
