@@ -62,6 +62,8 @@ struct Route {
 
 struct Switch {
   std::string name;
+  /// Of all ports, and in their policies too: frames are replicated by reference, never rewritten.
+  std::uint16_t ethertype = wire::default_ethertype;
   core::SwitchSettings settings;
   std::vector<Port> ports;
   std::vector<Tree> trees;

@@ -1,0 +1,18 @@
+// From a switch's configuration to the snapshot its workers read.
+#pragma once
+
+#include "dataplane/config/config.hpp"
+#include "dataplane/config/diagnostic.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tributary::config {
+
+/// Null when the core refuses something; `findings` then says what, with its line. A configuration
+/// that was parsed without error always builds.
+[[nodiscard]] std::shared_ptr<const core::Tables>
+build_tables(const Switch& config, std::uint64_t version, std::vector<Diagnostic>& findings);
+
+} // namespace tributary::config

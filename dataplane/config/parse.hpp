@@ -1,0 +1,32 @@
+// From a configuration file to plain data, strictly: what the file says is understood whole, or
+// refused with the file, the line, the key, what is wrong and what to do.
+//
+//   const Parsed parsed = parse_file("/etc/tributary/switch.toml", {.cpu_count = 8});
+#pragma once
+
+#include "dataplane/config/config.hpp"
+#include "dataplane/config/diagnostic.hpp"
+#include "dataplane/config/document.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace tributary::config {
+
+/// What the machine limits; a member of 0 is not checked.
+struct Machine {
+  unsigned cpu_count = 0;
+};
+
+struct Parsed {
+  Config config;
+  Document document;
+};
+
+/// Throws ConfigError. `file` is only a name for messages.
+[[nodiscard]] Parsed parse_text(std::string_view text, const std::string& file,
+                                const Machine& machine = {});
+/// Throws ConfigError, also when the file cannot be read.
+[[nodiscard]] Parsed parse_file(const std::string& path, const Machine& machine = {});
+
+} // namespace tributary::config

@@ -1,0 +1,464 @@
+#include "dataplane/config/schema.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <memory>
+
+namespace tributary::config {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr std::string_view poll_names[] = {"adaptive", "busy"};
+constexpr std::string_view hugepage_names[] = {"auto", "never", "require"};
+constexpr std::string_view log_levels[] = {"trace", "debug", "info", "warning", "error"};
+constexpr std::string_view nan_modes[] = {"associative", "ieee"};
+constexpr std::string_view foreign_choices[] = {"forward", "drop"};
+constexpr std::string_view memif_roles[] = {"server", "client"};
+
+constexpr std::int64_t max_timer_us = std::int64_t{core::EngineTimers::max_units} * 1024 / 850;
+constexpr std::int64_t max_delay_us = 10'000'000;
+
+/// A key and where its value goes.
+template <typename Target> struct Key {
+  KeySpec spec;
+  void (*set)(Target&, const Value&);
+};
+
+template <typename T> T integer(const Value& v) {
+  return static_cast<T>(std::get<std::int64_t>(v));
+}
+const std::string& text(const Value& v) { return std::get<std::string>(v); }
+microseconds micros(const Value& v) { return microseconds(std::get<std::int64_t>(v)); }
+
+const Key<Process> process_keys[] = {
+    {{.name = "workers",
+      .type = Integer{1, 64},
+      .fallback = "1",
+      .sample = "",
+      .help = "Poll loops, one thread each. The ports are shared out among them."},
+     [](Process& p, const Value& v) { p.workers = integer<std::uint32_t>(v); }},
+    {{.name = "cores",
+      .type = Integers{0, 64, 0, 1023},
+      .fallback = "[]",
+      .sample = "",
+      .help = "The CPU each worker is pinned to, one per worker; empty: the kernel places them."},
+     [](Process& p, const Value& v) {
+       p.cores.clear();
+       for (const auto core : std::get<std::vector<std::int64_t>>(v)) {
+         p.cores.push_back(static_cast<unsigned>(core));
+       }
+     }},
+    {{.name = "poll",
+      .type = Choice{poll_names},
+      .fallback = "\"adaptive\"",
+      .sample = "",
+      .help = "adaptive: a worker that finds nothing spins, then sleeps in short steps. "
+              "busy: it never sleeps and takes its CPU whole."},
+     [](Process& p, const Value& v) { p.poll = text(v) == "busy" ? Poll::busy : Poll::adaptive; }},
+    {{.name = "idle_spin_us",
+      .type = Integer{0, 1'000'000},
+      .fallback = "20",
+      .sample = "",
+      .help = "How long an adaptive worker spins on empty ports before its first sleep."},
+     [](Process& p, const Value& v) { p.idle_spin = micros(v); }},
+    {{.name = "idle_sleep_max_us",
+      .type = Integer{1, 1'000'000},
+      .fallback = "200",
+      .sample = "",
+      .help = "The longest single sleep of an adaptive worker: what idleness adds to a latency."},
+     [](Process& p, const Value& v) { p.idle_sleep_max = micros(v); }},
+    {{.name = "control_socket",
+      .type = Text{107},
+      .fallback = "\"/run/tributary/switch.sock\"",
+      .sample = "",
+      .help = "The Unix socket tributaryctl talks to; made with mode 0660."},
+     [](Process& p, const Value& v) { p.control_socket = text(v); }},
+    {{.name = "hugepages",
+      .type = Choice{hugepage_names},
+      .fallback = "\"auto\"",
+      .sample = "",
+      .help = "auto: use hugepages when some are free. never: ordinary pages. "
+              "require: do not start without."},
+     [](Process& p, const Value& v) { p.hugepages = text(v); }},
+    {{.name = "memory_mib",
+      .type = Integer{0, 1 << 20},
+      .fallback = "0",
+      .sample = "",
+      .help = "Memory for frames when there are no hugepages; 0: computed from the ports."},
+     [](Process& p, const Value& v) { p.memory_mib = integer<std::uint32_t>(v); }},
+    {{.name = "buffers_per_port",
+      .type = Integer{256, 1 << 20},
+      .fallback = "4096",
+      .sample = "",
+      .help = "Frame buffers for each port."},
+     [](Process& p, const Value& v) { p.buffers_per_port = integer<std::uint32_t>(v); }},
+    {{.name = "log_level",
+      .type = Choice{log_levels},
+      .fallback = "\"info\"",
+      .sample = "",
+      .change = Change::live,
+      .help = "What goes to the log, which is standard error."},
+     [](Process& p, const Value& v) { p.log_level = text(v); }},
+};
+
+const Key<Switch> switch_keys[] = {
+    {{.name = "name",
+      .type = Name{},
+      .fallback = "",
+      .sample = "\"leaf0\"",
+      .required = true,
+      .help = "What logs and tributaryctl call this switch."},
+     [](Switch& s, const Value& v) { s.name = text(v); }},
+    {{.name = "ethertype",
+      .type = Integer{0x0600, 0xFFFF},
+      .fallback = "0x88B5",
+      .sample = "",
+      .help = "The EtherType of the fabric, the same on all ports of a switch: frames are "
+              "replicated, never rewritten."},
+     // The ports take it over: validate.cpp.
+     [](Switch& s, const Value& v) { s.ethertype = integer<std::uint16_t>(v); }},
+    {{.name = "descriptors_per_engine",
+      .type = Integer{1, 64},
+      .fallback = "8",
+      .sample = "",
+      .help = "Reductions the engine of one port can hold at once."},
+     [](Switch& s, const Value& v) {
+       s.settings.descriptors_per_engine = integer<std::uint32_t>(v);
+     }},
+    {{.name = "nan_mode",
+      .type = Choice{nan_modes},
+      .fallback = "\"associative\"",
+      .sample = "",
+      .help = "How FLT_MINNUM and its kin treat signalling NaNs: associative gives the same result "
+              "in any order, ieee follows IEEE 754-2008 step by step."},
+     [](Switch& s, const Value& v) {
+       s.settings.nan_mode =
+           text(v) == "ieee" ? reduce::NanMode::ieee : reduce::NanMode::associative;
+     }},
+    {{.name = "foreign",
+      .type = Choice{foreign_choices},
+      .fallback = "\"forward\"",
+      .sample = "",
+      .help = "A contribution whose VNI or cookie differs from the armed one: forward it to the "
+              "root unreduced, or drop it."},
+     [](Switch& s, const Value& v) { s.settings.drop_foreign = text(v) == "drop"; }},
+    {{.name = "timer_limits",
+      .type = Integers{3, 3, 1, max_contributions},
+      .fallback = "[16, 256, 4096]",
+      .sample = "",
+      .help = "Ascending wait counts that choose one of the four timers: below the first limit "
+              "the first timer, from the last limit on the fourth."},
+     [](Switch& s, const Value& v) {
+       const auto& limits = std::get<std::vector<std::int64_t>>(v);
+       for (std::size_t i = 0; i < limits.size(); ++i) {
+         s.settings.timers.limits[i] = static_cast<ContributionCount>(limits[i]);
+       }
+     }},
+    {{.name = "timers_us",
+      .type = Integers{4, 4, 1, max_timer_us},
+      .fallback = "[20000, 50000, 200000, 20000000]",
+      .sample = "",
+      .help = "How long an engine waits for contributions before it sends what it has."},
+     [](Switch& s, const Value& v) {
+       const auto& timers = std::get<std::vector<std::int64_t>>(v);
+       for (std::size_t i = 0; i < timers.size(); ++i) {
+         s.settings.timers.units[i] =
+             core::EngineTimers::units_from_us(static_cast<std::uint64_t>(timers[i]));
+       }
+     }},
+};
+
+constexpr KindMask kernel_kinds = mask_of(PortKind::af_xdp) | mask_of(PortKind::af_packet);
+
+const Key<Port> port_keys[] = {
+    {{.name = "name",
+      .type = Name{},
+      .fallback = "",
+      .sample = "\"host0\"",
+      .required = true,
+      .help = "What trees, routes, logs and tributaryctl call this port."},
+     [](Port& p, const Value& v) { p.name = text(v); }},
+    {{.name = "kind",
+      .type = Choice{port_kind_names},
+      .fallback = "\"af_xdp\"",
+      .sample = "",
+      .help = "af_xdp, af_packet: a kernel interface, shared with the kernel. pci: a NIC taken "
+              "whole. memif: shared memory with another process. ring: a link to another port of "
+              "this process. pcap: files. null: nothing in, everything out is discarded."},
+     [](Port& p, const Value& v) {
+       for (std::size_t i = 0; i < std::size(port_kind_names); ++i) {
+         if (port_kind_names[i] == text(v)) {
+           p.kind = static_cast<PortKind>(i);
+         }
+       }
+     }},
+    {{.name = "interface",
+      .type = Text{15},
+      .fallback = "",
+      .sample = "\"eth0\"",
+      .required = true,
+      .help = "The kernel interface.",
+      .kinds = kernel_kinds},
+     [](Port& p, const Value& v) { p.interface = text(v); }},
+    {{.name = "pci",
+      .type = Text{31},
+      .fallback = "",
+      .sample = "\"0000:03:00.0\"",
+      .required = true,
+      .help = "The PCI address, as in lspci -D; bound to a DPDK driver.",
+      .kinds = mask_of(PortKind::pci)},
+     [](Port& p, const Value& v) { p.pci_address = text(v); }},
+    {{.name = "socket",
+      .type = Text{107},
+      .fallback = "",
+      .sample = "\"/run/tributary/memif.sock\"",
+      .required = true,
+      .help = "The Unix socket over which the two ends of a memif meet.",
+      .kinds = mask_of(PortKind::memif)},
+     [](Port& p, const Value& v) { p.socket = text(v); }},
+    {{.name = "role",
+      .type = Choice{memif_roles},
+      .fallback = "\"server\"",
+      .sample = "",
+      .help = "The server makes the socket, the client connects to it.",
+      .kinds = mask_of(PortKind::memif)},
+     [](Port& p, const Value& v) { p.role = text(v); }},
+    {{.name = "memif_id",
+      .type = Integer{0, 0xFFFFFFFF},
+      .fallback = "0",
+      .sample = "",
+      .help = "Tells several memifs on one socket apart; the same at both ends.",
+      .kinds = mask_of(PortKind::memif)},
+     [](Port& p, const Value& v) { p.memif_id = integer<std::uint32_t>(v); }},
+    {{.name = "ring",
+      .type = Name{},
+      .fallback = "",
+      .sample = "\"leaf0-root\"",
+      .required = true,
+      .help = "The name of the link; exactly two ports of the process share it.",
+      .kinds = mask_of(PortKind::ring)},
+     [](Port& p, const Value& v) { p.ring = text(v); }},
+    {{.name = "rx_file",
+      .type = Text{4095},
+      .fallback = "",
+      .sample = "\"in.pcap\"",
+      .help = "Frames to receive; without it nothing comes in.",
+      .kinds = mask_of(PortKind::pcap)},
+     [](Port& p, const Value& v) { p.rx_file = text(v); }},
+    {{.name = "tx_file",
+      .type = Text{4095},
+      .fallback = "",
+      .sample = "\"out.pcap\"",
+      .help = "Where sent frames go; without it they are discarded.",
+      .kinds = mask_of(PortKind::pcap)},
+     [](Port& p, const Value& v) { p.tx_file = text(v); }},
+    {{.name = "repeat",
+      .type = Flag{},
+      .fallback = "false",
+      .sample = "",
+      .help = "Start over at the end of rx_file, without end.",
+      .kinds = mask_of(PortKind::pcap)},
+     [](Port& p, const Value& v) { p.repeat = std::get<bool>(v); }},
+    {{.name = "nid",
+      .type = Integer{0, max_nid},
+      .fallback = "",
+      .sample = "0x00001",
+      .change = Change::live,
+      .help = "The host behind an edge port: frames that name another source are dropped. "
+              "Absent on links between switches."},
+     [](Port& p, const Value& v) { p.policy.nid = Nid{integer<std::uint32_t>(v)}; }},
+    {{.name = "vnis",
+      .type = Integers{0, 65536, 0, 65535},
+      .fallback = "",
+      .sample = "[1024]",
+      .change = Change::live,
+      .help = "The VNIs that may enter here; absent: every VNI, empty: none."},
+     [](Port& p, const Value& v) {
+       auto set = std::make_shared<core::VniSet>();
+       for (const auto vni : std::get<std::vector<std::int64_t>>(v)) {
+         set->set(static_cast<std::size_t>(vni));
+       }
+       p.policy.vnis = std::move(set);
+     }},
+    {{.name = "verify_checksum",
+      .type = Flag{},
+      .fallback = "true",
+      .sample = "",
+      .change = Change::live,
+      .help = "Drop frames whose fabric header checksum is wrong."},
+     [](Port& p, const Value& v) { p.policy.verify_checksum = std::get<bool>(v); }},
+};
+
+const Key<Impairment> impairment_keys[] = {
+    {{.name = "loss",
+      .type = Number{0, 1},
+      .fallback = "0.0",
+      .sample = "",
+      .help = "The probability that a frame is lost."},
+     [](Impairment& i, const Value& v) { i.loss = std::get<double>(v); }},
+    {{.name = "duplicate",
+      .type = Number{0, 1},
+      .fallback = "0.0",
+      .sample = "",
+      .help = "The probability that a frame comes twice."},
+     [](Impairment& i, const Value& v) { i.duplicate = std::get<double>(v); }},
+    {{.name = "reorder",
+      .type = Number{0, 1},
+      .fallback = "0.0",
+      .sample = "",
+      .help = "The probability that a frame is held back behind later ones."},
+     [](Impairment& i, const Value& v) { i.reorder = std::get<double>(v); }},
+    {{.name = "delay_us",
+      .type = Integer{0, max_delay_us},
+      .fallback = "0",
+      .sample = "",
+      .help = "How long every frame is held back."},
+     [](Impairment& i, const Value& v) { i.delay = micros(v); }},
+    {{.name = "jitter_us",
+      .type = Integer{0, max_delay_us},
+      .fallback = "0",
+      .sample = "",
+      .help = "The most that is added to the delay, a random part of it to each frame."},
+     [](Impairment& i, const Value& v) { i.jitter = micros(v); }},
+    {{.name = "seed",
+      .type = Integer{0, INT64_MAX},
+      .fallback = "0",
+      .sample = "",
+      .help = "Makes the faults repeatable; 0: from the system's random source, and logged."},
+     [](Impairment& i, const Value& v) { i.seed = integer<std::uint64_t>(v); }},
+};
+
+const Key<TreeDraft> tree_keys[] = {
+    {{.name = "tree",
+      .type = Integer{0, max_trees - 1},
+      .fallback = "",
+      .sample = "1",
+      .change = Change::live,
+      .required = true,
+      .help = "The tree's number, its multicast id."},
+     [](TreeDraft& t, const Value& v) { t.number = std::get<std::int64_t>(v); }},
+    {{.name = "wait_count",
+      .type = Integer{0, max_contributions},
+      .fallback = "",
+      .sample = "1",
+      .change = Change::live,
+      .required = true,
+      .help = "Endpoints below this switch on this tree, the contributions its engine waits for; "
+              "0: an ordinary multicast, no reduction."},
+     [](TreeDraft& t, const Value& v) { t.wait_count = std::get<std::int64_t>(v); }},
+    {{.name = "parent",
+      .type = Name{},
+      .fallback = "",
+      .sample = "\"host0\"",
+      .change = Change::live,
+      .required = true,
+      .help = "The port toward the root; the root's own edge port at the last switch."},
+     [](TreeDraft& t, const Value& v) { t.parent = text(v); }},
+    {{.name = "children",
+      .type = Names{1, max_ports},
+      .fallback = "",
+      .sample = "[\"host1\"]",
+      .change = Change::live,
+      .required = true,
+      .help = "The ports away from the root."},
+     [](TreeDraft& t, const Value& v) { t.children = std::get<std::vector<std::string>>(v); }},
+};
+
+const Key<RouteDraft> route_keys[] = {
+    {{.name = "nid",
+      .type = Integer{0, max_nid},
+      .fallback = "",
+      .sample = "0x00001",
+      .change = Change::live,
+      .required = true,
+      .help = "The destination of unicast frames."},
+     [](RouteDraft& r, const Value& v) { r.nid = std::get<std::int64_t>(v); }},
+    {{.name = "port",
+      .type = Name{},
+      .fallback = "",
+      .sample = "\"host0\"",
+      .change = Change::live,
+      .required = true,
+      .help = "The port they leave by."},
+     [](RouteDraft& r, const Value& v) { r.port = text(v); }},
+};
+
+template <typename T, std::size_t n> std::array<KeySpec, n> specs_of(const Key<T> (&keys)[n]) {
+  std::array<KeySpec, n> specs;
+  for (std::size_t i = 0; i < n; ++i) {
+    specs[i] = keys[i].spec;
+  }
+  return specs;
+}
+
+std::string count_text(std::size_t min, std::size_t max) {
+  return min == max ? fmt::format("{}", min)
+         : min == 0 ? fmt::format("at most {}", max)
+                    : fmt::format("{} to {}", min, max);
+}
+
+struct Describe {
+  std::string operator()(Flag) const { return "true or false"; }
+  std::string operator()(Integer i) const { return fmt::format("integer, {} to {}", i.min, i.max); }
+  std::string operator()(Number n) const { return fmt::format("number, {} to {}", n.min, n.max); }
+  std::string operator()(Text t) const {
+    return fmt::format("text, at most {} bytes", t.max_length);
+  }
+  std::string operator()(Name) const { return "name"; }
+  std::string operator()(Choice c) const {
+    return fmt::format("one of \"{}\"", fmt::join(c.values, "\", \""));
+  }
+  std::string operator()(Integers i) const {
+    return fmt::format("list of {} integers, {} to {}", count_text(i.min_count, i.max_count), i.min,
+                       i.max);
+  }
+  std::string operator()(Names n) const {
+    return fmt::format("list of {} names", count_text(n.min_count, n.max_count));
+  }
+};
+
+} // namespace
+
+std::string describe(const Type& type) { return std::visit(Describe{}, type); }
+
+std::span<const KeySpec> keys_of(Section section) {
+  static const auto of_process = specs_of(process_keys);
+  static const auto of_switch = specs_of(switch_keys);
+  static const auto of_port = specs_of(port_keys);
+  static const auto of_impairment = specs_of(impairment_keys);
+  static const auto of_tree = specs_of(tree_keys);
+  static const auto of_route = specs_of(route_keys);
+  switch (section) {
+  case Section::process: return of_process;
+  case Section::switches: return of_switch;
+  case Section::port: return of_port;
+  case Section::impairment: return of_impairment;
+  case Section::tree: return of_tree;
+  case Section::route: return of_route;
+  }
+  return {};
+}
+
+void assign(std::size_t index, const Value& value, Process& target) {
+  process_keys[index].set(target, value);
+}
+void assign(std::size_t index, const Value& value, Switch& target) {
+  switch_keys[index].set(target, value);
+}
+void assign(std::size_t index, const Value& value, Port& target) {
+  port_keys[index].set(target, value);
+}
+void assign(std::size_t index, const Value& value, Impairment& target) {
+  impairment_keys[index].set(target, value);
+}
+void assign(std::size_t index, const Value& value, TreeDraft& target) {
+  tree_keys[index].set(target, value);
+}
+void assign(std::size_t index, const Value& value, RouteDraft& target) {
+  route_keys[index].set(target, value);
+}
+
+} // namespace tributary::config

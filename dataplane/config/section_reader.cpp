@@ -1,0 +1,305 @@
+#include "dataplane/config/section_reader.hpp"
+
+#include "dataplane/config/suggest.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace tributary::config {
+namespace {
+
+constexpr std::size_t max_name_length = 31;
+
+std::string_view type_name(const toml::node& node) {
+  switch (node.type()) {
+  case toml::node_type::table: return "a table";
+  case toml::node_type::array: return "a list";
+  case toml::node_type::string: return "text";
+  case toml::node_type::integer: return "an integer";
+  case toml::node_type::floating_point: return "a number with a fraction";
+  case toml::node_type::boolean: return "true or false";
+  default: return "a date or time";
+  }
+}
+
+bool is_name(std::string_view s) {
+  return !s.empty() && s.size() <= max_name_length &&
+         std::all_of(s.begin(), s.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+         });
+}
+
+/// Turns a node into a value of the alternative it is called with.
+class Reader {
+public:
+  Reader(const toml::node& node, std::string& problem) : node_(node), problem_(problem) {}
+
+  std::optional<Value> operator()(Flag) const {
+    if (const auto v = node_.value_exact<bool>()) {
+      return *v;
+    }
+    return wrong_type("true or false, without quotes");
+  }
+  std::optional<Value> operator()(Integer i) const {
+    const auto v = node_.value_exact<std::int64_t>();
+    if (!v) {
+      return wrong_type("an integer, without quotes");
+    }
+    if (*v < i.min || *v > i.max) {
+      return fail("{} is out of range; give {} to {}", *v, i.min, i.max);
+    }
+    return *v;
+  }
+  std::optional<Value> operator()(Number n) const {
+    // An integer such as 0 or 1 is as good.
+    const auto v = node_.is_number() ? node_.value<double>() : std::nullopt;
+    if (!v) {
+      return wrong_type("a number, without quotes");
+    }
+    if (!(*v >= n.min && *v <= n.max)) {
+      return fail("{} is out of range; give {} to {}", *v, n.min, n.max);
+    }
+    return *v;
+  }
+  std::optional<Value> operator()(Text t) const {
+    const auto v = node_.value_exact<std::string>();
+    if (!v) {
+      return wrong_type("text in quotes");
+    }
+    if (v->empty()) {
+      return fail("is empty; give a value or remove the key");
+    }
+    if (v->size() > t.max_length) {
+      return fail("has {} bytes; give at most {}", v->size(), t.max_length);
+    }
+    if (v->find('\0') != std::string::npos) {
+      return fail("contains a zero byte; remove it");
+    }
+    return *v;
+  }
+  std::optional<Value> operator()(Name) const {
+    const auto v = node_.value_exact<std::string>();
+    if (!v) {
+      return wrong_type("a name in quotes");
+    }
+    if (!is_name(*v)) {
+      return fail("\"{}\" is not a name; use 1 to {} letters, digits, '_', '-' or '.'", *v,
+                  max_name_length);
+    }
+    return *v;
+  }
+  std::optional<Value> operator()(Choice c) const {
+    const auto v = node_.value_exact<std::string>();
+    if (!v) {
+      return wrong_type("text in quotes");
+    }
+    if (std::find(c.values.begin(), c.values.end(), *v) == c.values.end()) {
+      const auto near = nearest(*v, c.values);
+      return fail("\"{}\" is not known; {}give one of \"{}\"", *v,
+                  near.empty() ? "" : fmt::format("did you mean \"{}\"? ", near),
+                  fmt::join(c.values, "\", \""));
+    }
+    return *v;
+  }
+  std::optional<Value> operator()(Integers i) const {
+    std::vector<std::int64_t> values;
+    return list(i.min_count, i.max_count, Integer{i.min, i.max}, values);
+  }
+  std::optional<Value> operator()(Names n) const {
+    std::vector<std::string> values;
+    return list(n.min_count, n.max_count, Name{}, values);
+  }
+
+private:
+  template <typename Element, typename T>
+  std::optional<Value> list(std::size_t min, std::size_t max, Element element,
+                            std::vector<T>& values) const {
+    const toml::array* array = node_.as_array();
+    if (array == nullptr) {
+      return wrong_type("a list in [ ]");
+    }
+    if (array->size() < min || array->size() > max) {
+      return fail("has {} elements; give {}", array->size(),
+                  min == max ? fmt::format("{}", min) : fmt::format("{} to {}", min, max));
+    }
+    for (const toml::node& node : *array) {
+      std::string inner;
+      const auto v = Reader(node, inner)(element);
+      if (!v) {
+        return fail("element {}: {}", values.size() + 1, inner);
+      }
+      values.push_back(std::get<T>(*v));
+    }
+    return values;
+  }
+  std::optional<Value> wrong_type(std::string_view wanted) const {
+    return fail("is {}; give {}", type_name(node_), wanted);
+  }
+  template <typename... Args>
+  std::optional<Value> fail(fmt::format_string<Args...> text, Args&&... args) const {
+    problem_ = fmt::format(text, std::forward<Args>(args)...);
+    return std::nullopt;
+  }
+
+  const toml::node& node_;
+  std::string& problem_;
+};
+
+std::string quoted(std::string_view s) { return fmt::format("\"{}\"", s); }
+
+struct ToToml {
+  std::string operator()(bool v) const { return v ? "true" : "false"; }
+  std::string operator()(std::int64_t v) const { return fmt::format("{}", v); }
+  std::string operator()(double v) const { return fmt::format("{}", v); }
+  std::string operator()(const std::string& v) const { return quoted(v); }
+  std::string operator()(const std::vector<std::int64_t>& v) const {
+    return fmt::format("[{}]", fmt::join(v, ", "));
+  }
+  std::string operator()(const std::vector<std::string>& v) const {
+    return v.empty() ? "[]" : fmt::format("[\"{}\"]", fmt::join(v, "\", \""));
+  }
+};
+
+/// Another section that has this key, to say where it belongs.
+std::string_view home_of(std::string_view key) {
+  for (const Section s : all_sections) {
+    for (const KeySpec& spec : keys_of(s)) {
+      if (spec.name == key) {
+        return path_of(s);
+      }
+    }
+  }
+  return {};
+}
+
+} // namespace
+
+std::optional<Value> read_value(const toml::node& node, const Type& type, std::string& problem) {
+  return std::visit(Reader(node, problem), type);
+}
+
+std::string to_toml(const Value& value) { return std::visit(ToToml{}, value); }
+
+std::string canonical_fallback(const KeySpec& spec) {
+  const auto table = toml::parse(fmt::format("v = {}", spec.fallback));
+  std::string problem;
+  const auto value = read_value(*table.get("v"), spec.type, problem);
+  return value ? to_toml(*value) : problem;
+}
+
+std::vector<std::string_view> subsections_of(Section section) {
+  switch (section) {
+  case Section::switches: return {"port", "tree", "route"};
+  case Section::port: return {"impairment"};
+  default: return {};
+  }
+}
+
+SectionReader::SectionReader(const toml::table& table, Section section, Findings& findings)
+    : section_(section), line_(line_of(table)) {
+  check_unknown(table, findings);
+  const auto specs = keys_of(section);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const auto it = table.find(specs[i].name);
+    if (it == table.end()) {
+      continue;
+    }
+    lines_.emplace_back(specs[i].name, line_of(it->first));
+    std::string problem;
+    if (auto value = read_value(it->second, specs[i].type, problem)) {
+      values_.emplace_back(i, std::move(*value));
+    } else {
+      findings.add(line_of(it->first), path(specs[i].name), "{}", problem);
+    }
+  }
+  check_kind(table, findings);
+}
+
+int SectionReader::line(std::string_view key) const {
+  const auto it = std::find_if(lines_.begin(), lines_.end(),
+                               [&](const auto& entry) { return entry.first == key; });
+  return it == lines_.end() ? line_ : it->second;
+}
+
+std::string SectionReader::path(std::string_view key) const {
+  return fmt::format("{}.{}", path_of(section_), key);
+}
+
+void SectionReader::check_unknown(const toml::table& table, Findings& findings) const {
+  std::vector<std::string_view> known = subsections_of(section_);
+  for (const KeySpec& spec : keys_of(section_)) {
+    known.push_back(spec.name);
+  }
+  for (const auto& [key, node] : table) {
+    if (std::find(known.begin(), known.end(), key.str()) != known.end()) {
+      continue;
+    }
+    const auto near = nearest(key.str(), known);
+    const auto home = home_of(key.str());
+    findings.add(line_of(key), path(key.str()), "unknown key; {}",
+                 !near.empty()   ? fmt::format("did you mean '{}'?", near)
+                 : !home.empty() ? fmt::format("it belongs in '{}'", home)
+                                 : fmt::format("known here: {}", fmt::join(known, ", ")));
+  }
+}
+
+KindMask SectionReader::kind() const {
+  if (section_ != Section::port) {
+    return every_kind;
+  }
+  Port probe;
+  read_into(probe);
+  return mask_of(probe.kind);
+}
+
+void SectionReader::check_kind(const toml::table& table, Findings& findings) const {
+  const bool kind_refused = section_ == Section::port && table.contains("kind") &&
+                            std::none_of(values_.begin(), values_.end(), [&](const auto& entry) {
+                              return keys_of(section_)[entry.first].name == "kind";
+                            });
+  if (kind_refused) {
+    return; // what else the port needs cannot be known
+  }
+  const KindMask kind_bit = kind();
+  const auto kind_text = [&] {
+    Port probe;
+    read_into(probe);
+    return name_of(probe.kind);
+  };
+  for (const KeySpec& spec : keys_of(section_)) {
+    const bool applies = (spec.kinds & kind_bit) != 0;
+    const bool present = table.contains(spec.name);
+    if (present && !applies) {
+      findings.add(line(spec.name), path(spec.name),
+                   "means nothing for a port of kind \"{}\"; remove it or change the kind",
+                   kind_text());
+    }
+    if (spec.required && applies && !present) {
+      findings.add(
+          line_, path(spec.name), "missing{}; add it, e.g. {} = {}",
+          spec.kinds == every_kind ? "" : fmt::format(" for a port of kind \"{}\"", kind_text()),
+          spec.name, spec.sample);
+    }
+  }
+}
+
+void SectionReader::write_to(Document& document, const std::string& owner) const {
+  const auto specs = keys_of(section_);
+  const KindMask kind_bit = kind();
+  for (const KeySpec& spec : specs) {
+    if (!spec.fallback.empty() && (spec.kinds & kind_bit) != 0) {
+      document[fmt::format("{}: {}", owner, spec.name)] = {canonical_fallback(spec), spec.change,
+                                                           0};
+    }
+  }
+  for (const auto& [index, value] : values_) {
+    const KeySpec& spec = specs[index];
+    document[fmt::format("{}: {}", owner, spec.name)] = {to_toml(value), spec.change,
+                                                         line(spec.name)};
+  }
+}
+
+} // namespace tributary::config

@@ -1,0 +1,65 @@
+// Reads one TOML table as a section: every key against the schema, nothing else let through.
+#pragma once
+
+#include "dataplane/config/document.hpp"
+#include "dataplane/config/findings.hpp"
+#include "dataplane/config/schema.hpp"
+
+#include <toml++/toml.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tributary::config {
+
+inline int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
+inline int line_of(const toml::key& key) { return static_cast<int>(key.source().begin.line); }
+
+/// The value of a node as `type` wants it; otherwise nothing, and `problem` says why.
+[[nodiscard]] std::optional<Value> read_value(const toml::node& node, const Type& type,
+                                              std::string& problem);
+
+/// One canonical spelling of a value, as TOML.
+[[nodiscard]] std::string to_toml(const Value& value);
+
+/// The spelling `to_toml` gives a fallback of the schema.
+[[nodiscard]] std::string canonical_fallback(const KeySpec& spec);
+
+/// What a section may contain besides its keys: the names of its sub-sections.
+[[nodiscard]] std::vector<std::string_view> subsections_of(Section section);
+
+/// The values found, by index of the key in the schema, all of their right type. Reports unknown
+/// keys, wrong types and values, missing keys, and keys that mean nothing for a port's kind.
+/// `document` receives every setting under `owner`, e.g. "switch leaf0, port host0".
+class SectionReader {
+public:
+  SectionReader(const toml::table& table, Section section, Findings& findings);
+
+  /// The line of the section's header.
+  [[nodiscard]] int line() const { return line_; }
+  /// The line of a key, or of the header where the key is absent.
+  [[nodiscard]] int line(std::string_view key) const;
+  [[nodiscard]] std::string path(std::string_view key) const;
+
+  template <typename Target> void read_into(Target& target) const {
+    for (const auto& [index, value] : values_) {
+      assign(index, value, target);
+    }
+  }
+  void write_to(Document& document, const std::string& owner) const;
+
+private:
+  void check_unknown(const toml::table& table, Findings& findings) const;
+  void check_kind(const toml::table& table, Findings& findings) const;
+  [[nodiscard]] KindMask kind() const;
+
+  Section section_;
+  int line_;
+  std::vector<std::pair<std::size_t, Value>> values_;
+  std::vector<std::pair<std::string_view, int>> lines_;
+};
+
+} // namespace tributary::config

@@ -1,0 +1,194 @@
+#include "dataplane/config/validate.hpp"
+
+#include "dataplane/config/build_tables.hpp"
+#include "dataplane/config/suggest.hpp"
+#include "tributary/wire/fabric_address.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace tributary::config {
+
+void Validator::claim(const std::string& what, const std::string& value, const std::string& owner,
+                      const SectionReader& reader, std::string_view key) {
+  if (value.empty()) {
+    return; // missing, and reported as such
+  }
+  const auto [it, fresh] =
+      claimed_.try_emplace(fmt::format("{} {}", what, value), First{owner, reader.line(key)});
+  if (!fresh) {
+    findings_.add(reader.line(key), reader.path(key),
+                  "{} {} is already used by {} on line {}; each may be used once", what, value,
+                  it->second.owner, it->second.line);
+  }
+}
+
+PortNumber Validator::port_of(const Switch& sw, const std::string& name,
+                              const SectionReader& reader, std::string_view key) {
+  for (std::size_t i = 0; i < sw.ports.size() && i < max_ports; ++i) {
+    if (sw.ports[i].name == name) {
+      return PortNumber{static_cast<std::uint8_t>(i)};
+    }
+  }
+  std::vector<std::string_view> names;
+  for (const Port& port : sw.ports) {
+    names.push_back(port.name);
+  }
+  const auto near = nearest(name, names);
+  findings_.add(reader.line(key), reader.path(key), "switch \"{}\" has no port \"{}\"; {}", sw.name,
+                name,
+                near.empty() ? "name one of its ports, or add a [[switch.port]]"
+                             : fmt::format("did you mean \"{}\"?", near));
+  return no_port;
+}
+
+void Validator::check(const Process& process, const SectionReader& reader) {
+  const std::string key = reader.path("cores");
+  const int line = reader.line("cores");
+  if (!process.cores.empty() && process.cores.size() != process.workers) {
+    findings_.add(line, key, "names {} cores for {} workers; give one core per worker, or none",
+                  process.cores.size(), process.workers);
+  }
+  std::set<unsigned> seen;
+  for (const unsigned core : process.cores) {
+    if (machine_.cpu_count != 0 && core >= machine_.cpu_count) {
+      findings_.add(line, key, "core {} is out of range; this machine has cores 0 to {}", core,
+                    machine_.cpu_count - 1);
+    }
+    if (!seen.insert(core).second) {
+      findings_.add(line, key,
+                    "core {} stands there twice; two workers on one core starve each "
+                    "other, give each its own",
+                    core);
+    }
+  }
+}
+
+void Validator::check(const Switch& sw, const SectionReader& reader) {
+  claim("the switch name", sw.name, "another switch", reader, "name");
+  const auto& limits = sw.settings.timers.limits;
+  if (!std::is_sorted(limits.begin(), limits.end(), std::less_equal<>{})) {
+    findings_.add(
+        reader.line("timer_limits"), reader.path("timer_limits"),
+        "the limits do not rise; give three wait counts, each larger than the one before");
+  }
+}
+
+void Validator::add(Switch& sw, Port port, const SectionReader& reader) {
+  const std::string owner = fmt::format("port \"{}\" of switch \"{}\"", port.name, sw.name);
+  if (!port.name.empty()) {
+    claim(fmt::format("in switch \"{}\" the port name", sw.name), port.name, "another port", reader,
+          "name");
+  }
+  claim("the interface", port.interface, owner, reader, "interface");
+  claim("the PCI address", port.pci_address, owner, reader, "pci");
+  claim("the file", port.tx_file, owner, reader, "tx_file");
+  if (port.kind == PortKind::memif && !port.socket.empty()) {
+    claim("the memif", fmt::format("{} {} as {}", port.socket, port.memif_id, port.role), owner,
+          reader, "socket");
+  }
+  if (port.kind == PortKind::ring && !port.ring.empty()) {
+    rings_[port.ring].push_back({owner, reader.line("ring")});
+  }
+  if (port.repeat && port.rx_file.empty()) {
+    findings_.add(reader.line("repeat"), reader.path("repeat"),
+                  "there is nothing to repeat; give rx_file, or remove the key");
+  }
+  if (const auto nid = port.policy.nid) {
+    if (!wire::is_valid_nid(*nid)) {
+      findings_.add(reader.line("nid"), reader.path("nid"),
+                    "{:#x} begins with nine 1 bits and would look like a multicast address; "
+                    "give a NID below 0xff800",
+                    nid->value);
+    }
+    claim("the NID", fmt::format("{:#x}", nid->value), owner, reader, "nid");
+  }
+  port.policy.ethertype = sw.ethertype;
+  sw.ports.push_back(std::move(port));
+  if (sw.ports.size() == max_ports + 1) {
+    findings_.add(reader.line(), "switch.port",
+                  "switch \"{}\" has more than {} ports; split it into two switches", sw.name,
+                  max_ports);
+  }
+}
+
+void Validator::add(Switch& sw, const TreeDraft& draft, const SectionReader& reader) {
+  Tree tree;
+  tree.number = TreeNumber{static_cast<std::uint16_t>(draft.number)};
+  tree.wait_count = static_cast<ContributionCount>(draft.wait_count);
+  tree.line = reader.line();
+  claim(fmt::format("in switch \"{}\" the tree", sw.name), fmt::format("{}", draft.number),
+        "another tree", reader, "tree");
+  if (!draft.parent.empty()) {
+    tree.parent = port_of(sw, draft.parent, reader, "parent");
+  }
+  for (const std::string& child : draft.children) {
+    const PortNumber port = port_of(sw, child, reader, "children");
+    if (port == no_port) {
+      continue;
+    }
+    if (port == tree.parent) {
+      findings_.add(reader.line("children"), reader.path("children"),
+                    "\"{}\" is the parent of tree {} and cannot be its child too; remove it here, "
+                    "or name another parent",
+                    child, draft.number);
+    } else if (tree.children.contains(port)) {
+      findings_.add(reader.line("children"), reader.path("children"),
+                    "\"{}\" stands there twice; name each child once", child);
+    }
+    tree.children.insert(port);
+  }
+  sw.trees.push_back(tree);
+}
+
+void Validator::add(Switch& sw, const RouteDraft& draft, const SectionReader& reader) {
+  const Nid nid{static_cast<std::uint32_t>(draft.nid)};
+  if (!wire::is_valid_nid(nid)) {
+    findings_.add(reader.line("nid"), reader.path("nid"),
+                  "{:#x} begins with nine 1 bits and would look like a multicast address; "
+                  "give a NID below 0xff800",
+                  nid.value);
+  }
+  claim(fmt::format("in switch \"{}\" the route to NID", sw.name), fmt::format("{:#x}", nid.value),
+        "another route", reader, "nid");
+  Route route{nid, no_port, reader.line()};
+  if (!draft.port.empty()) {
+    route.port = port_of(sw, draft.port, reader, "port");
+  }
+  sw.routes.push_back(route);
+}
+
+void Validator::finish(const Config& config) {
+  if (config.switches.empty()) {
+    findings_.add(0, "switch", "the file has no switch; add a [[switch]] with its ports");
+  }
+  for (const Switch& sw : config.switches) {
+    if (sw.ports.empty()) {
+      findings_.add(sw.line, "switch.port", "switch \"{}\" has no port; add a [[switch.port]]",
+                    sw.name);
+    }
+  }
+  for (const auto& [ring, ends] : rings_) {
+    if (ends.size() == 1) {
+      findings_.add(ends[0].line, "switch.port.ring",
+                    "ring \"{}\" has only one end, {}; give a second port the same ring", ring,
+                    ends[0].owner);
+    } else if (ends.size() > 2) {
+      findings_.add(ends[2].line, "switch.port.ring",
+                    "ring \"{}\" has {} ends; a ring joins exactly two ports", ring, ends.size());
+    }
+  }
+  if (!findings_.empty()) {
+    return;
+  }
+  // The core's own checks have the last word.
+  for (const Switch& sw : config.switches) {
+    std::vector<Diagnostic> refused;
+    static_cast<void>(build_tables(sw, 1, refused));
+    for (const Diagnostic& finding : refused) {
+      findings_.add(finding.line, finding.key, "{}", finding.text);
+    }
+  }
+}
+
+} // namespace tributary::config

@@ -1,0 +1,46 @@
+// What one section cannot know: names that must exist or must be unique, limits of the machine,
+// and whether the tables build.
+#pragma once
+
+#include "dataplane/config/findings.hpp"
+#include "dataplane/config/parse.hpp"
+#include "dataplane/config/section_reader.hpp"
+
+#include <map>
+#include <string>
+
+namespace tributary::config {
+
+class Validator {
+public:
+  explicit Validator(const Machine& machine) : machine_(machine) {}
+  [[nodiscard]] Findings& findings() { return findings_; }
+
+  void check(const Process& process, const SectionReader& reader);
+  /// The switch before it has ports.
+  void check(const Switch& sw, const SectionReader& reader);
+  void add(Switch& sw, Port port, const SectionReader& reader);
+  void add(Switch& sw, const TreeDraft& draft, const SectionReader& reader);
+  void add(Switch& sw, const RouteDraft& draft, const SectionReader& reader);
+  /// What only the whole file shows.
+  void finish(const Config& config);
+
+private:
+  struct First {
+    std::string owner; ///< who has it, for the message
+    int line = 0;
+  };
+  /// Reports a second use of `what` = `value`; `key` is the key that says it.
+  void claim(const std::string& what, const std::string& value, const std::string& owner,
+             const SectionReader& reader, std::string_view key);
+  /// The port's number, or `no_port` after reporting that there is no such port.
+  PortNumber port_of(const Switch& sw, const std::string& name, const SectionReader& reader,
+                     std::string_view key);
+
+  Machine machine_;
+  Findings findings_;
+  std::map<std::string, First> claimed_; ///< by "what value"
+  std::map<std::string, std::vector<First>> rings_;
+};
+
+} // namespace tributary::config
