@@ -1,6 +1,6 @@
 // A leaf of a group: it contributes to the sequences the root opens, and waits for their results.
 //
-// Per reduction id it remembers the newest sequence the root opened (`heard`), the sequence it last
+// Per reduction id it remembers the newest sequence the root opened (`heard`), the sequences it
 // contributed its current piece to (`contributed`), and the one whose result it completed last.
 //
 //   state            event                              does
@@ -9,24 +9,25 @@
 //                    inject otherwise                   waits for an arm
 //   waiting for arm  any frame that opens a sequence    contributes to it
 //   waiting for      a result, count > 0, whose resno   completes; nothing else completes it
-//     the result       is `contributed`
+//     the result       is among `contributed`
 //                    another frame with the retry bit   contributes the same piece to its seqno
 //                    result timer                       requests the result
 //   any              a frame that opens a sequence      remembers it
 //                    pre-arm (seqno 1022)               nothing
 //
 // Which sequences are believed. A frame that opens an older sequence than `heard`, or the same one,
-// was overtaken or came twice, and is ignored - unless the root was silent for a retry interval:
+// was overtaken or came twice, and is ignored - unless the root was silent for `result_timeout_ns`:
 // then the leaf was cut off, the number may have wrapped, and it follows. That is safe, for the
-// root counts its current sequence alone. One number is never contributed to: that of the last
-// result completed here, for the root may send that result again, and it would pass for the new
-// one.
+// root counts contributions to its current sequence alone. One number is never contributed to: that
+// of the last result completed here, for the root may send that result again, and it would pass for
+// the new one.
 //
-// The request: a frame with count 0, the retry bit, and seqno = resno = `contributed`, up the tree.
-// Engines pass frames that count nothing to the root. The root answers with the result if it has
-// it. The first request comes 4 retry intervals after the contribution, then after twice that, and
-// so on up to `result_timeout_ns`; every contribution starts the timer anew but keeps the interval,
-// so that a leaf which hears the root ask soon stops requesting.
+// The request: a frame with count 0, the retry bit, and seqno = resno = the sequence contributed to
+// last, up the tree. Engines pass frames that count nothing to the root. The root answers with the
+// result if it has it. The first request comes 4 retry intervals after the contribution, then after
+// twice that, and so on up to `result_timeout_ns`; every contribution starts the timer anew but
+// keeps the interval, so that a leaf which hears the root ask soon stops requesting. The `cxi`
+// dialect has no requests.
 //
 // Leaving: the result of the last BARRIER is answered with the farewell (root.hpp), and the leaf is
 // gone. If that result does not come within `leave_timeout_ns` it goes all the same: its own work
@@ -36,9 +37,11 @@
 #pragma once
 
 #include "endpoint/collective/channel.hpp"
+#include "endpoint/collective/sequence.hpp"
 #include "endpoint/collective/status.hpp"
 
 #include <array>
+#include <bitset>
 #include <optional>
 
 namespace tributary::collective {
@@ -66,12 +69,13 @@ private:
     State state = State::idle;
     std::optional<SequenceNumber> heard;
     TimeNs heard_at;
-    SequenceNumber contributed = no_sequence; ///< while waiting for the result
-    SequenceNumber completed = no_sequence;   ///< of the last result completed here
+    SequenceNumber completed = no_sequence; ///< of the last result completed here
 
     PieceNumber piece = 0;
     Operand own;
     TimeNs injected_at;
+    std::bitset<SequenceNumber::modulus> contributed; ///< the sequences this piece was sent under
+    SequenceNumber contributed_last = no_sequence;
     std::uint32_t retries = 0;
     std::uint64_t request_interval_ns = 0;
     TimeNs request_at = never;
@@ -85,7 +89,9 @@ private:
   void contribute(ReductionId id, Slot& slot, TimeNs now);
   void request_result(ReductionId id, Slot& slot, TimeNs now);
   void finish(Slot& slot, const wire::ReductionFrame& frame);
+  PieceNumber begin(const Operand& operand, TimeNs now);
   void say_farewell(ReductionId id, const Slot& slot);
+  void send_up(ReductionId id, SequenceNumber sequence, const Operand& operand, PieceNumber piece);
 
   Channel channel_;
   std::uint64_t signature_base_ = 0; ///< 0 when contributions are not signed

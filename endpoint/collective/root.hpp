@@ -33,6 +33,9 @@
 // contributions to it drop them; a frame without an arm would free their descriptors. A new
 // sequence asks everybody for their contribution again, which is always safe.
 //
+// In the `cxi` dialect an arm or retry carries no result (its peers would take it for a fresh one),
+// and a pre-arm with sequence 1022 goes ahead of it.
+//
 // Leaving. After its last piece every member injects one BARRIER. Its result tells each leaf that
 // everybody is done; each answers it with a farewell, a contribution to the sequence that result
 // opened, and is gone. The root stays to answer requests until all farewells came or `linger_ns` is
@@ -43,6 +46,7 @@
 #pragma once
 
 #include "endpoint/collective/channel.hpp"
+#include "endpoint/collective/sequence.hpp"
 #include "endpoint/collective/signature.hpp"
 #include "endpoint/collective/status.hpp"
 #include "tributary/reduce/accumulator.hpp"
@@ -88,6 +92,7 @@ private:
     Operand own;
     TimeNs injected_at;
     std::uint32_t retries = 0;
+    std::uint64_t retry_interval_ns = 0;
     TimeNs retry_at = never;
 
     /// The word of the last result, resno and all; count 0 before the first.
@@ -98,23 +103,25 @@ private:
   enum class Phase : std::uint8_t { active, parting, lingering, left };
 
   [[nodiscard]] Slot& slot_of(PieceNumber piece) { return slots_[reduction_of(piece).value]; }
-  /// Takes a new sequence and forgets what was gathered under the old one, but for the own operand.
-  void advance(Slot& slot, TimeNs now);
-  /// Opens a new sequence with a retry frame.
+  PieceNumber begin(const Operand& operand, TimeNs now);
+  /// Takes a new sequence and forgets what was gathered under the old one.
+  void advance(Slot& slot, TimeNs now) const;
+  /// Opens a new sequence with a retry frame, and counts the own operand into it.
   void ask(ReductionId id, Slot& slot, TimeNs now);
-  void schedule_retry(Slot& slot, TimeNs now) const;
-  void count_in(Slot& slot, const Operand& operand, ContributionCount count,
+  void count_in(Gathered& gathered, const Operand& operand, ContributionCount count,
                 std::uint64_t signature) const;
-  void add_own(Slot& slot) const;
+  void count_own(Slot& slot) const;
   /// Completes the reduction if everybody was counted, or starts it over if somebody was twice.
   void settle(ReductionId id, Slot& slot, TimeNs now);
+  [[nodiscard]] bool is_everybody_once(const Slot& slot) const;
   void finish(ReductionId id, Slot& slot, TimeNs now);
   void count_shape(const Gathered& gathered);
   void answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, TimeNs now);
-  /// Sends the last result with `seqno` as the sequence it opens.
-  void send_last_result(ReductionId id, const Slot& slot, bool arm, bool retry);
+  /// Sends the frame that opens the slot's sequence.
+  void open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry);
   void begin_linger(TimeNs now);
-  void depart(bool abandoned);
+  void count_farewell(const wire::ReductionFrame& frame, TimeNs now);
+  void depart(TimeNs now);
   [[nodiscard]] std::optional<std::uint32_t> missing_rank(const Slot& slot) const;
 
   Channel channel_;
@@ -125,6 +132,7 @@ private:
   TimeNs parting_ends_ = never;
   PieceNumber farewell_piece_ = 0;
   ContributionCount farewells_ = 0;
+  std::uint64_t farewell_signatures_ = 0;
 };
 
 } // namespace tributary::collective

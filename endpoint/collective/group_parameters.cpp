@@ -1,0 +1,45 @@
+#include "endpoint/collective/group_parameters.hpp"
+
+#include "tributary/wire/fabric_address.hpp"
+
+#include <fmt/format.h>
+
+namespace tributary::collective {
+
+std::string fault_of(const GroupParameters& p) {
+  if (p.size == 0 || p.size > max_contributions) {
+    return fmt::format("group size {} is outside 1 to {}", p.size, max_contributions);
+  }
+  if (p.rank >= p.size) {
+    return fmt::format("rank {} is not below the group's size {}", p.rank, p.size);
+  }
+  if (p.root_rank >= p.size) {
+    return fmt::format("root rank {} is not below the group's size {}", p.root_rank, p.size);
+  }
+  if (p.tree.value >= max_trees) {
+    return fmt::format("tree {} is outside 0 to {}", p.tree.value, max_trees - 1);
+  }
+  if (!wire::is_valid_nid(p.nid)) {
+    return fmt::format("NID {:#x} cannot stand in a frame: it has 20 bits and may not begin with "
+                       "nine 1 bits",
+                       p.nid.value);
+  }
+  if (p.root_nid && (*p.root_nid == p.nid) != p.is_root()) {
+    return p.is_root()
+               ? fmt::format(
+                     "this member is the root, but the root's NID is given as {:#x} and its "
+                     "own as {:#x}",
+                     p.root_nid->value, p.nid.value)
+               : fmt::format("the root's NID {:#x} is this leaf's own", p.nid.value);
+  }
+  if (p.retry_ns == 0 || p.collective_timeout_ns == 0 || p.result_timeout_ns == 0) {
+    return "retry, collective and result time-outs must be longer than zero";
+  }
+  if (p.first_sequence.value() >= usable_sequences) {
+    return fmt::format("first sequence {} is outside 0 to {}", p.first_sequence.value(),
+                       usable_sequences - 1);
+  }
+  return {};
+}
+
+} // namespace tributary::collective

@@ -1,0 +1,89 @@
+#include "endpoint/collective/member.hpp"
+
+#include <cassert>
+#include <stdexcept>
+
+namespace tributary::collective {
+
+namespace {
+
+std::variant<Root, Leaf> make_role(const GroupParameters& parameters) {
+  if (const std::string fault = fault_of(parameters); !fault.empty()) {
+    throw std::invalid_argument(fault);
+  }
+  if (parameters.is_root()) {
+    return std::variant<Root, Leaf>(std::in_place_type<Root>, parameters);
+  }
+  return std::variant<Root, Leaf>(std::in_place_type<Leaf>, parameters);
+}
+
+Channel& channel_of(std::variant<Root, Leaf>& role) {
+  return std::visit([](auto& r) -> Channel& { return r.channel(); }, role);
+}
+const Channel& channel_of(const std::variant<Root, Leaf>& role) {
+  return std::visit([](const auto& r) -> const Channel& { return r.channel(); }, role);
+}
+
+} // namespace
+
+Member::Member(const GroupParameters& parameters) : role_(make_role(parameters)) {}
+
+bool Member::can_inject() const {
+  return std::visit([](const auto& role) { return role.can_inject(); }, role_);
+}
+
+PieceNumber Member::inject(const Operand& operand, TimeNs now) {
+  assert(can_inject());
+  return std::visit([&](auto& role) { return role.inject(operand, now); }, role_);
+}
+
+PieceNumber Member::next_piece() const { return channel_of(role_).next_piece; }
+
+std::optional<Completion> Member::take_completion() { return channel_of(role_).completions.take(); }
+
+void Member::receive(std::span<const std::byte> bytes, TimeNs now) {
+  wire::ReductionFrame frame;
+  if (wire::decode(bytes, parameters().ethertype, frame) != wire::DecodeError::none) {
+    Statistics& statistics = channel_of(role_).statistics;
+    ++statistics.frames_received;
+    ++statistics.malformed;
+    return;
+  }
+  receive(frame, now);
+}
+
+void Member::receive(const wire::ReductionFrame& frame, TimeNs now) {
+  std::visit([&](auto& role) { role.receive(frame, now); }, role_);
+}
+
+void Member::poll(TimeNs now) {
+  std::visit([&](auto& role) { role.poll(now); }, role_);
+}
+
+TimeNs Member::next_deadline() const {
+  return std::visit([](const auto& role) { return role.next_deadline(); }, role_);
+}
+
+Outbox& Member::outbox() { return channel_of(role_).outbox; }
+
+void Member::leave(TimeNs now) {
+  std::visit([&](auto& role) { role.leave(now); }, role_);
+}
+
+bool Member::left() const {
+  return std::visit([](const auto& role) { return role.left(); }, role_);
+}
+
+bool Member::abandoned() const {
+  return std::visit([](const auto& role) { return role.abandoned(); }, role_);
+}
+
+const GroupParameters& Member::parameters() const { return channel_of(role_).parameters; }
+
+const Statistics& Member::statistics() const { return channel_of(role_).statistics; }
+
+Status Member::status() const {
+  return std::visit([](const auto& role) { return role.status(); }, role_);
+}
+
+} // namespace tributary::collective

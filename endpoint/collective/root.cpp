@@ -1,0 +1,339 @@
+#include "endpoint/collective/root.hpp"
+
+#include "tributary/reduce/reducer.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace tributary::collective {
+
+Root::Root(const GroupParameters& parameters)
+    : channel_(parameters),
+      everybody_(parameters.cookie, parameters.checks() ? parameters.size : 0) {
+  for (Slot& slot : slots_) {
+    slot.last_result.resno = no_sequence;
+  }
+}
+
+bool Root::can_inject() const {
+  const ReductionId id = reduction_of(channel_.next_piece);
+  return phase_ == Phase::active && !slots_[id.value].in_progress &&
+         !channel_.completions.holds(id);
+}
+
+PieceNumber Root::inject(const Operand& operand, TimeNs now) {
+  ++channel_.statistics.injected;
+  return begin(operand, now);
+}
+
+PieceNumber Root::begin(const Operand& operand, TimeNs now) {
+  const GroupParameters& group = channel_.parameters;
+  const PieceNumber piece = channel_.next_piece++;
+  const ReductionId id = reduction_of(piece);
+  Slot& slot = slots_[id.value];
+  slot.in_progress = true;
+  slot.piece = piece;
+  slot.own = operand;
+  slot.own.source = wire::FabricAddress::unicast(group.nid);
+  slot.injected_at = now;
+  slot.retries = 0;
+  slot.retry_interval_ns = group.retry_ns;
+
+  const bool arm_period_over =
+      !slot.armed || elapsed_ns(now, slot.armed_at) >= group.collective_timeout_ns / 2;
+  if (arm_period_over && group.size > 1) {
+    ++channel_.statistics.armed;
+    ask(id, slot, now);
+  } else {
+    count_own(slot);
+    slot.retry_at = now + slot.retry_interval_ns;
+    settle(id, slot, now);
+  }
+  return piece;
+}
+
+void Root::receive(const wire::ReductionFrame& frame, TimeNs now) {
+  if (phase_ == Phase::left || !channel_.admits(frame)) {
+    return;
+  }
+  const wire::ReductionWord& word = frame.word;
+  if (word.arm) {
+    ++channel_.statistics.misdirected;
+    return;
+  }
+  Slot& slot = slots_[frame.reduction.value];
+  if (word.count == 0 && word.retry()) {
+    answer_request(frame.reduction, slot, word.resno, now);
+    return;
+  }
+  if (word.count == 0 || !slot.armed || word.resno != slot.sequence) {
+    ++channel_.statistics.stale;
+    return;
+  }
+  if (phase_ == Phase::lingering) {
+    count_farewell(frame, now);
+    return;
+  }
+  const Operand operand{.payload = frame.payload,
+                        .op = word.opcode(),
+                        .rc = static_cast<reduce::ResultCode>(word.rc),
+                        .m = word.m,
+                        .overflow_id = word.overflow_id,
+                        .source = wire::FabricAddress::unicast(frame.source_nid)};
+  count_in(slot.gathered, operand, word.count, frame.signature);
+  ++slot.gathered.frames;
+  slot.gathered.largest_frame = std::max(slot.gathered.largest_frame, word.count);
+  settle(frame.reduction, slot, now);
+}
+
+void Root::poll(TimeNs now) {
+  if (phase_ == Phase::left) {
+    return;
+  }
+  if (now >= parting_ends_) {
+    abandoned_ = phase_ == Phase::parting;
+    depart(now);
+    return;
+  }
+  for (std::uint8_t i = 0; i < reductions_per_tree; ++i) {
+    Slot& slot = slots_[i];
+    if (!slot.in_progress || now < slot.retry_at) {
+      continue;
+    }
+    slot.retry_interval_ns =
+        std::min(2 * slot.retry_interval_ns, retry_backoff_limit * channel_.parameters.retry_ns);
+    ++slot.retries;
+    ++channel_.statistics.retried;
+    ask(ReductionId{i}, slot, now);
+  }
+}
+
+TimeNs Root::next_deadline() const {
+  TimeNs deadline = parting_ends_;
+  for (const Slot& slot : slots_) {
+    if (slot.in_progress) {
+      deadline = std::min(deadline, slot.retry_at);
+    }
+  }
+  return deadline;
+}
+
+void Root::advance(Slot& slot, TimeNs now) const {
+  slot.sequence = slot.armed ? successor(slot.sequence) : channel_.parameters.first_sequence;
+  if (slot.sequence == slot.last_result.resno) {
+    slot.sequence = successor(slot.sequence);
+  }
+  slot.armed = true;
+  slot.armed_at = now;
+  slot.gathered = {};
+}
+
+void Root::ask(ReductionId id, Slot& slot, TimeNs now) {
+  advance(slot, now);
+  slot.asked_at = now;
+  open_sequence(id, slot, channel_.parameters.armed, true);
+  if (slot.in_progress) {
+    count_own(slot);
+    slot.retry_at = now + slot.retry_interval_ns;
+  }
+}
+
+void Root::count_in(Gathered& gathered, const Operand& operand, ContributionCount count,
+                    std::uint64_t signature) const {
+  if (gathered.count == 0) {
+    reduce::start(gathered.accumulator, operand);
+  } else {
+    reduce::combine(gathered.accumulator, operand, channel_.parameters.nan_mode);
+  }
+  gathered.count += count;
+  gathered.signatures = (gathered.signatures + signature) & wire::signature_mask;
+}
+
+void Root::count_own(Slot& slot) const {
+  const GroupParameters& group = channel_.parameters;
+  const std::uint64_t base = signature_base(group.cookie, group.rank);
+  count_in(slot.gathered, slot.own, 1, signature_of_piece(base, slot.piece));
+}
+
+void Root::settle(ReductionId id, Slot& slot, TimeNs now) {
+  // Before the own operand is in, nothing can be complete; what was counted twice shows then.
+  if (!slot.in_progress || slot.gathered.count < channel_.parameters.size) {
+    return;
+  }
+  if (is_everybody_once(slot)) {
+    finish(id, slot, now);
+    return;
+  }
+  // Started over at once: contributions are flowing, so this is no faster than a round trip.
+  ++slot.retries;
+  ++channel_.statistics.double_counted;
+  ++channel_.statistics.retried;
+  ask(id, slot, now);
+}
+
+bool Root::is_everybody_once(const Slot& slot) const {
+  const GroupParameters& group = channel_.parameters;
+  if (slot.gathered.count != group.size) {
+    return false;
+  }
+  return !group.checks() || slot.gathered.signatures == everybody_.expected(slot.piece);
+}
+
+void Root::finish(ReductionId id, Slot& slot, TimeNs now) {
+  const reduce::Accumulator& result = slot.gathered.accumulator;
+  const Completion completion{.piece = slot.piece,
+                              .payload = result.payload,
+                              .op = result.op,
+                              .rc = result.result_code(),
+                              .m = result.m,
+                              .overflow_id = result.overflow_id,
+                              .count = slot.gathered.count};
+  slot.last_result = {};
+  slot.last_result.op = static_cast<std::uint8_t>(completion.op);
+  slot.last_result.count = completion.count;
+  slot.last_result.resno = slot.sequence;
+  slot.last_result.rc = static_cast<std::uint8_t>(completion.rc);
+  slot.last_result.m = completion.m;
+  slot.last_result.overflow_id = completion.overflow_id;
+  slot.last_payload = completion.payload;
+  slot.in_progress = false;
+  if (phase_ == Phase::active) {
+    count_shape(slot.gathered);
+    channel_.complete(completion);
+  }
+  advance(slot, now);
+  if (channel_.parameters.size > 1) {
+    open_sequence(id, slot, channel_.parameters.armed, false);
+  }
+  if (phase_ == Phase::parting) {
+    begin_linger(now);
+  }
+}
+
+void Root::count_shape(const Gathered& gathered) {
+  Statistics& statistics = channel_.statistics;
+  statistics.reduction_frames += gathered.frames;
+  if (gathered.frames == 1) {
+    ++statistics.full;
+  } else if (gathered.largest_frame > 1) {
+    ++statistics.partial;
+  } else if (gathered.frames > 1) {
+    ++statistics.unreduced;
+  }
+}
+
+void Root::answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, TimeNs now) {
+  ++channel_.statistics.requests_received;
+  const bool have_it = slot.last_result.count > 0 && slot.last_result.resno == wanted;
+  const bool asked_just_now = elapsed_ns(now, slot.asked_at) < channel_.parameters.retry_ns;
+  if (!have_it || asked_just_now || channel_.parameters.dialect == Dialect::cxi) {
+    return;
+  }
+  ++channel_.statistics.replayed;
+  ask(id, slot, now);
+}
+
+void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry) {
+  wire::ReductionWord word = slot.last_result;
+  wire::Payload payload = slot.last_payload;
+  word.seqno = slot.sequence;
+  word.arm = arm;
+  word.pad = retry ? wire::pad_retry : std::uint8_t{0};
+  if (retry && channel_.parameters.dialect == Dialect::cxi) {
+    word = {.seqno = pre_arm_sequence, .arm = arm, .resno = word.resno, .pad = word.pad};
+    payload = {};
+    if (arm) {
+      channel_.send(id, word, payload);
+    }
+    word.seqno = slot.sequence;
+  }
+  channel_.send(id, word, payload);
+}
+
+void Root::leave(TimeNs now) {
+  assert(can_inject());
+  if (channel_.parameters.size == 1 || channel_.parameters.dialect == Dialect::cxi) {
+    depart(now);
+    return;
+  }
+  phase_ = Phase::parting;
+  parting_ends_ = now + channel_.parameters.leave_timeout_ns;
+  farewell_piece_ = begin(Operand{}, now) + reductions_per_tree;
+}
+
+void Root::begin_linger(TimeNs now) {
+  phase_ = Phase::lingering;
+  parting_ends_ = now + channel_.parameters.linger_ns;
+}
+
+void Root::count_farewell(const wire::ReductionFrame& frame, TimeNs now) {
+  const GroupParameters& group = channel_.parameters;
+  if (frame.reduction != reduction_of(farewell_piece_)) {
+    ++channel_.statistics.stale;
+    return;
+  }
+  // A leaf says farewell once and is gone, so farewells under different sequences add up.
+  farewells_ += frame.word.count;
+  farewell_signatures_ = (farewell_signatures_ + frame.signature) & wire::signature_mask;
+  const std::uint64_t own =
+      signature_of_piece(signature_base(group.cookie, group.rank), farewell_piece_);
+  const bool everybody_once =
+      !group.checks() ||
+      ((farewell_signatures_ + own) & wire::signature_mask) == everybody_.expected(farewell_piece_);
+  if (farewells_ == group.size - 1 && everybody_once) {
+    depart(now);
+  }
+}
+
+void Root::depart(TimeNs now) {
+  phase_ = Phase::left;
+  parting_ends_ = never;
+  for (std::uint8_t i = 0; i < reductions_per_tree; ++i) {
+    Slot& slot = slots_[i];
+    slot.in_progress = false;
+    if (slot.armed && channel_.parameters.armed && channel_.parameters.size > 1) {
+      advance(slot, now);
+      open_sequence(ReductionId{i}, slot, false, false);
+    }
+  }
+}
+
+Status Root::status() const {
+  Status status;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    ReductionStatus& entry = status[i];
+    if (slot.in_progress) {
+      entry.waiting = Waiting::for_contributions;
+      entry.missing_rank = missing_rank(slot);
+    } else if (channel_.completions.holds(ReductionId{static_cast<std::uint8_t>(i)})) {
+      entry.waiting = Waiting::for_owner;
+    }
+    if (slot.armed) {
+      entry.sequence = slot.sequence;
+    }
+    entry.piece = slot.piece;
+    entry.since = slot.injected_at;
+    entry.retries = slot.retries;
+    entry.count = slot.gathered.count;
+    entry.size = channel_.parameters.size;
+  }
+  return status;
+}
+
+std::optional<std::uint32_t> Root::missing_rank(const Slot& slot) const {
+  const GroupParameters& group = channel_.parameters;
+  if (!group.checks() || slot.gathered.count + 1 != group.size) {
+    return std::nullopt;
+  }
+  const std::uint64_t missing =
+      (everybody_.expected(slot.piece) - slot.gathered.signatures) & wire::signature_mask;
+  for (std::uint32_t rank = 0; rank < group.size; ++rank) {
+    if (signature_of_piece(signature_base(group.cookie, rank), slot.piece) == missing) {
+      return rank;
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace tributary::collective
