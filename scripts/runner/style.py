@@ -1,0 +1,97 @@
+"""The tier `style`: formatting, and that every script at least parses."""
+
+import ast
+import fnmatch
+import re
+import subprocess
+import time
+
+from outcome import FAILED, PASSED, SKIPPED
+
+
+class NothingToCheck(Exception):
+    pass
+
+
+def project_files(root):
+    """What git tracks or would track; without git, everything outside build directories."""
+    listed = subprocess.run(
+        ["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard"],
+        capture_output=True, text=True, check=False,
+    )
+    if listed.returncode == 0:
+        files = [root / name for name in listed.stdout.splitlines()]
+    else:
+        files = [p for p in root.rglob("*") if not p.relative_to(root).parts[0].startswith("build")]
+    return sorted(path for path in files if path.is_file())
+
+
+def check_format(files):
+    sources = [str(path) for path in files if path.suffix in (".hpp", ".cpp", ".h", ".c")]
+    if not sources:
+        raise NothingToCheck("no C or C++ file")
+    checked = subprocess.run(
+        ["clang-format", "--dry-run", "--Werror", *sources],
+        capture_output=True, text=True, check=False,
+    )
+    if not checked.returncode:
+        return ""
+    places = re.findall(r"^(.+?):(\d+):\d+: error", checked.stderr, re.MULTILINE)
+    firsts = dict(reversed(places))
+    listed = [f"{name}:{line}" for name, line in sorted(firsts.items())]
+    return "\n".join([*listed, "to repair: clang-format -i FILE, or ninja -C build clang-format"])
+
+
+def first_line(path):
+    with path.open("rb") as text:
+        return text.readline().decode(errors="replace")
+
+
+def check_python(files):
+    problems = []
+    for path in files:
+        if path.suffix == ".py" or "python3" in first_line(path) and not path.suffix:
+            try:
+                ast.parse(path.read_text(encoding="utf-8"), str(path))
+            except SyntaxError as error:
+                problems.append(str(error))
+    return "\n".join(problems)
+
+
+def check_shell(files):
+    problems = []
+    for path in files:
+        interpreter = first_line(path).split("/")[-1].strip()
+        if not path.suffix and interpreter in ("sh", "bash", "env bash", "env sh"):
+            parsed = subprocess.run(
+                [interpreter.split()[-1], "-n", str(path)], capture_output=True, text=True, check=False
+            )
+            problems.append(parsed.stderr)
+    return "".join(problems)
+
+
+CHECKS = {
+    "clang_format_agrees": check_format,
+    "python_files_parse": check_python,
+    "shell_scripts_parse": check_shell,
+}
+
+
+def run(campaign):
+    files = project_files(campaign.build.root)
+    begun = time.monotonic()
+    cases = []
+    for name, check in CHECKS.items():
+        if campaign.pattern and not fnmatch.fnmatchcase(name, campaign.pattern):
+            continue
+        started = time.monotonic()
+        try:
+            problems = check(files)
+            result, reason = (FAILED if problems else PASSED), problems
+        except FileNotFoundError as error:
+            result, reason = SKIPPED, f"{error.filename} is not installed; scripts/setup installs it"
+        except NothingToCheck as nothing:
+            result, reason = SKIPPED, str(nothing)
+        seconds = time.monotonic() - started
+        cases.append(campaign.case("style", "style", name, result, reason, seconds))
+    campaign.add("style", cases, time.monotonic() - begun)
