@@ -1,0 +1,300 @@
+// What the switch core costs per frame: nanoseconds, in bursts of 32 unless said otherwise.
+//
+//   classify            the frame's own bytes only, the floor under all others
+//   contribute          a validated contribution absorbed by an armed engine, by trees x ids and by
+//                       operator; `trees:1/ids:8` is in cache, `trees:8192/ids:8` is far out of it
+//   classify_same       `classify` over the very frames of `contribute`, so that the part of the
+//                       frames' own cache misses can be told from the part of the tables'
+//   reduction           whole reductions of 16: the arm, 15 absorbed, one completed and emitted
+//   replicate           arming frames on their way down
+//   unicast             by static route
+//
+// Nothing is sent anywhere; there is no ceiling beyond `classify`.
+
+#include "dataplane/core/classify.hpp"
+#include "dataplane/core/switch_core.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace tributary::core {
+namespace {
+
+constexpr std::size_t default_burst = 32;
+constexpr PortNumber parent{0};
+constexpr PortNumber child{1};
+constexpr Cookie cookie{0x677DAABC};
+constexpr Vni vni{0x0400};
+
+/// Frames in buffers of two cache lines each, as a packet pool holds them.
+class Frames {
+public:
+  explicit Frames(std::size_t count) : buffers_(count), views_(count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      views_[i] = {buffers_[i].bytes, wire::reduction_frame_bytes};
+    }
+  }
+  void set(std::size_t i, const wire::ReductionFrame& frame) {
+    wire::encode(frame, std::span<std::byte, wire::reduction_frame_bytes>(
+                            buffers_[i].bytes, wire::reduction_frame_bytes));
+  }
+  [[nodiscard]] std::span<const FrameView> burst(std::size_t begin, std::size_t length) const {
+    return std::span(views_).subspan(begin, length);
+  }
+  [[nodiscard]] std::size_t size() const { return views_.size(); }
+  void copy_from(const Frames& other) {
+    std::copy(other.buffers_.begin(), other.buffers_.end(), buffers_.begin());
+  }
+
+private:
+  struct alignas(64) Buffer {
+    std::byte bytes[128];
+  };
+  std::vector<Buffer> buffers_;
+  std::vector<FrameView> views_;
+};
+
+class NoEmission : public Emission {
+public:
+  std::byte* buffer(PortNumber) override { return nullptr; }
+};
+
+std::unique_ptr<SwitchCore> make_core(std::size_t trees, ContributionCount wait_count) {
+  SwitchSettings settings;
+  settings.descriptors_per_engine = reduction_keys;
+  auto core = std::make_unique<SwitchCore>(settings, PortSet::first(max_ports));
+  TablesBuilder builder;
+  for (std::size_t p = 0; p < 17; ++p) {
+    (void)builder.add_port({});
+  }
+  PortSet children;
+  for (std::uint8_t p = 1; p < 17; ++p) {
+    children.insert(PortNumber{p});
+  }
+  for (std::size_t t = 0; t < trees; ++t) {
+    (void)builder.add_tree(TreeNumber{static_cast<std::uint16_t>(t)}, wait_count, parent, children);
+  }
+  (void)builder.add_route(Nid{77}, PortNumber{9});
+  NoEmission emission;
+  core->adopt(builder.build(1), TimeNs{0}, emission);
+  return core;
+}
+
+wire::ReductionFrame contribution(std::size_t tree, std::size_t id, reduce::Opcode op) {
+  wire::ReductionFrame f;
+  f.vni = vni;
+  f.cookie = cookie;
+  f.source_nid = Nid{0x12345};
+  f.tree = TreeNumber{static_cast<std::uint16_t>(tree)};
+  f.reduction = ReductionId{static_cast<std::uint8_t>(id)};
+  f.signature = 0x1234567;
+  f.word.seqno = f.word.resno = SequenceNumber{1};
+  f.word.op = static_cast<std::uint8_t>(op);
+  f.word.count = 1;
+  f.payload = {1, 2, 3, 4};
+  return f;
+}
+
+wire::ReductionFrame arm(std::size_t tree, std::size_t id) {
+  wire::ReductionFrame f = contribution(tree, id, reduce::Opcode::barrier);
+  f.dscp = wire::dscp_root;
+  f.word.arm = true;
+  f.word.count = 0;
+  return f;
+}
+
+/// One contribution for every id of every tree, in an order without a pattern.
+Frames contributions(std::size_t trees, std::size_t ids, reduce::Opcode op) {
+  const std::size_t count = std::max(trees * ids, default_burst * 2);
+  std::vector<std::size_t> order(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    order[i] = i % (trees * ids);
+  }
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
+  Frames frames(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    frames.set(i, contribution(order[i] / ids, order[i] % ids, op));
+  }
+  return frames;
+}
+
+void arm_all(SwitchCore& core, std::size_t trees, std::size_t ids) {
+  Frames frame(1);
+  for (std::size_t t = 0; t < trees; ++t) {
+    for (std::size_t id = 0; id < ids; ++id) {
+      frame.set(0, arm(t, id));
+      (void)core.process(parent, frame.burst(0, 1)[0], TimeNs{0});
+    }
+  }
+}
+
+void report(benchmark::State& state, std::size_t frames_per_iteration) {
+  state.counters["ns_per_frame"] = benchmark::Counter(
+      static_cast<double>(state.iterations()) * static_cast<double>(frames_per_iteration) / 1e9,
+      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void classify(benchmark::State& state) {
+  const auto trees = static_cast<std::size_t>(state.range(0));
+  const auto ids = static_cast<std::size_t>(state.range(1));
+  const Frames frames = contributions(trees, ids, reduce::Opcode::int_sum);
+  const PortPolicy policy;
+  std::size_t at = 0;
+  for (auto _ : state) {
+    const IngressCheck check(policy);
+    std::uint32_t keys = 0;
+    for (const FrameView frame : frames.burst(at, default_burst)) {
+      keys += check.classify(frame).key.index();
+    }
+    benchmark::DoNotOptimize(keys);
+    at = at + 2 * default_burst <= frames.size() ? at + default_burst : 0;
+  }
+  report(state, default_burst);
+}
+
+void contribute(benchmark::State& state, reduce::Opcode op) {
+  const auto trees = static_cast<std::size_t>(state.range(0));
+  const auto ids = static_cast<std::size_t>(state.range(1));
+  const auto burst = static_cast<std::size_t>(state.range(2));
+  const auto core = make_core(trees, max_contributions);
+  const Frames frames = contributions(trees, ids, op);
+  std::vector<Decision> decisions(burst);
+  // No reduction may complete: it would rewrite a frame that is to come again.
+  const std::size_t rearm_after = (max_contributions / 2) * trees * ids;
+  std::size_t since_armed = rearm_after;
+  std::size_t at = 0;
+  for (auto _ : state) {
+    if (since_armed >= rearm_after) {
+      state.PauseTiming();
+      arm_all(*core, trees, ids);
+      since_armed = 0;
+      state.ResumeTiming();
+    }
+    core->process_burst(child, frames.burst(at, burst), TimeNs{1}, decisions);
+    benchmark::DoNotOptimize(decisions.data());
+    since_armed += burst;
+    at = at + 2 * burst <= frames.size() ? at + burst : 0;
+  }
+  if (decisions[0].event != Event::contributed) {
+    state.SkipWithError("the contributions were not absorbed");
+  }
+  report(state, burst);
+}
+
+void reduction(benchmark::State& state) {
+  constexpr std::size_t wait_count = 16;
+  constexpr std::size_t reductions = 8;
+  const auto core = make_core(1, wait_count);
+  Frames arms(reductions);
+  Frames rest(reductions * wait_count);
+  for (std::size_t id = 0; id < reductions; ++id) {
+    arms.set(id, arm(0, id));
+    for (std::size_t i = 0; i < wait_count; ++i) {
+      rest.set(i * reductions + id, contribution(0, id, reduce::Opcode::int_sum));
+    }
+  }
+  Frames pristine_last(reductions);
+  for (std::size_t id = 0; id < reductions; ++id) {
+    pristine_last.set(id, contribution(0, id, reduce::Opcode::int_sum));
+  }
+  std::vector<Decision> decisions(default_burst);
+  for (auto _ : state) {
+    core->process_burst(parent, arms.burst(0, reductions), TimeNs{1}, decisions);
+    for (std::size_t at = 0; at < rest.size(); at += default_burst) {
+      core->process_burst(child, rest.burst(at, default_burst), TimeNs{1}, decisions);
+    }
+    // The emitted frames counted 16; make them contributions of one again.
+    const auto emitted = rest.burst(rest.size() - reductions, reductions);
+    for (std::size_t id = 0; id < reductions; ++id) {
+      std::memcpy(emitted[id].data, pristine_last.burst(id, 1)[0].data,
+                  wire::reduction_frame_bytes);
+    }
+  }
+  if (decisions.back().event != Event::completed_full) {
+    state.SkipWithError("the reductions did not complete");
+  }
+  report(state, reductions * (wait_count + 1));
+}
+
+void replicate(benchmark::State& state) {
+  const auto trees = static_cast<std::size_t>(state.range(0));
+  const auto core = make_core(trees, 16);
+  const std::size_t count = std::max(trees, default_burst);
+  Frames frames(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    frames.set(i, arm(i % trees, 0));
+  }
+  std::vector<Decision> decisions(default_burst);
+  std::size_t at = 0;
+  for (auto _ : state) {
+    core->process_burst(parent, frames.burst(at, default_burst), TimeNs{1}, decisions);
+    benchmark::DoNotOptimize(decisions.data());
+    at = at + 2 * default_burst <= frames.size() ? at + default_burst : 0;
+  }
+  if (decisions[0].action != Action::replicate) {
+    state.SkipWithError("the frames were not replicated");
+  }
+  report(state, default_burst);
+}
+
+void unicast(benchmark::State& state) {
+  const auto core = make_core(1, 16);
+  Frames frames(default_burst);
+  for (std::size_t i = 0; i < default_burst; ++i) {
+    frames.set(i, contribution(0, 0, reduce::Opcode::int_sum));
+    std::byte* p = frames.burst(i, 1)[0].data + wire::ethernet_header_bytes;
+    wire::store_be<std::uint32_t>(p + wire::portals_offset::dfa,
+                                  wire::FabricAddress::unicast(Nid{77}).value);
+    wire::write_fabric_header_checksum(p);
+  }
+  std::vector<Decision> decisions(default_burst);
+  for (auto _ : state) {
+    core->process_burst(child, frames.burst(0, default_burst), TimeNs{1}, decisions);
+    benchmark::DoNotOptimize(decisions.data());
+  }
+  if (decisions[0].event != Event::unicast) {
+    state.SkipWithError("the frames were not forwarded");
+  }
+  report(state, default_burst);
+}
+
+void trees_and_bursts(benchmark::internal::Benchmark* b) {
+  b->ArgNames({"trees", "ids", "burst"});
+  b->Args({1, 8, 1})->Args({1, 8, 32});
+  for (const int trees : {16, 256, 1024, 8192}) {
+    b->Args({trees, 1, 32});
+  }
+  b->Args({8192, 8, 32});
+}
+
+BENCHMARK(classify)->Name("classify")->ArgNames({"trees", "ids"})->Args({1, 8});
+BENCHMARK_CAPTURE(contribute, int_sum, reduce::Opcode::int_sum)->Apply(trees_and_bursts);
+BENCHMARK(classify)
+    ->Name("classify_same")
+    ->ArgNames({"trees", "ids"})
+    ->Args({1024, 1})
+    ->Args({8192, 1})
+    ->Args({8192, 8});
+void one_tree(benchmark::internal::Benchmark* b) {
+  b->ArgNames({"trees", "ids", "burst"})->Args({1, 8, 32});
+}
+BENCHMARK_CAPTURE(contribute, barrier, reduce::Opcode::barrier)->Apply(one_tree);
+BENCHMARK_CAPTURE(contribute, int_minmaxloc, reduce::Opcode::int_minmaxloc)->Apply(one_tree);
+BENCHMARK_CAPTURE(contribute, flt_minnum, reduce::Opcode::flt_minnum)->Apply(one_tree);
+BENCHMARK_CAPTURE(contribute, flt_sum, reduce::Opcode::flt_sum_nearest)->Apply(one_tree);
+BENCHMARK_CAPTURE(contribute, flt_sum_upward, reduce::Opcode::flt_sum_upward)->Apply(one_tree);
+BENCHMARK_CAPTURE(contribute, flt_repsum, reduce::Opcode::flt_repsum)->Apply(one_tree);
+BENCHMARK(reduction);
+BENCHMARK(replicate)->ArgName("trees")->Arg(1)->Arg(8192);
+BENCHMARK(unicast);
+
+} // namespace
+} // namespace tributary::core
+
+BENCHMARK_MAIN();
