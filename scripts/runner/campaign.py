@@ -8,7 +8,7 @@ from pathlib import Path
 
 import processes
 from googletest import Reader, names_in_list
-from outcome import FAILED, PASSED, SKIPPED, Case
+from outcome import FAILED, PASSED, SKIPPED, WHOLE_PROGRAM, Case
 
 HANG_SECONDS = 1500  # no test takes that long; one that does will never end
 MESON_SKIP = 77
@@ -121,5 +121,5 @@ class Campaign:
         if ended.code and not any(case.result == FAILED for case in cases):
             # A sanitizer's finding at exit, or a crash after the last case.
             reason = f"{ended.tail}\nall cases passed, but: {processes.how_it_ended(ended.code)}"
-            cases.append(self.case(tier, name, "(at its end)", FAILED, reason))
+            cases.append(self.case(tier, name, WHOLE_PROGRAM, FAILED, reason))
         return cases

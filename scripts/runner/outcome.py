@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+WHOLE_PROGRAM = "(at its end)"  # the name of a failure that belongs to no case of a program
 
 
 @dataclass

@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 
-from outcome import FAILED, SKIPPED
+from outcome import FAILED, SKIPPED, WHOLE_PROGRAM
 
 
 class Screen:
@@ -58,10 +58,8 @@ class Screen:
             for case in failed:
                 sanitize = f" --sanitize {case.build}" if case.build not in ("release", "fuzz") else ""
                 self.say(f"  {case.program} {case.name}")
-                self.say(
-                    f"      scripts/test --tier {case.tier}{sanitize} --seed {seed}"
-                    f" --filter '{case.name}'"
-                )
+                only = f" --filter '{case.name}'" if case.name != WHOLE_PROGRAM else ""
+                self.say(f"      scripts/test --tier {case.tier}{sanitize} --seed {seed}{only}")
         reasons = {}
         for case in outcome.cases:
             if case.result == SKIPPED:
