@@ -13,9 +13,9 @@
 //   bits  14:13  rounding: 00 nearest, 01 downward, 10 upward, 11 toward zero
 //   bit      15  flush to zero
 //
-// Reading and writing it are volatile assembly, and so are the additions between them
-// (float_sum.hpp): compilers keep volatile statements in order, but know nothing of MXCSR, and
-// would move plain additions across a write to it.
+// Compilers know nothing of MXCSR and would move arithmetic across a write to it. But they keep
+// volatile assembly in order: reads and writes are such, and `pin` is an empty one that a value
+// passes through. Arithmetic between two pins of its operands and of its result stays there.
 #pragma once
 
 #include "tributary/reduce/opcode.hpp"
@@ -42,7 +42,6 @@ namespace mxcsr {
 inline constexpr std::uint32_t invalid = 1U << 0;
 inline constexpr std::uint32_t overflow = 1U << 3;
 inline constexpr std::uint32_t inexact = 1U << 5;
-inline constexpr std::uint32_t all_flags = 0x003F;
 inline constexpr std::uint32_t control = 0xFFC0;
 inline constexpr std::uint32_t all_masked = 0x1F80;
 
@@ -65,6 +64,13 @@ static_assert(control_for(Rounding::downward) == 0x3F80);
 static_assert(control_for(Rounding::toward_zero) == 0x7F80);
 
 } // namespace mxcsr
+
+/// Two doubles in one register.
+using DoublePair = double __attribute__((vector_size(16)));
+
+/// Keeps what is computed from `v` behind, and what `v` is computed from before, every read and
+/// write of MXCSR that stands there in the source.
+inline void pin(DoublePair& v) noexcept { asm volatile("" : "+x"(v)); }
 
 #endif
 

@@ -7,10 +7,21 @@
 //   rounded                                  the rounded sum                     flt_inexact
 //   flush-to-zero opcode, subnormal result   zero of the same sign               flt_inexact
 //
-// One code stands for all four lanes, so the processor's sticky flags say it all, read once a
-// frame; flags of codes that would change nothing are not even looked at. That is what keeps a run
-// of sums free of writes to MXCSR: from the second rounded sum of a reduction on the code is
-// flt_inexact already, and a set inexact flag is no obstacle.
+// One code stands for all four lanes. The processor notes all of this in sticky flags, but reading
+// and clearing those for every frame costs more than the sums. So the flags are only used where
+// something is infinite, NaN or next to it. All other sums can be neither invalid nor overflow, and
+// they were exact if and only if  (sum - a == b) and (sum - b == a)  when computed in the same
+// rounding mode:
+//
+//   - If the sum is exact, both differences are representable, thus exact.
+//   - If it is not, let |a| >= |b| and the error be e. All of sum, a and b are multiples of the
+//   unit
+//     u of b's last place, and so is b + e, the true value of sum - a. If |b + e| < 2^53 u, it is
+//     representable, and the difference is b + e, not b. Otherwise the difference is at least 2^53
+//     u and so larger than b. Either way sum - a == b fails.
+//
+// What remains per frame is one read of MXCSR, to see that the thread is in the right mode, and no
+// write when it is. The test for exactness is left out when the code is flt_inexact already.
 //
 // Flushing is done here and not by the processor's own mode: a subnormal sum of two doubles is
 // always exact, so looking at the result is enough, one control state less is ever needed, and
@@ -30,16 +41,14 @@ namespace tributary::reduce {
 
 namespace detail {
 
-using Doubles = double __attribute__((vector_size(16)));
-
-/// Two sums, not yet canonical and not yet flushed.
+/// Four sums, not yet canonical and not yet flushed.
 struct RawSums {
   LanePair low;
   LanePair high;
 };
 
-/// The same through the C library, for machines whose floating-point state we do not know by name.
-/// Always restores the thread's state. Slow. On x86-64 only tests use it.
+/// The sums through the C library, for machines whose floating-point state we do not know by name.
+/// Always leaves the thread's state as it was. Slow. On x86-64 only tests use it.
 inline ResultCode add_through_library(const wire::Payload& a, const wire::Payload& b,
                                       Rounding rounding, RawSums& sums) noexcept {
   constexpr int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
@@ -67,54 +76,75 @@ inline ResultCode add_through_library(const wire::Payload& a, const wire::Payloa
 
 #if defined(__x86_64__)
 
-inline Doubles add_pinned(Doubles a, Doubles b) noexcept {
-#if defined(__AVX__)
-  asm volatile("vaddpd %1, %0, %0" : "+x"(a) : "x"(b));
-#else
-  asm volatile("addpd %1, %0" : "+x"(a) : "x"(b));
-#endif
-  return a;
+inline DoublePair pinned_sum(DoublePair a, DoublePair b) noexcept {
+  pin(a);
+  pin(b);
+  DoublePair sum = a + b;
+  pin(sum);
+  return sum;
+}
+/// All ones in the lanes whose sum is exact; requires finite sums.
+inline LanePair exact_lanes(DoublePair a, DoublePair b, DoublePair sum) noexcept {
+  pin(a);
+  pin(b);
+  pin(sum);
+  auto exact = (DoublePair)((sum - a == b) & (sum - b == a));
+  pin(exact);
+  return (LanePair)exact;
+}
+/// Whether a sum is so large that it may have overflowed, or infinite or NaN.
+inline bool is_extreme(LanePair low, LanePair high) noexcept {
+  const LanePair magnitude = pair_of(~float_sign);
+  const LanePair half_of_range = pair_of(0x7FE0'0000'0000'0000);
+  return any(((low & magnitude) >= half_of_range) | ((high & magnitude) >= half_of_range));
 }
 
-/// The flags whose codes are worse than `so_far`: only they can change it.
-constexpr std::uint32_t flags_that_matter(ResultCode so_far) {
-  return so_far < ResultCode::flt_inexact    ? mxcsr::invalid | mxcsr::overflow | mxcsr::inexact
-         : so_far < ResultCode::flt_overflow ? mxcsr::invalid | mxcsr::overflow
-         : so_far < ResultCode::flt_invalid  ? mxcsr::invalid
-                                             : 0;
-}
-
-template <FloatState state>
-inline ResultCode add_here(const wire::Payload& a, const wire::Payload& b, Rounding rounding,
-                           ResultCode so_far, RawSums& sums) noexcept {
+/// The code of sums with an extreme value among them, by adding once more with clear flags.
+/// Always leaves the thread's state as it was.
+[[gnu::cold, gnu::noinline]] inline ResultCode
+code_from_flags(const wire::Payload& a, const wire::Payload& b, Rounding rounding) noexcept {
   const std::uint32_t entry = mxcsr::read();
-  const std::uint32_t wanted = mxcsr::control_for(rounding);
-  const std::uint32_t matter = flags_that_matter(so_far);
-  const bool right = ((entry ^ wanted) & (mxcsr::control | matter)) == 0;
-  if (!right) {
-    mxcsr::write(wanted);
-  }
-  sums.low = (LanePair)add_pinned((Doubles)load_pair(&a[0]), (Doubles)load_pair(&b[0]));
-  sums.high = (LanePair)add_pinned((Doubles)load_pair(&a[2]), (Doubles)load_pair(&b[2]));
-  const std::uint32_t after = mxcsr::read();
-  if constexpr (state == FloatState::restore) {
-    if (const std::uint32_t back = entry | (after & mxcsr::all_flags); back != after) {
-      mxcsr::write(back);
-    }
-  }
-  const std::uint32_t raised = after & matter;
+  mxcsr::write(mxcsr::control_for(rounding));
+  pinned_sum((DoublePair)load_pair(&a[0]), (DoublePair)load_pair(&b[0]));
+  pinned_sum((DoublePair)load_pair(&a[2]), (DoublePair)load_pair(&b[2]));
+  const std::uint32_t raised = mxcsr::read();
+  mxcsr::write(entry);
   return (raised & mxcsr::invalid) != 0    ? ResultCode::flt_invalid
          : (raised & mxcsr::overflow) != 0 ? ResultCode::flt_overflow
          : (raised & mxcsr::inexact) != 0  ? ResultCode::flt_inexact
                                            : ResultCode::success;
 }
 
-/// Out of line, so that no floating point of the caller can be moved between the write of another
-/// mode and its way back.
+/// Adds four lanes; the code is exact unless it would be no worse than `so_far`. Out of line, so
+/// that no floating point of the caller can get between the write of another mode and its way back.
 template <FloatState state>
 [[gnu::noinline]] ResultCode add(const wire::Payload& a, const wire::Payload& b, Rounding rounding,
                                  ResultCode so_far, RawSums& sums) noexcept {
-  return add_here<state>(a, b, rounding, so_far, sums);
+  const std::uint32_t entry = mxcsr::read();
+  const std::uint32_t wanted = mxcsr::control_for(rounding);
+  const bool other_mode = ((entry ^ wanted) & mxcsr::control) != 0;
+  if (other_mode) {
+    mxcsr::write((entry & ~mxcsr::control) | wanted);
+  }
+  const auto a_low = (DoublePair)load_pair(&a[0]);
+  const auto b_low = (DoublePair)load_pair(&b[0]);
+  const auto a_high = (DoublePair)load_pair(&a[2]);
+  const auto b_high = (DoublePair)load_pair(&b[2]);
+  const DoublePair low = pinned_sum(a_low, b_low);
+  const DoublePair high = pinned_sum(a_high, b_high);
+  sums = {(LanePair)low, (LanePair)high};
+
+  ResultCode code = ResultCode::success;
+  if (is_extreme(sums.low, sums.high)) [[unlikely]] {
+    code = code_from_flags(a, b, rounding);
+  } else if (so_far < ResultCode::flt_inexact) {
+    const LanePair exact = exact_lanes(a_low, b_low, low) & exact_lanes(a_high, b_high, high);
+    code = any(~exact) ? ResultCode::flt_inexact : ResultCode::success;
+  }
+  if (state == FloatState::restore && other_mode) {
+    mxcsr::write(entry);
+  }
+  return code;
 }
 
 #else
