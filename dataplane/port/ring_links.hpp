@@ -3,9 +3,9 @@
 //        port A  --- ring 0 --->  port B
 //                <-- ring 1 ----
 //
-// The first port that opens a name gets side A, the second side B; a third is refused. DPDK's ring
-// driver cannot give its ports back one by one, so rings live as long as the process.
-// Used by the main thread only.
+// The first port that opens a name gets side A, the second side B; a third is refused. The rings
+// are kept when both have gone, for the next two ports of that name. Used by the main thread only,
+// and `close` only while no worker is on either port.
 #pragma once
 
 #include <array>

@@ -1,0 +1,157 @@
+#include "dataplane/port/eal_plan.hpp"
+
+#include "dataplane/port/port_error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <system_error>
+
+#include <pcap/pcap.h>
+#include <sched.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tributary::dataplane {
+namespace {
+
+/// A buffer with its header, the pool's book-keeping and alignment, generously.
+constexpr std::uint64_t bytes_per_buffer = buffer_data_bytes + 512;
+/// Tables of DPDK's own, whatever the ports.
+constexpr std::uint64_t base_memory_bytes = 48ULL << 20;
+/// Descriptor rings and driver tables.
+constexpr std::uint64_t bytes_per_port = 2ULL << 20;
+/// What a worker's cache of free buffers, its output queues and hand-off rings can hold.
+constexpr std::uint32_t buffers_per_worker = 8192;
+
+std::uint64_t free_hugepage_bytes() {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto& size : std::filesystem::directory_iterator("/sys/kernel/mm/hugepages", error)) {
+    const std::string name = size.path().filename();
+    constexpr std::string_view prefix = "hugepages-";
+    if (!name.starts_with(prefix)) {
+      continue;
+    }
+    std::uint64_t free_pages = 0;
+    std::ifstream(size.path() / "free_hugepages") >> free_pages;
+    bytes += free_pages * (std::strtoull(name.c_str() + prefix.size(), nullptr, 10) << 10);
+  }
+  return bytes;
+}
+
+std::vector<unsigned> allowed_cpus() {
+  std::vector<unsigned> cpus;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) {
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &set)) {
+        cpus.push_back(cpu);
+      }
+    }
+  }
+  return cpus;
+}
+
+std::uint64_t frames_in(const std::string& file) {
+  std::array<char, PCAP_ERRBUF_SIZE> error{};
+  const std::unique_ptr<pcap_t, decltype(&pcap_close)> reader(
+      pcap_open_offline(file.c_str(), error.data()), &pcap_close);
+  if (!reader) {
+    throw PortError(fmt::format("cannot read the frames to replay: {}", error.data()));
+  }
+  std::uint64_t frames = 0;
+  pcap_pkthdr* header = nullptr;
+  const u_char* data = nullptr;
+  while (pcap_next_ex(reader.get(), &header, &data) == 1) {
+    ++frames;
+  }
+  return frames;
+}
+
+template <typename F> void for_each_port(const config::Config& configuration, F&& f) {
+  for (const auto& one : configuration.switches) {
+    for (const auto& port : one.ports) {
+      f(port);
+    }
+  }
+}
+
+void choose_memory(EalPlan& plan, const std::string& wish, std::uint64_t need,
+                   std::uint64_t available) {
+  const auto mib = [](std::uint64_t bytes) { return bytes >> 20; };
+  const bool enough = available >= need;
+  if (wish == "require" && !enough) {
+    throw PortError(fmt::format(
+        "hugepages = \"require\", but {} MiB of hugepages are free and {} MiB are needed; reserve "
+        "some (`sysctl vm.nr_hugepages={}`) or set hugepages = \"auto\"",
+        mib(available), mib(need), need / (2ULL << 20) + 1));
+  }
+  plan.hugepages = wish != "never" && enough;
+  plan.explanation =
+      plan.hugepages
+          ? fmt::format("memory: hugepages, {} MiB of {} MiB free ones", mib(need), mib(available))
+      : wish == "never"
+          ? fmt::format("memory: ordinary pages, {} MiB (hugepages = \"never\")", mib(need))
+          : fmt::format("memory: ordinary pages, {} MiB; {} MiB of hugepages are free, which is "
+                        "not enough (`sysctl vm.nr_hugepages={}` would be, and is faster)",
+                        mib(need), mib(available), need / (2ULL << 20) + 1);
+}
+
+} // namespace
+
+HostFacts HostFacts::read(const config::Config& configuration) {
+  HostFacts facts;
+  facts.free_hugepage_bytes = dataplane::free_hugepage_bytes();
+  facts.allowed_cpus = dataplane::allowed_cpus();
+  for_each_port(configuration, [&](const config::Port& port) {
+    if (port.kind == config::PortKind::pcap && port.repeat && !port.rx_file.empty()) {
+      facts.replayed_frames += frames_in(port.rx_file);
+    }
+  });
+  return facts;
+}
+
+EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
+  const config::Process& process = configuration.process;
+  EalPlan plan;
+  std::uint64_t ports = 0;
+  std::vector<std::string> pci_addresses;
+  for_each_port(configuration, [&](const config::Port& port) {
+    ++ports;
+    if (port.kind == config::PortKind::pci) {
+      pci_addresses.push_back(port.pci_address);
+    }
+  });
+  plan.buffers = static_cast<std::uint32_t>(ports * process.buffers_per_port +
+                                            std::uint64_t{process.workers} * buffers_per_worker +
+                                            host.replayed_frames);
+  std::uint64_t need = base_memory_bytes + ports * bytes_per_port + plan.buffers * bytes_per_buffer;
+  if (process.memory_mib != 0) {
+    need = std::uint64_t{process.memory_mib} << 20;
+  }
+  plan.memory_mib = static_cast<std::uint32_t>((need >> 20) + 1);
+  choose_memory(plan, process.hugepages, need, host.free_hugepage_bytes);
+
+  // One DPDK thread, the main one, free to run anywhere: our workers are threads of our own.
+  plan.arguments = {"tributary-switch", "--in-memory",
+                    "--no-telemetry",   "--iova-mode=va",
+                    "--lcores",         fmt::format("0@({})", fmt::join(host.allowed_cpus, ","))};
+  if (!plan.hugepages) {
+    plan.arguments.insert(plan.arguments.end(),
+                          {"--no-huge", "-m", std::to_string(plan.memory_mib)});
+  }
+  if (pci_addresses.empty()) {
+    plan.arguments.emplace_back("--no-pci");
+  }
+  for (const auto& address : pci_addresses) {
+    plan.arguments.insert(plan.arguments.end(), {"-a", address});
+  }
+  return plan;
+}
+
+} // namespace tributary::dataplane

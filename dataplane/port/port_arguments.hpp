@@ -1,0 +1,28 @@
+// From a port of the configuration to the name and arguments of a DPDK virtual device. Pure.
+#pragma once
+
+#include "dataplane/config/config.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace tributary::dataplane {
+
+/// What `rte_eal_hotplug_add("vdev", name, arguments)` takes.
+struct DeviceArguments {
+  std::string driver; ///< e.g. "net_af_xdp"; the device's name is this and a number
+  std::string arguments;
+};
+
+/// What only the machine knows about an interface.
+struct InterfaceFacts {
+  std::uint16_t receive_queues = 1;
+  bool zero_copy = false; ///< its driver may serve AF_XDP without copying
+};
+
+/// For all kinds but `pci` and `ring`, which are not made from arguments. Throws PortError when a
+/// value cannot be written as a device argument: DPDK separates them with commas and knows no
+/// quoting.
+DeviceArguments device_arguments(const config::Port& port, const InterfaceFacts& facts);
+
+} // namespace tributary::dataplane

@@ -1,0 +1,260 @@
+#include "dataplane/port/port_device.hpp"
+
+#include "dataplane/port/dpdk_log.hpp"
+#include "dataplane/port/port_arguments.hpp"
+#include "dataplane/port/privileges.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+#include <rte_bus_vdev.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+namespace tributary::dataplane {
+namespace {
+
+constexpr std::uint16_t descriptors_per_queue = 2048;
+
+/// Device names are unique in the process, also over a reopen.
+std::string next_device_name(const std::string& driver) {
+  static unsigned opened = 0;
+  return fmt::format("{}{}", driver, opened++);
+}
+
+/// Drivers that pair with another kernel interface: they always copy for AF_XDP.
+bool copies_for_af_xdp(const std::string& kernel_driver) {
+  return kernel_driver.empty() || kernel_driver == "veth" || kernel_driver == "tun" ||
+         kernel_driver == "bridge" || kernel_driver == "dummy";
+}
+
+[[noreturn]] void fail(const config::Port& port, std::string_view what, int error,
+                       std::string_view advice) {
+  throw PortError(fmt::format("port \"{}\": {}: {}{}{}", port.name, what,
+                              rte_strerror(error < 0 ? -error : error), advice.empty() ? "" : "; ",
+                              advice));
+}
+
+} // namespace
+
+PortDevice::PortDevice(const config::Port& configuration, Eal& eal)
+    : configuration_(configuration), eal_(eal) {
+  const std::string missing =
+      missing_privileges(configuration_.kind, Privileges::of_this_process());
+  if (!missing.empty()) {
+    throw PortError(fmt::format("port \"{}\": missing privilege: {}; start the switch as root, or "
+                                "grant it with `setcap` or systemd's AmbientCapabilities",
+                                name(), missing));
+  }
+  open();
+  spdlog::info("port {}: {}, link {}", name(), description(), name_of(link()));
+}
+
+PortDevice::~PortDevice() { close(); }
+
+bool PortDevice::on_kernel_interface() const {
+  return configuration_.kind == config::PortKind::af_xdp ||
+         configuration_.kind == config::PortKind::af_packet;
+}
+
+void PortDevice::open() {
+  try {
+    if (on_kernel_interface()) {
+      interface_guard_ = std::make_unique<InterfaceGuard>(configuration_.interface);
+    }
+    probe();
+    configure();
+  } catch (const PortError& error) {
+    close();
+    const std::string_view what = error.what();
+    throw PortError(what.starts_with("port ") ? std::string(what)
+                                              : fmt::format("port \"{}\": {}", name(), what));
+  }
+  refresh_link();
+}
+
+void PortDevice::probe() {
+  switch (configuration_.kind) {
+  case config::PortKind::ring: {
+    ring_end_ = eal_.ring_links().open(configuration_.ring);
+    const std::string ring_name = next_device_name("link");
+    const int port = rte_eth_from_rings(ring_name.c_str(), &ring_end_.receive, 1,
+                                        &ring_end_.transmit, 1, SOCKET_ID_ANY);
+    if (port < 0) {
+      fail(configuration_, "cannot make a DPDK port of a ring", rte_errno, "");
+    }
+    port_id_ = static_cast<std::uint16_t>(port);
+    device_name_ = "net_ring_" + ring_name;
+    return;
+  }
+  case config::PortKind::pci:
+    // Probed when DPDK started.
+    if (rte_eth_dev_get_port_by_name(configuration_.pci_address.c_str(), &port_id_) != 0) {
+      fail(configuration_,
+           fmt::format("DPDK found no NIC at PCI address {}", configuration_.pci_address), ENODEV,
+           "see `dpdk-devbind.py --status`: the NIC must be bound to vfio-pci (or be one whose "
+           "driver shares it, such as mlx5), and this process must be able to open /dev/vfio");
+    }
+    return;
+  case config::PortKind::af_xdp:
+  case config::PortKind::af_packet:
+  case config::PortKind::memif:
+  case config::PortKind::pcap:
+  case config::PortKind::null: break;
+  }
+
+  InterfaceFacts facts;
+  if (configuration_.kind == config::PortKind::af_xdp) {
+    const std::string& interface = configuration_.interface;
+    facts.receive_queues = interface_receive_queues(interface);
+    facts.zero_copy = !copies_for_af_xdp(interface_driver(interface));
+    steering_ = std::make_unique<XdpSteering>(interface, configuration_.policy.ethertype,
+                                              facts.receive_queues);
+    receive_queues_ = facts.receive_queues;
+  }
+  const DeviceArguments device = device_arguments(configuration_, facts);
+  device_name_ = next_device_name(device.driver);
+  if (const int error = rte_eal_hotplug_add("vdev", device_name_.c_str(), device.arguments.c_str());
+      error != 0) {
+    device_name_.clear();
+    fail(configuration_,
+         fmt::format("DPDK cannot open it ({} {})", device.driver, device.arguments), error,
+         "the log lines before this one may say more");
+  }
+  if (const int error = rte_eth_dev_get_port_by_name(device_name_.c_str(), &port_id_); error != 0) {
+    fail(configuration_, "DPDK opened it, but has no port for it", error, "");
+  }
+}
+
+void PortDevice::configure() {
+  const auto must = [this](int error, std::string_view step) {
+    if (error != 0) {
+      fail(configuration_, fmt::format("DPDK cannot {}", step), error,
+           "the log lines before this one may say more");
+    }
+  };
+  rte_eth_dev_info info{};
+  must(rte_eth_dev_info_get(port_id_, &info), "describe it");
+  // No offload may assume that a sent buffer has one owner: a multicast is sent by reference count.
+  const rte_eth_conf settings{};
+  must(rte_eth_dev_configure(port_id_, receive_queues_, 1, &settings), "configure it");
+  std::uint16_t receive_descriptors = descriptors_per_queue;
+  std::uint16_t transmit_descriptors = descriptors_per_queue;
+  must(rte_eth_dev_adjust_nb_rx_tx_desc(port_id_, &receive_descriptors, &transmit_descriptors),
+       "size its queues");
+  const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(port_id_));
+  for (std::uint16_t queue = 0; queue < receive_queues_; ++queue) {
+    must(rte_eth_rx_queue_setup(port_id_, queue, receive_descriptors, socket, nullptr, eal_.pool()),
+         "set its receive queue up");
+  }
+  must(rte_eth_tx_queue_setup(port_id_, 0, transmit_descriptors, socket, nullptr),
+       "set its transmit queue up");
+  must(rte_eth_dev_start(port_id_), "start it");
+  if (configuration_.kind == config::PortKind::pci) {
+    must(rte_eth_promiscuous_enable(port_id_), "make it promiscuous");
+  }
+  rte_ether_addr address{};
+  if (rte_eth_macaddr_get(port_id_, &address) == 0) {
+    std::memcpy(mac_.data(), address.addr_bytes, mac_.size());
+  }
+  std::ignore = rte_eth_dev_get_mtu(port_id_, &mtu_);
+}
+
+void PortDevice::close() noexcept {
+  link_.store(LinkState::away, std::memory_order_relaxed);
+  {
+    const QuietAfXdpDriver quiet;
+    if (port_id_ != RTE_MAX_ETHPORTS) {
+      if (configuration_.kind == config::PortKind::pci) {
+        rte_eth_promiscuous_disable(port_id_);
+      }
+      rte_eth_dev_stop(port_id_);
+      rte_eth_dev_close(port_id_);
+      port_id_ = RTE_MAX_ETHPORTS;
+    }
+    if (!device_name_.empty()) {
+      rte_eal_hotplug_remove("vdev", device_name_.c_str());
+      device_name_.clear();
+    }
+  }
+  if (ring_end_.receive != nullptr) {
+    eal_.ring_links().close(configuration_.ring, ring_end_);
+    ring_end_ = {};
+  }
+  steering_.reset();
+  interface_guard_.reset();
+  next_queue_ = 0;
+}
+
+LinkState PortDevice::refresh_link() {
+  LinkState state = LinkState::up;
+  switch (configuration_.kind) {
+  case config::PortKind::af_xdp:
+  case config::PortKind::af_packet: {
+    const InterfaceState interface = interface_state(configuration_.interface);
+    if (!interface_guard_ || interface.index != interface_guard_->index()) {
+      state = LinkState::away;
+    } else if (!interface.up || !interface.running) {
+      state = LinkState::down;
+    }
+    break;
+  }
+  case config::PortKind::pci:
+  case config::PortKind::memif: {
+    rte_eth_link link{};
+    if (rte_eth_link_get_nowait(port_id_, &link) != 0 || link.link_status != RTE_ETH_LINK_UP) {
+      state = LinkState::down;
+    }
+    break;
+  }
+  case config::PortKind::ring:
+    if (!eal_.ring_links().joined(configuration_.ring)) {
+      state = LinkState::down;
+    }
+    break;
+  case config::PortKind::pcap:
+  case config::PortKind::null: break;
+  }
+  link_.store(state, std::memory_order_relaxed);
+  return state;
+}
+
+bool PortDevice::came_back() const {
+  return on_kernel_interface() && link() == LinkState::away &&
+         interface_state(configuration_.interface).exists();
+}
+
+void PortDevice::reopen() {
+  close();
+  open();
+}
+
+std::string PortDevice::description() const {
+  switch (configuration_.kind) {
+  case config::PortKind::af_xdp:
+    return fmt::format("af_xdp {} ({}, {} receive queue{})", configuration_.interface,
+                       steering_ ? name_of(steering_->mode()) : "closed", receive_queues_,
+                       receive_queues_ == 1 ? "" : "s");
+  case config::PortKind::af_packet: return fmt::format("af_packet {}", configuration_.interface);
+  case config::PortKind::pci: return fmt::format("pci {}", configuration_.pci_address);
+  case config::PortKind::memif:
+    return fmt::format("memif {} id {} ({})", configuration_.socket, configuration_.memif_id,
+                       configuration_.role);
+  case config::PortKind::ring: return fmt::format("ring {}", configuration_.ring);
+  case config::PortKind::pcap:
+    return fmt::format("pcap from {} to {}",
+                       configuration_.rx_file.empty() ? "nothing" : configuration_.rx_file,
+                       configuration_.tx_file.empty() ? "nothing" : configuration_.tx_file);
+  case config::PortKind::null: return "null";
+  }
+  return "unknown";
+}
+
+} // namespace tributary::dataplane

@@ -1,0 +1,65 @@
+#include "dataplane/port/ring_links.hpp"
+
+#include "dataplane/port/port_error.hpp"
+
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include <fmt/format.h>
+
+namespace tributary::dataplane {
+namespace {
+
+rte_ring* create_ring(const std::string& link, int side) {
+  // DPDK's names are short; the link's own name may not be, so the rings are numbered.
+  static int created = 0;
+  rte_ring* ring =
+      rte_ring_create(fmt::format("tributary_link_{}", created++).c_str(),
+                      RingLinks::frames_per_ring, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+  if (ring == nullptr) {
+    throw PortError(fmt::format("cannot make ring {} of link \"{}\": {}; raise memory_mib", side,
+                                link, rte_strerror(rte_errno)));
+  }
+  return ring;
+}
+
+void free_frames(rte_ring* ring) {
+  void* frame = nullptr;
+  while (rte_ring_dequeue(ring, &frame) == 0) {
+    rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
+  }
+}
+
+} // namespace
+
+RingLinks::End RingLinks::open(const std::string& name) {
+  Link& link = links_[name];
+  if (link.rings[0] == nullptr) {
+    link.rings = {create_ring(name, 0), create_ring(name, 1)};
+  }
+  for (std::size_t side = 0; side < 2; ++side) {
+    if (!link.taken[side]) {
+      link.taken[side] = true;
+      return {.receive = link.rings[1 - side],
+              .transmit = link.rings[side],
+              .side = static_cast<int>(side)};
+    }
+  }
+  throw PortError(fmt::format("ring \"{}\" joins two ports already; a third cannot share it; give "
+                              "this one another name",
+                              name));
+}
+
+void RingLinks::close(const std::string& name, const End& end) {
+  free_frames(end.receive);
+  free_frames(end.transmit);
+  links_.at(name).taken[static_cast<std::size_t>(end.side)] = false;
+}
+
+bool RingLinks::joined(const std::string& name) const {
+  const auto link = links_.find(name);
+  return link != links_.end() && link->second.taken[0] && link->second.taken[1];
+}
+
+} // namespace tributary::dataplane

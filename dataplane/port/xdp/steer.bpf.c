@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: (GPL-2.0 OR BSD-3-Clause)
+// Steers the frames of one EtherType to the AF_XDP sockets of the switch; everything else is passed
+// to the kernel untouched.
+//
+// libxdp, through which DPDK opens its AF_XDP sockets, adopts a program that is already attached
+// if it looks like libxdp's own default one. The names are that convention, and must stay:
+//
+//   xsk_def_prog       the program
+//   xsks_map           receive queue -> socket; libxdp fills it in
+//   refcnt             how many sockets use the program; libxdp counts it up and down
+//   xsk_prog_version   in the BTF section "xdp_metadata", so that it dares to use `refcnt`
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+struct {
+  __uint(type, BPF_MAP_TYPE_XSKMAP);
+  __type(key, __u32);
+  __type(value, __u32);
+  __uint(max_entries, 64); // the loader sets it to the number of receive queues
+} xsks_map SEC(".maps");
+
+int (*xsk_prog_version)[1] SEC("xdp_metadata");
+
+volatile int refcnt = 1;
+
+// In host byte order; written by the loader before the kernel sees the program.
+volatile const __u16 ethertype = 0;
+
+SEC("xdp")
+int xsk_def_prog(struct xdp_md* ctx) {
+  void* data = (void*)(long)ctx->data;
+  void* data_end = (void*)(long)ctx->data_end;
+  struct ethhdr* header = data;
+  if ((void*)(header + 1) > data_end) {
+    return XDP_PASS;
+  }
+  if (header->h_proto != bpf_htons(ethertype)) {
+    return XDP_PASS;
+  }
+  // Without a socket on this queue the frame stays with the kernel.
+  return bpf_redirect_map(&xsks_map, ctx->rx_queue_index, XDP_PASS);
+}
+
+char _license[] SEC("license") = "Dual BSD/GPL";
