@@ -1,0 +1,235 @@
+#include "sample.hpp"
+
+#include <gmock/gmock.h>
+
+namespace tributary::config {
+namespace {
+
+using testing::HasSubstr;
+
+/// A text with one mistake, the line and key to blame, and a part of what must be said.
+struct Mistake {
+  std::string name;
+  std::string text;
+  int line;
+  std::string key;
+  std::string says;
+};
+
+class one_mistake : public testing::TestWithParam<Mistake> {};
+
+TEST_P(one_mistake, is_named_with_line_key_and_remedy) {
+  const Mistake& mistake = GetParam();
+  const Diagnostic found = finding_of(mistake.text, {.cpu_count = 4});
+  EXPECT_EQ(found.line, mistake.line);
+  EXPECT_EQ(found.key, mistake.key);
+  EXPECT_THAT(found.text, HasSubstr(mistake.says));
+  EXPECT_THAT(found.text, testing::AnyOf(HasSubstr("; "), HasSubstr("?")))
+      << "a message also says what to do";
+}
+
+std::string port(const std::string& keys) {
+  return "[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"p\"\n" + keys;
+}
+std::string process(const std::string& keys) {
+  return "[process]\n" + keys +
+         "[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"p\"\n"
+         "kind = \"null\"\n";
+}
+std::string in_switch(const std::string& keys) {
+  return "[[switch]]\nname = \"s\"\n" + keys + "[[switch.port]]\nname = \"p\"\nkind = \"null\"\n";
+}
+std::string tree(const std::string& keys) { return with("[[switch.tree]]\n" + keys); }
+
+const std::vector<Mistake> mistakes = {
+    // Structure.
+    {"syntax", "[process\n", 1, "", "not valid TOML"},
+    {"key_twice", process("workers = 1\nworkers = 2\n"), 3, "", "not valid TOML"},
+    {"no_switch", "[process]\nworkers = 1\n", 0, "switch", "has no switch"},
+    {"no_port", "[[switch]]\nname = \"s\"\n", 1, "switch.port", "has no port"},
+    {"unknown_section", process("") + "[procces]\n", 7, "procces", "did you mean 'process'?"},
+    {"unknown_section_far", process("") + "[zebra]\n", 7, "zebra", "known are [process]"},
+    {"process_repeated", "[[process]]\nworkers = 1\n" + in_switch(""), 1, "process",
+     "write [process], once"},
+    {"tree_as_text", in_switch("tree = \"x\"\n"), 3, "switch.tree", "write [[switch.tree]]"},
+    {"route_with_one_bracket", with("[switch.route]\nnid = 1\nport = \"up\"\n"), 13, "switch.route",
+     "write [[switch.route]]"},
+    // Unknown keys.
+    {"misspelt_key", process("worker = 1\n"), 2, "process.worker", "did you mean 'workers'?"},
+    {"misspelt_in_port", port("kind = \"null\"\nvni = [1]\n"), 6, "switch.port.vni",
+     "did you mean 'vnis'?"},
+    {"key_of_another_section", port("kind = \"null\"\nethertype = 0x88B6\n"), 6,
+     "switch.port.ethertype", "it belongs in 'switch'"},
+    {"key_from_nowhere", in_switch("zebra = 1\n"), 3, "switch.zebra", "known here: "},
+    {"unknown_in_impairment", port("kind = \"null\"\n[switch.port.impairment]\nlos = 0.1\n"), 7,
+     "switch.port.impairment.los", "did you mean 'loss'?"},
+    // Wrong types.
+    {"text_for_integer", process("workers = \"2\"\n"), 2, "process.workers",
+     "is text; give an integer"},
+    {"fraction_for_integer", process("workers = 1.5\n"), 2, "process.workers",
+     "is a number with a fraction"},
+    {"integer_for_text", process("control_socket = 3\n"), 2, "process.control_socket",
+     "is an integer; give text in quotes"},
+    {"text_for_list", process("cores = \"0,1\"\n"), 2, "process.cores", "give a list in [ ]"},
+    {"text_in_list", process("cores = [\"0\"]\n"), 2, "process.cores",
+     "element 1: is text; give an integer"},
+    {"integer_for_flag", port("kind = \"null\"\nverify_checksum = 1\n"), 6,
+     "switch.port.verify_checksum", "give true or false"},
+    {"text_for_number", port("kind = \"null\"\n[switch.port.impairment]\nloss = \"10%\"\n"), 7,
+     "switch.port.impairment.loss", "give a number"},
+    // Out of range.
+    {"no_worker", process("workers = 0\n"), 2, "process.workers", "0 is out of range; give 1 to"},
+    {"negative", process("idle_spin_us = -1\n"), 2, "process.idle_spin_us", "out of range"},
+    {"probability", port("kind = \"null\"\n[switch.port.impairment]\nloss = 1.01\n"), 7,
+     "switch.port.impairment.loss", "1.01 is out of range; give 0 to 1"},
+    {"probability_nan", port("kind = \"null\"\n[switch.port.impairment]\nloss = nan\n"), 7,
+     "switch.port.impairment.loss", "out of range"},
+    {"ethertype_is_a_length", in_switch("ethertype = 0x05FF\n"), 3, "switch.ethertype",
+     "out of range"},
+    {"timer_too_long", in_switch("timers_us = [1, 2, 3, 20300000]\n"), 3, "switch.timers_us",
+     "element 4: 20300000 is out of range"},
+    {"three_timers", in_switch("timers_us = [1, 2, 3]\n"), 3, "switch.timers_us",
+     "has 3 elements; give 4"},
+    {"limits_fall", in_switch("timer_limits = [4, 4, 8]\n"), 3, "switch.timer_limits",
+     "do not rise"},
+    {"core_not_there", process("cores = [4]\n"), 2, "process.cores",
+     "core 4 is out of range; this machine has cores 0 to 3"},
+    {"too_few_cores", process("workers = 3\ncores = [0, 1]\n"), 3, "process.cores",
+     "names 2 cores for 3 workers"},
+    {"core_twice", process("workers = 2\ncores = [1, 1]\n"), 3, "process.cores",
+     "stands there twice"},
+    {"vni_too_large", port("kind = \"null\"\nvnis = [1, 65536]\n"), 6, "switch.port.vnis",
+     "element 2: 65536 is out of range"},
+    {"nid_too_large", port("kind = \"null\"\nnid = 0x100000\n"), 6, "switch.port.nid",
+     "out of range"},
+    {"nid_like_multicast", port("kind = \"null\"\nnid = 0xFF800\n"), 6, "switch.port.nid",
+     "nine 1 bits"},
+    {"socket_path_long", process("control_socket = \"" + std::string(108, 'x') + "\"\n"), 2,
+     "process.control_socket", "has 108 bytes; give at most 107"},
+    {"empty_text", process("control_socket = \"\"\n"), 2, "process.control_socket", "is empty"},
+    {"bad_name", "[[switch]]\nname = \"a b\"\n[[switch.port]]\nname = \"p\"\nkind = \"null\"\n", 2,
+     "switch.name", "is not a name"},
+    // Choices.
+    {"misspelt_choice", process("poll = \"adaptiv\"\n"), 2, "process.poll",
+     "did you mean \"adaptive\"? give one of \"adaptive\", \"busy\""},
+    {"unknown_kind", port("kind = \"tap\"\n"), 5, "switch.port.kind", "give one of"},
+    {"hugepages_flag", process("hugepages = true\n"), 2, "process.hugepages", "is true or false"},
+    // Missing, or without meaning.
+    {"switch_without_name", "[[switch]]\n[[switch.port]]\nname = \"p\"\nkind = \"null\"\n", 1,
+     "switch.name", "missing; add it, e.g. name = \"leaf0\""},
+    {"port_without_name", "[[switch]]\nname = \"s\"\n[[switch.port]]\nkind = \"null\"\n", 3,
+     "switch.port.name", "missing"},
+    {"xdp_without_interface", port(""), 3, "switch.port.interface",
+     "missing for a port of kind \"af_xdp\""},
+    {"pci_without_address", port("kind = \"pci\"\n"), 3, "switch.port.pci",
+     "missing for a port of kind \"pci\""},
+    {"memif_without_socket", port("kind = \"memif\"\n"), 3, "switch.port.socket", "missing"},
+    {"ring_without_ring", port("kind = \"ring\"\n"), 3, "switch.port.ring", "missing"},
+    {"interface_of_null", port("kind = \"null\"\ninterface = \"e0\"\n"), 6, "switch.port.interface",
+     "means nothing for a port of kind \"null\""},
+    {"repeat_of_nothing", port("kind = \"pcap\"\nrepeat = true\n"), 6, "switch.port.repeat",
+     "nothing to repeat"},
+    {"tree_without_wait_count", tree("tree = 1\nparent = \"up\"\nchildren = [\"host\"]\n"), 13,
+     "switch.tree.wait_count", "missing"},
+    {"route_without_port", with("[[switch.route]]\nnid = 1\n"), 13, "switch.route.port", "missing"},
+    // Used twice.
+    {"switch_name_twice",
+     process("") + "[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"q\"\nkind = \"null\"\n", 8,
+     "switch.name", "already used"},
+    {"port_name_twice", with("[[switch.port]]\nname = \"up\"\nkind = \"null\"\n"), 14,
+     "switch.port.name", "already used by another port on line 6"},
+    {"interface_twice", with("[[switch.port]]\nname = \"x\"\ninterface = \"e0\"\n"), 15,
+     "switch.port.interface",
+     "the interface e0 is already used by port \"up\" of switch \"leaf0\""},
+    {"nid_twice", with("[[switch.port]]\nname = \"x\"\nkind = \"null\"\nnid = 0x12345\n"), 16,
+     "switch.port.nid", "the NID 0x12345 is already used by port \"host\""},
+    {"pci_twice",
+     with("[[switch.port]]\nname = \"x\"\nkind = \"pci\"\npci = \"0000:01:00.0\"\n"
+          "[[switch.port]]\nname = \"y\"\nkind = \"pci\"\npci = \"0000:01:00.0\"\n"),
+     20, "switch.port.pci", "already used"},
+    {"memif_twice",
+     with("[[switch.port]]\nname = \"x\"\nkind = \"memif\"\nsocket = \"/m\"\n"
+          "[[switch.port]]\nname = \"y\"\nkind = \"memif\"\nsocket = \"/m\"\n"),
+     20, "switch.port.socket", "the memif /m 0 as server is already used"},
+    {"tx_file_twice",
+     with("[[switch.port]]\nname = \"x\"\nkind = \"pcap\"\ntx_file = \"o\"\n"
+          "[[switch.port]]\nname = \"y\"\nkind = \"pcap\"\ntx_file = \"o\"\n"),
+     20, "switch.port.tx_file", "already used"},
+    {"ring_with_one_end", with("[[switch.port]]\nname = \"x\"\nkind = \"ring\"\nring = \"r\"\n"),
+     16, "switch.port.ring", "has only one end"},
+    {"ring_with_three_ends",
+     with("[[switch.port]]\nname = \"x\"\nkind = \"ring\"\nring = \"r\"\n"
+          "[[switch.port]]\nname = \"y\"\nkind = \"ring\"\nring = \"r\"\n"
+          "[[switch.port]]\nname = \"z\"\nkind = \"ring\"\nring = \"r\"\n"),
+     24, "switch.port.ring", "has 3 ends; a ring joins exactly two"},
+    {"tree_twice",
+     tree("tree = 1\nwait_count = 1\nparent = \"up\"\nchildren = [\"host\"]\n"
+          "[[switch.tree]]\ntree = 1\nwait_count = 1\nparent = \"up\"\nchildren = [\"host\"]\n"),
+     19, "switch.tree.tree", "the tree 1 is already used by another tree on line 14"},
+    {"route_twice",
+     with("[[switch.route]]\nnid = 5\nport = \"up\"\n[[switch.route]]\nnid = 5\nport = \"host\"\n"),
+     17, "switch.route.nid", "already used"},
+    // Trees and routes against ports.
+    {"parent_not_there",
+     tree("tree = 1\nwait_count = 1\nparent = \"upp\"\nchildren = [\"host\"]\n"), 16,
+     "switch.tree.parent", "has no port \"upp\"; did you mean \"up\"?"},
+    {"child_not_there", tree("tree = 1\nwait_count = 1\nparent = \"up\"\nchildren = [\"zebra\"]\n"),
+     17, "switch.tree.children", "has no port \"zebra\"; name one of its ports"},
+    {"parent_among_children",
+     tree("tree = 1\nwait_count = 1\nparent = \"up\"\nchildren = [\"host\", \"up\"]\n"), 17,
+     "switch.tree.children", "is the parent of tree 1"},
+    {"child_twice",
+     tree("tree = 1\nwait_count = 1\nparent = \"up\"\nchildren = [\"host\", \"host\"]\n"), 17,
+     "switch.tree.children", "stands there twice"},
+    {"no_children", tree("tree = 1\nwait_count = 1\nparent = \"up\"\nchildren = []\n"), 17,
+     "switch.tree.children", "has 0 elements"},
+    {"tree_out_of_range",
+     tree("tree = 8192\nwait_count = 1\nparent = \"up\"\nchildren = [\"host\"]\n"), 14,
+     "switch.tree.tree", "8192 is out of range; give 0 to 8191"},
+    {"wait_count_out_of_range",
+     tree("tree = 1\nwait_count = 1048576\nparent = \"up\"\nchildren = [\"host\"]\n"), 15,
+     "switch.tree.wait_count", "out of range"},
+    {"route_to_nowhere", with("[[switch.route]]\nnid = 5\nport = \"x\"\n"), 15, "switch.route.port",
+     "has no port \"x\""},
+    {"route_nid_like_multicast", with("[[switch.route]]\nnid = 0xFFFFF\nport = \"up\"\n"), 14,
+     "switch.route.nid", "nine 1 bits"},
+};
+
+void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.text; }
+
+INSTANTIATE_TEST_SUITE_P(config, one_mistake, testing::ValuesIn(mistakes),
+                         [](const auto& instance) { return instance.param.name; });
+
+TEST(findings, all_are_reported_in_the_order_of_lines) {
+  const auto found = findings_of(process("workers = 0\npoll = 3\nzebra = 1\n"));
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].line, 2);
+  EXPECT_EQ(found[1].line, 3);
+  EXPECT_EQ(found[2].line, 4);
+}
+
+TEST(findings, stop_at_twenty) {
+  std::string keys;
+  for (int i = 0; i < 30; ++i) {
+    keys += fmt::format("unknown_{} = 1\n", i);
+  }
+  EXPECT_EQ(findings_of(process(keys)).size(), ConfigError::max_findings);
+}
+
+TEST(findings, too_many_ports) {
+  std::string text = "[[switch]]\nname = \"s\"\n";
+  for (std::size_t i = 0; i <= max_ports; ++i) {
+    text += fmt::format("[[switch.port]]\nname = \"p{}\"\nkind = \"null\"\n", i);
+  }
+  EXPECT_THAT(finding_of(text).text, HasSubstr("more than 64 ports"));
+}
+
+TEST(message, has_file_line_and_key) {
+  const Diagnostic d{3, "switch.port.nid", "is wrong; mend it"};
+  EXPECT_EQ(d.message("a.toml"), "a.toml:3: key 'switch.port.nid': is wrong; mend it");
+  const Diagnostic syntax{3, "", "is wrong"};
+  EXPECT_EQ(syntax.message("a.toml"), "a.toml:3: is wrong");
+}
+
+} // namespace
+} // namespace tributary::config

@@ -1,0 +1,208 @@
+#include "dataplane/config/build_tables.hpp"
+#include "sample.hpp"
+
+#include <cstdio>
+#include <fstream>
+
+namespace tributary::config {
+namespace {
+
+using std::chrono::microseconds;
+
+TEST(parse, every_key_of_process_reaches_its_member) {
+  const Process p = parse_text("[process]\n"
+                               "workers = 2\n"
+                               "cores = [0, 1]\n"
+                               "poll = \"busy\"\n"
+                               "idle_spin_us = 5\n"
+                               "idle_sleep_max_us = 77\n"
+                               "control_socket = \"/tmp/x.sock\"\n"
+                               "hugepages = \"never\"\n"
+                               "memory_mib = 300\n"
+                               "buffers_per_port = 1000\n"
+                               "log_level = \"debug\"\n"
+                               "[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"p\"\n"
+                               "kind = \"null\"\n",
+                               "test.toml")
+                        .config.process;
+  EXPECT_EQ(p.workers, 2U);
+  EXPECT_EQ(p.cores, (std::vector<unsigned>{0, 1}));
+  EXPECT_EQ(p.poll, Poll::busy);
+  EXPECT_EQ(p.idle_spin, microseconds(5));
+  EXPECT_EQ(p.idle_sleep_max, microseconds(77));
+  EXPECT_EQ(p.control_socket, "/tmp/x.sock");
+  EXPECT_EQ(p.hugepages, "never");
+  EXPECT_EQ(p.memory_mib, 300U);
+  EXPECT_EQ(p.buffers_per_port, 1000U);
+  EXPECT_EQ(p.log_level, "debug");
+}
+
+TEST(parse, every_key_of_switch_reaches_its_member_and_the_ethertype_every_port) {
+  const Config c = parse_text("[[switch]]\n"
+                              "name = \"s.1\"\n"
+                              "ethertype = 0x88B6\n"
+                              "descriptors_per_engine = 4\n"
+                              "nan_mode = \"ieee\"\n"
+                              "foreign = \"drop\"\n"
+                              "timer_limits = [2, 4, 8]\n"
+                              "timers_us = [10, 20, 30, 40]\n"
+                              "[[switch.port]]\nname = \"a\"\nkind = \"null\"\n"
+                              "[[switch.port]]\nname = \"b\"\nkind = \"null\"\n",
+                              "test.toml")
+                       .config;
+  const Switch& s = c.switches.at(0);
+  EXPECT_EQ(s.name, "s.1");
+  EXPECT_EQ(s.line, 1);
+  EXPECT_EQ(s.ethertype, 0x88B6);
+  EXPECT_EQ(s.ports.at(0).policy.ethertype, 0x88B6);
+  EXPECT_EQ(s.ports.at(1).policy.ethertype, 0x88B6);
+  EXPECT_EQ(s.settings.descriptors_per_engine, 4U);
+  EXPECT_EQ(s.settings.nan_mode, reduce::NanMode::ieee);
+  EXPECT_TRUE(s.settings.drop_foreign);
+  EXPECT_EQ(s.settings.timers.limits, (std::array<ContributionCount, 3>{2, 4, 8}));
+  EXPECT_EQ(s.settings.timers.units[0], core::EngineTimers::units_from_us(10));
+  EXPECT_EQ(s.settings.timers.units[3], core::EngineTimers::units_from_us(40));
+}
+
+TEST(parse, ports_of_every_kind_with_their_own_keys) {
+  const Config c = parse_text("[[switch]]\nname = \"s\"\n"
+                              "[[switch.port]]\nname = \"a\"\ninterface = \"e0\"\n"
+                              "[[switch.port]]\nname = \"b\"\nkind = \"af_packet\"\n"
+                              "interface = \"e1\"\n"
+                              "[[switch.port]]\nname = \"c\"\nkind = \"pci\"\n"
+                              "pci = \"0000:03:00.0\"\n"
+                              "[[switch.port]]\nname = \"d\"\nkind = \"memif\"\n"
+                              "socket = \"/tmp/m\"\nrole = \"client\"\nmemif_id = 3\n"
+                              "[[switch.port]]\nname = \"e\"\nkind = \"ring\"\nring = \"r\"\n"
+                              "[[switch.port]]\nname = \"f\"\nkind = \"ring\"\nring = \"r\"\n"
+                              "[[switch.port]]\nname = \"g\"\nkind = \"pcap\"\n"
+                              "rx_file = \"i\"\ntx_file = \"o\"\nrepeat = true\n"
+                              "[[switch.port]]\nname = \"h\"\nkind = \"null\"\n"
+                              "verify_checksum = false\n",
+                              "test.toml")
+                       .config;
+  const auto& p = c.switches.at(0).ports;
+  ASSERT_EQ(p.size(), 8U);
+  EXPECT_EQ(p[0].kind, PortKind::af_xdp);
+  EXPECT_EQ(p[0].interface, "e0");
+  EXPECT_EQ(p[1].kind, PortKind::af_packet);
+  EXPECT_EQ(p[2].kind, PortKind::pci);
+  EXPECT_EQ(p[2].pci_address, "0000:03:00.0");
+  EXPECT_EQ(p[3].kind, PortKind::memif);
+  EXPECT_EQ(p[3].socket, "/tmp/m");
+  EXPECT_EQ(p[3].role, "client");
+  EXPECT_EQ(p[3].memif_id, 3U);
+  EXPECT_EQ(p[4].kind, PortKind::ring);
+  EXPECT_EQ(p[5].ring, "r");
+  EXPECT_EQ(p[6].kind, PortKind::pcap);
+  EXPECT_EQ(p[6].rx_file, "i");
+  EXPECT_EQ(p[6].tx_file, "o");
+  EXPECT_TRUE(p[6].repeat);
+  EXPECT_EQ(p[7].kind, PortKind::null);
+  EXPECT_FALSE(p[7].policy.verify_checksum);
+  EXPECT_EQ(p[7].line, 34);
+}
+
+TEST(parse, guard_and_vnis_of_an_edge_port) {
+  const Config c = parse_text(two_ports, "test.toml").config;
+  const auto& ports = c.switches.at(0).ports;
+  EXPECT_FALSE(ports[0].policy.nid.has_value());
+  EXPECT_EQ(ports[0].policy.vnis, nullptr);
+  EXPECT_EQ(ports[1].policy.nid, Nid{0x12345});
+  ASSERT_NE(ports[1].policy.vnis, nullptr);
+  EXPECT_EQ(ports[1].policy.vnis->count(), 2U);
+  EXPECT_TRUE(ports[1].policy.vnis->test(1024));
+  EXPECT_TRUE(ports[1].policy.vnis->test(7));
+}
+
+TEST(parse, empty_vni_list_permits_none) {
+  const Config c = parse_text("[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"a\"\n"
+                              "kind = \"null\"\nvnis = []\n",
+                              "test.toml")
+                       .config;
+  ASSERT_NE(c.switches[0].ports[0].policy.vnis, nullptr);
+  EXPECT_TRUE(c.switches[0].ports[0].policy.vnis->none());
+}
+
+TEST(parse, every_key_of_impairment_reaches_its_member) {
+  const Config c = parse_text("[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"a\"\n"
+                              "kind = \"null\"\n[switch.port.impairment]\n"
+                              "loss = 0.25\nduplicate = 0.5\nreorder = 1\ndelay_us = 3\n"
+                              "jitter_us = 4\nseed = 99\n",
+                              "test.toml")
+                       .config;
+  const Impairment& i = c.switches[0].ports[0].impairment;
+  EXPECT_EQ(i.loss, 0.25);
+  EXPECT_EQ(i.duplicate, 0.5);
+  EXPECT_EQ(i.reorder, 1.0) << "an integer is as good as a number";
+  EXPECT_EQ(i.delay, microseconds(3));
+  EXPECT_EQ(i.jitter, microseconds(4));
+  EXPECT_EQ(i.seed, 99U);
+}
+
+TEST(parse, trees_and_routes_name_ports_by_name) {
+  const Config c = parse_text(with("[[switch.tree]]\ntree = 0xABC\nwait_count = 5\n"
+                                   "parent = \"up\"\nchildren = [\"host\"]\n"
+                                   "[[switch.route]]\nnid = 0x12345\nport = \"host\"\n"),
+                              "test.toml")
+                       .config;
+  const Switch& s = c.switches[0];
+  ASSERT_EQ(s.trees.size(), 1U);
+  EXPECT_EQ(s.trees[0].number, TreeNumber{0xABC});
+  EXPECT_EQ(s.trees[0].wait_count, 5U);
+  EXPECT_EQ(s.trees[0].parent, PortNumber{0});
+  EXPECT_EQ(s.trees[0].children.bits(), 0b10U);
+  EXPECT_EQ(s.trees[0].line, 13);
+  ASSERT_EQ(s.routes.size(), 1U);
+  EXPECT_EQ(s.routes[0].nid, Nid{0x12345});
+  EXPECT_EQ(s.routes[0].port, PortNumber{1});
+
+  std::vector<Diagnostic> findings;
+  const auto tables = build_tables(s, 7, findings);
+  ASSERT_NE(tables, nullptr);
+  EXPECT_TRUE(findings.empty());
+  EXPECT_EQ(tables->version(), 7U);
+  EXPECT_TRUE(tables->tree(TreeNumber{0xABC}).valid);
+  EXPECT_EQ(tables->tree(TreeNumber{0xABC}).wait_count, 5U);
+  EXPECT_EQ(tables->route(Nid{0x12345}), PortNumber{1});
+  EXPECT_EQ(tables->port_count(), 2U);
+}
+
+TEST(parse, several_switches_joined_by_a_ring) {
+  const Config c = parse_text("[[switch]]\nname = \"a\"\n[[switch.port]]\nname = \"up\"\n"
+                              "kind = \"ring\"\nring = \"link\"\n"
+                              "[[switch]]\nname = \"b\"\n[[switch.port]]\nname = \"up\"\n"
+                              "kind = \"ring\"\nring = \"link\"\n",
+                              "test.toml")
+                       .config;
+  EXPECT_EQ(c.switches.size(), 2U);
+}
+
+TEST(parse_file, reads_a_file_and_keeps_its_name) {
+  const std::string path = testing::TempDir() + "parse_file_test.toml";
+  std::ofstream(path) << two_ports;
+  EXPECT_EQ(parse_file(path).config.file, path);
+  std::remove(path.c_str());
+}
+
+TEST(parse_file, says_that_a_file_is_not_there) {
+  try {
+    static_cast<void>(parse_file("/nonexistent/switch.toml"));
+    FAIL();
+  } catch (const ConfigError& e) {
+    EXPECT_STREQ(e.what(), "/nonexistent/switch.toml: cannot be read (No such file or directory); "
+                           "check the path and its permissions");
+  }
+}
+
+TEST(parse_file, says_that_a_directory_is_not_a_file) {
+  try {
+    static_cast<void>(parse_file(testing::TempDir()));
+    FAIL();
+  } catch (const ConfigError& e) {
+    EXPECT_NE(std::string(e.what()).find("cannot be read"), std::string::npos) << e.what();
+  }
+}
+
+} // namespace
+} // namespace tributary::config
