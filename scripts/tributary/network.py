@@ -1,0 +1,136 @@
+"""Hosts and cables made of network namespaces and veth pairs. Only for inside isolation.py's world.
+
+    network = Network()
+    host = network.host("h0")                                  a namespace
+    network.cable("h0", "eth0", None, "host0")                 None: this process's own namespace
+    port = RawPort(host, "eth0")                               frames in and out, from this process
+"""
+
+import ctypes
+import os
+import select
+import socket
+import struct
+import subprocess
+import time
+from contextlib import contextmanager
+
+_CLONE_NEWNET = 0x40000000
+_SOL_PACKET, _PACKET_IGNORE_OUTGOING = 263, 23
+_ETH_P_ALL = 3
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class CommandFailed(Exception):
+    pass
+
+
+def shell(command, check=True, quiet=True):
+    """Runs a command as an operator would type it; its standard output as text."""
+    done = subprocess.run(
+        command, shell=True, text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+    )
+    if not quiet:
+        print(f"$ {command}\n{done.stdout}{done.stderr}", end="", flush=True)
+    if check and done.returncode:
+        raise CommandFailed(f"$ {command}\n{done.stdout}{done.stderr}exit code {done.returncode}")
+    return done.stdout
+
+
+@contextmanager
+def inside(namespace):
+    """This thread lives in `namespace` (None: stay); sockets made meanwhile belong there for good."""
+    if namespace is None:
+        yield
+        return
+    here = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    there = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
+    try:
+        _enter(there)
+        yield
+    finally:
+        _enter(here)
+        os.close(there)
+        os.close(here)
+
+
+def _enter(descriptor):
+    if _libc.setns(descriptor, _CLONE_NEWNET):
+        number = ctypes.get_errno()
+        raise OSError(number, f"setns: {os.strerror(number)}")
+
+
+def _no_ipv6():
+    """Its neighbour discovery would add frames nobody asked for."""
+    for scope in ("all", "default"):
+        path = f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"
+        if os.path.exists(path):
+            with open(path, "w", encoding="ascii") as setting:
+                setting.write("1")
+
+
+class Network:
+    def __init__(self):
+        _no_ipv6()
+
+    def host(self, name):
+        shell(f"ip netns add {name}")
+        with inside(name):
+            _no_ipv6()
+        shell(f"ip -n {name} link set lo up")
+        return name
+
+    def cable(self, at_a, interface_a, at_b, interface_b, mac_a=None, mac_b=None):
+        """A veth pair, up at both ends. `at_...` is a namespace or None for this process's own."""
+        first = f"netns {at_a} " if at_a else ""
+        second = f"netns {at_b} " if at_b else ""
+        address_a = f"address {mac_a} " if mac_a else ""
+        address_b = f"address {mac_b} " if mac_b else ""
+        shell(
+            f"ip link add {interface_a} {first}{address_a}type veth"
+            f" peer name {interface_b} {second}{address_b}"
+        )
+        for where, interface in ((at_a, interface_a), (at_b, interface_b)):
+            option = f"-n {where} " if where else ""
+            shell(f"ip {option}link set {interface} up")
+
+
+class RawPort:
+    """One interface seen through AF_PACKET: sends and receives whole Ethernet frames."""
+
+    def __init__(self, namespace, interface, ethertype=_ETH_P_ALL):
+        with inside(namespace):
+            self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ethertype))
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+            self.socket.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, struct.pack("i", 1))
+            self.socket.bind((interface, ethertype))
+        self.name = f"{namespace or 'here'}/{interface}"
+
+    def send(self, *frames):
+        for frame in frames:
+            self.socket.send(bytes(frame))
+
+    def receive(self, count=1, patience_seconds=10.0):
+        """The next `count` frames; fewer when nothing came for so long."""
+        frames = []
+        while len(frames) < count and select.select([self.socket], [], [], patience_seconds)[0]:
+            frames.append(self.socket.recv(65536))
+        return frames
+
+    def nothing_more(self, quiet_seconds=0.3):
+        """What else arrives until it has been quiet for a while: an empty list is what tests hope."""
+        return self.receive(1 << 30, quiet_seconds)
+
+    def close(self):
+        self.socket.close()
+
+
+def wait_until(true, what, patience_seconds=30.0):
+    """Polls until `true()` holds. The patience is a guard against a hang and no measurement."""
+    end = time.monotonic() + patience_seconds
+    while not (result := true()):
+        if time.monotonic() > end:
+            raise TimeoutError(f"waited {patience_seconds:g} s in vain: {what}")
+        time.sleep(0.01)
+    return result

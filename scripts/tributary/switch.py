@@ -1,0 +1,160 @@
+"""tributary-switch as a child process: its configuration written, started, asked, stopped.
+
+    config = Config(control_socket="/run/a.sock")
+    leaf = config.switch("leaf0")
+    leaf.port("host0", interface="host0", nid=1, vnis=[0x400])
+    leaf.tree(1, wait_count=4, parent="up", children=["host0", ...])
+    switch = Switch(build, config)                     running and ready
+    switch.ctl("show", "ports")                        what tributaryctl --json answers
+    switch.stop()                                      SIGTERM; the exit code
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from tributary.network import wait_until
+
+EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+
+
+def _toml(value):
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return json.dumps(value)  # strings, numbers and booleans look the same
+
+
+def _section(header, values):
+    lines = [header, *(f"{key} = {_toml(value)}" for key, value in values.items() if value is not None)]
+    return "\n".join(lines) + "\n"
+
+
+class SwitchSection:
+    """One [[switch]] with its ports, trees and routes, in the order in which they were added."""
+
+    def __init__(self, name, **settings):
+        self.head = {"name": name, **settings}
+        self.ports, self.trees, self.routes, self.impairments = {}, {}, {}, {}
+
+    def port(self, name, impairment=None, **settings):
+        self.ports[name] = settings
+        if impairment:
+            self.impairments[name] = impairment
+
+    def tree(self, number, wait_count, parent, children):
+        self.trees[number] = {"wait_count": wait_count, "parent": parent, "children": children}
+
+    def route(self, nid, port):
+        self.routes[nid] = port
+
+    def text(self):
+        parts = [_section("[[switch]]", self.head)]
+        for name, settings in self.ports.items():
+            parts.append(_section("[[switch.port]]", {"name": name, **settings}))
+            if name in self.impairments:
+                parts.append(_section("[switch.port.impairment]", self.impairments[name]))
+        for number, settings in self.trees.items():
+            parts.append(_section("[[switch.tree]]", {"tree": number, **settings}))
+        for nid, port in self.routes.items():
+            parts.append(_section("[[switch.route]]", {"nid": nid, "port": port}))
+        return "\n".join(parts)
+
+
+class Config:
+    def __init__(self, control_socket, **process):
+        self.process = {"control_socket": str(control_socket), **process}
+        self.switches = []
+
+    def switch(self, name, **settings):
+        self.switches.append(SwitchSection(name, **settings))
+        return self.switches[-1]
+
+    def text(self):
+        return "\n".join([_section("[process]", self.process), *(s.text() for s in self.switches)])
+
+    def write(self, path):
+        Path(path).write_text(self.text(), encoding="utf-8")
+
+
+class Binaries:
+    """Where a build directory keeps what it built."""
+
+    def __init__(self, build):
+        build = Path(build)
+        self.switch = build / "dataplane" / "tributary-switch"
+        self.ctl = build / "cli" / "tributaryctl"
+        self.host = build / "endpoint" / "tributary-host"
+
+
+class StartFailed(Exception):
+    """The text is what the switch wrote."""
+
+
+class Switch:
+    def __init__(self, binaries, config, place, name="switch", namespace=None, prefix=()):
+        """Starts a switch and waits until its control socket answers.
+
+        `place` is a directory for its files; `prefix` is put before the command (setpriv, say).
+        """
+        self.binaries = binaries
+        self.config = config
+        self.file = Path(place) / f"{name}.toml"
+        self.log = Path(place) / f"{name}.log"
+        config.write(self.file)
+        self.socket = config.process["control_socket"]
+        Path(self.socket).parent.mkdir(parents=True, exist_ok=True)
+        enter = ["ip", "netns", "exec", namespace] if namespace else []
+        with self.log.open("wb") as log:
+            self.child = subprocess.Popen(
+                [*enter, *prefix, str(binaries.switch), "--config", str(self.file)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+            )
+        try:
+            wait_until(self._ready, f"{name} opens its control socket", 60)
+        except TimeoutError as late:
+            self.kill()
+            raise StartFailed(f"{late}\n{self.log_text()}") from None
+
+    def _ready(self):
+        if self.child.poll() is not None:
+            raise StartFailed(f"it ended with exit code {self.child.returncode}:\n{self.log_text()}")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            return probe.connect_ex(self.socket) == 0
+
+    def log_text(self):
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def ctl_raw(self, *arguments):
+        """tributaryctl as it is: (exit code, standard output, standard error)."""
+        done = subprocess.run(
+            [str(self.binaries.ctl), "--socket", self.socket, *arguments],
+            capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def ctl(self, *arguments):
+        code, out, err = self.ctl_raw(*arguments, "--json")
+        if code:
+            raise RuntimeError(f"tributaryctl {' '.join(arguments)}: exit code {code}\n{out}{err}")
+        return json.loads(out)
+
+    def reload(self):
+        self.config.write(self.file)
+        self.child.send_signal(signal.SIGHUP)
+
+    def alive(self):
+        return self.child.poll() is None
+
+    def stop(self, patience_seconds=30):
+        """SIGTERM, as a service manager does; the exit code."""
+        if self.alive():
+            self.child.send_signal(signal.SIGTERM)
+        return self.child.wait(patience_seconds)
+
+    def kill(self):
+        if self.alive():
+            os.kill(self.child.pid, signal.SIGKILL)
+        return self.child.wait(30)

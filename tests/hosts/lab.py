@@ -1,0 +1,118 @@
+"""What a test on real namespaces works with: hosts on cables, switches, a shell.
+
+    lab.star(4)                 hosts h0 (the root), h1, ... each on a veth pair to here, and a config
+                                whose switch has a port for each
+    lab.start()                 the switch, with that config
+    lab.root, lab.leaves        their raw ports
+    lab.sh("ip link")           as an operator would type it
+
+Everything runs in the test's private world; see run.py.
+"""
+
+import os
+import re
+from pathlib import Path
+
+from tributary import frames
+from tributary.cases import Skip
+from tributary.network import Network, RawPort, shell
+from tributary.switch import Binaries, Config, Switch
+
+VNI = 0x0400
+COOKIE = 0x1234ABCD
+TREE = 7
+SEQNO = 5
+
+
+class Lab:
+    def __init__(self, build, place):
+        self.binaries = Binaries(build)
+        self.place = place
+        self.network = Network()
+        self.switches = []
+        self.config = None
+        self.root = None
+        self.leaves = []
+
+    # The network
+
+    def star(self, leaves=4, kind="af_xdp", **process):
+        """One switch, a root h0 and `leaves` hosts on one reduction tree."""
+        self.config = Config(self.place / "switch.sock", **process)
+        self.section = self.config.switch("leaf0")
+        ports = []
+        for number in range(leaves + 1):
+            host, port = self.network.host(f"h{number}"), f"host{number}"
+            self.network.cable(host, "eth0", None, port)
+            self.section.port(port, kind=kind, interface=port, nid=number + 1, vnis=[VNI])
+            ports.append(RawPort(host, "eth0", frames.ETHERTYPE))
+        self.root, *self.leaves = ports
+        self.section.tree(TREE, leaves, "host0", [f"host{n + 1}" for n in range(leaves)])
+        return self.section
+
+    # Programs
+
+    def need(self, binary):
+        if not binary.exists():
+            raise Skip(f"{binary.name} is not built: ninja -C {self.binaries.switch.parents[1]}")
+
+    def start(self, config=None, name="switch", **options):
+        """A switch, running and ready."""
+        self.need(self.binaries.switch)
+        switch = Switch(self.binaries, config or self.config, self.place, name, **options)
+        self.switches.append(switch)
+        return switch
+
+    def run_switch(self, *arguments):
+        """A switch expected to end by itself: (exit code, standard output, standard error)."""
+        self.need(self.binaries.switch)
+        return self.run(str(self.binaries.switch), *arguments)
+
+    def run(self, *command):
+        import subprocess
+
+        done = subprocess.run(
+            [str(part) for part in command], capture_output=True, text=True, check=False,
+            stdin=subprocess.DEVNULL, timeout=120,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def sh(self, command, check=True):
+        return shell(command, check, quiet=False)
+
+    def file(self, name, text=None):
+        path = self.place / name
+        if text is not None:
+            path.write_text(text, encoding="utf-8")
+        return path
+
+    # What a test asks about
+
+    def xdp_programs(self, interface):
+        """How many XDP programs are attached, natively or generic."""
+        shown = shell(f"ip -details link show dev {interface}")
+        return len(re.findall(r"prog/xdp|xdpgeneric|xdpdrv", shown))
+
+    def arm(self, **fields):
+        return frames.arm(**{**self.identity(), **fields})
+
+    def contribution(self, leaf, **fields):
+        """What leaf number `leaf` (0 is the first) sends; its NID is leaf + 2, the root's is 1."""
+        own = {"nid": leaf + 2, "rank": leaf + 1, "data": (leaf + 1, 10 * (leaf + 1), -1, 1 << 40)}
+        return frames.Frame(**{**self.identity(), **own, **fields})
+
+    def identity(self):
+        return {"tree": TREE, "vni": VNI, "cookie": COOKIE, "seqno": SEQNO, "resno": SEQNO}
+
+    # The end
+
+    def tell_all(self):
+        """After a failure: what the switches wrote."""
+        for switch in self.switches:
+            print(f"--- log of {switch.file.stem}:\n{switch.log_text()}")
+
+    def close(self):
+        for switch in self.switches:
+            switch.kill()
+
+

@@ -1,0 +1,121 @@
+"""Runs the tests on real namespaces: every test in a private world of its own.
+
+    run.py --build DIRECTORY [--list]
+    run.py --build DIRECTORY --one test_steering.ping_still_passes     inside that world; by run.py only
+
+A test is a function `test_...(lab)` in a module test_*.py here. It runs as the first process of its own
+network, mount and process namespaces, so whatever it leaves, the kernel clears away, also after Ctrl-C.
+It is skipped, with the reason, where the machine cannot do what it needs. GTEST_FILTER selects.
+"""
+
+import argparse
+import importlib
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "scripts"))
+sys.path.insert(0, str(HERE))
+
+from tributary import isolation  # noqa: E402
+from tributary.cases import Cases, Failed, Skip, wanted  # noqa: E402
+
+SKIP_CODE = 77  # meson's and automake's
+HANG_SECONDS = 300
+
+
+def discover():
+    """(module, function) of every test, in the order in which they are written."""
+    found = []
+    for path in sorted(HERE.glob("test_*.py")):
+        module = importlib.import_module(path.stem)
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            if name.startswith("test_") and function.__module__ == path.stem:
+                found.append((path.stem.removeprefix("test_"), name.removeprefix("test_"), function))
+    return sorted(found, key=lambda test: (test[0], test[2].__code__.co_firstlineno))
+
+
+def run_one(full_name, build):
+    """In the test's own world. The exit code says how it went; what is printed says why."""
+    from lab import Lab
+
+    isolation.prepare()
+    (test,) = (f for module, name, f in discover() if f"{module}.{name}" == full_name)
+    with tempfile.TemporaryDirectory(prefix="tributary-hosts-") as place:
+        lab = Lab(Path(build).resolve(), Path(place))
+        try:
+            test(lab)
+        except Skip as reason:
+            print(reason)
+            return SKIP_CODE
+        except Exception:
+            traceback.print_exc(file=sys.stdout)
+            lab.tell_all()
+            return 1
+        finally:
+            lab.close()
+    return 0
+
+
+def run_isolated(full_name, build):
+    """One test, from outside of its world."""
+    command = [sys.executable, str(HERE / "run.py"), "--build", str(build), "--one", full_name]
+    child = subprocess.Popen(
+        isolation.command(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+    )
+    try:
+        printed, _ = child.communicate(timeout=HANG_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        printed, _ = child.communicate()
+        raise Failed(f"{printed}\nit did not end within {HANG_SECONDS} s") from None
+    except BaseException:
+        child.kill()  # and with it, through --kill-child, everything in its world
+        child.wait()
+        raise
+    if child.returncode == SKIP_CODE:
+        raise Skip(printed.strip().splitlines()[-1])
+    if child.returncode:
+        raise Failed(f"{printed}\nexit code {child.returncode}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--one", metavar="MODULE.TEST")
+    parser.add_argument("--list", "--gtest_list_tests", action="store_true")
+    options = parser.parse_args()
+    if options.one:
+        return run_one(options.one, options.build)
+    tests = discover()
+    if options.list:
+        for module in dict.fromkeys(module for module, _, _ in tests):
+            print(f"{module}.", *(f"  {name}" for m, name, _ in tests if m == module), sep="\n")
+        return 0
+
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    impossible = None
+    try:
+        isolation.check()
+    except isolation.NotPossible as reason:
+        impossible = str(reason)
+    report = Cases("hosts")
+    for module, name, _ in tests:
+        if wanted(f"{module}.{name}"):
+            with report.case(module, name):
+                if impossible:
+                    raise Skip(impossible)
+                run_isolated(f"{module}.{name}", options.build)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    sys.exit(main())
