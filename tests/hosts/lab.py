@@ -11,11 +11,12 @@ Everything runs in the test's private world; see run.py.
 
 import os
 import re
+import subprocess
 from pathlib import Path
 
 from tributary import frames
 from tributary.cases import Skip
-from tributary.network import Network, RawPort, shell
+from tributary.network import Network, RawPort, shell, wait_until
 from tributary.switch import Binaries, Config, Switch
 
 VNI = 0x0400
@@ -39,7 +40,8 @@ class Lab:
     def star(self, leaves=4, kind="af_xdp", **process):
         """One switch, a root h0 and `leaves` hosts on one reduction tree."""
         self.config = Config(self.place / "switch.sock", **process)
-        self.section = self.config.switch("leaf0")
+        # Long timers: no engine gives up because the machine is slow.
+        self.section = self.config.switch("leaf0", timers_us=[10_000_000] * 4)
         ports = []
         for number in range(leaves + 1):
             host, port = self.network.host(f"h{number}"), f"host{number}"
@@ -69,8 +71,6 @@ class Lab:
         return self.run(str(self.binaries.switch), *arguments)
 
     def run(self, *command):
-        import subprocess
-
         done = subprocess.run(
             [str(part) for part in command], capture_output=True, text=True, check=False,
             stdin=subprocess.DEVNULL, timeout=120,
@@ -103,6 +103,36 @@ class Lab:
 
     def identity(self):
         return {"tree": TREE, "vni": VNI, "cookie": COOKIE, "seqno": SEQNO, "resno": SEQNO}
+
+    # What several tests do
+
+    def counters(self, switch):
+        """Every counter of the process by its flat name, e.g. leaf0.engine.host0.full."""
+        return switch.ctl("show", "counters")
+
+    def counter_reaches(self, switch, name, value):
+        wait_until(lambda: self.counters(switch)[name] >= value, f"{name} reaches {value}")
+
+    def arm_tree(self, **fields):
+        """The root arms; every leaf hears it, bit for bit."""
+        sent = bytes(self.arm(**fields))
+        self.root.send(sent)
+        for leaf in self.leaves:
+            assert leaf.receive() == [sent], f"{leaf.name} did not get the arm as it was sent"
+
+    def reduce(self, switch, **fields):
+        """Arms, contributes from every leaf in turn, and gives (received by the root, expected)."""
+        self.arm_tree(**fields)
+        before = self.counters(switch)["leaf0.engine.host0.contributions"]
+        contributions = [self.contribution(n, **fields) for n in range(len(self.leaves))]
+        self.leaves[0].send(contributions[0])
+        # The first one's header is what the result will carry, so it must be the first one.
+        self.counter_reaches(switch, "leaf0.engine.host0.contributions", before + 1)
+        for leaf, contribution in zip(self.leaves[1:], contributions[1:], strict=True):
+            leaf.send(contribution)
+        data = tuple(sum(c.data[lane] for c in contributions) for lane in range(4))
+        expected = self.contribution(0, **{**fields, "count": len(contributions), "data": data})
+        return self.root.receive(), [bytes(expected)]
 
     # The end
 

@@ -1,0 +1,116 @@
+"""What the operator wrote wrong is named with its place, and nothing is started."""
+
+import shutil
+import signal
+
+from tributary.cases import Skip
+from tributary.switch import EXIT_FAILED, EXIT_OK, EXIT_USAGE, TextConfig
+
+
+def refused(lab, text, *expected):
+    """Starting with this config fails as a usage error; standard error says all of `expected`."""
+    path = lab.file("bad.toml", text)
+    code, out, err = lab.run_switch("--config", path)
+    assert code == EXIT_USAGE, f"exit code {code}\n{err}"
+    for words in (str(path), *expected):
+        assert words in err, f"{words!r} is not in:\n{err}"
+    assert out == "", out
+
+
+def test_unknown_key_is_named_with_file_line_and_key(lab):
+    lab.star(1)
+    text = lab.config.text().replace('kind = "af_xdp"', 'knid = "af_xdp"', 1)
+    line = next(n for n, row in enumerate(text.splitlines(), 1) if "knid" in row)
+    refused(lab, text, f":{line}", "knid", "kind")
+    assert lab.xdp_programs("host0") == 0
+
+
+def test_wrong_type_is_named_with_file_line_and_key(lab):
+    lab.star(1)
+    text = lab.config.text().replace("wait_count = 1", 'wait_count = "one"')
+    line = next(n for n, row in enumerate(text.splitlines(), 1) if '"one"' in row)
+    refused(lab, text, f":{line}", "wait_count")
+
+
+def test_a_tree_through_a_port_that_is_not_there(lab):
+    section = lab.star(1)
+    section.tree(8, 1, "host0", ["hots1"])
+    refused(lab, lab.config.text(), "hots1", "host1")
+
+
+def test_broken_toml_is_named_with_its_line(lab):
+    refused(lab, "[process]\nworkers = = 1\n", ":2")
+
+
+def test_missing_file(lab):
+    code, _, err = lab.run_switch("--config", lab.file("nowhere.toml"))
+    assert code == EXIT_USAGE and "nowhere.toml" in err, (code, err)
+
+
+def test_missing_interface_is_named(lab):
+    section = lab.star(1)
+    section.ports["host1"]["interface"] = "nosuch0"
+    lab.config.write(lab.file("switch.toml"))
+    code, _, err = lab.run_switch("--config", lab.file("switch.toml"))
+    assert code in (EXIT_FAILED, EXIT_USAGE), (code, err)
+    assert "nosuch0" in err, err
+    assert lab.xdp_programs("host0") == 0, "the other port was left with a program"
+
+
+def missing_capability(lab, capability, kind):
+    if not shutil.which("setpriv"):
+        raise Skip("setpriv is not installed; it is part of util-linux")
+    lab.star(1, kind=kind)
+    lab.config.write(lab.file("switch.toml"))
+    lab.need(lab.binaries.switch)
+    without = f"-{capability.removeprefix('cap_')}"
+    # bpf and net_raw are also part of what sys_admin allows, so that goes too.
+    dropped = f"{without},-sys_admin" if capability != "cap_sys_admin" else without
+    code, _, err = lab.run(
+        "setpriv", f"--bounding-set={dropped}", f"--inh-caps={dropped}", "--no-new-privs",
+        lab.binaries.switch, "--config", lab.file("switch.toml"),
+    )
+    assert code in (EXIT_FAILED, EXIT_USAGE), (code, err)
+    assert capability.upper() in err, err
+
+
+def test_missing_net_raw_is_named_for_af_packet(lab):
+    missing_capability(lab, "cap_net_raw", "af_packet")
+
+
+def test_missing_bpf_is_named_for_af_xdp(lab):
+    missing_capability(lab, "cap_bpf", "af_xdp")
+
+
+def test_missing_net_admin_is_named_for_af_xdp(lab):
+    missing_capability(lab, "cap_net_admin", "af_xdp")
+
+
+def test_print_config_is_a_valid_config_that_marks_every_key(lab):
+    code, out, err = lab.run_switch("--print-config")
+    assert code == EXIT_OK, err
+    assert "[live]" in out and "[restart]" in out
+    for number in range(2):
+        lab.network.host(f"h{number}")
+        lab.network.cable(f"h{number}", "eth0", None, f"eth{number}")
+    switch = lab.start(TextConfig(out, "/run/tributary/switch.sock"))
+    assert switch.stop() == 0
+
+
+def test_no_arguments_say_how_to_use_it(lab):
+    code, _, err = lab.run_switch()
+    assert code == EXIT_USAGE and "--config" in err, (code, err)
+
+
+def test_help_and_version(lab):
+    code, out, _ = lab.run_switch("--help")
+    assert code == EXIT_OK and "--print-config" in out
+    code, out, _ = lab.run_switch("--version")
+    assert code == EXIT_OK and out.strip()
+
+
+def test_sigint_ends_it_like_sigterm(lab):
+    lab.star(1)
+    switch = lab.start()
+    switch.child.send_signal(signal.SIGINT)
+    assert switch.child.wait(30) == EXIT_OK
