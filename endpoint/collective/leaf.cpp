@@ -18,6 +18,12 @@ bool Leaf::can_inject() const {
          !channel_.completions.holds(id);
 }
 
+bool Leaf::is_idle() const {
+  return channel_.completions.empty() &&
+         std::none_of(slots_.begin(), slots_.end(),
+                      [](const Slot& slot) { return slot.state != State::idle; });
+}
+
 PieceNumber Leaf::inject(const Operand& operand, TimeNs now) {
   ++channel_.statistics.injected;
   return begin(operand, now);
@@ -186,7 +192,7 @@ TimeNs Leaf::next_deadline() const {
 }
 
 void Leaf::leave(TimeNs now) {
-  assert(can_inject());
+  assert(can_inject() && is_idle());
   if (channel_.parameters.dialect == Dialect::cxi) {
     phase_ = Phase::left;
     return;

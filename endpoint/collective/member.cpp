@@ -32,6 +32,10 @@ bool Member::can_inject() const {
   return std::visit([](const auto& role) { return role.can_inject(); }, role_);
 }
 
+bool Member::is_idle() const {
+  return std::visit([](const auto& role) { return role.is_idle(); }, role_);
+}
+
 PieceNumber Member::inject(const Operand& operand, TimeNs now) {
   assert(can_inject());
   return std::visit([&](auto& role) { return role.inject(operand, now); }, role_);

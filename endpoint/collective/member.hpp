@@ -39,6 +39,8 @@ public:
 
   /// Whether the next piece may begin: its reduction id is free and the group was not left.
   [[nodiscard]] bool can_inject() const;
+  /// Whether no piece is in flight and no completion waits to be taken.
+  [[nodiscard]] bool is_idle() const;
   /// Begins the next piece and says its number. Requires `can_inject()`.
   PieceNumber inject(const Operand& operand, TimeNs now);
   /// The number the next piece will have.
@@ -56,7 +58,7 @@ public:
   [[nodiscard]] TimeNs next_deadline() const;
   [[nodiscard]] Outbox& outbox();
 
-  /// Begins the parting. Requires that all pieces have finished and their completions were taken.
+  /// Begins the parting. Requires `is_idle()`, and that the group was not left before.
   void leave(TimeNs now);
   /// Whether the parting is over: the member sends nothing more.
   [[nodiscard]] bool left() const;

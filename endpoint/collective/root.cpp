@@ -21,6 +21,12 @@ bool Root::can_inject() const {
          !channel_.completions.holds(id);
 }
 
+bool Root::is_idle() const {
+  return channel_.completions.empty() &&
+         std::none_of(slots_.begin(), slots_.end(),
+                      [](const Slot& slot) { return slot.in_progress; });
+}
+
 PieceNumber Root::inject(const Operand& operand, TimeNs now) {
   ++channel_.statistics.injected;
   return begin(operand, now);
@@ -251,7 +257,7 @@ void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry)
 }
 
 void Root::leave(TimeNs now) {
-  assert(can_inject());
+  assert(can_inject() && is_idle());
   if (channel_.parameters.size == 1 || channel_.parameters.dialect == Dialect::cxi) {
     depart(now);
     return;

@@ -60,6 +60,7 @@ public:
   explicit Root(const GroupParameters& parameters);
 
   [[nodiscard]] bool can_inject() const;
+  [[nodiscard]] bool is_idle() const;
   PieceNumber inject(const Operand& operand, TimeNs now);
   void receive(const wire::ReductionFrame& frame, TimeNs now);
   void poll(TimeNs now);

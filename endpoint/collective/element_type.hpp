@@ -1,0 +1,91 @@
+// The element types of vectors, and which operator reduces which of them.
+//
+//   type                       bytes   AND OR XOR   MIN MAX SUM         MINMAXLOC   REPSUM
+//   (u)int8, 16, 32            1..4    yes          -                   -           -
+//   int64                      8       yes          INT_                -           -
+//   uint64                     8       yes          -                   -           -
+//   float64                    8       -            FLT_, also ..NUM    -           yes
+//   minmaxloc of int64         32      -            -                   INT_        -
+//   minmaxloc of float64       32      -            -                   FLT_, ..NUM -
+//
+// A frame carries 32 bytes, that is 32, 16, 8 or 4 elements by their width; one tuple; or the limbs
+// of one reproducible sum.
+#pragma once
+
+#include "tributary/reduce/opcode.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary::collective {
+
+enum class ElementType : std::uint8_t {
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float64,
+  minmaxloc_int64,   ///< {i64 minimum, u64 its index, i64 maximum, u64 its index}
+  minmaxloc_float64, ///< {f64 minimum, u64 its index, f64 maximum, u64 its index}
+};
+inline constexpr std::size_t element_type_count = 11;
+
+constexpr std::size_t bytes_of(ElementType type) {
+  switch (type) {
+  case ElementType::int8:
+  case ElementType::uint8: return 1;
+  case ElementType::int16:
+  case ElementType::uint16: return 2;
+  case ElementType::int32:
+  case ElementType::uint32: return 4;
+  case ElementType::int64:
+  case ElementType::uint64:
+  case ElementType::float64: return 8;
+  case ElementType::minmaxloc_int64:
+  case ElementType::minmaxloc_float64: return sizeof(wire::Payload);
+  }
+  return 0;
+}
+
+/// Whether there is such a reduction. Never for BARRIER, which has no elements.
+constexpr bool reduces(reduce::Opcode op, ElementType type) {
+  using reduce::Opcode;
+  switch (op) {
+  case Opcode::barrier: return false;
+  case Opcode::bit_and:
+  case Opcode::bit_or:
+  case Opcode::bit_xor: return type <= ElementType::uint64;
+  case Opcode::int_min:
+  case Opcode::int_max:
+  case Opcode::int_sum: return type == ElementType::int64;
+  case Opcode::int_minmaxloc: return type == ElementType::minmaxloc_int64;
+  case Opcode::flt_minmaxloc:
+  case Opcode::flt_minmaxnumloc: return type == ElementType::minmaxloc_float64;
+  case Opcode::flt_min:
+  case Opcode::flt_max:
+  case Opcode::flt_minnum:
+  case Opcode::flt_maxnum:
+  case Opcode::flt_sum_nearest:
+  case Opcode::flt_sum_upward:
+  case Opcode::flt_sum_downward:
+  case Opcode::flt_sum_toward_zero:
+  case Opcode::flt_sum_ftz_nearest:
+  case Opcode::flt_sum_ftz_upward:
+  case Opcode::flt_sum_ftz_downward:
+  case Opcode::flt_sum_ftz_toward_zero:
+  case Opcode::flt_repsum: return type == ElementType::float64;
+  }
+  return false;
+}
+
+/// How many elements one frame carries. Requires `reduces(op, type)`.
+constexpr std::size_t elements_per_piece(reduce::Opcode op, ElementType type) {
+  return op == reduce::Opcode::flt_repsum ? 1 : sizeof(wire::Payload) / bytes_of(type);
+}
+
+} // namespace tributary::collective

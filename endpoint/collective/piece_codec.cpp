@@ -1,0 +1,38 @@
+#include "endpoint/collective/piece_codec.hpp"
+
+#include "tributary/reduce/identity.hpp"
+#include "tributary/reduce/repsum.hpp"
+
+#include <cstring>
+
+namespace tributary::collective {
+
+Operand encode_piece(reduce::Opcode op, ElementType type, const std::byte* elements,
+                     std::size_t count) {
+  Operand operand = reduce::identity(op);
+  if (elements == nullptr) {
+    return operand;
+  }
+  if (op == reduce::Opcode::flt_repsum) {
+    double value;
+    std::memcpy(&value, elements, sizeof value);
+    const reduce::ReproducibleSum sum = reduce::to_reproducible(value);
+    operand.payload = sum.limbs;
+    operand.m = sum.m;
+    return operand;
+  }
+  std::memcpy(operand.payload.data(), elements, count * bytes_of(type));
+  return operand;
+}
+
+void decode_piece(const Completion& piece, ElementType type, std::byte* elements,
+                  std::size_t count) {
+  if (piece.op == reduce::Opcode::flt_repsum) {
+    const double value = reduce::to_double({.limbs = piece.payload, .m = piece.m});
+    std::memcpy(elements, &value, sizeof value);
+    return;
+  }
+  std::memcpy(elements, piece.payload.data(), count * bytes_of(type));
+}
+
+} // namespace tributary::collective

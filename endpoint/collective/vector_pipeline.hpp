@@ -1,0 +1,99 @@
+// Reductions of vectors of any length, cut into pieces of 32 bytes, eight of which are in flight at
+// a time and finish in any order. Several operations may be outstanding; their pieces are numbered
+// in the order in which the operations were started, which must be the same at every member.
+//
+//   Member member(parameters);
+//   VectorPipeline pipeline(member);
+//   VectorOperation sum({.op = Opcode::int_sum, .type = ElementType::int64,
+//                        .in = values, .out = sums, .elements = 1000});
+//   pipeline.start(sum, now);
+//   while (!sum.finished()) { ...member.receive/poll as frames and time come in...
+//                             pipeline.pump(now); ...send the outbox... }
+//
+// Pure, as the member is. The caller owns the operations and their buffers and keeps them until
+// they have finished; the pipeline links them and allocates nothing. `in` and `out` may be the same
+// buffer. One thread at a time.
+#pragma once
+
+#include "endpoint/collective/element_type.hpp"
+#include "endpoint/collective/member.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary::collective {
+
+/// What to reduce. A BARRIER has no type, no buffers and no elements.
+struct VectorTask {
+  reduce::Opcode op = reduce::Opcode::barrier;
+  ElementType type = ElementType::uint64;
+  const std::byte* in = nullptr; ///< null contributes the operator's identity
+  std::byte* out = nullptr;      ///< null throws the result away
+  std::size_t elements = 0;
+};
+
+class VectorOperation {
+public:
+  /// Requires a BARRIER, or `reduces(task.op, task.type)`.
+  explicit VectorOperation(const VectorTask& task);
+  VectorOperation(const VectorOperation&) = delete;
+  VectorOperation& operator=(const VectorOperation&) = delete;
+
+  [[nodiscard]] bool finished() const { return done_ == pieces_; }
+  /// The worst code of all pieces. With op_mismatch `out` is incomplete.
+  [[nodiscard]] reduce::ResultCode rc() const { return rc_; }
+  /// With op_mismatch: a member whose operator was taken for the group's, and one that differed.
+  [[nodiscard]] Nid first_source() const { return first_source_; }
+  [[nodiscard]] Nid offending_source() const { return offending_source_; }
+  [[nodiscard]] const VectorTask& task() const { return task_; }
+  [[nodiscard]] std::uint64_t pieces() const { return pieces_; }
+  [[nodiscard]] std::uint64_t pieces_done() const { return done_; }
+
+private:
+  friend class VectorPipeline;
+
+  [[nodiscard]] std::size_t first_element(std::uint64_t piece) const {
+    return static_cast<std::size_t>(piece) * per_piece_;
+  }
+  [[nodiscard]] std::size_t elements_in(std::uint64_t piece) const;
+  [[nodiscard]] Operand operand(std::uint64_t piece) const;
+  void take(const Completion& completion);
+
+  VectorTask task_;
+  std::size_t per_piece_ = 1;
+  std::uint64_t pieces_ = 0;
+  std::uint64_t issued_ = 0;
+  std::uint64_t done_ = 0;
+  PieceNumber first_piece_ = 0; ///< of the group's numbering, once issued_ > 0
+  reduce::ResultCode rc_ = reduce::ResultCode::success;
+  Nid first_source_;
+  Nid offending_source_;
+  VectorOperation* next_ = nullptr;
+};
+
+class VectorPipeline {
+public:
+  explicit VectorPipeline(Member& member) : member_(&member) {}
+
+  /// Puts an operation behind all others, and pumps.
+  void start(VectorOperation& operation, TimeNs now);
+  /// Injects what may be injected and gathers what has finished. To be called after frames were
+  /// received or the member polled.
+  void pump(TimeNs now);
+  /// Whether every started operation has finished.
+  [[nodiscard]] bool is_idle() const { return oldest_ == nullptr; }
+
+private:
+  bool inject(TimeNs now);
+  bool gather();
+  /// The unfinished operation that a piece in flight belongs to.
+  [[nodiscard]] VectorOperation& owner_of(PieceNumber piece) const;
+  void unlink(VectorOperation& operation);
+
+  Member* member_;
+  VectorOperation* oldest_ = nullptr; ///< unfinished operations in the order of their start
+  VectorOperation* newest_ = nullptr;
+  VectorOperation* issuing_ = nullptr; ///< the first one with pieces yet to inject
+};
+
+} // namespace tributary::collective
