@@ -150,7 +150,7 @@ void classify(benchmark::State& state) {
     const IngressCheck check(policy);
     std::uint32_t keys = 0;
     for (const FrameView frame : frames.burst(at, default_burst)) {
-      keys += check.classify(frame).key.index();
+      keys += check.classify(frame).key().index();
     }
     benchmark::DoNotOptimize(keys);
     at = at + 2 * default_burst <= frames.size() ? at + default_burst : 0;

@@ -2,24 +2,40 @@
 
 namespace tributary::core {
 
-DropReason IngressCheck::refusal_of_header(FrameView frame) const {
-  std::uint32_t beginning;
-  std::memcpy(&beginning, frame.data + ethertype_offset, sizeof beginning);
-  const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  const std::uint32_t differing = (beginning ^ expected_) & beginning_mask;
-  if ((differing & ethertype_mask) != 0) {
-    return DropReason::foreign_ethertype;
+bool IngressCheck::fits(FrameView frame) {
+  const std::uint32_t total = wire::total_length_of(frame.data + wire::ethernet_header_bytes);
+  return total >= wire::fabric_header_bytes && total + wire::ethernet_header_bytes <= frame.length;
+}
+
+Classified IngressCheck::classify_by_field(FrameView frame) const {
+  if (frame.length < shortest_frame_bytes) {
+    return Classified::refused(DropReason::runt);
   }
-  if (differing != 0) {
-    return DropReason::bad_version;
+  if (wire::ethertype_of(frame.data) != ethertype_) {
+    return Classified::refused(DropReason::foreign_ethertype);
+  }
+  const std::byte* p = frame.data + wire::ethernet_header_bytes;
+  if (p[wire::portals_offset::version_ihl] != std::byte{wire::portals_version_ihl}) {
+    return Classified::refused(DropReason::bad_version);
   }
   if (verify_checksum_ && !checksum_ok(p)) {
-    return DropReason::bad_checksum;
+    return Classified::refused(DropReason::bad_checksum);
   }
   if (((wire::sfa_of(p).value ^ guarded_source_) & guard_mask_) != 0) {
-    return DropReason::source_guard;
+    return Classified::refused(DropReason::source_guard);
   }
-  return DropReason::vni_not_permitted;
+  if (!vni_permitted(p)) {
+    return Classified::refused(DropReason::vni_not_permitted);
+  }
+  const wire::FabricAddress dfa = wire::dfa_of(p);
+  if (!dfa.is_multicast()) {
+    return fits(frame) ? Classified::unicast(dfa.nid())
+                       : Classified::refused(DropReason::bad_length);
+  }
+  if (dfa.action() != multicast_action) {
+    return Classified::refused(DropReason::bad_action);
+  }
+  return Classified::multicast(ReductionKey(dfa.tree(), dfa.reduction()), false);
 }
 
 std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView frame) {

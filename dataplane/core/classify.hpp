@@ -29,7 +29,6 @@
 #include "tributary/types.hpp"
 #include "tributary/wire/reduction.hpp"
 
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -48,17 +47,45 @@ enum class FrameKind : std::uint8_t {
   unicast,
 };
 
-struct Classified {
-  FrameKind kind = FrameKind::refused;
-  DropReason reason{}; ///< `refused`
-  ReductionKey key{};  ///< `reduction`, `multicast`
-  Nid destination{};   ///< `unicast`
+/// The answer, packed into a word. A default-made one holds nothing, so that an array for a burst
+/// costs nothing to make.
+class Classified {
+public:
+  Classified() = default;
+  static constexpr Classified refused(DropReason reason) {
+    return Classified(FrameKind::refused, static_cast<std::uint32_t>(reason));
+  }
+  static constexpr Classified multicast(ReductionKey key, bool suits_reductions) {
+    return Classified(suits_reductions ? FrameKind::reduction : FrameKind::multicast, key.index());
+  }
+  static constexpr Classified unicast(Nid destination) {
+    return Classified(FrameKind::unicast, destination.value);
+  }
+
+  [[nodiscard]] constexpr FrameKind kind() const {
+    return static_cast<FrameKind>(bits_ >> value_bits);
+  }
+  /// Of a `refused` frame.
+  [[nodiscard]] constexpr DropReason reason() const { return static_cast<DropReason>(value()); }
+  /// Of a `reduction` or `multicast` frame; some key or other for the rest.
+  [[nodiscard]] constexpr ReductionKey key() const {
+    return ReductionKey::from_index(static_cast<std::uint16_t>(bits_));
+  }
+  /// Of a `unicast` frame.
+  [[nodiscard]] constexpr Nid destination() const { return Nid{value()}; }
+
+private:
+  static constexpr unsigned value_bits = 24;
+  constexpr Classified(FrameKind kind, std::uint32_t value)
+      : bits_(static_cast<std::uint32_t>(kind) << value_bits | value) {}
+  [[nodiscard]] constexpr std::uint32_t value() const { return bits_ & ((1U << value_bits) - 1); }
+
+  std::uint32_t bits_;
 };
 
-/// Three bytes and a zero, as a word in memory holds them.
-constexpr std::uint32_t word_of_bytes(unsigned a, unsigned b, unsigned c) {
-  return std::bit_cast<std::uint32_t>(std::array<std::uint8_t, 4>{
-      static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(b), static_cast<std::uint8_t>(c), 0});
+/// The value whose bytes in memory are `value`'s in wire order.
+template <typename T> constexpr T as_on_the_wire(T value) {
+  return std::endian::native == std::endian::big ? value : wire::swap_bytes(value);
 }
 
 /// A port's policy, made ready for comparisons. Cheap to make: once per burst. Refers to the
@@ -66,83 +93,79 @@ constexpr std::uint32_t word_of_bytes(unsigned a, unsigned b, unsigned c) {
 class IngressCheck {
 public:
   explicit IngressCheck(const PortPolicy& policy)
-      : expected_(word_of_bytes(policy.ethertype >> 8, policy.ethertype & 0xFFU,
-                                wire::portals_version_ihl)),
-        verify_checksum_(policy.verify_checksum),
+      : ethertype_(policy.ethertype), verify_checksum_(policy.verify_checksum),
         guard_mask_(policy.nid ? ~wire::FabricAddress::unicast(Nid{0}, 0xFFF).value : 0),
         guarded_source_(policy.nid ? wire::FabricAddress::unicast(*policy.nid).value : 0),
-        vnis_(policy.vnis.get()) {}
+        vnis_(policy.vnis.get()),
+        head_(as_on_the_wire(std::uint64_t{policy.ethertype} << 48 |
+                             std::uint64_t{wire::portals_version_ihl} << 40 |
+                             std::uint64_t{wire::reduction_packet_bytes} << 16)),
+        addresses_(as_on_the_wire(std::uint64_t{guarded_source_} << 32 | reduction_address_bits)),
+        addresses_mask_(as_on_the_wire(std::uint64_t{guard_mask_} << 32 | reduction_address_bits)) {
+  }
 
   [[nodiscard]] Classified classify(FrameView frame) const {
-    if (frame.length < shortest_frame_bytes) [[unlikely]] {
-      return refused(DropReason::runt);
-    }
-    const std::byte* p = frame.data + wire::ethernet_header_bytes;
-    // EtherType and version/ihl stand side by side.
-    std::uint32_t beginning;
-    std::memcpy(&beginning, frame.data + ethertype_offset, sizeof beginning);
-    const std::uint32_t sfa = wire::sfa_of(p).value;
-    if (((beginning ^ expected_) & beginning_mask) != 0 || (verify_checksum_ && !checksum_ok(p)) ||
-        ((sfa ^ guarded_source_) & guard_mask_) != 0 ||
-        (vnis_ != nullptr && !(*vnis_)[wire::vni_of(p).value])) [[unlikely]] {
-      return refused(refusal_of_header(frame));
-    }
-    const wire::FabricAddress dfa = wire::dfa_of(p);
-    if (!dfa.is_multicast()) {
-      if (!fits(frame)) [[unlikely]] {
-        return refused(DropReason::bad_length);
+    // What a well-formed reduction is made of, in three comparisons; what fails one of them is
+    // looked at field by field.
+    if (frame.length >= wire::reduction_frame_bytes) [[likely]] {
+      const std::byte* p = frame.data + wire::ethernet_header_bytes;
+      const std::uint64_t differing =
+          ((load<std::uint64_t>(frame.data + ethertype_offset) ^ head_) & head_mask) |
+          ((load<std::uint64_t>(p + wire::portals_offset::sfa) ^ addresses_) & addresses_mask_) |
+          ((load<std::uint16_t>(p + wire::portals_offset::request_length) ^ request) &
+           request_mask);
+      if (differing == 0 && (!verify_checksum_ || checksum_ok(p)) && vni_permitted(p)) [[likely]] {
+        const wire::FabricAddress dfa = wire::dfa_of(p);
+        return Classified::multicast(ReductionKey(dfa.tree(), dfa.reduction()), true);
       }
-      return {.kind = FrameKind::unicast, .destination = dfa.nid()};
     }
-    if (dfa.action() != multicast_action) [[unlikely]] {
-      return refused(DropReason::bad_action);
-    }
-    return {.kind = is_reduction(frame) ? FrameKind::reduction : FrameKind::multicast,
-            .key = ReductionKey(dfa.tree(), dfa.reduction())};
+    return classify_by_field(frame);
   }
 
 private:
   static constexpr std::size_t ethertype_offset = 12;
   static constexpr std::uint32_t multicast_action = 7;
+  /// All ones in a DFA that a reduction can have: the format's and the action's bits.
+  static constexpr std::uint32_t reduction_address_bits = 0xFF800000U | multicast_action;
 
-  static constexpr Classified refused(DropReason reason) {
-    return {.kind = FrameKind::refused, .reason = reason};
+  template <typename T> static T load(const std::byte* at) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
   }
-  /// The ones' complement sum is all ones exactly when the plain sum of the words is a multiple of
-  /// 0xFFFF (it is not 0: the version is among them). A multiplication decides that without
-  /// folding.
+  /// Bytes 12 to 19: EtherType, version/ihl, (DSCP), total length, (VNI).
+  static constexpr std::uint64_t head_mask = as_on_the_wire(std::uint64_t{0xFFFFFF00FFFF0000});
+  static constexpr std::uint16_t request = as_on_the_wire(wire::reduction_request_length);
+  static constexpr std::uint16_t request_mask = as_on_the_wire(std::uint16_t{0x0FFF});
+
+  /// The ones' complement sum is all ones exactly when the plain sum of the words, of whatever
+  /// size, is a multiple of 0xFFFF (it is not 0: the version is among them). Neither folding nor
+  /// swapping changes that, and a multiplication decides it.
   static bool checksum_ok(const std::byte* portals) {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < wire::fabric_header_bytes; i += 4) {
-      std::uint32_t word;
-      std::memcpy(&word, portals + i, sizeof word);
-      sum += word;
-    }
+    const auto first = load<std::uint64_t>(portals);
+    auto sum = first + load<std::uint64_t>(portals + 8);
+    sum += sum < first ? 1 : 0; // 2^64 leaves 1
+    const std::uint64_t last = load<std::uint32_t>(portals + 16);
+    sum += last;
+    sum += sum < last ? 1 : 0;
     return sum % 0xFFFF == 0;
   }
-  static bool fits(FrameView frame) {
-    const std::uint32_t total = wire::total_length_of(frame.data + wire::ethernet_header_bytes);
-    return total >= wire::fabric_header_bytes &&
-           total + wire::ethernet_header_bytes <= frame.length;
+  [[nodiscard]] bool vni_permitted(const std::byte* portals) const {
+    return vnis_ == nullptr || (*vnis_)[wire::vni_of(portals).value];
   }
-  static bool is_reduction(FrameView frame) {
-    const std::byte* p = frame.data + wire::ethernet_header_bytes;
-    return frame.length >= wire::reduction_frame_bytes &&
-           wire::total_length_of(p) == wire::reduction_packet_bytes &&
-           wire::request_length_of(p) == wire::reduction_request_length;
-  }
-  /// Which check of the header failed. Requires that one did.
-  [[nodiscard, gnu::cold]] DropReason refusal_of_header(FrameView frame) const;
+  static bool fits(FrameView frame);
+  [[nodiscard]] Classified classify_by_field(FrameView frame) const;
 
   friend std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView frame);
 
-  static constexpr std::uint32_t ethertype_mask = word_of_bytes(0xFF, 0xFF, 0);
-  static constexpr std::uint32_t beginning_mask = word_of_bytes(0xFF, 0xFF, 0xFF);
-  std::uint32_t expected_;
+  std::uint16_t ethertype_;
   bool verify_checksum_;
-  std::uint32_t guard_mask_;
+  std::uint32_t guard_mask_; ///< 0 without a guard
   std::uint32_t guarded_source_;
   const VniSet* vnis_;
+  std::uint64_t head_;
+  std::uint64_t addresses_;
+  std::uint64_t addresses_mask_;
 };
 
 /// Why a multicast frame does not suit its tree; nothing if it does. Requires a `valid` entry.

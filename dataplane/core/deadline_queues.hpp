@@ -58,8 +58,7 @@ private:
   static constexpr std::uint32_t first_end = reduction_keys;
 
   static ReductionKey key_at(std::uint32_t index) {
-    return {TreeNumber{static_cast<std::uint16_t>(index / reductions_per_tree)},
-            ReductionId{static_cast<std::uint8_t>(index % reductions_per_tree)}};
+    return ReductionKey::from_index(static_cast<std::uint16_t>(index));
   }
   template <typename Self, typename F> static void visit_all(Self& self, F& f) {
     for (std::uint32_t end = first_end; end < first_end + EngineTimers::count; ++end) {

@@ -21,27 +21,42 @@
 
 namespace tributary::core {
 
-/// What a frame must carry to belong to an armed reduction, in one word, so that one comparison
-/// decides.
+/// What a frame must carry to be reduced with what a descriptor holds, in one word, so that one
+/// comparison decides.
 ///
 ///     bits 63:32  cookie
 ///          31:16  VNI
-///             15  1 = armed
-///           9:0   sequence
+///             15  holding: armed, and a contribution has come
+///             14  waiting: armed, and none has come yet
+///             10  arm bit; never set in a descriptor, so that an arm never compares equal
+///            9:0  sequence
+///
+/// All zero in a free descriptor. A frame's own word says `holding`: it compares equal where it can
+/// be combined without another question.
 class MatchWord {
 public:
   constexpr MatchWord() = default;
-  constexpr MatchWord(Cookie cookie, Vni vni, SequenceNumber sequence)
-      : bits_(std::uint64_t{cookie.value} << 32 | std::uint64_t{vni.value} << 16 | armed_bit |
-              sequence.value()) {}
+  /// Of a frame: its cookie, its VNI and the low half of its reduction word.
+  constexpr MatchWord(Cookie cookie, Vni vni, std::uint64_t reduction_word)
+      : bits_(std::uint64_t{cookie.value} << 32 | std::uint64_t{vni.value} << 16 | holding_bit |
+              (reduction_word & (arm_bit | sequence_mask))) {}
 
-  [[nodiscard]] constexpr bool armed() const { return (bits_ & armed_bit) != 0; }
+  /// What an arm with this word leaves in a descriptor.
+  [[nodiscard]] constexpr MatchWord waiting() const {
+    return MatchWord((bits_ & ~(holding_bit | arm_bit)) | waiting_bit);
+  }
+  /// What the first contribution leaves in a descriptor.
+  [[nodiscard]] constexpr MatchWord holding() const {
+    return MatchWord((bits_ & ~waiting_bit) | holding_bit);
+  }
+  [[nodiscard]] constexpr bool armed() const { return (bits_ & (waiting_bit | holding_bit)) != 0; }
+  [[nodiscard]] constexpr bool has_data() const { return (bits_ & holding_bit) != 0; }
   [[nodiscard]] constexpr Cookie cookie() const {
     return Cookie{static_cast<std::uint32_t>(bits_ >> 32)};
   }
   [[nodiscard]] constexpr Vni vni() const { return Vni{static_cast<std::uint16_t>(bits_ >> 16)}; }
   [[nodiscard]] constexpr SequenceNumber sequence() const {
-    return SequenceNumber{static_cast<std::uint32_t>(bits_ & 0x3FF)};
+    return SequenceNumber{static_cast<std::uint32_t>(bits_ & sequence_mask)};
   }
   /// Whether both belong to one group: VNI and cookie.
   [[nodiscard]] constexpr bool same_group(MatchWord other) const {
@@ -50,13 +65,17 @@ public:
   friend constexpr bool operator==(MatchWord, MatchWord) = default;
 
 private:
-  static constexpr std::uint64_t armed_bit = 1U << 15;
+  static constexpr std::uint64_t holding_bit = 1U << 15;
+  static constexpr std::uint64_t waiting_bit = 1U << 14;
+  static constexpr std::uint64_t arm_bit = 1U << 10;
+  static constexpr std::uint64_t sequence_mask = 0x3FF;
+  constexpr explicit MatchWord(std::uint64_t bits) : bits_(bits) {}
+
   std::uint64_t bits_ = 0;
 };
 
 struct alignas(64) Descriptor {
-  /// Meaningful once `accumulator.contributions` is not 0: a contribution that counts nothing is
-  /// never absorbed.
+  /// Its data means something where `match.has_data()`; its `contributions` always do.
   reduce::Accumulator accumulator;
   MatchWord match;
   /// Sum modulo 2^56 of the contributions' signatures; the top byte is not part of it.

@@ -12,7 +12,7 @@ ReductionEngines::ReductionEngines(std::uint32_t descriptors_per_engine, const E
                  EngineTimers::ns_from_units);
 }
 
-Event ReductionEngines::arm(ReductionKey key, const MulticastEntry& entry, MatchWord wanted,
+Event ReductionEngines::arm(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
                             TimeNs now) {
   Descriptor& d = descriptor(key);
   EngineCounters& counted = counters_->engines[entry.parent.value];
@@ -30,16 +30,16 @@ Event ReductionEngines::arm(ReductionKey key, const MulticastEntry& entry, Match
     ++in_use;
     counted.arms.add();
   }
-  d.match = wanted;
+  d.match = carried.waiting();
   d.accumulator.contributions = 0;
   d.signature = 0;
   deadlines_.start(key, entry.timer, now + timer_ns_[entry.timer]);
   return was_armed ? Event::rearmed : Event::armed;
 }
 
-Event ReductionEngines::disarm(ReductionKey key, const MulticastEntry& entry, MatchWord wanted) {
+Event ReductionEngines::disarm(ReductionKey key, const MulticastEntry& entry, MatchWord carried) {
   const Descriptor& d = descriptor(key);
-  if (!d.match.armed() || !d.match.same_group(wanted)) {
+  if (!d.match.armed() || !d.match.same_group(carried)) {
     return Event::disarm_no_match;
   }
   EngineCounters& counted = counters_->engines[entry.parent.value];
@@ -51,15 +51,15 @@ Event ReductionEngines::disarm(ReductionKey key, const MulticastEntry& entry, Ma
 
 Standing ReductionEngines::standing(ReductionKey key, MatchWord carried) const {
   const MatchWord match = descriptor(key).match;
-  if (match == carried) {
-    return Standing::match;
-  }
   if (!match.armed()) {
     const DescriptorRecord& r = record(key);
     return r.has_ended && r.ended == carried.sequence() ? Standing::late : Standing::not_armed;
   }
   if (!match.same_group(carried)) {
     return Standing::foreign;
+  }
+  if (match.sequence() == carried.sequence()) {
+    return Standing::match;
   }
   return carried.sequence().older_than(match.sequence()) ? Standing::older : Standing::newer;
 }
@@ -119,7 +119,7 @@ DescriptorView ReductionEngines::view(ReductionKey key, const MulticastEntry& en
           .seqno = d.match.sequence(),
           .wait_count = entry.wait_count,
           .count = d.accumulator.contributions,
-          .have_data = d.accumulator.contributions != 0,
+          .have_data = d.match.has_data(),
           .op = d.accumulator.op,
           .rc = d.accumulator.result_code(),
           .signature = d.signature & wire::signature_mask,

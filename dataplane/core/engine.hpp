@@ -31,8 +31,7 @@ struct DescriptorView {
   TimeNs deadline;
 };
 
-/// What an engine does with a frame of some match word that asks for a key, before the operands
-/// are looked at.
+/// How a contribution stands to the descriptor of its key.
 enum class Standing : std::uint8_t { match, not_armed, late, foreign, older, newer };
 
 class ReductionEngines {
@@ -41,11 +40,10 @@ public:
                    Counters& counters);
 
   /// Arms the reduction, whatever its descriptor holds.
-  Event arm(ReductionKey key, const MulticastEntry& entry, MatchWord wanted, TimeNs now);
+  Event arm(ReductionKey key, const MulticastEntry& entry, MatchWord carried, TimeNs now);
   /// Releases the reduction's descriptor if it is armed for this VNI and cookie.
-  Event disarm(ReductionKey key, const MulticastEntry& entry, MatchWord wanted);
+  Event disarm(ReductionKey key, const MulticastEntry& entry, MatchWord carried);
 
-  /// How a contribution stands to the key's descriptor.
   [[nodiscard]] Standing standing(ReductionKey key, MatchWord carried) const;
 
   /// The reduction is over, emitted or timed out: frees the descriptor and remembers the sequence.

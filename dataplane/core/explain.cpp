@@ -26,11 +26,11 @@ public:
     if (frame_.length >= shortest_frame_bytes) {
       describe_header(policy);
     }
-    switch (what.kind) {
-    case FrameKind::refused: drop(what.reason); break;
-    case FrameKind::unicast: unicast(what.destination); break;
+    switch (what.kind()) {
+    case FrameKind::refused: drop(what.reason()); break;
+    case FrameKind::unicast: unicast(what.destination()); break;
     case FrameKind::multicast:
-    case FrameKind::reduction: multicast(what.key); break;
+    case FrameKind::reduction: multicast(what.key()); break;
     }
     return std::move(explanation_);
   }
@@ -94,7 +94,7 @@ private:
 
   void reduction(ReductionKey key, const MulticastEntry& entry, bool from_child) {
     const wire::ReductionWord word = wire::load_word(portals_);
-    const MatchWord carried(wire::cookie_of(portals_), wire::vni_of(portals_), word.seqno);
+    const MatchWord carried(wire::cookie_of(portals_), wire::vni_of(portals_), wire::pack(word));
     note("reduction header: cookie 0x{:08x}, sequence {}, arm {}, opcode 0x{:02x} {}, count {}, "
          "result of sequence {}, code {} {}",
          carried.cookie().value, word.seqno.value(), word.arm ? 1 : 0, word.op,
@@ -180,7 +180,7 @@ private:
       return forward(entry.parent, Event::passed_reserved, "its opcode is reserved");
     }
     const reduce::Accumulator& held = core_.engines().descriptor(key).accumulator;
-    if (held.contributions != 0 && held.op != word.opcode()) {
+    if (core_.engines().descriptor(key).match.has_data() && held.op != word.opcode()) {
       note("its opcode is not that of the first contribution: the result becomes op_mismatch");
     }
     const ContributionCount total = held.contributions + word.count;

@@ -13,6 +13,8 @@
 #include "tributary/reduce/reducer.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace tributary::core {
 namespace {
@@ -29,12 +31,15 @@ Decision replicate(PortSet ports, Event event) {
   return {.ports = ports, .action = Action::replicate, .event = event};
 }
 
-MatchWord match_word_of(const std::byte* portals, std::uint64_t word) {
-  return {wire::cookie_of(portals), wire::vni_of(portals),
-          SequenceNumber{static_cast<std::uint32_t>(word & 0x3FF)}};
+std::uint64_t packed_word_of(const std::byte* portals) {
+  return wire::load_be<std::uint64_t>(portals + wire::reduction_offset::word);
+}
+MatchWord match_word_of(const std::byte* portals, std::uint64_t packed) {
+  return {wire::cookie_of(portals), wire::vni_of(portals), packed};
 }
 
-reduce::Contribution contribution_of(const std::byte* portals, const wire::ReductionWord& word) {
+reduce::Contribution contribution_of(const std::byte* portals, std::uint64_t packed) {
+  const wire::ReductionWord word = wire::unpack(packed);
   return {.payload = wire::load_payload(portals),
           .op = word.opcode(),
           .rc = static_cast<reduce::ResultCode>(word.rc),
@@ -42,6 +47,27 @@ reduce::Contribution contribution_of(const std::byte* portals, const wire::Reduc
           .overflow_id = word.overflow_id,
           .source = wire::sfa_of(portals)};
 }
+
+/// A contribution that is not the first, of a known opcode: one function with just that part of the
+/// kernel in it, so that the operand goes from the frame to the lanes without a stop in memory.
+template <reduce::Opcode op>
+[[gnu::flatten]] void combine_as(reduce::Accumulator& accumulator, const std::byte* portals,
+                                 std::uint64_t packed, reduce::NanMode mode) {
+  reduce::Contribution contribution = contribution_of(portals, packed);
+  contribution.op = op;
+  reduce::combine(accumulator, contribution, mode);
+}
+
+using Combine = void (*)(reduce::Accumulator&, const std::byte*, std::uint64_t, reduce::NanMode);
+
+/// By opcode; null for reserved ones.
+constexpr auto combine_by_opcode = []<std::size_t... i>(std::index_sequence<i...>) {
+  std::array<Combine, reduce::opcode_count> table{};
+  ((table[static_cast<std::size_t>(reduce::all_opcodes[i])] = combine_as<reduce::all_opcodes[i]>),
+   ...);
+  return table;
+}
+(std::make_index_sequence<std::size(reduce::all_opcodes)>());
 
 } // namespace
 
@@ -77,9 +103,12 @@ private:
 
 void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
                                std::span<Decision> decisions) {
-  const IngressCheck check(tables_->port(in));
+  const Tables& tables = *tables_;
+  const IngressCheck check(tables.port(in));
+  PortSet from;
+  from.insert(in);
   BurstCounts counts(*counters_);
-  Classified what[run_length];
+  std::array<Classified, run_length> what;
   for (std::size_t begin = 0; begin < frames.size(); begin += run_length) {
     const std::size_t length = std::min(run_length, frames.size() - begin);
     const FrameView* run = frames.data() + begin;
@@ -88,36 +117,68 @@ void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
         __builtin_prefetch(run[i + frame_lookahead].data);
         __builtin_prefetch(run[i + frame_lookahead].data + line_bytes);
       }
-      what[i] = check.classify(run[i]);
-      // Harmless for other kinds: their key is 0.
-      __builtin_prefetch(&tables_->tree(what[i].key.tree()));
-      __builtin_prefetch(&engines_.descriptor(what[i].key), 1);
+      const Classified classified = check.classify(run[i]);
+      __builtin_prefetch(&tables.tree(classified.key().tree()));
+      __builtin_prefetch(&engines_.descriptor(classified.key()), 1);
+      what[i] = classified;
     }
     for (std::size_t i = 0; i < length; ++i) {
-      decisions[begin + i] = decide(in, run[i], what[i], now, counts);
+      const FrameView frame = run[i];
+      Decision& decision = decisions[begin + i];
+      if (what[i].kind() == FrameKind::reduction) [[likely]] {
+        const ReductionKey key = what[i].key();
+        const MulticastEntry& entry = tables.tree(key.tree());
+        if ((entry.children.bits() & from.bits()) != 0 &&
+            absorbed(frame, key, entry, counts, decision)) [[likely]] {
+          continue;
+        }
+      }
+      decision = decide(in, frame, what[i], now);
     }
   }
 }
 
-inline Decision SwitchCore::decide(PortNumber in, FrameView frame, const Classified& what,
-                                   TimeNs now, BurstCounts& counts) {
-  if (what.kind == FrameKind::reduction) [[likely]] {
-    const MulticastEntry& entry = tables_->tree(what.key.tree());
-    if (entry.wait_count != 0) [[likely]] {
-      if (entry.children.contains(in)) {
-        return upward(in, frame, what.key, entry, counts);
-      }
-      if (entry.parent == in) {
-        return downward(frame, what.key, entry, now);
-      }
+/// The common case, and nothing else: a contribution to a reduction that holds some already, of the
+/// same opcode, and that does not complete it. Everything that sets a frame apart from that makes
+/// its match word differ: a tree without reductions is never armed, and an arm carries its bit.
+[[gnu::always_inline]] inline bool SwitchCore::absorbed(FrameView frame, ReductionKey key,
+                                                        const MulticastEntry& entry,
+                                                        BurstCounts& counts, Decision& decision) {
+  const std::byte* p = frame.data + wire::ethernet_header_bytes;
+  const std::uint64_t packed = packed_word_of(p);
+  const wire::ReductionWord word = wire::unpack(packed);
+  Descriptor& d = engines_.descriptor(key);
+  const ContributionCount total = d.accumulator.contributions + word.count;
+  if (d.match != match_word_of(p, packed) || d.accumulator.op != word.opcode() || word.count == 0 ||
+      total >= entry.wait_count) [[unlikely]] {
+    return false;
+  }
+  combine_by_opcode[word.op](d.accumulator, p, packed, settings_.nan_mode);
+  d.signature += wire::signature_of(p);
+  d.accumulator.contributions = total;
+  counts.contribution(entry.parent);
+  decision = {.action = Action::absorb, .event = Event::contributed};
+  return true;
+}
+
+/// All other frames.
+Decision SwitchCore::decide(PortNumber in, FrameView frame, Classified what, TimeNs now) {
+  switch (what.kind()) {
+  case FrameKind::refused: return drop(in, what.reason());
+  case FrameKind::unicast: return unicast(in, what.destination());
+  case FrameKind::multicast:
+  case FrameKind::reduction: break;
+  }
+  const MulticastEntry& entry = tables_->tree(what.key().tree());
+  if (what.kind() == FrameKind::reduction && entry.wait_count != 0) {
+    if (entry.children.contains(in)) {
+      return upward(in, frame, what.key(), entry);
     }
-    return multicast(in, frame, entry);
+    if (entry.parent == in) {
+      return downward(frame, what.key(), entry, now);
+    }
   }
-  switch (what.kind) {
-  case FrameKind::multicast: return multicast(in, frame, tables_->tree(what.key.tree()));
-  case FrameKind::unicast: return unicast(in, what.destination);
-  default: return drop(in, what.reason);
-  }
+  return multicast(in, frame, entry);
 }
 
 /// A multicast frame that no engine touches: of an ordinary tree, or to be refused.
@@ -141,49 +202,50 @@ Decision SwitchCore::multicast(PortNumber in, FrameView frame, const MulticastEn
 Decision SwitchCore::downward(FrameView frame, ReductionKey key, const MulticastEntry& entry,
                               TimeNs now) {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  const std::uint64_t word = wire::load_be<std::uint64_t>(p + wire::reduction_offset::word);
-  const MatchWord carried = match_word_of(p, word);
-  const bool arms = wire::unpack(word).arm;
-  return replicate(entry.children, arms ? engines_.arm(key, entry, carried, now)
-                                        : engines_.disarm(key, entry, carried));
+  const std::uint64_t packed = packed_word_of(p);
+  const MatchWord carried = match_word_of(p, packed);
+  return replicate(entry.children, wire::unpack(packed).arm ? engines_.arm(key, entry, carried, now)
+                                                            : engines_.disarm(key, entry, carried));
 }
 
-inline Decision SwitchCore::upward(PortNumber in, FrameView frame, ReductionKey key,
-                                   const MulticastEntry& entry, BurstCounts& counts) {
+Decision SwitchCore::upward(PortNumber in, FrameView frame, ReductionKey key,
+                            const MulticastEntry& entry) {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  const std::uint64_t packed = wire::load_be<std::uint64_t>(p + wire::reduction_offset::word);
+  const std::uint64_t packed = packed_word_of(p);
   const wire::ReductionWord word = wire::unpack(packed);
-  if (word.arm) [[unlikely]] {
+  if (word.arm) {
     return drop(in, DropReason::arm_from_child);
   }
-  if (word.count == 0) [[unlikely]] {
+  if (word.count == 0) {
     return forward(entry.parent, Event::passed_empty);
   }
   const MatchWord carried = match_word_of(p, packed);
-  Descriptor& d = engines_.descriptor(key);
-  if (d.match != carried) [[unlikely]] {
-    return pass(in, key, entry, engines_.standing(key, carried));
+  const Standing standing = engines_.standing(key, carried);
+  if (standing != Standing::match) {
+    return pass(in, key, entry, standing);
   }
-  if (!reduce::is_supported(word.op)) [[unlikely]] {
+  if (!reduce::is_supported(word.op)) {
     counters_->trees[key.tree().value].passed_through.add();
     return forward(entry.parent, Event::passed_reserved);
   }
 
-  const reduce::Contribution contribution = contribution_of(p, word);
-  ContributionCount total = d.accumulator.contributions + word.count;
-  if (total == word.count) {
-    reduce::start(d.accumulator, contribution);
+  Descriptor& d = engines_.descriptor(key);
+  EngineCounters& counted = counters_->engines[entry.parent.value];
+  const ContributionCount total = d.accumulator.contributions + word.count;
+  if (d.match.has_data()) {
+    if (d.accumulator.op != word.opcode()) {
+      counted.op_mismatches.add();
+    }
+    reduce::combine(d.accumulator, contribution_of(p, packed), settings_.nan_mode);
+    d.signature += wire::signature_of(p);
+  } else {
+    reduce::start(d.accumulator, contribution_of(p, packed));
     std::memcpy(engines_.record(key).header.data(), frame.data, saved_frame_bytes);
     d.signature = wire::signature_of(p);
-  } else {
-    if (d.accumulator.op != contribution.op) [[unlikely]] {
-      counters_->engines[entry.parent.value].op_mismatches.add();
-    }
-    reduce::combine(d.accumulator, contribution, settings_.nan_mode);
-    d.signature += wire::signature_of(p);
+    d.match = carried.holding();
   }
   d.accumulator.contributions = total;
-  counts.contribution(entry.parent);
+  counted.contributions.add();
   if (total >= entry.wait_count) {
     return complete(frame, key, entry);
   }

@@ -18,7 +18,7 @@ void SwitchCore::adopt(std::shared_ptr<const Tables> tables, TimeNs /*now*/, Emi
     if (before == tables_->tree(key.tree())) {
       return;
     }
-    if (engines_.descriptor(key).accumulator.contributions != 0) {
+    if (engines_.descriptor(key).match.has_data()) {
       if (std::byte* frame = emission.buffer(before.parent)) {
         emit_partial(key, before, frame);
       } else {
@@ -52,7 +52,7 @@ void SwitchCore::expire_due(TimeNs now, Emission& emission) {
   engines_.deadlines().for_each_due(now, [&](ReductionKey key) {
     const MulticastEntry& entry = tables_->tree(key.tree());
     EngineCounters& counted = counters_->engines[entry.parent.value];
-    if (engines_.descriptor(key).accumulator.contributions == 0) {
+    if (!engines_.descriptor(key).match.has_data()) {
       counted.expired_empty.add();
     } else if (std::byte* frame = emission.buffer(entry.parent)) {
       emit_partial(key, entry, frame);

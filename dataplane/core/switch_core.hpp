@@ -108,12 +108,12 @@ public:
 private:
   class BurstCounts;
 
-  Decision decide(PortNumber in, FrameView frame, const Classified& what, TimeNs now,
-                  BurstCounts& counts);
+  bool absorbed(FrameView frame, ReductionKey key, const MulticastEntry& entry, BurstCounts& counts,
+                Decision& decision);
+  Decision decide(PortNumber in, FrameView frame, Classified what, TimeNs now);
   Decision multicast(PortNumber in, FrameView frame, const MulticastEntry& entry);
   Decision downward(FrameView frame, ReductionKey key, const MulticastEntry& entry, TimeNs now);
-  Decision upward(PortNumber in, FrameView frame, ReductionKey key, const MulticastEntry& entry,
-                  BurstCounts& counts);
+  Decision upward(PortNumber in, FrameView frame, ReductionKey key, const MulticastEntry& entry);
   Decision pass(PortNumber in, ReductionKey key, const MulticastEntry& entry, Standing standing);
   Decision complete(FrameView frame, ReductionKey key, const MulticastEntry& entry);
   Decision unicast(PortNumber in, Nid destination);

@@ -130,6 +130,12 @@ public:
   constexpr ReductionKey() = default;
   constexpr ReductionKey(TreeNumber tree, ReductionId id)
       : value_(static_cast<std::uint16_t>(tree.value * reductions_per_tree + (id.value & 7U))) {}
+  /// The key with this `index()`.
+  static constexpr ReductionKey from_index(std::uint16_t index) {
+    ReductionKey key;
+    key.value_ = index;
+    return key;
+  }
   [[nodiscard]] constexpr std::uint16_t index() const { return value_; }
   [[nodiscard]] constexpr TreeNumber tree() const {
     return TreeNumber{static_cast<std::uint16_t>(value_ / reductions_per_tree)};
