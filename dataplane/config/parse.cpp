@@ -6,8 +6,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 
 namespace tributary::config {
 namespace {
@@ -146,17 +147,21 @@ Parsed parse_text(std::string_view text, const std::string& file, const Machine&
 }
 
 Parsed parse_file(const std::string& path, const Machine& machine) {
+  const auto refuse = [&](std::string_view why) {
+    throw ConfigError(
+        path,
+        {{0, "", fmt::format("cannot be read ({}); check the path and its permissions", why)}});
+  };
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    refuse("it is a directory");
+  }
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) {
-    text << in.rdbuf();
+  if (!in) {
+    refuse(std::strerror(errno));
   }
-  if (!in || in.bad()) {
-    throw ConfigError(path, {{0, "",
-                              fmt::format("cannot be read ({}); check the path and its permissions",
-                                          std::strerror(errno))}});
-  }
-  return parse_text(text.view(), path, machine);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  return parse_text(text, path, machine);
 }
 
 } // namespace tributary::config

@@ -1,0 +1,53 @@
+// From a capture source to the pcapng bytes a client receives. Pure but for the source.
+#pragma once
+
+#include "dataplane/management/inspector.hpp"
+#include "dataplane/management/pcapng.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tributary::management {
+
+class CaptureStream {
+public:
+  /// The source outlives the stream. Ends after `count` frames; without, never by itself.
+  CaptureStream(CaptureSource& source, std::optional<std::uint64_t> count)
+      : source_(source), remaining_(count) {
+    writer_.begin("tributary-switch", source.interfaces(), 0);
+  }
+
+  /// What has come since the last call: the header the first time, the statistics the last time.
+  std::vector<std::byte> next() {
+    source_.drain([&](const CapturedPacket& packet) {
+      if (remaining_ == 0) {
+        return;
+      }
+      writer_.packet(packet.interface, packet.unix_time_ns,
+                     packet.received ? PcapngWriter::Direction::inbound
+                                     : PcapngWriter::Direction::outbound,
+                     packet.bytes, packet.original_length);
+      last_time_ns_ = packet.unix_time_ns;
+      if (remaining_) {
+        --*remaining_;
+      }
+    });
+    if (ended() && !closed_) {
+      closed_ = true;
+      // Losses are counted for the capture as a whole; they stand with its first interface.
+      writer_.statistics(0, last_time_ns_, source_.missed());
+    }
+    return writer_.take();
+  }
+  [[nodiscard]] bool ended() const { return remaining_ == 0; }
+
+private:
+  CaptureSource& source_;
+  PcapngWriter writer_;
+  std::optional<std::uint64_t> remaining_;
+  std::uint64_t last_time_ns_ = 0;
+  bool closed_ = false;
+};
+
+} // namespace tributary::management

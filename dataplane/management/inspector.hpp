@@ -1,0 +1,75 @@
+// What the control socket may ask of a running process. The process implements it over its workers
+// (dataplane/process/worker_inspector.hpp); tests implement it with figures of their own.
+//
+// All calls come from the control thread. A request that cannot be met throws RequestError, whose
+// message goes to the client as it is. A switch name that is empty stands for all switches.
+#pragma once
+
+#include "dataplane/management/reports.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace tributary::management {
+
+class RequestError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What is captured; empty members match everything.
+struct CaptureSelection {
+  std::string switch_name;
+  std::string port;
+  std::optional<TreeNumber> tree;
+  std::optional<bool> received; ///< true: frames that enter, false: frames that leave
+};
+
+/// Valid during the call it is passed to.
+struct CapturedPacket {
+  std::uint64_t unix_time_ns = 0;
+  std::uint32_t interface = 0; ///< index into `interfaces()`
+  bool received = true;
+  std::uint32_t original_length = 0;
+  std::span<const std::byte> bytes;
+};
+
+/// A running capture; ends when it is destroyed.
+class CaptureSource {
+public:
+  virtual ~CaptureSource() = default;
+  /// "leaf0/host0", ...
+  [[nodiscard]] virtual const std::vector<std::string>& interfaces() const = 0;
+  /// Calls `f` for each frame since the last call, and says how many there were.
+  virtual std::size_t drain(const std::function<void(const CapturedPacket&)>& f) = 0;
+  /// Frames that matched and did not fit, because they were not drained fast enough.
+  [[nodiscard]] virtual std::uint64_t missed() const = 0;
+};
+
+class Inspector {
+public:
+  virtual ~Inspector() = default;
+  virtual std::vector<PortReport> ports(const std::string& switch_name) = 0;
+  virtual std::vector<TreeReport> trees(const std::string& switch_name) = 0;
+  virtual std::vector<EngineReport> engines(const std::string& switch_name) = 0;
+  virtual std::vector<WorkerReport> workers() = 0;
+  [[nodiscard]] virtual bool tracing() const = 0;
+  virtual void set_tracing(bool on) = 0;
+  /// Oldest first.
+  virtual std::vector<TraceReport> trace() = 0;
+  virtual std::unique_ptr<CaptureSource> capture(const CaptureSelection& selection) = 0;
+  /// What would become of this frame if it came in at that port now.
+  virtual ExplainReport explain(const std::string& switch_name, const std::string& port,
+                                std::span<const std::byte> frame) = 0;
+  virtual VersionReport version() = 0;
+  virtual ReloadReport reload() = 0;
+};
+
+} // namespace tributary::management

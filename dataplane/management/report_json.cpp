@@ -1,0 +1,246 @@
+#include "dataplane/management/report_json.hpp"
+
+#include "tributary/reduce/opcode.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+namespace tributary::management {
+namespace {
+
+namespace json = boost::json;
+
+json::string_view view(std::string_view s) { return {s.data(), s.size()}; }
+
+json::array names(const std::vector<std::string>& all) {
+  json::array out;
+  out.reserve(all.size());
+  for (const std::string& name : all) {
+    out.emplace_back(name);
+  }
+  return out;
+}
+
+std::string hex(std::uint64_t value, int digits) {
+  return fmt::format("{:#0{}x}", value, digits + 2);
+}
+
+// Each list of counters stands once here: for the nested form and the flat one.
+
+template <typename F> void for_each_counter(const PortReport& p, F&& f) {
+  f("link_transitions", p.link_transitions);
+  f("rx_frames", p.rx_frames);
+  f("rx_bytes", p.rx_bytes);
+  f("tx_frames", p.tx_frames);
+  f("tx_bytes", p.tx_bytes);
+}
+template <typename F> void for_each_counter(const TreeReport& t, F&& f) {
+  f("full", t.full);
+  f("partial", t.partial);
+  f("passed_through", t.passed_through);
+  f("late", t.late);
+  f("stale", t.stale);
+}
+template <typename F> void for_each_counter(const EngineReport& e, F&& f) {
+  f("arms", e.arms);
+  f("rearms", e.rearms);
+  f("arm_failures", e.arm_failures);
+  f("disarms", e.disarms);
+  f("contributions", e.contributions);
+  f("full", e.full);
+  f("partial", e.partial);
+  f("expired_empty", e.expired_empty);
+  f("op_mismatches", e.op_mismatches);
+  f("overflows", e.overflows);
+  f("discarded", e.discarded);
+  f("emission_delayed", e.emission_delayed);
+}
+template <typename F> void for_each_counter(const WorkerReport& w, F&& f) {
+  f("iterations", w.iterations);
+  f("sleeps", w.sleeps);
+  f("handed_off", w.handed_off);
+  f("taken_over", w.taken_over);
+}
+
+template <typename Report> void add_counters(json::object& out, const Report& report) {
+  for_each_counter(report, [&](const char* name, std::uint64_t value) { out[name] = value; });
+}
+template <typename Report>
+void add_flat(json::object& out, const std::string& prefix, const Report& report) {
+  for_each_counter(report, [&](const char* name, std::uint64_t value) {
+    out[fmt::format("{}.{}", prefix, name)] = value;
+  });
+}
+
+template <typename Report, typename Convert>
+json::value array_of(const std::vector<Report>& reports, Convert convert) {
+  json::array all;
+  all.reserve(reports.size());
+  for (const Report& report : reports) {
+    all.push_back(convert(report));
+  }
+  return all;
+}
+
+json::object port_json(const PortReport& p) {
+  json::object out{{"switch", p.switch_name}, {"port", p.name},     {"number", p.number},
+                   {"kind", p.kind},          {"device", p.device}, {"state", p.state},
+                   {"worker", p.worker}};
+  if (p.nid) {
+    out["nid"] = hex(p.nid->value, 5);
+  }
+  add_counters(out, p);
+  json::object drops;
+  for (std::size_t i = 0; i < p.drops.size(); ++i) {
+    if (p.drops[i] != 0) {
+      drops[view(core::name_of(static_cast<core::DropReason>(i)))] = p.drops[i];
+    }
+  }
+  out["drops"] = std::move(drops);
+  return out;
+}
+
+json::object tree_json(const TreeReport& t) {
+  json::object out{{"switch", t.switch_name},
+                   {"tree", t.tree.value},
+                   {"wait_count", t.wait_count},
+                   {"parent", t.parent},
+                   {"children", names(t.children)}};
+  if (t.wait_count != 0) {
+    out["timer_us"] = t.timer_us;
+  }
+  add_counters(out, t);
+  return out;
+}
+
+json::object descriptor_json(const DescriptorReport& d) {
+  json::object out{{"tree", d.tree.value},
+                   {"reduction", d.reduction.value},
+                   {"sequence", d.sequence},
+                   {"vni", d.vni.value},
+                   {"cookie", hex(d.cookie.value, 8)},
+                   {"count", d.count},
+                   {"wait_count", d.wait_count},
+                   {"missing", d.wait_count > d.count ? d.wait_count - d.count : 0},
+                   {"age_us", d.age_us},
+                   {"remaining_us", d.remaining_us},
+                   {"children", names(d.children)}};
+  if (!d.opcode.empty()) {
+    out["opcode"] = d.opcode;
+    out["result_code"] = d.result_code;
+  }
+  return out;
+}
+
+json::object engine_json(const EngineReport& e) {
+  json::object out{{"switch", e.switch_name}, {"port", e.port}, {"descriptors", e.descriptors}};
+  add_counters(out, e);
+  out["occupied"] = array_of(e.occupied, descriptor_json);
+  return out;
+}
+
+json::object worker_json(const WorkerReport& w) {
+  json::object out{{"worker", w.number}, {"ports", names(w.ports)}, {"busy_share", w.busy_share}};
+  if (w.core) {
+    out["core"] = *w.core;
+  }
+  add_counters(out, w);
+  return out;
+}
+
+json::object trace_json(const TraceReport& t) {
+  json::object out{{"age_ns", t.age_ns},
+                   {"worker", t.worker},
+                   {"switch", t.switch_name},
+                   {"port", t.port},
+                   {"event", view(core::name_of(t.event))},
+                   {"action", view(core::name_of(t.action))}};
+  if (t.action == core::Action::drop) {
+    out["reason"] = view(core::name_of(t.reason));
+  }
+  if (!t.out.empty()) {
+    out["out"] = names(t.out);
+  }
+  if (t.reduction) {
+    out["tree"] = t.reduction->tree.value;
+    out["reduction"] = t.reduction->id.value;
+    out["sequence"] = t.reduction->sequence;
+    out["arm"] = t.reduction->arm;
+    out["opcode"] = view(reduce::name_of(static_cast<reduce::Opcode>(t.reduction->op)));
+    out["count"] = t.reduction->count;
+  }
+  return out;
+}
+
+} // namespace
+
+json::value to_json(const std::vector<PortReport>& ports) { return array_of(ports, port_json); }
+json::value to_json(const std::vector<TreeReport>& trees) { return array_of(trees, tree_json); }
+json::value to_json(const std::vector<EngineReport>& engines) {
+  return array_of(engines, engine_json);
+}
+json::value to_json(const std::vector<WorkerReport>& workers) {
+  return array_of(workers, worker_json);
+}
+json::value to_json(const std::vector<TraceReport>& events) { return array_of(events, trace_json); }
+
+json::value to_json(const ExplainReport& e) {
+  json::object out{{"action", view(core::name_of(e.action))},
+                   {"event", view(core::name_of(e.event))},
+                   {"out", names(e.out)},
+                   {"steps", names(e.steps)}};
+  if (e.action == core::Action::drop) {
+    out["reason"] = view(core::name_of(e.reason));
+    out["meaning"] = view(core::description_of(e.reason));
+  }
+  return out;
+}
+
+json::value to_json(const VersionReport& v) {
+  return json::object{{"program", v.program},
+                      {"version", v.version},
+                      {"pid", v.pid},
+                      {"uptime_s", v.uptime_s},
+                      {"config_file", v.config_file},
+                      {"switches", array_of(v.switches, [](const VersionReport::Switch& s) {
+                         return json::object{{"name", s.name},
+                                             {"ports", s.ports},
+                                             {"trees", s.trees},
+                                             {"tables_version", s.tables_version}};
+                       })}};
+}
+
+json::value to_json(const ReloadReport& r) {
+  return json::object{{"applied", names(r.applied)}, {"ignored", names(r.ignored)}};
+}
+
+json::value flat_counters(const std::vector<PortReport>& ports,
+                          const std::vector<TreeReport>& trees,
+                          const std::vector<EngineReport>& engines,
+                          const std::vector<WorkerReport>& workers) {
+  json::object out;
+  for (const PortReport& p : ports) {
+    const std::string prefix = fmt::format("{}.port.{}", p.switch_name, p.name);
+    add_flat(out, prefix, p);
+    for (std::size_t i = 0; i < p.drops.size(); ++i) {
+      out[fmt::format("{}.drop.{}", prefix, core::name_of(static_cast<core::DropReason>(i)))] =
+          p.drops[i];
+    }
+  }
+  for (const EngineReport& e : engines) {
+    add_flat(out, fmt::format("{}.engine.{}", e.switch_name, e.port), e);
+    out[fmt::format("{}.engine.{}.occupied", e.switch_name, e.port)] = e.occupied.size();
+  }
+  for (const TreeReport& t : trees) {
+    add_flat(out, fmt::format("{}.tree.{}", t.switch_name, t.tree.value), t);
+  }
+  for (const WorkerReport& w : workers) {
+    add_flat(out, fmt::format("worker.{}", w.number), w);
+  }
+  return out;
+}
+
+} // namespace tributary::management

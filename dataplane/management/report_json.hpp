@@ -1,0 +1,28 @@
+// Reports as JSON: the `result` of an answer on the control socket, and what `tributaryctl --json`
+// prints. Keys are the names of the figures; a key that means nothing for an entry is absent.
+#pragma once
+
+#include "dataplane/management/reports.hpp"
+
+#include <boost/json/value.hpp>
+
+#include <vector>
+
+namespace tributary::management {
+
+[[nodiscard]] boost::json::value to_json(const std::vector<PortReport>& ports);
+[[nodiscard]] boost::json::value to_json(const std::vector<TreeReport>& trees);
+[[nodiscard]] boost::json::value to_json(const std::vector<EngineReport>& engines);
+[[nodiscard]] boost::json::value to_json(const std::vector<WorkerReport>& workers);
+[[nodiscard]] boost::json::value to_json(const std::vector<TraceReport>& events);
+[[nodiscard]] boost::json::value to_json(const ExplainReport& explanation);
+[[nodiscard]] boost::json::value to_json(const VersionReport& version);
+[[nodiscard]] boost::json::value to_json(const ReloadReport& reload);
+
+/// Every counter there is under one flat name, e.g. "leaf0.port.host0.drop.no_route".
+[[nodiscard]] boost::json::value flat_counters(const std::vector<PortReport>& ports,
+                                               const std::vector<TreeReport>& trees,
+                                               const std::vector<EngineReport>& engines,
+                                               const std::vector<WorkerReport>& workers);
+
+} // namespace tributary::management

@@ -1,0 +1,144 @@
+// What a running switch says about itself, as plain data: taken by an Inspector, turned into JSON
+// by report_json.hpp. Times are ages, because the switch's clock means nothing outside of it.
+#pragma once
+
+#include "dataplane/core/decision.hpp"
+#include "dataplane/core/drop_reason.hpp"
+#include "tributary/types.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::management {
+
+struct PortReport {
+  std::string switch_name;
+  std::uint32_t number = 0;
+  std::string name;
+  std::string kind;
+  std::string device; ///< what lies behind it, e.g. "af_xdp eth1 (native)"
+  std::string state;  ///< up, down, away
+  std::uint64_t link_transitions = 0;
+  std::uint32_t worker = 0;
+  std::optional<Nid> nid;
+  std::uint64_t rx_frames = 0;
+  std::uint64_t rx_bytes = 0;
+  std::uint64_t tx_frames = 0;
+  std::uint64_t tx_bytes = 0;
+  std::array<std::uint64_t, core::drop_reason_count> drops{};
+};
+
+struct TreeReport {
+  std::string switch_name;
+  TreeNumber tree;
+  ContributionCount wait_count = 0;
+  std::string parent;
+  std::vector<std::string> children;
+  std::uint64_t timer_us = 0;
+  std::uint64_t full = 0;
+  std::uint64_t partial = 0;
+  std::uint64_t passed_through = 0;
+  std::uint64_t late = 0;
+  std::uint64_t stale = 0;
+};
+
+/// A reduction in flight.
+struct DescriptorReport {
+  TreeNumber tree;
+  ReductionId reduction;
+  std::uint32_t sequence = 0;
+  Vni vni;
+  Cookie cookie;
+  ContributionCount count = 0;
+  ContributionCount wait_count = 0;
+  std::string opcode; ///< empty before the first contribution
+  std::string result_code;
+  std::uint64_t age_us = 0;       ///< since it was armed
+  std::uint64_t remaining_us = 0; ///< until its timer ends
+  /// Ports below the switch on this tree: a missing contribution is behind one of them.
+  std::vector<std::string> children;
+};
+
+struct EngineReport {
+  std::string switch_name;
+  std::string port; ///< the parent port whose trees it serves
+  std::uint32_t descriptors = 0;
+  std::uint64_t arms = 0;
+  std::uint64_t rearms = 0;
+  std::uint64_t arm_failures = 0;
+  std::uint64_t disarms = 0;
+  std::uint64_t contributions = 0;
+  std::uint64_t full = 0;
+  std::uint64_t partial = 0;
+  std::uint64_t expired_empty = 0;
+  std::uint64_t op_mismatches = 0;
+  std::uint64_t overflows = 0;
+  std::uint64_t discarded = 0;
+  std::uint64_t emission_delayed = 0;
+  std::vector<DescriptorReport> occupied;
+};
+
+struct WorkerReport {
+  std::uint32_t number = 0;
+  std::optional<std::uint32_t> core; ///< the CPU it is pinned to
+  std::vector<std::string> ports;    ///< "leaf0/host0"
+  std::uint64_t iterations = 0;
+  std::uint64_t sleeps = 0;
+  double busy_share = 0; ///< of its time, since the start: 0 to 1
+  std::uint64_t handed_off = 0;
+  std::uint64_t taken_over = 0;
+};
+
+struct TraceReport {
+  std::uint64_t age_ns = 0; ///< before the dump
+  std::uint32_t worker = 0;
+  std::string switch_name;
+  std::string port; ///< where the frame came in; where it left for a timer's emission
+  core::Event event = core::Event::none;
+  core::Action action = core::Action::drop;
+  core::DropReason reason{}; ///< with Action::drop
+  std::vector<std::string> out;
+  /// For frames of a tree.
+  struct Reduction {
+    TreeNumber tree;
+    ReductionId id;
+    std::uint32_t sequence = 0;
+    bool arm = false;
+    std::uint8_t op = 0;
+    ContributionCount count = 0;
+  };
+  std::optional<Reduction> reduction;
+};
+
+struct ExplainReport {
+  core::Action action = core::Action::drop;
+  core::Event event = core::Event::none;
+  core::DropReason reason{};    ///< with Action::drop
+  std::vector<std::string> out; ///< the ports it would leave by
+  std::vector<std::string> steps;
+};
+
+struct VersionReport {
+  std::string program;
+  std::string version;
+  std::uint32_t pid = 0;
+  std::uint64_t uptime_s = 0;
+  std::string config_file;
+  struct Switch {
+    std::string name;
+    std::size_t ports = 0;
+    std::size_t trees = 0;
+    std::uint64_t tables_version = 0;
+  };
+  std::vector<Switch> switches;
+};
+
+struct ReloadReport {
+  std::vector<std::string> applied; ///< by switch: "leaf0: trees 1 added, ..."
+  std::vector<std::string> ignored; ///< needs a restart
+};
+
+} // namespace tributary::management

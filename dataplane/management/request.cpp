@@ -1,0 +1,207 @@
+#include "dataplane/management/request.hpp"
+
+#include "dataplane/management/hex.hpp"
+#include "dataplane/management/report_json.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace tributary::management {
+namespace {
+
+namespace json = boost::json;
+
+/// The members of a request, each to be asked for once; what nobody asked for is refused.
+class Members {
+public:
+  explicit Members(const json::object& object) : object_(object) {}
+
+  std::string text(std::string_view name) {
+    const json::value* v = find(name);
+    if (v == nullptr) {
+      return {};
+    }
+    if (!v->is_string()) {
+      throw RequestError(fmt::format("\"{}\" must be text", name));
+    }
+    return std::string(v->as_string());
+  }
+  std::string required_text(std::string_view name) {
+    std::string value = text(name);
+    if (value.empty()) {
+      throw RequestError(fmt::format("\"{}\" is missing", name));
+    }
+    return value;
+  }
+  std::optional<std::uint64_t> number(std::string_view name, std::uint64_t max) {
+    const json::value* v = find(name);
+    if (v == nullptr) {
+      return std::nullopt;
+    }
+    json::error_code error;
+    const auto value = v->to_number<std::uint64_t>(error);
+    if (error || value > max) {
+      throw RequestError(fmt::format("\"{}\" must be an integer from 0 to {}", name, max));
+    }
+    return value;
+  }
+  /// The index of the member's value among `choices`.
+  std::size_t choice(std::string_view name, std::span<const std::string_view> choices) {
+    const std::string value = required_text(name);
+    const auto it = std::find(choices.begin(), choices.end(), value);
+    if (it == choices.end()) {
+      throw RequestError(
+          fmt::format("\"{}\" is \"{}\"; known are {}", name, value, fmt::join(choices, ", ")));
+    }
+    return static_cast<std::size_t>(it - choices.begin());
+  }
+  [[nodiscard]] bool has(std::string_view name) { return find(name) != nullptr; }
+
+  void refuse_others() const {
+    for (const auto& member : object_) {
+      const std::string_view key(member.key().data(), member.key().size());
+      if (std::find(asked_.begin(), asked_.end(), key) == asked_.end()) {
+        throw RequestError(fmt::format("\"{}\" means nothing for this command", key));
+      }
+    }
+  }
+
+private:
+  const json::value* find(std::string_view name) {
+    asked_.push_back(name);
+    return object_.if_contains(json::string_view(name.data(), name.size()));
+  }
+
+  const json::object& object_;
+  std::vector<std::string_view> asked_;
+};
+
+constexpr std::array<std::string_view, 6> commands = {"show",    "trace",   "capture",
+                                                      "explain", "version", "reload"};
+constexpr std::array<std::string_view, 5> show_kinds = {"ports", "trees", "engines", "counters",
+                                                        "workers"};
+constexpr std::array<std::string_view, 3> trace_actions = {"on", "off", "dump"};
+constexpr std::array<std::string_view, 2> directions = {"received", "transmitted"};
+
+Request show_request(Members& members) {
+  ShowRequest request;
+  request.what = static_cast<ShowRequest::What>(members.choice("what", show_kinds));
+  request.switch_name = members.text("switch");
+  return request;
+}
+
+Request capture_request(Members& members) {
+  CaptureRequest request;
+  request.selection.switch_name = members.text("switch");
+  request.selection.port = members.text("port");
+  if (!request.selection.port.empty() && request.selection.switch_name.empty()) {
+    throw RequestError("\"port\" needs \"switch\": port names are unique in one switch only");
+  }
+  if (const auto tree = members.number("tree", max_trees - 1)) {
+    request.selection.tree = TreeNumber{static_cast<std::uint16_t>(*tree)};
+  }
+  if (members.has("direction")) {
+    request.selection.received = members.choice("direction", directions) == 0;
+  }
+  request.count = members.number("count", ~std::uint64_t{0});
+  return request;
+}
+
+Request explain_request(Members& members) {
+  ExplainRequest request;
+  request.switch_name = members.required_text("switch");
+  request.port = members.required_text("port");
+  std::string problem;
+  request.frame = parse_hex(members.required_text("frame"), problem);
+  if (!problem.empty()) {
+    throw RequestError(fmt::format("\"frame\" is not a frame in hex: {}", problem));
+  }
+  if (request.frame.size() > max_explained_bytes) {
+    throw RequestError(fmt::format("\"frame\" has {} bytes; at most {} are taken",
+                                   request.frame.size(), max_explained_bytes));
+  }
+  return request;
+}
+
+json::value result_of(const ShowRequest& r, Inspector& inspector) {
+  switch (r.what) {
+  case ShowRequest::What::ports: return to_json(inspector.ports(r.switch_name));
+  case ShowRequest::What::trees: return to_json(inspector.trees(r.switch_name));
+  case ShowRequest::What::engines: return to_json(inspector.engines(r.switch_name));
+  case ShowRequest::What::workers: return to_json(inspector.workers());
+  case ShowRequest::What::counters: break;
+  }
+  return flat_counters(inspector.ports(r.switch_name), inspector.trees(r.switch_name),
+                       inspector.engines(r.switch_name), inspector.workers());
+}
+json::value result_of(const TraceRequest& r, Inspector& inspector) {
+  if (r.action == TraceRequest::Do::dump) {
+    return to_json(inspector.trace());
+  }
+  inspector.set_tracing(r.action == TraceRequest::Do::on);
+  return json::object{{"tracing", inspector.tracing()}};
+}
+json::value result_of(const CaptureRequest&, Inspector&) {
+  throw RequestError("a capture takes the connection and is not answered here");
+}
+json::value result_of(const ExplainRequest& r, Inspector& inspector) {
+  return to_json(inspector.explain(r.switch_name, r.port, r.frame));
+}
+json::value result_of(const VersionRequest&, Inspector& inspector) {
+  return to_json(inspector.version());
+}
+json::value result_of(const ReloadRequest&, Inspector& inspector) {
+  return to_json(inspector.reload());
+}
+
+} // namespace
+
+Request parse_request(std::string_view line) {
+  json::error_code error;
+  const json::value value = json::parse(json::string_view(line.data(), line.size()), error);
+  if (error) {
+    throw RequestError(fmt::format("the request is not JSON: {}", error.message()));
+  }
+  if (!value.is_object()) {
+    throw RequestError("the request is not a JSON object");
+  }
+  Members members(value.get_object());
+  Request request;
+  switch (members.choice("command", commands)) {
+  case 0: request = show_request(members); break;
+  case 1:
+    request = TraceRequest{static_cast<TraceRequest::Do>(members.choice("action", trace_actions))};
+    break;
+  case 2: request = capture_request(members); break;
+  case 3: request = explain_request(members); break;
+  case 4: request = VersionRequest{}; break;
+  default: request = ReloadRequest{}; break;
+  }
+  members.refuse_others();
+  return request;
+}
+
+std::string acceptance(const json::value& result) {
+  return json::serialize(json::object{{"ok", true}, {"result", result}}) + '\n';
+}
+
+std::string refusal(std::string_view error) {
+  return json::serialize(json::object{{"ok", false},
+                                      {"error", json::string_view(error.data(), error.size())}}) +
+         '\n';
+}
+
+std::string answer(const Request& request, Inspector& inspector) {
+  try {
+    return acceptance(std::visit([&](const auto& r) { return result_of(r, inspector); }, request));
+  } catch (const std::exception& e) {
+    return refusal(e.what());
+  }
+}
+
+} // namespace tributary::management

@@ -1,0 +1,65 @@
+// One request on the control socket: a line of JSON, taken apart and checked.
+//
+//   {"command":"show","what":"ports","switch":"leaf0"}        what: ports trees engines counters
+//                                                              workers; switch optional
+//   {"command":"trace","action":"on"}                          on off dump
+//   {"command":"capture","switch":"leaf0","port":"host0","tree":5,"direction":"received",
+//    "count":100}                                              all but the command optional
+//   {"command":"explain","switch":"leaf0","port":"host0","frame":"0200..."}
+//   {"command":"version"}    {"command":"reload"}
+//
+// The answer is one line: {"ok":true,"result":...} or {"ok":false,"error":"..."}. After the answer
+// to `capture` the connection carries pcapng and nothing else.
+#pragma once
+
+#include "dataplane/management/inspector.hpp"
+
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tributary::management {
+
+/// Longest line a client may send, its end included.
+inline constexpr std::size_t max_request_bytes = 64 * 1024;
+/// Longest frame `explain` takes.
+inline constexpr std::size_t max_explained_bytes = 9216;
+
+struct ShowRequest {
+  enum class What : std::uint8_t { ports, trees, engines, counters, workers } what{};
+  std::string switch_name;
+};
+struct TraceRequest {
+  enum class Do : std::uint8_t { on, off, dump } action{};
+};
+struct CaptureRequest {
+  CaptureSelection selection;
+  std::optional<std::uint64_t> count;
+};
+struct ExplainRequest {
+  std::string switch_name;
+  std::string port;
+  std::vector<std::byte> frame;
+};
+struct VersionRequest {};
+struct ReloadRequest {};
+
+using Request = std::variant<ShowRequest, TraceRequest, CaptureRequest, ExplainRequest,
+                             VersionRequest, ReloadRequest>;
+
+/// Throws RequestError.
+[[nodiscard]] Request parse_request(std::string_view line);
+
+/// The answer to any request but a capture, its line end included. Never throws.
+[[nodiscard]] std::string answer(const Request& request, Inspector& inspector);
+/// {"ok":false,"error":...} and a line end.
+[[nodiscard]] std::string refusal(std::string_view error);
+/// {"ok":true,"result":...} and a line end.
+[[nodiscard]] std::string acceptance(const boost::json::value& result);
+
+} // namespace tributary::management

@@ -1,0 +1,35 @@
+// The file of a listening Unix socket: made with mode 0660, refused when a live process answers on
+// it, replaced when it is a leftover, removed at the end. Main thread only.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace tributary::management {
+
+class SocketError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+class SocketFile {
+public:
+  /// Binds and listens. Makes the directory (mode 0755) when only its last part is missing.
+  /// Throws SocketError, which says what to do.
+  explicit SocketFile(std::string path);
+  ~SocketFile();
+  SocketFile(const SocketFile&) = delete;
+  SocketFile& operator=(const SocketFile&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// The listening socket, non-blocking; the caller owns it from now on.
+  [[nodiscard]] int release_descriptor();
+
+private:
+  void remove_leftover() const;
+
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+} // namespace tributary::management
