@@ -6,7 +6,7 @@
 // have been overwriting is left out.
 //
 //   word 0   time, ns
-//   word 1   switch | port in | event | action | reason | port out | reduction key (16 bits)
+//   word 1   switch | port in | event | action, multicast | reason | port out | key (16 bits)
 //   word 2   the reduction word of the frame as it came (as it left, for an emission)
 //   word 3   the set of output ports of a replication; 0 otherwise
 #pragma once
@@ -33,11 +33,10 @@ struct TraceEvent {
   core::Action action = core::Action::drop;
   core::DropReason reason{}; ///< with Action::drop
   PortNumber out = no_port;
-  PortSet out_ports; ///< with Action::replicate
-  bool reduction =
-      false; ///< whether the frame had a multicast address, and `key` and `word` mean something
+  PortSet out_ports;      ///< with Action::replicate
+  bool multicast = false; ///< whether the frame had a multicast address, which `key` is part of
   ReductionKey key;
-  wire::ReductionWord word;
+  wire::ReductionWord word; ///< of a frame with a multicast address and at least 94 bytes
 };
 
 class TraceRing {

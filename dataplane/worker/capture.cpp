@@ -1,0 +1,90 @@
+#include "dataplane/worker/capture.hpp"
+
+#include "tributary/wire/ethernet.hpp"
+#include "tributary/wire/portals.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tributary::dataplane {
+
+CaptureTap::CaptureTap(const CaptureFilter& filter, const CaptureLimits& limits)
+    : filter_(filter), frame_bytes_(std::clamp<std::uint32_t>(limits.frame_bytes, 64, 2048)),
+      slots_(std::max<std::uint32_t>(limits.frames, 1)), bytes_(slots_.size() * frame_bytes_),
+      free_(slots_.size()), filled_(slots_.size()) {
+  for (std::uint32_t i = 0; i < slots_.size(); ++i) {
+    free_.push(i);
+  }
+}
+
+bool CaptureTap::wants(std::size_t switch_index, PortNumber port, Direction direction,
+                       const std::byte* frame, std::uint32_t length) const {
+  if ((filter_.switch_index && *filter_.switch_index != switch_index) ||
+      (filter_.port && *filter_.port != port) ||
+      (filter_.direction && *filter_.direction != direction)) {
+    return false;
+  }
+  if (!filter_.tree) {
+    return true;
+  }
+  if (length < wire::ethernet_header_bytes + wire::fabric_header_bytes) {
+    return false;
+  }
+  const wire::FabricAddress address = wire::dfa_of(frame + wire::ethernet_header_bytes);
+  return address.is_multicast() && address.tree() == *filter_.tree;
+}
+
+void CaptureTap::offer(TimeNs now, std::size_t switch_index, PortNumber port, Direction direction,
+                       const std::byte* frame, std::uint32_t contiguous, std::uint32_t length) {
+  if (!wants(switch_index, port, direction, frame, contiguous)) {
+    return;
+  }
+  std::uint32_t index = 0;
+  if (!free_.pop(index)) {
+    missed_.store(missed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return;
+  }
+  Slot& slot = slots_[index];
+  slot = {.time = now,
+          .switch_index = static_cast<std::uint32_t>(switch_index),
+          .length = length,
+          .kept = std::min(contiguous, frame_bytes_),
+          .port = port,
+          .direction = direction};
+  std::memcpy(bytes_.data() + std::size_t{index} * frame_bytes_, frame, slot.kept);
+  filled_.push(index);
+}
+
+std::size_t CaptureTap::drain(const std::function<void(const CapturedFrame&)>& f) {
+  std::size_t count = 0;
+  // No more than were there at the beginning could be: a busy port must not hold the caller.
+  for (std::uint32_t index = 0; count < slots_.size() && filled_.pop(index); ++count) {
+    const Slot& slot = slots_[index];
+    f({.time = slot.time,
+       .switch_index = slot.switch_index,
+       .port = slot.port,
+       .direction = slot.direction,
+       .original_length = slot.length,
+       .bytes = {bytes_.data() + std::size_t{index} * frame_bytes_, slot.kept}});
+    free_.push(index);
+  }
+  return count;
+}
+
+std::size_t Capture::drain(const std::function<void(const CapturedFrame&)>& f) {
+  std::size_t count = 0;
+  for (auto& tap : taps_) {
+    count += tap->drain(f);
+  }
+  return count;
+}
+
+std::uint64_t Capture::missed() const {
+  std::uint64_t sum = 0;
+  for (const auto& tap : taps_) {
+    sum += tap->missed();
+  }
+  return sum;
+}
+
+} // namespace tributary::dataplane

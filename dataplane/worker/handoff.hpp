@@ -1,0 +1,60 @@
+// Frames that cross from one worker to another, in bursts, on one ring per ordered pair of workers:
+// single producer, single consumer, no lock.
+//
+// A frame crosses for one of two reasons: its engine belongs to the other worker (`process`), or
+// the port it must leave by does (`transmit`). What does not fit is dropped, and counted as
+// `handoff_full` by the worker that sends it.
+#pragma once
+
+#include "tributary/types.hpp"
+
+#include <boost/lockfree/spsc_queue.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+struct rte_mbuf;
+
+namespace tributary::dataplane {
+
+enum class HandoffPurpose : std::uint8_t {
+  process,  ///< `port` is where the frame came in
+  transmit, ///< `port` is where it must leave
+};
+
+struct Handoff {
+  rte_mbuf* frame = nullptr;
+  std::uint8_t switch_index = 0;
+  PortNumber port;
+  HandoffPurpose purpose{};
+};
+
+inline constexpr std::size_t handoff_ring_frames = 4096;
+using HandoffRing =
+    boost::lockfree::spsc_queue<Handoff, boost::lockfree::capacity<handoff_ring_frames>>;
+
+/// What the workers of a group share besides the published tables.
+struct WorkerShared {
+  explicit WorkerShared(std::size_t workers) : worker_count(workers), phases(workers) {
+    for (std::size_t i = 0; i < workers * workers; ++i) {
+      rings.push_back(std::make_unique<HandoffRing>());
+    }
+  }
+  [[nodiscard]] HandoffRing& ring(std::size_t from, std::size_t to) {
+    return *rings[from * worker_count + to];
+  }
+
+  std::size_t worker_count;
+  std::vector<std::unique_ptr<HandoffRing>> rings;
+  /// Set by anyone, also from a signal handler; every worker then drains and ends.
+  std::atomic<bool> stop{false};
+  std::atomic<bool> trace{true};
+  /// How far each worker has got in ending; see Worker::drain.
+  std::vector<std::atomic<unsigned>> phases;
+};
+
+} // namespace tributary::dataplane

@@ -1,0 +1,75 @@
+#include "dataplane/worker/port_monitor.hpp"
+
+#include <spdlog/spdlog.h>
+
+namespace tributary::dataplane {
+
+PortMonitor::PortMonitor(WorkerGroup& workers) : workers_(workers) {
+  for (std::size_t s = 0; s < workers_.switch_count(); ++s) {
+    const auto& ports = workers_.plan(s).ports;
+    auto& histories = histories_.emplace_back();
+    for (const PortDevice* port : ports) {
+      histories.push_back({.state = port->link()});
+    }
+    last_errors_.emplace_back(ports.size());
+  }
+}
+
+void PortMonitor::poll() {
+  for (std::size_t s = 0; s < histories_.size(); ++s) {
+    for (std::size_t port = 0; port < histories_[s].size(); ++port) {
+      look_at(s, PortNumber{static_cast<std::uint8_t>(port)});
+    }
+  }
+}
+
+void PortMonitor::look_at(std::size_t switch_index, PortNumber port) {
+  PortDevice& device = *workers_.plan(switch_index).ports[port.value];
+  LinkHistory& history = histories_[switch_index][port.value];
+  const LinkState before = history.state;
+  history.state = device.refresh_link();
+  if (history.state != before) {
+    const std::string& name = workers_.plan(switch_index).name;
+    switch (history.state) {
+    case LinkState::up:
+      ++history.came_up;
+      spdlog::info("switch {}: port {} is up", name, device.name());
+      break;
+    case LinkState::down:
+      ++history.went_down;
+      spdlog::warn("switch {}: port {} is down", name, device.name());
+      break;
+    case LinkState::away:
+      ++history.went_away;
+      spdlog::warn("switch {}: port {} is away: its interface {} does not exist any more", name,
+                   device.name(), device.configuration().interface);
+      break;
+    }
+  }
+  if (device.came_back()) {
+    reopen(switch_index, port);
+  }
+}
+
+void PortMonitor::reopen(std::size_t switch_index, PortNumber port) {
+  PortDevice& device = *workers_.plan(switch_index).ports[port.value];
+  std::string& last_error = last_errors_[switch_index][port.value];
+  workers_.pause_port(switch_index, port);
+  try {
+    device.reopen();
+  } catch (const PortError& error) {
+    // Stays paused, and is tried again: the interface may still be on its way.
+    if (last_error != error.what()) {
+      last_error = error.what();
+      spdlog::warn("{}", last_error);
+    }
+    return;
+  }
+  workers_.resume_port(switch_index, port);
+  last_error.clear();
+  ++histories_[switch_index][port.value].reopened;
+  spdlog::info("port {}: its interface came back, opened it again: {}", device.name(),
+               device.description());
+}
+
+} // namespace tributary::dataplane

@@ -1,0 +1,46 @@
+// Watches the links of all ports: counts and logs every change, and opens a port again when the
+// kernel interface it stood on went away and came back under its name. A port that is down or away
+// does not disturb the others: what is sent to it is dropped as `port_down`.
+//
+// Call `poll()` from the control thread, every 200 ms or so. It never waits for a link; a reopen
+// takes as long as opening a port.
+#pragma once
+
+#include "dataplane/port/port_device.hpp"
+#include "dataplane/worker/worker_group.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tributary::dataplane {
+
+/// How often a port's link changed, since the monitor was made.
+struct LinkHistory {
+  LinkState state = LinkState::up;
+  std::uint64_t went_down = 0;
+  std::uint64_t went_away = 0;
+  std::uint64_t came_up = 0;
+  std::uint64_t reopened = 0;
+};
+
+class PortMonitor {
+public:
+  explicit PortMonitor(WorkerGroup& workers);
+
+  void poll();
+  [[nodiscard]] const LinkHistory& history(std::size_t switch_index, PortNumber port) const {
+    return histories_[switch_index][port.value];
+  }
+
+private:
+  void look_at(std::size_t switch_index, PortNumber port);
+  void reopen(std::size_t switch_index, PortNumber port);
+
+  WorkerGroup& workers_;
+  std::vector<std::vector<LinkHistory>> histories_;   ///< [switch][port]
+  std::vector<std::vector<std::string>> last_errors_; ///< of reopening, said once each
+};
+
+} // namespace tributary::dataplane

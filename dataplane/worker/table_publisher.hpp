@@ -1,0 +1,59 @@
+// How table snapshots get from the control thread to the workers without ever stopping one.
+//
+// RCU by quiescent states (DPDK's rte_rcu_qsbr). The control thread exchanges a pointer and waits
+// until every worker has passed a point where it holds no reference; then the old record is freed.
+// A worker looks at the pointer right behind that point, so a snapshot is in force for everything a
+// worker takes up after `publish` has returned. A worker that sleeps wakes within its bounded
+// sleep.
+//
+// What is published is a numbered record with a shared pointer to the snapshot: the SwitchCore that
+// adopts the snapshot shares it, and the number tells a worker that it has not adopted it yet.
+#pragma once
+
+#include "dataplane/core/tables.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+struct rte_rcu_qsbr;
+
+namespace tributary::dataplane {
+
+class TablePublisher {
+public:
+  struct Record {
+    std::uint64_t number = 0; ///< 1, 2, ... per switch
+    std::shared_ptr<const core::Tables> tables;
+  };
+
+  TablePublisher(std::size_t workers, std::vector<std::shared_ptr<const core::Tables>> initial);
+  ~TablePublisher();
+  TablePublisher(const TablePublisher&) = delete;
+  TablePublisher& operator=(const TablePublisher&) = delete;
+
+  /// Only the control thread. Returns after the grace period; sleeps while it waits.
+  void publish(std::size_t switch_index, std::shared_ptr<const core::Tables> tables);
+
+  // Only the worker of that number.
+
+  void enter(std::size_t worker);
+  void leave(std::size_t worker);
+  /// Says that this worker holds no reference to any record.
+  void quiescent(std::size_t worker);
+  /// The record in force; valid until this worker's next `quiescent`.
+  [[nodiscard]] const Record& current(std::size_t switch_index) const {
+    return *records_[switch_index].load(std::memory_order_acquire);
+  }
+
+private:
+  struct FreeQsbr {
+    void operator()(rte_rcu_qsbr* q) const;
+  };
+  std::unique_ptr<rte_rcu_qsbr, FreeQsbr> qsbr_;
+  std::vector<std::atomic<const Record*>> records_;
+};
+
+} // namespace tributary::dataplane

@@ -1,0 +1,226 @@
+#include "dataplane/worker/worker.hpp"
+
+#include "dataplane/port/mbuf_ownership.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <random>
+#include <utility>
+
+#include <sys/prctl.h>
+
+#include <spdlog/spdlog.h>
+
+namespace tributary::dataplane {
+namespace {
+
+std::uint64_t seed_of(const config::Port& port) {
+  if (port.impairment.seed != 0) {
+    return port.impairment.seed;
+  }
+  std::random_device random;
+  const std::uint64_t seed = std::uint64_t{random()} << 32 | random();
+  spdlog::info("port {}: impairment seed {}", port.name, seed);
+  return seed;
+}
+
+/// The snapshot's ports without any tree or route.
+std::shared_ptr<const core::Tables> without_trees(const core::Tables& tables) {
+  core::TablesBuilder builder;
+  for (std::size_t port = 0; port < tables.port_count(); ++port) {
+    std::ignore = builder.add_port(tables.port(PortNumber{static_cast<std::uint8_t>(port)}));
+  }
+  return builder.build(tables.version() + 1);
+}
+
+} // namespace
+
+Worker::Part::Part(std::size_t index, const core::SwitchSettings& settings, PortSet owned,
+                   rte_mempool* pool)
+    : switch_index(index), core(settings, owned), emission(pool) {}
+
+Worker::Worker(std::size_t index, const config::Process& process, const TscClock& clock,
+               TablePublisher& publisher, WorkerShared& shared, rte_mempool* pool)
+    : index_(index), clock_(clock), publisher_(publisher), shared_(shared), pool_(pool),
+      backoff_(process), staged_(shared.worker_count) {}
+
+Worker::~Worker() {
+  // What another worker handed over after this one had ended.
+  for (std::size_t from = 0; from < shared_.worker_count; ++from) {
+    shared_.ring(from, index_).consume_all([](const Handoff& item) {
+      gives_ownership(item.frame);
+      rte_pktmbuf_free(item.frame);
+    });
+  }
+}
+
+void Worker::add_switch(std::size_t switch_index, const core::SwitchSettings& settings,
+                        const std::vector<std::size_t>& owners) {
+  PortSet owned;
+  for (std::size_t port = 0; port < owners.size(); ++port) {
+    if (owners[port] == index_) {
+      owned.insert(PortNumber{static_cast<std::uint8_t>(port)});
+    }
+  }
+  auto part = std::make_unique<Part>(switch_index, settings, owned, pool_);
+  part->whole = static_cast<std::size_t>(owned.size()) == owners.size();
+  std::ranges::transform(owners, part->owner.begin(),
+                         [](std::size_t w) { return static_cast<std::uint8_t>(w); });
+  part_by_switch_.resize(std::max(part_by_switch_.size(), switch_index + 1));
+  part_by_switch_[switch_index] = part.get();
+  parts_.push_back(std::move(part));
+}
+
+void Worker::add_port(std::size_t switch_index, PortNumber number, PortDevice& device) {
+  Part& part = *part_by_switch_.at(switch_index);
+  std::unique_ptr<ImpairmentStage> receiving;
+  std::unique_ptr<ImpairmentStage> sending;
+  if (const auto& impairment = device.configuration().impairment; impairment.any()) {
+    const std::uint64_t seed = seed_of(device.configuration());
+    receiving = std::make_unique<ImpairmentStage>(impairment, seed, pool_);
+    sending = std::make_unique<ImpairmentStage>(impairment, ~seed, pool_);
+  }
+  auto& output = part.outputs[number.value];
+  output = std::make_unique<OutputQueue>(device, number, part.core.counters(), std::move(sending));
+  outputs_.push_back(output.get());
+  inputs_.push_back({&device, &part, number, std::move(receiving)});
+}
+
+void Worker::run() {
+  // Sleeps as short as asked for, instead of the kernel's 50 us of slack.
+  ::prctl(PR_SET_TIMERSLACK, 1UL);
+  publisher_.enter(index_);
+  iteration_began_ = TscClock::cycles();
+  now_ = clock_.at(iteration_began_);
+  adopt_published();
+  mailbox_.open();
+  while (!shared_.stop.load(std::memory_order_relaxed)) {
+    rest(iterate(true));
+  }
+  drain();
+  mailbox_.close();
+  publisher_.leave(index_);
+}
+
+bool Worker::iterate(bool receiving) {
+  publisher_.quiescent(index_);
+  adopt_published();
+  mailbox_.poll();
+  tracing_ = shared_.trace.load(std::memory_order_relaxed);
+  bool did_something = receiving && receive();
+  if (shared_.worker_count > 1) {
+    did_something |= take_handoffs();
+  }
+  for (auto& part : parts_) {
+    part->core.expire(now_, part->emission);
+    if (!part->emission.emitted().empty()) [[unlikely]] {
+      send_emitted(*part, core::Event::emitted_partial);
+      did_something = true;
+    }
+  }
+  flush();
+  return did_something;
+}
+
+void Worker::adopt_published() {
+  for (auto& part : parts_) {
+    const TablePublisher::Record& record = publisher_.current(part->switch_index);
+    if (record.number != part->adopted) [[unlikely]] {
+      part->adopted = record.number;
+      part->core.adopt(record.tables, now_, part->emission);
+      send_emitted(*part, core::Event::emitted_partial);
+    }
+  }
+}
+
+void Worker::rest(bool did_something) {
+  const std::uint64_t cycles = TscClock::cycles();
+  statistics_.iterations.add();
+  if (did_something) {
+    statistics_.busy_iterations.add();
+    statistics_.busy_cycles.add(cycles - iteration_began_);
+    backoff_.busy();
+  } else if (const std::uint64_t sleep = backoff_.sleep_ns(clock_.at(cycles), next_due());
+             sleep != 0) {
+    const timespec duration{.tv_sec = static_cast<time_t>(sleep / 1'000'000'000),
+                            .tv_nsec = static_cast<long>(sleep % 1'000'000'000)};
+    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &duration, nullptr);
+    iteration_began_ = TscClock::cycles();
+    now_ = clock_.at(iteration_began_);
+    statistics_.sleeps.add();
+    statistics_.slept_ns.add(elapsed_ns(now_, clock_.at(cycles)));
+    return;
+  }
+  iteration_began_ = cycles;
+  now_ = clock_.at(cycles);
+}
+
+TimeNs Worker::next_due() const {
+  TimeNs due = never;
+  for (const auto& part : parts_) {
+    due = std::min(due, part->core.next_deadline());
+  }
+  for (const auto& input : inputs_) {
+    due = input.impairment ? std::min(due, input.impairment->next_due()) : due;
+  }
+  for (const auto* output : outputs_) {
+    due = std::min(due, output->next_due());
+  }
+  return due;
+}
+
+/// Ends in three phases, each of which all workers have to reach before any goes on, so that a
+/// frame on its way between workers is not lost:
+///
+///   1  nothing is received any more; frames that impairments held back are processed
+///   2  everything handed over was processed; what the engines hold is sent as partial results
+///   3  everything to be sent is sent
+void Worker::drain() {
+  for (auto& input : inputs_) {
+    deliver_due(input, never);
+  }
+  iterate(false);
+  pass_phase(1);
+  release_held();
+  pass_phase(2);
+  now_ = never;
+  flush();
+  pass_phase(3);
+}
+
+/// Says that this worker reached the phase, and works on until all have. What others handed over
+/// before they reached it has been dealt with when this returns.
+void Worker::pass_phase(unsigned phase) {
+  shared_.phases[index_].store(phase, std::memory_order_release);
+  const auto reached = [phase](const std::atomic<unsigned>& p) {
+    return p.load(std::memory_order_acquire) >= phase;
+  };
+  while (!std::ranges::all_of(shared_.phases, reached)) {
+    rest(iterate(false));
+  }
+  iterate(false);
+}
+
+void Worker::release_held() {
+  for (auto& part : parts_) {
+    part->core.adopt(without_trees(part->core.tables()), now_, part->emission);
+    send_emitted(*part, core::Event::emitted_partial);
+  }
+  flush();
+}
+
+void Worker::pause_port(std::size_t switch_index, PortNumber number, bool paused) {
+  for (auto& input : inputs_) {
+    if (input.part->switch_index == switch_index && input.number == number) {
+      input.paused = paused;
+      input.part->outputs[number.value]->pause(paused);
+    }
+  }
+}
+
+const core::Counters* Worker::counters(std::size_t switch_index) const {
+  const Part* part = part_of(switch_index);
+  return part != nullptr ? &part->core.counters() : nullptr;
+}
+
+} // namespace tributary::dataplane

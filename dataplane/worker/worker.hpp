@@ -1,0 +1,194 @@
+// One worker: the poll loop of one thread.
+//
+// A worker owns ports, their receive queues and their transmit queues, and for each switch that has
+// ports here one SwitchCore, which holds the engines of those ports. Nothing of it is touched by
+// another thread, but for counters (any thread reads them), the hand-off rings and the mailbox.
+//
+//   port --> [impairment] --> engine here? --> core --> output queue --> [impairment] --> port
+//                                  | no          ^         | port of another worker
+//                                  v             |         v
+//                             hand-off ring ------    hand-off ring
+//
+// One iteration: tell RCU that no table is held, adopt new tables, answer the mailbox, take a burst
+// of each port, take what other workers handed over, let timers expire, send what was collected,
+// and sleep when there was nothing to do (idle_backoff.hpp).
+//
+// A worker that runs a switch whole never looks at `engine_port` and hands nothing over.
+//
+// Shared buffers. A buffer that is referenced more than once (a multicast that came through a ring
+// link of this process) is only read while it travels down; before it goes up a tree, where the
+// core may write the result into it, it is copied.
+//
+// Files: worker.cpp (life and loop), worker_frames.cpp (the way of a frame).
+#pragma once
+
+#include "dataplane/config/config.hpp"
+#include "dataplane/core/switch_core.hpp"
+#include "dataplane/port/impairment_stage.hpp"
+#include "dataplane/port/port_device.hpp"
+#include "dataplane/worker/capture.hpp"
+#include "dataplane/worker/handoff.hpp"
+#include "dataplane/worker/idle_backoff.hpp"
+#include "dataplane/worker/mailbox.hpp"
+#include "dataplane/worker/output_queue.hpp"
+#include "dataplane/worker/table_publisher.hpp"
+#include "dataplane/worker/trace_ring.hpp"
+#include "dataplane/worker/tsc_clock.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace tributary::dataplane {
+
+/// What one worker did. Any thread may read it.
+struct WorkerStatistics {
+  core::Counter iterations;
+  core::Counter busy_iterations; ///< that found something to do
+  core::Counter busy_cycles;     ///< of the time stamp counter, spent in those
+  core::Counter frames;          ///< received and handed over to this worker
+  core::Counter sleeps;
+  core::Counter slept_ns;
+  core::Counter handed_over; ///< frames passed on to other workers
+};
+
+class Worker {
+public:
+  /// Frames taken from a port at once.
+  static constexpr std::uint16_t burst = 32;
+
+  Worker(std::size_t index, const config::Process& process, const TscClock& clock,
+         TablePublisher& publisher, WorkerShared& shared, rte_mempool* pool);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Before the thread runs.
+
+  /// This worker's part of a switch. `owners` says which worker each port belongs to.
+  void add_switch(std::size_t switch_index, const core::SwitchSettings& settings,
+                  const std::vector<std::size_t>& owners);
+  /// A port of a switch added before, which `owners` gave to this worker.
+  void add_port(std::size_t switch_index, PortNumber number, PortDevice& device);
+
+  /// The thread's body: polls until `WorkerShared::stop`, then drains and returns.
+  void run();
+
+  // From the control thread, at any time.
+
+  /// Runs `task` between two bursts, and waits for it.
+  void call(const std::function<void()>& task) { mailbox_.call(task); }
+
+  // Only inside a `call`.
+
+  template <typename F> void visit_descriptors(std::size_t switch_index, F&& f) {
+    if (Part* part = part_of(switch_index)) {
+      part->core.for_each_descriptor(f);
+    }
+  }
+  void pause_port(std::size_t switch_index, PortNumber number, bool paused);
+  /// Null ends the capture.
+  void set_tap(CaptureTap* tap) { tap_ = tap; }
+
+  // Any thread.
+
+  [[nodiscard]] const WorkerStatistics& statistics() const { return statistics_; }
+  /// Null when no port of this switch is here.
+  [[nodiscard]] const core::Counters* counters(std::size_t switch_index) const;
+  [[nodiscard]] const TraceRing& trace() const { return trace_; }
+
+private:
+  /// A frame made for the core, to be sent when the core has filled it.
+  struct Emitted {
+    rte_mbuf* frame;
+    PortNumber port;
+  };
+  /// Gives the core buffers of the pool, and remembers them.
+  class PoolEmission final : public core::Emission {
+  public:
+    explicit PoolEmission(rte_mempool* pool) : pool_(pool) { emitted_.reserve(capacity); }
+    std::byte* buffer(PortNumber port) override;
+    [[nodiscard]] std::vector<Emitted>& emitted() { return emitted_; }
+
+  private:
+    static constexpr std::size_t capacity = 256;
+    rte_mempool* pool_;
+    std::vector<Emitted> emitted_;
+  };
+  /// One switch, as far as it is here.
+  struct Part {
+    Part(std::size_t index, const core::SwitchSettings& settings, PortSet owned, rte_mempool* pool);
+    std::size_t switch_index;
+    core::SwitchCore core;
+    PoolEmission emission;
+    std::uint64_t adopted = 0; ///< number of the published record in use
+    bool whole = true;         ///< all ports are here
+    std::array<std::uint8_t, max_ports> owner{};
+    std::array<std::unique_ptr<OutputQueue>, max_ports> outputs; ///< null: another worker's
+  };
+  struct Input {
+    PortDevice* device;
+    Part* part;
+    PortNumber number;
+    std::unique_ptr<ImpairmentStage> impairment; ///< may be null
+    bool paused = false;
+  };
+  /// Frames collected for one other worker.
+  struct Staged {
+    std::array<Handoff, burst> items;
+    std::size_t count = 0;
+  };
+
+  // Life and loop.
+  bool iterate(bool receiving);
+  void adopt_published();
+  void drain();
+  void pass_phase(unsigned phase);
+  void release_held();
+  void rest(bool did_something);
+  [[nodiscard]] TimeNs next_due() const;
+  [[nodiscard]] Part* part_of(std::size_t switch_index) const {
+    return switch_index < part_by_switch_.size() ? part_by_switch_[switch_index] : nullptr;
+  }
+
+  // The way of a frame.
+  bool receive();
+  bool deliver_due(Input& input, TimeNs until);
+  bool take_handoffs();
+  void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
+  void process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
+  rte_mbuf* made_private(Part& part, PortNumber in, rte_mbuf* frame);
+  void replicate(Part& part, rte_mbuf* frame, PortSet ports);
+  void send(Part& part, rte_mbuf* frame, PortNumber port);
+  void send_emitted(Part& part, core::Event event);
+  void hand_over(std::size_t to, const Handoff& item);
+  void flush_handoffs(std::size_t to);
+  void flush();
+  void tap(const Part& part, PortNumber port, Direction direction, const rte_mbuf* frame);
+  void trace_burst(const Part& part, PortNumber in, const core::FrameView* frames,
+                   const core::Decision* decisions, std::uint16_t count);
+
+  std::size_t index_;
+  const TscClock& clock_;
+  TablePublisher& publisher_;
+  WorkerShared& shared_;
+  rte_mempool* pool_;
+  IdleBackoff backoff_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<Part*> part_by_switch_;
+  std::vector<Input> inputs_;
+  std::vector<OutputQueue*> outputs_;
+  std::vector<Staged> staged_; ///< by worker
+  TimeNs now_;
+  std::uint64_t iteration_began_ = 0; ///< cycles
+  bool tracing_ = true;
+  CaptureTap* tap_ = nullptr;
+  TraceRing trace_;
+  Mailbox mailbox_;
+  WorkerStatistics statistics_;
+};
+
+} // namespace tributary::dataplane

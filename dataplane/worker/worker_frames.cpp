@@ -1,0 +1,315 @@
+// The way of a frame through a worker. Hot path: no allocation, no exception, no lock.
+#include "dataplane/worker/worker.hpp"
+
+#include "dataplane/port/mbuf_ownership.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include <rte_mbuf.h>
+
+namespace tributary::dataplane {
+namespace {
+
+core::FrameView view_of(rte_mbuf* frame) {
+  return {rte_pktmbuf_mtod(frame, std::byte*), frame->data_len};
+}
+
+/// Whether the whole frame lies in one buffer that nobody else refers to.
+bool is_private(const rte_mbuf* frame) {
+  return rte_mbuf_refcnt_read(frame) == 1 && frame->nb_segs == 1;
+}
+
+void free_frames(rte_mbuf** frames, std::uint16_t count) {
+  for (std::uint16_t i = 0; i < count; ++i) {
+    gives_ownership(frames[i]);
+  }
+  rte_pktmbuf_free_bulk(frames, count);
+}
+
+} // namespace
+
+std::byte* Worker::PoolEmission::buffer(PortNumber port) {
+  if (emitted_.size() == capacity) {
+    return nullptr;
+  }
+  rte_mbuf* frame = rte_pktmbuf_alloc(pool_);
+  if (frame == nullptr) {
+    return nullptr;
+  }
+  takes_ownership(frame);
+  frame->data_len = static_cast<std::uint16_t>(wire::reduction_frame_bytes);
+  frame->pkt_len = static_cast<std::uint32_t>(wire::reduction_frame_bytes);
+  emitted_.push_back({frame, port});
+  return rte_pktmbuf_mtod(frame, std::byte*);
+}
+
+bool Worker::receive() {
+  bool received = false;
+  std::array<rte_mbuf*, burst> frames;
+  for (Input& input : inputs_) {
+    if (input.paused) [[unlikely]] {
+      continue;
+    }
+    const std::uint16_t count = input.device->receive(frames.data(), burst);
+    if (count != 0) {
+      received = true;
+      std::uint64_t bytes = 0;
+      for (std::uint16_t i = 0; i < count; ++i) {
+        bytes += frames[i]->pkt_len;
+      }
+      core::PortCounters& port = input.part->core.counters().ports[input.number.value];
+      port.rx_frames.add(count);
+      port.rx_bytes.add(bytes);
+      statistics_.frames.add(count);
+      if (tap_ != nullptr) [[unlikely]] {
+        for (std::uint16_t i = 0; i < count; ++i) {
+          tap(*input.part, input.number, Direction::received, frames[i]);
+        }
+      }
+      if (!input.impairment) [[likely]] {
+        steer(*input.part, input.number, frames.data(), count);
+      } else {
+        port.drops[static_cast<std::size_t>(core::DropReason::impaired)].add(
+            input.impairment->admit(frames.data(), count, now_));
+      }
+    }
+    if (input.impairment) [[unlikely]] {
+      received |= deliver_due(input, now_);
+    }
+  }
+  return received;
+}
+
+/// Takes up what the input's impairments held back until then.
+bool Worker::deliver_due(Input& input, TimeNs until) {
+  if (!input.impairment) {
+    return false;
+  }
+  bool delivered = false;
+  std::array<rte_mbuf*, burst> frames;
+  while (const std::uint16_t count = input.impairment->take_due(until, frames.data(), burst)) {
+    steer(*input.part, input.number, frames.data(), count);
+    delivered = true;
+  }
+  return delivered;
+}
+
+/// Sends each frame on to the worker that has its engine, and processes those that stay.
+void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count) {
+  if (part.whole) [[likely]] {
+    process(part, in, frames, count);
+    return;
+  }
+  for (std::uint16_t i = 0; i < count; ++i) {
+    rte_prefetch0(rte_pktmbuf_mtod(frames[i], void*));
+  }
+  std::uint16_t kept = 0;
+  for (std::uint16_t i = 0; i < count; ++i) {
+    const PortNumber engine = part.core.engine_port(in, view_of(frames[i]));
+    const std::size_t owner = part.owner[engine.value % max_ports];
+    if (owner == index_) {
+      frames[kept++] = frames[i];
+    } else {
+      hand_over(owner, {frames[i], static_cast<std::uint8_t>(part.switch_index), in,
+                        HandoffPurpose::process});
+    }
+  }
+  if (kept != 0) {
+    process(part, in, frames, kept);
+  }
+}
+
+void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count) {
+  std::array<core::FrameView, burst> views;
+  std::array<core::Decision, burst> decisions;
+  std::uint16_t ready = 0;
+  for (std::uint16_t i = 0; i < count; ++i) {
+    rte_mbuf* frame = frames[i];
+    if (!is_private(frame)) [[unlikely]] {
+      frame = made_private(part, in, frame);
+      if (frame == nullptr) {
+        continue;
+      }
+    }
+    frames[ready] = frame;
+    views[ready++] = view_of(frame);
+  }
+  part.core.process_burst(in, std::span(views).first(ready), now_,
+                          std::span(decisions).first(ready));
+  if (tracing_) {
+    trace_burst(part, in, views.data(), decisions.data(), ready);
+  }
+
+  std::uint16_t done = 0; // frames to free, collected at the front of `frames`
+  for (std::uint16_t i = 0; i < ready; ++i) {
+    rte_mbuf* frame = frames[i];
+    const core::Decision& decision = decisions[i];
+    switch (decision.action) {
+    case core::Action::absorb:
+    case core::Action::drop: frames[done++] = frame; break;
+    case core::Action::emit:
+      frame->data_len = static_cast<std::uint16_t>(wire::reduction_frame_bytes);
+      frame->pkt_len = static_cast<std::uint32_t>(wire::reduction_frame_bytes);
+      send(part, frame, decision.port);
+      break;
+    case core::Action::forward: send(part, frame, decision.port); break;
+    case core::Action::replicate: replicate(part, frame, decision.ports); break;
+    }
+  }
+  if (done != 0) {
+    free_frames(frames, done);
+  }
+}
+
+/// A buffer that the core may read and write as one piece, in exchange for this one; null when
+/// there is none, and then the frame was dropped.
+rte_mbuf* Worker::made_private(Part& part, PortNumber in, rte_mbuf* frame) {
+  const bool contiguous = frame->nb_segs == 1;
+  if (contiguous && part.core.engine_port(in, view_of(frame)) == in) {
+    return frame; // does not go up a tree: is only read
+  }
+  rte_mbuf* copy = rte_pktmbuf_copy(frame, pool_, 0, UINT32_MAX);
+  if (copy != nullptr) {
+    takes_ownership(copy);
+  }
+  gives_ownership(frame);
+  rte_pktmbuf_free(frame);
+  if (copy != nullptr && copy->nb_segs == 1) {
+    return copy;
+  }
+  if (copy != nullptr) {
+    gives_ownership(copy);
+    rte_pktmbuf_free(copy);
+  }
+  part.core.counters().drop(in, core::DropReason::no_buffer);
+  return nullptr;
+}
+
+void Worker::replicate(Part& part, rte_mbuf* frame, PortSet ports) {
+  const int copies = ports.size();
+  if (copies == 0) [[unlikely]] {
+    free_frames(&frame, 1);
+    return;
+  }
+  if (copies > 1) {
+    rte_mbuf_refcnt_update(frame, static_cast<std::int16_t>(copies - 1));
+  }
+  ports.for_each([&](PortNumber port) { send(part, frame, port); });
+}
+
+void Worker::send(Part& part, rte_mbuf* frame, PortNumber port) {
+  if (OutputQueue* output = part.outputs[port.value].get(); output != nullptr) [[likely]] {
+    if (tap_ != nullptr) [[unlikely]] {
+      tap(part, port, Direction::transmitted, frame);
+    }
+    output->push(frame, now_);
+    return;
+  }
+  hand_over(part.owner[port.value],
+            {frame, static_cast<std::uint8_t>(part.switch_index), port, HandoffPurpose::transmit});
+}
+
+/// Sends what the core filled. `event` is what the trace calls it.
+void Worker::send_emitted(Part& part, core::Event event) {
+  for (const Emitted& emitted : part.emission.emitted()) {
+    if (tracing_) {
+      const core::FrameView view = view_of(emitted.frame);
+      trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), emitted.port,
+                 {.action = core::Action::emit, .event = event, .port = emitted.port}, view.data,
+                 view.length);
+    }
+    send(part, emitted.frame, emitted.port);
+  }
+  part.emission.emitted().clear();
+  trace_.commit();
+}
+
+bool Worker::take_handoffs() {
+  bool took = false;
+  std::array<Handoff, burst> items;
+  std::array<rte_mbuf*, burst> frames;
+  for (std::size_t from = 0; from < shared_.worker_count; ++from) {
+    if (from == index_) {
+      continue;
+    }
+    HandoffRing& ring = shared_.ring(from, index_);
+    // What lies there now, but no more than one ring full: an own port must not starve.
+    for (std::size_t left = handoff_ring_frames; left != 0;) {
+      const std::size_t count = ring.pop(items.data(), std::min<std::size_t>(burst, left));
+      if (count == 0) {
+        break;
+      }
+      left -= count;
+      took = true;
+      statistics_.frames.add(count);
+      // Runs of frames that came in at the same port are processed together.
+      for (std::size_t i = 0; i < count;) {
+        const Handoff& first = items[i];
+        Part& part = *part_by_switch_[first.switch_index];
+        if (first.purpose == HandoffPurpose::transmit) {
+          send(part, first.frame, first.port);
+          ++i;
+          continue;
+        }
+        std::uint16_t run = 0;
+        while (i < count && items[i].purpose == HandoffPurpose::process &&
+               items[i].switch_index == first.switch_index && items[i].port == first.port) {
+          frames[run++] = items[i++].frame;
+        }
+        process(part, first.port, frames.data(), run);
+      }
+    }
+  }
+  return took;
+}
+
+void Worker::hand_over(std::size_t to, const Handoff& item) {
+  Staged& staged = staged_[to];
+  staged.items[staged.count++] = item;
+  if (staged.count == burst) {
+    flush_handoffs(to);
+  }
+}
+
+void Worker::flush_handoffs(std::size_t to) {
+  Staged& staged = staged_[to];
+  const std::size_t taken = shared_.ring(index_, to).push(staged.items.data(), staged.count);
+  statistics_.handed_over.add(taken);
+  for (std::size_t i = taken; i < staged.count; ++i) {
+    const Handoff& item = staged.items[i];
+    part_by_switch_[item.switch_index]->core.counters().drop(item.port,
+                                                             core::DropReason::handoff_full);
+    gives_ownership(item.frame);
+    rte_pktmbuf_free(item.frame);
+  }
+  staged.count = 0;
+}
+
+void Worker::flush() {
+  for (OutputQueue* output : outputs_) {
+    output->flush(now_);
+  }
+  for (std::size_t to = 0; to < staged_.size(); ++to) {
+    if (staged_[to].count != 0) {
+      flush_handoffs(to);
+    }
+  }
+}
+
+void Worker::tap(const Part& part, PortNumber port, Direction direction, const rte_mbuf* frame) {
+  tap_->offer(now_, part.switch_index, port, direction, rte_pktmbuf_mtod(frame, const std::byte*),
+              frame->data_len, frame->pkt_len);
+}
+
+void Worker::trace_burst(const Part& part, PortNumber in, const core::FrameView* frames,
+                         const core::Decision* decisions, std::uint16_t count) {
+  for (std::uint16_t i = 0; i < count; ++i) {
+    trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), in, decisions[i], frames[i].data,
+               frames[i].length);
+  }
+  trace_.commit();
+}
+
+} // namespace tributary::dataplane

@@ -1,0 +1,200 @@
+#include "dataplane/worker/worker_group.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <future>
+#include <iterator>
+#include <utility>
+
+#include <pthread.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+namespace tributary::dataplane {
+namespace {
+
+std::vector<std::shared_ptr<const core::Tables>>
+tables_of(const std::vector<SwitchPlan>& switches) {
+  std::vector<std::shared_ptr<const core::Tables>> tables;
+  std::ranges::transform(switches, std::back_inserter(tables), &SwitchPlan::tables);
+  return tables;
+}
+
+void pin_to(unsigned cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  if (const int error = ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set); error != 0) {
+    throw PortError(fmt::format("cannot pin a worker to CPU {}: {}; see `nproc` and the "
+                                "process's cpuset for those there are",
+                                cpu, rte_strerror(error)));
+  }
+}
+
+} // namespace
+
+WorkerGroup::WorkerGroup(const config::Process& process, Eal& eal, std::vector<SwitchPlan> switches)
+    : process_(process), eal_(eal), switches_(std::move(switches)),
+      publisher_(process.workers, tables_of(switches_)), shared_(process.workers) {
+  distribute();
+  for (std::size_t index = 0; index < process_.workers; ++index) {
+    auto worker =
+        std::make_unique<Worker>(index, process_, clock_, publisher_, shared_, eal_.pool());
+    for (std::size_t s = 0; s < switches_.size(); ++s) {
+      if (std::ranges::find(owners_[s], index) == owners_[s].end()) {
+        continue;
+      }
+      worker->add_switch(s, switches_[s].settings, owners_[s]);
+      for (std::size_t port = 0; port < owners_[s].size(); ++port) {
+        if (owners_[s][port] == index) {
+          worker->add_port(s, PortNumber{static_cast<std::uint8_t>(port)},
+                           *switches_[s].ports[port]);
+        }
+      }
+    }
+    workers_.push_back(std::move(worker));
+  }
+}
+
+WorkerGroup::~WorkerGroup() {
+  request_stop();
+  join();
+}
+
+void WorkerGroup::distribute() {
+  const std::size_t count = process_.workers;
+  const bool whole_switches = switches_.size() >= count;
+  std::size_t dealt = 0;
+  for (std::size_t s = 0; s < switches_.size(); ++s) {
+    auto& owners = owners_.emplace_back();
+    for (std::size_t port = 0; port < switches_[s].ports.size(); ++port) {
+      owners.push_back((whole_switches ? s : dealt++) % count);
+    }
+  }
+}
+
+void WorkerGroup::start() {
+  for (const auto& one : switches_) {
+    for (PortDevice* port : one.ports) {
+      // A ring link is up only since its second end was opened.
+      port->refresh_link();
+    }
+  }
+  for (std::size_t index = 0; index < workers_.size(); ++index) {
+    std::promise<void> ready;
+    auto started = ready.get_future();
+    threads_.emplace_back([this, index, promise = std::move(ready)]() mutable {
+      try {
+        if (!process_.cores.empty()) {
+          pin_to(process_.cores[index % process_.cores.size()]);
+        }
+        // Gives the thread its own cache of free buffers.
+        if (rte_thread_register() != 0) {
+          throw PortError(fmt::format("DPDK does not accept worker {} as a thread: {}", index,
+                                      rte_strerror(rte_errno)));
+        }
+      } catch (...) {
+        promise.set_exception(std::current_exception());
+        return;
+      }
+      promise.set_value();
+      run(index);
+    });
+    try {
+      started.get();
+    } catch (const PortError&) {
+      // The workers already running wait for each other when they end; this one never will.
+      for (std::size_t missing = index; missing < workers_.size(); ++missing) {
+        shared_.phases[missing].store(~0U, std::memory_order_release);
+      }
+      request_stop();
+      join();
+      throw;
+    }
+  }
+}
+
+void WorkerGroup::run(std::size_t index) {
+  ::pthread_setname_np(::pthread_self(), fmt::format("worker-{}", index).c_str());
+  workers_[index]->run();
+  rte_thread_unregister();
+}
+
+void WorkerGroup::request_stop() noexcept { shared_.stop.store(true, std::memory_order_relaxed); }
+
+void WorkerGroup::join() {
+  for (auto& thread : threads_) {
+    thread.join();
+  }
+  threads_.clear();
+}
+
+std::size_t WorkerGroup::worker_of(std::size_t switch_index, PortNumber port) const {
+  return owners_.at(switch_index).at(port.value);
+}
+
+void WorkerGroup::publish(std::size_t switch_index, std::shared_ptr<const core::Tables> tables) {
+  switches_.at(switch_index).tables = tables;
+  publisher_.publish(switch_index, std::move(tables));
+}
+
+std::vector<const core::Counters*> WorkerGroup::counters(std::size_t switch_index) const {
+  std::vector<const core::Counters*> counters;
+  for (const auto& worker : workers_) {
+    if (const auto* one = worker->counters(switch_index)) {
+      counters.push_back(one);
+    }
+  }
+  return counters;
+}
+
+const WorkerStatistics& WorkerGroup::statistics(std::size_t worker) const {
+  return workers_.at(worker)->statistics();
+}
+
+void WorkerGroup::pause_port(std::size_t switch_index, PortNumber port) {
+  Worker& worker = *workers_[worker_of(switch_index, port)];
+  worker.call([&] { worker.pause_port(switch_index, port, true); });
+}
+
+void WorkerGroup::resume_port(std::size_t switch_index, PortNumber port) {
+  Worker& worker = *workers_[worker_of(switch_index, port)];
+  worker.call([&] { worker.pause_port(switch_index, port, false); });
+}
+
+void WorkerGroup::set_trace(bool on) { shared_.trace.store(on, std::memory_order_relaxed); }
+
+bool WorkerGroup::trace_enabled() const { return shared_.trace.load(std::memory_order_relaxed); }
+
+std::vector<TraceEvent> WorkerGroup::trace() const {
+  std::vector<TraceEvent> events;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    workers_[i]->trace().read(static_cast<std::uint8_t>(i), events);
+  }
+  std::ranges::stable_sort(events, {}, &TraceEvent::time);
+  return events;
+}
+
+std::unique_ptr<Capture> WorkerGroup::start_capture(const CaptureFilter& filter,
+                                                    const CaptureLimits& limits) {
+  if (capturing_) {
+    throw PortError("a capture is running already; end it first");
+  }
+  capturing_ = true;
+  std::vector<std::unique_ptr<CaptureTap>> taps;
+  for (auto& worker : workers_) {
+    taps.push_back(std::make_unique<CaptureTap>(filter, limits));
+    worker->call([&] { worker->set_tap(taps.back().get()); });
+  }
+  return std::make_unique<Capture>(std::move(taps), [this] {
+    for (auto& worker : workers_) {
+      worker->call([&] { worker->set_tap(nullptr); });
+    }
+    capturing_ = false;
+  });
+}
+
+} // namespace tributary::dataplane
