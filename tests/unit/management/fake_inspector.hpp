@@ -1,0 +1,157 @@
+// An Inspector with figures of its own, and a capture that yields what the test puts in.
+#pragma once
+
+#include "dataplane/management/inspector.hpp"
+
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::management {
+
+struct FakePacket {
+  std::uint64_t unix_time_ns = 0;
+  std::uint32_t interface = 0;
+  bool received = true;
+  std::vector<std::byte> bytes;
+};
+
+/// Shared between the test and the capture, which lives as long as its client.
+struct FakeCaptureState {
+  std::deque<FakePacket> pending;
+  std::uint64_t missed = 0;
+  int running = 0;
+};
+
+class FakeCapture : public CaptureSource {
+public:
+  explicit FakeCapture(FakeCaptureState& state) : state_(state) { ++state_.running; }
+  ~FakeCapture() override { --state_.running; }
+  FakeCapture(const FakeCapture&) = delete;
+  FakeCapture& operator=(const FakeCapture&) = delete;
+
+  [[nodiscard]] const std::vector<std::string>& interfaces() const override { return interfaces_; }
+  std::size_t drain(const std::function<void(const CapturedPacket&)>& f) override {
+    const std::size_t count = state_.pending.size();
+    for (; !state_.pending.empty(); state_.pending.pop_front()) {
+      const FakePacket& p = state_.pending.front();
+      f({p.unix_time_ns, p.interface, p.received, static_cast<std::uint32_t>(p.bytes.size()),
+         p.bytes});
+    }
+    return count;
+  }
+  [[nodiscard]] std::uint64_t missed() const override { return state_.missed; }
+
+private:
+  FakeCaptureState& state_;
+  std::vector<std::string> interfaces_ = {"leaf0/host0", "leaf0/up"};
+};
+
+class FakeInspector : public Inspector {
+public:
+  std::vector<PortReport> ports(const std::string& switch_name) override {
+    if (!switch_name.empty() && switch_name != "leaf0") {
+      throw RequestError("no switch \"" + switch_name + "\"; known are leaf0");
+    }
+    PortReport p;
+    p.switch_name = "leaf0";
+    p.number = 3;
+    p.name = "host0";
+    p.kind = "af_xdp";
+    p.device = "af_xdp eth1 (native)";
+    p.state = "up";
+    p.nid = Nid{0x12345};
+    p.link_transitions = 1;
+    p.rx_frames = 10;
+    p.rx_bytes = 940;
+    p.tx_frames = 5;
+    p.tx_bytes = 470;
+    p.drops[static_cast<std::size_t>(core::DropReason::source_guard)] = 2;
+    return {p};
+  }
+  std::vector<TreeReport> trees(const std::string&) override {
+    TreeReport t;
+    t.switch_name = "leaf0";
+    t.tree = TreeNumber{0xABC};
+    t.wait_count = 15;
+    t.parent = "up";
+    t.children = {"host0", "host1"};
+    t.timer_us = 20'000;
+    t.full = 7;
+    return {t};
+  }
+  std::vector<EngineReport> engines(const std::string&) override {
+    EngineReport e;
+    e.switch_name = "leaf0";
+    e.port = "up";
+    e.descriptors = 8;
+    e.arms = 9;
+    DescriptorReport d;
+    d.tree = TreeNumber{0xABC};
+    d.reduction = ReductionId{5};
+    d.sequence = 0x155;
+    d.vni = Vni{1024};
+    d.cookie = Cookie{0x677DAABC};
+    d.count = 12;
+    d.wait_count = 15;
+    d.opcode = "INT_SUM";
+    d.result_code = "success";
+    d.age_us = 120;
+    d.remaining_us = 19'880;
+    d.children = {"host0", "host1"};
+    e.occupied = {d};
+    return {e};
+  }
+  std::vector<WorkerReport> workers() override {
+    WorkerReport w;
+    w.number = 1;
+    w.core = 3;
+    w.ports = {"leaf0/host0"};
+    w.iterations = 1000;
+    w.busy_share = 0.25;
+    return {w};
+  }
+  [[nodiscard]] bool tracing() const override { return tracing_; }
+  void set_tracing(bool on) override { tracing_ = on; }
+  std::vector<TraceReport> trace() override {
+    TraceReport t;
+    t.age_ns = 55;
+    t.switch_name = "leaf0";
+    t.port = "host0";
+    t.event = core::Event::none;
+    t.action = core::Action::drop;
+    t.reason = core::DropReason::stale_sequence;
+    t.reduction = TraceReport::Reduction{TreeNumber{1}, ReductionId{2}, 3, false, 0x14, 1};
+    return {t};
+  }
+  std::unique_ptr<CaptureSource> capture(const CaptureSelection& selection) override {
+    last_selection = selection;
+    if (selection.switch_name == "busy") {
+      throw RequestError("another capture is running");
+    }
+    return std::make_unique<FakeCapture>(capture_state);
+  }
+  ExplainReport explain(const std::string& switch_name, const std::string& port,
+                        std::span<const std::byte> frame) override {
+    ExplainReport e;
+    e.action = core::Action::drop;
+    e.reason = core::DropReason::runt;
+    e.steps = {switch_name + "/" + port, std::to_string(frame.size()) + " bytes"};
+    return e;
+  }
+  VersionReport version() override {
+    return {"tributary-switch", "0.1.0", 42, 7, "test.toml", {{"leaf0", 2, 1, 3}}};
+  }
+  ReloadReport reload() override {
+    ++reloads;
+    return {{"leaf0: trees 1 added"}, {"process: workers, 1 -> 2"}};
+  }
+
+  bool tracing_ = true;
+  int reloads = 0;
+  CaptureSelection last_selection;
+  FakeCaptureState capture_state;
+};
+
+} // namespace tributary::management

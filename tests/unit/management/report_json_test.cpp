@@ -1,0 +1,116 @@
+#include "dataplane/management/report_json.hpp"
+#include "fake_inspector.hpp"
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+namespace tributary::management {
+namespace {
+
+using boost::json::parse;
+
+TEST(to_json, port) {
+  FakeInspector inspector;
+  EXPECT_EQ(to_json(inspector.ports("")),
+            parse(R"json([{"switch":"leaf0","port":"host0","number":3,"kind":"af_xdp",
+                       "device":"af_xdp eth1 (native)","state":"up","worker":0,"nid":"0x12345",
+                       "link_transitions":1,"rx_frames":10,"rx_bytes":940,"tx_frames":5,
+                       "tx_bytes":470,"drops":{"source_guard":2}}])json"));
+}
+
+TEST(to_json, port_without_nid_has_no_such_key) {
+  FakeInspector inspector;
+  auto ports = inspector.ports("");
+  ports[0].nid.reset();
+  EXPECT_FALSE(to_json(ports).as_array()[0].as_object().contains("nid"));
+}
+
+TEST(to_json, tree) {
+  FakeInspector inspector;
+  EXPECT_EQ(to_json(inspector.trees("")),
+            parse(R"json([{"switch":"leaf0","tree":2748,"wait_count":15,"parent":"up",
+                       "children":["host0","host1"],"timer_us":20000,"full":7,"partial":0,
+                       "passed_through":0,"late":0,"stale":0}])json"));
+}
+
+TEST(to_json, ordinary_multicast_has_no_timer) {
+  FakeInspector inspector;
+  auto trees = inspector.trees("");
+  trees[0].wait_count = 0;
+  EXPECT_FALSE(to_json(trees).as_array()[0].as_object().contains("timer_us"));
+}
+
+TEST(to_json, engine_tells_who_is_waited_for) {
+  FakeInspector inspector;
+  const auto engine = to_json(inspector.engines("")).as_array()[0].as_object();
+  EXPECT_EQ(engine.at("arms"), 9U);
+  EXPECT_EQ(engine.at("descriptors"), 8U);
+  EXPECT_EQ(
+      engine.at("occupied"),
+      parse(R"json([{"tree":2748,"reduction":5,"sequence":341,"vni":1024,"cookie":"0x677daabc",
+                       "count":12,"wait_count":15,"missing":3,"age_us":120,"remaining_us":19880,
+                       "children":["host0","host1"],"opcode":"INT_SUM",
+                       "result_code":"success"}])json"));
+}
+
+TEST(to_json, descriptor_without_a_contribution_has_no_opcode) {
+  FakeInspector inspector;
+  auto engines = inspector.engines("");
+  engines[0].occupied[0].opcode.clear();
+  const boost::json::object occupied =
+      to_json(engines).as_array()[0].at("occupied").as_array()[0].as_object();
+  EXPECT_FALSE(occupied.contains("opcode"));
+  EXPECT_FALSE(occupied.contains("result_code"));
+}
+
+TEST(to_json, worker_with_and_without_a_core) {
+  FakeInspector inspector;
+  auto workers = inspector.workers();
+  EXPECT_EQ(to_json(workers), parse(R"json([{"worker":1,"ports":["leaf0/host0"],"busy_share":0.25,
+                                         "core":3,"iterations":1000,"sleeps":0,"handed_off":0,
+                                         "taken_over":0}])json"));
+  workers[0].core.reset();
+  EXPECT_FALSE(to_json(workers).as_array()[0].as_object().contains("core"));
+}
+
+TEST(to_json, trace_event) {
+  FakeInspector inspector;
+  EXPECT_EQ(to_json(inspector.trace()),
+            parse(R"json([{"age_ns":55,"worker":0,"switch":"leaf0","port":"host0","event":"none",
+                       "action":"drop","reason":"stale_sequence","tree":1,"reduction":2,
+                       "sequence":3,"arm":false,"opcode":"INT_SUM","count":1}])json"));
+}
+
+TEST(to_json, explanation_of_a_drop_has_its_meaning) {
+  FakeInspector inspector;
+  const auto e = to_json(inspector.explain("s", "p", {})).as_object();
+  EXPECT_EQ(e.at("reason"), "runt");
+  EXPECT_EQ(e.at("meaning"), "shorter than an Ethernet and a fabric header");
+  EXPECT_EQ(e.at("steps").as_array().size(), 2U);
+}
+
+TEST(to_json, version) {
+  FakeInspector inspector;
+  EXPECT_EQ(to_json(inspector.version()),
+            parse(R"json({"program":"tributary-switch","version":"0.1.0","pid":42,"uptime_s":7,
+                      "config_file":"test.toml","switches":[{"name":"leaf0","ports":2,"trees":1,
+                      "tables_version":3}]})json"));
+}
+
+TEST(flat_counters, name_every_drop_reason_of_every_port) {
+  FakeInspector inspector;
+  const auto flat = flat_counters(inspector.ports(""), inspector.trees(""), inspector.engines(""),
+                                  inspector.workers())
+                        .as_object();
+  EXPECT_EQ(flat.at("leaf0.port.host0.rx_frames"), 10U);
+  EXPECT_EQ(flat.at("leaf0.port.host0.drop.source_guard"), 2U);
+  EXPECT_EQ(flat.at("leaf0.port.host0.drop.no_route"), 0U);
+  EXPECT_EQ(flat.at("leaf0.tree.2748.full"), 7U);
+  EXPECT_EQ(flat.at("leaf0.engine.up.arms"), 9U);
+  EXPECT_EQ(flat.at("leaf0.engine.up.occupied"), 1U);
+  EXPECT_EQ(flat.at("worker.1.iterations"), 1000U);
+  EXPECT_EQ(flat.size(), 5 + core::drop_reason_count + 5 + 12 + 1 + 4);
+}
+
+} // namespace
+} // namespace tributary::management

@@ -1,0 +1,151 @@
+#include "dataplane/management/request.hpp"
+#include "fake_inspector.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tributary::management {
+namespace {
+
+using testing::HasSubstr;
+
+std::string error_of(const std::string& line) {
+  try {
+    static_cast<void>(parse_request(line));
+  } catch (const RequestError& e) {
+    return e.what();
+  }
+  ADD_FAILURE() << "accepted: " << line;
+  return {};
+}
+
+TEST(parse_request, show_of_each_kind) {
+  using What = ShowRequest::What;
+  const std::pair<const char*, What> kinds[] = {{"ports", What::ports},
+                                                {"trees", What::trees},
+                                                {"engines", What::engines},
+                                                {"counters", What::counters},
+                                                {"workers", What::workers}};
+  for (const auto& [name, what] : kinds) {
+    const auto r = std::get<ShowRequest>(
+        parse_request(fmt::format(R"({{"command":"show","what":"{}","switch":"leaf0"}})", name)));
+    EXPECT_EQ(r.what, what);
+    EXPECT_EQ(r.switch_name, "leaf0");
+  }
+  EXPECT_EQ(
+      std::get<ShowRequest>(parse_request(R"({"command":"show","what":"ports"})")).switch_name, "");
+}
+
+TEST(parse_request, trace_actions) {
+  using Do = TraceRequest::Do;
+  EXPECT_EQ(std::get<TraceRequest>(parse_request(R"({"command":"trace","action":"on"})")).action,
+            Do::on);
+  EXPECT_EQ(std::get<TraceRequest>(parse_request(R"({"command":"trace","action":"off"})")).action,
+            Do::off);
+  EXPECT_EQ(std::get<TraceRequest>(parse_request(R"({"command":"trace","action":"dump"})")).action,
+            Do::dump);
+}
+
+TEST(parse_request, capture_with_and_without_filter) {
+  const auto all = std::get<CaptureRequest>(parse_request(R"({"command":"capture"})"));
+  EXPECT_EQ(all.selection.switch_name, "");
+  EXPECT_FALSE(all.selection.tree || all.selection.received || all.count);
+
+  const auto some = std::get<CaptureRequest>(
+      parse_request(R"({"command":"capture","switch":"s","port":"p","tree":2748,)"
+                    R"("direction":"transmitted","count":10})"));
+  EXPECT_EQ(some.selection.switch_name, "s");
+  EXPECT_EQ(some.selection.port, "p");
+  EXPECT_EQ(some.selection.tree, TreeNumber{0xABC});
+  EXPECT_EQ(some.selection.received, false);
+  EXPECT_EQ(some.count, 10U);
+}
+
+TEST(parse_request, explain_takes_hex) {
+  const auto r = std::get<ExplainRequest>(
+      parse_request(R"({"command":"explain","switch":"s","port":"p","frame":"02 fe"})"));
+  EXPECT_EQ(r.frame, (std::vector<std::byte>{std::byte{0x02}, std::byte{0xFE}}));
+}
+
+TEST(parse_request, version_and_reload) {
+  EXPECT_TRUE(std::holds_alternative<VersionRequest>(parse_request(R"({"command":"version"})")));
+  EXPECT_TRUE(std::holds_alternative<ReloadRequest>(parse_request(R"({"command":"reload"})")));
+}
+
+TEST(parse_request, refuses_what_it_does_not_understand) {
+  EXPECT_THAT(error_of("show ports"), HasSubstr("is not JSON"));
+  EXPECT_THAT(error_of(""), HasSubstr("is not JSON"));
+  EXPECT_THAT(error_of("[1]"), HasSubstr("is not a JSON object"));
+  EXPECT_THAT(error_of("{}"), HasSubstr("\"command\" is missing"));
+  EXPECT_THAT(error_of(R"({"command":7})"), HasSubstr("\"command\" must be text"));
+  EXPECT_THAT(error_of(R"({"command":"dance"})"),
+              HasSubstr("known are show, trace, capture, explain, version, reload"));
+  EXPECT_THAT(error_of(R"({"command":"show"})"), HasSubstr("\"what\" is missing"));
+  EXPECT_THAT(error_of(R"({"command":"show","what":"hosts"})"),
+              HasSubstr("known are ports, trees, engines, counters, workers"));
+  EXPECT_THAT(error_of(R"({"command":"show","what":"ports","port":"x"})"),
+              HasSubstr("\"port\" means nothing for this command"));
+  EXPECT_THAT(error_of(R"({"command":"capture","port":"x"})"),
+              HasSubstr("\"port\" needs \"switch\""));
+  EXPECT_THAT(error_of(R"({"command":"capture","tree":8192})"), HasSubstr("from 0 to 8191"));
+  EXPECT_THAT(error_of(R"({"command":"capture","tree":-1})"), HasSubstr("from 0 to 8191"));
+  EXPECT_THAT(error_of(R"({"command":"capture","tree":"1"})"), HasSubstr("must be an integer"));
+  EXPECT_THAT(error_of(R"({"command":"capture","direction":"in"})"),
+              HasSubstr("known are received, transmitted"));
+  EXPECT_THAT(error_of(R"({"command":"explain","switch":"s","port":"p","frame":"0g"})"),
+              HasSubstr("not a frame in hex"));
+  EXPECT_THAT(error_of(R"({"command":"explain","switch":"s","port":"p"})"),
+              HasSubstr("\"frame\" is missing"));
+}
+
+TEST(parse_request, refuses_a_frame_longer_than_any_port_takes) {
+  const std::string hex(2 * (max_explained_bytes + 1), '0');
+  EXPECT_THAT(error_of(R"({"command":"explain","switch":"s","port":"p","frame":")" + hex + "\"}"),
+              HasSubstr("at most 9216"));
+}
+
+boost::json::object answered(const std::string& line, FakeInspector& inspector) {
+  const std::string text = answer(parse_request(line), inspector);
+  EXPECT_EQ(text.back(), '\n');
+  EXPECT_EQ(text.find('\n'), text.size() - 1) << "one line";
+  return boost::json::parse(text).as_object();
+}
+
+TEST(answer, success_and_failure_are_told_apart) {
+  FakeInspector inspector;
+  const auto good = answered(R"({"command":"show","what":"ports"})", inspector);
+  EXPECT_TRUE(good.at("ok").as_bool());
+  EXPECT_EQ(good.at("result").as_array().size(), 1U);
+  const auto bad = answered(R"({"command":"show","what":"ports","switch":"x"})", inspector);
+  EXPECT_FALSE(bad.at("ok").as_bool());
+  EXPECT_EQ(bad.at("error").as_string(), "no switch \"x\"; known are leaf0");
+}
+
+TEST(answer, trace_is_switched_and_dumped) {
+  FakeInspector inspector;
+  EXPECT_FALSE(answered(R"({"command":"trace","action":"off"})", inspector)
+                   .at("result")
+                   .at("tracing")
+                   .as_bool());
+  EXPECT_FALSE(inspector.tracing_);
+  EXPECT_TRUE(answered(R"({"command":"trace","action":"on"})", inspector)
+                  .at("result")
+                  .at("tracing")
+                  .as_bool());
+  EXPECT_EQ(
+      answered(R"({"command":"trace","action":"dump"})", inspector).at("result").as_array().size(),
+      1U);
+}
+
+TEST(answer, reload_says_what_was_applied_and_what_was_not) {
+  FakeInspector inspector;
+  const auto result = answered(R"({"command":"reload"})", inspector).at("result").as_object();
+  EXPECT_EQ(inspector.reloads, 1);
+  EXPECT_EQ(result.at("applied").as_array().at(0).as_string(), "leaf0: trees 1 added");
+  EXPECT_EQ(result.at("ignored").as_array().at(0).as_string(), "process: workers, 1 -> 2");
+}
+
+} // namespace
+} // namespace tributary::management
