@@ -86,10 +86,14 @@ public:
 
   /// Ends the reductions whose time is over: those that hold something are emitted as partial
   /// results. Cheap when nothing is due.
-  void expire(TimeNs now, Emission& emission);
+  void expire(TimeNs now, Emission& emission) {
+    if (now >= next_deadline()) {
+      expire_due(now, emission);
+    }
+  }
   /// No timer ends before this time; `never` when nothing is armed. May be too early, never too
   /// late.
-  [[nodiscard]] TimeNs next_deadline() const;
+  [[nodiscard]] TimeNs next_deadline() const { return engines_.deadlines().earliest(); }
 
   [[nodiscard]] const Counters& counters() const { return *counters_; }
   /// For the shell, which counts what happens at its ports.
