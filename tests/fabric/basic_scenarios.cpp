@@ -1,0 +1,118 @@
+// Scenarios without faults: what the fabric does when all is well.
+#include "tests/fabric/scenario.hpp"
+
+#include <array>
+
+namespace tributary::fabric {
+
+namespace {
+
+/// Sixteen hosts under four leaf switches and a root switch, as in the demo.
+RunReport demo(const RunOptions& options) {
+  Run run(options, two_level(4, 4));
+  Group& group = run.add_group({.hosts = run.all_hosts(), .pieces = 64});
+  run.start();
+  run.finish();
+  const collective::Statistics s = group.statistics();
+  run.expect(s.full == 64, "every reduction reached the root as one frame");
+  run.expect(s.reduction_frames == 64, "one frame per reduction");
+  run.expect(s.retried == 0 && s.double_counted == 0, "nothing was retried");
+  return run.report();
+}
+
+/// The same with the engines disarmed: all contributions reach the root one by one.
+RunReport disarmed(const RunOptions& options) {
+  Run run(options, two_level(4, 4));
+  GroupSetup setup{.hosts = run.all_hosts(), .pieces = 64};
+  setup.parameters.armed = false;
+  Group& group = run.add_group(setup);
+  run.start();
+  run.finish();
+  const collective::Statistics s = group.statistics();
+  run.expect(s.unreduced == 64, "every reduction reached the root unreduced");
+  run.expect(s.reduction_frames == 64 * 15, "fifteen frames per reduction");
+  run.expect(run.fabric().engines(&core::EngineCounters::contributions) == 0,
+             "no engine touched a contribution");
+  return run.report();
+}
+
+RunReport deep_chain(const RunOptions& options) {
+  Run run(options, chain(12, 2));
+  Group& group = run.add_group({.hosts = run.all_hosts(), .root_rank = 5, .pieces = 40});
+  run.start();
+  run.finish();
+  run.expect(group.statistics().full == 40, "twelve switches in a row still send one frame");
+  return run.report();
+}
+
+/// Several groups with different roots, VNIs and members share switches and hosts.
+RunReport several_groups(const RunOptions& options) {
+  Random random = Random(options.seed).fork(1);
+  FabricOptions fabric_options;
+  fabric_options.switches.workers = 1 + static_cast<std::uint32_t>(random.below(3));
+  Run run(options, random_network(8, 48, 4, random), fabric_options);
+  for (std::uint16_t i = 0; i < 4; ++i) {
+    auto hosts = run.choose_hosts(16 + run.random().below(24));
+    const auto root = static_cast<std::uint32_t>(run.random().below(hosts.size()));
+    run.add_group({.vni = Vni{static_cast<std::uint16_t>(0x400 + i)},
+                   .hosts = std::move(hosts),
+                   .root_rank = root,
+                   .pieces = 30});
+  }
+  run.start();
+  run.finish();
+  run.expect(run.report().members.retried == 0, "nothing was retried");
+  return run.report();
+}
+
+/// Ports of each switch split over two workers, so that frames cross between them.
+RunReport two_workers(const RunOptions& options) {
+  FabricOptions fabric_options;
+  fabric_options.switches.workers = 2;
+  Run run(options, two_level(4, 5), fabric_options);
+  Group& group = run.add_group({.hosts = run.all_hosts(), .pieces = 64});
+  run.start();
+  run.finish();
+  run.expect(group.statistics().full == 64, "every reduction reached the root as one frame");
+  return run.report();
+}
+
+/// More sequences than there are numbers, so that they wrap.
+RunReport sequence_wrap(const RunOptions& options) {
+  Run run(options, two_level(2, 2));
+  Group& group = run.add_group({.hosts = run.all_hosts(), .pieces = 10'000, .gap_ns = 2'000});
+  run.start();
+  run.finish();
+  run.expect(group.statistics().full == 10'000, "every reduction reached the root as one frame");
+  return run.report();
+}
+
+RunReport thousand_switches(const RunOptions& options) {
+  Random random = Random(options.seed).fork(2);
+  Run run(options, random_network(1'000, 4'000, 200, random));
+  Group& group = run.add_group({.hosts = run.all_hosts(), .pieces = 6});
+  auto some = run.choose_hosts(500);
+  Group& other = run.add_group({.vni = Vni{0x500}, .hosts = std::move(some), .pieces = 12});
+  run.start();
+  run.finish();
+  run.expect(group.statistics().full == 6,
+             "four thousand contributions reach the root as one frame");
+  run.expect(other.statistics().full == 12, "the other group's too");
+  return run.report();
+}
+
+constexpr std::array scenarios = {
+    Scenario{"demo", "16 hosts, 4 leaf switches, 1 root switch, no faults", demo},
+    Scenario{"disarmed", "engines disarmed: all contributions reach the root", disarmed, 5},
+    Scenario{"deep_chain", "twelve switches in a row", deep_chain, 5},
+    Scenario{"several_groups", "four groups over the same switches and hosts", several_groups},
+    Scenario{"two_workers", "two cores per switch with hand-off between them", two_workers},
+    Scenario{"sequence_wrap", "more reductions than sequence numbers", sequence_wrap, 2},
+    Scenario{"thousand_switches", "1,000 switches, 4,000 hosts", thousand_switches, 1},
+};
+
+} // namespace
+
+std::span<const Scenario> basic_scenarios() { return scenarios; }
+
+} // namespace tributary::fabric

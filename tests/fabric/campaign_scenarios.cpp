@@ -1,0 +1,237 @@
+// The campaign: every seed a network of its own with all faults mixed.
+//
+// At least five switches and sixteen members per group; one to three groups; one to three workers a
+// switch; engines of one to eight descriptors. While the faults last, links lose, double, delay,
+// reorder and damage frames, links and switches fail, tables change, members are late or stopped,
+// or contribute with a wrong operator, and strangers send what they should not. Then the faults
+// stop, and everything must complete.
+#include "tests/fabric/scenario.hpp"
+
+#include <array>
+
+namespace tributary::fabric {
+
+namespace {
+
+constexpr std::uint64_t pieces = 16;
+
+class Mixed {
+public:
+  explicit Mixed(const RunOptions& options)
+      : random_(Random(options.seed).fork(5)), run_(options, network(), fabric_options()) {}
+
+  RunReport go() {
+    add_groups();
+    run_.fabric().set_faults(weather());
+    run_.start();
+    begin_ = run_.fabric().now();
+    schedule_failures();
+    schedule_table_changes();
+    schedule_strangers();
+    run_.fabric().run_until(begin_ + fault_period_ns_);
+    run_.finish();
+    if (few_descriptors_) {
+      run_.fabric().count(Fault::few_descriptors,
+                          run_.fabric().engines(&core::EngineCounters::arm_failures));
+    }
+    run_.expect(run_.report().largest_group >= 17, "sixteen leaves and a root");
+    return run_.report();
+  }
+
+private:
+  Topology network() {
+    const auto switches = static_cast<std::uint32_t>(random_.between(5, 12));
+    const auto hosts = static_cast<std::uint32_t>(random_.between(20, 48));
+    return random_.chance(0.2) ? two_level(4, hosts / 4)
+                               : random_network(switches, hosts, switches / 2, random_);
+  }
+
+  FabricOptions fabric_options() {
+    FabricOptions options;
+    options.switches.workers = 1 + static_cast<std::uint32_t>(random_.below(3));
+    options.switches.poll_delay_ns = random_.between(50, 2'000);
+    options.switches.no_buffer = random_.chance(0.3) ? 0.5 : 0;
+    options.switches.settings.drop_foreign = random_.chance(0.3);
+    few_descriptors_ = random_.chance(0.3);
+    if (few_descriptors_) {
+      options.switches.settings.descriptors_per_engine =
+          static_cast<std::uint32_t>(random_.between(1, 4));
+    }
+    return options;
+  }
+
+  /// Each kind of chance fault is on in about half of the runs.
+  LinkFaults weather() {
+    const auto sometimes = [&](double most) {
+      return random_.chance(0.5) ? most * static_cast<double>(random_.below(1'000)) / 1e3 : 0.0;
+    };
+    return {.loss = sometimes(0.05),
+            .duplicate = sometimes(0.04),
+            .reorder = sometimes(0.08),
+            .wire_corruption = sometimes(0.02),
+            .header_corruption = sometimes(0.02),
+            .jitter_ns = random_.chance(0.3) ? random_.below(microseconds(100)) : 0,
+            .hold_ns = random_.between(microseconds(2), microseconds(500))};
+  }
+
+  void add_groups() {
+    const std::uint64_t count = random_.between(1, 3);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      GroupSetup setup{.vni = Vni{static_cast<std::uint16_t>(0x400 + i)},
+                       .hosts = run_.choose_hosts(17 + random_.below(16)),
+                       .pieces = pieces,
+                       .gap_ns = random_.between(1'000, 50'000)};
+      setup.root_rank = static_cast<std::uint32_t>(random_.below(setup.hosts.size()));
+      setup.parameters.retry_ns = milliseconds(random_.between(1, 32));
+      setup.parameters.armed = !random_.chance(0.05);
+      setup.parameters.first_sequence = SequenceNumber{static_cast<std::uint32_t>(
+          random_.chance(0.5) ? random_.between(1'010, 1'021) : random_.below(1'022))};
+      Group& group = run_.add_group(setup);
+      if (random_.chance(0.3)) {
+        group.misbehave(some_rank(group), random_.below(pieces),
+                        {.not_before = TimeNs{random_.below(milliseconds(80))}});
+      }
+      if (random_.chance(0.05)) {
+        group.misbehave(some_rank(group), random_.below(pieces),
+                        {.not_before = TimeNs{seconds(1) + random_.below(seconds(3))}});
+      }
+      if (random_.chance(0.2)) {
+        group.misbehave(
+            some_rank(group), random_.below(pieces),
+            {.opcode = random_.pick(std::span<const reduce::Opcode>(reduce::all_opcodes))});
+      }
+    }
+  }
+
+  std::uint32_t some_rank(const Group& group) {
+    return static_cast<std::uint32_t>(random_.below(group.size()));
+  }
+  const Group& some_group() { return *run_.groups()[random_.below(run_.groups().size())]; }
+  TimeNs some_time() { return begin_ + random_.below(fault_period_ns_ / 2); }
+  /// Until when a failure that began then may last: all end with the fault period.
+  TimeNs until(TimeNs from) {
+    const std::uint64_t left = (begin_ + fault_period_ns_).value - from.value;
+    return from + random_.between(microseconds(1), left - 1);
+  }
+
+  void schedule_failures() {
+    Fabric& fabric = run_.fabric();
+    const auto& topology = fabric.topology();
+    if (random_.chance(0.3)) {
+      const auto link = static_cast<LinkIndex>(random_.below(topology.links().size()));
+      const TimeNs from = some_time();
+      fabric.at(from, [&fabric, link] { fabric.set_link_up(link, false); });
+      fabric.at(until(from), [&fabric, link] { fabric.set_link_up(link, true); });
+    }
+    if (random_.chance(0.25)) {
+      const auto s = static_cast<SwitchIndex>(random_.below(topology.switch_count()));
+      const TimeNs from = some_time();
+      if (random_.chance(0.5)) {
+        fabric.at(from, [&fabric, s] { fabric.crash(s); });
+        fabric.at(until(from), [&fabric, s] { fabric.restart(s); });
+      } else {
+        const std::uint64_t silence = elapsed_ns(until(from), from);
+        fabric.at(from, [&fabric, s, silence] { fabric.silence(s, silence); });
+      }
+    }
+    if (random_.chance(0.2)) {
+      const Group& group = some_group();
+      const HostIndex host = group.host(some_rank(group));
+      const TimeNs from = some_time();
+      fabric.at(from, [&fabric, host] {
+        fabric.count(Fault::dead_member);
+        fabric.set_host_alive(host, false);
+      });
+      fabric.at(until(from), [&fabric, host] { fabric.set_host_alive(host, true); });
+    }
+  }
+
+  void schedule_table_changes() {
+    if (!random_.chance(0.3)) {
+      return;
+    }
+    Fabric& fabric = run_.fabric();
+    const Group& group = some_group();
+    const TreeNumber tree = group.setup().tree;
+    const TimeNs when = some_time();
+    if (random_.chance(0.5)) {
+      const auto& parts = run_.tree_of(group);
+      const TreePart part = parts[random_.below(parts.size())];
+      fabric.at(when, [&fabric, tree, part] {
+        fabric.count(Fault::table_change);
+        fabric.remove(tree, part.at);
+        fabric.publish(part.at);
+      });
+      fabric.at(until(when), [&fabric, tree, part] {
+        fabric.set_part(tree, part);
+        fabric.publish(part.at);
+      });
+      return;
+    }
+    fabric.at(when, [this, &fabric, &group, tree] {
+      fabric.count(Fault::table_change);
+      fabric.remove(tree);
+      fabric.install(tree, multicast_tree(fabric.topology(), group.host(group.setup().root_rank),
+                                          group.setup().hosts, random_));
+      for (SwitchIndex s = 0; s < fabric.topology().switch_count(); ++s) {
+        fabric.at(fabric.now() + random_.below(microseconds(50)),
+                  [&fabric, s] { fabric.publish(s); });
+      }
+    });
+  }
+
+  /// A frame like a contribution of this group, from one of its hosts, with something wrong in it.
+  void schedule_strangers() {
+    Fabric& fabric = run_.fabric();
+    const std::uint64_t frames = random_.chance(0.4) ? random_.between(1, 30) : 0;
+    for (std::uint64_t i = 0; i < frames; ++i) {
+      const Group& group = some_group();
+      const HostIndex host = group.host(some_rank(group));
+      wire::ReductionFrame f;
+      f.source_nid = Topology::nid(host);
+      f.vni = group.setup().vni;
+      f.tree = group.setup().tree;
+      f.cookie = group.setup().cookie;
+      f.reduction = ReductionId{static_cast<std::uint8_t>(random_.below(8))};
+      f.word.seqno = f.word.resno = SequenceNumber{group.setup().parameters.first_sequence.value() +
+                                                   static_cast<std::uint32_t>(random_.below(4))};
+      f.word.count = 1;
+      Fault fault = Fault::foreign_cookie;
+      switch (random_.below(3)) {
+      case 0: f.cookie.value ^= static_cast<std::uint32_t>(random_.between(1, 0xFFFFFFFF)); break;
+      case 1:
+        f.vni.value = 0x7FF;
+        fault = Fault::foreign_vni;
+        break;
+      default:
+        f.source_nid = Nid{1};
+        fault = Fault::spoofed_source;
+        break;
+      }
+      fabric.at(some_time(), [&fabric, fault, host, f] {
+        std::array<std::byte, wire::reduction_frame_bytes> bytes;
+        wire::encode(f, bytes);
+        fabric.count(fault);
+        fabric.send_from_host(host, bytes);
+      });
+    }
+  }
+
+  static constexpr std::uint64_t fault_period_ns_ = milliseconds(200);
+  bool few_descriptors_ = false;
+  Random random_;
+  Run run_;
+  TimeNs begin_;
+};
+
+RunReport mixed(const RunOptions& options) { return Mixed(options).go(); }
+
+constexpr std::array scenarios = {
+    Scenario{"mixed", "all faults mixed, every seed its own network", mixed, 1'000},
+};
+
+} // namespace
+
+std::span<const Scenario> campaign_scenarios() { return scenarios; }
+
+} // namespace tributary::fabric

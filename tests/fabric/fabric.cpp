@@ -1,0 +1,485 @@
+#include "tests/fabric/fabric.hpp"
+
+#include "tests/fabric/describe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tributary::fabric {
+
+namespace {
+/// More than these are not kept: the first ones tell the story.
+constexpr std::size_t violations_kept = 20;
+/// Workers of one switch adopt new tables this long after one another.
+constexpr std::uint64_t adoption_skew_ns = 1'500;
+} // namespace
+
+class Fabric::Port final : public HostPort {
+public:
+  Port(Fabric& fabric, HostIndex host) : fabric_(fabric), host_(host) {}
+  void send(std::span<const std::byte> frame) override { fabric_.send_from_host(host_, frame); }
+
+private:
+  Fabric& fabric_;
+  HostIndex host_;
+};
+
+Fabric::Fabric(Topology topology, FabricOptions options, std::uint64_t seed)
+    : topology_(std::move(topology)), options_(std::move(options)),
+      fault_random_(Random(seed).fork(0xFA)), links_(topology_.links().size()),
+      hosts_(topology_.host_count()),
+      tables_(topology_.switch_count()), next_check_{options_.check_interval_ns} {
+  SwitchSurroundings& surroundings = *this;
+  for (SwitchIndex s = 0; s < topology_.switch_count(); ++s) {
+    const auto& ports = topology_.ports(s);
+    const SwitchOptions& switch_options =
+        options_.switch_options ? options_.switch_options(s) : options_.switches;
+    switches_.push_back(
+        std::make_unique<VirtualSwitch>(s, ports.size(), switch_options, surroundings));
+    tables_[s].ports.resize(ports.size());
+  }
+  for (HostIndex h = 0; h < hosts_.size(); ++h) {
+    hosts_[h].port = std::make_unique<Port>(*this, h);
+    const LinkEnd& edge = topology_.edge_port(h);
+    if (options_.guard_edges) {
+      tables_[edge.node].ports[edge.port.value].nid = Topology::nid(h);
+    }
+    if (options_.unicast_routes) {
+      routes_.push_back(ports_toward(topology_, h));
+    }
+  }
+}
+
+Fabric::~Fabric() = default;
+
+void Fabric::attach(HostIndex host, HostProgram& program) {
+  hosts_[host].program = &program;
+  poke(host);
+}
+
+void Fabric::poke(HostIndex host) {
+  hosts_[host].wake_at = now_;
+  queue_.push(now_, EventKind::host_wake, host);
+}
+
+void Fabric::set_host_alive(HostIndex host, bool alive) {
+  trace(fmt::format("host {} {}", host, alive ? "comes back" : "dies"));
+  hosts_[host].alive = alive;
+  if (alive) {
+    poke(host);
+  }
+}
+
+void Fabric::install(TreeNumber tree, const std::vector<TreePart>& parts) {
+  for (const TreePart& part : parts) {
+    set_part(tree, part);
+  }
+}
+
+void Fabric::set_part(TreeNumber tree, const TreePart& part) {
+  tables_[part.at].trees[tree.value] = part;
+}
+
+void Fabric::remove(TreeNumber tree, SwitchIndex from) { tables_[from].trees.erase(tree.value); }
+
+void Fabric::remove(TreeNumber tree) {
+  for (SwitchIndex s = 0; s < tables_.size(); ++s) {
+    remove(tree, s);
+  }
+}
+
+void Fabric::permit(HostIndex host, std::shared_ptr<const core::VniSet> vnis) {
+  const LinkEnd& edge = topology_.edge_port(host);
+  tables_[edge.node].ports[edge.port.value].vnis = std::move(vnis);
+}
+
+void Fabric::publish(SwitchIndex s) {
+  core::TablesBuilder builder(options_.switches.settings.timers);
+  const auto accepted = [&](const std::string& error) {
+    if (!error.empty()) {
+      violation(fmt::format("switch {}: tables refused: {}", s, error));
+    }
+  };
+  for (const auto& policy : tables_[s].ports) {
+    accepted(builder.add_port(policy));
+  }
+  for (const auto& [number, part] : tables_[s].trees) {
+    accepted(builder.add_tree(TreeNumber{number}, part.wait_count, part.parent, part.children));
+  }
+  for (HostIndex h = 0; h < routes_.size(); ++h) {
+    accepted(builder.add_route(Topology::nid(h), routes_[h][s]));
+  }
+  switches_[s]->publish(builder.build(++tables_[s].version), now_, adoption_skew_ns);
+}
+
+void Fabric::publish_all() {
+  for (SwitchIndex s = 0; s < switches_.size(); ++s) {
+    publish(s);
+  }
+}
+
+AimedFault& Fabric::aim(AimedFault fault) { return aimed_.emplace_back(std::move(fault)); }
+
+void Fabric::observe(std::function<void(const Passage&)> observer) {
+  observers_.push_back(std::move(observer));
+}
+
+void Fabric::set_link_up(LinkIndex link, bool up) {
+  const Link& l = topology_.links()[link];
+  trace(fmt::format("link {} - {} goes {}", describe(l.ends[0]), describe(l.ends[1]),
+                    up ? "up" : "down"));
+  fault_counts_.add(Fault::link_down, up ? 0 : 1);
+  links_[link].up = up;
+}
+
+void Fabric::crash(SwitchIndex s) {
+  trace(fmt::format("switch {} crashes", s));
+  fault_counts_.add(Fault::switch_crash);
+  switches_[s]->crash();
+}
+
+void Fabric::restart(SwitchIndex s) {
+  trace(fmt::format("switch {} comes back", s));
+  switches_[s]->restart(now_);
+}
+
+void Fabric::silence(SwitchIndex s, std::uint64_t ns) {
+  trace(fmt::format("switch {} falls silent for {} ns", s, ns));
+  fault_counts_.add(Fault::switch_silence);
+  switches_[s]->begin_silence();
+  at(now_ + ns, [this, s] { switches_[s]->end_silence(now_); });
+}
+
+void Fabric::at(TimeNs when, std::function<void()> action) {
+  scripts_.push_back(std::move(action));
+  queue_.push(when, EventKind::script, static_cast<std::uint32_t>(scripts_.size() - 1));
+}
+
+void Fabric::run_until(TimeNs end) {
+  run_until([] { return false; }, end);
+  now_ = std::max(now_, end);
+}
+
+bool Fabric::run_until(const std::function<bool()>& done, TimeNs limit) {
+  constexpr int events_between_questions = 64;
+  while (!done()) {
+    for (int i = 0; i < events_between_questions; ++i) {
+      if (queue_.empty() || queue_.next_time() > limit) {
+        return done();
+      }
+      step();
+    }
+  }
+  return true;
+}
+
+void Fabric::step() {
+  const Event event = queue_.pop();
+  now_ = event.at;
+  if (now_ >= next_check_) {
+    check_descriptors();
+  }
+  ++event_count_;
+  digest_.add(now_.value ^ std::uint64_t{event.subject} << 40 ^ std::uint64_t{event.detail} << 8 ^
+              static_cast<std::uint64_t>(event.kind));
+  handle(event);
+}
+
+void Fabric::handle(const Event& event) {
+  switch (event.kind) {
+  case EventKind::frame_arrival: arrive(event.subject / 2, event.subject % 2, event.detail); return;
+  case EventKind::worker_poll: switches_[event.subject]->poll(event.detail, now_); return;
+  case EventKind::host_wake: {
+    Host& host = hosts_[event.subject];
+    if (host.wake_at == now_ && host.alive && host.program != nullptr) {
+      host.wake_at = never;
+      host.program->wake(now_, *host.port);
+      after_host_call(event.subject);
+    }
+    return;
+  }
+  case EventKind::script:
+    scripts_[event.subject]();
+    scripts_[event.subject] = nullptr;
+    return;
+  }
+}
+
+void Fabric::after_host_call(HostIndex h) {
+  Host& host = hosts_[h];
+  const TimeNs wanted = std::max(host.program->next_wake(), now_);
+  if (wanted < host.wake_at) {
+    host.wake_at = wanted;
+    queue_.push(wanted, EventKind::host_wake, h);
+  }
+}
+
+void Fabric::check_descriptors() {
+  // Timers that end at this very time may have their poll still ahead of them.
+  for (const auto& s : switches_) {
+    s->check_deadlines(now_, 0);
+  }
+  next_check_ = now_ + options_.check_interval_ns;
+}
+
+void Fabric::send_from_host(HostIndex host, std::span<const std::byte> bytes) {
+  ++books_.sent_by_hosts;
+  ++books_.in_flight;
+  enter_link(topology_.link_of(host), 0, frames_.take(bytes));
+}
+
+void Fabric::transmit(SwitchIndex from, PortNumber port, FrameIndex frame, TimeNs) {
+  ++books_.sent_by_switches;
+  ++books_.in_flight;
+  const LinkIndex link = topology_.ports(from)[port.value];
+  const LinkEnd here{LinkEnd::Kind::in_switch, from, port};
+  frames_[frame].header_damaged = false; // Whoever passed on a damaged frame was told already.
+  enter_link(link, topology_.links()[link].ends[0] == here ? 0 : 1, frame);
+}
+
+void Fabric::end(FrameIndex frame, Fate fate) {
+  books_.end(fate);
+  frames_.release(frame);
+}
+
+bool Fabric::strike(LinkIndex link, std::uint32_t direction, FrameIndex frame,
+                    std::uint64_t& delay_ns) {
+  if (aimed_.empty() && observers_.empty()) {
+    return false;
+  }
+  const Link& l = topology_.links()[link];
+  Passage passage{l.ends[direction], l.ends[1 - direction], now_, frames_[frame].bytes(), {}};
+  if (wire::ReductionFrame f;
+      wire::decode(passage.bytes, wire::default_ethertype, f) == wire::DecodeError::none) {
+    passage.reduction = f;
+  }
+  for (const auto& observer : observers_) {
+    observer(passage);
+  }
+  for (AimedFault& fault : aimed_) {
+    if (fault.done == fault.take || !fault.fits(passage) || fault.seen++ < fault.skip) {
+      continue;
+    }
+    ++fault.done;
+    if (traces()) {
+      trace("aimed fault strikes: " + describe(passage.bytes));
+    }
+    switch (fault.effect) {
+    case AimedFault::Effect::lose:
+      fault_counts_.add(Fault::aimed_loss);
+      end(frame, Fate::aimed_lost);
+      return true;
+    case AimedFault::Effect::delay:
+      fault_counts_.add(Fault::aimed_delay);
+      delay_ns += fault.delay_ns;
+      break;
+    case AimedFault::Effect::duplicate: {
+      fault_counts_.add(Fault::aimed_duplicate);
+      ++books_.duplicates;
+      ++books_.in_flight;
+      const FrameIndex copy = frames_.copy(frame);
+      frames_[copy].append_fcs();
+      deliver_later(link, direction, copy, now_ + l.latency_ns + fault.delay_ns);
+      break;
+    }
+    }
+  }
+  return false;
+}
+
+void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex frame) {
+  const Link& l = topology_.links()[link];
+  if (traces()) {
+    trace(fmt::format("{} -> {}: {}", describe(l.ends[direction]), describe(l.ends[1 - direction]),
+                      describe(frames_[frame].bytes())));
+  }
+  if (!links_[link].up) {
+    end(frame, Fate::link_down);
+    return;
+  }
+  std::uint64_t aimed_delay_ns = 0;
+  if (strike(link, direction, frame, aimed_delay_ns)) {
+    return;
+  }
+  const LinkFaults& f = link_faults_;
+  Random& random = fault_random_;
+  if (random.chance(f.loss)) {
+    fault_counts_.add(Fault::loss);
+    end(frame, Fate::lost);
+    return;
+  }
+  WireFrame& on_wire = frames_[frame];
+  constexpr std::size_t header_end = wire::ethernet_header_bytes + wire::fabric_header_bytes;
+  if (on_wire.bytes().size() >= header_end && random.chance(f.header_corruption)) {
+    fault_counts_.add(Fault::header_corruption);
+    flip_bit(on_wire.bytes().subspan(wire::ethernet_header_bytes),
+             random.below(8 * wire::fabric_header_bytes));
+    on_wire.header_damaged = true;
+  }
+  on_wire.append_fcs();
+  if (random.chance(f.duplicate)) {
+    fault_counts_.add(Fault::duplicate);
+    ++books_.duplicates;
+    ++books_.in_flight;
+    deliver_later(link, direction, frames_.copy(frame),
+                  now_ + l.latency_ns + random.below(f.hold_ns + 1));
+  }
+  if (random.chance(f.wire_corruption)) {
+    fault_counts_.add(Fault::wire_corruption);
+    // A CRC-32 finds any three changed bits in a frame of this length. Bits of different thirds,
+    // so that none is changed back.
+    const std::size_t third = 8 * on_wire.wire_bytes().size() / 3;
+    for (std::uint64_t i = random.between(1, 3); i > 0; --i) {
+      flip_bit(on_wire.wire_bytes(), (i - 1) * third + random.below(third));
+    }
+  }
+  TimeNs arrival = now_ + l.latency_ns + aimed_delay_ns;
+  if (random.chance(f.reorder)) {
+    fault_counts_.add(Fault::reorder);
+    arrival = arrival + random.below(f.hold_ns + 1);
+  } else if (aimed_delay_ns == 0) {
+    if (f.jitter_ns > 0) {
+      fault_counts_.add(Fault::jitter);
+      arrival = arrival + random.below(f.jitter_ns + 1);
+    }
+    TimeNs& last = links_[link].last_arrival[direction];
+    arrival = last = std::max(arrival, last);
+  }
+  deliver_later(link, direction, frame, arrival);
+}
+
+void Fabric::deliver_later(LinkIndex link, std::uint32_t direction, FrameIndex frame, TimeNs when) {
+  queue_.push(when, EventKind::frame_arrival, link * 2 + direction, frame);
+}
+
+void Fabric::arrive(LinkIndex link, std::uint32_t direction, FrameIndex frame) {
+  const LinkEnd& to = topology_.links()[link].ends[1 - direction];
+  digest_.add(frames_[frame].bytes());
+  if (!links_[link].up) {
+    end(frame, Fate::link_down);
+    return;
+  }
+  if (!frames_[frame].fcs_ok()) {
+    end(frame, Fate::bad_fcs);
+    return;
+  }
+  if (to.kind == LinkEnd::Kind::in_switch) {
+    if (!switches_[to.node]->answers()) {
+      end(frame, Fate::switch_silent);
+      return;
+    }
+    books_.end(Fate::to_switch);
+    switches_[to.node]->receive(to.port, frame, now_);
+    return;
+  }
+  Host& host = hosts_[to.node];
+  if (!host.alive || host.program == nullptr) {
+    end(frame, Fate::host_dead);
+    return;
+  }
+  ++host.received;
+  host.program->receive(frames_[frame].bytes(), now_, *host.port);
+  end(frame, Fate::to_host);
+  after_host_call(to.node);
+}
+
+void Fabric::schedule_poll(SwitchIndex at, std::uint32_t worker, TimeNs when) {
+  queue_.push(when, EventKind::worker_poll, at, worker);
+}
+
+bool Fabric::buffer_is_free(double no_buffer) {
+  if (!fault_random_.chance(no_buffer)) {
+    return true;
+  }
+  fault_counts_.add(Fault::no_buffer);
+  return false;
+}
+
+void Fabric::note(SwitchIndex at, PortNumber in, const core::Decision& decision,
+                  std::span<const std::byte> frame, TimeNs) {
+  digest_.add(std::uint64_t{at} << 32 ^ std::uint64_t{in.value} << 16 ^
+              static_cast<std::uint64_t>(decision.action) << 8 ^
+              static_cast<std::uint64_t>(decision.event) ^
+              static_cast<std::uint64_t>(decision.reason) << 24);
+  if (traces()) {
+    trace(fmt::format(
+        "switch {} port {}: {} {}{}: {}", at, in.value, name_of(decision.action),
+        name_of(decision.event),
+        decision.action == core::Action::drop ? fmt::format(" {}", name_of(decision.reason)) : "",
+        describe(frame)));
+  }
+}
+
+void Fabric::trace(const std::string& what) {
+  if (options_.trace != nullptr) {
+    fmt::print(options_.trace, "{:>14.3f} us  {}\n", static_cast<double>(now_.value) / 1e3, what);
+  }
+}
+
+void Fabric::violation(std::string what) {
+  trace("VIOLATION: " + what);
+  if (violations_.size() < violations_kept) {
+    violations_.push_back(fmt::format("at {} ns: {}", now_.value, what));
+  }
+}
+
+std::uint64_t Fabric::drops(core::DropReason reason) const {
+  std::uint64_t n = 0;
+  for (const auto& s : switches_) {
+    n += s->drops(reason);
+  }
+  return n;
+}
+
+std::uint64_t Fabric::engines(core::Counter core::EngineCounters::*counter) const {
+  std::uint64_t n = 0;
+  for (const auto& s : switches_) {
+    n += s->engines(counter);
+  }
+  return n;
+}
+
+std::uint64_t Fabric::trees(core::Counter core::TreeCounters::*counter) const {
+  std::uint64_t n = 0;
+  for (const auto& s : switches_) {
+    n += s->trees(counter);
+  }
+  return n;
+}
+
+std::size_t Fabric::descriptors_in_use() const {
+  std::size_t n = 0;
+  for (const auto& s : switches_) {
+    n += s->descriptors_in_use();
+  }
+  return n;
+}
+
+void Fabric::audit() {
+  check_descriptors();
+  std::uint64_t ended = 0;
+  for (const std::uint64_t n : books_.fates) {
+    ended += n;
+  }
+  const std::uint64_t begun = books_.sent_by_hosts + books_.sent_by_switches + books_.duplicates;
+  if (begun != ended + books_.in_flight) {
+    violation(fmt::format("{} frames were put on wires, but {} ended and {} are under way", begun,
+                          ended, books_.in_flight));
+  }
+  std::uint64_t waiting = 0;
+  for (const auto& s : switches_) {
+    s->audit();
+    waiting += s->books().waiting;
+  }
+  if (frames_.in_use() != books_.in_flight + waiting) {
+    violation(fmt::format("{} frame buffers are in use for {} frames on wires and {} in switches",
+                          frames_.in_use(), books_.in_flight, waiting));
+  }
+  if (books_.of(Fate::bad_fcs) > fault_counts_.of(Fault::wire_corruption)) {
+    violation("more frames failed their FCS than were damaged on a wire");
+  }
+}
+
+} // namespace tributary::fabric

@@ -1,0 +1,182 @@
+// The virtual fabric: switches, hosts and links in one process on virtual time.
+//
+//   1. Fabric fabric(topology, options, seed);
+//   2. fabric.attach(host, program);            what each host runs
+//      fabric.install(tree, parts);             trees, then fabric.publish_all()
+//   3. fabric.at(time, action);                 faults and other things that happen on schedule
+//      fabric.aim({...});                       faults that hit the nth frame of some kind
+//   4. fabric.run_until(time);
+//   5. fabric.audit();                          books and counters; then look at violations()
+//
+// The run is a function of topology, options, programs and seed: `digest()` covers every event, and
+// is the same for the same seed, anywhere.
+//
+// Invariants it watches by itself: no frame goes missing unnamed, a damaged frame is never
+// believed, frames are passed on unchanged, no descriptor is occupied past its timer, counters
+// agree with what happened. Whether results are right is for those to check who know the groups.
+#pragma once
+
+#include "tests/fabric/books.hpp"
+#include "tests/fabric/digest.hpp"
+#include "tests/fabric/event_queue.hpp"
+#include "tests/fabric/faults.hpp"
+#include "tests/fabric/host_program.hpp"
+#include "tests/fabric/multicast_tree.hpp"
+#include "tests/fabric/random.hpp"
+#include "tests/fabric/topology.hpp"
+#include "tests/fabric/virtual_switch.hpp"
+#include "tests/fabric/wire_frame.hpp"
+
+#include <cstdio>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tributary::fabric {
+
+struct FabricOptions {
+  SwitchOptions switches;
+  /// When set, overrides `switches` for each switch.
+  std::function<SwitchOptions(SwitchIndex)> switch_options;
+  /// Edge ports check the source address, and the VNI where `permit` was called.
+  bool guard_edges = true;
+  /// Unicast routes to every host.
+  bool unicast_routes = false;
+  /// How often descriptors are checked against their timers.
+  std::uint64_t check_interval_ns = 1'000'000;
+  /// Where events are written as text; null for nowhere.
+  std::FILE* trace = nullptr;
+};
+
+class Fabric final : SwitchSurroundings {
+public:
+  Fabric(Topology topology, FabricOptions options, std::uint64_t seed);
+  ~Fabric() override;
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+
+  [[nodiscard]] TimeNs now() const { return now_; }
+  [[nodiscard]] const Topology& topology() const { return topology_; }
+  VirtualSwitch& at_switch(SwitchIndex s) { return *switches_[s]; }
+
+  /// The fabric keeps a reference.
+  void attach(HostIndex host, HostProgram& program);
+  /// Makes a host wake now, after something was changed in its program from outside.
+  void poke(HostIndex host);
+  /// Puts a frame on a host's link now, whatever the host runs.
+  void send_from_host(HostIndex host, std::span<const std::byte> bytes);
+  /// A dead host hears, says and does nothing.
+  void set_host_alive(HostIndex host, bool alive);
+
+  // Management. Changes reach a switch when it is published.
+  void install(TreeNumber tree, const std::vector<TreePart>& parts);
+  void remove(TreeNumber tree, SwitchIndex from);
+  void remove(TreeNumber tree);
+  void set_part(TreeNumber tree, const TreePart& part);
+  void permit(HostIndex host, std::shared_ptr<const core::VniSet> vnis);
+  void publish(SwitchIndex s);
+  void publish_all();
+
+  // Things that go wrong.
+  void set_faults(const LinkFaults& faults) { link_faults_ = faults; }
+  /// The fault stays where it is until the fabric ends, so that its counts can be read.
+  AimedFault& aim(AimedFault fault);
+  /// Calls this for every frame that enters a link that is up, before any fault.
+  void observe(std::function<void(const Passage&)> observer);
+  void set_link_up(LinkIndex link, bool up);
+  void crash(SwitchIndex s);
+  void restart(SwitchIndex s);
+  void silence(SwitchIndex s, std::uint64_t ns);
+  void count(Fault f, std::uint64_t n = 1) { fault_counts_.add(f, n); }
+
+  void at(TimeNs when, std::function<void()> action);
+  /// Runs all events up to and including this time.
+  void run_until(TimeNs end);
+  /// Runs until `done` holds, asked every few events, or nothing happens any more, or the time is
+  /// over. Says whether it holds.
+  bool run_until(const std::function<bool()>& done, TimeNs limit);
+
+  void audit();
+  [[nodiscard]] const WireBooks& books() const { return books_; }
+  [[nodiscard]] const FaultCounts& fault_counts() const { return fault_counts_; }
+  [[nodiscard]] std::uint64_t drops(core::DropReason reason) const;
+  [[nodiscard]] std::uint64_t engines(core::Counter core::EngineCounters::*counter) const;
+  [[nodiscard]] std::uint64_t trees(core::Counter core::TreeCounters::*counter) const;
+  [[nodiscard]] std::size_t descriptors_in_use() const;
+  /// Frames that went into this link toward the host, and from it.
+  [[nodiscard]] std::uint64_t frames_to_host(HostIndex host) const { return hosts_[host].received; }
+
+  [[nodiscard]] std::uint64_t digest() const { return digest_.value(); }
+  [[nodiscard]] std::uint64_t events() const { return event_count_; }
+  [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
+  void violation(std::string what) override;
+  [[nodiscard]] bool traces() const { return options_.trace != nullptr; }
+  void trace(const std::string& what);
+
+private:
+  class Port;
+  struct LinkState {
+    bool up = true;
+    TimeNs last_arrival[2]; ///< by direction; frames keep their order unless a fault says otherwise
+  };
+  struct Host {
+    HostProgram* program = nullptr;
+    std::unique_ptr<Port> port;
+    bool alive = true;
+    TimeNs wake_at = never;
+    std::uint64_t received = 0;
+  };
+  struct SwitchTables {
+    std::vector<core::PortPolicy> ports;
+    std::map<std::uint16_t, TreePart> trees;
+    std::uint64_t version = 0;
+  };
+
+  FramePool& frames() override { return frames_; }
+  void transmit(SwitchIndex from, PortNumber port, FrameIndex frame, TimeNs now) override;
+  void schedule_poll(SwitchIndex at, std::uint32_t worker, TimeNs when) override;
+  bool buffer_is_free(double no_buffer) override;
+  void note(SwitchIndex at, PortNumber in, const core::Decision& decision,
+            std::span<const std::byte> frame, TimeNs now) override;
+
+  void handle(const Event& event);
+  void step();
+  void enter_link(LinkIndex link, std::uint32_t direction, FrameIndex frame);
+  /// Shows the frame to observers and aimed faults; whether it was lost, and how much it is
+  /// delayed.
+  bool strike(LinkIndex link, std::uint32_t direction, FrameIndex frame, std::uint64_t& delay_ns);
+  void deliver_later(LinkIndex link, std::uint32_t direction, FrameIndex frame, TimeNs when);
+  void arrive(LinkIndex link, std::uint32_t direction, FrameIndex frame);
+  void end(FrameIndex frame, Fate fate);
+  void after_host_call(HostIndex host);
+  void check_descriptors();
+
+  Topology topology_;
+  FabricOptions options_;
+  Random fault_random_;
+  std::vector<LinkState> links_;
+  std::vector<Host> hosts_;
+  std::vector<std::unique_ptr<VirtualSwitch>> switches_;
+  std::vector<SwitchTables> tables_;
+  std::vector<std::vector<PortNumber>> routes_; ///< by host, by switch; empty without routes
+
+  EventQueue queue_;
+  TimeNs now_;
+  TimeNs next_check_;
+  FramePool frames_;
+  LinkFaults link_faults_;
+  std::deque<AimedFault> aimed_;
+  std::vector<std::function<void(const Passage&)>> observers_;
+  std::deque<std::function<void()>> scripts_;
+
+  WireBooks books_;
+  FaultCounts fault_counts_;
+  Digest digest_;
+  std::uint64_t event_count_ = 0;
+  std::vector<std::string> violations_;
+};
+
+} // namespace tributary::fabric

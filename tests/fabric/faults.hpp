@@ -1,0 +1,119 @@
+// What can go wrong on a link, and the books of what did.
+//
+// Chance faults are probabilities per frame and direction (LinkFaults). Aimed faults take the
+// nth frame that fits a description (AimedFault): "the second arm that reaches switch 3". Both are
+// counted by name, so that a fault test can show that the fault happened.
+#pragma once
+
+#include "tests/fabric/topology.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tributary::fabric {
+
+/// Probabilities per frame that enters a link; times in virtual nanoseconds.
+struct LinkFaults {
+  double loss = 0;
+  double duplicate = 0;         ///< a second copy arrives up to `hold_ns` later
+  double reorder = 0;           ///< held back up to `hold_ns`, so that later frames overtake it
+  double wire_corruption = 0;   ///< one to three bits change on the wire; the FCS catches it
+  double header_corruption = 0; ///< one bit of the fabric header changed before the FCS
+  std::uint64_t jitter_ns = 0;  ///< up to this much extra delay; keeps the order
+  std::uint64_t hold_ns = 40'000;
+
+  [[nodiscard]] bool any() const {
+    return loss > 0 || duplicate > 0 || reorder > 0 || wire_corruption > 0 ||
+           header_corruption > 0 || jitter_ns > 0;
+  }
+};
+
+// clang-format off
+#define TRIBUTARY_FABRIC_FAULTS(X)                                                                 \
+  X(loss) X(duplicate) X(reorder) X(wire_corruption) X(header_corruption) X(jitter)                \
+  X(link_down) X(switch_crash) X(switch_silence) X(table_change) X(no_buffer)                      \
+  X(aimed_loss) X(aimed_delay) X(aimed_duplicate)                                                  \
+  X(late_member) X(dead_member) X(wrong_opcode) X(foreign_cookie) X(foreign_vni)                   \
+  X(spoofed_source) X(garbage) X(stale_replay) X(few_descriptors)
+// clang-format on
+
+enum class Fault : std::uint8_t {
+#define TRIBUTARY_X(name) name,
+  TRIBUTARY_FABRIC_FAULTS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+};
+inline constexpr std::size_t fault_count = 0
+#define TRIBUTARY_X(name) +1
+    TRIBUTARY_FABRIC_FAULTS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+    ;
+
+constexpr std::string_view name_of(Fault f) {
+  constexpr std::array<std::string_view, fault_count> names = {
+#define TRIBUTARY_X(name) #name,
+      TRIBUTARY_FABRIC_FAULTS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+  };
+  return names[static_cast<std::size_t>(f)];
+}
+
+/// How often each fault happened.
+class FaultCounts {
+public:
+  void add(Fault f, std::uint64_t n = 1) { counts_[static_cast<std::size_t>(f)] += n; }
+  [[nodiscard]] std::uint64_t of(Fault f) const { return counts_[static_cast<std::size_t>(f)]; }
+  FaultCounts& operator+=(const FaultCounts& other) {
+    for (std::size_t i = 0; i < fault_count; ++i) {
+      counts_[i] += other.counts_[i];
+    }
+    return *this;
+  }
+
+private:
+  std::array<std::uint64_t, fault_count> counts_{};
+};
+
+/// A frame that is about to enter a link, as an aimed fault sees it.
+struct Passage {
+  LinkEnd from;
+  LinkEnd to;
+  TimeNs now;
+  std::span<const std::byte> bytes;
+  /// The frame's contents, when it is a valid reduction frame.
+  std::optional<wire::ReductionFrame> reduction;
+
+  [[nodiscard]] bool into_switch(SwitchIndex s) const {
+    return to.kind == LinkEnd::Kind::in_switch && to.node == s;
+  }
+  [[nodiscard]] bool out_of_switch(SwitchIndex s) const {
+    return from.kind == LinkEnd::Kind::in_switch && from.node == s;
+  }
+  [[nodiscard]] bool into_host(HostIndex h) const {
+    return to.kind == LinkEnd::Kind::host && to.node == h;
+  }
+  [[nodiscard]] bool out_of_host(HostIndex h) const {
+    return from.kind == LinkEnd::Kind::host && from.node == h;
+  }
+};
+
+/// Does something to the frames that fit, after `skip` of them went through unharmed, `take` times.
+struct AimedFault {
+  enum class Effect : std::uint8_t { lose, delay, duplicate };
+  std::function<bool(const Passage&)> fits{};
+  Effect effect = Effect::lose;
+  std::uint64_t skip = 0;
+  std::uint64_t take = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t delay_ns = 0; ///< with `delay` and `duplicate`
+  std::uint64_t seen = 0;
+  std::uint64_t done = 0; ///< how often it struck
+};
+
+} // namespace tributary::fabric

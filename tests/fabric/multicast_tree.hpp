@@ -1,0 +1,30 @@
+// Which part each switch has in one group's tree. A small stand-in for the fabric manager: breadth
+// first from the root's switch, keeping what leads to members.
+#pragma once
+
+#include "tests/fabric/random.hpp"
+#include "tests/fabric/topology.hpp"
+
+#include <span>
+#include <vector>
+
+namespace tributary::fabric {
+
+/// One switch's entry in its multicast table.
+struct TreePart {
+  SwitchIndex at = 0;
+  PortNumber parent;
+  PortSet children;
+  /// Endpoints below this switch; at the switch next to the root, the group's size - 1.
+  ContributionCount wait_count = 0;
+};
+
+/// The parts of every switch on the tree, the one next to the root first. `members` may contain
+/// the root. Among several shortest ways, `random` chooses.
+std::vector<TreePart> multicast_tree(const Topology& topology, HostIndex root,
+                                     std::span<const HostIndex> members, Random& random);
+
+/// The output port of every switch toward a host, by switch index; for unicast routes.
+std::vector<PortNumber> ports_toward(const Topology& topology, HostIndex host);
+
+} // namespace tributary::fabric

@@ -1,0 +1,226 @@
+// Faults of links, switches and tables, each by itself.
+#include "tests/fabric/scenario.hpp"
+
+#include <array>
+
+namespace tributary::fabric {
+
+namespace {
+
+constexpr std::uint64_t pieces = 40;
+
+/// A random network of at least five switches with one group of at least sixteen members, under
+/// one kind of chance fault.
+RunReport under(const RunOptions& options, const LinkFaults& faults, Fault kind) {
+  Random random = Random(options.seed).fork(3);
+  FabricOptions fabric_options;
+  fabric_options.switches.workers = 1 + static_cast<std::uint32_t>(random.below(2));
+  Run run(options,
+          random_network(5 + static_cast<std::uint32_t>(random.below(6)),
+                         16 + static_cast<std::uint32_t>(random.below(24)), 2, random),
+          fabric_options);
+  GroupSetup setup{.hosts = run.choose_hosts(16 + run.random().below(25)), .pieces = pieces};
+  setup.root_rank = static_cast<std::uint32_t>(run.random().below(setup.hosts.size()));
+  run.add_group(setup);
+  run.fabric().set_faults(faults);
+  run.start();
+  run.complete_within(seconds(120));
+  run.finish();
+  run.expect(run.fabric().fault_counts().of(kind) > 0, "the fault struck");
+  return run.report();
+}
+
+RunReport loss(const RunOptions& options) { return under(options, {.loss = 0.02}, Fault::loss); }
+RunReport heavy_loss(const RunOptions& options) {
+  return under(options, {.loss = 0.08}, Fault::loss);
+}
+RunReport duplication(const RunOptions& options) {
+  return under(options, {.duplicate = 0.05}, Fault::duplicate);
+}
+RunReport reordering(const RunOptions& options) {
+  return under(options, {.reorder = 0.1}, Fault::reorder);
+}
+RunReport jitter(const RunOptions& options) {
+  return under(options, {.jitter_ns = microseconds(200)}, Fault::jitter);
+}
+RunReport wire_corruption(const RunOptions& options) {
+  return under(options, {.wire_corruption = 0.03}, Fault::wire_corruption);
+}
+RunReport header_corruption(const RunOptions& options) {
+  return under(options, {.header_corruption = 0.03}, Fault::header_corruption);
+}
+
+/// The demo's network with one group whose root is chosen at random.
+struct Demo {
+  explicit Demo(const RunOptions& options, FabricOptions fabric_options = {})
+      : run(options, two_level(4, 5), std::move(fabric_options)) {
+    GroupSetup setup{.hosts = run.all_hosts(), .pieces = 200};
+    setup.root_rank = static_cast<std::uint32_t>(run.random().below(setup.hosts.size()));
+    group = &run.add_group(setup);
+  }
+  [[nodiscard]] const TreePart& some_part() {
+    const auto& parts = run.tree_of(*group);
+    return parts[run.random().below(parts.size())];
+  }
+  Run run;
+  Group* group = nullptr;
+};
+
+RunReport link_down(const RunOptions& options) {
+  Demo demo(options);
+  Fabric& fabric = demo.run.fabric();
+  demo.run.start();
+  for (int i = 0; i < 3; ++i) {
+    const auto link =
+        static_cast<LinkIndex>(demo.run.random().below(fabric.topology().links().size()));
+    const TimeNs down = fabric.now() + microseconds(demo.run.random().between(20, 2'000));
+    fabric.at(down, [&fabric, link] { fabric.set_link_up(link, false); });
+    fabric.at(down + demo.run.random().between(1, milliseconds(300)),
+              [&fabric, link] { fabric.set_link_up(link, true); });
+  }
+  demo.run.finish();
+  demo.run.expect(fabric.books().of(Fate::link_down) > 0,
+                  "frames were lost on links that were down");
+  return demo.run.report();
+}
+
+RunReport switch_crash(const RunOptions& options) {
+  Demo demo(options);
+  Fabric& fabric = demo.run.fabric();
+  demo.run.start();
+  const SwitchIndex s = demo.some_part().at;
+  const TimeNs down = fabric.now() + microseconds(demo.run.random().between(20, 1'500));
+  fabric.at(down, [&fabric, s] { fabric.crash(s); });
+  fabric.at(down + demo.run.random().between(microseconds(50), seconds(2)),
+            [&fabric, s] { fabric.restart(s); });
+  demo.run.finish();
+  demo.run.expect(fabric.books().of(Fate::switch_silent) > 0, "frames came to the crashed switch");
+  return demo.run.report();
+}
+
+RunReport switch_silence(const RunOptions& options) {
+  Demo demo(options);
+  Fabric& fabric = demo.run.fabric();
+  demo.run.start();
+  const SwitchIndex s = demo.some_part().at;
+  const std::uint64_t silence = demo.run.random().between(microseconds(50), milliseconds(200));
+  fabric.at(fabric.now() + microseconds(demo.run.random().between(20, 1'500)),
+            [&fabric, s, silence] { fabric.silence(s, silence); });
+  demo.run.finish();
+  demo.run.expect(fabric.books().of(Fate::switch_silent) > 0, "frames came to the silent switch");
+  return demo.run.report();
+}
+
+/// The group's tree is removed from one switch and comes back, in mid-traffic.
+RunReport tree_removed(const RunOptions& options) {
+  Demo demo(options);
+  Fabric& fabric = demo.run.fabric();
+  demo.run.start();
+  const TreeNumber tree = demo.group->setup().tree;
+  const TreePart part = demo.some_part();
+  const TimeNs when = fabric.now() + microseconds(demo.run.random().between(20, 1'500));
+  fabric.at(when, [&fabric, tree, part] {
+    fabric.count(Fault::table_change);
+    fabric.remove(tree, part.at);
+    fabric.publish(part.at);
+  });
+  fabric.at(when + demo.run.random().between(microseconds(10), milliseconds(100)),
+            [&fabric, tree, part] {
+              fabric.set_part(tree, part);
+              fabric.publish(part.at);
+            });
+  demo.run.finish();
+  demo.run.expect(fabric.drops(core::DropReason::unknown_tree) > 0,
+                  "frames came while the tree was not there");
+  return demo.run.report();
+}
+
+/// Other trees come and go, and the same tables are published again and again: the group that is
+/// at work must not feel it.
+RunReport other_trees_change(const RunOptions& options) {
+  FabricOptions fabric_options;
+  fabric_options.switches.workers = 2;
+  Demo demo(options, fabric_options);
+  Run& run = demo.run;
+  Fabric& fabric = run.fabric();
+  run.start();
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    fabric.at(fabric.now() + microseconds(10 + 20 * i), [&run, &fabric, i] {
+      const auto members = run.choose_hosts(8);
+      const TreeNumber other{static_cast<std::uint16_t>(4'000 + i % 5)};
+      fabric.count(Fault::table_change);
+      fabric.remove(other);
+      fabric.install(other, multicast_tree(fabric.topology(), members[0], members, run.random()));
+      fabric.publish_all();
+    });
+  }
+  run.finish();
+  const collective::Statistics s = demo.group->statistics();
+  run.expect(s.full == 200 && s.retried == 0, "every reduction was full, nothing was retried");
+  return run.report();
+}
+
+/// The group's tree is moved to other links while it is at work.
+RunReport tree_moved(const RunOptions& options) {
+  Random random = Random(options.seed).fork(4);
+  Run run(options, random_network(8, 24, 12, random));
+  GroupSetup setup{.hosts = run.choose_hosts(20), .pieces = 200};
+  Group& group = run.add_group(setup);
+  Fabric& fabric = run.fabric();
+  run.start();
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    fabric.at(fabric.now() + microseconds(100 + 300 * i + run.random().below(200)), [&run, &fabric,
+                                                                                     &group] {
+      fabric.count(Fault::table_change);
+      fabric.remove(group.setup().tree);
+      fabric.install(group.setup().tree, multicast_tree(fabric.topology(), group.host(0),
+                                                        group.setup().hosts, run.random()));
+      // One switch after the other, as no controller can change all at once.
+      for (SwitchIndex s = 0; s < fabric.topology().switch_count(); ++s) {
+        fabric.at(fabric.now() + run.random().below(microseconds(50)),
+                  [&fabric, s] { fabric.publish(s); });
+      }
+    });
+  }
+  run.finish();
+  return run.report();
+}
+
+/// Timers that want to emit find no buffer at first.
+RunReport no_buffers(const RunOptions& options) {
+  FabricOptions fabric_options;
+  fabric_options.switches.no_buffer = 0.7;
+  Demo demo(options, fabric_options);
+  demo.run.fabric().set_faults({.loss = 0.02});
+  demo.run.start();
+  demo.run.complete_within(seconds(120));
+  demo.run.finish();
+  demo.run.expect(demo.run.fabric().fault_counts().of(Fault::no_buffer) > 0, "the fault struck");
+  demo.run.expect(demo.run.fabric().engines(&core::EngineCounters::emission_delayed) > 0,
+                  "engines counted what they put off");
+  return demo.run.report();
+}
+
+constexpr std::array scenarios = {
+    Scenario{"loss", "2 % of all frames on every link are lost", loss, 40},
+    Scenario{"heavy_loss", "8 % of all frames on every link are lost", heavy_loss, 40},
+    Scenario{"duplication", "5 % of all frames come twice", duplication, 40},
+    Scenario{"reordering", "10 % of all frames are overtaken", reordering, 40},
+    Scenario{"jitter", "every frame is delayed by up to 200 us", jitter},
+    Scenario{"wire_corruption", "bits change on the wire: the FCS catches it", wire_corruption},
+    Scenario{"header_corruption", "header bits change before the FCS: the checksum catches it",
+             header_corruption},
+    Scenario{"link_down", "links go down and come back", link_down, 40},
+    Scenario{"switch_crash", "a switch loses its state and comes back", switch_crash, 40},
+    Scenario{"switch_silence", "a switch does nothing for a while", switch_silence, 40},
+    Scenario{"tree_removed", "the group's tree is removed and comes back", tree_removed, 40},
+    Scenario{"tree_moved", "the group's tree takes other links", tree_moved, 40},
+    Scenario{"other_trees_change", "other trees come and go: no effect", other_trees_change},
+    Scenario{"no_buffers", "no buffer is free for partial results", no_buffers},
+};
+
+} // namespace
+
+std::span<const Scenario> network_fault_scenarios() { return scenarios; }
+
+} // namespace tributary::fabric

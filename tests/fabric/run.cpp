@@ -1,0 +1,135 @@
+#include "tests/fabric/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tributary::fabric {
+
+namespace {
+FabricOptions with_trace(FabricOptions options, std::FILE* trace) {
+  options.trace = trace;
+  return options;
+}
+} // namespace
+
+Run::Run(const RunOptions& options, Topology topology, FabricOptions fabric_options)
+    : seed_(options.seed), random_(Random(options.seed).fork(0x52)),
+      fabric_(std::move(topology), with_trace(std::move(fabric_options), options.trace),
+              options.seed),
+      hosts_(fabric_.topology().host_count()) {}
+
+std::vector<HostIndex> Run::all_hosts() const {
+  std::vector<HostIndex> hosts;
+  for (HostIndex h = 0; h < hosts_.size(); ++h) {
+    hosts.push_back(h);
+  }
+  return hosts;
+}
+
+std::vector<HostIndex> Run::choose_hosts(std::size_t count) {
+  std::vector<HostIndex> hosts = all_hosts();
+  random_.shuffle(hosts);
+  hosts.resize(std::min(count, hosts.size()));
+  return hosts;
+}
+
+Group& Run::add_group(GroupSetup setup) {
+  setup.tree = TreeNumber{static_cast<std::uint16_t>(7 + 13 * groups_.size())};
+  setup.cookie = Cookie{static_cast<std::uint32_t>(random_.next())};
+  setup.seed = random_.next();
+  trees_.push_back(
+      multicast_tree(fabric_.topology(), setup.hosts[setup.root_rank], setup.hosts, random_));
+  fabric_.install(setup.tree, trees_.back());
+  groups_.push_back(std::make_unique<Group>(fabric_, setup));
+  Group& group = *groups_.back();
+  for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
+    auto& host = hosts_[group.host(rank)];
+    if (!host) {
+      host = std::make_unique<GroupHost>();
+    }
+    host->join(group, rank);
+  }
+  return group;
+}
+
+const std::vector<TreePart>& Run::tree_of(const Group& group) const {
+  const auto at = std::ranges::find(groups_, &group, &std::unique_ptr<Group>::get);
+  return trees_[static_cast<std::size_t>(at - groups_.begin())];
+}
+
+void Run::start() {
+  fabric_.publish_all();
+  fabric_.run_until(fabric_.now() + microseconds(10));
+  for (HostIndex h = 0; h < hosts_.size(); ++h) {
+    if (hosts_[h]) {
+      fabric_.attach(h, *hosts_[h]);
+    }
+  }
+}
+
+void Run::expect(bool holds, std::string_view what) {
+  if (!holds) {
+    fabric_.violation(fmt::format("the scenario's promise: {}", what));
+  }
+}
+
+void Run::complete_within(std::uint64_t ns) {
+  const auto complete = [&] {
+    return std::ranges::all_of(groups_, [](const auto& g) { return g->complete(); });
+  };
+  if (!fabric_.run_until(complete, fabric_.now() + ns)) {
+    std::string status;
+    for (const auto& g : groups_) {
+      status += g->describe_status();
+    }
+    fabric_.violation(fmt::format("not complete after {} ms:{}", ns / milliseconds(1), status));
+  }
+}
+
+void Run::finish(std::uint64_t limit_ns) {
+  fabric_.set_faults({});
+  complete_within(limit_ns);
+  const auto parted = [&] {
+    return std::ranges::all_of(groups_, [](const auto& g) { return g->parted(); });
+  };
+  if (!fabric_.run_until(parted, fabric_.now() + limit_ns)) {
+    std::string status;
+    for (const auto& g : groups_) {
+      status += g->describe_status();
+    }
+    fabric_.violation("not all members have left:" + status);
+  }
+  // The longest timer runs for twenty seconds; after it nothing may be left of anything.
+  fabric_.run_until(fabric_.now() + seconds(21));
+  expect(fabric_.descriptors_in_use() == 0, "no descriptor is occupied in the end");
+  expect(fabric_.books().in_flight == 0, "no frame is under way in the end");
+  fabric_.audit();
+}
+
+RunReport Run::report() const {
+  RunReport r;
+  r.seed = seed_;
+  r.digest = fabric_.digest();
+  r.events = fabric_.events();
+  r.virtual_ns = fabric_.now().value;
+  r.switches = fabric_.topology().switch_count();
+  r.hosts = fabric_.topology().host_count();
+  for (const auto& g : groups_) {
+    r.largest_group = std::max<std::uint64_t>(r.largest_group, g->size());
+    r.pieces += g->pieces_complete_everywhere();
+    const collective::Statistics s = g->statistics();
+#define TRIBUTARY_X(name, text) r.members.name += s.name;
+    TRIBUTARY_MEMBER_COUNTERS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+  }
+  r.full = fabric_.engines(&core::EngineCounters::full);
+  r.partial = fabric_.engines(&core::EngineCounters::partial);
+  r.faults = fabric_.fault_counts();
+  r.books = fabric_.books();
+  r.violations = fabric_.violations();
+  return r;
+}
+
+} // namespace tributary::fabric

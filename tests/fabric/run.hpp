@@ -1,0 +1,90 @@
+// One run of one scenario: a fabric, its groups, and how they are brought to an end.
+//
+//   Run run(options, two_level(4, 16), fabric_options);
+//   Group& group = run.add_group({.hosts = ..., .pieces = 30});
+//   run.start();
+//   ... faults: run.fabric().at(...), aim(...), set_faults(...)
+//   run.finish();      faults stop; all must complete, part, and leave nothing behind
+//   return run.report();
+#pragma once
+
+#include "tests/fabric/fabric.hpp"
+#include "tests/fabric/group.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tributary::fabric {
+
+struct RunOptions {
+  std::uint64_t seed = 1;
+  std::FILE* trace = nullptr;
+};
+
+struct RunReport {
+  std::uint64_t seed = 0;
+  std::uint64_t digest = 0;
+  std::uint64_t events = 0;
+  std::uint64_t virtual_ns = 0;
+  std::uint64_t switches = 0;
+  std::uint64_t hosts = 0;
+  std::uint64_t largest_group = 0;
+  std::uint64_t pieces = 0; ///< that all members of their group completed
+  std::uint64_t full = 0;   ///< by engines
+  std::uint64_t partial = 0;
+  FaultCounts faults;
+  WireBooks books;
+  collective::Statistics members;
+  std::vector<std::string> violations;
+};
+
+constexpr std::uint64_t microseconds(std::uint64_t n) { return n * 1'000; }
+constexpr std::uint64_t milliseconds(std::uint64_t n) { return n * 1'000'000; }
+constexpr std::uint64_t seconds(std::uint64_t n) { return n * 1'000'000'000; }
+
+class Run {
+public:
+  Run(const RunOptions& options, Topology topology, FabricOptions fabric_options = {});
+
+  [[nodiscard]] Fabric& fabric() { return fabric_; }
+  /// The stream a scenario makes its own choices from.
+  [[nodiscard]] Random& random() { return random_; }
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
+
+  /// `count` different hosts, chosen at random.
+  std::vector<HostIndex> choose_hosts(std::size_t count);
+  /// All hosts in order.
+  [[nodiscard]] std::vector<HostIndex> all_hosts() const;
+
+  /// Computes and installs the group's tree and puts its members on their hosts. Tree number,
+  /// cookie and seed are chosen where the setup leaves them at their defaults.
+  Group& add_group(GroupSetup setup);
+  [[nodiscard]] const std::vector<TreePart>& tree_of(const Group& group) const;
+  [[nodiscard]] std::vector<std::unique_ptr<Group>>& groups() { return groups_; }
+
+  /// Publishes all tables and lets them settle; virtual time begins for the members.
+  void start();
+  /// Says which scenario broke which of its own promises.
+  void expect(bool holds, std::string_view what);
+  /// Runs until all pieces have completed everywhere; a violation if they have not by then.
+  void complete_within(std::uint64_t ns);
+  /// Ends all chance faults, and checks what must hold in the end: every group completes and parts
+  /// in bounded time, no descriptor stays occupied, books and counters agree.
+  void finish(std::uint64_t limit_ns = seconds(60));
+
+  [[nodiscard]] RunReport report() const;
+
+private:
+  std::uint64_t seed_;
+  Random random_;
+  Fabric fabric_;
+  std::vector<std::unique_ptr<GroupHost>> hosts_; ///< by host; null where no member lives
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<std::vector<TreePart>> trees_; ///< by group
+};
+
+} // namespace tributary::fabric

@@ -1,0 +1,28 @@
+#include "tests/fabric/scenario.hpp"
+
+namespace tributary::fabric {
+
+std::vector<Scenario> all_scenarios() {
+  std::vector<Scenario> all;
+  for (const auto list : {basic_scenarios(), failure_table_scenarios(), protocol_fault_scenarios(),
+                          stranger_scenarios(), network_fault_scenarios(), campaign_scenarios()}) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  return all;
+}
+
+std::optional<Scenario> find_scenario(std::string_view name) {
+  for (const Scenario& s : all_scenarios()) {
+    if (s.name == name) {
+      return s;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string command_for(const Scenario& scenario, std::uint64_t seed) {
+  return "fabric-campaign --scenario " + std::string(scenario.name) + " --seed " +
+         std::to_string(seed) + " --trace";
+}
+
+} // namespace tributary::fabric

@@ -1,0 +1,37 @@
+// The scenarios by name. Each builds its own fabric from the seed, runs it, and reports.
+#pragma once
+
+#include "tests/fabric/run.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tributary::fabric {
+
+struct Scenario {
+  std::string_view name;
+  std::string_view purpose; ///< one line
+  RunReport (*run)(const RunOptions&) = nullptr;
+  /// How many seeds the test suite runs it with.
+  std::uint64_t suite_seeds = 20;
+};
+
+/// All of them, in the order in which they are listed to people.
+std::vector<Scenario> all_scenarios();
+std::optional<Scenario> find_scenario(std::string_view name);
+/// The command line that repeats this run and shows what happens in it.
+std::string command_for(const Scenario& scenario, std::uint64_t seed);
+
+// Where they are defined, one list per file.
+std::span<const Scenario> basic_scenarios();
+std::span<const Scenario> failure_table_scenarios();
+std::span<const Scenario> protocol_fault_scenarios();
+std::span<const Scenario> stranger_scenarios();
+std::span<const Scenario> network_fault_scenarios();
+std::span<const Scenario> campaign_scenarios();
+
+} // namespace tributary::fabric

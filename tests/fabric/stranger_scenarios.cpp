@@ -1,0 +1,256 @@
+// Hosts that send what they should not: another cookie or VNI, somebody else's address, arms from
+// below, frames that are none. Each is refused under its own name and harms nobody.
+#include "tests/fabric/scenario.hpp"
+
+#include <array>
+#include <functional>
+
+namespace tributary::fabric {
+
+namespace {
+
+constexpr std::uint64_t pieces = 40;
+constexpr int frames_sent = 60;
+
+/// Members on twelve of sixteen hosts; the last host of each leaf switch is a stranger.
+struct Neighbourhood {
+  explicit Neighbourhood(const RunOptions& options, FabricOptions fabric_options = {})
+      : run(options, two_level(4, 4), std::move(fabric_options)) {
+    std::vector<HostIndex> members;
+    for (const HostIndex h : run.all_hosts()) {
+      (h % 4 == 3 ? strangers : members).push_back(h);
+    }
+    GroupSetup setup{.hosts = members, .pieces = pieces, .gap_ns = 10'000};
+    setup.root_rank = static_cast<std::uint32_t>(run.random().below(members.size()));
+    group = &run.add_group(setup);
+  }
+
+  /// A contribution as a member would make it, to sequence `seqno`.
+  [[nodiscard]] wire::ReductionFrame contribution(HostIndex from, std::uint32_t seqno) const {
+    const Nid nid = Topology::nid(from);
+    wire::ReductionFrame f;
+    f.destination = wire::port_mac(nid);
+    f.source = wire::host_mac(nid);
+    f.vni = group->setup().vni;
+    f.source_nid = nid;
+    f.tree = group->setup().tree;
+    f.reduction = ReductionId{static_cast<std::uint8_t>(seqno % 8)};
+    f.cookie = group->setup().cookie;
+    f.word.seqno = SequenceNumber{seqno};
+    f.word.resno = SequenceNumber{seqno};
+    f.word.op = static_cast<std::uint8_t>(reduce::Opcode::int_sum);
+    f.word.count = 1;
+    f.payload = {1, 1, 1, 1};
+    return f;
+  }
+
+  /// Sends one frame every few microseconds while the group works.
+  void send_repeatedly(Fault fault, HostIndex from,
+                       const std::function<std::vector<std::byte>(int)>& frame) {
+    Fabric& fabric = run.fabric();
+    for (int i = 0; i < frames_sent; ++i) {
+      fabric.at(fabric.now() + microseconds(5) * static_cast<std::uint64_t>(i + 1),
+                [&fabric, fault, from, bytes = frame(i)] {
+                  fabric.count(fault);
+                  fabric.send_from_host(from, bytes);
+                });
+    }
+  }
+  void send_repeatedly(Fault fault, HostIndex from,
+                       const std::function<void(wire::ReductionFrame&)>& change) {
+    send_repeatedly(fault, from, [&](int i) {
+      wire::ReductionFrame f = contribution(from, static_cast<std::uint32_t>(i % 6));
+      change(f);
+      std::vector<std::byte> bytes(wire::reduction_frame_bytes);
+      wire::encode(f, std::span<std::byte, wire::reduction_frame_bytes>(bytes));
+      return bytes;
+    });
+  }
+  [[nodiscard]] HostIndex some_leaf() {
+    HostIndex host = group->host(group->setup().root_rank);
+    while (host == group->host(group->setup().root_rank)) {
+      host = group->host(static_cast<std::uint32_t>(run.random().below(group->size())));
+    }
+    return host;
+  }
+  [[nodiscard]] std::uint64_t drops(core::DropReason reason) { return run.fabric().drops(reason); }
+  void expect_drops(core::DropReason reason, std::uint64_t count) {
+    run.expect(drops(reason) == count,
+               std::string("every one was dropped as ") + std::string(name_of(reason)));
+  }
+
+  Run run;
+  std::vector<HostIndex> strangers;
+  Group* group = nullptr;
+};
+
+/// A member's port carries frames of a stranger who does not know the cookie: switches pass them
+/// on unreduced, the root refuses them.
+RunReport wrong_cookie(const RunOptions& options) {
+  Neighbourhood n(options);
+  n.run.start();
+  n.send_repeatedly(Fault::foreign_cookie, n.some_leaf(),
+                    [](wire::ReductionFrame& f) { f.cookie.value ^= 0x00010000; });
+  n.run.finish();
+  n.run.expect(n.group->statistics().foreign >= frames_sent, "the root saw and refused them all");
+  n.run.expect(n.run.fabric().trees(&core::TreeCounters::passed_through) > 0,
+               "switches passed them on unreduced");
+  return n.run.report();
+}
+
+/// The same where switches are set to drop what does not fit the armed reduction.
+RunReport wrong_cookie_dropped(const RunOptions& options) {
+  FabricOptions fabric_options;
+  fabric_options.switches.settings.drop_foreign = true;
+  Neighbourhood n(options, fabric_options);
+  n.run.start();
+  n.send_repeatedly(Fault::foreign_cookie, n.some_leaf(),
+                    [](wire::ReductionFrame& f) { f.cookie.value ^= 0x00010000; });
+  n.run.finish();
+  n.run.expect(n.drops(core::DropReason::foreign_cookie) > 0, "switches dropped them");
+  n.run.expect(n.drops(core::DropReason::foreign_cookie) + n.group->statistics().foreign >=
+                   frames_sent,
+               "those that found nothing armed were refused by the root");
+  return n.run.report();
+}
+
+/// A VNI that the edge port permits but the group does not use.
+RunReport wrong_vni(const RunOptions& options) {
+  Neighbourhood n(options);
+  n.run.start();
+  n.send_repeatedly(Fault::foreign_vni, n.some_leaf(),
+                    [](wire::ReductionFrame& f) { f.vni.value ^= 1; });
+  n.run.finish();
+  n.run.expect(n.group->statistics().foreign >= frames_sent, "the root saw and refused them all");
+  return n.run.report();
+}
+
+/// A VNI that the edge port does not permit.
+RunReport forbidden_vni(const RunOptions& options) {
+  Neighbourhood n(options);
+  auto permitted = std::make_shared<core::VniSet>();
+  permitted->set(n.group->setup().vni.value);
+  for (const HostIndex h : n.run.all_hosts()) {
+    n.run.fabric().permit(h, permitted);
+  }
+  n.run.start();
+  n.send_repeatedly(Fault::foreign_vni, n.some_leaf(),
+                    [](wire::ReductionFrame& f) { f.vni.value ^= 1; });
+  n.run.finish();
+  n.expect_drops(core::DropReason::vni_not_permitted, frames_sent);
+  return n.run.report();
+}
+
+/// A host that knows everything contributes in another's name: the source guard stops it.
+RunReport spoofed_source(const RunOptions& options) {
+  Neighbourhood n(options);
+  n.run.start();
+  const Nid victim = Topology::nid(n.some_leaf());
+  n.send_repeatedly(Fault::spoofed_source, n.strangers[n.run.random().below(4)],
+                    [victim](wire::ReductionFrame& f) { f.source_nid = victim; });
+  n.run.finish();
+  n.expect_drops(core::DropReason::source_guard, frames_sent);
+  return n.run.report();
+}
+
+/// In its own name, from a port that is not on the tree.
+RunReport not_on_tree(const RunOptions& options) {
+  Neighbourhood n(options);
+  n.run.start();
+  n.send_repeatedly(Fault::garbage, n.strangers[n.run.random().below(4)],
+                    [](wire::ReductionFrame&) {});
+  n.run.finish();
+  n.expect_drops(core::DropReason::not_on_tree, frames_sent);
+  return n.run.report();
+}
+
+/// A member that is no root arms its group's tree.
+RunReport arm_from_below(const RunOptions& options) {
+  Neighbourhood n(options);
+  n.run.start();
+  n.send_repeatedly(Fault::garbage, n.some_leaf(),
+                    [](wire::ReductionFrame& f) { f.word.arm = true; });
+  n.run.finish();
+  n.expect_drops(core::DropReason::arm_from_child, frames_sent);
+  return n.run.report();
+}
+
+/// Opcodes that no engine knows pass through; the root refuses them.
+RunReport reserved_opcode(const RunOptions& options) {
+  Neighbourhood n(options);
+  n.run.start();
+  n.send_repeatedly(Fault::garbage, n.some_leaf(),
+                    [](wire::ReductionFrame& f) { f.word.op = 0x3F; });
+  n.run.finish();
+  n.run.expect(n.group->statistics().malformed >= frames_sent, "the root refused them all");
+  return n.run.report();
+}
+
+/// Frames that are too short, of another kind, or wrong in one field: each under its own name.
+RunReport garbage(const RunOptions& options) {
+  Neighbourhood n(options);
+  n.run.start();
+  const HostIndex from = n.some_leaf();
+  struct Bad {
+    core::DropReason reason;
+    std::function<void(std::vector<std::byte>&)> change;
+    bool checksum = true;
+  };
+  const auto at = [](std::vector<std::byte>& b, std::size_t offset) -> std::byte& {
+    return b[wire::ethernet_header_bytes + offset];
+  };
+  using core::DropReason;
+  const std::array<Bad, 8> kinds = {{
+      {DropReason::runt, [](auto& b) { b.resize(20); }, false},
+      {DropReason::foreign_ethertype, [](auto& b) { b[12] = std::byte{0x08}; }},
+      {DropReason::bad_version, [&](auto& b) { at(b, 0) = std::byte{0x46}; }},
+      {DropReason::bad_length, [&](auto& b) { at(b, 3) = std::byte{0x51}; }},
+      {DropReason::truncated, [](auto& b) { b.resize(93); }},
+      {DropReason::bad_checksum, [&](auto& b) { at(b, 10) ^= std::byte{1}; }, false},
+      {DropReason::bad_action, [&](auto& b) { at(b, 19) &= std::byte{0xFE}; }},
+      {DropReason::bad_request, [&](auto& b) { at(b, 30) = std::byte{48}; }},
+  }};
+  for (const Bad& bad : kinds) {
+    n.send_repeatedly(Fault::garbage, from, [&](int i) {
+      std::vector<std::byte> bytes(wire::reduction_frame_bytes);
+      wire::encode(n.contribution(from, static_cast<std::uint32_t>(i % 6)),
+                   std::span<std::byte, wire::reduction_frame_bytes>(bytes));
+      bad.change(bytes);
+      if (bad.checksum) {
+        wire::write_fabric_header_checksum(bytes.data() + wire::ethernet_header_bytes);
+      }
+      return bytes;
+    });
+  }
+  n.run.finish();
+  for (const Bad& bad : kinds) {
+    // A frame of 93 bytes is shorter than its own total length says: either name is right.
+    if (bad.reason == DropReason::truncated || bad.reason == DropReason::bad_length) {
+      n.run.expect(n.drops(DropReason::truncated) + n.drops(DropReason::bad_length) ==
+                       2 * frames_sent,
+                   "frames of a wrong length were dropped as that");
+    } else {
+      n.expect_drops(bad.reason, frames_sent);
+    }
+  }
+  return n.run.report();
+}
+
+constexpr std::array scenarios = {
+    Scenario{"wrong_cookie", "a stranger without the cookie: passed on, refused by the root",
+             wrong_cookie},
+    Scenario{"wrong_cookie_dropped", "the same, dropped by the switches", wrong_cookie_dropped, 5},
+    Scenario{"wrong_vni", "a permitted VNI that is not the group's", wrong_vni, 5},
+    Scenario{"forbidden_vni", "a VNI that the edge port does not permit", forbidden_vni, 5},
+    Scenario{"spoofed_source", "somebody else's source address", spoofed_source, 5},
+    Scenario{"not_on_tree", "frames from a port that is not on the tree", not_on_tree, 5},
+    Scenario{"arm_from_below", "an arm from a member that is no root", arm_from_below, 5},
+    Scenario{"reserved_opcode", "an operator there is not", reserved_opcode, 5},
+    Scenario{"garbage", "malformed frames of every kind", garbage, 5},
+};
+
+} // namespace
+
+std::span<const Scenario> stranger_scenarios() { return scenarios; }
+
+} // namespace tributary::fabric

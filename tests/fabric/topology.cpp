@@ -1,0 +1,106 @@
+#include "tests/fabric/topology.hpp"
+
+#include <cassert>
+
+namespace tributary::fabric {
+
+namespace {
+constexpr std::uint64_t edge_latency_ns = 400;
+constexpr std::uint64_t trunk_latency_ns = 700;
+} // namespace
+
+SwitchIndex Topology::add_switch() {
+  switches_.emplace_back();
+  return static_cast<SwitchIndex>(switches_.size() - 1);
+}
+
+LinkIndex Topology::add_link(const Link& link) {
+  const auto index = static_cast<LinkIndex>(links_.size());
+  links_.push_back(link);
+  for (auto& end : links_.back().ends) {
+    if (end.kind == LinkEnd::Kind::in_switch) {
+      auto& ports = switches_[end.node];
+      assert(ports.size() < max_ports);
+      end.port = PortNumber{static_cast<std::uint8_t>(ports.size())};
+      ports.push_back(index);
+    }
+  }
+  return index;
+}
+
+HostIndex Topology::add_host(SwitchIndex at, std::uint64_t latency_ns) {
+  const auto host = static_cast<HostIndex>(hosts_.size());
+  hosts_.push_back(add_link(
+      {{{LinkEnd::Kind::host, host, PortNumber{0}}, {LinkEnd::Kind::in_switch, at, PortNumber{0}}},
+       latency_ns}));
+  return host;
+}
+
+LinkIndex Topology::connect(SwitchIndex a, SwitchIndex b, std::uint64_t latency_ns) {
+  return add_link(
+      {{{LinkEnd::Kind::in_switch, a, PortNumber{0}}, {LinkEnd::Kind::in_switch, b, PortNumber{0}}},
+       latency_ns});
+}
+
+const LinkEnd& Topology::neighbour(SwitchIndex s, PortNumber p) const {
+  const Link& link = links_[switches_[s][p.value]];
+  const LinkEnd here{LinkEnd::Kind::in_switch, s, p};
+  return link.ends[0] == here ? link.ends[1] : link.ends[0];
+}
+
+Topology two_level(std::uint32_t leaves, std::uint32_t hosts_per_leaf) {
+  Topology t;
+  const SwitchIndex root = t.add_switch();
+  for (std::uint32_t i = 0; i < leaves; ++i) {
+    const SwitchIndex leaf = t.add_switch();
+    t.connect(root, leaf, trunk_latency_ns);
+    for (std::uint32_t h = 0; h < hosts_per_leaf; ++h) {
+      t.add_host(leaf, edge_latency_ns);
+    }
+  }
+  return t;
+}
+
+Topology chain(std::uint32_t switches, std::uint32_t hosts_per_switch) {
+  Topology t;
+  for (std::uint32_t i = 0; i < switches; ++i) {
+    const SwitchIndex s = t.add_switch();
+    if (s > 0) {
+      t.connect(s - 1, s, trunk_latency_ns);
+    }
+    for (std::uint32_t h = 0; h < hosts_per_switch; ++h) {
+      t.add_host(s, edge_latency_ns);
+    }
+  }
+  return t;
+}
+
+Topology random_network(std::uint32_t switches, std::uint32_t hosts, std::uint32_t extra_links,
+                        Random& random) {
+  // Half of the ports of a switch are kept for hosts and extra links.
+  constexpr std::size_t ports_kept_free = max_ports / 2;
+  Topology t;
+  t.add_switch();
+  while (t.switch_count() < switches) {
+    const auto parent = static_cast<SwitchIndex>(random.below(t.switch_count()));
+    if (t.free_ports(parent) > ports_kept_free) {
+      t.connect(parent, t.add_switch(), random.between(300, 2'000));
+    }
+  }
+  for (std::uint32_t i = 0; i < extra_links; ++i) {
+    const auto a = static_cast<SwitchIndex>(random.below(switches));
+    const auto b = static_cast<SwitchIndex>(random.below(switches));
+    if (a != b && t.free_ports(a) > 1 && t.free_ports(b) > 1) {
+      t.connect(a, b, random.between(300, 2'000));
+    }
+  }
+  while (t.host_count() < hosts) {
+    const auto at = static_cast<SwitchIndex>(random.below(switches));
+    if (t.free_ports(at) > 0) {
+      t.add_host(at, random.between(200, 1'000));
+    }
+  }
+  return t;
+}
+
+} // namespace tributary::fabric

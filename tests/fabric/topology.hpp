@@ -1,0 +1,74 @@
+// The physical network: switches, hosts, and the links between their ports. Plain data; nothing in
+// it changes while a run goes on (links that go down are the fabric's business).
+#pragma once
+
+#include "tests/fabric/random.hpp"
+#include "tributary/types.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace tributary::fabric {
+
+using SwitchIndex = std::uint32_t;
+using HostIndex = std::uint32_t;
+using LinkIndex = std::uint32_t;
+inline constexpr LinkIndex no_link = ~LinkIndex{0};
+
+/// One end of a link: a port of a switch, or a host's only port.
+struct LinkEnd {
+  enum class Kind : std::uint8_t { host, in_switch };
+  Kind kind = Kind::host;
+  std::uint32_t node = 0; ///< switch or host index
+  PortNumber port;        ///< of the switch; 0 for a host
+  friend bool operator==(const LinkEnd&, const LinkEnd&) = default;
+};
+
+struct Link {
+  LinkEnd ends[2];
+  std::uint64_t latency_ns = 0;
+};
+
+class Topology {
+public:
+  SwitchIndex add_switch();
+  /// Hangs a new host on a switch that has a free port.
+  HostIndex add_host(SwitchIndex at, std::uint64_t latency_ns);
+  LinkIndex connect(SwitchIndex a, SwitchIndex b, std::uint64_t latency_ns);
+
+  [[nodiscard]] std::size_t switch_count() const { return switches_.size(); }
+  [[nodiscard]] std::size_t host_count() const { return hosts_.size(); }
+  [[nodiscard]] const std::vector<Link>& links() const { return links_; }
+  /// The links of a switch by port number.
+  [[nodiscard]] const std::vector<LinkIndex>& ports(SwitchIndex s) const { return switches_[s]; }
+  [[nodiscard]] std::size_t free_ports(SwitchIndex s) const {
+    return max_ports - switches_[s].size();
+  }
+  [[nodiscard]] LinkIndex link_of(HostIndex h) const { return hosts_[h]; }
+  /// The switch port a host hangs on.
+  [[nodiscard]] const LinkEnd& edge_port(HostIndex h) const { return links_[hosts_[h]].ends[1]; }
+  /// What is at the other end of a switch's port.
+  [[nodiscard]] const LinkEnd& neighbour(SwitchIndex s, PortNumber p) const;
+
+  /// The NID of a host, scattered a little so that an index is never taken for a NID.
+  static Nid nid(HostIndex h) { return Nid{0x10000 + h * 3}; }
+
+private:
+  LinkIndex add_link(const Link& link);
+  std::vector<std::vector<LinkIndex>> switches_;
+  std::vector<LinkIndex> hosts_;
+  std::vector<Link> links_;
+};
+
+/// The demo's network: `leaves` switches with `hosts_per_leaf` hosts each under one root switch.
+Topology two_level(std::uint32_t leaves, std::uint32_t hosts_per_leaf);
+
+/// Switches in a row, each with some hosts: the deepest tree there is.
+Topology chain(std::uint32_t switches, std::uint32_t hosts_per_switch);
+
+/// A random tree of switches plus `extra_links` that close loops, so that trees with different
+/// roots take different ways; hosts spread at random. Link latencies are random too.
+Topology random_network(std::uint32_t switches, std::uint32_t hosts, std::uint32_t extra_links,
+                        Random& random);
+
+} // namespace tributary::fabric

@@ -1,0 +1,100 @@
+// A frame on a virtual wire, with the Ethernet FCS a sending NIC appends and a receiving one
+// checks, and the pool that all frames of a run live in.
+//
+// A frame that is damaged on the wire is caught by its FCS, as in a real network. One that is
+// damaged before its FCS was computed (in a sender's or a switch's memory) arrives with a right
+// FCS; `header_damaged` remembers it, so that a run can tell whether anybody believed it.
+#pragma once
+
+#include <boost/crc.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace tributary::fabric {
+
+inline constexpr std::size_t fcs_bytes = 4;
+/// Room for the longest frame the fabric carries, its FCS included.
+inline constexpr std::size_t wire_frame_capacity = 160;
+
+/// The CRC-32 of IEEE 802.3.
+inline std::uint32_t frame_check_sequence(std::span<const std::byte> frame) {
+  boost::crc_32_type crc;
+  crc.process_bytes(frame.data(), frame.size());
+  return crc.checksum();
+}
+
+class WireFrame {
+public:
+  /// Takes a frame without FCS, at most `wire_frame_capacity - fcs_bytes` long.
+  void assign(std::span<const std::byte> frame) {
+    assert(frame.size() <= wire_frame_capacity - fcs_bytes);
+    length_ = static_cast<std::uint32_t>(frame.size());
+    std::copy(frame.begin(), frame.end(), bytes_.begin());
+    header_damaged = false;
+  }
+  /// The frame as a host or a switch sees it, without FCS.
+  [[nodiscard]] std::span<std::byte> bytes() { return {bytes_.data(), length_}; }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {bytes_.data(), length_}; }
+  /// The frame as it is on the wire, FCS included.
+  [[nodiscard]] std::span<std::byte> wire_bytes() { return {bytes_.data(), length_ + fcs_bytes}; }
+
+  void append_fcs() {
+    const std::uint32_t fcs = frame_check_sequence(bytes());
+    std::memcpy(bytes_.data() + length_, &fcs, sizeof fcs);
+  }
+  [[nodiscard]] bool fcs_ok() const {
+    std::uint32_t fcs = 0;
+    std::memcpy(&fcs, bytes_.data() + length_, sizeof fcs);
+    return fcs == frame_check_sequence(bytes());
+  }
+
+  /// A bit of its fabric header was changed, and the FCS was computed after that.
+  bool header_damaged = false;
+
+private:
+  std::array<std::byte, wire_frame_capacity> bytes_{};
+  std::uint32_t length_ = 0;
+};
+
+inline void flip_bit(std::span<std::byte> bytes, std::size_t bit) {
+  bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+}
+
+using FrameIndex = std::uint32_t;
+
+/// Hands out frames by index; a frame stays where it is until it is released.
+class FramePool {
+public:
+  FrameIndex take(std::span<const std::byte> frame) {
+    if (free_.empty()) {
+      frames_.emplace_back();
+      free_.push_back(static_cast<FrameIndex>(frames_.size() - 1));
+    }
+    const FrameIndex index = free_.back();
+    free_.pop_back();
+    frames_[index].assign(frame);
+    return index;
+  }
+  FrameIndex copy(FrameIndex of) {
+    const FrameIndex index = take(frames_[of].bytes());
+    frames_[index] = frames_[of];
+    return index;
+  }
+  void release(FrameIndex index) { free_.push_back(index); }
+  WireFrame& operator[](FrameIndex index) { return frames_[index]; }
+  [[nodiscard]] std::size_t in_use() const { return frames_.size() - free_.size(); }
+
+private:
+  std::deque<WireFrame> frames_;
+  std::vector<FrameIndex> free_;
+};
+
+} // namespace tributary::fabric

@@ -1,0 +1,51 @@
+// What the members of a group contribute: for each piece an operator, and for each member a value
+// that depends on nothing but the seed, the piece and the rank. The values are such that the
+// result is known exactly whatever the order in which contributions meet, or up to the roundings
+// the operator allows; reference.hpp says which.
+//
+// Nearly all values differ between members, so a contribution that is lost or counted twice shows.
+#pragma once
+
+#include "endpoint/collective/piece.hpp"
+#include "tests/fabric/random.hpp"
+#include "tributary/reduce/opcode.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tributary::fabric {
+
+/// How the values of one piece are made.
+enum class Style : std::uint8_t {
+  plain,   ///< ordinary numbers; sums are exact and fit
+  extreme, ///< sums wrap or round; comparisons meet infinities, NaNs, ties and both zeros
+};
+
+class Workload {
+public:
+  /// With `only`, every piece uses this operator.
+  Workload(std::uint64_t seed, std::uint64_t pieces, std::uint32_t members,
+           std::optional<reduce::Opcode> only = std::nullopt);
+
+  [[nodiscard]] std::uint64_t pieces() const { return pieces_.size(); }
+  [[nodiscard]] std::uint32_t members() const { return members_; }
+  [[nodiscard]] reduce::Opcode opcode(collective::PieceNumber piece) const {
+    return pieces_[piece].op;
+  }
+  [[nodiscard]] Style style(collective::PieceNumber piece) const { return pieces_[piece].style; }
+  /// What this member contributes.
+  [[nodiscard]] collective::Operand operand(collective::PieceNumber piece,
+                                            std::uint32_t rank) const;
+
+private:
+  struct Piece {
+    reduce::Opcode op = reduce::Opcode::barrier;
+    Style style = Style::plain;
+    std::uint64_t seed = 0;
+  };
+  std::vector<Piece> pieces_;
+  std::uint32_t members_;
+};
+
+} // namespace tributary::fabric
