@@ -89,6 +89,10 @@ public:
       part->core.for_each_descriptor(f);
     }
   }
+  /// Requires that a port of this switch is here.
+  [[nodiscard]] const core::SwitchCore& switch_core(std::size_t switch_index) const {
+    return part_of(switch_index)->core;
+  }
   void pause_port(std::size_t switch_index, PortNumber number, bool paused);
   /// Null ends the capture.
   void set_tap(CaptureTap* tap) { tap_ = tap; }

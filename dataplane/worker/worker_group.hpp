@@ -84,6 +84,12 @@ public:
       worker->call([&] { worker->visit_descriptors(switch_index, f); });
     }
   }
+  /// Calls `f(const core::SwitchCore&)` on the worker that owns a port, between two bursts, while
+  /// the caller waits.
+  template <typename F> void with_core(std::size_t switch_index, PortNumber port, F&& f) {
+    Worker& worker = *workers_[worker_of(switch_index, port)];
+    worker.call([&] { f(worker.switch_core(switch_index)); });
+  }
   /// Keeps workers off a port while the control thread closes and reopens it.
   void pause_port(std::size_t switch_index, PortNumber port);
   void resume_port(std::size_t switch_index, PortNumber port);
