@@ -1,0 +1,130 @@
+#include "endpoint/library/host.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+using tributary::Nid;
+using tributary::TimeNs;
+using tributary::TreeNumber;
+using tributary::transport::RawSocket;
+using tributary::transport::TransportError;
+namespace wire = tributary::wire;
+
+namespace {
+
+Nid nid_for(const tributary_host_options& options, const wire::MacAddress& address) {
+  const Nid nid =
+      options.nid == TRIBUTARY_NID_FROM_ADDRESS ? wire::nid_of(address) : Nid{options.nid};
+  if (!wire::is_valid_nid(nid)) {
+    throw std::invalid_argument(
+        fmt::format("NID {:#x} cannot stand in a frame: it has 20 bits and may not begin with nine "
+                    "1 bits; give another one in the options",
+                    nid.value));
+  }
+  return nid;
+}
+
+} // namespace
+
+tributary_host::tributary_host(const tributary_host_options& options)
+    : ethertype_(options.ethertype),
+      socket_(options.interface, options.ethertype, options.buffer_bytes),
+      nid_(nid_for(options, socket_.address())), spin_ns_(std::uint64_t{options.spin_usec} * 1000) {
+}
+
+tributary_group* tributary_host::group_on(TreeNumber tree) {
+  const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const auto& group) {
+    return group->member.parameters().tree == tree;
+  });
+  return found == groups_.end() ? nullptr : found->get();
+}
+
+tributary_group& tributary_host::add(const tributary::collective::GroupParameters& parameters) {
+  groups_.push_back(std::make_unique<tributary_group>(*this, parameters));
+  return *groups_.back();
+}
+
+void tributary_host::remove(tributary_group& group) {
+  std::erase_if(groups_, [&](const auto& each) { return each.get() == &group; });
+}
+
+void tributary_host::progress() {
+  if (broken_) {
+    throw *broken_;
+  }
+  try {
+    std::size_t received = 0;
+    do {
+      const TimeNs now = tributary::transport::now();
+      received = socket_.receive([&](std::span<const std::byte> bytes) { deliver(bytes, now); });
+      for (const auto& group : groups_) {
+        advance(*group, now);
+      }
+    } while (received == RawSocket::batch);
+  } catch (const TransportError& error) {
+    if (error.kind() != TransportError::Kind::interface_down) {
+      broken_ = error;
+    }
+    throw;
+  }
+}
+
+void tributary_host::deliver(std::span<const std::byte> bytes, TimeNs now) {
+  wire::ReductionFrame frame;
+  if (wire::decode(bytes, ethertype_, frame) != wire::DecodeError::none) {
+    ++frames_unknown_;
+    return;
+  }
+  tributary_group* group = group_on(frame.tree);
+  if (group == nullptr) {
+    ++frames_unknown_;
+    return;
+  }
+  group->member.receive(frame, now);
+}
+
+void tributary_host::advance(tributary_group& group, TimeNs now) {
+  if (now >= group.member.next_deadline()) {
+    group.member.poll(now);
+  }
+  group.pipeline.pump(now);
+  socket_.send(group.member.outbox());
+}
+
+TimeNs tributary_host::next_deadline() const {
+  TimeNs deadline = tributary::never;
+  for (const auto& group : groups_) {
+    deadline = std::min(deadline, group->member.next_deadline());
+  }
+  return deadline;
+}
+
+bool tributary_host::has_to_send() const {
+  return std::any_of(groups_.begin(), groups_.end(),
+                     [](const auto& group) { return !group->member.outbox().empty(); });
+}
+
+void tributary_host::pause(TimeNs deadline) {
+  const TimeNs begin = tributary::transport::now();
+  const TimeNs due = std::min(deadline, next_deadline());
+  if (spin_ns_ > 0) {
+    const TimeNs spin_end = std::min(begin + spin_ns_, due);
+    do {
+      if (socket_.readable()) {
+        return;
+      }
+    } while (tributary::transport::now() < spin_end);
+  }
+  socket_.wait(elapsed_ns(due, tributary::transport::now()), has_to_send());
+}
+
+void tributary_host::ride_out(const TransportError& error) {
+  if (error.kind() != TransportError::Kind::interface_down) {
+    throw error;
+  }
+  constexpr useconds_t between_looks = 10'000;
+  ::usleep(between_looks);
+}

@@ -1,0 +1,103 @@
+// One interface and the groups that use it: the shell around the pure members.
+//
+//   frames in -> the group of their tree -> member -> pipeline -> outboxes -> frames out
+//
+// All of it happens in progress(), which never sleeps, and in wait_until(), which does between
+// rounds. No thread of its own; one thread at a time.
+//
+// Errors of the interface are thrown as TransportError. When it is down, everything stays as it is
+// and goes on later. When it is gone the host is broken: members and operations are not touched any
+// more, and every further round throws the same error again.
+#pragma once
+
+#include "endpoint/collective/vector_pipeline.hpp"
+#include "endpoint/transport/clock.hpp"
+#include "endpoint/transport/raw_socket.hpp"
+#include "tributary/tributary.h"
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct tributary_request {
+  tributary_request(tributary_group& in, const tributary::collective::VectorTask& task)
+      : group(&in), operation(task) {}
+
+  tributary_group* group;
+  tributary::collective::VectorOperation operation;
+};
+
+struct tributary_group {
+  tributary_group(tributary_host& on, const tributary::collective::GroupParameters& parameters)
+      : host(&on), member(parameters), pipeline(member) {}
+
+  tributary_host* host;
+  tributary::collective::Member member;
+  tributary::collective::VectorPipeline pipeline;
+  std::list<tributary_request> requests;
+};
+
+struct tributary_host {
+  explicit tributary_host(const tributary_host_options& options);
+
+  [[nodiscard]] tributary::Nid nid() const { return nid_; }
+  [[nodiscard]] std::uint16_t ethertype() const { return ethertype_; }
+  [[nodiscard]] tributary::transport::RawSocket& socket() { return socket_; }
+  [[nodiscard]] const tributary::transport::RawSocket& socket() const { return socket_; }
+  [[nodiscard]] std::uint64_t frames_unknown() const { return frames_unknown_; }
+
+  [[nodiscard]] tributary_group* group_on(tributary::TreeNumber tree);
+  tributary_group& add(const tributary::collective::GroupParameters& parameters);
+  void remove(tributary_group& group);
+
+  void progress();
+  /// Rounds until `done()` or until `deadline`; answers whether it is done.
+  template <typename Done>
+  bool wait_until(const Done& done, tributary::TimeNs deadline = tributary::never) {
+    for (;;) {
+      progress();
+      if (done()) {
+        return true;
+      }
+      if (tributary::transport::now() >= deadline) {
+        return false;
+      }
+      pause(deadline);
+    }
+  }
+  /// The same without a deadline, waiting on while the interface is down.
+  template <typename Done> void wait_through(const Done& done) {
+    for (;;) {
+      try {
+        wait_until(done);
+        return;
+      } catch (const tributary::transport::TransportError& error) {
+        ride_out(error);
+      }
+    }
+  }
+  /// The earliest time at which a member has something to do.
+  [[nodiscard]] tributary::TimeNs next_deadline() const;
+  [[nodiscard]] bool has_to_send() const;
+
+  /// What tributary_last_error answers.
+  std::string last_error;
+
+private:
+  void deliver(std::span<const std::byte> bytes, tributary::TimeNs now);
+  void advance(tributary_group& group, tributary::TimeNs now);
+  /// Looks for frames for the spinning time, then sleeps until something may be due.
+  void pause(tributary::TimeNs deadline);
+  /// Sleeps a little if the interface is only down; throws the error again otherwise.
+  static void ride_out(const tributary::transport::TransportError& error);
+
+  std::uint16_t ethertype_;
+  tributary::transport::RawSocket socket_;
+  tributary::Nid nid_;
+  std::uint64_t spin_ns_;
+  std::uint64_t frames_unknown_ = 0;
+  std::optional<tributary::transport::TransportError> broken_;
+  std::vector<std::unique_ptr<tributary_group>> groups_;
+};

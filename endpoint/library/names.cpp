@@ -1,0 +1,61 @@
+// The texts of tributary.h that need neither host nor memory.
+#include "tributary/reduce/result_code.hpp"
+#include "tributary/tributary.h"
+
+const char* tributary_error_string(int error) {
+  switch (error) {
+  case TRIBUTARY_OK: return "no error";
+  case TRIBUTARY_ERR_ARGUMENT:
+    return "a parameter is NULL, out of range, or does not fit the others; tributary_last_error "
+           "says which";
+  case TRIBUTARY_ERR_MEMORY: return "out of memory; free some, nothing that was begun is lost";
+  case TRIBUTARY_ERR_NO_INTERFACE:
+    return "there is no interface of this name in this network namespace, or it went away; `ip "
+           "link` lists those there are, open one of them";
+  case TRIBUTARY_ERR_INTERFACE_DOWN:
+    return "the interface is down; bring it up with `ip link set NAME up` and call again, nothing "
+           "that was begun is lost";
+  case TRIBUTARY_ERR_NOT_PERMITTED:
+    return "raw sockets need the capability CAP_NET_RAW; give it to the program with `setcap "
+           "cap_net_raw+ep PROGRAM`, or run it as root";
+  case TRIBUTARY_ERR_SYSTEM: return "a system call failed; tributary_last_error says which and why";
+  case TRIBUTARY_ERR_TREE_IN_USE:
+    return "this host is in a group on this tree already; leave that group first, or use another "
+           "tree";
+  case TRIBUTARY_ERR_BUSY:
+    return "requests of the group are outstanding; finish them with tributary_wait first";
+  case TRIBUTARY_ERR_TIMEOUT:
+    return "the time is over before the operation was done; the request is still valid, "
+           "tributary_status_text says what it waits for";
+  case TRIBUTARY_ERR_OP_MISMATCH:
+    return "members of the group called different operators; all must call the same operations in "
+           "the same order, struct tributary_result names two hosts that differ";
+  case TRIBUTARY_ERR_ABANDONED:
+    return "left the group, but some members did not come to leave it in time; look whether they "
+           "still run";
+  default: return "not an error code of libtributary";
+  }
+}
+
+const char* tributary_result_name(int code) {
+  switch (code) {
+  case TRIBUTARY_EXACT: return "exact";
+  case TRIBUTARY_INEXACT: return "inexact";
+  case TRIBUTARY_FLOAT_OVERFLOW: return "float overflow";
+  case TRIBUTARY_INVALID: return "invalid";
+  case TRIBUTARY_REPSUM_INEXACT: return "reproducible sum inexact";
+  case TRIBUTARY_INT_OVERFLOW: return "integer overflow";
+  case TRIBUTARY_CONTR_OVERFLOW: return "contribution overflow";
+  default: return "unknown";
+  }
+}
+
+namespace {
+using tributary::reduce::ResultCode;
+static_assert(TRIBUTARY_INEXACT == static_cast<int>(ResultCode::flt_inexact));
+static_assert(TRIBUTARY_FLOAT_OVERFLOW == static_cast<int>(ResultCode::flt_overflow));
+static_assert(TRIBUTARY_INVALID == static_cast<int>(ResultCode::flt_invalid));
+static_assert(TRIBUTARY_REPSUM_INEXACT == static_cast<int>(ResultCode::repsum_inexact));
+static_assert(TRIBUTARY_INT_OVERFLOW == static_cast<int>(ResultCode::int_overflow));
+static_assert(TRIBUTARY_CONTR_OVERFLOW == static_cast<int>(ResultCode::contr_overflow));
+} // namespace

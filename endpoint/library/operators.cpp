@@ -1,0 +1,58 @@
+#include "endpoint/library/operators.hpp"
+
+namespace tributary::library {
+
+namespace {
+
+using collective::ElementType;
+using reduce::Opcode;
+
+/// The operators whose opcode depends on the type.
+Opcode by_type(ElementType type, Opcode integer, Opcode floating) {
+  const bool is_floating = type == ElementType::float64 || type == ElementType::minmaxloc_float64;
+  return is_floating ? floating : integer;
+}
+
+std::optional<Opcode> candidate(tributary_op op, ElementType type) {
+  switch (op) {
+  case TRIBUTARY_AND: return Opcode::bit_and;
+  case TRIBUTARY_OR: return Opcode::bit_or;
+  case TRIBUTARY_XOR: return Opcode::bit_xor;
+  case TRIBUTARY_MIN: return by_type(type, Opcode::int_min, Opcode::flt_minnum);
+  case TRIBUTARY_MAX: return by_type(type, Opcode::int_max, Opcode::flt_maxnum);
+  case TRIBUTARY_SUM: return by_type(type, Opcode::int_sum, Opcode::flt_sum_nearest);
+  case TRIBUTARY_MINMAXLOC: return by_type(type, Opcode::int_minmaxloc, Opcode::flt_minmaxnumloc);
+  case TRIBUTARY_MIN_NAN: return Opcode::flt_min;
+  case TRIBUTARY_MAX_NAN: return Opcode::flt_max;
+  case TRIBUTARY_MINMAXLOC_NAN: return Opcode::flt_minmaxloc;
+  case TRIBUTARY_SUM_UPWARD: return Opcode::flt_sum_upward;
+  case TRIBUTARY_SUM_DOWNWARD: return Opcode::flt_sum_downward;
+  case TRIBUTARY_SUM_TOWARD_ZERO: return Opcode::flt_sum_toward_zero;
+  case TRIBUTARY_SUM_FTZ: return Opcode::flt_sum_ftz_nearest;
+  case TRIBUTARY_SUM_FTZ_UPWARD: return Opcode::flt_sum_ftz_upward;
+  case TRIBUTARY_SUM_FTZ_DOWNWARD: return Opcode::flt_sum_ftz_downward;
+  case TRIBUTARY_SUM_FTZ_TOWARD_ZERO: return Opcode::flt_sum_ftz_toward_zero;
+  case TRIBUTARY_REPSUM: return Opcode::flt_repsum;
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<ElementType> element_type(tributary_type type) {
+  static_assert(TRIBUTARY_INT8 == static_cast<int>(ElementType::int8));
+  static_assert(TRIBUTARY_UINT64 == static_cast<int>(ElementType::uint64));
+  static_assert(TRIBUTARY_MINMAXLOC_DOUBLE == static_cast<int>(ElementType::minmaxloc_float64));
+  const auto number = static_cast<unsigned>(type);
+  if (number >= collective::element_type_count) {
+    return std::nullopt;
+  }
+  return static_cast<ElementType>(number);
+}
+
+std::optional<Opcode> opcode_for(tributary_op op, ElementType type) {
+  const std::optional<Opcode> opcode = candidate(op, type);
+  return opcode && collective::reduces(*opcode, type) ? opcode : std::nullopt;
+}
+
+} // namespace tributary::library

@@ -1,0 +1,40 @@
+#include "endpoint/library/status_text.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace tributary::library {
+
+std::string status_text(const collective::Member& member, TimeNs now) {
+  using collective::Waiting;
+  const collective::GroupParameters& group = member.parameters();
+  std::string text;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "tree {}: {} {} of {}, {} pieces completed\n", group.tree.value,
+                 member.is_root() ? "root, rank" : "leaf, rank", group.rank, group.size,
+                 member.statistics().completed);
+  const collective::Status status = member.status();
+  for (std::size_t id = 0; id < status.size(); ++id) {
+    const collective::ReductionStatus& entry = status[id];
+    if (entry.waiting == Waiting::idle) {
+      continue;
+    }
+    fmt::format_to(out, "  reduction {}: piece {}, {} since {:.3f} s", id, entry.piece,
+                   name_of(entry.waiting),
+                   static_cast<double>(elapsed_ns(now, entry.since)) * 1e-9);
+    if (entry.waiting == Waiting::for_contributions) {
+      fmt::format_to(out, ", {} of {} came", entry.count, entry.size);
+    }
+    if (entry.missing_rank) {
+      fmt::format_to(out, ", rank {} is missing", *entry.missing_rank);
+    }
+    if (entry.sequence) {
+      fmt::format_to(out, ", sequence {}", entry.sequence->value());
+    }
+    fmt::format_to(out, ", {} retries\n", entry.retries);
+  }
+  return text;
+}
+
+} // namespace tributary::library

@@ -1,0 +1,336 @@
+/* libtributary: in-network reductions for host programs.
+ *
+ * Build with $(pkg-config --cflags --libs tributary).
+ *
+ *   #include <tributary/tributary.h>
+ *
+ *   struct tributary_host* host;
+ *   struct tributary_host_options on = tributary_host_defaults("eth0");
+ *   if (tributary_open(&on, &host) != TRIBUTARY_OK)
+ *     die(tributary_last_error(NULL));
+ *
+ *   struct tributary_group* group;
+ *   struct tributary_group_options who = tributary_group_defaults();
+ *   who.tree = 7; who.vni = 100; who.cookie = 0x1234; who.rank = rank; who.size = 16;
+ *   if (tributary_join(host, &who, &group) != TRIBUTARY_OK)
+ *     die(tributary_last_error(host));
+ *
+ *   double in[100], out[100];
+ *   struct tributary_result result;
+ *   tributary_allreduce(group, in, out, 100, TRIBUTARY_DOUBLE, TRIBUTARY_SUM, &result);
+ *
+ *   tributary_leave(group);
+ *   tributary_close(host);
+ *
+ * Collective. All members of a group must call the same operations, with the same operator, type,
+ * count and named rank, in the same order, starting and blocking ones alike.
+ *
+ * Threads. A host, its groups and their requests may be used by one thread at a time; different
+ * hosts are independent. tributary_error_string, the ..._name functions and the ..._defaults
+ * functions may be called by any thread at any time.
+ *
+ * Progress is made inside calls alone: the library has no thread. While requests are outstanding
+ * and no call waits, call tributary_progress now and then, or when poll() on tributary_fd says so,
+ * and at the latest after tributary_timeout_usec.
+ *
+ * Errors. Functions answer TRIBUTARY_OK or a negative enum tributary_error; what happened, to what,
+ * and what to do is in tributary_last_error. An interface that goes down ends tributary_progress,
+ * _test and _wait with TRIBUTARY_ERR_INTERFACE_DOWN, but nothing that was begun is lost: requests
+ * stay valid, and go on once it is up. One that goes away ends the host: every further call answers
+ * TRIBUTARY_ERR_NO_INTERFACE, and tributary_close is all that is left to do.
+ *
+ * Memory. Buffers belong to the caller, and must stay where they are until their operation is done.
+ * in and out may be the same buffer; otherwise they must not overlap.
+ */
+#ifndef TRIBUTARY_TRIBUTARY_H
+#define TRIBUTARY_TRIBUTARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TRIBUTARY_API __attribute__((visibility("default")))
+#else
+#define TRIBUTARY_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One interface of this machine. */
+struct tributary_host;
+/* This host's membership in one reduction group. Belongs to its host. */
+struct tributary_group;
+/* An operation that was started and not yet found done. Belongs to its group. */
+struct tributary_request;
+
+enum tributary_error {
+  TRIBUTARY_OK = 0,
+  TRIBUTARY_ERR_ARGUMENT = -1,       /* a parameter is out of range, or does not fit the others */
+  TRIBUTARY_ERR_MEMORY = -2,         /* no memory */
+  TRIBUTARY_ERR_NO_INTERFACE = -3,   /* there is no interface of this name, or it went away */
+  TRIBUTARY_ERR_INTERFACE_DOWN = -4, /* the interface is down; bring it up and call again */
+  TRIBUTARY_ERR_NOT_PERMITTED = -5,  /* raw sockets need CAP_NET_RAW */
+  TRIBUTARY_ERR_SYSTEM = -6,         /* another system call failed */
+  TRIBUTARY_ERR_TREE_IN_USE = -7,    /* this host is in a group on this tree already */
+  TRIBUTARY_ERR_BUSY = -8,           /* requests of the group are outstanding */
+  TRIBUTARY_ERR_TIMEOUT = -9,        /* the time is over; the request is still valid */
+  TRIBUTARY_ERR_OP_MISMATCH = -10,   /* members called different operators; no result */
+  TRIBUTARY_ERR_ABANDONED = -11      /* left, but some members may not have */
+};
+
+enum tributary_type {
+  TRIBUTARY_INT8 = 0,
+  TRIBUTARY_UINT8 = 1,
+  TRIBUTARY_INT16 = 2,
+  TRIBUTARY_UINT16 = 3,
+  TRIBUTARY_INT32 = 4,
+  TRIBUTARY_UINT32 = 5,
+  TRIBUTARY_INT64 = 6,
+  TRIBUTARY_UINT64 = 7,
+  TRIBUTARY_DOUBLE = 8,
+  TRIBUTARY_MINMAXLOC_INT64 = 9,  /* struct tributary_minmaxloc_int64 */
+  TRIBUTARY_MINMAXLOC_DOUBLE = 10 /* struct tributary_minmaxloc_double */
+};
+
+/* Value and place of a minimum and of a maximum. Among equal values the lowest index wins. */
+struct tributary_minmaxloc_int64 {
+  int64_t min;
+  uint64_t min_index;
+  int64_t max;
+  uint64_t max_index;
+};
+struct tributary_minmaxloc_double {
+  double min;
+  uint64_t min_index;
+  double max;
+  uint64_t max_index;
+};
+
+/* Operator         types                         frame opcode
+ *
+ * AND OR XOR       all integers                  01 02 03
+ * MIN MAX          INT64                         10 11
+ *                  DOUBLE                        24 25      a number beats a NaN
+ * SUM              INT64                         14         wraps, and says so
+ *                  DOUBLE                        28         rounds to nearest
+ * MINMAXLOC        MINMAXLOC_INT64               12
+ *                  MINMAXLOC_DOUBLE              26         a number beats a NaN
+ * MIN_NAN MAX_NAN  DOUBLE                        20 21      a NaN beats a number
+ * MINMAXLOC_NAN    MINMAXLOC_DOUBLE              22         a NaN beats a number
+ * SUM_...          DOUBLE                        29 .. 2F   other roundings; FTZ: subnormal results
+ *                                                           become zero
+ * REPSUM           DOUBLE                        30         reproducible: the same bits whatever
+ *                                                           the order of the additions
+ *
+ * A SUM of doubles that rounds depends on the order, and so on the tree; REPSUM does not. */
+enum tributary_op {
+  TRIBUTARY_AND = 0,
+  TRIBUTARY_OR = 1,
+  TRIBUTARY_XOR = 2,
+  TRIBUTARY_MIN = 3,
+  TRIBUTARY_MAX = 4,
+  TRIBUTARY_SUM = 5,
+  TRIBUTARY_MINMAXLOC = 6,
+  TRIBUTARY_MIN_NAN = 7,
+  TRIBUTARY_MAX_NAN = 8,
+  TRIBUTARY_MINMAXLOC_NAN = 9,
+  TRIBUTARY_SUM_UPWARD = 10,
+  TRIBUTARY_SUM_DOWNWARD = 11,
+  TRIBUTARY_SUM_TOWARD_ZERO = 12,
+  TRIBUTARY_SUM_FTZ = 13,
+  TRIBUTARY_SUM_FTZ_UPWARD = 14,
+  TRIBUTARY_SUM_FTZ_DOWNWARD = 15,
+  TRIBUTARY_SUM_FTZ_TOWARD_ZERO = 16,
+  TRIBUTARY_REPSUM = 17
+};
+
+/* What happened on the way to a result; the worst of the whole operation. The result is valid in
+ * all of these cases. */
+enum tributary_result_code {
+  TRIBUTARY_EXACT = 0,
+  TRIBUTARY_INEXACT = 1,        /* a sum of doubles was rounded, or flushed to zero */
+  TRIBUTARY_FLOAT_OVERFLOW = 3, /* finite doubles summed beyond the largest */
+  TRIBUTARY_INVALID = 4,        /* a signalling NaN, or Inf - Inf */
+  TRIBUTARY_REPSUM_INEXACT = 5, /* a reproducible sum dropped low digits */
+  TRIBUTARY_INT_OVERFLOW = 6,   /* an integer sum wrapped, or a limb of a reproducible sum */
+  TRIBUTARY_CONTR_OVERFLOW = 7  /* a switch counted more contributions than its tree has; only
+                                   without check_contributions */
+};
+
+struct tributary_result {
+  /* enum tributary_result_code */
+  int code;
+  /* With TRIBUTARY_ERR_OP_MISMATCH: the NIDs of a member whose operator was taken for the group's,
+   * and of one that called another. Else 0. */
+  uint32_t first_nid;
+  uint32_t offending_nid;
+};
+
+/* ---- one interface ---- */
+
+#define TRIBUTARY_NID_FROM_ADDRESS 0xFFFFFFFFu
+
+struct tributary_host_options {
+  const char* interface;
+  uint16_t ethertype; /* 0x88B5; must be the switch port's */
+  uint32_t nid;       /* 20 bits; TRIBUTARY_NID_FROM_ADDRESS: the low 20 of the interface's MAC */
+  /* How long a call that waits looks for frames without sleeping. 0 suits machines that have more
+   * to do than to wait; some tens of microseconds save the wake-up on an idle core. */
+  uint32_t spin_usec;
+  uint32_t buffer_bytes; /* for frames that were received while no call was made; 1 MiB */
+};
+TRIBUTARY_API struct tributary_host_options tributary_host_defaults(const char* interface);
+
+/* Opens an interface. On an error *host is NULL, and tributary_last_error(NULL) says more. */
+TRIBUTARY_API int tributary_open(const struct tributary_host_options* options,
+                                 struct tributary_host** host);
+/* Closes it, with all its groups and requests, without leaving the groups. NULL is allowed. */
+TRIBUTARY_API void tributary_close(struct tributary_host* host);
+
+TRIBUTARY_API uint32_t tributary_nid(const struct tributary_host* host);
+
+/* Takes what has arrived, does what is due, sends what is to be sent. Never sleeps. */
+TRIBUTARY_API int tributary_progress(struct tributary_host* host);
+/* Readable when there is something to receive. For poll() alone. */
+TRIBUTARY_API int tributary_fd(const struct tributary_host* host);
+/* Microseconds, rounded up, after which tributary_progress should be called even if nothing
+ * arrives; -1 when nothing is due. */
+TRIBUTARY_API int64_t tributary_timeout_usec(const struct tributary_host* host);
+
+/* The error of the last call with this host that failed, or of this thread's last tributary_open
+ * that failed with NULL. Valid until the next failure. */
+TRIBUTARY_API const char* tributary_last_error(const struct tributary_host* host);
+/* What an error is in general, and what to do. Never NULL. */
+TRIBUTARY_API const char* tributary_error_string(int error);
+/* "exact", "inexact"... Never NULL. */
+TRIBUTARY_API const char* tributary_result_name(int code);
+
+/* ---- groups ---- */
+
+#define TRIBUTARY_NID_UNKNOWN 0xFFFFFFFFu
+
+struct tributary_group_options {
+  uint32_t tree;   /* 0 to 8191, as installed in the switches */
+  uint16_t vni;    /* protection key */
+  uint32_t cookie; /* the group's own random number */
+  uint32_t rank;   /* 0 to size - 1 */
+  uint32_t size;   /* 1 to 1048575 */
+  uint32_t root_rank;
+  uint32_t root_nid; /* TRIBUTARY_NID_UNKNOWN: frames from above are believed whoever sent them */
+  int armed;         /* root: 0 leaves the engines out, to compare */
+  int cxi_compatible; /* talk to public libfabric cxi hosts; the cookie is then computed */
+  int check_contributions; /* refuse results in which a contribution was counted twice; 1 */
+  int ieee_nan;            /* root: must be set like the switches'; 0 */
+  uint32_t retry_usec;              /* 32000 */
+  uint32_t collective_timeout_usec; /* 20000000; not less than the engines' timers */
+  uint32_t result_timeout_usec;     /* 1600000 */
+  uint32_t leave_timeout_usec;      /* 20000000 */
+  uint32_t linger_usec;             /* 4800000 */
+};
+TRIBUTARY_API struct tributary_group_options tributary_group_defaults(void);
+
+/* Becomes a member. Sends nothing yet: members may join in any order. On an error *group is NULL.
+ */
+TRIBUTARY_API int tributary_join(struct tributary_host* host,
+                                 const struct tributary_group_options* options,
+                                 struct tributary_group** group);
+/* Waits until every member has all its results and leaves, too; then the group is gone and the
+ * pointer invalid. TRIBUTARY_ERR_BUSY if requests are outstanding: then the group stays. Takes
+ * leave_timeout_usec + linger_usec at most; TRIBUTARY_ERR_ABANDONED if some members did not come to
+ * leave in that time, or an interface error: then the group is gone all the same. NULL is allowed.
+ */
+TRIBUTARY_API int tributary_leave(struct tributary_group* group);
+
+TRIBUTARY_API uint32_t tributary_rank(const struct tributary_group* group);
+TRIBUTARY_API uint32_t tributary_size(const struct tributary_group* group);
+
+/* ---- operations ----
+ *
+ * The blocking ones wait as long as it takes, also for an interface that is down to come up again;
+ * tributary_wait with a time-out is for those who would rather know. The ..._start ones return at
+ * once, and *request is to be handed to tributary_test or tributary_wait until that says that it is
+ * done. result may be NULL. count is in elements of the type, of any number; all members give the
+ * same one. */
+
+TRIBUTARY_API int tributary_allreduce(struct tributary_group* group, const void* in, void* out,
+                                      size_t count, enum tributary_type type, enum tributary_op op,
+                                      struct tributary_result* result);
+TRIBUTARY_API int tributary_allreduce_start(struct tributary_group* group, const void* in,
+                                            void* out, size_t count, enum tributary_type type,
+                                            enum tributary_op op,
+                                            struct tributary_request** request);
+
+/* out matters at to_rank alone, and may be NULL elsewhere. */
+TRIBUTARY_API int tributary_reduce(struct tributary_group* group, const void* in, void* out,
+                                   size_t count, enum tributary_type type, enum tributary_op op,
+                                   uint32_t to_rank, struct tributary_result* result);
+TRIBUTARY_API int tributary_reduce_start(struct tributary_group* group, const void* in, void* out,
+                                         size_t count, enum tributary_type type,
+                                         enum tributary_op op, uint32_t to_rank,
+                                         struct tributary_request** request);
+
+/* buffer is read at from_rank and written elsewhere. Any type. */
+TRIBUTARY_API int tributary_broadcast(struct tributary_group* group, void* buffer, size_t count,
+                                      enum tributary_type type, uint32_t from_rank);
+TRIBUTARY_API int tributary_broadcast_start(struct tributary_group* group, void* buffer,
+                                            size_t count, enum tributary_type type,
+                                            uint32_t from_rank, struct tributary_request** request);
+
+TRIBUTARY_API int tributary_barrier(struct tributary_group* group);
+TRIBUTARY_API int tributary_barrier_start(struct tributary_group* group,
+                                          struct tributary_request** request);
+
+/* Makes progress, and says in *done whether the operation is done. If it is, *request is gone and
+ * set to NULL; the answer then is that of the operation. */
+TRIBUTARY_API int tributary_test(struct tributary_request** request, int* done,
+                                 struct tributary_result* result);
+/* Waits until the operation is done, and frees it like tributary_test. After timeout_usec the
+ * answer is TRIBUTARY_ERR_TIMEOUT and the request stays; negative waits for ever. */
+TRIBUTARY_API int tributary_wait(struct tributary_request** request, int64_t timeout_usec,
+                                 struct tributary_result* result);
+
+/* ---- looking in ---- */
+
+struct tributary_statistics {
+  uint64_t injected;          /* pieces of 32 bytes begun */
+  uint64_t completed;         /* pieces completed here */
+  uint64_t full;              /* root: completed by one frame: the engines did all */
+  uint64_t partial;           /* root: completed by several frames, some of them combined */
+  uint64_t unreduced;         /* root: completed by single contributions alone */
+  uint64_t reduction_frames;  /* root: frames that made up the completed pieces */
+  uint64_t frames_sent;       /* frames handed to the kernel's queue */
+  uint64_t frames_received;   /* frames of this tree that came in */
+  uint64_t armed;             /* root: sequences armed because the arm period was over */
+  uint64_t retried;           /* root: retries, contributions missing or counted twice */
+  uint64_t double_counted;    /* root: full counts refused, not made of everybody once */
+  uint64_t requests_received; /* root: requests for a lost result */
+  uint64_t replayed;          /* root: results sent again on request */
+  uint64_t resent;            /* leaf: contributions sent again because the root asked */
+  uint64_t recovered;         /* leaf: results that came with a retry */
+  uint64_t requests_sent;     /* leaf: requests for a result that may be lost */
+  uint64_t pre_arms;          /* leaf: pre-arms heard */
+  uint64_t reordered;         /* leaf: frames from above overtaken, or come twice */
+  uint64_t stale;             /* frames of a sequence that is not the current one */
+  uint64_t malformed;         /* frames with a reserved opcode or result code */
+  uint64_t foreign;           /* frames of another VNI, cookie or root */
+  uint64_t misdirected;       /* frames that travel the other way, or came back */
+  uint64_t outbox_full;       /* frames lost because the outbox was full */
+  /* of the whole host: */
+  uint64_t host_frames_unknown; /* frames that are no reduction frame, or of no tree joined here */
+  uint64_t host_kernel_drops;   /* frames the kernel dropped because no call took them in time */
+};
+TRIBUTARY_API int tributary_get_statistics(struct tributary_group* group,
+                                           struct tributary_statistics* statistics);
+
+/* Writes what each reduction in flight waits for, and since when, one line each; nothing silent.
+ * Like snprintf: at most size bytes with the final zero, and the answer is the length of it all. */
+TRIBUTARY_API int tributary_status_text(const struct tributary_group* group, char* text,
+                                        size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
