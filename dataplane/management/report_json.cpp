@@ -60,9 +60,11 @@ template <typename F> void for_each_counter(const EngineReport& e, F&& f) {
 }
 template <typename F> void for_each_counter(const WorkerReport& w, F&& f) {
   f("iterations", w.iterations);
+  f("busy_iterations", w.busy_iterations);
+  f("frames", w.frames);
+  f("handed_over", w.handed_over);
   f("sleeps", w.sleeps);
-  f("handed_off", w.handed_off);
-  f("taken_over", w.taken_over);
+  f("slept_us", w.slept_us);
 }
 
 template <typename Report> void add_counters(json::object& out, const Report& report) {

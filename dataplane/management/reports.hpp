@@ -85,11 +85,13 @@ struct WorkerReport {
   std::uint32_t number = 0;
   std::optional<std::uint32_t> core; ///< the CPU it is pinned to
   std::vector<std::string> ports;    ///< "leaf0/host0"
+  double busy_share = 0;             ///< of its time, since the start: 0 to 1
   std::uint64_t iterations = 0;
+  std::uint64_t busy_iterations = 0;
+  std::uint64_t frames = 0;      ///< received, and handed over to it
+  std::uint64_t handed_over = 0; ///< to other workers
   std::uint64_t sleeps = 0;
-  double busy_share = 0; ///< of its time, since the start: 0 to 1
-  std::uint64_t handed_off = 0;
-  std::uint64_t taken_over = 0;
+  std::uint64_t slept_us = 0;
 };
 
 struct TraceReport {

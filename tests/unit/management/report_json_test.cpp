@@ -67,8 +67,8 @@ TEST(to_json, worker_with_and_without_a_core) {
   FakeInspector inspector;
   auto workers = inspector.workers();
   EXPECT_EQ(to_json(workers), parse(R"json([{"worker":1,"ports":["leaf0/host0"],"busy_share":0.25,
-                                         "core":3,"iterations":1000,"sleeps":0,"handed_off":0,
-                                         "taken_over":0}])json"));
+                                         "core":3,"iterations":1000,"busy_iterations":0,
+                             "frames":0,"handed_over":0,"sleeps":0,"slept_us":0}])json"));
   workers[0].core.reset();
   EXPECT_FALSE(to_json(workers).as_array()[0].as_object().contains("core"));
 }
@@ -109,7 +109,7 @@ TEST(flat_counters, name_every_drop_reason_of_every_port) {
   EXPECT_EQ(flat.at("leaf0.engine.up.arms"), 9U);
   EXPECT_EQ(flat.at("leaf0.engine.up.occupied"), 1U);
   EXPECT_EQ(flat.at("worker.1.iterations"), 1000U);
-  EXPECT_EQ(flat.size(), 5 + core::drop_reason_count + 5 + 12 + 1 + 4);
+  EXPECT_EQ(flat.size(), 5 + core::drop_reason_count + 5 + 12 + 1 + 6);
 }
 
 } // namespace

@@ -1,0 +1,12 @@
+// The log: spdlog to standard error, in lines that journald takes as they are.
+#pragma once
+
+#include <string>
+
+namespace tributary::dataplane {
+
+void start_logging();
+/// One of trace, debug, info, warning, error.
+void set_log_level(const std::string& level);
+
+} // namespace tributary::dataplane

@@ -1,0 +1,15 @@
+// The limits that the machine sets to a configuration.
+#pragma once
+
+#include "dataplane/config/parse.hpp"
+
+#include <unistd.h>
+
+namespace tributary::dataplane {
+
+inline config::Machine this_machine() {
+  const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
+  return {.cpu_count = cpus > 0 ? static_cast<unsigned>(cpus) : 0};
+}
+
+} // namespace tributary::dataplane

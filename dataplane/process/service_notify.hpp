@@ -1,0 +1,12 @@
+// Tells the service manager how the process fares, when there is one that wants to know: one
+// datagram to the socket named by NOTIFY_SOCKET (see sd_notify(3)).
+#pragma once
+
+#include <string_view>
+
+namespace tributary::dataplane {
+
+/// Sends e.g. "READY=1". Does nothing without NOTIFY_SOCKET; false when sending failed.
+bool notify_service_manager(std::string_view state);
+
+} // namespace tributary::dataplane

@@ -1,0 +1,184 @@
+#include "dataplane/process/switch_process.hpp"
+
+#include "dataplane/config/build_tables.hpp"
+#include "dataplane/config/live_changes.hpp"
+#include "dataplane/process/log_level.hpp"
+#include "dataplane/process/machine.hpp"
+#include "dataplane/process/service_notify.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+namespace tributary::dataplane {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+constexpr std::chrono::milliseconds monitor_interval{200};
+constexpr std::uint64_t first_version = 1;
+
+std::shared_ptr<const core::Tables> tables_of(const config::Switch& sw, std::uint64_t version) {
+  std::vector<config::Diagnostic> findings;
+  auto tables = config::build_tables(sw, version, findings);
+  if (tables == nullptr) {
+    throw PortError(fmt::format("switch \"{}\": {}", sw.name, findings.front().text));
+  }
+  return tables;
+}
+
+std::string counted(std::size_t n, std::string_view noun, std::string_view plural) {
+  return fmt::format("{} {}", n, n == 1 ? noun : plural);
+}
+
+} // namespace
+
+SwitchProcess::SwitchProcess(config::Parsed parsed, const Options& options)
+    : options_(options), parsed_(std::move(parsed)), signals_(context_, SIGTERM, SIGINT, SIGHUP),
+      monitor_timer_(context_), socket_file_(parsed_.config.process.control_socket),
+      eal_(parsed_.config), workers_(parsed_.config.process, eal_, open_switches()),
+      monitor_(workers_),
+      inspector_(parsed_.config, workers_, monitor_, [this] { return reload(); }),
+      server_(context_, socket_file_.release_descriptor(), inspector_),
+      table_versions_(parsed_.config.switches.size(), first_version) {
+  workers_.start();
+}
+
+SwitchProcess::~SwitchProcess() { shut_down(); }
+
+std::vector<SwitchPlan> SwitchProcess::open_switches() {
+  std::vector<SwitchPlan> plans;
+  for (const config::Switch& sw : parsed_.config.switches) {
+    SwitchPlan plan{sw.name, sw.settings, {}, tables_of(sw, first_version)};
+    for (const config::Port& port : sw.ports) {
+      try {
+        ports_.push_back(std::make_unique<PortDevice>(port, eal_));
+      } catch (const PortError& e) {
+        throw PortError(fmt::format("{}:{}: switch \"{}\": {}", parsed_.config.file, port.line,
+                                    sw.name, e.what()));
+      }
+      plan.ports.push_back(ports_.back().get());
+      spdlog::info("switch {}: port {} is {}", sw.name, port.name, ports_.back()->description());
+    }
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+void SwitchProcess::say_ready() const {
+  const std::string text =
+      fmt::format("ready: {}, {}, {}", counted(workers_.switch_count(), "switch", "switches"),
+                  counted(ports_.size(), "port", "ports"),
+                  counted(workers_.worker_count(), "worker", "workers"));
+  spdlog::info("{}", text);
+  if (!notify_service_manager(fmt::format("READY=1\nSTATUS={}", text))) {
+    spdlog::warn("the service manager's NOTIFY_SOCKET does not take messages");
+  }
+}
+
+void SwitchProcess::run() {
+  asio::co_spawn(context_, wait_for_signals(), asio::detached);
+  asio::co_spawn(context_, watch_ports(), asio::detached);
+  say_ready();
+  context_.run();
+}
+
+asio::awaitable<void> SwitchProcess::wait_for_signals() {
+  while (!stopping_) {
+    const auto [error, signal] = co_await signals_.async_wait(as_result);
+    if (error) {
+      co_return;
+    }
+    if (signal == SIGHUP) {
+      try {
+        static_cast<void>(reload());
+      } catch (const management::RequestError&) {
+        // Logged; the switch goes on with what it has.
+      }
+      continue;
+    }
+    spdlog::info("signal {}: draining", signal == SIGTERM ? "SIGTERM" : "SIGINT");
+    static_cast<void>(notify_service_manager("STOPPING=1"));
+    stopping_ = true;
+    monitor_timer_.cancel();
+    server_.stop();
+  }
+}
+
+asio::awaitable<void> SwitchProcess::watch_ports() {
+  while (!stopping_) {
+    monitor_timer_.expires_after(monitor_interval);
+    co_await monitor_timer_.async_wait(as_result);
+    if (!stopping_) {
+      monitor_.poll();
+    }
+  }
+}
+
+void SwitchProcess::shut_down() {
+  stopping_ = true;
+  server_.stop();
+  monitor_timer_.cancel();
+  signals_.cancel();
+  // Captures must let go of the workers before those end.
+  context_.restart();
+  context_.run();
+  workers_.request_stop();
+  workers_.join();
+  spdlog::info("drained, all ports are closed next");
+}
+
+management::ReloadReport SwitchProcess::reload() {
+  const std::string& file = parsed_.config.file;
+  spdlog::info("reading {} again", file);
+  config::LiveChanges changes;
+  std::vector<std::shared_ptr<const core::Tables>> tables;
+  try {
+    changes = config::plan_live_changes(parsed_, config::parse_file(file, this_machine()));
+    // All of them before the first is published.
+    for (std::size_t s = 0; s < changes.switches.size(); ++s) {
+      tables.push_back(changes.switches[s].changed
+                           ? tables_of(changes.config.switches[s], table_versions_[s] + 1)
+                           : nullptr);
+    }
+  } catch (const std::exception& e) {
+    spdlog::error("{} is refused, everything stays as it is:\n{}", file, e.what());
+    throw management::RequestError(
+        fmt::format("the file is refused, everything stays as it is:\n{}", e.what()));
+  }
+  management::ReloadReport report;
+  for (const std::string& difference : changes.ignored) {
+    spdlog::warn("needs a restart and is left alone: {}", difference);
+  }
+  report.ignored = changes.ignored;
+  for (std::size_t s = 0; s < tables.size(); ++s) {
+    if (tables[s] == nullptr) {
+      continue;
+    }
+    workers_.publish(s, tables[s]);
+    table_versions_[s] = tables[s]->version();
+    const std::string text =
+        fmt::format("{}: {}", changes.config.switches[s].name, changes.switches[s].summary);
+    spdlog::info("applied to {}", text);
+    report.applied.push_back(text);
+  }
+  if (changes.config.process.log_level != parsed_.config.process.log_level &&
+      options_.log_level.empty()) {
+    set_log_level(changes.config.process.log_level);
+    report.applied.push_back(
+        fmt::format("process: log_level is {}", changes.config.process.log_level));
+  }
+  parsed_.config = std::move(changes.config);
+  return report;
+}
+
+} // namespace tributary::dataplane

@@ -1,0 +1,70 @@
+// The running switch process: everything that is open, in the order it was opened.
+//
+//   configuration -> DPDK -> ports -> workers -> control socket -> ready
+//
+// Each step throws when it fails, and what the steps before it opened is closed again: nothing is
+// ever half started. One event loop on the main thread serves signals, the control socket and the
+// port monitor; workers have threads of their own and never wait for it.
+#pragma once
+
+#include "dataplane/config/parse.hpp"
+#include "dataplane/management/control_server.hpp"
+#include "dataplane/management/socket_file.hpp"
+#include "dataplane/port/eal.hpp"
+#include "dataplane/port/port_device.hpp"
+#include "dataplane/process/options.hpp"
+#include "dataplane/process/worker_inspector.hpp"
+#include "dataplane/worker/port_monitor.hpp"
+#include "dataplane/worker/worker_group.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tributary::dataplane {
+
+class SwitchProcess {
+public:
+  /// Opens everything and lets frames flow. Throws PortError, SocketError.
+  SwitchProcess(config::Parsed parsed, const Options& options);
+  ~SwitchProcess();
+  SwitchProcess(const SwitchProcess&) = delete;
+  SwitchProcess& operator=(const SwitchProcess&) = delete;
+
+  /// Serves until SIGTERM or SIGINT, then drains.
+  void run();
+
+private:
+  /// Opens every port, and says what runs on them.
+  [[nodiscard]] std::vector<SwitchPlan> open_switches();
+  void say_ready() const;
+  void shut_down();
+  /// Reads the file again. Throws RequestError when it is refused; nothing has changed then.
+  management::ReloadReport reload();
+
+  boost::asio::awaitable<void> wait_for_signals();
+  boost::asio::awaitable<void> watch_ports();
+
+  Options options_;
+  config::Parsed parsed_; ///< what is in force: live keys follow reloads, the others do not
+  boost::asio::io_context context_;
+  boost::asio::signal_set signals_; ///< before DPDK, so that an early signal is not lost
+  boost::asio::steady_timer monitor_timer_;
+  management::SocketFile socket_file_;
+  Eal eal_;
+  std::vector<std::unique_ptr<PortDevice>> ports_;
+  WorkerGroup workers_;
+  PortMonitor monitor_;
+  WorkerInspector inspector_;
+  management::ControlServer server_;
+  std::vector<std::uint64_t> table_versions_; ///< by switch
+  bool stopping_ = false;
+};
+
+} // namespace tributary::dataplane

@@ -1,0 +1,344 @@
+#include "dataplane/process/worker_inspector.hpp"
+
+#include "dataplane/config/schema.hpp"
+#include "dataplane/core/explain.hpp"
+#include "dataplane/process/version.hpp"
+#include "dataplane/process/worker_capture.hpp"
+#include "tributary/reduce/opcode.hpp"
+#include "tributary/reduce/result_code.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <rte_cycles.h>
+#include <unistd.h>
+
+namespace tributary::dataplane {
+
+using namespace management;
+
+namespace {
+
+std::uint64_t ns_of_cycles(std::uint64_t cycles) {
+  return static_cast<std::uint64_t>(static_cast<double>(cycles) * 1e9 /
+                                    static_cast<double>(rte_get_tsc_hz()));
+}
+
+} // namespace
+
+WorkerInspector::WorkerInspector(const config::Config& configuration, WorkerGroup& workers,
+                                 const PortMonitor& monitor, std::function<ReloadReport()> reload)
+    : configuration_(configuration), workers_(workers), monitor_(monitor),
+      reload_(std::move(reload)) {}
+
+std::vector<std::size_t> WorkerInspector::selected(const std::string& switch_name) const {
+  std::vector<std::size_t> indices;
+  std::string known;
+  for (std::size_t i = 0; i < workers_.switch_count(); ++i) {
+    const std::string& name = workers_.plan(i).name;
+    if (switch_name.empty() || name == switch_name) {
+      indices.push_back(i);
+    }
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+  }
+  if (indices.empty()) {
+    throw RequestError(fmt::format("there is no switch \"{}\"; known are {}", switch_name, known));
+  }
+  return indices;
+}
+
+PortNumber WorkerInspector::port_of(std::size_t switch_index, const std::string& name) const {
+  const auto& ports = workers_.plan(switch_index).ports;
+  std::string known;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i]->name() == name) {
+      return PortNumber{static_cast<std::uint8_t>(i)};
+    }
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", ports[i]->name());
+  }
+  throw RequestError(fmt::format("switch \"{}\" has no port \"{}\"; known are {}",
+                                 workers_.plan(switch_index).name, name, known));
+}
+
+const std::string& WorkerInspector::port_name(std::size_t switch_index, PortNumber port) const {
+  return workers_.plan(switch_index).ports.at(port.value)->name();
+}
+
+std::vector<std::string> WorkerInspector::port_names(std::size_t switch_index,
+                                                     PortSet ports) const {
+  std::vector<std::string> names;
+  ports.for_each([&](PortNumber p) { names.push_back(port_name(switch_index, p)); });
+  return names;
+}
+
+template <typename Pick>
+std::uint64_t WorkerInspector::sum(std::size_t switch_index, Pick pick) const {
+  std::uint64_t total = 0;
+  for (const core::Counters* counters : workers_.counters(switch_index)) {
+    total += pick(*counters).read();
+  }
+  return total;
+}
+
+PortReport WorkerInspector::port_report(std::size_t switch_index, PortNumber port) const {
+  const SwitchPlan& plan = workers_.plan(switch_index);
+  const PortDevice& device = *plan.ports[port.value];
+  const LinkHistory& history = monitor_.history(switch_index, port);
+  PortReport report;
+  report.switch_name = plan.name;
+  report.number = port.value;
+  report.name = device.name();
+  report.kind = config::name_of(device.configuration().kind);
+  report.device = device.description();
+  report.state = name_of(device.link());
+  report.link_transitions = history.went_down + history.went_away + history.came_up;
+  report.worker = static_cast<std::uint32_t>(workers_.worker_of(switch_index, port));
+  report.nid = plan.tables->port(port).nid;
+  const auto of_port = [&](auto member) {
+    return sum(switch_index, [&](const core::Counters& c) -> const core::Counter& {
+      return c.ports[port.value].*member;
+    });
+  };
+  report.rx_frames = of_port(&core::PortCounters::rx_frames);
+  report.rx_bytes = of_port(&core::PortCounters::rx_bytes);
+  report.tx_frames = of_port(&core::PortCounters::tx_frames);
+  report.tx_bytes = of_port(&core::PortCounters::tx_bytes);
+  for (std::size_t reason = 0; reason < report.drops.size(); ++reason) {
+    report.drops[reason] = sum(switch_index, [&](const core::Counters& c) -> const core::Counter& {
+      return c.ports[port.value].drops[reason];
+    });
+  }
+  return report;
+}
+
+std::vector<PortReport> WorkerInspector::ports(const std::string& switch_name) {
+  std::vector<PortReport> reports;
+  for (const std::size_t s : selected(switch_name)) {
+    PortSet::first(workers_.plan(s).ports.size()).for_each([&](PortNumber port) {
+      reports.push_back(port_report(s, port));
+    });
+  }
+  return reports;
+}
+
+std::vector<TreeReport> WorkerInspector::trees(const std::string& switch_name) {
+  std::vector<TreeReport> reports;
+  for (const std::size_t s : selected(switch_name)) {
+    const SwitchPlan& plan = workers_.plan(s);
+    for (std::uint16_t number = 0; number < max_trees; ++number) {
+      const core::MulticastEntry& entry = plan.tables->tree(TreeNumber{number});
+      if (!entry.valid) {
+        continue;
+      }
+      TreeReport& report = reports.emplace_back();
+      report.switch_name = plan.name;
+      report.tree = TreeNumber{number};
+      report.wait_count = entry.wait_count;
+      report.parent = port_name(s, entry.parent);
+      report.children = port_names(s, entry.children);
+      report.timer_us =
+          core::EngineTimers::ns_from_units(plan.settings.timers.units[entry.timer]) / 1000;
+      const auto of_tree = [&](auto member) {
+        return sum(s, [&](const core::Counters& c) -> const core::Counter& {
+          return c.trees[number].*member;
+        });
+      };
+      report.full = of_tree(&core::TreeCounters::full);
+      report.partial = of_tree(&core::TreeCounters::partial);
+      report.passed_through = of_tree(&core::TreeCounters::passed_through);
+      report.late = of_tree(&core::TreeCounters::late);
+      report.stale = of_tree(&core::TreeCounters::stale);
+    }
+  }
+  return reports;
+}
+
+EngineReport WorkerInspector::engine_report(std::size_t switch_index, PortNumber port) const {
+  EngineReport report;
+  report.switch_name = workers_.plan(switch_index).name;
+  report.port = port_name(switch_index, port);
+  report.descriptors = workers_.plan(switch_index).settings.descriptors_per_engine;
+  const auto of_engine = [&](auto member) {
+    return sum(switch_index, [&](const core::Counters& c) -> const core::Counter& {
+      return c.engines[port.value].*member;
+    });
+  };
+  report.arms = of_engine(&core::EngineCounters::arms);
+  report.rearms = of_engine(&core::EngineCounters::rearms);
+  report.arm_failures = of_engine(&core::EngineCounters::arm_failures);
+  report.disarms = of_engine(&core::EngineCounters::disarms);
+  report.contributions = of_engine(&core::EngineCounters::contributions);
+  report.full = of_engine(&core::EngineCounters::full);
+  report.partial = of_engine(&core::EngineCounters::partial);
+  report.expired_empty = of_engine(&core::EngineCounters::expired_empty);
+  report.op_mismatches = of_engine(&core::EngineCounters::op_mismatches);
+  report.overflows = of_engine(&core::EngineCounters::overflows);
+  report.discarded = of_engine(&core::EngineCounters::discarded);
+  report.emission_delayed = of_engine(&core::EngineCounters::emission_delayed);
+  return report;
+}
+
+std::vector<EngineReport> WorkerInspector::engines(const std::string& switch_name) {
+  std::vector<EngineReport> reports;
+  for (const std::size_t s : selected(switch_name)) {
+    const SwitchPlan& plan = workers_.plan(s);
+    const std::size_t first = reports.size();
+    PortSet::first(plan.ports.size()).for_each([&](PortNumber port) {
+      reports.push_back(engine_report(s, port));
+    });
+    // Copied on the owners, turned into words here.
+    std::vector<core::DescriptorView> views;
+    workers_.for_each_descriptor(s, [&](const core::DescriptorView& v) { views.push_back(v); });
+    const TimeNs now = workers_.clock().now();
+    for (const core::DescriptorView& view : views) {
+      DescriptorReport report;
+      report.tree = view.key.tree();
+      report.reduction = view.key.reduction();
+      report.sequence = view.seqno.value();
+      report.vni = view.vni;
+      report.cookie = view.cookie;
+      report.count = view.count;
+      report.wait_count = view.wait_count;
+      if (view.have_data) {
+        report.opcode = reduce::name_of(view.op);
+        report.result_code = reduce::name_of(view.rc);
+      }
+      report.age_us = elapsed_ns(now, view.armed_at) / 1000;
+      report.remaining_us = elapsed_ns(view.deadline, now) / 1000;
+      report.children = port_names(s, plan.tables->tree(report.tree).children);
+      reports[first + view.port.value].occupied.push_back(std::move(report));
+    }
+  }
+  return reports;
+}
+
+std::vector<WorkerReport> WorkerInspector::workers() {
+  std::vector<WorkerReport> reports(workers_.worker_count());
+  const std::uint64_t elapsed = workers_.clock().now().value;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const WorkerStatistics& statistics = workers_.statistics(i);
+    WorkerReport& report = reports[i];
+    report.number = static_cast<std::uint32_t>(i);
+    if (i < configuration_.process.cores.size()) {
+      report.core = configuration_.process.cores[i];
+    }
+    report.busy_share =
+        elapsed == 0
+            ? 0
+            : std::min(1.0, static_cast<double>(ns_of_cycles(statistics.busy_cycles.read())) /
+                                static_cast<double>(elapsed));
+    report.iterations = statistics.iterations.read();
+    report.busy_iterations = statistics.busy_iterations.read();
+    report.frames = statistics.frames.read();
+    report.handed_over = statistics.handed_over.read();
+    report.sleeps = statistics.sleeps.read();
+    report.slept_us = statistics.slept_ns.read() / 1000;
+  }
+  for (std::size_t s = 0; s < workers_.switch_count(); ++s) {
+    PortSet::first(workers_.plan(s).ports.size()).for_each([&](PortNumber port) {
+      reports[workers_.worker_of(s, port)].ports.push_back(
+          fmt::format("{}/{}", workers_.plan(s).name, port_name(s, port)));
+    });
+  }
+  return reports;
+}
+
+std::vector<TraceReport> WorkerInspector::trace() {
+  const std::vector<TraceEvent> events = workers_.trace();
+  const TimeNs now = workers_.clock().now();
+  std::vector<TraceReport> reports;
+  reports.reserve(events.size());
+  for (const TraceEvent& event : events) {
+    const std::size_t s = event.switch_index;
+    TraceReport& report = reports.emplace_back();
+    report.age_ns = elapsed_ns(now, event.time);
+    report.worker = event.worker;
+    report.switch_name = workers_.plan(s).name;
+    report.port = port_name(s, event.port);
+    report.event = event.event;
+    report.action = event.action;
+    report.reason = event.reason;
+    if (event.action == core::Action::replicate) {
+      report.out = port_names(s, event.out_ports);
+    } else if (event.out != no_port) {
+      report.out = {port_name(s, event.out)};
+    }
+    if (event.multicast) {
+      report.reduction =
+          TraceReport::Reduction{event.key.tree(), event.key.reduction(), event.word.seqno.value(),
+                                 event.word.arm,   event.word.op,         event.word.count};
+    }
+  }
+  return reports;
+}
+
+std::unique_ptr<CaptureSource> WorkerInspector::capture(const CaptureSelection& selection) {
+  CaptureFilter filter;
+  std::vector<WorkerCapture::Interface> interfaces;
+  for (const std::size_t s : selected(selection.switch_name)) {
+    if (!selection.switch_name.empty()) {
+      filter.switch_index = s;
+    }
+    PortSet wanted = PortSet::first(workers_.plan(s).ports.size());
+    if (!selection.port.empty()) {
+      filter.port = port_of(s, selection.port);
+      wanted = PortSet();
+      wanted.insert(*filter.port);
+    }
+    wanted.for_each([&](PortNumber port) {
+      interfaces.push_back(
+          {s, port, fmt::format("{}/{}", workers_.plan(s).name, port_name(s, port))});
+    });
+  }
+  filter.tree = selection.tree;
+  if (selection.received) {
+    filter.direction = *selection.received ? Direction::received : Direction::transmitted;
+  }
+  return std::make_unique<WorkerCapture>(workers_.start_capture(filter), workers_.clock(),
+                                         std::move(interfaces));
+}
+
+ExplainReport WorkerInspector::explain(const std::string& switch_name, const std::string& port,
+                                       std::span<const std::byte> frame) {
+  const std::size_t s = selected(switch_name).front();
+  const PortNumber in = port_of(s, port);
+  std::vector<std::byte> bytes(frame.begin(), frame.end());
+  const core::FrameView view{bytes.data(), static_cast<std::uint32_t>(bytes.size())};
+  PortNumber engine = in;
+  workers_.with_core(s, in, [&](const core::SwitchCore& c) { engine = c.engine_port(in, view); });
+  core::Explanation explanation;
+  workers_.with_core(s, engine,
+                     [&](const core::SwitchCore& c) { explanation = core::explain(c, in, view); });
+  ExplainReport report;
+  const core::Decision& decision = explanation.decision;
+  report.action = decision.action;
+  report.event = decision.event;
+  report.reason = decision.reason;
+  if (decision.action == core::Action::replicate) {
+    report.out = port_names(s, decision.ports);
+  } else if (decision.port != no_port) {
+    report.out = {port_name(s, decision.port)};
+  }
+  report.steps = std::move(explanation.steps);
+  return report;
+}
+
+VersionReport WorkerInspector::version() {
+  VersionReport report;
+  report.program = "tributary-switch";
+  report.version = program_version;
+  report.pid = static_cast<std::uint32_t>(::getpid());
+  report.uptime_s = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - started_)
+          .count());
+  report.config_file = configuration_.file;
+  for (std::size_t s = 0; s < workers_.switch_count(); ++s) {
+    const SwitchPlan& plan = workers_.plan(s);
+    report.switches.push_back(
+        {plan.name, plan.ports.size(), plan.tables->tree_count(), plan.tables->version()});
+  }
+  return report;
+}
+
+} // namespace tributary::dataplane

@@ -1,0 +1,59 @@
+// What the control socket asks, answered from the running workers. Main thread only.
+//
+// Counters are read while workers write them: each figure is right, two of them may be a few
+// frames apart. Descriptors are visited on their owners, between two bursts.
+#pragma once
+
+#include "dataplane/config/config.hpp"
+#include "dataplane/management/inspector.hpp"
+#include "dataplane/worker/port_monitor.hpp"
+#include "dataplane/worker/worker_group.hpp"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tributary::dataplane {
+
+class WorkerInspector final : public management::Inspector {
+public:
+  /// All outlive the inspector. `reload` does what SIGHUP does, and throws RequestError when the
+  /// file is refused.
+  WorkerInspector(const config::Config& configuration, WorkerGroup& workers,
+                  const PortMonitor& monitor, std::function<management::ReloadReport()> reload);
+
+  std::vector<management::PortReport> ports(const std::string& switch_name) override;
+  std::vector<management::TreeReport> trees(const std::string& switch_name) override;
+  std::vector<management::EngineReport> engines(const std::string& switch_name) override;
+  std::vector<management::WorkerReport> workers() override;
+  [[nodiscard]] bool tracing() const override { return workers_.trace_enabled(); }
+  void set_tracing(bool on) override { workers_.set_trace(on); }
+  std::vector<management::TraceReport> trace() override;
+  std::unique_ptr<management::CaptureSource>
+  capture(const management::CaptureSelection& selection) override;
+  management::ExplainReport explain(const std::string& switch_name, const std::string& port,
+                                    std::span<const std::byte> frame) override;
+  management::VersionReport version() override;
+  management::ReloadReport reload() override { return reload_(); }
+
+private:
+  /// The indices a name stands for; all for an empty one.
+  [[nodiscard]] std::vector<std::size_t> selected(const std::string& switch_name) const;
+  [[nodiscard]] PortNumber port_of(std::size_t switch_index, const std::string& name) const;
+  [[nodiscard]] const std::string& port_name(std::size_t switch_index, PortNumber port) const;
+  [[nodiscard]] std::vector<std::string> port_names(std::size_t switch_index, PortSet ports) const;
+  /// The sum of one counter over the workers of a switch.
+  template <typename Pick> std::uint64_t sum(std::size_t switch_index, Pick pick) const;
+  [[nodiscard]] management::PortReport port_report(std::size_t switch_index, PortNumber port) const;
+  [[nodiscard]] management::EngineReport engine_report(std::size_t switch_index,
+                                                       PortNumber port) const;
+
+  const config::Config& configuration_;
+  WorkerGroup& workers_;
+  const PortMonitor& monitor_;
+  std::function<management::ReloadReport()> reload_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+} // namespace tributary::dataplane
