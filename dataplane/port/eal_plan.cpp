@@ -18,8 +18,8 @@
 namespace tributary::dataplane {
 namespace {
 
-/// A buffer with its header, the pool's book-keeping and alignment, generously.
-constexpr std::uint64_t bytes_per_buffer = buffer_data_bytes + 512;
+/// DPDK lets no buffer cross a page, and an ordinary page holds one; and some book-keeping.
+constexpr std::uint64_t bytes_per_buffer = 4096 + 64;
 /// Tables of DPDK's own, whatever the ports.
 constexpr std::uint64_t base_memory_bytes = 48ULL << 20;
 /// Descriptor rings and driver tables.
@@ -138,12 +138,15 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
   choose_memory(plan, process.hugepages, need, host.free_hugepage_bytes);
 
   // One DPDK thread, the main one, free to run anywhere: our workers are threads of our own.
-  plan.arguments = {"tributary-switch", "--in-memory",
-                    "--no-telemetry",   "--iova-mode=va",
-                    "--lcores",         fmt::format("0@({})", fmt::join(host.allowed_cpus, ","))};
-  if (!plan.hugepages) {
+  plan.arguments = {"tributary-switch", "--no-telemetry", "--iova-mode=va", "--lcores",
+                    fmt::format("0@({})", fmt::join(host.allowed_cpus, ","))};
+  // Either way nothing is left in the file system, and other DPDK processes are none of our
+  // business.
+  if (plan.hugepages) {
+    plan.arguments.emplace_back("--in-memory");
+  } else {
     plan.arguments.insert(plan.arguments.end(),
-                          {"--no-huge", "-m", std::to_string(plan.memory_mib)});
+                          {"--no-huge", "--no-shconf", "-m", std::to_string(plan.memory_mib)});
   }
   if (pci_addresses.empty()) {
     plan.arguments.emplace_back("--no-pci");

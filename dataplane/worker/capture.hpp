@@ -30,10 +30,10 @@ enum class Direction : std::uint8_t { received, transmitted };
 
 /// What is captured; an empty member matches everything.
 struct CaptureFilter {
-  std::optional<std::size_t> switch_index;
-  std::optional<PortNumber> port;
-  std::optional<Direction> direction;
-  std::optional<TreeNumber> tree; ///< frames with this multicast address, any reduction id
+  std::optional<std::size_t> switch_index{};
+  std::optional<PortNumber> port{};
+  std::optional<Direction> direction{};
+  std::optional<TreeNumber> tree{}; ///< frames with this multicast address, any reduction id
 };
 
 struct CaptureLimits {

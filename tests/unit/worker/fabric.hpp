@@ -1,0 +1,95 @@
+// A switch with its workers between ring ports, and hosts on the far ends of the rings, all in this
+// process: no privilege and no network needed.
+#pragma once
+
+#include "dataplane/port/eal.hpp"
+#include "dataplane/port/port_device.hpp"
+#include "dataplane/worker/worker_group.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tributary::dataplane::test {
+
+/// DPDK starts once per process; every test uses this one.
+Eal& eal();
+
+/// Waits until it holds; a generous bound, only there to end a test that has failed.
+bool eventually(const std::function<bool()>& condition);
+
+using Frame = std::vector<std::byte>;
+
+inline constexpr TreeNumber tree{7};
+inline constexpr Cookie cookie{0x1234};
+
+/// An arm, as a root sends it.
+wire::ReductionFrame arm_frame(std::uint32_t sequence, TreeNumber t = tree);
+/// A contribution of one INT_SUM operand.
+wire::ReductionFrame contribution(std::uint32_t sequence, std::uint64_t value, TreeNumber t = tree);
+Frame bytes_of(const wire::ReductionFrame& frame);
+
+/// The far end of one switch port.
+class Host {
+public:
+  explicit Host(const std::string& ring);
+  /// Sends one frame of these bytes.
+  void send(const Frame& frame);
+  void send(const wire::ReductionFrame& frame) { send(bytes_of(frame)); }
+  /// Sends this buffer, which may be shared.
+  void send(rte_mbuf* frame);
+  /// The next frame that has come, or nothing.
+  std::optional<Frame> receive();
+  /// Waits for the next frame.
+  std::optional<wire::ReductionFrame> expect_reduction();
+  std::size_t receive_all();
+
+private:
+  PortDevice device_;
+};
+
+struct Options {
+  std::size_t ports = 4;
+  std::uint32_t workers = 1;
+  config::Poll poll = config::Poll::adaptive;
+  core::SwitchSettings settings{};
+  /// By port; missing ones are not impaired.
+  std::vector<config::Impairment> impairments{};
+};
+
+/// Tables with `ports` ports and a tree whose parent is port 0 and whose children are all others.
+std::shared_ptr<const core::Tables> star_tables(std::size_t ports, std::uint64_t version = 1,
+                                                ContributionCount wait_count = 0);
+
+/// One switch, started; every port leads to a host.
+class Fabric {
+public:
+  explicit Fabric(const Options& options = {});
+
+  [[nodiscard]] Host& host(std::size_t port) { return *hosts_[port]; }
+  [[nodiscard]] Host& root() { return host(0); }
+  [[nodiscard]] WorkerGroup& workers() { return *workers_; }
+  [[nodiscard]] PortDevice& device(std::size_t port) { return *devices_[port]; }
+  /// Sends the arm and waits until every leaf has it.
+  void arm(std::uint32_t sequence);
+  /// A drop counter of a port, over all workers.
+  [[nodiscard]] std::uint64_t drops(std::size_t port, core::DropReason reason) const;
+  [[nodiscard]] std::uint64_t
+  sum(const std::function<std::uint64_t(const core::Counters&)>& f) const;
+  void stop();
+
+private:
+  std::vector<std::unique_ptr<PortDevice>> devices_;
+  std::vector<std::unique_ptr<Host>> hosts_;
+  std::unique_ptr<WorkerGroup> workers_;
+};
+
+} // namespace tributary::dataplane::test
