@@ -35,18 +35,39 @@ def how_it_ended(code):
     return f"exit code {code}"
 
 
-def _end_group(child, grace_seconds):
-    for number, patience in ((signal.SIGTERM, grace_seconds), (signal.SIGKILL, 5)):
+def _has_ended(child, patience_seconds):
+    """Whether the leader ended. It is not reaped, so that its group's number stays its own."""
+    end = time.monotonic() + patience_seconds
+    while True:
         try:
-            os.killpg(child.pid, number)
-        except ProcessLookupError:
-            return
-        try:
-            child.wait(patience)
-            if number == signal.SIGTERM:
-                time.sleep(0.05)  # what the leader started follows it
-        except subprocess.TimeoutExpired:
-            pass
+            if os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+                return True
+        except ChildProcessError:
+            return True
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+
+
+def _signal_group(child, number):
+    try:
+        os.killpg(child.pid, number)
+    except ProcessLookupError:
+        pass
+
+
+def _end_group(child):
+    _signal_group(child, signal.SIGTERM)
+    _has_ended(child, 5)
+    _signal_group(child, signal.SIGKILL)
+
+
+def _follow(child):
+    """When the leader has ended, what it started ends too, and with it the pipe that is read."""
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    _signal_group(child, signal.SIGTERM)
+    time.sleep(0.05)
+    _signal_group(child, signal.SIGKILL)
 
 
 def run(command, on_line=None, env=None, cwd=None, limit_seconds=None):
@@ -68,12 +89,14 @@ def run(command, on_line=None, env=None, cwd=None, limit_seconds=None):
 
     def expire():
         expired.set()
-        _end_group(child, 5)
+        _end_group(child)
 
     guard = threading.Timer(limit_seconds, expire) if limit_seconds else None
     if guard:
         guard.daemon = True
         guard.start()
+    follower = threading.Thread(target=_follow, args=(child,), daemon=True)
+    follower.start()
     lines = []
     try:
         for line in child.stdout:
@@ -81,11 +104,14 @@ def run(command, on_line=None, env=None, cwd=None, limit_seconds=None):
             lines.append(line)
             if on_line:
                 on_line(line)
-        child.wait()
+    except BaseException:
+        _end_group(child)
+        raise
     finally:
         if guard:
             guard.cancel()
-        _end_group(child, 0.2)
+        follower.join()
+        child.wait()
         with _lock:
             _live.pop(child.pid, None)
     return Ended(child.returncode, lines, expired.is_set())
@@ -95,4 +121,4 @@ def stop_all():
     with _lock:
         children = list(_live.values())
     for child in children:
-        _end_group(child, 5)
+        _end_group(child)

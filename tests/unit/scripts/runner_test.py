@@ -1,0 +1,199 @@
+"""The test runner: what it reads out of test programs, above all out of those that die."""
+
+import io
+import json
+import os
+import sys
+import tempfile
+import tomllib
+import types
+from contextlib import redirect_stdout
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "scripts" / "runner")]
+
+import campaign as campaigns  # noqa: E402
+import processes  # noqa: E402
+from building import Program  # noqa: E402
+from googletest import Reader, names_in_list  # noqa: E402
+from outcome import FAILED, PASSED, SKIPPED, WHOLE_PROGRAM, Outcome  # noqa: E402
+from screen import Screen  # noqa: E402
+from tributary.cases import Cases, wanted  # noqa: E402
+from tributary.switch import Config  # noqa: E402
+
+
+def outcome_of(source):
+    """Runs `source` as a test program; {case: (result, reason)}."""
+    with tempfile.TemporaryDirectory() as place:
+        script = Path(place) / "program.py"
+        script.write_text(f"import os, sys\nsys.path.insert(0, {str(ROOT / 'scripts')!r})\n{source}")
+        build = types.SimpleNamespace(kind="release", sanitizers="", environment=dict)
+        outcome = Outcome()
+        program = Program("unit/sample", ["unit"], [sys.executable, str(script)], {}, None, False, [])
+        runner = campaigns.Campaign(build, outcome, Screen(outcome, False), 1, None)
+        with redirect_stdout(io.StringIO()):
+            runner.run([program])
+    return {case.name: (case.result, case.reason) for case in outcome.cases}
+
+
+SAMPLE = """
+from tributary.cases import Cases, Failed, Skip
+report = Cases("sample")
+if "--gtest_list_tests" in sys.argv:
+    print("s.\\n  one\\n  two\\n  three")
+    sys.exit(0)
+"""
+
+
+def test_passed_failed_and_skipped_cases_are_counted_each():
+    got = outcome_of(
+        SAMPLE
+        + """
+with report.case("s", "one"): pass
+with report.case("s", "two"): raise Failed("two is not three")
+with report.case("s", "three"): raise Skip("no such hardware")
+sys.exit(report.finish())
+"""
+    )
+    assert got["s.one"] == (PASSED, "")
+    assert got["s.two"][0] == FAILED and "two is not three" in got["s.two"][1]
+    assert got["s.three"] == (SKIPPED, "no such hardware")
+
+
+def test_a_crash_fails_the_running_case_and_all_that_did_not_run():
+    got = outcome_of(
+        SAMPLE
+        + """
+with report.case("s", "one"): pass
+with report.case("s", "two"): os.abort()
+"""
+    )
+    assert got["s.one"][0] == PASSED
+    assert got["s.two"][0] == FAILED and "SIGABRT" in got["s.two"][1]
+    assert got["s.three"][0] == FAILED and "not run" in got["s.three"][1]
+
+
+def test_a_finding_after_the_last_case_is_a_failure():
+    got = outcome_of(
+        SAMPLE
+        + """
+with report.case("s", "one"): pass
+report.finish()
+print("leak found")
+sys.exit(23)
+"""
+    )
+    assert got["s.one"][0] == PASSED
+    assert got[WHOLE_PROGRAM][0] == FAILED and "leak found" in got[WHOLE_PROGRAM][1]
+
+
+def test_a_plain_program_is_one_case_by_its_exit_code():
+    assert outcome_of("sys.exit(0)") == {"unit/sample": (PASSED, "")}
+    assert outcome_of("print('no root'); sys.exit(77)") == {"unit/sample": (SKIPPED, "no root")}
+    assert outcome_of("sys.exit(3)")["unit/sample"][0] == FAILED
+
+
+def test_a_program_that_hangs_is_ended_and_fails():
+    ended = processes.run([sys.executable, "-c", "import time; time.sleep(600)"], limit_seconds=0.5)
+    assert ended.timed_out and ended.code < 0
+
+
+def test_what_a_program_started_does_not_outlive_it():
+    source = (
+        "import subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'],"
+        " stdout=subprocess.DEVNULL)\n"
+        "print(child.pid)"
+    )
+    ended = processes.run([sys.executable, "-c", source])
+    status = Path(f"/proc/{ended.lines[0]}/stat")
+    assert not status.exists() or status.read_text().split(")")[1].split()[0] == "Z"
+
+
+def test_googletests_own_lines_are_understood():
+    reader = Reader()
+    for line in (
+        "[==========] Running 3 tests from 1 test suite.",
+        "[ RUN      ] Engine.absorbs",
+        "[       OK ] Engine.absorbs (12 ms)",
+        "[ RUN      ] All/Engine.skips/1",
+        "../x.cpp:7: Skipped",
+        "no hugepages",
+        "",
+        "[  SKIPPED ] All/Engine.skips/1 (0 ms)",
+        "[ RUN      ] Engine.dies",
+    ):
+        reader.line(line)
+    assert reader.results == {"Engine.absorbs": (PASSED, 0.012), "All/Engine.skips/1": (SKIPPED, 0.0)}
+    assert reader.reason("All/Engine.skips/1") == "no hugepages"
+    assert reader.running == "Engine.dies"
+
+
+def test_the_list_of_a_googletest_program_is_understood():
+    printed = ["Running main() from gtest_main.cc", "A.", "  one", "P/B.  # TypeParam = int", "  two/0  # 3"]
+    assert names_in_list(printed) == ["A.one", "P/B.two/0"]
+
+
+def test_a_filter_selects_and_excludes():
+    before = os.environ.get("GTEST_FILTER")
+    try:
+        os.environ["GTEST_FILTER"] = "a.*:b.x-a.no*"
+        assert [wanted(name) for name in ("a.yes", "a.not", "b.x", "b.y")] == [True, False, True, False]
+        os.environ["GTEST_FILTER"] = "-a.*"
+        assert [wanted(name) for name in ("a.yes", "b.y")] == [False, True]
+    finally:
+        os.environ.pop("GTEST_FILTER")
+        if before is not None:
+            os.environ["GTEST_FILTER"] = before
+
+
+def test_the_outcome_adds_up():
+    outcome = Outcome()
+    screen = Screen(outcome, False)
+    build = types.SimpleNamespace(kind="release")
+    campaign = campaigns.Campaign(build, outcome, screen, 1, None)
+    outcome.cases += [
+        campaign.case("unit", "p", "a", PASSED),
+        campaign.case("unit", "p", "b", FAILED),
+        campaign.case("hosts", "q", "c", SKIPPED, "why"),
+    ]
+    assert outcome.line() == "1 passed, 1 failed, 1 skipped"
+    assert outcome.line("release", "hosts") == "0 passed, 0 failed, 1 skipped"
+    report = outcome.as_json(seed=1)
+    assert json.loads(json.dumps(report))["tiers"][0]["failed"] == 1
+
+
+def test_a_written_switch_config_is_toml_with_what_was_said():
+    config = Config("/run/a.sock", poll="busy")
+    section = config.switch("leaf0", timers_us=[1, 2, 3, 4])
+    section.port("host0", impairment={"loss": 0.5}, interface="eth0", nid=1, vnis=[1024])
+    section.tree(7, 4, "host0", ["host1", "host2"])
+    section.route(3, "host2")
+    read = tomllib.loads(config.text())
+    assert read["process"] == {"control_socket": "/run/a.sock", "poll": "busy"}
+    (switch,) = read["switch"]
+    assert switch["timers_us"] == [1, 2, 3, 4]
+    assert switch["port"][0] == {
+        "name": "host0", "interface": "eth0", "nid": 1, "vnis": [1024], "impairment": {"loss": 0.5},
+    }
+    assert switch["tree"][0]["children"] == ["host1", "host2"]
+    assert switch["route"] == [{"nid": 3, "port": "host2"}]
+
+
+def main():
+    tests = [(n, f) for n, f in globals().items() if n.startswith("test_")]
+    if "--gtest_list_tests" in sys.argv:
+        print("runner.", *(f"  {name.removeprefix('test_')}" for name, _ in tests), sep="\n")
+        return 0
+    report = Cases("runner")
+    for name, function in tests:
+        short = name.removeprefix("test_")
+        if wanted(f"runner.{short}"):
+            with report.case("runner", short):
+                function()
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
