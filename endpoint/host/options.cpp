@@ -1,0 +1,88 @@
+#include "endpoint/host/options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+namespace tributary::host {
+
+namespace {
+
+/// "mix", or names of kinds.
+std::vector<Kind> kinds_named(const std::vector<std::string>& names) {
+  std::vector<Kind> kinds;
+  for (const std::string& name : names) {
+    if (name == "mix") {
+      kinds.insert(kinds.end(), all_kinds().begin(), all_kinds().end());
+      continue;
+    }
+    const auto found = std::find_if(all_kinds().begin(), all_kinds().end(),
+                                    [&](const Kind& kind) { return kind.name == name; });
+    if (found == all_kinds().end()) {
+      std::string known = "mix";
+      for (const Kind& kind : all_kinds()) {
+        known += ", " + std::string(kind.name);
+      }
+      throw CLI::ValidationError("--operator", "there is no '" + name + "'; there are " + known);
+    }
+    kinds.push_back(*found);
+  }
+  return kinds;
+}
+
+} // namespace
+
+std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
+  Options o;
+  const tributary_host_options host = tributary_host_defaults("");
+  o.ethertype = host.ethertype;
+  o.group = tributary_group_defaults();
+  std::vector<std::string> operators = {"mix"};
+  bool disarmed = false;
+
+  CLI::App app("tributary-host: one member of a reduction group. Runs reductions with all the "
+               "others and checks every result bit for bit against arithmetic of its own.\n"
+               "Exit code 0: all results right; 1: a wrong result or a failure; 2: usage.");
+  app.add_option("--interface", o.interface, "Network interface, for example eth0")->required();
+  app.add_option("--ethertype", o.ethertype, "EtherType of the frames")->capture_default_str();
+  app.add_option("--nid", o.nid, "Own NID; default: low 20 bits of the interface's MAC address");
+  app.add_option("--spin", o.spin_usec, "Microseconds to look for frames before sleeping")
+      ->capture_default_str();
+  app.add_option("--tree", o.group.tree, "Tree number, 0 to 8191")->required();
+  app.add_option("--vni", o.group.vni, "Protection key")->capture_default_str();
+  app.add_option("--cookie", o.group.cookie, "The group's cookie")->capture_default_str();
+  app.add_option("--rank", o.group.rank, "Own rank")->required();
+  app.add_option("--size", o.group.size, "Members of the group")->required();
+  app.add_option("--root", o.group.root_rank, "Rank of the root")->capture_default_str();
+  app.add_option("--root-nid", o.group.root_nid, "NID of the root, to believe no one else");
+  app.add_flag("--disarmed", disarmed, "Root: leave the engines of the switches out");
+  app.add_option("--retry", o.group.retry_usec, "Microseconds before the root asks again")
+      ->capture_default_str();
+  app.add_option("--iterations", o.iterations, "Reductions to run")->capture_default_str();
+  app.add_option("--operator", operators, "Operators, gone through in turn, or 'mix' for all")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--vector-length", o.length, "Elements of each reduction")->capture_default_str();
+  app.add_option("--in-flight", o.in_flight, "Reductions begun before the first is waited for")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--seed", o.seed, "Where the operands come from; the same at all members")
+      ->capture_default_str();
+  app.add_option("--timeout", o.timeout_seconds, "Seconds that one reduction may take")
+      ->capture_default_str();
+  app.add_flag("--check,!--no-check", o.check, "Compare every result with the reference (default)");
+  app.add_flag("--progress", o.progress, "Say on standard error how far it is, twice a second");
+  app.add_flag("--json", o.json, "Report as one line of JSON");
+  try {
+    app.parse(argc, argv);
+    o.kinds = kinds_named(operators);
+  } catch (const CLI::ParseError& error) {
+    constexpr int usage_error = 2;
+    exit_code = app.exit(error) == 0 ? 0 : usage_error;
+    return std::nullopt;
+  }
+  o.group.armed = disarmed ? 0 : 1;
+  return o;
+}
+
+} // namespace tributary::host

@@ -1,0 +1,34 @@
+// The command line of tributary-host.
+#pragma once
+
+#include "endpoint/host/workload.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::host {
+
+struct Options {
+  std::string interface;
+  std::uint16_t ethertype = 0;
+  std::uint32_t nid = TRIBUTARY_NID_FROM_ADDRESS;
+  std::uint32_t spin_usec = 0;
+  tributary_group_options group{};
+  std::vector<Kind> kinds; ///< gone through in turn
+  std::uint64_t iterations = 1000;
+  std::uint64_t in_flight = 1;
+  std::size_t length = 4;
+  std::uint64_t seed = 1;
+  bool check = true;
+  bool json = false;
+  bool progress = false;
+  std::uint32_t timeout_seconds = 60;
+};
+
+/// Reads the command line; when the program is to end at once (help, or a usage error that was
+/// already reported), answers nothing and sets `exit_code`.
+[[nodiscard]] std::optional<Options> read_options(int argc, char** argv, int& exit_code);
+
+} // namespace tributary::host

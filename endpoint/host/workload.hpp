@@ -1,0 +1,55 @@
+// What the stress worker reduces, and what must come out.
+//
+// Every member can compute every other member's operand from seed, iteration and rank, and so the
+// result, with scalar code of its own: nothing here uses the library's operators. Operands are
+// chosen so that the result does not depend on the order in which they meet, and yet each rule of
+// each operator is met: ties, both zeros, infinities, quiet and signalling NaNs, rounding in each
+// direction, subnormal results, sums that cancel.
+#pragma once
+
+#include "tributary/tributary.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace tributary::host {
+
+/// One reduction there is: an operator with a type. Barrier has neither.
+struct Kind {
+  std::string_view name;
+  tributary_op op;
+  tributary_type type;
+  bool is_barrier = false;
+};
+
+/// All of them; "mix" goes through these in turn.
+[[nodiscard]] const std::vector<Kind>& all_kinds();
+
+[[nodiscard]] std::size_t bytes_of(tributary_type type);
+
+/// Elements as they lie in memory, and the code that is due.
+struct Expected {
+  std::vector<std::byte> elements;
+  int code = TRIBUTARY_EXACT;
+};
+
+class Workload {
+public:
+  Workload(std::uint64_t seed, std::uint32_t size, std::size_t length)
+      : seed_(seed), size_(size), length_(length) {}
+
+  /// What this rank contributes to this iteration.
+  [[nodiscard]] std::vector<std::byte> operand(const Kind& kind, std::uint64_t iteration,
+                                               std::uint32_t rank) const;
+  /// What must come out of it.
+  [[nodiscard]] Expected expected(const Kind& kind, std::uint64_t iteration) const;
+
+private:
+  std::uint64_t seed_;
+  std::uint32_t size_;
+  std::size_t length_;
+};
+
+} // namespace tributary::host
