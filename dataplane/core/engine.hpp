@@ -1,5 +1,95 @@
 // The reduction engines of one switch core: one engine per port, for the trees whose parent the
-// port is.
+// port is. It intercepts what would leave upward through that port.
+//
+// WHAT AN ENGINE DOES
+//
+// The root of a group sends a frame down the tree with the arm bit set: every switch it passes puts
+// a sequence number into a descriptor. The hosts answer with one contribution each. A switch that
+// is armed for their sequence adds them up and sends one frame upward, once it has as many as there
+// are hosts below it (the tree's wait count), or when its patience ends. A switch that is not armed
+// forwards them as they are. So whatever a switch fails to do costs traffic and no result: the root
+// adds up any number of frames until the counts are complete.
+//
+// A DESCRIPTOR (descriptor.hpp) belongs to a key: a tree and one of eight reduction ids.
+//
+//             arm, one free                 first contribution
+//     free ----------------->  waiting  ------------------------>  holding
+//      ^                        |  ^                              |  |   ^
+//      |  disarm, time is over  |  |        arm: data dropped     |  |   |  contribution:
+//      +------------------------+  +------------------------------+  |   +- combined, counted
+//      |                                                             |
+//      +---  count reached: emitted; time is over: emitted; disarm  -+
+//
+// FRAMES FROM THE PARENT (wire format page, 5.3). All of them go on to all child ports, bit for bit
+// as they came, after the descriptor was dealt with: no contribution can be faster than its arm.
+//
+//   arm  descriptor        action                                              event
+//   1    this key has one  VNI, cookie and sequence overwritten without a      rearmed
+//                          look at the old ones, held data dropped and
+//                          counted (`discarded`), timer started anew
+//   1    none, one free    taken                                               armed
+//   1    none free         counted; contributions will pass through            arm_failed
+//   0    VNI and cookie    freed, held data dropped and counted                disarmed
+//        match
+//   0    otherwise         nothing                                             disarm_no_match
+//
+// An arm is never compared with the sequence before it: the pre-arm, sequence 1022, would look old.
+// A pre-arm is an arm like any other, and so is the second one of hosts that arm twice. Opcode,
+// count and data of an arming frame describe the previous result and are not looked at.
+//
+// FRAMES FROM A CHILD (5.4), in the order of the questions:
+//
+//   1  arm bit set                  dropped                              arm_from_child
+//   2  count 0                      forwarded: hosts ask the root for    passed_empty
+//                                   a lost result this way, whatever
+//                                   their sequence
+//   3  no descriptor                forwarded; `late` if the sequence    passed_late
+//                                   is the last one that ended here      passed_not_armed
+//   4  VNI or cookie differ         forwarded, or dropped where          passed_foreign
+//                                   `drop_foreign` is set                foreign_cookie
+//   5  sequence older than armed    dropped                              stale_sequence
+//   6  sequence newer than armed    forwarded                            passed_newer
+//   7  reserved opcode              forwarded                            passed_reserved
+//   8  otherwise                    reduced                              contributed or
+//                                                                        completed_full
+//
+// Older and newer are modulo 1024, half the circle each; the engine never expects a step of one, as
+// eight ids may share one sequence. A sequence ends by being emitted or by timing out, with or
+// without data; a re-arm or a disarm does not end it.
+//
+// REDUCING. The first contribution is copied: its operands and code into the accumulator, its first
+// 50 bytes (Ethernet, fabric header, command, rank) into the record. Later ones are combined by the
+// kernel (tributary/reduce/reducer.hpp), which also makes the report of an opcode mismatch. Counts
+// add up, from 1 to all of them in one frame: lower engines send sums. So the first contribution
+// may complete the reduction by itself. Duplicates cannot be told from contributions by counts;
+// that is what the signature is for (tributary/wire/reduction.hpp).
+//
+// THE RESULT that goes up:
+//
+//   bytes   content
+//   0-13    Ethernet header of the first contribution
+//   14-49   fabric header, command, pad and rank of the first contribution; only the remote offset
+//           (36-42) is replaced by the sum modulo 2^56 of the contributions' signatures, so that it
+//           is what it was where nobody signs. The checksum does not cover it and stays right.
+//   50-53   cookie
+//   54-61   word: sequence, arm 0, opcode of the first contribution, count, result of sequence =
+//   the
+//           sequence, code, M, overflow id, pad 0
+//   62-93   operands
+//
+// The count saturates at 20 bits. More than the wait count makes the code at least contr_overflow.
+//
+// TIMERS (5.5). A reduction's time starts with its arm. At its end what is held is emitted as it
+// is, with the count it has, and the descriptor is free either way; nothing is sent where nothing
+// came. When no buffer is to be had the reduction stays, and the next look at the clock tries
+// again.
+//
+// TABLE CHANGES. A tree that vanished or changed in any way loses its descriptors: what they hold
+// goes up the old parent as partial results. Other trees notice nothing.
+//
+// Invariants: an armed key stands in `deadlines_`, a free one does not; `in_use_` of a port is the
+// number of armed keys of trees whose parent it is, at most `descriptors_per_engine`; a key's
+// `contributions` is 0 exactly when it has no data. One worker owns all of it.
 #pragma once
 
 #include "dataplane/core/counters.hpp"

@@ -40,7 +40,7 @@ namespace tributary::core {
 /// What cannot change while a switch runs.
 struct SwitchSettings {
   std::uint32_t descriptors_per_engine = 8;
-  EngineTimers timers;
+  EngineTimers timers{};
   reduce::NanMode nan_mode = reduce::NanMode::associative;
   /// Contributions whose VNI or cookie differ from the armed ones: drop them instead of forwarding.
   bool drop_foreign = false;
