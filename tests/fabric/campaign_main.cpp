@@ -1,6 +1,6 @@
 // fabric-campaign: runs scenarios of the virtual fabric over seeds, and repeats one seed with a
 // trace.
-#include "tests/fabric/scenario.hpp"
+#include "tests/fabric/scenarios/scenario.hpp"
 
 #include <boost/json.hpp>
 #include <CLI/CLI.hpp>

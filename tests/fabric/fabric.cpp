@@ -38,7 +38,9 @@ Fabric::Fabric(Topology topology, FabricOptions options, std::uint64_t seed)
         options_.switch_options ? options_.switch_options(s) : options_.switches;
     switches_.push_back(
         std::make_unique<VirtualSwitch>(s, ports.size(), switch_options, surroundings));
-    tables_[s].ports.resize(ports.size());
+    core::PortPolicy policy;
+    policy.verify_checksum = options_.verify_checksums;
+    tables_[s].ports.resize(ports.size(), policy);
   }
   for (HostIndex h = 0; h < hosts_.size(); ++h) {
     hosts_[h].port = std::make_unique<Port>(*this, h);

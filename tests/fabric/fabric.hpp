@@ -43,6 +43,7 @@ struct FabricOptions {
   std::function<SwitchOptions(SwitchIndex)> switch_options;
   /// Edge ports check the source address, and the VNI where `permit` was called.
   bool guard_edges = true;
+  bool verify_checksums = true;
   /// Unicast routes to every host.
   bool unicast_routes = false;
   /// How often descriptors are checked against their timers.

@@ -1,6 +1,6 @@
 // Hosts that send what they should not: another cookie or VNI, somebody else's address, arms from
 // below, frames that are none. Each is refused under its own name and harms nobody.
-#include "tests/fabric/scenario.hpp"
+#include "tests/fabric/scenarios/scenario.hpp"
 
 #include <array>
 #include <functional>
@@ -9,7 +9,8 @@ namespace tributary::fabric {
 
 namespace {
 
-constexpr std::uint64_t pieces = 40;
+// Enough that the group is at work while all of the strangers' frames come.
+constexpr std::uint64_t pieces = 200;
 constexpr int frames_sent = 60;
 
 /// Members on twelve of sixteen hosts; the last host of each leaf switch is a stranger.
@@ -182,7 +183,10 @@ RunReport reserved_opcode(const RunOptions& options) {
   n.send_repeatedly(Fault::garbage, n.some_leaf(),
                     [](wire::ReductionFrame& f) { f.word.op = 0x3F; });
   n.run.finish();
-  n.run.expect(n.group->statistics().malformed >= frames_sent, "the root refused them all");
+  n.run.expect(n.group->statistics().malformed > 0, "the root refused them");
+  n.run.expect(n.group->statistics().malformed + n.drops(core::DropReason::stale_sequence) >=
+                   frames_sent,
+               "all but those an engine dropped as stale");
   return n.run.report();
 }
 

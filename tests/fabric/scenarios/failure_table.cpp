@@ -6,7 +6,7 @@
 //                                             └── switch 4 ── hosts 12..15
 //
 // Wait counts: switch 1: 15, switch 0: 12, switches 2 to 4: 4.
-#include "tests/fabric/scenario.hpp"
+#include "tests/fabric/scenarios/scenario.hpp"
 
 #include <algorithm>
 #include <array>
@@ -35,31 +35,23 @@ GroupSetup patient_group(Run& run) {
   return setup;
 }
 
-/// How many contributions each frame counts that comes up to the root, in order; without the
-/// parting that follows the last piece.
+/// How many contributions each frame counts that comes up to the root for piece 0, in order. (The
+/// parting that follows is piece 1, under another reduction id.)
 class CountsAtRoot {
 public:
   explicit CountsAtRoot(Run& run) {
     run.fabric().observe([this](const Passage& p) {
-      if (watching_ && p.into_host(0) && p.reduction && !p.reduction->word.arm) {
+      if (p.into_host(0) && p.reduction && p.reduction->reduction == ReductionId{0} &&
+          !p.reduction->word.arm) {
         counts_.push_back(p.reduction->word.count);
       }
     });
   }
-  void stop() { watching_ = false; }
   [[nodiscard]] const std::vector<ContributionCount>& counts() const { return counts_; }
 
 private:
-  bool watching_ = true;
   std::vector<ContributionCount> counts_;
 };
-
-/// Runs until the one piece is done everywhere, then to the end.
-void finish_watched(Run& run, CountsAtRoot& at_root) {
-  run.complete_within(seconds(60));
-  at_root.stop();
-  run.finish();
-}
 
 /// Late by more than all timers: the late contribution reaches the root by itself.
 RunReport late_leaf_two_frames(const RunOptions& options) {
@@ -68,7 +60,7 @@ RunReport late_leaf_two_frames(const RunOptions& options) {
   group.misbehave(late_rank, 0, {.not_before = TimeNs{milliseconds(100)}});
   CountsAtRoot at_root(run);
   run.start();
-  finish_watched(run, at_root);
+  run.finish();
   run.expect(at_root.counts() == std::vector<ContributionCount>{14, 1},
              "two frames reach the root, counting 14 and 1");
   run.expect(group.statistics().retried == 0, "the root did not have to ask again");
@@ -84,7 +76,7 @@ RunReport late_leaf_merged_above(const RunOptions& options) {
   group.misbehave(late_rank, 0, {.not_before = TimeNs{milliseconds(30)}});
   CountsAtRoot at_root(run);
   run.start();
-  finish_watched(run, at_root);
+  run.finish();
   run.expect(at_root.counts() == std::vector<ContributionCount>{15},
              "one frame reaches the root, counting 15");
   run.expect(run.fabric().at_switch(late_switch).trees(&core::TreeCounters::partial) >= 1,
@@ -138,7 +130,7 @@ RunReport no_engine_on_one_switch(const RunOptions& options) {
   Group& group = run.add_group(patient_group(run));
   CountsAtRoot at_root(run);
   run.start();
-  finish_watched(run, at_root);
+  run.finish();
   run.expect(at_root.counts() == std::vector<ContributionCount>{15},
              "one frame reaches the root all the same");
   VirtualSwitch& poor = run.fabric().at_switch(late_switch);
@@ -158,7 +150,7 @@ RunReport nothing_armed(const RunOptions& options) {
   Group& group = run.add_group(patient_group(run));
   CountsAtRoot at_root(run);
   run.start();
-  finish_watched(run, at_root);
+  run.finish();
   run.expect(at_root.counts() == std::vector<ContributionCount>(15, 1),
              "fifteen frames reach the root, counting 1 each");
   run.expect(group.statistics().unreduced == 1, "the root counts the reduction as unreduced");

@@ -1,11 +1,11 @@
-#include "tests/fabric/scenario.hpp"
+#include "tests/fabric/scenarios/scenario.hpp"
 
 namespace tributary::fabric {
 
 std::vector<Scenario> all_scenarios() {
   std::vector<Scenario> all;
   for (const auto list : {basic_scenarios(), failure_table_scenarios(), protocol_fault_scenarios(),
-                          stranger_scenarios(), network_fault_scenarios(), campaign_scenarios()}) {
+                          stranger_scenarios(), network_fault_scenarios(), mixed_scenarios()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;

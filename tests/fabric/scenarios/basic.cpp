@@ -1,5 +1,5 @@
 // Scenarios without faults: what the fabric does when all is well.
-#include "tests/fabric/scenario.hpp"
+#include "tests/fabric/scenarios/scenario.hpp"
 
 #include <array>
 
@@ -101,12 +101,83 @@ RunReport thousand_switches(const RunOptions& options) {
   return run.report();
 }
 
+/// A host that only counts what it gets.
+class Listener final : public HostProgram {
+public:
+  void receive(std::span<const std::byte>, TimeNs, HostPort&) override { ++heard; }
+  void wake(TimeNs, HostPort&) override {}
+  [[nodiscard]] TimeNs next_wake() const override { return never; }
+  std::uint64_t heard = 0;
+};
+
+/// A frame of the fabric header and a little more, to a host or to a tree.
+std::vector<std::byte> plain_frame(Nid from, wire::FabricAddress to) {
+  wire::ReductionFrame f;
+  f.source_nid = from;
+  std::array<std::byte, wire::reduction_frame_bytes> bytes;
+  wire::encode(f, bytes);
+  std::byte* portals = bytes.data() + wire::ethernet_header_bytes;
+  wire::store_be<std::uint16_t>(portals + wire::portals_offset::total_length, 40);
+  wire::store_be<std::uint32_t>(portals + wire::portals_offset::dfa, to.value);
+  wire::write_fabric_header_checksum(portals);
+  return {bytes.begin(), bytes.begin() + wire::ethernet_header_bytes + 40};
+}
+
+/// Unicast follows its routes, ordinary multicast its tree, while a group reduces.
+RunReport unicast_and_multicast(const RunOptions& options) {
+  Random random = Random(options.seed).fork(6);
+  FabricOptions fabric_options;
+  fabric_options.unicast_routes = true;
+  fabric_options.switches.workers = 2;
+  Run run(options, random_network(7, 30, 5, random), fabric_options);
+  auto hosts = run.choose_hosts(30);
+  const std::vector<HostIndex> members(hosts.begin(), hosts.begin() + 20);
+  const std::vector<HostIndex> others(hosts.begin() + 20, hosts.end());
+  run.add_group({.hosts = members, .pieces = 40});
+  Fabric& fabric = run.fabric();
+  const TreeNumber ordinary{4'321};
+  auto parts = multicast_tree(fabric.topology(), others[0], others, run.random());
+  for (TreePart& part : parts) {
+    part.wait_count = 0;
+  }
+  fabric.install(ordinary, parts);
+  std::vector<Listener> listeners(others.size());
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    fabric.attach(others[i], listeners[i]);
+  }
+  run.start();
+  constexpr std::uint64_t rounds = 20;
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    fabric.at(fabric.now() + microseconds(5 * (i + 1)), [&] {
+      const auto to_tree = wire::FabricAddress::multicast(ordinary, ReductionId{0});
+      fabric.send_from_host(others[0], plain_frame(Topology::nid(others[0]), to_tree));
+      // Not from the tree's parent: refused.
+      fabric.send_from_host(others[1], plain_frame(Topology::nid(others[1]), to_tree));
+      const auto to_host = wire::FabricAddress::unicast(Topology::nid(others[2]));
+      fabric.send_from_host(others[3], plain_frame(Topology::nid(others[3]), to_host));
+      const auto to_nobody = wire::FabricAddress::unicast(Nid{5});
+      fabric.send_from_host(others[4], plain_frame(Topology::nid(others[4]), to_nobody));
+    });
+  }
+  run.finish();
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const std::uint64_t expected = (i == 0 ? 0 : rounds) + (i == 2 ? rounds : 0);
+    run.expect(listeners[i].heard == expected, "every host heard what was sent to it, once");
+  }
+  run.expect(fabric.drops(core::DropReason::not_from_parent) == rounds,
+             "multicast from a child was refused");
+  run.expect(fabric.drops(core::DropReason::no_route) == rounds, "an unknown NID has no route");
+  return run.report();
+}
+
 constexpr std::array scenarios = {
     Scenario{"demo", "16 hosts, 4 leaf switches, 1 root switch, no faults", demo},
     Scenario{"disarmed", "engines disarmed: all contributions reach the root", disarmed, 5},
     Scenario{"deep_chain", "twelve switches in a row", deep_chain, 5},
     Scenario{"several_groups", "four groups over the same switches and hosts", several_groups},
     Scenario{"two_workers", "two cores per switch with hand-off between them", two_workers},
+    Scenario{"unicast_and_multicast", "frames that are no reductions, beside some that are",
+             unicast_and_multicast, 10},
     Scenario{"sequence_wrap", "more reductions than sequence numbers", sequence_wrap, 2},
     Scenario{"thousand_switches", "1,000 switches, 4,000 hosts", thousand_switches, 1},
 };

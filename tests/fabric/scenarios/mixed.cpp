@@ -5,7 +5,7 @@
 // reorder and damage frames, links and switches fail, tables change, members are late or stopped,
 // or contribute with a wrong operator, and strangers send what they should not. Then the faults
 // stop, and everything must complete.
-#include "tests/fabric/scenario.hpp"
+#include "tests/fabric/scenarios/scenario.hpp"
 
 #include <array>
 
@@ -23,11 +23,13 @@ public:
   RunReport go() {
     add_groups();
     run_.fabric().set_faults(weather());
+    aim();
     run_.start();
     begin_ = run_.fabric().now();
     schedule_failures();
     schedule_table_changes();
     schedule_strangers();
+    schedule_replays();
     run_.fabric().run_until(begin_ + fault_period_ns_);
     run_.finish();
     if (few_descriptors_) {
@@ -217,11 +219,49 @@ private:
     }
   }
 
+  /// Arms or results are lost one by one.
+  void aim() {
+    if (!random_.chance(0.4)) {
+      return;
+    }
+    const bool results = random_.chance(0.5);
+    run_.fabric().aim({.fits =
+                           [results](const Passage& p) {
+                             return p.reduction && p.reduction->word.arm &&
+                                    (p.reduction->word.count > 0) == results;
+                           },
+                       .skip = random_.below(200),
+                       .take = random_.between(1, 6)});
+  }
+
+  /// What hosts sent is recorded, and sent again by the same hosts at some later time.
+  void schedule_replays() {
+    if (!random_.chance(0.4)) {
+      return;
+    }
+    Fabric& fabric = run_.fabric();
+    fabric.observe([this](const Passage& p) {
+      if (p.from.kind == LinkEnd::Kind::host && p.reduction && recorded_.size() < 500) {
+        recorded_.emplace_back(p.from.node, std::vector(p.bytes.begin(), p.bytes.end()));
+      }
+    });
+    for (std::uint64_t i = random_.between(1, 40); i > 0; --i) {
+      fabric.at(some_time(), [this, &fabric] {
+        if (!recorded_.empty()) {
+          const auto& [host, bytes] = recorded_[random_.below(recorded_.size())];
+          fabric.count(Fault::stale_replay);
+          fabric.send_from_host(host, bytes);
+        }
+      });
+    }
+  }
+
   static constexpr std::uint64_t fault_period_ns_ = milliseconds(200);
   bool few_descriptors_ = false;
   Random random_;
   Run run_;
   TimeNs begin_;
+  std::vector<std::pair<HostIndex, std::vector<std::byte>>> recorded_;
 };
 
 RunReport mixed(const RunOptions& options) { return Mixed(options).go(); }
@@ -232,6 +272,18 @@ constexpr std::array scenarios = {
 
 } // namespace
 
-std::span<const Scenario> campaign_scenarios() { return scenarios; }
+std::span<const Scenario> mixed_scenarios() { return scenarios; }
+
+std::span<const Fault> mixed_faults() {
+  static constexpr std::array faults = {
+      Fault::loss,         Fault::duplicate,       Fault::reorder,
+      Fault::jitter,       Fault::wire_corruption, Fault::header_corruption,
+      Fault::link_down,    Fault::switch_crash,    Fault::switch_silence,
+      Fault::table_change, Fault::no_buffer,       Fault::late_member,
+      Fault::dead_member,  Fault::wrong_opcode,    Fault::foreign_cookie,
+      Fault::foreign_vni,  Fault::spoofed_source,  Fault::few_descriptors,
+      Fault::aimed_loss,   Fault::stale_replay};
+  return faults;
+}
 
 } // namespace tributary::fabric
