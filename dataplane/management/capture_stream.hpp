@@ -21,28 +21,44 @@ public:
   /// What has come since the last call: the header the first time, the statistics the last time.
   std::vector<std::byte> next() {
     source_.drain([&](const CapturedPacket& packet) {
-      if (remaining_ == 0) {
-        return;
-      }
-      writer_.packet(packet.interface, packet.unix_time_ns,
-                     packet.received ? PcapngWriter::Direction::inbound
-                                     : PcapngWriter::Direction::outbound,
-                     packet.bytes, packet.original_length);
-      last_time_ns_ = packet.unix_time_ns;
-      if (remaining_) {
-        --*remaining_;
+      if (remaining_ != 0) {
+        write(packet);
       }
     });
-    if (ended() && !closed_) {
+    if (remaining_ == 0) {
+      close();
+    }
+    return writer_.take();
+  }
+  /// The end, whatever the count: what still has come, and the statistics.
+  std::vector<std::byte> finish() {
+    std::vector<std::byte> bytes = next();
+    close();
+    const std::vector<std::byte> statistics = writer_.take();
+    bytes.insert(bytes.end(), statistics.begin(), statistics.end());
+    return bytes;
+  }
+  [[nodiscard]] bool ended() const { return closed_; }
+
+private:
+  void write(const CapturedPacket& packet) {
+    writer_.packet(packet.interface, packet.unix_time_ns,
+                   packet.received ? PcapngWriter::Direction::inbound
+                                   : PcapngWriter::Direction::outbound,
+                   packet.bytes, packet.original_length);
+    last_time_ns_ = packet.unix_time_ns;
+    if (remaining_) {
+      --*remaining_;
+    }
+  }
+  void close() {
+    if (!closed_) {
       closed_ = true;
       // Losses are counted for the capture as a whole; they stand with its first interface.
       writer_.statistics(0, last_time_ns_, source_.missed());
     }
-    return writer_.take();
   }
-  [[nodiscard]] bool ended() const { return remaining_ == 0; }
 
-private:
   CaptureSource& source_;
   PcapngWriter writer_;
   std::optional<std::uint64_t> remaining_;

@@ -160,7 +160,10 @@ private:
           co_await (client.async_read_some(asio::buffer(&ignored_input, 1), as_result) ||
                     timer.async_wait(as_result));
       if (waited.index() == 0) {
-        co_return; // the client closed, or spoke where it has nothing to say
+        // The client wants no more, and may still read what completes the file.
+        const std::vector<std::byte> last = stream.finish();
+        co_await send(client, asio::buffer(last));
+        co_return;
       }
     }
   }

@@ -61,7 +61,8 @@ SocketFile::SocketFile(std::string path) : path_(std::move(path)) {
     throw SocketError(
         fmt::format("control socket {}: {} ({}); {}", path_, what, std::strerror(error), remedy));
   };
-  remove_leftover();
+  check_free(path_);
+  ::unlink(path_.c_str());
   const auto directory = std::filesystem::path(path_).parent_path();
   if (!directory.empty() && ::mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) {
     fail("its directory cannot be made", errno,
@@ -94,22 +95,21 @@ SocketFile::~SocketFile() {
 
 int SocketFile::release_descriptor() { return std::exchange(descriptor_, -1); }
 
-void SocketFile::remove_leftover() const {
+void SocketFile::check_free(const std::string& path) {
   struct stat status {};
-  if (::lstat(path_.c_str(), &status) != 0) {
+  if (::lstat(path.c_str(), &status) != 0) {
     return;
   }
   if (!S_ISSOCK(status.st_mode)) {
     throw SocketError(fmt::format("control socket {}: something that is not a socket stands there; "
                                   "remove it, or set process.control_socket to another place",
-                                  path_));
+                                  path));
   }
-  if (answers(path_)) {
+  if (answers(path)) {
     throw SocketError(fmt::format("control socket {}: a running switch answers on it; stop that "
                                   "one, or set process.control_socket to another place",
-                                  path_));
+                                  path));
   }
-  ::unlink(path_.c_str());
 }
 
 } // namespace tributary::management

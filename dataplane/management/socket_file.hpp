@@ -14,8 +14,12 @@ public:
 
 class SocketFile {
 public:
-  /// Binds and listens. Makes the directory (mode 0755) when only its last part is missing.
-  /// Throws SocketError, which says what to do.
+  /// Throws SocketError when a running switch answers on this path, or something that is not a
+  /// socket stands there. Changes nothing.
+  static void check_free(const std::string& path);
+
+  /// Checks, removes a leftover, binds and listens. Makes the directory (mode 0755) when only its
+  /// last part is missing. Throws SocketError, which says what to do.
   explicit SocketFile(std::string path);
   ~SocketFile();
   SocketFile(const SocketFile&) = delete;
@@ -26,8 +30,6 @@ public:
   [[nodiscard]] int release_descriptor();
 
 private:
-  void remove_leftover() const;
-
   std::string path_;
   int descriptor_ = -1;
 };

@@ -36,6 +36,12 @@ std::shared_ptr<const core::Tables> tables_of(const config::Switch& sw, std::uin
   return tables;
 }
 
+/// Two switches on one control socket are refused before anything is opened.
+const config::Config& with_free_socket(const config::Config& configuration) {
+  management::SocketFile::check_free(configuration.process.control_socket);
+  return configuration;
+}
+
 std::string counted(std::size_t n, std::string_view noun, std::string_view plural) {
   return fmt::format("{} {}", n, n == 1 ? noun : plural);
 }
@@ -44,13 +50,13 @@ std::string counted(std::size_t n, std::string_view noun, std::string_view plura
 
 SwitchProcess::SwitchProcess(config::Parsed parsed, const Options& options)
     : options_(options), parsed_(std::move(parsed)), signals_(context_, SIGTERM, SIGINT, SIGHUP),
-      monitor_timer_(context_), socket_file_(parsed_.config.process.control_socket),
-      eal_(parsed_.config), workers_(parsed_.config.process, eal_, open_switches()),
-      monitor_(workers_),
+      monitor_timer_(context_), eal_(with_free_socket(parsed_.config)),
+      workers_(parsed_.config.process, eal_, open_switches()), monitor_(workers_),
       inspector_(parsed_.config, workers_, monitor_, [this] { return reload(); }),
-      server_(context_, socket_file_.release_descriptor(), inspector_),
       table_versions_(parsed_.config.switches.size(), first_version) {
   workers_.start();
+  socket_file_.emplace(parsed_.config.process.control_socket);
+  server_.emplace(context_, socket_file_->release_descriptor(), inspector_);
 }
 
 SwitchProcess::~SwitchProcess() { shut_down(); }
@@ -67,7 +73,6 @@ std::vector<SwitchPlan> SwitchProcess::open_switches() {
                                     sw.name, e.what()));
       }
       plan.ports.push_back(ports_.back().get());
-      spdlog::info("switch {}: port {} is {}", sw.name, port.name, ports_.back()->description());
     }
     plans.push_back(std::move(plan));
   }
@@ -110,7 +115,7 @@ asio::awaitable<void> SwitchProcess::wait_for_signals() {
     static_cast<void>(notify_service_manager("STOPPING=1"));
     stopping_ = true;
     monitor_timer_.cancel();
-    server_.stop();
+    server_->stop();
   }
 }
 
@@ -126,7 +131,7 @@ asio::awaitable<void> SwitchProcess::watch_ports() {
 
 void SwitchProcess::shut_down() {
   stopping_ = true;
-  server_.stop();
+  server_->stop();
   monitor_timer_.cancel();
   signals_.cancel();
   // Captures must let go of the workers before those end.

@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,13 +57,14 @@ private:
   boost::asio::io_context context_;
   boost::asio::signal_set signals_; ///< before DPDK, so that an early signal is not lost
   boost::asio::steady_timer monitor_timer_;
-  management::SocketFile socket_file_;
   Eal eal_;
   std::vector<std::unique_ptr<PortDevice>> ports_;
   WorkerGroup workers_;
   PortMonitor monitor_;
   WorkerInspector inspector_;
-  management::ControlServer server_;
+  // Made last, so that whoever can connect finds a switch that runs.
+  std::optional<management::SocketFile> socket_file_;
+  std::optional<management::ControlServer> server_;
   std::vector<std::uint64_t> table_versions_; ///< by switch
   bool stopping_ = false;
 };

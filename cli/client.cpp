@@ -1,0 +1,135 @@
+#include "cli/client.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace tributary::cli {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t chunk_bytes = 64 * 1024;
+
+std::string advice(int error) {
+  switch (error) {
+  case ENOENT:
+    return "is tributary-switch running? Name its socket with --socket or TRIBUTARY_SOCKET; it is "
+           "process.control_socket in the switch's configuration";
+  case ECONNREFUSED: return "nobody listens there any more; is tributary-switch running?";
+  case EACCES:
+  case EPERM:
+    return "the socket is for its owner and group; run as root, or as a member of that group";
+  default: return "check the path";
+  }
+}
+
+} // namespace
+
+Client::Client(const std::string& socket_path) : path_(socket_path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path_.empty() || path_.size() >= sizeof address.sun_path) {
+    throw SwitchError(fmt::format("socket \"{}\": the path must have 1 to {} bytes", path_,
+                                  sizeof address.sun_path - 1));
+  }
+  std::memcpy(address.sun_path, path_.data(), path_.size());
+  descriptor_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor_ < 0 ||
+      ::connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    const int error = errno;
+    if (descriptor_ >= 0) {
+      ::close(descriptor_);
+    }
+    throw SwitchError(fmt::format("cannot reach a switch at {} ({}); {}", path_,
+                                  std::strerror(error), advice(error)));
+  }
+}
+
+Client::~Client() { ::close(descriptor_); }
+
+json::value Client::ask(const json::value& request) {
+  const std::string line = json::serialize(request) + '\n';
+  for (std::size_t sent = 0; sent < line.size();) {
+    const ssize_t n = ::send(descriptor_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n < 0) {
+      break; // the answer may say why
+    }
+    sent += static_cast<std::size_t>(n);
+  }
+  std::size_t end = std::string::npos;
+  while ((end = pending_.find('\n')) == std::string::npos) {
+    char buffer[chunk_bytes];
+    const ssize_t n = ::recv(descriptor_, buffer, sizeof buffer, 0);
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n <= 0) {
+      throw SwitchError(fmt::format("the switch at {} closed the connection without an answer; see "
+                                    "its log",
+                                    path_));
+    }
+    pending_.append(buffer, static_cast<std::size_t>(n));
+  }
+  const std::string answer = pending_.substr(0, end);
+  pending_.erase(0, end + 1);
+  json::error_code error;
+  const json::value value = json::parse(answer, error);
+  const json::object* object = error ? nullptr : value.if_object();
+  const json::value* ok = object == nullptr ? nullptr : object->if_contains("ok");
+  if (ok == nullptr || !ok->is_bool()) {
+    throw SwitchError(
+        fmt::format("{} does not answer like a switch; is it the right socket?", path_));
+  }
+  if (!ok->get_bool()) {
+    const json::value* text = object->if_contains("error");
+    throw SwitchError(text != nullptr && text->is_string()
+                          ? std::string(text->get_string())
+                          : "the switch refused and did not say why");
+  }
+  const json::value* result = object->if_contains("result");
+  return result == nullptr ? json::value() : *result;
+}
+
+std::vector<std::byte>
+Client::receive(std::optional<std::chrono::steady_clock::time_point> deadline, bool& ended) {
+  ended = false;
+  std::vector<std::byte> bytes;
+  if (!pending_.empty()) {
+    const auto view = std::as_bytes(std::span(pending_));
+    bytes.assign(view.begin(), view.end());
+    pending_.clear();
+    return bytes;
+  }
+  int wait_ms = -1;
+  if (deadline) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now());
+    wait_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
+  }
+  pollfd waiting{descriptor_, POLLIN, 0};
+  if (::poll(&waiting, 1, wait_ms) <= 0) {
+    return bytes;
+  }
+  bytes.resize(chunk_bytes);
+  const ssize_t n = ::recv(descriptor_, bytes.data(), bytes.size(), 0);
+  ended = n == 0 || (n < 0 && errno != EINTR);
+  bytes.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return bytes;
+}
+
+void Client::finish() { ::shutdown(descriptor_, SHUT_WR); }
+
+} // namespace tributary::cli

@@ -1,0 +1,120 @@
+#include "cli/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdlib>
+
+namespace tributary::cli {
+
+ParsedCommand parse_command_line(int argc, const char* const* argv) {
+  ParsedCommand parsed;
+  Command& command = parsed.command;
+  CLI::App app("Looks into a running tributary-switch.", "tributaryctl");
+  app.set_version_flag("--version", "tributaryctl " TRIBUTARY_VERSION);
+  // Options of the program may also stand behind a command.
+  app.fallthrough();
+  app.require_subcommand(1);
+  app.add_option("-s,--socket", command.socket, "The switch's control socket")
+      ->envname("TRIBUTARY_SOCKET")
+      ->type_name("PATH")
+      ->capture_default_str();
+  app.add_flag("--json", command.json, "Print the answer as JSON");
+  app.footer(
+      "Examples:\n"
+      "  tributaryctl show ports\n"
+      "  tributaryctl show engines --switch leaf0 --watch 1\n"
+      "  tributaryctl capture --switch leaf0 --port host0 -o host0.pcapng\n"
+      "  tributaryctl show counters --json\n\n"
+      "`tributaryctl COMMAND --help` tells more about a command.\n"
+      "Exit codes: 0 done, 1 the switch cannot be reached or refused, 2 wrong command line.");
+
+  auto* show = app.add_subcommand("show", "Ports, trees, engines, counters or workers");
+  show->add_option("what", command.what, "What to show")
+      ->required()
+      ->check(CLI::IsMember({"ports", "trees", "engines", "counters", "workers"}));
+  show->add_option("--switch", command.switch_name, "Only this switch")->type_name("NAME");
+  show->add_option("-w,--watch", command.watch_seconds, "Show again every so many seconds")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 86400.0));
+  show->footer("Examples:\n"
+               "  tributaryctl show ports                   state, frames, drops by reason\n"
+               "  tributaryctl show trees --switch leaf0    what became of their reductions\n"
+               "  tributaryctl show engines                 and who is waited for right now\n"
+               "  tributaryctl show counters --json         every counter under one flat name\n"
+               "  tributaryctl show workers --watch 1");
+
+  auto* trace = app.add_subcommand("trace", "The last events of every worker");
+  trace->add_option("action", command.what, "on, off or dump")
+      ->default_str("dump")
+      ->check(CLI::IsMember({"on", "off", "dump"}));
+  trace->footer("Examples:\n"
+                "  tributaryctl trace              print what is recorded, oldest first\n"
+                "  tributaryctl trace off          stop recording; it is on from the start");
+
+  auto* capture = app.add_subcommand("capture", "Copy the frames of ports into a pcapng file");
+  capture->add_option("--switch", command.switch_name, "Only this switch")->type_name("NAME");
+  capture->add_option("--port", command.port, "Only this port of the switch")->type_name("NAME");
+  capture->add_option("--tree", command.tree, "Only frames of this tree")
+      ->type_name("N")
+      ->check(CLI::Range(0, 8191));
+  capture->add_option("--direction", command.direction, "received or transmitted; default both")
+      ->check(CLI::IsMember({"received", "transmitted"}));
+  capture->add_option("-n,--count", command.count, "End after so many frames")->type_name("N");
+  capture->add_option("-d,--duration", command.duration_seconds, "End after so many seconds")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 86400.0 * 365));
+  capture->add_option("-o,--output", command.output, "The file to write; - is standard output")
+      ->type_name("FILE")
+      ->required();
+  capture->footer("Ends at the count, after the duration, or with Ctrl-C; the file is whole then.\n"
+                  "Examples:\n"
+                  "  tributaryctl capture --switch leaf0 --port host0 --count 100 -o host0.pcapng\n"
+                  "  tributaryctl capture --tree 7 --duration 10 -o tree7.pcapng\n"
+                  "  tributaryctl capture --switch leaf0 -o - | wireshark -k -i -");
+
+  auto* explain = app.add_subcommand("explain", "What the switch would do with a frame, and why");
+  explain->add_option("--switch", command.switch_name, "The switch")->type_name("NAME")->required();
+  explain->add_option("--port", command.port, "The port it would come in at")
+      ->type_name("NAME")
+      ->required();
+  explain
+      ->add_option("frame", command.frame,
+                   "From the first byte of the Ethernet header, in hex; - is standard input")
+      ->type_name("HEX")
+      ->required();
+  explain->footer(
+      "Blanks, colons and the offsets of a hex dump may stand between the digits.\n"
+      "Nothing is sent, changed or counted.\n"
+      "Examples:\n"
+      "  tributaryctl explain --switch leaf0 --port host0 02fe0001234502000001234588b545...\n"
+      "  xxd -p frame.bin | tributaryctl explain --switch leaf0 --port host0 -");
+
+  auto* reload = app.add_subcommand("reload", "Have the switch read its configuration again");
+  reload->footer("Trees, routes, source guards, VNI lists and the log level change at once; what "
+                 "needs a\nrestart is named. A file with a mistake changes nothing.\n"
+                 "Example:\n"
+                 "  tributaryctl reload");
+
+  app.add_subcommand("version", "Which switch answers")
+      ->footer("Example:\n  tributaryctl version --json");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    parsed.exit_code = app.exit(e) == 0 ? exit_success : exit_usage;
+    return parsed;
+  }
+  using Verb = Command::Verb;
+  command.verb = *show      ? Verb::show
+                 : *trace   ? Verb::trace
+                 : *capture ? Verb::capture
+                 : *explain ? Verb::explain
+                 : *reload  ? Verb::reload
+                            : Verb::version;
+  if (command.verb == Verb::trace && command.what.empty()) {
+    command.what = "dump";
+  }
+  return parsed;
+}
+
+} // namespace tributary::cli

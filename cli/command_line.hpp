@@ -1,0 +1,45 @@
+// The command line of tributaryctl.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tributary::cli {
+
+inline constexpr int exit_success = 0;
+inline constexpr int exit_failure = 1; ///< the switch cannot be reached, or refused
+inline constexpr int exit_usage = 2;
+
+inline constexpr const char* default_socket = "/run/tributary/switch.sock";
+
+struct Command {
+  enum class Verb : std::uint8_t { show, trace, capture, explain, reload, version };
+  Verb verb = Verb::version;
+  std::string socket = default_socket;
+  bool json = false;
+
+  std::string switch_name; ///< show, capture, explain; empty: all
+  std::string what;        ///< show: ports, ...; trace: on, off, dump
+  std::optional<double> watch_seconds;
+
+  std::string port;      ///< capture, explain
+  std::string direction; ///< capture: received, transmitted; empty: both
+  std::optional<std::uint32_t> tree;
+  std::optional<std::uint64_t> count;
+  std::optional<double> duration_seconds;
+  std::string output; ///< capture: a file, "-" is standard output
+
+  std::string frame; ///< explain: hex; "-" is standard input
+};
+
+/// The command, or the exit code when the command line has been answered already: help, version, a
+/// usage error.
+struct ParsedCommand {
+  Command command;
+  std::optional<int> exit_code;
+};
+[[nodiscard]] ParsedCommand parse_command_line(int argc, const char* const* argv);
+
+} // namespace tributary::cli

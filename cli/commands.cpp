@@ -1,0 +1,211 @@
+#include "cli/commands.hpp"
+
+#include "cli/capture_file.hpp"
+#include "cli/client.hpp"
+#include "cli/views.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <iostream>
+#include <iterator>
+#include <optional>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace tributary::cli {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::steady_clock;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Ctrl-C ends a capture or a watch; a second one ends the program.
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+bool wants_colours() { return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr; }
+
+std::string view_of(const Command& command, const json::value& result, bool colours) {
+  using Verb = Command::Verb;
+  switch (command.verb) {
+  case Verb::trace:
+    if (command.what != "dump") {
+      return fmt::format("tracing is {}\n", result.at("tracing").as_bool() ? "on" : "off");
+    }
+    return trace_view(result, colours);
+  case Verb::explain: return explanation_view(result, colours);
+  case Verb::reload: return reload_view(result, colours);
+  case Verb::version: return version_view(result, colours);
+  case Verb::capture: return {};
+  case Verb::show: break;
+  }
+  return command.what == "ports"     ? ports_view(result, colours)
+         : command.what == "trees"   ? trees_view(result, colours)
+         : command.what == "engines" ? engines_view(result, colours)
+         : command.what == "workers" ? workers_view(result, colours)
+                                     : counters_view(result, colours);
+}
+
+void print(const Command& command, const json::value& result) {
+  if (command.json) {
+    fmt::print("{}\n", json::serialize(result));
+  } else {
+    fmt::print("{}", view_of(command, result, wants_colours()));
+  }
+  std::fflush(stdout);
+}
+
+void sleep_until_interrupted(double seconds) {
+  timespec rest{
+      static_cast<std::time_t>(seconds),
+      static_cast<long>((seconds - static_cast<double>(static_cast<std::time_t>(seconds))) * 1e9)};
+  while (interrupted == 0 && ::nanosleep(&rest, &rest) != 0) {
+  }
+}
+
+int watch(const Command& command) {
+  catch_interrupts();
+  Client client(command.socket);
+  const bool clear = !command.json && ::isatty(STDOUT_FILENO) == 1;
+  while (interrupted == 0) {
+    const json::value result = client.ask(request_of(command));
+    if (clear) {
+      fmt::print("\033[H\033[2J");
+    }
+    print(command, result);
+    sleep_until_interrupted(*command.watch_seconds);
+  }
+  return exit_success;
+}
+
+void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& name) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(descriptor, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n < 0) {
+      throw SwitchError(fmt::format("cannot write to {} ({})", name, std::strerror(errno)));
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+int capture(const Command& command) {
+  std::signal(SIGPIPE, SIG_IGN);
+  Client client(command.socket);
+  static_cast<void>(client.ask(request_of(command)));
+  const bool to_stdout = command.output == "-";
+  const int descriptor =
+      to_stdout ? STDOUT_FILENO
+                : ::open(command.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) {
+    throw SwitchError(fmt::format("cannot write to {} ({}); choose another file with -o",
+                                  command.output, std::strerror(errno)));
+  }
+  catch_interrupts();
+  std::optional<steady_clock::time_point> deadline;
+  if (command.duration_seconds) {
+    deadline = steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(
+                                         std::chrono::duration<double>(*command.duration_seconds));
+  }
+  CaptureFile file;
+  bool finishing = false;
+  for (bool ended = false; !ended && !file.malformed();) {
+    if (!finishing && (interrupted != 0 || (deadline && steady_clock::now() >= *deadline))) {
+      // The switch sends what it still has, the statistics, and closes.
+      client.finish();
+      finishing = true;
+    }
+    write_all(descriptor, file.add(client.receive(finishing ? std::nullopt : deadline, ended)),
+              to_stdout ? "standard output" : command.output);
+  }
+  if (file.malformed()) {
+    throw SwitchError("the switch sent something that is not pcapng");
+  }
+  if (command.json && !to_stdout) {
+    fmt::print("{}\n", json::serialize(json::object{{"file", command.output},
+                                                    {"frames", file.packets()},
+                                                    {"missed", file.missed()}}));
+  } else {
+    fmt::print(stderr, "{} frames captured, {} missed\n", file.packets(), file.missed());
+  }
+  return exit_success;
+}
+
+} // namespace
+
+json::value request_of(const Command& command, const std::string& frame) {
+  using Verb = Command::Verb;
+  json::object request;
+  const auto add_text = [&](const char* name, const std::string& text) {
+    if (!text.empty()) {
+      request[name] = text;
+    }
+  };
+  switch (command.verb) {
+  case Verb::show:
+    request["command"] = "show";
+    request["what"] = command.what;
+    add_text("switch", command.switch_name);
+    break;
+  case Verb::trace:
+    request["command"] = "trace";
+    request["action"] = command.what;
+    break;
+  case Verb::capture:
+    request["command"] = "capture";
+    add_text("switch", command.switch_name);
+    add_text("port", command.port);
+    add_text("direction", command.direction);
+    if (command.tree) {
+      request["tree"] = *command.tree;
+    }
+    if (command.count) {
+      request["count"] = *command.count;
+    }
+    break;
+  case Verb::explain:
+    request["command"] = "explain";
+    request["switch"] = command.switch_name;
+    request["port"] = command.port;
+    request["frame"] = frame;
+    break;
+  case Verb::reload: request["command"] = "reload"; break;
+  case Verb::version: request["command"] = "version"; break;
+  }
+  return request;
+}
+
+int run_command(const Command& command) {
+  if (command.verb == Command::Verb::capture) {
+    return capture(command);
+  }
+  if (command.watch_seconds) {
+    return watch(command);
+  }
+  std::string frame = command.frame;
+  if (command.verb == Command::Verb::explain && frame == "-") {
+    frame.assign(std::istreambuf_iterator<char>(std::cin), {});
+  }
+  Client client(command.socket);
+  print(command, client.ask(request_of(command, frame)));
+  return exit_success;
+}
+
+} // namespace tributary::cli

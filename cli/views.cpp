@@ -1,0 +1,367 @@
+#include "cli/views.hpp"
+
+#include "cli/table.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace tributary::cli {
+namespace {
+
+namespace json = boost::json;
+
+/// A member as text, as a number or as a list; absent and of another kind is empty. A newer switch
+/// may say more or less than this program knows.
+class Entry {
+public:
+  explicit Entry(const json::value& value) : value_(value) {}
+
+  [[nodiscard]] std::string text(std::string_view name) const {
+    const json::value* v = find(name);
+    if (v == nullptr) {
+      return {};
+    }
+    return v->is_string() ? std::string(v->as_string()) : json::serialize(*v);
+  }
+  [[nodiscard]] std::uint64_t number(std::string_view name) const {
+    const json::value* v = find(name);
+    json::error_code error;
+    const auto n = v == nullptr ? 0 : v->to_number<std::uint64_t>(error);
+    return error ? 0 : n;
+  }
+  [[nodiscard]] double real(std::string_view name) const {
+    const json::value* v = find(name);
+    json::error_code error;
+    const auto n = v == nullptr ? 0 : v->to_number<double>(error);
+    return error ? 0 : n;
+  }
+  [[nodiscard]] bool flag(std::string_view name) const {
+    const json::value* v = find(name);
+    return v != nullptr && v->is_bool() && v->get_bool();
+  }
+  [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
+  [[nodiscard]] std::vector<Entry> entries(std::string_view name) const {
+    std::vector<Entry> all;
+    if (const json::value* v = find(name); v != nullptr && v->is_array()) {
+      for (const json::value& element : v->get_array()) {
+        all.emplace_back(element);
+      }
+    }
+    return all;
+  }
+  [[nodiscard]] std::string self() const {
+    return value_.is_string() ? std::string(value_.get_string()) : json::serialize(value_);
+  }
+  /// A list of texts in one line.
+  [[nodiscard]] std::string joined(std::string_view name, std::string_view separator = " ") const {
+    std::string out;
+    for (const Entry& element : entries(name)) {
+      out += out.empty() ? "" : separator;
+      out += element.self();
+    }
+    return out;
+  }
+  template <typename F> void for_each_member(std::string_view name, F&& f) const {
+    if (const json::value* v = find(name); v != nullptr && v->is_object()) {
+      for (const auto& member : v->get_object()) {
+        f(std::string_view(member.key().data(), member.key().size()), Entry(member.value()));
+      }
+    }
+  }
+
+private:
+  [[nodiscard]] const json::value* find(std::string_view name) const {
+    const json::object* object = value_.if_object();
+    return object == nullptr ? nullptr
+                             : object->if_contains(json::string_view(name.data(), name.size()));
+  }
+  const json::value& value_;
+};
+
+std::vector<Entry> elements(const json::value& result) {
+  std::vector<Entry> all;
+  if (const json::array* array = result.if_array()) {
+    for (const json::value& v : *array) {
+      all.emplace_back(v);
+    }
+  }
+  return all;
+}
+
+Cell count_cell(std::uint64_t value, Style when_not_zero = Style::plain) {
+  return {fmt::format("{}", value), value == 0 ? Style::plain : when_not_zero};
+}
+
+Style style_of_state(std::string_view state) {
+  return state == "up" ? Style::good : state == "down" ? Style::warning : Style::bad;
+}
+
+constexpr auto right = Align::right;
+
+} // namespace
+
+std::string duration_text(std::uint64_t ns) {
+  const auto value = static_cast<double>(ns);
+  return ns < 1'000           ? fmt::format("{} ns", ns)
+         : ns < 1'000'000     ? fmt::format("{:.3g} us", value / 1e3)
+         : ns < 1'000'000'000 ? fmt::format("{:.3g} ms", value / 1e6)
+                              : fmt::format("{:.1f} s", value / 1e9);
+}
+
+std::string ports_view(const json::value& result, bool colours) {
+  Table table({{"SWITCH"},
+               {"PORT"},
+               {"STATE"},
+               {"DEVICE"},
+               {"NID"},
+               {"CHANGES", right},
+               {"RX FRAMES", right},
+               {"RX BYTES", right},
+               {"TX FRAMES", right},
+               {"TX BYTES", right},
+               {"DROPS"}});
+  for (const Entry& p : elements(result)) {
+    std::string drops;
+    p.for_each_member("drops", [&](std::string_view reason, const Entry& count) {
+      drops += fmt::format("{}{} {}", drops.empty() ? "" : ", ", reason, count.self());
+    });
+    table.add({{p.text("switch")},
+               {p.text("port")},
+               {p.text("state"), style_of_state(p.text("state"))},
+               {p.text("device")},
+               {p.text("nid")},
+               count_cell(p.number("link_transitions")),
+               count_cell(p.number("rx_frames")),
+               count_cell(p.number("rx_bytes")),
+               count_cell(p.number("tx_frames")),
+               count_cell(p.number("tx_bytes")),
+               {drops, Style::warning}});
+  }
+  return table.text(colours);
+}
+
+std::string trees_view(const json::value& result, bool colours) {
+  Table table({{"SWITCH"},
+               {"TREE", right},
+               {"WAIT COUNT", right},
+               {"TIMER", right},
+               {"PARENT"},
+               {"FULL", right},
+               {"PARTIAL", right},
+               {"PASSED", right},
+               {"LATE", right},
+               {"STALE", right},
+               {"CHILDREN"}});
+  for (const Entry& t : elements(result)) {
+    const bool reduces = t.number("wait_count") != 0;
+    table.add({{t.text("switch")},
+               {t.text("tree")},
+               {reduces ? t.text("wait_count") : "multicast"},
+               {t.has("timer_us") ? duration_text(t.number("timer_us") * 1000) : ""},
+               {t.text("parent")},
+               count_cell(t.number("full")),
+               count_cell(t.number("partial"), Style::warning),
+               count_cell(t.number("passed_through")),
+               count_cell(t.number("late"), Style::warning),
+               count_cell(t.number("stale"), Style::warning),
+               {t.joined("children")}});
+  }
+  return table.empty() ? "No tree is installed.\n" : table.text(colours);
+}
+
+std::string engines_view(const json::value& result, bool colours) {
+  constexpr std::string_view figures[] = {"arms",      "rearms",        "arm_failures",
+                                          "disarms",   "contributions", "full",
+                                          "partial",   "expired_empty", "op_mismatches",
+                                          "overflows", "discarded",     "emission_delayed"};
+  Table engines({{"SWITCH"},
+                 {"PORT"},
+                 {"IN USE", right},
+                 {"ARMS", right},
+                 {"REARMS", right},
+                 {"ARM FAILURES", right},
+                 {"DISARMS", right},
+                 {"CONTRIBUTIONS", right},
+                 {"FULL", right},
+                 {"PARTIAL", right},
+                 {"EMPTY", right},
+                 {"MISMATCHES", right},
+                 {"OVERFLOWS", right}});
+  Table flights({{"SWITCH"},
+                 {"PORT"},
+                 {"TREE", right},
+                 {"ID", right},
+                 {"SEQUENCE", right},
+                 {"OPCODE"},
+                 {"HAS", right},
+                 {"WAITS FOR", right},
+                 {"AGE", right},
+                 {"TIMER LEFT", right},
+                 {"BELOW"}});
+  std::size_t idle = 0;
+  for (const Entry& e : elements(result)) {
+    const auto occupied = e.entries("occupied");
+    const bool used = !occupied.empty() ||
+                      std::any_of(std::begin(figures), std::end(figures),
+                                  [&](std::string_view name) { return e.number(name) != 0; });
+    if (!used) {
+      ++idle;
+      continue;
+    }
+    engines.add({{e.text("switch")},
+                 {e.text("port")},
+                 {fmt::format("{}/{}", occupied.size(), e.number("descriptors"))},
+                 count_cell(e.number("arms")),
+                 count_cell(e.number("rearms")),
+                 count_cell(e.number("arm_failures"), Style::warning),
+                 count_cell(e.number("disarms")),
+                 count_cell(e.number("contributions")),
+                 count_cell(e.number("full")),
+                 count_cell(e.number("partial"), Style::warning),
+                 count_cell(e.number("expired_empty"), Style::warning),
+                 count_cell(e.number("op_mismatches"), Style::bad),
+                 count_cell(e.number("overflows"), Style::bad)});
+    for (const Entry& d : occupied) {
+      flights.add({{e.text("switch")},
+                   {e.text("port")},
+                   {d.text("tree")},
+                   {d.text("reduction")},
+                   {d.text("sequence")},
+                   {d.has("opcode") ? d.text("opcode") : "none yet"},
+                   {fmt::format("{}/{}", d.number("count"), d.number("wait_count"))},
+                   count_cell(d.number("missing"), Style::warning),
+                   {duration_text(d.number("age_us") * 1000)},
+                   {duration_text(d.number("remaining_us") * 1000)},
+                   {d.joined("children")}});
+    }
+  }
+  std::string out = engines.empty() ? "" : engines.text(colours);
+  if (idle > 0) {
+    out += fmt::format("{} engine{} never did anything{}.\n", idle, idle == 1 ? "" : "s",
+                       engines.empty() ? "" : " and are not shown");
+  }
+  if (!flights.empty()) {
+    out += "\n" + styled("Reductions in flight", Style::heading, colours) + "\n" +
+           flights.text(colours);
+  }
+  return out;
+}
+
+std::string counters_view(const json::value& result, bool colours) {
+  Table table({{"COUNTER"}, {"VALUE", right}});
+  std::size_t zeros = 0;
+  if (const json::object* all = result.if_object()) {
+    for (const auto& member : *all) {
+      const Entry value(member.value());
+      if (value.self() == "0") {
+        ++zeros;
+      } else {
+        table.add({{std::string(member.key())}, {value.self()}});
+      }
+    }
+  }
+  return (table.empty() ? "" : table.text(colours)) +
+         fmt::format("{} counters are 0 and not shown; --json shows them.\n", zeros);
+}
+
+std::string workers_view(const json::value& result, bool colours) {
+  Table table({{"WORKER", right},
+               {"CPU", right},
+               {"BUSY", right},
+               {"FRAMES", right},
+               {"ITERATIONS", right},
+               {"SLEEPS", right},
+               {"SLEPT", right},
+               {"HANDED OVER", right},
+               {"PORTS"}});
+  for (const Entry& w : elements(result)) {
+    table.add({{w.text("worker")},
+               {w.has("core") ? w.text("core") : "any"},
+               {fmt::format("{:.1f} %", 100 * w.real("busy_share"))},
+               count_cell(w.number("frames")),
+               count_cell(w.number("iterations")),
+               count_cell(w.number("sleeps")),
+               {duration_text(w.number("slept_us") * 1000)},
+               count_cell(w.number("handed_over")),
+               {w.joined("ports")}});
+  }
+  return table.text(colours);
+}
+
+std::string trace_view(const json::value& result, bool colours) {
+  Table table({{"AGO", right},
+               {"WORKER", right},
+               {"SWITCH"},
+               {"PORT"},
+               {"EVENT"},
+               {"TREE", right},
+               {"ID", right},
+               {"SEQUENCE", right},
+               {"OPCODE"},
+               {"COUNT", right},
+               {"ACTION"},
+               {"OUT"}});
+  for (const Entry& t : elements(result)) {
+    const bool dropped = t.has("reason");
+    table.add({{duration_text(t.number("age_ns"))},
+               {t.text("worker")},
+               {t.text("switch")},
+               {t.text("port")},
+               {t.text("event")},
+               {t.text("tree")},
+               {t.text("reduction")},
+               {t.text("sequence")},
+               {t.flag("arm") ? "arm" : t.text("opcode")},
+               {t.text("count")},
+               {dropped ? fmt::format("drop: {}", t.text("reason")) : t.text("action"),
+                dropped ? Style::warning : Style::plain},
+               {t.joined("out")}});
+  }
+  return table.empty() ? "No event is recorded; is tracing on? `tributaryctl trace on`\n"
+                       : table.text(colours);
+}
+
+std::string explanation_view(const json::value& result, bool colours) {
+  const Entry e(result);
+  std::string out;
+  std::size_t number = 0;
+  for (const Entry& step : e.entries("steps")) {
+    out += fmt::format("{:>3}. {}\n", ++number, step.self());
+  }
+  const bool dropped = e.has("reason");
+  const std::string verdict =
+      dropped ? fmt::format("drop, {}: {}", e.text("reason"), e.text("meaning"))
+              : fmt::format("{} ({}){}{}", e.text("action"), e.text("event"),
+                            e.entries("out").empty() ? "" : ", out of ", e.joined("out", ", "));
+  return out + "     " + styled(verdict, dropped ? Style::warning : Style::good, colours) + "\n";
+}
+
+std::string version_view(const json::value& result, bool colours) {
+  const Entry v(result);
+  std::string out = fmt::format(
+      "{} {}, process {}, up for {}, configured by {}\n", v.text("program"), v.text("version"),
+      v.text("pid"), duration_text(v.number("uptime_s") * 1'000'000'000), v.text("config_file"));
+  Table table({{"SWITCH"}, {"PORTS", right}, {"TREES", right}, {"TABLES VERSION", right}});
+  for (const Entry& s : v.entries("switches")) {
+    table.add({{s.text("name")}, {s.text("ports")}, {s.text("trees")}, {s.text("tables_version")}});
+  }
+  return out + table.text(colours);
+}
+
+std::string reload_view(const json::value& result, bool colours) {
+  const Entry r(result);
+  std::string out;
+  for (const Entry& line : r.entries("applied")) {
+    out += fmt::format("applied: {}\n", line.self());
+  }
+  for (const Entry& line : r.entries("ignored")) {
+    out +=
+        styled("needs a restart, left alone:", Style::warning, colours) + " " + line.self() + "\n";
+  }
+  return out.empty() ? "The file says what is in force already.\n" : out;
+}
+
+} // namespace tributary::cli
