@@ -1,7 +1,13 @@
 // bench-reduce: what the codec and the operators cost, in cache, on one thread.
 //
-// The column Time is nanoseconds for one frame or one contribution. `loop` is the bench's own cost
-// of stepping through its operands, the floor of all other figures of the kernel.
+// The column CPU is nanoseconds for one frame or one contribution, whatever else the machine does.
+// `loop` is the benchmark's own cost of stepping through its operands, the floor of all figures of
+// the kernel:
+//
+//   start/OP         the first contribution of a reduction
+//   combine/OP       each later one, in a thread of default floating-point state
+//   combine_keep/OP  the same where the thread keeps the mode of the sum (FloatState::keep)
+//   from_frame/OP    combine, taking word and payload out of a frame first
 #include <benchmark/benchmark.h>
 
 BENCHMARK_MAIN();
