@@ -1,0 +1,168 @@
+"""Sixteen hosts reduce through five switches. Started by scripts/demo, which sets the machine up first.
+
+The program runs twice: outside it builds, and starts itself again inside a private world of namespaces
+(scripts/tributary/isolation.py), where everything happens and of which nothing remains.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "runner")]
+
+import report  # noqa: E402
+import workload  # noqa: E402
+from building import RELEASE, Build, BuildFailed  # noqa: E402
+from fabric import HOSTS, LEAVES, Fabric  # noqa: E402
+from tributary import isolation  # noqa: E402
+from tributary.network import CommandFailed  # noqa: E402
+from tributary.switch import Binaries, StartFailed  # noqa: E402
+
+PROGRAMS = ("dataplane/tributary-switch", "cli/tributaryctl", "endpoint/tributary-host")
+
+EXAMPLES = """\
+examples:
+  scripts/demo                               the whole demo, under two minutes
+  scripts/demo --json result.json            its figures, also as JSON
+  scripts/demo --reductions 1000 --processes 1
+"""
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="scripts/demo",
+        description="Lays sixteen host namespaces and five switches, runs allreduces on every host,"
+        " checks every result bit for bit, and leaves nothing behind.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser.add_argument("--reductions", type=int, default=10_000, help="per host (default: %(default)s)")
+    parser.add_argument(
+        "--processes", type=int, choices=(1, 5), default=5,
+        help="one switch process for each switch, or one for all (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--kind", choices=("af_xdp", "af_packet"), default="af_xdp",
+        help="how the switches drive their interfaces (default: %(default)s)",
+    )
+    parser.add_argument("--seed", type=int, help="of the operands (default: a new one, printed)")
+    parser.add_argument("--no-setup", action="store_true", help="do not look for missing packages")
+    parser.add_argument("--no-build", action="store_true", help="take build/ as it is")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.reductions < 1:
+        parser.error("--reductions: at least 1")
+    return options
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def fail(text):
+    print(f"demo: {text}", file=sys.stderr)
+    return 1
+
+
+def build():
+    say("building (build/)")
+    release = Build(ROOT, RELEASE)
+    release.configure()
+    release.compile(PROGRAMS)
+
+
+def outside(options):
+    if not options.no_build:
+        try:
+            build()
+        except BuildFailed as failure:
+            return fail(f"the build failed: {failure}")
+    if os.geteuid() != 0 and shutil.which("sudo"):
+        say("namespaces and XDP need root: going on with sudo")
+        os.execvp("sudo", ["sudo", sys.executable, str(HERE), *sys.argv[1:], "--no-build"])
+    try:
+        isolation.check()
+    except isolation.NotPossible as reason:
+        return fail(str(reason))
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
+    command = [sys.executable, str(HERE), *sys.argv[1:], "--inside", "--seed", str(seed)]
+    if options.json:
+        command += ["--json", str(options.json.absolute())]
+    child = subprocess.Popen(isolation.command(command))
+
+    def ended(number, frame):
+        # The inside hears Ctrl-C by itself and has a moment to say so. Then the kernel ends it.
+        try:
+            child.wait(3)
+        except subprocess.TimeoutExpired:
+            child.kill()
+        child.wait()
+        sys.exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, ended)
+    code = child.wait()
+    return code if code >= 0 else 128 - code
+
+
+def inside(options):
+    isolation.prepare()
+    place = Path("/run/tributary-demo")
+    place.mkdir()
+    fabric = Fabric(Binaries(ROOT / "build"), place, options.processes == 1, options.kind)
+    progress = report.Progress()
+    try:
+        return show(options, fabric, progress)
+    except (StartFailed, CommandFailed, workload.Failed) as failure:
+        progress.done("")
+        return fail(str(failure))
+    except SystemExit:
+        progress.done("\ninterrupted; everything is removed")
+        raise
+    finally:
+        fabric.stop()
+
+
+def show(options, fabric, progress):
+    say(f"{HOSTS} hosts and {LEAVES + 1} switches in namespaces of their own, {options.kind} on veth")
+    fabric.lay_cables()
+    processes = "one process" if fabric.one_process else "a process each"
+    say(f"starting the switches, {processes}")
+    fabric.start_switches()
+    say(f"allreduces of every operator on every host, each result checked; seed {options.seed}")
+
+    def run(armed, iterations):
+        what = "armed" if armed else "disarmed"
+        started = time.monotonic()
+        outcome = workload.run(
+            fabric, iterations, armed, options.seed,
+            lambda done: progress.show(what, done, iterations, started),
+        )
+        progress.done(f"  {what:<9} {iterations:,} allreduces in {outcome.seconds:.1f} s")
+        return outcome
+
+    disarmed = run(False, max(1, options.reductions // 10))
+    armed = run(True, options.reductions)
+    engines = fabric.engines()
+    say("")
+    say(report.table(armed, disarmed, engines, fabric.drops()))
+    if options.json:
+        report.write_json(options.json, armed, disarmed, engines)
+    return 1 if armed.wrong + disarmed.wrong else 0
+
+
+def main():
+    options = arguments()
+    return inside(options) if options.inside else outside(options)
+
+
+sys.exit(main())

@@ -1,0 +1,94 @@
+"""Sixteen `tributary-host` processes, one in each host's namespace, that reduce with one another."""
+
+import json
+import selectors
+import subprocess
+import time
+
+from fabric import COOKIE, HOSTS, TREE, VNI
+
+
+class Failed(Exception):
+    """A host ended with an error, or a switch died; the text says what it wrote."""
+
+
+class Run:
+    """What came of one run, over all hosts."""
+
+    def __init__(self, reports, root_frames):
+        self.reports = reports
+        self.iterations = min(report["iterations"] for report in reports)
+        self.wrong = sum(report["wrong"] for report in reports)
+        self.seconds = max(report["seconds"] for report in reports)
+        self.per_second = self.iterations / self.seconds if self.seconds else 0.0
+        # Each host measures its own calls. The middle host's median; the slowest host's 99th.
+        self.p50 = sorted(report["latency_us"]["p50"] for report in reports)[len(reports) // 2]
+        self.p99 = max(report["latency_us"]["p99"] for report in reports)
+        self.root_frames = root_frames
+        self.retries = sum(report["statistics"].get("retries", 0) for report in reports)
+
+
+def command(binaries, host, iterations, armed, seed):
+    return [
+        "ip", "netns", "exec", host.namespace, str(binaries.host),
+        "--interface", host.interface, "--nid", str(host.nid),
+        "--tree", str(TREE), "--vni", str(VNI), "--cookie", str(COOKIE),
+        "--rank", str(host.number), "--size", str(HOSTS), "--root", "0",
+        "--operator", "mix", "--iterations", str(iterations), "--in-flight", "8",
+        "--vector-length", "1", "--seed", str(seed), "--timeout", "30", "--check", "--json",
+        *(["--progress"] if host.number == 0 else []),
+        *([] if armed else ["--disarmed"]),
+    ]  # fmt: skip
+
+
+def run(fabric, iterations, armed, seed, on_progress):
+    """Runs all hosts to their end. `on_progress(done)` is called about twice a second."""
+    children = {
+        host: subprocess.Popen(
+            command(fabric.binaries, host, iterations, armed, seed),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for host in fabric.hosts
+    }
+    try:
+        _follow(fabric, children, on_progress)
+    except BaseException:
+        for child in children.values():
+            child.kill()
+        raise
+    reports = []
+    for host, child in children.items():
+        # Exit code 1 with a report means wrong results: the table tells.
+        try:
+            reports.append(json.loads(child.report))
+        except ValueError:
+            raise Failed(f"{host.namespace} ended with exit code {child.wait()}:\n{child.said}") from None
+        child.wait()
+    root = next(report for report in reports if report["root"])
+    return Run(reports, root["root_frames_per_reduction"])
+
+
+def _follow(fabric, children, on_progress):
+    """Reads what the hosts print until all have ended."""
+    selector = selectors.DefaultSelector()
+    for child in children.values():
+        child.report, child.said = "", ""
+        selector.register(child.stdout, selectors.EVENT_READ, (child, "report"))
+        selector.register(child.stderr, selectors.EVENT_READ, (child, "said"))
+    last = time.monotonic()
+    while selector.get_map():
+        for key, _ in selector.select(timeout=1.0):
+            child, member = key.data
+            line = key.fileobj.readline()
+            if not line:
+                selector.unregister(key.fileobj)
+                if member == "said" and child.wait() and not child.report.strip():
+                    raise Failed(f"a host ended with exit code {child.returncode}:\n{child.said}")
+            elif line.startswith("progress "):
+                on_progress(int(line.split()[1]))
+            else:
+                setattr(child, member, getattr(child, member) + line)
+        if time.monotonic() - last > 1:
+            last = time.monotonic()
+            if dead := fabric.died():
+                raise Failed(f"{dead.file.stem} ended by itself:\n{dead.log_text()}")
