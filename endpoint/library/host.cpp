@@ -51,10 +51,24 @@ void tributary_host::remove(tributary_group& group) {
   std::erase_if(groups_, [&](const auto& each) { return each.get() == &group; });
 }
 
-void tributary_host::progress() {
+void tributary_host::start(tributary_group& group,
+                           tributary::collective::VectorOperation& operation) {
+  group.pipeline.start(operation, tributary::transport::now());
+  try {
+    socket_.send(group.member.outbox());
+  } catch (const TransportError&) {
+    // The frames stay in the outbox, so the next round meets the same error.
+  }
+}
+
+void tributary_host::throw_if_broken() const {
   if (broken_) {
     throw *broken_;
   }
+}
+
+void tributary_host::progress() {
+  throw_if_broken();
   try {
     std::size_t received = 0;
     do {

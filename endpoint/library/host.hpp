@@ -52,6 +52,11 @@ struct tributary_host {
   tributary_group& add(const tributary::collective::GroupParameters& parameters);
   void remove(tributary_group& group);
 
+  /// Throws if the interface is gone.
+  void throw_if_broken() const;
+  /// Puts an operation behind all others of its group. What is wrong with the interface is for the
+  /// next round to say. Requires that the host is not broken.
+  void start(tributary_group& group, tributary::collective::VectorOperation& operation);
   void progress();
   /// Rounds until `done()` or until `deadline`; answers whether it is done.
   template <typename Done>

@@ -13,7 +13,7 @@ Opcode by_type(ElementType type, Opcode integer, Opcode floating) {
   return is_floating ? floating : integer;
 }
 
-std::optional<Opcode> candidate(tributary_op op, ElementType type) {
+std::optional<Opcode> candidate(int op, ElementType type) {
   switch (op) {
   case TRIBUTARY_AND: return Opcode::bit_and;
   case TRIBUTARY_OR: return Opcode::bit_or;
@@ -33,24 +33,23 @@ std::optional<Opcode> candidate(tributary_op op, ElementType type) {
   case TRIBUTARY_SUM_FTZ_DOWNWARD: return Opcode::flt_sum_ftz_downward;
   case TRIBUTARY_SUM_FTZ_TOWARD_ZERO: return Opcode::flt_sum_ftz_toward_zero;
   case TRIBUTARY_REPSUM: return Opcode::flt_repsum;
+  default: return std::nullopt;
   }
-  return std::nullopt;
 }
 
 } // namespace
 
-std::optional<ElementType> element_type(tributary_type type) {
+std::optional<ElementType> element_type(int type) {
   static_assert(TRIBUTARY_INT8 == static_cast<int>(ElementType::int8));
   static_assert(TRIBUTARY_UINT64 == static_cast<int>(ElementType::uint64));
   static_assert(TRIBUTARY_MINMAXLOC_DOUBLE == static_cast<int>(ElementType::minmaxloc_float64));
-  const auto number = static_cast<unsigned>(type);
-  if (number >= collective::element_type_count) {
+  if (type < 0 || static_cast<std::size_t>(type) >= collective::element_type_count) {
     return std::nullopt;
   }
-  return static_cast<ElementType>(number);
+  return static_cast<ElementType>(type);
 }
 
-std::optional<Opcode> opcode_for(tributary_op op, ElementType type) {
+std::optional<Opcode> opcode_for(int op, ElementType type) {
   const std::optional<Opcode> opcode = candidate(op, type);
   return opcode && collective::reduces(*opcode, type) ? opcode : std::nullopt;
 }

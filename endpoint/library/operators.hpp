@@ -1,4 +1,5 @@
-// From the operators and types of the C API to those of frames.
+// From the operators and types of the C API to those of frames. They come as plain numbers, for a
+// C program may hand over any.
 #pragma once
 
 #include "endpoint/collective/element_type.hpp"
@@ -10,10 +11,9 @@
 namespace tributary::library {
 
 /// The type of this number, or nothing if there is none.
-[[nodiscard]] std::optional<collective::ElementType> element_type(tributary_type type);
+[[nodiscard]] std::optional<collective::ElementType> element_type(int type);
 
 /// The opcode that reduces this type with this operator, or nothing if there is no such reduction.
-[[nodiscard]] std::optional<reduce::Opcode> opcode_for(tributary_op op,
-                                                       collective::ElementType type);
+[[nodiscard]] std::optional<reduce::Opcode> opcode_for(int op, collective::ElementType type);
 
 } // namespace tributary::library

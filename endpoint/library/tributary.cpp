@@ -86,7 +86,7 @@ int conclude(const VectorOperation& operation, std::string& message, tributary_r
 }
 
 VectorTask reduction(const tributary_group& group, const void* in, void* out, std::size_t count,
-                     tributary_type type, tributary_op op, bool keep) {
+                     int type, int op, bool keep) {
   const auto element_type = library::element_type(type);
   require(element_type.has_value(), "the type is none of enum tributary_type");
   const auto opcode = library::opcode_for(op, *element_type);
@@ -94,7 +94,7 @@ VectorTask reduction(const tributary_group& group, const void* in, void* out, st
     throw std::invalid_argument(
         fmt::format("operator {} does not reduce type {}; the table at enum tributary_op in "
                     "tributary.h says which do",
-                    static_cast<int>(op), static_cast<int>(type)));
+                    op, type));
   }
   if (count > 0 && (in == nullptr || (keep && out == nullptr))) {
     throw std::invalid_argument(
@@ -109,8 +109,8 @@ VectorTask reduction(const tributary_group& group, const void* in, void* out, st
 }
 
 /// A broadcast is a bitwise OR of bytes to which all but one contribute zeros.
-VectorTask broadcast(const tributary_group& group, void* buffer, std::size_t count,
-                     tributary_type type, std::uint32_t from_rank) {
+VectorTask broadcast(const tributary_group& group, void* buffer, std::size_t count, int type,
+                     std::uint32_t from_rank) {
   const auto element_type = library::element_type(type);
   require(element_type.has_value(), "the type is none of enum tributary_type");
   require(from_rank < group.member.parameters().size, "from_rank is not below the group's size");
@@ -137,8 +137,9 @@ int run(tributary_group* group, MakeTask&& make_task, tributary_result* result) 
   std::string& message = group->host->last_error;
   return guarded(message, [&] {
     VectorOperation operation(make_task());
+    group->host->throw_if_broken();
     // An operation that is linked must not go away; if the host breaks nothing touches it again.
-    group->pipeline.start(operation, tributary::transport::now());
+    group->host->start(*group, operation);
     group->host->wait_through([&] { return operation.finished(); });
     return conclude(operation, message, result);
   });
@@ -154,10 +155,10 @@ int start(tributary_group* group, MakeTask&& make_task, tributary_request** requ
   }
   return guarded(group->host->last_error, [&] {
     const VectorTask task = make_task();
+    group->host->throw_if_broken();
     tributary_request& added = group->requests.emplace_back(*group, task);
     *request = &added;
-    group->pipeline.start(added.operation, tributary::transport::now());
-    group->host->socket().send(group->member.outbox());
+    group->host->start(*group, added.operation);
     return static_cast<int>(TRIBUTARY_OK);
   });
 }
@@ -329,43 +330,40 @@ uint32_t tributary_rank(const tributary_group* group) { return group->member.par
 
 uint32_t tributary_size(const tributary_group* group) { return group->member.parameters().size; }
 
-int tributary_allreduce(tributary_group* group, const void* in, void* out, size_t count,
-                        tributary_type type, tributary_op op, tributary_result* result) {
+int tributary_allreduce(tributary_group* group, const void* in, void* out, size_t count, int type,
+                        int op, tributary_result* result) {
   return run(
       group, [&] { return reduction(*group, in, out, count, type, op, true); }, result);
 }
 
 int tributary_allreduce_start(tributary_group* group, const void* in, void* out, size_t count,
-                              tributary_type type, tributary_op op, tributary_request** request) {
+                              int type, int op, tributary_request** request) {
   return start(
       group, [&] { return reduction(*group, in, out, count, type, op, true); }, request);
 }
 
-int tributary_reduce(tributary_group* group, const void* in, void* out, size_t count,
-                     tributary_type type, tributary_op op, uint32_t to_rank,
-                     tributary_result* result) {
+int tributary_reduce(tributary_group* group, const void* in, void* out, size_t count, int type,
+                     int op, uint32_t to_rank, tributary_result* result) {
   return run(
       group, [&] { return reduction(*group, in, out, count, type, op, keeps(*group, to_rank)); },
       result);
 }
 
 int tributary_reduce_start(tributary_group* group, const void* in, void* out, size_t count,
-                           tributary_type type, tributary_op op, uint32_t to_rank,
-                           tributary_request** request) {
+                           int type, int op, uint32_t to_rank, tributary_request** request) {
   return start(
       group, [&] { return reduction(*group, in, out, count, type, op, keeps(*group, to_rank)); },
       request);
 }
 
-int tributary_broadcast(tributary_group* group, void* buffer, size_t count, tributary_type type,
+int tributary_broadcast(tributary_group* group, void* buffer, size_t count, int type,
                         uint32_t from_rank) {
   return run(
       group, [&] { return broadcast(*group, buffer, count, type, from_rank); }, nullptr);
 }
 
-int tributary_broadcast_start(tributary_group* group, void* buffer, size_t count,
-                              tributary_type type, uint32_t from_rank,
-                              tributary_request** request) {
+int tributary_broadcast_start(tributary_group* group, void* buffer, size_t count, int type,
+                              uint32_t from_rank, tributary_request** request) {
   return start(
       group, [&] { return broadcast(*group, buffer, count, type, from_rank); }, request);
 }

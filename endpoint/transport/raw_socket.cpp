@@ -91,15 +91,16 @@ void RawSocket::bind_to(unsigned interface_index, std::uint16_t ethertype) {
 }
 
 std::size_t RawSocket::receive_batch() {
-  int count;
-  do {
+  int count = -1;
+  while (count < 0) {
     count = ::recvmmsg(fd(), receive_headers_.data(), batch, MSG_DONTWAIT, nullptr);
-  } while (count < 0 && errno == EINTR);
-  if (count < 0) {
+    if (count >= 0 || errno == EINTR) {
+      continue;
+    }
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return 0;
     }
-    throw transport_error(errno, interface_, "receiving");
+    throw_unless_recovered(errno, "receiving");
   }
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
@@ -126,8 +127,21 @@ void RawSocket::send(collective::Outbox& outbox) {
       return;
     }
     if (errno != EINTR) {
-      throw transport_error(errno, interface_, "sending");
+      throw_unless_recovered(errno, "sending");
     }
+  }
+}
+
+void RawSocket::throw_unless_recovered(int error_number, const std::string& doing) const {
+  if (error_number != ENETDOWN) {
+    throw transport_error(error_number, interface_, doing);
+  }
+  ifreq request = request_for(interface_);
+  if (::ioctl(fd(), SIOCGIFFLAGS, &request) != 0) {
+    throw transport_error(errno, interface_, doing);
+  }
+  if ((request.ifr_flags & IFF_UP) == 0) {
+    throw transport_error(ENETDOWN, interface_, doing);
   }
 }
 

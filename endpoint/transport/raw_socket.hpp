@@ -70,6 +70,9 @@ private:
   static constexpr std::size_t frame_room = 128;
 
   std::size_t receive_batch();
+  /// After a failed call: throws, unless the error is an old one of an interface that is up again,
+  /// which the kernel keeps until somebody is told.
+  void throw_unless_recovered(int error_number, const std::string& doing) const;
   void bind_to(unsigned interface_index, std::uint16_t ethertype);
 
   std::string interface_;

@@ -252,30 +252,28 @@ TRIBUTARY_API uint32_t tributary_size(const struct tributary_group* group);
  * tributary_wait with a time-out is for those who would rather know. The ..._start ones return at
  * once, and *request is to be handed to tributary_test or tributary_wait until that says that it is
  * done. result may be NULL. count is in elements of the type, of any number; all members give the
- * same one. */
+ * same one. type is an enum tributary_type, op an enum tributary_op. */
 
 TRIBUTARY_API int tributary_allreduce(struct tributary_group* group, const void* in, void* out,
-                                      size_t count, enum tributary_type type, enum tributary_op op,
+                                      size_t count, int type, int op,
                                       struct tributary_result* result);
 TRIBUTARY_API int tributary_allreduce_start(struct tributary_group* group, const void* in,
-                                            void* out, size_t count, enum tributary_type type,
-                                            enum tributary_op op,
+                                            void* out, size_t count, int type, int op,
                                             struct tributary_request** request);
 
 /* out matters at to_rank alone, and may be NULL elsewhere. */
 TRIBUTARY_API int tributary_reduce(struct tributary_group* group, const void* in, void* out,
-                                   size_t count, enum tributary_type type, enum tributary_op op,
+                                   size_t count, int type, int op,
                                    uint32_t to_rank, struct tributary_result* result);
 TRIBUTARY_API int tributary_reduce_start(struct tributary_group* group, const void* in, void* out,
-                                         size_t count, enum tributary_type type,
-                                         enum tributary_op op, uint32_t to_rank,
+                                         size_t count, int type, int op, uint32_t to_rank,
                                          struct tributary_request** request);
 
 /* buffer is read at from_rank and written elsewhere. Any type. */
 TRIBUTARY_API int tributary_broadcast(struct tributary_group* group, void* buffer, size_t count,
-                                      enum tributary_type type, uint32_t from_rank);
+                                      int type, uint32_t from_rank);
 TRIBUTARY_API int tributary_broadcast_start(struct tributary_group* group, void* buffer,
-                                            size_t count, enum tributary_type type,
+                                            size_t count, int type,
                                             uint32_t from_rank, struct tributary_request** request);
 
 TRIBUTARY_API int tributary_barrier(struct tributary_group* group);
