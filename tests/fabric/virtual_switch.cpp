@@ -261,6 +261,7 @@ void VirtualSwitch::restart(TimeNs now) {
 
 void VirtualSwitch::end_silence(TimeNs now) {
   silent_ = false;
+  answers_since_ = now;
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     workers_[w].poll_at = never;
     request_poll(w, now);
@@ -274,9 +275,10 @@ void VirtualSwitch::check_deadlines(TimeNs now, std::uint64_t slack_ns) {
   const std::uint64_t slack = slack_ns + (options_.no_buffer > 0 ? 50 * retry_emission_ns : 0);
   for (const auto& worker : workers_) {
     worker.core->for_each_descriptor([&](const core::DescriptorView& d) {
-      expect(elapsed_ns(now, d.deadline) <= slack,
+      const std::uint64_t late_ns = elapsed_ns(now, std::max(d.deadline, answers_since_));
+      expect(late_ns <= slack,
              fmt::format("the descriptor of tree {}/{} has been occupied {} ns past its timer",
-                         d.key.tree().value, d.key.reduction().value, elapsed_ns(now, d.deadline)));
+                         d.key.tree().value, d.key.reduction().value, late_ns));
     });
   }
 }

@@ -69,7 +69,8 @@ public:
 
   void set_no_buffer(double probability) { options_.no_buffer = probability; }
 
-  /// No descriptor may be occupied past its timer, by more than `slack_ns`.
+  /// No descriptor may be occupied past its timer, or past the end of a silence that its timer ran
+  /// out in, by more than `slack_ns`, or by more than the lack of buffers explains.
   void check_deadlines(TimeNs now, std::uint64_t slack_ns);
   /// The books against themselves and against the core's counters.
   void audit();
@@ -128,6 +129,7 @@ private:
   bool adopting_ = false;
   bool crashed_ = false;
   bool silent_ = false;
+  TimeNs answers_since_; ///< the end of the last silence
   SwitchBooks books_;
 };
 
