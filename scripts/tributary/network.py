@@ -70,6 +70,12 @@ def _no_ipv6():
                 setting.write("1")
 
 
+def operational(namespace, interface):
+    """Whether the kernel reports the link as up; it does so a moment after the cable is plugged in."""
+    option = f"-n {namespace} " if namespace else ""
+    return "state UP" in shell(f"ip {option}link show dev {interface}")
+
+
 class Network:
     def __init__(self):
         _no_ipv6()
@@ -94,6 +100,8 @@ class Network:
         for where, interface in ((at_a, interface_a), (at_b, interface_b)):
             option = f"-n {where} " if where else ""
             shell(f"ip {option}link set {interface} up")
+        for where, interface in ((at_a, interface_a), (at_b, interface_b)):
+            wait_until(lambda w=where, i=interface: operational(w, i), f"{interface} is up")
 
 
 class RawPort:

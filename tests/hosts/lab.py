@@ -140,6 +140,10 @@ class Lab:
         """After a failure: what the switches wrote."""
         for switch in self.switches:
             print(f"--- log of {switch.file.stem}:\n{switch.log_text()}")
+            if switch.alive():
+                counted = {name: value for name, value in self.counters(switch).items() if value}
+                print("--- its counters that are not zero:")
+                print(*(f"{name} {value}" for name, value in counted.items()), sep="\n")
 
     def close(self):
         for switch in self.switches:

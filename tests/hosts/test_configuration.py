@@ -19,9 +19,9 @@ def refused(lab, text, *expected):
 
 def test_unknown_key_is_named_with_file_line_and_key(lab):
     lab.star(1)
-    text = lab.config.text().replace('kind = "af_xdp"', 'knid = "af_xdp"', 1)
-    line = next(n for n, row in enumerate(text.splitlines(), 1) if "knid" in row)
-    refused(lab, text, f":{line}", "knid", "kind")
+    text = lab.config.text().replace("wait_count = 1", "wait_cuont = 1")
+    line = next(n for n, row in enumerate(text.splitlines(), 1) if "wait_cuont" in row)
+    refused(lab, text, f":{line}", "wait_cuont", "wait_count")
     assert lab.xdp_programs("host0") == 0
 
 
@@ -97,9 +97,14 @@ def test_print_config_is_a_valid_config_that_marks_every_key(lab):
     assert switch.stop() == 0
 
 
-def test_no_arguments_say_how_to_use_it(lab):
+def test_without_arguments_it_names_the_file_it_looked_for(lab):
     code, _, err = lab.run_switch()
-    assert code == EXIT_USAGE and "--config" in err, (code, err)
+    assert code == EXIT_USAGE and "/etc/tributary/switch.toml" in err, (code, err)
+
+
+def test_unknown_option_is_a_usage_error(lab):
+    code, _, err = lab.run_switch("--confg", "x")
+    assert code == EXIT_USAGE and "--confg" in err, (code, err)
 
 
 def test_help_and_version(lab):
