@@ -86,7 +86,12 @@ InterfaceState interface_state(const std::string& name) {
     return state;
   }
   state.up = (request->ifr_flags & IFF_UP) != 0;
-  state.running = (request->ifr_flags & IFF_RUNNING) != 0;
+  // The carrier itself: IFF_RUNNING follows it up to a second later, and what was sent meanwhile
+  // would be lost.
+  ethtool_value carrier{};
+  carrier.cmd = ETHTOOL_GLINK;
+  state.running = state.up && (ethtool(name, carrier) ? carrier.data != 0
+                                                      : (request->ifr_flags & IFF_RUNNING) != 0);
   state.index = ::if_nametoindex(name.c_str());
   return state;
 }
