@@ -67,7 +67,8 @@ int run(const Options& options) {
     process.run();
     return exit_success;
   } catch (const config::ConfigError& e) {
-    fmt::print(stderr, "{}\nNothing was started.\n", e.what());
+    fmt::print(stderr, "{}\nNothing was started.{}\n", e.what(),
+               options.config_given ? "" : " Name a configuration with --config FILE.");
     return exit_usage_or_config_error;
   } catch (const std::exception& e) {
     spdlog::critical("{}", e.what());

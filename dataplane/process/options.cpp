@@ -13,9 +13,9 @@ ParsedOptions parse_options(int argc, char** argv) {
   CLI::App app("A software switch that combines reduction frames on their way up a multicast tree.",
                "tributary-switch");
   app.set_version_flag("--version", fmt::format("tributary-switch {}", program_version));
-  app.add_option("-c,--config", options.config_file, "The configuration, a TOML file")
-      ->type_name("FILE")
-      ->capture_default_str();
+  auto* file = app.add_option("-c,--config", options.config_file, "The configuration, a TOML file")
+                   ->type_name("FILE")
+                   ->capture_default_str();
   app.add_option("--log-level", options.log_level, "Overrides process.log_level of the file")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}));
   bool print_config = false;
@@ -43,6 +43,7 @@ ParsedOptions parse_options(int argc, char** argv) {
     parsed.exit_code = app.exit(e) == 0 ? exit_success : exit_usage_or_config_error;
     return parsed;
   }
+  options.config_given = file->count() > 0;
   options.action = print_config   ? Options::Action::print_config
                    : print_keys   ? Options::Action::print_keys
                    : check_config ? Options::Action::check_config

@@ -17,6 +17,7 @@ struct Options {
   enum class Action : std::uint8_t { run, check_config, print_config, print_keys };
   Action action = Action::run;
   std::string config_file = default_config_file;
+  bool config_given = false;
   std::string log_level; ///< empty: the configuration decides
   bool json = false;
 };

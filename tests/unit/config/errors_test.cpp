@@ -1,3 +1,4 @@
+#include "dataplane/config/suggest.hpp"
 #include "sample.hpp"
 
 #include <gmock/gmock.h>
@@ -199,6 +200,22 @@ void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.text; 
 
 INSTANTIATE_TEST_SUITE_P(config, one_mistake, testing::ValuesIn(mistakes),
                          [](const auto& instance) { return instance.param.name; });
+
+TEST(edit_distance, counts_single_letters_and_swaps) {
+  EXPECT_EQ(edit_distance("", ""), 0U);
+  EXPECT_EQ(edit_distance("", "abc"), 3U);
+  EXPECT_EQ(edit_distance("abc", ""), 3U);
+  EXPECT_EQ(edit_distance("kind", "kind"), 0U);
+  EXPECT_EQ(edit_distance("knid", "kind"), 1U);
+  EXPECT_EQ(edit_distance("worker", "workers"), 1U);
+  EXPECT_EQ(edit_distance("abcd", "acbe"), 2U);
+}
+
+TEST(nearest, is_the_first_of_equally_near_words_and_none_of_far_ones) {
+  const std::vector<std::string_view> words = {"kind", "nid"};
+  EXPECT_EQ(nearest("knid", words), "kind");
+  EXPECT_EQ(nearest("zebra", words), "");
+}
 
 TEST(findings, all_are_reported_in_the_order_of_lines) {
   const auto found = findings_of(process("workers = 0\npoll = 3\nzebra = 1\n"));
