@@ -72,8 +72,7 @@
 //           (36-42) is replaced by the sum modulo 2^56 of the contributions' signatures, so that it
 //           is what it was where nobody signs. The checksum does not cover it and stays right.
 //   50-53   cookie
-//   54-61   word: sequence, arm 0, opcode of the first contribution, count, result of sequence =
-//   the
+//   54-61   word: sequence, arm 0, opcode of the first contribution, count, result of = the same
 //           sequence, code, M, overflow id, pad 0
 //   62-93   operands
 //
@@ -81,8 +80,7 @@
 //
 // TIMERS (5.5). A reduction's time starts with its arm. At its end what is held is emitted as it
 // is, with the count it has, and the descriptor is free either way; nothing is sent where nothing
-// came. When no buffer is to be had the reduction stays, and the next look at the clock tries
-// again.
+// came. Without a free buffer the reduction stays, and the next look at the clock tries again.
 //
 // TABLE CHANGES. A tree that vanished or changed in any way loses its descriptors: what they hold
 // goes up the old parent as partial results. Other trees notice nothing.

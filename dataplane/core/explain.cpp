@@ -17,7 +17,9 @@ std::string list(PortSet ports) {
 class Walk {
 public:
   Walk(const SwitchCore& core, PortNumber in, FrameView frame)
-      : core_(core), in_(in), frame_(frame), portals_(frame.data + wire::ethernet_header_bytes) {}
+      : core_(core), in_(in), frame_(frame),
+        portals_(frame.length < shortest_frame_bytes ? nullptr
+                                                     : frame.data + wire::ethernet_header_bytes) {}
 
   Explanation run() {
     note("{} bytes came in on port {}", frame_.length, in_.value);
@@ -231,7 +233,7 @@ private:
   const SwitchCore& core_;
   PortNumber in_;
   FrameView frame_;
-  const std::byte* portals_;
+  const std::byte* portals_; ///< null in a runt
   Explanation explanation_;
 };
 

@@ -24,6 +24,14 @@ constexpr std::size_t run_length = 32;
 constexpr std::size_t frame_lookahead = 6;
 constexpr std::size_t line_bytes = 64;
 
+/// The two lines a reduction frame mostly lies in. By address, as a shorter frame may end before
+/// the second one.
+void prefetch(FrameView frame) {
+  const auto address = reinterpret_cast<std::uintptr_t>(frame.data);
+  __builtin_prefetch(reinterpret_cast<const void*>(address));
+  __builtin_prefetch(reinterpret_cast<const void*>(address + line_bytes));
+}
+
 Decision forward(PortNumber port, Event event) {
   return {.action = Action::forward, .event = event, .port = port};
 }
@@ -114,8 +122,7 @@ void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
     const FrameView* run = frames.data() + begin;
     for (std::size_t i = 0; i < length; ++i) {
       if (i + frame_lookahead < length) {
-        __builtin_prefetch(run[i + frame_lookahead].data);
-        __builtin_prefetch(run[i + frame_lookahead].data + line_bytes);
+        prefetch(run[i + frame_lookahead]);
       }
       const Classified classified = check.classify(run[i]);
       __builtin_prefetch(&tables.tree(classified.key().tree()));

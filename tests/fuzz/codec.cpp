@@ -1,0 +1,139 @@
+// Any bytes through the codec, the classifier and the kernel. Two frames one after the other:
+//
+//   1  what decodes, encodes to something that decodes to the same
+//   2  the codec and the switch's classifier agree on what a reduction frame is
+//   3  packing a reduction word undoes unpacking it
+//   4  combining the two frames leaves no code smaller than it was (but REPSUM's, which may be
+//      withdrawn), and no NaN but the canonical one where FLT_SUM made it
+
+#include "dataplane/core/classify.hpp"
+#include "tests/fuzz/input.hpp"
+#include "tests/fuzz/require.hpp"
+#include "tributary/reduce/reducer.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <array>
+#include <vector>
+
+namespace tributary::fuzz {
+namespace {
+
+using wire::DecodeError;
+using Bytes = std::vector<std::byte>;
+
+void check_round_trip(const wire::ReductionFrame& f) {
+  std::array<std::byte, wire::reduction_frame_bytes> encoded{};
+  wire::encode(f, encoded);
+  wire::ReductionFrame again;
+  TRIBUTARY_REQUIRE(wire::decode(encoded, f.ethertype, again) == DecodeError::none);
+  TRIBUTARY_REQUIRE(again.destination == f.destination && again.source == f.source);
+  TRIBUTARY_REQUIRE(again.dscp == f.dscp && again.vni == f.vni);
+  TRIBUTARY_REQUIRE(again.source_nid == f.source_nid && again.tree == f.tree);
+  TRIBUTARY_REQUIRE(again.reduction == f.reduction && again.signature == f.signature);
+  TRIBUTARY_REQUIRE(again.rank == f.rank && again.cookie == f.cookie);
+  TRIBUTARY_REQUIRE(again.word == f.word && again.payload == f.payload);
+}
+
+void check_classifier(Bytes& bytes, DecodeError error, const wire::ReductionFrame& f) {
+  const core::IngressCheck check{core::PortPolicy{}};
+  const core::Classified what =
+      check.classify({bytes.data(), static_cast<std::uint32_t>(bytes.size())});
+  if (error == DecodeError::none) {
+    TRIBUTARY_REQUIRE(what.kind() == core::FrameKind::reduction);
+    TRIBUTARY_REQUIRE(what.key() == ReductionKey(f.tree, f.reduction));
+  } else {
+    TRIBUTARY_REQUIRE(what.kind() != core::FrameKind::reduction);
+  }
+  if (what.kind() == core::FrameKind::refused) {
+    TRIBUTARY_REQUIRE(static_cast<std::size_t>(what.reason()) < core::drop_reason_count);
+  }
+}
+
+reduce::Contribution contribution_of(const wire::ReductionFrame& f) {
+  return {.payload = f.payload,
+          .op = f.word.opcode(),
+          .rc = static_cast<reduce::ResultCode>(f.word.rc),
+          .m = f.word.m,
+          .overflow_id = f.word.overflow_id,
+          .source = wire::FabricAddress::unicast(f.source_nid)};
+}
+
+bool is_foreign_nan(std::uint64_t bits) {
+  constexpr std::uint64_t infinity = 0x7FF0000000000000;
+  constexpr std::uint64_t canonical = 0x7FF8000000000000;
+  return (bits & ~(std::uint64_t{1} << 63)) > infinity && bits != canonical;
+}
+
+void check_kernel(const wire::ReductionFrame& a, const wire::ReductionFrame& b) {
+  if (!reduce::is_supported(a.word.op) || !reduce::is_supported(b.word.op)) {
+    return;
+  }
+  for (const auto mode : {reduce::NanMode::associative, reduce::NanMode::ieee}) {
+    reduce::Accumulator acc;
+    reduce::start(acc, contribution_of(a));
+    reduce::combine(acc, contribution_of(b), mode);
+    TRIBUTARY_REQUIRE(acc.op == a.word.opcode());
+    const auto rc = acc.result_code();
+    if (acc.op != reduce::Opcode::flt_repsum) {
+      TRIBUTARY_REQUIRE(rc >= static_cast<reduce::ResultCode>(a.word.rc));
+      TRIBUTARY_REQUIRE(rc >= static_cast<reduce::ResultCode>(b.word.rc));
+    }
+    if (a.word.op != b.word.op) {
+      TRIBUTARY_REQUIRE(rc >= reduce::ResultCode::op_mismatch);
+    }
+    if (reduce::is_flt_sum(acc.op) && rc < reduce::ResultCode::op_mismatch) {
+      for (const auto lane : acc.payload) {
+        TRIBUTARY_REQUIRE(!is_foreign_nan(lane));
+      }
+    }
+  }
+}
+
+void run(Input input) {
+  const std::uint64_t word = input.take<std::uint64_t>();
+  TRIBUTARY_REQUIRE(wire::pack(wire::unpack(word)) == word);
+
+  std::array<wire::ReductionFrame, 2> frames;
+  std::size_t decoded = 0;
+  for (wire::ReductionFrame& f : frames) {
+    // The first byte of a frame says how much the input spares the fuzzer: nothing, the checksum,
+    // or all that makes a frame a reduction.
+    const std::uint8_t help = input.below(3);
+    const std::uint8_t extra = input.take<std::uint8_t>();
+    Bytes bytes = input.bytes(help == 2 ? wire::reduction_frame_bytes : extra);
+    if (help == 2) {
+      bytes.resize(wire::reduction_frame_bytes);
+      wire::store_be<std::uint16_t>(bytes.data() + 12, wire::default_ethertype);
+      std::byte* p = bytes.data() + wire::ethernet_header_bytes;
+      p[0] = std::byte{wire::portals_version_ihl};
+      wire::store_be<std::uint16_t>(p + wire::portals_offset::total_length,
+                                    wire::reduction_packet_bytes);
+      wire::store_be<std::uint32_t>(p + wire::portals_offset::dfa,
+                                    wire::dfa_of(p).value | 0xFF800007U);
+      wire::store_be<std::uint16_t>(p + wire::portals_offset::request_length,
+                                    wire::reduction_request_length);
+    }
+    if (help != 0 && bytes.size() >= core::shortest_frame_bytes) {
+      wire::write_fabric_header_checksum(bytes.data() + wire::ethernet_header_bytes);
+    }
+    const DecodeError error = wire::decode(bytes, wire::default_ethertype, f);
+    TRIBUTARY_REQUIRE(!name_of(error).empty() && name_of(error) != "unknown");
+    TRIBUTARY_REQUIRE(help != 2 || error == DecodeError::none);
+    check_classifier(bytes, error, f);
+    if (error == DecodeError::none) {
+      check_round_trip(f);
+      ++decoded;
+    }
+  }
+  if (decoded == frames.size()) {
+    check_kernel(frames[0], frames[1]);
+  }
+}
+
+} // namespace
+} // namespace tributary::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  tributary::fuzz::run({data, size});
+  return 0;
+}

@@ -1,0 +1,299 @@
+#include "tests/fuzz/core_world.hpp"
+
+#include "dataplane/core/explain.hpp"
+#include "tests/fuzz/require.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tributary::fuzz {
+namespace {
+
+using core::Action;
+using core::Decision;
+using core::Event;
+
+constexpr std::uint8_t port_count = 5;
+constexpr std::uint8_t table_variants = 4;
+
+core::EngineTimers timers() {
+  core::EngineTimers t;
+  t.limits = {2, 4, 8};
+  t.units = {1, 10, 100, 1000};
+  return t;
+}
+
+core::SwitchSettings settings_from(Input& input) {
+  const std::uint8_t bits = input.take<std::uint8_t>();
+  core::SwitchSettings s;
+  s.descriptors_per_engine = bits & 7U;
+  s.drop_foreign = (bits & 8U) != 0;
+  s.nan_mode = (bits & 16U) != 0 ? reduce::NanMode::ieee : reduce::NanMode::associative;
+  s.timers = timers();
+  return s;
+}
+
+/// Tree t waits for t contributions, so that tree 0 is an ordinary one. Variants change the trees'
+/// parents, their children, or leave some of them out.
+std::shared_ptr<const core::Tables> build_tables(std::uint8_t variant) {
+  core::TablesBuilder b(timers());
+  for (std::uint8_t p = 0; p < port_count; ++p) {
+    core::PortPolicy policy;
+    if (p == 4) {
+      policy.nid = Nid{2};
+      auto vnis = std::make_shared<core::VniSet>();
+      vnis->set(0);
+      policy.vnis = std::move(vnis);
+    }
+    TRIBUTARY_REQUIRE(b.add_port(policy).empty());
+  }
+  for (std::uint16_t t = 0; t < 7; ++t) {
+    if (variant == 1 && t % 2 == 0) {
+      continue;
+    }
+    const PortNumber parent{static_cast<std::uint8_t>(variant == 2 && t % 3 == 0 ? 3 : t % 2)};
+    PortSet children = PortSet::first(variant == 3 ? 3 : port_count);
+    children.erase(parent);
+    TRIBUTARY_REQUIRE(b.add_tree(TreeNumber{t}, t, parent, children).empty());
+  }
+  TRIBUTARY_REQUIRE(b.add_route(Nid{1}, PortNumber{1}).empty());
+  return b.build(variant);
+}
+
+/// Snapshots are immutable, so every world can have the same ones.
+std::shared_ptr<const core::Tables> tables(std::uint8_t variant) {
+  static const std::array<std::shared_ptr<const core::Tables>, table_variants> all = {
+      build_tables(0), build_tables(1), build_tables(2), build_tables(3)};
+  return all[variant];
+}
+
+/// What a frame that the core took for a reduction says.
+ReductionKey key_of(const std::byte* frame) {
+  const auto dfa = wire::dfa_of(frame + wire::ethernet_header_bytes);
+  return {dfa.tree(), dfa.reduction()};
+}
+wire::ReductionWord word_of(const std::byte* frame) {
+  return wire::load_word(frame + wire::ethernet_header_bytes);
+}
+
+} // namespace
+
+CoreWorld::CoreWorld(Input& input) : core_(settings_from(input), PortSet::first(max_ports)) {
+  adopt(0);
+}
+
+void CoreWorld::step(Input& input) {
+  const std::uint8_t what = input.below(10);
+  const PortNumber in{input.below(port_count)};
+  switch (what) {
+  case 0: give(in, {raw_frame(input)}); break;
+  case 1: {
+    std::vector<Bytes> burst(1 + input.below(70));
+    for (Bytes& frame : burst) {
+      frame = made_frame(input);
+    }
+    give(in, std::move(burst));
+    break;
+  }
+  case 2: pass_time(std::uint64_t{input.take<std::uint16_t>()} * 64); break;
+  case 3: adopt(input.below(table_variants)); break;
+  case 4: buffers_are_free_ = (input.take<std::uint8_t>() & 1U) == 0; break;
+  default: give(in, {made_frame(input)}); break;
+  }
+  check_descriptors();
+}
+
+/// A frame that is likely to meet others: trees 0 to 7, three sequences, two groups.
+CoreWorld::Bytes CoreWorld::made_frame(Input& input) {
+  const std::uint16_t choice = input.take<std::uint16_t>();
+  const std::uint8_t op = input.take<std::uint8_t>();
+  const std::uint8_t amount = input.take<std::uint8_t>();
+  wire::ReductionFrame f;
+  f.source_nid = Nid{1U + (choice & 3U)};
+  f.tree = TreeNumber{static_cast<std::uint16_t>(choice >> 2 & 7U)};
+  f.reduction = ReductionId{static_cast<std::uint8_t>(choice >> 5 & 1U)};
+  f.word.seqno = f.word.resno = SequenceNumber{1021U + (choice >> 6 & 3U)};
+  f.word.arm = (choice >> 8 & 3U) == 0;
+  f.cookie = Cookie{(choice >> 10 & 7U) == 0 ? 1U : 0U};
+  f.vni = Vni{static_cast<std::uint16_t>((choice >> 13 & 7U) == 0 ? 1 : 0)};
+  f.word.op = op & 0x3FU;
+  f.word.rc = op >> 6;
+  f.word.count = amount < 0xF0 ? amount & 7U : max_contributions - (amount & 7U);
+  f.word.m = static_cast<std::int8_t>(amount);
+  f.signature = std::uint64_t{amount} * 0x0123456789ABCDULL;
+  for (auto& lane : f.payload) {
+    lane = std::uint64_t{amount} << (op & 0x3FU) | choice;
+  }
+  Bytes bytes(wire::reduction_frame_bytes);
+  wire::encode(f, std::span<std::byte, wire::reduction_frame_bytes>(bytes));
+  return bytes;
+}
+
+/// Any bytes; or a good frame with some of them changed, and the checksum made right again or not.
+CoreWorld::Bytes CoreWorld::raw_frame(Input& input) {
+  const std::uint8_t how = input.take<std::uint8_t>();
+  if ((how & 1U) == 0) {
+    return input.bytes(how);
+  }
+  Bytes bytes = made_frame(input);
+  for (std::uint8_t changes = how >> 1 & 3U; changes != 0; --changes) {
+    const std::uint8_t at = input.below(wire::reduction_frame_bytes);
+    bytes[at] = std::byte{input.take<std::uint8_t>()};
+  }
+  if ((how & 8U) != 0) {
+    wire::write_fabric_header_checksum(bytes.data() + wire::ethernet_header_bytes);
+  }
+  if ((how & 16U) != 0) {
+    bytes.resize(input.take<std::uint8_t>());
+  }
+  return bytes;
+}
+
+void CoreWorld::give(PortNumber in, std::vector<Bytes> frames) {
+  const std::vector<Bytes> before = frames;
+  std::vector<core::FrameView> views;
+  for (Bytes& frame : frames) {
+    views.push_back({frame.data(), static_cast<std::uint32_t>(frame.size())});
+  }
+  std::vector<Decision> decisions(frames.size());
+  const std::uint64_t drops_before = drops();
+  if (frames.size() == 1) {
+    const core::Explanation told = core::explain(core_, in, views[0]);
+    TRIBUTARY_REQUIRE(drops() == drops_before && frames == before);
+    decisions[0] = core_.process(in, views[0], now_);
+    TRIBUTARY_REQUIRE(told.decision.action == decisions[0].action);
+    TRIBUTARY_REQUIRE(told.decision.event == decisions[0].event);
+    TRIBUTARY_REQUIRE(decisions[0].action != Action::drop ||
+                      told.decision.reason == decisions[0].reason);
+  } else {
+    core_.process_burst(in, views, now_, decisions);
+  }
+  std::uint64_t dropped = 0;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    check(in, before[i], frames[i], decisions[i]);
+    dropped += decisions[i].action == Action::drop ? 1 : 0;
+  }
+  TRIBUTARY_REQUIRE(drops() == drops_before + dropped);
+}
+
+void CoreWorld::check(PortNumber in, const Bytes& before, const Bytes& after, const Decision& d) {
+  TRIBUTARY_REQUIRE(core::name_of(d.action) != "unknown" && core::name_of(d.event) != "unknown");
+  TRIBUTARY_REQUIRE((d.action == Action::drop) == (d.event == Event::none));
+  if (d.action == Action::emit) {
+    const ReductionKey key = key_of(before.data());
+    TRIBUTARY_REQUIRE(d.port == core_.tables().tree(key.tree()).parent);
+    TRIBUTARY_REQUIRE(std::equal(before.begin() + wire::reduction_frame_bytes, before.end(),
+                                 after.begin() + wire::reduction_frame_bytes));
+    expect_result(after.data(), held_.at(key.index()) + word_of(before.data()).count);
+  } else {
+    TRIBUTARY_REQUIRE(before == after);
+  }
+  check_passing_on(in, before, d);
+  note(before, d);
+}
+
+void CoreWorld::check_passing_on(PortNumber in, const Bytes& frame, const Decision& d) const {
+  if (d.action == Action::forward) {
+    TRIBUTARY_REQUIRE(d.port.value < port_count && d.port != in);
+  }
+  if (d.action == Action::replicate) {
+    const core::MulticastEntry& entry = core_.tables().tree(key_of(frame.data()).tree());
+    TRIBUTARY_REQUIRE(in == entry.parent && d.ports == entry.children);
+  }
+  if (d.action == Action::drop) {
+    TRIBUTARY_REQUIRE(static_cast<std::size_t>(d.reason) < core::drop_reason_count);
+  }
+}
+
+/// Keeps the ledger.
+void CoreWorld::note(const Bytes& frame, const Decision& d) {
+  switch (d.event) {
+  case Event::armed:
+  case Event::rearmed: held_[key_of(frame.data()).index()] = 0; break;
+  case Event::disarmed:
+  case Event::completed_full: held_.erase(key_of(frame.data()).index()); break;
+  case Event::contributed:
+    held_.at(key_of(frame.data()).index()) += word_of(frame.data()).count;
+    break;
+  default: break;
+  }
+}
+
+void CoreWorld::expect_result(const std::byte* frame, ContributionCount count) const {
+  wire::ReductionFrame f;
+  TRIBUTARY_REQUIRE(wire::decode({frame, wire::reduction_frame_bytes}, wire::default_ethertype,
+                                 f) == wire::DecodeError::none);
+  TRIBUTARY_REQUIRE(f.word.count == std::min(count, max_contributions));
+  TRIBUTARY_REQUIRE(!f.word.arm && f.word.pad == 0 && f.word.resno == f.word.seqno);
+  TRIBUTARY_REQUIRE(reduce::is_supported(f.word.op));
+}
+
+void CoreWorld::pass_time(std::uint64_t ns) {
+  now_ = now_ + ns;
+  core_.expire(now_, *this);
+  settle_emissions();
+  core_.for_each_descriptor([&](const core::DescriptorView& d) {
+    // Nothing stays past its time, unless there was no buffer for what it holds.
+    TRIBUTARY_REQUIRE(d.deadline > now_ || (!buffers_are_free_ && d.have_data));
+  });
+  std::erase_if(held_, [&](const auto& entry) {
+    return !core_.engines().descriptor(ReductionKey::from_index(entry.first)).match.armed();
+  });
+}
+
+void CoreWorld::adopt(std::uint8_t variant) {
+  core_.adopt(tables(variant), now_, *this);
+  settle_emissions();
+  std::erase_if(held_, [&](const auto& entry) {
+    return !core_.engines().descriptor(ReductionKey::from_index(entry.first)).match.armed();
+  });
+}
+
+/// What was emitted must be what the ledger says was held.
+void CoreWorld::settle_emissions() {
+  for (const Emitted& e : emitted_) {
+    const ReductionKey key = key_of(e.bytes.data());
+    TRIBUTARY_REQUIRE(e.port.value < port_count);
+    TRIBUTARY_REQUIRE(held_.contains(key.index()) && held_.at(key.index()) != 0);
+    expect_result(e.bytes.data(), held_.at(key.index()));
+    TRIBUTARY_REQUIRE(!core_.engines().descriptor(key).match.armed());
+  }
+  emitted_.clear();
+}
+
+void CoreWorld::check_descriptors() const {
+  std::array<std::uint32_t, max_ports> in_use{};
+  std::size_t armed = 0;
+  core_.for_each_descriptor([&](const core::DescriptorView& d) {
+    ++armed;
+    ++in_use[d.port.value];
+    TRIBUTARY_REQUIRE(held_.contains(d.key.index()) && held_.at(d.key.index()) == d.count);
+    TRIBUTARY_REQUIRE(d.have_data == (d.count != 0));
+    TRIBUTARY_REQUIRE(d.count < d.wait_count);
+    TRIBUTARY_REQUIRE(d.port == core_.tables().tree(d.key.tree()).parent);
+    TRIBUTARY_REQUIRE(d.deadline >= core_.next_deadline());
+  });
+  TRIBUTARY_REQUIRE(armed == held_.size());
+  for (const auto n : in_use) {
+    TRIBUTARY_REQUIRE(n <= core_.settings().descriptors_per_engine);
+  }
+}
+
+std::uint64_t CoreWorld::drops() const {
+  std::uint64_t sum = 0;
+  for (std::uint8_t p = 0; p < port_count; ++p) {
+    for (const core::Counter& c : core_.counters().ports[p].drops) {
+      sum += c.read();
+    }
+  }
+  return sum;
+}
+
+std::byte* CoreWorld::buffer(PortNumber port) {
+  if (!buffers_are_free_) {
+    return nullptr;
+  }
+  return emitted_.emplace_back(Emitted{port, {}}).bytes.data();
+}
+
+} // namespace tributary::fuzz

@@ -1,0 +1,56 @@
+// A switch core in a world that a byte string steers, with a ledger beside it.
+//
+// The ledger knows only counts: how many contributions each armed reduction must hold, from what
+// the core said it did with each frame. Every step holds the core to it, and to the rules that
+// concern any frame at all (see the checks in core_world.cpp).
+#pragma once
+
+#include "dataplane/core/switch_core.hpp"
+#include "tests/fuzz/input.hpp"
+
+#include <array>
+#include <deque>
+#include <map>
+#include <vector>
+
+namespace tributary::fuzz {
+
+class CoreWorld : private core::Emission {
+public:
+  /// The first bytes say how the switch is set.
+  explicit CoreWorld(Input& input);
+
+  /// One step: a frame, a burst, some time, new tables, or a shortage of buffers.
+  void step(Input& input);
+
+private:
+  using Bytes = std::vector<std::byte>;
+
+  Bytes made_frame(Input& input);
+  Bytes raw_frame(Input& input);
+  void give(PortNumber in, std::vector<Bytes> frames);
+  void check(PortNumber in, const Bytes& before, const Bytes& after, const core::Decision& d);
+  void check_passing_on(PortNumber in, const Bytes& frame, const core::Decision& d) const;
+  void note(const Bytes& frame, const core::Decision& d);
+  void expect_result(const std::byte* frame, ContributionCount count) const;
+  void pass_time(std::uint64_t ns);
+  void adopt(std::uint8_t variant);
+  void settle_emissions();
+  void check_descriptors() const;
+  [[nodiscard]] std::uint64_t drops() const;
+
+  std::byte* buffer(PortNumber port) override;
+
+  core::SwitchCore core_;
+  TimeNs now_{1};
+  bool buffers_are_free_ = true;
+  struct Emitted {
+    PortNumber port;
+    std::array<std::byte, wire::reduction_frame_bytes> bytes;
+  };
+  std::deque<Emitted> emitted_;
+  /// Contributions held, by armed key.
+  std::map<std::uint16_t, ContributionCount> held_;
+};
+
+} // namespace tributary::fuzz

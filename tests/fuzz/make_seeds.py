@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Writes the hand-made seeds of tests/fuzz/corpus: one file per situation, named after it. Run it
+after a change of what the targets make of their bytes (codec.cpp, core_world.cpp).
+"""
+
+import pathlib
+import struct
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+
+INT_SUM, FLT_SUM, REPSUM, BARRIER, RESERVED = 0x14, 0x28, 0x30, 0x00, 0x05
+PARENT = {tree: tree % 2 for tree in range(7)}  # of the first table variant
+
+
+def frame(tree, *, arm=False, sequence=0, op=INT_SUM, count=1, nid=1, reduction=0, cookie=0, vni=0):
+    """CoreWorld::made_frame."""
+    choice = (
+        nid | tree << 2 | reduction << 5 | sequence << 6 | (0 if arm else 1) << 8
+        | (0 if cookie else 1) << 10 | (0 if vni else 1) << 13
+    )
+    return struct.pack("<HBB", choice, op, count)
+
+
+def give(port, made):
+    return bytes([5, port]) + made
+
+
+def arm(tree, **fields):
+    return give(PARENT[tree], frame(tree, arm=True, count=0, **fields))
+
+
+def contribute(tree, **fields):
+    return give(2, frame(tree, **fields))
+
+
+def disarm(tree, **fields):
+    return give(PARENT[tree], frame(tree, count=0, **fields))
+
+
+def burst(port, frames):
+    return bytes([1, port, len(frames) - 1]) + b"".join(frames)
+
+
+def wait(units_of_64_ns):
+    return bytes([2, 0]) + struct.pack("<H", units_of_64_ns)
+
+
+def adopt(variant):
+    return bytes([3, 0, variant])
+
+
+BUFFERS_GONE, BUFFERS_BACK = bytes([4, 0, 1]), bytes([4, 0, 0])
+EIGHT, DROP_FOREIGN, IEEE = 7, 8, 16
+
+
+def core_seeds():
+    one_reduction = arm(3) + contribute(3) * 3
+    yield "full_reduction", EIGHT, one_reduction
+    yield "two_sequences", EIGHT, one_reduction + arm(3, sequence=1) + contribute(3, sequence=1) * 3
+    yield "late", EIGHT, one_reduction + contribute(3)
+    yield "stale_and_newer", EIGHT, (
+        arm(3, sequence=1) + contribute(3, sequence=0) + contribute(3, sequence=2)
+    )
+    yield "foreign", EIGHT, arm(3) + contribute(3, cookie=1) + contribute(3, vni=1)
+    yield "foreign_dropped", EIGHT | DROP_FOREIGN, arm(3) + contribute(3, cookie=1)
+    yield "reserved_and_empty", EIGHT, arm(3) + contribute(3, op=RESERVED) + contribute(3, count=0)
+    yield "mismatch", EIGHT, arm(3) + contribute(3) + contribute(3, op=FLT_SUM) + contribute(3, nid=2)
+    yield "overflow", EIGHT, arm(3) + contribute(3, count=2) + contribute(3, count=7)
+    yield "saturation", EIGHT, arm(6) + contribute(6, count=0xF7)
+    yield "partial", EIGHT, arm(5) + contribute(5) * 2 + wait(65535) + contribute(5)
+    yield "expired_empty", EIGHT, arm(5) + wait(65535) + contribute(5)
+    yield "no_buffer", EIGHT, (
+        arm(5) + contribute(5) + BUFFERS_GONE + wait(65535) + wait(1) + BUFFERS_BACK + wait(1)
+    )
+    yield "rearm_discards", EIGHT, arm(5) + contribute(5) * 2 + arm(5, sequence=1) + contribute(5)
+    yield "disarm", EIGHT, arm(5) + contribute(5) + disarm(5) + contribute(5)
+    yield "descriptors_run_out", 1, arm(3) + arm(5) + arm(1) + contribute(5) + disarm(3) + arm(5)
+    yield "tables_change", EIGHT, (
+        arm(3) + contribute(3) + arm(4) + contribute(4) + adopt(1) + adopt(2) + adopt(3)
+    )
+    yield "tables_change_without_buffer", EIGHT, (
+        arm(4) + contribute(4) + BUFFERS_GONE + adopt(1) + BUFFERS_BACK
+    )
+    yield "burst", EIGHT, (
+        arm(3) + arm(3, reduction=1) + arm(5) + burst(2, [frame(3), frame(3, reduction=1), frame(5)] * 6)
+    )
+    yield "ordinary_multicast", EIGHT, give(0, frame(0)) + give(2, frame(0)) + give(3, frame(7))
+    yield "guarded_port", EIGHT, (
+        give(4, frame(3, nid=1)) + give(4, frame(3, nid=2)) + give(4, frame(3, nid=1, vni=1))
+    )
+    for name, op in (("repsum", REPSUM), ("flt_sum", FLT_SUM), ("barrier", BARRIER), ("minnum", 0x24)):
+        yield name, EIGHT | IEEE, arm(3) + contribute(3, op=op, count=1) * 2 + contribute(3, op=op, count=2)
+    # Raw frames: changed in one byte, checksum made right; cut short; bytes of any kind.
+    yield "changed_byte", EIGHT, bytes([0, 2, 0b1011]) + frame(3) + bytes([16, 0xFF])
+    yield "cut_short", EIGHT, bytes([0, 2, 0b10001]) + frame(3) + bytes([60])
+    yield "any_bytes", EIGHT, bytes([0, 2, 94]) + bytes(range(94))
+    to_nid_1 = bytes([30, 0x00, 31, 0x00, 32, 0x10])
+    yield "unicast", EIGHT, bytes([0, 2, 0b1111]) + frame(3) + to_nid_1
+
+
+def contribution():
+    """The worked contribution of docs/protocol/wire-format.md, behind its Ethernet header."""
+    return bytes.fromhex(
+        "02fe00012345 020000012345 88b5"
+        "45d00050040000005a77a3b712345000ff9455e7cd000000000000000000310007000000677daabc"
+        "00002aa00002a1550000000000000001fffffffffffffffe00000000000000031122334455667788"
+    )
+
+
+def with_op(op, data):
+    changed = bytearray(contribution())
+    word = int.from_bytes(changed[54:62], "big") & ~(0x3F << 11) | op << 11
+    changed[54:62] = word.to_bytes(8, "big")
+    changed[62:94] = b"".join(struct.pack(">d" if isinstance(x, float) else ">q", x) for x in data)
+    return bytes(changed)
+
+
+def codec_seeds():
+    word = struct.pack("<Q", 0xB733555FFFFF87FF)
+    as_it_is = lambda f: bytes([0, len(f)]) + f
+    helped = lambda f: bytes([2, 0]) + f
+    golden = contribution()
+    yield "golden_twice", word + as_it_is(golden) * 2
+    yield "truncated", word + as_it_is(golden[:93]) + as_it_is(golden[:33])
+    yield "trailing_bytes", word + as_it_is(golden + b"\xff" * 6) + as_it_is(golden)
+    yield "wrong_checksum", word + as_it_is(golden[:24] + b"\0" + golden[25:]) + as_it_is(golden)
+    yield "nothing", b""
+    nan, infinity, least = float("nan"), float("inf"), 5e-324
+    for op in (0x00, 0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x14, 0x20, 0x21, 0x22, 0x24, 0x25, 0x26,
+               *range(0x28, 0x31)):
+        a = with_op(op, (1.0, infinity, nan, least))
+        b = with_op(op, (0.1, -infinity, 1.0, -least))
+        yield f"op_{op:02x}", word + helped(a) + helped(b)
+    yield "mismatch", word + helped(with_op(0x14, (1, 2, 3, 4))) + helped(with_op(0x28, (1.0,) * 4))
+
+
+def write(folder, name, content):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(content)
+
+
+for seed, settings, steps in core_seeds():
+    write(CORPUS / "core", seed, bytes([settings]) + steps)
+for seed, content in codec_seeds():
+    write(CORPUS / "codec", seed, content)
