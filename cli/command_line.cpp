@@ -59,7 +59,9 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       ->check(CLI::Range(0, 8191));
   capture->add_option("--direction", command.direction, "received or transmitted; default both")
       ->check(CLI::IsMember({"received", "transmitted"}));
-  capture->add_option("-n,--count", command.count, "End after so many frames")->type_name("N");
+  capture->add_option("-n,--count", command.count, "End after so many frames")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   capture->add_option("-d,--duration", command.duration_seconds, "End after so many seconds")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86400.0 * 365));

@@ -113,6 +113,7 @@ std::string duration_text(std::uint64_t ns) {
 
 std::string ports_view(const json::value& result, bool colours) {
   Table table({{"SWITCH"},
+               {"NO", right},
                {"PORT"},
                {"STATE"},
                {"DEVICE"},
@@ -129,6 +130,7 @@ std::string ports_view(const json::value& result, bool colours) {
       drops += fmt::format("{}{} {}", drops.empty() ? "" : ", ", reason, count.self());
     });
     table.add({{p.text("switch")},
+               {p.text("number")},
                {p.text("port")},
                {p.text("state"), style_of_state(p.text("state"))},
                {p.text("device")},
@@ -240,8 +242,8 @@ std::string engines_view(const json::value& result, bool colours) {
   }
   std::string out = engines.empty() ? "" : engines.text(colours);
   if (idle > 0) {
-    out += fmt::format("{} engine{} never did anything{}.\n", idle, idle == 1 ? "" : "s",
-                       engines.empty() ? "" : " and are not shown");
+    out += fmt::format("Not shown: {} engine{} that never did anything.\n", idle,
+                       idle == 1 ? "" : "s");
   }
   if (!flights.empty()) {
     out += "\n" + styled("Reductions in flight", Style::heading, colours) + "\n" +

@@ -1,0 +1,137 @@
+// The client against a switch made of one thread and a socket.
+#include "cli/client.hpp"
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace tributary::cli {
+namespace {
+
+using testing::HasSubstr;
+
+/// Accepts one connection, reads one line, and lets `behave` do the rest.
+class OneShotSwitch {
+public:
+  explicit OneShotSwitch(std::function<void(int, const std::string&)> behave)
+      : path_(testing::TempDir() + "tributaryctl-" + std::to_string(::getpid()) + ".sock"),
+        listener_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
+    ::unlink(path_.c_str());
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path_.c_str(), sizeof address.sun_path - 1);
+    EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::listen(listener_, 1), 0);
+    thread_ = std::thread([this, behave = std::move(behave)] {
+      const int client = ::accept(listener_, nullptr, nullptr);
+      std::string line;
+      char c = 0;
+      while (::recv(client, &c, 1, 0) == 1 && c != '\n') {
+        line += c;
+      }
+      behave(client, line);
+      ::close(client);
+    });
+  }
+  ~OneShotSwitch() {
+    thread_.join();
+    ::close(listener_);
+    ::unlink(path_.c_str());
+  }
+  OneShotSwitch(const OneShotSwitch&) = delete;
+  OneShotSwitch& operator=(const OneShotSwitch&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+  std::string path_;
+  int listener_;
+  std::thread thread_;
+};
+
+std::function<void(int, const std::string&)> answers(std::string text) {
+  return [text = std::move(text)](int client, const std::string&) {
+    EXPECT_EQ(::send(client, text.data(), text.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(text.size()));
+  };
+}
+
+std::string error_of(const std::function<void(int, const std::string&)>& behave) {
+  const OneShotSwitch fake(behave);
+  Client client(fake.path());
+  try {
+    static_cast<void>(client.ask({{"command", "version"}}));
+  } catch (const SwitchError& e) {
+    return e.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+TEST(client_ask, sends_one_line_and_returns_the_result) {
+  std::string received;
+  boost::json::value result;
+  {
+    const OneShotSwitch fake([&](int client, const std::string& line) {
+      received = line;
+      answers("{\"ok\":true,\"result\":[1,2]}\n")(client, line);
+    });
+    result = Client(fake.path()).ask({{"command", "version"}});
+  }
+  EXPECT_EQ(received, R"({"command":"version"})");
+  EXPECT_EQ(result, boost::json::parse("[1,2]"));
+}
+
+TEST(client_ask, a_refusal_carries_the_switchs_own_words) {
+  EXPECT_EQ(error_of(answers("{\"ok\":false,\"error\":\"no such port\"}\n")), "no such port");
+}
+
+TEST(client_ask, a_connection_closed_early_is_reported) {
+  EXPECT_THAT(error_of([](int, const std::string&) {}), HasSubstr("closed the connection"));
+  EXPECT_THAT(error_of(answers("{\"ok\":tr")), HasSubstr("closed the connection"));
+}
+
+TEST(client_ask, something_else_on_the_socket_is_noticed) {
+  EXPECT_THAT(error_of(answers("hello\n")), HasSubstr("is it the right socket?"));
+  EXPECT_THAT(error_of(answers("{\"ok\":1}\n")), HasSubstr("is it the right socket?"));
+  EXPECT_THAT(error_of(answers("[]\n")), HasSubstr("is it the right socket?"));
+}
+
+TEST(client_receive, what_came_behind_the_answer_is_not_lost) {
+  const OneShotSwitch fake(answers("{\"ok\":true,\"result\":{}}\nstream"));
+  Client client(fake.path());
+  static_cast<void>(client.ask({{"command", "capture"}}));
+  std::string text;
+  for (bool ended = false; !ended;) {
+    for (const std::byte b : client.receive(std::nullopt, ended)) {
+      text += static_cast<char>(b);
+    }
+  }
+  EXPECT_EQ(text, "stream");
+}
+
+TEST(client, says_that_nobody_is_there_and_what_to_do) {
+  try {
+    Client client("/nonexistent/switch.sock");
+    FAIL();
+  } catch (const SwitchError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("/nonexistent/switch.sock"));
+    EXPECT_THAT(e.what(), HasSubstr("is tributary-switch running?"));
+    EXPECT_THAT(e.what(), HasSubstr("TRIBUTARY_SOCKET"));
+  }
+}
+
+TEST(client, refuses_a_path_too_long_for_a_socket) {
+  EXPECT_THROW(Client(std::string(200, 'x')), SwitchError);
+}
+
+} // namespace
+} // namespace tributary::cli

@@ -1,0 +1,134 @@
+#include "cli/views.hpp"
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tributary::cli {
+namespace {
+
+using boost::json::parse;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(duration_text, has_the_unit_that_fits) {
+  EXPECT_EQ(duration_text(0), "0 ns");
+  EXPECT_EQ(duration_text(999), "999 ns");
+  EXPECT_EQ(duration_text(12'340), "12.3 us");
+  EXPECT_EQ(duration_text(45'000'000), "45 ms");
+  EXPECT_EQ(duration_text(20'211'000'000), "20.2 s");
+}
+
+TEST(ports_view, one_line_per_port_with_its_drops_by_reason) {
+  const auto result = parse(R"json([
+      {"switch":"leaf0","port":"host0","number":0,"state":"up","device":"null","nid":"0x00001",
+       "link_transitions":0,"rx_frames":10,"rx_bytes":940,"tx_frames":5,"tx_bytes":470,
+       "drops":{"source_guard":2,"no_route":1}},
+      {"switch":"leaf0","port":"up","number":1,"state":"away","device":"null","drops":{}}])json");
+  EXPECT_EQ(ports_view(result, false),
+            "SWITCH  NO  PORT   STATE  DEVICE  NID      CHANGES  RX FRAMES  RX BYTES  TX FRAMES"
+            "  TX BYTES  DROPS\n"
+            "leaf0    0  host0  up     null    0x00001        0         10       940          5"
+            "       470  source_guard 2, no_route 1\n"
+            "leaf0    1  up     away   null                   0          0         0          0"
+            "         0\n");
+}
+
+TEST(trees_view, tells_a_multicast_from_a_reduction) {
+  const auto result = parse(R"json([
+      {"switch":"s","tree":5,"wait_count":15,"timer_us":20000,"parent":"up","children":["a","b"],
+       "full":7,"partial":1,"passed_through":0,"late":0,"stale":0},
+      {"switch":"s","tree":6,"wait_count":0,"parent":"up","children":["a"],"full":0}])json");
+  EXPECT_EQ(
+      trees_view(result, false),
+      "SWITCH  TREE  WAIT COUNT  TIMER  PARENT  FULL  PARTIAL  PASSED  LATE  STALE  CHILDREN\n"
+      "s          5          15  20 ms  up         7        1       0     0      0  a b\n"
+      "s          6   multicast         up         0        0       0     0      0  a\n");
+}
+
+TEST(trees_view, says_that_there_is_none) {
+  EXPECT_EQ(trees_view(parse("[]"), false), "No tree is installed.\n");
+}
+
+TEST(engines_view, shows_who_is_waited_for_and_hides_what_never_worked) {
+  const auto result = parse(R"json([
+      {"switch":"s","port":"up","descriptors":8,"arms":2,"contributions":12,"occupied":[
+        {"tree":5,"reduction":3,"sequence":341,"count":12,"wait_count":15,"missing":3,
+         "age_us":120,"remaining_us":19880,"opcode":"INT_SUM","children":["a","b"]}]},
+      {"switch":"s","port":"idle","descriptors":8,"arms":0,"occupied":[]}])json");
+  const std::string text = engines_view(result, false);
+  EXPECT_THAT(text, HasSubstr("1/8"));
+  EXPECT_THAT(text, HasSubstr("Reductions in flight"));
+  EXPECT_THAT(text, HasSubstr("INT_SUM  12/15          3  120 us     19.9 ms  a b\n"));
+  EXPECT_THAT(text, HasSubstr("Not shown: 1 engine that never did anything."));
+  EXPECT_THAT(text, Not(HasSubstr("idle")));
+}
+
+TEST(counters_view, shows_what_is_not_zero) {
+  EXPECT_EQ(counters_view(parse(R"({"a.b":0,"a.c":17,"a.d":0})"), false),
+            "COUNTER  VALUE\n"
+            "a.c         17\n"
+            "2 counters are 0 and not shown; --json shows them.\n");
+}
+
+TEST(workers_view, has_the_share_of_its_time) {
+  const std::string text = workers_view(
+      parse(R"([{"worker":1,"busy_share":0.256,"ports":["s/a","s/b"],"slept_us":1500}])"), false);
+  EXPECT_THAT(text, HasSubstr("any  25.6 %"));
+  EXPECT_THAT(text, HasSubstr("1.5 ms"));
+  EXPECT_THAT(text, HasSubstr("s/a s/b"));
+}
+
+TEST(trace_view, names_the_reason_of_a_drop) {
+  const auto result = parse(R"json([
+      {"age_ns":1500,"worker":0,"switch":"s","port":"a","event":"none","action":"drop",
+       "reason":"runt"},
+      {"age_ns":900,"worker":0,"switch":"s","port":"up","event":"armed","action":"replicate",
+       "out":["a","b"],"tree":5,"reduction":1,"sequence":7,"arm":true,"opcode":"BARRIER",
+       "count":0}])json");
+  const std::string text = trace_view(result, false);
+  EXPECT_THAT(text, HasSubstr("drop: runt"));
+  EXPECT_THAT(text, HasSubstr("arm "));
+  EXPECT_THAT(text, HasSubstr("replicate   a b\n"));
+}
+
+TEST(explanation_view, numbers_the_steps_and_gives_the_verdict) {
+  EXPECT_EQ(explanation_view(parse(R"({"action":"drop","event":"none","reason":"runt",
+                                       "meaning":"too short","out":[],"steps":["a","b"]})"),
+                             false),
+            "  1. a\n  2. b\n     drop, runt: too short\n");
+  EXPECT_EQ(explanation_view(
+                parse(R"({"action":"forward","event":"unicast","out":["p"],"steps":[]})"), false),
+            "     forward (unicast), out of p\n");
+}
+
+TEST(reload_view, says_what_was_and_was_not_applied) {
+  EXPECT_EQ(reload_view(parse(R"({"applied":["x"],"ignored":["y"]})"), false),
+            "applied: x\nneeds a restart, left alone: y\n");
+  EXPECT_EQ(reload_view(parse(R"({"applied":[],"ignored":[]})"), false),
+            "The file says what is in force already.\n");
+}
+
+TEST(version_view, has_a_table_of_switches) {
+  const std::string text =
+      version_view(parse(R"({"program":"tributary-switch","version":"1","pid":7,"uptime_s":90,
+                "config_file":"f","switches":[{"name":"leaf0","ports":3,"trees":1,
+                "tables_version":2}]})"),
+                   false);
+  EXPECT_THAT(text, HasSubstr("tributary-switch 1, process 7, up for 90.0 s, configured by f\n"));
+  EXPECT_THAT(text, HasSubstr("leaf0       3      1               2\n"));
+}
+
+/// A newer or older switch may answer something else; that must not end the program.
+TEST(views, take_answers_they_do_not_know) {
+  for (const char* answer : {"null", "7", "[]", "{}", "[1,\"x\",null]", R"([{"drops":[1]}])",
+                             R"({"steps":7,"applied":{},"switches":3})"}) {
+    for (auto* view : {ports_view, trees_view, engines_view, counters_view, workers_view,
+                       trace_view, explanation_view, version_view, reload_view}) {
+      EXPECT_NO_THROW(static_cast<void>(view(parse(answer), true))) << answer;
+    }
+  }
+}
+
+} // namespace
+} // namespace tributary::cli
