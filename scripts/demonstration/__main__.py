@@ -26,6 +26,7 @@ from tributary import isolation  # noqa: E402
 from tributary.network import CommandFailed  # noqa: E402
 from tributary.switch import Binaries, StartFailed  # noqa: E402
 
+BUILD = ROOT / "build"
 PROGRAMS = ("dataplane/tributary-switch", "cli/tributaryctl", "endpoint/tributary-host")
 
 EXAMPLES = """\
@@ -56,8 +57,9 @@ def arguments():
     )
     parser.add_argument("--seed", type=int, help="of the operands (default: a new one, printed)")
     parser.add_argument("--no-setup", action="store_true", help="do not look for missing packages")
-    parser.add_argument("--no-build", action="store_true", help="take build/ as it is")
+    parser.add_argument("--build", type=Path, metavar="DIR", help="take the programs from there as they are")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --json's file
     options = parser.parse_args()
     if options.reductions < 1:
         parser.error("--reductions: at least 1")
@@ -74,60 +76,79 @@ def fail(text):
 
 
 def build():
-    say("building (build/)")
+    say(f"building {BUILD.name}/")
     release = Build(ROOT, RELEASE)
     release.configure()
     release.compile(PROGRAMS)
 
 
 def outside(options):
-    if not options.no_build:
+    if not options.build:
         try:
             build()
         except BuildFailed as failure:
             return fail(f"the build failed: {failure}")
     if os.geteuid() != 0 and shutil.which("sudo"):
         say("namespaces and XDP need root: going on with sudo")
-        os.execvp("sudo", ["sudo", sys.executable, str(HERE), *sys.argv[1:], "--no-build"])
+        os.execvp("sudo", ["sudo", sys.executable, str(HERE), *sys.argv[1:], "--build", str(BUILD)])
     try:
         isolation.check()
     except isolation.NotPossible as reason:
         return fail(str(reason))
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
-    command = [sys.executable, str(HERE), *sys.argv[1:], "--inside", "--seed", str(seed)]
-    if options.json:
-        command += ["--json", str(options.json.absolute())]
-    child = subprocess.Popen(isolation.command(command))
+    try:
+        # Here, because inside the file system looks different; and now, because now it can be said.
+        result = options.json.open("w", encoding="utf-8") if options.json else None
+    except OSError as error:
+        return fail(f"--json {options.json}: {error.strerror}")
+    command = [
+        sys.executable, str(HERE), "--inside", "--seed", str(seed), "--kind", options.kind,
+        "--reductions", str(options.reductions), "--processes", str(options.processes),
+        "--build", str((options.build or BUILD).absolute()),
+        *(["--result", str(result.fileno())] if result else []),
+    ]  # fmt: skip
+    return run_isolated(command, [result.fileno()] if result else [])
 
-    def ended(number, frame):
-        # The inside hears Ctrl-C by itself and has a moment to say so. Then the kernel ends it.
-        try:
-            child.wait(3)
-        except subprocess.TimeoutExpired:
-            child.kill()
-        child.wait()
-        sys.exit(128 + number)
+
+class Interrupted(Exception):
+    pass
+
+
+def run_isolated(command, descriptors):
+    def interrupted(number, frame):
+        raise Interrupted(number)
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, ended)
-    code = child.wait()
-    return code if code >= 0 else 128 - code
+        signal.signal(number, interrupted)
+    child = subprocess.Popen(isolation.command(command), pass_fds=descriptors)
+    try:
+        code = child.wait()
+        return code if code >= 0 else 128 - code
+    except Interrupted as interruption:
+        # After Ctrl-C the inside was interrupted too, and has a moment to stop in good order. Then, or
+        # if it does not know yet, the kernel ends it.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        try:
+            child.wait(5 if interruption.args[0] == signal.SIGINT else 0)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+        say("demo: interrupted; everything it made is removed")
+        return 128 + interruption.args[0]
 
 
 def inside(options):
     isolation.prepare()
     place = Path("/run/tributary-demo")
     place.mkdir()
-    fabric = Fabric(Binaries(ROOT / "build"), place, options.processes == 1, options.kind)
+    fabric = Fabric(Binaries(options.build), place, options.processes == 1, options.kind)
     progress = report.Progress()
     try:
         return show(options, fabric, progress)
     except (StartFailed, CommandFailed, workload.Failed) as failure:
         progress.done("")
         return fail(str(failure))
-    except SystemExit:
-        progress.done("\ninterrupted; everything is removed")
-        raise
     finally:
         fabric.stop()
 
@@ -155,8 +176,9 @@ def show(options, fabric, progress):
     engines = fabric.engines()
     say("")
     say(report.table(armed, disarmed, engines, fabric.drops()))
-    if options.json:
-        report.write_json(options.json, armed, disarmed, engines)
+    if options.result is not None:
+        with open(options.result, "w", encoding="utf-8") as out:
+            report.write_json(out, armed, disarmed, engines)
     return 1 if armed.wrong + disarmed.wrong else 0
 
 

@@ -60,7 +60,7 @@ def table(armed, disarmed, engines, drops):
     return "\n".join(lines)
 
 
-def write_json(path, armed, disarmed, engines):
+def write_json(out, armed, disarmed, engines):
     document = {
         "hosts": HOSTS,
         "switches": LEAVES + 1,
@@ -72,6 +72,5 @@ def write_json(path, armed, disarmed, engines):
         "reductions_per_second": armed.per_second,
         "engines": engines,
     }
-    with open(path, "w", encoding="utf-8") as out:
-        json.dump(document, out, indent=1)
-        out.write("\n")
+    json.dump(document, out, indent=1)
+    out.write("\n")

@@ -35,7 +35,7 @@ def command(binaries, host, iterations, armed, seed):
         "--tree", str(TREE), "--vni", str(VNI), "--cookie", str(COOKIE),
         "--rank", str(host.number), "--size", str(HOSTS), "--root", "0",
         "--operator", "mix", "--iterations", str(iterations), "--in-flight", "8",
-        "--vector-length", "1", "--seed", str(seed), "--timeout", "30", "--check", "--json",
+        "--vector-length", "4", "--seed", str(seed), "--timeout", "30", "--check", "--json",
         *(["--progress"] if host.number == 0 else []),
         *([] if armed else ["--disarmed"]),
     ]  # fmt: skip

@@ -28,10 +28,11 @@ def check():
 
 
 def command(argv):
-    """The command that runs `argv` isolated. Ending the returned command ends all of it."""
+    """The command that runs `argv` isolated. It ends with whoever starts it, and all of it with it."""
     return [
+        "setpriv", "--pdeathsig", "KILL",
         "unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--", *argv,
-    ]
+    ]  # fmt: skip
 
 
 def prepare():

@@ -1,0 +1,96 @@
+"""scripts/demo, smaller: its JSON, and that nothing of it remains however it ends."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from tributary.network import shell, wait_until
+
+DEMO = Path(__file__).resolve().parents[2] / "scripts" / "demo"
+KEYS = {
+    "hosts", "switches", "reductions", "wrong", "root_frames_armed", "root_frames_disarmed",
+    "latency_us", "reductions_per_second", "engines",
+}  # fmt: skip
+
+
+def start(lab, *extra):
+    for binary in (lab.binaries.switch, lab.binaries.host, lab.binaries.ctl):
+        lab.need(binary)
+    build = lab.binaries.switch.parents[1]
+    return subprocess.Popen(
+        [str(DEMO), "--no-setup", "--build", str(build), *extra],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def programs():
+    """Command lines of Tributary's programs that run in this world, nested ones included."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            name = os.path.basename(words[0].decode())
+            if name.startswith("tributary"):
+                found.append(name)
+    return found
+
+
+def small(lab, *extra):
+    file = lab.file("demo.json")
+    demo = start(lab, "--reductions", "200", "--json", str(file), *extra)
+    printed, _ = demo.communicate(timeout=250)
+    assert demo.returncode == 0, printed
+    assert "all exact" in printed
+    return json.loads(file.read_text())
+
+
+def test_json_has_the_promised_keys_and_ideal_frame_counts(lab):
+    result = small(lab)
+    assert set(result) == KEYS
+    assert set(result["latency_us"]) == {"p50", "p99"}
+    assert (result["hosts"], result["switches"]) == (16, 5)
+    assert (result["reductions"], result["wrong"]) == (200, 0)
+    assert 1 <= result["root_frames_armed"] < 15
+    assert result["root_frames_disarmed"] >= 15
+    assert {engine["switch"] for engine in result["engines"]} == {
+        "root", "leaf0", "leaf1", "leaf2", "leaf3",
+    }
+    assert all(engine["full"] > 0 for engine in result["engines"])
+    assert programs() == []
+
+
+def test_all_switches_in_one_process(lab):
+    assert small(lab, "--processes", "1")["wrong"] == 0
+
+
+def ended_by(lab, number, *, whole_group):
+    demo = start(lab, "--reductions", "10000000")
+    wait_until(lambda: programs().count("tributary-host") == 16, "the hosts run", 120)
+    (os.killpg if whole_group else os.kill)(demo.pid, number)
+    assert demo.wait(60) != 0
+    wait_until(lambda: programs() == [], "everything it started is gone")
+    assert shell("ip netns list") == ""
+
+
+def test_ctrl_c_leaves_nothing(lab):
+    ended_by(lab, signal.SIGINT, whole_group=True)
+
+
+def test_sigterm_leaves_nothing(lab):
+    ended_by(lab, signal.SIGTERM, whole_group=False)
+
+
+def test_sigkill_leaves_nothing(lab):
+    ended_by(lab, signal.SIGKILL, whole_group=False)
+
+
+def test_two_demos_side_by_side(lab):
+    demos = [start(lab, "--reductions", "100") for _ in range(2)]
+    for demo in demos:
+        printed, _ = demo.communicate(timeout=250)
+        assert demo.returncode == 0, printed

@@ -1,0 +1,238 @@
+"""tributaryctl: every command against a running switch, for people and as JSON."""
+
+import json
+import signal
+import struct
+import subprocess
+
+from lab import SEQNO, TREE
+from tributary import frames
+from tributary.network import wait_until
+
+
+def rows(switch, what):
+    return switch.ctl("show", what)
+
+
+def test_show_ports_counts_frames_and_names_devices(lab):
+    lab.star(2)
+    switch = lab.start()
+    lab.reduce(switch)
+    ports = {row["port"]: row for row in rows(switch, "ports")}
+    assert list(ports) == ["host0", "host1", "host2"]
+    assert ports["host1"]["kind"] == "af_xdp" and ports["host1"]["state"] == "up"
+    assert "host1" in ports["host1"]["device"]
+    assert (ports["host0"]["rx_frames"], ports["host0"]["tx_frames"]) == (1, 1)
+    assert (ports["host1"]["rx_frames"], ports["host1"]["tx_frames"]) == (1, 1)
+    assert ports["host1"]["drops"] == {}
+
+
+def test_show_trees(lab):
+    lab.star(2)
+    switch = lab.start()
+    lab.reduce(switch)
+    (tree,) = rows(switch, "trees")
+    assert (tree["tree"], tree["wait_count"], tree["parent"]) == (TREE, 2, "host0")
+    assert tree["children"] == ["host1", "host2"]
+    assert (tree["full"], tree["partial"], tree["late"]) == (1, 0, 0)
+
+
+def test_show_engines_tells_who_is_waited_for(lab):
+    lab.star(2)
+    switch = lab.start()
+    lab.arm_tree()
+    lab.leaves[0].send(lab.contribution(0))
+    lab.counter_reaches(switch, "leaf0.engine.host0.contributions", 1)
+    engine = next(row for row in rows(switch, "engines") if row["port"] == "host0")
+    (descriptor,) = engine["occupied"]
+    assert (descriptor["tree"], descriptor["sequence"]) == (TREE, SEQNO)
+    assert (descriptor["count"], descriptor["missing"]) == (1, 1)
+    assert descriptor["opcode"] == "INT_SUM"
+
+
+def test_show_workers_names_each_workers_ports(lab):
+    lab.star(2, workers=2)
+    switch = lab.start()
+    workers = rows(switch, "workers")
+    assert len(workers) == 2
+    ports = sorted(port for worker in workers for port in worker["ports"])
+    assert ports == ["leaf0/host0", "leaf0/host1", "leaf0/host2"]
+
+
+def test_two_workers_reduce_together(lab):
+    lab.star(4, workers=2)
+    switch = lab.start()
+    for round_number in range(8):
+        got, expected = lab.reduce(switch, reduction=round_number)
+        assert got == expected
+    handed = sum(worker["handed_over"] for worker in rows(switch, "workers"))
+    assert handed > 0, "no frame crossed between the workers"
+
+
+def test_counters_have_flat_names(lab):
+    lab.star(1)
+    switch = lab.start()
+    counters = rows(switch, "counters")
+    for name in (
+        "leaf0.port.host0.rx_frames", "leaf0.port.host1.drop.source_guard", "leaf0.engine.host0.full",
+        "leaf0.tree.7.passed_through", "worker.0.iterations",
+    ):
+        assert name in counters, name
+    assert all(isinstance(value, int) for value in counters.values())
+
+
+def test_every_show_is_also_a_table_for_people(lab):
+    lab.star(1)
+    switch = lab.start()
+    lab.reduce(switch)
+    for what in ("ports", "trees", "engines", "counters", "workers"):
+        code, out, err = switch.ctl_raw("show", what)
+        assert (code, err) == (0, ""), (what, code, err)
+        assert "host0" in out, out
+        assert "\033[" not in out, "colours without a terminal"
+        assert not out.lstrip().startswith(("{", "[")), f"JSON without --json:\n{out}"
+
+
+def test_trace_dumps_the_last_events(lab):
+    lab.star(2)
+    switch = lab.start()
+    switch.ctl("trace", "on")
+    lab.reduce(switch)
+    events = [event["event"] for event in switch.ctl("trace", "dump")]
+    assert events[-3:] == ["armed", "contributed", "completed_full"], events
+    switch.ctl("trace", "off")
+    before = len(switch.ctl("trace"))
+    lab.reduce(switch, seqno=SEQNO + 1, resno=SEQNO + 1)
+    assert len(switch.ctl("trace")) == before
+
+
+def pcapng_packets(data):
+    """The packets of a pcapng file, read from its blocks; any malformed block is an error."""
+    packets, at = [], 0
+    while at < len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        assert length % 4 == 0 and length >= 12 and at + length <= len(data), f"block at {at}"
+        assert struct.unpack_from("<I", data, at + length - 4)[0] == length, f"block at {at}"
+        if at == 0:
+            assert kind == 0x0A0D0D0A and struct.unpack_from("<I", data, 8)[0] == 0x1A2B3C4D
+        if kind == 6:
+            captured = struct.unpack_from("<I", data, at + 20)[0]
+            packets.append(data[at + 28 : at + 28 + captured])
+        at += length
+    return packets
+
+
+def test_capture_of_one_tree_is_valid_pcapng_with_the_frames(lab):
+    section = lab.star(2)
+    section.tree(TREE + 1, 0, "host0", ["host1"])
+    switch = lab.start()
+    file = lab.file("host0.pcapng")
+    capture = subprocess.Popen(
+        [str(lab.binaries.ctl), "--socket", switch.socket, "capture", "--switch", "leaf0",
+         "--port", "host0", "--tree", str(TREE), "--count", "2", "-o", str(file)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    # The file appears once the switch has accepted the capture.
+    wait_until(lambda: file.exists() and file.stat().st_size > 0, "the capture begins")
+    other = bytes(lab.arm(tree=TREE + 1, arm=0))
+    lab.root.send(other)
+    assert lab.leaves[0].receive() == [other]
+    got, expected = lab.reduce(switch)
+    assert got == expected
+    assert capture.wait(30) == 0, capture.stdout.read()
+    assert pcapng_packets(file.read_bytes()) == [bytes(lab.arm()), *expected]
+
+
+def test_capture_ended_by_ctrl_c_leaves_a_whole_file(lab):
+    lab.star(2)
+    switch = lab.start()
+    file = lab.file("all.pcapng")
+    capture = subprocess.Popen(
+        [str(lab.binaries.ctl), "--socket", switch.socket, "capture", "-o", str(file)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )
+    wait_until(lambda: file.exists() and file.stat().st_size > 0, "the capture begins")
+    empty = file.stat().st_size
+    lab.reduce(switch)
+    wait_until(lambda: file.stat().st_size > empty, "frames are captured")
+    capture.send_signal(signal.SIGINT)
+    assert capture.wait(30) == 0, capture.stdout.read()
+    assert bytes(lab.arm()) in pcapng_packets(file.read_bytes())
+    assert switch.alive()
+
+
+def test_explain_says_what_would_happen_and_changes_nothing(lab):
+    lab.star(2)
+    switch = lab.start()
+    before = {n: v for n, v in lab.counters(switch).items() if not n.startswith("worker.")}
+
+    def explained(port, frame):
+        return switch.ctl("explain", "--switch", "leaf0", "--port", port, bytes(frame).hex())
+
+    assert explained("host1", lab.contribution(0))["event"] == "passed_not_armed"
+    assert explained("host0", lab.arm())["event"] == "armed"
+    refused = explained("host1", lab.contribution(0, nid=77))
+    assert (refused["action"], refused["reason"]) == ("drop", "source_guard")
+    assert refused["meaning"] and refused["steps"]
+    after = {n: v for n, v in lab.counters(switch).items() if not n.startswith("worker.")}
+    assert after == before
+    lab.arm_tree()
+    assert explained("host1", lab.contribution(0))["event"] == "contributed"
+    code, out, _ = switch.ctl_raw(
+        "explain", "--switch", "leaf0", "--port", "host1", bytes(lab.contribution(0)).hex()
+    )
+    assert code == 0 and out.strip()
+
+
+def test_explain_names_what_is_wrong_with_its_input(lab):
+    lab.star(1)
+    switch = lab.start()
+    code, _, err = switch.ctl_raw("explain", "--switch", "leaf0", "--port", "host1", "02zz")
+    assert code != 0 and "hex" in err, (code, err)
+    code, _, err = switch.ctl_raw("explain", "--switch", "leaf0", "--port", "host9", "02")
+    assert code == 1 and "host9" in err, (code, err)
+
+
+def test_reload_says_what_it_applied_and_what_needs_a_restart(lab):
+    section = lab.star(2)
+    switch = lab.start()
+    section.tree(200, 2, "host0", ["host1", "host2"])
+    lab.config.process["workers"] = 2
+    lab.config.write(switch.file)
+    report = switch.ctl("reload")
+    assert report["applied"] and any("workers" in text for text in report["ignored"]), report
+    assert [tree["tree"] for tree in rows(switch, "trees")] == [TREE, 200]
+
+
+def test_version(lab):
+    lab.star(1)
+    switch = lab.start()
+    version = switch.ctl("version")
+    assert version["pid"] == switch.child.pid
+    assert version["switches"][0]["name"] == "leaf0"
+
+
+def test_no_switch_behind_the_socket_is_said_with_what_to_do(lab):
+    lab.need(lab.binaries.ctl)
+    code, out, err = lab.run(lab.binaries.ctl, "--socket", "/run/none.sock", "show", "ports")
+    assert (code, out) == (1, "") and "/run/none.sock" in err, (code, out, err)
+
+
+def test_wrong_usage_is_exit_code_2(lab):
+    lab.need(lab.binaries.ctl)
+    code, _, err = lab.run(lab.binaries.ctl, "show", "prots")
+    assert code == 2 and "prots" in err, (code, err)
+
+
+def test_answers_are_json_documents(lab):
+    lab.star(1)
+    switch = lab.start()
+    commands = (
+        ("show", "ports"), ("show", "trees"), ("show", "engines"), ("show", "counters"),
+        ("show", "workers"), ("trace", "dump"), ("trace", "on"), ("reload",), ("version",),
+        ("explain", "--switch", "leaf0", "--port", "host1", bytes(frames.Frame()).hex()),
+    )  # fmt: skip
+    for command in commands:
+        code, out, err = switch.ctl_raw(*command, "--json")
+        assert (code, err) == (0, ""), (command, code, err)
+        json.loads(out)
