@@ -8,6 +8,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
 
 #include <fmt/format.h>
@@ -41,14 +42,42 @@ void start_dpdk(const EalPlan& plan) {
   }
 }
 
+/// Buffers in one unbroken row. DPDK's own pool constructor leaves gaps at page boundaries, but its
+/// AF_XDP driver shows the kernel an area of (buffers x buffer size) bytes: behind gaps, the last
+/// buffers lie outside of it, and the kernel silently drops what is sent from there.
+rte_mempool* make_pool(std::uint32_t buffers) {
+  constexpr unsigned data_room = RTE_PKTMBUF_HEADROOM + buffer_data_bytes;
+  rte_mempool* pool = rte_mempool_create_empty(
+      "tributary_frames", buffers, sizeof(rte_mbuf) + data_room, cached_buffers,
+      sizeof(rte_pktmbuf_pool_private), SOCKET_ID_ANY, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+  if (pool == nullptr) {
+    return nullptr;
+  }
+  rte_pktmbuf_pool_private settings{};
+  settings.mbuf_data_room_size = data_room;
+  rte_pktmbuf_pool_init(pool, &settings);
+  if (rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), nullptr) != 0 ||
+      rte_mempool_populate_default(pool) < 0) {
+    rte_mempool_free(pool);
+    return nullptr;
+  }
+  const auto prepare = [](rte_mempool* mempool, void* argument, void* object, unsigned index) {
+    rte_pktmbuf_init(mempool, argument, object, index);
+    auto* frame = static_cast<rte_mbuf*>(object);
+    // Devices address memory as this process does (--iova-mode=va).
+    rte_mbuf_iova_set(frame, reinterpret_cast<rte_iova_t>(frame->buf_addr));
+  };
+  rte_mempool_obj_iter(pool, prepare, nullptr);
+  return pool;
+}
+
 } // namespace
 
 Eal::Eal(const config::Config& configuration)
     : plan_(plan_eal(configuration, HostFacts::read(configuration))) {
   spdlog::info("{}", plan_.explanation);
   start_dpdk(plan_);
-  pool_ = rte_pktmbuf_pool_create("tributary_frames", plan_.buffers, cached_buffers, 0,
-                                  RTE_PKTMBUF_HEADROOM + buffer_data_bytes, SOCKET_ID_ANY);
+  pool_ = make_pool(plan_.buffers);
   if (pool_ == nullptr) {
     const std::string reason = rte_strerror(rte_errno);
     rte_eal_cleanup();

@@ -18,8 +18,8 @@
 namespace tributary::dataplane {
 namespace {
 
-/// DPDK lets no buffer cross a page, and an ordinary page holds one; and some book-keeping.
-constexpr std::uint64_t bytes_per_buffer = 4096 + 64;
+/// A buffer with its headers and its place in the pool's ring.
+constexpr std::uint64_t bytes_per_buffer = buffer_data_bytes + 448;
 /// Tables of DPDK's own, whatever the ports.
 constexpr std::uint64_t base_memory_bytes = 48ULL << 20;
 /// Descriptor rings and driver tables.

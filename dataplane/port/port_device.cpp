@@ -4,7 +4,7 @@
 #include "dataplane/port/port_arguments.hpp"
 #include "dataplane/port/privileges.hpp"
 
-#include <algorithm>
+#include <array>
 #include <cstring>
 #include <tuple>
 #include <utility>
@@ -157,6 +157,7 @@ void PortDevice::configure() {
   must(rte_eth_tx_queue_setup(port_id_, 0, transmit_descriptors, socket, nullptr),
        "set its transmit queue up");
   must(rte_eth_dev_start(port_id_), "start it");
+  started_ = true;
   if (configuration_.kind == config::PortKind::pci) {
     must(rte_eth_promiscuous_enable(port_id_), "make it promiscuous");
   }
@@ -167,6 +168,18 @@ void PortDevice::configure() {
   std::ignore = rte_eth_dev_get_mtu(port_id_, &mtu_);
 }
 
+/// Gets back what the driver would otherwise keep: frames received and not yet taken, and buffers
+/// whose sending has been completed.
+void PortDevice::reclaim_buffers() noexcept {
+  std::array<rte_mbuf*, 64> frames;
+  for (unsigned idle = 0; idle < receive_queues_;) {
+    const std::uint16_t count = receive(frames.data(), static_cast<std::uint16_t>(frames.size()));
+    rte_pktmbuf_free_bulk(frames.data(), count);
+    idle = count == 0 ? idle + 1 : 0;
+  }
+  transmit(frames.data(), 0);
+}
+
 void PortDevice::close() noexcept {
   link_.store(LinkState::away, std::memory_order_relaxed);
   {
@@ -175,6 +188,10 @@ void PortDevice::close() noexcept {
       if (configuration_.kind == config::PortKind::pci) {
         rte_eth_promiscuous_disable(port_id_);
       }
+      if (configuration_.kind == config::PortKind::af_xdp && started_) {
+        reclaim_buffers();
+      }
+      started_ = false;
       rte_eth_dev_stop(port_id_);
       rte_eth_dev_close(port_id_);
       port_id_ = RTE_MAX_ETHPORTS;

@@ -115,6 +115,7 @@ private:
   void close() noexcept;
   void probe();
   void configure();
+  void reclaim_buffers() noexcept;
   [[nodiscard]] bool on_kernel_interface() const;
 
   config::Port configuration_;
@@ -125,6 +126,7 @@ private:
   std::atomic<LinkState> link_{LinkState::down};
   wire::MacAddress mac_{};
   std::uint16_t mtu_ = 0;
+  bool started_ = false;
   std::string device_name_;
   RingLinks::End ring_end_;
   std::unique_ptr<InterfaceGuard> interface_guard_;

@@ -1,0 +1,189 @@
+// What DPDK is started with, what devices are made from, and which privileges they need: all pure.
+#include "dataplane/port/eal_plan.hpp"
+#include "dataplane/port/port_arguments.hpp"
+#include "dataplane/port/port_error.hpp"
+#include "dataplane/port/privileges.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <linux/capability.h>
+
+#include <algorithm>
+
+namespace tributary::dataplane::test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::uint64_t gib = 1ULL << 30;
+
+config::Config with_ports(std::size_t count, config::PortKind kind = config::PortKind::af_xdp) {
+  config::Config c;
+  c.switches.emplace_back();
+  c.switches[0].ports.resize(count);
+  for (auto& port : c.switches[0].ports) {
+    port.kind = kind;
+  }
+  return c;
+}
+
+HostFacts host(std::uint64_t free_hugepage_bytes) {
+  return {.free_hugepage_bytes = free_hugepage_bytes, .allowed_cpus = {0, 2, 3}};
+}
+
+/// The argument behind `key`, or "".
+std::string value_of(const EalPlan& plan, const std::string& key) {
+  const auto at = std::ranges::find(plan.arguments, key);
+  return at == plan.arguments.end() || at + 1 == plan.arguments.end() ? "" : *(at + 1);
+}
+
+std::string message_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const PortError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(EalPlan, uses_hugepages_when_enough_are_free) {
+  const EalPlan plan = plan_eal(with_ports(4), host(4 * gib));
+  EXPECT_TRUE(plan.hugepages);
+  EXPECT_THAT(plan.arguments, Contains("--in-memory"));
+  EXPECT_THAT(plan.arguments, Not(Contains("--no-huge")));
+  EXPECT_THAT(plan.explanation, HasSubstr("hugepages"));
+}
+
+TEST(EalPlan, does_without_hugepages_when_too_few_are_free_and_says_how_many_would_do) {
+  const EalPlan plan = plan_eal(with_ports(4), host(2 << 20));
+  EXPECT_FALSE(plan.hugepages);
+  EXPECT_THAT(plan.arguments, Contains("--no-huge"));
+  EXPECT_EQ(value_of(plan, "-m"), std::to_string(plan.memory_mib));
+  EXPECT_THAT(plan.explanation, HasSubstr("sysctl vm.nr_hugepages="));
+}
+
+TEST(EalPlan, never_and_require_are_obeyed) {
+  config::Config c = with_ports(4);
+  c.process.hugepages = "never";
+  EXPECT_FALSE(plan_eal(c, host(4 * gib)).hugepages);
+  c.process.hugepages = "require";
+  EXPECT_TRUE(plan_eal(c, host(4 * gib)).hugepages);
+  const std::string message = message_of([&] { plan_eal(c, host(0)); });
+  EXPECT_THAT(message, HasSubstr("require"));
+  EXPECT_THAT(message, HasSubstr("vm.nr_hugepages="));
+}
+
+TEST(EalPlan, memory_and_buffers_grow_with_ports_and_replayed_frames) {
+  const EalPlan small = plan_eal(with_ports(2), host(0));
+  const EalPlan large = plan_eal(with_ports(20), host(0));
+  EXPECT_EQ(large.buffers - small.buffers, 18U * config::Process{}.buffers_per_port);
+  EXPECT_GT(small.memory_mib, small.buffers / 512) << "2 KiB for each buffer, and their headers";
+  EXPECT_GT(large.memory_mib, large.buffers / 512);
+  HostFacts replaying = host(0);
+  replaying.replayed_frames = 8192;
+  EXPECT_EQ(plan_eal(with_ports(2), replaying).buffers, small.buffers + 8192);
+}
+
+TEST(EalPlan, configured_memory_overrides_what_was_computed) {
+  config::Config c = with_ports(2);
+  c.process.memory_mib = 777;
+  EXPECT_EQ(plan_eal(c, host(0)).memory_mib, 778U);
+}
+
+TEST(EalPlan, one_dpdk_thread_may_run_on_all_allowed_cpus) {
+  EXPECT_EQ(value_of(plan_eal(with_ports(1), host(0)), "--lcores"), "0@(0,2,3)");
+}
+
+TEST(EalPlan, looks_at_pci_devices_only_when_a_port_names_one) {
+  EXPECT_THAT(plan_eal(with_ports(1), host(0)).arguments, Contains("--no-pci"));
+  config::Config c = with_ports(1, config::PortKind::pci);
+  c.switches[0].ports[0].pci_address = "0000:03:00.0";
+  const EalPlan plan = plan_eal(c, host(0));
+  EXPECT_THAT(plan.arguments, Not(Contains("--no-pci")));
+  EXPECT_EQ(value_of(plan, "-a"), "0000:03:00.0");
+}
+
+TEST(DeviceArguments, af_xdp_polls_all_receive_queues_and_enters_the_kernel_only_for_zero_copy) {
+  config::Port port;
+  port.interface = "eth1";
+  EXPECT_EQ(device_arguments(port, {}).driver, "net_af_xdp");
+  EXPECT_EQ(device_arguments(port, {}).arguments,
+            "iface=eth1,start_queue=0,queue_count=1,busy_budget=0");
+  EXPECT_EQ(device_arguments(port, {.receive_queues = 4, .zero_copy = true}).arguments,
+            "iface=eth1,start_queue=0,queue_count=4,busy_budget=64");
+}
+
+TEST(DeviceArguments, memif_names_socket_role_and_id) {
+  config::Port port;
+  port.kind = config::PortKind::memif;
+  port.socket = "/run/m.sock";
+  port.role = "client";
+  port.memif_id = 3;
+  EXPECT_EQ(device_arguments(port, {}).arguments,
+            "role=client,id=3,socket=/run/m.sock,socket-abstract=no,rsize=11");
+}
+
+TEST(DeviceArguments, pcap_replays_writes_or_both) {
+  config::Port port;
+  port.kind = config::PortKind::pcap;
+  port.rx_file = "in.pcap";
+  EXPECT_EQ(device_arguments(port, {}).arguments, "rx_pcap=in.pcap");
+  port.repeat = true;
+  EXPECT_EQ(device_arguments(port, {}).arguments, "rx_pcap=in.pcap,infinite_rx=1");
+  port.tx_file = "out.pcap";
+  EXPECT_EQ(device_arguments(port, {}).arguments, "rx_pcap=in.pcap,infinite_rx=1,tx_pcap=out.pcap");
+  port.rx_file.clear();
+  EXPECT_EQ(device_arguments(port, {}).arguments, "tx_pcap=out.pcap");
+}
+
+TEST(DeviceArguments, null_receives_nothing) {
+  config::Port port;
+  port.kind = config::PortKind::null;
+  EXPECT_EQ(device_arguments(port, {}).arguments, "no-rx=1");
+}
+
+TEST(DeviceArguments, refuses_a_value_that_would_become_another_argument) {
+  config::Port port;
+  port.name = "p1";
+  port.interface = "eth1,queue_count=9";
+  const std::string message = message_of([&] { device_arguments(port, {}); });
+  EXPECT_THAT(message, HasSubstr("p1"));
+  EXPECT_THAT(message, HasSubstr("comma"));
+}
+
+constexpr std::uint64_t bit(unsigned capability) { return 1ULL << capability; }
+
+TEST(Privileges, names_every_missing_capability_of_af_xdp) {
+  const std::string all = missing_privileges(config::PortKind::af_xdp, {});
+  for (const char* name : {"CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_BPF", "CAP_IPC_LOCK"}) {
+    EXPECT_THAT(all, HasSubstr(name));
+  }
+  EXPECT_THAT(missing_privileges(config::PortKind::af_xdp,
+                                 {.capabilities = bit(CAP_NET_ADMIN) | bit(CAP_SYS_ADMIN),
+                                  .locked_memory_bytes = 1ULL << 40}),
+              ::testing::StrEq("CAP_NET_RAW"));
+}
+
+TEST(Privileges, are_enough_with_bpf_or_sys_admin_and_locked_memory_either_way) {
+  const std::uint64_t net = bit(CAP_NET_ADMIN) | bit(CAP_NET_RAW);
+  EXPECT_EQ(missing_privileges(config::PortKind::af_xdp,
+                               {.capabilities = net | bit(CAP_BPF) | bit(CAP_IPC_LOCK)}),
+            "");
+  EXPECT_EQ(missing_privileges(config::PortKind::af_xdp, {.capabilities = net | bit(CAP_SYS_ADMIN),
+                                                          .locked_memory_bytes = 1ULL << 30}),
+            "");
+}
+
+TEST(Privileges, rings_and_files_need_none) {
+  for (const auto kind : {config::PortKind::ring, config::PortKind::pcap, config::PortKind::null,
+                          config::PortKind::memif}) {
+    EXPECT_EQ(missing_privileges(kind, {}), "");
+  }
+  EXPECT_EQ(missing_privileges(config::PortKind::af_packet, {}), "CAP_NET_RAW");
+}
+
+} // namespace
+} // namespace tributary::dataplane::test

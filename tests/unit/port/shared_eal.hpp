@@ -1,0 +1,21 @@
+// DPDK starts once per process: the tests of this program share it.
+#pragma once
+
+#include "dataplane/port/eal.hpp"
+
+namespace tributary::dataplane::test {
+
+inline Eal& shared_eal() {
+  static Eal eal = [] {
+    config::Config c;
+    c.process.hugepages = "never";
+    c.switches.emplace_back();
+    c.switches[0].ports.resize(6);
+    // The AF_XDP driver keeps 2048 buffers for good with each port that closes.
+    c.process.buffers_per_port = 12'288;
+    return Eal(c);
+  }();
+  return eal;
+}
+
+} // namespace tributary::dataplane::test
