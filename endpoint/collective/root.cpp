@@ -43,6 +43,7 @@ PieceNumber Root::begin(const Operand& operand, TimeNs now) {
   slot.own.source = wire::FabricAddress::unicast(group.nid);
   slot.injected_at = now;
   slot.retries = 0;
+  slot.refused = 0;
   slot.retry_interval_ns = group.retry_ns;
 
   const bool arm_period_over =
@@ -170,9 +171,13 @@ void Root::settle(ReductionId id, Slot& slot, TimeNs now) {
     finish(id, slot, now);
     return;
   }
-  // Started over at once: contributions are flowing, so this is no faster than a round trip.
-  ++slot.retries;
+  ++slot.refused;
   ++channel_.statistics.double_counted;
+  if (slot.refused > immediate_retries) {
+    return;
+  }
+  // At once: contributions are flowing, so this is no faster than a round trip.
+  ++slot.retries;
   ++channel_.statistics.retried;
   ask(id, slot, now);
 }
@@ -321,6 +326,7 @@ Status Root::status() const {
     entry.piece = slot.piece;
     entry.since = slot.injected_at;
     entry.retries = slot.retries;
+    entry.refused = slot.refused;
     entry.count = slot.gathered.count;
     entry.size = channel_.parameters.size;
   }

@@ -24,7 +24,8 @@
 //   contribution of the current seq.    combined, counted, signatures added
 //   count = size, signatures right      completes: opens a sequence with the result frame
 //   count = size, signatures wrong;     somebody was counted twice: opens a sequence (retry frame),
-//     or count > size                   keeping its own operand alone
+//     or count > size                   keeping its own operand alone; from the 17th time on, for
+//                                       one piece, that is left to the retry timer
 //   retry timer                         the same; the interval doubles, up to 32 times the first
 //   request for the last result         the same, whether a reduction is in progress or not, and
 //                                       not more often than one retry interval
@@ -54,6 +55,10 @@
 #include <array>
 
 namespace tributary::collective {
+
+/// How often a refused count is asked for again at once. Networks that duplicate are repaired
+/// within that; members that were set up differently would otherwise keep the whole tree busy.
+inline constexpr std::uint32_t immediate_retries = 16;
 
 class Root {
 public:
@@ -93,6 +98,7 @@ private:
     Operand own;
     TimeNs injected_at;
     std::uint32_t retries = 0;
+    std::uint32_t refused = 0; ///< full counts of this piece that were not everybody once
     std::uint64_t retry_interval_ns = 0;
     TimeNs retry_at = never;
 

@@ -36,6 +36,9 @@ struct ReductionStatus {
   /// The sequence armed (root) or contributed to (leaf), if any.
   std::optional<SequenceNumber> sequence;
   std::uint32_t retries = 0; ///< root: asked again; leaf: contributed or requested again
+  /// Root: full counts that were refused because they were not made of everybody once. Many of them
+  /// mean that members do not agree on the cookie or on check_contributions.
+  std::uint32_t refused = 0;
   /// Root: contributions counted under the current sequence, its own included.
   ContributionCount count = 0;
   ContributionCount size = 0;

@@ -32,6 +32,13 @@ std::string status_text(const collective::Member& member, TimeNs now) {
     if (entry.sequence) {
       fmt::format_to(out, ", sequence {}", entry.sequence->value());
     }
+    if (entry.refused > 0) {
+      fmt::format_to(out, ", {} full counts refused because a contribution was counted twice",
+                     entry.refused);
+    }
+    if (entry.refused > collective::immediate_retries) {
+      fmt::format_to(out, " (do all members give the same check_contributions?)");
+    }
     fmt::format_to(out, ", {} retries\n", entry.retries);
   }
   return text;

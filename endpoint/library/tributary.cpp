@@ -313,9 +313,16 @@ int tributary_leave(tributary_group* group) {
   }
   const int code = guarded(host.last_error, [&] {
     collective::Member& member = group->member;
-    member.leave(tributary::transport::now());
-    host.wait_until([&] { return member.left() && member.outbox().empty(); });
-    if (member.abandoned()) {
+    const TimeNs begin = tributary::transport::now();
+    member.leave(begin);
+    // The member goes within its own bounds; the second beyond is for the kernel to take the last
+    // frames.
+    constexpr std::uint64_t to_drain_ns = 1'000'000'000;
+    const GroupParameters& bounds = member.parameters();
+    const bool gone =
+        host.wait_until([&] { return member.left() && member.outbox().empty(); },
+                        begin + (bounds.leave_timeout_ns + bounds.linger_ns + to_drain_ns));
+    if (!gone || member.abandoned()) {
       return fail(host.last_error, TRIBUTARY_ERR_ABANDONED,
                   "some members did not come to leave the group in time; they may be gone, or "
                   "late, and may still miss results");
@@ -404,9 +411,11 @@ int tributary_wait(tributary_request** request, int64_t timeout_usec, tributary_
   tributary_host& host = *group.host;
   return guarded(host.last_error, [&] {
     const VectorOperation& operation = (*request)->operation;
-    const TimeNs deadline = timeout_usec < 0 ? tributary::never
-                                             : tributary::transport::now() +
-                                                   static_cast<std::uint64_t>(timeout_usec) * 1000;
+    constexpr std::int64_t longest_usec = 1'000'000'000'000'000; // thirty years
+    const bool for_ever = timeout_usec < 0 || timeout_usec > longest_usec;
+    const TimeNs deadline =
+        for_ever ? tributary::never
+                 : tributary::transport::now() + static_cast<std::uint64_t>(timeout_usec) * 1000;
     if (!host.wait_until([&] { return operation.finished(); }, deadline)) {
       return fail(host.last_error, TRIBUTARY_ERR_TIMEOUT,
                   fmt::format("not done after {} us, {} of {} pieces are; the request is still "

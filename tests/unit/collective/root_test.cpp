@@ -266,6 +266,25 @@ TEST_F(RootTest, WithoutCheckingTheCountAloneDecides) {
   EXPECT_EQ(root.statistics().double_counted, 0U);
 }
 
+TEST_F(RootTest, CountsThatAreNeverRightDoNotKeepTheTreeBusy) {
+  // A leaf that signs nothing, as if set up with check_contributions off.
+  Member root(group);
+  root.inject(int_sum(1), now);
+  for (std::uint32_t round = 0; round < 100; ++round) {
+    const auto sequence = root.status()[0].sequence.value();
+    for (const std::uint32_t rank : {1U, 2U, 3U}) {
+      auto frame = contribution(group, rank, 0, sequence, int_sum(1));
+      frame.signature = rank == 3 ? 0 : frame.signature;
+      root.receive(frame, now);
+    }
+    drain(root);
+  }
+  EXPECT_EQ(root.statistics().retried, immediate_retries);
+  EXPECT_FALSE(root.take_completion().has_value());
+  EXPECT_GT(root.status()[0].refused, immediate_retries);
+  EXPECT_LE(root.next_deadline(), now + group.retry_ns) << "but the retry timer goes on";
+}
+
 wire::ReductionFrame request(const GroupParameters& group, std::uint32_t rank,
                              SequenceNumber wanted) {
   wire::ReductionFrame f = contribution(group, rank, 0, wanted, Operand{});

@@ -37,8 +37,16 @@ public:
       std::ofstream(std::string("/proc/sys/net/ipv6/conf/") + name + "/disable_ipv6") << 1;
     }
     run("ip link set left up && ip link set right up");
+    wait_for_carrier("left");
+    wait_for_carrier("right");
   }
   static void remove_pair() { run("ip link del left 2>/dev/null || true"); }
+
+  /// An interface that was just brought up drops what is sent until the kernel noticed its carrier.
+  static void wait_for_carrier(const std::string& interface) {
+    run("n=0; until ip link show " + interface +
+        " | grep -q 'state UP'; do n=$((n+1)); [ $n -lt 500 ] || exit 1; sleep 0.01; done");
+  }
 
 private:
   static std::string enter() {

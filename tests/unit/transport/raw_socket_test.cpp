@@ -184,6 +184,7 @@ TEST_F(RawSocketTest, GoingDownIsReportedAndComingUpAgainIsEnough) {
   }
   EXPECT_EQ(outbox.size(), 1U) << "what could not be sent stays";
   PrivateNetwork::run("ip link set left up");
+  PrivateNetwork::wait_for_carrier("left");
   left.send(outbox);
   EXPECT_TRUE(outbox.empty());
   EXPECT_EQ(receive_all(right), (std::vector<std::uint32_t>{1}));
