@@ -72,7 +72,7 @@ int run(const Options& options) {
     return exit_usage_or_config_error;
   } catch (const std::exception& e) {
     spdlog::critical("{}", e.what());
-    fmt::print(stderr, "Nothing is left running.\n");
+    fmt::print(stderr, "Everything that was opened is closed again.\n");
     return exit_runtime_failure;
   }
 }

@@ -2,6 +2,8 @@
 
 #include "dataplane/config/build_tables.hpp"
 #include "dataplane/config/live_changes.hpp"
+#include "dataplane/config/schema.hpp"
+#include "dataplane/port/privileges.hpp"
 #include "dataplane/process/log_level.hpp"
 #include "dataplane/process/machine.hpp"
 #include "dataplane/process/service_notify.hpp"
@@ -36,9 +38,25 @@ std::shared_ptr<const core::Tables> tables_of(const config::Switch& sw, std::uin
   return tables;
 }
 
-/// Two switches on one control socket are refused before anything is opened.
-const config::Config& with_free_socket(const config::Config& configuration) {
+/// What can be refused before anything is opened, with all that is missing in one message.
+const config::Config& admissible(const config::Config& configuration) {
   management::SocketFile::check_free(configuration.process.control_socket);
+  const Privileges have = Privileges::of_this_process();
+  std::string refusals;
+  for (const config::Switch& sw : configuration.switches) {
+    for (const config::Port& port : sw.ports) {
+      if (const std::string missing = missing_privileges(port.kind, have); !missing.empty()) {
+        refusals += fmt::format("{}{}:{}: switch \"{}\": port \"{}\" ({}) needs {}",
+                                refusals.empty() ? "" : "\n", configuration.file, port.line,
+                                sw.name, port.name, config::name_of(port.kind), missing);
+      }
+    }
+  }
+  if (!refusals.empty()) {
+    throw PortError(fmt::format("missing privileges; start the switch as root, or grant them with "
+                                "systemd's AmbientCapabilities or `setcap`:\n{}",
+                                refusals));
+  }
   return configuration;
 }
 
@@ -50,7 +68,7 @@ std::string counted(std::size_t n, std::string_view noun, std::string_view plura
 
 SwitchProcess::SwitchProcess(config::Parsed parsed, const Options& options)
     : options_(options), parsed_(std::move(parsed)), signals_(context_, SIGTERM, SIGINT, SIGHUP),
-      monitor_timer_(context_), eal_(with_free_socket(parsed_.config)),
+      monitor_timer_(context_), eal_(admissible(parsed_.config)),
       workers_(parsed_.config.process, eal_, open_switches()), monitor_(workers_),
       inspector_(parsed_.config, workers_, monitor_, [this] { return reload(); }),
       table_versions_(parsed_.config.switches.size(), first_version) {
