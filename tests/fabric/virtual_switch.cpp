@@ -76,12 +76,12 @@ void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
     adopting_ = true;
     worker.core->adopt(std::exchange(worker.next_tables, nullptr), now, *this);
     adopting_ = false;
-    send_emissions(now);
+    send_emissions(w, now);
   }
   drain_ring(w, now);
   worker.ports.for_each([&](PortNumber port) { drain_port(w, port, now); });
   worker.core->expire(now, *this);
-  send_emissions(now);
+  send_emissions(w, now);
 
   if (worker.next_tables) {
     request_poll(w, worker.adopt_at);
@@ -151,18 +151,21 @@ void VirtualSwitch::process(std::size_t w, PortNumber in, std::span<const FrameI
   books_.waiting -= burst.size();
   for (std::size_t i = 0; i < burst.size(); ++i) {
     surroundings_.note(index_, in, decisions[i], originals[i].bytes(), now);
-    perform(in, burst[i], decisions[i], originals[i], now);
+    perform(w, in, burst[i], decisions[i], originals[i], now);
   }
 }
 
-void VirtualSwitch::perform(PortNumber in, FrameIndex frame, const core::Decision& decision,
-                            const WireFrame& original, TimeNs now) {
+void VirtualSwitch::perform(std::size_t w, PortNumber in, FrameIndex frame,
+                            const core::Decision& decision, const WireFrame& original, TimeNs now) {
   FramePool& frames = surroundings_.frames();
   const auto unchanged = [&] {
     return std::ranges::equal(frames[frame].bytes(), original.bytes());
   };
   expect(decision.action == core::Action::drop || !original.header_damaged,
          "believed a frame whose header was damaged: " + describe(original.bytes()));
+  const std::string fault =
+      workers_[w].ledger.enter(decision.event, original.bytes(), frames[frame].bytes());
+  expect(fault.empty(), fault);
   switch (decision.action) {
   case core::Action::drop:
     ++books_.dropped;
@@ -221,13 +224,15 @@ std::byte* VirtualSwitch::buffer(PortNumber port) {
   return surroundings_.frames()[frame].bytes().data();
 }
 
-void VirtualSwitch::send_emissions(TimeNs now) {
+void VirtualSwitch::send_emissions(std::size_t w, TimeNs now) {
   for (const Arrived& emission : std::exchange(emissions_, {})) {
     ++books_.partials_sent;
     const core::Decision decision{
         .action = core::Action::emit, .event = core::Event::emitted_partial, .port = emission.in};
-    surroundings_.note(index_, no_port, decision, surroundings_.frames()[emission.frame].bytes(),
-                       now);
+    const auto bytes = surroundings_.frames()[emission.frame].bytes();
+    const std::string fault = workers_[w].ledger.enter(decision.event, bytes, bytes);
+    expect(fault.empty(), fault);
+    surroundings_.note(index_, no_port, decision, bytes, now);
     send(emission.in, emission.frame, now);
   }
 }
@@ -249,6 +254,7 @@ void VirtualSwitch::crash() {
     }
     worker.next_tables = nullptr;
     worker.poll_at = never;
+    worker.ledger.clear();
   }
 }
 

@@ -7,11 +7,13 @@
 //           each poll ends with expire(); the next one is due at next_deadline()
 //
 // It also watches the core: frames that are passed on must be unchanged, a damaged header must not
-// be believed, every frame is entered in the books, and the core's counters must agree with them.
+// be believed, an engine must emit what it absorbed, every frame is entered in the books, and the
+// core's counters must agree with them.
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
 #include "tests/fabric/books.hpp"
+#include "tests/fabric/engine_ledger.hpp"
 #include "tests/fabric/faults.hpp"
 #include "tests/fabric/wire_frame.hpp"
 
@@ -102,6 +104,7 @@ private:
     TimeNs adopt_at = never;
     std::deque<Arrived> ring; ///< handed over by other workers
     TimeNs poll_at = never;
+    EngineLedger ledger;
   };
 
   [[nodiscard]] std::size_t owner_of(PortNumber p) const { return p.value % workers_.size(); }
@@ -112,10 +115,10 @@ private:
   /// Whether this worker must process the frame; hands it over to the right one otherwise.
   bool keep_or_hand_over(std::size_t worker, const Arrived& arrived, TimeNs now);
   void process(std::size_t worker, PortNumber in, std::span<const FrameIndex> burst, TimeNs now);
-  void perform(PortNumber in, FrameIndex frame, const core::Decision& decision,
+  void perform(std::size_t worker, PortNumber in, FrameIndex frame, const core::Decision& decision,
                const WireFrame& original, TimeNs now);
   void send(PortNumber port, FrameIndex frame, TimeNs now);
-  void send_emissions(TimeNs now);
+  void send_emissions(std::size_t worker, TimeNs now);
   std::byte* buffer(PortNumber port) override;
   void expect(bool holds, const std::string& what);
 
