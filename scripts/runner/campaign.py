@@ -1,5 +1,6 @@
 """Runs the test programs of one build and turns what they report into cases."""
 
+import dataclasses
 import os
 import tempfile
 import time
@@ -14,6 +15,11 @@ HANG_SECONDS = 1500  # no test takes that long; one that does will never end
 MESON_SKIP = 77
 
 
+def without_filter(command):
+    """A program's share of an executable's cases gives way to the filter somebody asked for."""
+    return [word for word in command if not word.startswith("--gtest_filter=")]
+
+
 class Campaign:
     def __init__(self, build, outcome, screen, seed, pattern):
         self.build = build
@@ -24,6 +30,9 @@ class Campaign:
 
     def run(self, programs):
         """Programs of one tier: side by side where they allow it, then the others one by one."""
+        if self.pattern:
+            programs = [dataclasses.replace(p, command=without_filter(p.command)) for p in programs]
+            programs = list({tuple(p.command): p for p in programs}.values())
         together = [program for program in programs if not program.alone]
         with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
             pending = {pool.submit(self._run_one, program) for program in together}
