@@ -6,9 +6,9 @@
 // have been overwriting is left out.
 //
 //   word 0   time, ns
-//   word 1   switch | port in | event | action, multicast | reason | port out | key (16 bits)
+//   word 1   action, reason, event, port out | switch | port in | key (16 bits)
 //   word 2   the reduction word of the frame as it came (as it left, for an emission)
-//   word 3   the set of output ports of a replication; 0 otherwise
+//   word 3   the ports of the decision; means something for a replication
 #pragma once
 
 #include "dataplane/core/decision.hpp"
@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace tributary::dataplane {
@@ -49,7 +50,33 @@ public:
 
   /// Adds an event; readers see it after the next `commit`.
   void add(TimeNs now, std::uint8_t switch_index, PortNumber in, const core::Decision& decision,
-           const std::byte* frame, std::uint32_t length);
+           const std::byte* frame, std::uint32_t length) {
+    constexpr std::size_t address_end = wire::ethernet_header_bytes + wire::fabric_header_bytes;
+    const std::byte* portals = frame + wire::ethernet_header_bytes;
+    // Action, reason, event and port out lie side by side.
+    std::uint32_t what;
+    std::memcpy(&what, &decision.action, sizeof what);
+    std::uint64_t key = 0;
+    std::uint64_t word = 0;
+    if (length >= address_end) [[likely]] {
+      const wire::FabricAddress address = wire::dfa_of(portals);
+      if (address.is_multicast()) [[likely]] {
+        what |= multicast_bit;
+        key = ReductionKey(address.tree(), address.reduction()).index();
+        if (length >= wire::reduction_frame_bytes) [[likely]] {
+          word = wire::load_be<std::uint64_t>(portals + wire::reduction_offset::word);
+        }
+      }
+    }
+    // Each store releases, so that whoever sees it also sees how far the ring was committed before.
+    auto& words = slots_[next_++ % capacity].words;
+    words[0].store(now.value, std::memory_order_release);
+    words[1].store(what | std::uint64_t{switch_index} << 32 | std::uint64_t{in.value} << 40 |
+                       key << 48,
+                   std::memory_order_release);
+    words[2].store(word, std::memory_order_release);
+    words[3].store(decision.ports.bits(), std::memory_order_release);
+  }
   void commit() { committed_.store(next_, std::memory_order_release); }
 
   // Any thread.
@@ -58,6 +85,14 @@ public:
   void read(std::uint8_t worker, std::vector<TraceEvent>& out) const;
 
 private:
+  /// In the byte of the action.
+  static constexpr std::uint32_t multicast_bit = 0x80;
+  static_assert(offsetof(core::Decision, reason) == offsetof(core::Decision, action) + 1 &&
+                offsetof(core::Decision, event) == offsetof(core::Decision, action) + 2 &&
+                offsetof(core::Decision, port) == offsetof(core::Decision, action) + 3);
+
+  static TraceEvent unpack(std::uint8_t worker, const std::array<std::uint64_t, 4>& words);
+
   struct alignas(32) Slot {
     std::array<std::atomic<std::uint64_t>, 4> words;
   };

@@ -172,8 +172,7 @@ private:
   void flush_handoffs(std::size_t to);
   void flush();
   void tap(const Part& part, PortNumber port, Direction direction, const rte_mbuf* frame);
-  void trace_burst(const Part& part, PortNumber in, const core::FrameView* frames,
-                   const core::Decision* decisions, std::uint16_t count);
+  void trace_burst(const Part& part, PortNumber in, std::uint16_t count);
 
   std::size_t index_;
   const TscClock& clock_;
@@ -190,6 +189,8 @@ private:
   std::uint64_t iteration_began_ = 0; ///< cycles
   bool tracing_ = true;
   CaptureTap* tap_ = nullptr;
+  std::array<core::FrameView, burst> views_;    ///< of the frames in work, see `process`
+  std::array<core::Decision, burst> decisions_; ///< about them
   TraceRing trace_;
   Mailbox mailbox_;
   WorkerStatistics statistics_;

@@ -21,11 +21,19 @@ bool is_private(const rte_mbuf* frame) {
   return rte_mbuf_refcnt_read(frame) == 1 && frame->nb_segs == 1;
 }
 
-void free_frames(rte_mbuf** frames, std::uint16_t count) {
+/// Frees buffers, whatever they are; those that nobody else refers to go back to `pool` at once.
+void free_frames(rte_mempool* pool, rte_mbuf** frames, std::uint16_t count) {
+  std::uint16_t own = 0;
   for (std::uint16_t i = 0; i < count; ++i) {
-    gives_ownership(frames[i]);
+    rte_mbuf* frame = frames[i];
+    gives_ownership(frame);
+    if (is_private(frame) && frame->pool == pool && RTE_MBUF_DIRECT(frame)) [[likely]] {
+      frames[own++] = frame;
+    } else {
+      rte_pktmbuf_free(frame);
+    }
   }
-  rte_pktmbuf_free_bulk(frames, count);
+  rte_mempool_put_bulk(pool, reinterpret_cast<void* const*>(frames), own);
 }
 
 } // namespace
@@ -122,8 +130,6 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
 }
 
 void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count) {
-  std::array<core::FrameView, burst> views;
-  std::array<core::Decision, burst> decisions;
   std::uint16_t ready = 0;
   for (std::uint16_t i = 0; i < count; ++i) {
     rte_mbuf* frame = frames[i];
@@ -134,18 +140,18 @@ void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t
       }
     }
     frames[ready] = frame;
-    views[ready++] = view_of(frame);
+    views_[ready++] = view_of(frame);
   }
-  part.core.process_burst(in, std::span(views).first(ready), now_,
-                          std::span(decisions).first(ready));
+  part.core.process_burst(in, std::span(views_).first(ready), now_,
+                          std::span(decisions_).first(ready));
   if (tracing_) {
-    trace_burst(part, in, views.data(), decisions.data(), ready);
+    trace_burst(part, in, ready);
   }
 
   std::uint16_t done = 0; // frames to free, collected at the front of `frames`
   for (std::uint16_t i = 0; i < ready; ++i) {
     rte_mbuf* frame = frames[i];
-    const core::Decision& decision = decisions[i];
+    const core::Decision& decision = decisions_[i];
     switch (decision.action) {
     case core::Action::absorb:
     case core::Action::drop: frames[done++] = frame; break;
@@ -159,7 +165,7 @@ void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t
     }
   }
   if (done != 0) {
-    free_frames(frames, done);
+    free_frames(pool_, frames, done);
   }
 }
 
@@ -190,7 +196,7 @@ rte_mbuf* Worker::made_private(Part& part, PortNumber in, rte_mbuf* frame) {
 void Worker::replicate(Part& part, rte_mbuf* frame, PortSet ports) {
   const int copies = ports.size();
   if (copies == 0) [[unlikely]] {
-    free_frames(&frame, 1);
+    free_frames(pool_, &frame, 1);
     return;
   }
   if (copies > 1) {
@@ -303,11 +309,11 @@ void Worker::tap(const Part& part, PortNumber port, Direction direction, const r
               frame->data_len, frame->pkt_len);
 }
 
-void Worker::trace_burst(const Part& part, PortNumber in, const core::FrameView* frames,
-                         const core::Decision* decisions, std::uint16_t count) {
+/// Traces what `process` has just decided.
+void Worker::trace_burst(const Part& part, PortNumber in, std::uint16_t count) {
   for (std::uint16_t i = 0; i < count; ++i) {
-    trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), in, decisions[i], frames[i].data,
-               frames[i].length);
+    trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), in, decisions_[i],
+               views_[i].data, views_[i].length);
   }
   trace_.commit();
 }
