@@ -5,7 +5,7 @@
 //                       operator; `trees:1/ids:8` is in cache, `trees:8192/ids:8` is far out of it
 //   classify_same       `classify` over the very frames of `contribute`, so that the part of the
 //                       frames' own cache misses can be told from the part of the tables'
-//   reduction           whole reductions of 16: the arm, 15 absorbed, one completed and emitted
+//   reduction           whole reductions: the arm, all but one absorbed, one completed and emitted
 //   replicate           arming frames on their way down
 //   unicast             by static route
 //
@@ -31,6 +31,8 @@ constexpr PortNumber parent{0};
 constexpr PortNumber child{1};
 constexpr Cookie cookie{0x677DAABC};
 constexpr Vni vni{0x0400};
+/// Where the part of a frame begins that a result changes: with the signature.
+constexpr std::size_t changed_offset = wire::ethernet_header_bytes + wire::portals_offset::command;
 
 /// Frames in buffers of two cache lines each, as a packet pool holds them.
 class Frames {
@@ -48,9 +50,6 @@ public:
     return std::span(views_).subspan(begin, length);
   }
   [[nodiscard]] std::size_t size() const { return views_.size(); }
-  void copy_from(const Frames& other) {
-    std::copy(other.buffers_.begin(), other.buffers_.end(), buffers_.begin());
-  }
 
 private:
   struct alignas(64) Buffer {
@@ -187,39 +186,40 @@ void contribute(benchmark::State& state, reduce::Opcode op) {
   report(state, burst);
 }
 
+/// Whole reductions, eight ids of a tree at a time, tree after tree: the arms in one burst, then
+/// the contributions in as many bursts of 8 x `wait_count` frames as that makes.
 void reduction(benchmark::State& state) {
-  constexpr std::size_t wait_count = 16;
-  constexpr std::size_t reductions = 8;
-  const auto core = make_core(1, wait_count);
-  Frames arms(reductions);
-  Frames rest(reductions * wait_count);
-  for (std::size_t id = 0; id < reductions; ++id) {
-    arms.set(id, arm(0, id));
-    for (std::size_t i = 0; i < wait_count; ++i) {
-      rest.set(i * reductions + id, contribution(0, id, reduce::Opcode::int_sum));
+  const auto trees = static_cast<std::size_t>(state.range(0));
+  const auto wait_count = static_cast<std::size_t>(state.range(1));
+  constexpr std::size_t ids = reductions_per_tree;
+  const auto core = make_core(trees, static_cast<ContributionCount>(wait_count));
+  Frames arms(trees * ids);
+  Frames rest(trees * ids * wait_count);
+  for (std::size_t t = 0; t < trees; ++t) {
+    for (std::size_t id = 0; id < ids; ++id) {
+      arms.set(t * ids + id, arm(t, id));
+      for (std::size_t i = 0; i < wait_count; ++i) {
+        rest.set((t * wait_count + i) * ids + id, contribution(t, id, reduce::Opcode::int_sum));
+      }
     }
   }
-  Frames pristine_last(reductions);
-  for (std::size_t id = 0; id < reductions; ++id) {
-    pristine_last.set(id, contribution(0, id, reduce::Opcode::int_sum));
-  }
-  std::vector<Decision> decisions(default_burst);
+  std::vector<Decision> decisions(ids * wait_count);
+  std::size_t tree = 0;
   for (auto _ : state) {
-    core->process_burst(parent, arms.burst(0, reductions), TimeNs{1}, decisions);
-    for (std::size_t at = 0; at < rest.size(); at += default_burst) {
-      core->process_burst(child, rest.burst(at, default_burst), TimeNs{1}, decisions);
+    core->process_burst(parent, arms.burst(tree * ids, ids), TimeNs{1}, decisions);
+    const auto group = rest.burst(tree * ids * wait_count, ids * wait_count);
+    core->process_burst(child, group, TimeNs{1}, decisions);
+    // The emitted frames count more than one now; make them what they were.
+    for (std::size_t id = 0; id < ids; ++id) {
+      std::memcpy(group[group.size() - ids + id].data + changed_offset,
+                  group[id].data + changed_offset, wire::reduction_frame_bytes - changed_offset);
     }
-    // The emitted frames counted 16; make them contributions of one again.
-    const auto emitted = rest.burst(rest.size() - reductions, reductions);
-    for (std::size_t id = 0; id < reductions; ++id) {
-      std::memcpy(emitted[id].data, pristine_last.burst(id, 1)[0].data,
-                  wire::reduction_frame_bytes);
-    }
+    tree = tree + 1 < trees ? tree + 1 : 0;
   }
   if (decisions.back().event != Event::completed_full) {
     state.SkipWithError("the reductions did not complete");
   }
-  report(state, reductions * (wait_count + 1));
+  report(state, ids * (wait_count + 1));
 }
 
 void replicate(benchmark::State& state) {
@@ -290,7 +290,12 @@ BENCHMARK_CAPTURE(contribute, flt_minnum, reduce::Opcode::flt_minnum)->Apply(one
 BENCHMARK_CAPTURE(contribute, flt_sum, reduce::Opcode::flt_sum_nearest)->Apply(one_tree);
 BENCHMARK_CAPTURE(contribute, flt_sum_upward, reduce::Opcode::flt_sum_upward)->Apply(one_tree);
 BENCHMARK_CAPTURE(contribute, flt_repsum, reduce::Opcode::flt_repsum)->Apply(one_tree);
-BENCHMARK(reduction);
+BENCHMARK(reduction)
+    ->ArgNames({"trees", "wait_count"})
+    ->Args({1, 4})
+    ->Args({1, 16})
+    ->Args({1024, 4})
+    ->Args({1024, 16});
 BENCHMARK(replicate)->ArgName("trees")->Arg(1)->Arg(8192);
 BENCHMARK(unicast);
 

@@ -41,10 +41,10 @@ inline constexpr std::uint32_t shortest_frame_bytes =
     wire::ethernet_header_bytes + wire::fabric_header_bytes;
 
 enum class FrameKind : std::uint8_t {
-  refused,
   reduction, ///< multicast, and has all a reduction tree asks for
   multicast, ///< multicast, and lacks something a reduction tree asks for
   unicast,
+  refused,
 };
 
 /// The answer, packed into a word. A default-made one holds nothing, so that an array for a burst
@@ -142,12 +142,10 @@ private:
   /// size, is a multiple of 0xFFFF (it is not 0: the version is among them). Neither folding nor
   /// swapping changes that, and a multiplication decides it.
   static bool checksum_ok(const std::byte* portals) {
-    const auto first = load<std::uint64_t>(portals);
-    auto sum = first + load<std::uint64_t>(portals + 8);
-    sum += sum < first ? 1 : 0; // 2^64 leaves 1
-    const std::uint64_t last = load<std::uint32_t>(portals + 16);
-    sum += last;
-    sum += sum < last ? 1 : 0;
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < wire::fabric_header_bytes; i += sizeof(std::uint32_t)) {
+      sum += load<std::uint32_t>(portals + i);
+    }
     return sum % 0xFFFF == 0;
   }
   [[nodiscard]] bool vni_permitted(const std::byte* portals) const {

@@ -135,57 +135,56 @@ void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
       if (what[i].kind() == FrameKind::reduction) [[likely]] {
         const ReductionKey key = what[i].key();
         const MulticastEntry& entry = tables.tree(key.tree());
-        if ((entry.children.bits() & from.bits()) != 0 &&
-            absorbed(frame, key, entry, counts, decision)) [[likely]] {
+        if ((entry.children.bits() & from.bits()) != 0) {
+          if (!combined(frame, key, entry, counts, decision)) [[unlikely]] {
+            decision = upward(in, frame, key, entry);
+          }
+          continue;
+        }
+        if (entry.parent == in) {
+          decision = downward(frame, key, entry, now);
           continue;
         }
       }
-      decision = decide(in, frame, what[i], now);
+      decision = decide(in, frame, what[i]);
     }
   }
 }
 
 /// The common case, and nothing else: a contribution to a reduction that holds some already, of the
-/// same opcode, and that does not complete it. Everything that sets a frame apart from that makes
-/// its match word differ: a tree without reductions is never armed, and an arm carries its bit.
-[[gnu::always_inline]] inline bool SwitchCore::absorbed(FrameView frame, ReductionKey key,
+/// same opcode. Everything that sets a frame apart from that makes its match word differ: a tree
+/// without reductions is never armed, and an arm carries its bit.
+[[gnu::always_inline]] inline bool SwitchCore::combined(FrameView frame, ReductionKey key,
                                                         const MulticastEntry& entry,
                                                         BurstCounts& counts, Decision& decision) {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   const std::uint64_t packed = packed_word_of(p);
   const wire::ReductionWord word = wire::unpack(packed);
   Descriptor& d = engines_.descriptor(key);
-  const ContributionCount total = d.accumulator.contributions + word.count;
-  if (d.match != match_word_of(p, packed) || d.accumulator.op != word.opcode() || word.count == 0 ||
-      total >= entry.wait_count) [[unlikely]] {
+  if (d.match != match_word_of(p, packed) || d.accumulator.op != word.opcode() || word.count == 0)
+      [[unlikely]] {
     return false;
   }
-  combine_by_opcode[word.op](d.accumulator, p, packed, settings_.nan_mode);
   d.signature += wire::signature_of(p);
-  d.accumulator.contributions = total;
+  d.accumulator.contributions += word.count;
   counts.contribution(entry.parent);
   decision = {.action = Action::absorb, .event = Event::contributed};
+  combine_by_opcode[word.op](d.accumulator, p, packed, settings_.nan_mode);
+  if (d.accumulator.contributions >= entry.wait_count) [[unlikely]] {
+    decision = complete(frame, key, entry);
+  }
   return true;
 }
 
-/// All other frames.
-Decision SwitchCore::decide(PortNumber in, FrameView frame, Classified what, TimeNs now) {
+/// Frames that concern no engine.
+Decision SwitchCore::decide(PortNumber in, FrameView frame, Classified what) {
   switch (what.kind()) {
   case FrameKind::refused: return drop(in, what.reason());
   case FrameKind::unicast: return unicast(in, what.destination());
   case FrameKind::multicast:
   case FrameKind::reduction: break;
   }
-  const MulticastEntry& entry = tables_->tree(what.key().tree());
-  if (what.kind() == FrameKind::reduction && entry.wait_count != 0) {
-    if (entry.children.contains(in)) {
-      return upward(in, frame, what.key(), entry);
-    }
-    if (entry.parent == in) {
-      return downward(frame, what.key(), entry, now);
-    }
-  }
-  return multicast(in, frame, entry);
+  return multicast(in, frame, tables_->tree(what.key().tree()));
 }
 
 /// A multicast frame that no engine touches: of an ordinary tree, or to be refused.
@@ -208,6 +207,9 @@ Decision SwitchCore::multicast(PortNumber in, FrameView frame, const MulticastEn
 
 Decision SwitchCore::downward(FrameView frame, ReductionKey key, const MulticastEntry& entry,
                               TimeNs now) {
+  if (entry.wait_count == 0) {
+    return replicate(entry.children, Event::multicast);
+  }
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   const std::uint64_t packed = packed_word_of(p);
   const MatchWord carried = match_word_of(p, packed);
@@ -215,8 +217,12 @@ Decision SwitchCore::downward(FrameView frame, ReductionKey key, const Multicast
                                                             : engines_.disarm(key, entry, carried));
 }
 
+/// All from a child port that `combined` leaves.
 Decision SwitchCore::upward(PortNumber in, FrameView frame, ReductionKey key,
                             const MulticastEntry& entry) {
+  if (entry.wait_count == 0) {
+    return drop(in, DropReason::not_from_parent);
+  }
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   const std::uint64_t packed = packed_word_of(p);
   const wire::ReductionWord word = wire::unpack(packed);
@@ -227,33 +233,33 @@ Decision SwitchCore::upward(PortNumber in, FrameView frame, ReductionKey key,
     return forward(entry.parent, Event::passed_empty);
   }
   const MatchWord carried = match_word_of(p, packed);
-  const Standing standing = engines_.standing(key, carried);
-  if (standing != Standing::match) {
-    return pass(in, key, entry, standing);
+  Descriptor& d = engines_.descriptor(key);
+  if (d.match != carried.waiting()) {
+    const Standing standing = engines_.standing(key, carried);
+    if (standing != Standing::match) {
+      return pass(in, key, entry, standing);
+    }
   }
   if (!reduce::is_supported(word.op)) {
     counters_->trees[key.tree().value].passed_through.add();
     return forward(entry.parent, Event::passed_reserved);
   }
 
-  Descriptor& d = engines_.descriptor(key);
   EngineCounters& counted = counters_->engines[entry.parent.value];
-  const ContributionCount total = d.accumulator.contributions + word.count;
-  if (d.match.has_data()) {
-    if (d.accumulator.op != word.opcode()) {
-      counted.op_mismatches.add();
-    }
+  counted.contributions.add();
+  if (d.match.has_data()) { // of another opcode, or it would not be here
+    counted.op_mismatches.add();
     reduce::combine(d.accumulator, contribution_of(p, packed), settings_.nan_mode);
     d.signature += wire::signature_of(p);
+    d.accumulator.contributions += word.count;
   } else {
     reduce::start(d.accumulator, contribution_of(p, packed));
     std::memcpy(engines_.record(key).header.data(), frame.data, saved_frame_bytes);
-    d.signature = wire::signature_of(p);
     d.match = carried.holding();
+    d.signature = wire::signature_of(p);
+    d.accumulator.contributions = word.count;
   }
-  d.accumulator.contributions = total;
-  counted.contributions.add();
-  if (total >= entry.wait_count) {
+  if (d.accumulator.contributions >= entry.wait_count) {
     return complete(frame, key, entry);
   }
   return {.action = Action::absorb, .event = Event::contributed};

@@ -112,9 +112,9 @@ public:
 private:
   class BurstCounts;
 
-  bool absorbed(FrameView frame, ReductionKey key, const MulticastEntry& entry, BurstCounts& counts,
+  bool combined(FrameView frame, ReductionKey key, const MulticastEntry& entry, BurstCounts& counts,
                 Decision& decision);
-  Decision decide(PortNumber in, FrameView frame, Classified what, TimeNs now);
+  Decision decide(PortNumber in, FrameView frame, Classified what);
   Decision multicast(PortNumber in, FrameView frame, const MulticastEntry& entry);
   Decision downward(FrameView frame, ReductionKey key, const MulticastEntry& entry, TimeNs now);
   Decision upward(PortNumber in, FrameView frame, ReductionKey key, const MulticastEntry& entry);
