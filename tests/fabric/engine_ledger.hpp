@@ -3,7 +3,7 @@
 // were absorbed since its arm, counts and signatures alike: none lost, none twice.
 #pragma once
 
-#include "dataplane/core/decision.hpp"
+#include "dataplane/core/switch_core.hpp"
 #include "tributary/wire/reduction.hpp"
 
 #include <fmt/format.h>
@@ -32,6 +32,32 @@ public:
     }
   }
   void clear() { held_.clear(); }
+
+  /// Whether the core's descriptors hold just that. Says what does not add up, or nothing.
+  [[nodiscard]] std::string compare(const core::SwitchCore& core) const {
+    std::string fault;
+    std::size_t holding = 0;
+    core.for_each_descriptor([&](const core::DescriptorView& d) {
+      if (!d.have_data) {
+        return;
+      }
+      ++holding;
+      const auto found = held_.find(d.key.index());
+      const Held held = found == held_.end() ? Held{} : found->second;
+      if (d.count != held.contributions ||
+          d.signature != (held.signatures & wire::signature_mask)) {
+        fault =
+            fmt::format("the descriptor of tree {}/{} holds {} contributions, but absorbed {}",
+                        d.key.tree().value, d.key.reduction().value, d.count, held.contributions);
+      }
+    });
+    if (fault.empty() && holding != held_.size()) {
+      fault = fmt::format("{} descriptors hold something, where {} absorbed something and emitted "
+                          "nothing",
+                          holding, held_.size());
+    }
+    return fault;
+  }
 
 private:
   struct Held {

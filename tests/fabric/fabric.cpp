@@ -221,7 +221,7 @@ void Fabric::after_host_call(HostIndex h) {
 void Fabric::check_descriptors() {
   // Timers that end at this very time may have their poll still ahead of them.
   for (const auto& s : switches_) {
-    s->check_deadlines(now_, 0);
+    s->check_descriptors(now_, 0);
   }
   next_check_ = now_ + options_.check_interval_ns;
 }

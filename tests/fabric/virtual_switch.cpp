@@ -77,6 +77,7 @@ void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
     worker.core->adopt(std::exchange(worker.next_tables, nullptr), now, *this);
     adopting_ = false;
     send_emissions(w, now);
+    check_ledger(worker);
   }
   drain_ring(w, now);
   worker.ports.for_each([&](PortNumber port) { drain_port(w, port, now); });
@@ -274,12 +275,18 @@ void VirtualSwitch::end_silence(TimeNs now) {
   }
 }
 
-void VirtualSwitch::check_deadlines(TimeNs now, std::uint64_t slack_ns) {
+void VirtualSwitch::check_ledger(const Worker& worker) {
+  const std::string fault = worker.ledger.compare(*worker.core);
+  expect(fault.empty(), fault);
+}
+
+void VirtualSwitch::check_descriptors(TimeNs now, std::uint64_t slack_ns) {
   if (!answers()) {
     return;
   }
   const std::uint64_t slack = slack_ns + (options_.no_buffer > 0 ? 50 * retry_emission_ns : 0);
   for (const auto& worker : workers_) {
+    check_ledger(worker);
     worker.core->for_each_descriptor([&](const core::DescriptorView& d) {
       const std::uint64_t late_ns = elapsed_ns(now, std::max(d.deadline, answers_since_));
       expect(late_ns <= slack,

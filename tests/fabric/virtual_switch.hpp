@@ -73,7 +73,8 @@ public:
 
   /// No descriptor may be occupied past its timer, or past the end of a silence that its timer ran
   /// out in, by more than `slack_ns`, or by more than the lack of buffers explains.
-  void check_deadlines(TimeNs now, std::uint64_t slack_ns);
+  /// And descriptors hold what their engines absorbed.
+  void check_descriptors(TimeNs now, std::uint64_t slack_ns);
   /// The books against themselves and against the core's counters.
   void audit();
   [[nodiscard]] std::size_t descriptors_in_use() const;
@@ -120,6 +121,7 @@ private:
   void send(PortNumber port, FrameIndex frame, TimeNs now);
   void send_emissions(std::size_t worker, TimeNs now);
   std::byte* buffer(PortNumber port) override;
+  void check_ledger(const Worker& worker);
   void expect(bool holds, const std::string& what);
 
   SwitchIndex index_;

@@ -87,6 +87,20 @@ RunReport sequence_wrap(const RunOptions& options) {
   return run.report();
 }
 
+/// The dialect of the public host library: pre-arms, no signatures, a cookie by pattern.
+RunReport cxi_dialect(const RunOptions& options) {
+  Run run(options, two_level(4, 4));
+  GroupSetup setup{.hosts = run.all_hosts(), .pieces = 64};
+  setup.parameters.dialect = collective::Dialect::cxi;
+  Group& group = run.add_group(setup);
+  run.start();
+  run.finish();
+  run.expect(group.statistics().full == 64, "every reduction reached the root as one frame");
+  run.expect(group.statistics().pre_arms > 0, "leaves heard pre-arms");
+  run.expect(run.fabric().engines(&core::EngineCounters::rearms) > 0, "engines were armed twice");
+  return run.report();
+}
+
 RunReport thousand_switches(const RunOptions& options) {
   Random random = Random(options.seed).fork(2);
   Run run(options, random_network(1'000, 4'000, 200, random));
@@ -179,6 +193,7 @@ constexpr std::array scenarios = {
     Scenario{"unicast_and_multicast", "frames that are no reductions, beside some that are",
              unicast_and_multicast, 10},
     Scenario{"sequence_wrap", "more reductions than sequence numbers", sequence_wrap, 2},
+    Scenario{"cxi_dialect", "hosts that speak as the public library does", cxi_dialect, 5},
     Scenario{"thousand_switches", "1,000 switches, 4,000 hosts", thousand_switches, 1},
 };
 

@@ -69,6 +69,23 @@ struct Demo {
   Group* group = nullptr;
 };
 
+/// Sequence numbers wrap while frames are lost, doubled and overtaken.
+RunReport sequence_wrap_under_faults(const RunOptions& options) {
+  Run run(options, two_level(2, 3));
+  GroupSetup setup{.hosts = run.all_hosts(), .pieces = 10'000, .gap_ns = 2'000};
+  setup.parameters.retry_ns = milliseconds(1);
+  run.add_group(setup);
+  run.fabric().set_faults({.loss = 0.002, .duplicate = 0.01, .reorder = 0.01});
+  run.start();
+  run.complete_within(seconds(120));
+  run.finish();
+  run.expect(run.fabric().fault_counts().of(Fault::loss) > 0 &&
+                 run.fabric().fault_counts().of(Fault::duplicate) > 0 &&
+                 run.fabric().fault_counts().of(Fault::reorder) > 0,
+             "the faults struck");
+  return run.report();
+}
+
 RunReport link_down(const RunOptions& options) {
   Demo demo(options);
   Fabric& fabric = demo.run.fabric();
@@ -214,6 +231,8 @@ constexpr std::array scenarios = {
     Scenario{"wire_corruption", "bits change on the wire: the FCS catches it", wire_corruption},
     Scenario{"header_corruption", "header bits change before the FCS: the checksum catches it",
              header_corruption},
+    Scenario{"sequence_wrap_under_faults", "sequence numbers wrap under loss and duplication",
+             sequence_wrap_under_faults, 4},
     Scenario{"link_down", "links go down and come back", link_down, 40},
     Scenario{"switch_crash", "a switch loses its state and comes back", switch_crash, 40},
     Scenario{"switch_silence", "a switch does nothing for a while", switch_silence, 40},
