@@ -42,11 +42,11 @@ def table(armed, disarmed, engines, drops):
         ("hosts, switches", f"{HOSTS}, {LEAVES + 1}"),
         ("allreduces of mixed operators", f"{armed.iterations:,} armed, {disarmed.iterations:,} disarmed"),
         ("results checked on every host", results),
-        ("reductions per second", f"{armed.per_second:,.0f} armed, {disarmed.per_second:,.0f} disarmed"),
-        ("latency p50", f"{armed.p50:,.0f} us"),
-        ("latency p99", f"{armed.p99:,.0f} us"),
-        ("frames at the root per reduction", f"{armed.root_frames:.3f} armed (ideal 1), "
-                                             f"{disarmed.root_frames:.3f} disarmed (15 contributions)"),
+        ("allreduces per second", f"{armed.per_second:,.0f} armed, {disarmed.per_second:,.0f} disarmed"),
+        ("latency p50, p99", f"{armed.p50:,.0f} us, {armed.p99:,.0f} us (eight in flight)"),
+        ("reductions on the wire", f"{armed.on_the_wire:,} armed, {disarmed.on_the_wire:,} disarmed"),
+        ("frames at the root for each", f"{armed.root_frames:.3f} armed, {disarmed.root_frames:.3f} disarmed"
+                                        f" (ideal: 1 and {HOSTS - 1})"),
     ]  # fmt: skip
     lines = [f"  {name:<34} {value}" for name, value in rows]
     columns = ("contributions", "full", "partial", "arms", "rearms", "arm_failures")

@@ -7,6 +7,8 @@ import time
 
 from fabric import COOKIE, HOSTS, TREE, VNI
 
+ELEMENTS = 4  # what most operators take in one frame
+
 
 class Failed(Exception):
     """A host ended with an error, or a switch died; the text says what it wrote."""
@@ -15,8 +17,11 @@ class Failed(Exception):
 class Run:
     """What came of one run, over all hosts."""
 
-    def __init__(self, reports, root_frames):
-        self.reports = reports
+    def __init__(self, reports):
+        root = next(report for report in reports if report["root"])
+        self.root_frames = root["root_frames_per_reduction"]
+        # What does not fit one frame is several reductions on the wire.
+        self.on_the_wire = sum(root["statistics"][way] for way in ("full", "partial", "unreduced"))
         self.iterations = min(report["iterations"] for report in reports)
         self.wrong = sum(report["wrong"] for report in reports)
         self.seconds = max(report["seconds"] for report in reports)
@@ -24,8 +29,6 @@ class Run:
         # Each host measures its own calls. The middle host's median; the slowest host's 99th.
         self.p50 = sorted(report["latency_us"]["p50"] for report in reports)[len(reports) // 2]
         self.p99 = max(report["latency_us"]["p99"] for report in reports)
-        self.root_frames = root_frames
-        self.retries = sum(report["statistics"].get("retries", 0) for report in reports)
 
 
 def command(binaries, host, iterations, armed, seed):
@@ -35,7 +38,7 @@ def command(binaries, host, iterations, armed, seed):
         "--tree", str(TREE), "--vni", str(VNI), "--cookie", str(COOKIE),
         "--rank", str(host.number), "--size", str(HOSTS), "--root", "0",
         "--operator", "mix", "--iterations", str(iterations), "--in-flight", "8",
-        "--vector-length", "4", "--seed", str(seed), "--timeout", "30", "--check", "--json",
+        "--vector-length", str(ELEMENTS), "--seed", str(seed), "--timeout", "30", "--check", "--json",
         *(["--progress"] if host.number == 0 else []),
         *([] if armed else ["--disarmed"]),
     ]  # fmt: skip
@@ -64,8 +67,7 @@ def run(fabric, iterations, armed, seed, on_progress):
         except ValueError:
             raise Failed(f"{host.namespace} ended with exit code {child.wait()}:\n{child.said}") from None
         child.wait()
-    root = next(report for report in reports if report["root"])
-    return Run(reports, root["root_frames_per_reduction"])
+    return Run(reports)
 
 
 def _follow(fabric, children, on_progress):
