@@ -41,8 +41,8 @@ public:
     host.ethertype = options.ethertype;
     host.nid = options.nid;
     host.spin_usec = options.spin_usec;
-    if (tributary_open(&host, &host_) != TRIBUTARY_OK) {
-      throw std::runtime_error(tributary_last_error(nullptr));
+    if (const int code = tributary_open(&host, &host_); code != TRIBUTARY_OK) {
+      fail(code, tributary_last_error(nullptr));
     }
     closer_.reset(host_);
     demand(tributary_join(host_, &options.group, &group_));
@@ -80,11 +80,16 @@ private:
     return std::int64_t{options_.timeout_seconds} * 1'000'000;
   }
   void demand(int code) const {
-    if (code == TRIBUTARY_OK) {
-      return;
+    if (code != TRIBUTARY_OK) {
+      fail(code, tributary_last_error(host_));
     }
-    const std::string detail = tributary_last_error(host_);
-    throw std::runtime_error(detail.empty() ? tributary_error_string(code) : detail);
+  }
+  [[noreturn]] static void fail(int code, const std::string& detail) {
+    const std::string text = detail.empty() ? tributary_error_string(code) : detail;
+    if (code == TRIBUTARY_ERR_ARGUMENT) {
+      throw std::invalid_argument(text);
+    }
+    throw std::runtime_error(text);
   }
 
   void begin(std::uint64_t iteration) {
@@ -161,12 +166,18 @@ int main(int argc, char** argv) {
   if (!options) {
     return exit_code;
   }
+  const auto say = [&](const std::exception& error) {
+    fmt::print(stderr, "tributary-host: rank {}: {}\n", options->group.rank, error.what());
+  };
   try {
     const Measured measured = Worker(*options).run();
     fmt::print("{}", report(*options, measured));
     return measured.wrong == 0 ? 0 : 1;
+  } catch (const std::invalid_argument& error) {
+    say(error);
+    return 2; // parameters of the group that do not fit
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tributary-host: rank {}: {}\n", options->group.rank, error.what());
+    say(error);
     return 1;
   }
 }

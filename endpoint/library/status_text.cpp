@@ -20,7 +20,7 @@ std::string status_text(const collective::Member& member, TimeNs now) {
     if (entry.waiting == Waiting::idle) {
       continue;
     }
-    fmt::format_to(out, "  reduction {}: piece {}, {} since {:.3f} s", id, entry.piece,
+    fmt::format_to(out, "  reduction {}: piece {}, {} for {:.3f} s", id, entry.piece,
                    name_of(entry.waiting),
                    static_cast<double>(elapsed_ns(now, entry.since)) * 1e-9);
     if (entry.waiting == Waiting::for_contributions) {

@@ -19,8 +19,7 @@ TransportError transport_error(int error_number, const std::string& interface,
                         interface, doing)};
   case ENETDOWN:
     return {Kind::interface_down,
-            fmt::format("interface '{}' is down (while {}); bring it up with `ip link set {} up`, "
-                        "nothing that was begun is lost",
+            fmt::format("interface '{}' is down (while {}); bring it up with `ip link set {} up`",
                         interface, doing, interface)};
   case EPERM:
   case EACCES:

@@ -27,7 +27,7 @@ TEST(StatusText, RootSaysHowManyCameAndWhoIsMissing) {
   root.inject({}, TimeNs{1'000'000'000});
   EXPECT_EQ(status_text(root, TimeNs{2'500'000'000}),
             "tree 7: root, rank 0 of 2, 0 pieces completed\n"
-            "  reduction 0: piece 0, waiting for contributions since 1.500 s, 1 of 2 came, rank 1 "
+            "  reduction 0: piece 0, waiting for contributions for 1.500 s, 1 of 2 came, rank 1 "
             "is missing, sequence 0, 0 retries\n");
 }
 

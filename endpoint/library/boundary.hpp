@@ -1,0 +1,54 @@
+// What every function of the C API does at the boundary: no exception crosses it, and each failure
+// leaves a code and a message.
+#pragma once
+
+#include "endpoint/transport/transport_error.hpp"
+#include "tributary/tributary.h"
+
+#include <new>
+#include <stdexcept>
+#include <string>
+
+namespace tributary::library {
+
+inline int code_of(const transport::TransportError& error) {
+  using Kind = transport::TransportError::Kind;
+  switch (error.kind()) {
+  case Kind::no_interface: return TRIBUTARY_ERR_NO_INTERFACE;
+  case Kind::interface_down: return TRIBUTARY_ERR_INTERFACE_DOWN;
+  case Kind::not_permitted: return TRIBUTARY_ERR_NOT_PERMITTED;
+  case Kind::system: return TRIBUTARY_ERR_SYSTEM;
+  }
+  return TRIBUTARY_ERR_SYSTEM;
+}
+
+/// Leaves the message and answers the code.
+inline int fail(std::string& message, int code, const std::string& text) {
+  message = text;
+  return code;
+}
+
+/// Runs `f`, which answers a code, and leaves the message of what it throws in `message`.
+template <typename F> int guarded(std::string& message, F&& f) noexcept {
+  try {
+    return f();
+  } catch (const transport::TransportError& error) {
+    return fail(message, code_of(error), error.what());
+  } catch (const std::invalid_argument& error) {
+    return fail(message, TRIBUTARY_ERR_ARGUMENT, error.what());
+  } catch (const std::bad_alloc&) {
+    message.clear(); // the general text says it all, and needs no memory
+    return TRIBUTARY_ERR_MEMORY;
+  } catch (const std::exception& error) {
+    return fail(message, TRIBUTARY_ERR_SYSTEM, error.what());
+  }
+}
+
+/// For arguments: throws with `what` unless they are right.
+inline void require(bool condition, const char* what) {
+  if (!condition) {
+    throw std::invalid_argument(what);
+  }
+}
+
+} // namespace tributary::library
