@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
 #include <vector>
 
 namespace tributary::collective::test {
@@ -177,14 +178,23 @@ TEST(Leave, RootGoesAloneWhenALeafIsDeadAndReleasesTheEngines) {
 }
 
 TEST(Leave, HeavyLossDoesNotKeepAnybodyForEver) {
-  StarGroup group(size);
-  run_pieces(group, 1);
-  std::mt19937 random(5);
-  group.set_script(
-      [&](auto, auto, const wire::ReductionFrame&) { return random() % 3 == 0 ? 1 : 0; });
-  leave_everywhere(group);
-  group.pass(group.root().parameters().leave_timeout_ns + group.root().parameters().linger_ns);
-  EXPECT_TRUE(all_left(group));
+  for (std::uint32_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    StarGroup group(size);
+    run_pieces(group, 1);
+    std::mt19937 random(seed);
+    int lost = 0;
+    group.set_script([&](auto, auto, const wire::ReductionFrame&) {
+      const bool lose = random() % 3 != 0;
+      lost += lose ? 1 : 0;
+      return lose ? 0 : 1;
+    });
+    leave_everywhere(group);
+    const GroupParameters& bounds = group.root().parameters();
+    group.pass(bounds.leave_timeout_ns + bounds.linger_ns);
+    EXPECT_TRUE(all_left(group));
+    EXPECT_GT(lost, 0);
+  }
 }
 
 TEST(Leave, AMemberThatLeftIgnoresWhatComes) {

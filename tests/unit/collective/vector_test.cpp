@@ -251,6 +251,45 @@ TEST(Vector, MemberWithoutInputContributesTheIdentityAndOneWithoutOutputKeepsNot
   EXPECT_EQ(heard, message);
 }
 
+TEST(Vector, IdentityOfEveryOperatorLeavesTheOthersValues) {
+  for (const Opcode op : reduce::all_opcodes) {
+    for (std::size_t t = 0; t < element_type_count; ++t) {
+      const auto type = static_cast<ElementType>(t);
+      if (!reduces(op, type)) {
+        continue;
+      }
+      // Values that are sound for integers, doubles and tuples alike: 1.5 and its bits.
+      std::vector<double> values(20, 1.5);
+      const std::size_t elements = values.size() * sizeof(double) / bytes_of(type);
+      std::vector<double> heard(values.size());
+      VectorGroup group(2);
+      VectorOperation speak({op, type, bytes(values), nullptr, elements});
+      VectorOperation listen({op, type, nullptr, bytes(heard), elements});
+      group.pipelines[0].start(speak, group.star.now());
+      group.pipelines[1].start(listen, group.star.now());
+      group.run_until([&] { return speak.finished() && listen.finished(); });
+      EXPECT_EQ(heard, values) << reduce::name_of(op);
+      EXPECT_EQ(listen.rc(), reduce::ResultCode::success) << reduce::name_of(op);
+    }
+  }
+}
+
+TEST(Vector, OperationsOneAfterTheOther) {
+  VectorGroup group(2);
+  for (std::int64_t i = 0; i < 20; ++i) {
+    std::vector<std::int64_t> a(3, i);
+    std::vector<std::int64_t> b(3, 2 * i);
+    VectorOperation first({Opcode::int_sum, ElementType::int64, bytes(a), bytes(a), 3});
+    VectorOperation second({Opcode::int_sum, ElementType::int64, bytes(b), bytes(b), 3});
+    group.pipelines[0].start(first, group.star.now());
+    group.pipelines[1].start(second, group.star.now());
+    group.run_until([&] { return first.finished() && second.finished(); });
+    ASSERT_EQ(a, std::vector<std::int64_t>(3, 3 * i));
+    ASSERT_EQ(b, a);
+    ASSERT_TRUE(group.pipelines[0].is_idle());
+  }
+}
+
 TEST(Vector, NoElementsFinishAtOnceAndTakeNoPiece) {
   VectorGroup group(2);
   VectorOperation nothing({Opcode::int_sum, ElementType::int64, nullptr, nullptr, 0});
