@@ -43,7 +43,7 @@ struct EngineCounters {
   Counter expired_empty;    ///< armed, timed out, nothing had come
   Counter op_mismatches;    ///< contributions of another opcode than the first one
   Counter overflows;        ///< reductions that counted more than the wait count
-  Counter discarded;        ///< contributions held when a re-arm threw them away
+  Counter discarded;        ///< contributions held when a re-arm or a disarm threw them away
   Counter emission_delayed; ///< a timer's emission put off because no buffer was free
 };
 

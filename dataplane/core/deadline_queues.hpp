@@ -52,8 +52,8 @@ private:
   /// One per key, and one per queue for both its ends.
   struct Link {
     TimeNs deadline;
-    std::uint32_t previous;
-    std::uint32_t next;
+    std::uint32_t previous = 0;
+    std::uint32_t next = 0;
   };
   static constexpr std::uint32_t first_end = reduction_keys;
 

@@ -162,7 +162,7 @@ public:
 
 private:
   std::uint32_t descriptors_per_engine_;
-  std::array<std::uint64_t, EngineTimers::count> timer_ns_;
+  std::array<std::uint64_t, EngineTimers::count> timer_ns_{};
   Counters* counters_;
   ZeroedTable<Descriptor> descriptors_;
   ZeroedTable<DescriptorRecord> records_;
