@@ -102,14 +102,17 @@ std::string interface_driver(const std::string& name) {
   return ethtool(name, info) ? std::string(info.driver) : std::string();
 }
 
-std::uint16_t interface_receive_queues(const std::string& name) {
+ReceiveQueues interface_receive_queues(const std::string& name) {
   ethtool_channels channels{};
   channels.cmd = ETHTOOL_GCHANNELS;
   if (!ethtool(name, channels)) {
-    return 1;
+    return {};
   }
-  const std::uint32_t queues = channels.combined_count + channels.rx_count;
-  return static_cast<std::uint16_t>(std::clamp<std::uint32_t>(queues, 1, UINT16_MAX));
+  const auto at_least_one = [](std::uint32_t queues) {
+    return static_cast<std::uint16_t>(std::clamp<std::uint32_t>(queues, 1, UINT16_MAX));
+  };
+  return {.all = at_least_one(channels.combined_count + channels.rx_count),
+          .paired = at_least_one(channels.combined_count)};
 }
 
 InterfaceGuard::InterfaceGuard(std::string name) : name_(std::move(name)) {

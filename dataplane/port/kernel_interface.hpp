@@ -17,8 +17,13 @@ struct InterfaceState {
 [[nodiscard]] InterfaceState interface_state(const std::string& name);
 /// The kernel driver's name, e.g. "veth"; empty when it does not say.
 [[nodiscard]] std::string interface_driver(const std::string& name);
-/// Receive queues the kernel spreads frames over; 1 when the driver does not say.
-[[nodiscard]] std::uint16_t interface_receive_queues(const std::string& name);
+/// How many receive queues the kernel spreads an interface's frames over.
+struct ReceiveQueues {
+  std::uint16_t all = 1;
+  std::uint16_t paired = 1; ///< with a transmit queue ("combined"): those that AF_XDP can have here
+};
+/// One of each when the driver does not say.
+[[nodiscard]] ReceiveQueues interface_receive_queues(const std::string& name);
 
 /// Holds an interface up and promiscuous. Promiscuous mode is a membership of a socket of ours, so
 /// the kernel takes it back even when the process is killed; an interface that was down is set down

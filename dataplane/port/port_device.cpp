@@ -35,6 +35,19 @@ bool copies_for_af_xdp(const std::string& kernel_driver) {
          kernel_driver == "bridge" || kernel_driver == "dummy";
 }
 
+/// DPDK's driver takes only queues that are paired. An AF_XDP socket gets the frames of its own
+/// queue alone, so frames that arrive on any other one would be lost to the switch.
+std::uint16_t pollable_queues(const std::string& interface) {
+  const ReceiveQueues queues = interface_receive_queues(interface);
+  if (queues.all > queues.paired) {
+    throw PortError(fmt::format("interface \"{0}\" spreads frames over {1} receive queues, and "
+                                "DPDK's AF_XDP driver can poll {2} of them; make them {2} with "
+                                "`ethtool -L {0} rx {2} tx {2}`, or use kind = \"af_packet\"",
+                                interface, queues.all, queues.paired));
+  }
+  return queues.paired;
+}
+
 [[noreturn]] void fail(const config::Port& port, std::string_view what, int error,
                        std::string_view advice) {
   throw PortError(fmt::format("port \"{}\": {}: {}{}{}", port.name, what,
@@ -113,7 +126,7 @@ void PortDevice::probe() {
   InterfaceFacts facts;
   if (configuration_.kind == config::PortKind::af_xdp) {
     const std::string& interface = configuration_.interface;
-    facts.receive_queues = interface_receive_queues(interface);
+    facts.receive_queues = pollable_queues(interface);
     facts.zero_copy = !copies_for_af_xdp(interface_driver(interface));
     steering_ = std::make_unique<XdpSteering>(interface, configuration_.policy.ethertype,
                                               facts.receive_queues);
@@ -144,7 +157,11 @@ void PortDevice::configure() {
   must(rte_eth_dev_info_get(port_id_, &info), "describe it");
   // No offload may assume that a sent buffer has one owner: a multicast is sent by reference count.
   const rte_eth_conf settings{};
-  must(rte_eth_dev_configure(port_id_, receive_queues_, 1, &settings), "configure it");
+  // The AF_XDP driver pairs its queues, so there are as many of either; one is sent on.
+  const std::uint16_t transmit_queues =
+      configuration_.kind == config::PortKind::af_xdp ? receive_queues_ : 1;
+  must(rte_eth_dev_configure(port_id_, receive_queues_, transmit_queues, &settings),
+       "configure it");
   std::uint16_t receive_descriptors = descriptors_per_queue;
   std::uint16_t transmit_descriptors = descriptors_per_queue;
   must(rte_eth_dev_adjust_nb_rx_tx_desc(port_id_, &receive_descriptors, &transmit_descriptors),
@@ -154,8 +171,10 @@ void PortDevice::configure() {
     must(rte_eth_rx_queue_setup(port_id_, queue, receive_descriptors, socket, nullptr, eal_.pool()),
          "set its receive queue up");
   }
-  must(rte_eth_tx_queue_setup(port_id_, 0, transmit_descriptors, socket, nullptr),
-       "set its transmit queue up");
+  for (std::uint16_t queue = 0; queue < transmit_queues; ++queue) {
+    must(rte_eth_tx_queue_setup(port_id_, queue, transmit_descriptors, socket, nullptr),
+         "set its transmit queue up");
+  }
   must(rte_eth_dev_start(port_id_), "start it");
   started_ = true;
   if (configuration_.kind == config::PortKind::pci) {

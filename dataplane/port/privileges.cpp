@@ -43,7 +43,8 @@ std::string missing_privileges(config::PortKind kind, const Privileges& have) {
   case config::PortKind::af_xdp:
     require(missing, have.has(CAP_NET_ADMIN), "CAP_NET_ADMIN");
     require(missing, have.has(CAP_NET_RAW), "CAP_NET_RAW");
-    require(missing, have.has(CAP_BPF) || have.has(CAP_SYS_ADMIN), "CAP_BPF (or CAP_SYS_ADMIN)");
+    // libxdp looks our program up by its number, which the kernel keeps for CAP_SYS_ADMIN.
+    require(missing, have.has(CAP_SYS_ADMIN), "CAP_SYS_ADMIN (CAP_BPF alone is not enough)");
     require(missing,
             have.has(CAP_IPC_LOCK) || have.locked_memory_bytes >= enough_locked_memory_bytes,
             "CAP_IPC_LOCK (or a locked-memory limit of 64 MiB and more: ulimit -l)");

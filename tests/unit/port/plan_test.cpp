@@ -167,14 +167,21 @@ TEST(Privileges, names_every_missing_capability_of_af_xdp) {
               ::testing::StrEq("CAP_NET_RAW"));
 }
 
-TEST(Privileges, are_enough_with_bpf_or_sys_admin_and_locked_memory_either_way) {
+TEST(Privileges, bpf_alone_is_not_enough_for_af_xdp) {
   const std::uint64_t net = bit(CAP_NET_ADMIN) | bit(CAP_NET_RAW);
+  EXPECT_THAT(missing_privileges(config::PortKind::af_xdp,
+                                 {.capabilities = net | bit(CAP_BPF) | bit(CAP_IPC_LOCK)}),
+              HasSubstr("CAP_SYS_ADMIN"));
+}
+
+TEST(Privileges, locked_memory_comes_from_the_capability_or_the_limit) {
+  const std::uint64_t others = bit(CAP_NET_ADMIN) | bit(CAP_NET_RAW) | bit(CAP_SYS_ADMIN);
   EXPECT_EQ(missing_privileges(config::PortKind::af_xdp,
-                               {.capabilities = net | bit(CAP_BPF) | bit(CAP_IPC_LOCK)}),
+                               {.capabilities = others, .locked_memory_bytes = 1ULL << 30}),
             "");
-  EXPECT_EQ(missing_privileges(config::PortKind::af_xdp, {.capabilities = net | bit(CAP_SYS_ADMIN),
-                                                          .locked_memory_bytes = 1ULL << 30}),
-            "");
+  EXPECT_EQ(
+      missing_privileges(config::PortKind::af_xdp, {.capabilities = others | bit(CAP_IPC_LOCK)}),
+      "");
 }
 
 TEST(Privileges, rings_and_files_need_none) {

@@ -326,6 +326,18 @@ TEST_P(XdpTest, a_multicast_leaves_several_ports_from_one_buffer) {
   EXPECT_EQ(shared_eal().free_buffers() + 2 * kept_by_af_xdp_driver, before);
 }
 
+TEST_P(XdpTest, an_interface_with_queues_that_cannot_be_polled_is_refused_with_the_remedy) {
+  NetworkNamespace::ip("link add near numrxqueues 2 numtxqueues 2 type veth peer name far");
+  if (interface_receive_queues("near").all != 2) {
+    GTEST_SKIP() << "this kernel did not give the veth the two receive queues asked for";
+  }
+  const std::string message =
+      message_of([&] { PortDevice(on_interface(GetParam()), shared_eal()); });
+  EXPECT_THAT(message, HasSubstr("2 receive queues"));
+  EXPECT_THAT(message, HasSubstr("ethtool -L near rx 1 tx 1"));
+  EXPECT_EQ(xdp_program_on("near"), 0U);
+}
+
 TEST_P(XdpTest, every_buffer_of_the_pool_can_be_sent_from) {
   namespace_.add_pair();
   PortDevice port(on_interface(GetParam()), shared_eal());
