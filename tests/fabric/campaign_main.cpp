@@ -131,12 +131,13 @@ void list_scenarios() {
   }
 }
 
-/// Runs one scenario over its seeds; says how many failed.
+/// Runs one scenario over its seeds. A trace goes to standard output, or beside the JSON object.
 Tally run_seeds(const Scenario& scenario, SeedRange seeds, const Arguments& arguments,
                 json::array& runs) {
   Tally tally;
+  std::FILE* const trace_to = arguments.as_json ? stderr : stdout;
   for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
-    const RunReport r = scenario.run({.seed = seed, .trace = arguments.trace ? stdout : nullptr});
+    const RunReport r = scenario.run({.seed = seed, .trace = arguments.trace ? trace_to : nullptr});
     tally.add(r);
     if (!r.violations.empty()) {
       print_failure(scenario, r);

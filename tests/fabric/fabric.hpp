@@ -125,7 +125,7 @@ private:
   };
   struct Host {
     HostProgram* program = nullptr;
-    std::unique_ptr<Port> port;
+    std::unique_ptr<HostPort> port;
     bool alive = true;
     TimeNs wake_at = never;
     std::uint64_t received = 0;

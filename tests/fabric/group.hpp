@@ -49,6 +49,7 @@ struct Misbehaviour {
 class Group {
 public:
   Group(Fabric& fabric, const GroupSetup& setup);
+  ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
@@ -68,7 +69,7 @@ public:
   }
   [[nodiscard]] HostIndex host(std::uint32_t rank) const { return setup_.hosts[rank]; }
   [[nodiscard]] const GroupSetup& setup() const { return setup_; }
-  /// What the root's members counted, summed up.
+  /// What the members counted, summed up.
   [[nodiscard]] collective::Statistics statistics() const;
   /// What is awaited by whom, for a person.
   [[nodiscard]] std::string describe_status() const;
@@ -90,9 +91,6 @@ private:
   std::map<std::pair<std::uint32_t, collective::PieceNumber>, Misbehaviour> misbehaviours_;
   std::map<collective::PieceNumber, collective::Completion> results_;
   std::vector<std::unique_ptr<Application>> applications_; ///< by rank
-
-public:
-  ~Group();
 };
 
 /// The program of a host that takes part in any number of groups.
