@@ -98,8 +98,9 @@ TEST(plan_live_changes, new_port_and_new_switch_are_named_once_each) {
       parsed(two_ports), parsed(with("[[switch.port]]\nname = \"x\"\nkind = \"null\"\n"
                                      "[[switch]]\nname = \"s2\"\n[[switch.port]]\nname = \"y\"\n"
                                      "kind = \"null\"\n")));
-  EXPECT_THAT(changes.ignored, UnorderedElementsAre("switch leaf0, port x was added", "switch s2 was added",
-                                           "switch s2, port y was added"));
+  EXPECT_THAT(changes.ignored,
+              UnorderedElementsAre("switch leaf0, port x was added", "switch s2 was added",
+                                   "switch s2, port y was added"));
   EXPECT_EQ(changes.config.switches.size(), 1U);
   EXPECT_EQ(changes.config.switches[0].ports.size(), 2U);
 }
