@@ -36,10 +36,10 @@ struct Port {
   std::string socket;          ///< memif: socket path
   std::string role = "server"; ///< memif: server or client
   std::uint32_t memif_id = 0;
-  std::string ring;      ///< ring: a name; the two ports of the process that share it are joined
-  std::string rx_file;   ///< pcap: frames to receive; empty receives nothing
-  std::string tx_file;   ///< pcap: where sent frames go; empty discards them
-  bool repeat = false;   ///< pcap: start over at the end of rx_file
+  std::string ring;    ///< ring: a name; the two ports of the process that share it are joined
+  std::string rx_file; ///< pcap: frames to receive; empty receives nothing
+  std::string tx_file; ///< pcap: where sent frames go; empty discards them
+  bool repeat = false; ///< pcap: start over at the end of rx_file
   core::PortPolicy policy;
   Impairment impairment;
   int line = 0; ///< in the file, for messages

@@ -218,12 +218,12 @@ struct tributary_group_options {
   uint32_t rank;   /* 0 to size - 1 */
   uint32_t size;   /* 1 to 1048575 */
   uint32_t root_rank;
-  uint32_t root_nid; /* TRIBUTARY_NID_UNKNOWN: frames from above are believed whoever sent them */
-  int armed;         /* root: 0 leaves the engines out, to compare */
+  uint32_t root_nid;  /* TRIBUTARY_NID_UNKNOWN: frames from above are believed whoever sent them */
+  int armed;          /* root: 0 leaves the engines out, to compare */
   int cxi_compatible; /* talk to public libfabric cxi hosts; the cookie is then computed */
   int check_contributions; /* refuse results in which a contribution was counted twice; 1 */
   int ieee_nan;            /* root: must be set like the switches'; 0 */
-  uint32_t retry_usec;              /* 32000 */
+  uint32_t retry_usec;     /* 32000 */
   uint32_t collective_timeout_usec; /* 20000000; not less than the engines' timers */
   uint32_t result_timeout_usec;     /* 1600000 */
   uint32_t leave_timeout_usec;      /* 20000000 */
@@ -263,8 +263,8 @@ TRIBUTARY_API int tributary_allreduce_start(struct tributary_group* group, const
 
 /* out matters at to_rank alone, and may be NULL elsewhere. */
 TRIBUTARY_API int tributary_reduce(struct tributary_group* group, const void* in, void* out,
-                                   size_t count, int type, int op,
-                                   uint32_t to_rank, struct tributary_result* result);
+                                   size_t count, int type, int op, uint32_t to_rank,
+                                   struct tributary_result* result);
 TRIBUTARY_API int tributary_reduce_start(struct tributary_group* group, const void* in, void* out,
                                          size_t count, int type, int op, uint32_t to_rank,
                                          struct tributary_request** request);
@@ -273,8 +273,8 @@ TRIBUTARY_API int tributary_reduce_start(struct tributary_group* group, const vo
 TRIBUTARY_API int tributary_broadcast(struct tributary_group* group, void* buffer, size_t count,
                                       int type, uint32_t from_rank);
 TRIBUTARY_API int tributary_broadcast_start(struct tributary_group* group, void* buffer,
-                                            size_t count, int type,
-                                            uint32_t from_rank, struct tributary_request** request);
+                                            size_t count, int type, uint32_t from_rank,
+                                            struct tributary_request** request);
 
 TRIBUTARY_API int tributary_barrier(struct tributary_group* group);
 TRIBUTARY_API int tributary_barrier_start(struct tributary_group* group,
