@@ -82,8 +82,9 @@ TEST_P(WorkerTest, buffers_left_in_rings_return_when_the_ports_close) {
 TEST_P(WorkerTest, drops_are_freed_and_counted_under_their_reason) {
   const std::uint32_t before = eal().free_buffers();
   Fabric fabric(options());
+  const Frame whole = bytes_of(contribution(0, 1));
   for (int i = 0; i < 10; ++i) {
-    fabric.host(1).send(Frame(20));
+    fabric.host(1).send(Frame(whole.begin(), whole.begin() + 20));
     fabric.host(2).send(contribution(0, 1, TreeNumber{99}));
   }
   EXPECT_TRUE(eventually([&] {
