@@ -75,6 +75,22 @@ def test_eight_reductions_of_one_tree_at_once(lab):
     assert all(r.count == 2 and r.data == (2 * r.reduction,) * 4 for r in results), results
 
 
+def test_a_full_descriptor_table_costs_only_the_reduction_it_has_no_room_for(lab):
+    section = lab.star(2)
+    section.head["descriptors_per_engine"] = 2
+    switch = lab.start()
+    for reduction in range(3):
+        lab.arm_tree(reduction=reduction)
+    assert lab.counters(switch)["leaf0.engine.host0.arm_failures"] == 1
+    for reduction in (2, 0, 1):
+        for leaf in (0, 1):
+            lab.leaves[leaf].send(lab.contribution(leaf, reduction=reduction))
+    results = [frames.parse(raw) for raw in lab.root.receive(4)]
+    counts = sorted((r.reduction, r.count) for r in results)
+    assert counts == [(0, 2), (1, 2), (2, 1), (2, 1)]
+    assert lab.root.nothing_more(0.1) == []
+
+
 def test_unicast_follows_its_route(lab):
     section = lab.star(2)
     section.route(3, "host2")
