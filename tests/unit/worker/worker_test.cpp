@@ -97,7 +97,7 @@ TEST_P(WorkerTest, drops_are_freed_and_counted_under_their_reason) {
 
 TEST_P(WorkerTest, a_timer_sends_what_has_come_from_a_buffer_of_the_pool) {
   Options o = options();
-  o.settings.timers.units.fill(core::EngineTimers::units_from_us(2000));
+  o.settings.timers.units.fill(core::EngineTimers::units_from_us(300'000));
   Fabric fabric(o);
   fabric.arm(5);
   fabric.host(1).send(contribution(5, 10));
