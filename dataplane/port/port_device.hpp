@@ -21,6 +21,10 @@
 //
 // A port has one transmit queue and as many receive queues as the kernel interface spreads frames
 // over (1 for all other kinds); its one owner polls them all.
+//
+// Each reopening of an af_xdp port costs the pool 2048 buffers a queue for good: DPDK's driver does
+// not give back those of its fill ring. When the pool has too few left, reopening fails and says
+// so; the other ports go on.
 #pragma once
 
 #include "dataplane/config/config.hpp"
