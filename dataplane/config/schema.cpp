@@ -159,9 +159,10 @@ const Key<Switch> switch_keys[] = {
      }},
     {{.name = "timers_us",
       .type = Integers{4, 4, 1, max_timer_us},
-      .fallback = "[20000, 50000, 200000, 20000000]",
+      .fallback = "[12000000, 14000000, 17000000, 20000000]",
       .sample = "",
-      .help = "How long an engine waits for contributions before it sends what it has."},
+      .help = "How long an engine waits, from its arm on, before it sends what it has. More than "
+              "half the hosts' collective timeout, which is 20 s."},
      [](Switch& s, const Value& v) {
        const auto& timers = std::get<std::vector<std::int64_t>>(v);
        for (std::size_t i = 0; i < timers.size(); ++i) {

@@ -57,9 +57,12 @@ struct EngineTimers {
   static constexpr std::size_t count = 4;
   static constexpr std::uint32_t max_units = (1U << 24) - 1;
   std::array<ContributionCount, count - 1> limits = {16, 256, 4096};
-  /// 20 ms, 50 ms, 200 ms, 20 s by default.
-  std::array<std::uint32_t, count> units = {units_from_us(20'000), units_from_us(50'000),
-                                            units_from_us(200'000), units_from_us(20'000'000)};
+  /// 12, 14, 17 and 20 s by default. A timer starts on arm, and an arm comes with the result
+  /// before, so it has to outlast what hosts do between two reductions: they count on being armed
+  /// for half their collective timeout, 10 s. Late and dead leaves do not have to wait for it: the
+  /// root asks again after its own, much shorter retry interval.
+  std::array<std::uint32_t, count> units = {units_from_us(12'000'000), units_from_us(14'000'000),
+                                            units_from_us(17'000'000), units_from_us(20'000'000)};
 
   /// ceil(us * 850 / 1024)
   static constexpr std::uint32_t units_from_us(std::uint64_t us) {

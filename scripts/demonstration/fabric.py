@@ -20,8 +20,6 @@ from tributary.switch import Config, Switch
 HOSTS, LEAVES = 16, 4
 HOSTS_PER_LEAF = HOSTS // LEAVES
 TREE, VNI, COOKIE = 1, 0x0400, 0x7A3B91C5
-# An engine waits this long for the last contribution: sixteen hosts share a few cores here.
-TIMER_US = 2_000_000
 
 
 def host_mac(nid):
@@ -76,7 +74,7 @@ class Fabric:
             process = "switches" if self.one_process else name
             if process not in configs:
                 configs[process] = Config(f"{self.place}/{process}.sock")
-            return configs[process].switch(name, timers_us=[TIMER_US] * 4)
+            return configs[process].switch(name)
 
         root = section("root")
         for n in range(LEAVES):

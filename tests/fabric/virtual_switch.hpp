@@ -24,8 +24,18 @@
 
 namespace tributary::fabric {
 
-struct SwitchOptions {
+/// Far shorter than a switch's defaults, so that timers run out in the middle of what is tested.
+inline core::SwitchSettings impatient_settings() {
   core::SwitchSettings settings;
+  using core::EngineTimers;
+  settings.timers.units = {EngineTimers::units_from_us(20'000), EngineTimers::units_from_us(50'000),
+                           EngineTimers::units_from_us(200'000),
+                           EngineTimers::units_from_us(20'000'000)};
+  return settings;
+}
+
+struct SwitchOptions {
+  core::SwitchSettings settings = impatient_settings();
   /// Ports are dealt out to the workers in turn: port p belongs to worker p mod workers.
   std::uint32_t workers = 1;
   /// From a frame's arrival to the poll that takes it, so that bursts can form.

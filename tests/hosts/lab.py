@@ -40,8 +40,7 @@ class Lab:
     def star(self, leaves=4, kind="af_xdp", **process):
         """One switch, a root h0 and `leaves` hosts on one reduction tree."""
         self.config = Config(self.place / "switch.sock", **process)
-        # Long timers: no engine gives up because the machine is slow.
-        self.section = self.config.switch("leaf0", timers_us=[10_000_000] * 4)
+        self.section = self.config.switch("leaf0")
         ports = []
         for number in range(leaves + 1):
             host, port = self.network.host(f"h{number}"), f"host{number}"
