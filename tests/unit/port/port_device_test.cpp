@@ -431,6 +431,11 @@ TEST(PortDevice, a_null_port_receives_nothing_and_takes_everything) {
 }
 
 TEST(PortDevice, two_memif_ports_connect_and_pass_frames) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP()
+      << "DPDK's memif driver races with its own control thread when both ends close in one "
+         "process; tests/hosts joins two processes";
+#endif
   config::Port server;
   server.name = "server";
   server.kind = config::PortKind::memif;
