@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 import tempfile
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -18,6 +19,14 @@ MESON_SKIP = 77
 def without_filter(command):
     """A program's share of an executable's cases gives way to the filter somebody asked for."""
     return [word for word in command if not word.startswith("--gtest_filter=")]
+
+
+def finding_in(ended):
+    """From the first word of a sanitizer on; without one, the end of what was printed."""
+    for at, line in enumerate(ended.lines):
+        if re.search(r"(WARNING|ERROR): \w+Sanitizer|runtime error:", line):
+            return "\n".join(ended.lines[at : at + 60])
+    return ended.tail
 
 
 class Campaign:
@@ -129,6 +138,6 @@ class Campaign:
             cases.append(self.case(tier, name, case, result, reason, seconds))
         if ended.code and not any(case.result == FAILED for case in cases):
             # A sanitizer's finding at exit, or a crash after the last case.
-            reason = f"{ended.tail}\nall cases passed, but: {processes.how_it_ended(ended.code)}"
+            reason = f"{finding_in(ended)}\nall cases passed, but: {processes.how_it_ended(ended.code)}"
             cases.append(self.case(tier, name, WHOLE_PROGRAM, FAILED, reason))
         return cases

@@ -116,6 +116,7 @@ class Switch:
         self.log = Path(place) / f"{name}.log"
         self.config.write(self.file)
         self.socket = config.process["control_socket"]
+        self.killed = False
         Path(self.socket).parent.mkdir(parents=True, exist_ok=True)
         enter = ["ip", "netns", "exec", namespace] if namespace else []
         with self.log.open("wb") as log:
@@ -167,5 +168,6 @@ class Switch:
 
     def kill(self):
         if self.alive():
+            self.killed = True
             os.kill(self.child.pid, signal.SIGKILL)
         return self.child.wait(30)

@@ -144,6 +144,14 @@ class Lab:
                 print("--- its counters that are not zero:")
                 print(*(f"{name} {value}" for name, value in counted.items()), sep="\n")
 
+    def finish(self):
+        """Every switch that the test left running ends in good order, and so without a finding of a
+        sanitizer; none ended by itself before."""
+        for switch in self.switches:
+            code = switch.stop()
+            if code != 0 and not switch.killed:
+                raise AssertionError(f"{switch.file.stem} ended with exit code {code}")
+
     def close(self):
         for switch in self.switches:
             switch.kill()

@@ -51,6 +51,7 @@ def run_one(full_name, build):
     lab = Lab(Path(build).resolve(), place)
     try:
         test(lab)
+        lab.finish()
     except Skip as reason:
         print(reason)
         return SKIP_CODE
