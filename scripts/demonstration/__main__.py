@@ -76,7 +76,7 @@ def fail(text):
 
 
 def build():
-    say(f"building {BUILD.name}/")
+    say(f"building {BUILD.name}/ (a few minutes the first time)")
     release = Build(ROOT, RELEASE)
     release.configure()
     release.compile(PROGRAMS)

@@ -143,17 +143,18 @@ class Runner:
 
 
 def interrupted(number, frame):
-    raise KeyboardInterrupt
+    raise KeyboardInterrupt(signal.Signals(number).name)
 
 
 def main():
-    signal.signal(signal.SIGTERM, interrupted)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupted)
     runner = Runner(arguments())
     try:
         runner.run()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interruption:
         processes.stop_all()
-        runner.screen.say("interrupted; everything that was started is stopped")
+        runner.screen.say(f"interrupted by {interruption}; everything that was started is stopped")
         runner.finish()
         return 130
     return runner.finish()
