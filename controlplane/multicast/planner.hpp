@@ -1,0 +1,90 @@
+// Where the manager gets its trees: one algorithm, the load of every cable, and the graph as it is
+// now.
+//
+//   Planner planner(graph, settings);
+//   auto tree = planner.plan(members);            takes the tree's load
+//   planner.release(*tree);                       gives it back
+//   graph.set_up(cable, false);
+//   planner.topology_changed();                   what broke: planner.intact(tree) says
+//   auto other = planner.replan(*tree, members);  releases, plans anew
+//
+// Groups are planned one at a time and never moved by others; only `improve` moves some, as much as
+// it is told to. The same calls with the same seed give the same trees. The planner keeps a
+// reference to the graph. Pure: no clock, no I/O, no threads.
+#pragma once
+
+#include "controlplane/multicast/tree.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tributary::multicast {
+
+struct PlannerSettings {
+  /// A name of `algorithm_names()`.
+  std::string algorithm = "prism";
+  std::uint64_t seed = 1;
+};
+
+/// The names `PlannerSettings::algorithm` and the command line know.
+[[nodiscard]] std::span<const std::string_view> algorithm_names();
+
+/// Two trees for one group.
+struct Twins {
+  Tree first;
+  Tree second;
+  /// Cables and switches that both use. Members' own switches are not counted: a host has one
+  /// cable.
+  std::vector<CableId> shared_cables;
+  std::vector<SwitchId> shared_switches;
+  [[nodiscard]] bool disjoint() const { return shared_cables.empty() && shared_switches.empty(); }
+};
+
+/// Load of the fabric: EFI is the number of trees that cross a cable.
+struct EfiSummary {
+  std::uint32_t max = 0;
+  double mean = 0;              ///< over usable cables
+  std::vector<CableId> fullest; ///< those at `max`
+};
+
+class Planner {
+public:
+  /// Throws std::invalid_argument for an unknown algorithm.
+  Planner(const Graph& graph, const PlannerSettings& settings);
+  ~Planner();
+  Planner(Planner&&) noexcept;
+  Planner& operator=(Planner&&) noexcept;
+
+  /// A tree over these hosts' switches; nothing when they are not connected. `members` may hold any
+  /// number of hosts, in any order, several on a switch.
+  [[nodiscard]] std::optional<Tree> plan(std::span<const HostId> members);
+  /// Two trees that share as little as possible. Both take load.
+  [[nodiscard]] std::optional<Twins> plan_twins(std::span<const HostId> members);
+  /// Takes the load of a tree that was planned earlier, by another process perhaps.
+  void adopt(const Tree& tree);
+  void release(const Tree& tree);
+  /// Releases and plans anew; when there is no way now, nothing is released.
+  [[nodiscard]] std::optional<Tree> replan(const Tree& tree, std::span<const HostId> members);
+
+  /// To be called when switches or cables were added, went down or came up.
+  void topology_changed();
+  /// Whether every cable and switch of the tree is usable.
+  [[nodiscard]] bool intact(const Tree& tree) const;
+  /// Which parts of the fabric these hosts are in: one list when they are connected.
+  [[nodiscard]] std::vector<std::vector<HostId>> parts(std::span<const HostId> members) const;
+
+  /// Trees that cross this cable.
+  [[nodiscard]] std::uint32_t efi(CableId cable) const;
+  [[nodiscard]] EfiSummary efi() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace tributary::multicast

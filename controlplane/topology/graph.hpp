@@ -1,0 +1,129 @@
+// The fabric as a graph: switches, hosts, and the cables between them.
+//
+//   topology::Graph graph;
+//   const SwitchId leaf = graph.add_switch({.name = "leaf0", .ports = 64});
+//   const SwitchId spine = graph.add_switch({.name = "spine", .ports = 64});
+//   graph.connect({leaf, 0}, {spine, 0}, 100'000);
+//   graph.add_host({.name = "h0", .nid = Nid{1}, .at = {leaf, 1}});
+//
+// Numbers are dense, given in the order of adding, and never change: what breaks is marked down and
+// marked up again, so that trees can be kept as lists of cables. A port carries one cable or one
+// host. Several cables may join the same two switches.
+//
+// Plain data, no I/O. Copies are snapshots.
+#pragma once
+
+#include "tributary/types.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tributary::topology {
+
+using SwitchId = Strong<struct SwitchIdTag, std::uint32_t>;
+using HostId = Strong<struct HostIdTag, std::uint32_t>;
+using CableId = Strong<struct CableIdTag, std::uint32_t>;
+/// A port of a switch in a graph. Wider than `tributary::PortNumber`: models of machines with more
+/// than 64 ports a switch are graphs, too.
+using Port = std::uint16_t;
+
+/// One end of a cable, or where a host hangs.
+struct Attachment {
+  SwitchId at;
+  Port port = 0;
+  friend auto operator<=>(const Attachment&, const Attachment&) = default;
+};
+
+struct Switch {
+  std::string name;
+  std::uint64_t guid = 0; ///< 0: none known
+  Port ports = 0;
+  bool up = true;
+};
+
+struct Host {
+  std::string name;
+  Nid nid;
+  Attachment at;
+  bool up = true;
+};
+
+struct Cable {
+  Attachment ends[2];
+  std::uint32_t speed_mbps = 0; ///< 0: not known
+  bool up = true;
+};
+
+/// A way from one switch to the next.
+struct Hop {
+  SwitchId to;
+  CableId cable;
+  Port port = 0; ///< of the switch it leaves
+};
+
+/// What cannot be added, and why.
+class GraphError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+class Graph {
+public:
+  /// Throws GraphError when the name, or a guid other than 0, is taken.
+  SwitchId add_switch(Switch added);
+  /// Throws GraphError when the NID or the name is taken, or the port used or out of range.
+  HostId add_host(Host added);
+  /// Throws GraphError when a port is used or out of range, or both ends are one switch.
+  CableId connect(Attachment a, Attachment b, std::uint32_t speed_mbps = 0);
+
+  void set_up(SwitchId s, bool up) { switches_[s.value].up = up; }
+  void set_up(HostId h, bool up) { hosts_[h.value].up = up; }
+  void set_up(CableId c, bool up) { cables_[c.value].up = up; }
+  /// The host moves; throws GraphError when the port is used or out of range.
+  void move_host(HostId h, Attachment to);
+
+  [[nodiscard]] std::span<const Switch> switches() const { return switches_; }
+  [[nodiscard]] std::span<const Host> hosts() const { return hosts_; }
+  [[nodiscard]] std::span<const Cable> cables() const { return cables_; }
+  [[nodiscard]] const Switch& operator[](SwitchId s) const { return switches_[s.value]; }
+  [[nodiscard]] const Host& operator[](HostId h) const { return hosts_[h.value]; }
+  [[nodiscard]] const Cable& operator[](CableId c) const { return cables_[c.value]; }
+
+  /// All cables of a switch, up or down, in the order of connecting.
+  [[nodiscard]] std::span<const Hop> hops(SwitchId s) const { return hops_[s.value]; }
+  /// Whether the cable and the switches at both ends are up.
+  [[nodiscard]] bool usable(CableId c) const;
+
+  [[nodiscard]] std::optional<SwitchId> find_switch(std::string_view name) const;
+  [[nodiscard]] std::optional<SwitchId> find_switch_by_guid(std::uint64_t guid) const;
+  [[nodiscard]] std::optional<HostId> find_host(Nid nid) const;
+  [[nodiscard]] std::optional<CableId> cable_at(Attachment end) const;
+  [[nodiscard]] std::optional<HostId> host_at(Attachment end) const;
+
+  /// "leaf0 port 3"
+  [[nodiscard]] std::string describe(Attachment end) const;
+  /// "leaf0 port 3 - spine port 0"
+  [[nodiscard]] std::string describe(CableId cable) const;
+
+private:
+  void require_free(Attachment end) const;
+
+  std::vector<Switch> switches_;
+  std::vector<Host> hosts_;
+  std::vector<Cable> cables_;
+  std::vector<std::vector<Hop>> hops_;
+  std::map<std::string, SwitchId, std::less<>> switch_by_name_;
+  std::map<std::uint64_t, SwitchId> switch_by_guid_;
+  std::map<std::string, HostId, std::less<>> host_by_name_;
+  std::map<std::uint32_t, HostId> host_by_nid_;
+  std::map<Attachment, CableId> cable_at_;
+  std::map<Attachment, HostId> host_at_;
+};
+
+} // namespace tributary::topology
