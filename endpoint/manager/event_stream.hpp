@@ -1,0 +1,44 @@
+// Reading the manager's event stream (/api/v1/events, server-sent events).
+//
+//   EventStream events(settings, after);
+//   while (const auto event = events.next(std::chrono::seconds(1))) ...
+//
+// Holds a connection of its own. When that breaks, `next` throws ManagerError; a new stream with
+// `after` = the number of the last event seen goes on without a gap, as far as the manager still
+// has them. One thread at a time, but for `cancel`.
+#pragma once
+
+#include "endpoint/manager/manager_client.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tributary::manager_client {
+
+struct Event {
+  std::uint64_t number = 0;
+  std::string kind; ///< "group", "link", "switch", ...
+  boost::json::value body;
+};
+
+class EventStream {
+public:
+  /// Connects and asks for the events behind number `after`; 0 for all that are kept.
+  explicit EventStream(const Settings& settings, std::uint64_t after = 0);
+  ~EventStream();
+  EventStream(const EventStream&) = delete;
+  EventStream& operator=(const EventStream&) = delete;
+
+  /// The next event, or nothing when none came within `limit`.
+  std::optional<Event> next(std::chrono::milliseconds limit);
+  /// Ends a `next` that waits, and every later one, with ManagerError of kind `cancelled`.
+  void cancel();
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace tributary::manager_client
