@@ -48,7 +48,8 @@ struct TreePart {
 };
 
 /// The tree hung up at `root`, which must be one of `members`: one part for each switch, by
-/// ascending depth. Requires that the tree spans the members' switches.
+/// ascending depth. A branch that leads to no member is left out. Throws std::invalid_argument when
+/// the root is no member, a member is not reached, or the cables close a loop. O(tree log tree).
 [[nodiscard]] std::vector<TreePart> orient(const Graph& graph, const Tree& tree,
                                            std::span<const HostId> members, HostId root);
 
