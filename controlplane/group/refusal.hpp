@@ -1,0 +1,33 @@
+// An answer that is a refusal: the HTTP status of docs/protocol/manager-api.md, and for a person
+// what is refused, why, and what to do.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace tributary::group {
+
+struct Refusal {
+  unsigned status = 0;
+  std::string message;
+  friend bool operator==(const Refusal&, const Refusal&) = default;
+};
+
+/// What was asked for, or why not.
+template <typename T> class [[nodiscard]] Result {
+public:
+  Result(T value) : held_(std::move(value)) {}           // NOLINT: converts on purpose
+  Result(Refusal refusal) : held_(std::move(refusal)) {} // NOLINT: converts on purpose
+
+  [[nodiscard]] bool ok() const { return held_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  [[nodiscard]] const T& operator*() const { return std::get<0>(held_); }
+  [[nodiscard]] const T* operator->() const { return &std::get<0>(held_); }
+  [[nodiscard]] const Refusal& refusal() const { return std::get<1>(held_); }
+
+private:
+  std::variant<T, Refusal> held_;
+};
+
+} // namespace tributary::group

@@ -1,0 +1,79 @@
+// The manager's memory on disk: one SQLite file.
+//
+//   store::Store store("/var/lib/tributary/fabric.db");    locks, migrates, raises the epoch
+//   group::Registry registry(settings, random, store.load(), now);
+//   ...
+//   store.apply(registry.take_changes());                  durable when it returns
+//
+// `apply` is one transaction: all of it is on disk when it returns, or nothing is and it throws.
+// What is acknowledged to anybody after `apply` returned is never lost, whatever kills the process
+// or the machine. After a throw the store stays usable: the same changes may be applied again when
+// there is room on the disk.
+//
+// A file belongs to one manager at a time (a lock on PATH.lock, which the kernel releases however
+// the process ends). Files, back-up and versions: docs/operate/fabric-manager-store.md.
+//
+// Shell: blocks on the disk. All calls from one thread.
+#pragma once
+
+#include "controlplane/store/records.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace tributary::store {
+
+/// The version of the tables that this program writes.
+inline constexpr int format_version = 1;
+
+class StoreError : public std::runtime_error {
+public:
+  enum class Kind : std::uint8_t {
+    not_a_database, ///< the file is something else, or damaged
+    newer_version,  ///< written by a newer program
+    locked,         ///< another manager uses it
+    no_permission,
+    no_room, ///< disk, quota or file size limit; try again when there is room
+    failed,  ///< anything else the disk or SQLite says
+  };
+  StoreError(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  [[nodiscard]] Kind kind() const { return kind_; }
+
+private:
+  Kind kind_;
+};
+
+struct StoreOptions {
+  /// The largest the file may grow to; 0: as the disk allows. Beyond it `apply` says no_room.
+  std::uint64_t size_limit_bytes = 0;
+};
+
+class Store {
+public:
+  /// Opens the file, creates it when it is not there, brings an older one up to date. Throws
+  /// StoreError; then the file is as it was.
+  explicit Store(const std::filesystem::path& file, const StoreOptions& options = {});
+  ~Store();
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+
+  /// Of this start.
+  [[nodiscard]] std::uint64_t epoch() const;
+  /// All that is stored. Throws StoreError.
+  [[nodiscard]] Snapshot load();
+  /// In this order, whole or not at all. Throws StoreError.
+  void apply(std::span<const Change> changes);
+  /// A copy of all that is stored as a file of its own, made while running. Throws StoreError, also
+  /// when `file` exists.
+  void back_up(const std::filesystem::path& file);
+
+private:
+  struct Open;
+  std::unique_ptr<Open> open_;
+};
+
+} // namespace tributary::store
