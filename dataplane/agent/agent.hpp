@@ -38,6 +38,7 @@
 // Pure: no clock, socket, thread or file. One Agent per switch; one thread at a time.
 #pragma once
 
+#include "dataplane/agent/neighbours.hpp"
 #include "dataplane/config/config.hpp"
 #include "dataplane/core/counters.hpp"
 #include "dataplane/core/tables.hpp"
@@ -70,12 +71,6 @@ struct Settings {
   std::uint64_t welcome_patience_ns = 10'000'000'000;
   /// Transactions prepared at once; one more is refused.
   std::size_t max_prepared = 65536;
-};
-
-/// A frame to send out of a port.
-struct OutgoingHello {
-  PortNumber port;
-  std::vector<std::byte> bytes;
 };
 
 /// The channel and the transactions, for people.
