@@ -1,0 +1,67 @@
+// How many cables lie between two switches, one byte a pair.
+//
+//   Distances distances(view);
+//   const std::uint8_t* row = distances.row(s);    row[t] = cables from s to t, s itself 0
+//
+// Rows are made when they are first asked for, 512 at a time; `complete` makes all (12,000
+// switches: 144 MB). So a caller that only looks from its members' switches pays for those.
+// Distances are symmetric. A reference to the view is kept.
+#pragma once
+
+#include "controlplane/multicast/routing_view.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tributary::multicast {
+
+class Distances {
+public:
+  /// There is no way, or one of more than 254 cables.
+  static constexpr std::uint8_t unreachable = 0xFF;
+  /// Rows begin at multiples of this many bytes, and are as long; what is behind the last switch is
+  /// `unreachable`. Loops may run over whole rows in registers of any width.
+  static constexpr std::size_t row_alignment = 64;
+  /// Switches whose rows are made together: bits of a machine word's vector.
+  static constexpr std::uint32_t block_rows = 512;
+
+  explicit Distances(const RoutingView& view);
+
+  /// Bytes of a row: the number of switches, rounded up to `row_alignment`.
+  [[nodiscard]] std::size_t row_bytes() const { return row_bytes_; }
+  /// Of one switch to all. Stays where it is as long as this object lives.
+  [[nodiscard]] const std::uint8_t* row(SwitchId from) {
+    const std::uint32_t block = from.value / block_rows;
+    if (blocks_[block] == nullptr) {
+      make_block(block);
+    }
+    return blocks_[block].get() + (from.value % block_rows) * row_bytes_;
+  }
+  [[nodiscard]] std::uint8_t between(SwitchId a, SwitchId b) { return row(a)[b.value]; }
+  void complete();
+
+  [[nodiscard]] const RoutingView& view() const { return *view_; }
+
+private:
+  struct AlignedDelete {
+    void operator()(std::uint8_t* bytes) const;
+  };
+  using Block = std::unique_ptr<std::uint8_t[], AlignedDelete>;
+
+  void make_block(std::uint32_t block);
+
+  const RoutingView* view_;
+  std::size_t row_bytes_;
+  std::vector<Block> blocks_;
+};
+
+/// `eccentricities[t]` = the largest distance of `t` to any of `switches`: the byte-wise maximum of
+/// their rows. Takes `row_bytes()` bytes, aligned or not; `unreachable` where one cannot be
+/// reached. Requires at least one switch.
+void eccentricities(Distances& distances, std::span<const SwitchId> switches,
+                    std::span<std::uint8_t> eccentricities);
+
+} // namespace tributary::multicast

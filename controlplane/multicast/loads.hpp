@@ -1,0 +1,57 @@
+// What the trees in force cost: for each cable the number of trees that cross it (its EFI), for
+// each switch the trees that have their center there and those that pass.
+//
+// `add` and `remove` touch the cables of that one tree. The books balance: when all trees are
+// removed, everything is 0; `remove` of what was not added is a caller's error, and asserted.
+#pragma once
+
+#include "controlplane/multicast/routing_view.hpp"
+#include "controlplane/multicast/tree.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace tributary::multicast {
+
+class Loads {
+public:
+  explicit Loads(const RoutingView& view);
+
+  /// From now on by this view, of the same graph, grown perhaps: what is booked stays.
+  void rebind(const RoutingView& view);
+
+  void add(const Tree& tree);
+  void remove(const Tree& tree);
+
+  /// The cable's EFI.
+  [[nodiscard]] std::uint32_t operator[](CableId c) const { return cables_[c.value]; }
+  /// Trees with their center here.
+  [[nodiscard]] std::uint32_t rooted(SwitchId s) const { return rooted_[s.value]; }
+  /// Trees with a cable here, or their center.
+  [[nodiscard]] std::uint32_t through(SwitchId s) const { return through_[s.value]; }
+
+  /// The largest EFI of any cable.
+  [[nodiscard]] std::uint32_t max() const { return max_; }
+  /// Cables with this EFI.
+  [[nodiscard]] std::uint32_t count_at(std::uint32_t efi) const {
+    return efi < count_at_.size() ? count_at_[efi] : 0;
+  }
+  /// The sum of all EFI: cables of all trees.
+  [[nodiscard]] std::uint64_t total() const { return total_; }
+
+private:
+  template <typename Visit> void for_each_switch(const Tree& tree, Visit visit);
+  void move(CableId c, std::uint32_t to);
+
+  const RoutingView* view_;
+  std::vector<std::uint32_t> cables_;
+  std::vector<std::uint32_t> rooted_;
+  std::vector<std::uint32_t> through_;
+  std::vector<std::uint32_t> count_at_; ///< by EFI
+  std::vector<std::uint32_t> seen_;     ///< by switch: the last tree it was visited for
+  std::uint32_t visits_ = 0;
+  std::uint32_t max_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+} // namespace tributary::multicast
