@@ -2,10 +2,10 @@
 
 #include "dataplane/config/parse.hpp"
 #include "dataplane/config/print_default.hpp"
-#include "dataplane/process/log_level.hpp"
 #include "dataplane/process/machine.hpp"
 #include "dataplane/process/options.hpp"
 #include "dataplane/process/switch_process.hpp"
+#include "service/log.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -59,10 +59,11 @@ int check_config(const Options& options) {
 }
 
 int run(const Options& options) {
-  start_logging();
+  service::start_logging("tributary-switch");
   try {
     config::Parsed parsed = config::parse_file(options.config_file, this_machine());
-    set_log_level(options.log_level.empty() ? parsed.config.process.log_level : options.log_level);
+    service::set_log_level(options.log_level.empty() ? parsed.config.process.log_level
+                                                     : options.log_level);
     SwitchProcess process(std::move(parsed), options);
     process.run();
     return exit_success;

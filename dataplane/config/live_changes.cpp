@@ -1,6 +1,6 @@
 #include "dataplane/config/live_changes.hpp"
 
-#include "dataplane/config/findings.hpp"
+#include "configuration/findings.hpp"
 
 #include <algorithm>
 #include <map>

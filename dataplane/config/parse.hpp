@@ -4,9 +4,9 @@
 //   const Parsed parsed = parse_file("/etc/tributary/switch.toml", {.cpu_count = 8});
 #pragma once
 
+#include "configuration/diagnostic.hpp"
+#include "configuration/document.hpp"
 #include "dataplane/config/config.hpp"
-#include "dataplane/config/diagnostic.hpp"
-#include "dataplane/config/document.hpp"
 
 #include <string>
 #include <string_view>

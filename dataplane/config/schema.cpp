@@ -1,9 +1,5 @@
 #include "dataplane/config/schema.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <array>
 #include <memory>
 
 namespace tributary::config {
@@ -21,16 +17,6 @@ constexpr std::string_view memif_roles[] = {"server", "client"};
 constexpr std::int64_t max_timer_us = std::int64_t{core::EngineTimers::max_units} * 1024 / 850;
 constexpr std::int64_t max_delay_us = 10'000'000;
 
-/// A key and where its value goes.
-template <typename Target> struct Key {
-  KeySpec spec;
-  void (*set)(Target&, const Value&);
-};
-
-template <typename T> T integer(const Value& v) {
-  return static_cast<T>(std::get<std::int64_t>(v));
-}
-const std::string& text(const Value& v) { return std::get<std::string>(v); }
 microseconds micros(const Value& v) { return microseconds(std::get<std::int64_t>(v)); }
 
 const Key<Process> process_keys[] = {
@@ -387,60 +373,32 @@ const Key<RouteDraft> route_keys[] = {
      [](RouteDraft& r, const Value& v) { r.port = text(v); }},
 };
 
-template <typename T, std::size_t n> std::array<KeySpec, n> specs_of(const Key<T> (&keys)[n]) {
-  std::array<KeySpec, n> specs;
-  for (std::size_t i = 0; i < n; ++i) {
-    specs[i] = keys[i].spec;
-  }
-  return specs;
-}
-
-std::string count_text(std::size_t min, std::size_t max) {
-  return min == max ? fmt::format("{}", min)
-         : min == 0 ? fmt::format("at most {}", max)
-                    : fmt::format("{} to {}", min, max);
-}
-
-struct Describe {
-  std::string operator()(Flag) const { return "true or false"; }
-  std::string operator()(Integer i) const { return fmt::format("integer, {} to {}", i.min, i.max); }
-  std::string operator()(Number n) const { return fmt::format("number, {} to {}", n.min, n.max); }
-  std::string operator()(Text t) const {
-    return fmt::format("text, at most {} bytes", t.max_length);
-  }
-  std::string operator()(Name) const { return "name"; }
-  std::string operator()(Choice c) const {
-    return fmt::format("one of \"{}\"", fmt::join(c.values, "\", \""));
-  }
-  std::string operator()(Integers i) const {
-    return fmt::format("list of {} integers, {} to {}", count_text(i.min_count, i.max_count), i.min,
-                       i.max);
-  }
-  std::string operator()(Names n) const {
-    return fmt::format("list of {} names", count_text(n.min_count, n.max_count));
-  }
-};
-
 } // namespace
 
-std::string describe(const Type& type) { return std::visit(Describe{}, type); }
-
-std::span<const KeySpec> keys_of(Section section) {
+Schema switch_schema() {
   static const auto of_process = specs_of(process_keys);
   static const auto of_switch = specs_of(switch_keys);
   static const auto of_port = specs_of(port_keys);
   static const auto of_impairment = specs_of(impairment_keys);
   static const auto of_tree = specs_of(tree_keys);
   static const auto of_route = specs_of(route_keys);
-  switch (section) {
-  case Section::process: return of_process;
-  case Section::switches: return of_switch;
-  case Section::port: return of_port;
-  case Section::impairment: return of_impairment;
-  case Section::tree: return of_tree;
-  case Section::route: return of_route;
-  }
-  return {};
+  static const SectionSpec sections[] = {
+      {.path = "process", .keys = of_process},
+      {.path = "switch",
+       .repeated = true,
+       .keys = of_switch,
+       .subsections = {"port", "tree", "route"}},
+      {.path = "switch.port",
+       .repeated = true,
+       .keys = of_port,
+       .subsections = {"impairment"},
+       .kinds = port_kind_names,
+       .kind_key = "kind"},
+      {.path = "switch.port.impairment", .keys = of_impairment},
+      {.path = "switch.tree", .repeated = true, .keys = of_tree},
+      {.path = "switch.route", .repeated = true, .keys = of_route},
+  };
+  return sections;
 }
 
 void assign(std::size_t index, const Value& value, Process& target) {

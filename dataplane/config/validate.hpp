@@ -2,9 +2,10 @@
 // and whether the tables build.
 #pragma once
 
-#include "dataplane/config/findings.hpp"
+#include "configuration/findings.hpp"
+#include "configuration/section_reader.hpp"
 #include "dataplane/config/parse.hpp"
-#include "dataplane/config/section_reader.hpp"
+#include "dataplane/config/schema.hpp"
 
 #include <map>
 #include <string>

@@ -1,6 +1,6 @@
 #include "dataplane/process/options.hpp"
 
-#include "dataplane/process/version.hpp"
+#include "service/version.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ ParsedOptions parse_options(int argc, char** argv) {
   Options& options = parsed.options;
   CLI::App app("A software switch that combines reduction frames on their way up a multicast tree.",
                "tributary-switch");
-  app.set_version_flag("--version", fmt::format("tributary-switch {}", program_version));
+  app.set_version_flag("--version", fmt::format("tributary-switch {}", service::program_version));
   auto* file = app.add_option("-c,--config", options.config_file, "The configuration, a TOML file")
                    ->type_name("FILE")
                    ->capture_default_str();

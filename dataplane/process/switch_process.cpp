@@ -4,9 +4,9 @@
 #include "dataplane/config/live_changes.hpp"
 #include "dataplane/config/schema.hpp"
 #include "dataplane/port/privileges.hpp"
-#include "dataplane/process/log_level.hpp"
 #include "dataplane/process/machine.hpp"
-#include "dataplane/process/service_notify.hpp"
+#include "service/log.hpp"
+#include "service/notify.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -40,7 +40,7 @@ std::shared_ptr<const core::Tables> tables_of(const config::Switch& sw, std::uin
 
 /// What can be refused before anything is opened, with all that is missing in one message.
 const config::Config& admissible(const config::Config& configuration) {
-  management::SocketFile::check_free(configuration.process.control_socket);
+  service::SocketFile::check_free(configuration.process.control_socket);
   const Privileges have = Privileges::of_this_process();
   std::string refusals;
   for (const config::Switch& sw : configuration.switches) {
@@ -103,7 +103,7 @@ void SwitchProcess::say_ready() const {
                   counted(ports_.size(), "port", "ports"),
                   counted(workers_.worker_count(), "worker", "workers"));
   spdlog::info("{}", text);
-  if (!notify_service_manager(fmt::format("READY=1\nSTATUS={}", text))) {
+  if (!service::notify_service_manager(fmt::format("READY=1\nSTATUS={}", text))) {
     spdlog::warn("the service manager's NOTIFY_SOCKET does not take messages");
   }
 }
@@ -130,7 +130,7 @@ asio::awaitable<void> SwitchProcess::wait_for_signals() {
       continue;
     }
     spdlog::info("signal {}: draining", signal == SIGTERM ? "SIGTERM" : "SIGINT");
-    static_cast<void>(notify_service_manager("STOPPING=1"));
+    static_cast<void>(service::notify_service_manager("STOPPING=1"));
     stopping_ = true;
     monitor_timer_.cancel();
     server_->stop();
@@ -196,7 +196,7 @@ management::ReloadReport SwitchProcess::reload() {
   }
   if (changes.config.process.log_level != parsed_.config.process.log_level &&
       options_.log_level.empty()) {
-    set_log_level(changes.config.process.log_level);
+    service::set_log_level(changes.config.process.log_level);
     report.applied.push_back(
         fmt::format("process: log_level is {}", changes.config.process.log_level));
   }

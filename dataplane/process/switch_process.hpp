@@ -9,13 +9,13 @@
 
 #include "dataplane/config/parse.hpp"
 #include "dataplane/management/control_server.hpp"
-#include "dataplane/management/socket_file.hpp"
 #include "dataplane/port/eal.hpp"
 #include "dataplane/port/port_device.hpp"
 #include "dataplane/process/options.hpp"
 #include "dataplane/process/worker_inspector.hpp"
 #include "dataplane/worker/port_monitor.hpp"
 #include "dataplane/worker/worker_group.hpp"
+#include "service/socket_file.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -63,7 +63,7 @@ private:
   PortMonitor monitor_;
   WorkerInspector inspector_;
   // Made last, so that whoever can connect finds a switch that runs.
-  std::optional<management::SocketFile> socket_file_;
+  std::optional<service::SocketFile> socket_file_;
   std::optional<management::ControlServer> server_;
   std::vector<std::uint64_t> table_versions_; ///< by switch
   bool stopping_ = false;

@@ -2,8 +2,8 @@
 
 #include "dataplane/config/schema.hpp"
 #include "dataplane/core/explain.hpp"
-#include "dataplane/process/version.hpp"
 #include "dataplane/process/worker_capture.hpp"
+#include "service/version.hpp"
 #include "tributary/reduce/opcode.hpp"
 #include "tributary/reduce/result_code.hpp"
 
@@ -327,7 +327,7 @@ ExplainReport WorkerInspector::explain(const std::string& switch_name, const std
 VersionReport WorkerInspector::version() {
   VersionReport report;
   report.program = "tributary-switch";
-  report.version = program_version;
+  report.version = service::program_version;
   report.pid = static_cast<std::uint32_t>(::getpid());
   report.uptime_s = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - started_)

@@ -1,5 +1,6 @@
+#include "configuration/section_reader.hpp"
 #include "dataplane/config/print_default.hpp"
-#include "dataplane/config/section_reader.hpp"
+#include "dataplane/config/schema.hpp"
 #include "sample.hpp"
 
 #include <gmock/gmock.h>
@@ -22,8 +23,8 @@ TEST(default_toml, parses) {
 
 TEST(default_toml, names_every_key_and_whether_it_is_live) {
   const std::string text = default_toml();
-  for (const Section section : all_sections) {
-    for (const KeySpec& spec : keys_of(section)) {
+  for (const SectionSpec& section : switch_schema()) {
+    for (const KeySpec& spec : section.keys) {
       EXPECT_THAT(text, HasSubstr(fmt::format("{} = ", spec.name)));
       EXPECT_THAT(text, HasSubstr(fmt::format("# [{}] {}", name_of(spec.change),
                                               spec.help.substr(0, spec.help.find(' ')))));
@@ -34,7 +35,7 @@ TEST(default_toml, names_every_key_and_whether_it_is_live) {
 /// All that the fallbacks in the schema say, against what absent keys leave in the structures.
 TEST(schema, written_out_fallbacks_equal_the_defaults_of_the_structures) {
   const auto check = [](Section section, auto fresh, auto same) {
-    const auto specs = keys_of(section);
+    const auto specs = spec_of(section).keys;
     for (std::size_t i = 0; i < specs.size(); ++i) {
       if (specs[i].fallback.empty()) {
         continue;
@@ -45,7 +46,7 @@ TEST(schema, written_out_fallbacks_equal_the_defaults_of_the_structures) {
       ASSERT_TRUE(value.has_value()) << specs[i].name << ": " << problem;
       auto assigned = fresh;
       assign(i, *value, assigned);
-      EXPECT_TRUE(same(fresh, assigned)) << path_of(section) << "." << specs[i].name;
+      EXPECT_TRUE(same(fresh, assigned)) << spec_of(section).path << "." << specs[i].name;
     }
   };
   check(Section::process, Process{}, [](const Process& a, const Process& b) {
@@ -73,8 +74,8 @@ TEST(schema, written_out_fallbacks_equal_the_defaults_of_the_structures) {
 }
 
 TEST(schema, samples_and_fallbacks_satisfy_their_own_types) {
-  for (const Section section : all_sections) {
-    for (const KeySpec& spec : keys_of(section)) {
+  for (const SectionSpec& section : switch_schema()) {
+    for (const KeySpec& spec : section.keys) {
       for (const auto text : {spec.fallback, spec.sample}) {
         if (text.empty()) {
           continue;
@@ -82,7 +83,7 @@ TEST(schema, samples_and_fallbacks_satisfy_their_own_types) {
         std::string problem;
         const auto table = toml::parse(fmt::format("v = {}", text));
         EXPECT_TRUE(read_value(*table.get("v"), spec.type, problem).has_value())
-            << path_of(section) << "." << spec.name << " = " << text << ": " << problem;
+            << section.path << "." << spec.name << " = " << text << ": " << problem;
       }
       EXPECT_FALSE(spec.help.empty()) << spec.name;
       EXPECT_FALSE(spec.required && !spec.fallback.empty()) << spec.name;

@@ -1,4 +1,4 @@
-#include "dataplane/config/suggest.hpp"
+#include "configuration/suggest.hpp"
 #include "sample.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // The server over a real Unix socket, its event loop in a thread of its own; clients block.
 #include "dataplane/management/control_server.hpp"
-#include "dataplane/management/socket_file.hpp"
+#include "service/socket_file.hpp"
 #include "fake_inspector.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -124,7 +124,7 @@ protected:
   boost::asio::io_context context_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_ =
       boost::asio::make_work_guard(context_);
-  SocketFile file_;
+  service::SocketFile file_;
   ControlServer server_;
   std::thread thread_;
 };

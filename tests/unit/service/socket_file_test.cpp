@@ -1,4 +1,4 @@
-#include "dataplane/management/socket_file.hpp"
+#include "service/socket_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace tributary::management {
+namespace tributary::service {
 namespace {
 
 using testing::HasSubstr;
@@ -62,7 +62,7 @@ TEST_F(socket_file, says_that_the_directory_cannot_be_made) {
 
 TEST_F(socket_file, refuses_where_somebody_listens) {
   const SocketFile first(path_);
-  EXPECT_THAT(error_of(path_), HasSubstr("a running switch answers on it"));
+  EXPECT_THAT(error_of(path_), HasSubstr("a running process answers on it"));
   EXPECT_TRUE(std::filesystem::exists(path_)) << "and leaves the other's file alone";
 }
 
@@ -89,4 +89,4 @@ TEST_F(socket_file, refuses_a_path_too_long_for_a_socket) {
 }
 
 } // namespace
-} // namespace tributary::management
+} // namespace tributary::service

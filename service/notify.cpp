@@ -1,4 +1,4 @@
-#include "dataplane/process/service_notify.hpp"
+#include "service/notify.hpp"
 
 #include <cstddef>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace tributary::dataplane {
+namespace tributary::service {
 
 bool notify_service_manager(std::string_view state) {
   const char* path = std::getenv("NOTIFY_SOCKET");
@@ -36,4 +36,4 @@ bool notify_service_manager(std::string_view state) {
   return sent == static_cast<ssize_t>(state.size());
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::service

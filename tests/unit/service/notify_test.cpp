@@ -1,4 +1,4 @@
-#include "dataplane/process/service_notify.hpp"
+#include "service/notify.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace tributary::dataplane {
+namespace tributary::service {
 namespace {
 
 /// A service manager's end: a bound datagram socket, and NOTIFY_SOCKET pointing to it.
@@ -79,4 +79,4 @@ TEST(notify_service_manager, a_socket_that_is_not_there_is_reported) {
 }
 
 } // namespace
-} // namespace tributary::dataplane
+} // namespace tributary::service

@@ -1,4 +1,4 @@
-#include "dataplane/config/document.hpp"
+#include "configuration/document.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tributary::management {
+namespace tributary::service {
 
 class SocketError : public std::runtime_error {
 public:
@@ -14,7 +14,7 @@ public:
 
 class SocketFile {
 public:
-  /// Throws SocketError when a running switch answers on this path, or something that is not a
+  /// Throws SocketError when a running process answers on this path, or something that is not a
   /// socket stands there. Changes nothing.
   static void check_free(const std::string& path);
 
@@ -34,4 +34,4 @@ private:
   int descriptor_ = -1;
 };
 
-} // namespace tributary::management
+} // namespace tributary::service

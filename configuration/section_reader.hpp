@@ -1,9 +1,9 @@
 // Reads one TOML table as a section: every key against the schema, nothing else let through.
 #pragma once
 
-#include "dataplane/config/document.hpp"
-#include "dataplane/config/findings.hpp"
-#include "dataplane/config/schema.hpp"
+#include "configuration/document.hpp"
+#include "configuration/findings.hpp"
+#include "configuration/schema.hpp"
 
 #include <toml++/toml.h>
 
@@ -28,15 +28,14 @@ inline int line_of(const toml::key& key) { return static_cast<int>(key.source().
 /// The spelling `to_toml` gives a fallback of the schema.
 [[nodiscard]] std::string canonical_fallback(const KeySpec& spec);
 
-/// What a section may contain besides its keys: the names of its sub-sections.
-[[nodiscard]] std::vector<std::string_view> subsections_of(Section section);
-
 /// The values found, by index of the key in the schema, all of their right type. Reports unknown
-/// keys, wrong types and values, missing keys, and keys that mean nothing for a port's kind.
+/// keys, wrong types and values, missing keys, and keys that mean nothing for the section's kind.
 /// `document` receives every setting under `owner`, e.g. "switch leaf0, port host0".
 class SectionReader {
 public:
-  SectionReader(const toml::table& table, Section section, Findings& findings);
+  /// `section` is one of `schema` and, like it, must outlive the reader.
+  SectionReader(const toml::table& table, Schema schema, const SectionSpec& section,
+                Findings& findings);
 
   /// The line of the section's header.
   [[nodiscard]] int line() const { return line_; }
@@ -54,9 +53,11 @@ public:
 private:
   void check_unknown(const toml::table& table, Findings& findings) const;
   void check_kind(const toml::table& table, Findings& findings) const;
-  [[nodiscard]] KindMask kind() const;
+  /// The number of its kind; nothing when it has no kinds, or the one given was refused.
+  [[nodiscard]] std::optional<std::size_t> kind() const;
 
-  Section section_;
+  Schema schema_;
+  const SectionSpec& section_;
   int line_;
   std::vector<std::pair<std::size_t, Value>> values_;
   std::vector<std::pair<std::string_view, int>> lines_;

@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-namespace tributary::dataplane {
+namespace tributary::service {
 
 /// Sends e.g. "READY=1". Does nothing without NOTIFY_SOCKET; false when sending failed.
 bool notify_service_manager(std::string_view state);
 
-} // namespace tributary::dataplane
+} // namespace tributary::service

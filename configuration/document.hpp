@@ -2,7 +2,7 @@
 // reload compares.
 #pragma once
 
-#include "dataplane/config/schema.hpp"
+#include "configuration/schema.hpp"
 
 #include <map>
 #include <string>

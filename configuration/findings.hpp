@@ -1,7 +1,7 @@
 // Collects what is wrong with a file while it is read, so that a person sees all of it at once.
 #pragma once
 
-#include "dataplane/config/diagnostic.hpp"
+#include "configuration/diagnostic.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include "dataplane/config/section_reader.hpp"
+#include "configuration/section_reader.hpp"
 
-#include "dataplane/config/suggest.hpp"
+#include "configuration/suggest.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -164,11 +164,11 @@ struct ToToml {
 };
 
 /// Another section that has this key, to say where it belongs.
-std::string_view home_of(std::string_view key) {
-  for (const Section s : all_sections) {
-    for (const KeySpec& spec : keys_of(s)) {
+std::string_view home_of(std::string_view key, Schema schema) {
+  for (const SectionSpec& section : schema) {
+    for (const KeySpec& spec : section.keys) {
       if (spec.name == key) {
-        return path_of(s);
+        return section.path;
       }
     }
   }
@@ -190,18 +190,11 @@ std::string canonical_fallback(const KeySpec& spec) {
   return value ? to_toml(*value) : problem;
 }
 
-std::vector<std::string_view> subsections_of(Section section) {
-  switch (section) {
-  case Section::switches: return {"port", "tree", "route"};
-  case Section::port: return {"impairment"};
-  default: return {};
-  }
-}
-
-SectionReader::SectionReader(const toml::table& table, Section section, Findings& findings)
-    : section_(section), line_(line_of(table)) {
+SectionReader::SectionReader(const toml::table& table, Schema schema, const SectionSpec& section,
+                             Findings& findings)
+    : schema_(schema), section_(section), line_(line_of(table)) {
   check_unknown(table, findings);
-  const auto specs = keys_of(section);
+  const auto specs = section.keys;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const auto it = table.find(specs[i].name);
     if (it == table.end()) {
@@ -225,12 +218,12 @@ int SectionReader::line(std::string_view key) const {
 }
 
 std::string SectionReader::path(std::string_view key) const {
-  return fmt::format("{}.{}", path_of(section_), key);
+  return fmt::format("{}.{}", section_.path, key);
 }
 
 void SectionReader::check_unknown(const toml::table& table, Findings& findings) const {
-  std::vector<std::string_view> known = subsections_of(section_);
-  for (const KeySpec& spec : keys_of(section_)) {
+  std::vector<std::string_view> known = section_.subsections;
+  for (const KeySpec& spec : section_.keys) {
     known.push_back(spec.name);
   }
   for (const auto& [key, node] : table) {
@@ -238,7 +231,7 @@ void SectionReader::check_unknown(const toml::table& table, Findings& findings) 
       continue;
     }
     const auto near = nearest(key.str(), known);
-    const auto home = home_of(key.str());
+    const auto home = home_of(key.str(), schema_);
     findings.add(line_of(key), path(key.str()), "unknown key; {}",
                  !near.empty()   ? fmt::format("did you mean '{}'?", near)
                  : !home.empty() ? fmt::format("it belongs in '{}'", home)
@@ -246,49 +239,58 @@ void SectionReader::check_unknown(const toml::table& table, Findings& findings) 
   }
 }
 
-KindMask SectionReader::kind() const {
-  if (section_ != Section::port) {
-    return every_kind;
+std::optional<std::size_t> SectionReader::kind() const {
+  const auto spec = std::find_if(section_.keys.begin(), section_.keys.end(),
+                                 [&](const KeySpec& key) { return key.name == section_.kind_key; });
+  if (section_.kind_key.empty() || spec == section_.keys.end()) {
+    return std::nullopt;
   }
-  Port probe;
-  read_into(probe);
-  return mask_of(probe.kind);
+  const auto index = static_cast<std::size_t>(spec - section_.keys.begin());
+  const auto given = std::find_if(values_.begin(), values_.end(),
+                                  [&](const auto& entry) { return entry.first == index; });
+  const bool refused =
+      given == values_.end() && std::any_of(lines_.begin(), lines_.end(), [&](const auto& entry) {
+        return entry.first == section_.kind_key;
+      });
+  if (refused) {
+    return std::nullopt;
+  }
+  const std::string name =
+      given == values_.end() ? canonical_fallback(*spec) : to_toml(given->second);
+  const auto found =
+      std::find_if(section_.kinds.begin(), section_.kinds.end(),
+                   [&](std::string_view candidate) { return quoted(candidate) == name; });
+  return static_cast<std::size_t>(found - section_.kinds.begin());
 }
 
 void SectionReader::check_kind(const toml::table& table, Findings& findings) const {
-  const bool kind_refused = section_ == Section::port && table.contains("kind") &&
-                            std::none_of(values_.begin(), values_.end(), [&](const auto& entry) {
-                              return keys_of(section_)[entry.first].name == "kind";
-                            });
-  if (kind_refused) {
-    return; // what else the port needs cannot be known
+  const auto its_kind = kind();
+  if (!section_.kind_key.empty() && !its_kind) {
+    return; // what else it needs cannot be known
   }
-  const KindMask kind_bit = kind();
-  const auto kind_text = [&] {
-    Port probe;
-    read_into(probe);
-    return name_of(probe.kind);
+  const KindMask kind_bit = its_kind ? KindMask{1} << *its_kind : every_kind;
+  const auto of_kind = [&] {
+    const auto name = section_.path.substr(section_.path.rfind('.') + 1);
+    return fmt::format("for a {} of {} \"{}\"", name, section_.kind_key, section_.kinds[*its_kind]);
   };
-  for (const KeySpec& spec : keys_of(section_)) {
+  for (const KeySpec& spec : section_.keys) {
     const bool applies = (spec.kinds & kind_bit) != 0;
     const bool present = table.contains(spec.name);
     if (present && !applies) {
-      findings.add(line(spec.name), path(spec.name),
-                   "means nothing for a port of kind \"{}\"; remove it or change the kind",
-                   kind_text());
+      findings.add(line(spec.name), path(spec.name), "means nothing {}; remove it or change the {}",
+                   of_kind(), section_.kind_key);
     }
     if (spec.required && applies && !present) {
-      findings.add(
-          line_, path(spec.name), "missing{}; add it, e.g. {} = {}",
-          spec.kinds == every_kind ? "" : fmt::format(" for a port of kind \"{}\"", kind_text()),
-          spec.name, spec.sample);
+      findings.add(line_, path(spec.name), "missing{}; add it, e.g. {} = {}",
+                   spec.kinds == every_kind ? "" : " " + of_kind(), spec.name, spec.sample);
     }
   }
 }
 
 void SectionReader::write_to(Document& document, const std::string& owner) const {
-  const auto specs = keys_of(section_);
-  const KindMask kind_bit = kind();
+  const auto specs = section_.keys;
+  const auto its_kind = kind();
+  const KindMask kind_bit = its_kind ? KindMask{1} << *its_kind : every_kind;
   for (const KeySpec& spec : specs) {
     if (!spec.fallback.empty() && (spec.kinds & kind_bit) != 0) {
       document[fmt::format("{}: {}", owner, spec.name)] = {canonical_fallback(spec), spec.change,

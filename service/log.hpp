@@ -3,10 +3,11 @@
 
 #include <string>
 
-namespace tributary::dataplane {
+namespace tributary::service {
 
-void start_logging();
+/// Once, at the start of `program`.
+void start_logging(const std::string& program);
 /// One of trace, debug, info, warning, error.
 void set_log_level(const std::string& level);
 
-} // namespace tributary::dataplane
+} // namespace tributary::service

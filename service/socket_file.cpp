@@ -1,4 +1,4 @@
-#include "dataplane/management/socket_file.hpp"
+#include "service/socket_file.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace tributary::management {
+namespace tributary::service {
 namespace {
 
 constexpr mode_t socket_mode = 0660;
@@ -23,7 +23,7 @@ sockaddr_un address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path) {
-    throw SocketError(fmt::format("control socket \"{}\": the path must have 1 to {} bytes; "
+    throw SocketError(fmt::format("socket \"{}\": the path must have 1 to {} bytes; "
                                   "set process.control_socket to a shorter one",
                                   path, sizeof address.sun_path - 1));
   }
@@ -34,7 +34,7 @@ sockaddr_un address_of(const std::string& path) {
 int make_socket() {
   const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) {
-    throw SocketError(fmt::format("control socket: cannot be made ({})", std::strerror(errno)));
+    throw SocketError(fmt::format("a socket cannot be made ({})", std::strerror(errno)));
   }
   return descriptor;
 }
@@ -59,14 +59,14 @@ SocketFile::SocketFile(std::string path) : path_(std::move(path)) {
       ::close(descriptor_);
     }
     throw SocketError(
-        fmt::format("control socket {}: {} ({}); {}", path_, what, std::strerror(error), remedy));
+        fmt::format("socket {}: {} ({}); {}", path_, what, std::strerror(error), remedy));
   };
   check_free(path_);
   ::unlink(path_.c_str());
   const auto directory = std::filesystem::path(path_).parent_path();
   if (!directory.empty() && ::mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) {
     fail("its directory cannot be made", errno,
-         "make it, or set process.control_socket to another place");
+         "make it, or name another place in the configuration");
   }
   descriptor_ = make_socket();
   // The mode must be right before anyone can connect.
@@ -101,15 +101,15 @@ void SocketFile::check_free(const std::string& path) {
     return;
   }
   if (!S_ISSOCK(status.st_mode)) {
-    throw SocketError(fmt::format("control socket {}: something that is not a socket stands there; "
-                                  "remove it, or set process.control_socket to another place",
+    throw SocketError(fmt::format("socket {}: something that is not a socket stands there; "
+                                  "remove it, or name another place in the configuration",
                                   path));
   }
   if (answers(path)) {
-    throw SocketError(fmt::format("control socket {}: a running switch answers on it; stop that "
-                                  "one, or set process.control_socket to another place",
+    throw SocketError(fmt::format("socket {}: a running process answers on it; stop that "
+                                  "one, or name another place in the configuration",
                                   path));
   }
 }
 
-} // namespace tributary::management
+} // namespace tributary::service

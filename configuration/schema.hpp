@@ -1,0 +1,121 @@
+// What a section of a configuration file may contain, as tables: the parser, the "did you mean"
+// suggestions, the printed default, the reference in the user guide and the live reload all read
+// them, so they cannot drift.
+//
+// A key has a type with its range, says whether a running process takes a change of it, and knows
+// how to put its value into plain data. A program defines its keys as arrays of Key<Target> and its
+// sections as one Schema:
+//
+//   const Key<Process> process_keys[] = {
+//       {{.name = "workers", .type = Integer{1, 64}, .fallback = "1", .help = "Poll loops."},
+//        [](Process& p, const Value& v) { p.workers = integer<std::uint32_t>(v); }}, ...};
+//   void assign(std::size_t index, const Value& value, Process& target) {
+//     process_keys[index].set(target, value);
+//   }
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tributary::config {
+
+/// Whether SIGHUP applies a change, or only a new start of the process.
+enum class Change : std::uint8_t { live, restart };
+
+constexpr std::string_view name_of(Change c) { return c == Change::live ? "live" : "restart"; }
+
+// The types of values, with what a value must satisfy.
+struct Flag {};
+struct Integer {
+  std::int64_t min, max;
+};
+struct Number {
+  double min, max;
+};
+struct Text {
+  std::size_t max_length;
+};
+/// Letters, digits, '_', '-' and '.', at most 31: what may name a switch, a port or a ring.
+struct Name {};
+struct Choice {
+  std::span<const std::string_view> values;
+};
+struct Integers {
+  std::size_t min_count, max_count;
+  std::int64_t min, max;
+};
+struct Names {
+  std::size_t min_count, max_count;
+};
+using Type = std::variant<Flag, Integer, Number, Text, Name, Choice, Integers, Names>;
+
+/// "integer, 1 to 64", "one of "adaptive", "busy"", ...
+[[nodiscard]] std::string describe(const Type& type);
+
+using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
+                           std::vector<std::string>>;
+
+/// Some sections have kinds, told apart by one key; a key may have a meaning for some of them
+/// alone. One bit each.
+using KindMask = std::uint32_t;
+inline constexpr KindMask every_kind = ~KindMask{0};
+
+struct KeySpec {
+  std::string_view name;
+  Type type;
+  /// The value where the file has none, as TOML; empty when there is none.
+  std::string_view fallback;
+  /// Shown by the printed default where there is no fallback, as TOML.
+  std::string_view sample;
+  Change change = Change::restart;
+  bool required = false; ///< for the kinds in `kinds`
+  std::string_view help;
+  KindMask kinds = every_kind;
+};
+
+/// A key and where its value goes.
+template <typename Target> struct Key {
+  KeySpec spec;
+  void (*set)(Target&, const Value&);
+};
+
+template <typename T, std::size_t n> std::array<KeySpec, n> specs_of(const Key<T> (&keys)[n]) {
+  std::array<KeySpec, n> specs;
+  for (std::size_t i = 0; i < n; ++i) {
+    specs[i] = keys[i].spec;
+  }
+  return specs;
+}
+
+struct SectionSpec {
+  /// The dotted path in front of the section's keys, e.g. "switch.port".
+  std::string_view path;
+  /// Whether a file may have several of it: written [[...]] instead of [...].
+  bool repeated = false;
+  /// In the order they are printed.
+  std::span<const KeySpec> keys;
+  /// The names of what may stand in it besides its keys.
+  std::vector<std::string_view> subsections{};
+  /// The names of its kinds in the order of the bits of a KindMask, and the key that says which;
+  /// none when it has no kinds.
+  std::span<const std::string_view> kinds{};
+  std::string_view kind_key{};
+};
+
+/// All sections of a file.
+using Schema = std::span<const SectionSpec>;
+
+// For the setters.
+
+template <typename T> T integer(const Value& v) {
+  return static_cast<T>(std::get<std::int64_t>(v));
+}
+inline const std::string& text(const Value& v) { return std::get<std::string>(v); }
+
+} // namespace tributary::config
