@@ -29,23 +29,18 @@ std::string TablesBuilder::add_port(const PortPolicy& policy) {
   return {};
 }
 
-std::string TablesBuilder::add_tree(TreeNumber tree, ContributionCount wait_count,
-                                    PortNumber parent, PortSet children) {
-  const std::string name = "tree " + number(tree.value);
-  const std::size_t port_count = tables_->ports_.size();
-  if (tree.value >= max_trees) {
+std::string problem_with_tree(std::size_t port_count, std::uint32_t tree, std::uint32_t wait_count,
+                              std::uint32_t parent, PortSet children) {
+  const std::string name = "tree " + number(tree);
+  if (tree >= max_trees) {
     return name + " does not exist: trees are numbered 0 to " + number(max_trees - 1);
-  }
-  MulticastEntry& entry = tables_->trees_[tree.value];
-  if (entry.valid) {
-    return name + " is there twice";
   }
   if (wait_count > max_contributions) {
     return name + ": wait count " + number(wait_count) + " is larger than " +
            number(max_contributions);
   }
-  if (parent.value >= port_count) {
-    return name + ": parent port " + number(parent.value) +
+  if (parent >= port_count) {
+    return name + ": parent port " + number(parent) +
            " does not exist: " + ports_there_are(port_count);
   }
   if (children.empty()) {
@@ -56,8 +51,22 @@ std::string TablesBuilder::add_tree(TreeNumber tree, ContributionCount wait_coun
     return name + ": child port " + number(static_cast<unsigned>(std::countr_zero(missing))) +
            " does not exist: " + ports_there_are(port_count);
   }
-  if (children.contains(parent)) {
-    return name + ": port " + number(parent.value) + " is both its parent and its child";
+  if (children.contains(PortNumber{static_cast<std::uint8_t>(parent)})) {
+    return name + ": port " + number(parent) + " is both its parent and its child";
+  }
+  return {};
+}
+
+std::string TablesBuilder::add_tree(TreeNumber tree, ContributionCount wait_count,
+                                    PortNumber parent, PortSet children) {
+  if (std::string problem =
+          problem_with_tree(tables_->ports_.size(), tree.value, wait_count, parent.value, children);
+      !problem.empty()) {
+    return problem;
+  }
+  MulticastEntry& entry = tables_->trees_[tree.value];
+  if (entry.valid) {
+    return "tree " + number(tree.value) + " is there twice";
   }
   entry = {.children = children,
            .wait_count = wait_count,
@@ -66,6 +75,12 @@ std::string TablesBuilder::add_tree(TreeNumber tree, ContributionCount wait_coun
            .valid = true};
   ++tables_->tree_count_;
   return {};
+}
+
+void TablesBuilder::remove_tree(TreeNumber tree) {
+  if (tree.value < max_trees && std::exchange(tables_->trees_[tree.value], {}).valid) {
+    --tables_->tree_count_;
+  }
 }
 
 std::string TablesBuilder::add_route(Nid nid, PortNumber port) {
@@ -77,19 +92,29 @@ std::string TablesBuilder::add_route(Nid nid, PortNumber port) {
     return name + ": port " + number(port.value) +
            " does not exist: " + ports_there_are(tables_->ports_.size());
   }
-  auto& routes = tables_->routes_;
-  if (routes.empty()) {
-    routes.assign(std::size_t{max_nid} + 1, no_port.value);
-  }
-  if (routes[nid.value] != no_port.value) {
+  if (tables_->route(nid) != no_port) {
     return name + " is there twice";
   }
-  routes[nid.value] = port.value;
+  if (routes_ == nullptr) {
+    routes_ = std::make_shared<Tables::Routes>();
+    if (tables_->routes_ != nullptr) {
+      *routes_ = *tables_->routes_; // another snapshot has these
+    } else {
+      routes_->fill(no_port.value);
+    }
+    tables_->routes_ = routes_;
+  }
+  (*routes_)[nid.value] = port.value;
   return {};
+}
+
+void TablesBuilder::set_vnis(PortNumber port, std::shared_ptr<const VniSet> vnis) {
+  tables_->ports_.at(port.value).vnis = std::move(vnis);
 }
 
 std::shared_ptr<const Tables> TablesBuilder::build(std::uint64_t version) {
   tables_->version_ = version;
+  routes_.reset();
   return std::exchange(tables_, std::make_shared<Tables>());
 }
 

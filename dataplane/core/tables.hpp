@@ -93,18 +93,27 @@ public:
   }
   /// The output port for a NID, or `no_port`.
   [[nodiscard]] PortNumber route(Nid nid) const {
-    return routes_.empty() ? no_port : PortNumber{routes_[nid.value & max_nid]};
+    return routes_ == nullptr ? no_port : PortNumber{(*routes_)[nid.value & max_nid]};
   }
   [[nodiscard]] std::size_t tree_count() const { return tree_count_; }
 
 private:
   friend class TablesBuilder;
+  using Routes = std::array<std::uint8_t, std::size_t{max_nid} + 1>;
+
   std::uint64_t version_ = 0;
   std::size_t tree_count_ = 0;
   std::vector<PortPolicy> ports_;
   std::array<MulticastEntry, max_trees> trees_{};
-  std::vector<std::uint8_t> routes_; ///< by NID, `no_port` where none; empty without any route
+  /// By NID, `no_port` where none; null without any route. A megabyte, so snapshots share it.
+  std::shared_ptr<const Routes> routes_;
 };
+
+/// What is wrong with a tree in a switch of so many ports, with the offending number; "" when
+/// nothing is. Wider than the types of an entry, for what comes from outside.
+[[nodiscard]] std::string problem_with_tree(std::size_t port_count, std::uint32_t tree,
+                                            std::uint32_t wait_count, std::uint32_t parent,
+                                            PortSet children);
 
 /// Collects ports, trees and routes, checks them against each other, and makes a snapshot.
 /// Each `add_*` returns an empty string, or says what is wrong, with the offending number, and
@@ -112,6 +121,9 @@ private:
 class TablesBuilder {
 public:
   explicit TablesBuilder(const EngineTimers& timers = {}) : timers_(timers) {}
+  /// Begins with all that `base` has, and copies of it what is not shared: 128 KiB.
+  TablesBuilder(const EngineTimers& timers, const Tables& base)
+      : timers_(timers), tables_(std::make_shared<Tables>(base)) {}
 
   /// Ports are numbered in the order they are added.
   [[nodiscard]] std::string add_port(const PortPolicy& policy);
@@ -119,13 +131,18 @@ public:
   /// child, no child twice, wait count in range.
   [[nodiscard]] std::string add_tree(TreeNumber tree, ContributionCount wait_count,
                                      PortNumber parent, PortSet children);
+  /// Nothing happens when it is not there.
+  void remove_tree(TreeNumber tree);
   [[nodiscard]] std::string add_route(Nid nid, PortNumber port);
+  /// Of a port that is there: which VNIs may enter; null permits every VNI.
+  void set_vnis(PortNumber port, std::shared_ptr<const VniSet> vnis);
   /// The snapshot; the builder is empty afterwards.
   [[nodiscard]] std::shared_ptr<const Tables> build(std::uint64_t version);
 
 private:
   EngineTimers timers_;
   std::shared_ptr<Tables> tables_ = std::make_shared<Tables>();
+  std::shared_ptr<Tables::Routes> routes_; ///< those of `tables_`, once one was added
 };
 
 } // namespace tributary::core
