@@ -1,0 +1,99 @@
+// The manager's end of the control channels: listens, and carries messages between the switches'
+// connections and a sink. Which switch a session is, and what is said, is not its business.
+//
+//   ChannelServer server(io, sink, {.sessions = {.manager = "fabricd"}});
+//   server.listen_unix("/run/tributary/switches.sock");
+//   server.listen_tcp("0.0.0.0:7581", TlsFiles{ca, certificate, key});
+//   server.send(session, message);           from the loop's thread; never blocks
+//   server.stop();                           ends all; the sink hears of none of it
+//
+// Every connection is a coroutine that reads and one that writes, on the thread of the io_context.
+// What is sent waits in a queue of its own: a switch that does not read holds up nobody, and loses
+// its channel when `max_queued_bytes` are waiting. Keepalive, Welcome and Rejected are Sessions'.
+//
+// With TLS, the switch's certificate must be signed by the CA, and its common name or one of its
+// DNS names must be the name that the hello says.
+#pragma once
+
+#include "controlplane/install/session.hpp"
+#include "tributary/control.pb.h"
+#include "tributary/control_framing.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace tributary::install {
+
+/// What a channel server gives its messages to. Called on the loop's thread; may call `send` and
+/// `close` from within.
+class ChannelSink {
+public:
+  virtual ~ChannelSink() = default;
+  /// A switch said hello. Welcome has been queued before anything that is sent from here on. A text
+  /// in return rejects it: nothing else is heard of this session then.
+  virtual std::optional<std::string> connected(SessionNumber session,
+                                               const control::SwitchHello& hello) = 0;
+  /// Anything but Pong.
+  virtual void message(SessionNumber session, const control::SwitchMessage& message) = 0;
+  /// The channel is gone. Not called for what `close` or `stop` ended.
+  virtual void lost(SessionNumber session, std::string_view why) = 0;
+};
+
+/// PEM files for mutual TLS.
+struct TlsFiles {
+  std::string ca;          ///< who signs the switches' certificates
+  std::string certificate; ///< the manager's, with its chain
+  std::string key;
+};
+
+/// An address that cannot be listened on, or a TLS file that cannot be used; says what to do.
+class ChannelError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+struct ChannelServerSettings {
+  SessionSettings sessions;
+  std::size_t max_message_bytes = control::max_message_bytes;
+  /// Waiting for a switch to read.
+  std::size_t max_queued_bytes = 2 * control::max_message_bytes;
+  std::size_t max_connections = 4096;
+  /// From the connection to the hello, the TLS handshake included.
+  std::chrono::milliseconds hello_limit = std::chrono::seconds(5);
+};
+
+class ChannelServer {
+public:
+  /// The sink outlives the server, and the io_context both.
+  ChannelServer(boost::asio::io_context& io, ChannelSink& sink, ChannelServerSettings settings);
+  ~ChannelServer();
+  ChannelServer(const ChannelServer&) = delete;
+  ChannelServer& operator=(const ChannelServer&) = delete;
+
+  /// Replaces a leftover socket file; mode 0660. Throws ChannelError.
+  void listen_unix(const std::string& path);
+  /// "127.0.0.1:7581", "[::1]:0". Answers the port. Throws ChannelError.
+  std::uint16_t listen_tcp(const std::string& address, const std::optional<TlsFiles>& tls);
+
+  /// Dropped when the session is no more.
+  void send(SessionNumber session, const control::ManagerMessage& message);
+  /// What was sent before still goes out, for as long as a keepalive is waited for.
+  void close(SessionNumber session, std::string_view why);
+  void stop();
+
+  [[nodiscard]] std::size_t connection_count() const;
+
+private:
+  class Impl;
+  std::shared_ptr<Impl> impl_; ///< shared with the coroutines
+};
+
+} // namespace tributary::install
