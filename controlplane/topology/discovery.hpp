@@ -1,0 +1,172 @@
+// The live fabric, from what switches report about their ports.
+//
+//   connected(SwitchHello)  --+                        +--> graph()         what is there
+//   report(PortReport)      --+--> what each port      +--> take_changes()  what became of it
+//   disconnected(name)      --+    claims to be at     +--> problems()      for people
+//   poll(now)               --+    its other end
+//
+// Rules, each with the test that shows it in tests/unit/topology/discovery_test.cpp.
+//
+//   1  A switch is its name. It appears when it connects, and its numbers stay when it comes back.
+//   2  A cable is there when the ports at both its ends are up and each hears the other. What only
+//      one end hears is named, and not used.
+//   3  A lost control channel changes nothing by itself. The word of a switch without channel no
+//      longer counts: a cable that it had stays as long as the other end hears it.
+//   4  A switch is down when it has no channel and no neighbour hears it. When all that could hear
+//   it
+//      have lost their channels, too, or nobody could hear it to begin with, it is given
+//      `patience_ns` to come back.
+//   5  A port that was just reported by a switch that has just come, and that is up but has not
+//      heard anybody yet, is given `patience_ns` as well: until then the other end's word decides,
+//      and where there is none, what was known before.
+//   6  A host is its NID. It hangs where a port's guard says so, or else where a hello is heard; a
+//      guard is stronger. Claimed twice, it stays where it is until the claim there ends.
+//   7  A port carries one cable or one host. What was there before is unplugged by what comes:
+//   down,
+//      its number kept, and the same number when it comes back to the same ports.
+//
+// The final graph does not depend on the order of the reports. Numbers do: they are given in the
+// order of appearance and never change (graph.hpp), so the graph can be stored and brought back.
+//
+// Pure: no clock, no I/O, one thread at a time.
+#pragma once
+
+#include "controlplane/topology/graph.hpp"
+#include "tributary/control.pb.h"
+#include "tributary/types.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tributary::topology {
+
+struct DiscoverySettings {
+  /// As long as a neighbour is remembered that has become silent, at the default interval of
+  /// hellos.
+  std::uint64_t patience_ns = 3'500'000'000;
+};
+
+/// Something became different. One of the numbers says which thing, by `kind`.
+struct Change {
+  enum class Kind : std::uint8_t {
+    switch_added, ///< new, and up
+    switch_up,
+    switch_down,
+    switch_changed, ///< has another guid or another number of ports
+    cable_added,    ///< new, and up
+    cable_up,
+    cable_down,
+    host_added, ///< new, and up
+    host_up,
+    host_down,
+    host_moved,   ///< hangs on another port now; up
+    host_renamed, ///< a hello told its name
+  };
+  Kind kind{};
+  SwitchId at;
+  CableId cable;
+  HostId host;
+  std::string
+      text; ///< for a person: "cable leaf0 port 3 - spine0 port 1 is down: leaf0 port 3 is down"
+};
+[[nodiscard]] std::string_view name_of(Change::Kind kind);
+
+/// Something that a person has to look at, for as long as it is there.
+struct Problem {
+  enum class Kind : std::uint8_t {
+    duplicate_switch_name, ///< a neighbour calls itself like a switch, and has another guid
+    duplicate_switch_guid, ///< two switches of different names have the same guid
+    nid_conflict,          ///< a NID at two ports, or a host's hello that contradicts the guard
+    one_sided_cable,       ///< heard at one end only
+    unknown_neighbour,     ///< heard, but no switch of that name ever connected
+    loop,                  ///< both ends of a cable in one switch
+    switch_on_edge_port,   ///< a switch is heard on a port with a guard for a host
+    host_name_conflict,    ///< two hosts call themselves the same
+  };
+  Kind kind{};
+  std::string text;
+  friend auto operator<=>(const Problem&, const Problem&) = default;
+};
+[[nodiscard]] std::string_view name_of(Problem::Kind kind);
+
+class Discovery {
+public:
+  explicit Discovery(const DiscoverySettings& settings = {});
+
+  /// Begins with the graph as it was last seen: all is as it was then, and each switch is given
+  /// `patience_ns` to connect or be heard. Before anything else; gives no changes.
+  void restore(Graph last_seen, TimeNs now);
+
+  // ---- what happens ----
+
+  /// A switch has a channel; also when it had one already.
+  void connected(const control::SwitchHello& hello, TimeNs now);
+  void disconnected(std::string_view name, TimeNs now);
+  /// Ports of a switch that is connected; of others it is ignored.
+  void report(std::string_view name, const control::PortReport& ports, TimeNs now);
+  /// Lets patience run out.
+  void poll(TimeNs now);
+  /// When `poll` has something to do next; `never` when only an event can bring that.
+  [[nodiscard]] TimeNs next_deadline() const;
+
+  // ---- what follows ----
+
+  [[nodiscard]] const Graph& graph() const { return graph_; }
+  /// Since the last call, in order.
+  [[nodiscard]] std::vector<Change> take_changes();
+  /// Those that are there now, in a fixed order. A cable that one end hears becomes a problem only
+  /// after `patience_ns`.
+  [[nodiscard]] std::vector<Problem> problems() const;
+  [[nodiscard]] bool is_connected(SwitchId s) const { return stations_[s.value].connected; }
+  /// What a port said last; null when it never did.
+  [[nodiscard]] const control::Port* port(Attachment at) const;
+
+private:
+  /// The last word of one port.
+  struct PortWord {
+    control::Port said;
+    TimeNs since{}; ///< when its neighbour became what it is
+    bool claims(const control::Neighbour& other) const;
+  };
+  /// One switch, by SwitchId.
+  struct Station {
+    bool connected = false;
+    bool was_heard = false; ///< by a connected neighbour, since the channel was lost
+    TimeNs connected_at{};
+    TimeNs disconnected_at{};
+    std::map<Port, PortWord> ports;
+    std::set<Attachment> heard_by; ///< ports of others whose last word names this switch
+  };
+  enum class Word : std::uint8_t {
+    yes,    ///< this port says that the other one is its neighbour
+    no,     ///< it says something else
+    silent, ///< it has nothing to say now: no channel, or it has not had the time yet
+  };
+
+  SwitchId station_of(const control::SwitchHello& hello, TimeNs now);
+  void take_port(Attachment at, const control::Port& said, TimeNs now);
+  [[nodiscard]] std::optional<Attachment> peer_of(Attachment at) const;
+  [[nodiscard]] Word word_of(Attachment at, Attachment about, TimeNs now) const;
+  void settle(Attachment at, TimeNs now);
+  void settle_cable(Attachment at, TimeNs now);
+  void settle_host_at(Attachment at, TimeNs now);
+  void settle_host(Nid nid, TimeNs now);
+  void settle_switch(SwitchId s, TimeNs now);
+  void settle_everything(TimeNs now);
+  [[nodiscard]] TimeNs down_at(SwitchId s) const;
+  void changed(Change change) { changes_.push_back(std::move(change)); }
+
+  DiscoverySettings settings_;
+  Graph graph_;
+  std::vector<Station> stations_;                        ///< by SwitchId
+  std::map<std::uint32_t, std::set<Attachment>> claims_; ///< by NID: ports that say it hangs there
+  std::set<std::pair<TimeNs, Attachment>> deadlines_;
+  std::vector<Change> changes_;
+};
+
+} // namespace tributary::topology
