@@ -5,8 +5,8 @@
 
 namespace tributary::collective {
 
-void Channel::send(ReductionId id, const wire::ReductionWord& word, const wire::Payload& payload,
-                   std::uint64_t signature) {
+void Channel::send(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
+                   const wire::Payload& payload, std::uint64_t signature) {
   wire::ReductionFrame frame;
   frame.ethertype = parameters.ethertype;
   frame.destination = parameters.destination;
@@ -14,7 +14,7 @@ void Channel::send(ReductionId id, const wire::ReductionWord& word, const wire::
   frame.dscp = parameters.is_root() ? wire::dscp_root : wire::dscp_leaf;
   frame.vni = parameters.vni;
   frame.source_nid = parameters.nid;
-  frame.tree = parameters.tree;
+  frame.tree = parameters.tree_at(tree);
   frame.reduction = id;
   frame.signature = signature;
   frame.rank = parameters.rank;
@@ -24,23 +24,31 @@ void Channel::send(ReductionId id, const wire::ReductionWord& word, const wire::
   ++(outbox.push(frame) ? statistics.frames_sent : statistics.outbox_full);
 }
 
-bool Channel::admits(const wire::ReductionFrame& frame) {
+void Channel::send_on_all(ReductionId id, const wire::ReductionWord& word,
+                          const wire::Payload& payload) {
+  for (TreeIndex tree = 0; tree < tree_count(); ++tree) {
+    send(tree, id, word, payload);
+  }
+}
+
+std::optional<TreeIndex> Channel::admit(const wire::ReductionFrame& frame) {
   ++statistics.frames_received;
-  if (frame.tree != parameters.tree || frame.vni != parameters.vni ||
-      frame.cookie != parameters.cookie_of(frame.reduction)) {
+  const TreeIndex tree = frame.tree == parameters.tree ? 0 : 1;
+  if (tree >= tree_count() || frame.tree != parameters.tree_at(tree) ||
+      frame.vni != parameters.vni || frame.cookie != parameters.cookie_of(frame.reduction)) {
     ++statistics.foreign;
-    return false;
+    return std::nullopt;
   }
   if (frame.source_nid == parameters.nid) {
     ++statistics.misdirected;
-    return false;
+    return std::nullopt;
   }
   if (!reduce::is_supported(frame.word.op) ||
       frame.word.rc > static_cast<std::uint8_t>(reduce::ResultCode::op_mismatch)) {
     ++statistics.malformed;
-    return false;
+    return std::nullopt;
   }
-  return true;
+  return tree;
 }
 
 void Channel::complete(const Completion& completion) {

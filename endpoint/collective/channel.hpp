@@ -8,6 +8,8 @@
 #include "endpoint/collective/statistics.hpp"
 #include "tributary/wire/reduction.hpp"
 
+#include <optional>
+
 namespace tributary::collective {
 
 struct Channel {
@@ -19,12 +21,15 @@ struct Channel {
   CompletionQueue completions;
   PieceNumber next_piece = 0;
 
-  /// Puts one frame into the outbox, or counts that it was full.
-  void send(ReductionId id, const wire::ReductionWord& word, const wire::Payload& payload,
-            std::uint64_t signature = 0);
-  /// Whether a frame bears this group's tree, VNI and cookie and a known opcode, and is not one of
-  /// this host's own; counts it if not.
-  [[nodiscard]] bool admits(const wire::ReductionFrame& frame);
+  [[nodiscard]] std::size_t tree_count() const { return parameters.tree_count(); }
+  /// Puts one frame for one tree into the outbox, or counts that it was full.
+  void send(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
+            const wire::Payload& payload, std::uint64_t signature = 0);
+  /// The same for every tree of the group.
+  void send_on_all(ReductionId id, const wire::ReductionWord& word, const wire::Payload& payload);
+  /// Which of this group's trees a frame came on, if it bears the group's VNI and cookie and a
+  /// known opcode, and is not one of this host's own; otherwise nothing, and it is counted.
+  [[nodiscard]] std::optional<TreeIndex> admit(const wire::ReductionFrame& frame);
   /// Hands a finished piece to its owner.
   void complete(const Completion& completion);
 };

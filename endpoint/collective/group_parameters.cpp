@@ -19,6 +19,16 @@ std::string fault_of(const GroupParameters& p) {
   if (p.tree.value >= max_trees) {
     return fmt::format("tree {} is outside 0 to {}", p.tree.value, max_trees - 1);
   }
+  if (p.twin && p.twin->value >= max_trees) {
+    return fmt::format("twin tree {} is outside 0 to {}", p.twin->value, max_trees - 1);
+  }
+  if (p.twin && *p.twin == p.tree) {
+    return fmt::format("tree {} is given as its own twin; two trees have two numbers",
+                       p.tree.value);
+  }
+  if (p.twin && p.dialect == Dialect::cxi) {
+    return "twin trees are unknown to cxi hosts; use one tree, or the native dialect";
+  }
   if (!wire::is_valid_nid(p.nid)) {
     return fmt::format("NID {:#x} cannot stand in a frame: it has 20 bits and may not begin with "
                        "nine 1 bits",

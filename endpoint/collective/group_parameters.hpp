@@ -2,6 +2,7 @@
 // `nid` and the two MAC addresses must be the same at every member.
 #pragma once
 
+#include "endpoint/collective/trees.hpp"
 #include "tributary/reduce/accumulator.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/ethernet.hpp"
@@ -19,6 +20,9 @@ enum class Dialect : std::uint8_t { native, cxi };
 
 struct GroupParameters {
   TreeNumber tree;
+  /// The second one of a group that reduces on two trees at once (trees.hpp), with the same root,
+  /// VNI and cookie.
+  std::optional<TreeNumber> twin;
   Vni vni;
   /// Ignored in the `cxi` dialect, which computes one for each reduction id.
   Cookie cookie;
@@ -60,6 +64,8 @@ struct GroupParameters {
   /// Where the root's sequences begin, 0 to 1021.
   SequenceNumber first_sequence{0};
 
+  [[nodiscard]] std::size_t tree_count() const { return twin ? 2 : 1; }
+  [[nodiscard]] TreeNumber tree_at(TreeIndex index) const { return index == 0 ? tree : *twin; }
   [[nodiscard]] bool is_root() const { return rank == root_rank; }
   [[nodiscard]] bool checks() const { return check_contributions && dialect == Dialect::native; }
   /// The cookie of the frames of one reduction id.

@@ -42,14 +42,23 @@ PieceNumber Leaf::begin(const Operand& operand, TimeNs now) {
   slot.retries = 0;
   slot.request_interval_ns =
       std::min(first_request_retries * group.retry_ns, group.result_timeout_ns);
+  slot.contributed_last_on.clear();
   if (slot.heard && elapsed_ns(now, slot.heard_at) < group.collective_timeout_ns) {
-    contribute(id, slot, now);
+    for (TreeIndex tree = 0; tree < channel_.tree_count(); ++tree) {
+      if (slot.heard_on.contains(tree)) {
+        contribute(id, slot, tree, now);
+      }
+    }
   }
   return piece;
 }
 
 void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now) {
-  if (phase_ == Phase::left || !channel_.admits(frame)) {
+  if (phase_ == Phase::left) {
+    return;
+  }
+  const std::optional<TreeIndex> tree = channel_.admit(frame);
+  if (!tree) {
     return;
   }
   Statistics& statistics = channel_.statistics;
@@ -67,31 +76,39 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now) {
   if (result) {
     finish(slot, frame);
   }
-  if (believes(slot, word.seqno, now)) {
-    slot.heard = word.seqno;
-    slot.heard_at = now;
+  if (believes(slot, word.seqno, *tree, now)) {
+    hear(slot, word.seqno, *tree, now);
   } else {
     ++statistics.reordered;
     if (!result) {
       return;
     }
   }
-  if (result) {
-    if (phase_ == Phase::parting) {
-      say_farewell(frame.reduction, slot);
-    }
-  } else if (slot.state == State::waiting_for_arm) {
-    contribute(frame.reduction, slot, now);
-  } else if (slot.state == State::waiting_for_result && word.retry()) {
-    if (slot.contributed.test(word.resno.value())) {
+  if (phase_ == Phase::saying_farewell || (result && phase_ == Phase::parting)) {
+    say_farewell(frame.reduction, slot, now);
+  } else if (!result) {
+    answer(frame, slot, *tree, now);
+  }
+}
+
+void Leaf::answer(const wire::ReductionFrame& frame, Slot& slot, TreeIndex tree, TimeNs now) {
+  const wire::ReductionWord& word = frame.word;
+  if (slot.state == State::waiting_for_arm) {
+    contribute(frame.reduction, slot, tree, now);
+  } else if (slot.state == State::waiting_for_result) {
+    const bool only_on_the_other_tree =
+        slot.contributed_last == word.seqno && !slot.contributed_last_on.contains(tree);
+    if (only_on_the_other_tree) {
+      contribute(frame.reduction, slot, tree, now);
+    } else if (word.retry() && slot.contributed.test(word.resno.value())) {
       // Our piece was completed, and this frame does not say with what (the `cxi` dialect): to
       // contribute it again would add it to the next one.
-      ++statistics.stale;
-      return;
+      ++channel_.statistics.stale;
+    } else if (word.retry()) {
+      ++slot.retries;
+      ++channel_.statistics.resent;
+      contribute(frame.reduction, slot, tree, now);
     }
-    ++slot.retries;
-    ++statistics.resent;
-    contribute(frame.reduction, slot, now);
   }
 }
 
@@ -100,7 +117,7 @@ bool Leaf::is_result_for(const Slot& slot, const wire::ReductionWord& word) cons
          slot.contributed.test(word.resno.value());
 }
 
-bool Leaf::believes(const Slot& slot, SequenceNumber sequence, TimeNs now) const {
+bool Leaf::believes(const Slot& slot, SequenceNumber sequence, TreeIndex tree, TimeNs now) const {
   if (sequence == slot.completed) {
     return false;
   }
@@ -108,21 +125,34 @@ bool Leaf::believes(const Slot& slot, SequenceNumber sequence, TimeNs now) const
     return true;
   }
   if (sequence == *slot.heard) {
-    return slot.state == State::waiting_for_arm;
+    return slot.state == State::waiting_for_arm || !slot.heard_on.contains(tree);
   }
   return elapsed_ns(now, slot.heard_at) >= channel_.parameters.result_timeout_ns;
 }
 
-void Leaf::contribute(ReductionId id, Slot& slot, TimeNs now) {
+void Leaf::hear(Slot& slot, SequenceNumber sequence, TreeIndex tree, TimeNs now) {
+  if (slot.heard != sequence) {
+    slot.heard = sequence;
+    slot.heard_on.clear();
+  }
+  slot.heard_on.insert(tree);
+  slot.heard_at = now;
+}
+
+void Leaf::contribute(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
   slot.state = State::waiting_for_result;
   slot.contributed.set(slot.heard->value());
-  slot.contributed_last = *slot.heard;
-  send_up(id, *slot.heard, slot.own, slot.piece);
+  if (slot.contributed_last != *slot.heard) {
+    slot.contributed_last = *slot.heard;
+    slot.contributed_last_on.clear();
+  }
+  slot.contributed_last_on.insert(tree);
+  send_up(tree, id, *slot.heard, slot.own, slot.piece);
   slot.request_at =
       channel_.parameters.dialect == Dialect::cxi ? never : now + slot.request_interval_ns;
 }
 
-void Leaf::send_up(ReductionId id, SequenceNumber sequence, const Operand& operand,
+void Leaf::send_up(TreeIndex tree, ReductionId id, SequenceNumber sequence, const Operand& operand,
                    PieceNumber piece) {
   const wire::ReductionWord word{.seqno = sequence,
                                  .op = static_cast<std::uint8_t>(operand.op),
@@ -133,7 +163,7 @@ void Leaf::send_up(ReductionId id, SequenceNumber sequence, const Operand& opera
                                  .overflow_id = operand.overflow_id};
   const std::uint64_t signature =
       signature_base_ == 0 ? 0 : signature_of_piece(signature_base_, piece);
-  channel_.send(id, word, operand.payload, signature);
+  channel_.send(tree, id, word, operand.payload, signature);
 }
 
 void Leaf::finish(Slot& slot, const wire::ReductionFrame& frame) {
@@ -158,7 +188,7 @@ void Leaf::poll(TimeNs now) {
     return;
   }
   if (now >= parting_ends_) {
-    abandoned_ = true;
+    abandoned_ = phase_ == Phase::parting;
     phase_ = Phase::left;
     return;
   }
@@ -172,7 +202,7 @@ void Leaf::poll(TimeNs now) {
 void Leaf::request_result(ReductionId id, Slot& slot, TimeNs now) {
   const wire::ReductionWord word{
       .seqno = slot.contributed_last, .resno = slot.contributed_last, .pad = wire::pad_retry};
-  channel_.send(id, word, {});
+  channel_.send_on_all(id, word, {});
   ++slot.retries;
   ++channel_.statistics.requests_sent;
   slot.request_interval_ns =
@@ -199,12 +229,26 @@ void Leaf::leave(TimeNs now) {
   }
   phase_ = Phase::parting;
   parting_ends_ = now + channel_.parameters.leave_timeout_ns;
-  begin(Operand{}, now);
+  farewell_piece_ = begin(Operand{}, now) + reductions_per_tree;
 }
 
-void Leaf::say_farewell(ReductionId id, const Slot& slot) {
-  phase_ = Phase::left;
-  send_up(id, *slot.heard, Operand{}, slot.piece + reductions_per_tree);
+void Leaf::say_farewell(ReductionId id, const Slot& slot, TimeNs now) {
+  if (id != reduction_of(farewell_piece_)) {
+    return;
+  }
+  for (TreeIndex tree = 0; tree < channel_.tree_count(); ++tree) {
+    if (slot.heard_on.contains(tree) && !farewell_on_.contains(tree)) {
+      send_up(tree, id, *slot.heard, Operand{}, farewell_piece_);
+      farewell_on_.insert(tree);
+    }
+  }
+  if (farewell_on_.is_all_of(channel_.tree_count())) {
+    phase_ = Phase::left;
+    parting_ends_ = never;
+  } else if (phase_ == Phase::parting) {
+    phase_ = Phase::saying_farewell;
+    parting_ends_ = now + channel_.parameters.retry_ns;
+  }
 }
 
 Status Leaf::status() const {

@@ -30,8 +30,12 @@
 // dialect has no requests.
 //
 // Leaving: the result of the last BARRIER is answered with the farewell (root.hpp), and the leaf is
-// gone. If that result does not come within `leave_timeout_ns` it goes all the same: its own work
+// gone. With twin trees it says so on both, and waits a retry interval for the second to say so on.
+// If that result does not come within `leave_timeout_ns` it goes all the same: its own work
 // is complete.
+//
+// Twin trees (trees.hpp): what is heard, contributed and completed is remembered for the group;
+// only on which trees the newest sequence was heard and contributed to is remembered for each.
 //
 // No allocation after construction. One thread at a time.
 #pragma once
@@ -68,7 +72,8 @@ private:
   enum class State : std::uint8_t { idle, waiting_for_arm, waiting_for_result };
   struct Slot {
     State state = State::idle;
-    std::optional<SequenceNumber> heard;
+    std::optional<SequenceNumber> heard; ///< the newest, on any tree
+    TreeSet heard_on;                    ///< the trees on which that one was heard
     TimeNs heard_at;
     SequenceNumber completed = no_sequence; ///< of the last result completed here
 
@@ -77,22 +82,31 @@ private:
     TimeNs injected_at;
     std::bitset<SequenceNumber::modulus> contributed; ///< the sequences this piece was sent under
     SequenceNumber contributed_last = no_sequence;
+    TreeSet contributed_last_on;
     std::uint32_t retries = 0;
     std::uint64_t request_interval_ns = 0;
     TimeNs request_at = never;
   };
-  enum class Phase : std::uint8_t { active, parting, left };
+  enum class Phase : std::uint8_t { active, parting, saying_farewell, left };
 
   [[nodiscard]] bool is_result_for(const Slot& slot, const wire::ReductionWord& word) const;
-  /// Whether to follow a frame that opens `sequence`.
-  [[nodiscard]] bool believes(const Slot& slot, SequenceNumber sequence, TimeNs now) const;
-  /// Sends the current piece under the sequence heard last, and starts the result timer.
-  void contribute(ReductionId id, Slot& slot, TimeNs now);
+  /// Whether to follow a frame that opens `sequence` on this tree.
+  [[nodiscard]] bool believes(const Slot& slot, SequenceNumber sequence, TreeIndex tree,
+                              TimeNs now) const;
+  /// Remembers that a sequence was opened on this tree.
+  static void hear(Slot& slot, SequenceNumber sequence, TreeIndex tree, TimeNs now);
+  /// Does what a frame that was believed asks for.
+  void answer(const wire::ReductionFrame& frame, Slot& slot, TreeIndex tree, TimeNs now);
+  /// Sends the current piece under the sequence heard last on one tree, and starts the result
+  /// timer.
+  void contribute(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now);
   void request_result(ReductionId id, Slot& slot, TimeNs now);
   void finish(Slot& slot, const wire::ReductionFrame& frame);
   PieceNumber begin(const Operand& operand, TimeNs now);
-  void say_farewell(ReductionId id, const Slot& slot);
-  void send_up(ReductionId id, SequenceNumber sequence, const Operand& operand, PieceNumber piece);
+  /// On every tree on which the newest sequence was heard and that was not told yet.
+  void say_farewell(ReductionId id, const Slot& slot, TimeNs now);
+  void send_up(TreeIndex tree, ReductionId id, SequenceNumber sequence, const Operand& operand,
+               PieceNumber piece);
 
   Channel channel_;
   std::uint64_t signature_base_ = 0; ///< 0 when contributions are not signed
@@ -100,6 +114,8 @@ private:
   Phase phase_ = Phase::active;
   bool abandoned_ = false;
   TimeNs parting_ends_ = never;
+  TreeSet farewell_on_;
+  PieceNumber farewell_piece_ = 0;
 };
 
 } // namespace tributary::collective

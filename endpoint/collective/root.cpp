@@ -54,13 +54,17 @@ PieceNumber Root::begin(const Operand& operand, TimeNs now) {
   } else {
     count_own(slot);
     slot.retry_at = now + slot.retry_interval_ns;
-    settle(id, slot, now);
+    settle_all(id, slot, now);
   }
   return piece;
 }
 
 void Root::receive(const wire::ReductionFrame& frame, TimeNs now) {
-  if (phase_ == Phase::left || !channel_.admits(frame)) {
+  if (phase_ == Phase::left) {
+    return;
+  }
+  const std::optional<TreeIndex> tree = channel_.admit(frame);
+  if (!tree) {
     return;
   }
   const wire::ReductionWord& word = frame.word;
@@ -74,11 +78,13 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now) {
     return;
   }
   if (word.count == 0 || !slot.armed || word.resno != slot.sequence) {
-    ++channel_.statistics.stale;
+    const bool lags = channel_.tree_count() > 1 && word.count > 0 && slot.last_result.count > 0 &&
+                      word.resno == slot.last_result.resno;
+    ++(lags ? channel_.statistics.lagging : channel_.statistics.stale);
     return;
   }
   if (phase_ == Phase::lingering) {
-    count_farewell(frame, now);
+    count_farewell(frame, *tree, now);
     return;
   }
   const Operand operand{.payload = frame.payload,
@@ -87,10 +93,11 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now) {
                         .m = word.m,
                         .overflow_id = word.overflow_id,
                         .source = wire::FabricAddress::unicast(frame.source_nid)};
-  count_in(slot.gathered, operand, word.count, frame.signature);
-  ++slot.gathered.frames;
-  slot.gathered.largest_frame = std::max(slot.gathered.largest_frame, word.count);
-  settle(frame.reduction, slot, now);
+  Gathered& gathered = slot.gathered[*tree];
+  count_in(gathered, operand, word.count, frame.signature);
+  ++gathered.frames;
+  gathered.largest_frame = std::max(gathered.largest_frame, word.count);
+  settle(frame.reduction, slot, *tree, now);
 }
 
 void Root::poll(TimeNs now) {
@@ -159,21 +166,29 @@ void Root::count_in(Gathered& gathered, const Operand& operand, ContributionCoun
 void Root::count_own(Slot& slot) const {
   const GroupParameters& group = channel_.parameters;
   const std::uint64_t base = signature_base(group.cookie, group.rank);
-  count_in(slot.gathered, slot.own, 1, signature_of_piece(base, slot.piece));
+  for (TreeIndex tree = 0; tree < channel_.tree_count(); ++tree) {
+    count_in(slot.gathered[tree], slot.own, 1, signature_of_piece(base, slot.piece));
+  }
 }
 
-void Root::settle(ReductionId id, Slot& slot, TimeNs now) {
+void Root::settle_all(ReductionId id, Slot& slot, TimeNs now) {
+  for (TreeIndex tree = 0; tree < channel_.tree_count(); ++tree) {
+    settle(id, slot, tree, now);
+  }
+}
+
+void Root::settle(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
   // Before the own operand is in, nothing can be complete; what was counted twice shows then.
-  if (!slot.in_progress || slot.gathered.count < channel_.parameters.size) {
+  if (!slot.in_progress || slot.gathered[tree].count < channel_.parameters.size) {
     return;
   }
-  if (is_everybody_once(slot)) {
-    finish(id, slot, now);
+  if (is_everybody_once(slot.gathered[tree], slot.piece)) {
+    finish(id, slot, tree, now);
     return;
   }
   ++slot.refused;
   ++channel_.statistics.double_counted;
-  if (slot.refused > immediate_retries) {
+  if (slot.refused > immediate_retries || is_any_tree_short(slot)) {
     return;
   }
   // At once: contributions are flowing, so this is no faster than a round trip.
@@ -182,23 +197,30 @@ void Root::settle(ReductionId id, Slot& slot, TimeNs now) {
   ask(id, slot, now);
 }
 
-bool Root::is_everybody_once(const Slot& slot) const {
+bool Root::is_everybody_once(const Gathered& gathered, PieceNumber piece) const {
   const GroupParameters& group = channel_.parameters;
-  if (slot.gathered.count != group.size) {
+  if (gathered.count != group.size) {
     return false;
   }
-  return !group.checks() || slot.gathered.signatures == everybody_.expected(slot.piece);
+  return !group.checks() || gathered.signatures == everybody_.expected(piece);
 }
 
-void Root::finish(ReductionId id, Slot& slot, TimeNs now) {
-  const reduce::Accumulator& result = slot.gathered.accumulator;
+bool Root::is_any_tree_short(const Slot& slot) const {
+  return std::any_of(
+      slot.gathered.begin(), slot.gathered.begin() + channel_.tree_count(),
+      [&](const Gathered& gathered) { return gathered.count < channel_.parameters.size; });
+}
+
+void Root::finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now) {
+  const Gathered& complete = slot.gathered[winner];
+  const reduce::Accumulator& result = complete.accumulator;
   const Completion completion{.piece = slot.piece,
                               .payload = result.payload,
                               .op = result.op,
                               .rc = result.result_code(),
                               .m = result.m,
                               .overflow_id = result.overflow_id,
-                              .count = slot.gathered.count};
+                              .count = complete.count};
   slot.last_result = {};
   slot.last_result.op = static_cast<std::uint8_t>(completion.op);
   slot.last_result.count = completion.count;
@@ -209,7 +231,7 @@ void Root::finish(ReductionId id, Slot& slot, TimeNs now) {
   slot.last_payload = completion.payload;
   slot.in_progress = false;
   if (phase_ == Phase::active) {
-    count_shape(slot.gathered);
+    count_shape(complete, winner);
     channel_.complete(completion);
   }
   advance(slot, now);
@@ -221,8 +243,9 @@ void Root::finish(ReductionId id, Slot& slot, TimeNs now) {
   }
 }
 
-void Root::count_shape(const Gathered& gathered) {
+void Root::count_shape(const Gathered& gathered, TreeIndex tree) {
   Statistics& statistics = channel_.statistics;
+  ++(tree == 0 ? statistics.won_on_first : statistics.won_on_second);
   statistics.reduction_frames += gathered.frames;
   if (gathered.frames == 1) {
     ++statistics.full;
@@ -254,11 +277,11 @@ void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry)
     word = {.seqno = pre_arm_sequence, .arm = arm, .resno = word.resno, .pad = word.pad};
     payload = {};
     if (arm) {
-      channel_.send(id, word, payload);
+      channel_.send_on_all(id, word, payload);
     }
     word.seqno = slot.sequence;
   }
-  channel_.send(id, word, payload);
+  channel_.send_on_all(id, word, payload);
 }
 
 void Root::leave(TimeNs now) {
@@ -277,21 +300,22 @@ void Root::begin_linger(TimeNs now) {
   parting_ends_ = now + channel_.parameters.linger_ns;
 }
 
-void Root::count_farewell(const wire::ReductionFrame& frame, TimeNs now) {
+void Root::count_farewell(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now) {
   const GroupParameters& group = channel_.parameters;
   if (frame.reduction != reduction_of(farewell_piece_)) {
     ++channel_.statistics.stale;
     return;
   }
   // A leaf says farewell once and is gone, so farewells under different sequences add up.
-  farewells_ += frame.word.count;
-  farewell_signatures_ = (farewell_signatures_ + frame.signature) & wire::signature_mask;
+  Farewells& farewells = farewells_[tree];
+  farewells.count += frame.word.count;
+  farewells.signatures = (farewells.signatures + frame.signature) & wire::signature_mask;
   const std::uint64_t own =
       signature_of_piece(signature_base(group.cookie, group.rank), farewell_piece_);
   const bool everybody_once =
       !group.checks() ||
-      ((farewell_signatures_ + own) & wire::signature_mask) == everybody_.expected(farewell_piece_);
-  if (farewells_ == group.size - 1 && everybody_once) {
+      ((farewells.signatures + own) & wire::signature_mask) == everybody_.expected(farewell_piece_);
+  if (farewells.count == group.size - 1 && everybody_once) {
     depart(now);
   }
 }
@@ -314,9 +338,14 @@ Status Root::status() const {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     ReductionStatus& entry = status[i];
+    const TreeIndex fullest = fullest_tree(slot);
+    const Gathered& gathered = slot.gathered[fullest];
     if (slot.in_progress) {
       entry.waiting = Waiting::for_contributions;
-      entry.missing_rank = missing_rank(slot);
+      entry.missing_rank = missing_rank(gathered, slot.piece);
+      if (channel_.tree_count() > 1) {
+        entry.count_on_other_tree = slot.gathered[1 - fullest].count;
+      }
     } else if (channel_.completions.holds(ReductionId{static_cast<std::uint8_t>(i)})) {
       entry.waiting = Waiting::for_owner;
     }
@@ -327,21 +356,27 @@ Status Root::status() const {
     entry.since = slot.injected_at;
     entry.retries = slot.retries;
     entry.refused = slot.refused;
-    entry.count = slot.gathered.count;
+    entry.count = gathered.count;
+    entry.tree = channel_.parameters.tree_at(fullest);
     entry.size = channel_.parameters.size;
   }
   return status;
 }
 
-std::optional<std::uint32_t> Root::missing_rank(const Slot& slot) const {
+TreeIndex Root::fullest_tree(const Slot& slot) const {
+  const bool second = channel_.tree_count() > 1 && slot.gathered[1].count > slot.gathered[0].count;
+  return second ? 1 : 0;
+}
+
+std::optional<std::uint32_t> Root::missing_rank(const Gathered& gathered, PieceNumber piece) const {
   const GroupParameters& group = channel_.parameters;
-  if (!group.checks() || slot.gathered.count + 1 != group.size) {
+  if (!group.checks() || gathered.count + 1 != group.size) {
     return std::nullopt;
   }
   const std::uint64_t missing =
-      (everybody_.expected(slot.piece) - slot.gathered.signatures) & wire::signature_mask;
+      (everybody_.expected(piece) - gathered.signatures) & wire::signature_mask;
   for (std::uint32_t rank = 0; rank < group.size; ++rank) {
-    if (signature_of_piece(signature_base(group.cookie, rank), slot.piece) == missing) {
+    if (signature_of_piece(signature_base(group.cookie, rank), piece) == missing) {
       return rank;
     }
   }

@@ -43,6 +43,9 @@
 // over; then it releases the engines with an unarmed copy of each id's last result. In the `cxi`
 // dialect peers know no such thing, and leaving is just the release.
 //
+// Twin trees (trees.hpp): whatever opens a sequence opens it on both; contributions are gathered,
+// and found to be everybody's, on each tree by itself.
+//
 // No allocation after construction. One thread at a time.
 #pragma once
 
@@ -91,7 +94,7 @@ private:
     bool armed = false; ///< a sequence was opened
     SequenceNumber sequence;
     TimeNs armed_at;
-    Gathered gathered;
+    std::array<Gathered, max_group_trees> gathered; ///< by tree
 
     bool in_progress = false; ///< injected and not completed
     PieceNumber piece = 0;
@@ -117,19 +120,27 @@ private:
   void ask(ReductionId id, Slot& slot, TimeNs now);
   void count_in(Gathered& gathered, const Operand& operand, ContributionCount count,
                 std::uint64_t signature) const;
+  /// On every tree.
   void count_own(Slot& slot) const;
-  /// Completes the reduction if everybody was counted, or starts it over if somebody was twice.
-  void settle(ReductionId id, Slot& slot, TimeNs now);
-  [[nodiscard]] bool is_everybody_once(const Slot& slot) const;
-  void finish(ReductionId id, Slot& slot, TimeNs now);
-  void count_shape(const Gathered& gathered);
+  /// Completes the reduction if everybody was counted on this tree, or starts it over if somebody
+  /// was twice and no other tree can still complete it.
+  void settle(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now);
+  void settle_all(ReductionId id, Slot& slot, TimeNs now);
+  [[nodiscard]] bool is_everybody_once(const Gathered& gathered, PieceNumber piece) const;
+  /// Whether a tree lacks contributions to the current sequence.
+  [[nodiscard]] bool is_any_tree_short(const Slot& slot) const;
+  void finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now);
+  void count_shape(const Gathered& gathered, TreeIndex tree);
   void answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, TimeNs now);
-  /// Sends the frame that opens the slot's sequence.
+  /// Sends the frame that opens the slot's sequence, on every tree.
   void open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry);
   void begin_linger(TimeNs now);
-  void count_farewell(const wire::ReductionFrame& frame, TimeNs now);
+  void count_farewell(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now);
   void depart(TimeNs now);
-  [[nodiscard]] std::optional<std::uint32_t> missing_rank(const Slot& slot) const;
+  /// The tree on which most came, the first one if both are alike.
+  [[nodiscard]] TreeIndex fullest_tree(const Slot& slot) const;
+  [[nodiscard]] std::optional<std::uint32_t> missing_rank(const Gathered& gathered,
+                                                          PieceNumber piece) const;
 
   Channel channel_;
   SignatureSum everybody_;
@@ -138,8 +149,11 @@ private:
   bool abandoned_ = false;
   TimeNs parting_ends_ = never;
   PieceNumber farewell_piece_ = 0;
-  ContributionCount farewells_ = 0;
-  std::uint64_t farewell_signatures_ = 0;
+  struct Farewells {
+    ContributionCount count = 0;
+    std::uint64_t signatures = 0;
+  };
+  std::array<Farewells, max_group_trees> farewells_; ///< by tree
 };
 
 } // namespace tributary::collective

@@ -15,6 +15,8 @@ namespace tributary::collective {
   X(full,              "root: reductions completed by one frame")                                  \
   X(partial,           "root: reductions completed by several frames, some of them combined")      \
   X(unreduced,         "root: reductions completed by single contributions alone")                 \
+  X(won_on_first,      "root: reductions that the first tree completed")                           \
+  X(won_on_second,     "root: reductions that the second of two trees completed")                  \
   X(reduction_frames,  "root: frames that made up the completed reductions")                       \
   X(frames_sent,       "frames put into the outbox")                                               \
   X(frames_received,   "frames that were handed in")                                               \
@@ -29,6 +31,7 @@ namespace tributary::collective {
   X(pre_arms,          "leaf: pre-arms heard")                                                     \
   X(reordered,         "leaf: frames from above that were overtaken, or came twice")               \
   X(stale,             "contributions to, or results of, a sequence that is not the current one")  \
+  X(lagging,           "root: contributions to a sequence that the other tree completed")          \
   X(malformed,         "frames that are not reduction frames, or carry a reserved opcode")         \
   X(foreign,           "frames of another tree, VNI, cookie or root")                              \
   X(misdirected,       "frames that travel the other way, or came back from this host")            \

@@ -39,8 +39,11 @@ struct ReductionStatus {
   /// Root: full counts that were refused because they were not made of everybody once. Many of them
   /// mean that members do not agree on the cookie or on check_contributions.
   std::uint32_t refused = 0;
-  /// Root: contributions counted under the current sequence, its own included.
+  /// Root: contributions counted under the current sequence, its own included; with twin trees on
+  /// the tree on which most came, and on the other one.
   ContributionCount count = 0;
+  TreeNumber tree; ///< root: the tree `count` is about
+  std::optional<ContributionCount> count_on_other_tree;
   ContributionCount size = 0;
   /// Root: the only member that is missing, found from the contributions' signatures.
   std::optional<std::uint32_t> missing_rank;

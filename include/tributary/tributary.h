@@ -297,6 +297,8 @@ struct tributary_statistics {
   uint64_t full;              /* root: completed by one frame: the engines did all */
   uint64_t partial;           /* root: completed by several frames, some of them combined */
   uint64_t unreduced;         /* root: completed by single contributions alone */
+  uint64_t won_on_first;      /* root: completed on the first tree */
+  uint64_t won_on_second;     /* root: completed on the second of two trees */
   uint64_t reduction_frames;  /* root: frames that made up the completed pieces */
   uint64_t frames_sent;       /* frames handed to the kernel's queue */
   uint64_t frames_received;   /* frames of this tree that came in */
@@ -311,6 +313,7 @@ struct tributary_statistics {
   uint64_t pre_arms;          /* leaf: pre-arms heard */
   uint64_t reordered;         /* leaf: frames from above overtaken, or come twice */
   uint64_t stale;             /* frames of a sequence that is not the current one */
+  uint64_t lagging;           /* root: contributions to what the other tree completed */
   uint64_t malformed;         /* frames with a reserved opcode or result code */
   uint64_t foreign;           /* frames of another VNI, cookie or root */
   uint64_t misdirected;       /* frames that travel the other way, or came back */
