@@ -39,6 +39,8 @@
 #pragma once
 
 #include "dataplane/agent/neighbours.hpp"
+#include "dataplane/agent/switch_statistics.hpp"
+#include "dataplane/agent/transactions.hpp"
 #include "dataplane/config/config.hpp"
 #include "dataplane/core/counters.hpp"
 #include "dataplane/core/tables.hpp"
@@ -51,6 +53,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tributary::agent {
@@ -59,7 +62,7 @@ inline constexpr std::uint32_t protocol_version = 1;
 
 /// Who this switch is, besides its name.
 struct Identity {
-  std::uint64_t guid = 0; ///< the same at every start
+  std::uint64_t guid = 0; ///< the same at every start; 0: `wire::guid_of_name`
   std::uint64_t boot = 0; ///< random, another one at every start
   std::string software;   ///< version
 };
@@ -85,14 +88,10 @@ struct Status {
   std::size_t trees_of_manager = 0;
   std::size_t permissions = 0;
   std::size_t prepared_now = 0;
-  // Since the switch started.
-  std::uint64_t prepared = 0;
-  std::uint64_t committed = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t aborted = 0;   ///< by the manager
-  std::uint64_t forgotten = 0; ///< prepared, and the channel broke
+  Transactions::Counts counts; ///< since the switch started
   std::string last_refusal;
-  std::vector<control::Port> ports; ///< with the neighbours heard
+  std::vector<control::Port> ports;  ///< with the neighbours heard
+  std::vector<std::string> problems; ///< of the cabling, see Neighbours::problems
 };
 
 class Agent {
@@ -101,9 +100,6 @@ public:
   /// port_changed() says otherwise. Throws std::invalid_argument when the tables of the
   /// configuration do not build; one that was parsed without error always does.
   Agent(config::Switch configuration, Identity identity, const Settings& settings = {});
-  ~Agent();
-  Agent(Agent&&) noexcept;
-  Agent& operator=(Agent&&) noexcept;
 
   // ---- what happens ----
 
@@ -145,17 +141,48 @@ public:
   /// For the manager, in order. Empty while the channel is down.
   [[nodiscard]] std::vector<control::SwitchMessage> take_messages();
   [[nodiscard]] std::vector<OutgoingHello> take_hellos();
+  /// The hellos that say good-bye, for a switch that stops in good order.
+  [[nodiscard]] std::vector<OutgoingHello> farewell() const;
   /// True from when the interval is over until statistics() was called.
-  [[nodiscard]] bool statistics_due() const;
+  [[nodiscard]] bool statistics_due() const { return statistics_due_; }
   /// Why the channel has to be closed, once; the switch dials again as after any loss.
   [[nodiscard]] std::optional<std::string> take_disconnect();
 
-  [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] const std::string& name() const { return file().name; }
   [[nodiscard]] Status status() const;
 
 private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  [[nodiscard]] const config::Switch& file() const { return transactions_.in_force().file(); }
+  void enter(Status::Channel channel, TimeNs now);
+  void welcome(const control::Welcome& welcome, TimeNs now);
+  void too_early(std::string_view message);
+  void disconnect(std::string why);
+  /// When silence will have lasted for too long.
+  [[nodiscard]] TimeNs patience_ends() const;
+  void tell_guards();
+  void report_ports();
+  [[nodiscard]] control::SwitchHello hello() const;
+
+  Identity identity_;
+  Settings settings_;
+  Transactions transactions_;
+  Neighbours neighbours_;
+  SwitchStatistics statistics_;
+  std::vector<control::SwitchMessage> outbox_;
+
+  Status::Channel channel_ = Status::Channel::down;
+  TimeNs since_{}; ///< of `channel_`
+  std::string manager_;
+  std::string last_end_;
+  bool hello_owed_ = false;
+  bool disconnecting_ = false; ///< the shell was or will be asked to close this channel
+  std::optional<std::string> disconnect_;
+
+  TimeNs last_heard_{};                      ///< of the manager
+  std::uint64_t keepalive_ns_ = 0;           ///< 0: the manager need not be heard
+  std::uint64_t statistics_interval_ns_ = 0; ///< 0: none are wanted
+  TimeNs next_statistics_ = never;
+  bool statistics_due_ = false;
 };
 
 } // namespace tributary::agent

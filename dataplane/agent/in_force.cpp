@@ -1,0 +1,239 @@
+#include "dataplane/agent/in_force.hpp"
+
+#include "dataplane/config/build_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace tributary::agent {
+namespace {
+
+constexpr std::size_t vni_count = core::VniSet().size();
+
+std::bitset<max_trees> numbers_of(const std::vector<config::Tree>& trees) {
+  std::bitset<max_trees> numbers;
+  for (const config::Tree& tree : trees) {
+    numbers.set(tree.number.value);
+  }
+  return numbers;
+}
+
+bool same_trees(std::vector<config::Tree> a, std::vector<config::Tree> b) {
+  std::ranges::sort(a, {}, &config::Tree::number);
+  std::ranges::sort(b, {}, &config::Tree::number);
+  return std::ranges::equal(a, b, [](const config::Tree& x, const config::Tree& y) {
+    return x.number == y.number && x.wait_count == y.wait_count && x.parent == y.parent &&
+           x.children == y.children;
+  });
+}
+
+TreeNumber number_of(std::uint32_t checked) {
+  return TreeNumber{static_cast<std::uint16_t>(checked)};
+}
+
+PortNumber port_of(std::uint32_t checked) { return PortNumber{static_cast<std::uint8_t>(checked)}; }
+
+} // namespace
+
+InForce::InForce(config::Switch file)
+    : file_(std::move(file)), of_file_(numbers_of(file_.trees)), permitted_(file_.ports.size()) {
+  std::vector<config::Diagnostic> findings;
+  if (config::build_tables(file_, 1, findings) == nullptr) {
+    throw std::invalid_argument(
+        fmt::format("switch \"{}\": {}", file_.name, findings.front().text));
+  }
+}
+
+std::string InForce::problem_with(const control::Change& change) const {
+  switch (change.kind_case()) {
+  case control::Change::kSetTree: {
+    const control::Tree& tree = change.set_tree();
+    std::string problem =
+        core::problem_with_tree(file_.ports.size(), tree.number(), tree.wait_count(), tree.parent(),
+                                PortSet(tree.children()));
+    if (problem.empty() && of_file_.test(tree.number())) {
+      problem = fmt::format("tree {} stands in the switch's own file, and only the file changes it",
+                            tree.number());
+    }
+    return problem;
+  }
+  case control::Change::kRemoveTree:
+    if (change.remove_tree() >= max_trees) {
+      return fmt::format("tree {} does not exist: trees are numbered 0 to {}", change.remove_tree(),
+                         max_trees - 1);
+    }
+    if (of_file_.test(change.remove_tree())) {
+      return fmt::format("tree {} stands in the switch's own file, and only the file removes it",
+                         change.remove_tree());
+    }
+    return {};
+  case control::Change::kPermit: return problem_with(change.permit());
+  case control::Change::kRevoke: return problem_with(change.revoke());
+  case control::Change::KIND_NOT_SET: break;
+  }
+  return "it is of a kind that this switch does not know; a newer one may";
+}
+
+std::string InForce::problem_with(const control::Permission& permission) const {
+  if (permission.port() >= file_.ports.size()) {
+    return fmt::format("VNI {} at port {}: the port does not exist: the switch has ports 0 to {}",
+                       permission.vni(), permission.port(), file_.ports.size() - 1);
+  }
+  if (permission.vni() >= vni_count) {
+    return fmt::format("VNI {} at port {}: the VNI does not exist: VNIs are numbered 0 to {}",
+                       permission.vni(), permission.port(), vni_count - 1);
+  }
+  return {};
+}
+
+void InForce::apply(const control::Change& change) {
+  switch (change.kind_case()) {
+  case control::Change::kSetTree: set_tree(change.set_tree()); break;
+  case control::Change::kRemoveTree: {
+    const TreeNumber number = number_of(change.remove_tree());
+    if (trees_.erase(number) != 0) {
+      changed_trees_.insert(number);
+    }
+    break;
+  }
+  case control::Change::kPermit: permit(change.permit()); break;
+  case control::Change::kRevoke: revoke(change.revoke()); break;
+  case control::Change::KIND_NOT_SET: break;
+  }
+}
+
+void InForce::set_tree(const control::Tree& tree) {
+  const TreeNumber number = number_of(tree.number());
+  const Tree wanted{tree.wait_count(), port_of(tree.parent()), PortSet(tree.children())};
+  Tree& mine = trees_[number];
+  if (mine != wanted) {
+    mine = wanted;
+    changed_trees_.insert(number);
+  }
+}
+
+void InForce::permit(const control::Permission& permission) {
+  const PortNumber port = port_of(permission.port());
+  if (permitted_[port.value].insert(static_cast<std::uint16_t>(permission.vni())).second &&
+      file_.ports[port.value].policy.vnis != nullptr) {
+    changed_ports_.insert(port);
+  }
+}
+
+void InForce::revoke(const control::Permission& permission) {
+  const PortNumber port = port_of(permission.port());
+  if (permitted_[port.value].erase(static_cast<std::uint16_t>(permission.vni())) != 0 &&
+      file_.ports[port.value].policy.vnis != nullptr) {
+    changed_ports_.insert(port);
+  }
+}
+
+std::string InForce::problem_with(const config::Switch& file) const {
+  if (file.ports.size() != file_.ports.size()) {
+    return fmt::format("it has {} ports, the running switch has {}; that needs a restart",
+                       file.ports.size(), file_.ports.size());
+  }
+  for (const config::Tree& tree : file.trees) {
+    if (trees_.contains(tree.number)) {
+      return fmt::format("tree {} is in use by the fabric manager; give the file's another number",
+                         tree.number.value);
+    }
+  }
+  std::vector<config::Diagnostic> findings;
+  static_cast<void>(config::build_tables(file, 1, findings));
+  return findings.empty() ? std::string() : findings.front().text;
+}
+
+bool InForce::replace_file(config::Switch file) {
+  const bool others = !same_trees(file_.trees, file.trees);
+  file_ = std::move(file);
+  of_file_ = numbers_of(file_.trees);
+  rebuild_ = true;
+  return others;
+}
+
+std::shared_ptr<const core::VniSet> InForce::vnis_of(PortNumber port) const {
+  const auto& listed = file_.ports[port.value].policy.vnis;
+  const auto& permitted = permitted_[port.value];
+  if (listed == nullptr || permitted.empty()) {
+    return listed;
+  }
+  auto both = std::make_shared<core::VniSet>(*listed);
+  for (const std::uint16_t vni : permitted) {
+    both->set(vni);
+  }
+  return both;
+}
+
+std::shared_ptr<const core::Tables> InForce::make_snapshot() {
+  newest_ = rebuild_ ? build_anew(version() + 1) : build_changed(version() + 1);
+  rebuild_ = false;
+  changed_trees_.clear();
+  changed_ports_ = {};
+  return newest_;
+}
+
+std::shared_ptr<const core::Tables> InForce::build_anew(std::uint64_t version) const {
+  std::vector<config::Diagnostic> none;
+  core::TablesBuilder builder(file_.settings.timers, *config::build_tables(file_, version, none));
+  for (const auto& [number, tree] : trees_) {
+    static_cast<void>(builder.add_tree(number, tree.wait_count, tree.parent, tree.children));
+  }
+  PortSet::first(file_.ports.size()).for_each([&](PortNumber port) {
+    builder.set_vnis(port, vnis_of(port));
+  });
+  return builder.build(version);
+}
+
+std::shared_ptr<const core::Tables> InForce::build_changed(std::uint64_t version) const {
+  core::TablesBuilder builder(file_.settings.timers, *newest_);
+  for (const TreeNumber number : changed_trees_) {
+    builder.remove_tree(number);
+    if (const auto it = trees_.find(number); it != trees_.end()) {
+      const Tree& tree = it->second;
+      static_cast<void>(builder.add_tree(number, tree.wait_count, tree.parent, tree.children));
+    }
+  }
+  changed_ports_.for_each([&](PortNumber port) { builder.set_vnis(port, vnis_of(port)); });
+  return builder.build(version);
+}
+
+control::InForce InForce::describe() const {
+  control::InForce out;
+  const auto add = [&](TreeNumber number, ContributionCount wait_count, PortNumber parent,
+                       PortSet children, bool from_file) {
+    control::Tree& tree = *out.add_trees();
+    tree.set_number(number.value);
+    tree.set_wait_count(wait_count);
+    tree.set_parent(parent.value);
+    tree.set_children(children.bits());
+    tree.set_from_file(from_file);
+  };
+  for (const config::Tree& tree : file_.trees) {
+    add(tree.number, tree.wait_count, tree.parent, tree.children, true);
+  }
+  for (const auto& [number, tree] : trees_) {
+    add(number, tree.wait_count, tree.parent, tree.children, false);
+  }
+  for (std::size_t port = 0; port < permitted_.size(); ++port) {
+    for (const std::uint16_t vni : permitted_[port]) {
+      control::Permission& permission = *out.add_permissions();
+      permission.set_port(static_cast<std::uint32_t>(port));
+      permission.set_vni(vni);
+    }
+  }
+  return out;
+}
+
+std::size_t InForce::permission_count() const {
+  std::size_t count = 0;
+  for (const auto& vnis : permitted_) {
+    count += vnis.size();
+  }
+  return count;
+}
+
+} // namespace tributary::agent

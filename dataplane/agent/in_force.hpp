@@ -1,0 +1,88 @@
+// What a switch has in force: what its file says, what the manager has committed, and the
+// snapshots for the workers that follow from both.
+//
+// A snapshot is made from the one before by what has changed since, so that a thousand small
+// commits a second cost a thousand small changes; only a reload builds one from the ground.
+//
+// Pure; belongs to one Agent.
+#pragma once
+
+#include "dataplane/config/config.hpp"
+#include "dataplane/core/tables.hpp"
+#include "tributary/control.pb.h"
+#include "tributary/types.hpp"
+
+#include <bitset>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tributary::agent {
+
+class InForce {
+public:
+  /// Throws std::invalid_argument when the file's tables do not build.
+  explicit InForce(config::Switch file);
+
+  [[nodiscard]] const config::Switch& file() const { return file_; }
+
+  /// Why a change cannot be, with the number it is about; "" when it can. What it says may be in
+  /// force already.
+  [[nodiscard]] std::string problem_with(const control::Change& change) const;
+  /// A change that `problem_with` has nothing against.
+  void apply(const control::Change& change);
+
+  /// Why a configuration of the same ports cannot replace the file's now, "" when it can.
+  [[nodiscard]] std::string problem_with(const config::Switch& file) const;
+  /// Says whether the trees of the file are others now.
+  bool replace_file(config::Switch file);
+
+  /// Whether something has changed since the newest snapshot.
+  [[nodiscard]] bool dirty() const {
+    return rebuild_ || !changed_trees_.empty() || changed_ports_.size() > 0;
+  }
+  /// Of the newest snapshot; 0 before the first.
+  [[nodiscard]] std::uint64_t version() const {
+    return newest_ == nullptr ? 0 : newest_->version();
+  }
+  /// The next snapshot. Only when there is something dirty.
+  [[nodiscard]] std::shared_ptr<const core::Tables> make_snapshot();
+
+  /// Without the version.
+  [[nodiscard]] control::InForce describe() const;
+  [[nodiscard]] std::size_t tree_count_of_manager() const { return trees_.size(); }
+  [[nodiscard]] std::size_t permission_count() const;
+
+private:
+  /// A tree of the manager's.
+  struct Tree {
+    ContributionCount wait_count = 0;
+    PortNumber parent = no_port;
+    PortSet children;
+    friend bool operator==(const Tree&, const Tree&) = default;
+  };
+
+  [[nodiscard]] std::string problem_with(const control::Permission& permission) const;
+  void set_tree(const control::Tree& tree);
+  void permit(const control::Permission& permission);
+  void revoke(const control::Permission& permission);
+  /// The file's list and the permissions; null when the file lets everything in.
+  [[nodiscard]] std::shared_ptr<const core::VniSet> vnis_of(PortNumber port) const;
+  [[nodiscard]] std::shared_ptr<const core::Tables> build_anew(std::uint64_t version) const;
+  [[nodiscard]] std::shared_ptr<const core::Tables> build_changed(std::uint64_t version) const;
+
+  config::Switch file_;
+  std::bitset<max_trees> of_file_;
+  std::map<TreeNumber, Tree> trees_;
+  std::vector<std::set<std::uint16_t>> permitted_; ///< VNIs by port
+
+  std::shared_ptr<const core::Tables> newest_;
+  bool rebuild_ = true;
+  std::set<TreeNumber> changed_trees_; ///< since the newest snapshot
+  PortSet changed_ports_;              ///< whose permissions changed
+};
+
+} // namespace tributary::agent
