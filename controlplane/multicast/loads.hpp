@@ -39,6 +39,15 @@ public:
   /// The sum of all EFI: cables of all trees.
   [[nodiscard]] std::uint64_t total() const { return total_; }
 
+  /// Changes of EFI are numbered from 0 on, and the last ones can be looked up: so what is derived
+  /// from loads, as prices are, follows step by step.
+  static constexpr std::size_t remembered_changes = 4096;
+  [[nodiscard]] std::uint64_t changes() const { return changes_; }
+  /// The cable of one of the last `remembered_changes` changes.
+  [[nodiscard]] CableId changed(std::uint64_t change) const {
+    return changed_[change % remembered_changes];
+  }
+
 private:
   template <typename Visit> void for_each_switch(const Tree& tree, Visit visit);
   void move(CableId c, std::uint32_t to);
@@ -49,6 +58,8 @@ private:
   std::vector<std::uint32_t> through_;
   std::vector<std::uint32_t> count_at_; ///< by EFI
   std::vector<std::uint32_t> seen_;     ///< by switch: the last tree it was visited for
+  std::vector<CableId> changed_; ///< a ring
+  std::uint64_t changes_ = 0;
   std::uint32_t visits_ = 0;
   std::uint32_t max_ = 0;
   std::uint64_t total_ = 0;

@@ -1,0 +1,74 @@
+#include "controlplane/multicast/loads.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace tributary::multicast {
+
+Loads::Loads(const RoutingView& view) : view_(&view), changed_(remembered_changes) { rebind(view); }
+
+void Loads::rebind(const RoutingView& view) {
+  view_ = &view;
+  const auto cables_before = static_cast<std::uint32_t>(cables_.size());
+  cables_.resize(view.cable_count());
+  rooted_.resize(view.switch_count());
+  through_.resize(view.switch_count());
+  seen_.resize(view.switch_count());
+  count_at_.resize(std::max<std::size_t>(count_at_.size(), 1));
+  count_at_[0] += view.cable_count() - cables_before;
+}
+
+void Loads::add(const Tree& tree) {
+  ++rooted_[tree.center.value];
+  for_each_switch(tree, [this](SwitchId s) { ++through_[s.value]; });
+  for (const CableId c : tree.cables) {
+    move(c, cables_[c.value] + 1);
+  }
+  total_ += tree.cables.size();
+}
+
+void Loads::remove(const Tree& tree) {
+  assert(rooted_[tree.center.value] > 0);
+  --rooted_[tree.center.value];
+  for_each_switch(tree, [this](SwitchId s) {
+    assert(through_[s.value] > 0);
+    --through_[s.value];
+  });
+  for (const CableId c : tree.cables) {
+    assert(cables_[c.value] > 0);
+    move(c, cables_[c.value] - 1);
+  }
+  total_ -= tree.cables.size();
+}
+
+template <typename Visit> void Loads::for_each_switch(const Tree& tree, Visit visit) {
+  ++visits_;
+  const auto once = [&](SwitchId s) {
+    if (seen_[s.value] != visits_) {
+      seen_[s.value] = visits_;
+      visit(s);
+    }
+  };
+  once(tree.center);
+  for (const CableId c : tree.cables) {
+    for (const SwitchId s : view_->ends(c)) {
+      once(s);
+    }
+  }
+}
+
+void Loads::move(CableId c, std::uint32_t to) {
+  --count_at_[cables_[c.value]];
+  cables_[c.value] = to;
+  changed_[changes_++ % remembered_changes] = c;
+  if (to >= count_at_.size()) {
+    count_at_.resize(to + 1);
+  }
+  ++count_at_[to];
+  max_ = std::max(max_, to);
+  while (max_ > 0 && count_at_[max_] == 0) {
+    --max_;
+  }
+}
+
+} // namespace tributary::multicast

@@ -1,0 +1,100 @@
+// Models of fabrics by name, for tests, benchmarks and the offline comparison of algorithms.
+//
+//   const Model model = build_model("torus:30x20x20x2");
+//
+// | name                       | is                                                              |
+// |----------------------------|-----------------------------------------------------------------|
+// | ft3:K                      | three-level fat tree of K-port switches, K^3/4 hosts            |
+// | tft:P,L,H,M,T,D            | trimmed fat tree: P pods of L leaves with H hosts each; M       |
+// |                            | middle switches a pod, each joined to all its leaves; T top     |
+// |                            | switches; D cables up from each middle switch, to all D tops of |
+// |                            | its plane: T/D planes, M/(T/D) middle switches of a pod in each |
+// | torus:AxB[xC...]xH         | torus of any dimension, H hosts a switch                        |
+// | dragonfly:A,P,H[,how]      | groups of A switches with P hosts and H global cables each,     |
+// |                            | every two of the A*H+1 groups joined once; how: palmtree        |
+// |                            | (default), absolute, relative                                   |
+// | kdft:AxB[xC...]xH[,R]      | k-dimension fat tree: a grid of leaves with H hosts each, the   |
+// |                            | leaves of every line along every dimension joined to the R      |
+// |                            | (default 1) root switches of that line                          |
+// | ft40                       | ft3:40: 16,000 hosts, 2,000 switches                            |
+// | torus                      | torus:30x20x20x2: 24,000 hosts, 12,000 switches                 |
+// | dragonfly                  | dragonfly:18,9,9: 26,406 hosts, 2,934 switches                  |
+// | bluelight                  | tft:17,32,16,8,16,16: 8,704 hosts, 696 switches, 4 ranks a host |
+// | taihulight                 | tft:40,32,32,16,128,16: 40,960 hosts, 2,048 switches            |
+//
+// The last two are models: of the machines only host and path counts are published.
+//
+// Hosts are numbered pod by pod and leaf by leaf (grids: last dimension fastest), their NIDs are
+// their numbers. Ports of a switch: hosts first, then cables downward or in the order of dimensions
+// (ahead before back), then upward.
+#pragma once
+
+#include "controlplane/topology/graph.hpp"
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tributary::topology {
+
+/// A fabric, and what its builder knows of its structure.
+struct Model {
+  static constexpr std::uint32_t no_region = 0xFFFFFFFF;
+
+  std::string name;
+  Graph graph;
+  /// For each switch its pod or dragonfly group, from 0 on; `no_region` for top switches and where
+  /// there are none.
+  std::vector<std::uint32_t> regions;
+  /// A torus's dimensions, slowest first; switch numbers are row-major in them. Empty for others.
+  std::vector<std::uint32_t> torus_shape;
+  /// Processes on each host, unless a pattern needs more.
+  std::uint32_t ranks_per_host = 1;
+};
+
+/// A name that is none, or numbers that make no fabric; says what to write instead.
+class ModelError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws ModelError. Builds at most 65,536 switches and 2^20 hosts.
+[[nodiscard]] Model build_model(std::string_view name);
+
+/// What `build_model` takes, one form each, for messages and help.
+[[nodiscard]] std::span<const std::string_view> model_forms();
+
+struct TrimmedFatTree {
+  std::uint32_t pods = 0;
+  std::uint32_t leaves = 0;  ///< of a pod
+  std::uint32_t hosts = 0;   ///< of a leaf
+  std::uint32_t middles = 0; ///< of a pod
+  std::uint32_t tops = 0;
+  std::uint32_t uplinks = 0; ///< of a middle switch
+};
+[[nodiscard]] Model build_trimmed_fat_tree(const TrimmedFatTree& shape);
+
+/// One cable only where a dimension has two switches.
+[[nodiscard]] Model build_torus(std::span<const std::uint32_t> shape, std::uint32_t hosts);
+
+/// Which group the global port g (0 to A*H-1) of group i leads to, of n groups in all:
+enum class GlobalCables {
+  palmtree, ///< (i - g - 1) mod n
+  absolute, ///< g, or g + 1 from i on
+  relative, ///< (i + g + 1) mod n
+};
+struct Dragonfly {
+  std::uint32_t switches = 0; ///< of a group
+  std::uint32_t hosts = 0;    ///< of a switch
+  std::uint32_t globals = 0;  ///< of a switch
+  GlobalCables how = GlobalCables::palmtree;
+};
+[[nodiscard]] Model build_dragonfly(const Dragonfly& shape);
+
+[[nodiscard]] Model build_k_dimension_fat_tree(std::span<const std::uint32_t> shape,
+                                               std::uint32_t hosts, std::uint32_t roots);
+
+} // namespace tributary::topology
