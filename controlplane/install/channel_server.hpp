@@ -15,6 +15,7 @@
 // DNS names must be the name that the hello says.
 #pragma once
 
+#include "controlplane/install/channel_sink.hpp"
 #include "controlplane/install/session.hpp"
 #include "tributary/control.pb.h"
 #include "tributary/control_framing.hpp"
@@ -31,21 +32,6 @@
 #include <string_view>
 
 namespace tributary::install {
-
-/// What a channel server gives its messages to. Called on the loop's thread; may call `send` and
-/// `close` from within.
-class ChannelSink {
-public:
-  virtual ~ChannelSink() = default;
-  /// A switch said hello. Welcome has been queued before anything that is sent from here on. A text
-  /// in return rejects it: nothing else is heard of this session then.
-  virtual std::optional<std::string> connected(SessionNumber session,
-                                               const control::SwitchHello& hello) = 0;
-  /// Anything but Pong.
-  virtual void message(SessionNumber session, const control::SwitchMessage& message) = 0;
-  /// The channel is gone. Not called for what `close` or `stop` ended.
-  virtual void lost(SessionNumber session, std::string_view why) = 0;
-};
 
 /// PEM files for mutual TLS.
 struct TlsFiles {
