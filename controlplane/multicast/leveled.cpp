@@ -1,0 +1,180 @@
+#include "controlplane/multicast/leveled.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tributary::multicast {
+
+namespace {
+
+constexpr std::uint32_t lanes = LeveledFabric::lanes;
+
+std::uint32_t whole_registers(std::size_t floats) {
+  return (static_cast<std::uint32_t>(floats) + lanes - 1) / lanes * lanes;
+}
+
+/// Which switches are connected by the cables that were shown so far.
+class Components {
+public:
+  explicit Components(std::uint32_t switches) : above_(switches) {
+    std::iota(above_.begin(), above_.end(), 0U);
+  }
+  void join(SwitchId a, SwitchId b) {
+    // The lowest number leads, so that components come in the order of their switches.
+    const auto [low, high] = std::minmax(leader(a), leader(b));
+    above_[high] = low;
+  }
+  std::uint32_t leader(SwitchId s) {
+    std::uint32_t at = s.value;
+    while (above_[at] != at) {
+      above_[at] = above_[above_[at]];
+      at = above_[at];
+    }
+    return at;
+  }
+
+private:
+  std::vector<std::uint32_t> above_;
+};
+
+/// The components of all cables whose upper end is on `level`.
+Components components_below(const RoutingView& view, std::uint32_t level) {
+  Components components(view.switch_count());
+  for (CableId c{0}; c.value < view.cable_count(); ++c.value) {
+    const auto [a, b] = view.ends(c);
+    if (view.level(a) != RoutingView::none && std::max(view.level(a), view.level(b)) == level) {
+      components.join(a, b);
+    }
+  }
+  return components;
+}
+
+} // namespace
+
+bool LeveledFabric::fits(const RoutingView& view) {
+  if (!view.leveled()) {
+    return false;
+  }
+  for (SwitchId s{0}; s.value < view.switch_count(); ++s.value) {
+    if (view.level(s) != none && view.level(s) > 2) {
+      return false;
+    }
+  }
+  return true;
+}
+
+LeveledFabric::LeveledFabric(const RoutingView& view)
+    : pod_of_(view.switch_count(), none), number_(view.switch_count(), none) {
+  find_pods(view);
+  find_planes(view);
+  place_cables(view);
+}
+
+void LeveledFabric::find_pods(const RoutingView& view) {
+  Components components = components_below(view, 1);
+  std::vector<std::uint32_t> pod_of_leader(view.switch_count(), none);
+  std::uint32_t leaves = 0;
+  for (SwitchId s{0}; s.value < view.switch_count(); ++s.value) {
+    if (view.level(s) > 1) {
+      continue;
+    }
+    std::uint32_t& pod = pod_of_leader[components.leader(s)];
+    if (pod == none) {
+      pod = static_cast<std::uint32_t>(pods_.size());
+      pods_.emplace_back();
+    }
+    pod_of_[s.value] = pod;
+    if (view.level(s) == 0) {
+      number_[s.value] = leaves++;
+      pods_[pod].leaves.push_back(s);
+    } else {
+      pods_[pod].mids.push_back(s);
+    }
+  }
+}
+
+void LeveledFabric::find_planes(const RoutingView& view) {
+  Components components = components_below(view, 2);
+  std::vector<std::uint32_t> plane_of_leader(view.switch_count(), none);
+  std::vector<std::uint32_t> plane_of(view.switch_count(), none);
+  for (SwitchId s{0}; s.value < view.switch_count(); ++s.value) {
+    if (view.level(s) == none || view.level(s) == 0) {
+      continue;
+    }
+    std::uint32_t& plane = plane_of_leader[components.leader(s)];
+    if (plane == none) {
+      plane = static_cast<std::uint32_t>(planes_.size());
+      planes_.emplace_back();
+    }
+    plane_of[s.value] = plane;
+    if (view.level(s) == 2) {
+      number_[s.value] = static_cast<std::uint32_t>(planes_[plane].size());
+      planes_[plane].push_back(s);
+    }
+  }
+  for (Pod& pod : pods_) {
+    std::stable_sort(pod.mids.begin(), pod.mids.end(),
+                     [&](SwitchId a, SwitchId b) { return plane_of[a.value] < plane_of[b.value]; });
+    for (std::uint32_t column = 0; column < pod.mids.size(); ++column) {
+      const SwitchId mid = pod.mids[column];
+      number_[mid.value] = column;
+      if (pod.runs.empty() || pod.runs.back().plane != plane_of[mid.value]) {
+        pod.runs.push_back({plane_of[mid.value], column, column});
+      }
+      ++pod.runs.back().end_mid;
+    }
+    mid_columns_ = std::max(mid_columns_, whole_registers(pod.mids.size()));
+  }
+  for (const auto& tops : planes_) {
+    top_columns_ = std::max(top_columns_, whole_registers(tops.size()));
+  }
+}
+
+void LeveledFabric::place_cables(const RoutingView& view) {
+  std::size_t leaves = 0;
+  for (const Pod& pod : pods_) {
+    leaves += pod.leaves.size();
+  }
+  first_top_price_ = leaves * mid_columns_;
+  const std::size_t places = first_top_price_ + pods_.size() * mid_columns_ * top_columns_;
+  constexpr CableId no_cable{none};
+  // The last place is for cables that lead to no host; nobody reads it.
+  prices_.assign(places + 1, PriceTable::unusable);
+  cheapest_.assign(places + 1, no_cable);
+  place_of_.assign(view.cable_count(), places);
+  next_parallel_.resize(view.cable_count());
+  for (CableId c{0}; c.value < view.cable_count(); ++c.value) {
+    next_parallel_[c.value] = c;
+    auto [below, above] = view.ends(c);
+    if (view.level(below) == none) {
+      continue;
+    }
+    if (view.level(below) > view.level(above)) {
+      std::swap(below, above);
+    }
+    const std::size_t place = view.level(below) == 0
+                                  ? leaf_place(number(below), number(above))
+                                  : mid_place(mid_row(pod_of(below), number(below)), number(above));
+    place_of_[c.value] = place;
+    CableId& seen = cheapest_[place];
+    if (seen == no_cable) {
+      seen = c;
+    } else {
+      std::swap(next_parallel_[c.value], next_parallel_[seen.value]);
+    }
+  }
+}
+
+void LeveledFabric::reprice(CableId cable, const PriceBook& book) {
+  CableId best = cable;
+  for (CableId c = next_parallel_[cable.value]; c != cable; c = next_parallel_[c.value]) {
+    if (book[c] < book[best]) {
+      best = c;
+    }
+  }
+  const std::size_t place = place_of_[cable.value];
+  prices_[place] = book[best];
+  cheapest_[place] = best;
+}
+
+} // namespace tributary::multicast

@@ -1,0 +1,269 @@
+#include "controlplane/multicast/leveled_router.hpp"
+
+#include "controlplane/multicast/multiversion.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace tributary::multicast {
+
+namespace {
+
+using Run = LeveledFabric::Run;
+
+/// Floats in the widest register; every row is a multiple as long.
+constexpr std::uint32_t lanes = LeveledFabric::lanes;
+
+/// sums[m] = sum over `rows` of prices[row][m], or of `missing` where that is infinite.
+TRIBUTARY_MULTIVERSION
+void sum_rows(float* __restrict sums, const float* __restrict prices, std::uint32_t columns,
+              const std::uint32_t* rows, std::size_t count, float missing) {
+  for (std::uint32_t m = 0; m < columns; ++m) {
+    sums[m] = 0;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const float* __restrict row = prices + std::size_t{rows[i]} * columns;
+    for (std::uint32_t m = 0; m < columns; ++m) {
+      const float price = row[m];
+      sums[m] += price < PriceTable::unusable ? price : missing;
+    }
+  }
+}
+
+/// Adds to the totals of all tops of a pod's planes what the cheapest mid of the pod costs there.
+/// `prices` are the pod's rows: of its mids, over the tops.
+TRIBUTARY_MULTIVERSION
+void add_cheapest_mids(float* __restrict totals, const float* __restrict mid_sums,
+                       const float* __restrict prices, std::uint32_t columns, const Run* runs,
+                       std::size_t count) {
+  for (std::size_t r = 0; r < count; ++r) {
+    float* __restrict total = totals + std::size_t{runs[r].plane} * columns;
+    const std::uint32_t first = runs[r].first_mid;
+    const std::uint32_t end = runs[r].end_mid;
+    for (std::uint32_t t = 0; t < columns; t += lanes) {
+      const float* row = prices + std::size_t{first} * columns + t;
+      float best[lanes];
+      for (std::uint32_t i = 0; i < lanes; ++i) {
+        best[i] = row[i] + mid_sums[first];
+      }
+      for (std::uint32_t m = first + 1; m < end; ++m) {
+        row += columns;
+        for (std::uint32_t i = 0; i < lanes; ++i) {
+          const float price = row[i] + mid_sums[m];
+          best[i] = price < best[i] ? price : best[i];
+        }
+      }
+      for (std::uint32_t i = 0; i < lanes; ++i) {
+        total[t + i] += best[i];
+      }
+    }
+  }
+}
+
+/// The smallest of `count` numbers, a multiple of `lanes`.
+TRIBUTARY_MULTIVERSION
+float smallest(const float* __restrict numbers, std::size_t count) {
+  float low[lanes];
+  for (std::uint32_t i = 0; i < lanes; ++i) {
+    low[i] = PriceTable::unusable;
+  }
+  for (std::size_t n = 0; n < count; n += lanes) {
+    for (std::uint32_t i = 0; i < lanes; ++i) {
+      low[i] = numbers[n + i] < low[i] ? numbers[n + i] : low[i];
+    }
+  }
+  return *std::min_element(low, low + lanes);
+}
+
+} // namespace
+
+LeveledRouter::LeveledRouter(const LeveledFabric& fabric)
+    : fabric_(fabric), touched_of_pod_(fabric.pods().size(), 0),
+      totals_(fabric.planes().size() * fabric.top_columns()),
+      pods_of_plane_(fabric.planes().size()), feeds_(fabric.mid_columns(), 0) {}
+
+std::optional<SwitchId> LeveledRouter::choose(std::span<const SwitchId> leaves,
+                                              float missing_price) {
+  sort_by_pod(leaves);
+  sum_prices_to_mids(missing_price);
+  return touched_.size() == 1 ? choose_mid() : choose_top();
+}
+
+void LeveledRouter::sort_by_pod(std::span<const SwitchId> leaves) {
+  touched_.clear();
+  const auto touched_of = [&](SwitchId leaf) -> TouchedPod& {
+    const std::uint32_t pod = fabric_.pod_of(leaf);
+    std::uint32_t& index = touched_of_pod_[pod];
+    if (index >= touched_.size() || touched_[index].pod != pod) {
+      index = static_cast<std::uint32_t>(touched_.size());
+      touched_.push_back({pod, 0, 0, nullptr});
+    }
+    return touched_[index];
+  };
+  for (const SwitchId leaf : leaves) {
+    ++touched_of(leaf).end_row;
+  }
+  std::uint32_t rows = 0;
+  for (TouchedPod& touched : touched_) {
+    const std::uint32_t count = touched.end_row;
+    touched.first_row = touched.end_row = rows;
+    rows += count;
+  }
+  rows_.resize(rows);
+  for (const SwitchId leaf : leaves) {
+    rows_[touched_of(leaf).end_row++] = fabric_.number(leaf);
+  }
+}
+
+void LeveledRouter::sum_prices_to_mids(float missing_price) {
+  const std::uint32_t columns = fabric_.mid_columns();
+  sums_.resize(touched_.size() * columns);
+  float* sums = sums_.data();
+  for (TouchedPod& touched : touched_) {
+    const std::uint32_t* const rows = rows_.data() + touched.first_row;
+    const std::size_t count = touched.end_row - touched.first_row;
+    if (count == 1 && missing_price == PriceTable::unusable) {
+      touched.mid_sums = fabric_.leaf_prices(*rows);
+    } else {
+      sum_rows(sums, fabric_.leaf_prices(0), columns, rows, count, missing_price);
+      touched.mid_sums = sums;
+      sums += columns;
+    }
+  }
+}
+
+std::optional<SwitchId> LeveledRouter::choose_mid() {
+  const auto& pod = fabric_.pods()[touched_.front().pod];
+  const float* const sums = touched_.front().mid_sums;
+  const float* const best = std::min_element(sums, sums + pod.mids.size());
+  if (best == sums + pod.mids.size() || *best == PriceTable::unusable) {
+    return std::nullopt;
+  }
+  center_column_ = static_cast<std::uint32_t>(best - sums);
+  center_ = pod.mids[center_column_];
+  return center_;
+}
+
+std::optional<SwitchId> LeveledRouter::choose_top() {
+  const std::uint32_t columns = fabric_.top_columns();
+  std::fill(totals_.begin(), totals_.end(), 0.0F);
+  std::fill(pods_of_plane_.begin(), pods_of_plane_.end(), 0U);
+  for (const TouchedPod& touched : touched_) {
+    const auto& runs = fabric_.pods()[touched.pod].runs;
+    add_cheapest_mids(totals_.data(), touched.mid_sums,
+                      fabric_.mid_prices(fabric_.mid_row(touched.pod, 0)), columns, runs.data(),
+                      runs.size());
+    for (const Run& run : runs) {
+      ++pods_of_plane_[run.plane];
+    }
+  }
+  for (std::size_t plane = 0; plane < pods_of_plane_.size(); ++plane) {
+    if (pods_of_plane_[plane] != touched_.size()) {
+      std::fill_n(totals_.begin() + static_cast<std::ptrdiff_t>(plane * columns), columns,
+                  PriceTable::unusable);
+    }
+  }
+  const float best = smallest(totals_.data(), totals_.size());
+  if (best == PriceTable::unusable) {
+    return std::nullopt;
+  }
+  const auto at =
+      static_cast<std::uint32_t>(std::find(totals_.begin(), totals_.end(), best) - totals_.begin());
+  center_plane_ = at / columns;
+  center_column_ = at % columns;
+  center_ = fabric_.planes()[center_plane_][center_column_];
+  return center_;
+}
+
+std::optional<Tree> LeveledRouter::build() {
+  Tree tree;
+  tree.center = center_;
+  if (touched_.size() == 1) {
+    tree.height = 1;
+    tree.cables.reserve(rows_.size());
+    for (const std::uint32_t row : rows_) {
+      if (fabric_.leaf_prices(row)[center_column_] == PriceTable::unusable) {
+        return std::nullopt;
+      }
+      tree.cables.push_back(fabric_.leaf_cable(row, center_column_));
+    }
+    return tree;
+  }
+  tree.height = 2;
+  tree.cables.reserve(rows_.size() + touched_.size() * 2);
+  for (const TouchedPod& touched : touched_) {
+    if (!feed(touched, tree)) {
+      return std::nullopt;
+    }
+  }
+  return tree;
+}
+
+bool LeveledRouter::feed(const TouchedPod& touched, Tree& tree) {
+  const auto& pod = fabric_.pods()[touched.pod];
+  const auto run = std::find_if(pod.runs.begin(), pod.runs.end(),
+                                [&](const Run& r) { return r.plane == center_plane_; });
+  open_feeders(touched, *run);
+  const std::size_t count = touched.end_row - touched.first_row;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (paid_[i] == PriceTable::unusable) {
+      return false;
+    }
+    tree.cables.push_back(fabric_.leaf_cable(rows_[touched.first_row + i], feeder_of_[i]));
+    feeds_[feeder_of_[i]] = 1;
+  }
+  for (std::uint32_t m = run->first_mid; m < run->end_mid; ++m) {
+    if (feeds_[m] != 0) {
+      feeds_[m] = 0;
+      tree.cables.push_back(fabric_.mid_cable(fabric_.mid_row(touched.pod, m), center_column_));
+    }
+  }
+  return true;
+}
+
+void LeveledRouter::open_feeders(const TouchedPod& touched, const Run& run) {
+  const std::span rows =
+      std::span(rows_).subspan(touched.first_row, touched.end_row - touched.first_row);
+  const auto to_center = [&](std::uint32_t mid) {
+    return fabric_.mid_prices(fabric_.mid_row(touched.pod, mid))[center_column_];
+  };
+  std::uint32_t best = run.first_mid;
+  for (std::uint32_t m = run.first_mid + 1; m < run.end_mid; ++m) {
+    if (touched.mid_sums[m] + to_center(m) < touched.mid_sums[best] + to_center(best)) {
+      best = m;
+    }
+  }
+  feeder_of_.assign(rows.size(), best);
+  paid_.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    paid_[i] = fabric_.leaf_prices(rows[i])[best];
+  }
+  // One leaf hangs best where it hangs; several may have more to save than a cable costs.
+  while (rows.size() > 1 || paid_.front() == PriceTable::unusable) {
+    float most = 0;
+    std::uint32_t next = run.end_mid;
+    for (std::uint32_t m = run.first_mid; m < run.end_mid; ++m) {
+      float saved = -to_center(m);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const float price = fabric_.leaf_prices(rows[i])[m];
+        saved += price < paid_[i] ? paid_[i] - price : 0.0F;
+      }
+      if (saved > most) {
+        most = saved;
+        next = m;
+      }
+    }
+    if (next == run.end_mid) {
+      return;
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const float price = fabric_.leaf_prices(rows[i])[next];
+      if (price < paid_[i]) {
+        paid_[i] = price;
+        feeder_of_[i] = next;
+      }
+    }
+  }
+}
+
+} // namespace tributary::multicast

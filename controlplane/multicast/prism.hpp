@@ -1,0 +1,81 @@
+// PRISM-MC: our own algorithm, and the default. docs/protocol/multicast-trees.md has the figures.
+//
+// The published algorithms choose the root without looking at cables, which loses most of the
+// balance: roots with consecutive numbers share the same cables. Here center and tree are chosen
+// together, by price: a cable costs 1 + 4^load (prism_prices.hpp), so that the cheapest tree keeps
+// off the fullest cables first and is short second.
+//
+//   leveled fabric      the cheapest of all centers, exactly (leveled_router.hpp)
+//   any other fabric    1. eccentricity of every switch: byte-wise maximum of the members' distance
+//                          rows; H is the smallest
+//                       2. 4K random switches with eccentricity H; of these, the K with the
+//                          cheapest cables of their own
+//                       3. a tree to each (prism_grower.hpp), given up where it gets dearer than
+//                          the best one yet; the cheapest is taken
+//   failures            where failed cables leave only few switches with the least eccentricity,
+//                       trees pile up there. Then centers one cable farther are allowed. On a
+//                       leveled fabric a center that a leaf does not reach directly is allowed
+//                       as well, for the price of the way round: at most two cables more
+//
+// Without failures every tree has the least height there is.
+#pragma once
+
+#include "controlplane/multicast/algorithm.hpp"
+#include "controlplane/multicast/leveled.hpp"
+#include "controlplane/multicast/leveled_router.hpp"
+#include "controlplane/multicast/prism_grower.hpp"
+#include "controlplane/multicast/prism_prices.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <span>
+#include <vector>
+
+namespace tributary::multicast {
+
+class Prism final : public Algorithm {
+public:
+  Prism(const RoutingView& view, Distances& distances, std::uint64_t seed);
+
+  [[nodiscard]] std::optional<Tree> route(std::span<const SwitchId> members,
+                                          const Loads& loads) override;
+
+  // What repair needs (repair.hpp).
+
+  /// From now on by these prices.
+  void use(const PriceTable& table) { book_.use(table); }
+  /// The sum of the prices of the tree's cables, by these loads.
+  [[nodiscard]] float price(const Tree& tree, const Loads& loads);
+  /// As `route`, with `center` tried too; nothing when no tree is cheaper than `limit`.
+  [[nodiscard]] std::optional<Tree> route_cheaper(std::span<const SwitchId> members,
+                                                  const Loads& loads, SwitchId center, float limit);
+
+private:
+  void follow(const Loads& loads);
+  [[nodiscard]] float price(const Tree& tree) const;
+  [[nodiscard]] std::optional<Tree> route_leveled(std::span<const SwitchId> leaves,
+                                                  const Loads& loads);
+  [[nodiscard]] std::optional<Tree> route_general(std::span<const SwitchId> members,
+                                                  std::optional<SwitchId> center, float limit);
+  void find_centers(std::span<const SwitchId> members, std::optional<SwitchId> center);
+  [[nodiscard]] SwitchId random_switch();
+  [[nodiscard]] float mean_price_at(SwitchId s) const;
+
+  const RoutingView& view_;
+  Distances& distances_;
+  PriceBook book_;
+  std::optional<LeveledFabric> fabric_;
+  std::optional<LeveledRouter> router_;
+  PrismGrower grower_;
+  std::mt19937_64 random_;
+  std::size_t centers_tried_ = 0; ///< K; 0: not chosen yet
+  std::vector<std::uint8_t> eccentricities_;
+  struct Center {
+    float price;
+    SwitchId at;
+  };
+  std::vector<Center> centers_;
+};
+
+} // namespace tributary::multicast

@@ -1,0 +1,81 @@
+// A cheap tree of shortest paths to a given center, on any fabric.
+//
+// Members join from the farthest to the nearest. Each looks for the cheapest way in the graph of
+// its shortest paths to the center (arcs that lead one step nearer), until it meets a switch that
+// is in the tree already or a member that has still to join, whose way is then shared:
+//
+//      m1 ---- x ---- m2 ---- y ---- center          m1 stops at m2, which goes on by itself
+//                \    /
+//                 m3                                 m3 stops at x or at m2, as is cheaper
+//
+// That is Dijkstra's algorithm with a small bound: after `expansions` switches the way goes on by
+// the cheapest arc. Looking ahead is what saves cables on a torus, where there are many shortest
+// paths (21.9 trees a cable without, 18.2 with 64 expansions, 16.8 with 512).
+//
+// Every switch gets at most one arc towards the center and every arc leads one step nearer: no
+// loop is possible, and no member is farther than it must be.
+#pragma once
+
+#include "controlplane/multicast/distances.hpp"
+#include "controlplane/multicast/prism_prices.hpp"
+#include "controlplane/multicast/routing_view.hpp"
+#include "controlplane/multicast/tree.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tributary::multicast {
+
+class PrismGrower {
+public:
+  explicit PrismGrower(const RoutingView& view);
+
+  /// Switches a member looks at before it goes straight on.
+  static constexpr std::uint32_t expansions = 64;
+
+  /// Grows a tree over the members to the center. False when it would cost `limit` or more; then
+  /// there is no result. Requires that the members reach the center, and `distances` is the
+  /// center's row.
+  [[nodiscard]] bool grow(SwitchId center, std::span<const SwitchId> members,
+                          const std::uint8_t* distances, const PriceBook& book, float limit);
+  /// Of the last one that grew.
+  [[nodiscard]] float price() const { return price_; }
+  [[nodiscard]] const Tree& tree() const { return tree_; }
+
+private:
+  enum class State : std::uint8_t { outside, joins_later, inside };
+  struct Candidate {
+    float price;
+    SwitchId at;
+  };
+  struct Visit {
+    std::uint32_t search = 0;
+    float price = 0;
+    SwitchId from;
+    CableId by;
+  };
+
+  void mark(SwitchId s, State state) {
+    marks_[s.value] = growth_ << 2 | static_cast<std::uint64_t>(state);
+  }
+  [[nodiscard]] State state(SwitchId s) const {
+    const std::uint64_t mark = marks_[s.value];
+    return mark >> 2 == growth_ ? static_cast<State>(mark & 3) : State::outside;
+  }
+  void sort_by_distance(std::span<const SwitchId> members, const std::uint8_t* distances);
+  void join(SwitchId member, const std::uint8_t* distances, const PriceBook& book);
+  SwitchId go_straight(SwitchId from, const std::uint8_t* distances, const PriceBook& book);
+
+  const RoutingView& view_;
+  std::vector<std::uint64_t> marks_; ///< by switch: growth number and state
+  std::uint64_t growth_ = 0;
+  std::vector<Visit> visits_; ///< by switch: of the current search
+  std::uint32_t search_ = 0;
+  std::vector<Candidate> open_; ///< a heap
+  std::vector<SwitchId> order_;
+  Tree tree_;
+  float price_ = 0;
+};
+
+} // namespace tributary::multicast
