@@ -1,6 +1,6 @@
 // One interface for all ways to make a tree.
 //
-//   const auto algorithm = make_algorithm("fulb", view, distances, seed);
+//   const auto algorithm = make_algorithm("fulb", distances, seed);
 //   auto tree = algorithm->route(members, loads);     nothing is booked yet
 //   loads.add(*tree);
 //
@@ -11,6 +11,7 @@
 
 #include "controlplane/multicast/distances.hpp"
 #include "controlplane/multicast/loads.hpp"
+#include "controlplane/multicast/root_choice.hpp"
 #include "controlplane/multicast/routing_view.hpp"
 #include "controlplane/multicast/tree.hpp"
 
@@ -52,9 +53,23 @@ public:
   }
 };
 
-/// By a name of `algorithm_names()` (planner.hpp); null when there is none of that name.
-[[nodiscard]] std::unique_ptr<Algorithm> make_algorithm(std::string_view name,
-                                                        const RoutingView& view,
-                                                        Distances& distances, std::uint64_t seed);
+/// By a name of `algorithm_names()` (planner.hpp), or one of the readings and variants of the
+/// published ones that only comparisons tell apart; null when there is none of that name.
+///
+/// | name                                     | is                                            |
+/// |------------------------------------------|-----------------------------------------------|
+/// | minihop, sssp                            | as published: the first root                  |
+/// | minihop_new, sssp_new, fulb              | the root with the fewest trees rooted there   |
+/// | minihop_new_through, sssp_new_through,   | the root with the fewest trees through it     |
+/// | fulb_through                             |                                               |
+/// | fulb_rooted                              | another name of fulb                          |
+/// | sssp_new_layered                         | sssp_new, searched layer by layer             |
+/// | sssp_new_layered_through                 | sssp_new_through, searched layer by layer     |
+/// | prism                                    | our own                                       |
+///
+/// `scan` says how the published ones look for their root; the tree is the same.
+[[nodiscard]] std::unique_ptr<Algorithm> make_algorithm(std::string_view name, Distances& distances,
+                                                        std::uint64_t seed,
+                                                        RootScan scan = RootScan::vectorised);
 
 } // namespace tributary::multicast

@@ -1,0 +1,48 @@
+// MINIHOP-MC: the lowest port that leads nearer.
+//
+// What OpenSM does for all its engines but a few. The members are split at the root over its ports:
+// each goes with the lowest-numbered port that begins a shortest path to it. Each neighbour that
+// got some does the same with those, until every member is reached.
+//
+//   root {a b c d}           port 1 -> x {a c}      port 1 -> a
+//                                                   port 4 -> c
+//                            port 3 -> y {b d}      ...
+//
+// The way to one member does not depend on the others, so the tree is the union of such ways, each
+// walked by itself here. It has no loop: were two ways to part at u and meet again at v, both would
+// be shortest from u to v, and each would have taken the lowest such port at u: the same.
+//
+// It looks at no load at all. Neighbouring groups get the same root and the same ports, and loads
+// pile up: 100 where 2 is possible. "New" is the same behind a root choice that looks at the load
+// of switches (root_choice.hpp), which helps as far as roots go and no farther.
+//
+// Source: Chen et al., section on MINIHOP-MC; OpenSM's behaviour, seen in its dumped tables. Cost:
+// members times height times ports.
+#pragma once
+
+#include "controlplane/multicast/algorithm.hpp"
+#include "controlplane/multicast/root_choice.hpp"
+
+namespace tributary::multicast {
+
+class Minihop final : public RootedAlgorithm {
+public:
+  Minihop(Distances& distances, RootRule rule, RootScan scan)
+      : distances_(&distances), root_choice_(distances, rule, scan),
+        reached_(distances.view().switch_count()) {}
+
+  [[nodiscard]] std::optional<SwitchId> choose_root(std::span<const SwitchId> members,
+                                                    const Loads& loads) override {
+    return root_choice_.choose(members, loads);
+  }
+  [[nodiscard]] Tree grow(SwitchId root, std::span<const SwitchId> members,
+                          const Loads& loads) override;
+
+private:
+  Distances* distances_;
+  RootChoice root_choice_;
+  std::vector<std::uint32_t> reached_; ///< by switch: the last tree that has it
+  std::uint32_t tree_ = 0;
+};
+
+} // namespace tributary::multicast
