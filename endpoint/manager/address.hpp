@@ -30,8 +30,4 @@ struct Address {
 /// Throws std::invalid_argument that says what is wrong with `text` and what is understood.
 [[nodiscard]] Address parse_address(std::string_view text);
 
-/// The same server without its path: of `http://fm:7580/fabric/collectives/multicasts` the part
-/// in front of `/fabric`. For URLs that name one collection of the Slingshot-shaped contract.
-[[nodiscard]] Address origin_of(Address address);
-
 } // namespace tributary::manager_client

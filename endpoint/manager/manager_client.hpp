@@ -23,6 +23,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,8 @@ struct Settings {
 struct Answer {
   unsigned status = 0;
   boost::json::value body; ///< null when there was none
+  /// When to ask again, if the manager said so.
+  std::optional<std::chrono::seconds> retry_after;
 
   [[nodiscard]] bool done() const { return status >= 200 && status < 300; }
   /// The manager's own words about a failure, or the status in words if it gave none.
@@ -77,18 +80,20 @@ public:
   /// The bytes of a 200 answer that is not JSON, such as /metrics; throws ManagerError otherwise.
   std::string get_text(std::string_view path);
 
+  void set_patience(std::chrono::milliseconds patience) { settings_.patience = patience; }
   /// Ends a call that is in progress, and every later one, with ManagerError of kind `cancelled`.
   void cancel();
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
 private:
   struct Raw;
-  Raw request(std::string_view method, std::string_view path, const boost::json::value* body,
-              std::chrono::milliseconds answer_limit);
-  Raw attempt(std::string_view method, std::string_view path, const std::string& body,
+  Raw ask(std::string_view method, std::string_view path, const boost::json::value* body,
+          std::chrono::milliseconds answer_limit);
+  Raw attempt(std::string_view method, std::string_view path, const std::string* body,
               std::chrono::milliseconds answer_limit);
   Answer call(std::string_view method, std::string_view path, const boost::json::value* body,
-              std::chrono::milliseconds answer_limit);
+              std::chrono::milliseconds answer_limit = {});
+  void sleep_until(std::chrono::steady_clock::time_point when);
 
   Settings settings_;
   std::unique_ptr<Connection> connection_;
