@@ -1,5 +1,9 @@
 #include "dataplane/core/classify.hpp"
 
+#include "tributary/wire/hello.hpp"
+
+#include <span>
+
 namespace tributary::core {
 
 bool IngressCheck::fits(FrameView frame) {
@@ -16,7 +20,7 @@ Classified IngressCheck::classify_by_field(FrameView frame) const {
   }
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   if (p[wire::portals_offset::version_ihl] != std::byte{wire::portals_version_ihl}) {
-    return Classified::refused(DropReason::bad_version);
+    return classify_other_version(frame);
   }
   if (verify_checksum_ && !checksum_ok(p)) {
     return Classified::refused(DropReason::bad_checksum);
@@ -36,6 +40,18 @@ Classified IngressCheck::classify_by_field(FrameView frame) const {
     return Classified::refused(DropReason::bad_action);
   }
   return Classified::multicast(ReductionKey(dfa.tree(), dfa.reduction()), false);
+}
+
+/// What does not begin with a fabric header. A hello is not checked against the port's guard: it
+/// says who is there, and does nothing in anybody's name.
+Classified IngressCheck::classify_other_version(FrameView frame) const {
+  if (!wire::begins_hello(frame.data + wire::ethernet_header_bytes)) {
+    return Classified::refused(DropReason::bad_version);
+  }
+  return wire::check_hello(std::span(frame.data, frame.length), ethertype_) ==
+                 wire::HelloError::none
+             ? Classified::hello()
+             : Classified::refused(DropReason::bad_hello);
 }
 
 std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView frame) {

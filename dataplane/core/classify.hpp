@@ -4,7 +4,8 @@
 //
 //   1  runt               34 bytes: an Ethernet and a fabric header
 //   2  foreign_ethertype  the port's EtherType
-//   3  bad_version        0x45
+//   3  bad_version        0x45; or a hello, which is none of what follows:
+//        bad_hello        wire/hello.hpp
 //   4  bad_checksum       where the port verifies; behind it, the fields are what the sender wrote
 //   5  source_guard       edge ports: the SFA's NID is the port's own
 //   6  vni_not_permitted  edge ports: the VNI is on the port's list
@@ -44,6 +45,7 @@ enum class FrameKind : std::uint8_t {
   reduction, ///< multicast, and has all a reduction tree asks for
   multicast, ///< multicast, and lacks something a reduction tree asks for
   unicast,
+  hello, ///< for the switch's agent
   refused,
 };
 
@@ -61,6 +63,8 @@ public:
   static constexpr Classified unicast(Nid destination) {
     return Classified(FrameKind::unicast, destination.value);
   }
+
+  static constexpr Classified hello() { return Classified(FrameKind::hello, 0); }
 
   [[nodiscard]] constexpr FrameKind kind() const {
     return static_cast<FrameKind>(bits_ >> value_bits);
@@ -153,6 +157,7 @@ private:
   }
   static bool fits(FrameView frame);
   [[nodiscard]] Classified classify_by_field(FrameView frame) const;
+  [[nodiscard]] Classified classify_other_version(FrameView frame) const;
 
   friend std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView frame);
 

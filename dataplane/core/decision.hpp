@@ -15,6 +15,7 @@ enum class Action : std::uint8_t {
   forward,   ///< send the frame as it is out of `port`
   replicate, ///< send the frame as it is out of every port of `ports`
   emit, ///< the frame was rewritten as a reduction's result: send its first 94 bytes out of `port`
+  deliver, ///< hand a copy to the switch's agent and free the frame
 };
 
 /// Why a frame went the way it did. For traces, `explain` and tests; the per-tree counters follow
@@ -37,6 +38,7 @@ enum class Event : std::uint8_t {
   passed_reserved,  ///< reserved opcode: forwarded
   passed_empty,     ///< count 0 adds nothing: forwarded
   emitted_partial,  ///< not a frame's doing: a timer ran out
+  hello,            ///< delivered: a neighbour says who it is
 };
 
 constexpr std::string_view name_of(Action a) {
@@ -46,6 +48,7 @@ constexpr std::string_view name_of(Action a) {
   case Action::forward: return "forward";
   case Action::replicate: return "replicate";
   case Action::emit: return "emit";
+  case Action::deliver: return "deliver";
   }
   return "unknown";
 }
@@ -69,6 +72,7 @@ constexpr std::string_view name_of(Event e) {
   case Event::passed_reserved: return "passed_reserved";
   case Event::passed_empty: return "passed_empty";
   case Event::emitted_partial: return "emitted_partial";
+  case Event::hello: return "hello";
   }
   return "unknown";
 }

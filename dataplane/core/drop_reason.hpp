@@ -14,6 +14,7 @@ namespace tributary::core {
   X(runt,               "shorter than an Ethernet and a fabric header")                            \
   X(foreign_ethertype,  "the EtherType is not the one configured for the port")                    \
   X(bad_version,        "the fabric header does not begin with version 4, 20 bytes (0x45)")        \
+  X(bad_hello,          "a hello of another version, or with a wrong checksum or field")            \
   X(bad_length,         "the total length is not the one the frame kind needs, or is longer than the frame") \
   X(truncated,          "a reduction frame of fewer than 94 bytes")                                \
   X(bad_checksum,       "the checksum of the fabric header is wrong")                              \
@@ -32,6 +33,7 @@ namespace tributary::core {
   X(port_down,          "the output port is down or away")                                         \
   X(transmit_full,      "the output port's queue is full")                                         \
   X(handoff_full,       "the ring to the worker that owns the engine or the output port is full")  \
+  X(delivery_full,      "the queue to the switch's agent is full, or nobody reads it")             \
   X(no_buffer,          "no buffer was free to copy or to emit a frame into")                      \
   X(impaired,           "the port's impairment stage was told to lose it")
 // clang-format on

@@ -2,7 +2,11 @@
 
 #include "dataplane/core/classify.hpp"
 
+#include "tributary/wire/hello.hpp"
+
 #include <fmt/format.h>
+
+#include <span>
 
 namespace tributary::core {
 namespace {
@@ -31,6 +35,10 @@ public:
     switch (what.kind()) {
     case FrameKind::refused: drop(what.reason()); break;
     case FrameKind::unicast: unicast(what.destination()); break;
+    case FrameKind::hello:
+      verdict({.action = Action::deliver, .event = Event::hello},
+              "delivered to the switch's agent: hellos are never forwarded");
+      break;
     case FrameKind::multicast:
     case FrameKind::reduction: multicast(what.key()); break;
     }
@@ -43,6 +51,9 @@ private:
     note("EtherType 0x{:04x}; the port takes 0x{:04x}", ethertype, policy.ethertype);
     if (ethertype != policy.ethertype) {
       return;
+    }
+    if (wire::begins_hello(portals_)) {
+      return describe_hello(policy);
     }
     note("fabric header: first byte 0x{:02x}, total length {}, VNI {}, checksum {}",
          std::to_integer<unsigned>(portals_[wire::portals_offset::version_ihl]),
@@ -66,6 +77,21 @@ private:
            dfa.tree().value, dfa.reduction().value, dfa.action());
     } else {
       note("destination 0x{:08x}: unicast, NID {}", dfa.value, dfa.nid().value);
+    }
+  }
+
+  void describe_hello(const PortPolicy& policy) {
+    wire::Hello hello;
+    const wire::HelloError error =
+        wire::decode(std::span(frame_.data, frame_.length), policy.ethertype, hello);
+    if (error != wire::HelloError::none) {
+      note("a hello that cannot be read: {}", name_of(error));
+    } else if (hello.kind == wire::HelloKind::host) {
+      note("a hello of host \"{}\", NID {}, each {} ms", hello.name, hello.nid.value,
+           hello.interval_ms);
+    } else {
+      note("a hello of switch \"{}\", guid {:#018x}, port {} \"{}\", each {} ms", hello.name,
+           hello.guid, hello.port.value, hello.port_name, hello.interval_ms);
     }
   }
 

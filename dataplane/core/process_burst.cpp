@@ -181,6 +181,7 @@ Decision SwitchCore::decide(PortNumber in, FrameView frame, Classified what) {
   switch (what.kind()) {
   case FrameKind::refused: return drop(in, what.reason());
   case FrameKind::unicast: return unicast(in, what.destination());
+  case FrameKind::hello: return {.action = Action::deliver, .event = Event::hello};
   case FrameKind::multicast:
   case FrameKind::reduction: break;
   }

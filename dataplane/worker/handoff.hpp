@@ -6,6 +6,7 @@
 // `handoff_full` by the worker that sends it.
 #pragma once
 
+#include "dataplane/worker/control_frames.hpp"
 #include "tributary/types.hpp"
 
 #include <boost/lockfree/spsc_queue.hpp>
@@ -43,6 +44,9 @@ struct WorkerShared {
     for (std::size_t i = 0; i < workers * workers; ++i) {
       rings.push_back(std::make_unique<HandoffRing>());
     }
+    for (std::size_t i = 0; i < workers; ++i) {
+      control.push_back(std::make_unique<ControlRings>());
+    }
   }
   [[nodiscard]] HandoffRing& ring(std::size_t from, std::size_t to) {
     return *rings[from * worker_count + to];
@@ -50,6 +54,7 @@ struct WorkerShared {
 
   std::size_t worker_count;
   std::vector<std::unique_ptr<HandoffRing>> rings;
+  std::vector<std::unique_ptr<ControlRings>> control; ///< by worker
   /// Set by anyone, also from a signal handler; every worker then drains and ends.
   std::atomic<bool> stop{false};
   std::atomic<bool> trace{true};

@@ -111,6 +111,7 @@ bool Worker::iterate(bool receiving) {
   if (shared_.worker_count > 1) {
     did_something |= take_handoffs();
   }
+  did_something |= take_frames_to_send();
   for (auto& part : parts_) {
     part->core.expire(now_, part->emission);
     if (!part->emission.emitted().empty()) [[unlikely]] {

@@ -2,7 +2,8 @@
 //
 // A worker owns ports, their receive queues and their transmit queues, and for each switch that has
 // ports here one SwitchCore, which holds the engines of those ports. Nothing of it is touched by
-// another thread, but for counters (any thread reads them), the hand-off rings and the mailbox.
+// another thread, but for counters (any thread reads them), the hand-off rings, the rings to and
+// from the control thread, and the mailbox.
 //
 //   port --> [impairment] --> engine here? --> core --> output queue --> [impairment] --> port
 //                                  | no          ^         | port of another worker
@@ -10,8 +11,8 @@
 //                             hand-off ring ------    hand-off ring
 //
 // One iteration: tell RCU that no table is held, adopt new tables, answer the mailbox, take a burst
-// of each port, take what other workers handed over, let timers expire, send what was collected,
-// and sleep when there was nothing to do (idle_backoff.hpp).
+// of each port, take what other workers and the control thread handed over, let timers expire, send
+// what was collected, and sleep when there was nothing to do (idle_backoff.hpp).
 //
 // A worker that runs a switch whole never looks at `engine_port` and hands nothing over.
 //
@@ -162,6 +163,8 @@ private:
   bool receive();
   bool deliver_due(Input& input, TimeNs until);
   bool take_handoffs();
+  bool take_frames_to_send();
+  void deliver(Part& part, PortNumber in, const core::FrameView& frame);
   void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   void process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   rte_mbuf* made_private(Part& part, PortNumber in, rte_mbuf* frame);

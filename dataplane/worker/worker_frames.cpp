@@ -5,6 +5,7 @@
 #include "tributary/wire/reduction.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 #include <rte_mbuf.h>
@@ -153,6 +154,7 @@ void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t
     rte_mbuf* frame = frames[i];
     const core::Decision& decision = decisions_[i];
     switch (decision.action) {
+    case core::Action::deliver: deliver(part, in, views_[i]); [[fallthrough]];
     case core::Action::absorb:
     case core::Action::drop: frames[done++] = frame; break;
     case core::Action::emit:
@@ -269,6 +271,28 @@ bool Worker::take_handoffs() {
     }
   }
   return took;
+}
+
+void Worker::deliver(Part& part, PortNumber in, const core::FrameView& frame) {
+  if (!shared_.control[index_]->delivered.push(
+          ControlFrame(part.switch_index, in, {frame.data, frame.length}))) {
+    part.core.counters().drop(in, core::DropReason::delivery_full);
+  }
+}
+
+/// Sends what the control thread wants sent.
+bool Worker::take_frames_to_send() {
+  return shared_.control[index_]->to_send.consume_all([&](const ControlFrame& asked) {
+    Part& part = *part_by_switch_[asked.switch_index];
+    rte_mbuf* frame = rte_pktmbuf_alloc(pool_);
+    if (frame == nullptr) {
+      part.core.counters().drop(asked.port, core::DropReason::no_buffer);
+      return;
+    }
+    takes_ownership(frame);
+    std::memcpy(rte_pktmbuf_append(frame, asked.length), asked.bytes.data(), asked.length);
+    send(part, frame, asked.port);
+  }) != 0;
 }
 
 void Worker::hand_over(std::size_t to, const Handoff& item) {

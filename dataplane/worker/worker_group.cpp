@@ -165,6 +165,12 @@ void WorkerGroup::resume_port(std::size_t switch_index, PortNumber port) {
   worker.call([&] { worker.pause_port(switch_index, port, false); });
 }
 
+bool WorkerGroup::send(std::size_t switch_index, PortNumber port,
+                       std::span<const std::byte> frame) {
+  return shared_.control[worker_of(switch_index, port)]->to_send.push(
+      ControlFrame(switch_index, port, frame));
+}
+
 void WorkerGroup::set_trace(bool on) { shared_.trace.store(on, std::memory_order_relaxed); }
 
 bool WorkerGroup::trace_enabled() const { return shared_.trace.load(std::memory_order_relaxed); }

@@ -7,6 +7,7 @@
 //   3. workers.start();                               threads run; frames flow
 //   4. workers.publish(0, tables);                    new trees and routes, at any time
 //      workers.counters(0), trace(), start_capture(), for_each_descriptor(...)
+//      workers.take_delivered(f), send(0, port, frame)   hellos
 //   5. workers.request_stop(); workers.join();        stops receiving, sends what engines hold as
 //                                                     partial results, flushes, ends the threads
 //
@@ -93,6 +94,18 @@ public:
   /// Keeps workers off a port while the control thread closes and reopens it.
   void pause_port(std::size_t switch_index, PortNumber port);
   void resume_port(std::size_t switch_index, PortNumber port);
+
+  /// Calls `f(const ControlFrame&)` for each frame that cores delivered since the last call: hellos
+  /// for the agents. Never stops a worker. What nobody takes in time is dropped as `delivery_full`.
+  template <typename F> void take_delivered(F&& f) {
+    for (const auto& rings : shared_.control) {
+      rings->delivered.consume_all(f);
+    }
+  }
+  /// Has a frame of at most `wire::longest_hello_frame_bytes` sent out of a port, soon. Never waits
+  /// for a worker. False when too many are under way already, and then the frame is not sent.
+  [[nodiscard]] bool send(std::size_t switch_index, PortNumber port,
+                          std::span<const std::byte> frame);
 
   /// Tracing is on from the start unless switched off. Any thread.
   void set_trace(bool on);

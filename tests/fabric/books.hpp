@@ -65,11 +65,13 @@ struct SwitchBooks {
   std::uint64_t forwarded = 0;
   std::uint64_t completed = 0; ///< the frame became a reduction's result
   std::uint64_t replicated = 0;
-  std::uint64_t waiting = 0; ///< in a receive queue or a hand-off ring
+  std::uint64_t delivered = 0; ///< to the switch's agent
+  std::uint64_t waiting = 0;   ///< in a receive queue or a hand-off ring
   std::uint64_t lost_in_crash = 0;
 
   std::uint64_t copies_sent = 0;   ///< of replicated frames
   std::uint64_t partials_sent = 0; ///< by a timer or a table change
+  std::uint64_t agent_sent = 0;
   std::uint64_t sent = 0;
 };
 

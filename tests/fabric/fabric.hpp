@@ -72,6 +72,16 @@ public:
   /// A dead host hears, says and does nothing.
   void set_host_alive(HostIndex host, bool alive);
 
+  // Agents.
+
+  /// Calls this for every frame that a core delivers to its switch's agent.
+  using Delivery = std::function<void(SwitchIndex, PortNumber, std::span<const std::byte>, TimeNs)>;
+  void on_delivery(Delivery delivery) { delivery_ = std::move(delivery); }
+  /// What a switch's agent sends out of a port, now.
+  void send_from_agent(SwitchIndex s, PortNumber port, std::span<const std::byte> bytes) {
+    switches_[s]->send_from_agent(port, bytes, now_);
+  }
+
   // Management. Changes reach a switch when it is published.
   void install(TreeNumber tree, const std::vector<TreePart>& parts);
   void remove(TreeNumber tree, SwitchIndex from);
@@ -142,6 +152,12 @@ private:
   bool buffer_is_free(double no_buffer) override;
   void note(SwitchIndex at, PortNumber in, const core::Decision& decision,
             std::span<const std::byte> frame, TimeNs now) override;
+  void deliver(SwitchIndex at, PortNumber in, std::span<const std::byte> frame,
+               TimeNs now) override {
+    if (delivery_) {
+      delivery_(at, in, frame, now);
+    }
+  }
 
   void handle(const Event& event);
   void step();
@@ -172,6 +188,7 @@ private:
   std::deque<AimedFault> aimed_;
   std::vector<std::function<void(const Passage&)>> observers_;
   std::deque<std::function<void()>> scripts_;
+  Delivery delivery_;
 
   WireBooks books_;
   FaultCounts fault_counts_;

@@ -1,5 +1,6 @@
 // The fabric itself: that it repeats a run bit for bit, and that it notices what goes wrong.
 #include "tests/fabric/scenarios/scenario.hpp"
+#include "tributary/wire/hello.hpp"
 
 #include <gtest/gtest.h>
 
@@ -41,6 +42,53 @@ TEST(Fabric, is_not_changed_by_being_traced) {
   EXPECT_EQ(scenario->run({.seed = 3}).digest, scenario->run({.seed = 3, .trace = nowhere}).digest);
   EXPECT_GT(std::ftell(nowhere), 10'000) << "the trace says something";
   std::fclose(nowhere);
+}
+
+TEST(Fabric, hands_hellos_to_agents_and_never_forwards_or_believes_a_damaged_one) {
+  Fabric fabric(two_level(2, 2), {}, 7);
+  fabric.publish_all();
+  std::uint64_t heard = 0;
+  fabric.on_delivery([&](SwitchIndex at, PortNumber in, std::span<const std::byte> bytes, TimeNs) {
+    wire::Hello hello;
+    ASSERT_EQ(wire::decode(bytes, wire::default_ethertype, hello), wire::HelloError::none);
+    const Link& link = fabric.topology().links()[fabric.topology().ports(at)[in.value]];
+    const LinkEnd here{LinkEnd::Kind::in_switch, at, in};
+    const LinkEnd& there = link.ends[link.ends[0] == here ? 1 : 0];
+    EXPECT_EQ(hello.name, "s" + std::to_string(there.node));
+    EXPECT_EQ(hello.port, there.port);
+    ++heard;
+  });
+  const auto everyone_says_hello = [&] {
+    std::uint64_t to_switches = 0;
+    for (SwitchIndex s = 0; s < fabric.topology().switch_count(); ++s) {
+      for (std::size_t p = 0; p < fabric.topology().ports(s).size(); ++p) {
+        const PortNumber port{static_cast<std::uint8_t>(p)};
+        const Link& link = fabric.topology().links()[fabric.topology().ports(s)[p]];
+        to_switches += link.ends[0].kind == link.ends[1].kind ? 1 : 0;
+        fabric.send_from_agent(s, port,
+                               wire::encode({.kind = wire::HelloKind::switch_port,
+                                             .guid = s + 1U,
+                                             .port = port,
+                                             .nid = {},
+                                             .interval_ms = 1000,
+                                             .name = "s" + std::to_string(s),
+                                             .port_name = {}}));
+      }
+    }
+    return to_switches;
+  };
+  const std::uint64_t sent = everyone_says_hello();
+  fabric.run_until(TimeNs{milliseconds(1)});
+  EXPECT_GT(sent, 0U);
+  EXPECT_EQ(heard, sent);
+  fabric.set_faults({.header_corruption = 1.0});
+  everyone_says_hello();
+  fabric.run_until(TimeNs{milliseconds(2)});
+  EXPECT_EQ(heard, sent);
+  EXPECT_EQ(fabric.drops(core::DropReason::bad_hello) + fabric.drops(core::DropReason::bad_version),
+            sent);
+  fabric.audit();
+  EXPECT_EQ(fabric.violations(), std::vector<std::string>{});
 }
 
 TEST(Fabric, notices_a_contribution_that_is_counted_twice) {

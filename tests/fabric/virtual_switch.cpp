@@ -201,7 +201,21 @@ void VirtualSwitch::perform(std::size_t w, PortNumber in, FrameIndex frame,
     });
     frames.release(frame);
     return;
+  case core::Action::deliver:
+    ++books_.delivered;
+    expect(unchanged(), "delivered a frame and changed it: " + describe(original.bytes()));
+    surroundings_.deliver(index_, in, original.bytes(), now);
+    frames.release(frame);
+    return;
   }
+}
+
+void VirtualSwitch::send_from_agent(PortNumber port, std::span<const std::byte> bytes, TimeNs now) {
+  if (!answers()) {
+    return;
+  }
+  ++books_.agent_sent;
+  send(port, surroundings_.frames().take(bytes), now);
 }
 
 void VirtualSwitch::send(PortNumber port, FrameIndex frame, TimeNs now) {
@@ -343,8 +357,10 @@ void VirtualSwitch::audit() {
   };
   const SwitchBooks& b = books_;
   agree("frames that came in and went somewhere",
-        b.dropped + b.absorbed + b.forwarded + b.completed + b.replicated + b.waiting, b.received);
-  agree("frames sent", b.forwarded + b.completed + b.copies_sent + b.partials_sent, b.sent);
+        b.dropped + b.absorbed + b.forwarded + b.completed + b.replicated + b.delivered + b.waiting,
+        b.received);
+  agree("frames sent", b.forwarded + b.completed + b.copies_sent + b.partials_sent + b.agent_sent,
+        b.sent);
 
   std::uint64_t dropped = 0;
   for (std::size_t r = 0; r < core::drop_reason_count; ++r) {

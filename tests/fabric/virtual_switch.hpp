@@ -57,6 +57,9 @@ public:
   /// `frame` is what the decision was made on.
   virtual void note(SwitchIndex at, PortNumber in, const core::Decision& decision,
                     std::span<const std::byte> frame, TimeNs now) = 0;
+  /// The core wants the switch's agent to have it.
+  virtual void deliver(SwitchIndex at, PortNumber in, std::span<const std::byte> frame,
+                       TimeNs now) = 0;
   virtual void violation(std::string what) = 0;
 };
 
@@ -69,6 +72,8 @@ public:
   void publish(std::shared_ptr<const core::Tables> tables, TimeNs now, std::uint64_t skew_ns);
   void receive(PortNumber in, FrameIndex frame, TimeNs now);
   void poll(std::uint32_t worker, TimeNs now);
+  /// What the switch's agent has sent out of a port. Nothing leaves a switch that does not answer.
+  void send_from_agent(PortNumber port, std::span<const std::byte> bytes, TimeNs now);
 
   /// Loses all state, and answers nothing until `restart`.
   void crash();

@@ -1,0 +1,48 @@
+// The few frames that the control thread sends and receives itself: hellos. They cross between it
+// and a worker by copy, on one ring each way per worker: single producer, single consumer, no lock,
+// and nobody waits for anybody. What does not fit is dropped: `delivery_full` counts it on its way
+// up; on its way down the sender is told.
+#pragma once
+
+#include "tributary/types.hpp"
+#include "tributary/wire/hello.hpp"
+
+#include <boost/lockfree/spsc_queue.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace tributary::dataplane {
+
+struct ControlFrame {
+  std::uint8_t switch_index = 0;
+  PortNumber port; ///< where the frame came in, or must leave
+  std::uint8_t length = 0;
+  std::array<std::byte, wire::longest_hello_frame_bytes> bytes;
+
+  ControlFrame() = default; // leaves the bytes as they are
+  /// Keeps of a longer frame what the longest hello needs.
+  ControlFrame(std::size_t switch_number, PortNumber at, std::span<const std::byte> frame)
+      : switch_index(static_cast<std::uint8_t>(switch_number)), port(at),
+        length(
+            static_cast<std::uint8_t>(frame.size() < bytes.size() ? frame.size() : bytes.size())) {
+    std::memcpy(bytes.data(), frame.data(), length);
+  }
+  [[nodiscard]] std::span<const std::byte> view() const { return std::span(bytes).first(length); }
+};
+static_assert(wire::longest_hello_frame_bytes <= 0xFF);
+
+inline constexpr std::size_t control_ring_frames = 512;
+using ControlRing =
+    boost::lockfree::spsc_queue<ControlFrame, boost::lockfree::capacity<control_ring_frames>>;
+
+/// Between the control thread and one worker.
+struct ControlRings {
+  ControlRing delivered; ///< the worker's, to the control thread
+  ControlRing to_send;   ///< the control thread's, to the worker
+};
+
+} // namespace tributary::dataplane
