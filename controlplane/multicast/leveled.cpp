@@ -7,12 +7,6 @@ namespace tributary::multicast {
 
 namespace {
 
-constexpr std::uint32_t lanes = LeveledFabric::lanes;
-
-std::uint32_t whole_registers(std::size_t floats) {
-  return (static_cast<std::uint32_t>(floats) + lanes - 1) / lanes * lanes;
-}
-
 /// Which switches are connected by the cables that were shown so far.
 class Components {
 public:
@@ -21,8 +15,9 @@ public:
   }
   void join(SwitchId a, SwitchId b) {
     // The lowest number leads, so that components come in the order of their switches.
-    const auto [low, high] = std::minmax(leader(a), leader(b));
-    above_[high] = low;
+    const std::uint32_t one = leader(a);
+    const std::uint32_t other = leader(b);
+    above_[std::max(one, other)] = std::min(one, other);
   }
   std::uint32_t leader(SwitchId s) {
     std::uint32_t at = s.value;
@@ -123,10 +118,10 @@ void LeveledFabric::find_planes(const RoutingView& view) {
       }
       ++pod.runs.back().end_mid;
     }
-    mid_columns_ = std::max(mid_columns_, whole_registers(pod.mids.size()));
+    mid_columns_ = std::max(mid_columns_, row_length(pod.mids.size()));
   }
   for (const auto& tops : planes_) {
-    top_columns_ = std::max(top_columns_, whole_registers(tops.size()));
+    top_columns_ = std::max(top_columns_, row_length(tops.size()));
   }
 }
 

@@ -7,14 +7,15 @@
 //      leaves  l0 l1 ... l2 l3 ...       switches with hosts
 //
 // Each leaf has one row of prices over the mids of its pod, ordered by plane; each mid has one row
-// over the tops of its plane. Rows have one length, a multiple of the widest register, and are
-// filled up with infinite prices, as are places without a usable cable. Of parallel cables between
+// over the tops of its plane. Rows are filled up with infinite prices, as are places without a
+// usable cable. Of parallel cables between
 // two switches, the cheapest stands for all.
 //
 // Two levels (leaves and spines) are one pod, or several that are not connected. The shape is that
 // of the wiring, so that failures do not turn it into another; prices are of what is usable.
 #pragma once
 
+#include "controlplane/multicast/leveled_rows.hpp"
 #include "controlplane/multicast/prism_prices.hpp"
 #include "controlplane/multicast/routing_view.hpp"
 
@@ -28,8 +29,6 @@ namespace tributary::multicast {
 class LeveledFabric {
 public:
   static constexpr std::uint32_t none = RoutingView::none;
-  /// Floats in the widest register: rows are a multiple of this long.
-  static constexpr std::uint32_t lanes = 16;
 
   /// Whether the fabric is leveled and has at most three levels.
   [[nodiscard]] static bool fits(const RoutingView& view);
@@ -100,7 +99,7 @@ private:
   std::size_t first_top_price_ = 0;
   std::vector<std::uint32_t> pod_of_; ///< by switch
   std::vector<std::uint32_t> number_; ///< by switch
-  std::vector<float> prices_;
+  Rows prices_;
   std::vector<CableId> cheapest_;      ///< by place, as prices_
   std::vector<std::size_t> place_of_;  ///< by cable
   std::vector<CableId> next_parallel_; ///< by cable: a ring of those that join the same switches

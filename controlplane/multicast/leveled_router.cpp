@@ -11,68 +11,63 @@ namespace {
 
 using Run = LeveledFabric::Run;
 
-/// Floats in the widest register; every row is a multiple as long.
-constexpr std::uint32_t lanes = LeveledFabric::lanes;
+/// The sixteen from here on; the place must be one of a row's sixteens.
+inline __attribute__((always_inline)) Lanes& lanes_at(float* place) {
+  return *reinterpret_cast<Lanes*>(place);
+}
+inline __attribute__((always_inline)) const Lanes& lanes_at(const float* place) {
+  return *reinterpret_cast<const Lanes*>(place);
+}
 
 /// sums[m] = sum over `rows` of prices[row][m], or of `missing` where that is infinite.
 TRIBUTARY_MULTIVERSION
-void sum_rows(float* __restrict sums, const float* __restrict prices, std::uint32_t columns,
-              const std::uint32_t* rows, std::size_t count, float missing) {
-  for (std::uint32_t m = 0; m < columns; ++m) {
-    sums[m] = 0;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    const float* __restrict row = prices + std::size_t{rows[i]} * columns;
-    for (std::uint32_t m = 0; m < columns; ++m) {
-      const float price = row[m];
-      sums[m] += price < PriceTable::unusable ? price : missing;
+void sum_rows(float* sums, const float* prices, std::uint32_t columns, const std::uint32_t* rows,
+              std::size_t count, float missing) {
+  constexpr Lanes zero{};
+  for (std::uint32_t m = 0; m < columns; m += lanes) {
+    Lanes sum = zero;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Lanes price = lanes_at(prices + std::size_t{rows[i]} * columns + m);
+      sum += price < PriceTable::unusable ? price : zero + missing;
     }
+    lanes_at(sums + m) = sum;
   }
 }
 
 /// Adds to the totals of all tops of a pod's planes what the cheapest mid of the pod costs there.
-/// `prices` are the pod's rows: of its mids, over the tops.
+/// `prices` are the rows of the pod's mids.
 TRIBUTARY_MULTIVERSION
-void add_cheapest_mids(float* __restrict totals, const float* __restrict mid_sums,
-                       const float* __restrict prices, std::uint32_t columns, const Run* runs,
-                       std::size_t count) {
+void add_cheapest_mids(float* totals, const float* mid_sums, const float* prices,
+                       std::uint32_t columns, const Run* runs, std::size_t count) {
   for (std::size_t r = 0; r < count; ++r) {
-    float* __restrict total = totals + std::size_t{runs[r].plane} * columns;
-    const std::uint32_t first = runs[r].first_mid;
-    const std::uint32_t end = runs[r].end_mid;
+    const Run run = runs[r];
+    float* const total = totals + std::size_t{run.plane} * columns;
     for (std::uint32_t t = 0; t < columns; t += lanes) {
-      const float* row = prices + std::size_t{first} * columns + t;
-      float best[lanes];
-      for (std::uint32_t i = 0; i < lanes; ++i) {
-        best[i] = row[i] + mid_sums[first];
-      }
-      for (std::uint32_t m = first + 1; m < end; ++m) {
+      const float* row = prices + std::size_t{run.first_mid} * columns + t;
+      Lanes best = lanes_at(row) + mid_sums[run.first_mid];
+      for (std::uint32_t m = run.first_mid + 1; m < run.end_mid; ++m) {
         row += columns;
-        for (std::uint32_t i = 0; i < lanes; ++i) {
-          const float price = row[i] + mid_sums[m];
-          best[i] = price < best[i] ? price : best[i];
-        }
+        const Lanes price = lanes_at(row) + mid_sums[m];
+        best = price < best ? price : best;
       }
-      for (std::uint32_t i = 0; i < lanes; ++i) {
-        total[t + i] += best[i];
-      }
+      lanes_at(total + t) += best;
     }
   }
 }
 
-/// The smallest of `count` numbers, a multiple of `lanes`.
+/// The smallest of `count` numbers, a multiple of `lanes` and not 0.
 TRIBUTARY_MULTIVERSION
-float smallest(const float* __restrict numbers, std::size_t count) {
-  float low[lanes];
-  for (std::uint32_t i = 0; i < lanes; ++i) {
-    low[i] = PriceTable::unusable;
+float smallest(const float* numbers, std::size_t count) {
+  Lanes low = lanes_at(numbers);
+  for (std::size_t n = lanes; n < count; n += lanes) {
+    const Lanes next = lanes_at(numbers + n);
+    low = next < low ? next : low;
   }
-  for (std::size_t n = 0; n < count; n += lanes) {
-    for (std::uint32_t i = 0; i < lanes; ++i) {
-      low[i] = numbers[n + i] < low[i] ? numbers[n + i] : low[i];
-    }
+  float least = low[0];
+  for (std::uint32_t i = 1; i < lanes; ++i) {
+    least = low[i] < least ? low[i] : least;
   }
-  return *std::min_element(low, low + lanes);
+  return least;
 }
 
 } // namespace

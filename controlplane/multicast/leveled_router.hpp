@@ -62,8 +62,8 @@ private:
   std::vector<std::uint32_t> rows_; ///< the members' rows, pod by pod
   std::vector<TouchedPod> touched_;
   std::vector<std::uint32_t> touched_of_pod_; ///< by pod; of an older group unless touched_ agrees
-  std::vector<float> sums_;                   ///< C of pods with several members
-  std::vector<float> totals_;                 ///< A, plane by plane
+  Rows sums_;                                 ///< C of pods with several members
+  Rows totals_;                               ///< A, plane by plane
   std::vector<std::uint32_t> pods_of_plane_;  ///< touched pods that are in it
   SwitchId center_;
   std::uint32_t center_plane_ = 0;
