@@ -15,7 +15,7 @@ struct Refusal {
 };
 
 /// What was asked for, or why not.
-template <typename T> class [[nodiscard]] Result {
+template <typename T> class Result {
 public:
   Result(T value) : held_(std::move(value)) {}           // NOLINT: converts on purpose
   Result(Refusal refusal) : held_(std::move(refusal)) {} // NOLINT: converts on purpose

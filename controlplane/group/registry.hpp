@@ -18,19 +18,27 @@
 #pragma once
 
 #include "controlplane/group/actions.hpp"
+#include "controlplane/group/deadline_queue.hpp"
 #include "controlplane/group/group.hpp"
+#include "controlplane/group/number_pool.hpp"
 #include "controlplane/group/refusal.hpp"
+#include "controlplane/group/root_choice.hpp"
+#include "controlplane/group/state_machine.hpp"
+#include "controlplane/group/token_book.hpp"
+#include "controlplane/group/vni_book.hpp"
 #include "controlplane/store/records.hpp"
 #include "tributary/types.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tributary::group {
@@ -44,9 +52,6 @@ struct Settings {
   Vni first_vni{1024};                        ///< given out to jobs that bring none
   Vni last_vni{65535};
 };
-
-/// Fills the span from the system's random source, or from a test's.
-using RandomSource = std::function<void(std::span<std::byte>)>;
 
 /// What a group must agree in, whoever asks for it first.
 struct GroupWish {
@@ -85,13 +90,10 @@ public:
   /// Goes on where the snapshot ends: leases and time limits begin anew at `now`, and the actions
   /// that were under way are given out again. A default Snapshot is an empty store.
   Registry(const Settings& settings, RandomSource random, const store::Snapshot& past, TimeNs now);
-  ~Registry();
-  Registry(Registry&&) noexcept;
-  Registry& operator=(Registry&&) noexcept;
 
   // ---- jobs (administrator) ----
 
-  /// 409 when it exists or still ends, 507 when it cannot have a token or VNI.
+  /// 409 when it exists or still ends.
   Result<const Job*> create_job(const std::string& id,
                                 std::optional<std::uint32_t> multicast_limit);
   /// The groups of these steps end. Answers how many did.
@@ -159,12 +161,88 @@ public:
   /// By id, that is, by age.
   [[nodiscard]] std::vector<const Group*> groups() const;
   [[nodiscard]] std::vector<const Group*> groups_of(Nid nid) const;
-  [[nodiscard]] std::size_t trees_in_use() const;
-  [[nodiscard]] const Settings& settings() const;
+  [[nodiscard]] std::size_t trees_in_use() const { return owner_.size(); }
+  [[nodiscard]] const Settings& settings() const { return settings_; }
 
 private:
-  class Book;
-  std::unique_ptr<Book> book_;
+  using MemberKey = std::pair<GroupId, std::uint32_t>;
+
+  // registry.cpp
+  [[nodiscard]] Result<Job*> job_in_use(std::string_view id);
+  [[nodiscard]] Result<Group*> group_of(std::string_view job, std::string_view name);
+  std::size_t end_groups(const Job& job, const std::function<bool(const Group&)>& which,
+                         const std::string& why, TimeNs now);
+
+  // joining.cpp
+  [[nodiscard]] std::optional<Refusal> fault_of(const GroupWish& wish) const;
+  [[nodiscard]] std::optional<Refusal> over_quota(const Job& job, TimeNs now) const;
+  Result<Group*> make_group(const GroupWish& wish, Job& job, TimeNs now);
+  Group& add_group(Job& job, Group group, TimeNs now);
+  [[nodiscard]] std::optional<Refusal> contradiction(const Group& group, const JoinWish& wish,
+                                                     TimeNs now) const;
+  void add_member(Group& group, std::uint32_t rank, Nid nid, const std::string& host, TimeNs now);
+  [[nodiscard]] Result<Group*> member_of(std::string_view job, std::string_view name,
+                                         std::uint32_t rank);
+  void extend_lease(Group& group, std::uint32_t rank, TimeNs now);
+  Result<bool> depart(Group& group, std::uint32_t rank, Event how, TimeNs now);
+
+  // multicasts.cpp
+  [[nodiscard]] std::optional<Refusal> fault_of(const MulticastWish& wish) const;
+  [[nodiscard]] std::optional<Refusal> no_resources(const MulticastWish& wish, const Job& job,
+                                                    TimeNs now) const;
+
+  // routing.cpp
+  void complete_if_all_there(Group& group, TimeNs now);
+  [[nodiscard]] Refusal no_root(const std::string& whose, std::span<const Nid> members,
+                                std::optional<std::uint32_t> wanted, TimeNs now) const;
+  [[nodiscard]] std::optional<Refusal> give_numbers(Group& group, const Routes& routes, TimeNs now);
+  [[nodiscard]] Refusal no_number_left(std::uint32_t limit, TimeNs now) const;
+  [[nodiscard]] Cookie make_cookie(const Group& group) const;
+  void fail(GroupId id, Event event, const Refusal& why, TimeNs now);
+
+  // life.cpp
+  /// What the table says: true when accepted, and then the state is changed and what belongs to it
+  /// done. A group that is gone by that no longer exists when this returns.
+  Result<bool> happen(Group& group, Event event, TimeNs now);
+  [[nodiscard]] static Refusal refusal_of(const Group& group, const Reaction& verdict);
+  void enter(Group& group, GroupState state, TimeNs now);
+  void end(Group& group, Event event, Refusal why, TimeNs now);
+  void forget(Group& group);
+  void forget_job_if_over(const Job& job);
+  void put(const Group& group);
+  void put(const Job& job);
+  void put_member(const Group& group, std::uint32_t rank);
+  void put_address(const std::string& space, const NumberPool& pool);
+  void changed(const Group& group);
+
+  // restoring.cpp
+  void restore_jobs(const store::Snapshot& past);
+  void restore_groups(const store::Snapshot& past, TimeNs now);
+  void compute_again(Group& group);
+  void resume(Group& group, TimeNs now);
+
+  Settings settings_;
+  RandomSource random_;
+  std::uint64_t next_group_; ///< the epoch above, a counter below
+
+  std::map<std::string, Job, std::less<>> jobs_;
+  std::map<GroupId, Group> groups_;
+  /// Which rank of which groups a host is.
+  std::map<std::pair<Nid, GroupId>, std::uint32_t> rank_at_;
+  Roots rooted_;
+  std::map<TreeNumber, GroupId> owner_;
+  std::set<Nid> located_;
+
+  NumberPool tree_numbers_;
+  std::set<TreeNumber> reserved_;
+  VniBook vnis_;
+  TokenBook tokens_;
+
+  DeadlineQueue<GroupId> limits_;
+  DeadlineQueue<MemberKey> leases_;
+
+  std::vector<store::Change> changes_;
+  std::vector<Action> actions_;
 };
 
 } // namespace tributary::group

@@ -17,35 +17,14 @@
 #pragma once
 
 #include "controlplane/store/records.hpp"
+#include "controlplane/store/store_error.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
-#include <stdexcept>
-#include <string>
 
 namespace tributary::store {
-
-/// The version of the tables that this program writes.
-inline constexpr int format_version = 1;
-
-class StoreError : public std::runtime_error {
-public:
-  enum class Kind : std::uint8_t {
-    not_a_database, ///< the file is something else, or damaged
-    newer_version,  ///< written by a newer program
-    locked,         ///< another manager uses it
-    no_permission,
-    no_room, ///< disk, quota or file size limit; try again when there is room
-    failed,  ///< anything else the disk or SQLite says
-  };
-  StoreError(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
-  [[nodiscard]] Kind kind() const { return kind_; }
-
-private:
-  Kind kind_;
-};
 
 struct StoreOptions {
   /// The largest the file may grow to; 0: as the disk allows. Beyond it `apply` says no_room.

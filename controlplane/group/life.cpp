@@ -1,0 +1,165 @@
+// From state to state: what entering one brings with it, and how groups end.
+#include "controlplane/group/registry.hpp"
+#include "controlplane/group/words.hpp"
+
+#include <fmt/format.h>
+
+namespace tributary::group {
+namespace {
+
+std::string why_not_complete(const Group& group) {
+  constexpr std::size_t named = 8;
+  const std::size_t absent = group.size - group.members.size() + group.not_located.size();
+  std::string list;
+  for (const Missing& m : missing(group, named)) {
+    list += fmt::format("{}rank {}{} {}", list.empty() ? "" : "; ", m.rank,
+                        m.nid ? fmt::format(" (NID {})", m.nid->value) : "", m.why);
+  }
+  return fmt::format("{} of {} were not there in time: {}{}", absent, counted(group.size, "member"),
+                     list, absent > named ? fmt::format("; and {} more", absent - named) : "");
+}
+
+} // namespace
+
+Result<bool> Registry::happen(Group& group, Event event, TimeNs now) {
+  const Reaction& verdict = reaction(group.state, event);
+  if (verdict.kind == Reaction::Kind::refused) {
+    return refusal_of(group, verdict);
+  }
+  if (verdict.accepted() && verdict.next != group.state) {
+    enter(group, verdict.next, now);
+  }
+  return verdict.accepted();
+}
+
+Refusal Registry::refusal_of(const Group& group, const Reaction& verdict) {
+  return {verdict.status, fmt::format("{} {}", title(group), verdict.message)};
+}
+
+void Registry::enter(Group& group, GroupState state, TimeNs now) {
+  if (state == GroupState::gone) {
+    forget(group);
+    return;
+  }
+  group.state = state;
+  group.state_since = now;
+  group.deadline = state == GroupState::receiving_join_req    ? now + settings_.join_limit_ns
+                   : state == GroupState::receiving_leave_req ? now + settings_.leave_limit_ns
+                                                              : never;
+  limits_.set(group.id, group.deadline);
+  put(group);
+  changed(group);
+  if (state == GroupState::computing_routes) {
+    actions_.emplace_back(ComputeRoutes{group.id});
+  } else if (state == GroupState::destroying) {
+    for (auto& [rank, member] : group.members) {
+      member.lease_end = never;
+      leases_.drop({group.id, rank});
+    }
+    if (group.routed()) {
+      actions_.emplace_back(Remove{group.id});
+    } else {
+      happen(group, Event::removed, now);
+    }
+  }
+}
+
+void Registry::end(Group& group, Event event, Refusal why, TimeNs now) {
+  const Reaction& verdict = reaction(group.state, event);
+  if (verdict.accepted() && group.state != GroupState::destroying) {
+    group.ending = std::move(why);
+    happen(group, event, now);
+  }
+}
+
+void Registry::forget(Group& group) {
+  group.state = GroupState::gone;
+  limits_.drop(group.id);
+  for (const auto& [rank, member] : group.members) {
+    rank_at_.erase({member.nid, group.id});
+  }
+  if (group.root) {
+    rooted_.erase(group.members.at(*group.root).nid);
+  }
+  for (const GroupTree& tree : group.routes) {
+    owner_.erase(tree.number);
+    if (!reserved_.contains(tree.number)) {
+      tree_numbers_.give_back(tree.number.value);
+    }
+  }
+  if (group.multicast) {
+    vnis_.release(group.vni);
+  }
+  changes_.emplace_back(store::EraseGroup{group.id});
+  Job& job = jobs_.find(group.job)->second;
+  job.groups.erase(group.name);
+  auto node = groups_.extract(group.id);
+  actions_.emplace_back(Gone{std::move(node.mapped())});
+  forget_job_if_over(job);
+}
+
+void Registry::forget_job_if_over(const Job& job) {
+  if (!job.ending || !job.groups.empty()) {
+    return;
+  }
+  if (job.vni) {
+    vnis_.release(*job.vni);
+  }
+  changes_.emplace_back(store::EraseJob{job.id});
+  jobs_.erase(jobs_.find(job.id));
+}
+
+// ---- time ----
+
+void Registry::poll(TimeNs now) {
+  while (const auto due = leases_.take_due(now)) {
+    depart(groups_.at(due->first), due->second, Event::lease_ended, now);
+  }
+  while (const auto due = limits_.take_due(now)) {
+    Group& group = groups_.at(*due);
+    const std::string why =
+        group.state == GroupState::receiving_join_req
+            ? why_not_complete(group)
+            : fmt::format("{} of {} did not leave within {} of the first that did", group.present,
+                          counted(group.size, "member"), seconds(settings_.leave_limit_ns));
+    end(group, Event::time_limit, {409, fmt::format("{} ended: {}", title(group), why)}, now);
+  }
+}
+
+TimeNs Registry::next_deadline() const { return std::min(leases_.next(), limits_.next()); }
+
+// ---- what is to be stored and told ----
+
+void Registry::put(const Group& group) {
+  changes_.emplace_back(store::GroupRecord{.id = group.id,
+                                           .job = group.job,
+                                           .name = group.name,
+                                           .step = group.step,
+                                           .multicast = group.multicast,
+                                           .size = group.size,
+                                           .trees = group.trees,
+                                           .wanted_root = group.wanted_root,
+                                           .root = group.root,
+                                           .vni = group.vni,
+                                           .cookie = group.cookie,
+                                           .timeout_us = group.timeout_us,
+                                           .state = group.state});
+}
+
+void Registry::put(const Job& job) {
+  changes_.emplace_back(
+      store::JobRecord{job.id, job.multicast_limit, job.token, job.vni, job.ending});
+}
+
+void Registry::put_member(const Group& group, std::uint32_t rank) {
+  const Member& member = group.members.at(rank);
+  changes_.emplace_back(store::MemberRecord{group.id, rank, member.nid, member.host, member.state});
+}
+
+void Registry::put_address(const std::string& space, const NumberPool& pool) {
+  changes_.emplace_back(store::AddressRecord{space, pool.next()});
+}
+
+void Registry::changed(const Group& group) { actions_.emplace_back(Changed{group.id}); }
+
+} // namespace tributary::group

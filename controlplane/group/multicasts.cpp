@@ -1,0 +1,97 @@
+// Groups of the Slingshot-shaped contract: all members at once, no joins, no leases.
+#include "controlplane/group/registry.hpp"
+#include "controlplane/group/root_choice.hpp"
+#include "controlplane/group/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tributary::group {
+
+std::optional<Refusal> Registry::fault_of(const MulticastWish& wish) const {
+  const std::size_t largest = std::min(settings_.max_group_size, max_contributions + 1);
+  if (wish.members.empty() || wish.members.size() > largest) {
+    return Refusal{400, fmt::format("macs names {}: a multicast has 1 to {}; more are not "
+                                    "configured, and no wait count goes beyond 20 bits",
+                                    counted(wish.members.size(), "host"), largest)};
+  }
+  std::vector<Nid> sorted = wish.members;
+  std::ranges::sort(sorted);
+  if (sorted.back().value > max_nid) {
+    return Refusal{
+        400, fmt::format("macs names NID {}, which does not fit 20 bits", sorted.back().value)};
+  }
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice != sorted.end()) {
+    return Refusal{400, fmt::format("macs names NID {} twice", twice->value)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Registry::no_resources(const MulticastWish& wish, const Job& job,
+                                              TimeNs now) const {
+  const std::string_view holder = vnis_.holder(wish.vni);
+  if (!holder.empty() && holder != job.id) {
+    return Refusal{403, fmt::format("VNI {} belongs to job {}; job {} has to bring one of its own",
+                                    wish.vni.value, holder, job.id)};
+  }
+  std::vector<std::string> unknown;
+  for (const Nid nid : wish.members) {
+    if (!located_.contains(nid)) {
+      unknown.push_back(std::to_string(nid.value));
+    }
+  }
+  if (!unknown.empty()) {
+    constexpr std::size_t named = 8;
+    const std::size_t more = unknown.size() - std::min(named, unknown.size());
+    unknown.resize(unknown.size() - more);
+    return Refusal{422, fmt::format("no switch has heard of the hosts with NID {}{}",
+                                    fmt::join(unknown, ", "),
+                                    more > 0 ? fmt::format(" and {} more", more) : "")};
+  }
+  if (auto fault = over_quota(job, now)) {
+    return fault;
+  }
+  if (tree_numbers_.in_use() == max_trees) {
+    return no_number_left(max_trees, now);
+  }
+  if (!choose_root(wish.members, std::nullopt, rooted_)) {
+    return no_root(fmt::format("the multicast of job {}", job.id), wish.members, std::nullopt, now);
+  }
+  return std::nullopt;
+}
+
+Result<const Group*> Registry::create_multicast(const MulticastWish& wish, TimeNs now) {
+  const auto found = job_in_use(wish.job);
+  if (!found) {
+    return found.refusal();
+  }
+  Job& job = **found;
+  if (auto fault = fault_of(wish)) {
+    return *std::move(fault);
+  }
+  if (auto fault = no_resources(wish, job, now)) {
+    return *std::move(fault);
+  }
+  vnis_.claim(wish.vni, job.id);
+
+  Group wanted;
+  for (std::uint64_t n = next_group_ & 0xFFFF'FFFF;
+       wanted.name.empty() || job.groups.contains(wanted.name); ++n) {
+    wanted.name = fmt::format("multicast-{}", n);
+  }
+  wanted.step = wish.step;
+  wanted.multicast = true;
+  wanted.size = static_cast<std::uint32_t>(wish.members.size());
+  wanted.vni = wish.vni;
+  wanted.timeout_us = wish.timeout_us;
+  Group& group = add_group(job, std::move(wanted), now);
+  for (std::uint32_t rank = 0; rank < group.size; ++rank) {
+    add_member(group, rank, wish.members[rank], "", now);
+  }
+  complete_if_all_there(group, now);
+  return &group;
+}
+
+} // namespace tributary::group

@@ -1,0 +1,27 @@
+#include "controlplane/group/quota.hpp"
+
+#include "controlplane/group/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tributary::group {
+
+Refusal quota_used_up(const Job& job, std::span<const Group* const> holders, TimeNs now) {
+  constexpr std::size_t named = 8;
+  std::string list;
+  for (const Group* const group : holders.first(std::min(named, holders.size()))) {
+    list += fmt::format("{}'{}' ({}, {}, {})", list.empty() ? "" : ", ", group->name,
+                        store::name_of(group->state), counted(group->size, "member"),
+                        expiry(*group, now));
+  }
+  if (holders.size() > named) {
+    list += fmt::format(" and {} more", holders.size() - named);
+  }
+  return {507, fmt::format("01: job {} may have {} at a time and has {}: {}", job.id,
+                           counted(job.multicast_limit, "group"), holders.size(),
+                           list.empty() ? "none" : list)};
+}
+
+} // namespace tributary::group

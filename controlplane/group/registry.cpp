@@ -1,0 +1,176 @@
+#include "controlplane/group/registry.hpp"
+
+#include "controlplane/group/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tributary::group {
+
+// ---- jobs ----
+
+Result<const Job*> Registry::create_job(const std::string& id,
+                                        std::optional<std::uint32_t> multicast_limit) {
+  const auto [it, fresh] = jobs_.try_emplace(id);
+  Job& job = it->second;
+  if (!fresh) {
+    return Refusal{
+        409, job.ending ? fmt::format("job {} is ending: {} still to be removed from the switches; "
+                                      "ask again",
+                                      id, counted(job.groups.size(), "group"))
+                        : fmt::format("job {} exists already; delete it first", id)};
+  }
+  job.id = id;
+  job.multicast_limit = multicast_limit.value_or(settings_.default_multicast_limit);
+  job.token = make_token(random_);
+  tokens_.add(job.token, id);
+  put(job);
+  return &job;
+}
+
+Result<std::size_t> Registry::end_steps(std::string_view id, std::span<const std::string> steps,
+                                        TimeNs now) {
+  const auto job = job_in_use(id);
+  if (!job) {
+    return job.refusal();
+  }
+  const auto ends = [&](const Group& group) {
+    return group.multicast && std::ranges::find(steps, group.step) != steps.end();
+  };
+  return end_groups(**job, ends, "its job step ended", now);
+}
+
+Result<std::size_t> Registry::delete_job(std::string_view id, TimeNs now) {
+  const auto found = job_in_use(id);
+  if (!found) {
+    return found.refusal();
+  }
+  Job& job = **found;
+  job.ending = true;
+  tokens_.end(job.token);
+  put(job);
+  if (job.groups.empty()) {
+    forget_job_if_over(job);
+    return std::size_t{0};
+  }
+  return end_groups(
+      job, [](const Group&) { return true; }, "its job ended", now);
+}
+
+std::size_t Registry::end_groups(const Job& job, const std::function<bool(const Group&)>& which,
+                                 const std::string& why, TimeNs now) {
+  std::vector<GroupId> ending;
+  for (const auto& [name, id] : job.groups) {
+    if (which(groups_.at(id))) {
+      ending.push_back(id);
+    }
+  }
+  for (const GroupId id : ending) { // the job itself may be gone with its last group
+    Group& group = groups_.at(id);
+    end(group, Event::destroy, {404, fmt::format("{} ended: {}", title(group), why)}, now);
+  }
+  return ending.size();
+}
+
+Result<Job*> Registry::job_in_use(std::string_view id) {
+  const auto it = jobs_.find(id);
+  if (it == jobs_.end()) {
+    return Refusal{404, fmt::format("there is no job {}", id)};
+  }
+  if (it->second.ending) {
+    return Refusal{404, fmt::format("job {} has ended", id)};
+  }
+  return &it->second;
+}
+
+const Job* Registry::find_job(std::string_view id) const {
+  const auto it = jobs_.find(id);
+  return it == jobs_.end() || it->second.ending ? nullptr : &it->second;
+}
+
+Result<const Job*> Registry::job_of_token(std::string_view token) const {
+  if (const std::string* const job = tokens_.job_of(token)) {
+    return &jobs_.find(*job)->second;
+  }
+  if (const std::string* const job = tokens_.ended_job_of(token)) {
+    return Refusal{401,
+                   fmt::format("the token has expired: job {}, whose it was, has ended", *job)};
+  }
+  return Refusal{401, "the token is not known: it is no job's session token"};
+}
+
+// ---- looking ----
+
+Result<Group*> Registry::group_of(std::string_view job, std::string_view name) {
+  const auto found = job_in_use(job);
+  if (!found) {
+    return found.refusal();
+  }
+  const auto it = (*found)->groups.find(name);
+  if (it == (*found)->groups.end()) {
+    return Refusal{404, fmt::format("job {} has no group '{}'", job, name)};
+  }
+  return &groups_.at(it->second);
+}
+
+const Group* Registry::find(GroupId id) const {
+  const auto it = groups_.find(id);
+  return it == groups_.end() ? nullptr : &it->second;
+}
+
+const Group* Registry::find(std::string_view job, std::string_view name) const {
+  const auto j = jobs_.find(job);
+  if (j == jobs_.end()) {
+    return nullptr;
+  }
+  const auto g = j->second.groups.find(name);
+  return g == j->second.groups.end() ? nullptr : find(g->second);
+}
+
+const Group* Registry::find(TreeNumber tree) const {
+  const auto it = owner_.find(tree);
+  return it == owner_.end() ? nullptr : find(it->second);
+}
+
+Result<const Group*> Registry::find_multicast(TreeNumber tree) const {
+  const Group* const group = find(tree);
+  if (group == nullptr || !group->multicast) {
+    return Refusal{404, fmt::format("there is no multicast {}", tree.value)};
+  }
+  if (group->state == GroupState::computing_routes) {
+    return Refusal{409, fmt::format("multicast {} is still being built; ask again", tree.value)};
+  }
+  return group;
+}
+
+std::vector<const Job*> Registry::jobs() const {
+  std::vector<const Job*> all;
+  for (const auto& [id, job] : jobs_) {
+    all.push_back(&job);
+  }
+  return all;
+}
+
+std::vector<const Group*> Registry::groups() const {
+  std::vector<const Group*> all;
+  all.reserve(groups_.size());
+  for (const auto& [id, group] : groups_) {
+    all.push_back(&group);
+  }
+  return all;
+}
+
+std::vector<const Group*> Registry::groups_of(Nid nid) const {
+  std::vector<const Group*> all;
+  for (auto it = rank_at_.lower_bound({nid, GroupId{}});
+       it != rank_at_.end() && it->first.first == nid; ++it) {
+    all.push_back(&groups_.at(it->first.second));
+  }
+  return all;
+}
+
+std::vector<store::Change> Registry::take_changes() { return std::exchange(changes_, {}); }
+std::vector<Action> Registry::take_actions() { return std::exchange(actions_, {}); }
+
+} // namespace tributary::group

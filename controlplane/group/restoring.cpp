@@ -1,0 +1,148 @@
+// Going on after a restart. Leases and time limits begin anew, for nobody could renew while the
+// manager was away. A group whose routes were being computed has lost that computation: it waits
+// for its members' hosts once more and is computed again. What was on its way into the switches, or
+// out of them, is asked for again; doing it twice does no harm.
+#include "controlplane/group/registry.hpp"
+#include "controlplane/group/words.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace tributary::group {
+
+Registry::Registry(const Settings& settings, RandomSource random, const store::Snapshot& past,
+                   TimeNs now)
+    : settings_(settings), random_(std::move(random)), next_group_(past.epoch << 32 | 1),
+      tree_numbers_(0, max_trees - 1), vnis_(settings.first_vni, settings.last_vni) {
+  restore_jobs(past);
+  restore_groups(past, now);
+  std::vector<GroupId> all;
+  for (const auto& [id, group] : groups_) {
+    all.push_back(id);
+  }
+  for (const GroupId id : all) {
+    resume(groups_.at(id), now);
+  }
+  for (auto it = jobs_.begin(); it != jobs_.end();) {
+    forget_job_if_over((it++)->second);
+  }
+}
+
+void Registry::restore_jobs(const store::Snapshot& past) {
+  for (const auto& record : past.jobs) {
+    jobs_.emplace(record.id, Job{.id = record.id,
+                                 .multicast_limit = record.multicast_limit,
+                                 .token = record.token,
+                                 .vni = record.vni,
+                                 .ending = record.ending,
+                                 .groups = {}});
+    tokens_.add(record.token, record.id);
+    if (record.ending) {
+      tokens_.end(record.token);
+    }
+    if (record.vni) {
+      vnis_.claim(*record.vni, record.id);
+    }
+  }
+  for (const auto& address : past.addresses) {
+    (address.space == "trees" ? tree_numbers_ : vnis_.pool()).go_on_at(address.next);
+  }
+}
+
+void Registry::restore_groups(const store::Snapshot& past, TimeNs now) {
+  for (const auto& record : past.groups) {
+    Group group;
+    group.id = record.id;
+    group.job = record.job;
+    group.name = record.name;
+    group.step = record.step;
+    group.multicast = record.multicast;
+    group.size = record.size;
+    group.trees = record.trees;
+    group.wanted_root = record.wanted_root;
+    group.root = record.root;
+    group.vni = record.vni;
+    group.cookie = record.cookie;
+    group.timeout_us = record.timeout_us;
+    group.state = record.state;
+    group.created = now;
+    const auto job = jobs_.find(record.job);
+    if (job == jobs_.end()) {
+      throw std::invalid_argument(fmt::format("{} is stored, but its job is not", title(group)));
+    }
+    job->second.groups.emplace(group.name, group.id);
+    if (group.multicast) {
+      vnis_.claim(group.vni, group.job);
+    }
+    groups_.emplace(group.id, std::move(group));
+  }
+  const auto group_at = [&](GroupId id, std::string_view what) -> Group& {
+    const auto it = groups_.find(id);
+    if (it == groups_.end()) {
+      throw std::invalid_argument(
+          fmt::format("a {} of group {} is stored, but the group is not", what, id.value));
+    }
+    return it->second;
+  };
+  for (const auto& record : past.members) {
+    Group& group = group_at(record.group, "member");
+    group.members.emplace(record.rank,
+                          Member{.nid = record.nid, .host = record.host, .state = record.state});
+    group.present += record.state == MemberState::joined ? 1 : 0;
+    rank_at_.emplace(std::pair{record.nid, group.id}, record.rank);
+  }
+  for (const auto& record : past.trees) {
+    Group& group = group_at(record.group, "tree");
+    group.routes.resize(group.trees);
+    group.routes.at(record.index) = {record.number, record.form};
+    owner_.emplace(record.number, group.id);
+    tree_numbers_.take_exactly(record.number.value);
+  }
+}
+
+void Registry::compute_again(Group& group) {
+  group.state = GroupState::receiving_join_req;
+  group.root.reset();
+  std::erase_if(group.members, [&](const auto& entry) {
+    const auto& [rank, member] = entry;
+    const bool away = member.state != MemberState::joined;
+    if (away) {
+      rank_at_.erase({member.nid, group.id});
+      changes_.emplace_back(store::EraseMember{group.id, rank});
+    }
+    return away;
+  });
+}
+
+void Registry::resume(Group& group, TimeNs now) {
+  if (group.state == GroupState::computing_routes && !group.routed()) {
+    compute_again(group);
+  }
+  if (group.root) {
+    rooted_.emplace(group.members.at(*group.root).nid, group.id);
+  }
+  for (const auto& [rank, member] : group.members) {
+    extend_lease(group, rank, now);
+  }
+  group.state_since = now;
+  switch (group.state) {
+  case GroupState::receiving_join_req:
+    for (const auto& [rank, member] : group.members) {
+      group.not_located.insert(rank);
+    }
+    enter(group, group.state, now);
+    break;
+  case GroupState::computing_routes: actions_.emplace_back(Install{group.id}); break;
+  case GroupState::destroying:
+    group.ending = {409,
+                    fmt::format("{} was being removed when the manager started", title(group))};
+    enter(group, group.state, now);
+    break;
+  case GroupState::receiving_leave_req: enter(group, group.state, now); break;
+  case GroupState::ready:
+  case GroupState::gone: break;
+  }
+}
+
+} // namespace tributary::group

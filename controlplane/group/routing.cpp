@@ -1,0 +1,219 @@
+// From the last join to trees in force: the root, the routes, their numbers and the cookie.
+#include "controlplane/group/registry.hpp"
+#include "controlplane/group/root_choice.hpp"
+#include "controlplane/group/words.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <stdexcept>
+
+namespace tributary::group {
+namespace {
+
+/// Of a group that has its numbers: whether every switch on the new way has room for them.
+std::optional<Refusal> does_not_fit(const Group& group, const Routes& routes) {
+  for (std::size_t i = 0; i < routes.trees.size(); ++i) {
+    if (group.routes[i].number.value >= routes.trees[i].number_limit) {
+      return Refusal{422,
+                     fmt::format("tree {} cannot be moved: a switch on the new way has room for "
+                                 "trees 0 to {} only",
+                                 group.routes[i].number.value, routes.trees[i].number_limit - 1)};
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+// ---- hosts ----
+
+void Registry::located(Nid nid, TimeNs now) {
+  if (!located_.insert(nid).second) {
+    return;
+  }
+  for (const Group* const waiting : groups_of(nid)) {
+    Group& group = groups_.at(waiting->id);
+    if (group.not_located.erase(rank_at_.at({nid, group.id})) > 0) {
+      changed(group);
+      complete_if_all_there(group, now);
+    }
+  }
+}
+
+void Registry::lost(Nid nid) {
+  if (located_.erase(nid) == 0) {
+    return;
+  }
+  for (const Group* const waiting : groups_of(nid)) {
+    if (waiting->state == GroupState::receiving_join_req) {
+      groups_.at(waiting->id).not_located.insert(rank_at_.at({nid, waiting->id}));
+      changed(*waiting);
+    }
+  }
+}
+
+// ---- all are there ----
+
+void Registry::complete_if_all_there(Group& group, TimeNs now) {
+  if (group.state != GroupState::receiving_join_req || group.present < group.size ||
+      !group.not_located.empty()) {
+    return;
+  }
+  std::vector<Nid> members;
+  for (const auto& [rank, member] : group.members) {
+    members.push_back(member.nid);
+  }
+  const auto root = choose_root(members, group.wanted_root, rooted_);
+  if (!root) {
+    end(group, Event::destroy, no_root(title(group), members, group.wanted_root, now), now);
+    return;
+  }
+  group.root = root;
+  rooted_.emplace(members[*root], group.id);
+  happen(group, Event::completed, now);
+}
+
+Refusal Registry::no_root(const std::string& whose, std::span<const Nid> members,
+                          std::optional<std::uint32_t> wanted, TimeNs now) const {
+  const auto first = wanted.value_or(0);
+  const Group& holder = groups_.at(rooted_.at(members[first]));
+  return {507,
+          fmt::format("03: {} has no root: {} rank {} (NID {}), the root of {} ({}), {}", whose,
+                      wanted ? "it wants" : "every member is the root of another group,", first,
+                      members[first].value, title(holder), store::name_of(holder.state),
+                      expiry(holder, now))};
+}
+
+// ---- routes ----
+
+bool Registry::routes_ready(GroupId id, const Routes& routes, TimeNs now) {
+  const auto it = groups_.find(id);
+  if (it == groups_.end() || !reaction(it->second.state, Event::routes_ready).accepted()) {
+    return false;
+  }
+  Group& group = it->second;
+  if (routes.trees.size() != group.trees) {
+    throw std::invalid_argument(fmt::format("{} wants {}, not {}", title(group),
+                                            counted(group.trees, "tree"), routes.trees.size()));
+  }
+  if (auto fault =
+          group.routed() ? does_not_fit(group, routes) : give_numbers(group, routes, now)) {
+    routes_failed(id, *fault, now);
+    return false;
+  }
+  for (std::uint32_t i = 0; i < group.trees; ++i) {
+    group.routes[i].form = routes.trees[i].form;
+    changes_.emplace_back(store::TreeRecord{group.routes[i].number, id, i, group.routes[i].form});
+  }
+  put(group);
+  actions_.emplace_back(Install{id});
+  changed(group);
+  return true;
+}
+
+std::optional<Refusal> Registry::give_numbers(Group& group, const Routes& routes, TimeNs now) {
+  std::vector<GroupTree> given;
+  for (const auto& route : routes.trees) {
+    const auto number = tree_numbers_.take(route.number_limit);
+    if (!number) {
+      for (const GroupTree& tree : given) {
+        tree_numbers_.give_back(tree.number.value);
+      }
+      return no_number_left(route.number_limit, now);
+    }
+    given.push_back({TreeNumber{static_cast<std::uint16_t>(*number)}, {}});
+  }
+  for (const GroupTree& tree : given) {
+    owner_.emplace(tree.number, group.id);
+  }
+  group.routes = std::move(given);
+  group.cookie = make_cookie(group);
+  put_address("trees", tree_numbers_);
+  return std::nullopt;
+}
+
+Refusal Registry::no_number_left(std::uint32_t limit, TimeNs now) const {
+  if (limit == 0) {
+    return {422, "a switch that the tree must cross has room for no tree at all"};
+  }
+  const TimeNs next = limits_.next();
+  return {507,
+          fmt::format("02: no multicast address is left below {}: {} belong to groups, {} to "
+                      "the switches' own files; {}",
+                      limit, owner_.size(), reserved_.size(),
+                      next == never ? std::string("one is free when a group ends")
+                                    : fmt::format("the next group with a time limit ends in {}",
+                                                  seconds(elapsed_ns(next, now))))};
+}
+
+Cookie Registry::make_cookie(const Group& group) const {
+  if (group.multicast) {
+    // The public host library computes the same, and puts the reduction id into bits 13 to 15.
+    return Cookie{0x677D'0000U | group.routes.front().number.value};
+  }
+  std::uint32_t cookie = 0;
+  while (cookie == 0) {
+    std::array<std::byte, sizeof cookie> bytes{};
+    random_(bytes);
+    cookie = std::bit_cast<std::uint32_t>(bytes);
+  }
+  return Cookie{cookie};
+}
+
+void Registry::reserve_tree(TreeNumber number) {
+  reserved_.insert(number);
+  tree_numbers_.take_exactly(number.value);
+}
+
+// ---- what became of them ----
+
+void Registry::routes_failed(GroupId id, const Refusal& why, TimeNs now) {
+  fail(id, Event::routes_failed, why, now);
+}
+
+void Registry::install_failed(GroupId id, const std::string& why, TimeNs now) {
+  fail(id, Event::install_failed, {503, why}, now);
+}
+
+void Registry::fail(GroupId id, Event event, const Refusal& why, TimeNs now) {
+  const auto it = groups_.find(id);
+  if (it == groups_.end()) {
+    return;
+  }
+  Group& group = it->second;
+  const Reaction& verdict = reaction(group.state, event);
+  if (verdict.accepted() && verdict.next == group.state) { // it runs on with what it has
+    group.trouble = why.message;
+    changed(group);
+  } else {
+    end(group, event, why, now);
+  }
+}
+
+void Registry::installed(GroupId id, TimeNs now) {
+  const auto it = groups_.find(id);
+  if (it == groups_.end()) {
+    return;
+  }
+  Group& group = it->second;
+  const bool was_in_trouble = !group.trouble.empty();
+  const bool first = group.state == GroupState::computing_routes;
+  group.trouble.clear();
+  const auto accepted = happen(group, Event::installed, now);
+  if (first && *accepted && group.departed()) { // some have left while it was computed
+    happen(group, Event::leave, now);
+  } else if (was_in_trouble) {
+    changed(group);
+  }
+}
+
+void Registry::removed(GroupId id, TimeNs now) {
+  const auto it = groups_.find(id);
+  if (it != groups_.end()) {
+    happen(it->second, Event::removed, now);
+  }
+}
+
+} // namespace tributary::group

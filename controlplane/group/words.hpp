@@ -1,0 +1,21 @@
+// Phrases that several refusals and descriptions share.
+#pragma once
+
+#include "controlplane/group/group.hpp"
+#include "tributary/types.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace tributary::group {
+
+/// "group 'demo' of job j1"
+[[nodiscard]] std::string title(const Group& group);
+/// "26.9 s"
+[[nodiscard]] std::string seconds(std::uint64_t ns);
+/// How long what it holds stays held: "ends in 3.0 s at the latest", "ready; leases run until ...".
+[[nodiscard]] std::string expiry(const Group& group, TimeNs now);
+/// "16 members", "1 member"
+[[nodiscard]] std::string counted(std::size_t count, std::string_view what);
+
+} // namespace tributary::group

@@ -1,0 +1,119 @@
+#include "controlplane/store/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace tributary::store {
+namespace {
+
+/// "Trib"
+constexpr std::int64_t application_id = 0x54726962;
+
+constexpr const char* version_1 = R"sql(
+  CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO meta VALUES ('epoch', 0);
+
+  CREATE TABLE jobs (
+    id              TEXT PRIMARY KEY,
+    multicast_limit INTEGER NOT NULL,
+    token           TEXT NOT NULL,
+    vni             INTEGER,
+    ending          INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE groups (
+    id          INTEGER PRIMARY KEY,
+    job         TEXT NOT NULL,
+    name        TEXT NOT NULL,
+    step        TEXT NOT NULL,
+    multicast   INTEGER NOT NULL,
+    size        INTEGER NOT NULL,
+    trees       INTEGER NOT NULL,
+    wanted_root INTEGER,
+    root        INTEGER,
+    vni         INTEGER NOT NULL,
+    cookie      INTEGER NOT NULL,
+    timeout_us  INTEGER NOT NULL,
+    state       TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE members (
+    group_id INTEGER NOT NULL,
+    rank     INTEGER NOT NULL,
+    nid      INTEGER NOT NULL,
+    host     TEXT NOT NULL,
+    state    TEXT NOT NULL,
+    PRIMARY KEY (group_id, rank)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE trees (
+    number     INTEGER PRIMARY KEY,
+    group_id   INTEGER NOT NULL,
+    tree_index INTEGER NOT NULL,
+    form       TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX trees_of_group ON trees (group_id);
+
+  CREATE TABLE addresses (
+    space TEXT PRIMARY KEY,
+    next  INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE topology (
+    one      INTEGER PRIMARY KEY CHECK (one = 1),
+    document TEXT NOT NULL
+  ) STRICT;
+)sql";
+
+constexpr std::array steps_from_the_first = {version_1};
+
+} // namespace
+
+std::span<const char* const> migrations() { return steps_from_the_first; }
+
+void check_format(Database& database, const std::filesystem::path& file) {
+  using Kind = StoreError::Kind;
+  const std::int64_t tables = database.integer("SELECT count(*) FROM sqlite_schema");
+  if (tables == 0) {
+    return; // a new file
+  }
+  const std::int64_t application = database.integer("PRAGMA application_id");
+  if (application != application_id) {
+    throw StoreError(Kind::not_a_database,
+                     fmt::format("{} is an SQLite database, but not a fabric manager's store; "
+                                 "configure another file",
+                                 file.string()));
+  }
+  const std::int64_t version = database.integer("PRAGMA user_version");
+  const auto known = static_cast<std::int64_t>(migrations().size());
+  if (version > known) {
+    throw StoreError(Kind::newer_version,
+                     fmt::format("{} has format version {}, and this program knows versions up to "
+                                 "{}: it was written by a newer tributary-fabricd; start that one, "
+                                 "or configure another file",
+                                 file.string(), version, known));
+  }
+  Statement check = database.prepare("PRAGMA quick_check(1)");
+  if (check.step() && check.text(0) != "ok") {
+    throw StoreError(Kind::not_a_database,
+                     fmt::format("{} is damaged: {}; move it away and put a back-up in its place",
+                                 file.string(), check.text(0)));
+  }
+}
+
+std::uint64_t migrate_and_count(Database& database, std::span<const char* const> steps) {
+  const auto version = static_cast<std::size_t>(database.integer("PRAGMA user_version"));
+  for (std::size_t step = version; step < steps.size(); ++step) {
+    database.execute(steps[step]);
+  }
+  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                               application_id, steps.size()));
+  database.execute("UPDATE meta SET value = value + 1 WHERE key = 'epoch'");
+  return static_cast<std::uint64_t>(database.integer("SELECT value FROM meta WHERE key = 'epoch'"));
+}
+
+} // namespace tributary::store

@@ -1,0 +1,59 @@
+#include "controlplane/store/tree_form.hpp"
+
+#include <boost/json.hpp>
+
+namespace tributary::store {
+
+namespace json = boost::json;
+
+std::string encode(const TreeForm& form) {
+  json::array cables;
+  cables.reserve(form.cables.size());
+  for (const auto& cable : form.cables) {
+    cables.push_back({cable.a.at, cable.a.port, cable.b.at, cable.b.port});
+  }
+  json::array parts;
+  parts.reserve(form.parts.size());
+  for (const auto& part : form.parts) {
+    parts.push_back({{"at", part.at},
+                     {"parent", part.parent},
+                     {"children", json::array(part.children.begin(), part.children.end())},
+                     {"wait_count", part.wait_count},
+                     {"depth", part.depth}});
+  }
+  return json::serialize(json::object{{"algorithm", form.algorithm},
+                                      {"center", form.center},
+                                      {"height", form.height},
+                                      {"cables", std::move(cables)},
+                                      {"parts", std::move(parts)}});
+}
+
+TreeForm decode_tree_form(std::string_view text) {
+  const auto string = [](const json::value& v) { return json::value_to<std::string>(v); };
+  const auto port = [](const json::value& v) { return v.to_number<std::uint16_t>(); };
+
+  const json::value document = json::parse({text.data(), text.size()});
+  TreeForm form;
+  form.algorithm = string(document.at("algorithm"));
+  form.center = string(document.at("center"));
+  form.height = document.at("height").to_number<std::uint32_t>();
+  for (const json::value& c : document.at("cables").as_array()) {
+    const json::array& ends = c.as_array();
+    form.cables.push_back(
+        {{string(ends.at(0)), port(ends.at(1))}, {string(ends.at(2)), port(ends.at(3))}});
+  }
+  for (const json::value& p : document.at("parts").as_array()) {
+    TreeForm::Part part;
+    part.at = string(p.at("at"));
+    part.parent = port(p.at("parent"));
+    for (const json::value& child : p.at("children").as_array()) {
+      part.children.push_back(port(child));
+    }
+    part.wait_count = p.at("wait_count").to_number<std::uint32_t>();
+    part.depth = p.at("depth").to_number<std::uint32_t>();
+    form.parts.push_back(std::move(part));
+  }
+  return form;
+}
+
+} // namespace tributary::store

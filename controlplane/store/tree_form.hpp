@@ -1,0 +1,21 @@
+// A tree's form as the text that is stored, and back:
+//
+//   {"algorithm": "prism", "center": "spine", "height": 1,
+//    "cables": [["leaf0", 4, "spine", 0], ...],
+//    "parts": [{"at": "leaf0", "parent": 0, "children": [1, 4], "wait_count": 3, "depth": 0}, ...]}
+//
+// Pure.
+#pragma once
+
+#include "controlplane/store/records.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace tributary::store {
+
+[[nodiscard]] std::string encode(const TreeForm& form);
+/// Throws std::exception when the text is not what `encode` writes.
+[[nodiscard]] TreeForm decode_tree_form(std::string_view text);
+
+} // namespace tributary::store
