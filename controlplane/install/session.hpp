@@ -72,8 +72,6 @@ private:
     TimeNs due; ///< of the next ping
   };
 
-  [[nodiscard]] std::optional<SessionNumber> holder(const control::SwitchHello& hello) const;
-
   SessionSettings settings_;
   std::map<SessionNumber, Session> sessions_;
   std::map<std::string, SessionNumber, std::less<>> by_name_;

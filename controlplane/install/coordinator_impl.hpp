@@ -1,0 +1,136 @@
+// The coordinator's inside, in four files by what can happen: coordinator.cpp (requests, what may
+// start), tree_transaction.cpp (the way of a transaction), answers.cpp (what switches say, or fail
+// to say), reconcile.cpp.
+//
+// How events become effects: every public call changes what it is about, and notes in `trees_due_`
+// and `switches_due_` where something may start now; `pump` starts it. So no transaction begins in
+// the middle of another one's step, and nothing recurses.
+#pragma once
+
+#include "controlplane/install/check.hpp"
+#include "controlplane/install/coordinator.hpp"
+#include "controlplane/install/inventory.hpp"
+#include "controlplane/install/order.hpp"
+#include "controlplane/install/running.hpp"
+
+#include <deque>
+#include <map>
+#include <utility>
+
+namespace tributary::install {
+
+class Coordinator::Impl {
+public:
+  Impl(const topology::Graph& graph, const CoordinatorSettings& settings)
+      : graph_(graph), settings_(settings), inventory_(graph) {}
+
+  void restore(std::span<const TreeTarget> wanted);
+  TransactionNumber request(TreeNumber tree, std::optional<TreeTarget> target, TimeNs now);
+
+  void connected(SwitchId at, SessionNumber session, const control::SwitchHello& hello, TimeNs now);
+  void lost(SwitchId at, SessionNumber session, std::string_view why, TimeNs now);
+  void receive(SwitchId at, SessionNumber session, const control::SwitchMessage& message,
+               TimeNs now);
+
+  void poll(TimeNs now);
+  [[nodiscard]] TimeNs next_deadline() const;
+
+  [[nodiscard]] const TreeTarget* wanted(TreeNumber tree) const;
+  [[nodiscard]] std::vector<SwitchId> behind(TreeNumber tree) const;
+  [[nodiscard]] bool is_connected(SwitchId at) const;
+  [[nodiscard]] std::set<TreeNumber> reserved_trees() const;
+  [[nodiscard]] std::vector<TransactionView> transactions() const;
+
+  std::vector<Addressed> messages;
+  std::vector<Closure> closures;
+  std::vector<Outcome> outcomes;
+
+private:
+  /// Transactions on one tree.
+  struct Lane {
+    std::deque<TransactionNumber> queue; ///< the first one may be under way
+    unsigned reconciling = 0;            ///< under way, one switch each
+  };
+  /// The step that an answer is about.
+  struct StepKey {
+    TransactionNumber transaction;
+    std::size_t step = 0;
+  };
+
+  // ---- coordinator.cpp ----
+
+  [[nodiscard]] std::uint64_t next_wire_number();
+  [[nodiscard]] bool is_current(SwitchId at, SessionNumber session) const;
+  [[nodiscard]] const std::string& name_of(SwitchId at) const { return graph_[at].name; }
+  [[nodiscard]] std::string names_of(const std::vector<SwitchId>& switches) const;
+  void send(SwitchId at, control::ManagerMessage message);
+  void set_deadline(Running& t, TimeNs deadline);
+  void clear_deadline(Running& t);
+  /// What differs at these switches may be sent now.
+  void note_behind(TreeNumber tree);
+  void pump(TimeNs now);
+  void advance_lane(TreeNumber tree, TimeNs now);
+
+  // ---- tree_transaction.cpp ----
+
+  void start(Running& t, TimeNs now);
+  [[nodiscard]] std::vector<HeldPart> held_parts(TreeNumber tree) const;
+  [[nodiscard]] std::vector<WantedPart> wanted_parts(const Running& t) const;
+  void make_steps(Running& t, const Order& order);
+  void decide_when_ready(Running& t, TimeNs now);
+  /// Tells the switches of this stage to commit; goes on to the next ones while there is nothing to
+  /// wait for, and ends the transaction behind the last.
+  void begin_stage(Running& t, unsigned stage, TimeNs now);
+  void commit(Running& t, RunningStep& step);
+  /// One of those that are waited for needs not be waited for any more.
+  void step_answered(Running& t, TimeNs now);
+  void refuse(Running& t, const Objection& objection);
+  void abort(Running& t, Result result, std::vector<SwitchId> blamed, std::string_view why);
+  [[nodiscard]] std::string outcome_text(const Running& t, const Outcome& outcome,
+                                         std::string_view why) const;
+  /// Ends it and takes it away: the reference dangles from here on.
+  void finish(Running& t, Result result, std::vector<SwitchId> blamed, std::string_view why);
+  void remember(const Running& t, const std::string& text);
+
+  // ---- answers.cpp ----
+
+  /// None when the answer comes too late.
+  [[nodiscard]] std::optional<StepKey> find_step(SwitchId at, std::uint64_t number) const;
+  void prepared(SwitchId at, std::uint64_t number, TimeNs now);
+  void refused(SwitchId at, std::uint64_t number, const std::string& reason, TimeNs now);
+  void committed(SwitchId at, std::uint64_t number, TimeNs now);
+  void lose(SwitchId at, std::string_view why, TimeNs now);
+  void lose_step(Running& t, RunningStep& step, std::string_view why, TimeNs now);
+  /// Decided, and not to be had now; looked at again when the transaction is over.
+  void leave_behind(Running& t, RunningStep& step, TimeNs now);
+  /// Ends the session of a switch that does not answer.
+  void give_up(SwitchId at, const std::string& why, TimeNs now);
+  void out_of_time(Running& t, TimeNs now);
+
+  // ---- reconcile.cpp ----
+
+  /// Sends the switch what differs.
+  void settle(SwitchId at, TimeNs now);
+  void add_difference(SwitchId at, TreeNumber tree, Changes& changes);
+  void refuse_file_tree(SwitchId at, TreeNumber tree);
+  void reconciliation_refused(Running& t, const std::string& reason);
+  void reconciliation_ended(const Running& t);
+
+  const topology::Graph& graph_;
+  CoordinatorSettings settings_;
+  Inventory inventory_;
+  std::uint32_t counter_ = 0;
+
+  std::map<TransactionNumber, Running> running_;
+  std::map<TreeNumber, Lane> lanes_;
+  std::map<SwitchId, std::map<std::uint64_t, StepKey>> open_; ///< by the number on the wire
+  std::set<std::pair<TimeNs, TransactionNumber>> deadlines_;
+  std::deque<TransactionView> history_; ///< the latest first
+
+  std::set<SwitchId> reconciling_;
+  std::set<SwitchId> one_by_one_; ///< refused several changes at once
+  std::set<TreeNumber> trees_due_;
+  std::set<SwitchId> switches_due_;
+};
+
+} // namespace tributary::install

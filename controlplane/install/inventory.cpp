@@ -1,0 +1,258 @@
+#include "controlplane/install/inventory.hpp"
+
+#include <utility>
+
+namespace tributary::install {
+namespace {
+
+bool contains_tree(const Inventory::Switch& s, TreeNumber number) {
+  return s.in_force.contains(number) || s.in_doubt.contains(number);
+}
+
+const Entry* find_entry(const std::map<TreeNumber, Entry>& entries, TreeNumber number) {
+  const auto found = entries.find(number);
+  return found == entries.end() ? nullptr : &found->second;
+}
+
+} // namespace
+
+Inventory::Switch& Inventory::at(SwitchId id) {
+  if (switches_.size() <= id.value) {
+    switches_.resize(std::size_t{id.value} + 1);
+  }
+  return switches_[id.value];
+}
+
+const Inventory::Switch* Inventory::find(SwitchId id) const {
+  return id.value < switches_.size() ? &switches_[id.value] : nullptr;
+}
+
+const Inventory::Tree* Inventory::find(TreeNumber number) const {
+  const auto found = trees_.find(number);
+  return found == trees_.end() ? nullptr : &found->second;
+}
+
+void Inventory::want(TreeNumber number, std::optional<TreeTarget> target) {
+  Tree& tree = trees_[number];
+  std::set<SwitchId> touched = tree.holders;
+  if (tree.wanted) {
+    for (const multicast::TreePart& part : tree.wanted->parts) {
+      at(part.at).wanted.erase(number);
+      touched.insert(part.at);
+    }
+  }
+  if (target) {
+    for (const multicast::TreePart& part : target->parts) {
+      at(part.at).wanted.insert_or_assign(number, entry_of(part));
+      touched.insert(part.at);
+    }
+  }
+  tree.wanted = std::move(target);
+  for (const SwitchId id : touched) {
+    at(id).stuck.erase(number);
+    refresh(id, number);
+  }
+  forget_if_unused(number);
+}
+
+void Inventory::need(const TreeTarget& target) {
+  for (const topology::Attachment& edge : target.edges) {
+    ++at(edge.at).needed[{PortNumber{static_cast<std::uint8_t>(edge.port)}, target.vni}];
+  }
+}
+
+void Inventory::release(const TreeTarget& target) {
+  for (const topology::Attachment& edge : target.edges) {
+    Switch& s = at(edge.at);
+    const Permission permission{PortNumber{static_cast<std::uint8_t>(edge.port)}, target.vni};
+    const auto found = s.needed.find(permission);
+    if (--found->second == 0) {
+      s.needed.erase(found);
+      s.unsettled_permissions.insert(permission);
+    }
+  }
+}
+
+void Inventory::hello(SwitchId id, SessionNumber session, const control::SwitchHello& hello) {
+  Switch& s = at(id);
+  s.session = session;
+  s.heard = true;
+  s.trees = hello.limits().trees();
+  s.ports = hello.limits().ports();
+
+  std::set<TreeNumber> touched;
+  for (const auto& [number, entry] : s.in_force) {
+    touched.insert(number);
+  }
+  for (const auto& [number, entry] : s.in_doubt) {
+    touched.insert(number);
+  }
+  for (const auto& [number, entry] : s.wanted) {
+    touched.insert(number);
+  }
+  s.from_file.clear();
+  s.in_force.clear();
+  s.in_doubt.clear();
+  s.stuck.clear();
+  for (const control::Tree& tree : hello.in_force().trees()) {
+    if (tree.number() >= max_trees) {
+      continue;
+    }
+    const TreeNumber number{static_cast<std::uint16_t>(tree.number())};
+    if (tree.from_file()) {
+      s.from_file.insert(number);
+    } else {
+      s.in_force.emplace(number, entry_of(tree));
+      touched.insert(number);
+    }
+  }
+  for (const TreeNumber number : touched) {
+    refresh(id, number);
+    forget_if_unused(number);
+  }
+
+  s.permitted.clear();
+  s.unsettled_permissions.clear();
+  for (const control::Permission& permission : hello.in_force().permissions()) {
+    const Permission given{PortNumber{static_cast<std::uint8_t>(permission.port())},
+                           Vni{static_cast<std::uint16_t>(permission.vni())}};
+    s.permitted.insert(given);
+    if (!s.needed.contains(given)) {
+      s.unsettled_permissions.insert(given);
+    }
+  }
+  for (const auto& [permission, count] : s.needed) {
+    if (!s.permitted.contains(permission)) {
+      s.unsettled_permissions.insert(permission);
+    }
+  }
+}
+
+void Inventory::telling(SwitchId id, const Changes& changes) {
+  Switch& s = at(id);
+  for (const auto& [number, entry] : changes.trees) {
+    s.in_doubt.insert_or_assign(number, entry);
+    refresh(id, number);
+  }
+  for (const Permission& permission : changes.revoke) {
+    s.permitted.erase(permission);
+  }
+}
+
+void Inventory::applied(SwitchId id, const Changes& changes) {
+  Switch& s = at(id);
+  for (const auto& [number, entry] : changes.trees) {
+    s.in_doubt.erase(number);
+    if (entry) {
+      s.in_force.insert_or_assign(number, *entry);
+    } else {
+      s.in_force.erase(number);
+    }
+    refresh(id, number);
+    forget_if_unused(number);
+  }
+  s.permitted.insert(changes.permit.begin(), changes.permit.end());
+}
+
+void Inventory::not_applied(SwitchId id, const Changes& changes) {
+  Switch& s = at(id);
+  for (const auto& [number, entry] : changes.trees) {
+    s.in_doubt.erase(number);
+    refresh(id, number);
+    forget_if_unused(number);
+  }
+  s.permitted.insert(changes.revoke.begin(), changes.revoke.end());
+}
+
+bool Inventory::holds(const multicast::TreePart& part, TreeNumber tree) const {
+  const Switch* s = find(part.at);
+  if (s == nullptr || s->in_doubt.contains(tree)) {
+    return false;
+  }
+  const Entry* entry = find_entry(s->in_force, tree);
+  return entry != nullptr && *entry == entry_of(part);
+}
+
+std::optional<SwitchId> Inventory::neighbour(SwitchId id, topology::Port port) const {
+  const auto cable = graph_->cable_at({id, port});
+  if (!cable) {
+    return std::nullopt;
+  }
+  const topology::Cable& c = (*graph_)[*cable];
+  return c.ends[0].at == id && c.ends[0].port == port ? c.ends[1].at : c.ends[0].at;
+}
+
+std::vector<SwitchId> Inventory::pointers(SwitchId id, TreeNumber tree) const {
+  std::vector<SwitchId> up;
+  const Switch* s = find(id);
+  if (s == nullptr) {
+    return up;
+  }
+  const auto add = [&](const Entry& entry) {
+    if (const auto next = neighbour(id, entry.parent.value)) {
+      up.push_back(*next);
+    }
+  };
+  if (const Entry* entry = find_entry(s->in_force, tree)) {
+    add(*entry);
+  }
+  if (const auto told = s->in_doubt.find(tree); told != s->in_doubt.end() && told->second) {
+    add(*told->second);
+  }
+  return up;
+}
+
+bool Inventory::may_close_loop(SwitchId id, TreeNumber tree, const Entry& entry) const {
+  std::vector<SwitchId> ways;
+  if (const auto up = neighbour(id, entry.parent.value)) {
+    ways.push_back(*up);
+  }
+  std::set<SwitchId> seen;
+  while (!ways.empty()) {
+    const SwitchId here = ways.back();
+    ways.pop_back();
+    const Switch* s = find(here);
+    if (here == id || s == nullptr || !s->heard) {
+      return true;
+    }
+    if (!seen.insert(here).second) {
+      continue;
+    }
+    for (const SwitchId up : pointers(here, tree)) {
+      ways.push_back(up);
+    }
+  }
+  return false;
+}
+
+void Inventory::refresh(SwitchId id, TreeNumber number) {
+  Switch& s = at(id);
+  Tree& tree = trees_[number];
+  if (contains_tree(s, number)) {
+    tree.holders.insert(id);
+  } else {
+    tree.holders.erase(id);
+  }
+  const Entry* wanted = find_entry(s.wanted, number);
+  const Entry* in_force = find_entry(s.in_force, number);
+  const bool same =
+      wanted == nullptr ? in_force == nullptr : in_force != nullptr && *wanted == *in_force;
+  if (same && !s.in_doubt.contains(number)) {
+    tree.behind.erase(id);
+    s.unsettled.erase(number);
+    s.stuck.erase(number);
+  } else {
+    tree.behind.insert(id);
+    s.unsettled.insert(number);
+  }
+}
+
+void Inventory::forget_if_unused(TreeNumber number) {
+  const auto found = trees_.find(number);
+  if (found != trees_.end() && !found->second.wanted && found->second.holders.empty() &&
+      found->second.behind.empty()) {
+    trees_.erase(found);
+  }
+}
+
+} // namespace tributary::install
