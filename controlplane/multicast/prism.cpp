@@ -153,21 +153,7 @@ void Prism::find_centers(std::span<const SwitchId> members, std::optional<Switch
     ++limit;
   }
 
-  centers_.clear();
-  const auto consider = [&](SwitchId s) { centers_.push_back({mean_price_at(s), s}); };
-  for (std::size_t draw = 0; draw < 4 * wanted && centers_.size() < wanted; ++draw) {
-    if (const SwitchId s = random_switch(); eccentricities_[s.value] <= limit) {
-      consider(s);
-    }
-  }
-  if (centers_.size() < wanted) {
-    centers_.clear();
-    for (SwitchId s{0}; s.value < switches; ++s.value) {
-      if (eccentricities_[s.value] <= limit) {
-        consider(s);
-      }
-    }
-  }
+  draw_candidates(limit, wanted);
   const std::size_t kept = std::min(centers_tried_, centers_.size());
   std::partial_sort(centers_.begin(), centers_.begin() + static_cast<std::ptrdiff_t>(kept),
                     centers_.end(),
@@ -178,8 +164,35 @@ void Prism::find_centers(std::span<const SwitchId> members, std::optional<Switch
   }
 }
 
-SwitchId Prism::random_switch() {
-  return SwitchId{static_cast<std::uint32_t>((random_() >> 32) * view_.switch_count() >> 32)};
+void Prism::draw_candidates(std::uint8_t limit, std::size_t wanted) {
+  const std::uint32_t switches = view_.switch_count();
+  centers_.clear();
+  for (std::size_t draw = 0; draw < 4 * wanted && centers_.size() < wanted; ++draw) {
+    if (const SwitchId s{random_below(switches)}; eccentricities_[s.value] <= limit) {
+      centers_.push_back({mean_price_at(s), s});
+    }
+  }
+  if (centers_.size() == wanted) {
+    return;
+  }
+  // There are few: from a list, any of them is as likely as another.
+  centers_.clear();
+  for (SwitchId s{0}; s.value < switches; ++s.value) {
+    if (eccentricities_[s.value] <= limit) {
+      centers_.push_back({0, s});
+    }
+  }
+  const std::size_t drawn = std::min(wanted, centers_.size());
+  for (std::size_t i = 0; i < drawn; ++i) {
+    const auto rest = static_cast<std::uint32_t>(centers_.size() - i);
+    std::swap(centers_[i], centers_[i + random_below(rest)]);
+    centers_[i].price = mean_price_at(centers_[i].at);
+  }
+  centers_.resize(drawn);
+}
+
+std::uint32_t Prism::random_below(std::uint32_t bound) {
+  return static_cast<std::uint32_t>((random_() >> 32) * bound >> 32);
 }
 
 float Prism::mean_price_at(SwitchId s) const {

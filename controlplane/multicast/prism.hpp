@@ -59,7 +59,8 @@ private:
   [[nodiscard]] std::optional<Tree> route_general(std::span<const SwitchId> members,
                                                   std::optional<SwitchId> center, float limit);
   void find_centers(std::span<const SwitchId> members, std::optional<SwitchId> center);
-  [[nodiscard]] SwitchId random_switch();
+  void draw_candidates(std::uint8_t limit, std::size_t wanted);
+  [[nodiscard]] std::uint32_t random_below(std::uint32_t bound);
   [[nodiscard]] float mean_price_at(SwitchId s) const;
 
   const RoutingView& view_;
