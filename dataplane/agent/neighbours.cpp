@@ -69,6 +69,7 @@ void Neighbours::port_changed(PortNumber number, bool up, std::uint32_t speed_mb
   if (!up) {
     forget(number);
     port.hello_at = never;
+    port.taken_over_at.reset();
   } else if (came_up) {
     send(number, now);
   }
@@ -115,7 +116,7 @@ void Neighbours::received(PortNumber number, std::span<const std::byte> frame, T
   }
   const std::uint64_t interval_ns =
       settings_.interval_ns != 0 ? settings_.interval_ns : default_interval_ms * ns_per_ms;
-  const TimeNs allowed_at = port.ever_taken_over ? port.taken_over_at + interval_ns / 10 : now;
+  const TimeNs allowed_at = port.taken_over_at ? *port.taken_over_at + interval_ns / 10 : now;
   if (now < allowed_at) {
     port.waiting = std::move(hello);
     port.waiting_until = allowed_at;
@@ -255,7 +256,6 @@ void Neighbours::take_over(PortNumber number, const wire::Hello& hello, TimeNs n
   port.heard = hello;
   port.forget_at = now + patience_ns(hello);
   port.taken_over_at = now;
-  port.ever_taken_over = true;
   port.waiting.reset();
   port.waiting_until = never;
   *port.told.mutable_neighbour() = message_of(hello);

@@ -80,12 +80,12 @@ public:
 
 private:
   struct PortState {
-    control::Port told; ///< all but the neighbour, which is `heard` unless damped
+    control::Port told; ///< as the manager is told
     std::optional<wire::Hello> heard;
     TimeNs forget_at = never; ///< the neighbour, if it stays silent
     TimeNs hello_at = never;  ///< the next one to send
-    TimeNs taken_over_at{};   ///< when the neighbour became another one last
-    bool ever_taken_over = false;
+    /// When the neighbour became another one last; not since the port came up: nothing.
+    std::optional<TimeNs> taken_over_at;
     /// Another neighbour that has to wait until `taken_over_at` is long enough ago.
     std::optional<wire::Hello> waiting;
     TimeNs waiting_until = never;
