@@ -30,6 +30,10 @@ struct Describe {
   std::string operator()(Names n) const {
     return fmt::format("list of {} names", count_text(n.min_count, n.max_count));
   }
+  std::string operator()(Texts t) const {
+    return fmt::format("list of {} texts, at most {} bytes each",
+                       count_text(t.min_count, t.max_count), t.max_length);
+  }
 };
 
 } // namespace

@@ -53,7 +53,11 @@ struct Integers {
 struct Names {
   std::size_t min_count, max_count;
 };
-using Type = std::variant<Flag, Integer, Number, Text, Name, Choice, Integers, Names>;
+struct Texts {
+  std::size_t min_count, max_count;
+  std::size_t max_length; ///< of each
+};
+using Type = std::variant<Flag, Integer, Number, Text, Name, Choice, Integers, Names, Texts>;
 
 /// "integer, 1 to 64", "one of "adaptive", "busy"", ...
 [[nodiscard]] std::string describe(const Type& type);

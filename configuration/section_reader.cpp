@@ -112,6 +112,10 @@ public:
     std::vector<std::string> values;
     return list(n.min_count, n.max_count, Name{}, values);
   }
+  std::optional<Value> operator()(Texts t) const {
+    std::vector<std::string> values;
+    return list(t.min_count, t.max_count, Text{t.max_length}, values);
+  }
 
 private:
   template <typename Element, typename T>

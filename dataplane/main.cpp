@@ -1,5 +1,6 @@
 // tributary-switch: from the command line to a running switch, and to an exit code.
 
+#include "configuration/diagnostic_json.hpp"
 #include "dataplane/config/parse.hpp"
 #include "dataplane/config/print_default.hpp"
 #include "dataplane/process/machine.hpp"
@@ -43,14 +44,7 @@ int check_config(const Options& options) {
     return exit_success;
   } catch (const config::ConfigError& e) {
     if (options.json) {
-      json::array errors;
-      for (const config::Diagnostic& finding : e.findings()) {
-        errors.push_back(json::object{{"file", e.file()},
-                                      {"line", finding.line},
-                                      {"key", finding.key},
-                                      {"text", finding.text}});
-      }
-      fmt::print("{}\n", json::serialize(json::object{{"ok", false}, {"errors", errors}}));
+      fmt::print("{}\n", json::serialize(config::findings_json(e)));
     } else {
       fmt::print(stderr, "{}\n", e.what());
     }

@@ -1,0 +1,27 @@
+// Between trees of the running graph, which speak of its numbers, and the form that is stored,
+// which names switches and ports. Pure.
+#pragma once
+
+#include "controlplane/multicast/tree.hpp"
+#include "controlplane/store/records.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::manager {
+
+/// A tree as it is in use: the cables it crosses and what each switch holds of it.
+struct RoutedTree {
+  multicast::Tree tree;
+  std::vector<multicast::TreePart> parts; ///< by ascending depth
+};
+
+[[nodiscard]] store::TreeForm form_of(const topology::Graph& graph, const RoutedTree& routed,
+                                      const std::string& algorithm);
+
+/// Nothing when the graph lacks a switch or a cable of it.
+[[nodiscard]] std::optional<RoutedTree> routed_tree(const topology::Graph& graph,
+                                                    const store::TreeForm& form);
+
+} // namespace tributary::manager

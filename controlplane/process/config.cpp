@@ -1,0 +1,271 @@
+#include "controlplane/process/config.hpp"
+
+#include "configuration/file.hpp"
+#include "configuration/reference.hpp"
+#include "configuration/section_reader.hpp"
+#include "controlplane/multicast/planner.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tributary::fabricd {
+namespace {
+
+using config::Choice;
+using config::integer;
+using config::Integer;
+using config::Key;
+using config::Name;
+using config::Text;
+using config::text;
+using config::Texts;
+using config::Value;
+using std::chrono::milliseconds;
+
+constexpr std::string_view log_levels[] = {"trace", "debug", "info", "warning", "error"};
+constexpr std::size_t longest_path = 4095;
+constexpr std::size_t longest_address = 255;
+
+milliseconds millis(const Value& v) { return milliseconds(std::get<std::int64_t>(v)); }
+const std::vector<std::string>& texts(const Value& v) {
+  return std::get<std::vector<std::string>>(v);
+}
+
+const Key<Manager> manager_keys[] = {
+    {{.name = "name",
+      .type = Name{},
+      .fallback = "\"fabric\"",
+      .help = "What switches and events call this manager."},
+     [](Manager& m, const Value& v) { m.name = text(v); }},
+    {{.name = "open_job",
+      .type = Name{},
+      .sample = "\"open\"",
+      .help = "A job that whoever brings no token belongs to; absent: a token is needed."},
+     [](Manager& m, const Value& v) { m.open_job = text(v); }},
+    {{.name = "log_level",
+      .type = Choice{log_levels},
+      .fallback = "\"info\"",
+      .help = "What goes to the log, which is standard error."},
+     [](Manager& m, const Value& v) { m.log_level = text(v); }},
+};
+
+const Key<Rest> rest_keys[] = {
+    {{.name = "listen",
+      .type = Texts{1, 16, longest_address},
+      .fallback = "[\"unix:/run/tributary/fabricd.sock\"]",
+      .help = "Where the HTTP API is served: \"unix:PATH\", \"HOST:PORT\", \"[V6]:PORT\". Root and "
+              "the manager's own user are administrators on a Unix socket."},
+     [](Rest& r, const Value& v) { r.listen = texts(v); }},
+    {{.name = "tls_certificate",
+      .type = Text{longest_path},
+      .sample = "\"/etc/tributary/fabricd.pem\"",
+      .help = "With tls_key: TCP addresses speak TLS alone."},
+     [](Rest& r, const Value& v) { r.tls_certificate = text(v); }},
+    {{.name = "tls_key",
+      .type = Text{longest_path},
+      .sample = "\"/etc/tributary/fabricd.key\"",
+      .help = "The certificate's private key, PEM."},
+     [](Rest& r, const Value& v) { r.tls_key = text(v); }},
+    {{.name = "administrator_token_file",
+      .type = Text{longest_path},
+      .sample = "\"/etc/tributary/administrator.token\"",
+      .help = "Its first line is the bearer token of workload managers and administrators; absent: "
+              "they come through the Unix socket."},
+     [](Rest& r, const Value& v) { r.administrator_token_file = text(v); }},
+};
+
+const Key<Switches> switches_keys[] = {
+    {{.name = "listen",
+      .type = Texts{1, 16, longest_address},
+      .fallback = "[\"unix:/run/tributary/switches.sock\"]",
+      .help = "Where switches dial: \"unix:PATH\", \"HOST:PORT\", \"[V6]:PORT\". TCP needs the "
+              "three tls keys."},
+     [](Switches& s, const Value& v) { s.listen = texts(v); }},
+    {{.name = "tls_ca",
+      .type = Text{longest_path},
+      .sample = "\"/etc/tributary/fabric-ca.pem\"",
+      .help = "Who signs the certificates of switches; a certificate's name is the switch's."},
+     [](Switches& s, const Value& v) { s.tls_ca = text(v); }},
+    {{.name = "tls_certificate",
+      .type = Text{longest_path},
+      .sample = "\"/etc/tributary/fabricd.pem\"",
+      .help = "Shown to switches."},
+     [](Switches& s, const Value& v) { s.tls_certificate = text(v); }},
+    {{.name = "tls_key",
+      .type = Text{longest_path},
+      .sample = "\"/etc/tributary/fabricd.key\"",
+      .help = "The certificate's private key, PEM."},
+     [](Switches& s, const Value& v) { s.tls_key = text(v); }},
+    {{.name = "keepalive_ms",
+      .type = Integer{10, 60'000},
+      .fallback = "1000",
+      .help = "How often a switch is pinged; silence for three of them ends its channel."},
+     [](Switches& s, const Value& v) { s.keepalive = millis(v); }},
+    {{.name = "statistics_ms",
+      .type = Integer{0, 3'600'000},
+      .fallback = "1000",
+      .help = "How often switches send their counters; 0: never."},
+     [](Switches& s, const Value& v) { s.statistics = millis(v); }},
+};
+
+const Key<Store> store_keys[] = {
+    {{.name = "file",
+      .type = Text{longest_path},
+      .fallback = "\"/var/lib/tributary/fabric.db\"",
+      .help = "The database: jobs, groups, trees, the topology last seen."},
+     [](Store& s, const Value& v) { s.file = text(v); }},
+};
+
+const Key<Groups> groups_keys[] = {
+    {{.name = "join_limit_ms",
+      .type = Integer{1, 86'400'000},
+      .fallback = "30000",
+      .help = "For all members of a group to join."},
+     [](Groups& g, const Value& v) { g.join_limit = millis(v); }},
+    {{.name = "leave_limit_ms",
+      .type = Integer{1, 86'400'000},
+      .fallback = "30000",
+      .help = "For all members to leave once one has."},
+     [](Groups& g, const Value& v) { g.leave_limit = millis(v); }},
+    {{.name = "lease_ms",
+      .type = Integer{100, 86'400'000},
+      .fallback = "30000",
+      .help = "For how long a member is believed to live without renewing."},
+     [](Groups& g, const Value& v) { g.lease = millis(v); }},
+    {{.name = "multicast_limit",
+      .type = Integer{1, max_trees},
+      .fallback = "16",
+      .help = "Groups of a job that names no limit of its own."},
+     [](Groups& g, const Value& v) { g.multicast_limit = integer<std::uint32_t>(v); }},
+    {{.name = "max_size",
+      .type = Integer{1, max_contributions},
+      .fallback = "65536",
+      .help = "Members of a group."},
+     [](Groups& g, const Value& v) { g.max_size = integer<std::uint32_t>(v); }},
+    {{.name = "first_vni",
+      .type = Integer{1, 65535},
+      .fallback = "1024",
+      .help = "The first VNI given to jobs that bring none."},
+     [](Groups& g, const Value& v) { g.first_vni = integer<std::uint16_t>(v); }},
+    {{.name = "last_vni", .type = Integer{1, 65535}, .fallback = "65535", .help = "The last one."},
+     [](Groups& g, const Value& v) { g.last_vni = integer<std::uint16_t>(v); }},
+};
+
+const Key<Multicast> multicast_keys[] = {
+    {{.name = "algorithm",
+      .type = Choice{multicast::algorithm_names()},
+      .fallback = "\"prism\"",
+      .help = "How trees are found; docs/protocol/multicast-trees.md compares them."},
+     [](Multicast& m, const Value& v) { m.algorithm = text(v); }},
+    {{.name = "seed",
+      .type = Integer{0, INT64_MAX},
+      .fallback = "1",
+      .help = "The same fabric, groups and seed give the same trees."},
+     [](Multicast& m, const Value& v) { m.seed = integer<std::uint64_t>(v); }},
+};
+
+const Key<Topology> topology_keys[] = {
+    {{.name = "file",
+      .type = Text{longest_path},
+      .sample = "\"/etc/tributary/topology.toml\"",
+      .help = "The cabling as it should be; what is found is checked against it, and each wrong "
+              "cable is named."},
+     [](Topology& t, const Value& v) { t.file = text(v); }},
+};
+
+enum Section : std::uint8_t { manager, rest, switches, store, groups, multicast_trees, topology };
+
+void require_both(const std::string& a, const std::string& b, const config::SectionReader& reader,
+                  config::Findings& findings) {
+  if (a.empty() != b.empty()) {
+    findings.add(reader.line(), reader.path("tls_key"),
+                 "tls_certificate and tls_key go together; give both or neither");
+  }
+}
+
+bool is_tcp(const std::string& address) { return !address.starts_with("unix:"); }
+
+} // namespace
+
+config::Schema manager_schema() {
+  using config::specs_of;
+  static const auto of_manager = specs_of(manager_keys);
+  static const auto of_rest = specs_of(rest_keys);
+  static const auto of_switches = specs_of(switches_keys);
+  static const auto of_store = specs_of(store_keys);
+  static const auto of_groups = specs_of(groups_keys);
+  static const auto of_multicast = specs_of(multicast_keys);
+  static const auto of_topology = specs_of(topology_keys);
+  static const config::SectionSpec sections[] = {
+      {.path = "manager", .keys = of_manager},   {.path = "rest", .keys = of_rest},
+      {.path = "switches", .keys = of_switches}, {.path = "store", .keys = of_store},
+      {.path = "groups", .keys = of_groups},     {.path = "multicast", .keys = of_multicast},
+      {.path = "topology", .keys = of_topology},
+  };
+  return sections;
+}
+
+// Found by SectionReader through the type of the target.
+static void assign(std::size_t i, const Value& v, Manager& m) { manager_keys[i].set(m, v); }
+static void assign(std::size_t i, const Value& v, Rest& r) { rest_keys[i].set(r, v); }
+static void assign(std::size_t i, const Value& v, Switches& s) { switches_keys[i].set(s, v); }
+static void assign(std::size_t i, const Value& v, Store& s) { store_keys[i].set(s, v); }
+static void assign(std::size_t i, const Value& v, Groups& g) { groups_keys[i].set(g, v); }
+static void assign(std::size_t i, const Value& v, Multicast& m) { multicast_keys[i].set(m, v); }
+static void assign(std::size_t i, const Value& v, Topology& t) { topology_keys[i].set(t, v); }
+
+Config parse_text(std::string_view content, const std::string& file) {
+  Config result;
+  result.file = file;
+  config::Findings findings;
+  const toml::table root = config::parse_toml(content, file);
+  const config::Schema schema = manager_schema();
+  config::check_top_level(root, schema, findings);
+  const toml::table empty;
+  const auto read = [&](Section section, auto& target) {
+    const config::SectionSpec& spec = schema[section];
+    const auto tables = config::tables_of(root, spec.path, spec, findings);
+    config::SectionReader reader(tables.empty() ? empty : *tables.front(), schema, spec, findings);
+    reader.read_into(target);
+    return reader;
+  };
+  read(manager, result.manager);
+  const auto of_rest = read(rest, result.rest);
+  require_both(result.rest.tls_certificate, result.rest.tls_key, of_rest, findings);
+  const auto of_switches = read(switches, result.switches);
+  require_both(result.switches.tls_certificate, result.switches.tls_key, of_switches, findings);
+  for (const std::string& address : result.switches.listen) {
+    if (is_tcp(address) && (result.switches.tls_ca.empty() || result.switches.tls_key.empty())) {
+      findings.add(of_switches.line("listen"), of_switches.path("listen"),
+                   "\"{}\" is a TCP address; give tls_ca, tls_certificate and tls_key, or listen "
+                   "on \"unix:PATH\"",
+                   address);
+    }
+  }
+  read(store, result.store);
+  const auto of_groups = read(groups, result.groups);
+  if (result.groups.first_vni > result.groups.last_vni) {
+    findings.add(of_groups.line("last_vni"), of_groups.path("last_vni"),
+                 "is below first_vni, {}; give a range", result.groups.first_vni);
+  }
+  read(multicast_trees, result.multicast);
+  read(topology, result.topology);
+  findings.throw_if_any(file);
+  return result;
+}
+
+Config parse_file(const std::string& path) { return parse_text(config::read_file(path), path); }
+
+std::string default_toml() {
+  std::string out = "# The configuration of tributary-fabricd. Every key has a default; a change "
+                    "needs a new start.\n\n";
+  for (const config::SectionSpec& section : manager_schema()) {
+    out += config::section_text(section, {});
+  }
+  out.pop_back();
+  return out;
+}
+
+std::string keys_markdown() { return config::keys_markdown(manager_schema()); }
+
+} // namespace tributary::fabricd

@@ -1,0 +1,57 @@
+#include "controlplane/process/options.hpp"
+
+#include "service/version.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace tributary::fabricd {
+
+ParsedOptions parse_options(int argc, char** argv) {
+  ParsedOptions parsed;
+  Options& options = parsed.options;
+  CLI::App app("The fabric manager: finds the topology, computes multicast trees, admits groups, "
+               "and installs it all in the switches.",
+               "tributary-fabricd");
+  app.set_version_flag("--version", fmt::format("tributary-fabricd {}", service::program_version));
+  auto* file = app.add_option("-c,--config", options.config_file, "The configuration, a TOML file")
+                   ->type_name("FILE")
+                   ->capture_default_str();
+  app.add_option("--log-level", options.log_level, "Overrides manager.log_level of the file")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}));
+  bool print_config = false;
+  bool print_keys = false;
+  bool check_config = false;
+  auto* print =
+      app.add_flag("--print-config", print_config, "Write the commented default configuration");
+  auto* keys =
+      app.add_flag("--print-keys", print_keys, "Write the reference of all keys, as Markdown");
+  auto* check =
+      app.add_flag("--check-config", check_config, "Only say whether the configuration is good");
+  print->excludes(keys)->excludes(check);
+  keys->excludes(check);
+  app.add_flag("--json", options.json, "With --check-config: answer in JSON")->needs(check);
+  app.footer("Examples:\n"
+             "  tributary-fabricd --print-config > fabricd.toml\n"
+             "  tributary-fabricd --check-config --config fabricd.toml\n"
+             "  tributary-fabricd --config fabricd.toml\n"
+             "  tributaryctl fabric show topology\n\n"
+             "SIGTERM and SIGINT end it; switches keep what they have. SIGHUP reads TLS "
+             "certificates again.\n"
+             "Exit codes: 0 ended as asked, 1 failed while starting or running, 2 wrong command\n"
+             "line or configuration.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    parsed.exit_code = app.exit(e) == 0 ? exit_success : exit_usage_or_config_error;
+    return parsed;
+  }
+  options.config_given = file->count() > 0;
+  options.action = print_config   ? Options::Action::print_config
+                   : print_keys   ? Options::Action::print_keys
+                   : check_config ? Options::Action::check_config
+                                  : Options::Action::run;
+  return parsed;
+}
+
+} // namespace tributary::fabricd
