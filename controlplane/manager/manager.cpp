@@ -204,18 +204,16 @@ void Manager::note_located() {
 }
 
 void Manager::store_changes() {
-  for (store::Change& change : registry_.take_changes()) {
-    unstored_.push_back(std::move(change));
-  }
+  unstored_.add(registry_.take_changes());
   if (topology_to_store_) {
     topology_to_store_ = false;
-    unstored_.push_back(store::TopologyRecord{topology::write_toml(graph())});
+    unstored_.add({store::TopologyRecord{topology::write_toml(graph())}});
   }
   if (unstored_.empty() || store_again_ != never) {
     return;
   }
   try {
-    surroundings_.store(unstored_);
+    surroundings_.store(unstored_.changes());
     unstored_.clear();
     if (!store_trouble_.empty()) {
       store_trouble_.clear();

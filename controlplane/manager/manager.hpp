@@ -40,6 +40,7 @@
 #include "controlplane/manager/tree_form.hpp"
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/rest/service.hpp"
+#include "controlplane/store/backlog.hpp"
 #include "controlplane/topology/discovery.hpp"
 
 #include <cstdint>
@@ -246,7 +247,7 @@ private:
 
   std::multimap<group::GroupId, Waiter> waiters_;
   std::vector<Answered> answers_;
-  std::vector<store::Change> unstored_;
+  store::Backlog unstored_;
   std::string store_trouble_; ///< "" when the store takes what it is given
   TimeNs store_again_ = never;
   bool topology_to_store_ = false;

@@ -3,6 +3,8 @@
 
 #include "controlplane/topology/cabling.hpp"
 
+#include <boost/json/serialize.hpp>
+#include <boost/json/value_from.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
