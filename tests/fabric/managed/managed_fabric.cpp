@@ -291,7 +291,7 @@ void ManagedFabric::start_manager() {
   ++manager_life_;
   sessions_.emplace(install::SessionSettings{.manager = "virtual"});
   manager_ = std::make_unique<manager::Manager>(
-      options_.manager, *this,
+      options_.manager, static_cast<manager::Surroundings&>(*this),
       [this](std::span<std::byte> bytes) {
         for (std::byte& b : bytes) {
           b = static_cast<std::byte>(random_.below(256));

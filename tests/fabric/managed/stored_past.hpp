@@ -11,13 +11,14 @@ namespace tributary::fabric {
 
 class StoredPast {
 public:
+  StoredPast() { snapshot_.epoch = 0; }
   void apply(std::span<const store::Change> changes);
   /// For the next start: the epoch rises.
   [[nodiscard]] store::Snapshot load();
   [[nodiscard]] std::uint64_t writes() const { return writes_; }
 
 private:
-  store::Snapshot snapshot_{.epoch = 0};
+  store::Snapshot snapshot_;
   std::uint64_t writes_ = 0;
 };
 
