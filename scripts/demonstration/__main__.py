@@ -1,4 +1,5 @@
-"""Sixteen hosts reduce through five switches. Started by scripts/demo, which sets the machine up first.
+"""Sixteen hosts join a group by its name and reduce through six switches. Started by scripts/demo, which
+sets the machine up first.
 
 The program runs twice: outside it builds, and starts itself again inside a private world of namespaces
 (scripts/tributary/isolation.py), where everything happens and of which nothing remains.
@@ -21,13 +22,19 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "runner")]
 import report  # noqa: E402
 import workload  # noqa: E402
 from building import RELEASE, Build, BuildFailed  # noqa: E402
-from fabric import HOSTS, LEAVES, Fabric  # noqa: E402
+from fabric import HOSTS, LEAVES, SPINES, Fabric  # noqa: E402
+from repair import Repair  # noqa: E402
 from tributary import isolation  # noqa: E402
-from tributary.network import CommandFailed  # noqa: E402
+from tributary.network import CommandFailed, wait_until  # noqa: E402
 from tributary.switch import Binaries, StartFailed  # noqa: E402
 
 BUILD = ROOT / "build"
-PROGRAMS = ("dataplane/tributary-switch", "cli/tributaryctl", "endpoint/tributary-host")
+PROGRAMS = (
+    "controlplane/process/tributary-fabricd",
+    "dataplane/tributary-switch",
+    "cli/tributaryctl",
+    "endpoint/tributary-host",
+)
 
 EXAMPLES = """\
 examples:
@@ -40,15 +47,16 @@ examples:
 def arguments():
     parser = argparse.ArgumentParser(
         prog="scripts/demo",
-        description="Lays sixteen host namespaces and five switches, runs allreduces on every host,"
-        " checks every result bit for bit, and leaves nothing behind.",
+        description="Lays sixteen host namespaces and six switches, lets the fabric manager find them, has all"
+        " hosts join a group by its name and run allreduces, checks every result bit for bit, cuts a cable"
+        " of the tree meanwhile, and leaves nothing behind.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--reductions", type=int, default=10_000, help="per host (default: %(default)s)")
     parser.add_argument(
-        "--processes", type=int, choices=(1, 5), default=5,
+        "--processes", type=int, choices=(1, 6), default=6,
         help="one switch process for each switch, or one for all (default: %(default)s)",
     )
     parser.add_argument(
@@ -154,32 +162,55 @@ def inside(options):
 
 
 def show(options, fabric, progress):
-    say(f"{HOSTS} hosts and {LEAVES + 1} switches in namespaces of their own, {options.kind} on veth")
+    say(f"{HOSTS} hosts and {LEAVES + SPINES} switches in namespaces of their own, {options.kind} on veth")
     fabric.lay_cables()
+    say("starting the fabric manager")
+    fabric.start_manager()
     processes = "one process" if fabric.one_process else "a process each"
-    say(f"starting the switches, {processes}")
+    say(f"starting the switches, {processes}; no file says what is cabled to what, or names a tree")
     fabric.start_switches()
+    connected, links = fabric.discovered()
+    say(f"the manager has found {connected} switches and {links} links between them")
     say(f"allreduces of every operator on every host, each result checked; seed {options.seed}")
 
-    def run(armed, iterations):
+    def run(group, armed, iterations, on_progress):
         what = "armed" if armed else "disarmed"
         started = time.monotonic()
-        outcome = workload.run(
-            fabric, iterations, armed, options.seed,
-            lambda done: progress.show(what, done, iterations, started),
-        )
+
+        def shown(done):
+            on_progress(done)
+            progress.show(what, done, iterations, started)
+
+        outcome = workload.run(fabric, group, iterations, armed, options.seed, shown)
         progress.done(f"  {what:<9} {iterations:,} allreduces in {outcome.seconds:.1f} s")
         return outcome
 
-    disarmed = run(False, max(1, options.reductions // 10))
-    armed = run(True, options.reductions)
+    disarmed = run("incast", False, max(1, options.reductions // 10), lambda done: None)
+    repair = Repair(fabric, "demo")
+    drawn = []
+
+    def at_work(done):
+        if not drawn:
+            tree = fabric.tree_of("demo")
+            if tree is not None:
+                drawn.append(fabric.manager.ctl_text("tree", "draw", str(tree["tree"])))
+                repair.start()
+
+    armed = run("demo", True, options.reductions, at_work)
+    repair.finish()
     engines = fabric.engines()
+    wait_until(lambda: not fabric.manager.list("groups"), "all groups are gone", 60)
+    left = fabric.trees_left()
+    if drawn:
+        say(f"\nthe tree that the manager laid:\n\n{drawn[0].rstrip()}")
     say("")
-    say(report.table(armed, disarmed, engines, fabric.drops()))
+    say(report.table(armed, disarmed, repair, engines, fabric.drops()))
+    say(f"  {'left behind in the switches':<34} {'nothing' if not left else left}")
     if options.result is not None:
         with open(options.result, "w", encoding="utf-8") as out:
-            report.write_json(out, armed, disarmed, engines)
-    return 1 if armed.wrong + disarmed.wrong else 0
+            report.write_json(out, armed, disarmed, repair, engines)
+    unrepaired = repair.link != "none" and not repair.repaired
+    return 1 if armed.wrong + disarmed.wrong or left or unrepaired else 0
 
 
 def main():

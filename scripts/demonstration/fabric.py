@@ -1,25 +1,26 @@
-"""The fabric of the demo: sixteen hosts, four leaf switches, one root switch, one tree.
+"""The fabric of the demo: sixteen hosts, four leaf switches, two spines, one manager.
 
-                     +------+
-                     | root |              wait count 12: the three leaves below it
-                     +------+
-             /       |      |       \\
+        +--------+          +--------+
+        | spine0 |          | spine1 |
+        +--------+          +--------+
+             |   each leaf to both   |
         +-------+ +-------+ +-------+ +-------+
-        | leaf0 | | leaf1 | | leaf2 | | leaf3 |     wait count 4 each; leaf0: 15, all but h0
+        | leaf0 | | leaf1 | | leaf2 | | leaf3 |
         +-------+ +-------+ +-------+ +-------+
-         h0 ...    h4 ...    h8 ...    h12 ...      h0 is the tree's root
+         h0 ...    h4 ...    h8 ...    h12 ...
 
-Contributions travel from every host toward h0: up to `root`, and down again through leaf0, whose parent
-port on this tree is h0's. Every host and every switch is a network namespace; every link is a veth pair,
-driven through AF_XDP by the switch at its end.
+No file says which tree there is, who is where, or what is cabled to what: switches and hosts tell one
+another by hellos, and the manager finds a tree when the hosts have joined. Every host and every switch is a
+network namespace; every link is a veth pair, driven through AF_XDP by the switch at its end.
 """
 
-from tributary.network import Network
+from tributary.manager import Manager
+from tributary.network import Network, shell, wait_until
 from tributary.switch import Config, Switch
 
-HOSTS, LEAVES = 16, 4
+HOSTS, LEAVES, SPINES = 16, 4, 2
 HOSTS_PER_LEAF = HOSTS // LEAVES
-TREE, VNI, COOKIE = 1, 0x0400, 0x7A3B91C5
+JOB = "demonstration"
 
 
 def host_mac(nid):
@@ -47,6 +48,9 @@ class Fabric:
         self.one_process = one_process
         self.kind = kind
         self.hosts = [Host(number) for number in range(HOSTS)]
+        self.names = [*(f"leaf{n}" for n in range(LEAVES)), *(f"spine{n}" for n in range(SPINES))]
+        self.manager = None
+        self.token_file = place / "job.token"
         self.switches = []  # running processes
 
     def namespace_of(self, switch):
@@ -54,8 +58,7 @@ class Fabric:
 
     def lay_cables(self):
         network = Network()
-        names = ["root", *(f"leaf{n}" for n in range(LEAVES))]
-        for namespace in dict.fromkeys(self.namespace_of(name) for name in names):
+        for namespace in dict.fromkeys(self.namespace_of(name) for name in self.names):
             network.host(namespace)
         for host in self.hosts:
             network.host(host.namespace)
@@ -63,38 +66,39 @@ class Fabric:
                 host.namespace, host.interface, self.namespace_of(host.leaf), host.port,
                 host_mac(host.nid), port_mac(host.nid),
             )
-        for n in range(LEAVES):
-            network.cable(self.namespace_of(f"leaf{n}"), f"up{n}", self.namespace_of("root"), f"leaf{n}")
+        for leaf in range(LEAVES):
+            for spine in range(SPINES):
+                network.cable(
+                    self.namespace_of(f"leaf{leaf}"), f"l{leaf}up{spine}",
+                    self.namespace_of(f"spine{spine}"), f"s{spine}down{leaf}",
+                )
+
+    def start_manager(self):
+        self.manager = Manager(self.binaries, self.place)
+        self.token_file.write_text(self.manager.create_job(JOB) + "\n", encoding="utf-8")
 
     def _configs(self):
-        """(process name, namespace, config): one process for each switch, or one for all."""
+        """One process for each switch, or one for all, by name."""
         configs = {}
 
         def section(name):
             process = "switches" if self.one_process else name
             if process not in configs:
-                configs[process] = Config(f"{self.place}/{process}.sock")
+                configs[process] = Config(f"{self.place}/{process}.sock", self.manager.switches_address)
             return configs[process].switch(name)
 
-        root = section("root")
-        for n in range(LEAVES):
-            root.port(f"leaf{n}", kind=self.kind, interface=f"leaf{n}")
-        root.tree(TREE, HOSTS - HOSTS_PER_LEAF, "leaf0", [f"leaf{n}" for n in range(1, LEAVES)])
-        for n in range(LEAVES):
-            leaf = section(f"leaf{n}")
-            hosts = [host for host in self.hosts if host.leaf == f"leaf{n}"]
-            for host in hosts:
-                leaf.port(host.port, kind=self.kind, interface=host.port, nid=host.nid, vnis=[VNI])
-            leaf.port("up", kind=self.kind, interface=f"up{n}")
-            ports = [host.port for host in hosts]
-            if n == 0:
-                leaf.tree(TREE, HOSTS - 1, ports[0], [*ports[1:], "up"])
-            else:
-                leaf.tree(TREE, HOSTS_PER_LEAF, "up", ports)
+        for leaf in range(LEAVES):
+            ports = section(f"leaf{leaf}")
             for host in self.hosts:
-                leaf.route(host.nid, host.port if host in hosts else "up")
-        for host in self.hosts:
-            root.route(host.nid, host.leaf)
+                if host.leaf == f"leaf{leaf}":
+                    # Nothing may enter but what the manager permits.
+                    ports.port(host.port, kind=self.kind, interface=host.port, vnis=[])
+            for spine in range(SPINES):
+                ports.port(f"up{spine}", kind=self.kind, interface=f"l{leaf}up{spine}")
+        for spine in range(SPINES):
+            ports = section(f"spine{spine}")
+            for leaf in range(LEAVES):
+                ports.port(f"leaf{leaf}", kind=self.kind, interface=f"s{spine}down{leaf}")
         return configs
 
     def start_switches(self):
@@ -102,14 +106,47 @@ class Fabric:
             namespace = "switches" if self.one_process else name
             self.switches.append(Switch(self.binaries, config, self.place, name, namespace))
 
+    def discovered(self):
+        """(switches connected, links between switches that are up), once both are as they are cabled."""
+
+        def whole():
+            topology = self.manager.get("/api/v1/topology")[1]
+            connected = sum(switch["connected"] for switch in topology["switches"])
+            links = sum(link["up"] for link in topology["links"])
+            return (connected, links) if (connected, links) == (LEAVES + SPINES, LEAVES * SPINES) else None
+
+        return wait_until(whole, "the manager finds all switches and links", 60)
+
+    def tree_of(self, group):
+        """The tree that the switches hold for a group, or None."""
+        return next((tree for tree in self.manager.list("trees") if tree["group"] == group), None)
+
+    def uplink_in_use(self, tree):
+        """(leaf number, spine number) of an uplink the tree crosses, not the root host's leaf's."""
+        for part in tree["parts"]:
+            above = part["parent"]["to"]
+            if part["switch"].startswith("leaf") and above.startswith("spine"):
+                return int(part["switch"][4:]), int(above[5:])
+        raise LookupError("the tree crosses no uplink")
+
+    def cut(self, leaf, spine):
+        shell(f"ip -n {self.namespace_of(f'leaf{leaf}')} link set l{leaf}up{spine} down")
+
     def engines(self):
-        """What `tributaryctl show engines` says of every engine that serves the tree."""
+        """What `tributaryctl show engines` says of every engine that did something."""
         engines = [engine for switch in self.switches for engine in switch.ctl("show", "engines")]
-        serving = {(f"leaf{n}", "up") for n in range(1, LEAVES)} | {("root", "leaf0"), ("leaf0", "host0")}
-        return [engine for engine in engines if (engine["switch"], engine["port"]) in serving]
+        return [engine for engine in engines if engine["contributions"] > 0]
+
+    def trees_left(self):
+        """What switches still hold, by switch."""
+        left = {}
+        for switch in self.switches:
+            for tree in switch.ctl("show", "trees"):
+                left.setdefault(tree["switch"], []).append(tree["tree"])
+        return left
 
     def drops(self):
-        """Every drop there was, by reason; an orderly demo has none."""
+        """Every drop there was, by reason."""
         total = {}
         for switch in self.switches:
             for port in switch.ctl("show", "ports"):
@@ -118,8 +155,8 @@ class Fabric:
         return total
 
     def died(self):
-        """The first switch that is no longer running, or None."""
-        return next((switch for switch in self.switches if not switch.alive()), None)
+        """The first program that is no longer running, or None."""
+        return next((one for one in [*self.switches, self.manager] if not one.alive()), None)
 
     def stop(self):
         for switch in self.switches:
@@ -129,3 +166,8 @@ class Fabric:
                 switch.child.wait(10)
             except Exception:
                 switch.kill()
+        if self.manager:
+            try:
+                self.manager.stop(10)
+            except Exception:
+                self.manager.kill()

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 
-from fabric import HOSTS, LEAVES
+from fabric import HOSTS, LEAVES, SPINES
 
 
 class Progress:
@@ -34,12 +34,12 @@ class Progress:
         print(text, flush=True)
 
 
-def table(armed, disarmed, engines, drops):
+def table(armed, disarmed, repair, engines, drops):
     results = "all exact, bit for bit" if armed.wrong + disarmed.wrong == 0 else (
         f"{armed.wrong + disarmed.wrong} WRONG"
     )
     rows = [
-        ("hosts, switches", f"{HOSTS}, {LEAVES + 1}"),
+        ("hosts, switches", f"{HOSTS}, {LEAVES + SPINES}"),
         ("allreduces of mixed operators", f"{armed.iterations:,} armed, {disarmed.iterations:,} disarmed"),
         ("results checked on every host", results),
         ("allreduces per second", f"{armed.per_second:,.0f} armed, {disarmed.per_second:,.0f} disarmed"),
@@ -47,6 +47,7 @@ def table(armed, disarmed, engines, drops):
         ("reductions on the wire", f"{armed.on_the_wire:,} armed, {disarmed.on_the_wire:,} disarmed"),
         ("frames at the root for each", f"{armed.root_frames:.3f} armed, {disarmed.root_frames:.3f} disarmed"
                                         f" (ideal: 1 and {HOSTS - 1})"),
+        ("the cut uplink", f"{repair.link}; a new tree {repair.text()}"),
     ]  # fmt: skip
     lines = [f"  {name:<34} {value}" for name, value in rows]
     columns = ("contributions", "full", "partial", "arms", "rearms", "arm_failures")
@@ -60,16 +61,19 @@ def table(armed, disarmed, engines, drops):
     return "\n".join(lines)
 
 
-def write_json(out, armed, disarmed, engines):
+def write_json(out, armed, disarmed, repair, engines):
     document = {
         "hosts": HOSTS,
-        "switches": LEAVES + 1,
+        "switches": LEAVES + SPINES,
         "reductions": armed.iterations,
         "wrong": armed.wrong + disarmed.wrong,
         "root_frames_armed": armed.root_frames,
         "root_frames_disarmed": disarmed.root_frames,
         "latency_us": {"p50": armed.p50, "p99": armed.p99},
         "reductions_per_second": armed.per_second,
+        "cut_link": repair.link,
+        "repaired": repair.repaired,
+        "repair_seconds": repair.seconds,
         "engines": engines,
     }
     json.dump(document, out, indent=1)

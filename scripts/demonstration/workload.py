@@ -1,11 +1,11 @@
-"""Sixteen `tributary-host` processes, one in each host's namespace, that reduce with one another."""
+"""Sixteen `tributary-host` processes, one in each host's namespace, that join a group by its name and reduce."""
 
 import json
 import selectors
 import subprocess
 import time
 
-from fabric import COOKIE, HOSTS, TREE, VNI
+from fabric import HOSTS, JOB
 
 ELEMENTS = 4  # what most operators take in one frame
 
@@ -31,11 +31,11 @@ class Run:
         self.p99 = max(report["latency_us"]["p99"] for report in reports)
 
 
-def command(binaries, host, iterations, armed, seed):
+def command(fabric, host, group, iterations, armed, seed):
     return [
-        "ip", "netns", "exec", host.namespace, str(binaries.host),
-        "--interface", host.interface, "--nid", str(host.nid),
-        "--tree", str(TREE), "--vni", str(VNI), "--cookie", str(COOKIE),
+        "ip", "netns", "exec", host.namespace, str(fabric.binaries.host),
+        "--interface", host.interface, "--nid", str(host.nid), "--name", host.namespace,
+        "--group", group, "--job", JOB, "--manager", fabric.manager.url, "--token-file", str(fabric.token_file),
         "--rank", str(host.number), "--size", str(HOSTS), "--root", "0",
         "--operator", "mix", "--iterations", str(iterations), "--in-flight", "8",
         "--vector-length", str(ELEMENTS), "--seed", str(seed), "--timeout", "30", "--check", "--json",
@@ -44,11 +44,11 @@ def command(binaries, host, iterations, armed, seed):
     ]  # fmt: skip
 
 
-def run(fabric, iterations, armed, seed, on_progress):
-    """Runs all hosts to their end. `on_progress(done)` is called about twice a second."""
+def run(fabric, group, iterations, armed, seed, on_progress):
+    """Has all hosts join, reduce and leave. `on_progress(done)` is called about twice a second."""
     children = {
         host: subprocess.Popen(
-            command(fabric.binaries, host, iterations, armed, seed),
+            command(fabric, host, group, iterations, armed, seed),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for host in fabric.hosts

@@ -27,7 +27,8 @@ def _toml(value):
     return json.dumps(value)  # strings, numbers and booleans look the same
 
 
-def _section(header, values):
+def section_text(header, values):
+    """A table of a configuration file; values that are None are left out."""
     lines = [header, *(f"{key} = {_toml(value)}" for key, value in values.items() if value is not None)]
     return "\n".join(lines) + "\n"
 
@@ -51,21 +52,23 @@ class SwitchSection:
         self.routes[nid] = port
 
     def text(self):
-        parts = [_section("[[switch]]", self.head)]
+        parts = [section_text("[[switch]]", self.head)]
         for name, settings in self.ports.items():
-            parts.append(_section("[[switch.port]]", {"name": name, **settings}))
+            parts.append(section_text("[[switch.port]]", {"name": name, **settings}))
             if name in self.impairments:
-                parts.append(_section("[switch.port.impairment]", self.impairments[name]))
+                parts.append(section_text("[switch.port.impairment]", self.impairments[name]))
         for number, settings in self.trees.items():
-            parts.append(_section("[[switch.tree]]", {"tree": number, **settings}))
+            parts.append(section_text("[[switch.tree]]", {"tree": number, **settings}))
         for nid, port in self.routes.items():
-            parts.append(_section("[[switch.route]]", {"nid": nid, "port": port}))
+            parts.append(section_text("[[switch.route]]", {"nid": nid, "port": port}))
         return "\n".join(parts)
 
 
 class Config:
-    def __init__(self, control_socket, **process):
+    def __init__(self, control_socket, manager=None, **process):
+        """`manager` is the address that the process's switches dial, or None."""
         self.process = {"control_socket": str(control_socket), **process}
+        self.manager = manager
         self.switches = []
 
     def switch(self, name, **settings):
@@ -73,7 +76,10 @@ class Config:
         return self.switches[-1]
 
     def text(self):
-        return "\n".join([_section("[process]", self.process), *(s.text() for s in self.switches)])
+        head = [section_text("[process]", self.process)]
+        if self.manager:
+            head.append(section_text("[manager]", {"address": self.manager}))
+        return "\n".join([*head, *(s.text() for s in self.switches)])
 
     def write(self, path):
         Path(path).write_text(self.text(), encoding="utf-8")
@@ -98,6 +104,7 @@ class Binaries:
         self.switch = build / "dataplane" / "tributary-switch"
         self.ctl = build / "cli" / "tributaryctl"
         self.host = build / "endpoint" / "tributary-host"
+        self.fabricd = build / "controlplane" / "process" / "tributary-fabricd"
 
 
 class StartFailed(Exception):

@@ -1,0 +1,140 @@
+"""tributary-fabricd as a child process, and its HTTP API through the Unix socket.
+
+    manager = Manager(binaries, place)                   running and ready to be asked
+    manager.switches_address                             for [manager] address of switches
+    manager.url                                          for hosts and tributaryctl
+    status, body = manager.get("/api/v1/groups")
+    manager.stop()                                       SIGTERM; the exit code
+"""
+
+import http.client
+import json
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from tributary.network import wait_until
+from tributary.switch import StartFailed, section_text
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=60)
+        self._path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+class Manager:
+    def __init__(self, binaries, place, name="fabricd", **sections):
+        """Starts a manager and waits until it answers. `sections` add to its configuration, by table."""
+        place = Path(place)
+        self.binaries = binaries
+        self.socket = place / f"{name}.sock"
+        self.url = f"unix:{self.socket}"
+        self.switches_address = f"unix:{place}/{name}-switches.sock"
+        self.database = place / f"{name}.db"
+        self.file = place / f"{name}.toml"
+        self.log = place / f"{name}.log"
+        tables = {
+            "rest": {"listen": [self.url]},
+            "switches": {"listen": [self.switches_address]},
+            "store": {"file": str(self.database)},
+        }
+        for table, values in sections.items():
+            tables.setdefault(table, {}).update(values)
+        self.file.write_text(
+            "\n".join(section_text(f"[{table}]", values) for table, values in tables.items()), encoding="utf-8"
+        )
+        self.start()
+
+    def start(self):
+        with self.log.open("ab") as log:
+            self.child = subprocess.Popen(
+                [str(self.binaries.fabricd), "--config", str(self.file)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+            )
+        try:
+            wait_until(self._answers, "the manager answers", 60)
+        except TimeoutError as late:
+            self.kill()
+            raise StartFailed(f"{late}\n{self.log_text()}") from None
+
+    def _answers(self):
+        if self.child.poll() is not None:
+            raise StartFailed(f"it ended with exit code {self.child.returncode}:\n{self.log_text()}")
+        try:
+            return self.get("/healthz")[0] == 200
+        except OSError:
+            return False
+
+    def request(self, method, path, body=None, token=None):
+        """(status, the answer's JSON)."""
+        connection = _UnixConnection(self.socket)
+        try:
+            headers = {"Accept": "application/json"}
+            if body is not None:
+                headers["Content-Type"] = "application/json"
+                body = json.dumps(body)
+            if token:
+                headers["Authorization"] = f"Bearer {token}"
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            text = answer.read()
+            is_json = "json" in (answer.getheader("Content-Type") or "")
+            return answer.status, json.loads(text) if is_json and text else text.decode()
+        finally:
+            connection.close()
+
+    def get(self, path, token=None):
+        return self.request("GET", path, None, token)
+
+    def create_job(self, job, limit=None):
+        """The job's token."""
+        body = {"jobID": job, **({"mcastLimit": limit} if limit else {})}
+        status, answer = self.request("POST", "/fabric/collectives/jobs", body)
+        if status != 201:
+            raise StartFailed(f"job {job}: {status} {answer}")
+        return answer["sessionToken"]
+
+    def list(self, what):
+        """What GET /api/v1/<what> lists."""
+        return self.get(f"/api/v1/{what}")[1][what]
+
+    def ctl(self, *arguments):
+        """tributaryctl fabric ... --json."""
+        done = subprocess.run(
+            [str(self.binaries.ctl), "fabric", *arguments, "--manager", self.url, "--json"],
+            capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+        )
+        if done.returncode:
+            raise RuntimeError(f"tributaryctl fabric {' '.join(arguments)}: exit code {done.returncode}\n"
+                               f"{done.stdout}{done.stderr}")
+        return json.loads(done.stdout)
+
+    def ctl_text(self, *arguments):
+        """The same for people."""
+        return subprocess.run(
+            [str(self.binaries.ctl), "fabric", *arguments, "--manager", self.url],
+            capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
+        ).stdout
+
+    def log_text(self):
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def alive(self):
+        return self.child.poll() is None
+
+    def stop(self, patience_seconds=30):
+        if self.alive():
+            self.child.send_signal(signal.SIGTERM)
+        return self.child.wait(patience_seconds)
+
+    def kill(self):
+        if self.alive():
+            self.child.kill()
+        return self.child.wait(30)
