@@ -7,10 +7,16 @@
 
 namespace tributary::collective {
 
+namespace {
+
+std::uint64_t signature_base_of(const GroupParameters& p) {
+  return p.checks() ? signature_base(p.cookie, p.rank) : 0;
+}
+
+} // namespace
+
 Leaf::Leaf(const GroupParameters& parameters)
-    : channel_(parameters),
-      signature_base_(parameters.checks() ? signature_base(parameters.cookie, parameters.rank)
-                                          : 0) {}
+    : channel_(parameters), signature_base_(signature_base_of(parameters)) {}
 
 bool Leaf::can_inject() const {
   const ReductionId id = reduction_of(channel_.next_piece);
@@ -219,6 +225,16 @@ TimeNs Leaf::next_deadline() const {
     deadline = std::min(deadline, slot.request_at);
   }
   return deadline;
+}
+
+void Leaf::move_to(const GroupParameters& parameters, TimeNs) {
+  channel_.parameters = parameters;
+  signature_base_ = signature_base_of(parameters);
+  // Nothing was heard on the new trees yet. The root asks again there for what is under way.
+  for (Slot& slot : slots_) {
+    slot.heard_on.clear();
+    slot.contributed_last_on.clear();
+  }
 }
 
 void Leaf::leave(TimeNs now) {

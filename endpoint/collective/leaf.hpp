@@ -60,6 +60,7 @@ public:
   void receive(const wire::ReductionFrame& frame, TimeNs now);
   void poll(TimeNs now);
   [[nodiscard]] TimeNs next_deadline() const;
+  void move_to(const GroupParameters& parameters, TimeNs now);
   void leave(TimeNs now);
   [[nodiscard]] bool left() const { return phase_ == Phase::left; }
   [[nodiscard]] bool abandoned() const { return abandoned_; }

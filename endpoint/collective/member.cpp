@@ -70,6 +70,18 @@ TimeNs Member::next_deadline() const {
 
 Outbox& Member::outbox() { return channel_of(role_).outbox; }
 
+void Member::move_to(const GroupParameters& p, TimeNs now) {
+  if (const std::string fault = fault_of(p); !fault.empty()) {
+    throw std::invalid_argument(fault);
+  }
+  const GroupParameters& before = parameters();
+  if (p.rank != before.rank || p.size != before.size || p.root_rank != before.root_rank ||
+      p.nid != before.nid || p.dialect != before.dialect) {
+    throw std::invalid_argument("a group moves with its members and its root, or not at all");
+  }
+  std::visit([&](auto& role) { role.move_to(p, now); }, role_);
+}
+
 void Member::leave(TimeNs now) {
   std::visit([&](auto& role) { role.leave(now); }, role_);
 }

@@ -12,6 +12,9 @@
 //   6.                                       take_completion() until it answers nothing
 //   7. at the end: member.leave(now), then go on with 3 to 5 until left().
 //
+// With `twin` in its parameters it reduces on two trees at once (trees.hpp); nothing changes in how
+// it is driven, but that frames of both trees are handed in.
+//
 // All members must inject the same operators in the same order. Up to eight pieces are in flight;
 // they finish in any order; piece k + 8 may begin once piece k's completion was taken. Times must
 // not run backwards. A member belongs to one thread at a time.
@@ -57,6 +60,12 @@ public:
   /// When `poll` has something to do; `never` when nothing is due.
   [[nodiscard]] TimeNs next_deadline() const;
   [[nodiscard]] Outbox& outbox();
+
+  /// Goes on where the group's frames travel otherwise from now on: other trees, VNI or cookie, the
+  /// same members and root. All members must do so, in any order and at any time; what was under
+  /// way on the old trees is asked for again on the new ones. Throws std::invalid_argument when
+  /// the parameters are faulty, or of another group.
+  void move_to(const GroupParameters& parameters, TimeNs now);
 
   /// Begins the parting. Requires `is_idle()`, and that the group was not left before.
   void leave(TimeNs now);

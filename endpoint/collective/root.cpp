@@ -46,8 +46,8 @@ PieceNumber Root::begin(const Operand& operand, TimeNs now) {
   slot.refused = 0;
   slot.retry_interval_ns = group.retry_ns;
 
-  const bool arm_period_over =
-      !slot.armed || elapsed_ns(now, slot.armed_at) >= group.collective_timeout_ns / 2;
+  const bool arm_period_over = !slot.armed || slot.arm_void ||
+                               elapsed_ns(now, slot.armed_at) >= group.collective_timeout_ns / 2;
   if (arm_period_over && group.size > 1) {
     ++channel_.statistics.armed;
     ask(id, slot, now);
@@ -138,6 +138,7 @@ void Root::advance(Slot& slot, TimeNs now) const {
     slot.sequence = successor(slot.sequence);
   }
   slot.armed = true;
+  slot.arm_void = false;
   slot.armed_at = now;
   slot.gathered = {};
 }
@@ -282,6 +283,20 @@ void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry)
     word.seqno = slot.sequence;
   }
   channel_.send_on_all(id, word, payload);
+}
+
+void Root::move_to(const GroupParameters& parameters, TimeNs now) {
+  channel_.parameters = parameters;
+  everybody_ = SignatureSum(parameters.cookie, parameters.checks() ? parameters.size : 0);
+  for (std::uint8_t i = 0; i < reductions_per_tree; ++i) {
+    Slot& slot = slots_[i];
+    slot.gathered = {};
+    slot.arm_void = slot.armed;
+    if (slot.in_progress && parameters.size > 1) {
+      ++channel_.statistics.armed;
+      ask(ReductionId{i}, slot, now);
+    }
+  }
 }
 
 void Root::leave(TimeNs now) {

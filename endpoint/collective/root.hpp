@@ -73,6 +73,7 @@ public:
   void receive(const wire::ReductionFrame& frame, TimeNs now);
   void poll(TimeNs now);
   [[nodiscard]] TimeNs next_deadline() const;
+  void move_to(const GroupParameters& parameters, TimeNs now);
   void leave(TimeNs now);
   [[nodiscard]] bool left() const { return phase_ == Phase::left; }
   [[nodiscard]] bool abandoned() const { return abandoned_; }
@@ -91,7 +92,8 @@ private:
     ContributionCount largest_frame = 0; ///< contributions in the fullest frame
   };
   struct Slot {
-    bool armed = false; ///< a sequence was opened
+    bool armed = false;    ///< a sequence was opened
+    bool arm_void = false; ///< on trees that are not the group's any more
     SequenceNumber sequence;
     TimeNs armed_at;
     std::array<Gathered, max_group_trees> gathered; ///< by tree

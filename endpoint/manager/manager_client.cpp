@@ -132,7 +132,8 @@ ManagerClient::Raw ManagerClient::ask(std::string_view method, std::string_view 
         throw;
       }
     }
-    sleep_until(std::min(Clock::now() + back_off, patience_ends));
+    const auto left = std::chrono::ceil<milliseconds>(patience_ends - Clock::now());
+    sleep(std::clamp(left, milliseconds(0), back_off));
   }
 }
 
@@ -184,8 +185,8 @@ ManagerClient::Raw ManagerClient::attempt(std::string_view method, std::string_v
   }
 }
 
-void ManagerClient::sleep_until(Clock::time_point when) {
-  connection_->wait([] { return false; }, when);
+void ManagerClient::sleep(milliseconds duration) {
+  connection_->wait([] { return false; }, Clock::now() + duration);
 }
 
 void ManagerClient::cancel() { connection_->cancel(); }

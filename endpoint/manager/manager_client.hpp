@@ -80,6 +80,8 @@ public:
   /// The bytes of a 200 answer that is not JSON, such as /metrics; throws ManagerError otherwise.
   std::string get_text(std::string_view path);
 
+  /// Does nothing for so long, unless cancelled.
+  void sleep(std::chrono::milliseconds duration);
   void set_patience(std::chrono::milliseconds patience) { settings_.patience = patience; }
   /// Ends a call that is in progress, and every later one, with ManagerError of kind `cancelled`.
   void cancel();
@@ -93,8 +95,6 @@ private:
               std::chrono::milliseconds answer_limit);
   Answer call(std::string_view method, std::string_view path, const boost::json::value* body,
               std::chrono::milliseconds answer_limit = {});
-  void sleep_until(std::chrono::steady_clock::time_point when);
-
   Settings settings_;
   std::unique_ptr<Connection> connection_;
 };

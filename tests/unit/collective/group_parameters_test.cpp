@@ -23,6 +23,14 @@ TEST(GroupParameters, EachFaultIsNamedAndRefused) {
   EXPECT_NE(faulty([](P& p) { p.rank = 4; }).find("rank 4"), std::string::npos);
   EXPECT_NE(faulty([](P& p) { p.root_rank = 9; }).find("root rank 9"), std::string::npos);
   EXPECT_NE(faulty([](P& p) { p.tree.value = 8192; }).find("tree 8192"), std::string::npos);
+  EXPECT_NE(faulty([](P& p) { p.twin = TreeNumber{8192}; }).find("twin tree 8192"),
+            std::string::npos);
+  EXPECT_NE(faulty([](P& p) { p.twin = p.tree; }).find("its own twin"), std::string::npos);
+  EXPECT_NE(faulty([](P& p) {
+              p.twin = TreeNumber{1};
+              p.dialect = Dialect::cxi;
+            }).find("unknown to cxi"),
+            std::string::npos);
   EXPECT_NE(faulty([](P& p) { p.nid.value = 0xFF801; }).find("0xff801"), std::string::npos);
   EXPECT_NE(faulty([](P& p) { p.root_nid = p.nid; }).find("leaf's own"), std::string::npos);
   EXPECT_NE(faulty([](P& p) { p.root_rank = 1; }).find("is the root"), std::string::npos);

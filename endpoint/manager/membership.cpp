@@ -1,0 +1,202 @@
+#include "endpoint/manager/membership.hpp"
+
+#include "tributary/wire/ethernet.hpp"
+
+#include <boost/json/value_to.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tributary::manager_client {
+
+using Clock = std::chrono::steady_clock;
+using Kind = ManagerError::Kind;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr unsigned accepted = 202;
+constexpr unsigned not_found = 404;
+constexpr unsigned conflict = 409;
+/// One request waits at most so long at the manager: a connection that died silently is found then.
+constexpr milliseconds longest_wait{10'000};
+/// What an answer may take beyond the time it was asked to wait.
+constexpr milliseconds to_answer{5'000};
+constexpr milliseconds first_pause{100};
+
+std::string mac_of(Nid nid) {
+  const wire::MacAddress mac = wire::host_mac(nid);
+  return fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", mac[0], mac[1], mac[2], mac[3],
+                     mac[4], mac[5]);
+}
+
+boost::json::value body_of(const Wish& wish) {
+  boost::json::object body = {
+      {"rank", wish.rank}, {"size", wish.size}, {"mac", mac_of(wish.nid)}, {"trees", wish.trees}};
+  if (!wish.job.empty()) {
+    body["job"] = wish.job;
+  }
+  if (!wish.host.empty()) {
+    body["host"] = wish.host;
+  }
+  if (wish.root_rank) {
+    body["root_rank"] = *wish.root_rank;
+  }
+  return body;
+}
+
+std::string members_path(const Wish& wish) {
+  return fmt::format("/api/v1/groups/{}/members", encoded(wish.group));
+}
+std::string member_path(const Wish& wish, const std::string& job) {
+  return fmt::format("/api/v1/groups/{}/{}/members/{}", encoded(job), encoded(wish.group),
+                     wish.rank);
+}
+
+/// A whole number below `limit` from an answer.
+template <typename T>
+T number(const boost::json::object& from, std::string_view key, std::uint64_t limit) {
+  const auto value = boost::json::value_to<std::uint64_t>(from.at(key));
+  if (value >= limit) {
+    throw std::out_of_range(fmt::format("{} is {}, which is not below {}", key, value, limit));
+  }
+  return static_cast<T>(value);
+}
+
+Membership read_membership(const Wish& wish, const Answer& answer) {
+  try {
+    const boost::json::object& body = answer.body.as_object();
+    Membership m;
+    m.job = boost::json::value_to<std::string>(body.at("job"));
+    m.vni = Vni{number<std::uint16_t>(body, "vni", 1U << 16)};
+    m.cookie = Cookie{number<std::uint32_t>(body, "cookie", std::uint64_t{1} << 32)};
+    m.root_rank = number<std::uint32_t>(body, "root_rank", wish.size);
+    m.root_nid = Nid{number<std::uint32_t>(body, "root_nid", max_nid + 1)};
+    for (const boost::json::value& tree : body.at("trees").as_array()) {
+      const auto value = boost::json::value_to<std::uint64_t>(tree);
+      if (value >= max_trees) {
+        throw std::out_of_range(fmt::format("tree {} is not below {}", value, max_trees));
+      }
+      m.trees.emplace_back(static_cast<std::uint16_t>(value));
+    }
+    if (m.trees.empty() || m.trees.size() > wish.trees) {
+      throw std::out_of_range(
+          fmt::format("{} trees where {} was asked for", m.trees.size(), wish.trees));
+    }
+    if (const auto* disjoint = body.if_contains("disjoint")) {
+      m.disjoint = disjoint->as_bool();
+    }
+    m.lease = milliseconds(
+        static_cast<std::int64_t>(1000 * boost::json::value_to<double>(body.at("lease_seconds"))));
+    return m;
+  } catch (const std::exception& error) {
+    throw ManagerError(Kind::garbled,
+                       fmt::format("the fabric manager's membership in group '{}' cannot be "
+                                   "understood: {}",
+                                   wish.group, error.what()));
+  }
+}
+
+/// Whom the group waits for, in the manager's words.
+std::string missing_in(const boost::json::value& group) {
+  constexpr std::size_t most_named = 8;
+  const auto* object = group.if_object();
+  const auto* list = object == nullptr ? nullptr : object->if_contains("missing");
+  const auto* missing = list == nullptr ? nullptr : list->if_array();
+  std::string text;
+  if (missing != nullptr) {
+    for (std::size_t i = 0; i < std::min(missing->size(), most_named); ++i) {
+      const auto* who = (*missing)[i].if_object();
+      const auto* rank = who == nullptr ? nullptr : who->if_contains("rank");
+      const auto* why = who == nullptr ? nullptr : who->if_contains("why");
+      if (rank != nullptr && rank->is_number()) {
+        text +=
+            fmt::format("{}rank {}{}", text.empty() ? "" : ", ", rank->to_number<std::uint64_t>(),
+                        why != nullptr && why->is_string()
+                            ? fmt::format(" ({})", std::string_view(why->get_string()))
+                            : "");
+      }
+    }
+    if (missing->size() > most_named) {
+      text += fmt::format(" and {} more", missing->size() - most_named);
+    }
+  }
+  return text;
+}
+
+[[noreturn]] void throw_not_ready(const Wish& wish, milliseconds limit,
+                                  const boost::json::value& group) {
+  std::string waits_for = missing_in(group);
+  if (waits_for.empty()) {
+    const auto* object = group.if_object();
+    const auto* text = object == nullptr ? nullptr : object->if_contains("text");
+    waits_for = text != nullptr && text->is_string() ? std::string(text->get_string())
+                                                     : "the manager did not say for whom";
+  }
+  throw ManagerError(Kind::timed_out,
+                     fmt::format("group '{}' was not ready after {:.1f} s; it waits for {}",
+                                 wish.group, static_cast<double>(limit.count()) / 1e3, waits_for));
+}
+
+Answer post(ManagerClient& manager, const Wish& wish, milliseconds wait) {
+  return manager.post(fmt::format("{}?wait={}", members_path(wish), wait.count()), body_of(wish),
+                      wait + to_answer);
+}
+
+} // namespace
+
+Membership join(ManagerClient& manager, const Wish& wish, milliseconds limit) {
+  const auto end = Clock::now() + limit;
+  const auto left = [&] {
+    return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(end - Clock::now()));
+  };
+  milliseconds pause = first_pause;
+  for (;;) {
+    manager.set_patience(left());
+    const Answer answer = post(manager, wish, std::min(left(), longest_wait));
+    if (answer.status == accepted) {
+      if (left() == milliseconds(0)) {
+        throw_not_ready(wish, limit, answer.body);
+      }
+      continue;
+    }
+    // A group of this name that is just ending makes room in a moment.
+    const bool soon = answer.status == conflict && answer.retry_after;
+    if (!soon || left() == milliseconds(0)) {
+      throw_unless_done(answer, fmt::format("joining group '{}' as rank {} of {}", wish.group,
+                                            wish.rank, wish.size));
+      return read_membership(wish, answer);
+    }
+    manager.sleep(std::min({pause, milliseconds(*answer.retry_after), left()}));
+    pause = 2 * pause;
+  }
+}
+
+std::optional<Membership> ask_to_join(ManagerClient& manager, const Wish& wish) {
+  const Answer answer = post(manager, wish, milliseconds(0));
+  if (answer.status == accepted || (answer.status == conflict && answer.retry_after)) {
+    return std::nullopt;
+  }
+  throw_unless_done(answer, fmt::format("joining group '{}' again as rank {} of {}", wish.group,
+                                        wish.rank, wish.size));
+  return read_membership(wish, answer);
+}
+
+Renewal renew(ManagerClient& manager, const Wish& wish, const std::string& job) {
+  const Answer answer = manager.put(member_path(wish, job) + "/lease");
+  if (answer.status == not_found) {
+    return Renewal::forgotten;
+  }
+  throw_unless_done(
+      answer, fmt::format("renewing the lease of rank {} in group '{}'", wish.rank, wish.group));
+  return Renewal::renewed;
+}
+
+void leave(ManagerClient& manager, const Wish& wish, const std::string& job) {
+  const Answer answer = manager.del(member_path(wish, job));
+  if (answer.status != not_found) {
+    throw_unless_done(answer, fmt::format("leaving group '{}' as rank {}", wish.group, wish.rank));
+  }
+}
+
+} // namespace tributary::manager_client

@@ -1,0 +1,67 @@
+// Joining, renewing and leaving a group at the fabric manager (docs/protocol/manager-api.md).
+//
+// What a host has to do, in order: announce itself on its link (wire/hello.hpp), `join` until there
+// is a Membership, `renew` well within each lease, `leave`.
+#pragma once
+
+#include "endpoint/manager/manager_client.hpp"
+#include "tributary/types.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::manager_client {
+
+/// Who wants to be a member of what. All but `rank`, `nid` and `host` are the same at every member.
+struct Wish {
+  std::string group;
+  std::string job; ///< "": the one of the token
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+  std::uint32_t trees = 1; ///< 1 or 2
+  std::optional<std::uint32_t> root_rank;
+  Nid nid;
+  std::string host; ///< its name, for people
+};
+
+/// What a member needs to know to reduce.
+struct Membership {
+  std::string job;
+  Vni vni;
+  Cookie cookie;
+  std::uint32_t root_rank = 0;
+  Nid root_nid;
+  std::vector<TreeNumber> trees; ///< one or two
+  bool disjoint = true;          ///< two trees share no cable and no inner switch
+  std::chrono::milliseconds lease{0};
+
+  /// Whether frames made for one of them fit the other.
+  [[nodiscard]] bool is_on_the_same_trees_as(const Membership& other) const {
+    return vni == other.vni && cookie == other.cookie && root_rank == other.root_rank &&
+           root_nid == other.root_nid && trees == other.trees;
+  }
+};
+
+/// Asks for a membership and waits for it up to `limit`, through restarts of the manager. Throws
+/// ManagerError: `timed_out` when the group was not ready in time, naming whom it waits for;
+/// `refused` with the manager's words; `unreachable` when it was away to the end.
+[[nodiscard]] Membership join(ManagerClient& manager, const Wish& wish,
+                              std::chrono::milliseconds limit);
+
+/// Asks once, without waiting; nothing while the group is not ready.
+[[nodiscard]] std::optional<Membership> ask_to_join(ManagerClient& manager, const Wish& wish);
+
+enum class Renewal {
+  renewed,
+  forgotten, ///< the manager knows no such group or member: to be joined anew
+};
+/// `job` is that of the Membership. Throws ManagerError for anything else.
+[[nodiscard]] Renewal renew(ManagerClient& manager, const Wish& wish, const std::string& job);
+
+/// A group that is not known any more counts as left.
+void leave(ManagerClient& manager, const Wish& wish, const std::string& job);
+
+} // namespace tributary::manager_client
