@@ -1,0 +1,126 @@
+#include "tests/fabric/managed/managed_groups.hpp"
+
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace tributary::fabric {
+namespace {
+
+constexpr std::uint64_t ask_again_ns = 20'000'000;
+constexpr std::chrono::milliseconds patience{1000};
+
+} // namespace
+
+ManagedGroups::ManagedGroups(ManagedFabric& managed, std::uint64_t seed)
+    : managed_(managed), random_(Random(seed).fork(0x6a)) {
+  for (HostIndex h = 0; h < managed_.fabric().topology().host_count(); ++h) {
+    hosts_.push_back(std::make_unique<GroupHost>());
+    managed_.fabric().attach(h, *hosts_.back());
+  }
+}
+
+ManagedGroups::~ManagedGroups() = default;
+
+ManagedGroup& ManagedGroups::join(const std::string& name, const std::vector<HostIndex>& hosts,
+                                  std::uint64_t pieces, std::uint32_t trees) {
+  auto& group = *groups_.emplace_back(std::make_unique<ManagedGroup>());
+  group.name = name;
+  group.hosts = hosts;
+  group.trees = trees;
+  group.pieces = pieces;
+  group.joined.assign(hosts.size(), false);
+  group.leaving.assign(hosts.size(), false);
+  for (std::uint32_t rank = 0; rank < hosts.size(); ++rank) {
+    managed_.announce(hosts[rank]);
+    ask(group, rank);
+  }
+  return group;
+}
+
+void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
+  Fabric& fabric = managed_.fabric();
+  const auto again = [this, &group, rank] {
+    if (!group.joined[rank] && group.refusal.empty()) {
+      managed_.announce(group.hosts[rank]);
+      ask(group, rank);
+    }
+  };
+  if (!managed_.has_manager()) {
+    fabric.at(fabric.now() + ask_again_ns, again);
+    return;
+  }
+  rest::JoinRequest request;
+  request.group = {.name = group.name,
+                   .job = {},
+                   .size = static_cast<std::uint32_t>(group.hosts.size()),
+                   .trees = group.trees,
+                   .root_rank = std::nullopt};
+  request.rank = rank;
+  request.nid = Topology::nid(group.hosts[rank]);
+  request.host = ManagedFabric::host_name(group.hosts[rank]);
+  request.wait = patience;
+  managed_.join(
+      request, [this, &group, rank](const rest::Answer& answer) { answered(group, rank, answer); });
+  // A manager that is killed takes the question with it.
+  const auto repeat = static_cast<std::uint64_t>(std::chrono::nanoseconds(2 * patience).count());
+  fabric.at(fabric.now() + repeat, again);
+}
+
+void ManagedGroups::answered(ManagedGroup& group, std::uint32_t rank, const rest::Answer& answer) {
+  if (group.joined[rank] || answer.status == 202 || answer.status == 503) {
+    return; // asked again in a while
+  }
+  if (answer.status != 200) {
+    group.refusal = boost::json::serialize(answer.body);
+    return;
+  }
+  group.joined[rank] = true;
+  group.membership = answer.body.as_object();
+  if (std::all_of(group.joined.begin(), group.joined.end(), [](bool j) { return j; }) &&
+      group.group == nullptr) {
+    begin(group);
+  }
+}
+
+void ManagedGroups::begin(ManagedGroup& managed) {
+  const boost::json::object& given = managed.membership;
+  const boost::json::array& trees = given.at("trees").as_array();
+  const auto number = [](const boost::json::value& v) { return v.to_number<std::uint32_t>(); };
+  GroupSetup setup;
+  setup.tree = TreeNumber{static_cast<std::uint16_t>(number(trees.front()))};
+  if (trees.size() == 2) {
+    setup.parameters.twin = TreeNumber{static_cast<std::uint16_t>(number(trees.back()))};
+  }
+  setup.vni = Vni{static_cast<std::uint16_t>(number(given.at("vni")))};
+  setup.cookie = Cookie{number(given.at("cookie"))};
+  setup.root_rank = number(given.at("root_rank"));
+  setup.hosts = managed.hosts;
+  setup.pieces = managed.pieces;
+  setup.seed = random_.next();
+  setup.start = managed_.fabric().now();
+  managed.group = std::make_unique<Group>(managed_.fabric(), setup);
+  for (std::uint32_t rank = 0; rank < managed.hosts.size(); ++rank) {
+    hosts_[managed.hosts[rank]]->join(*managed.group, rank);
+    managed_.fabric().poke(managed.hosts[rank]);
+  }
+}
+
+void ManagedGroups::tell_departures() {
+  if (!managed_.has_manager()) {
+    return;
+  }
+  for (const auto& group : groups_) {
+    for (std::uint32_t rank = 0; group->group && rank < group->hosts.size(); ++rank) {
+      if (!group->leaving[rank] && group->group->member(rank).left()) {
+        group->leaving[rank] = true;
+        managed_.manager().leave_group({.token = {}, .administrator = true},
+                                       {.job = {}, .group = group->name, .rank = rank},
+                                       [](const rest::Answer&) {});
+      }
+    }
+  }
+}
+
+} // namespace tributary::fabric

@@ -1,0 +1,63 @@
+// Groups on the managed virtual fabric: hosts join by name through the manager, get a tree, reduce
+// with the product's protocol, and leave.
+//
+//   ManagedGroups groups(managed, random);
+//   ManagedGroup& demo = groups.join("demo", hosts, pieces);     announces, joins, runs when ready
+//   managed.run_until([&] { return demo.over(); }, seconds(60));
+#pragma once
+
+#include "tests/fabric/group.hpp"
+#include "tests/fabric/managed/managed_fabric.hpp"
+#include "tests/fabric/random.hpp"
+
+#include <boost/json/object.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::fabric {
+
+struct ManagedGroup {
+  std::string name;
+  std::vector<HostIndex> hosts; ///< by rank
+  std::uint32_t trees = 1;
+  std::uint64_t pieces = 0;
+  std::vector<bool> joined;  ///< by rank: knows its membership
+  std::vector<bool> leaving; ///< by rank: has told the manager
+  boost::json::object membership;
+  std::unique_ptr<Group> group; ///< once all have joined
+  std::string refusal;          ///< of the first member that was refused
+
+  [[nodiscard]] bool ready() const { return group != nullptr; }
+  [[nodiscard]] bool over() const { return group != nullptr && group->parted(); }
+};
+
+class ManagedGroups {
+public:
+  ManagedGroups(ManagedFabric& managed, std::uint64_t seed);
+  ~ManagedGroups();
+  ManagedGroups(const ManagedGroups&) = delete;
+  ManagedGroups& operator=(const ManagedGroups&) = delete;
+
+  /// Every host asks, and asks again when the manager is away.
+  ManagedGroup& join(const std::string& name, const std::vector<HostIndex>& hosts,
+                     std::uint64_t pieces, std::uint32_t trees = 1);
+  /// Tells the manager of every member that has left; call now and then.
+  void tell_departures();
+  [[nodiscard]] std::vector<std::unique_ptr<ManagedGroup>>& all() { return groups_; }
+
+private:
+  void ask(ManagedGroup& group, std::uint32_t rank);
+  void answered(ManagedGroup& group, std::uint32_t rank, const rest::Answer& answer);
+  void begin(ManagedGroup& group);
+
+  ManagedFabric& managed_;
+  Random random_;
+  std::vector<std::unique_ptr<GroupHost>> hosts_;
+  std::vector<std::unique_ptr<ManagedGroup>> groups_;
+};
+
+} // namespace tributary::fabric
