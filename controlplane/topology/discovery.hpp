@@ -16,9 +16,9 @@
 //   it
 //      have lost their channels, too, or nobody could hear it to begin with, it is given
 //      `patience_ns` to come back.
-//   5  A port that was just reported by a switch that has just come, and that is up but has not
-//      heard anybody yet, is given `patience_ns` as well: until then the other end's word decides,
-//      and where there is none, what was known before.
+//   5  A port of a switch that has just started, and that is up but has not heard anybody yet, is
+//      given `patience_ns` as well: until then the other end's word decides, and where there is
+//      none, what was known before.
 //   6  A host is its NID. It hangs where a port's guard says so, or else where a hello is heard; a
 //      guard is stronger. Claimed twice, it stays where it is until the claim there ends.
 //   7  A port carries one cable or one host. What was there before is unplugged by what comes:
@@ -41,6 +41,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tributary::topology {
@@ -119,8 +120,8 @@ public:
   [[nodiscard]] const Graph& graph() const { return graph_; }
   /// Since the last call, in order.
   [[nodiscard]] std::vector<Change> take_changes();
-  /// Those that are there now, in a fixed order. A cable that one end hears becomes a problem only
-  /// after `patience_ns`.
+  /// Those that are there now, in a fixed order. What may be over in a moment, because the other
+  /// end has still to say the same, becomes a problem only after `patience_ns`.
   [[nodiscard]] std::vector<Problem> problems() const;
   [[nodiscard]] bool is_connected(SwitchId s) const { return stations_[s.value].connected; }
   /// What a port said last; null when it never did.
@@ -130,42 +131,87 @@ private:
   /// The last word of one port.
   struct PortWord {
     control::Port said;
-    TimeNs since{}; ///< when its neighbour became what it is
-    bool claims(const control::Neighbour& other) const;
+    TimeNs since{}; ///< when what it hears became what it is
+    /// Until when it is excused for having heard nobody yet (rule 5).
+    TimeNs excused_until{};
   };
   /// One switch, by SwitchId.
   struct Station {
     bool connected = false;
     bool was_heard = false; ///< by a connected neighbour, since the channel was lost
-    TimeNs connected_at{};
+    std::uint64_t guid = 0; ///< as it says; that of the graph is 0 when another switch has it
+    std::optional<std::uint64_t> boot;
     TimeNs disconnected_at{};
     std::map<Port, PortWord> ports;
-    std::set<Attachment> heard_by; ///< ports of others whose last word names this switch
   };
+  /// What one end says about a cable.
   enum class Word : std::uint8_t {
-    yes,    ///< this port says that the other one is its neighbour
-    no,     ///< it says something else
-    silent, ///< it has nothing to say now: no channel, or it has not had the time yet
+    yes,     ///< this is my other end
+    was_yes, ///< it was when it could tell last
+    was_no,
+    no,
+  };
+  /// Where a host could be.
+  struct Claim {
+    Nid nid;
+    bool guarded = false;
+    bool up = false;
+    std::string_view name; ///< "" when no hello told it
   };
 
-  SwitchId station_of(const control::SwitchHello& hello, TimeNs now);
-  void take_port(Attachment at, const control::Port& said, TimeNs now);
-  [[nodiscard]] std::optional<Attachment> peer_of(Attachment at) const;
-  [[nodiscard]] Word word_of(Attachment at, Attachment about, TimeNs now) const;
-  void settle(Attachment at, TimeNs now);
-  void settle_cable(Attachment at, TimeNs now);
-  void settle_host_at(Attachment at, TimeNs now);
-  void settle_host(Nid nid, TimeNs now);
-  void settle_switch(SwitchId s, TimeNs now);
-  void settle_everything(TimeNs now);
+  // Stations: discovery.cpp.
+  SwitchId station_of(const control::SwitchHello& hello);
+  void take_guid(SwitchId s, std::uint64_t guid);
+  void take_port(Attachment at, const control::Port& said, TimeNs excused_until);
+  void remove_ports_from(SwitchId s, Port first);
+  void settle_switch(SwitchId s);
+  void settle_switches_heard_by(SwitchId s);
   [[nodiscard]] TimeNs down_at(SwitchId s) const;
-  void changed(Change change) { changes_.push_back(std::move(change)); }
+  [[nodiscard]] bool is_heard_now(SwitchId s) const;
+  [[nodiscard]] bool is_excused(Attachment at) const;
+  [[nodiscard]] const PortWord* word_at(Attachment at) const;
+  /// Whether this port hears this switch, whichever port of it.
+  [[nodiscard]] bool names(const control::Port& said, Attachment at, SwitchId s) const;
+
+  // What hangs on a port: discovery_ports.cpp.
+  void settle_port(Attachment at);
+  void settle_cable(Attachment at);
+  void settle_pair(Attachment a, Attachment b);
+  void settle_host(Nid nid);
+  void put_host(const Claim& claim, Attachment at);
+  void name_host(HostId h, const Claim& claim);
+  void make_room(Attachment at);
+  void set_cable(CableId c, bool up, const std::string& why);
+  [[nodiscard]] std::optional<Attachment> peer_of(Attachment at) const;
+  [[nodiscard]] Word word_of(Attachment at, Attachment about) const;
+  [[nodiscard]] std::optional<Claim> claim_at(Attachment at) const;
+  [[nodiscard]] std::optional<Attachment> best_claim(Nid nid) const;
+  [[nodiscard]] std::string what_is_wrong(Attachment at, Attachment about) const;
+  [[nodiscard]] std::uint32_t speed_of(Attachment a, Attachment b) const;
+
+  // For people: discovery_problems.cpp.
+  class Findings;
+
+  void changed(Change::Kind kind, SwitchId s, std::string text) {
+    changes_.push_back({kind, s, {}, {}, std::move(text)});
+  }
+  void changed(Change::Kind kind, CableId c, std::string text) {
+    changes_.push_back({kind, {}, c, {}, std::move(text)});
+  }
+  void changed(Change::Kind kind, HostId h, std::string text) {
+    changes_.push_back({kind, {}, {}, h, std::move(text)});
+  }
 
   DiscoverySettings settings_;
+  TimeNs now_{};
   Graph graph_;
-  std::vector<Station> stations_;                        ///< by SwitchId
-  std::map<std::uint32_t, std::set<Attachment>> claims_; ///< by NID: ports that say it hangs there
-  std::set<std::pair<TimeNs, Attachment>> deadlines_;
+  std::vector<Station> stations_; ///< by SwitchId
+  /// By name of a switch: ports that hear it.
+  std::map<std::string, std::set<Attachment>, std::less<>> heard_;
+  /// By NID: ports that say that the host hangs there.
+  std::map<std::uint32_t, std::set<Attachment>> claims_;
+  std::set<std::pair<TimeNs, Attachment>> excused_; ///< by the end of the excuse
+  std::set<SwitchId> silent_;                       ///< up, without channel
   std::vector<Change> changes_;
 };
 

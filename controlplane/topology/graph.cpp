@@ -46,7 +46,7 @@ CableId Graph::connect(Attachment a, Attachment b, std::uint32_t speed_mbps) {
   if (a.at == b.at) {
     throw GraphError(fmt::format("a cable joins {} and {}", describe(a), describe(b)));
   }
-  cables_.push_back({{a, b}, speed_mbps, true});
+  cables_.push_back({{a, b}, speed_mbps, true, true});
   cable_at_.emplace(a, id);
   cable_at_.emplace(b, id);
   hops_[a.at.value].push_back({b.at, id, a.port});
@@ -56,9 +56,68 @@ CableId Graph::connect(Attachment a, Attachment b, std::uint32_t speed_mbps) {
 
 void Graph::move_host(HostId h, Attachment to) {
   require_free(to);
-  host_at_.erase(hosts_[h.value].at);
+  unplug(h);
   host_at_.emplace(to, h);
-  hosts_[h.value].at = to;
+  Host& host = hosts_[h.value];
+  host.at = to;
+  host.up = host.plugged = true;
+}
+
+void Graph::unplug(CableId c) {
+  Cable& cable = cables_[c.value];
+  if (cable.plugged) {
+    cable_at_.erase(cable.ends[0]);
+    cable_at_.erase(cable.ends[1]);
+  }
+  cable.up = cable.plugged = false;
+}
+
+void Graph::unplug(HostId h) {
+  Host& host = hosts_[h.value];
+  if (host.plugged) {
+    host_at_.erase(host.at);
+  }
+  host.up = host.plugged = false;
+}
+
+void Graph::plug_in(CableId c) {
+  Cable& cable = cables_[c.value];
+  if (cable.plugged) {
+    return;
+  }
+  require_free(cable.ends[0]);
+  require_free(cable.ends[1]);
+  cable_at_.emplace(cable.ends[0], c);
+  cable_at_.emplace(cable.ends[1], c);
+  cable.plugged = true;
+}
+
+void Graph::set_ports(SwitchId s, Port ports) {
+  for (Port port = ports; port < (*this)[s].ports; ++port) {
+    require_free({s, port});
+  }
+  switches_[s.value].ports = ports;
+}
+
+void Graph::set_guid(SwitchId s, std::uint64_t guid) {
+  if (const auto other = find_switch_by_guid(guid); guid != 0 && other && *other != s) {
+    throw GraphError(fmt::format("switch \"{}\" has the guid {:#018x} of switch \"{}\"",
+                                 (*this)[s].name, guid, (*this)[*other].name));
+  }
+  switch_by_guid_.erase((*this)[s].guid);
+  switches_[s.value].guid = guid;
+  if (guid != 0) {
+    switch_by_guid_.emplace(guid, s);
+  }
+}
+
+void Graph::rename(HostId h, std::string name) {
+  if (const auto other = find_host(name); other && *other != h) {
+    throw GraphError(fmt::format("there are two hosts \"{}\"", name));
+  }
+  host_by_name_.erase((*this)[h].name);
+  host_by_name_.emplace(name, h);
+  hosts_[h.value].name = std::move(name);
 }
 
 bool Graph::usable(CableId c) const {
@@ -79,6 +138,21 @@ std::optional<SwitchId> Graph::find_switch_by_guid(std::uint64_t guid) const {
 std::optional<HostId> Graph::find_host(Nid nid) const {
   const auto found = host_by_nid_.find(nid.value);
   return found == host_by_nid_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<HostId> Graph::find_host(std::string_view name) const {
+  const auto found = host_by_name_.find(name);
+  return found == host_by_name_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<CableId> Graph::find_cable(Attachment a, Attachment b) const {
+  for (const Hop& hop : hops(a.at)) {
+    const Cable& cable = (*this)[hop.cable];
+    if ((cable.ends[0] == a && cable.ends[1] == b) || (cable.ends[0] == b && cable.ends[1] == a)) {
+      return hop.cable;
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<CableId> Graph::cable_at(Attachment end) const {

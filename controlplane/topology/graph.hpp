@@ -8,7 +8,8 @@
 //
 // Numbers are dense, given in the order of adding, and never change: what breaks is marked down and
 // marked up again, so that trees can be kept as lists of cables. A port carries one cable or one
-// host. Several cables may join the same two switches.
+// host; what was there before can be unplugged: it keeps its number, is down, and can be plugged in
+// again. Several cables may join the same two switches.
 //
 // Plain data, no I/O. Copies are snapshots.
 #pragma once
@@ -50,14 +51,16 @@ struct Switch {
 struct Host {
   std::string name;
   Nid nid;
-  Attachment at;
+  Attachment at; ///< where it was last, when it is unplugged
   bool up = true;
+  bool plugged = true; ///< one that is not is down
 };
 
 struct Cable {
   Attachment ends[2];
   std::uint32_t speed_mbps = 0; ///< 0: not known
   bool up = true;
+  bool plugged = true; ///< one that is not is down
 };
 
 /// A way from one switch to the next.
@@ -85,8 +88,22 @@ public:
   void set_up(SwitchId s, bool up) { switches_[s.value].up = up; }
   void set_up(HostId h, bool up) { hosts_[h.value].up = up; }
   void set_up(CableId c, bool up) { cables_[c.value].up = up; }
-  /// The host moves; throws GraphError when the port is used or out of range.
+  /// The host moves, or is plugged in again; throws GraphError when the port is used or out of
+  /// range.
   void move_host(HostId h, Attachment to);
+  /// It is down, and its ports are free for others.
+  void unplug(CableId c);
+  void unplug(HostId h);
+  /// Undoes `unplug`; the cable is still down. Throws GraphError when a port is used by now.
+  void plug_in(CableId c);
+
+  void set_speed(CableId c, std::uint32_t speed_mbps) { cables_[c.value].speed_mbps = speed_mbps; }
+  /// Throws GraphError when a port that goes away is used.
+  void set_ports(SwitchId s, Port ports);
+  /// Throws GraphError when another switch has this guid, which is not 0.
+  void set_guid(SwitchId s, std::uint64_t guid);
+  /// Throws GraphError when another host has this name.
+  void rename(HostId h, std::string name);
 
   [[nodiscard]] std::span<const Switch> switches() const { return switches_; }
   [[nodiscard]] std::span<const Host> hosts() const { return hosts_; }
@@ -95,7 +112,7 @@ public:
   [[nodiscard]] const Host& operator[](HostId h) const { return hosts_[h.value]; }
   [[nodiscard]] const Cable& operator[](CableId c) const { return cables_[c.value]; }
 
-  /// All cables of a switch, up or down, in the order of connecting.
+  /// All cables of a switch, up or down, plugged in or not, in the order of connecting.
   [[nodiscard]] std::span<const Hop> hops(SwitchId s) const { return hops_[s.value]; }
   /// Whether the cable and the switches at both ends are up.
   [[nodiscard]] bool usable(CableId c) const;
@@ -103,6 +120,10 @@ public:
   [[nodiscard]] std::optional<SwitchId> find_switch(std::string_view name) const;
   [[nodiscard]] std::optional<SwitchId> find_switch_by_guid(std::uint64_t guid) const;
   [[nodiscard]] std::optional<HostId> find_host(Nid nid) const;
+  [[nodiscard]] std::optional<HostId> find_host(std::string_view name) const;
+  /// The cable between these ports, plugged in or not; in either direction.
+  [[nodiscard]] std::optional<CableId> find_cable(Attachment a, Attachment b) const;
+  /// What is plugged in there.
   [[nodiscard]] std::optional<CableId> cable_at(Attachment end) const;
   [[nodiscard]] std::optional<HostId> host_at(Attachment end) const;
 

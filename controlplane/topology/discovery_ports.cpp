@@ -1,0 +1,255 @@
+// What hangs on a port: a cable to another switch, a host, or nothing.
+#include "controlplane/topology/discovery.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace tributary::topology {
+namespace {
+
+Attachment other_end(const Cable& cable, Attachment at) {
+  return cable.ends[cable.ends[0] == at ? 1 : 0];
+}
+
+} // namespace
+
+void Discovery::settle_port(Attachment at) {
+  settle_cable(at);
+  if (const auto host = graph_.host_at(at)) {
+    settle_host(graph_[*host].nid);
+  }
+  if (const auto claim = claim_at(at)) {
+    settle_host(claim->nid);
+  }
+}
+
+/// The cable that is there, and the one that should be.
+void Discovery::settle_cable(Attachment at) {
+  if (const auto cable = graph_.cable_at(at)) {
+    settle_pair(at, other_end(graph_[*cable], at));
+  }
+  if (const auto peer = peer_of(at)) {
+    settle_pair(at, *peer);
+  }
+}
+
+/// Whether there is a cable between these two (rules 2, 3 and 5).
+void Discovery::settle_pair(Attachment a, Attachment b) {
+  const Word from_a = word_of(a, b);
+  const Word from_b = word_of(b, a);
+  const auto known = graph_.find_cable(a, b);
+  if (from_a == Word::no || from_b == Word::no) {
+    if (known) {
+      set_cable(*known, false, from_a == Word::no ? what_is_wrong(a, b) : what_is_wrong(b, a));
+    }
+    return;
+  }
+  const bool agreed = from_a <= Word::was_yes && from_b <= Word::was_yes;
+  const bool said_now = from_a == Word::yes || from_b == Word::yes;
+  if (!agreed || !said_now) {
+    return; // Nobody there who could know: it stays as it is.
+  }
+  if (!known || !graph_[*known].plugged) {
+    make_room(a);
+    make_room(b);
+  }
+  if (!known) {
+    // The same way round in whatever order they reported.
+    const bool in_order = std::tie(graph_[a.at].name, a.port) < std::tie(graph_[b.at].name, b.port);
+    const CableId c = graph_.connect(in_order ? a : b, in_order ? b : a, speed_of(a, b));
+    changed(Change::Kind::cable_added, c, fmt::format("cable {} is there", graph_.describe(c)));
+    return;
+  }
+  graph_.plug_in(*known);
+  graph_.set_speed(*known, speed_of(a, b));
+  set_cable(*known, true, "both ends hear each other");
+}
+
+void Discovery::set_cable(CableId c, bool up, const std::string& why) {
+  if (graph_[c].up == up) {
+    return;
+  }
+  graph_.set_up(c, up);
+  changed(up ? Change::Kind::cable_up : Change::Kind::cable_down, c,
+          fmt::format("cable {} is {}: {}", graph_.describe(c), up ? "up" : "down", why));
+}
+
+/// Unplugs what is there.
+void Discovery::make_room(Attachment at) {
+  if (const auto cable = graph_.cable_at(at)) {
+    set_cable(*cable, false, fmt::format("something else is on {} now", graph_.describe(at)));
+    graph_.unplug(*cable);
+  }
+  if (const auto host = graph_.host_at(at)) {
+    const bool was_up = graph_[*host].up;
+    graph_.unplug(*host);
+    if (was_up) {
+      changed(Change::Kind::host_down, *host,
+              fmt::format("host {} is gone: something else is on {} now", graph_[*host].name,
+                          graph_.describe(at)));
+    }
+  }
+}
+
+/// Puts a host where it belongs now (rule 6).
+void Discovery::settle_host(Nid nid) {
+  const auto known = graph_.find_host(nid);
+  if (const auto at = best_claim(nid)) {
+    put_host(*claim_at(*at), *at);
+    return;
+  }
+  if (!known || !graph_[*known].up) {
+    return;
+  }
+  const Host& host = graph_[*known];
+  if (!stations_[host.at.at.value].connected || is_excused(host.at)) {
+    return; // Nobody there who could know.
+  }
+  const PortWord* word = word_at(host.at);
+  const bool port_down = word == nullptr || !word->said.up();
+  graph_.set_up(*known, false);
+  changed(Change::Kind::host_down, *known,
+          fmt::format("host {} is down: {} {}", host.name, graph_.describe(host.at),
+                      port_down ? "is down" : "does not hear it any more"));
+}
+
+void Discovery::put_host(const Claim& claim, Attachment at) {
+  const auto known = graph_.find_host(claim.nid);
+  const auto there = graph_.host_at(at);
+  if (known && there == known) {
+    if (!graph_[*known].up) {
+      graph_.set_up(*known, true);
+      changed(Change::Kind::host_up, *known,
+              fmt::format("host {} is up, on {}", graph_[*known].name, graph_.describe(at)));
+    }
+    name_host(*known, claim);
+    return;
+  }
+  make_room(at);
+  if (known) {
+    const std::string from = graph_.describe(graph_[*known].at);
+    const bool back = graph_[*known].at == at;
+    graph_.move_host(*known, at);
+    changed(back ? Change::Kind::host_up : Change::Kind::host_moved, *known,
+            back ? fmt::format("host {} is up, on {} again", graph_[*known].name, from)
+                 : fmt::format("host {} moved from {} to {}", graph_[*known].name, from,
+                               graph_.describe(at)));
+    name_host(*known, claim);
+    return;
+  }
+  std::string name(claim.name);
+  for (unsigned i = 1; name.empty() || graph_.find_host(name); ++i) {
+    name = i == 1 ? fmt::format("nid-{}", claim.nid.value)
+                  : fmt::format("nid-{}.{}", claim.nid.value, i);
+  }
+  const HostId h = graph_.add_host({.name = name, .nid = claim.nid, .at = at});
+  changed(
+      Change::Kind::host_added, h,
+      fmt::format("host {} (NID {}) is there, on {}", name, claim.nid.value, graph_.describe(at)));
+}
+
+/// Calls a host what its hello says, unless another one is called so already.
+void Discovery::name_host(HostId h, const Claim& claim) {
+  if (claim.name.empty() || claim.name == graph_[h].name || graph_.find_host(claim.name)) {
+    return;
+  }
+  const std::string before = graph_[h].name;
+  graph_.rename(h, std::string(claim.name));
+  changed(Change::Kind::host_renamed, h,
+          fmt::format("host {} is called {} now", before, claim.name));
+}
+
+/// The port that this one hears, as far as it is known.
+std::optional<Attachment> Discovery::peer_of(Attachment at) const {
+  const PortWord* word = word_at(at);
+  if (word == nullptr || word->said.has_nid()) {
+    return std::nullopt;
+  }
+  const auto s = graph_.find_switch(word->said.neighbour().name());
+  if (!s || !names(word->said, at, *s) || word->said.neighbour().port() >= graph_[*s].ports) {
+    return std::nullopt;
+  }
+  return Attachment{*s, static_cast<Port>(word->said.neighbour().port())};
+}
+
+Discovery::Word Discovery::word_of(Attachment at, Attachment about) const {
+  const bool connected = stations_[at.at.value].connected;
+  const PortWord* word = word_at(at);
+  if (word == nullptr || is_excused(at)) {
+    const auto cable = graph_.cable_at(at);
+    const bool known = cable && other_end(graph_[*cable], at) == about;
+    return known ? Word::was_yes : connected ? Word::no : Word::was_no;
+  }
+  if (peer_of(at) == about) {
+    return connected ? Word::yes : Word::was_yes;
+  }
+  return connected ? Word::no : Word::was_no;
+}
+
+std::string Discovery::what_is_wrong(Attachment at, Attachment about) const {
+  const PortWord* word = word_at(at);
+  if (word == nullptr || !word->said.up()) {
+    return fmt::format("{} is down", graph_.describe(at));
+  }
+  if (word->said.has_nid()) {
+    return fmt::format("{} is an edge port now", graph_.describe(at));
+  }
+  if (!word->said.has_neighbour()) {
+    return fmt::format("{} does not hear {}", graph_.describe(at), graph_.describe(about));
+  }
+  return fmt::format("{} hears {} port {}", graph_.describe(at), word->said.neighbour().name(),
+                     word->said.neighbour().port());
+}
+
+std::optional<Discovery::Claim> Discovery::claim_at(Attachment at) const {
+  const PortWord* word = word_at(at);
+  if (word == nullptr) {
+    return std::nullopt;
+  }
+  const control::Port& said = word->said;
+  const control::Neighbour& other = said.neighbour();
+  if (said.has_nid()) {
+    const bool heard = other.has_nid() && other.nid() == said.nid();
+    return Claim{Nid{said.nid()}, true, said.up(),
+                 heard ? std::string_view(other.name()) : std::string_view()};
+  }
+  if (other.has_nid()) {
+    return Claim{Nid{other.nid()}, false, said.up(), other.name()};
+  }
+  return std::nullopt;
+}
+
+/// Of the ports that say that a host is there and up, the one to believe.
+std::optional<Attachment> Discovery::best_claim(Nid nid) const {
+  const auto claims = claims_.find(nid.value);
+  if (claims == claims_.end()) {
+    return std::nullopt;
+  }
+  const auto known = graph_.find_host(nid);
+  const auto weight = [&](Attachment at) {
+    const bool here = known && graph_[*known].plugged && graph_[*known].at == at;
+    return std::tuple(claim_at(at)->guarded, stations_[at.at.value].connected, here);
+  };
+  std::optional<Attachment> best;
+  for (const Attachment at : claims->second) {
+    const auto claim = claim_at(at);
+    if (claim && claim->nid == nid && claim->up && (!best || weight(*best) < weight(at))) {
+      best = at;
+    }
+  }
+  return best;
+}
+
+std::uint32_t Discovery::speed_of(Attachment a, Attachment b) const {
+  std::uint32_t speed = 0;
+  for (const Attachment at : {a, b}) {
+    const PortWord* word = word_at(at);
+    const std::uint32_t own = word == nullptr ? 0 : word->said.speed_mbps();
+    speed = speed == 0 ? own : own == 0 ? speed : std::min(speed, own);
+  }
+  return speed;
+}
+
+} // namespace tributary::topology

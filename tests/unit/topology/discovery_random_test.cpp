@@ -1,0 +1,313 @@
+// Discovery against a random world: whatever happened on the way, and in whatever order it was
+// told, what is found in the end is what is there.
+
+#include "tests/unit/topology/reports.hpp"
+#include "tests/unit/wire/seed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace tributary::topology {
+namespace {
+
+using tributary::test::Random;
+using tributary::test::seed;
+
+using test::End;
+using test::second;
+using test::World;
+
+/// Switches with random cables, hosts with and without guards, some ports free.
+World random_world(Random& random) {
+  World world;
+  const std::size_t switches = 2 + random() % 5;
+  std::vector<End> free;
+  for (std::size_t s = 0; s < switches; ++s) {
+    const std::string name = fmt::format("s{}", s);
+    world.switches[name] = static_cast<std::uint32_t>(4 + random() % 5);
+    for (std::uint32_t p = 0; p < world.switches[name]; ++p) {
+      free.push_back({name, p});
+    }
+  }
+  std::shuffle(free.begin(), free.end(), random);
+  for (std::size_t i = 0; i + 1 < free.size() / 2; i += 2) {
+    if (free[i].first != free[i + 1].first) {
+      world.join(free[i], free[i + 1]);
+    }
+  }
+  for (std::uint32_t i = 0; i < free.size() / 4; ++i) {
+    const std::uint32_t nid = 10 + i;
+    world.hosts[nid] = {fmt::format("h{}", nid), random() % 3 != 0, random() % 2 == 0};
+    if (!world.hosts[nid].says_hello) {
+      world.hosts[nid].guarded = true;
+    }
+    world.host_at[free[free.size() / 2 + i]] = nid;
+  }
+  return world;
+}
+
+std::vector<End> ports_of(const World& world) {
+  std::vector<End> all;
+  for (const auto& [name, ports] : world.switches) {
+    for (std::uint32_t p = 0; p < ports; ++p) {
+      all.push_back({name, p});
+    }
+  }
+  return all;
+}
+
+/// One thing happens in the world.
+void disturb(World& world, Random& random) {
+  const std::vector<End> ports = ports_of(world);
+  const auto any_port = [&] { return ports[random() % ports.size()]; };
+  switch (random() % 5) {
+  case 0: {
+    const End at = any_port();
+    if (!world.ports_down.erase(at)) {
+      world.ports_down.insert(at);
+    }
+    return;
+  }
+  case 1: world.part(any_port()); return;
+  case 2: { // a cable between two ports that were free, or are now
+    const End a = any_port();
+    const End b = any_port();
+    if (a.first != b.first && !world.host_at.contains(a) && !world.host_at.contains(b)) {
+      world.part(a);
+      world.part(b);
+      world.join(a, b);
+    }
+    return;
+  }
+  case 3: { // a host moves
+    const End to = any_port();
+    if (!world.host_at.empty() && !world.host_at.contains(to)) {
+      auto moved = world.host_at.begin();
+      std::advance(moved, static_cast<std::ptrdiff_t>(random() % world.host_at.size()));
+      world.part(to);
+      world.host_at[to] = moved->second;
+      world.host_at.erase(moved);
+    }
+    return;
+  }
+  default: { // a host goes, or another one comes
+    const End at = any_port();
+    if (world.host_at.erase(at) == 0 && !world.cables.contains(at)) {
+      for (const auto& [nid, host] : world.hosts) {
+        const bool placed = std::ranges::any_of(
+            world.host_at, [&](const auto& entry) { return entry.second == nid; });
+        if (!placed) {
+          world.host_at[at] = nid;
+          return;
+        }
+      }
+    }
+  }
+  }
+}
+
+/// What holds at any time.
+void check_sanity(const Graph& graph) {
+  for (std::uint32_t c = 0; c < graph.cables().size(); ++c) {
+    const Cable& cable = graph[CableId{c}];
+    ASSERT_TRUE(cable.plugged || !cable.up);
+    for (const Attachment end : cable.ends) {
+      ASSERT_EQ(cable.plugged, graph.cable_at(end) == CableId{c});
+    }
+  }
+  for (std::uint32_t h = 0; h < graph.hosts().size(); ++h) {
+    const Host& host = graph[HostId{h}];
+    ASSERT_TRUE(host.plugged || !host.up);
+    ASSERT_EQ(host.plugged, graph.host_at(host.at) == HostId{h});
+    ASSERT_FALSE(host.plugged && graph.cable_at(host.at));
+  }
+}
+
+/// A mirror of the graph, kept by the changes alone: they must tell everything.
+class Mirror {
+public:
+  void apply(const std::vector<Change>& changes) {
+    for (const Change& change : changes) {
+      using Kind = Change::Kind;
+      switch (change.kind) {
+      case Kind::switch_added: add(switches_, change.at.value, true); break;
+      case Kind::switch_up: set(switches_, change.at.value, true); break;
+      case Kind::switch_down: set(switches_, change.at.value, false); break;
+      case Kind::cable_added: add(cables_, change.cable.value, true); break;
+      case Kind::cable_up: set(cables_, change.cable.value, true); break;
+      case Kind::cable_down: set(cables_, change.cable.value, false); break;
+      case Kind::host_added: add(hosts_, change.host.value, true); break;
+      case Kind::host_moved: hosts_.at(change.host.value) = true; break;
+      case Kind::host_up: set(hosts_, change.host.value, true); break;
+      case Kind::host_down: set(hosts_, change.host.value, false); break;
+      case Kind::switch_changed:
+      case Kind::host_renamed: break;
+      }
+      EXPECT_FALSE(change.text.empty());
+    }
+  }
+  void expect_equal(const Graph& graph) const {
+    const auto compare = [](const auto& mine, const auto& real) {
+      ASSERT_EQ(mine.size(), real.size());
+      for (std::size_t i = 0; i < real.size(); ++i) {
+        ASSERT_EQ(mine.at(static_cast<std::uint32_t>(i)), real[i].up);
+      }
+    };
+    compare(switches_, graph.switches());
+    compare(cables_, graph.cables());
+    compare(hosts_, graph.hosts());
+  }
+
+private:
+  using Ups = std::map<std::uint32_t, bool>;
+  static void add(Ups& ups, std::uint32_t id, bool up) {
+    EXPECT_EQ(id, ups.size()) << "numbers are dense and in order";
+    EXPECT_TRUE(ups.emplace(id, up).second);
+  }
+  static void set(Ups& ups, std::uint32_t id, bool up) {
+    EXPECT_NE(ups.at(id), up) << "a change that is none";
+    ups.at(id) = up;
+  }
+  Ups switches_, cables_, hosts_;
+};
+
+TEST(RandomDiscovery, finds_the_same_fabric_in_whatever_order_switches_and_ports_report) {
+  Random random(seed());
+  for (int round = 0; round < 200; ++round) {
+    const World world = random_world(random);
+    for (int order = 0; order < 5; ++order) {
+      Discovery discovery;
+      TimeNs now{second};
+      // First all switches, in some order, most of them with ports that have heard nobody yet; then
+      // every port, in some order, some of them several times.
+      std::vector<std::string> names;
+      for (const auto& [name, ports] : world.switches) {
+        names.push_back(name);
+      }
+      std::shuffle(names.begin(), names.end(), random);
+      std::vector<End> reports = ports_of(world);
+      for (const std::string& name : names) {
+        std::vector<control::Port> ports = world.ports(name);
+        for (control::Port& port : ports) {
+          if (random() % 3 == 0) {
+            port.clear_neighbour();
+          } else if (random() % 3 == 0) {
+            port.set_up(false);
+            port.clear_neighbour();
+          }
+        }
+        discovery.connected(test::hello_of(name, ports), now);
+        now = now + random() % second;
+        discovery.poll(now);
+      }
+      reports.insert(reports.end(), reports.begin(),
+                     reports.begin() + static_cast<std::ptrdiff_t>(random() % reports.size()));
+      std::shuffle(reports.begin(), reports.end(), random);
+      for (const End& at : reports) {
+        discovery.report(at.first, test::report_of({world.port(at)}), now);
+        now = now + random() % (second / 10);
+        discovery.poll(now);
+        ASSERT_NO_FATAL_FAILURE(check_sanity(discovery.graph()));
+      }
+      ASSERT_EQ(test::live_of(discovery.graph()), test::live_of(world)) << "round " << round;
+      discovery.poll(now + 10 * second);
+      ASSERT_EQ(test::live_of(discovery.graph()), test::live_of(world)) << "round " << round;
+    }
+  }
+}
+
+TEST(RandomDiscovery, ends_right_after_cables_hosts_and_channels_flapped) {
+  Random random(seed() + 1);
+  for (int round = 0; round < 100; ++round) {
+    World world = random_world(random);
+    Discovery discovery;
+    Mirror mirror;
+    TimeNs now{second};
+    std::set<std::string> connected;
+    std::map<std::string, std::uint64_t> boots;
+    const auto look = [&] {
+      mirror.apply(discovery.take_changes());
+      mirror.expect_equal(discovery.graph());
+      check_sanity(discovery.graph());
+    };
+    for (int step = 0; step < 300; ++step) {
+      now = now + random() % (2 * second);
+      discovery.poll(now);
+      auto chosen = world.switches.begin();
+      std::advance(chosen, static_cast<std::ptrdiff_t>(random() % world.switches.size()));
+      const std::string& name = chosen->first;
+      switch (random() % 6) {
+      case 0:
+        if (connected.erase(name) != 0) {
+          discovery.disconnected(name, now);
+        }
+        break;
+      case 1:
+        connected.insert(name);
+        boots[name] += random() % 2; // restarted, or only the channel was lost
+        discovery.connected(world.hello(name, boots[name] + 1), now);
+        break;
+      case 2:
+      case 3: disturb(world, random); break;
+      default: {
+        const auto port = static_cast<std::uint32_t>(random() % chosen->second);
+        discovery.report(name, test::report_of({world.port({name, port})}), now);
+      }
+      }
+      ASSERT_NO_FATAL_FAILURE(look());
+      if (random() % 50 == 0) { // the manager restarts with what it stored
+        Discovery restarted;
+        restarted.restore(discovery.graph(), now);
+        discovery = std::move(restarted);
+        connected.clear();
+      }
+    }
+    for (const auto& [name, ports] : world.switches) {
+      discovery.connected(world.hello(name, 1000), now);
+    }
+    discovery.poll(now + 10 * second);
+    ASSERT_NO_FATAL_FAILURE(look());
+    ASSERT_EQ(test::live_of(discovery.graph()), test::live_of(world)) << "round " << round;
+    EXPECT_EQ(discovery.next_deadline(), never);
+  }
+}
+
+TEST(RandomDiscovery, dead_switches_are_down_and_come_back) {
+  Random random(seed() + 2);
+  for (int round = 0; round < 100; ++round) {
+    World world = random_world(random);
+    Discovery discovery;
+    TimeNs now{second};
+    for (const auto& [name, ports] : world.switches) {
+      discovery.connected(world.hello(name), now);
+    }
+    for (int again = 0; again < 5; ++again) {
+      for (const auto& [name, ports] : world.switches) {
+        if (random() % 2 == 0) {
+          world.dead.insert(name);
+          discovery.disconnected(name, now);
+        }
+      }
+      now = now + 4 * second;
+      for (const End& at : ports_of(world)) {
+        discovery.report(at.first, test::report_of({world.port(at)}), now); // ignored from the dead
+      }
+      now = now + 4 * second;
+      discovery.poll(now);
+      ASSERT_EQ(test::live_of(discovery.graph()), test::live_of(world)) << "round " << round;
+      for (const std::string& name : std::exchange(world.dead, {})) {
+        discovery.connected(world.hello(name, 2 + static_cast<std::uint64_t>(again)), now);
+      }
+      for (const End& at : ports_of(world)) {
+        discovery.report(at.first, test::report_of({world.port(at)}), now);
+      }
+      now = now + 4 * second;
+      discovery.poll(now);
+      ASSERT_EQ(test::live_of(discovery.graph()), test::live_of(world)) << "round " << round;
+    }
+  }
+}
+
+} // namespace
+} // namespace tributary::topology

@@ -1,0 +1,203 @@
+// What switches would report of a fabric, for tests of discovery: a little physical world with
+// ports, cables and hosts, and the messages that follow from it.
+#pragma once
+
+#include "controlplane/topology/discovery.hpp"
+#include "tributary/wire/hello.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace tributary::topology::test {
+
+inline constexpr std::uint64_t second = 1'000'000'000;
+
+/// (switch, port)
+using End = std::pair<std::string, std::uint32_t>;
+
+inline control::Neighbour switch_neighbour(const std::string& name, std::uint32_t port) {
+  control::Neighbour n;
+  n.set_name(name);
+  n.set_guid(wire::guid_of_name(name));
+  n.set_port(port);
+  return n;
+}
+inline control::Neighbour host_neighbour(const std::string& name, std::uint32_t nid) {
+  control::Neighbour n;
+  n.set_name(name);
+  n.set_nid(nid);
+  return n;
+}
+
+inline control::Port port_message(std::uint32_t number, bool up,
+                                  std::optional<control::Neighbour> neighbour = {},
+                                  std::optional<std::uint32_t> guard = {},
+                                  std::uint32_t speed_mbps = 100'000) {
+  control::Port p;
+  p.set_number(number);
+  p.set_name(fmt::format("p{}", number));
+  p.set_up(up);
+  p.set_speed_mbps(speed_mbps);
+  if (guard) {
+    p.set_nid(*guard);
+  }
+  if (neighbour && up) {
+    *p.mutable_neighbour() = *neighbour;
+  }
+  return p;
+}
+
+inline control::PortReport report_of(std::vector<control::Port> ports) {
+  control::PortReport report;
+  for (auto& port : ports) {
+    *report.add_ports() = std::move(port);
+  }
+  return report;
+}
+
+inline control::SwitchHello hello_of(const std::string& name, std::vector<control::Port> ports,
+                                     std::uint64_t boot = 1) {
+  control::SwitchHello hello;
+  hello.set_protocol(1);
+  hello.set_name(name);
+  hello.set_guid(wire::guid_of_name(name));
+  hello.set_boot(boot);
+  for (auto& port : ports) {
+    *hello.add_ports() = std::move(port);
+  }
+  return hello;
+}
+
+/// The physical fabric.
+struct World {
+  std::map<std::string, std::uint32_t> switches; ///< ports by name
+  std::map<End, End> cables;                     ///< both directions
+  struct Host {
+    std::string name;
+    bool says_hello = true;
+    bool guarded = false;
+  };
+  std::map<std::uint32_t, Host> hosts; ///< by NID
+  std::map<End, std::uint32_t> host_at;
+  std::set<End> ports_down;
+  std::set<std::string> dead; ///< switches that say nothing
+
+  void join(const End& a, const End& b) {
+    cables[a] = b;
+    cables[b] = a;
+  }
+  void part(const End& a) {
+    if (const auto other = cables.find(a); other != cables.end()) {
+      cables.erase(other->second);
+      cables.erase(a);
+    }
+  }
+
+  /// What the port says when all hellos have been heard.
+  [[nodiscard]] control::Port port(const End& at) const {
+    std::optional<control::Neighbour> neighbour;
+    std::optional<std::uint32_t> guard;
+    bool up = !ports_down.contains(at);
+    if (const auto cable = cables.find(at); cable != cables.end()) {
+      const End& there = cable->second;
+      up = up && !ports_down.contains(there);
+      if (!dead.contains(there.first)) {
+        neighbour = switch_neighbour(there.first, there.second);
+      }
+    } else if (const auto host = host_at.find(at); host != host_at.end()) {
+      const Host& h = hosts.at(host->second);
+      if (h.guarded) {
+        guard = host->second;
+      }
+      if (h.says_hello) {
+        neighbour = host_neighbour(h.name, host->second);
+      }
+    }
+    return port_message(at.second, up, neighbour, guard);
+  }
+  [[nodiscard]] std::vector<control::Port> ports(const std::string& name) const {
+    std::vector<control::Port> all;
+    for (std::uint32_t p = 0; p < switches.at(name); ++p) {
+      all.push_back(port({name, p}));
+    }
+    return all;
+  }
+  [[nodiscard]] control::SwitchHello hello(const std::string& name, std::uint64_t boot = 1) const {
+    return hello_of(name, ports(name), boot);
+  }
+};
+
+/// A graph without its numbers: what is up in it, by name.
+struct Live {
+  std::set<std::string> switches;
+  std::set<std::string> cables; ///< ends in alphabetical order
+  std::set<std::string> hosts;  ///< "name NID at"
+  friend bool operator==(const Live&, const Live&) = default;
+  friend void PrintTo(const Live& live, std::ostream* out) {
+    for (const auto& part : {live.switches, live.cables, live.hosts}) {
+      for (const auto& text : part) {
+        *out << text << "; ";
+      }
+      *out << "| ";
+    }
+  }
+};
+
+inline std::string cable_text(std::string a, std::string b) {
+  return a < b ? a + " - " + b : b + " - " + a;
+}
+
+inline Live live_of(const Graph& graph) {
+  Live live;
+  for (const Switch& s : graph.switches()) {
+    if (s.up) {
+      live.switches.insert(s.name);
+    }
+  }
+  for (std::uint32_t c = 0; c < graph.cables().size(); ++c) {
+    if (graph.usable(CableId{c})) {
+      const Cable& cable = graph[CableId{c}];
+      live.cables.insert(cable_text(graph.describe(cable.ends[0]), graph.describe(cable.ends[1])));
+    }
+  }
+  for (const Host& host : graph.hosts()) {
+    if (host.up && graph[host.at.at].up) {
+      live.hosts.insert(
+          fmt::format("{} {} {}", host.name, host.nid.value, graph.describe(host.at)));
+    }
+  }
+  return live;
+}
+
+/// What discovery should find, straight from the world: all switches have a channel, but the dead.
+inline Live live_of(const World& world) {
+  Live live;
+  const auto text = [](const End& end) { return fmt::format("{} port {}", end.first, end.second); };
+  const auto up = [&](const End& end) { return !world.ports_down.contains(end); };
+  for (const auto& [name, ports] : world.switches) {
+    if (!world.dead.contains(name)) {
+      live.switches.insert(name);
+    }
+  }
+  for (const auto& [a, b] : world.cables) {
+    if (up(a) && up(b) && !world.dead.contains(a.first) && !world.dead.contains(b.first)) {
+      live.cables.insert(cable_text(text(a), text(b)));
+    }
+  }
+  for (const auto& [at, nid] : world.host_at) {
+    const World::Host& host = world.hosts.at(nid);
+    if (up(at) && !world.dead.contains(at.first) && (host.guarded || host.says_hello)) {
+      live.hosts.insert(fmt::format(
+          "{} {} {}", host.says_hello ? host.name : fmt::format("nid-{}", nid), nid, text(at)));
+    }
+  }
+  return live;
+}
+
+} // namespace tributary::topology::test
