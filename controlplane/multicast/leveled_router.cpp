@@ -199,11 +199,10 @@ bool LeveledRouter::feed(const TouchedPod& touched, Tree& tree) {
   const auto run = std::find_if(pod.runs.begin(), pod.runs.end(),
                                 [&](const Run& r) { return r.plane == center_plane_; });
   open_feeders(touched, *run);
-  const std::size_t count = touched.end_row - touched.first_row;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (paid_[i] == PriceTable::unusable) {
-      return false;
-    }
+  if (std::find(paid_.begin(), paid_.end(), PriceTable::unusable) != paid_.end()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < paid_.size(); ++i) {
     tree.cables.push_back(fabric_.leaf_cable(rows_[touched.first_row + i], feeder_of_[i]));
     feeds_[feeder_of_[i]] = 1;
   }

@@ -3,7 +3,8 @@
 #include "controlplane/multicast/multiversion.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <iterator>
+#include <tuple>
 
 namespace tributary::multicast {
 
@@ -23,19 +24,30 @@ std::uint8_t smallest(const std::uint8_t* bytes, std::size_t count) {
   return low;
 }
 
-TRIBUTARY_MULTIVERSION
-std::size_t count_up_to(const std::uint8_t* bytes, std::size_t count, std::uint8_t limit) {
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    found += bytes[i] <= limit ? 1U : 0U;
+/// A center that is no member and has one cable only is a detour: the next switch takes over, which
+/// happens where centers need not be as near as can be. Requires two members or more.
+void trim(const RoutingView& view, std::span<const SwitchId> members, Tree& tree) {
+  while (!std::binary_search(members.begin(), members.end(), tree.center)) {
+    const auto at_center = [&](CableId c) {
+      const auto [a, b] = view.ends(c);
+      return a == tree.center || b == tree.center;
+    };
+    const auto only = std::find_if(tree.cables.begin(), tree.cables.end(), at_center);
+    if (std::find_if(std::next(only), tree.cables.end(), at_center) != tree.cables.end()) {
+      return;
+    }
+    const auto [a, b] = view.ends(*only);
+    tree.center = a == tree.center ? b : a;
+    --tree.height;
+    tree.cables.erase(only);
   }
-  return found;
 }
 
 } // namespace
 
 Prism::Prism(const RoutingView& view, Distances& distances, std::uint64_t seed)
-    : view_(view), distances_(distances), book_(view), grower_(view), random_(seed) {
+    : view_(view), distances_(distances), book_(view), grower_(view), random_(seed),
+      damaged_(view.usable_cable_count() < view.cable_count()) {
   if (LeveledFabric::fits(view)) {
     fabric_.emplace(view);
     router_.emplace(*fabric_);
@@ -47,13 +59,8 @@ std::optional<Tree> Prism::route(std::span<const SwitchId> members, const Loads&
     return view_.usable(members.front()) ? std::optional(Tree{members.front(), {}, 0})
                                          : std::nullopt;
   }
-  follow(loads);
-  if (fabric_) {
-    if (auto tree = route_leveled(members, loads)) {
-      return tree;
-    }
-  }
-  return route_general(members, std::nullopt, std::numeric_limits<float>::infinity());
+  extra_centers_.clear();
+  return route_below(PriceTable::unusable, members, loads);
 }
 
 std::optional<Tree> Prism::route_cheaper(std::span<const SwitchId> members, const Loads& loads,
@@ -61,13 +68,23 @@ std::optional<Tree> Prism::route_cheaper(std::span<const SwitchId> members, cons
   if (members.size() == 1) {
     return std::nullopt;
   }
+  extra_centers_.assign(1, center);
+  return route_below(limit, members, loads);
+}
+
+std::optional<Tree> Prism::route_below(float limit, std::span<const SwitchId> members,
+                                       const Loads& loads) {
   follow(loads);
-  if (fabric_) {
-    if (auto tree = route_leveled(members, loads)) {
-      return price(*tree) < limit ? std::move(tree) : std::nullopt;
+  const auto is_leaf = [&](SwitchId s) { return view_.level(s) == 0; };
+  if (fabric_ && std::all_of(members.begin(), members.end(), is_leaf)) {
+    if (const auto center = router_->choose(members, missing_price(loads))) {
+      if (auto tree = router_->build()) {
+        return price(*tree) < limit ? std::move(tree) : std::nullopt;
+      }
+      extra_centers_.push_back(*center);
     }
   }
-  return route_general(members, center, limit);
+  return view_.connected(members) ? route_general(limit, members) : std::nullopt;
 }
 
 float Prism::price(const Tree& tree, const Loads& loads) {
@@ -91,84 +108,77 @@ float Prism::price(const Tree& tree) const {
   return sum;
 }
 
-std::optional<Tree> Prism::route_leveled(std::span<const SwitchId> leaves, const Loads& loads) {
-  if (std::any_of(leaves.begin(), leaves.end(), [&](SwitchId s) { return view_.level(s) != 0; })) {
-    return std::nullopt;
+float Prism::missing_price(const Loads& loads) const {
+  if (!damaged_) {
+    return PriceTable::unusable;
   }
-  const bool damaged = view_.usable_cable_count() < view_.cable_count();
-  if (!damaged) {
-    return router_->choose(leaves, PriceTable::unusable) ? router_->build() : std::nullopt;
-  }
-  // A way round takes two cables more, or three; it should not be taken for little.
-  constexpr float way_round = 4;
+  // The way round takes two cables more, or three; it should not be taken for little.
+  constexpr float cables = 4;
   const auto mean = static_cast<std::uint32_t>(loads.total() / view_.usable_cable_count());
-  const auto center = router_->choose(leaves, way_round * book_.of_load(mean + 1));
-  if (!center) {
-    return std::nullopt;
-  }
-  if (auto tree = router_->build()) {
-    return tree;
-  }
-  const std::uint8_t* const distances = distances_.row(*center);
-  const bool reached = std::none_of(leaves.begin(), leaves.end(), [&](SwitchId leaf) {
-    return distances[leaf.value] == Distances::unreachable;
-  });
-  return reached && grower_.grow(*center, leaves, distances, book_, PriceTable::unusable)
-             ? std::optional(grower_.tree())
-             : std::nullopt;
+  return cables * book_.of_load(mean + 1);
 }
 
-std::optional<Tree> Prism::route_general(std::span<const SwitchId> members,
-                                         std::optional<SwitchId> center, float limit) {
-  if (!view_.connected(members)) {
-    return std::nullopt;
-  }
-  find_centers(members, center);
+std::optional<Tree> Prism::route_general(float limit, std::span<const SwitchId> members) {
+  eccentricities_.resize(distances_.row_bytes());
+  eccentricities(distances_, members, eccentricities_);
+  const std::uint8_t least = smallest(eccentricities_.data(), view_.switch_count());
   std::optional<Tree> best;
-  for (const Center& candidate : centers_) {
-    if (grower_.grow(candidate.at, members, distances_.row(candidate.at), book_, limit)) {
+  const auto grow = [&](SwitchId center) {
+    if (grower_.grow(center, members, distances_.row(center), book_, limit)) {
       limit = grower_.price();
       best = grower_.tree();
     }
+  };
+  const auto grow_extra = [&](std::uint8_t farthest) {
+    for (const SwitchId center : extra_centers_) {
+      if (eccentricities_[center.value] <= farthest) {
+        grow(center);
+      }
+    }
+  };
+  const bool few = !draw_centers(least);
+  std::for_each(centers_.begin(), centers_.end(), [&](const Center& c) { grow(c.at); });
+  if (!damaged_ || !few) {
+    grow_extra(least);
+    return best;
+  }
+  // A tree that is less low must be worth it.
+  constexpr float worth = 4;
+  limit = best ? limit / worth : limit;
+  std::ignore = draw_centers(static_cast<std::uint8_t>(least + 1));
+  std::for_each(centers_.begin(), centers_.end(), [&](const Center& c) { grow(c.at); });
+  grow_extra(static_cast<std::uint8_t>(least + 2));
+  if (best) {
+    trim(view_, members, *best);
   }
   return best;
 }
 
-void Prism::find_centers(std::span<const SwitchId> members, std::optional<SwitchId> center) {
-  const std::uint32_t switches = view_.switch_count();
+bool Prism::draw_centers(std::uint8_t farthest) {
   if (centers_tried_ == 0) {
-    const std::uint8_t* const row = distances_.row(members.front());
-    std::uint8_t farthest = 0;
-    for (std::uint32_t s = 0; s < switches; ++s) {
-      farthest = row[s] == Distances::unreachable ? farthest : std::max(farthest, row[s]);
-    }
-    centers_tried_ = farthest > wide ? 2 : 4;
+    const std::uint8_t* const row = distances_.row(SwitchId{0});
+    const bool is_wide = std::any_of(row, row + view_.switch_count(), [](std::uint8_t distance) {
+      return distance > wide && distance != Distances::unreachable;
+    });
+    centers_tried_ = is_wide ? 2 : 4;
   }
-  eccentricities_.resize(distances_.row_bytes());
-  eccentricities(distances_, members, eccentricities_);
-  std::uint8_t limit = smallest(eccentricities_.data(), switches);
   const std::size_t wanted = candidates_per_center * centers_tried_;
-  if (view_.usable_cable_count() < view_.cable_count() &&
-      count_up_to(eccentricities_.data(), switches, limit) < wanted) {
-    ++limit;
-  }
-
-  draw_candidates(limit, wanted);
+  draw_candidates(farthest, wanted);
+  const bool enough = centers_.size() == wanted;
   const std::size_t kept = std::min(centers_tried_, centers_.size());
   std::partial_sort(centers_.begin(), centers_.begin() + static_cast<std::ptrdiff_t>(kept),
                     centers_.end(),
                     [](const Center& a, const Center& b) { return a.price < b.price; });
   centers_.resize(kept);
-  if (center && eccentricities_[center->value] <= limit) {
-    centers_.push_back({0, *center});
-  }
+  return enough;
 }
 
-void Prism::draw_candidates(std::uint8_t limit, std::size_t wanted) {
+void Prism::draw_candidates(std::uint8_t farthest, std::size_t wanted) {
   const std::uint32_t switches = view_.switch_count();
+  const std::size_t draws = 4 * wanted;
   centers_.clear();
-  for (std::size_t draw = 0; draw < 4 * wanted && centers_.size() < wanted; ++draw) {
-    if (const SwitchId s{random_below(switches)}; eccentricities_[s.value] <= limit) {
+  for (std::size_t draw = 0; switches > draws && draw < draws && centers_.size() < wanted; ++draw) {
+    if (const SwitchId s{random_below(switches)}; eccentricities_[s.value] <= farthest) {
       centers_.push_back({mean_price_at(s), s});
     }
   }
@@ -178,7 +188,7 @@ void Prism::draw_candidates(std::uint8_t limit, std::size_t wanted) {
   // There are few: from a list, any of them is as likely as another.
   centers_.clear();
   for (SwitchId s{0}; s.value < switches; ++s.value) {
-    if (eccentricities_[s.value] <= limit) {
+    if (eccentricities_[s.value] <= farthest) {
       centers_.push_back({0, s});
     }
   }

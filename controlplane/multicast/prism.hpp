@@ -54,12 +54,14 @@ public:
 private:
   void follow(const Loads& loads);
   [[nodiscard]] float price(const Tree& tree) const;
-  [[nodiscard]] std::optional<Tree> route_leveled(std::span<const SwitchId> leaves,
-                                                  const Loads& loads);
-  [[nodiscard]] std::optional<Tree> route_general(std::span<const SwitchId> members,
-                                                  std::optional<SwitchId> center, float limit);
-  void find_centers(std::span<const SwitchId> members, std::optional<SwitchId> center);
-  void draw_candidates(std::uint8_t limit, std::size_t wanted);
+  [[nodiscard]] std::optional<Tree> route_below(float limit, std::span<const SwitchId> members,
+                                                const Loads& loads);
+  [[nodiscard]] float missing_price(const Loads& loads) const;
+  [[nodiscard]] std::optional<Tree> route_general(float limit, std::span<const SwitchId> members);
+  /// Fills `centers_` with the most promising of those within this eccentricity; false when there
+  /// were few to choose from.
+  [[nodiscard]] bool draw_centers(std::uint8_t farthest);
+  void draw_candidates(std::uint8_t farthest, std::size_t wanted);
   [[nodiscard]] std::uint32_t random_below(std::uint32_t bound);
   [[nodiscard]] float mean_price_at(SwitchId s) const;
 
@@ -70,6 +72,7 @@ private:
   std::optional<LeveledRouter> router_;
   PrismGrower grower_;
   std::mt19937_64 random_;
+  bool damaged_;                  ///< some cable cannot be used
   std::size_t centers_tried_ = 0; ///< K; 0: not chosen yet
   std::vector<std::uint8_t> eccentricities_;
   struct Center {
@@ -77,6 +80,7 @@ private:
     SwitchId at;
   };
   std::vector<Center> centers_;
+  std::vector<SwitchId> extra_centers_;
 };
 
 } // namespace tributary::multicast

@@ -31,8 +31,8 @@ public:
   /// Of a cable that cannot be used.
   static constexpr float unusable = std::numeric_limits<float>::infinity();
 
-  [[nodiscard]] static PriceTable online() {
-    return PriceTable([](double load) {
+  [[nodiscard]] static const PriceTable& online() {
+    static const PriceTable table([](double load) {
       constexpr double exact_up_to = 24;
       constexpr double bend = 6;
       const double beyond = std::max(load - exact_up_to, 0.0);
@@ -40,6 +40,7 @@ public:
       const double late = bend * std::log2(1 + beyond * 2 * std::log(2.0) / bend);
       return 1 + std::exp2(2 * std::min(load, exact_up_to) + late);
     });
+    return table;
   }
   [[nodiscard]] static PriceTable around(std::uint32_t full) {
     return PriceTable([full](double load) {
@@ -97,11 +98,13 @@ public:
     seen_ = now;
   }
 
-private:
+  /// The cable cannot be used, until `update`.
+  void forbid(CableId c) { prices_[c.value] = PriceTable::unusable; }
   void update(CableId c, const Loads& loads) {
     prices_[c.value] = view_->usable(c) ? table_(loads[c]) : PriceTable::unusable;
   }
 
+private:
   const RoutingView* view_;
   PriceTable table_;
   std::vector<float> prices_; ///< by cable

@@ -1,0 +1,197 @@
+#include "controlplane/multicast/planner.hpp"
+
+#include "controlplane/multicast/algorithm.hpp"
+#include "controlplane/multicast/distances.hpp"
+#include "controlplane/multicast/loads.hpp"
+#include "controlplane/multicast/prism.hpp"
+#include "controlplane/multicast/routing_view.hpp"
+#include "controlplane/multicast/twins.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+namespace tributary::multicast {
+
+namespace {
+
+constexpr std::array<std::string_view, 6> names{"minihop",  "minihop_new", "sssp",
+                                                "sssp_new", "fulb",        "prism"};
+
+/// Everything that is made from the graph as it is at one time.
+struct Routing {
+  Routing(const Graph& graph, const PlannerSettings& settings)
+      : view(graph), distances(view),
+        algorithm(make_algorithm(settings.algorithm, distances, settings.seed)), twins(view) {}
+
+  RoutingView view;
+  Distances distances;
+  std::unique_ptr<Algorithm> algorithm;
+  TwinSearch twins;
+};
+
+std::vector<SwitchId> switches_of(const Graph& graph, std::span<const HostId> hosts) {
+  std::vector<SwitchId> switches;
+  switches.reserve(hosts.size());
+  for (const HostId h : hosts) {
+    switches.push_back(graph[h].at.at);
+  }
+  std::sort(switches.begin(), switches.end());
+  switches.erase(std::unique(switches.begin(), switches.end()), switches.end());
+  return switches;
+}
+
+} // namespace
+
+std::span<const std::string_view> algorithm_names() { return names; }
+
+struct Planner::State {
+  State(const Graph& planned, const PlannerSettings& asked)
+      : graph(planned), settings(asked), routing(std::make_unique<Routing>(graph, settings)),
+        loads(routing->view) {}
+
+  /// Made anew when it is first needed after a change, so that many changes at once cost one.
+  Routing& current() {
+    const bool grown = routing->view.switch_count() != graph.switches().size() ||
+                       routing->view.cable_count() != graph.cables().size();
+    if (outdated || grown) {
+      routing = std::make_unique<Routing>(graph, settings);
+      loads.rebind(routing->view);
+      outdated = false;
+    }
+    return *routing;
+  }
+
+  std::optional<Tree> route(std::span<const SwitchId> switches) {
+    Routing& now = current();
+    if (switches.empty() || !now.view.connected(switches)) {
+      return std::nullopt;
+    }
+    auto tree = now.algorithm->route(switches, loads);
+    if (tree) {
+      loads.add(*tree);
+    }
+    return tree;
+  }
+
+  const Graph& graph;
+  PlannerSettings settings;
+  std::unique_ptr<Routing> routing;
+  Loads loads;
+  bool outdated = false;
+};
+
+Planner::Planner(const Graph& graph, const PlannerSettings& settings) {
+  if (std::find(names.begin(), names.end(), settings.algorithm) == names.end()) {
+    throw std::invalid_argument(fmt::format("there is no multicast algorithm \"{}\"; there are {}",
+                                            settings.algorithm, fmt::join(names, ", ")));
+  }
+  state_ = std::make_unique<State>(graph, settings);
+}
+
+Planner::~Planner() = default;
+Planner::Planner(Planner&&) noexcept = default;
+Planner& Planner::operator=(Planner&&) noexcept = default;
+
+std::optional<Tree> Planner::plan(std::span<const HostId> members) {
+  return state_->route(switches_of(state_->graph, members));
+}
+
+std::optional<Twins> Planner::plan_twins(std::span<const HostId> members) {
+  const std::vector<SwitchId> switches = switches_of(state_->graph, members);
+  auto first = state_->route(switches);
+  if (!first) {
+    return std::nullopt;
+  }
+  Routing& now = state_->current();
+  // The first tree's load must not count while both are still looked for.
+  state_->loads.remove(*first);
+  Twins twins{std::move(*first), {}, {}, {}};
+  twins.second = now.twins.find(twins.first, switches, state_->loads);
+  Overlap shared = overlap(now.view, twins.first, twins.second, switches);
+  twins.shared_cables = std::move(shared.cables);
+  twins.shared_switches = std::move(shared.switches);
+  adopt(twins.first);
+  adopt(twins.second);
+  return twins;
+}
+
+void Planner::adopt(const Tree& tree) {
+  state_->current();
+  state_->loads.add(tree);
+}
+
+void Planner::release(const Tree& tree) { state_->loads.remove(tree); }
+
+std::optional<Tree> Planner::replan(const Tree& tree, std::span<const HostId> members) {
+  const std::vector<SwitchId> switches = switches_of(state_->graph, members);
+  state_->current();
+  state_->loads.remove(tree);
+  auto other = state_->route(switches);
+  if (!other) {
+    state_->loads.add(tree);
+  }
+  return other;
+}
+
+void Planner::topology_changed() { state_->outdated = true; }
+
+bool Planner::intact(const Tree& tree) const {
+  const Graph& graph = state_->graph;
+  return graph[tree.center].up && std::all_of(tree.cables.begin(), tree.cables.end(),
+                                              [&](CableId c) { return graph.usable(c); });
+}
+
+std::vector<std::vector<HostId>> Planner::parts(std::span<const HostId> members) const {
+  const RoutingView& view = state_->current().view;
+  // Hosts of a switch that is down are a part of their own, by switch.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> numbers;
+  std::vector<std::vector<HostId>> parts;
+  for (const HostId h : members) {
+    const SwitchId s = state_->graph[h].at.at;
+    const std::uint32_t part = view.part(s);
+    const auto [found, added] =
+        numbers.try_emplace({part, part == RoutingView::none ? s.value : 0}, parts.size());
+    if (added) {
+      parts.emplace_back();
+    }
+    parts[found->second].push_back(h);
+  }
+  return parts;
+}
+
+std::uint32_t Planner::efi(CableId cable) const {
+  state_->current();
+  return state_->loads[cable];
+}
+
+EfiSummary Planner::efi() const {
+  const RoutingView& view = state_->current().view;
+  EfiSummary summary;
+  std::uint64_t sum = 0;
+  for (CableId c{0}; c.value < view.cable_count(); ++c.value) {
+    if (!view.usable(c)) {
+      continue;
+    }
+    const std::uint32_t load = state_->loads[c];
+    sum += load;
+    if (load > summary.max) {
+      summary.max = load;
+      summary.fullest.clear();
+    }
+    if (load == summary.max && load > 0) {
+      summary.fullest.push_back(c);
+    }
+  }
+  if (view.usable_cable_count() > 0) {
+    summary.mean = static_cast<double>(sum) / view.usable_cable_count();
+  }
+  return summary;
+}
+
+} // namespace tributary::multicast

@@ -1,0 +1,114 @@
+#include "controlplane/multicast/twins_steiner.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <queue>
+#include <utility>
+#include <vector>
+
+namespace tributary::multicast {
+
+namespace {
+
+constexpr std::uint64_t far = std::numeric_limits<std::uint64_t>::max();
+
+std::vector<CableId> cheapest_cables(const RoutingView& view, std::span<const SwitchId> members,
+                                     const StepPrice& price) {
+  struct Reached {
+    std::uint64_t price = far;
+    SwitchId from;
+    CableId by;
+    bool waits = false;
+  };
+  using Candidate = std::pair<std::uint64_t, SwitchId>;
+  std::vector<Reached> reached(view.switch_count());
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> open;
+  std::vector<CableId> cables;
+  for (const SwitchId member : members) {
+    reached[member.value].waits = true;
+  }
+  const auto take_in = [&](SwitchId s) {
+    reached[s.value].price = 0;
+    reached[s.value].waits = false;
+    open.emplace(0, s);
+  };
+  take_in(members.front());
+  for (std::size_t missing = members.size() - 1; missing > 0;) {
+    const auto [paid, at] = open.top();
+    open.pop();
+    if (paid > reached[at.value].price) {
+      continue;
+    }
+    if (reached[at.value].waits) {
+      SwitchId s = at;
+      while (reached[s.value].price > 0) {
+        const SwitchId from = reached[s.value].from;
+        cables.push_back(reached[s.value].by);
+        take_in(s);
+        s = from;
+      }
+      --missing;
+      continue;
+    }
+    for (const Arc& arc : view.arcs(at)) {
+      Reached& next = reached[arc.to.value];
+      const std::uint64_t sum = paid + price(arc.cable, arc.to);
+      if (sum < next.price) {
+        next = {sum, at, arc.cable, next.waits};
+        open.emplace(sum, arc.to);
+      }
+    }
+  }
+  return cables;
+}
+
+/// The tree by itself, to find its middle.
+class Within {
+public:
+  Within(const RoutingView& view, const std::vector<CableId>& cables) {
+    for (const CableId c : cables) {
+      const auto [a, b] = view.ends(c);
+      neighbours_[a].push_back(b);
+      neighbours_[b].push_back(a);
+    }
+  }
+  /// The way to the farthest switch, which is a member: every end of the tree is one.
+  [[nodiscard]] std::vector<SwitchId> longest_way(SwitchId from) const {
+    std::vector<std::pair<SwitchId, std::size_t>> seen{{from, 0}}; // and who was before
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      const auto [at, before] = seen[i];
+      for (const SwitchId next : neighbours_.at(at)) {
+        if (i == 0 || next != seen[before].first) {
+          seen.emplace_back(next, i);
+        }
+      }
+    }
+    std::vector<SwitchId> way;
+    for (std::size_t i = seen.size() - 1; i != 0; i = seen[i].second) {
+      way.push_back(seen[i].first);
+    }
+    way.push_back(from);
+    return way;
+  }
+
+private:
+  std::map<SwitchId, std::vector<SwitchId>> neighbours_;
+};
+
+} // namespace
+
+Tree join_cheapest(const RoutingView& view, std::span<const SwitchId> members,
+                   const StepPrice& price) {
+  Tree tree{members.front(), cheapest_cables(view, members, price), 0};
+  if (!tree.cables.empty()) {
+    const Within within(view, tree.cables);
+    const SwitchId end = within.longest_way(members.front()).front();
+    const std::vector<SwitchId> diameter = within.longest_way(end);
+    tree.center = diameter[diameter.size() / 2];
+    tree.height = static_cast<std::uint32_t>(diameter.size() / 2);
+  }
+  return tree;
+}
+
+} // namespace tributary::multicast

@@ -1,0 +1,26 @@
+// A tree from cheapest ways, joined member by member: the way from the tree so far to whichever
+// member is nearest then (Takahashi and Matsuyama, 1980: at most twice the price of the best tree).
+//
+// One search in Dijkstra's manner goes on throughout: what joins the tree becomes a source with
+// distance 0, and what was reached from farther away is corrected as the search comes by again.
+// Heights are not bounded; that is for where shortest ways are not wanted.
+#pragma once
+
+#include "controlplane/multicast/routing_view.hpp"
+#include "controlplane/multicast/tree.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace tributary::multicast {
+
+/// What it costs to go over this cable to this switch; positive.
+using StepPrice = std::function<std::uint64_t(CableId over, SwitchId to)>;
+
+/// Requires that usable cables connect the members, at least one. The center is a switch from
+/// which the farthest member is as near as can be within the tree.
+[[nodiscard]] Tree join_cheapest(const RoutingView& view, std::span<const SwitchId> members,
+                                 const StepPrice& price);
+
+} // namespace tributary::multicast
