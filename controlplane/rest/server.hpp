@@ -44,6 +44,8 @@ struct Limits {
   std::size_t event_streams = 256;
   std::size_t header_bytes = 16 * 1024;
   std::size_t body_bytes = 1024 * 1024;
+  /// Of the bodies of all connections together.
+  std::size_t buffered_bytes = 256 * 1024 * 1024;
   /// Events a reader of the stream may be behind before it is cut off.
   std::size_t events_behind = 4096;
 

@@ -124,7 +124,7 @@ public:
   virtual void delete_group(const Caller& caller, const std::string& job, const std::string& name,
                             Reply reply) = 0;
 
-  /// A list of objects; with `id` one of them.
+  /// A list of objects, which the server puts under its name; with `id` one of them.
   virtual void view(const Caller& caller, View what, const std::optional<std::string>& id,
                     Reply reply) = 0;
   /// OpenMetrics text, without the closing "# EOF".
@@ -132,6 +132,8 @@ public:
   /// "" when requests can be served; otherwise what is missing.
   virtual std::string not_ready_because() = 0;
 
+  /// The answer to a caller who may not watch events, 401 or 403.
+  virtual std::optional<Answer> refuse_events(const Caller& /*caller*/) { return std::nullopt; }
   /// Calls `sink` for every event from now on, and first for those kept that are newer than
   /// `after`. The answer ends the subscription when it is called.
   virtual std::function<void()> subscribe(std::uint64_t after,

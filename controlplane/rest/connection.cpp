@@ -1,0 +1,331 @@
+#include "controlplane/rest/connection.hpp"
+
+#include "controlplane/rest/authentication.hpp"
+#include "controlplane/rest/request_error.hpp"
+
+#include <boost/asio/experimental/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/string.hpp>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <charconv>
+#include <exception>
+#include <utility>
+
+namespace tributary::rest {
+namespace {
+
+constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+
+/// How long, and how much, is read of what a client still sends after the last answer.
+constexpr std::chrono::milliseconds linger_time{2'000};
+constexpr std::size_t linger_bytes = 4 * 1024 * 1024;
+/// How long the service may take; longer than any wait that can be asked for.
+constexpr std::chrono::milliseconds answer_time{120'000};
+/// An answer of this size has a second more to be sent.
+constexpr std::size_t bytes_per_second = 64 * 1024;
+
+std::string_view view_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+bool is_json(std::string_view content_type) {
+  const std::string_view type = content_type.substr(0, content_type.find(';'));
+  const std::size_t end = type.find_last_not_of(" \t") + 1; // npos + 1 is 0
+  return boost::beast::iequals(type.substr(0, end), "application/json");
+}
+
+Answer ok() { return {200, boost::json::object{{"status", "ok"}}, 0}; }
+
+/// What the service should not have thrown.
+Answer failure(std::string_view doing, const std::exception& what) {
+  spdlog::error("{}: {}", doing, what.what());
+  return refusal(500, "the manager failed; see its log");
+}
+
+Response text_response(std::string content_type, std::string body) {
+  Response response;
+  response.content_type = std::move(content_type);
+  response.body = std::move(body);
+  return response;
+}
+
+} // namespace
+
+/// An answer that the service owes, held by the Reply. Given at most once; and when the service
+/// lets go of the Reply without an answer, it is 500, so that no client waits for what never comes.
+class Connection::Pending {
+public:
+  explicit Pending(Connection& connection)
+      : connection_(connection.weak_from_this()), number_(connection.asked_) {}
+  ~Pending() { give(refusal(500, "the manager gave this request up; see its log")); }
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+
+  void give(Answer answer) {
+    const auto connection = connection_.lock();
+    connection_.reset();
+    if (connection && connection->asked_ == number_ && !connection->answer_) {
+      connection->answer_ = std::move(answer);
+      connection->wake_.cancel();
+    }
+  }
+
+private:
+  std::weak_ptr<Connection> connection_; ///< empty once given
+  std::uint64_t number_;
+};
+
+Connection::Connection(std::shared_ptr<Shared> shared, std::unique_ptr<Transport> transport,
+                       Peer peer)
+    : shared_(std::move(shared)), transport_(std::move(transport)), peer_(std::move(peer)),
+      deadline_(*transport_), reader_(*transport_, deadline_, *shared_),
+      wake_(transport_->socket().get_executor()) {}
+
+void Connection::stop() {
+  if (stream_) {
+    stream_->end();
+  }
+  if (reader_.idle()) {
+    transport_->cancel();
+  }
+}
+
+void Connection::close() {
+  if (stream_) {
+    stream_->end();
+  }
+  ++asked_; // whatever is still owed comes too late
+  transport_->close();
+  wake_.cancel();
+}
+
+asio::awaitable<void> Connection::run(bool busy) {
+  deadline_.arm(shared_->limits.header_time);
+  const error_code error = co_await transport_->open();
+  bool go_on = !error;
+  if (go_on && busy) {
+    go_on = co_await refuse_busy();
+  }
+  while (go_on) {
+    go_on = co_await serve_one();
+  }
+  deadline_.disarm();
+  transport_->close();
+}
+
+asio::awaitable<bool> Connection::refuse_busy() {
+  Answer answer = refusal(429, "too many connections; close some, or try again later");
+  answer.retry_after = 1;
+  return send(json_response(answer), Manner{});
+}
+
+asio::awaitable<bool> Connection::serve_one() {
+  const RequestReader::Outcome header = co_await reader_.header();
+  if (header.gone) {
+    co_return false;
+  }
+  Manner manner{.keep_alive = false, .with_body = true};
+  if (header.refusal) {
+    co_return co_await send(json_response(*header.refusal), manner);
+  }
+  Match match;
+  Call call;
+  manner.with_body = reader_.request().method() != http::verb::head;
+  std::optional<Response> response = refuse_early(match, call);
+  if (!response) {
+    if (!reader_.complete() && reader_.request().count(http::field::expect) != 0) {
+      deadline_.arm(shared_->limits.write_time);
+      constexpr std::string_view go_ahead = "HTTP/1.1 100 Continue\r\n\r\n";
+      static_cast<void>(co_await transport_->write(asio::buffer(go_ahead)));
+    }
+    const RequestReader::Outcome body = co_await reader_.body();
+    if (body.gone) {
+      co_return false;
+    }
+    if (body.refusal) {
+      co_return co_await send(json_response(*body.refusal), manner);
+    }
+    call.body = std::move(reader_.request().body());
+    if (match.route->kind == Route::Kind::events && manner.with_body) {
+      response = co_await events(call);
+      if (!response) {
+        co_return false;
+      }
+    } else {
+      response = co_await respond(match, call);
+    }
+  }
+  // The rest of a request that was refused early is not to be taken for the next one.
+  manner.keep_alive = reader_.complete() && reader_.keep_alive() && !shared_->stopping;
+  co_return co_await send(std::move(*response), manner);
+}
+
+std::optional<Response> Connection::refuse_early(Match& match, Call& call) {
+  const auto& request = reader_.request();
+  const auto refused = [](unsigned status, std::string message) {
+    return json_response(refusal(status, std::move(message)));
+  };
+  if (request.version() >= 11 && request.count(http::field::host) != 1) {
+    return refused(400, "a request of HTTP/1.1 must have one Host field");
+  }
+  try {
+    call.target = parse_target(view_of(request.target()));
+  } catch (const RequestError& e) {
+    return refused(400, e.what());
+  }
+  match = find_route(request.method(), call.target);
+  if (match.route == nullptr && match.allowed.empty()) {
+    return refused(404, "there is no such path; /openapi.json lists those that there are");
+  }
+  if (match.route == nullptr) {
+    Response response = refused(405, fmt::format("this path knows {}, not {}", match.allowed,
+                                                 view_of(request.method_string())));
+    response.fields.emplace_back("Allow", match.allowed);
+    return response;
+  }
+  call.parameters = std::move(match.parameters);
+  call.caller.token = token_of(view_of(request[http::field::authorization]));
+  call.caller.administrator =
+      peer_.administrator || (!shared_->administrator_token.empty() &&
+                              same_secret(call.caller.token, shared_->administrator_token));
+  if (match.route->takes_body && !is_json(view_of(request[http::field::content_type]))) {
+    return refused(415, "the Content-Type must be application/json");
+  }
+  if (const auto coding = view_of(request[http::field::content_encoding]);
+      match.route->takes_body && !coding.empty() && !boost::beast::iequals(coding, "identity")) {
+    return refused(415, "the body must come as it is, without a Content-Encoding");
+  }
+  if (const auto expected = view_of(request[http::field::expect]);
+      !expected.empty() && !boost::beast::iequals(expected, "100-continue")) {
+    return refused(417, "the only expectation that is met is 100-continue");
+  }
+  return std::nullopt;
+}
+
+asio::awaitable<Response> Connection::respond(const Match& match, const Call& call) {
+  try {
+    const std::string missing =
+        shared_->stopping || shared_->service == nullptr ? "the manager is stopping" : "";
+    switch (match.route->kind) {
+    case Route::Kind::health: co_return json_response(ok());
+    case Route::Kind::openapi:
+      co_return text_response("application/json", std::string(openapi_document()));
+    case Route::Kind::readiness: {
+      const std::string why = missing.empty() ? shared_->service->not_ready_because() : missing;
+      co_return json_response(why.empty() ? ok() : refusal(503, why));
+    }
+    case Route::Kind::metrics:
+    case Route::Kind::events:
+    case Route::Kind::service: break;
+    }
+    if (!missing.empty()) {
+      co_return json_response(refusal(503, missing));
+    }
+    if (match.route->kind == Route::Kind::metrics) {
+      co_return text_response("application/openmetrics-text; version=1.0.0; charset=utf-8",
+                              shared_->service->metrics() + server_metrics(*shared_) + "# EOF\n");
+    }
+    if (match.route->kind == Route::Kind::events) { // HEAD
+      co_return text_response("text/event-stream", "");
+    }
+  } catch (const std::exception& e) {
+    co_return json_response(failure(match.route->path, e));
+  }
+  co_return json_response(co_await ask(*match.route, call));
+}
+
+asio::awaitable<Answer> Connection::ask(const Route& route, const Call& call) {
+  answer_.reset();
+  ++asked_;
+  try {
+    route.ask(*shared_->service, call, [pending = std::make_shared<Pending>(*this)](Answer answer) {
+      pending->give(std::move(answer));
+    });
+  } catch (const RequestError& e) {
+    answer_ = refusal(400, e.what());
+  } catch (const std::exception& e) {
+    answer_ = failure(route.path, e);
+  }
+  if (!answer_) {
+    deadline_.disarm();
+    wake_.expires_after(answer_time);
+    static_cast<void>(co_await wake_.async_wait(as_result));
+  }
+  ++asked_; // an answer that comes after this one comes too late
+  if (!answer_) {
+    co_return refusal(503,
+                      "the manager has not answered in time; whether it was done is not known");
+  }
+  co_return std::move(*answer_);
+}
+
+asio::awaitable<std::optional<Response>> Connection::events(const Call& call) {
+  const auto last = view_of(reader_.request()["Last-Event-ID"]);
+  std::uint64_t after = 0;
+  const auto [end, invalid] = std::from_chars(last.data(), last.data() + last.size(), after);
+  if (!last.empty() && (invalid != std::errc{} || end != last.data() + last.size())) {
+    co_return json_response(refusal(400, "Last-Event-ID must be the number of an event"));
+  }
+  const auto follow = call.target.parameter("follow");
+  if (follow && *follow != "true" && *follow != "false") {
+    co_return json_response(refusal(400, "follow must be true or false"));
+  }
+  if (shared_->stopping || shared_->service == nullptr) {
+    co_return json_response(refusal(503, "the manager is stopping"));
+  }
+  if (auto refused = shared_->service->refuse_events(call.caller)) {
+    co_return json_response(*refused);
+  }
+  if (shared_->event_streams >= shared_->limits.event_streams) {
+    Answer busy = refusal(429, "too many readers of the event stream; try again later");
+    busy.retry_after = 5;
+    co_return json_response(busy);
+  }
+  stream_ = std::make_shared<EventStream>(*shared_, *transport_, deadline_);
+  try {
+    stream_->begin(after);
+  } catch (const std::exception& e) {
+    stream_.reset();
+    co_return json_response(failure("subscribing to events", e));
+  }
+  Response response = text_response("text/event-stream", "");
+  if (follow == "false") {
+    response.body = stream_->drain();
+    co_return response;
+  }
+  ++shared_->answers[response.status];
+  ++shared_->event_streams;
+  co_await stream_->run(text_of(response, {.keep_alive = false, .length_known = false}));
+  --shared_->event_streams;
+  co_return std::nullopt;
+}
+
+asio::awaitable<bool> Connection::send(Response response, Manner manner) {
+  ++shared_->answers[response.status];
+  const auto more = std::chrono::seconds(response.body.size() / bytes_per_second);
+  const std::string text =
+      text_of(response, {.keep_alive = manner.keep_alive, .with_body = manner.with_body});
+  deadline_.arm(shared_->limits.write_time + more);
+  const error_code error = co_await transport_->write(asio::buffer(text));
+  if (!error && !manner.keep_alive) {
+    co_await finish();
+  }
+  co_return !error && manner.keep_alive;
+}
+
+asio::awaitable<void> Connection::finish() {
+  deadline_.arm(linger_time);
+  co_await transport_->finish();
+  std::array<char, 4096> ignored{};
+  for (std::size_t total = 0; total < linger_bytes && !deadline_.expired();) {
+    const auto [error, bytes] =
+        co_await transport_->socket().async_read_some(asio::buffer(ignored), as_result);
+    if (error) {
+      break;
+    }
+    total += bytes;
+  }
+}
+
+} // namespace tributary::rest

@@ -1,0 +1,13 @@
+// What is wrong with a request, for the person who wrote it: the message of a 400.
+#pragma once
+
+#include <stdexcept>
+
+namespace tributary::rest {
+
+class RequestError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+} // namespace tributary::rest

@@ -1,0 +1,139 @@
+#include "controlplane/rest/request_reader.hpp"
+
+#include <boost/beast/http/error.hpp>
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tributary::rest {
+namespace {
+
+/// Received at a time.
+constexpr std::size_t chunk_bytes = 8 * 1024;
+
+Answer too_slow(std::string_view what, std::chrono::milliseconds limit) {
+  return refusal(408, fmt::format("the request's {} did not come within {} s", what,
+                                  static_cast<double>(limit.count()) / 1000));
+}
+
+} // namespace
+
+RequestReader::RequestReader(Transport& transport, Deadline& deadline, Shared& shared)
+    : transport_(transport), deadline_(deadline), shared_(shared),
+      buffer_(shared.limits.header_bytes + 2 * chunk_bytes) {}
+
+RequestReader::~RequestReader() { shared_.buffered_bytes -= counted_bytes_; }
+
+asio::awaitable<RequestReader::Outcome> RequestReader::header() {
+  const Limits& limits = shared_.limits;
+  shared_.buffered_bytes -= std::exchange(counted_bytes_, 0);
+  parser_.emplace();
+  parser_->eager(false);
+  parser_->header_limit(static_cast<std::uint32_t>(limits.header_bytes));
+  parser_->body_limit(limits.body_bytes);
+
+  const bool waits = buffer_.size() == 0;
+  idle_ = waits;
+  deadline_.arm(waits && !first_ ? limits.idle_time : limits.header_time);
+  while (!parser_->is_header_done()) {
+    error_code error;
+    const bool needs_more = parse(error);
+    if (error) {
+      co_return Outcome{.gone = false, .refusal = refusal_for(error)};
+    }
+    if (!needs_more) {
+      continue;
+    }
+    if (idle_ && shared_.stopping) {
+      co_return Outcome{.gone = true, .refusal = {}};
+    }
+    if (!co_await receive()) {
+      // A connection that was used may rest as long as it may; a new one has something to say.
+      const bool late = deadline_.expired() && (first_ || !idle_);
+      co_return Outcome{.gone = !late,
+                        .refusal = late ? std::optional(too_slow("header", limits.header_time))
+                                        : std::nullopt};
+    }
+    if (std::exchange(idle_, false) && !first_) {
+      deadline_.arm(limits.header_time);
+    }
+  }
+  first_ = false;
+  idle_ = false;
+  co_return Outcome{};
+}
+
+asio::awaitable<RequestReader::Outcome> RequestReader::body() {
+  const Limits& limits = shared_.limits;
+  deadline_.arm(limits.body_time);
+  while (!parser_->is_done()) {
+    error_code error;
+    const bool needs_more = parse(error);
+    if (error) {
+      co_return Outcome{.gone = false, .refusal = refusal_for(error)};
+    }
+    count_body();
+    if (shared_.buffered_bytes > limits.buffered_bytes) {
+      Answer busy = refusal(503, "too many large requests are being received; try again later");
+      busy.retry_after = 1;
+      co_return Outcome{.gone = false, .refusal = std::move(busy)};
+    }
+    if (!needs_more || parser_->is_done()) {
+      continue;
+    }
+    if (!co_await receive()) {
+      const bool late = deadline_.expired();
+      co_return Outcome{.gone = !late,
+                        .refusal = late ? std::optional(too_slow("body", limits.body_time))
+                                        : std::nullopt};
+    }
+  }
+  co_return Outcome{};
+}
+
+bool RequestReader::parse(error_code& error) {
+  if (buffer_.size() == 0) {
+    return true;
+  }
+  const std::size_t taken = parser_->put(buffer_.data(), error);
+  buffer_.consume(taken);
+  if (error == http::error::need_more) {
+    error = {};
+    // Only a header, or the length and extensions of a chunk, may have to be whole.
+    if (buffer_.size() + chunk_bytes > buffer_.max_size()) {
+      error = http::make_error_code(http::error::header_limit);
+    }
+    return true;
+  }
+  return taken == 0;
+}
+
+asio::awaitable<bool> RequestReader::receive() {
+  if (deadline_.expired() || buffer_.size() + chunk_bytes > buffer_.max_size()) {
+    co_return false;
+  }
+  const Received received = co_await transport_.read(buffer_.prepare(chunk_bytes));
+  buffer_.commit(received.bytes);
+  co_return received.bytes > 0;
+}
+
+Answer RequestReader::refusal_for(error_code error) const {
+  using Error = http::error;
+  if (error == Error::header_limit || error == Error::buffer_overflow) {
+    return refusal(431, fmt::format("the request's header is longer than {} bytes",
+                                    shared_.limits.header_bytes));
+  }
+  if (error == Error::body_limit) {
+    return refusal(
+        413, fmt::format("the request's body is longer than {} bytes", shared_.limits.body_bytes));
+  }
+  return refusal(400, fmt::format("this is not a request of HTTP/1.1: {}", error.message()));
+}
+
+void RequestReader::count_body() {
+  const std::size_t size = parser_->get().body().size();
+  shared_.buffered_bytes += size - counted_bytes_;
+  counted_bytes_ = size;
+}
+
+} // namespace tributary::rest

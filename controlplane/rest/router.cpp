@@ -1,0 +1,194 @@
+#include "controlplane/rest/router.hpp"
+
+#include "controlplane/rest/json_body.hpp"
+#include "controlplane/rest/requests.hpp"
+
+#include <boost/json.hpp>
+
+#include <array>
+#include <utility>
+
+namespace tributary::rest {
+namespace {
+
+namespace json = boost::json;
+using http::verb;
+using Kind = Route::Kind;
+using Ask = void (*)(Service&, const Call&, Reply);
+
+std::string_view name_of(View view) {
+  switch (view) {
+  case View::topology: return "topology";
+  case View::switches: return "switches";
+  case View::hosts: return "hosts";
+  case View::links: return "links";
+  case View::groups: return "groups";
+  case View::trees: return "trees";
+  case View::transactions: return "transactions";
+  case View::jobs: return "jobs";
+  }
+  return "";
+}
+
+/// A list stands under its own name, so that more may stand beside it one day.
+template <View what> void ask_view(Service& service, const Call& call, Reply reply) {
+  service.view(call.caller, what, std::nullopt, [reply = std::move(reply)](Answer answer) {
+    if (answer.body.is_array()) {
+      const std::string_view name = name_of(what);
+      json::object named;
+      named[json::string_view(name.data(), name.size())] = std::move(answer.body);
+      answer.body = std::move(named);
+    }
+    reply(std::move(answer));
+  });
+}
+template <View what> void ask_one(Service& service, const Call& call, Reply reply) {
+  check_name("what the path names", call.parameters[0]);
+  service.view(call.caller, what, call.parameters[0], std::move(reply));
+}
+
+constexpr Ask create_job = [](Service& service, const Call& call, Reply reply) {
+  service.create_job(call.caller, job_request(parse_body(call.body)), std::move(reply));
+};
+constexpr Ask list_jobs = [](Service& service, const Call& call, Reply reply) {
+  service.list_jobs(call.caller, std::move(reply));
+};
+constexpr Ask get_job = [](Service& service, const Call& call, Reply reply) {
+  check_name("the job in the path", call.parameters[0]);
+  service.get_job(call.caller, call.parameters[0], std::move(reply));
+};
+constexpr Ask patch_job = [](Service& service, const Call& call, Reply reply) {
+  check_name("the job in the path", call.parameters[0]);
+  service.patch_job(call.caller, job_patch(call.parameters[0], parse_body(call.body)),
+                    std::move(reply));
+};
+constexpr Ask delete_job = [](Service& service, const Call& call, Reply reply) {
+  check_name("the job in the path", call.parameters[0]);
+  service.delete_job(call.caller, call.parameters[0], std::move(reply));
+};
+constexpr Ask create_multicast = [](Service& service, const Call& call, Reply reply) {
+  service.create_multicast(call.caller, multicast_request(parse_body(call.body)), std::move(reply));
+};
+constexpr Ask delete_multicast = [](Service& service, const Call& call, Reply reply) {
+  service.delete_multicast(call.caller, tree_number(call.parameters[0]), std::move(reply));
+};
+
+constexpr Ask create_group = [](Service& service, const Call& call, Reply reply) {
+  service.create_group(call.caller, group_request(parse_body(call.body)), std::move(reply));
+};
+constexpr Ask get_group = [](Service& service, const Call& call, Reply reply) {
+  check_name("the job in the path", call.parameters[0]);
+  check_name("the group in the path", call.parameters[1]);
+  service.get_group(call.caller, call.parameters[0], call.parameters[1], std::move(reply));
+};
+constexpr Ask delete_group = [](Service& service, const Call& call, Reply reply) {
+  check_name("the job in the path", call.parameters[0]);
+  check_name("the group in the path", call.parameters[1]);
+  service.delete_group(call.caller, call.parameters[0], call.parameters[1], std::move(reply));
+};
+constexpr Ask join_group = [](Service& service, const Call& call, Reply reply) {
+  service.join_group(call.caller,
+                     join_request(call.parameters[0], call.target, parse_body(call.body)),
+                     std::move(reply));
+};
+constexpr Ask leave_group = [](Service& service, const Call& call, Reply reply) {
+  service.leave_group(call.caller,
+                      member_request(call.parameters[0], call.parameters[1], call.parameters[2]),
+                      std::move(reply));
+};
+constexpr Ask renew_lease = [](Service& service, const Call& call, Reply reply) {
+  service.renew_lease(call.caller,
+                      member_request(call.parameters[0], call.parameters[1], call.parameters[2]),
+                      std::move(reply));
+};
+
+constexpr bool body = true;
+constexpr bool no_body = false;
+
+constexpr std::array all_routes = {
+    Route{verb::post, "/fabric/collectives/jobs", Kind::service, body, create_job},
+    Route{verb::get, "/fabric/collectives/jobs", Kind::service, no_body, list_jobs},
+    Route{verb::get, "/fabric/collectives/jobs/{job}", Kind::service, no_body, get_job},
+    Route{verb::patch, "/fabric/collectives/jobs/{job}", Kind::service, body, patch_job},
+    Route{verb::delete_, "/fabric/collectives/jobs/{job}", Kind::service, no_body, delete_job},
+    Route{verb::post, "/fabric/collectives/multicasts", Kind::service, body, create_multicast},
+    Route{verb::delete_, "/fabric/collectives/multicasts/{mcast}", Kind::service, no_body,
+          delete_multicast},
+
+    Route{verb::post, "/api/v1/groups", Kind::service, body, create_group},
+    Route{verb::get, "/api/v1/groups", Kind::service, no_body, ask_view<View::groups>},
+    Route{verb::get, "/api/v1/groups/{job}/{name}", Kind::service, no_body, get_group},
+    Route{verb::delete_, "/api/v1/groups/{job}/{name}", Kind::service, no_body, delete_group},
+    Route{verb::post, "/api/v1/groups/{name}/members", Kind::service, body, join_group},
+    Route{verb::delete_, "/api/v1/groups/{job}/{name}/members/{rank}", Kind::service, no_body,
+          leave_group},
+    Route{verb::put, "/api/v1/groups/{job}/{name}/members/{rank}/lease", Kind::service, no_body,
+          renew_lease},
+
+    Route{verb::get, "/api/v1/topology", Kind::service, no_body, ask_view<View::topology>},
+    Route{verb::get, "/api/v1/switches", Kind::service, no_body, ask_view<View::switches>},
+    Route{verb::get, "/api/v1/switches/{id}", Kind::service, no_body, ask_one<View::switches>},
+    Route{verb::get, "/api/v1/hosts", Kind::service, no_body, ask_view<View::hosts>},
+    Route{verb::get, "/api/v1/hosts/{id}", Kind::service, no_body, ask_one<View::hosts>},
+    Route{verb::get, "/api/v1/links", Kind::service, no_body, ask_view<View::links>},
+    Route{verb::get, "/api/v1/links/{id}", Kind::service, no_body, ask_one<View::links>},
+    Route{verb::get, "/api/v1/trees", Kind::service, no_body, ask_view<View::trees>},
+    Route{verb::get, "/api/v1/trees/{id}", Kind::service, no_body, ask_one<View::trees>},
+    Route{verb::get, "/api/v1/transactions", Kind::service, no_body, ask_view<View::transactions>},
+    Route{verb::get, "/api/v1/transactions/{id}", Kind::service, no_body,
+          ask_one<View::transactions>},
+    Route{verb::get, "/api/v1/jobs", Kind::service, no_body, ask_view<View::jobs>},
+    Route{verb::get, "/api/v1/jobs/{id}", Kind::service, no_body, ask_one<View::jobs>},
+
+    Route{verb::get, "/api/v1/events", Kind::events, no_body, nullptr},
+    Route{verb::get, "/healthz", Kind::health, no_body, nullptr},
+    Route{verb::get, "/readyz", Kind::readiness, no_body, nullptr},
+    Route{verb::get, "/metrics", Kind::metrics, no_body, nullptr},
+    Route{verb::get, "/openapi.json", Kind::openapi, no_body, nullptr},
+};
+
+/// Whether the segments are those of the pattern; then `parameters` are what stands in its braces.
+bool matches(std::string_view pattern, const std::vector<std::string>& segments,
+             std::vector<std::string>& parameters) {
+  parameters.clear();
+  for (const std::string& segment : segments) {
+    if (pattern.empty()) {
+      return false;
+    }
+    pattern.remove_prefix(1); // its slash
+    const std::string_view expected = pattern.substr(0, pattern.find('/'));
+    pattern.remove_prefix(expected.size());
+    if (expected.starts_with('{')) {
+      parameters.push_back(segment);
+    } else if (expected != segment) {
+      return false;
+    }
+  }
+  return pattern.empty();
+}
+
+} // namespace
+
+std::span<const Route> routes() { return all_routes; }
+
+Match find_route(verb method, const Target& target) {
+  Match match;
+  const verb wanted = method == verb::head ? verb::get : method;
+  std::vector<std::string> parameters;
+  for (const Route& route : all_routes) {
+    if (!matches(route.path, target.segments, parameters)) {
+      continue;
+    }
+    if (route.method == wanted && match.route == nullptr) {
+      match.route = &route;
+      match.parameters = parameters;
+    }
+    const auto name = http::to_string(route.method);
+    match.allowed += match.allowed.empty() ? "" : ", ";
+    match.allowed.append(name.data(), name.size());
+    match.allowed += route.method == verb::get ? ", HEAD" : "";
+  }
+  return match;
+}
+
+} // namespace tributary::rest

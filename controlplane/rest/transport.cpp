@@ -1,0 +1,83 @@
+#include "controlplane/rest/transport.hpp"
+
+#include <boost/asio/experimental/as_tuple.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include <utility>
+
+namespace tributary::rest {
+namespace {
+
+constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+
+void shut_down(Socket& socket) {
+  error_code ignored;
+  socket.shutdown(Socket::shutdown_send, ignored);
+}
+
+class PlainTransport final : public Transport {
+public:
+  explicit PlainTransport(Socket socket) : socket_(std::move(socket)) {}
+
+  asio::awaitable<error_code> open() override { co_return error_code(); }
+  asio::awaitable<Received> read(asio::mutable_buffer into) override {
+    const auto [error, bytes] = co_await socket_.async_read_some(into, as_result);
+    co_return Received{error, bytes};
+  }
+  asio::awaitable<error_code> write(asio::const_buffer bytes) override {
+    const auto [error, written] = co_await asio::async_write(socket_, bytes, as_result);
+    co_return error;
+  }
+  asio::awaitable<void> finish() override {
+    shut_down(socket_);
+    co_return;
+  }
+  Socket& socket() override { return socket_; }
+
+private:
+  Socket socket_;
+};
+
+class TlsTransport final : public Transport {
+public:
+  TlsTransport(Socket socket, std::shared_ptr<asio::ssl::context> context)
+      : context_(std::move(context)), stream_(std::move(socket), *context_) {}
+
+  asio::awaitable<error_code> open() override {
+    const auto [error] =
+        co_await stream_.async_handshake(asio::ssl::stream_base::server, as_result);
+    co_return error;
+  }
+  asio::awaitable<Received> read(asio::mutable_buffer into) override {
+    const auto [error, bytes] = co_await stream_.async_read_some(into, as_result);
+    co_return Received{error, bytes};
+  }
+  asio::awaitable<error_code> write(asio::const_buffer bytes) override {
+    const auto [error, written] = co_await asio::async_write(stream_, bytes, as_result);
+    co_return error;
+  }
+  asio::awaitable<void> finish() override {
+    static_cast<void>(co_await stream_.async_shutdown(as_result));
+    shut_down(socket());
+  }
+  Socket& socket() override { return stream_.next_layer(); }
+
+private:
+  std::shared_ptr<asio::ssl::context> context_; ///< the certificate may be exchanged meanwhile
+  asio::ssl::stream<Socket> stream_;
+};
+
+} // namespace
+
+std::unique_ptr<Transport> plain_transport(Socket socket) {
+  return std::make_unique<PlainTransport>(std::move(socket));
+}
+
+std::unique_ptr<Transport> tls_transport(Socket socket,
+                                         std::shared_ptr<asio::ssl::context> context) {
+  return std::make_unique<TlsTransport>(std::move(socket), std::move(context));
+}
+
+} // namespace tributary::rest

@@ -1,0 +1,53 @@
+// The bytes of one connection, whether they come by TCP, by a Unix socket, or through TLS. Errors
+// come back as values: a client that goes away is nothing exceptional.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <cstddef>
+#include <memory>
+
+namespace tributary::rest {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using Socket = asio::generic::stream_protocol::socket;
+
+struct Received {
+  error_code error;
+  std::size_t bytes = 0;
+};
+
+class Transport {
+public:
+  virtual ~Transport() = default;
+  /// To be called once, before anything else: the TLS handshake.
+  virtual asio::awaitable<error_code> open() = 0;
+  virtual asio::awaitable<Received> read(asio::mutable_buffer into) = 0;
+  /// All of it.
+  virtual asio::awaitable<error_code> write(asio::const_buffer bytes) = 0;
+  /// Says that nothing more will be written. What the client still sends may be read from
+  /// `socket`.
+  virtual asio::awaitable<void> finish() = 0;
+  virtual Socket& socket() = 0;
+
+  /// Ends the operations under way with an error.
+  void cancel() {
+    error_code ignored;
+    socket().cancel(ignored);
+  }
+  void close() {
+    error_code ignored;
+    socket().close(ignored);
+  }
+};
+
+[[nodiscard]] std::unique_ptr<Transport> plain_transport(Socket socket);
+[[nodiscard]] std::unique_ptr<Transport> tls_transport(Socket socket,
+                                                       std::shared_ptr<asio::ssl::context> context);
+
+} // namespace tributary::rest
