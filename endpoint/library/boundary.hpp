@@ -2,6 +2,8 @@
 // leaves a code and a message.
 #pragma once
 
+#include "endpoint/library/host.hpp"
+#include "endpoint/manager/manager_error.hpp"
 #include "endpoint/transport/transport_error.hpp"
 #include "tributary/tributary.h"
 
@@ -22,6 +24,20 @@ inline int code_of(const transport::TransportError& error) {
   return TRIBUTARY_ERR_SYSTEM;
 }
 
+inline int code_of(const manager_client::ManagerError& error) {
+  using Kind = manager_client::ManagerError::Kind;
+  switch (error.kind()) {
+  case Kind::unreachable:
+  case Kind::untrusted:
+  case Kind::timed_out:
+  case Kind::garbled: return TRIBUTARY_ERR_MANAGER_UNREACHABLE;
+  case Kind::refused: return TRIBUTARY_ERR_MANAGER_REFUSED;
+  case Kind::not_ready: return TRIBUTARY_ERR_NOT_READY;
+  case Kind::cancelled: return TRIBUTARY_ERR_SYSTEM;
+  }
+  return TRIBUTARY_ERR_SYSTEM;
+}
+
 /// Leaves the message and answers the code.
 inline int fail(std::string& message, int code, const std::string& text) {
   message = text;
@@ -34,6 +50,10 @@ template <typename F> int guarded(std::string& message, F&& f) noexcept {
     return f();
   } catch (const transport::TransportError& error) {
     return fail(message, code_of(error), error.what());
+  } catch (const manager_client::ManagerError& error) {
+    return fail(message, code_of(error), error.what());
+  } catch (const TreeInUse& error) {
+    return fail(message, TRIBUTARY_ERR_TREE_IN_USE, error.what());
   } catch (const std::invalid_argument& error) {
     return fail(message, TRIBUTARY_ERR_ARGUMENT, error.what());
   } catch (const std::bad_alloc&) {

@@ -1,5 +1,9 @@
 #include "endpoint/library/host.hpp"
 
+#include "endpoint/library/parameters.hpp"
+#include "endpoint/transport/announcer.hpp"
+#include "tributary/wire/hello.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,6 +13,8 @@
 using tributary::Nid;
 using tributary::TimeNs;
 using tributary::TreeNumber;
+using tributary::collective::TreeIndex;
+using tributary::transport::Announcer;
 using tributary::transport::RawSocket;
 using tributary::transport::TransportError;
 namespace wire = tributary::wire;
@@ -35,14 +41,63 @@ tributary_host::tributary_host(const tributary_host_options& options)
       nid_(nid_for(options, socket_.address())), spin_ns_(std::uint64_t{options.spin_usec} * 1000) {
 }
 
-tributary_group* tributary_host::group_on(TreeNumber tree) {
+tributary_group* tributary_host::group_on(TreeNumber tree) const {
   const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const auto& group) {
-    return group->member.parameters().tree == tree;
+    const auto& parameters = group->member.parameters();
+    return parameters.tree == tree || parameters.twin == tree;
   });
   return found == groups_.end() ? nullptr : found->get();
 }
 
+void tributary_host::throw_if_in_use(const tributary::collective::GroupParameters& parameters,
+                                     const tributary_group* except) const {
+  for (TreeIndex i = 0; i < parameters.tree_count(); ++i) {
+    const TreeNumber tree = parameters.tree_at(i);
+    const tributary_group* holder = group_on(tree);
+    if (holder != nullptr && holder != except) {
+      throw tributary::library::TreeInUse(
+          fmt::format("this host is in a group on tree {} already; leave that one first, or use "
+                      "another tree",
+                      tree.value));
+    }
+  }
+}
+
+tributary::library::Keeper& tributary_host::keeper() {
+  if (!keeper_) {
+    keeper_ = std::make_unique<tributary::library::Keeper>(std::make_unique<Announcer>(
+        socket_.interface(), ethertype_, nid_, tributary::transport::machine_name()));
+  }
+  return *keeper_;
+}
+
+void tributary_host::follow_moves(TimeNs now) {
+  if (!keeper_ || keeper_->moves() == moves_seen_) {
+    return;
+  }
+  moves_seen_ = keeper_->moves();
+  for (const auto& [ticket, membership] : keeper_->take_moves()) {
+    for (const auto& group : groups_) {
+      if (!group->named || group->named->ticket != ticket) {
+        continue;
+      }
+      tributary::library::NamedGroup& named = *group->named;
+      try {
+        const auto parameters = tributary::library::parameters_of(
+            *this, tributary::library::options_of(named, membership));
+        throw_if_in_use(parameters, group.get());
+        group->member.move_to(parameters, now);
+        named.membership = membership;
+        named.trouble.clear();
+      } catch (const std::exception& error) {
+        named.trouble = error.what();
+      }
+    }
+  }
+}
+
 tributary_group& tributary_host::add(const tributary::collective::GroupParameters& parameters) {
+  throw_if_in_use(parameters, nullptr);
   groups_.push_back(std::make_unique<tributary_group>(*this, parameters));
   return *groups_.back();
 }
@@ -73,6 +128,7 @@ void tributary_host::progress() {
     std::size_t received = 0;
     do {
       const TimeNs now = tributary::transport::now();
+      follow_moves(now);
       received = socket_.receive([&](std::span<const std::byte> bytes) { deliver(bytes, now); });
       for (const auto& group : groups_) {
         advance(*group, now);
@@ -87,6 +143,9 @@ void tributary_host::progress() {
 }
 
 void tributary_host::deliver(std::span<const std::byte> bytes, TimeNs now) {
+  if (wire::check_hello(bytes, ethertype_) == wire::HelloError::none) {
+    return; // the switch's, for whom it may concern
+  }
   wire::ReductionFrame frame;
   if (wire::decode(bytes, ethertype_, frame) != wire::DecodeError::none) {
     ++frames_unknown_;

@@ -3,7 +3,8 @@
 //   frames in -> the group of their tree -> member -> pipeline -> outboxes -> frames out
 //
 // All of it happens in progress(), which never sleeps, and in wait_until(), which does between
-// rounds. No thread of its own; one thread at a time.
+// rounds. One thread at a time. A host with named groups has a keeper (keeper.hpp) with a thread of
+// its own, which touches neither members nor frames.
 //
 // Errors of the interface are thrown as TransportError. When it is down, everything stays as it is
 // and goes on later. When it is gone the host is broken: members and operations are not touched any
@@ -11,6 +12,8 @@
 #pragma once
 
 #include "endpoint/collective/vector_pipeline.hpp"
+#include "endpoint/library/keeper.hpp"
+#include "endpoint/library/named_group.hpp"
 #include "endpoint/transport/clock.hpp"
 #include "endpoint/transport/raw_socket.hpp"
 #include "tributary/tributary.h"
@@ -18,8 +21,19 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
+
+namespace tributary::library {
+
+/// Two groups of one host on one tree, of which nobody could tell the frames apart.
+class TreeInUse : public std::runtime_error {
+public:
+  using runtime_error::runtime_error;
+};
+
+} // namespace tributary::library
 
 struct tributary_request {
   tributary_request(tributary_group& in, const tributary::collective::VectorTask& task)
@@ -37,6 +51,7 @@ struct tributary_group {
   tributary::collective::Member member;
   tributary::collective::VectorPipeline pipeline;
   std::list<tributary_request> requests;
+  std::optional<tributary::library::NamedGroup> named; ///< one that the fabric manager made
 };
 
 struct tributary_host {
@@ -48,9 +63,13 @@ struct tributary_host {
   [[nodiscard]] const tributary::transport::RawSocket& socket() const { return socket_; }
   [[nodiscard]] std::uint64_t frames_unknown() const { return frames_unknown_; }
 
-  [[nodiscard]] tributary_group* group_on(tributary::TreeNumber tree);
+  [[nodiscard]] tributary_group* group_on(tributary::TreeNumber tree) const;
+  /// Throws TreeInUse.
   tributary_group& add(const tributary::collective::GroupParameters& parameters);
   void remove(tributary_group& group);
+
+  /// What keeps named groups alive; made when it is first asked for. Throws TransportError.
+  tributary::library::Keeper& keeper();
 
   /// Throws if the interface is gone.
   void throw_if_broken() const;
@@ -91,6 +110,10 @@ struct tributary_host {
   std::string last_error;
 
 private:
+  void throw_if_in_use(const tributary::collective::GroupParameters& parameters,
+                       const tributary_group* except) const;
+  /// Leads the groups that the manager gave other trees there.
+  void follow_moves(tributary::TimeNs now);
   void deliver(std::span<const std::byte> bytes, tributary::TimeNs now);
   void advance(tributary_group& group, tributary::TimeNs now);
   /// Looks for frames for the spinning time, then sleeps until something may be due.
@@ -105,4 +128,6 @@ private:
   std::uint64_t frames_unknown_ = 0;
   std::optional<tributary::transport::TransportError> broken_;
   std::vector<std::unique_ptr<tributary_group>> groups_;
+  std::unique_ptr<tributary::library::Keeper> keeper_;
+  std::uint64_t moves_seen_ = 0;
 };

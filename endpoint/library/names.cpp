@@ -33,6 +33,15 @@ const char* tributary_error_string(int error) {
   case TRIBUTARY_ERR_ABANDONED:
     return "left the group, but some members did not come to leave it in time; look whether they "
            "still run";
+  case TRIBUTARY_ERR_MANAGER_UNREACHABLE:
+    return "the fabric manager cannot be reached, or not be trusted; look whether "
+           "tributary-fabricd "
+           "runs, and at TRIBUTARY_FABRIC_MANAGER_URL and TRIBUTARY_FABRIC_MANAGER_CACERT";
+  case TRIBUTARY_ERR_MANAGER_REFUSED:
+    return "the fabric manager refused; tributary_last_error has its words";
+  case TRIBUTARY_ERR_NOT_READY:
+    return "the group was not ready in time; tributary_last_error names the members that are "
+           "missing, look whether they run";
   default: return "not an error code of libtributary";
   }
 }

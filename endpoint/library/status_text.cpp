@@ -11,7 +11,9 @@ std::string status_text(const collective::Member& member, TimeNs now) {
   const collective::GroupParameters& group = member.parameters();
   std::string text;
   const auto out = std::back_inserter(text);
-  fmt::format_to(out, "tree {}: {} {} of {}, {} pieces completed\n", group.tree.value,
+  fmt::format_to(out, "{}: {} {} of {}, {} pieces completed\n",
+                 group.twin ? fmt::format("trees {} and {}", group.tree.value, group.twin->value)
+                            : fmt::format("tree {}", group.tree.value),
                  member.is_root() ? "root, rank" : "leaf, rank", group.rank, group.size,
                  member.statistics().completed);
   const collective::Status status = member.status();
@@ -25,6 +27,10 @@ std::string status_text(const collective::Member& member, TimeNs now) {
                    static_cast<double>(elapsed_ns(now, entry.since)) * 1e-9);
     if (entry.waiting == Waiting::for_contributions) {
       fmt::format_to(out, ", {} of {} came", entry.count, entry.size);
+      if (entry.count_on_other_tree) {
+        fmt::format_to(out, " on tree {} and {} on the other", entry.tree.value,
+                       *entry.count_on_other_tree);
+      }
     }
     if (entry.missing_rank) {
       fmt::format_to(out, ", rank {} is missing", *entry.missing_rank);

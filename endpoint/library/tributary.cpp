@@ -2,6 +2,8 @@
 // host.
 #include "endpoint/library/boundary.hpp"
 #include "endpoint/library/host.hpp"
+#include "endpoint/library/named_group.hpp"
+#include "endpoint/library/parameters.hpp"
 #include "endpoint/library/status_text.hpp"
 #include "endpoint/transport/clock.hpp"
 
@@ -10,7 +12,6 @@
 #include <algorithm>
 #include <cstring>
 
-using tributary::Nid;
 using tributary::TimeNs;
 using tributary::collective::GroupParameters;
 using tributary::library::fail;
@@ -23,37 +24,6 @@ namespace {
 
 /// Where an open that failed leaves its message, as there is no host to ask.
 thread_local std::string last_open_error;
-
-std::uint64_t ns(std::uint32_t usec) { return std::uint64_t{usec} * 1000; }
-
-GroupParameters parameters_of(const tributary_host& host, const tributary_group_options& options) {
-  require(options.tree < tributary::max_trees, "the tree is outside 0 to 8191");
-  GroupParameters p;
-  p.tree = tributary::TreeNumber{static_cast<std::uint16_t>(options.tree)};
-  p.vni = tributary::Vni{options.vni};
-  p.cookie = tributary::Cookie{options.cookie};
-  p.rank = options.rank;
-  p.size = options.size;
-  p.root_rank = options.root_rank;
-  p.nid = host.nid();
-  if (options.root_nid != TRIBUTARY_NID_UNKNOWN) {
-    p.root_nid = Nid{options.root_nid};
-  }
-  p.ethertype = host.ethertype();
-  p.destination = tributary::wire::port_mac(host.nid());
-  p.source = host.socket().address();
-  p.armed = options.armed != 0;
-  p.dialect = options.cxi_compatible != 0 ? collective::Dialect::cxi : collective::Dialect::native;
-  p.check_contributions = options.check_contributions != 0;
-  p.nan_mode = options.ieee_nan != 0 ? tributary::reduce::NanMode::ieee
-                                     : tributary::reduce::NanMode::associative;
-  p.retry_ns = ns(options.retry_usec);
-  p.collective_timeout_ns = ns(options.collective_timeout_usec);
-  p.result_timeout_ns = ns(options.result_timeout_usec);
-  p.leave_timeout_ns = ns(options.leave_timeout_usec);
-  p.linger_ns = ns(options.linger_usec);
-  return p;
-}
 
 std::uint32_t usec(std::uint64_t ns_value) { return static_cast<std::uint32_t>(ns_value / 1000); }
 
@@ -114,6 +84,7 @@ const char* tributary_last_error(const tributary_host* host) {
 tributary_group_options tributary_group_defaults() {
   const GroupParameters p;
   return {.tree = 0,
+          .twin_tree = TRIBUTARY_NO_TREE,
           .vni = 0,
           .cookie = 0,
           .rank = 0,
@@ -141,13 +112,7 @@ int tributary_join(tributary_host* host, const tributary_group_options* options,
   }
   return guarded(host->last_error, [&] {
     require(options != nullptr && group != nullptr, "options or group is NULL");
-    const GroupParameters parameters = parameters_of(*host, *options);
-    if (host->group_on(parameters.tree) != nullptr) {
-      return fail(host->last_error, TRIBUTARY_ERR_TREE_IN_USE,
-                  fmt::format("this host is in a group on tree {} already; leave that one first, "
-                              "or use another tree",
-                              options->tree));
-    }
+    const GroupParameters parameters = library::parameters_of(*host, *options);
     *group = &host->add(parameters);
     return static_cast<int>(TRIBUTARY_OK);
   });
@@ -181,8 +146,10 @@ int tributary_leave(tributary_group* group) {
     }
     return static_cast<int>(TRIBUTARY_OK);
   });
+  const std::optional<library::NamedGroup> named = std::move(group->named);
   host.remove(*group);
-  return code;
+  const int told = named ? library::leave_at_manager(host, *named) : TRIBUTARY_OK;
+  return code != TRIBUTARY_OK ? code : told;
 }
 
 uint32_t tributary_rank(const tributary_group* group) { return group->member.parameters().rank; }
@@ -207,7 +174,10 @@ int tributary_status_text(const tributary_group* group, char* text, size_t size)
     return TRIBUTARY_ERR_ARGUMENT;
   }
   return guarded(group->host->last_error, [&] {
-    const std::string all = library::status_text(group->member, tributary::transport::now());
+    std::string all = library::status_text(group->member, tributary::transport::now());
+    if (group->named) {
+      all += library::lease_text(*group->host, *group->named);
+    }
     if (size > 0) {
       const std::size_t copied = std::min(all.size(), size - 1);
       std::memcpy(text, all.data(), copied);

@@ -15,6 +15,7 @@ public:
     timed_out,   ///< it was reached, and did not answer in time
     garbled,     ///< the answer is not what the API document says
     refused,     ///< it answered with a failure; `status` says which, the message is its own
+    not_ready,   ///< a group was not ready in time; the message names who is missing
     cancelled,   ///< `cancel` was called
   };
   ManagerError(Kind kind, const std::string& message, unsigned status = 0)

@@ -133,9 +133,24 @@ std::string missing_in(const boost::json::value& group) {
     waits_for = text != nullptr && text->is_string() ? std::string(text->get_string())
                                                      : "the manager did not say for whom";
   }
-  throw ManagerError(Kind::timed_out,
+  throw ManagerError(Kind::not_ready,
                      fmt::format("group '{}' was not ready after {:.1f} s; it waits for {}",
                                  wish.group, static_cast<double>(limit.count()) / 1e3, waits_for));
+}
+
+/// Leaves a group that did not become ready. If that fails the lease ends by itself.
+void take_back(ManagerClient& manager, const Wish& wish, const boost::json::value& group) {
+  const auto* object = group.if_object();
+  const auto* job = object == nullptr ? nullptr : object->if_contains("job");
+  if (job == nullptr || !job->is_string()) {
+    return;
+  }
+  try {
+    leave(manager, wish, std::string(job->get_string()));
+  } catch (const ManagerError&) {
+    // That the group is not ready is what the caller has to hear of.
+    return;
+  }
 }
 
 Answer post(ManagerClient& manager, const Wish& wish, milliseconds wait) {
@@ -156,6 +171,7 @@ Membership join(ManagerClient& manager, const Wish& wish, milliseconds limit) {
     const Answer answer = post(manager, wish, std::min(left(), longest_wait));
     if (answer.status == accepted) {
       if (left() == milliseconds(0)) {
+        take_back(manager, wish, answer.body);
         throw_not_ready(wish, limit, answer.body);
       }
       continue;

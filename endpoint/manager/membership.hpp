@@ -46,8 +46,9 @@ struct Membership {
 };
 
 /// Asks for a membership and waits for it up to `limit`, through restarts of the manager. Throws
-/// ManagerError: `timed_out` when the group was not ready in time, naming whom it waits for;
-/// `refused` with the manager's words; `unreachable` when it was away to the end.
+/// ManagerError: `not_ready` when the group was not ready in time, naming whom it waits for (the
+/// manager then does not count on this member any more); `refused` with the manager's words;
+/// `unreachable` when it was away to the end.
 [[nodiscard]] Membership join(ManagerClient& manager, const Wish& wish,
                               std::chrono::milliseconds limit);
 

@@ -22,6 +22,13 @@
  *   tributary_leave(group);
  *   tributary_close(host);
  *
+ * Where a fabric manager runs, a group needs only a name, and the manager makes the tree:
+ *
+ *   struct tributary_named_group_options who = tributary_named_group_defaults("demo");
+ *   who.rank = rank; who.size = 16;
+ *   if (tributary_join_named(host, &who, &group) != TRIBUTARY_OK)
+ *     die(tributary_last_error(host));
+ *
  * Collective. All members of a group must call the same operations, with the same operator, type,
  * count and named rank, in the same order, starting and blocking ones alike.
  *
@@ -29,9 +36,15 @@
  * hosts are independent. tributary_error_string, the ..._name functions and the ..._defaults
  * functions may be called by any thread at any time.
  *
- * Progress is made inside calls alone: the library has no thread. While requests are outstanding
- * and no call waits, call tributary_progress now and then, or when poll() on tributary_fd says so,
- * and at the latest after tributary_timeout_usec.
+ * Progress is made inside calls alone: no thread of the library touches frames. While requests are
+ * outstanding and no call waits, call tributary_progress now and then, or when poll() on
+ * tributary_fd says so, and at the latest after tributary_timeout_usec.
+ *
+ * A host with named groups has one small thread, from the first tributary_join_named until it is
+ * closed. It announces the host on its link once a second and renews the groups' leases at the
+ * manager; it blocks all signals and calls no code of the program. After fork() only the parent
+ * may use the host and its groups; a child may call tributary_close, which then ends nothing but
+ * the child's own part.
  *
  * Errors. Functions answer TRIBUTARY_OK or a negative enum tributary_error; what happened, to what,
  * and what to do is in tributary_last_error. An interface that goes down ends tributary_progress,
@@ -77,7 +90,11 @@ enum tributary_error {
   TRIBUTARY_ERR_BUSY = -8,           /* requests of the group are outstanding */
   TRIBUTARY_ERR_TIMEOUT = -9,        /* the time is over; the request is still valid */
   TRIBUTARY_ERR_OP_MISMATCH = -10,   /* members called different operators; no result */
-  TRIBUTARY_ERR_ABANDONED = -11      /* left, but some members may not have */
+  TRIBUTARY_ERR_ABANDONED = -11,     /* left, but some members may not have */
+  TRIBUTARY_ERR_MANAGER_UNREACHABLE = -12, /* no fabric manager there, or one not to be trusted */
+  TRIBUTARY_ERR_MANAGER_REFUSED = -13,     /* it said no; tributary_last_error has its words */
+  TRIBUTARY_ERR_NOT_READY = -14            /* the group was not ready in time; tributary_last_error
+                                              names who is missing */
 };
 
 enum tributary_type {
@@ -210,9 +227,13 @@ TRIBUTARY_API const char* tributary_result_name(int code);
 /* ---- groups ---- */
 
 #define TRIBUTARY_NID_UNKNOWN 0xFFFFFFFFu
+#define TRIBUTARY_NO_TREE 0xFFFFFFFFu
 
 struct tributary_group_options {
-  uint32_t tree;   /* 0 to 8191, as installed in the switches */
+  uint32_t tree; /* 0 to 8191, as installed in the switches */
+  /* The second one of a group on two trees that share as little as possible: each reduction runs
+   * on both, and what one of them loses costs no time. TRIBUTARY_NO_TREE: one tree only. */
+  uint32_t twin_tree;
   uint16_t vni;    /* protection key */
   uint32_t cookie; /* the group's own random number */
   uint32_t rank;   /* 0 to size - 1 */
@@ -236,11 +257,61 @@ TRIBUTARY_API struct tributary_group_options tributary_group_defaults(void);
 TRIBUTARY_API int tributary_join(struct tributary_host* host,
                                  const struct tributary_group_options* options,
                                  struct tributary_group** group);
+#define TRIBUTARY_RANK_ANY 0xFFFFFFFFu
+
+/* A group that the fabric manager knows by its job and its name. rank, of course, differs; name,
+ * size, trees and root_rank must be the same at all members. */
+struct tributary_named_group_options {
+  const char* name;
+  uint32_t rank;      /* 0 to size - 1 */
+  uint32_t size;      /* 1 to 1048575 */
+  uint32_t root_rank; /* TRIBUTARY_RANK_ANY: the manager chooses */
+  uint32_t trees;     /* 1, or 2 for twin trees */
+  int64_t wait_usec;  /* how long for all members, and for a manager that is away; 60 s */
+  /* NULL: from the environment, TRIBUTARY_JOB_ID or FI_CXI_COLL_JOB_ID; the token's if not there */
+  const char* job;
+  /* unix:/path, http://host:port or https://host:port. NULL: TRIBUTARY_FABRIC_MANAGER_URL, or the
+   * server that FI_CXI_COLL_FABRIC_MGR_URL names, or unix:/run/tributary/fabricd.sock */
+  const char* manager_url;
+  /* NULL: TRIBUTARY_FABRIC_MANAGER_TOKEN or FI_CXI_COLL_MCAST_TOKEN; "" for none */
+  const char* token;
+  /* What the manager's certificate is checked against: "yes" the system's authorities, "no"
+   * nothing, else a PEM file or a directory. NULL: TRIBUTARY_FABRIC_MANAGER_CACERT or
+   * FI_CXI_COLL_FABRIC_MGR_CACERT, or "yes" */
+  const char* certificate_authority;
+  /* How the members talk: armed, check_contributions and all that stands behind them. What stands
+   * in front comes from the manager and is ignored here. */
+  struct tributary_group_options protocol;
+};
+TRIBUTARY_API struct tributary_named_group_options tributary_named_group_defaults(const char* name);
+
+/* Announces the host, asks the manager for membership, and waits until all members did so and the
+ * tree is in every switch. Meanwhile this host's other groups make no progress. On an error *group
+ * is NULL; the manager is told if it had taken the host for a member. */
+TRIBUTARY_API int tributary_join_named(struct tributary_host* host,
+                                       const struct tributary_named_group_options* options,
+                                       struct tributary_group** group);
+
+/* Where a group's frames travel; for a named group what the manager gave it, and last changed. */
+struct tributary_membership {
+  uint32_t tree;
+  uint32_t twin_tree; /* or TRIBUTARY_NO_TREE */
+  uint16_t vni;
+  uint32_t cookie;
+  uint32_t root_rank;
+  uint32_t root_nid;   /* or TRIBUTARY_NID_UNKNOWN */
+  int disjoint;        /* named, two trees: they share no cable and no inner switch */
+  uint32_t lease_msec; /* named; 0 otherwise */
+};
+TRIBUTARY_API int tributary_get_membership(const struct tributary_group* group,
+                                           struct tributary_membership* membership);
+
 /* Waits until every member has all its results and leaves, too; then the group is gone and the
  * pointer invalid. TRIBUTARY_ERR_BUSY if requests are outstanding: then the group stays. Takes
  * leave_timeout_usec + linger_usec at most; TRIBUTARY_ERR_ABANDONED if some members did not come to
- * leave in that time, or an interface error: then the group is gone all the same. NULL is allowed.
- */
+ * leave in that time, or an interface error: then the group is gone all the same. The manager is
+ * told of a named one, which takes a few seconds at most; if it cannot be, the answer is one of the
+ * manager's errors, and the lease ends by itself. NULL is allowed. */
 TRIBUTARY_API int tributary_leave(struct tributary_group* group);
 
 TRIBUTARY_API uint32_t tributary_rank(const struct tributary_group* group);
@@ -326,6 +397,7 @@ TRIBUTARY_API int tributary_get_statistics(struct tributary_group* group,
                                            struct tributary_statistics* statistics);
 
 /* Writes what each reduction in flight waits for, and since when, one line each; nothing silent.
+ * For a named group also how its lease stands, and what is wrong with the manager.
  * Like snprintf: at most size bytes with the final zero, and the answer is the length of it all. */
 TRIBUTARY_API int tributary_status_text(const struct tributary_group* group, char* text,
                                         size_t size);

@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace tributary::fabric {
 
 using collective::Completion;
 using collective::PieceNumber;
+using collective::reduction_of;
 
 /// One member and the application above it.
 class Group::Application {
@@ -36,6 +38,7 @@ public:
 
   [[nodiscard]] const collective::Member& member() const { return member_; }
   [[nodiscard]] std::uint64_t completed() const { return completed_; }
+  [[nodiscard]] std::uint64_t longest_ns() const { return longest_ns_; }
 
 private:
   [[nodiscard]] bool has_work() const {
@@ -59,6 +62,8 @@ private:
       send_all(port);
       while (const auto completion = member_.take_completion()) {
         ++completed_;
+        longest_ns_ = std::max(
+            longest_ns_, elapsed_ns(now, injected_at_[reduction_of(completion->piece).value]));
         group_.on_completion(member_.parameters().rank, *completion);
         progress = true;
       }
@@ -82,6 +87,7 @@ private:
     if (m != nullptr && m->opcode) {
       group_.fabric_.count(Fault::wrong_opcode);
     }
+    injected_at_[reduction_of(member_.next_piece()).value] = now;
     member_.inject(group_.operand(member_.next_piece(), member_.parameters().rank), now);
     next_injection_ = now + random_.below(group_.setup_.gap_ns + 1);
   }
@@ -96,6 +102,8 @@ private:
   collective::Member member_;
   Random random_;
   TimeNs next_injection_;
+  std::array<TimeNs, reductions_per_tree> injected_at_{};
+  std::uint64_t longest_ns_ = 0;
   std::uint64_t completed_ = 0;
   bool parting_ = false;
 };
@@ -108,6 +116,7 @@ Group::Group(Fabric& fabric, const GroupSetup& setup)
   for (std::uint32_t rank = 0; rank < size(); ++rank) {
     collective::GroupParameters p = setup.parameters;
     p.tree = setup.tree;
+    p.twin = setup.twin;
     p.vni = setup.vni;
     p.cookie = setup.cookie;
     p.rank = rank;
@@ -199,6 +208,14 @@ bool Group::parted() const {
 
 std::uint64_t Group::completed_pieces(std::uint32_t rank) const {
   return applications_[rank]->completed();
+}
+
+std::uint64_t Group::longest_ns() const {
+  std::uint64_t longest = 0;
+  for (const auto& a : applications_) {
+    longest = std::max(longest, a->longest_ns());
+  }
+  return longest;
 }
 
 std::uint64_t Group::pieces_complete_everywhere() const {

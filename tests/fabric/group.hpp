@@ -23,6 +23,8 @@ namespace tributary::fabric {
 
 struct GroupSetup {
   TreeNumber tree{};
+  /// The second one of a group on two trees.
+  std::optional<TreeNumber> twin{};
   Vni vni{0x0400};
   Cookie cookie{};
   /// By rank.
@@ -61,6 +63,8 @@ public:
   /// All members have left as well.
   [[nodiscard]] bool parted() const;
   [[nodiscard]] std::uint64_t completed_pieces(std::uint32_t rank) const;
+  /// The longest time from a member's injection of a piece to its completion there.
+  [[nodiscard]] std::uint64_t longest_ns() const;
   /// Pieces that all members have completed.
   [[nodiscard]] std::uint64_t pieces_complete_everywhere() const;
   [[nodiscard]] const collective::Member& member(std::uint32_t rank) const;

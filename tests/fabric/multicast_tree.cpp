@@ -1,5 +1,6 @@
 #include "tests/fabric/multicast_tree.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <optional>
 
@@ -14,7 +15,8 @@ struct WaysUp {
   std::vector<std::optional<LinkEnd>> port_of_parent; ///< by switch: where the parent hangs it
 };
 
-WaysUp ways_up(const Topology& topology, HostIndex root, Random* random) {
+WaysUp ways_up(const Topology& topology, HostIndex root, Random* random,
+               std::span<const SwitchIndex> without = {}) {
   WaysUp ways;
   ways.parent_port.resize(topology.switch_count());
   ways.port_of_parent.resize(topology.switch_count());
@@ -32,7 +34,8 @@ WaysUp ways_up(const Topology& topology, HostIndex root, Random* random) {
     }
     for (const PortNumber port : ports) {
       const LinkEnd& there = topology.neighbour(here, port);
-      if (there.kind == LinkEnd::Kind::in_switch && !ways.parent_port[there.node]) {
+      if (there.kind == LinkEnd::Kind::in_switch && !ways.parent_port[there.node] &&
+          std::ranges::find(without, there.node) == without.end()) {
         ways.parent_port[there.node] = there.port;
         ways.port_of_parent[there.node] = LinkEnd{LinkEnd::Kind::in_switch, here, port};
         ways.order.push_back(there.node);
@@ -45,8 +48,9 @@ WaysUp ways_up(const Topology& topology, HostIndex root, Random* random) {
 } // namespace
 
 std::vector<TreePart> multicast_tree(const Topology& topology, HostIndex root,
-                                     std::span<const HostIndex> members, Random& random) {
-  const WaysUp ways = ways_up(topology, root, &random);
+                                     std::span<const HostIndex> members, Random& random,
+                                     std::span<const SwitchIndex> without) {
+  const WaysUp ways = ways_up(topology, root, &random, without);
   std::vector<TreePart> parts(topology.switch_count());
   for (SwitchIndex s = 0; s < parts.size(); ++s) {
     parts[s].at = s;

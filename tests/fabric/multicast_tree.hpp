@@ -20,9 +20,11 @@ struct TreePart {
 };
 
 /// The parts of every switch on the tree, the one next to the root first. `members` may contain
-/// the root. Among several shortest ways, `random` chooses.
+/// the root. Among several shortest ways, `random` chooses. Switches of `without` are not used; all
+/// members must be reachable without them.
 std::vector<TreePart> multicast_tree(const Topology& topology, HostIndex root,
-                                     std::span<const HostIndex> members, Random& random);
+                                     std::span<const HostIndex> members, Random& random,
+                                     std::span<const SwitchIndex> without = {});
 
 /// The output port of every switch toward a host, by switch index; for unicast routes.
 std::vector<PortNumber> ports_toward(const Topology& topology, HostIndex host);

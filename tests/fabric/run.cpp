@@ -42,6 +42,26 @@ Group& Run::add_group(GroupSetup setup) {
   trees_.push_back(
       multicast_tree(fabric_.topology(), setup.hosts[setup.root_rank], setup.hosts, random_));
   fabric_.install(setup.tree, trees_.back());
+  return add(setup);
+}
+
+Group& Run::add_twins(GroupSetup setup, std::span<const SwitchIndex> first_without,
+                      std::span<const SwitchIndex> second_without) {
+  setup.tree = TreeNumber{static_cast<std::uint16_t>(7 + 13 * groups_.size())};
+  setup.twin = TreeNumber{static_cast<std::uint16_t>(setup.tree.value + 5)};
+  setup.cookie = Cookie{static_cast<std::uint32_t>(random_.next())};
+  setup.seed = random_.next();
+  const auto route = [&](std::span<const SwitchIndex> without) {
+    return multicast_tree(fabric_.topology(), setup.hosts[setup.root_rank], setup.hosts, random_,
+                          without);
+  };
+  trees_.push_back(route(first_without));
+  fabric_.install(setup.tree, trees_.back());
+  fabric_.install(*setup.twin, route(second_without));
+  return add(setup);
+}
+
+Group& Run::add(const GroupSetup& setup) {
   groups_.push_back(std::make_unique<Group>(fabric_, setup));
   Group& group = *groups_.back();
   for (std::uint32_t rank = 0; rank < group.size(); ++rank) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,9 @@ public:
   /// Computes and installs the group's tree and puts its members on their hosts. Tree number,
   /// cookie and seed are chosen where the setup leaves them at their defaults.
   Group& add_group(GroupSetup setup);
+  /// A group on two trees, each of which goes without the switches that are named for it.
+  Group& add_twins(GroupSetup setup, std::span<const SwitchIndex> first_without,
+                   std::span<const SwitchIndex> second_without);
   [[nodiscard]] const std::vector<TreePart>& tree_of(const Group& group) const;
   [[nodiscard]] std::vector<std::unique_ptr<Group>>& groups() { return groups_; }
 
@@ -79,6 +83,8 @@ public:
   [[nodiscard]] RunReport report() const;
 
 private:
+  Group& add(const GroupSetup& setup);
+
   std::uint64_t seed_;
   Random random_;
   Fabric fabric_;

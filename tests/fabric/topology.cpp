@@ -61,6 +61,21 @@ Topology two_level(std::uint32_t leaves, std::uint32_t hosts_per_leaf) {
   return t;
 }
 
+Topology two_spines(std::uint32_t leaves, std::uint32_t hosts_per_leaf) {
+  Topology t;
+  const SwitchIndex spines[2] = {t.add_switch(), t.add_switch()};
+  for (std::uint32_t i = 0; i < leaves; ++i) {
+    const SwitchIndex leaf = t.add_switch();
+    for (const SwitchIndex spine : spines) {
+      t.connect(spine, leaf, trunk_latency_ns);
+    }
+    for (std::uint32_t h = 0; h < hosts_per_leaf; ++h) {
+      t.add_host(leaf, edge_latency_ns);
+    }
+  }
+  return t;
+}
+
 Topology chain(std::uint32_t switches, std::uint32_t hosts_per_switch) {
   Topology t;
   for (std::uint32_t i = 0; i < switches; ++i) {

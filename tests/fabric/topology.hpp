@@ -63,6 +63,10 @@ private:
 /// The demo's network: `leaves` switches with `hosts_per_leaf` hosts each under one root switch.
 Topology two_level(std::uint32_t leaves, std::uint32_t hosts_per_leaf);
 
+/// Two spines, switches 0 and 1, each connected to all `leaves` switches behind them, which have
+/// `hosts_per_leaf` hosts each: two trees can share all but their leaf switches.
+Topology two_spines(std::uint32_t leaves, std::uint32_t hosts_per_leaf);
+
 /// Switches in a row, each with some hosts: the deepest tree there is.
 Topology chain(std::uint32_t switches, std::uint32_t hosts_per_switch);
 

@@ -32,6 +32,7 @@ std::span<const Scenario> failure_table_scenarios();
 std::span<const Scenario> protocol_fault_scenarios();
 std::span<const Scenario> stranger_scenarios();
 std::span<const Scenario> network_fault_scenarios();
+std::span<const Scenario> twin_scenarios();
 std::span<const Scenario> mixed_scenarios();
 /// The faults that the scenario "mixed" inflicts; each must happen in every fifty seeds.
 std::span<const Fault> mixed_faults();

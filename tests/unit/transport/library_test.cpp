@@ -415,12 +415,12 @@ TEST(LibraryOpen, FailuresLeaveAMessageWithoutAHost) {
 }
 
 TEST(LibraryNames, EveryErrorSaysWhatToDo) {
-  for (int code = 0; code >= TRIBUTARY_ERR_ABANDONED; --code) {
+  for (int code = 0; code >= TRIBUTARY_ERR_NOT_READY; --code) {
     EXPECT_NE(std::string(tributary_error_string(code)), "not an error code of libtributary")
         << code;
   }
   EXPECT_EQ(std::string(tributary_error_string(1)), "not an error code of libtributary");
-  EXPECT_EQ(std::string(tributary_error_string(-12)), "not an error code of libtributary");
+  EXPECT_EQ(std::string(tributary_error_string(-15)), "not an error code of libtributary");
   EXPECT_EQ(std::string(tributary_result_name(TRIBUTARY_INT_OVERFLOW)), "integer overflow");
   EXPECT_EQ(std::string(tributary_result_name(2)), "unknown");
 }

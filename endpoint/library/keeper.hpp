@@ -1,0 +1,68 @@
+// What a host with named groups does beside reducing: it announces itself on its link, and renews
+// its leases at the fabric manager. One instance per host, with one thread, from the host's first
+// tributary_join_named until the host is closed.
+//
+//   host's thread                            keeper's thread
+//   add(wish, membership) -----------------> renews at a third of each lease (lease.hpp)
+//   moves() rose: take_moves() <------------ joined again, and the manager gave other trees
+//   text(ticket) for people  <-------------- troubles
+//   remove(ticket) ------------------------> leaves it alone; waits for a call in progress
+//
+// The thread holds no lock while it talks to the manager, and its calls are short, so that the
+// announcements go on. It never touches a member or a frame.
+//
+// After fork() the child has no such thread. There the destructor touches nothing, for a lock might
+// be held and a connection is the parent's; the memory stays until the child ends.
+#pragma once
+
+#include "endpoint/library/lease.hpp"
+#include "endpoint/manager/manager_client.hpp"
+#include "endpoint/manager/membership.hpp"
+#include "tributary/types.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::transport {
+class Announcer;
+}
+
+namespace tributary::library {
+
+class Keeper {
+public:
+  using Ticket = std::uint64_t;
+
+  /// Announces the host at once, and from then on.
+  explicit Keeper(std::unique_ptr<transport::Announcer> announcer);
+  /// Ends calls in progress, says good-bye on the link, and joins the thread.
+  ~Keeper();
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+  /// As announced.
+  [[nodiscard]] const std::string& host_name() const;
+
+  Ticket add(const manager_client::Settings& settings, const manager_client::Wish& wish,
+             const manager_client::Membership& membership);
+  /// From its return on nothing is renewed for it.
+  void remove(Ticket ticket);
+
+  /// How often any group was given other trees. Cheap.
+  [[nodiscard]] std::uint64_t moves() const;
+  /// Those that were since the last call.
+  [[nodiscard]] std::vector<std::pair<Ticket, manager_client::Membership>> take_moves();
+  [[nodiscard]] manager_client::Membership membership(Ticket ticket) const;
+  /// How the lease stands, and what is wrong with the link or the manager.
+  [[nodiscard]] std::string text(Ticket ticket) const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace tributary::library

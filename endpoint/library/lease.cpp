@@ -1,0 +1,73 @@
+#include "endpoint/library/lease.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tributary::library {
+
+namespace {
+
+constexpr std::uint64_t first_back_off_ns = 100'000'000;
+constexpr std::uint64_t longest_back_off_ns = 5'000'000'000;
+
+double seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+} // namespace
+
+Lease::Lease(const manager_client::Membership& membership, TimeNs now)
+    : membership_(membership), renewed_at_(now), next_attempt_(now + third_of_lease_ns()) {}
+
+std::uint64_t Lease::third_of_lease_ns() const {
+  const auto third = static_cast<std::uint64_t>(membership_.lease.count()) * 1'000'000 / 3;
+  return std::max(third, first_back_off_ns);
+}
+
+void Lease::renewed(TimeNs now) {
+  renewed_at_ = now;
+  next_attempt_ = now + third_of_lease_ns();
+  back_off_ns_ = 0;
+  forgotten_ = false;
+  trouble_since_.reset();
+  trouble_.clear();
+}
+
+void Lease::forgotten(TimeNs now) {
+  forgotten_ = true;
+  next_attempt_ = now;
+}
+
+bool Lease::joined_again(const manager_client::Membership& membership, TimeNs now) {
+  const bool moved = !membership.is_on_the_same_trees_as(membership_);
+  membership_ = membership;
+  moves_ += moved ? 1 : 0;
+  renewed(now);
+  return moved;
+}
+
+void Lease::failed(const std::string& why, TimeNs now) {
+  if (!trouble_since_) {
+    trouble_since_ = now;
+  }
+  trouble_ = why;
+  back_off_ns_ = back_off_ns_ == 0 ? first_back_off_ns : 2 * back_off_ns_;
+  back_off_ns_ = std::min({back_off_ns_, longest_back_off_ns, third_of_lease_ns()});
+  next_attempt_ = now + back_off_ns_;
+}
+
+std::string Lease::text(TimeNs now) const {
+  std::string text = fmt::format("lease of {:.1f} s renewed {:.1f} s ago",
+                                 static_cast<double>(membership_.lease.count()) / 1e3,
+                                 seconds(elapsed_ns(now, renewed_at_)));
+  if (moves_ > 0) {
+    text += fmt::format(", joined again on other trees {} times", moves_);
+  }
+  if (trouble_since_) {
+    text += fmt::format("; in trouble for {:.1f} s: {}; next attempt in {:.1f} s",
+                        seconds(elapsed_ns(now, *trouble_since_)), trouble_,
+                        seconds(elapsed_ns(next_attempt_, now)));
+  }
+  return text;
+}
+
+} // namespace tributary::library

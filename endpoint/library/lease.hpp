@@ -1,0 +1,56 @@
+// How the renewal of one membership stands: when the next attempt is due, and what went wrong.
+//
+//   state       event                         next attempt
+//   fine        renewed                       after a third of the lease
+//   any         no answer, or a refusal       after 100 ms, then twice as long, up to a third of
+//   the
+//                                             lease and 5 s; the trouble stays known until it is
+//                                             over
+//   any         forgotten (404)               at once: join again
+//   forgotten   joined again                  as renewed; if the trees are others, the group moves
+//   forgotten   others are still missing      as without an answer
+//
+// Pure: times are handed in.
+#pragma once
+
+#include "endpoint/manager/membership.hpp"
+#include "tributary/types.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tributary::library {
+
+class Lease {
+public:
+  Lease(const manager_client::Membership& membership, TimeNs now);
+
+  [[nodiscard]] TimeNs next_attempt() const { return next_attempt_; }
+  /// Whether the next attempt is to join again, not to renew.
+  [[nodiscard]] bool is_forgotten() const { return forgotten_; }
+  [[nodiscard]] const manager_client::Membership& membership() const { return membership_; }
+
+  void renewed(TimeNs now);
+  void forgotten(TimeNs now);
+  /// Answers whether frames travel otherwise from now on.
+  bool joined_again(const manager_client::Membership& membership, TimeNs now);
+  void failed(const std::string& why, TimeNs now);
+
+  /// One line for a person.
+  [[nodiscard]] std::string text(TimeNs now) const;
+
+private:
+  [[nodiscard]] std::uint64_t third_of_lease_ns() const;
+
+  manager_client::Membership membership_;
+  TimeNs renewed_at_;
+  TimeNs next_attempt_;
+  std::uint64_t back_off_ns_ = 0;
+  bool forgotten_ = false;
+  std::optional<TimeNs> trouble_since_;
+  std::string trouble_;
+  std::uint64_t moves_ = 0;
+};
+
+} // namespace tributary::library

@@ -1,0 +1,165 @@
+// The functions of tributary.h about named groups.
+#include "endpoint/library/named_group.hpp"
+
+#include "endpoint/library/boundary.hpp"
+#include "endpoint/library/host.hpp"
+#include "endpoint/library/parameters.hpp"
+#include "endpoint/manager/environment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+using tributary::collective::GroupParameters;
+using tributary::library::guarded;
+using tributary::library::NamedGroup;
+using tributary::library::require;
+namespace library = tributary::library;
+namespace manager_client = tributary::manager_client;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::int64_t default_wait_usec = 60'000'000;
+/// A manager that restarts is back by then; one that is not hears of the leaving by the lease.
+constexpr milliseconds patience_when_leaving{2000};
+
+NamedGroup named_group(tributary_host& host, const tributary_named_group_options& options) {
+  require(options.name != nullptr && *options.name != '\0', "the group has no name");
+  require(options.wait_usec >= 0, "the time to wait is negative");
+  require(options.trees == 1 || options.trees == 2, "a group has one tree, or two");
+  NamedGroup named;
+  named.settings =
+      manager_client::settings_from({.url = options.manager_url,
+                                     .token = options.token,
+                                     .certificate_authority = options.certificate_authority});
+  named.wish.group = options.name;
+  named.wish.job = manager_client::job_from(options.job);
+  named.wish.rank = options.rank;
+  named.wish.size = options.size;
+  named.wish.trees = options.trees;
+  if (options.root_rank != TRIBUTARY_RANK_ANY) {
+    named.wish.root_rank = options.root_rank;
+  }
+  named.wish.nid = host.nid();
+  named.protocol = options.protocol;
+  return named;
+}
+
+/// What is wrong with a wish that the manager need not be asked about.
+void check(const tributary_host& host, NamedGroup& named) {
+  manager_client::Membership imagined;
+  imagined.root_rank = named.wish.root_rank.value_or(0);
+  tributary_group_options options = library::options_of(named, imagined);
+  options.root_nid = TRIBUTARY_NID_UNKNOWN;
+  if (const std::string fault = fault_of(library::parameters_of(host, options)); !fault.empty()) {
+    throw std::invalid_argument(fault);
+  }
+}
+
+} // namespace
+
+namespace tributary::library {
+
+tributary_group_options options_of(const NamedGroup& named,
+                                   const manager_client::Membership& membership) {
+  tributary_group_options options = named.protocol;
+  options.tree = membership.trees.empty() ? 0 : membership.trees[0].value;
+  options.twin_tree = membership.trees.size() > 1 ? membership.trees[1].value : TRIBUTARY_NO_TREE;
+  options.vni = membership.vni.value;
+  options.cookie = membership.cookie.value;
+  options.rank = named.wish.rank;
+  options.size = named.wish.size;
+  options.root_rank = membership.root_rank;
+  options.root_nid = membership.root_nid.value;
+  options.cxi_compatible = 0;
+  return options;
+}
+
+int leave_at_manager(tributary_host& host, const NamedGroup& named) {
+  return guarded(host.last_error, [&] {
+    const std::string job = host.keeper().membership(named.ticket).job;
+    host.keeper().remove(named.ticket);
+    manager_client::Settings settings = named.settings;
+    settings.patience = patience_when_leaving;
+    manager_client::ManagerClient manager(settings);
+    manager_client::leave(manager, named.wish, job);
+    return static_cast<int>(TRIBUTARY_OK);
+  });
+}
+
+std::string lease_text(tributary_host& host, const NamedGroup& named) {
+  std::string text = host.keeper().text(named.ticket);
+  if (!named.trouble.empty()) {
+    text += fmt::format("  the group was made anew on other trees, but cannot go on there: {}; "
+                        "leave it and join again\n",
+                        named.trouble);
+  }
+  return text;
+}
+
+} // namespace tributary::library
+
+tributary_named_group_options tributary_named_group_defaults(const char* name) {
+  return {.name = name,
+          .rank = 0,
+          .size = 1,
+          .root_rank = TRIBUTARY_RANK_ANY,
+          .trees = 1,
+          .wait_usec = default_wait_usec,
+          .job = nullptr,
+          .manager_url = nullptr,
+          .token = nullptr,
+          .certificate_authority = nullptr,
+          .protocol = tributary_group_defaults()};
+}
+
+int tributary_join_named(tributary_host* host, const tributary_named_group_options* options,
+                         tributary_group** group) {
+  if (group != nullptr) {
+    *group = nullptr;
+  }
+  if (host == nullptr) {
+    return TRIBUTARY_ERR_ARGUMENT;
+  }
+  return guarded(host->last_error, [&] {
+    require(options != nullptr && group != nullptr, "options or group is NULL");
+    host->throw_if_broken();
+    NamedGroup named = named_group(*host, *options);
+    check(*host, named);
+    library::Keeper& keeper = host->keeper(); // announces the host from now on
+    named.wish.host = keeper.host_name();
+    manager_client::ManagerClient manager(named.settings);
+    named.membership =
+        manager_client::join(manager, named.wish, milliseconds(options->wait_usec / 1000));
+    try {
+      tributary_group& added =
+          host->add(library::parameters_of(*host, library::options_of(named, named.membership)));
+      named.ticket = keeper.add(named.settings, named.wish, named.membership);
+      added.named = std::move(named);
+      *group = &added;
+    } catch (...) {
+      manager_client::leave(manager, named.wish, named.membership.job);
+      throw;
+    }
+    return static_cast<int>(TRIBUTARY_OK);
+  });
+}
+
+int tributary_get_membership(const tributary_group* group, tributary_membership* out) {
+  if (group == nullptr || out == nullptr) {
+    return TRIBUTARY_ERR_ARGUMENT;
+  }
+  const GroupParameters& p = group->member.parameters();
+  const bool named = group->named.has_value();
+  *out = {.tree = p.tree.value,
+          .twin_tree = p.twin ? p.twin->value : TRIBUTARY_NO_TREE,
+          .vni = p.vni.value,
+          .cookie = p.cookie.value,
+          .root_rank = p.root_rank,
+          .root_nid = p.root_nid ? p.root_nid->value : TRIBUTARY_NID_UNKNOWN,
+          .disjoint = named && p.twin && group->named->membership.disjoint ? 1 : 0,
+          .lease_msec =
+              named ? static_cast<std::uint32_t>(group->named->membership.lease.count()) : 0};
+  return TRIBUTARY_OK;
+}

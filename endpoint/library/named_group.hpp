@@ -1,0 +1,34 @@
+// A group that the fabric manager knows by name: what the host has to remember of it beside the
+// member, and what is done about it at the manager.
+#pragma once
+
+#include "endpoint/library/keeper.hpp"
+#include "endpoint/manager/manager_client.hpp"
+#include "endpoint/manager/membership.hpp"
+#include "tributary/tributary.h"
+
+#include <string>
+
+namespace tributary::library {
+
+struct NamedGroup {
+  manager_client::Settings settings;
+  manager_client::Wish wish;
+  Keeper::Ticket ticket = 0;
+  /// What the manager gave when frames began to travel where they do.
+  manager_client::Membership membership;
+  tributary_group_options protocol{};
+  std::string trouble; ///< why the last move could not be followed
+};
+
+/// The options of a group with the manager's part filled in.
+[[nodiscard]] tributary_group_options options_of(const NamedGroup& named,
+                                                 const manager_client::Membership& membership);
+
+/// Tells the manager; the group itself is gone already. Answers a code of the C API.
+[[nodiscard]] int leave_at_manager(tributary_host& host, const NamedGroup& named);
+
+/// How the lease stands, for a person.
+[[nodiscard]] std::string lease_text(tributary_host& host, const NamedGroup& named);
+
+} // namespace tributary::library
