@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 10> forms{
     "bluelight",
     "taihulight",
     "ft3:K",
-    "tft:PODS,LEAVES,HOSTS,MIDDLES,TOPS,UPLINKS",
+    "tft:PODS,LEAVES,HOSTS,MIDDLES,TOPS,PATHS",
     "torus:AxBx...xHOSTS",
     "dragonfly:SWITCHES,HOSTS,GLOBALS[,palmtree|absolute|relative]",
     "kdft:AxBx...xHOSTS[,ROOTS]",
@@ -40,8 +40,8 @@ constexpr std::array<Machine, 5> machines{{
     {"ft40", "ft3:40", 1},
     {"torus", "torus:30x20x20x2", 1},
     {"dragonfly", "dragonfly:18,9,9", 1},
-    {"bluelight", "tft:17,32,16,8,16,16", 4},
-    {"taihulight", "tft:40,32,32,16,128,16", 1},
+    {"bluelight", "tft:17,32,16,8,16,8", 4},
+    {"taihulight", "tft:40,32,32,16,128,2", 1},
 }};
 
 /// The parameters of one name, and how to complain about it.
@@ -127,11 +127,11 @@ private:
 };
 
 Model fat_tree(const Parameters& parameters, const TrimmedFatTree& s) {
-  const std::uint64_t pods = s.pods;
   const std::uint64_t ports =
-      std::max({std::uint64_t{s.hosts} + s.middles, std::uint64_t{s.leaves} + s.uplinks,
-                pods * s.middles * s.uplinks / s.tops});
-  parameters.limit(pods * (s.leaves + s.middles) + s.tops, pods * s.leaves * s.hosts, ports);
+      std::max({std::uint64_t{s.hosts} + s.middles, std::uint64_t{s.leaves} + s.tops,
+                std::uint64_t{s.pods} * s.paths});
+  parameters.limit(std::uint64_t{s.pods} * (s.leaves + s.middles) + s.tops,
+                   std::uint64_t{s.pods} * s.leaves * s.hosts, ports);
   return build_trimmed_fat_tree(s);
 }
 
@@ -140,7 +140,7 @@ Model full_fat_tree(const Parameters& parameters) {
   if (k % 2 != 0) {
     parameters.refuse("a fat tree needs an even number of ports a switch");
   }
-  return fat_tree(parameters, {k, k / 2, k / 2, k / 2, k / 2 * (k / 2), k / 2});
+  return fat_tree(parameters, {k, k / 2, k / 2, k / 2, k / 2 * (k / 2), 1, PlaneOrder::blocks});
 }
 
 Model trimmed_fat_tree(const Parameters& parameters) {

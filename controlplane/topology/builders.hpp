@@ -5,10 +5,11 @@
 // | name                       | is                                                              |
 // |----------------------------|-----------------------------------------------------------------|
 // | ft3:K                      | three-level fat tree of K-port switches, K^3/4 hosts            |
-// | tft:P,L,H,M,T,D            | trimmed fat tree: P pods of L leaves with H hosts each; M       |
+// | tft:P,L,H,M,T,N            | trimmed fat tree: P pods of L leaves with H hosts each; M       |
 // |                            | middle switches a pod, each joined to all its leaves; T top     |
-// |                            | switches; D cables up from each middle switch, to all D tops of |
-// |                            | its plane: T/D planes, M/(T/D) middle switches of a pod in each |
+// |                            | switches; N paths from a leaf to each top it reaches: M/N       |
+// |                            | planes with N of a pod's middle switches each, and every middle |
+// |                            | switch joined to all tops of its plane                          |
 // | torus:AxB[xC...]xH         | torus of any dimension, H hosts a switch                        |
 // | dragonfly:A,P,H[,how]      | groups of A switches with P hosts and H global cables each,     |
 // |                            | every two of the A*H+1 groups joined once; how: palmtree        |
@@ -19,8 +20,8 @@
 // | ft40                       | ft3:40: 16,000 hosts, 2,000 switches                            |
 // | torus                      | torus:30x20x20x2: 24,000 hosts, 12,000 switches                 |
 // | dragonfly                  | dragonfly:18,9,9: 26,406 hosts, 2,934 switches                  |
-// | bluelight                  | tft:17,32,16,8,16,16: 8,704 hosts, 696 switches, 4 ranks a host |
-// | taihulight                 | tft:40,32,32,16,128,16: 40,960 hosts, 2,048 switches            |
+// | bluelight                  | tft:17,32,16,8,16,8: 8,704 hosts, 696 switches, 4 ranks a host |
+// | taihulight                 | tft:40,32,32,16,128,2: 40,960 hosts, 2,048 switches            |
 //
 // The last two are models: of the machines only host and path counts are published.
 //
@@ -67,13 +68,19 @@ public:
 /// What `build_model` takes, one form each, for messages and help.
 [[nodiscard]] std::span<const std::string_view> model_forms();
 
+/// Which of the N planes the top switch t is in, of T.
+enum class PlaneOrder {
+  blocks,  ///< t / (T/N): full fat trees
+  in_turn, ///< t mod N: trimmed ones
+};
 struct TrimmedFatTree {
   std::uint32_t pods = 0;
   std::uint32_t leaves = 0;  ///< of a pod
   std::uint32_t hosts = 0;   ///< of a leaf
   std::uint32_t middles = 0; ///< of a pod
   std::uint32_t tops = 0;
-  std::uint32_t uplinks = 0; ///< of a middle switch
+  std::uint32_t paths = 0; ///< from a leaf to a top: middle switches of a pod in one plane
+  PlaneOrder order = PlaneOrder::in_turn;
 };
 [[nodiscard]] Model build_trimmed_fat_tree(const TrimmedFatTree& shape);
 

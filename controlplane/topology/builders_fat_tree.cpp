@@ -5,6 +5,9 @@
 //   leaf    hosts
 //
 // A full fat tree of K-port switches is the case of K/2 planes with one middle switch a pod.
+//
+// The order of the tops decides what algorithms do that take them one after another as roots: plane
+// by plane, neighbouring groups share middle switches; in turn, they do not.
 
 #include "controlplane/topology/builders_parts.hpp"
 
@@ -13,16 +16,16 @@
 namespace tributary::topology {
 
 Model build_trimmed_fat_tree(const TrimmedFatTree& shape) {
-  const auto [pods, leaves, hosts, middles, tops, uplinks] = shape;
-  if (uplinks == 0 || tops % uplinks != 0 || middles % (tops / uplinks) != 0) {
-    throw ModelError(
-        fmt::format("a trimmed fat tree of {0} tops, {1} middle switches a pod and {2} "
-                    "uplinks each has no even planes: {2} must divide {0}, and the "
-                    "number of planes {0}/{2} must divide {1}",
-                    tops, middles, uplinks));
+  const auto [pods, leaves, hosts, middles, tops, paths, order] = shape;
+  const std::uint32_t planes = paths == 0 ? 0 : middles / paths;
+  if (planes == 0 || middles % paths != 0 || tops % planes != 0) {
+    throw ModelError(fmt::format(
+        "a trimmed fat tree of {0} middle switches a pod, {1} tops and {2} paths has no even "
+        "planes: {2} must divide {0}, and the number of planes, {0}/{2}, must divide {1}",
+        middles, tops, paths));
   }
-  const std::uint32_t planes = tops / uplinks;
-  const std::uint32_t middles_in_plane = middles / planes;
+  const std::uint32_t uplinks = tops / planes;
+  const bool in_turn = order == PlaneOrder::in_turn;
   Model model;
   for (std::uint32_t pod = 0; pod < pods; ++pod) {
     for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
@@ -44,15 +47,15 @@ Model build_trimmed_fat_tree(const TrimmedFatTree& shape) {
     }
   }
   for (std::uint32_t top = 0; top < tops; ++top) {
-    const SwitchId s = model.graph.add_switch(
-        {.name = fmt::format("top{}", top), .ports = as_port(pods * middles_in_plane)});
+    const SwitchId s =
+        model.graph.add_switch({.name = fmt::format("top{}", top), .ports = as_port(pods * paths)});
     model.regions.push_back(Model::no_region);
-    const std::uint32_t plane = top / uplinks;
+    const std::uint32_t plane = in_turn ? top % planes : top / uplinks;
+    const std::uint32_t place = in_turn ? top / planes : top % uplinks;
     for (std::uint32_t pod = 0; pod < pods; ++pod) {
-      for (std::uint32_t i = 0; i < middles_in_plane; ++i) {
-        const SwitchId middle{pods * leaves + pod * middles + plane * middles_in_plane + i};
-        model.graph.connect({middle, as_port(leaves + top % uplinks)},
-                            {s, as_port(pod * middles_in_plane + i)});
+      for (std::uint32_t i = 0; i < paths; ++i) {
+        const SwitchId middle{pods * leaves + pod * middles + i * planes + plane};
+        model.graph.connect({middle, as_port(leaves + place)}, {s, as_port(pod * paths + i)});
       }
     }
   }

@@ -57,7 +57,7 @@ void break_some(Graph& graph, test::Random& random) {
 TEST(Distances, EveryRowIsThatOfABreadthFirstSearch) {
   test::Random random(test::seed());
   for (const char* const name : {"ft3:4", "ft3:16", "torus:11x9x7x1", "torus:2x1", "torus:1x1",
-                                 "dragonfly:4,2,2", "kdft:8x8x1,2", "tft:9,3,1,4,6,3"}) {
+                                 "dragonfly:4,2,2", "kdft:8x8x1,2", "tft:9,3,1,4,6,2"}) {
     auto model = topology::build_model(name);
     expect_right(model.graph);
     break_some(model.graph, random);

@@ -1,0 +1,122 @@
+// All algorithms over the same fabric and the same groups: what load each leaves, in what time, and
+// whether every tree is right.
+//
+//   Comparison comparison("dragonfly", {}, clock);
+//   for (const Row& row : comparison.run("81x27x12", expand_algorithms("all"), settings)) ...
+//
+// Groups are routed in the order of the pattern, one at a time, each seeing the loads of those
+// before. Distances are known before the clock runs, as a manager has them. What is timed: the
+// choice of the root, the tree, and the booking of its load. Checks are not.
+//
+// Reads no clock of its own: the caller's gives seconds since any origin.
+#pragma once
+
+#include "controlplane/multicast/algorithm.hpp"
+#include "controlplane/multicast/comparison/checker.hpp"
+#include "controlplane/multicast/comparison/pattern.hpp"
+#include "controlplane/topology/builders.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tributary::multicast {
+
+/// One line of a table: an algorithm, named as it is called there.
+///
+/// | row                                       | is                                               |
+/// |-------------------------------------------|--------------------------------------------------|
+/// | minihop, minihop_new, sssp, sssp_new,     | as published, the root scan included             |
+/// | fulb_rooted, fulb_through                 |                                                  |
+/// | minihop_new_through, sssp_new_through     | the other reading of a switch's load; vectorised |
+/// | sssp_new_layered, ..._layered_through     | searched layer by layer; vectorised root scan    |
+/// | fulb_rooted_simd                          | FULB-MC with the vectorised root scan            |
+/// | prism                                     | one pass                                         |
+/// | prism_repaired                            | and then repair, within the budget               |
+struct Compared {
+  std::string_view name;
+  std::string_view algorithm; ///< for `make_algorithm`
+  RootScan scan = RootScan::vectorised;
+  bool repaired = false;
+};
+
+/// All there are.
+[[nodiscard]] std::span<const Compared> compared_algorithms();
+/// By a name of the table above, "fulb" for both readings, or "all". Empty when there is none.
+[[nodiscard]] std::vector<Compared> expand_algorithms(std::string_view name);
+
+/// When repair reached which load.
+struct RepairStep {
+  std::uint32_t max_efi = 0;
+  double seconds = 0; ///< since repair began
+};
+
+struct Row {
+  std::string topology;
+  std::string pattern;
+  std::string algorithm;
+  std::uint32_t groups = 0;
+  std::uint32_t max_efi = 0;
+  double mean_efi = 0; ///< over usable cables
+  std::uint32_t lower_bound = 0;
+  double root_seconds = 0; ///< choosing roots; 0 where root and tree are chosen together
+  double tree_seconds = 0; ///< the rest, repair included
+  double repair_seconds = 0;
+  std::vector<RepairStep> repair_steps; ///< one for each load that was reached
+  std::string fault;                    ///< of the first tree that is wrong; empty: all are right
+  [[nodiscard]] bool valid() const { return fault.empty(); }
+  [[nodiscard]] double seconds() const { return root_seconds + tree_seconds; }
+};
+
+struct ComparisonSettings {
+  std::uint64_t seed = 1;
+  /// Each algorithm runs as often, in turns; the fastest run counts.
+  unsigned runs = 1;
+  /// For repair, in seconds; nothing: what suits the fabric and the pattern (`usual_budget`).
+  std::optional<double> budget_seconds;
+};
+
+/// Called before each measurement: what is being done.
+using Progress = std::function<void(std::string_view)>;
+
+class Comparison {
+public:
+  using Clock = std::function<double()>;
+
+  /// Builds the fabric, takes `dead_percent` of its cables down, by `seed`, and searches all
+  /// distances. Throws topology::ModelError.
+  Comparison(std::string_view topology, double dead_percent, std::uint64_t seed, Clock clock);
+
+  /// One row for each algorithm. Throws PatternError.
+  [[nodiscard]] std::vector<Row> run(std::string_view pattern, std::span<const Compared> compared,
+                                     const ComparisonSettings& settings, const Progress& progress);
+
+  [[nodiscard]] const topology::Model& model() const { return model_; }
+  /// What all distances took.
+  [[nodiscard]] double distance_seconds() const { return distance_seconds_; }
+  /// Leveled fabrics are done in 20 ms. Others get 100 (dragonfly) or 250 ms (torus), 350 when
+  /// members are random, and 300 when cables are dead.
+  [[nodiscard]] double usual_budget(std::string_view pattern) const;
+
+private:
+  struct Routed;
+  [[nodiscard]] Routed route_all(const Compared& compared, std::span<const Group> groups,
+                                 std::uint32_t bound, double budget, std::uint64_t seed);
+  [[nodiscard]] std::string find_fault(const Routed& routed, std::span<const Group> groups,
+                                       const Compared& compared);
+
+  topology::Model model_;
+  bool broken_;
+  Clock clock_;
+  double clock_seconds_; ///< what reading it takes; left out of what is measured by the group
+  RoutingView view_;
+  Distances distances_;
+  Checker checker_;
+  double distance_seconds_ = 0;
+};
+
+} // namespace tributary::multicast

@@ -1,0 +1,135 @@
+#include "controlplane/multicast/comparison/report.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace tributary::multicast {
+namespace {
+
+std::string milliseconds(double seconds) {
+  const double ms = seconds * 1e3;
+  return ms < 10 ? fmt::format("{:.2f}", ms)
+                 : (ms < 100 ? fmt::format("{:.1f}", ms) : fmt::format("{:.0f}", ms));
+}
+
+/// Runs of rows of the same topology and pattern.
+std::vector<std::span<const Row>> blocks(std::span<const Row> rows) {
+  std::vector<std::span<const Row>> all;
+  while (!rows.empty()) {
+    const auto end = std::ranges::find_if(rows, [&](const Row& row) {
+      return row.topology != rows.front().topology || row.pattern != rows.front().pattern;
+    });
+    const auto length = static_cast<std::size_t>(end - rows.begin());
+    all.push_back(rows.first(length));
+    rows = rows.subspan(length);
+  }
+  return all;
+}
+
+const Row* find(std::span<const Row> block, std::string_view algorithm) {
+  const auto found = std::ranges::find(block, algorithm, &Row::algorithm);
+  return found == block.end() ? nullptr : &*found;
+}
+
+/// "12.3", or "-" where one of them was not measured.
+template <typename Value> std::string ratio(const Row* above, const Row* below, Value value) {
+  if (above == nullptr || below == nullptr || value(*below) <= 0) {
+    return "-";
+  }
+  return fmt::format("{:.1f}", value(*above) / value(*below));
+}
+
+std::string steps(const Row& row) {
+  std::string text;
+  for (const RepairStep& step : row.repair_steps) {
+    text += fmt::format(" {}@{}ms", step.max_efi, milliseconds(step.seconds));
+  }
+  return text;
+}
+
+} // namespace
+
+std::string to_json(std::span<const Row> rows, const ReportHead& head) {
+  boost::json::array all;
+  for (const Row& row : rows) {
+    boost::json::array reached;
+    for (const RepairStep& step : row.repair_steps) {
+      reached.push_back({{"max_efi", step.max_efi}, {"seconds", step.seconds}});
+    }
+    boost::json::object one{{"topology", row.topology},
+                            {"pattern", row.pattern},
+                            {"algorithm", row.algorithm},
+                            {"groups", row.groups},
+                            {"max_efi", row.max_efi},
+                            {"mean_efi", row.mean_efi},
+                            {"lower_bound", row.lower_bound},
+                            {"root_seconds", row.root_seconds},
+                            {"tree_seconds", row.tree_seconds},
+                            {"repair_seconds", row.repair_seconds},
+                            {"repair_steps", std::move(reached)},
+                            {"dead_percent", head.dead_percent},
+                            {"seed", head.seed},
+                            {"valid", row.valid()}};
+    if (!row.valid()) {
+      one["fault"] = row.fault;
+    }
+    all.push_back(std::move(one));
+  }
+  return boost::json::serialize(all);
+}
+
+std::string to_table(std::span<const Row> rows, const ReportHead& head) {
+  std::string text;
+  for (const auto block : blocks(rows)) {
+    const Row& first = block.front();
+    text += fmt::format("{}{} {}: {} groups, no trees below EFI {}\n", first.topology,
+                        head.dead_percent > 0 ? fmt::format(" ({} % dead)", head.dead_percent) : "",
+                        first.pattern, first.groups, first.lower_bound);
+    text += fmt::format("  {:<26}{:>8}{:>10}{:>12}{:>12}  trees\n", "algorithm", "max EFI",
+                        "mean EFI", "root ms", "tree ms");
+    for (const Row& row : block) {
+      text +=
+          fmt::format("  {:<26}{:>8}{:>10.3f}{:>12}{:>12}  {}{}\n", row.algorithm, row.max_efi,
+                      row.mean_efi, milliseconds(row.root_seconds), milliseconds(row.tree_seconds),
+                      row.valid() ? "right" : row.fault, steps(row));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string to_ratios(std::span<const Row> rows) {
+  const auto efi = [](const Row& row) { return static_cast<double>(row.max_efi); };
+  const auto time = [](const Row& row) { return row.seconds(); };
+  std::string text =
+      fmt::format("{:<14}{:<16}|{:^33}|{:^24}|{:^30}\n", "", "", "EFI, multiples of prism_repaired",
+                  "time, multiples of prism", "EFI, multiples of the bound");
+  text += fmt::format("{:<14}{:<16}|{:>8}{:>8}{:>8}{:>8} |{:>12}{:>11} |{:>8}{:>8}{:>12}\n",
+                      "topology", "pattern", "mini", "mini_new", "sssp_new", "fulb", "sssp_new",
+                      "fulb", "fulb", "prism", "repaired");
+  for (const auto block : blocks(rows)) {
+    const Row* const prism = find(block, "prism");
+    const Row* const repaired = find(block, "prism_repaired");
+    // The kinder of the two readings of a switch's load.
+    const Row* fulb = find(block, "fulb_rooted");
+    const Row* const through = find(block, "fulb_through");
+    if (fulb == nullptr || (through != nullptr && through->max_efi < fulb->max_efi)) {
+      fulb = through;
+    }
+    Row bound;
+    bound.max_efi = block.front().lower_bound;
+    text += fmt::format(
+        "{:<14}{:<16}|{:>8}{:>8}{:>8}{:>8} |{:>12}{:>11} |{:>8}{:>8}{:>12}\n",
+        block.front().topology, block.front().pattern, ratio(find(block, "minihop"), repaired, efi),
+        ratio(find(block, "minihop_new"), repaired, efi),
+        ratio(find(block, "sssp_new"), repaired, efi), ratio(fulb, repaired, efi),
+        ratio(find(block, "sssp_new"), prism, time), ratio(find(block, "fulb_rooted"), prism, time),
+        ratio(fulb, &bound, efi), ratio(prism, &bound, efi), ratio(repaired, &bound, efi));
+  }
+  return text;
+}
+
+} // namespace tributary::multicast
