@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,10 @@ public:
   template <typename... Args>
   void add(int line, std::string key, fmt::format_string<Args...> text, Args&&... args) {
     all_.push_back({line, std::move(key), fmt::format(text, std::forward<Args>(args)...)});
+  }
+  void take(Findings&& others) {
+    std::ranges::move(others.all_, std::back_inserter(all_));
+    others.all_.clear();
   }
   [[nodiscard]] bool empty() const { return all_.empty(); }
 
