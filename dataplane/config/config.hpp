@@ -2,6 +2,7 @@
 // commented one. Nothing here refers to DPDK or to a running switch.
 #pragma once
 
+#include "dataplane/config/manager_address.hpp"
 #include "dataplane/core/switch_core.hpp"
 #include "tributary/types.hpp"
 
@@ -62,6 +63,8 @@ struct Route {
 
 struct Switch {
   std::string name;
+  /// Who it is to its neighbours and the fabric manager; 0: `wire::guid_of_name(name)`.
+  std::uint64_t guid = 0;
   /// Of all ports, and in their policies too: frames are replicated by reference, never rewritten.
   std::uint16_t ethertype = wire::default_ethertype;
   core::SwitchSettings settings;
@@ -87,9 +90,23 @@ struct Process {
   std::string log_level = "info";
 };
 
+/// The fabric manager that the switches of the process dial.
+struct Manager {
+  std::string address; ///< as it was written
+  ManagerAddress parsed_address;
+  // PEM files; with TCP all three, or none for a connection in the clear.
+  std::string tls_ca;
+  std::string tls_certificate;
+  std::string tls_key;
+  /// How often a hello leaves each port that is up; 0: never.
+  std::chrono::milliseconds hello_interval{1000};
+};
+
 struct Config {
   std::string file;
   Process process;
+  /// Without one, switches know what their file says, and neither send nor read hellos.
+  std::optional<Manager> manager;
   std::vector<Switch> switches;
 };
 

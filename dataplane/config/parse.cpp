@@ -15,6 +15,7 @@ public:
   void read(const toml::table& root) {
     check_top_level(root, switch_schema(), findings());
     read_process(root);
+    read_manager(root);
     for (const toml::table* table :
          tables_of(root, "switch", spec_of(Section::switches), findings())) {
       read_switch(*table);
@@ -34,6 +35,19 @@ private:
     reader.read_into(parsed_.config.process);
     reader.write_to(parsed_.document, "process");
     validator_.check(parsed_.config.process, reader);
+  }
+
+  void read_manager(const toml::table& root) {
+    const auto tables = tables_of(root, "manager", spec_of(Section::manager), findings());
+    if (tables.empty()) {
+      return;
+    }
+    const SectionReader reader(*tables.front(), switch_schema(), spec_of(Section::manager),
+                               findings());
+    Manager& manager = parsed_.config.manager.emplace();
+    reader.read_into(manager);
+    reader.write_to(parsed_.document, "manager");
+    validator_.check(manager, reader);
   }
 
   void read_switch(const toml::table& table) {

@@ -4,12 +4,31 @@
 #include "dataplane/config/schema.hpp"
 
 namespace tributary::config {
+namespace {
+
+/// The section as a comment: what a file can do without.
+std::string commented_out(const std::string& section) {
+  std::string out;
+  for (std::size_t begin = 0; begin < section.size();) {
+    const std::size_t end = section.find('\n', begin) + 1;
+    if (section[begin] != '#' && section[begin] != '\n') {
+      out += "# ";
+    }
+    out.append(section, begin, end - begin);
+    begin = end;
+  }
+  return out;
+}
+
+} // namespace
 
 std::string default_toml() {
   std::string out = "# The configuration of tributary-switch. Integers may be written as 0x...\n"
                     "# [live]: `tributaryctl reload` or SIGHUP applies a change. [restart]: a new "
                     "start does.\n\n";
   out += section_text(spec_of(Section::process), {});
+  out += "# Without a fabric manager, the trees are those below.\n";
+  out += commented_out(section_text(spec_of(Section::manager), {}));
   out += "# A process may host several switches.\n";
   out += section_text(spec_of(Section::switches), {});
   out += "# A port of the switch above; its keys depend on its kind.\n";

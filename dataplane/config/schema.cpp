@@ -90,6 +90,48 @@ const Key<Process> process_keys[] = {
      [](Process& p, const Value& v) { p.log_level = text(v); }},
 };
 
+const Key<Manager> manager_keys[] = {
+    {{.name = "address",
+      .type = Text{255},
+      .fallback = "",
+      .sample = "\"unix:/run/tributary/switches.sock\"",
+      .required = true,
+      .help = "Where the fabric manager listens for switches: \"unix:PATH\", \"HOST:PORT\", "
+              "\"[V6]:PORT\"."},
+     [](Manager& m, const Value& v) { m.address = text(v); }},
+    {{.name = "tls_ca",
+      .type = Text{4095},
+      .fallback = "",
+      .sample = "\"/etc/tributary/ca.pem\"",
+      .help =
+          "Who must have signed the manager's certificate, which names the host of the address. "
+          "With the next two keys: mutual TLS. TCP only."},
+     [](Manager& m, const Value& v) { m.tls_ca = text(v); }},
+    {{.name = "tls_certificate",
+      .type = Text{4095},
+      .fallback = "",
+      .sample = "\"/etc/tributary/leaf0.pem\"",
+      .help = "The certificate shown to the manager, with its chain; its common name or one of its "
+              "DNS names is the switch's name. A process of several switches has all their names "
+              "in it."},
+     [](Manager& m, const Value& v) { m.tls_certificate = text(v); }},
+    {{.name = "tls_key",
+      .type = Text{4095},
+      .fallback = "",
+      .sample = "\"/etc/tributary/leaf0.key\"",
+      .help = "Its private key, without a passphrase."},
+     [](Manager& m, const Value& v) { m.tls_key = text(v); }},
+    {{.name = "hello_interval_ms",
+      .type = Integer{0, 60'000},
+      .fallback = "1000",
+      .sample = "",
+      .help = "How often a hello leaves each port that is up, so that the other end of the cable "
+              "knows who is here; it forgets after 3.5 intervals. 0: never."},
+     [](Manager& m, const Value& v) {
+       m.hello_interval = std::chrono::milliseconds(std::get<std::int64_t>(v));
+     }},
+};
+
 const Key<Switch> switch_keys[] = {
     {{.name = "name",
       .type = Name{},
@@ -98,6 +140,13 @@ const Key<Switch> switch_keys[] = {
       .required = true,
       .help = "What logs and tributaryctl call this switch."},
      [](Switch& s, const Value& v) { s.name = text(v); }},
+    {{.name = "guid",
+      .type = Integer{1, INT64_MAX},
+      .fallback = "",
+      .sample = "0x02fd000000000001",
+      .help = "Who the switch is to its neighbours and the fabric manager; absent: a hash of the "
+              "name."},
+     [](Switch& s, const Value& v) { s.guid = integer<std::uint64_t>(v); }},
     {{.name = "ethertype",
       .type = Integer{0x0600, 0xFFFF},
       .fallback = "0x88B5",
@@ -377,6 +426,7 @@ const Key<RouteDraft> route_keys[] = {
 
 Schema switch_schema() {
   static const auto of_process = specs_of(process_keys);
+  static const auto of_manager = specs_of(manager_keys);
   static const auto of_switch = specs_of(switch_keys);
   static const auto of_port = specs_of(port_keys);
   static const auto of_impairment = specs_of(impairment_keys);
@@ -384,6 +434,7 @@ Schema switch_schema() {
   static const auto of_route = specs_of(route_keys);
   static const SectionSpec sections[] = {
       {.path = "process", .keys = of_process},
+      {.path = "manager", .keys = of_manager},
       {.path = "switch",
        .repeated = true,
        .keys = of_switch,
@@ -403,6 +454,9 @@ Schema switch_schema() {
 
 void assign(std::size_t index, const Value& value, Process& target) {
   process_keys[index].set(target, value);
+}
+void assign(std::size_t index, const Value& value, Manager& target) {
+  manager_keys[index].set(target, value);
 }
 void assign(std::size_t index, const Value& value, Switch& target) {
   switch_keys[index].set(target, value);

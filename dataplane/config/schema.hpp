@@ -11,7 +11,7 @@
 
 namespace tributary::config {
 
-enum class Section : std::uint8_t { process, switches, port, impairment, tree, route };
+enum class Section : std::uint8_t { process, manager, switches, port, impairment, tree, route };
 
 /// In the order of `Section`.
 [[nodiscard]] Schema switch_schema();
@@ -41,6 +41,7 @@ struct RouteDraft {
 
 /// Puts the value of key number `index` of the section into `target`; the value has the key's type.
 void assign(std::size_t index, const Value& value, Process& target);
+void assign(std::size_t index, const Value& value, Manager& target);
 void assign(std::size_t index, const Value& value, Switch& target);
 void assign(std::size_t index, const Value& value, Port& target);
 void assign(std::size_t index, const Value& value, Impairment& target);

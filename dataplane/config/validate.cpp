@@ -64,8 +64,44 @@ void Validator::check(const Process& process, const SectionReader& reader) {
   }
 }
 
+void Validator::check(Manager& manager, const SectionReader& reader) {
+  if (!manager.address.empty()) {
+    const std::string problem = parse_manager_address(manager.address, manager.parsed_address);
+    if (!problem.empty()) {
+      findings_.add(reader.line("address"), reader.path("address"), "{}", problem);
+      return;
+    }
+  }
+  const std::pair<const char*, const std::string&> files[] = {
+      {"tls_ca", manager.tls_ca},
+      {"tls_certificate", manager.tls_certificate},
+      {"tls_key", manager.tls_key}};
+  const auto given = [](const auto& file) { return !file.second.empty(); };
+  const auto first = std::ranges::find_if(files, given);
+  if (first == std::end(files)) {
+    return;
+  }
+  if (manager.parsed_address.is_unix()) {
+    findings_.add(reader.line(first->first), reader.path(first->first),
+                  "means nothing on a Unix socket, whose file permissions say who may connect; "
+                  "remove the tls_ keys, or give a TCP address");
+    return;
+  }
+  for (const auto& [key, file] : files) {
+    if (file.empty()) {
+      findings_.add(reader.line(key), reader.path(key),
+                    "is missing; TLS needs tls_ca, tls_certificate and tls_key, a connection in "
+                    "the clear none of them");
+    }
+  }
+}
+
 void Validator::check(const Switch& sw, const SectionReader& reader) {
   claim("the switch name", sw.name, "another switch", reader, "name");
+  if (sw.guid != 0) {
+    claim("the guid", fmt::format("{:#x}", sw.guid), fmt::format("switch \"{}\"", sw.name), reader,
+          "guid");
+  }
   const auto& limits = sw.settings.timers.limits;
   if (!std::is_sorted(limits.begin(), limits.end(), std::less_equal<>{})) {
     findings_.add(

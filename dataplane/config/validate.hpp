@@ -18,6 +18,8 @@ public:
   [[nodiscard]] Findings& findings() { return findings_; }
 
   void check(const Process& process, const SectionReader& reader);
+  /// Takes the address apart.
+  void check(Manager& manager, const SectionReader& reader);
   /// The switch before it has ports.
   void check(const Switch& sw, const SectionReader& reader);
   void add(Switch& sw, Port port, const SectionReader& reader);

@@ -19,6 +19,7 @@ TEST(default_toml, parses) {
   EXPECT_EQ(parsed.config.switches[0].ports.size(), 2U);
   EXPECT_EQ(parsed.config.switches[0].trees.size(), 1U);
   EXPECT_EQ(parsed.config.switches[0].routes.size(), 2U);
+  EXPECT_FALSE(parsed.config.manager.has_value());
 }
 
 TEST(default_toml, names_every_key_and_whether_it_is_live) {
@@ -56,6 +57,8 @@ TEST(schema, written_out_fallbacks_equal_the_defaults_of_the_structures) {
            a.memory_mib == b.memory_mib && a.buffers_per_port == b.buffers_per_port &&
            a.log_level == b.log_level;
   });
+  check(Section::manager, Manager{},
+        [](const Manager& a, const Manager& b) { return a.hello_interval == b.hello_interval; });
   check(Section::switches, Switch{}, [](const Switch& a, const Switch& b) {
     return a.ethertype == b.ethertype && a.settings.nan_mode == b.settings.nan_mode &&
            a.settings.descriptors_per_engine == b.settings.descriptors_per_engine &&

@@ -37,6 +37,11 @@ std::string process(const std::string& keys) {
          "[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"p\"\n"
          "kind = \"null\"\n";
 }
+std::string manager(const std::string& keys) {
+  return "[manager]\n" + keys +
+         "[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"p\"\n"
+         "kind = \"null\"\n";
+}
 std::string in_switch(const std::string& keys) {
   return "[[switch]]\nname = \"s\"\n" + keys + "[[switch.port]]\nname = \"p\"\nkind = \"null\"\n";
 }
@@ -55,6 +60,26 @@ const std::vector<Mistake> mistakes = {
     {"tree_as_text", in_switch("tree = \"x\"\n"), 3, "switch.tree", "write [[switch.tree]]"},
     {"route_with_one_bracket", with("[switch.route]\nnid = 1\nport = \"up\"\n"), 13, "switch.route",
      "write [[switch.route]]"},
+    // The manager.
+    {"manager_without_address",
+     manager("tls_ca = \"x\"\ntls_certificate = \"y\"\ntls_key = "
+             "\"z\"\n"),
+     1, "manager.address", "missing"},
+    {"manager_address", manager("address = \"fabric\"\n"), 2, "manager.address",
+     "\"fabric\" is no address"},
+    {"manager_key_without_ca",
+     manager("address = \"h:1\"\ntls_certificate = \"y\"\ntls_key = \"z\"\n"), 1, "manager.tls_ca",
+     "TLS needs tls_ca, tls_certificate and tls_key"},
+    {"manager_tls_on_unix_socket",
+     manager("address = \"unix:/x\"\ntls_ca = \"x\"\ntls_certificate = \"y\"\ntls_key = \"z\"\n"),
+     3, "manager.tls_ca", "means nothing on a Unix socket"},
+    {"manager_hello_interval", manager("address = \"h:1\"\nhello_interval_ms = 60001\n"), 3,
+     "manager.hello_interval_ms", "60000"},
+    {"guid_zero", in_switch("guid = 0\n"), 3, "switch.guid", "1 to"},
+    {"guid_twice",
+     in_switch("guid = 5\n") + "[[switch]]\nname = \"t\"\nguid = 5\n[[switch.port]]\nname = "
+                               "\"p\"\nkind = \"null\"\n",
+     9, "switch.guid", "the guid 0x5 is already used by switch \"s\" on line 3"},
     // Unknown keys.
     {"misspelt_key", process("worker = 1\n"), 2, "process.worker", "did you mean 'workers'?"},
     {"misspelt_in_port", port("kind = \"null\"\nvni = [1]\n"), 6, "switch.port.vni",
