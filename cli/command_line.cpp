@@ -28,10 +28,11 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       "`tributaryctl COMMAND --help` tells more about a command.\n"
       "Exit codes: 0 done, 1 the switch cannot be reached or refused, 2 wrong command line.");
 
-  auto* show = app.add_subcommand("show", "Ports, trees, engines, counters or workers");
+  auto* show =
+      app.add_subcommand("show", "Ports, trees, engines, counters, workers or the fabric manager");
   show->add_option("what", command.what, "What to show")
       ->required()
-      ->check(CLI::IsMember({"ports", "trees", "engines", "counters", "workers"}));
+      ->check(CLI::IsMember({"ports", "trees", "engines", "counters", "workers", "manager"}));
   show->add_option("--switch", command.switch_name, "Only this switch")->type_name("NAME");
   show->add_option("-w,--watch", command.watch_seconds, "Show again every so many seconds")
       ->type_name("SECONDS")
@@ -41,7 +42,8 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
                "  tributaryctl show trees --switch leaf0    what became of their reductions\n"
                "  tributaryctl show engines                 and who is waited for right now\n"
                "  tributaryctl show counters --json         every counter under one flat name\n"
-               "  tributaryctl show workers --watch 1");
+               "  tributaryctl show workers --watch 1\n"
+               "  tributaryctl show manager                 the channel to it, and the neighbours");
 
   auto* trace = app.add_subcommand("trace", "The last events of every worker");
   trace->add_option("action", command.what, "on, off or dump")

@@ -58,6 +58,7 @@ std::string view_of(const Command& command, const json::value& result, bool colo
          : command.what == "trees"   ? trees_view(result, colours)
          : command.what == "engines" ? engines_view(result, colours)
          : command.what == "workers" ? workers_view(result, colours)
+         : command.what == "manager" ? manager_view(result, colours)
                                      : counters_view(result, colours);
 }
 

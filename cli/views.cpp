@@ -52,6 +52,12 @@ public:
     }
     return all;
   }
+  /// An empty object where there is none.
+  [[nodiscard]] Entry member(std::string_view name) const {
+    static const json::value nothing{json::object()};
+    const json::value* v = find(name);
+    return Entry(v == nullptr ? nothing : *v);
+  }
   [[nodiscard]] std::string self() const {
     return value_.is_string() ? std::string(value_.get_string()) : json::serialize(value_);
   }
@@ -291,6 +297,60 @@ std::string workers_view(const json::value& result, bool colours) {
                {w.joined("ports")}});
   }
   return table.text(colours);
+}
+
+namespace {
+
+/// The channel of one switch in one line, and its transactions in another.
+std::string channel_text(const Entry& m, bool colours) {
+  if (!m.has("address")) {
+    return fmt::format("{}: no fabric manager; its trees are those of its file\n",
+                       m.text("switch"));
+  }
+  const bool up = m.text("channel") == "up";
+  const std::string state = styled(m.text("channel"), up ? Style::good : Style::warning, colours) +
+                            " for " + duration_text(m.number("since_ms") * 1'000'000);
+  std::string out = fmt::format("{}: manager {}, {}", m.text("switch"), m.text("address"), state);
+  if (up) {
+    out += fmt::format(", \"{}\"", m.text("manager"));
+  } else if (!m.text("last_end").empty()) {
+    out += fmt::format("; ended last: {}", m.text("last_end"));
+  }
+  out += fmt::format("\n  trees: {} of the manager, {} of the file; permissions: {}\n",
+                     m.text("trees_of_manager"), m.text("trees_of_file"), m.text("permissions"));
+  const Entry t = m.member("transactions");
+  out += fmt::format("  transactions: {} committed, {} prepared now, {} refused, {} aborted, {} "
+                     "forgotten\n",
+                     t.text("committed"), t.text("prepared_now"), t.text("refused"),
+                     t.text("aborted"), t.text("forgotten"));
+  if (!t.text("last_refusal").empty()) {
+    out += fmt::format("  refused last: {}\n", t.text("last_refusal"));
+  }
+  return out;
+}
+
+} // namespace
+
+std::string manager_view(const json::value& result, bool colours) {
+  std::string out;
+  for (const Entry& m : elements(result)) {
+    out += channel_text(m, colours);
+    Table table({{"PORT"}, {"LINK"}, {"MBIT/S", right}, {"NEIGHBOUR"}, {"ITS PORT"}, {"NID"}});
+    for (const Entry& p : m.entries("ports")) {
+      const bool up = p.flag("up");
+      table.add({{p.text("port")},
+                 {up ? "up" : "down", up ? Style::good : Style::warning},
+                 {p.text("speed_mbps")},
+                 {p.text("neighbour")},
+                 {p.text("neighbour_port")},
+                 {p.text("neighbour_nid")}});
+    }
+    out += table.text(colours);
+    for (const Entry& problem : m.entries("problems")) {
+      out += styled("problem:", Style::bad, colours) + " " + problem.self() + "\n";
+    }
+  }
+  return out;
 }
 
 std::string trace_view(const json::value& result, bool colours) {

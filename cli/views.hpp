@@ -13,6 +13,7 @@ namespace tributary::cli {
 /// Only what is not 0.
 [[nodiscard]] std::string counters_view(const boost::json::value& result, bool colours);
 [[nodiscard]] std::string workers_view(const boost::json::value& result, bool colours);
+[[nodiscard]] std::string manager_view(const boost::json::value& result, bool colours);
 [[nodiscard]] std::string trace_view(const boost::json::value& result, bool colours);
 [[nodiscard]] std::string explanation_view(const boost::json::value& result, bool colours);
 [[nodiscard]] std::string version_view(const boost::json::value& result, bool colours);

@@ -60,6 +60,7 @@ public:
   virtual std::vector<TreeReport> trees(const std::string& switch_name) = 0;
   virtual std::vector<EngineReport> engines(const std::string& switch_name) = 0;
   virtual std::vector<WorkerReport> workers() = 0;
+  virtual std::vector<ManagerReport> managers(const std::string& switch_name) = 0;
   [[nodiscard]] virtual bool tracing() const = 0;
   virtual void set_tracing(bool on) = 0;
   /// Oldest first.

@@ -153,6 +153,43 @@ json::object worker_json(const WorkerReport& w) {
   return out;
 }
 
+json::object manager_port_json(const ManagerReport::Port& p) {
+  json::object out{{"port", p.name}, {"up", p.up}};
+  if (p.speed_mbps != 0) {
+    out["speed_mbps"] = p.speed_mbps;
+  }
+  if (!p.neighbour.empty()) {
+    out["neighbour"] = p.neighbour;
+    out["neighbour_port"] = p.neighbour_port;
+  }
+  if (p.neighbour_nid) {
+    out["neighbour_nid"] = hex(p.neighbour_nid->value, 5);
+  }
+  return out;
+}
+
+json::object manager_json(const ManagerReport& m) {
+  json::object out{{"switch", m.switch_name}};
+  if (!m.address.empty()) {
+    out["address"] = m.address;
+    out["channel"] = m.channel;
+    out["manager"] = m.manager;
+    out["since_ms"] = m.since_ms;
+    out["last_end"] = m.last_end;
+  }
+  out["tables_version"] = m.tables_version;
+  out["trees_of_file"] = m.trees_of_file;
+  out["trees_of_manager"] = m.trees_of_manager;
+  out["permissions"] = m.permissions;
+  out["transactions"] = json::object{{"prepared_now", m.prepared_now}, {"prepared", m.prepared},
+                                     {"committed", m.committed},       {"refused", m.refused},
+                                     {"aborted", m.aborted},           {"forgotten", m.forgotten},
+                                     {"last_refusal", m.last_refusal}};
+  out["ports"] = array_of(m.ports, manager_port_json);
+  out["problems"] = names(m.problems);
+  return out;
+}
+
 json::object trace_json(const TraceReport& t) {
   json::object out{{"age_ns", t.age_ns},
                    {"worker", t.worker},
@@ -186,6 +223,9 @@ json::value to_json(const std::vector<EngineReport>& engines) {
 }
 json::value to_json(const std::vector<WorkerReport>& workers) {
   return array_of(workers, worker_json);
+}
+json::value to_json(const std::vector<ManagerReport>& managers) {
+  return array_of(managers, manager_json);
 }
 json::value to_json(const std::vector<TraceReport>& events) { return array_of(events, trace_json); }
 

@@ -123,6 +123,39 @@ struct ExplainReport {
   std::vector<std::string> steps;
 };
 
+/// The channel of one switch to its fabric manager, and who is at the other ends of its cables.
+struct ManagerReport {
+  std::string switch_name;
+  std::string address; ///< empty: the file names no manager, and the figures below mean nothing
+  std::string channel; ///< down, greeting, up
+  std::string manager; ///< as it calls itself; of the last one heard
+  std::uint64_t since_ms = 0; ///< how long `channel` has been so
+  std::string last_end;       ///< why the channel ended last
+  std::uint64_t tables_version = 0;
+  std::uint64_t trees_of_file = 0;
+  std::uint64_t trees_of_manager = 0;
+  std::uint64_t permissions = 0;
+  std::uint64_t prepared_now = 0; ///< transactions
+  // Transactions since the switch started.
+  std::uint64_t prepared = 0;
+  std::uint64_t committed = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t aborted = 0;
+  std::uint64_t forgotten = 0;
+  std::string last_refusal;
+  struct Port {
+    std::string name;
+    bool up = false;
+    std::uint64_t speed_mbps = 0; ///< 0: not known
+    /// Empty: nobody was heard lately.
+    std::string neighbour;
+    std::string neighbour_port;
+    std::optional<Nid> neighbour_nid; ///< of a host
+  };
+  std::vector<Port> ports;
+  std::vector<std::string> problems; ///< of the cabling
+};
+
 struct VersionReport {
   std::string program;
   std::string version;

@@ -1,7 +1,7 @@
 // One request on the control socket: a line of JSON, taken apart and checked.
 //
 //   {"command":"show","what":"ports","switch":"leaf0"}        what: ports trees engines counters
-//                                                              workers; switch optional
+//                                                              workers manager; switch optional
 //   {"command":"trace","action":"on"}                          on off dump
 //   {"command":"capture","switch":"leaf0","port":"host0","tree":5,"direction":"received",
 //    "count":100}                                              all but the command optional
@@ -31,7 +31,7 @@ inline constexpr std::size_t max_request_bytes = 64 * 1024;
 inline constexpr std::size_t max_explained_bytes = 9216;
 
 struct ShowRequest {
-  enum class What : std::uint8_t { ports, trees, engines, counters, workers } what{};
+  enum class What : std::uint8_t { ports, trees, engines, counters, workers, manager } what{};
   std::string switch_name;
 };
 struct TraceRequest {

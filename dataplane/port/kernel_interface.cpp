@@ -11,6 +11,8 @@
 
 #include <linux/ethtool.h>
 #include <linux/if_packet.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
@@ -102,6 +104,13 @@ std::string interface_driver(const std::string& name) {
   return ethtool(name, info) ? std::string(info.driver) : std::string();
 }
 
+std::uint32_t interface_speed_mbps(const std::string& name) {
+  ethtool_cmd settings{};
+  settings.cmd = ETHTOOL_GSET;
+  const std::uint32_t speed = ethtool(name, settings) ? ethtool_cmd_speed(&settings) : 0;
+  return speed == static_cast<std::uint32_t>(SPEED_UNKNOWN) ? 0 : speed;
+}
+
 ReceiveQueues interface_receive_queues(const std::string& name) {
   ethtool_channels channels{};
   channels.cmd = ETHTOOL_GCHANNELS;
@@ -113,6 +122,23 @@ ReceiveQueues interface_receive_queues(const std::string& name) {
   };
   return {.all = at_least_one(channels.combined_count + channels.rx_count),
           .paired = at_least_one(channels.combined_count)};
+}
+
+int open_link_events() {
+  const int socket = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+  sockaddr_nl address{};
+  address.nl_family = AF_NETLINK;
+  address.nl_groups = RTMGRP_LINK;
+  if (socket < 0 ||
+      ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    const int error = errno;
+    if (socket >= 0) {
+      ::close(socket);
+    }
+    throw PortError(fmt::format("the kernel does not tell about changes of links: {}",
+                                std::generic_category().message(error)));
+  }
+  return socket;
 }
 
 InterfaceGuard::InterfaceGuard(std::string name) : name_(std::move(name)) {

@@ -17,6 +17,8 @@ struct InterfaceState {
 [[nodiscard]] InterfaceState interface_state(const std::string& name);
 /// The kernel driver's name, e.g. "veth"; empty when it does not say.
 [[nodiscard]] std::string interface_driver(const std::string& name);
+/// 0 when the driver does not say.
+[[nodiscard]] std::uint32_t interface_speed_mbps(const std::string& name);
 /// How many receive queues the kernel spreads an interface's frames over.
 struct ReceiveQueues {
   std::uint16_t all = 1;
@@ -24,6 +26,12 @@ struct ReceiveQueues {
 };
 /// One of each when the driver does not say.
 [[nodiscard]] ReceiveQueues interface_receive_queues(const std::string& name);
+
+/// A netlink socket that becomes readable when any interface of this network namespace came, went,
+/// got or lost its carrier; non-blocking, the caller owns it. What it says need not be looked at:
+/// the kernel drops events when many come, so that only the interfaces themselves know. Throws
+/// PortError.
+[[nodiscard]] int open_link_events();
 
 /// Holds an interface up and promiscuous. Promiscuous mode is a membership of a socket of ours, so
 /// the kernel takes it back even when the process is killed; an interface that was down is set down

@@ -262,6 +262,17 @@ LinkState PortDevice::refresh_link() {
   return state;
 }
 
+std::uint32_t PortDevice::speed_mbps() const {
+  if (on_kernel_interface()) {
+    return interface_speed_mbps(configuration_.interface);
+  }
+  rte_eth_link link{};
+  const bool known = configuration_.kind == config::PortKind::pci &&
+                     rte_eth_link_get_nowait(port_id_, &link) == 0 &&
+                     link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
+  return known ? link.link_speed : 0;
+}
+
 bool PortDevice::came_back() const {
   return on_kernel_interface() && link() == LinkState::away &&
          interface_state(configuration_.interface).exists();

@@ -97,6 +97,8 @@ public:
 
   /// Asks the kernel or the driver and remembers the answer. Never blocks.
   LinkState refresh_link();
+  /// Of the link, as far as the kernel or the driver knows; 0 when they do not.
+  [[nodiscard]] std::uint32_t speed_mbps() const;
   /// True when an interface that had gone away stands there again under its name, so that
   /// `reopen` makes sense.
   [[nodiscard]] bool came_back() const;

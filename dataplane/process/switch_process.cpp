@@ -1,13 +1,14 @@
 #include "dataplane/process/switch_process.hpp"
 
-#include "dataplane/config/build_tables.hpp"
 #include "dataplane/config/live_changes.hpp"
 #include "dataplane/config/schema.hpp"
+#include "dataplane/port/kernel_interface.hpp"
 #include "dataplane/port/privileges.hpp"
 #include "dataplane/process/machine.hpp"
 #include "service/log.hpp"
 #include "service/notify.hpp"
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/as_tuple.hpp>
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <utility>
@@ -27,16 +29,6 @@ namespace {
 
 constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
 constexpr std::chrono::milliseconds monitor_interval{200};
-constexpr std::uint64_t first_version = 1;
-
-std::shared_ptr<const core::Tables> tables_of(const config::Switch& sw, std::uint64_t version) {
-  std::vector<config::Diagnostic> findings;
-  auto tables = config::build_tables(sw, version, findings);
-  if (tables == nullptr) {
-    throw PortError(fmt::format("switch \"{}\": {}", sw.name, findings.front().text));
-  }
-  return tables;
-}
 
 /// What can be refused before anything is opened, with all that is missing in one message.
 const config::Config& admissible(const config::Config& configuration) {
@@ -68,11 +60,13 @@ std::string counted(std::size_t n, std::string_view noun, std::string_view plura
 
 SwitchProcess::SwitchProcess(config::Parsed parsed, const Options& options)
     : options_(options), parsed_(std::move(parsed)), signals_(context_, SIGTERM, SIGINT, SIGHUP),
-      monitor_timer_(context_), eal_(admissible(parsed_.config)),
+      monitor_timer_(context_), agents_(context_, admissible(parsed_.config)), eal_(parsed_.config),
       workers_(parsed_.config.process, eal_, open_switches()), monitor_(workers_),
-      inspector_(parsed_.config, workers_, monitor_, [this] { return reload(); }),
-      table_versions_(parsed_.config.switches.size(), first_version) {
+      link_events_(context_, open_link_events()),
+      inspector_(parsed_.config, workers_, monitor_, agents_, [this] { return reload(); }) {
+  link_events_.non_blocking(true);
   workers_.start();
+  agents_.start(workers_);
   socket_file_.emplace(parsed_.config.process.control_socket);
   server_.emplace(context_, socket_file_->release_descriptor(), inspector_);
 }
@@ -82,7 +76,7 @@ SwitchProcess::~SwitchProcess() { shut_down(); }
 std::vector<SwitchPlan> SwitchProcess::open_switches() {
   std::vector<SwitchPlan> plans;
   for (const config::Switch& sw : parsed_.config.switches) {
-    SwitchPlan plan{sw.name, sw.settings, {}, tables_of(sw, first_version)};
+    SwitchPlan plan{sw.name, sw.settings, {}, agents_.first_tables(plans.size())};
     for (const config::Port& port : sw.ports) {
       try {
         ports_.push_back(std::make_unique<PortDevice>(port, eal_));
@@ -111,6 +105,7 @@ void SwitchProcess::say_ready() const {
 void SwitchProcess::run() {
   asio::co_spawn(context_, wait_for_signals(), asio::detached);
   asio::co_spawn(context_, watch_ports(), asio::detached);
+  asio::co_spawn(context_, watch_link_events(), asio::detached);
   say_ready();
   context_.run();
 }
@@ -133,6 +128,8 @@ asio::awaitable<void> SwitchProcess::wait_for_signals() {
     static_cast<void>(service::notify_service_manager("STOPPING=1"));
     stopping_ = true;
     monitor_timer_.cancel();
+    link_events_.cancel();
+    agents_.stop();
     server_->stop();
   }
 }
@@ -142,15 +139,39 @@ asio::awaitable<void> SwitchProcess::watch_ports() {
     monitor_timer_.expires_after(monitor_interval);
     co_await monitor_timer_.async_wait(as_result);
     if (!stopping_) {
-      monitor_.poll();
+      look_at_ports();
     }
   }
+}
+
+asio::awaitable<void> SwitchProcess::watch_link_events() {
+  while (!stopping_) {
+    const auto [error] =
+        co_await link_events_.async_wait(asio::posix::stream_descriptor::wait_read, as_result);
+    if (error || stopping_) {
+      co_return;
+    }
+    // All that wait; ENOBUFS says that the kernel had more than it could keep.
+    boost::system::error_code state;
+    while (!state || state == asio::error::no_buffer_space) {
+      std::array<char, 16 * 1024> event;
+      link_events_.read_some(asio::buffer(event), state);
+    }
+    look_at_ports();
+  }
+}
+
+void SwitchProcess::look_at_ports() {
+  monitor_.poll();
+  agents_.look_at_ports();
 }
 
 void SwitchProcess::shut_down() {
   stopping_ = true;
   server_->stop();
   monitor_timer_.cancel();
+  link_events_.cancel();
+  agents_.stop();
   signals_.cancel();
   // Captures must let go of the workers before those end.
   context_.restart();
@@ -164,14 +185,16 @@ management::ReloadReport SwitchProcess::reload() {
   const std::string& file = parsed_.config.file;
   spdlog::info("reading {} again", file);
   config::LiveChanges changes;
-  std::vector<std::shared_ptr<const core::Tables>> tables;
+  std::vector<const config::Switch*> changed;
   try {
     changes = config::plan_live_changes(parsed_, config::parse_file(file, this_machine()));
-    // All of them before the first is published.
+    // All of them before the first is taken over.
     for (std::size_t s = 0; s < changes.switches.size(); ++s) {
-      tables.push_back(changes.switches[s].changed
-                           ? tables_of(changes.config.switches[s], table_versions_[s] + 1)
-                           : nullptr);
+      const config::Switch& sw = changes.config.switches[s];
+      changed.push_back(changes.switches[s].changed ? &sw : nullptr);
+      if (const std::string problem = agents_.refuses(s, sw); !problem.empty()) {
+        throw management::RequestError(fmt::format("switch \"{}\": {}", sw.name, problem));
+      }
     }
   } catch (const std::exception& e) {
     spdlog::error("{} is refused, everything stays as it is:\n{}", file, e.what());
@@ -183,12 +206,11 @@ management::ReloadReport SwitchProcess::reload() {
     spdlog::warn("needs a restart and is left alone: {}", difference);
   }
   report.ignored = changes.ignored;
-  for (std::size_t s = 0; s < tables.size(); ++s) {
-    if (tables[s] == nullptr) {
+  agents_.reload(changed);
+  for (std::size_t s = 0; s < changed.size(); ++s) {
+    if (changed[s] == nullptr) {
       continue;
     }
-    workers_.publish(s, tables[s]);
-    table_versions_[s] = tables[s]->version();
     const std::string text =
         fmt::format("{}: {}", changes.config.switches[s].name, changes.switches[s].summary);
     spdlog::info("applied to {}", text);

@@ -1,10 +1,11 @@
 // The running switch process: everything that is open, in the order it was opened.
 //
-//   configuration -> DPDK -> ports -> workers -> control socket -> ready
+//   configuration -> agents -> DPDK -> ports -> workers -> control socket -> ready
 //
 // Each step throws when it fails, and what the steps before it opened is closed again: nothing is
-// ever half started. One event loop on the main thread serves signals, the control socket and the
-// port monitor; workers have threads of their own and never wait for it.
+// ever half started. One event loop on the main thread serves signals, the control socket, the
+// port monitor and the agents with their channels to the fabric manager; workers have threads of
+// their own and never wait for it.
 #pragma once
 
 #include "dataplane/config/parse.hpp"
@@ -12,6 +13,7 @@
 #include "dataplane/port/eal.hpp"
 #include "dataplane/port/port_device.hpp"
 #include "dataplane/process/options.hpp"
+#include "dataplane/process/switch_agents.hpp"
 #include "dataplane/process/worker_inspector.hpp"
 #include "dataplane/worker/port_monitor.hpp"
 #include "dataplane/worker/worker_group.hpp"
@@ -19,6 +21,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -50,22 +53,27 @@ private:
   management::ReloadReport reload();
 
   boost::asio::awaitable<void> wait_for_signals();
+  /// At an interval, for links that nothing tells about.
   boost::asio::awaitable<void> watch_ports();
+  /// At once when the kernel says that a link changed.
+  boost::asio::awaitable<void> watch_link_events();
+  void look_at_ports();
 
   Options options_;
   config::Parsed parsed_; ///< what is in force: live keys follow reloads, the others do not
   boost::asio::io_context context_;
   boost::asio::signal_set signals_; ///< before DPDK, so that an early signal is not lost
   boost::asio::steady_timer monitor_timer_;
+  SwitchAgents agents_;
   Eal eal_;
   std::vector<std::unique_ptr<PortDevice>> ports_;
   WorkerGroup workers_;
   PortMonitor monitor_;
+  boost::asio::posix::stream_descriptor link_events_;
   WorkerInspector inspector_;
   // Made last, so that whoever can connect finds a switch that runs.
   std::optional<service::SocketFile> socket_file_;
   std::optional<management::ControlServer> server_;
-  std::vector<std::uint64_t> table_versions_; ///< by switch
   bool stopping_ = false;
 };
 

@@ -25,11 +25,34 @@ std::uint64_t ns_of_cycles(std::uint64_t cycles) {
                                     static_cast<double>(rte_get_tsc_hz()));
 }
 
+std::string name_of(agent::Status::Channel channel) {
+  switch (channel) {
+  case agent::Status::Channel::down: return "down";
+  case agent::Status::Channel::greeting: return "greeting";
+  case agent::Status::Channel::up: return "up";
+  }
+  return "unknown";
+}
+
+ManagerReport::Port cable_report(const control::Port& port) {
+  ManagerReport::Port out{.name = port.name(),
+                          .up = port.up(),
+                          .speed_mbps = port.speed_mbps(),
+                          .neighbour = port.neighbour().name(),
+                          .neighbour_port = port.neighbour().port_name(),
+                          .neighbour_nid = {}};
+  if (port.neighbour().has_nid()) {
+    out.neighbour_nid = Nid{port.neighbour().nid()};
+  }
+  return out;
+}
+
 } // namespace
 
 WorkerInspector::WorkerInspector(const config::Config& configuration, WorkerGroup& workers,
-                                 const PortMonitor& monitor, std::function<ReloadReport()> reload)
-    : configuration_(configuration), workers_(workers), monitor_(monitor),
+                                 const PortMonitor& monitor, const SwitchAgents& agents,
+                                 std::function<ReloadReport()> reload)
+    : configuration_(configuration), workers_(workers), monitor_(monitor), agents_(agents),
       reload_(std::move(reload)) {}
 
 std::vector<std::size_t> WorkerInspector::selected(const std::string& switch_name) const {
@@ -322,6 +345,37 @@ ExplainReport WorkerInspector::explain(const std::string& switch_name, const std
   }
   report.steps = std::move(explanation.steps);
   return report;
+}
+
+std::vector<ManagerReport> WorkerInspector::managers(const std::string& switch_name) {
+  constexpr std::uint64_t ns_per_ms = 1'000'000;
+  std::vector<ManagerReport> reports;
+  for (const std::size_t s : selected(switch_name)) {
+    const agent::Status status = agents_.status(s);
+    ManagerReport& report = reports.emplace_back();
+    report.switch_name = workers_.plan(s).name;
+    if (agents_.managed()) {
+      report.address = agents_.manager_address();
+      report.channel = name_of(status.channel);
+      report.manager = status.manager;
+      report.since_ms = elapsed_ns(SwitchAgents::now(), status.since) / ns_per_ms;
+      report.last_end = status.last_end;
+    }
+    report.tables_version = status.version;
+    report.trees_of_file = status.trees_of_file;
+    report.trees_of_manager = status.trees_of_manager;
+    report.permissions = status.permissions;
+    report.prepared_now = status.prepared_now;
+    report.prepared = status.counts.prepared;
+    report.committed = status.counts.committed;
+    report.refused = status.counts.refused;
+    report.aborted = status.counts.aborted;
+    report.forgotten = status.counts.forgotten;
+    report.last_refusal = status.last_refusal;
+    std::ranges::transform(status.ports, std::back_inserter(report.ports), cable_report);
+    report.problems = status.problems;
+  }
+  return reports;
 }
 
 VersionReport WorkerInspector::version() {

@@ -6,6 +6,7 @@
 
 #include "dataplane/config/config.hpp"
 #include "dataplane/management/inspector.hpp"
+#include "dataplane/process/switch_agents.hpp"
 #include "dataplane/worker/port_monitor.hpp"
 #include "dataplane/worker/worker_group.hpp"
 
@@ -21,12 +22,14 @@ public:
   /// All outlive the inspector. `reload` does what SIGHUP does, and throws RequestError when the
   /// file is refused.
   WorkerInspector(const config::Config& configuration, WorkerGroup& workers,
-                  const PortMonitor& monitor, std::function<management::ReloadReport()> reload);
+                  const PortMonitor& monitor, const SwitchAgents& agents,
+                  std::function<management::ReloadReport()> reload);
 
   std::vector<management::PortReport> ports(const std::string& switch_name) override;
   std::vector<management::TreeReport> trees(const std::string& switch_name) override;
   std::vector<management::EngineReport> engines(const std::string& switch_name) override;
   std::vector<management::WorkerReport> workers() override;
+  std::vector<management::ManagerReport> managers(const std::string& switch_name) override;
   [[nodiscard]] bool tracing() const override { return workers_.trace_enabled(); }
   void set_tracing(bool on) override { workers_.set_trace(on); }
   std::vector<management::TraceReport> trace() override;
@@ -52,6 +55,7 @@ private:
   const config::Config& configuration_;
   WorkerGroup& workers_;
   const PortMonitor& monitor_;
+  const SwitchAgents& agents_;
   std::function<management::ReloadReport()> reload_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };

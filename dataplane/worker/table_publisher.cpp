@@ -32,10 +32,13 @@ TablePublisher::~TablePublisher() {
   }
 }
 
-void TablePublisher::publish(std::size_t switch_index, std::shared_ptr<const core::Tables> tables) {
-  const Record& old = current(switch_index);
-  const std::unique_ptr<const Record> retired(records_[switch_index].exchange(
-      new Record{old.number + 1, std::move(tables)}, std::memory_order_acq_rel));
+void TablePublisher::publish(std::span<const Publication> publications) {
+  std::vector<std::unique_ptr<const Record>> retired;
+  for (const Publication& one : publications) {
+    const std::uint64_t number = current(one.switch_index).number + 1;
+    retired.emplace_back(records_[one.switch_index].exchange(new Record{number, one.tables},
+                                                             std::memory_order_acq_rel));
+  }
   const std::uint64_t token = rte_rcu_qsbr_start(qsbr_.get());
   while (rte_rcu_qsbr_check(qsbr_.get(), token, false) == 0) {
     std::this_thread::sleep_for(std::chrono::microseconds(20));

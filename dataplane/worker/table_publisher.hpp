@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 struct rte_rcu_qsbr;
@@ -29,13 +30,19 @@ public:
     std::shared_ptr<const core::Tables> tables;
   };
 
+  struct Publication {
+    std::size_t switch_index = 0;
+    std::shared_ptr<const core::Tables> tables;
+  };
+
   TablePublisher(std::size_t workers, std::vector<std::shared_ptr<const core::Tables>> initial);
   ~TablePublisher();
   TablePublisher(const TablePublisher&) = delete;
   TablePublisher& operator=(const TablePublisher&) = delete;
 
-  /// Only the control thread. Returns after the grace period; sleeps while it waits.
-  void publish(std::size_t switch_index, std::shared_ptr<const core::Tables> tables);
+  /// Only the control thread. Returns after the grace period, which is one for all of them; sleeps
+  /// while it waits.
+  void publish(std::span<const Publication> publications);
 
   // Only the worker of that number.
 

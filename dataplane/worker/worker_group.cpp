@@ -136,9 +136,16 @@ std::size_t WorkerGroup::worker_of(std::size_t switch_index, PortNumber port) co
   return owners_.at(switch_index).at(port.value);
 }
 
+void WorkerGroup::publish(std::span<const TablePublisher::Publication> publications) {
+  for (const auto& one : publications) {
+    switches_.at(one.switch_index).tables = one.tables;
+  }
+  publisher_.publish(publications);
+}
+
 void WorkerGroup::publish(std::size_t switch_index, std::shared_ptr<const core::Tables> tables) {
-  switches_.at(switch_index).tables = tables;
-  publisher_.publish(switch_index, std::move(tables));
+  const TablePublisher::Publication one{switch_index, std::move(tables)};
+  publish(std::span(&one, 1));
 }
 
 std::vector<const core::Counters*> WorkerGroup::counters(std::size_t switch_index) const {

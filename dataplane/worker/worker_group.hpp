@@ -65,7 +65,9 @@ public:
   /// Which worker polls this port.
   [[nodiscard]] std::size_t worker_of(std::size_t switch_index, PortNumber port) const;
 
-  /// Every frame that a worker takes up after this returns sees the new snapshot.
+  /// Every frame that a worker takes up after this returns sees the new snapshots. Waits for the
+  /// workers once, however many there are.
+  void publish(std::span<const TablePublisher::Publication> publications);
   void publish(std::size_t switch_index, std::shared_ptr<const core::Tables> tables);
   [[nodiscard]] const std::shared_ptr<const core::Tables>& tables(std::size_t switch_index) const {
     return switches_[switch_index].tables;

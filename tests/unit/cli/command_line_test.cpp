@@ -72,7 +72,7 @@ TEST(command_line, watch_and_duration_take_fractions) {
 TEST(command_line, mistakes_exit_with_2_and_say_what_is_wrong) {
   const std::pair<std::vector<const char*>, const char*> mistakes[] = {
       {{"show"}, "what is required"},
-      {{"show", "hosts"}, "hosts not in {ports,trees,engines,counters,workers}"},
+      {{"show", "hosts"}, "hosts not in {ports,trees,engines,counters,workers,manager}"},
       {{"trace", "maybe"}, "maybe not in"},
       {{"dance"}, "subcommand"},
       {{}, "subcommand"},

@@ -79,6 +79,28 @@ TEST(workers_view, has_the_share_of_its_time) {
   EXPECT_THAT(text, HasSubstr("s/a s/b"));
 }
 
+TEST(manager_view, has_the_channel_the_transactions_and_the_neighbours) {
+  const auto result = parse(R"json([{"switch":"leaf0","address":"h:1","channel":"up",
+      "manager":"fabric","since_ms":1500,"trees_of_manager":2,"trees_of_file":1,"permissions":3,
+      "transactions":{"committed":5,"prepared_now":0,"refused":1,"aborted":0,"forgotten":0,
+                      "last_refusal":"transaction 9: no"},
+      "ports":[{"port":"host0","up":true,"speed_mbps":10000,"neighbour":"node7",
+                "neighbour_port":"eth1","neighbour_nid":"0x0002a"},{"port":"up0","up":false}],
+      "problems":["a cable"]}])json");
+  const std::string text = manager_view(result, false);
+  EXPECT_THAT(text, HasSubstr("leaf0: manager h:1, up for 1.5 s, \"fabric\"\n"));
+  EXPECT_THAT(text, HasSubstr("trees: 2 of the manager, 1 of the file; permissions: 3\n"));
+  EXPECT_THAT(text, HasSubstr("transactions: 5 committed, 0 prepared now, 1 refused"));
+  EXPECT_THAT(text, HasSubstr("refused last: transaction 9: no\n"));
+  EXPECT_THAT(text, HasSubstr("host0  up     10000  node7      eth1      0x0002a\n"));
+  EXPECT_THAT(text, HasSubstr("problem: a cable\n"));
+}
+
+TEST(manager_view, of_a_switch_without_manager_says_so) {
+  EXPECT_THAT(manager_view(parse(R"json([{"switch":"leaf0","ports":[]}])json"), false),
+              HasSubstr("leaf0: no fabric manager; its trees are those of its file\n"));
+}
+
 TEST(trace_view, names_the_reason_of_a_drop) {
   const auto result = parse(R"json([
       {"age_ns":1500,"worker":0,"switch":"s","port":"a","event":"none","action":"drop",
@@ -124,7 +146,7 @@ TEST(views, take_answers_they_do_not_know) {
   for (const char* answer : {"null", "7", "[]", "{}", "[1,\"x\",null]", R"([{"drops":[1]}])",
                              R"({"steps":7,"applied":{},"switches":3})"}) {
     for (auto* view : {ports_view, trees_view, engines_view, counters_view, workers_view,
-                       trace_view, explanation_view, version_view, reload_view}) {
+                       manager_view, trace_view, explanation_view, version_view, reload_view}) {
       EXPECT_NO_THROW(static_cast<void>(view(parse(answer), true))) << answer;
     }
   }

@@ -103,6 +103,36 @@ public:
     e.occupied = {d};
     return {e};
   }
+  std::vector<ManagerReport> managers(const std::string& switch_name) override {
+    ManagerReport m;
+    m.switch_name = switch_name.empty() ? "leaf0" : switch_name;
+    m.address = "unix:/run/x.sock";
+    m.channel = "up";
+    m.manager = "fabric";
+    m.since_ms = 1500;
+    m.tables_version = 7;
+    m.trees_of_file = 1;
+    m.trees_of_manager = 2;
+    m.permissions = 3;
+    m.prepared = 4;
+    m.committed = 5;
+    m.refused = 6;
+    m.last_refusal = "transaction 9: tree 7 has no child port";
+    m.ports = {{.name = "host0",
+                .up = true,
+                .speed_mbps = 10'000,
+                .neighbour = "node7",
+                .neighbour_port = "eth1",
+                .neighbour_nid = Nid{42}},
+               {.name = "up0",
+                .up = false,
+                .speed_mbps = 0,
+                .neighbour = {},
+                .neighbour_port = {},
+                .neighbour_nid = {}}};
+    m.problems = {"port 3 and port 4 are the two ends of one cable"};
+    return {m};
+  }
   std::vector<WorkerReport> workers() override {
     WorkerReport w;
     w.number = 1;

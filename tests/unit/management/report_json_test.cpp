@@ -73,6 +73,24 @@ TEST(to_json, worker_with_and_without_a_core) {
   EXPECT_FALSE(to_json(workers).as_array()[0].as_object().contains("core"));
 }
 
+TEST(to_json, manager_with_its_neighbours) {
+  FakeInspector inspector;
+  auto managers = inspector.managers("");
+  EXPECT_EQ(to_json(managers),
+            parse(R"json([{"switch":"leaf0","address":"unix:/run/x.sock","channel":"up",
+                       "manager":"fabric","since_ms":1500,"last_end":"","tables_version":7,
+                       "trees_of_file":1,"trees_of_manager":2,"permissions":3,
+                       "transactions":{"prepared_now":0,"prepared":4,"committed":5,"refused":6,
+                          "aborted":0,"forgotten":0,
+                          "last_refusal":"transaction 9: tree 7 has no child port"},
+                       "ports":[{"port":"host0","up":true,"speed_mbps":10000,"neighbour":"node7",
+                                 "neighbour_port":"eth1","neighbour_nid":"0x0002a"},
+                                {"port":"up0","up":false}],
+                       "problems":["port 3 and port 4 are the two ends of one cable"]}])json"));
+  managers[0].address.clear();
+  EXPECT_FALSE(to_json(managers).as_array()[0].as_object().contains("channel"));
+}
+
 TEST(to_json, trace_event) {
   FakeInspector inspector;
   EXPECT_EQ(to_json(inspector.trace()),
