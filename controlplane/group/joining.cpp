@@ -204,7 +204,19 @@ Result<const Group*> Registry::join(const JoinWish& wish, TimeNs now) {
   } else {
     extend_lease(group, wish.rank, now);
   }
-  return find(id);
+  return still_there(id);
+}
+
+Result<const Group*> Registry::still_there(GroupId id) const {
+  if (const Group* group = find(id)) {
+    return group;
+  }
+  for (const Action& action : actions_) {
+    if (const auto* gone = std::get_if<Gone>(&action); gone != nullptr && gone->group.id == id) {
+      return gone->group.ending;
+    }
+  }
+  return Refusal{404, "the group is gone"};
 }
 
 void Registry::add_member(Group& group, std::uint32_t rank, Nid nid, const std::string& host,

@@ -59,7 +59,7 @@ struct GroupWish {
   std::string name;
   std::uint32_t size = 0;
   std::uint32_t trees = 1; ///< 1 or 2
-  std::optional<std::uint32_t> root_rank;
+  std::optional<std::uint32_t> root_rank = std::nullopt;
 };
 struct JoinWish {
   GroupWish group;
@@ -175,6 +175,8 @@ private:
 
   // joining.cpp
   [[nodiscard]] std::optional<Refusal> fault_of(const GroupWish& wish) const;
+  /// The group, or why it ended with what was just asked.
+  [[nodiscard]] Result<const Group*> still_there(GroupId id) const;
   [[nodiscard]] std::optional<Refusal> over_quota(const Job& job, TimeNs now) const;
   Result<Group*> make_group(const GroupWish& wish, Job& job, TimeNs now);
   Group& add_group(Job& job, Group group, TimeNs now);
