@@ -74,7 +74,9 @@ private:
   // ---- tree_transaction.cpp ----
 
   void start(Running& t, TimeNs now);
-  [[nodiscard]] std::vector<HeldPart> held_parts(TreeNumber tree) const;
+  [[nodiscard]] std::vector<HeldPart> held_parts(const Running& t) const;
+  /// Switches that this manager has never heard, and that others point to, may point anywhere.
+  void add_unheard(const TreeTarget& target, std::vector<HeldPart>& held) const;
   [[nodiscard]] std::vector<WantedPart> wanted_parts(const Running& t) const;
   void make_steps(Running& t, const Order& order);
   void decide_when_ready(Running& t, TimeNs now);

@@ -80,11 +80,8 @@ void Inventory::hello(SwitchId id, SessionNumber session, const control::SwitchH
   s.trees = hello.limits().trees();
   s.ports = hello.limits().ports();
 
-  std::set<TreeNumber> touched;
+  std::set<TreeNumber> touched = s.unsettled;
   for (const auto& [number, entry] : s.in_force) {
-    touched.insert(number);
-  }
-  for (const auto& [number, entry] : s.in_doubt) {
     touched.insert(number);
   }
   for (const auto& [number, entry] : s.wanted) {
@@ -237,7 +234,7 @@ void Inventory::refresh(SwitchId id, TreeNumber number) {
   const Entry* in_force = find_entry(s.in_force, number);
   const bool same =
       wanted == nullptr ? in_force == nullptr : in_force != nullptr && *wanted == *in_force;
-  if (same && !s.in_doubt.contains(number)) {
+  if (same && s.heard && !s.in_doubt.contains(number)) {
     tree.behind.erase(id);
     s.unsettled.erase(number);
     s.stuck.erase(number);

@@ -1,6 +1,7 @@
 #include "controlplane/install/order.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace tributary::install {
@@ -86,6 +87,7 @@ public:
     return !has_loop(pointers);
   }
 
+  /// Whether no new pointer can be part of a loop in any stage.
   [[nodiscard]] bool free_of_loops(const Order& order) const {
     Pointers now = held_pointers();
     for (auto first = order.moves.begin(); first != order.moves.end();) {
@@ -100,12 +102,13 @@ public:
           add_new(now, *wanted_.at(move->at));
         }
       }
-      if (has_loop(during)) {
-        return false;
+      for (; first != last; ++first) {
+        if (!first->removes && leads_back(during, *wanted_.at(first->at))) {
+          return false;
+        }
       }
-      first = last;
     }
-    return !has_loop(now);
+    return true;
   }
 
 private:
@@ -121,6 +124,26 @@ private:
     if (part.up) {
       pointers[part.at].push_back(*part.up);
     }
+  }
+
+  static bool leads_back(const Pointers& pointers, const WantedPart& part) {
+    std::vector<SwitchId> ways;
+    if (part.up) {
+      ways.push_back(*part.up);
+    }
+    std::set<SwitchId> seen;
+    while (!ways.empty()) {
+      const SwitchId here = ways.back();
+      ways.pop_back();
+      if (here == part.at) {
+        return true;
+      }
+      const auto up = pointers.find(here);
+      if (up != pointers.end() && seen.insert(here).second) {
+        ways.insert(ways.end(), up->second.begin(), up->second.end());
+      }
+    }
+    return false;
   }
 
   std::map<SwitchId, const HeldPart*> held_;

@@ -18,10 +18,10 @@
 // frame could then run in a circle for ever: old tree r-a-b, new tree r-b-a; a is told already, and
 // points to b, which still points to a. Whether a stage can bring this is decided exactly: during a
 // stage each of its switches may have the old pointer or the new one, earlier ones have the new,
-// later ones the old, and a circle through these pointers uses one of each switch. (Downward there
-// is no other circle: a copy goes from a switch to those whose parent port leads back to it.) When
-// there is one, the old tree is removed first and the new one made afterwards; old and new pointers
-// then never meet.
+// later ones the old, and a circle uses one pointer of each of its switches, a new one among them.
+// (A switch of which nothing is known may point anywhere.) Downward there is no other circle: a
+// copy goes from a switch to those whose parent port leads back to it. When some stage could, the
+// old tree is removed first and the new one made afterwards; old and new pointers then never meet.
 //
 // Pure.
 #pragma once
@@ -39,7 +39,8 @@ namespace tributary::install {
 /// What a switch holds of the tree, or may hold.
 struct HeldPart {
   SwitchId at;
-  /// The switches its parent port may lead to: none at the root host, two while it is in doubt.
+  /// The switches its parent port may lead to: none at the root host, two while it is in doubt, all
+  /// when nothing is known of it.
   std::vector<SwitchId> up;
   std::uint32_t depth = 0;
   /// Whether it can be told anything. One that cannot keeps what it has.

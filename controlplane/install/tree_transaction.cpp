@@ -18,7 +18,7 @@ void Coordinator::Impl::start(Running& t, TimeNs now) {
       return;
     }
   }
-  const auto order = order_moves(held_parts(tree), wanted_parts(t));
+  const auto order = order_moves(held_parts(t), wanted_parts(t));
   if (!order) {
     refuse(t, {std::nullopt, "its parts form a loop"});
     return;
@@ -39,7 +39,8 @@ void Coordinator::Impl::start(Running& t, TimeNs now) {
   decide_when_ready(t, now);
 }
 
-std::vector<HeldPart> Coordinator::Impl::held_parts(TreeNumber tree) const {
+std::vector<HeldPart> Coordinator::Impl::held_parts(const Running& t) const {
+  const TreeNumber tree = *t.tree;
   std::vector<HeldPart> held;
   const Inventory::Tree* found = inventory_.find(tree);
   if (found == nullptr) {
@@ -58,7 +59,29 @@ std::vector<HeldPart> Coordinator::Impl::held_parts(TreeNumber tree) const {
                     .depth = depth == depths.end() ? 0 : depth->second,
                     .reachable = is_connected(at)});
   }
+  if (t.target) {
+    add_unheard(*t.target, held);
+  }
   return held;
+}
+
+void Coordinator::Impl::add_unheard(const TreeTarget& target, std::vector<HeldPart>& held) const {
+  std::vector<SwitchId> anywhere;
+  for (const multicast::TreePart& part : target.parts) {
+    anywhere.push_back(part.at);
+  }
+  std::set<SwitchId> unheard;
+  for (const HeldPart& part : held) {
+    for (const SwitchId up : part.up) {
+      const Inventory::Switch* s = inventory_.find(up);
+      if (s == nullptr || !s->heard) {
+        unheard.insert(up);
+      }
+    }
+  }
+  for (const SwitchId at : unheard) {
+    held.push_back({.at = at, .up = anywhere, .reachable = false});
+  }
 }
 
 std::vector<WantedPart> Coordinator::Impl::wanted_parts(const Running& t) const {

@@ -627,6 +627,30 @@ TEST_F(CoordinatorTest, AManagerThatDiesBetweenPrepareAndCommitLeavesNothing) {
   EXPECT_TRUE(at(s1).permissions.empty());
 }
 
+TEST_F(CoordinatorTest, ASwitchThatARestartedManagerHasNotHeardMayPointAnywhere) {
+  const TreeTarget old = mesh_tree(tree7, vni, {{0, 0}, {3, 0}, {2, 3}, {1, 2}});
+  fabric.set_tree(old); // 1 -> 2 -> 3 -> 0
+  fabric.run();
+  fabric.kill_manager();
+  fabric.start_manager(std::vector{old});
+  for (const SwitchId s : {s0, s1, s3}) { // 2 forwards, and nobody knows where to
+    fabric.connect(s);
+  }
+  bool circle = false;
+  for (const SwitchId s : {s1, s3}) {
+    at(s).on_change = [&](const control::Change&) {
+      circle = circle || (has_tree(s1) && at(s1).trees.at(7).parent == 2U && has_tree(s3) &&
+                          at(s3).trees.at(7).parent == 1U);
+    };
+  }
+  const auto number = fabric.set_tree(mesh_tree(tree7, vni, {{0, 0}, {1, 0}, {3, 1}}));
+  fabric.run();
+  EXPECT_EQ(ended(number).result, Result::committed);
+  EXPECT_EQ(ended(number).behind, (std::vector{s2}));
+  EXPECT_EQ(at(s3).trees.at(7).parent, 1U);
+  EXPECT_FALSE(circle) << "3 -> 1 -> 2 -> 3";
+}
+
 TEST_F(CoordinatorTest, ATransactionWaitsForTheReconciliationOfItsTree) {
   install_chain();
   fabric.kill_switch(s1);

@@ -104,6 +104,7 @@ private:
                                        test::random_parents(random_, switch_count), count);
       request.alone = request.alone && all_connected(*request.target);
       by_count_[count] = request;
+      removals_.erase(number);
     } else if (const TreeTarget* now = fabric_.coordinator->wanted(number)) {
       request.alone =
           request.alone && fabric_.coordinator->behind(number).empty() && all_connected(*now);
