@@ -22,7 +22,9 @@ constexpr unsigned conflict = 409;
 constexpr milliseconds longest_wait{10'000};
 /// What an answer may take beyond the time it was asked to wait.
 constexpr milliseconds to_answer{5'000};
+/// Between requests that are answered at once.
 constexpr milliseconds first_pause{100};
+constexpr milliseconds longest_pause{1000};
 
 std::string mac_of(Nid nid) {
   const wire::MacAddress mac = wire::host_mac(nid);
@@ -168,23 +170,25 @@ Membership join(ManagerClient& manager, const Wish& wish, milliseconds limit) {
   milliseconds pause = first_pause;
   for (;;) {
     manager.set_patience(left());
-    const Answer answer = post(manager, wish, std::min(left(), longest_wait));
-    if (answer.status == accepted) {
-      if (left() == milliseconds(0)) {
-        take_back(manager, wish, answer.body);
-        throw_not_ready(wish, limit, answer.body);
-      }
-      continue;
+    const auto asked_at = Clock::now();
+    const milliseconds wait = std::min(left(), longest_wait);
+    const Answer answer = post(manager, wish, wait);
+    if (answer.status == accepted && left() == milliseconds(0)) {
+      take_back(manager, wish, answer.body);
+      throw_not_ready(wish, limit, answer.body);
     }
     // A group of this name that is just ending makes room in a moment.
-    const bool soon = answer.status == conflict && answer.retry_after;
-    if (!soon || left() == milliseconds(0)) {
+    const bool ending = answer.status == conflict && answer.retry_after;
+    if (answer.status != accepted && (!ending || left() == milliseconds(0))) {
       throw_unless_done(answer, fmt::format("joining group '{}' as rank {} of {}", wish.group,
                                             wish.rank, wish.size));
       return read_membership(wish, answer);
     }
-    manager.sleep(std::min({pause, milliseconds(*answer.retry_after), left()}));
-    pause = 2 * pause;
+    const bool was_held = answer.status == accepted && Clock::now() - asked_at >= wait / 2;
+    if (!was_held) {
+      manager.sleep(std::min(pause, left()));
+      pause = std::min(2 * pause, longest_pause);
+    }
   }
 }
 
