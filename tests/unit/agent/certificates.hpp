@@ -1,0 +1,72 @@
+// Certificates for a test, made by openssl in a directory of their own: a CA, and what it signed.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace tributary::test {
+
+/// A directory that is gone with this object.
+class TemporaryDirectory {
+public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tributary-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      throw std::runtime_error("no temporary directory can be made");
+    }
+    path_ = pattern;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+private:
+  std::filesystem::path path_;
+};
+
+class CertificateAuthority {
+public:
+  CertificateAuthority(const TemporaryDirectory& directory, std::string name)
+      : directory_(directory), name_(std::move(name)) {
+    run(fmt::format("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes "
+                    "-days 2 -subj /CN={0} -keyout {1} -out {2}",
+                    name_, key(), certificate()));
+  }
+  [[nodiscard]] std::string certificate() const { return directory_.file(name_ + ".pem"); }
+
+  /// Signs a certificate; `alternative_name` is e.g. "IP:127.0.0.1" or "DNS:leaf0".
+  void sign(const std::string& name, const std::string& alternative_name) const {
+    const std::string request = directory_.file(name + ".csr");
+    const std::string extension = directory_.file(name + ".ext");
+    run(fmt::format("openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "
+                    "/CN={} -keyout {} -out {}",
+                    name, directory_.file(name + ".key"), request));
+    run(fmt::format("echo subjectAltName={} > {}", alternative_name, extension));
+    run(fmt::format("openssl x509 -req -in {} -CA {} -CAkey {} -CAcreateserial -days 2 -extfile {} "
+                    "-out {}",
+                    request, certificate(), key(), extension, directory_.file(name + ".pem")));
+  }
+
+private:
+  static void run(const std::string& command) {
+    if (std::system((command + " 2>/dev/null").c_str()) != 0) {
+      throw std::runtime_error("failed: " + command);
+    }
+  }
+  [[nodiscard]] std::string key() const { return directory_.file(name_ + ".key"); }
+
+  const TemporaryDirectory& directory_;
+  std::string name_;
+};
+
+} // namespace tributary::test
