@@ -74,9 +74,9 @@ struct KeySpec {
   std::string_view name;
   Type type;
   /// The value where the file has none, as TOML; empty when there is none.
-  std::string_view fallback;
+  std::string_view fallback{};
   /// Shown by the printed default where there is no fallback, as TOML.
-  std::string_view sample;
+  std::string_view sample{};
   Change change = Change::restart;
   bool required = false; ///< for the kinds in `kinds`
   std::string_view help;

@@ -68,6 +68,7 @@ void Manager::settle() {
     store_again_ = never;
   }
   repair();
+  compute_postponed(false);
   while (handle_topology() || handle_outcomes() || handle_actions()) {
   }
   time_out_waiters(at);
@@ -79,6 +80,9 @@ void Manager::settle() {
 TimeNs Manager::next_deadline() const {
   TimeNs next = std::min({discovery_.next_deadline(), coordinator_.next_deadline(),
                           registry_.next_deadline(), store_again_});
+  for (const auto& [id, at] : compute_at_) {
+    next = std::min(next, at);
+  }
   for (const auto& [id, at] : repair_at_) {
     next = std::min(next, at);
   }
@@ -178,8 +182,10 @@ bool Manager::handle_topology() {
   copy_graph();
   planner_.topology_changed();
   note_located();
+  topology_changed_at_ = now();
   repair_all_ = true;
   repair();
+  compute_postponed(true);
   return true;
 }
 

@@ -173,7 +173,10 @@ private:
   [[nodiscard]] bool waits_for_switches();
 
   // routes.cpp
+  /// Finds trees for a group. Where there is no way, it waits for one until the fabric has been as
+  /// it is for a while: a switch that has just come has cables that are not known yet.
   void compute(group::GroupId id);
+  void compute_postponed(bool topology_changed);
   void install(group::GroupId id);
   void remove(group::GroupId id);
   void finished(const install::Outcome& outcome);
@@ -225,6 +228,7 @@ private:
   Settings settings_;
   Surroundings& surroundings_;
   TimeNs started_;
+  TimeNs topology_changed_at_{};
   topology::Discovery discovery_;
   /// What trees may be planned over: the live graph without the switches that have no channel.
   topology::Graph planning_graph_;
@@ -240,6 +244,7 @@ private:
   std::map<install::TransactionNumber, group::GroupId> transactions_;
   /// Decided everywhere, and not in force in some switch yet.
   std::set<group::GroupId> behind_;
+  std::map<group::GroupId, TimeNs> compute_at_; ///< there was no way, and when to give up
   std::map<group::GroupId, TimeNs>
       repair_at_;                       ///< what could not be repaired, and when to try again
   std::vector<group::Action> deferred_; ///< until the switches are back after a start

@@ -19,7 +19,7 @@ constexpr unsigned retry_soon_seconds = 1;
 
 rest::Answer answer_of(const group::Refusal& refusal) {
   rest::Answer answer = rest::refusal(refusal.status, refusal.message);
-  if (refusal.status == 409 || refusal.status == 503) {
+  if ((refusal.status == 409 && !refusal.contradicts) || refusal.status == 503) {
     answer.retry_after = retry_soon_seconds;
   }
   return answer;

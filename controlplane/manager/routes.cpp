@@ -108,7 +108,12 @@ void Manager::compute(group::GroupId id) {
     trees.push_back(std::move(*tree));
   }
   if (trees.empty()) {
-    registry_.routes_failed(id, no_route(*group, hosts), now());
+    const TimeNs give_up = topology_changed_at_ + settings_.patience_ns;
+    if (now() < give_up) {
+      compute_at_[id] = give_up;
+    } else {
+      registry_.routes_failed(id, no_route(*group, hosts), now());
+    }
     return;
   }
   Routing& routing = routings_[id];
@@ -123,6 +128,19 @@ void Manager::compute(group::GroupId id) {
   note_shared(routing);
   if (!registry_.routes_ready(id, routes_of(routing), now())) {
     release(id);
+  }
+}
+
+void Manager::compute_postponed(bool topology_changed) {
+  std::vector<group::GroupId> due;
+  for (const auto& [id, give_up] : compute_at_) {
+    if (topology_changed || give_up <= now()) {
+      due.push_back(id);
+    }
+  }
+  for (const group::GroupId id : due) {
+    compute_at_.erase(id);
+    compute(id);
   }
 }
 
