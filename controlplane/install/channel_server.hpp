@@ -11,11 +11,13 @@
 // What is sent waits in a queue of its own: a switch that does not read holds up nobody, and loses
 // its channel when `max_queued_bytes` are waiting. Keepalive, Welcome and Rejected are Sessions'.
 //
-// With TLS, the switch's certificate must be signed by the CA, and its common name or one of its
-// DNS names must be the name that the hello says.
+// With TLS (1.3), the switch's certificate must be signed by the CA, and its common name or one of
+// its DNS names must be the name that the hello says. The files are read at every connection: a
+// renewed certificate needs no restart.
 #pragma once
 
 #include "controlplane/install/channel_sink.hpp"
+#include "controlplane/install/channel_tls.hpp"
 #include "controlplane/install/session.hpp"
 #include "tributary/control.pb.h"
 #include "tributary/control_framing.hpp"
@@ -27,24 +29,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
 namespace tributary::install {
-
-/// PEM files for mutual TLS.
-struct TlsFiles {
-  std::string ca;          ///< who signs the switches' certificates
-  std::string certificate; ///< the manager's, with its chain
-  std::string key;
-};
-
-/// An address that cannot be listened on, or a TLS file that cannot be used; says what to do.
-class ChannelError : public std::runtime_error {
-public:
-  using std::runtime_error::runtime_error;
-};
 
 struct ChannelServerSettings {
   SessionSettings sessions;
@@ -54,6 +42,8 @@ struct ChannelServerSettings {
   std::size_t max_connections = 4096;
   /// From the connection to the hello, the TLS handshake included.
   std::chrono::milliseconds hello_limit = std::chrono::seconds(5);
+  /// For what a closed session was sent before to go out, and the switch to hang up.
+  std::chrono::milliseconds close_limit = std::chrono::seconds(1);
 };
 
 class ChannelServer {
@@ -66,12 +56,13 @@ public:
 
   /// Replaces a leftover socket file; mode 0660. Throws ChannelError.
   void listen_unix(const std::string& path);
-  /// "127.0.0.1:7581", "[::1]:0". Answers the port. Throws ChannelError.
+  /// "127.0.0.1:7581", "[::1]:0", "fabricd.example:7581"; without TLS when there are no files.
+  /// Answers the port. Throws ChannelError.
   std::uint16_t listen_tcp(const std::string& address, const std::optional<TlsFiles>& tls);
 
   /// Dropped when the session is no more.
   void send(SessionNumber session, const control::ManagerMessage& message);
-  /// What was sent before still goes out, for as long as a keepalive is waited for.
+  /// What was sent before still goes out, within `close_limit`.
   void close(SessionNumber session, std::string_view why);
   void stop();
 

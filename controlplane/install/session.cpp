@@ -1,5 +1,7 @@
 #include "controlplane/install/session.hpp"
 
+#include "tributary/wire/hello.hpp"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -26,6 +28,11 @@ Admission Sessions::open(SessionNumber session, const control::SwitchHello& hell
   }
   if (hello.name().empty()) {
     return reject("the switch has no name; give it one in its file");
+  }
+  if (!wire::is_hello_name(hello.name())) { // its neighbours could not hear it
+    return reject(fmt::format("a switch's name has 1 to {} letters, digits, '_', '-' and '.'; "
+                              "correct it in the switch's file",
+                              wire::max_hello_name));
   }
 
   if (const auto other = by_guid_.find(hello.guid()); other != by_guid_.end()) {

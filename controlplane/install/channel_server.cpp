@@ -1,0 +1,416 @@
+#include "controlplane/install/channel_server.hpp"
+
+#include "controlplane/install/connection.hpp"
+#include "service/socket_file.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/as_tuple.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace tributary::install {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+using Local = asio::local::stream_protocol;
+
+constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+/// When accepting fails, most likely for want of descriptors.
+constexpr std::chrono::milliseconds accept_pause{100};
+
+TimeNs steady_now() {
+  return {static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                         std::chrono::steady_clock::now().time_since_epoch())
+                                         .count())};
+}
+
+struct HostPort {
+  std::string host;
+  std::string port;
+};
+
+HostPort split_address(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  const bool bracketed = address.starts_with('[');
+  const std::size_t host_end = bracketed ? address.find(']') : colon;
+  unsigned port = 0;
+  if (colon != std::string::npos && host_end != std::string::npos &&
+      host_end + (bracketed ? 1U : 0U) == colon) {
+    const char* const end = address.data() + address.size();
+    const auto [stop, error] = std::from_chars(address.data() + colon + 1, end, port);
+    if (error == std::errc() && stop == end && port <= 0xFFFF) {
+      const std::size_t begin = bracketed ? 1 : 0;
+      return {address.substr(begin, host_end - begin), std::to_string(port)};
+    }
+  }
+  throw ChannelError(fmt::format("\"{}\" is no address for switches to dial; write HOST:PORT, "
+                                 "[IPV6]:PORT, or unix:PATH",
+                                 address));
+}
+
+std::string text_of(const tcp::endpoint& endpoint) {
+  const std::string host = endpoint.address().to_string();
+  return endpoint.address().is_v6() ? fmt::format("[{}]:{}", host, endpoint.port())
+                                    : fmt::format("{}:{}", host, endpoint.port());
+}
+
+tcp::acceptor listening_at(asio::io_context& io, const tcp::endpoint& endpoint) {
+  tcp::acceptor acceptor(io);
+  error_code error;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) {
+    acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  }
+  if (!error && endpoint.address().is_v6()) {
+    acceptor.set_option(asio::ip::v6_only(true), error);
+  }
+  if (!error) {
+    acceptor.bind(endpoint, error);
+  }
+  if (!error) {
+    acceptor.listen(asio::socket_base::max_listen_connections, error);
+  }
+  if (error) {
+    throw ChannelError(fmt::format("cannot listen for switches on {} ({}); stop whatever uses the "
+                                   "address, or choose another",
+                                   text_of(endpoint), error.message()));
+  }
+  return acceptor;
+}
+
+/// The context for each connection: the files as they are now, or as they were when they could be
+/// used last.
+class TlsSource {
+public:
+  explicit TlsSource(TlsFiles files) : files_(std::move(files)) {
+    static_cast<void>(server_tls(files_));
+  }
+
+  /// None when the files cannot be used now.
+  [[nodiscard]] std::optional<asio::ssl::context> context() const {
+    try {
+      return server_tls(files_);
+    } catch (const ChannelError& e) {
+      spdlog::error("a switch dials in vain: {}", e.what());
+      return std::nullopt;
+    }
+  }
+
+private:
+  TlsFiles files_;
+};
+
+} // namespace
+
+class ChannelServer::Impl final : public std::enable_shared_from_this<ChannelServer::Impl>,
+                                  public ConnectionUser {
+public:
+  Impl(asio::io_context& io, ChannelSink& sink, ChannelServerSettings settings)
+      : io_(io), sink_(sink), settings_(std::move(settings)), sessions_(settings_.sessions),
+        keepalive_(io) {}
+
+  void listen_unix(const std::string& path) {
+    try {
+      auto& file = files_.emplace_back(std::make_unique<service::SocketFile>(path));
+      auto& acceptor = local_acceptors_.emplace_back(io_, Local(), file->release_descriptor());
+      asio::co_spawn(
+          io_,
+          [self = shared_from_this(), &acceptor] {
+            return self->accept(acceptor, std::shared_ptr<const TlsSource>());
+          },
+          asio::detached);
+    } catch (const service::SocketError& e) {
+      throw ChannelError(e.what());
+    }
+  }
+
+  std::uint16_t listen_tcp(const std::string& address, const std::optional<TlsFiles>& files) {
+    const std::shared_ptr<const TlsSource> tls =
+        files ? std::make_shared<TlsSource>(*files) : nullptr;
+    const HostPort where = split_address(address);
+    tcp::resolver resolver(io_);
+    error_code error;
+    const auto found = resolver.resolve(where.host, where.port, tcp::resolver::passive, error);
+    if (error) {
+      throw ChannelError(fmt::format("cannot listen for switches on {}: the name is not known ({})",
+                                     address, error.message()));
+    }
+    std::uint16_t port = 0;
+    for (const auto& entry : found) {
+      auto& acceptor = tcp_acceptors_.emplace_back(listening_at(io_, entry.endpoint()));
+      port = port != 0 ? port : acceptor.local_endpoint().port();
+      asio::co_spawn(
+          io_, [self = shared_from_this(), &acceptor, tls] { return self->accept(acceptor, tls); },
+          asio::detached);
+    }
+    return port;
+  }
+
+  void send(SessionNumber session, const control::ManagerMessage& message) {
+    if (const auto found = by_session_.find(session); found != by_session_.end()) {
+      found->second->send(message);
+    }
+  }
+
+  void close(SessionNumber session, std::string_view why) {
+    const auto found = by_session_.find(session);
+    if (found == by_session_.end()) {
+      return;
+    }
+    Connection& connection = *found->second;
+    spdlog::info("switch {}: the manager ends its channel: {}", peers_.at(&connection).name, why);
+    forget_session(session);
+    connection.close(std::string(why));
+  }
+
+  void stop() {
+    stopped_ = true;
+    error_code ignored;
+    for (auto& acceptor : local_acceptors_) {
+      acceptor.close(ignored);
+    }
+    for (auto& acceptor : tcp_acceptors_) {
+      acceptor.close(ignored);
+    }
+    keepalive_.cancel();
+    for (auto& [connection, peer] : peers_) {
+      connection->cut_off();
+    }
+    peers_.clear();
+    by_session_.clear();
+    files_.clear();
+  }
+
+  [[nodiscard]] std::size_t connection_count() const { return peers_.size(); }
+
+private:
+  /// What is known of a connection.
+  struct Peer {
+    std::shared_ptr<Connection> connection;
+    std::optional<SessionNumber> session; ///< from its Welcome on, until it is closed
+    std::string name;                     ///< of its hello
+  };
+
+  // ---- accepting ----
+
+  template <typename Acceptor>
+  asio::awaitable<void> accept(Acceptor& acceptor, std::shared_ptr<const TlsSource> tls) {
+    const std::shared_ptr<Impl> self = shared_from_this();
+    while (!stopped_) {
+      auto [error, socket] = co_await acceptor.async_accept(as_result);
+      if (stopped_) {
+        co_return;
+      }
+      if (error) {
+        asio::steady_timer pause(io_, accept_pause);
+        co_await pause.async_wait(as_result);
+        continue;
+      }
+      take(std::move(socket), tls.get());
+    }
+  }
+
+  template <typename Socket> void take(Socket socket, const TlsSource* tls) {
+    if (peers_.size() >= settings_.max_connections) {
+      spdlog::warn("a switch dials in vain: {} connections are there, as many as there may be",
+                   peers_.size());
+      return;
+    }
+    std::string peer = "a Unix socket";
+    if constexpr (std::is_same_v<Socket, tcp::socket>) {
+      error_code error;
+      socket.set_option(tcp::no_delay(true), error);
+      const tcp::endpoint endpoint = socket.remote_endpoint(error);
+      peer = error ? "nowhere" : text_of(endpoint);
+    }
+    std::optional<asio::ssl::context> context;
+    if (tls != nullptr && !(context = tls->context())) {
+      return;
+    }
+    const ConnectionLimits limits{settings_.max_message_bytes, settings_.max_queued_bytes,
+                                  settings_.hello_limit, settings_.close_limit};
+    const auto connection = std::make_shared<Connection>(std::move(socket), std::move(context),
+                                                         std::move(peer), limits, *this);
+    peers_.emplace(connection.get(), Peer{connection, std::nullopt, {}});
+    connection->start();
+  }
+
+  // ---- what connections say ----
+
+  void greeted(Connection& connection, const control::SwitchMessage& message,
+               const std::optional<std::vector<std::string>>& names) override {
+    if (!message.has_hello()) {
+      reject(connection, rejection("the first message must be a hello"));
+      return;
+    }
+    const control::SwitchHello& hello = message.hello();
+    Peer& peer = peers_.at(&connection);
+    peer.name = hello.name();
+    if (names && std::find(names->begin(), names->end(), hello.name()) == names->end()) {
+      reject(connection, rejection(fmt::format("the certificate is for {}, not for switch \"{}\"",
+                                               fmt::join(*names, ", "), hello.name())));
+      return;
+    }
+
+    const SessionNumber session{++last_session_};
+    Admission admission = sessions_.open(session, hello, steady_now());
+    if (!admission.accepted) {
+      reject(connection, admission.answer);
+      return;
+    }
+    if (admission.superseded) {
+      supersede(*admission.superseded);
+    }
+    connection.greeting_over();
+    peer.session = session;
+    by_session_.emplace(session, &connection);
+    spdlog::info("switch {}: connected from {}, version {}, {} ports", hello.name(),
+                 connection.peer(), hello.software(), hello.ports_size());
+    connection.send(admission.answer);
+    arm_keepalive();
+    if (const auto refusal = sink_.connected(session, hello)) {
+      forget_session(session);
+      connection.unsend();
+      reject(connection, rejection(*refusal));
+    }
+  }
+
+  void received(Connection& connection, const control::SwitchMessage& message) override {
+    const Peer& peer = peers_.at(&connection);
+    if (message.has_hello()) {
+      connection.fail("it said hello twice");
+    } else if (!message.has_pong() && peer.session) {
+      sink_.message(*peer.session, message);
+    }
+  }
+
+  void alive(Connection& connection) override {
+    if (const auto& session = peers_.at(&connection).session) {
+      sessions_.heard(*session, steady_now());
+    }
+  }
+
+  void ended(Connection& connection, std::string_view why) override {
+    const Peer peer = std::move(peers_.extract(&connection).mapped());
+    if (peer.session) {
+      spdlog::warn("switch {}: lost: {}; it goes on with what it has", peer.name, why);
+      forget_session(*peer.session);
+      sink_.lost(*peer.session, why);
+    } else if (peer.name.empty()) {
+      spdlog::warn("a connection from {} ended: {}", connection.peer(), why);
+    }
+  }
+
+  // ---- ends ----
+
+  void reject(Connection& connection, const control::ManagerMessage& answer) {
+    const std::string& reason = answer.rejected().reason();
+    spdlog::warn("switch {}: rejected, from {}: {}", peers_.at(&connection).name, connection.peer(),
+                 reason);
+    connection.send(answer);
+    connection.close(reason);
+  }
+
+  void supersede(SessionNumber session) {
+    Connection& connection = *by_session_.at(session);
+    const std::string why = "it has dialled again";
+    spdlog::info("switch {}: {}", peers_.at(&connection).name, why);
+    forget_session(session);
+    connection.close(why);
+    sink_.lost(session, why);
+  }
+
+  /// Nothing of it reaches the sink any more, nor the other way.
+  void forget_session(SessionNumber session) {
+    sessions_.close(session);
+    const auto found = by_session_.find(session);
+    if (found == by_session_.end()) {
+      return;
+    }
+    if (const auto peer = peers_.find(found->second); peer != peers_.end()) {
+      peer->second.session.reset();
+    }
+    by_session_.erase(found);
+  }
+
+  // ---- keepalive ----
+
+  void arm_keepalive() {
+    const TimeNs next = sessions_.next_deadline();
+    if (stopped_ || next == never) {
+      return;
+    }
+    keepalive_.expires_after(std::chrono::nanoseconds(elapsed_ns(next, steady_now())));
+    keepalive_.async_wait([weak = weak_from_this()](error_code error) {
+      if (const auto self = weak.lock(); self && !error) {
+        self->keep_alive();
+      }
+    });
+  }
+
+  void keep_alive() {
+    for (const Keepalive& keepalive : sessions_.poll(steady_now())) {
+      const auto found = by_session_.find(keepalive.session);
+      if (found == by_session_.end()) {
+        continue;
+      }
+      if (keepalive.lost) {
+        found->second->fail(fmt::format("silent for {}", sessions_.patience()));
+      } else {
+        found->second->send(keepalive.ping);
+      }
+    }
+    arm_keepalive();
+  }
+
+  asio::io_context& io_;
+  ChannelSink& sink_;
+  ChannelServerSettings settings_;
+  Sessions sessions_;
+  asio::steady_timer keepalive_;
+  std::vector<std::unique_ptr<service::SocketFile>> files_;
+  std::deque<Local::acceptor> local_acceptors_;
+  std::deque<tcp::acceptor> tcp_acceptors_;
+  std::unordered_map<Connection*, Peer> peers_;
+  std::map<SessionNumber, Connection*> by_session_;
+  std::uint64_t last_session_ = 0;
+  bool stopped_ = false;
+};
+
+ChannelServer::ChannelServer(asio::io_context& io, ChannelSink& sink,
+                             ChannelServerSettings settings)
+    : impl_(std::make_shared<Impl>(io, sink, std::move(settings))) {}
+ChannelServer::~ChannelServer() { impl_->stop(); }
+void ChannelServer::listen_unix(const std::string& path) { impl_->listen_unix(path); }
+std::uint16_t ChannelServer::listen_tcp(const std::string& address,
+                                        const std::optional<TlsFiles>& tls) {
+  return impl_->listen_tcp(address, tls);
+}
+void ChannelServer::send(SessionNumber session, const control::ManagerMessage& message) {
+  impl_->send(session, message);
+}
+void ChannelServer::close(SessionNumber session, std::string_view why) {
+  impl_->close(session, why);
+}
+void ChannelServer::stop() { impl_->stop(); }
+std::size_t ChannelServer::connection_count() const { return impl_->connection_count(); }
+
+} // namespace tributary::install
