@@ -125,6 +125,7 @@ Result<const Group*> Registry::create_group(const GroupWish& wish, TimeNs now) {
     return refusal_of(group, verdict);
   }
   if (auto fault = disagreement(group, wish)) {
+    fault->contradicts = group.state != GroupState::receiving_leave_req;
     return *std::move(fault);
   }
   return &group;
@@ -190,33 +191,23 @@ Result<const Group*> Registry::join(const JoinWish& wish, TimeNs now) {
                                                                     : Event::join_after_leaving;
   if (group.state != GroupState::destroying) {
     if (auto fault = contradiction(group, wish, now)) {
+      fault->contradicts = group.state != GroupState::receiving_leave_req;
       return *std::move(fault);
     }
   }
-  const GroupId id = group.id;
   const auto accepted = happen(group, event, now);
   if (!accepted) {
     return accepted.refusal();
   }
   if (event == Event::join) {
     add_member(group, wish.rank, wish.nid, wish.host, now);
-    complete_if_all_there(group, now);
+    if (auto fault = complete_if_all_there(group, now)) { // and the group is gone
+      return *std::move(fault);
+    }
   } else {
     extend_lease(group, wish.rank, now);
   }
-  return still_there(id);
-}
-
-Result<const Group*> Registry::still_there(GroupId id) const {
-  if (const Group* group = find(id)) {
-    return group;
-  }
-  for (const Action& action : actions_) {
-    if (const auto* gone = std::get_if<Gone>(&action); gone != nullptr && gone->group.id == id) {
-      return gone->group.ending;
-    }
-  }
-  return Refusal{404, "the group is gone"};
+  return &group;
 }
 
 void Registry::add_member(Group& group, std::uint32_t rank, Nid nid, const std::string& host,

@@ -11,6 +11,8 @@ namespace tributary::group {
 struct Refusal {
   unsigned status = 0;
   std::string message;
+  /// It contradicts what is there and will stay: asking the same again soon is of no use.
+  bool contradicts = false;
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 
