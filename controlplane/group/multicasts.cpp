@@ -81,6 +81,7 @@ Result<const Group*> Registry::create_multicast(const MulticastWish& wish, TimeN
        wanted.name.empty() || job.groups.contains(wanted.name); ++n) {
     wanted.name = fmt::format("multicast-{}", n);
   }
+  wanted.job = job.id;
   wanted.step = wish.step;
   wanted.multicast = true;
   wanted.size = static_cast<std::uint32_t>(wish.members.size());

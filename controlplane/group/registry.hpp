@@ -110,7 +110,8 @@ public:
 
   /// The group is there and agrees: answers it. Otherwise creates it.
   Result<const Group*> create_group(const GroupWish& wish, TimeNs now);
-  /// Creates the group when it is not there. Asking again is not a second join.
+  /// Creates the group when it is not there. Asking again is not a second join. A last join that
+  /// finds no root for the group ends it and is answered why.
   Result<const Group*> join(const JoinWish& wish, TimeNs now);
   /// nullptr when the group is gone with that.
   Result<const Group*> leave(std::string_view job, std::string_view group, std::uint32_t rank,
@@ -175,8 +176,6 @@ private:
 
   // joining.cpp
   [[nodiscard]] std::optional<Refusal> fault_of(const GroupWish& wish) const;
-  /// The group, or why it ended with what was just asked.
-  [[nodiscard]] Result<const Group*> still_there(GroupId id) const;
   [[nodiscard]] std::optional<Refusal> over_quota(const Job& job, TimeNs now) const;
   Result<Group*> make_group(const GroupWish& wish, Job& job, TimeNs now);
   Group& add_group(Job& job, Group group, TimeNs now);
@@ -194,7 +193,8 @@ private:
                                                     TimeNs now) const;
 
   // routing.cpp
-  void complete_if_all_there(Group& group, TimeNs now);
+  /// Starts the computation, or ends the group and answers why there is none.
+  std::optional<Refusal> complete_if_all_there(Group& group, TimeNs now);
   [[nodiscard]] Refusal no_root(const std::string& whose, std::span<const Nid> members,
                                 std::optional<std::uint32_t> wanted, TimeNs now) const;
   [[nodiscard]] std::optional<Refusal> give_numbers(Group& group, const Routes& routes, TimeNs now);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <stdexcept>
@@ -56,34 +57,45 @@ void Registry::lost(Nid nid) {
 
 // ---- all are there ----
 
-void Registry::complete_if_all_there(Group& group, TimeNs now) {
+std::optional<Refusal> Registry::complete_if_all_there(Group& group, TimeNs now) {
   if (group.state != GroupState::receiving_join_req || group.present < group.size ||
       !group.not_located.empty()) {
-    return;
+    return std::nullopt;
   }
   std::vector<Nid> members;
+  members.reserve(group.members.size());
   for (const auto& [rank, member] : group.members) {
     members.push_back(member.nid);
   }
   const auto root = choose_root(members, group.wanted_root, rooted_);
   if (!root) {
-    end(group, Event::destroy, no_root(title(group), members, group.wanted_root, now), now);
-    return;
+    const Refusal why = no_root(title(group), members, group.wanted_root, now);
+    end(group, Event::destroy, why, now);
+    return why;
   }
   group.root = root;
   rooted_.emplace(members[*root], group.id);
   happen(group, Event::completed, now);
+  return std::nullopt;
 }
 
 Refusal Registry::no_root(const std::string& whose, std::span<const Nid> members,
                           std::optional<std::uint32_t> wanted, TimeNs now) const {
-  const auto first = wanted.value_or(0);
-  const Group& holder = groups_.at(rooted_.at(members[first]));
-  return {507,
-          fmt::format("03: {} has no root: {} rank {} (NID {}), the root of {} ({}), {}", whose,
-                      wanted ? "it wants" : "every member is the root of another group,", first,
-                      members[first].value, title(holder), store::name_of(holder.state),
-                      expiry(holder, now))};
+  constexpr std::size_t named = 8;
+  const std::size_t first = wanted.value_or(0);
+  const std::size_t end = wanted ? first + 1 : std::min(members.size(), named);
+  std::string list;
+  for (std::size_t rank = first; rank < end; ++rank) {
+    const Group& holder = groups_.at(rooted_.at(members[rank]));
+    list += fmt::format("{}rank {} (NID {}) is the root of {} ({}, {})", list.empty() ? "" : "; ",
+                        rank, members[rank].value, title(holder), store::name_of(holder.state),
+                        expiry(holder, now));
+  }
+  if (!wanted && members.size() > named) {
+    list += fmt::format("; and so on for {} more", members.size() - named);
+  }
+  return {507, fmt::format("03: {} has no root, for a host can be the root of one group only: {}",
+                           whose, list)};
 }
 
 // ---- routes ----

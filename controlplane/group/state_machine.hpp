@@ -17,6 +17,7 @@
 
 #include "controlplane/store/records.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 

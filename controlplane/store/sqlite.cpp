@@ -59,18 +59,39 @@ Database::Database(const std::filesystem::path& file) : file_(file) {
   }
 }
 
+/// What the system said of the write that failed. SQLite asks for it on some ways only, so the file
+/// itself, the database or its log, is asked.
+int Database::system_error() const {
+  sqlite3* const connection = handle_.get();
+  if (sqlite3_extended_errcode(connection) != SQLITE_IOERR_WRITE) {
+    return sqlite3_system_errno(connection);
+  }
+  for (const int which : {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER}) {
+    sqlite3_file* file = nullptr;
+    int error = 0;
+    if (sqlite3_file_control(connection, "main", which, &file) == SQLITE_OK && file != nullptr &&
+        file->pMethods != nullptr &&
+        file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error) == SQLITE_OK &&
+        error != 0) {
+      return error;
+    }
+  }
+  return 0;
+}
+
 void Database::fail() const {
   if (handle_ == nullptr) {
     throw StoreError(Kind::failed, fmt::format("{}: out of memory", file_.string()));
   }
-  const int system_error = sqlite3_system_errno(handle_.get());
-  const Meaning meaning = meaning_of(sqlite3_extended_errcode(handle_.get()), system_error);
+  const int code = sqlite3_extended_errcode(handle_.get());
+  const int said_by_system = system_error();
+  const Meaning meaning = meaning_of(code, said_by_system);
   const std::string said = sqlite3_errmsg(handle_.get());
-  const bool disk = meaning.kind != Kind::not_a_database && system_error != 0;
+  const bool disk = meaning.kind != Kind::not_a_database && said_by_system != 0;
   throw StoreError(
       meaning.kind,
       fmt::format("{}: {}{}; {}", file_.string(), said,
-                  disk ? fmt::format(" ({})", std::generic_category().message(system_error)) : "",
+                  disk ? fmt::format(" ({})", std::generic_category().message(said_by_system)) : "",
                   meaning.advice));
 }
 
@@ -92,6 +113,19 @@ std::int64_t Database::integer(std::string_view sql) {
 void Database::roll_back() noexcept {
   if (sqlite3_get_autocommit(handle_.get()) == 0) {
     sqlite3_exec(handle_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+}
+
+void Database::copy_to(const std::filesystem::path& file) {
+  Database copy(file);
+  sqlite3_backup* const work =
+      sqlite3_backup_init(copy.handle_.get(), "main", handle_.get(), "main");
+  if (work != nullptr) {
+    sqlite3_backup_step(work, -1);
+  }
+  // Its result is the copy's error, too, if there was one.
+  if (work == nullptr || sqlite3_backup_finish(work) != SQLITE_OK) {
+    copy.fail();
   }
 }
 

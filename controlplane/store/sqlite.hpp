@@ -77,11 +77,16 @@ public:
   /// Drops a transaction if one is open. Never throws.
   void roll_back() noexcept;
 
+  /// All of it into a file that exists and is empty, on disk when it returns.
+  void copy_to(const std::filesystem::path& file);
+
   /// Throws what SQLite said last.
   [[noreturn]] void fail() const;
 
 private:
   friend class Statement;
+  [[nodiscard]] int system_error() const;
+
   struct Close {
     void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
   };

@@ -34,19 +34,6 @@ void create_private(const std::filesystem::path& file, bool exclusively) {
   ::close(descriptor);
 }
 
-void sync(const std::filesystem::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
-  const int why = errno;
-  if (descriptor >= 0) {
-    ::close(descriptor);
-  }
-  if (!synced) {
-    throw StoreError(Kind::failed, fmt::format("{} cannot be written to disk: {}", file.string(),
-                                               std::generic_category().message(why)));
-  }
-}
-
 template <typename Number> std::optional<Number> optional_at(const Statement& row, int column) {
   return row.null(column) ? std::nullopt : std::optional(static_cast<Number>(row.integer(column)));
 }
@@ -254,8 +241,7 @@ void Store::apply(std::span<const Change> changes) {
 void Store::back_up(const std::filesystem::path& file) {
   create_private(file, true);
   try {
-    open_->database.prepare("VACUUM INTO ?").run(file.string());
-    sync(file);
+    open_->database.copy_to(file);
   } catch (...) {
     std::error_code ignored;
     std::filesystem::remove(file, ignored);

@@ -1,0 +1,157 @@
+// What is put in comes out again; whole or not at all; back-ups; how fast.
+#include "controlplane/store/store.hpp"
+
+#include "tests/unit/store/memory_disk.hpp"
+#include "tests/unit/store/random_changes.hpp"
+#include "tests/unit/store/scratch.hpp"
+#include "tests/unit/wire/seed.hpp"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <iostream>
+
+namespace tributary::test {
+namespace {
+
+using store::Store;
+using Kind = store::StoreError::Kind;
+using ::testing::HasSubstr;
+
+TEST(Store, every_field_comes_back_as_it_was) {
+  const Scratch scratch;
+  MemoryDisk expected;
+  const std::vector<store::Change> changes = {
+      store::JobRecord{"cluster-17", 4, std::string(64, 'a'), Vni{65535}, false},
+      store::JobRecord{"j'; DROP TABLE jobs; --", 0, "", std::nullopt, true},
+      store::GroupRecord{.id = store::GroupId{std::uint64_t{7} << 32 | 3},
+                         .job = "cluster-17",
+                         .name = "gr\xC3\xBC\xC3\x9F",
+                         .step = "0",
+                         .multicast = true,
+                         .size = 1'048'576,
+                         .trees = 2,
+                         .wanted_root = 0,
+                         .root = 1'048'575,
+                         .vni = Vni{1},
+                         .cookie = Cookie{0xFFFF'FFFFU},
+                         .timeout_us = 20'000'000,
+                         .state = store::GroupState::receiving_leave_req},
+      store::MemberRecord{store::GroupId{std::uint64_t{7} << 32 | 3}, 1'048'575, Nid{max_nid}, "",
+                          store::MemberState::expired},
+      store::TreeRecord{TreeNumber{8191}, store::GroupId{std::uint64_t{7} << 32 | 3}, 1,
+                        some_form(64)},
+      store::AddressRecord{"trees", 8191},
+      store::TopologyRecord{std::string(100'000, 't')},
+  };
+  expected.apply(changes);
+  {
+    Store store(scratch.file());
+    store.apply(changes);
+    EXPECT_TRUE(same_content(store.load(), expected.load(1)));
+  }
+  Store again(scratch.file());
+  EXPECT_TRUE(same_content(again.load(), expected.load(1)));
+  EXPECT_EQ(again.load().groups.at(0).root, 1'048'575U);
+}
+
+TEST(Store, a_new_one_is_empty_and_the_epoch_rises_with_every_start) {
+  const Scratch scratch;
+  for (std::uint64_t start = 1; start <= 4; ++start) {
+    Store store(scratch.file());
+    EXPECT_EQ(store.epoch(), start);
+    const auto all = store.load();
+    EXPECT_EQ(all.epoch, start);
+    EXPECT_TRUE(same_content(all, {}));
+  }
+}
+
+TEST(Store, erasing_a_group_takes_its_members_and_trees_along_and_no_others) {
+  const Scratch scratch;
+  Store store(scratch.file());
+  store.apply(whole_group(1, 4));
+  store.apply(whole_group(2, 4));
+  const std::vector<store::Change> erase = {store::EraseGroup{store::GroupId{1}}};
+  store.apply(erase);
+  const auto all = store.load();
+  EXPECT_EQ(all.groups.size(), 1U);
+  EXPECT_EQ(all.members.size(), 4U);
+  EXPECT_EQ(all.trees.size(), 1U);
+  EXPECT_EQ(all.trees[0].group, store::GroupId{2});
+}
+
+TEST(Store, agrees_with_ordered_maps_after_random_changes_and_starts) {
+  const Scratch scratch;
+  RandomChanges random(seed());
+  MemoryDisk expected;
+  for (int start = 0; start < 10; ++start) {
+    Store store(scratch.file());
+    ASSERT_TRUE(same_content(store.load(), expected.load(1)));
+    for (int batch = 0; batch < 20; ++batch) {
+      const auto changes = random.next();
+      store.apply(changes);
+      expected.apply(changes);
+    }
+    ASSERT_TRUE(same_content(store.load(), expected.load(1)));
+  }
+  EXPECT_FALSE(expected.load(1).members.empty());
+}
+
+TEST(Store, is_readable_for_its_owner_alone) {
+  const Scratch scratch;
+  Store store(scratch.file());
+  store.apply(whole_group(1, 4));
+  for (const char* const name : {"fabric.db", "fabric.db-wal", "fabric.db-shm", "fabric.db.lock"}) {
+    struct stat status {};
+    ASSERT_EQ(::stat(scratch.file(name).c_str(), &status), 0) << name;
+    EXPECT_EQ(status.st_mode & 0777U, 0600U) << name;
+  }
+}
+
+TEST(Store, a_back_up_made_while_running_is_a_store) {
+  const Scratch scratch;
+  Store store(scratch.file());
+  store.apply(whole_group(1, 4));
+  store.back_up(scratch.file("copy.db"));
+  store.apply(whole_group(2, 4));
+  std::string message;
+  EXPECT_EQ(error_of([&] { store.back_up(scratch.file("copy.db")); }, &message), Kind::failed);
+  EXPECT_THAT(message, HasSubstr("exists"));
+
+  Store copy(scratch.file("copy.db"));
+  EXPECT_EQ(copy.load().groups.size(), 1U);
+  EXPECT_EQ(copy.load().members.size(), 4U);
+  struct stat status {};
+  ASSERT_EQ(::stat(scratch.file("copy.db").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST(Store, groups_a_second) {
+  constexpr std::uint64_t groups = 1'000;
+  for (const auto place : {Scratch::Place::disk, Scratch::Place::memory}) {
+    for (const std::uint32_t members : {16U, 64U}) {
+      for (const std::uint64_t batch : {20U, 100U}) {
+        const Scratch scratch(place);
+        Store store(scratch.file());
+        const auto begin = std::chrono::steady_clock::now();
+        for (std::uint64_t first = 0; first < groups; first += batch) {
+          std::vector<store::Change> changes;
+          for (std::uint64_t id = first; id < first + batch; ++id) {
+            const auto one = whole_group(id, members);
+            changes.insert(changes.end(), one.begin(), one.end());
+          }
+          store.apply(changes);
+        }
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+        std::cout << "store on " << (place == Scratch::Place::disk ? "disk" : "memory") << ", "
+                  << members << " members, " << batch << " groups a transaction: "
+                  << static_cast<std::uint64_t>(static_cast<double>(groups) / took.count())
+                  << " groups a second\n";
+        EXPECT_EQ(store.load().members.size(), groups * members);
+      }
+    }
+  }
+}
+
+} // namespace
+} // namespace tributary::test
