@@ -210,13 +210,13 @@ std::optional<Discovery::Claim> Discovery::claim_at(Attachment at) const {
   }
   const control::Port& said = word->said;
   const control::Neighbour& other = said.neighbour();
+  const std::string_view name = is_name_for_files(other.name()) ? other.name() : std::string_view();
   if (said.has_nid()) {
     const bool heard = other.has_nid() && other.nid() == said.nid();
-    return Claim{Nid{said.nid()}, true, said.up(),
-                 heard ? std::string_view(other.name()) : std::string_view()};
+    return Claim{Nid{said.nid()}, true, said.up(), heard ? name : std::string_view()};
   }
   if (other.has_nid()) {
-    return Claim{Nid{other.nid()}, false, said.up(), other.name()};
+    return Claim{Nid{other.nid()}, false, said.up(), name};
   }
   return std::nullopt;
 }

@@ -2,9 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace tributary::topology {
+
+bool is_name_for_files(std::string_view name) {
+  return !name.empty() && name.size() <= 255 && std::ranges::all_of(name, [](char c) {
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+  });
+}
 
 SwitchId Graph::add_switch(Switch added) {
   const SwitchId id{static_cast<std::uint32_t>(switches_.size())};

@@ -70,6 +70,10 @@ struct Hop {
   Port port = 0; ///< of the switch it leaves
 };
 
+/// Whether a switch or a host can be called so in a file: printable ASCII without quotes and
+/// backslashes, at most 255 bytes.
+[[nodiscard]] bool is_name_for_files(std::string_view name);
+
 /// What cannot be added, and why.
 class GraphError : public std::runtime_error {
 public:

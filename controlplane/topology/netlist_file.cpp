@@ -22,6 +22,9 @@ using config::Findings;
 /// The upper 44 bits of a host's guid: the EUI-64 of 02:00:00:0N:NN:NN, whose rest is the NID.
 constexpr std::uint64_t host_guid_prefix = 0x020000FFFE000000;
 
+/// Shorter than what files of ours take, as a host's name may get a suffix.
+constexpr std::size_t max_name_length = 127;
+
 struct PortLine {
   int line = 0;
   Port port = 0; ///< from 1 on
@@ -75,10 +78,13 @@ public:
       return std::nullopt;
     }
     const std::size_t end = text_.find('"', at_ + 1);
-    if (end == std::string_view::npos || end == at_ + 1) {
+    if (end == std::string_view::npos) {
       return std::nullopt;
     }
     std::string inside(text_.substr(at_ + 1, end - at_ - 1));
+    if (!is_name_for_files(inside) || inside.size() > max_name_length) {
+      return std::nullopt;
+    }
     at_ = end + 1;
     skip_blanks();
     return inside;
@@ -165,7 +171,9 @@ private:
     const std::size_t name_column = line.column();
     auto name = line.quoted();
     if (!name) {
-      return complain(name_column, "a name in quotes is missing here");
+      return complain(name_column,
+                      "a name in quotes, 1 to {} printable characters, is missing here",
+                      max_name_length);
     }
     if (!line.at_end()) {
       return complain(line.column(), "nothing but a comment may follow; put # in front of it");

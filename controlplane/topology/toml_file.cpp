@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <utility>
@@ -27,7 +26,7 @@ using config::Text;
 using config::Texts;
 using config::Value;
 
-constexpr std::size_t max_name_length = 63;
+constexpr std::size_t max_name_length = 255;
 constexpr std::size_t max_end_length = max_name_length + 6; // ":65535"
 
 struct SwitchDraft {
@@ -172,11 +171,6 @@ template <typename T> bool parse_number(std::string_view digits, int base, T& va
   return error == std::errc() && end == digits.end() && !digits.empty();
 }
 
-bool can_be_a_name(std::string_view name) {
-  return std::ranges::all_of(name,
-                             [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
-}
-
 /// Makes some ports free for as long as it lives, also those that their switch has no more.
 class Aside {
 public:
@@ -319,7 +313,7 @@ private:
   }
 
   bool check_name(const SectionReader& at, std::string_view name) {
-    if (!can_be_a_name(name)) {
+    if (!is_name_for_files(name)) {
       complain(at, "name",
                "has bytes that no name has; use printable ASCII without quotes and backslashes");
       return false;

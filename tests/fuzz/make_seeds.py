@@ -134,6 +134,118 @@ def codec_seeds():
     yield "mismatch", word + helped(with_op(0x14, (1, 2, 3, 4))) + helped(with_op(0x28, (1.0,) * 4))
 
 
+GET, HEAD, POST, PUT, PATCH, DELETE = range(6)
+
+
+def rest_seeds():
+    """One for each path that has parameters or a body; rest.cpp says what the bytes are."""
+
+    def request(method, target, body=""):
+        return bytes([method, len(target)]) + target.encode() + body.encode()
+
+    group = '{"name":"demo","job":"j1","size":16,"trees":2,"root_rank":0}'
+    member = '{"rank":3,"size":16,"mac":"02:00:00:00:00:04","host":"h3","job":"j1"}'
+    multicast = (
+        '{"macs":["0:00:01","00:00:00:01:23:45"],"vni":1024,"timeout":20000000,'
+        '"jobID":"c-17","jobStepID":"0"}'
+    )
+    jobs, multicasts, groups = "/fabric/collectives/jobs", "/fabric/collectives/multicasts", "/api/v1/groups"
+    yield "create_job", request(POST, jobs, '{"jobID":"c-17","mcastLimit":4}')
+    yield "list_jobs", request(GET, jobs)
+    yield "patch_job", request(PATCH, jobs + "/c-17", '{"JobSteps":{"0":null,"1":null}}')
+    yield "delete_job", request(DELETE, jobs + "/c%2D17/")
+    yield "create_multicast", request(POST, multicasts, multicast)
+    yield "delete_multicast", request(DELETE, multicasts + "/8191")
+    yield "create_group", request(POST, groups, group)
+    yield "get_group", request(GET, groups + "/j1/d%C3%A9mo")
+    yield "join_group", request(POST, groups + "/demo/members?wait=60000", member)
+    yield "leave_group", request(DELETE, groups + "/j1/demo/members/3")
+    yield "renew_lease", request(PUT, groups + "/j1/demo/members/3/lease")
+    yield "view", request(HEAD, "http://manager:7580/api/v1/switches/leaf0")
+    yield "events", request(GET, "/api/v1/events?follow=false")
+    yield "duplicate", request(POST, groups, '{"name":"a","size":1,"x":[{"b":1,"\\u0062":2}]}')
+    yield "deep", request(POST, groups, '{"a":' + "[" * 20 + "]" * 20 + "}")
+    yield "bad_escape", request(GET, "/api/%zz?a=%ff")
+
+
+def hello(name=b"leaf0", *, port_name=b"p3", kind=1, guid=5, nid=0, interval=1000, port=3):
+    """A hello frame; mended by the target where its step asks for that."""
+    body = struct.pack(
+        ">IBBBBQIHBBH", 0x00545242, 1, kind, len(name), len(port_name), guid, nid, interval, port, 0, 0
+    ) + name + port_name
+    return bytes.fromhex("0180c200000e 02fd00000503 88b5") + body.ljust(46, b"\0")
+
+
+def hello_seeds():
+    heard = lambda port, frame: bytes([4 | 8 | port, len(frame)]) + frame
+    wait = lambda units_of_20_ms: bytes([0, units_of_20_ms])
+    down, up = bytes([2]), bytes([2 | 8])
+    host = hello(b"h1", port_name=b"eth0", kind=2, guid=0, nid=0x12345, port=0)
+    yield "switch", heard(0, hello())
+    yield "host", heard(1, host)
+    yield "forgotten", heard(0, hello()) + wait(100) + wait(100)
+    yield "leaves", heard(0, hello()) + heard(0, hello(interval=0))
+    yield "port_down", heard(0, hello()) + down + heard(0, hello()) + up + heard(0, hello())
+    yield "two_in_turn", (heard(0, hello()) + wait(20) + heard(0, host) + wait(20)) * 4
+    yield "flood", b"".join(heard(0, hello(b"s%d" % i)) for i in range(50)) + wait(10)
+    yield "loop", heard(0, hello(b"here", port=1)) + heard(1, hello(b"here", port=0))
+    yield "same_nid_twice", heard(0, host) + heard(1, host)
+    yield "not_mended", bytes([4, 60]) + hello()
+    yield "long_names", heard(0, hello(b"n" * 63, port_name=b"p" * 15))
+    yield "bad_letters", heard(0, hello(b"a\nb"))
+    yield "cut_short", bytes([4, 39]) + hello()[:39]
+
+
+SMALL_TOML = b"""
+[[switch]]
+name = "leaf0"
+ports = 4
+guid = "0xa11ce"
+
+[[switch]]
+name = "spine"
+ports = 2
+up = false
+
+[[cable]]
+ends = ["leaf0:0", "spine:1"]
+speed_mbps = 100000
+
+[[cable]]
+ends = ["leaf0:0", "spine:5"]
+plugged = false
+
+[[host]]
+name = "h1"
+nid = 18
+at = "leaf0:3"
+"""
+
+SMALL_NETLIST = b"""# comment
+switchguid=0x5442ba00003080(5442ba00003080)
+Switch 4 "a b" # "ISR" base port 0
+[1] "h"[2](020000fffe000011) # lid 4 4xQDR
+[2] "s"[1] w=4
+Switch 4 "s"
+[1] "a b"[2]
+caguid=0x020000fffe000010
+Ca 2 "h"
+[2](020000fffe000011) "a b"[1]
+"""
+
+
+def topology_seeds():
+    yield "toml", b"\0" + SMALL_TOML
+    yield "toml_errors", b"\0" + SMALL_TOML.replace(b"leaf0:3", b"leaf0:0").replace(b"0xa11ce", b"a11ce")
+    yield "toml_syntax", b"\0[[switch]]\nname = \n"
+    yield "toml_names", b"\0" + SMALL_TOML.replace(b'"h1"', b'"spine"')
+    yield "netlist", b"\1" + SMALL_NETLIST
+    yield "netlist_errors", b"\1" + SMALL_NETLIST.replace(b'"s"[1]', b'"s"[3]').replace(b"Ca 2", b"Ca x")
+    yield "netlist_one_sided", b'\1Switch 2 "a"\n[1] "b"[2]\nSwitch 2 "b"\n'
+    yield "netlist_two_ports", b'\1Switch 2 "a"\nHca 2 "h"\n[1] "a"[1]\n[2] "a"[2]\nHca 1 "h-2"\n'
+    yield "nothing", b""
+
+
 def write(folder, name, content):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(content)
@@ -143,3 +255,9 @@ for seed, settings, steps in core_seeds():
     write(CORPUS / "core", seed, bytes([settings]) + steps)
 for seed, content in codec_seeds():
     write(CORPUS / "codec", seed, content)
+for seed, content in hello_seeds():
+    write(CORPUS / "hello", seed, content)
+for seed, content in topology_seeds():
+    write(CORPUS / "topology", seed, content)
+for seed, content in rest_seeds():
+    write(CORPUS / "rest", seed, content)

@@ -134,20 +134,21 @@ TEST(Netlist, with_errors_in_its_lines_names_all_with_line_and_column) {
                  "switchguid=17\n"
                  "Switch 99999 \"c\"\n"
                  "Switch 8 \"\"\n"),
-      ElementsAre("net:1: column 8: a number of ports, 0 to 65535, is missing here",
-                  "net:2: column 10: a name in quotes is missing here",
-                  "net:3: column 14: nothing but a comment may follow; put # in front of it",
-                  HasSubstr("net:5: column 2: this is no port"),
-                  HasSubstr("net:6: column 4: this is no port"),
-                  HasSubstr("net:7: column 5: the name of the other end"),
-                  HasSubstr("net:8: column 8: the port of the other end is missing"),
-                  HasSubstr("net:9: column 12: nothing but name=value"),
-                  HasSubstr("net:10: column 7: this is no guid"),
-                  HasSubstr("net:11: column 1: \"Router\" begins no line of a netlist"),
-                  HasSubstr("net:12: column 1: this port belongs to no Switch"),
-                  HasSubstr("net:13: column 12: this is no guid"),
-                  HasSubstr("net:14: column 8: a number of ports"),
-                  HasSubstr("net:15: column 10: a name in quotes")));
+      ElementsAre(
+          "net:1: column 8: a number of ports, 0 to 65535, is missing here",
+          "net:2: column 10: a name in quotes, 1 to 127 printable characters, is missing here",
+          "net:3: column 14: nothing but a comment may follow; put # in front of it",
+          HasSubstr("net:5: column 2: this is no port"),
+          HasSubstr("net:6: column 4: this is no port"),
+          HasSubstr("net:7: column 5: the name of the other end"),
+          HasSubstr("net:8: column 8: the port of the other end is missing"),
+          HasSubstr("net:9: column 12: nothing but name=value"),
+          HasSubstr("net:10: column 7: this is no guid"),
+          HasSubstr("net:11: column 1: \"Router\" begins no line of a netlist"),
+          HasSubstr("net:12: column 1: this port belongs to no Switch"),
+          HasSubstr("net:13: column 12: this is no guid"),
+          HasSubstr("net:14: column 8: a number of ports"),
+          HasSubstr("net:15: column 10: a name in quotes, 1 to 127")));
 }
 
 TEST(Netlist, that_contradicts_itself_names_all_contradictions) {
