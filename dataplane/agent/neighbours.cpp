@@ -71,7 +71,12 @@ void Neighbours::port_changed(PortNumber number, bool up, std::uint32_t speed_mb
     port.hello_at = never;
     port.taken_over_at.reset();
   } else if (came_up) {
-    send(number, now);
+    const auto early = std::exchange(port.early, std::nullopt);
+    if (early && elapsed_ns(now, port.early_at) <= early->interval_ms * ns_per_ms) {
+      take_over(number, *early, now);
+    } else {
+      send(number, now);
+    }
   }
 }
 
@@ -92,8 +97,15 @@ void Neighbours::received(PortNumber number, std::span<const std::byte> frame, T
   now_ = now;
   wire::Hello hello;
   PortState& port = ports_.at(number.value);
-  if (wire::decode(frame, settings_.ethertype, hello) != wire::HelloError::none ||
-      !port.told.up()) {
+  if (wire::decode(frame, settings_.ethertype, hello) != wire::HelloError::none) {
+    return;
+  }
+  if (!port.told.up()) {
+    port.early.reset();
+    if (hello.interval_ms != 0) {
+      port.early = std::move(hello);
+      port.early_at = now;
+    }
     return;
   }
   if (port.heard && same_sender(*port.heard, hello)) {

@@ -89,6 +89,9 @@ private:
     /// Another neighbour that has to wait until `taken_over_at` is long enough ago.
     std::optional<wire::Hello> waiting;
     TimeNs waiting_until = never;
+    /// Heard before the port was known to be up: frames can be faster than the link's state.
+    std::optional<wire::Hello> early;
+    TimeNs early_at{};
     /// The neighbour before this one, and until when it would not have been forgotten.
     std::string before;
     TimeNs before_until{};

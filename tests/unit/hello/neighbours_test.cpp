@@ -10,6 +10,7 @@
 
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace tributary::agent {
 namespace {
@@ -206,15 +207,29 @@ TEST_F(NeighboursTest, is_not_forgotten_while_two_of_three_hellos_are_lost) {
   EXPECT_THAT(neighbours.take_changes(), SizeIs(1));
 }
 
-TEST_F(NeighboursTest, forgets_at_once_when_the_port_goes_down_and_hears_nothing_there) {
+TEST_F(NeighboursTest, forgets_at_once_when_the_port_goes_down) {
   hear(p0, switch_hello("there"));
   neighbours.port_changed(p0, false, 0, now);
   EXPECT_EQ(on(p0), "");
-  hear(p0, switch_hello("there"));
-  EXPECT_EQ(on(p0), "");
   neighbours.port_changed(p0, true, 0, now);
+  EXPECT_EQ(on(p0), "");
   hear(p0, switch_hello("there"));
   EXPECT_EQ(on(p0), "there");
+}
+
+TEST_F(NeighboursTest, hears_somebody_who_spoke_just_before_the_port_was_known_to_be_up) {
+  neighbours.port_changed(p0, false, 0, now);
+  hear(p0, switch_hello("there"));
+  EXPECT_EQ(on(p0), "");
+  pass(200 * ms);
+  neighbours.port_changed(p0, true, 0, now);
+  EXPECT_EQ(on(p0), "there");
+  EXPECT_THAT(neighbours.take_hellos(), SizeIs(1)) << "says who is here, and answers, in one";
+  neighbours.port_changed(p0, false, 0, now);
+  hear(p0, switch_hello("there"));
+  pass(second + 1);
+  neighbours.port_changed(p0, true, 0, now);
+  EXPECT_EQ(on(p0), "") << "too long ago to be worth anything";
 }
 
 TEST_F(NeighboursTest, forgets_at_once_who_says_good_bye) {
@@ -394,6 +409,9 @@ TEST(Neighbours, agrees_with_a_simple_model_over_random_events) {
     bool up = false;
     std::string name;
     TimeNs until{};
+    std::string early; // heard while down
+    TimeNs early_until{};
+    std::uint64_t early_interval = 0;
   };
   for (int round = 0; round < 50; ++round) {
     Neighbours n({.name = "here"}, names(3));
@@ -411,9 +429,15 @@ TEST(Neighbours, agrees_with_a_simple_model_over_random_events) {
       const auto port = static_cast<std::uint8_t>(random() % 3);
       Expected& e = expected[port];
       if (random() % 10 == 0) {
-        e.up = random() % 2 == 0;
+        const bool was_up = std::exchange(e.up, random() % 2 == 0);
         if (!e.up) {
           e.name.clear();
+        } else if (!was_up && now <= e.early_until && !e.early.empty()) {
+          e.name = e.early;
+          e.until = now + e.early_interval * ms * 7 / 2;
+        }
+        if (e.up) {
+          e.early.clear();
         }
         n.port_changed(PortNumber{port}, e.up, 0, now);
       } else {
@@ -423,9 +447,13 @@ TEST(Neighbours, agrees_with_a_simple_model_over_random_events) {
         const auto interval =
             static_cast<std::uint16_t>(random() % 5 == 0 ? 0 : 300 + random() % 900);
         n.received(PortNumber{port}, wire::encode(switch_hello(name, port, interval)), now);
-        if (e.up && interval == 0) {
+        if (!e.up) {
+          e.early = interval == 0 ? "" : name;
+          e.early_until = now + interval * ms;
+          e.early_interval = interval;
+        } else if (interval == 0) {
           e.name.clear();
-        } else if (e.up) {
+        } else {
           e.name = name;
           e.until = now + interval * ms * 7 / 2;
         }
