@@ -66,7 +66,7 @@ class SwitchSection:
 
 class Config:
     def __init__(self, control_socket, manager=None, **process):
-        """`manager` is the address that the process's switches dial, or None."""
+        """`manager`: the address that the process's switches dial, or the keys of [manager], or None."""
         self.process = {"control_socket": str(control_socket), **process}
         self.manager = manager
         self.switches = []
@@ -78,7 +78,8 @@ class Config:
     def text(self):
         head = [section_text("[process]", self.process)]
         if self.manager:
-            head.append(section_text("[manager]", {"address": self.manager}))
+            keys = self.manager if isinstance(self.manager, dict) else {"address": self.manager}
+            head.append(section_text("[manager]", keys))
         return "\n".join([*head, *(s.text() for s in self.switches)])
 
     def write(self, path):
