@@ -45,7 +45,8 @@ public:
       fail(code, tributary_last_error(nullptr));
     }
     closer_.reset(host_);
-    demand(tributary_join(host_, &options.group, &group_));
+    join();
+    demand(tributary_get_membership(group_, &measured_.membership));
   }
 
   Measured run() {
@@ -67,7 +68,7 @@ public:
     }
     measured_.seconds = static_cast<double>(ns_since(begin_)) * 1e-9;
     demand(tributary_get_statistics(group_, &measured_.statistics));
-    demand(tributary_leave(group_));
+    leave();
     return std::move(measured_);
   }
 
@@ -76,6 +77,37 @@ private:
     void operator()(tributary_host* host) const { tributary_close(host); }
   };
 
+  void join() {
+    if (options_.name.empty()) {
+      demand(tributary_join(host_, &options_.group, &group_));
+      return;
+    }
+    const auto or_null = [](const std::optional<std::string>& text) {
+      return text ? text->c_str() : nullptr;
+    };
+    tributary_named_group_options who = tributary_named_group_defaults(options_.name.c_str());
+    who.rank = options_.group.rank;
+    who.size = options_.group.size;
+    who.root_rank = options_.named_root.value_or(TRIBUTARY_RANK_ANY);
+    who.trees = options_.trees;
+    who.wait_usec = static_cast<std::int64_t>(options_.wait_seconds * 1e6);
+    who.job = or_null(options_.job);
+    who.manager_url = or_null(options_.manager);
+    who.token = or_null(options_.token);
+    who.certificate_authority = or_null(options_.certificate_authority);
+    who.protocol = options_.group;
+    demand(tributary_join_named(host_, &who, &group_));
+  }
+  void leave() {
+    const int code = tributary_leave(group_);
+    if (code == TRIBUTARY_ERR_MANAGER_UNREACHABLE || code == TRIBUTARY_ERR_MANAGER_REFUSED) {
+      // The reductions are done and everybody has them; the lease ends by itself.
+      fmt::print(stderr, "tributary-host: rank {}: left, but {}\n", options_.group.rank,
+                 tributary_last_error(host_));
+      return;
+    }
+    demand(code);
+  }
   [[nodiscard]] std::int64_t timeout_usec() const {
     return std::int64_t{options_.timeout_seconds} * 1'000'000;
   }

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <fstream>
 
 namespace tributary::host {
 
@@ -30,6 +31,16 @@ std::vector<Kind> kinds_named(const std::vector<std::string>& names) {
   return kinds;
 }
 
+/// The first line of a file.
+std::string token_in(const std::string& path) {
+  std::ifstream file(path);
+  std::string token;
+  if (!std::getline(file, token) || token.empty()) {
+    throw CLI::ValidationError("--token-file", "no token can be read from '" + path + "'");
+  }
+  return token;
+}
+
 } // namespace
 
 std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
@@ -39,6 +50,8 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   o.group = tributary_group_defaults();
   std::vector<std::string> operators = {"mix"};
   bool disarmed = false;
+  std::optional<std::uint32_t> root;
+  std::optional<std::string> token_file;
 
   CLI::App app("tributary-host: one member of a reduction group. Runs reductions with all the "
                "others and checks every result bit for bit against arithmetic of its own.\n"
@@ -48,12 +61,44 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_option("--nid", o.nid, "Own NID; default: low 20 bits of the interface's MAC address");
   app.add_option("--spin", o.spin_usec, "Microseconds to look for frames before sleeping")
       ->capture_default_str();
-  app.add_option("--tree", o.group.tree, "Tree number, 0 to 8191")->required();
-  app.add_option("--vni", o.group.vni, "Protection key")->capture_default_str();
-  app.add_option("--cookie", o.group.cookie, "The group's cookie")->capture_default_str();
+  CLI::Option_group& from = *app.add_option_group("where the tree comes from");
+  CLI::Option* named =
+      from.add_option("--group", o.name, "Join this group through the fabric manager");
+  CLI::Option* fixed = from.add_option("--tree", o.group.tree,
+                                       "Tree number, 0 to 8191, as installed in the switches");
+  from.require_option(1);
+  app.add_option("--twin-tree", o.group.twin_tree, "With --tree: the second one of twin trees")
+      ->needs(fixed);
+  app.add_option("--vni", o.group.vni, "With --tree: protection key")
+      ->needs(fixed)
+      ->capture_default_str();
+  app.add_option("--cookie", o.group.cookie, "With --tree: the group's cookie")
+      ->needs(fixed)
+      ->capture_default_str();
+  app.add_option("--trees", o.trees, "With --group: 1, or 2 for twin trees")
+      ->check(CLI::Range(1, 2))
+      ->needs(named)
+      ->capture_default_str();
+  app.add_option("--job", o.job, "With --group: the job; default: TRIBUTARY_JOB_ID, or the token's")
+      ->needs(named);
+  app.add_option("--manager", o.manager,
+                 "With --group: unix:/path, http://host:port or https://host:port of the fabric "
+                 "manager; default: TRIBUTARY_FABRIC_MANAGER_URL, or its socket on this machine")
+      ->needs(named);
+  app.add_option("--token-file", token_file,
+                 "With --group: file with the job's token; default: TRIBUTARY_FABRIC_MANAGER_TOKEN")
+      ->needs(named);
+  app.add_option("--ca", o.certificate_authority,
+                 "With --group: what the manager's certificate is checked against: a PEM file or "
+                 "directory, yes or no; default: TRIBUTARY_FABRIC_MANAGER_CACERT, or yes")
+      ->needs(named);
+  app.add_option("--wait", o.wait_seconds, "With --group: seconds for all members to join")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(named)
+      ->capture_default_str();
   app.add_option("--rank", o.group.rank, "Own rank")->required();
   app.add_option("--size", o.group.size, "Members of the group")->required();
-  app.add_option("--root", o.group.root_rank, "Rank of the root")->capture_default_str();
+  app.add_option("--root", root, "Rank of the root; default: 0, or the manager's choice");
   app.add_option("--root-nid", o.group.root_nid, "NID of the root, to believe no one else");
   app.add_flag("--disarmed", disarmed, "Root: leave the engines of the switches out");
   app.add_option("--retry", o.group.retry_usec, "Microseconds before the root asks again")
@@ -76,12 +121,17 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   try {
     app.parse(argc, argv);
     o.kinds = kinds_named(operators);
+    if (token_file) {
+      o.token = token_in(*token_file);
+    }
   } catch (const CLI::ParseError& error) {
     constexpr int usage_error = 2;
     exit_code = app.exit(error) == 0 ? 0 : usage_error;
     return std::nullopt;
   }
   o.group.armed = disarmed ? 0 : 1;
+  o.group.root_rank = root.value_or(0);
+  o.named_root = root;
   return o;
 }
 

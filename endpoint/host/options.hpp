@@ -16,6 +16,15 @@ struct Options {
   std::uint32_t nid = TRIBUTARY_NID_FROM_ADDRESS;
   std::uint32_t spin_usec = 0;
   tributary_group_options group{};
+  /// A group that the fabric manager knows by this name; "" takes the tree of `group` as it is.
+  std::string name;
+  std::uint32_t trees = 1;
+  std::optional<std::uint32_t> named_root; ///< the root asked of the manager
+  std::optional<std::string> job;
+  std::optional<std::string> manager;
+  std::optional<std::string> token;
+  std::optional<std::string> certificate_authority;
+  double wait_seconds = 60;
   std::vector<Kind> kinds; ///< gone through in turn
   std::uint64_t iterations = 1000;
   std::uint64_t in_flight = 1;

@@ -37,12 +37,37 @@ boost::json::object statistics_json(const tributary_statistics& s) {
   return object;
 }
 
+/// Whether this member is the root.
+bool is_root(const Options& o, const Measured& m) { return o.group.rank == m.membership.root_rank; }
+
+/// The second tree of twins, or null.
+boost::json::value twin_json(const tributary_membership& m) {
+  return m.twin_tree == TRIBUTARY_NO_TREE ? boost::json::value() : boost::json::value(m.twin_tree);
+}
+
+/// What the fabric manager gave, or null for a group that it knows nothing of.
+boost::json::value membership_json(const Options& o, const tributary_membership& m) {
+  if (o.name.empty()) {
+    return nullptr;
+  }
+  return {{"group", o.name},
+          {"trees", o.trees},
+          {"vni", m.vni},
+          {"cookie", m.cookie},
+          {"root_rank", m.root_rank},
+          {"root_nid", m.root_nid},
+          {"disjoint", m.disjoint != 0},
+          {"lease_ms", m.lease_msec}};
+}
+
 std::string as_json(const Options& o, const Measured& m, double rate) {
   const boost::json::object object = {
       {"rank", o.group.rank},
       {"size", o.group.size},
-      {"root", o.group.rank == o.group.root_rank},
-      {"tree", o.group.tree},
+      {"root", is_root(o, m)},
+      {"tree", m.membership.tree},
+      {"twin_tree", twin_json(m.membership)},
+      {"membership", membership_json(o, m.membership)},
       {"armed", o.group.armed != 0},
       {"seed", o.seed},
       {"vector_length", o.length},
@@ -61,14 +86,19 @@ std::string as_json(const Options& o, const Measured& m, double rate) {
   return boost::json::serialize(object) + "\n";
 }
 
+std::string trees_text(const tributary_membership& m) {
+  return m.twin_tree == TRIBUTARY_NO_TREE ? fmt::format("tree {}", m.tree)
+                                          : fmt::format("trees {} and {}", m.tree, m.twin_tree);
+}
+
 std::string as_text(const Options& o, const Measured& m, double rate) {
   std::string text = fmt::format(
-      "rank {} of {} on tree {}: {} reductions, {} wrong{}, {:.0f} per second, latency p50 {:.1f} "
+      "rank {} of {} on {}: {} reductions, {} wrong{}, {:.0f} per second, latency p50 {:.1f} "
       "us, p99 {:.1f} us\n",
-      o.group.rank, o.group.size, o.group.tree, m.iterations, m.wrong,
+      o.group.rank, o.group.size, trees_text(m.membership), m.iterations, m.wrong,
       o.check ? "" : " (not checked)", rate, percentile_us(m.latencies_ns, 0.50),
       percentile_us(m.latencies_ns, 0.99));
-  if (o.group.rank == o.group.root_rank) {
+  if (is_root(o, m)) {
     fmt::format_to(std::back_inserter(text), "frames that reached the root for each: {:.3f}\n",
                    root_frames_per_piece(m.statistics));
   }

@@ -15,6 +15,7 @@ struct Measured {
   double seconds = 0;
   std::vector<std::uint64_t> latencies_ns; ///< one per iteration, any order
   tributary_statistics statistics{};
+  tributary_membership membership{};
 };
 
 [[nodiscard]] std::string report(const Options& options, Measured measured);
