@@ -43,6 +43,22 @@ TEST_P(ControlTest, publish_is_in_force_for_every_frame_sent_after_it_returned) 
   }
 }
 
+TEST(TablePublisher, puts_the_snapshots_of_several_switches_in_force_at_once_and_frees_the_old) {
+  const auto snapshot = [](std::uint64_t version) { return core::TablesBuilder().build(version); };
+  auto first = snapshot(1);
+  const std::weak_ptr<const core::Tables> old = first;
+  TablePublisher publisher(1, {std::move(first), snapshot(1), snapshot(1)});
+  const std::vector<TablePublisher::Publication> publications = {{0, snapshot(2)},
+                                                                 {2, snapshot(5)}};
+  publisher.publish(publications);
+  EXPECT_EQ(publisher.current(0).tables, publications[0].tables);
+  EXPECT_EQ(publisher.current(0).number, 2U);
+  EXPECT_EQ(publisher.current(1).tables->version(), 1U);
+  EXPECT_EQ(publisher.current(1).number, 1U);
+  EXPECT_EQ(publisher.current(2).tables, publications[1].tables);
+  EXPECT_TRUE(old.expired());
+}
+
 TEST_P(ControlTest, publish_frees_old_snapshots_and_loses_no_frame_under_traffic) {
   Fabric fabric(options());
   std::weak_ptr<const core::Tables> first;
