@@ -290,7 +290,7 @@ Result<bool> Registry::depart(Group& group, std::uint32_t rank, Event how, TimeN
     rank_at_.erase({group.members.at(rank).nid, id});
     group.members.erase(rank);
     group.not_located.erase(rank);
-    changes_.emplace_back(store::EraseMember{id, rank});
+    keep(store::EraseMember{id, rank});
   } else {
     Member& member = group.members.at(rank);
     member.state = how == Event::lease_ended ? MemberState::expired : MemberState::left;

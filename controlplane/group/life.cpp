@@ -90,7 +90,7 @@ void Registry::forget(Group& group) {
   if (group.multicast) {
     vnis_.release(group.vni);
   }
-  changes_.emplace_back(store::EraseGroup{group.id});
+  keep(store::EraseGroup{group.id});
   Job& job = jobs_.find(group.job)->second;
   job.groups.erase(group.name);
   auto node = groups_.extract(group.id);
@@ -105,7 +105,7 @@ void Registry::forget_job_if_over(const Job& job) {
   if (job.vni) {
     vnis_.release(*job.vni);
   }
-  changes_.emplace_back(store::EraseJob{job.id});
+  keep(store::EraseJob{job.id});
   jobs_.erase(jobs_.find(job.id));
 }
 
@@ -130,34 +130,39 @@ TimeNs Registry::next_deadline() const { return std::min(leases_.next(), limits_
 
 // ---- what is to be stored and told ----
 
+void Registry::keep(store::Change change, bool urgent) {
+  changes_.push_back(std::move(change));
+  urgent_ = urgent_ || urgent;
+}
+
 void Registry::put(const Group& group) {
-  changes_.emplace_back(store::GroupRecord{.id = group.id,
-                                           .job = group.job,
-                                           .name = group.name,
-                                           .step = group.step,
-                                           .multicast = group.multicast,
-                                           .size = group.size,
-                                           .trees = group.trees,
-                                           .wanted_root = group.wanted_root,
-                                           .root = group.root,
-                                           .vni = group.vni,
-                                           .cookie = group.cookie,
-                                           .timeout_us = group.timeout_us,
-                                           .state = group.state});
+  keep(store::GroupRecord{.id = group.id,
+                          .job = group.job,
+                          .name = group.name,
+                          .step = group.step,
+                          .multicast = group.multicast,
+                          .size = group.size,
+                          .trees = group.trees,
+                          .wanted_root = group.wanted_root,
+                          .root = group.root,
+                          .vni = group.vni,
+                          .cookie = group.cookie,
+                          .timeout_us = group.timeout_us,
+                          .state = group.state},
+       group.state != GroupState::ready);
 }
 
 void Registry::put(const Job& job) {
-  changes_.emplace_back(
-      store::JobRecord{job.id, job.multicast_limit, job.token, job.vni, job.ending});
+  keep(store::JobRecord{job.id, job.multicast_limit, job.token, job.vni, job.ending});
 }
 
 void Registry::put_member(const Group& group, std::uint32_t rank) {
   const Member& member = group.members.at(rank);
-  changes_.emplace_back(store::MemberRecord{group.id, rank, member.nid, member.host, member.state});
+  keep(store::MemberRecord{group.id, rank, member.nid, member.host, member.state});
 }
 
 void Registry::put_address(const std::string& space, const NumberPool& pool) {
-  changes_.emplace_back(store::AddressRecord{space, pool.next()});
+  keep(store::AddressRecord{space, pool.next()});
 }
 
 void Registry::changed(const Group& group) { actions_.emplace_back(Changed{group.id}); }

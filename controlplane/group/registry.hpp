@@ -149,6 +149,10 @@ public:
 
   // ---- what comes of it ----
 
+  /// Whether one of the changes that `take_changes` would give has to be on disk before anybody
+  /// hears of it. Otherwise they may wait for the next that has: a group that a restart finds still
+  /// computing its routes, and has them, comes to ready by itself.
+  [[nodiscard]] bool changes_are_urgent() const { return urgent_; }
   /// Since the last call, in order; to be stored before anything is answered or acted upon.
   [[nodiscard]] std::vector<store::Change> take_changes();
   [[nodiscard]] std::vector<Action> take_actions();
@@ -243,7 +247,10 @@ private:
   DeadlineQueue<GroupId> limits_;
   DeadlineQueue<MemberKey> leases_;
 
+  void keep(store::Change change, bool urgent = true);
+
   std::vector<store::Change> changes_;
+  bool urgent_ = false; ///< one of them
   std::vector<Action> actions_;
 };
 

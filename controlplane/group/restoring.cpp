@@ -109,7 +109,7 @@ void Registry::compute_again(Group& group) {
     const bool away = member.state != MemberState::joined;
     if (away) {
       rank_at_.erase({member.nid, group.id});
-      changes_.emplace_back(store::EraseMember{group.id, rank});
+      keep(store::EraseMember{group.id, rank});
     }
     return away;
   });

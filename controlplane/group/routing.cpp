@@ -117,7 +117,7 @@ bool Registry::routes_ready(GroupId id, const Routes& routes, TimeNs now) {
   }
   for (std::uint32_t i = 0; i < group.trees; ++i) {
     group.routes[i].form = routes.trees[i].form;
-    changes_.emplace_back(store::TreeRecord{group.routes[i].number, id, i, group.routes[i].form});
+    keep(store::TreeRecord{group.routes[i].number, id, i, group.routes[i].form});
   }
   put(group);
   actions_.emplace_back(Install{id});
