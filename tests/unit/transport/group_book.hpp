@@ -1,0 +1,109 @@
+// What a fabric manager says about one named group, for tests of hosts: members join, renew and
+// leave; the group is ready when all are there. To be the handler of a FakeManager.
+#pragma once
+
+#include "fake_manager.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value_to.hpp>
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tributary::transport::test {
+
+class GroupBook {
+public:
+  struct Given {
+    std::vector<std::uint32_t> trees = {77};
+    std::uint32_t vni = 9;
+    std::uint32_t cookie = 0xABCD;
+    double lease_seconds = 0.3;
+  };
+
+  manager_client::test::FakeManager::Handler handler() {
+    return [this](const manager_client::test::FakeRequest& request) { return answer(request); };
+  }
+
+  /// From now on the group is another one, and nobody is in it.
+  void forget_and_give(const Given& given) {
+    const std::lock_guard lock(mutex_);
+    given_ = given;
+    members_.clear();
+  }
+  [[nodiscard]] std::uint64_t renewals() const { return counted(renewals_); }
+  [[nodiscard]] std::uint64_t joins() const { return counted(joins_); }
+  [[nodiscard]] std::uint64_t leavings() const { return counted(leavings_); }
+  [[nodiscard]] std::size_t members() const { return counted(members_).size(); }
+  [[nodiscard]] std::string host_of(std::uint32_t rank) const { return counted(hosts_).at(rank); }
+
+private:
+  using FakeRequest = manager_client::test::FakeRequest;
+  using FakeResponse = manager_client::test::FakeResponse;
+
+  template <typename T> T counted(const T& what) const {
+    const std::lock_guard lock(mutex_);
+    return what;
+  }
+
+  FakeResponse answer(const FakeRequest& request) {
+    const std::lock_guard lock(mutex_);
+    if (request.method == "POST") {
+      return join(boost::json::parse(request.body).as_object());
+    }
+    const std::string rank_at = "/members/";
+    const auto at = request.target.find(rank_at) + rank_at.size();
+    const auto rank = static_cast<std::uint32_t>(std::stoul(request.target.substr(at)));
+    if (!members_.contains(rank)) {
+      return {.status = 404, .body = R"({"message": "there is no such member"})"};
+    }
+    if (request.method == "DELETE") {
+      ++leavings_;
+      members_.erase(rank);
+    } else {
+      ++renewals_;
+    }
+    return {};
+  }
+
+  FakeResponse join(const boost::json::object& wish) {
+    const auto rank = boost::json::value_to<std::uint32_t>(wish.at("rank"));
+    const auto size = boost::json::value_to<std::uint32_t>(wish.at("size"));
+    joins_ += members_.insert(rank).second ? 1 : 0;
+    hosts_[rank] = boost::json::value_to<std::string>(wish.at("host"));
+    boost::json::object body = {{"name", "demo"}, {"job", "j1"}};
+    if (members_.size() < size) {
+      boost::json::array missing;
+      for (std::uint32_t r = 0; r < size; ++r) {
+        if (!members_.contains(r)) {
+          missing.push_back({{"rank", r}, {"why", "has not joined"}});
+        }
+      }
+      body["missing"] = missing;
+      return {.status = 202, .body = boost::json::serialize(body)};
+    }
+    body["vni"] = given_.vni;
+    body["cookie"] = given_.cookie;
+    body["root_rank"] = 0;
+    body["root_nid"] = 1;
+    body["trees"] = boost::json::array(given_.trees.begin(), given_.trees.end());
+    body["lease_seconds"] = given_.lease_seconds;
+    return {.body = boost::json::serialize(body)};
+  }
+
+  mutable std::mutex mutex_;
+  Given given_;
+  std::set<std::uint32_t> members_;
+  std::map<std::uint32_t, std::string> hosts_;
+  std::uint64_t joins_ = 0;
+  std::uint64_t renewals_ = 0;
+  std::uint64_t leavings_ = 0;
+};
+
+} // namespace tributary::transport::test

@@ -1,0 +1,74 @@
+#include "endpoint/library/lease.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tributary::library {
+namespace {
+
+constexpr std::uint64_t second = 1'000'000'000;
+
+manager_client::Membership membership(std::uint16_t tree = 5) {
+  manager_client::Membership m;
+  m.job = "j1";
+  m.trees = {TreeNumber{tree}};
+  m.lease = std::chrono::seconds(30);
+  return m;
+}
+
+TEST(Lease, IsRenewedAtAThirdOfItsTime) {
+  Lease lease(membership(), TimeNs{second});
+  EXPECT_EQ(lease.next_attempt(), TimeNs{11 * second});
+  lease.renewed(TimeNs{12 * second});
+  EXPECT_EQ(lease.next_attempt(), TimeNs{22 * second});
+  EXPECT_EQ(lease.text(TimeNs{13 * second}), "lease of 30.0 s renewed 1.0 s ago");
+}
+
+TEST(Lease, FailuresAreRepeatedLessAndLessOftenUntilOneSucceeds) {
+  Lease lease(membership(), TimeNs{0});
+  TimeNs now{10 * second};
+  std::vector<std::uint64_t> waits_ms;
+  for (int i = 0; i < 8; ++i) {
+    lease.failed("nobody answers", now);
+    waits_ms.push_back(elapsed_ns(lease.next_attempt(), now) / 1'000'000);
+    now = lease.next_attempt();
+  }
+  EXPECT_EQ(waits_ms, (std::vector<std::uint64_t>{100, 200, 400, 800, 1600, 3200, 5000, 5000}));
+  EXPECT_EQ(lease.text(now), "lease of 30.0 s renewed 26.3 s ago; in trouble for 16.3 s: nobody "
+                             "answers; next attempt in 0.0 s");
+  lease.renewed(now);
+  EXPECT_EQ(lease.text(now), "lease of 30.0 s renewed 0.0 s ago");
+  lease.failed("again", now);
+  EXPECT_EQ(elapsed_ns(lease.next_attempt(), now), second / 10) << "from the beginning";
+}
+
+TEST(Lease, ShortLeasesAreNotWaitedOut) {
+  manager_client::Membership m = membership();
+  m.lease = std::chrono::milliseconds(600);
+  Lease lease(m, TimeNs{0});
+  EXPECT_EQ(lease.next_attempt(), TimeNs{second / 5});
+  for (int i = 0; i < 5; ++i) {
+    lease.failed("x", TimeNs{0});
+    EXPECT_LE(lease.next_attempt(), TimeNs{second / 5});
+  }
+  m.lease = std::chrono::milliseconds(0);
+  EXPECT_GE(Lease(m, TimeNs{0}).next_attempt(), TimeNs{second / 10}) << "never in a busy loop";
+}
+
+TEST(Lease, ForgottenGroupIsJoinedAgain) {
+  Lease lease(membership(), TimeNs{0});
+  lease.forgotten(TimeNs{second});
+  EXPECT_TRUE(lease.is_forgotten());
+  EXPECT_EQ(lease.next_attempt(), TimeNs{second}) << "at once";
+  lease.failed("others are missing", TimeNs{second});
+  EXPECT_TRUE(lease.is_forgotten());
+  EXPECT_FALSE(lease.joined_again(membership(), TimeNs{2 * second})) << "as it was";
+  EXPECT_FALSE(lease.is_forgotten());
+  lease.forgotten(TimeNs{3 * second});
+  EXPECT_TRUE(lease.joined_again(membership(6), TimeNs{3 * second}));
+  EXPECT_EQ(lease.membership().trees[0], TreeNumber{6});
+  EXPECT_NE(lease.text(TimeNs{3 * second}).find("joined again on other trees 1 times"),
+            std::string::npos);
+}
+
+} // namespace
+} // namespace tributary::library

@@ -1,0 +1,313 @@
+// Groups joined by name: two hosts at the ends of a veth pair, and a fabric manager that the test
+// plays. Trees need no switch here (library_test.cpp).
+#include "endpoint/transport/announcer.hpp"
+#include "endpoint/transport/raw_socket.hpp"
+#include "group_book.hpp"
+#include "private_network.hpp"
+#include "tributary/tributary.h"
+#include "tributary/wire/hello.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace tributary::transport::test {
+namespace {
+
+using namespace std::chrono_literals;
+using manager_client::test::FakeManager;
+
+class NamedGroupTest : public testing::Test {
+protected:
+  void SetUp() override {
+    if (!PrivateNetwork::skip_reason().empty()) {
+      GTEST_SKIP() << PrivateNetwork::skip_reason();
+    }
+    PrivateNetwork::remove_pair();
+    PrivateNetwork::add_pair();
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      const tributary_host_options on = tributary_host_defaults(rank == 0 ? "left" : "right");
+      ASSERT_EQ(tributary_open(&on, &host[rank]), TRIBUTARY_OK) << tributary_last_error(nullptr);
+    }
+  }
+  void TearDown() override {
+    tributary_close(host[0]);
+    tributary_close(host[1]);
+    if (PrivateNetwork::skip_reason().empty()) {
+      PrivateNetwork::remove_pair();
+    }
+  }
+
+  [[nodiscard]] tributary_named_group_options member(std::uint32_t rank) const {
+    tributary_named_group_options o = tributary_named_group_defaults("demo");
+    o.rank = rank;
+    o.size = 2;
+    o.manager_url = url.c_str();
+    o.token = "";
+    o.wait_usec = 20'000'000;
+    return o;
+  }
+  /// Both join, each waiting for the other.
+  void join_both(std::uint32_t trees = 1) {
+    on_both([&](std::uint32_t rank) {
+      tributary_named_group_options who = member(rank);
+      who.trees = trees;
+      return tributary_join_named(host[rank], &who, &group[rank]);
+    });
+    ASSERT_EQ(code, (std::array{0, 0})) << tributary_last_error(host[0]) << "\n"
+                                        << tributary_last_error(host[1]);
+  }
+  void on_both(const std::function<int(std::uint32_t)>& f) {
+    std::thread other([&] { code[1] = f(1); });
+    code[0] = f(0);
+    other.join();
+  }
+  void leave_both() {
+    on_both([&](std::uint32_t rank) { return tributary_leave(group[rank]); });
+  }
+  /// One sum of both ranks' numbers.
+  void expect_reduction() {
+    std::array<std::int64_t, 2> sum{};
+    on_both([&](std::uint32_t rank) {
+      const std::int64_t mine = rank + 1;
+      return tributary_allreduce(group[rank], &mine, &sum[rank], 1, TRIBUTARY_INT64, TRIBUTARY_SUM,
+                                 nullptr);
+    });
+    EXPECT_EQ(code, (std::array{0, 0}));
+    EXPECT_EQ(sum, (std::array<std::int64_t, 2>{3, 3}));
+  }
+  static std::string status(const tributary_group* group) {
+    std::string text(2000, '\0');
+    text.resize(static_cast<std::size_t>(tributary_status_text(group, text.data(), text.size())));
+    return text;
+  }
+  static void wait_until(const std::function<bool()>& done) {
+    const auto limit = std::chrono::steady_clock::now() + 20s;
+    while (!done()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), limit) << "it did not happen";
+      std::this_thread::sleep_for(5ms);
+    }
+  }
+
+  GroupBook book;
+  FakeManager manager{book.handler()};
+  std::string url = manager.url();
+  tributary_host* host[2] = {};
+  tributary_group* group[2] = {};
+  std::array<int, 2> code{};
+};
+
+TEST_F(NamedGroupTest, MembersGetTheirTreeFromTheManagerAndLeaveThereToo) {
+  join_both();
+  tributary_membership m{};
+  ASSERT_EQ(tributary_get_membership(group[1], &m), TRIBUTARY_OK);
+  EXPECT_EQ(m.tree, 77U);
+  EXPECT_EQ(m.twin_tree, TRIBUTARY_NO_TREE);
+  EXPECT_EQ(m.vni, 9);
+  EXPECT_EQ(m.cookie, 0xABCDU);
+  EXPECT_EQ(m.root_rank, 0U);
+  EXPECT_EQ(m.root_nid, left_nid);
+  EXPECT_EQ(m.lease_msec, 300U);
+  EXPECT_EQ(book.host_of(0), Announcer("left", 0x88B5, Nid{1}, machine_name()).host_name());
+  expect_reduction();
+  leave_both();
+  EXPECT_EQ(code, (std::array{0, 0})) << tributary_last_error(host[0]);
+  EXPECT_EQ(book.leavings(), 2U);
+  EXPECT_EQ(book.members(), 0U);
+}
+
+TEST_F(NamedGroupTest, TwinTreesWork) {
+  book.forget_and_give({.trees = {5, 6}});
+  join_both(2);
+  tributary_membership m{};
+  ASSERT_EQ(tributary_get_membership(group[0], &m), TRIBUTARY_OK);
+  EXPECT_EQ(m.tree, 5U);
+  EXPECT_EQ(m.twin_tree, 6U);
+  EXPECT_EQ(m.disjoint, 1);
+  EXPECT_NE(status(group[0]).find("trees 5 and 6: root"), std::string::npos);
+  for (int i = 0; i < 20; ++i) {
+    expect_reduction();
+  }
+  tributary_statistics s{};
+  ASSERT_EQ(tributary_get_statistics(group[0], &s), TRIBUTARY_OK);
+  EXPECT_EQ(s.won_on_first + s.won_on_second, 20U);
+  EXPECT_EQ(s.retried, 0U);
+  leave_both();
+  EXPECT_EQ(code, (std::array{0, 0}));
+}
+
+TEST_F(NamedGroupTest, HostAnnouncesItselfBeforeItAsks) {
+  RawSocket listener("right", wire::default_ethertype, 1U << 20);
+  tributary_named_group_options who = member(0);
+  who.wait_usec = 0;
+  EXPECT_EQ(tributary_join_named(host[0], &who, &group[0]), TRIBUTARY_ERR_NOT_READY);
+  EXPECT_NE(std::string(tributary_last_error(host[0])).find("rank 1 (has not joined)"),
+            std::string::npos)
+      << tributary_last_error(host[0]);
+  EXPECT_EQ(book.members(), 0U) << "the manager does not wait for it any more";
+  tributary_close(host[0]);
+  host[0] = nullptr;
+  std::vector<wire::Hello> hellos;
+  listener.wait(100'000'000, false);
+  while (listener.receive([&](std::span<const std::byte> bytes) {
+    wire::Hello hello;
+    if (wire::decode(bytes, wire::default_ethertype, hello) == wire::HelloError::none) {
+      hellos.push_back(hello);
+    }
+  }) > 0) {
+  }
+  ASSERT_GE(hellos.size(), 2U);
+  EXPECT_EQ(hellos.front().kind, wire::HelloKind::host);
+  EXPECT_EQ(hellos.front().nid, Nid{left_nid});
+  EXPECT_EQ(hellos.front().port_name, "left");
+  EXPECT_GE(hellos.front().interval_ms, 1000);
+  EXPECT_EQ(hellos.back().interval_ms, 0) << "good-bye";
+}
+
+TEST_F(NamedGroupTest, LeasesAreRenewedWithoutAnyCall) {
+  join_both();
+  wait_until([&] { return book.renewals() >= 6; });
+  EXPECT_EQ(book.joins(), 2U);
+  EXPECT_NE(status(group[0]).find("group 'demo' of job 'j1' at unix:"), std::string::npos);
+  EXPECT_EQ(status(group[0]).find("in trouble"), std::string::npos);
+  leave_both();
+  const std::uint64_t renewals = book.renewals();
+  std::this_thread::sleep_for(300ms);
+  EXPECT_EQ(book.renewals(), renewals) << "nothing is renewed once it was left";
+}
+
+TEST_F(NamedGroupTest, RestartOfTheManagerIsRiddenOut) {
+  join_both();
+  wait_until([&] { return book.renewals() >= 2; });
+  manager.stop();
+  wait_until([&] { return status(group[0]).find("in trouble") != std::string::npos; });
+  EXPECT_NE(status(group[0]).find("is tributary-fabricd running there?"), std::string::npos)
+      << status(group[0]);
+  expect_reduction();
+  manager.start();
+  const std::uint64_t renewals = book.renewals();
+  wait_until([&] { return book.renewals() >= renewals + 4; });
+  EXPECT_EQ(status(group[0]).find("in trouble"), std::string::npos);
+  EXPECT_EQ(book.joins(), 2U) << "nobody had to join again";
+  leave_both();
+  EXPECT_EQ(code, (std::array{0, 0}));
+}
+
+TEST_F(NamedGroupTest, ForgottenGroupIsJoinedAgainAndMovesWhereItIsGiven) {
+  join_both();
+  expect_reduction();
+  book.forget_and_give({.trees = {1000}, .vni = 12, .cookie = 77, .lease_seconds = 0.3});
+  wait_until([&] { return book.joins() == 4; });
+  for (int i = 0; i < 5; ++i) {
+    expect_reduction();
+  }
+  const auto moved = [&](std::uint32_t rank) {
+    tributary_membership m{};
+    tributary_progress(host[rank]);
+    tributary_get_membership(group[rank], &m);
+    return m.tree == 1000 && m.vni == 12 && m.cookie == 77;
+  };
+  wait_until([&] { return moved(0) && moved(1); });
+  expect_reduction();
+  wait_until(
+      [&] { return status(group[1]).find("joined again on other trees") != std::string::npos; });
+  leave_both();
+  EXPECT_EQ(code, (std::array{0, 0}));
+}
+
+TEST_F(NamedGroupTest, ManagerThatIsAwayWhenLeavingIsSaid) {
+  join_both();
+  manager.stop();
+  leave_both();
+  EXPECT_EQ(code, (std::array<int, 2>{TRIBUTARY_ERR_MANAGER_UNREACHABLE,
+                                      TRIBUTARY_ERR_MANAGER_UNREACHABLE}));
+}
+
+TEST_F(NamedGroupTest, ClosingWithoutLeavingEndsAtOnceWhateverTheManagerDoes) {
+  join_both();
+  std::atomic<bool> answered = false;
+  manager.set_handler([&](const auto& request) {
+    manager.hold(20s); // a renewal that hangs
+    answered = true;
+    return book.handler()(request);
+  });
+  const std::size_t before = manager.requests().size();
+  wait_until([&] { return manager.requests().size() > before; });
+  tributary_close(host[0]);
+  tributary_close(host[1]);
+  host[0] = host[1] = nullptr;
+  EXPECT_FALSE(answered) << "the renewal was not waited for";
+  EXPECT_EQ(book.leavings(), 0U);
+  manager.stop();
+}
+
+TEST_F(NamedGroupTest, ChildOfForkClosesOnlyItsOwnPart) {
+  join_both();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    tributary_close(host[0]);
+    tributary_close(host[1]);
+    ::_exit(0);
+  }
+  int ended = -1;
+  ASSERT_EQ(::waitpid(child, &ended, 0), child);
+  EXPECT_TRUE(WIFEXITED(ended) && WEXITSTATUS(ended) == 0) << ended;
+  const std::uint64_t renewals = book.renewals();
+  wait_until([&] { return book.renewals() >= renewals + 4; });
+  expect_reduction();
+  leave_both();
+  EXPECT_EQ(code, (std::array{0, 0}));
+}
+
+TEST_F(NamedGroupTest, RefusalsAndFaultyOptionsAreTold) {
+  tributary_named_group_options who = member(0);
+  manager.set_handler([](const auto&) -> manager_client::test::FakeResponse {
+    return {.status = 409, .body = R"({"message": "group 'demo' has 3 members, not 2"})"};
+  });
+  EXPECT_EQ(tributary_join_named(host[0], &who, &group[0]), TRIBUTARY_ERR_MANAGER_REFUSED);
+  EXPECT_NE(std::string(tributary_last_error(host[0])).find("has 3 members, not 2"),
+            std::string::npos);
+  const std::size_t asked = manager.requests().size();
+  who.rank = 2;
+  EXPECT_EQ(tributary_join_named(host[0], &who, &group[0]), TRIBUTARY_ERR_ARGUMENT);
+  EXPECT_NE(std::string(tributary_last_error(host[0])).find("rank 2"), std::string::npos);
+  who = member(0);
+  who.name = "";
+  EXPECT_EQ(tributary_join_named(host[0], &who, &group[0]), TRIBUTARY_ERR_ARGUMENT);
+  who = member(0);
+  who.trees = 3;
+  EXPECT_EQ(tributary_join_named(host[0], &who, &group[0]), TRIBUTARY_ERR_ARGUMENT);
+  who = member(0);
+  who.manager_url = "fm:80";
+  EXPECT_EQ(tributary_join_named(host[0], &who, &group[0]), TRIBUTARY_ERR_ARGUMENT);
+  EXPECT_NE(std::string(tributary_last_error(host[0])).find("neither unix:"), std::string::npos);
+  EXPECT_EQ(tributary_join_named(nullptr, &who, &group[0]), TRIBUTARY_ERR_ARGUMENT);
+  EXPECT_EQ(manager.requests().size(), asked) << "the manager was not bothered";
+  manager.stop();
+  who = member(0);
+  who.wait_usec = 0;
+  EXPECT_EQ(tributary_join_named(host[0], &who, &group[0]), TRIBUTARY_ERR_MANAGER_UNREACHABLE);
+  EXPECT_EQ(group[0], nullptr);
+}
+
+TEST_F(NamedGroupTest, TreeThatThisHostUsesAlreadyIsGivenBack) {
+  tributary_group_options fixed = tributary_group_defaults();
+  fixed.tree = 77;
+  fixed.size = 2;
+  fixed.rank = 0;
+  tributary_group* first = nullptr;
+  ASSERT_EQ(tributary_join(host[0], &fixed, &first), TRIBUTARY_OK);
+  tributary_named_group_options who = member(0);
+  who.size = 1;
+  EXPECT_EQ(tributary_join_named(host[0], &who, &group[0]), TRIBUTARY_ERR_TREE_IN_USE);
+  EXPECT_EQ(book.leavings(), 1U);
+}
+
+} // namespace
+} // namespace tributary::transport::test
