@@ -42,9 +42,6 @@ std::optional<SwitchId> RootChoice::scan_as_published(std::span<const SwitchId> 
     std::uint8_t farthest = 0;
     for (const SwitchId m : members) {
       farthest = std::max(farthest, row[m.value]);
-      if (farthest > best) {
-        break;
-      }
     }
     if (farthest == Distances::unreachable || farthest > best) {
       continue;

@@ -12,8 +12,9 @@
 //
 // Two ways to the same answer:
 //
-//   published      for every switch, for every member: look the distance up, leave off when it is
-//                  above the best so far. Members times switches look-ups, one after the other
+//   published      for every switch the largest distance to any member, looked up one after the
+//                  other; then the switches are compared. So OpenSM does it, through trees of maps
+//                  where an array is here, and the paper leaves it at that
 //   vectorised     the byte-wise maximum of the members' rows: as many comparisons, 64 at once, and
 //                  through memory in order. 30 to 50 times as fast
 #pragma once
