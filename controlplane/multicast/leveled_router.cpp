@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace tributary::multicast {
 
@@ -19,18 +20,52 @@ inline __attribute__((always_inline)) const Lanes& lanes_at(const float* place) 
   return *reinterpret_cast<const Lanes*>(place);
 }
 
-/// sums[m] = sum over `rows` of prices[row][m], or of `missing` where that is infinite.
+inline __attribute__((always_inline)) float least_of(const Lanes& low) {
+  float least = low[0];
+  for (std::uint32_t i = 1; i < lanes; ++i) {
+    least = low[i] < least ? low[i] : least;
+  }
+  return least;
+}
+
+/// The smallest price of a row.
+inline __attribute__((always_inline)) float least_of_row(const float* row, std::uint32_t columns) {
+  Lanes low = lanes_at(row);
+  for (std::uint32_t c = lanes; c < columns; c += lanes) {
+    const Lanes next = lanes_at(row + c);
+    low = next < low ? next : low;
+  }
+  return least_of(low);
+}
+
+/// What it costs to go round a missing cable of a row; infinite when that is not asked for.
+inline __attribute__((always_inline)) float price_round(const float* row, std::uint32_t columns,
+                                                        float way_round) {
+  return way_round < PriceTable::unusable ? least_of_row(row, columns) + way_round : way_round;
+}
+
+/// `prices` = the sixteen from here on, `missing` for those that are infinite.
+inline __attribute__((always_inline)) void read_prices(Lanes& prices, const float* place,
+                                                       float missing) {
+  const Lanes read = lanes_at(place);
+  prices = read < PriceTable::unusable ? read : Lanes{} + missing;
+}
+
+/// sums[m] = sum over `rows` of prices[row][m].
 TRIBUTARY_MULTIVERSION
 void sum_rows(float* sums, const float* prices, std::uint32_t columns, const std::uint32_t* rows,
-              std::size_t count, float missing) {
-  constexpr Lanes zero{};
+              std::size_t count, float way_round) {
   for (std::uint32_t m = 0; m < columns; m += lanes) {
-    Lanes sum = zero;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Lanes price = lanes_at(prices + std::size_t{rows[i]} * columns + m);
-      sum += price < PriceTable::unusable ? price : zero + missing;
+    lanes_at(sums + m) = Lanes{};
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const float* const row = prices + std::size_t{rows[i]} * columns;
+    const float missing = price_round(row, columns, way_round);
+    for (std::uint32_t m = 0; m < columns; m += lanes) {
+      Lanes price;
+      read_prices(price, row + m, missing);
+      lanes_at(sums + m) += price;
     }
-    lanes_at(sums + m) = sum;
   }
 }
 
@@ -38,16 +73,18 @@ void sum_rows(float* sums, const float* prices, std::uint32_t columns, const std
 /// `prices` are the rows of the pod's mids.
 TRIBUTARY_MULTIVERSION
 void add_cheapest_mids(float* totals, const float* mid_sums, const float* prices,
-                       std::uint32_t columns, const Run* runs, std::size_t count) {
+                       std::uint32_t columns, const Run* runs, std::size_t count, float way_round) {
   for (std::size_t r = 0; r < count; ++r) {
     const Run run = runs[r];
     float* const total = totals + std::size_t{run.plane} * columns;
     for (std::uint32_t t = 0; t < columns; t += lanes) {
-      const float* row = prices + std::size_t{run.first_mid} * columns + t;
-      Lanes best = lanes_at(row) + mid_sums[run.first_mid];
-      for (std::uint32_t m = run.first_mid + 1; m < run.end_mid; ++m) {
-        row += columns;
-        const Lanes price = lanes_at(row) + mid_sums[m];
+      Lanes best = Lanes{} + PriceTable::unusable;
+      for (std::uint32_t m = run.first_mid; m < run.end_mid; ++m) {
+        const float* const row = prices + std::size_t{m} * columns;
+        const float missing = price_round(row, columns, way_round);
+        Lanes price;
+        read_prices(price, row + t, missing);
+        price += mid_sums[m];
         best = price < best ? price : best;
       }
       lanes_at(total + t) += best;
@@ -57,18 +94,7 @@ void add_cheapest_mids(float* totals, const float* mid_sums, const float* prices
 
 /// The smallest of `count` numbers, a multiple of `lanes` and not 0.
 TRIBUTARY_MULTIVERSION
-float smallest(const float* numbers, std::size_t count) {
-  Lanes low = lanes_at(numbers);
-  for (std::size_t n = lanes; n < count; n += lanes) {
-    const Lanes next = lanes_at(numbers + n);
-    low = next < low ? next : low;
-  }
-  float least = low[0];
-  for (std::uint32_t i = 1; i < lanes; ++i) {
-    least = low[i] < least ? low[i] : least;
-  }
-  return least;
-}
+float smallest(const float* numbers, std::uint32_t count) { return least_of_row(numbers, count); }
 
 } // namespace
 
@@ -77,11 +103,10 @@ LeveledRouter::LeveledRouter(const LeveledFabric& fabric)
       totals_(fabric.planes().size() * fabric.top_columns()),
       pods_of_plane_(fabric.planes().size()), feeds_(fabric.mid_columns(), 0) {}
 
-std::optional<SwitchId> LeveledRouter::choose(std::span<const SwitchId> leaves,
-                                              float missing_price) {
+std::optional<SwitchId> LeveledRouter::choose(std::span<const SwitchId> leaves, float way_round) {
   sort_by_pod(leaves);
-  sum_prices_to_mids(missing_price);
-  return touched_.size() == 1 ? choose_mid() : choose_top();
+  sum_prices_to_mids(way_round);
+  return touched_.size() == 1 ? choose_mid() : choose_top(way_round);
 }
 
 void LeveledRouter::sort_by_pod(std::span<const SwitchId> leaves) {
@@ -110,20 +135,20 @@ void LeveledRouter::sort_by_pod(std::span<const SwitchId> leaves) {
   }
 }
 
-void LeveledRouter::sum_prices_to_mids(float missing_price) {
+void LeveledRouter::sum_prices_to_mids(float way_round) {
   const std::uint32_t columns = fabric_.mid_columns();
   sums_.resize(touched_.size() * columns);
   float* sums = sums_.data();
   for (TouchedPod& touched : touched_) {
     const std::uint32_t* const rows = rows_.data() + touched.first_row;
     const std::size_t count = touched.end_row - touched.first_row;
-    if (count == 1 && missing_price == PriceTable::unusable) {
+    if (count == 1 && way_round == PriceTable::unusable) {
       touched.mid_sums = fabric_.leaf_prices(*rows);
-    } else {
-      sum_rows(sums, fabric_.leaf_prices(0), columns, rows, count, missing_price);
-      touched.mid_sums = sums;
-      sums += columns;
+      continue;
     }
+    sum_rows(sums, fabric_.leaf_prices(0), columns, rows, count, way_round);
+    touched.mid_sums = sums;
+    sums += columns;
   }
 }
 
@@ -139,7 +164,7 @@ std::optional<SwitchId> LeveledRouter::choose_mid() {
   return center_;
 }
 
-std::optional<SwitchId> LeveledRouter::choose_top() {
+std::optional<SwitchId> LeveledRouter::choose_top(float way_round) {
   const std::uint32_t columns = fabric_.top_columns();
   std::fill(totals_.begin(), totals_.end(), 0.0F);
   std::fill(pods_of_plane_.begin(), pods_of_plane_.end(), 0U);
@@ -147,18 +172,19 @@ std::optional<SwitchId> LeveledRouter::choose_top() {
     const auto& runs = fabric_.pods()[touched.pod].runs;
     add_cheapest_mids(totals_.data(), touched.mid_sums,
                       fabric_.mid_prices(fabric_.mid_row(touched.pod, 0)), columns, runs.data(),
-                      runs.size());
+                      runs.size(), way_round);
     for (const Run& run : runs) {
       ++pods_of_plane_[run.plane];
     }
   }
   for (std::size_t plane = 0; plane < pods_of_plane_.size(); ++plane) {
-    if (pods_of_plane_[plane] != touched_.size()) {
-      std::fill_n(totals_.begin() + static_cast<std::ptrdiff_t>(plane * columns), columns,
-                  PriceTable::unusable);
-    }
+    // No top is where a row is filled up, nor in a plane that some pod is not in.
+    const bool common = pods_of_plane_[plane] == touched_.size();
+    const auto first = totals_.begin() + static_cast<std::ptrdiff_t>(plane * columns);
+    const std::size_t tops = common ? fabric_.planes()[plane].size() : 0;
+    std::fill(first + static_cast<std::ptrdiff_t>(tops), first + columns, PriceTable::unusable);
   }
-  const float best = smallest(totals_.data(), totals_.size());
+  const float best = smallest(totals_.data(), static_cast<std::uint32_t>(totals_.size()));
   if (best == PriceTable::unusable) {
     return std::nullopt;
   }
@@ -229,21 +255,27 @@ void LeveledRouter::open_feeders(const TouchedPod& touched, const Run& run) {
   }
   feeder_of_.assign(rows.size(), best);
   paid_.resize(rows.size());
+  const bool reached = to_center(best) < PriceTable::unusable;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    paid_[i] = fabric_.leaf_prices(rows[i])[best];
+    paid_[i] = reached ? fabric_.leaf_prices(rows[i])[best] : PriceTable::unusable;
   }
-  // One leaf hangs best where it hangs; several may have more to save than a cable costs.
+  // One leaf hangs best where it hangs; several may have more to save than a cable costs. Leaves
+  // that hang nowhere yet come first.
   while (rows.size() > 1 || paid_.front() == PriceTable::unusable) {
-    float most = 0;
     std::uint32_t next = run.end_mid;
+    std::pair<std::uint32_t, float> most{0, 0.0F}; // leaves that get a feeder; what is saved
     for (std::uint32_t m = run.first_mid; m < run.end_mid; ++m) {
-      float saved = -to_center(m);
+      std::pair<std::uint32_t, float> gain{0, -to_center(m)};
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const float price = fabric_.leaf_prices(rows[i])[m];
-        saved += price < paid_[i] ? paid_[i] - price : 0.0F;
+        if (price < paid_[i]) {
+          const bool hangs = paid_[i] < PriceTable::unusable;
+          gain.first += hangs ? 0U : 1U;
+          gain.second += hangs ? paid_[i] - price : -price;
+        }
       }
-      if (saved > most) {
-        most = saved;
+      if (to_center(m) < PriceTable::unusable && gain > most) {
+        most = gain;
         next = m;
       }
     }

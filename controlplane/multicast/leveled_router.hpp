@@ -16,9 +16,10 @@
 //      leaves   mids a pod    tops    work for a group of m leaves in p pods
 //      L        M             T       m x M additions, p x T x (M / planes) minima
 //
-// Failed cables have no finite price. `choose` then counts a price handed in for a leaf that a mid
-// does not reach, so that a center is found that reaches the others well; hanging that leaf up
-// somewhere lower is the caller's part (prism.cpp).
+// Failed cables have no finite price. A leaf that a mid does not reach can go round, over another
+// mid and another leaf, and so can a mid that a top does not reach. `choose` may count the price
+// of that, so that a center is found that reaches the others well; the way round itself is the
+// caller's part (prism.cpp).
 #pragma once
 
 #include "controlplane/multicast/leveled.hpp"
@@ -37,8 +38,7 @@ public:
   /// The cheapest center of a tree over these leaves, at least two. A leaf that a mid does not
   /// reach counts as `missing_price`, which may be infinite. Nothing when no center has a finite
   /// price.
-  [[nodiscard]] std::optional<SwitchId> choose(std::span<const SwitchId> leaves,
-                                               float missing_price);
+  [[nodiscard]] std::optional<SwitchId> choose(std::span<const SwitchId> leaves, float way_round);
   /// The tree below the center that `choose` found last; nothing when a leaf cannot be reached from
   /// there without a way round.
   [[nodiscard]] std::optional<Tree> build();
@@ -52,9 +52,9 @@ private:
   };
 
   void sort_by_pod(std::span<const SwitchId> leaves);
-  void sum_prices_to_mids(float missing_price);
+  void sum_prices_to_mids(float way_round);
   [[nodiscard]] std::optional<SwitchId> choose_mid();
-  [[nodiscard]] std::optional<SwitchId> choose_top();
+  [[nodiscard]] std::optional<SwitchId> choose_top(float way_round);
   [[nodiscard]] bool feed(const TouchedPod& touched, Tree& tree);
   void open_feeders(const TouchedPod& touched, const LeveledFabric::Run& run);
 

@@ -4,6 +4,7 @@
 #include "controlplane/multicast/distances.hpp"
 #include "controlplane/multicast/loads.hpp"
 #include "controlplane/multicast/prism.hpp"
+#include "controlplane/multicast/repair.hpp"
 #include "controlplane/multicast/routing_view.hpp"
 #include "controlplane/multicast/twins.hpp"
 
@@ -137,6 +138,28 @@ std::optional<Tree> Planner::replan(const Tree& tree, std::span<const HostId> me
     state_->loads.add(tree);
   }
   return other;
+}
+
+std::size_t Planner::improve(std::span<PlannedGroup> groups, std::uint64_t attempts) {
+  Routing& now = state_->current();
+  std::vector<RoutedGroup> movable;
+  std::vector<std::size_t> places;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    auto switches = switches_of(state_->graph, groups[g].members);
+    // What a failure cut in two is for `replan`.
+    if (now.view.connected(switches)) {
+      movable.push_back({std::move(switches), std::move(groups[g].tree)});
+      places.push_back(g);
+    }
+  }
+  Prism prism(now.view, now.distances, state_->settings.seed);
+  RepairLimits limits;
+  limits.attempts = attempts;
+  const RepairReport report = repair(prism, state_->loads, movable, limits);
+  for (std::size_t i = 0; i < movable.size(); ++i) {
+    groups[places[i]].tree = std::move(movable[i].tree);
+  }
+  return report.moves;
 }
 
 void Planner::topology_changed() { state_->outdated = true; }

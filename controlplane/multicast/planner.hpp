@@ -15,6 +15,7 @@
 
 #include "controlplane/multicast/tree.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -52,6 +53,12 @@ struct EfiSummary {
   std::vector<CableId> fullest; ///< those at `max`
 };
 
+/// A group whose tree may be moved.
+struct PlannedGroup {
+  std::vector<HostId> members;
+  Tree tree;
+};
+
 class Planner {
 public:
   /// Throws std::invalid_argument for an unknown algorithm.
@@ -70,6 +77,10 @@ public:
   void release(const Tree& tree);
   /// Releases and plans anew; when there is no way now, nothing is released.
   [[nodiscard]] std::optional<Tree> replan(const Tree& tree, std::span<const HostId> members);
+
+  /// Moves trees off the fullest cables, as long as that helps, and tries at most so often. For
+  /// groups that nobody uses yet: a tree that moved must be installed anew. Returns how many did.
+  std::size_t improve(std::span<PlannedGroup> groups, std::uint64_t attempts);
 
   /// To be called when switches or cables were added, went down or came up.
   void topology_changed();

@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint8_t wide = 8;
 /// Candidates looked at for each center that is tried.
 constexpr std::size_t candidates_per_center = 4;
+/// How many times as much a tree may cost for being lower.
+constexpr float lower_is_worth = 4;
 
 TRIBUTARY_MULTIVERSION
 std::uint8_t smallest(const std::uint8_t* bytes, std::size_t count) {
@@ -51,6 +53,7 @@ Prism::Prism(const RoutingView& view, Distances& distances, std::uint64_t seed)
   if (LeveledFabric::fits(view)) {
     fabric_.emplace(view);
     router_.emplace(*fabric_);
+    way_round_ = 2;
   }
 }
 
@@ -69,7 +72,12 @@ std::optional<Tree> Prism::route_cheaper(std::span<const SwitchId> members, cons
     return std::nullopt;
   }
   extra_centers_.assign(1, center);
-  return route_below(limit, members, loads);
+  auto tree = route_below(limit, members, loads);
+  if (!tree && fabric_ && damaged_) {
+    // What is exact for whole pods is not for what is left of them: random centers may do better.
+    tree = route_general(limit, members);
+  }
+  return tree;
 }
 
 std::optional<Tree> Prism::route_below(float limit, std::span<const SwitchId> members,
@@ -77,14 +85,41 @@ std::optional<Tree> Prism::route_below(float limit, std::span<const SwitchId> me
   follow(loads);
   const auto is_leaf = [&](SwitchId s) { return view_.level(s) == 0; };
   if (fabric_ && std::all_of(members.begin(), members.end(), is_leaf)) {
-    if (const auto center = router_->choose(members, missing_price(loads))) {
-      if (auto tree = router_->build()) {
-        return price(*tree) < limit ? std::move(tree) : std::nullopt;
-      }
+    const auto center = router_->choose(members, way_round_price(loads));
+    auto tree = center ? router_->build() : std::nullopt;
+    if (center && !tree && router_->choose(members, PriceTable::unusable)) {
       extra_centers_.push_back(*center);
+      if (auto low = router_->build()) {
+        return go_round(limit, std::move(*low), members);
+      }
+    }
+    if (tree) {
+      return price(*tree) < limit ? std::move(tree) : std::nullopt;
     }
   }
   return view_.connected(members) ? route_general(limit, members) : std::nullopt;
+}
+
+std::optional<Tree> Prism::go_round(float limit, Tree low, std::span<const SwitchId> members) {
+  const float price_low = price(low);
+  std::optional<Tree> best = price_low < limit ? std::optional(low) : std::nullopt;
+  limit = std::min(limit, price_low / lower_is_worth);
+  bool found = false;
+  for (const SwitchId center : extra_centers_) {
+    if (grower_.grow(center, members, distances_.row(center), book_, limit) &&
+        grower_.tree().height <= low.height + way_round_) {
+      limit = grower_.price();
+      best = grower_.tree();
+      trim(view_, members, *best);
+      found = true;
+    }
+  }
+  if (!found) {
+    if (auto other = route_general(limit, members)) {
+      return other;
+    }
+  }
+  return best;
 }
 
 float Prism::price(const Tree& tree, const Loads& loads) {
@@ -108,14 +143,13 @@ float Prism::price(const Tree& tree) const {
   return sum;
 }
 
-float Prism::missing_price(const Loads& loads) const {
+float Prism::way_round_price(const Loads& loads) const {
   if (!damaged_) {
     return PriceTable::unusable;
   }
-  // The way round takes two cables more, or three; it should not be taken for little.
-  constexpr float cables = 4;
+  // Two cables, and it should not be taken for little.
   const auto mean = static_cast<std::uint32_t>(loads.total() / view_.usable_cable_count());
-  return cables * book_.of_load(mean + 1);
+  return 2 * lower_is_worth * book_.of_load(mean);
 }
 
 std::optional<Tree> Prism::route_general(float limit, std::span<const SwitchId> members) {
@@ -142,12 +176,11 @@ std::optional<Tree> Prism::route_general(float limit, std::span<const SwitchId> 
     grow_extra(least);
     return best;
   }
-  // A tree that is less low must be worth it.
-  constexpr float worth = 4;
-  limit = best ? limit / worth : limit;
-  std::ignore = draw_centers(static_cast<std::uint8_t>(least + 1));
+  limit = best ? limit / lower_is_worth : limit;
+  const auto farthest = static_cast<std::uint8_t>(least + way_round_);
+  std::ignore = draw_centers(farthest);
   std::for_each(centers_.begin(), centers_.end(), [&](const Center& c) { grow(c.at); });
-  grow_extra(static_cast<std::uint8_t>(least + 2));
+  grow_extra(farthest);
   if (best) {
     trim(view_, members, *best);
   }

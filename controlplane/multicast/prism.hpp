@@ -56,7 +56,10 @@ private:
   [[nodiscard]] float price(const Tree& tree) const;
   [[nodiscard]] std::optional<Tree> route_below(float limit, std::span<const SwitchId> members,
                                                 const Loads& loads);
-  [[nodiscard]] float missing_price(const Loads& loads) const;
+  /// The cheaper of `low` and a tree to one of the extra centers.
+  [[nodiscard]] std::optional<Tree> go_round(float limit, Tree low,
+                                             std::span<const SwitchId> members);
+  [[nodiscard]] float way_round_price(const Loads& loads) const;
   [[nodiscard]] std::optional<Tree> route_general(float limit, std::span<const SwitchId> members);
   /// Fills `centers_` with the most promising of those within this eccentricity; false when there
   /// were few to choose from.
@@ -72,7 +75,9 @@ private:
   std::optional<LeveledRouter> router_;
   PrismGrower grower_;
   std::mt19937_64 random_;
-  bool damaged_;                  ///< some cable cannot be used
+  bool damaged_; ///< some cable cannot be used
+  /// Cables by which a tree round failures may be higher than it must be.
+  std::uint32_t way_round_ = 1;
   std::size_t centers_tried_ = 0; ///< K; 0: not chosen yet
   std::vector<std::uint8_t> eccentricities_;
   struct Center {
