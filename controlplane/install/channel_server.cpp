@@ -304,7 +304,7 @@ private:
 
   void alive(Connection& connection) override {
     if (const auto& session = peers_.at(&connection).session) {
-      sessions_.heard(*session, steady_now());
+      sessions_.heard(*session);
     }
   }
 

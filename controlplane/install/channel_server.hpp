@@ -35,7 +35,7 @@
 namespace tributary::install {
 
 struct ChannelServerSettings {
-  SessionSettings sessions;
+  SessionSettings sessions{};
   std::size_t max_message_bytes = control::max_message_bytes;
   /// Waiting for a switch to read.
   std::size_t max_queued_bytes = 2 * control::max_message_bytes;

@@ -56,7 +56,7 @@ Admission Sessions::open(SessionNumber session, const control::SwitchHello& hell
   }
 
   const TimeNs due = now + nanoseconds(settings_.keepalive);
-  sessions_[session] = {hello.name(), hello.guid(), hello.boot(), now, due};
+  sessions_[session] = {hello.name(), hello.guid(), hello.boot(), false, 0, due};
   by_name_[hello.name()] = session;
   if (hello.guid() != 0) {
     by_guid_[hello.guid()] = session;
@@ -71,10 +71,10 @@ Admission Sessions::open(SessionNumber session, const control::SwitchHello& hell
   return admission;
 }
 
-void Sessions::heard(SessionNumber session, TimeNs now) {
+void Sessions::heard(SessionNumber session) {
   const auto found = sessions_.find(session);
   if (found != sessions_.end()) {
-    found->second.heard = now;
+    found->second.heard = true;
   }
 }
 
@@ -96,7 +96,8 @@ std::vector<Keepalive> Sessions::poll(TimeNs now) {
     const SessionNumber number = due_.begin()->second;
     due_.erase(due_.begin());
     Session& session = sessions_.at(number);
-    if (elapsed_ns(now, session.heard) >= keepalives_missed * interval) {
+    session.missed = std::exchange(session.heard, false) ? 0 : session.missed + 1;
+    if (session.missed == keepalives_missed) {
       close(number);
       result.push_back({.session = number, .lost = true, .ping = {}});
       continue;

@@ -2,8 +2,11 @@
 //
 //   Sessions sessions({.manager = "fabricd", .keepalive = 1s, .statistics = 5s});
 //   const Admission a = sessions.open(session, hello, now);   Welcome or Rejected, to be sent
-//   sessions.heard(session, now);                             whenever anything came from it
+//   sessions.heard(session);                                  whenever anything came from it
 //   for (const Keepalive& k : sessions.poll(now)) ...         ping it, or it is lost
+//
+// Silence is counted in intervals that were looked at, not in time: a manager that was held up
+// itself, and has not read what came meanwhile, does not take all its switches for lost.
 //
 // One switch name, and one guid, has one session. A process that dials again while its old channel
 // is not known to be dead (the same boot number) takes over: the old session is superseded. Another
@@ -27,11 +30,11 @@ namespace tributary::install {
 
 /// The version of control.proto that both ends must speak.
 inline constexpr std::uint32_t control_protocol = 1;
-/// Intervals of silence after which a session is lost.
+/// Intervals of silence in a row after which a session is lost.
 inline constexpr unsigned keepalives_missed = 3;
 
 struct SessionSettings {
-  std::string manager; ///< its name, told in Welcome
+  std::string manager{}; ///< its name, told in Welcome
   std::chrono::milliseconds keepalive = std::chrono::seconds(1);
   std::chrono::milliseconds statistics = std::chrono::seconds(5); ///< 0: never
 };
@@ -54,7 +57,7 @@ public:
 
   [[nodiscard]] Admission open(SessionNumber session, const control::SwitchHello& hello,
                                TimeNs now);
-  void heard(SessionNumber session, TimeNs now);
+  void heard(SessionNumber session);
   /// Does nothing for one that is not open.
   void close(SessionNumber session);
 
@@ -68,8 +71,9 @@ private:
     std::string name;
     std::uint64_t guid = 0;
     std::uint64_t boot = 0;
-    TimeNs heard;
-    TimeNs due; ///< of the next ping
+    bool heard = false;  ///< since the last ping was due
+    unsigned missed = 0; ///< pings in a row that were due with nothing heard
+    TimeNs due;          ///< of the next ping
   };
 
   SessionSettings settings_;
