@@ -7,6 +7,8 @@ import time
 
 from fabric import HOSTS, JOB
 
+# Runs what follows under a host name of its own, the first argument: hosts tell it in their hellos.
+NAMED = ("unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"')
 ELEMENTS = 4  # what most operators take in one frame
 
 
@@ -33,8 +35,8 @@ class Run:
 
 def command(fabric, host, group, iterations, armed, seed):
     return [
-        "ip", "netns", "exec", host.namespace, str(fabric.binaries.host),
-        "--interface", host.interface, "--nid", str(host.nid), "--name", host.namespace,
+        "ip", "netns", "exec", host.namespace, *NAMED, host.namespace, str(fabric.binaries.host),
+        "--interface", host.interface, "--nid", str(host.nid),
         "--group", group, "--job", JOB, "--manager", fabric.manager.url, "--token-file", str(fabric.token_file),
         "--rank", str(host.number), "--size", str(HOSTS), "--root", "0",
         "--operator", "mix", "--iterations", str(iterations), "--in-flight", "8",
