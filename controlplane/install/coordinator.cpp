@@ -165,7 +165,10 @@ void Coordinator::Impl::clear_deadline(Running& t) {
 
 void Coordinator::Impl::note_behind(TreeNumber tree) {
   if (const Inventory::Tree* found = inventory_.find(tree)) {
-    switches_due_.insert(found->behind.begin(), found->behind.end());
+    for (const SwitchId at : found->behind) {
+      to_settle_[at].insert(tree);
+      switches_due_.insert(at);
+    }
   }
 }
 

@@ -130,6 +130,9 @@ private:
   std::deque<TransactionView> history_; ///< the latest first
 
   std::set<SwitchId> reconciling_;
+  /// Trees that may have come to differ in a way that can be settled now. Those that turn out to
+  /// have to wait are taken out: what they wait for puts them in again.
+  std::map<SwitchId, std::set<TreeNumber>> to_settle_;
   std::set<SwitchId> one_by_one_; ///< refused several changes at once
   std::set<TreeNumber> trees_due_;
   std::set<SwitchId> switches_due_;

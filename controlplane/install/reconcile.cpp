@@ -27,11 +27,9 @@ void Coordinator::Impl::settle(SwitchId at, TimeNs now) {
   }
   const bool one_by_one = one_by_one_.contains(at);
   Changes changes;
-  for (const TreeNumber tree : s.unsettled) {
-    add_difference(at, tree, changes);
-    if (one_by_one && changes.size() > 0) {
-      break;
-    }
+  std::set<TreeNumber>& trees = to_settle_[at];
+  while (!trees.empty() && !(one_by_one && changes.size() > 0)) {
+    add_difference(at, trees.extract(trees.begin()).value(), changes);
   }
   if (!one_by_one || changes.size() == 0) {
     add_permissions(s, changes);
@@ -69,7 +67,8 @@ void Coordinator::Impl::settle(SwitchId at, TimeNs now) {
 void Coordinator::Impl::add_difference(SwitchId at, TreeNumber tree, Changes& changes) {
   const Inventory::Switch& s = inventory_.at(at);
   const auto lane = lanes_.find(tree);
-  if (s.stuck.contains(tree) || (lane != lanes_.end() && !lane->second.queue.empty())) {
+  if (!s.unsettled.contains(tree) || s.stuck.contains(tree) ||
+      (lane != lanes_.end() && !lane->second.queue.empty())) {
     return; // the end of the transaction that is under way brings us back here
   }
   const auto wanted = s.wanted.find(tree);
