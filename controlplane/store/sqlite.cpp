@@ -116,19 +116,6 @@ void Database::roll_back() noexcept {
   }
 }
 
-void Database::copy_to(const std::filesystem::path& file) {
-  Database copy(file);
-  sqlite3_backup* const work =
-      sqlite3_backup_init(copy.handle_.get(), "main", handle_.get(), "main");
-  if (work != nullptr) {
-    sqlite3_backup_step(work, -1);
-  }
-  // Its result is the copy's error, too, if there was one.
-  if (work == nullptr || sqlite3_backup_finish(work) != SQLITE_OK) {
-    copy.fail();
-  }
-}
-
 // ---- Statement ----
 
 Statement::Statement(Database& database, std::string_view sql) : database_(&database) {

@@ -77,9 +77,6 @@ public:
   /// Drops a transaction if one is open. Never throws.
   void roll_back() noexcept;
 
-  /// All of it into a file that exists and is empty, on disk when it returns.
-  void copy_to(const std::filesystem::path& file);
-
   /// Throws what SQLite said last.
   [[noreturn]] void fail() const;
 

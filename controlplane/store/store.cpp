@@ -19,11 +19,10 @@ namespace {
 
 using Kind = StoreError::Kind;
 
-/// An empty file that only its owner may read, for it will hold tokens. SQLite gives the files
-/// beside it the same mode. `exclusively` refuses one that exists.
-void create_private(const std::filesystem::path& file, bool exclusively) {
-  const int flags = O_RDWR | O_CREAT | O_CLOEXEC | (exclusively ? O_EXCL : 0);
-  const int descriptor = ::open(file.c_str(), flags, 0600);
+/// Makes an empty file that only its owner may read, for it will hold tokens, unless there is one.
+/// SQLite gives the files beside it the same mode.
+const std::filesystem::path& prepared(const std::filesystem::path& file) {
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor < 0) {
     const int why = errno;
     const auto kind =
@@ -32,6 +31,7 @@ void create_private(const std::filesystem::path& file, bool exclusively) {
                                        std::generic_category().message(why)));
   }
   ::close(descriptor);
+  return file;
 }
 
 template <typename Number> std::optional<Number> optional_at(const Statement& row, int column) {
@@ -169,11 +169,6 @@ Snapshot read_all(Database& db, std::uint64_t epoch) {
   return all;
 }
 
-std::filesystem::path prepared(const std::filesystem::path& file) {
-  create_private(file, false);
-  return file;
-}
-
 } // namespace
 
 struct Store::Open {
@@ -236,17 +231,6 @@ void Store::apply(std::span<const Change> changes) {
     std::visit(*open_->writer, change);
   }
   transaction.commit();
-}
-
-void Store::back_up(const std::filesystem::path& file) {
-  create_private(file, true);
-  try {
-    open_->database.copy_to(file);
-  } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove(file, ignored);
-    throw;
-  }
 }
 
 } // namespace tributary::store

@@ -46,9 +46,6 @@ public:
   [[nodiscard]] Snapshot load();
   /// In this order, whole or not at all. Throws StoreError.
   void apply(std::span<const Change> changes);
-  /// A copy of all that is stored as a file of its own, made while running. Throws StoreError, also
-  /// when `file` exists.
-  void back_up(const std::filesystem::path& file);
 
 private:
   struct Open;

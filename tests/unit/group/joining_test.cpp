@@ -238,6 +238,21 @@ TEST(Joining, creating_first_and_joining_later_is_the_same_group) {
   EXPECT_EQ((*made)->root, 2U);
 }
 
+TEST(Joining, only_a_refusal_that_passes_by_itself_does_not_contradict) {
+  Office office;
+  office.job();
+  const GroupId id = office.ready();
+  EXPECT_TRUE(office->join(wish(0, 9), office.now).refusal().contradicts);
+  EXPECT_TRUE(office->join(wish(0, 1, 4), office.now).refusal().contradicts);
+  ASSERT_TRUE(office.leave(1).ok());
+  EXPECT_FALSE(office->join(wish(0, 9), office.now).refusal().contradicts) << "the group ends soon";
+  EXPECT_FALSE(office.join(1).refusal().contradicts);
+  ASSERT_TRUE(office->destroy("j1", "demo", office.now).ok());
+  EXPECT_FALSE(office->join(wish(0, 9), office.now).refusal().contradicts);
+  office->removed(id, office.now);
+  EXPECT_TRUE(office->join(wish(0, 9), office.now).ok());
+}
+
 TEST(Joining, without_a_job_there_is_no_group) {
   Office office;
   EXPECT_EQ(office.join(0).refusal().status, 404U);

@@ -31,6 +31,26 @@ TEST(Routing, what_is_to_be_installed_is_on_disk_first) {
   EXPECT_EQ(office.disk().groups[0].state, GroupState::ready);
 }
 
+TEST(Routing, that_a_group_is_ready_need_not_wait_for_the_disk_and_all_else_has_to) {
+  Office office;
+  office.job();
+  EXPECT_TRUE(office->changes_are_urgent());
+  const GroupId id = office.computing();
+  EXPECT_FALSE(office->changes_are_urgent()) << "all was taken";
+  ASSERT_TRUE(office->routes_ready(id, routes_over("spine"), office.now));
+  EXPECT_TRUE(office->changes_are_urgent());
+  office.expect<group::Install>();
+  office->installed(id, office.now);
+  EXPECT_FALSE(office->changes_are_urgent());
+  EXPECT_EQ(office->take_changes().size(), 1U) << "lost, as in a crash";
+  office.restart();
+  office.expect<group::Install>();
+  office->installed(id, office.now);
+  EXPECT_EQ(office.state(id), GroupState::ready);
+  ASSERT_TRUE(office.leave(0).ok());
+  EXPECT_TRUE(office->changes_are_urgent());
+}
+
 TEST(Routing, twins_get_two_numbers_and_one_cookie) {
   Office office;
   office.job();

@@ -248,17 +248,5 @@ TEST(StoreErrors, writes_that_the_system_refuses_lose_nothing_and_the_same_chang
   EXPECT_EQ(again.load().groups.size(), stored + 1);
 }
 
-TEST(StoreErrors, a_back_up_without_room_leaves_no_half_copy) {
-  const Scratch scratch;
-  Store store(scratch.file());
-  for (std::uint64_t id = 1; id <= 100; ++id) {
-    store.apply(whole_group(id, 64));
-  }
-  const FileSizeLimit full(100'000);
-  EXPECT_EQ(error_of([&] { store.back_up(scratch.file("copy.db")); }), Kind::no_room);
-  EXPECT_FALSE(std::filesystem::exists(scratch.file("copy.db")));
-  EXPECT_EQ(store.load().groups.size(), 100U);
-}
-
 } // namespace
 } // namespace tributary::test
