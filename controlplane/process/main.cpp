@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -41,6 +42,7 @@ int check_config(const Options& options) {
 
 int run(const Options& options) {
   service::start_logging("tributary-fabricd");
+  std::signal(SIGXFSZ, SIG_IGN); // a file size limit is a full disk to the store, not the end
   try {
     const Config config = parse_file(options.config_file);
     service::set_log_level(options.log_level.empty() ? config.manager.log_level
