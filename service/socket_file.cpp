@@ -24,7 +24,7 @@ sockaddr_un address_of(const std::string& path) {
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path) {
     throw SocketError(fmt::format("socket \"{}\": the path must have 1 to {} bytes; "
-                                  "set process.control_socket to a shorter one",
+                                  "configure a shorter one",
                                   path, sizeof address.sun_path - 1));
   }
   std::memcpy(address.sun_path, path.data(), path.size());
@@ -77,7 +77,7 @@ SocketFile::SocketFile(std::string path) : path_(std::move(path)) {
   ::umask(before);
   if (bound != 0) {
     fail("cannot be bound", error,
-         "check the directory and its permissions, or set process.control_socket");
+         "check the directory and its permissions, or configure another place");
   }
   if (::listen(descriptor_, backlog) != 0) {
     const int listen_error = errno;

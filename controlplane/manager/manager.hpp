@@ -114,6 +114,7 @@ public:
             rest::Reply reply) override;
   std::string metrics() override;
   std::string not_ready_because() override;
+  std::optional<rest::Answer> refuse_events(const rest::Caller& caller) override;
   std::function<void()> subscribe(std::uint64_t after,
                                   std::function<void(const rest::Event&)> sink) override;
 

@@ -1,6 +1,8 @@
 // What hosts, workload managers and people ask for: rest::Service.
 #include "controlplane/manager/manager.hpp"
 
+#include "controlplane/rest/slingshot.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,12 +29,6 @@ rest::Answer answer_of(const group::Refusal& refusal) {
 
 std::uint64_t nanoseconds(std::chrono::milliseconds time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
-}
-
-/// Six octets, the first three zero: clients read it from the top octet (wire format page, 6.4).
-std::string mac_of(Nid nid) {
-  return fmt::format("00:00:00:{:02X}:{:02X}:{:02X}", nid.value >> 16 & 0xFF, nid.value >> 8 & 0xFF,
-                     nid.value & 0xFF);
 }
 
 std::string link_of(const std::string& job) { return "/fabric/collectives/jobs/" + job; }
@@ -103,10 +99,11 @@ std::optional<rest::Answer> Manager::final_answer(const group::Group& group,
     if (waiter.rank) {
       return rest::Answer{200, membership(group, *waiter.rank), 0};
     }
-    return rest::Answer{201,
-                        json::object{{"mcastID", group.routes.front().number.value},
-                                     {"hwRoot", mac_of(group.members.at(*group.root).nid)}},
-                        0};
+    return rest::Answer{
+        201,
+        json::object{{"mcastID", group.routes.front().number.value},
+                     {"hwRoot", rest::hardware_root_text(group.members.at(*group.root).nid)}},
+        0};
   case State::destroying:
   case State::gone: return answer_of(group.ending);
   case State::receiving_join_req:

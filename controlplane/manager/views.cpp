@@ -365,18 +365,27 @@ json::array Manager::jobs_json() const {
   return list;
 }
 
+/// Whoever may look at one thing may look at all.
+std::optional<rest::Answer> Manager::refuse_events(const rest::Caller& caller) {
+  if (caller.administrator || !settings_.open_job.empty()) {
+    return std::nullopt;
+  }
+  if (caller.token.empty()) {
+    return rest::refusal(401, "this needs a token: Authorization: Bearer TOKEN");
+  }
+  if (const auto job = registry_.job_of_token(caller.token); !job) {
+    return rest::refusal(job.refusal().status, job.refusal().message);
+  }
+  return std::nullopt;
+}
+
 void Manager::view(const rest::Caller& caller, rest::View what,
                    const std::optional<std::string>& id, rest::Reply reply) {
   if (what == rest::View::jobs && !caller.administrator) {
     return reply(rest::refusal(403, "the list of jobs is the administrator's"));
   }
-  if (!caller.administrator && settings_.open_job.empty()) {
-    if (caller.token.empty()) {
-      return reply(rest::refusal(401, "this needs a token: Authorization: Bearer TOKEN"));
-    }
-    if (const auto job = registry_.job_of_token(caller.token); !job) {
-      return reply(rest::refusal(job.refusal().status, job.refusal().message));
-    }
+  if (auto refused = refuse_events(caller)) {
+    return reply(std::move(*refused));
   }
   if (what == rest::View::topology) {
     return reply({200, topology_json(), 0});

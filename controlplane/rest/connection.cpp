@@ -2,15 +2,16 @@
 
 #include "controlplane/rest/authentication.hpp"
 #include "controlplane/rest/request_error.hpp"
+#include "controlplane/rest/requests.hpp"
 
 #include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/string.hpp>
+#include <boost/json.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <array>
-#include <charconv>
 #include <exception>
 #include <utility>
 
@@ -26,6 +27,8 @@ constexpr std::size_t linger_bytes = 4 * 1024 * 1024;
 constexpr std::chrono::milliseconds answer_time{120'000};
 /// An answer of this size has a second more to be sent.
 constexpr std::size_t bytes_per_second = 64 * 1024;
+
+constexpr std::string_view event_stream_type = "text/event-stream";
 
 std::string_view view_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -147,13 +150,9 @@ asio::awaitable<bool> Connection::serve_one() {
       co_return co_await send(json_response(*body.refusal), manner);
     }
     call.body = std::move(reader_.request().body());
-    if (match.route->kind == Route::Kind::events && manner.with_body) {
-      response = co_await events(call);
-      if (!response) {
-        co_return false;
-      }
-    } else {
-      response = co_await respond(match, call);
+    response = co_await respond(*match.route, call, manner.with_body);
+    if (!response) {
+      co_return false;
     }
   }
   // The rest of a request that was refused early is not to be taken for the next one.
@@ -203,36 +202,73 @@ std::optional<Response> Connection::refuse_early(Match& match, Call& call) {
   return std::nullopt;
 }
 
-asio::awaitable<Response> Connection::respond(const Match& match, const Call& call) {
-  try {
-    const std::string missing =
-        shared_->stopping || shared_->service == nullptr ? "the manager is stopping" : "";
-    switch (match.route->kind) {
-    case Route::Kind::health: co_return json_response(ok());
-    case Route::Kind::openapi:
-      co_return text_response("application/json", std::string(openapi_document()));
-    case Route::Kind::readiness: {
-      const std::string why = missing.empty() ? shared_->service->not_ready_because() : missing;
-      co_return json_response(why.empty() ? ok() : refusal(503, why));
-    }
-    case Route::Kind::metrics:
-    case Route::Kind::events:
-    case Route::Kind::service: break;
-    }
-    if (!missing.empty()) {
-      co_return json_response(refusal(503, missing));
-    }
-    if (match.route->kind == Route::Kind::metrics) {
-      co_return text_response("application/openmetrics-text; version=1.0.0; charset=utf-8",
-                              shared_->service->metrics() + server_metrics(*shared_) + "# EOF\n");
-    }
-    if (match.route->kind == Route::Kind::events) { // HEAD
-      co_return text_response("text/event-stream", "");
-    }
-  } catch (const std::exception& e) {
-    co_return json_response(failure(match.route->path, e));
+asio::awaitable<std::optional<Response>> Connection::respond(const Route& route, const Call& call,
+                                                             bool with_body) {
+  if (route.kind == Route::Kind::service && !shared_->closed()) {
+    co_return json_response(co_await ask(route, call));
   }
-  co_return json_response(co_await ask(*match.route, call));
+  try {
+    if (route.kind != Route::Kind::events || shared_->closed()) {
+      co_return respond_alone(route.kind);
+    }
+    const EventsRequest wish =
+        events_request(call.target, view_of(reader_.request()["Last-Event-ID"]));
+    if (const auto refused = shared_->service->refuse_events(call.caller)) {
+      co_return json_response(*refused);
+    }
+    if (!wish.follow) {
+      co_return json_response(kept_events(wish.after));
+    }
+    if (!with_body) {
+      co_return text_response(std::string(event_stream_type), "");
+    }
+    if (shared_->event_streams >= shared_->limits.event_streams) {
+      Answer busy = refusal(429, "too many readers of the event stream; try again later");
+      busy.retry_after = 5;
+      co_return json_response(busy);
+    }
+    stream_ = std::make_shared<EventStream>(*shared_, *transport_, deadline_);
+    stream_->begin(wish.after);
+  } catch (const RequestError& e) {
+    co_return json_response(refusal(400, e.what()));
+  } catch (const std::exception& e) {
+    co_return json_response(failure(route.path, e));
+  }
+  const Response response = text_response(std::string(event_stream_type), "");
+  ++shared_->answers[response.status];
+  co_await stream_->run(text_of(response, {.keep_alive = false, .length_known = false}));
+  co_return std::nullopt;
+}
+
+Response Connection::respond_alone(Route::Kind kind) const {
+  if (kind == Route::Kind::health) {
+    return json_response(ok());
+  }
+  if (kind == Route::Kind::openapi) {
+    return text_response("application/json", std::string(openapi_document()));
+  }
+  if (shared_->closed()) {
+    return json_response(refusal(503, "the manager is stopping"));
+  }
+  if (kind == Route::Kind::metrics) {
+    return text_response("application/openmetrics-text; version=1.0.0; charset=utf-8",
+                         shared_->service->metrics() + server_metrics(*shared_) + "# EOF\n");
+  }
+  const std::string missing = shared_->service->not_ready_because();
+  return json_response(missing.empty() ? ok() : refusal(503, missing));
+}
+
+Answer Connection::kept_events(std::uint64_t after) const {
+  boost::json::array list;
+  const auto unsubscribe = shared_->service->subscribe(after, [&list](const Event& event) {
+    boost::json::object entry{{"number", event.number}, {"event", event.kind}};
+    for (const auto& member : event.body) {
+      entry.emplace(member.key(), member.value());
+    }
+    list.push_back(std::move(entry));
+  });
+  unsubscribe();
+  return {200, boost::json::object{{"events", std::move(list)}}, 0};
 }
 
 asio::awaitable<Answer> Connection::ask(const Route& route, const Call& call) {
@@ -258,47 +294,6 @@ asio::awaitable<Answer> Connection::ask(const Route& route, const Call& call) {
                       "the manager has not answered in time; whether it was done is not known");
   }
   co_return std::move(*answer_);
-}
-
-asio::awaitable<std::optional<Response>> Connection::events(const Call& call) {
-  const auto last = view_of(reader_.request()["Last-Event-ID"]);
-  std::uint64_t after = 0;
-  const auto [end, invalid] = std::from_chars(last.data(), last.data() + last.size(), after);
-  if (!last.empty() && (invalid != std::errc{} || end != last.data() + last.size())) {
-    co_return json_response(refusal(400, "Last-Event-ID must be the number of an event"));
-  }
-  const auto follow = call.target.parameter("follow");
-  if (follow && *follow != "true" && *follow != "false") {
-    co_return json_response(refusal(400, "follow must be true or false"));
-  }
-  if (shared_->stopping || shared_->service == nullptr) {
-    co_return json_response(refusal(503, "the manager is stopping"));
-  }
-  if (auto refused = shared_->service->refuse_events(call.caller)) {
-    co_return json_response(*refused);
-  }
-  if (shared_->event_streams >= shared_->limits.event_streams) {
-    Answer busy = refusal(429, "too many readers of the event stream; try again later");
-    busy.retry_after = 5;
-    co_return json_response(busy);
-  }
-  stream_ = std::make_shared<EventStream>(*shared_, *transport_, deadline_);
-  try {
-    stream_->begin(after);
-  } catch (const std::exception& e) {
-    stream_.reset();
-    co_return json_response(failure("subscribing to events", e));
-  }
-  Response response = text_response("text/event-stream", "");
-  if (follow == "false") {
-    response.body = stream_->drain();
-    co_return response;
-  }
-  ++shared_->answers[response.status];
-  ++shared_->event_streams;
-  co_await stream_->run(text_of(response, {.keep_alive = false, .length_known = false}));
-  --shared_->event_streams;
-  co_return std::nullopt;
 }
 
 asio::awaitable<bool> Connection::send(Response response, Manner manner) {

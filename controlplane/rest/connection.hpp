@@ -62,10 +62,13 @@ private:
   asio::awaitable<bool> refuse_busy();
   /// What can be said without the body: a refusal, or nothing, with match and call filled in.
   [[nodiscard]] std::optional<Response> refuse_early(Match& match, Call& call);
-  asio::awaitable<Response> respond(const Match& match, const Call& call);
+  /// Nothing when the connection has been an event stream, which is over now.
+  asio::awaitable<std::optional<Response>> respond(const Route& route, const Call& call,
+                                                   bool with_body);
   asio::awaitable<Answer> ask(const Route& route, const Call& call);
-  /// Takes the connection over, unless there is something to answer.
-  asio::awaitable<std::optional<Response>> events(const Call& call);
+  /// What needs no call of the service.
+  [[nodiscard]] Response respond_alone(Route::Kind kind) const;
+  [[nodiscard]] Answer kept_events(std::uint64_t after) const;
   /// False when the client is gone, or the connection closed because of `manner`.
   asio::awaitable<bool> send(Response response, Manner manner);
   asio::awaitable<void> finish();

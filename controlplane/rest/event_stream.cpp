@@ -7,7 +7,6 @@
 
 #include <array>
 #include <exception>
-#include <limits>
 #include <utility>
 
 namespace tributary::rest {
@@ -37,11 +36,6 @@ void EventStream::begin(std::uint64_t after) {
   queue_.live();
 }
 
-std::string EventStream::drain() {
-  end();
-  return queue_.take(std::numeric_limits<std::size_t>::max());
-}
-
 void EventStream::event_came(const Event& event) {
   if (ended_) {
     return;
@@ -65,6 +59,7 @@ void EventStream::end() {
 }
 
 asio::awaitable<void> EventStream::run(std::string header) {
+  ++shared_.event_streams;
   bool watching = true;
   asio::co_spawn(
       wake_.get_executor(), [self = shared_from_this()] { return self->watch_for_end(); },
@@ -103,6 +98,7 @@ asio::awaitable<void> EventStream::run(std::string header) {
     wake_.expires_at(asio::steady_timer::time_point::max());
     static_cast<void>(co_await wake_.async_wait(as_result));
   }
+  --shared_.event_streams;
 }
 
 asio::awaitable<void> EventStream::watch_for_end() {

@@ -22,8 +22,6 @@ public:
 
   /// Subscribes; what was kept is in the queue then. What the service throws comes through.
   void begin(std::uint64_t after);
-  /// What was kept, without waiting for more; ends the subscription.
-  [[nodiscard]] std::string drain();
   /// Sends `header`, and then what is in the queue.
   asio::awaitable<void> run(std::string header);
   /// Nothing more is to be sent.

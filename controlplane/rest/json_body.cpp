@@ -98,8 +98,9 @@ void check_syntax(std::string_view text) {
   error_code error;
   const std::size_t taken = parser.write_some(false, text.data(), text.size(), error);
   if (parser.handler().found) {
-    throw RequestError(fmt::format("the body has \"{}\" twice in one object, at {}",
-                                   shortened(parser.handler().key), place_of(text, taken)));
+    throw RequestError(fmt::format("the body has {} twice in one object, at {}",
+                                   shown(json::value(parser.handler().key)),
+                                   place_of(text, taken)));
   }
   if (error == json::error::too_deep) {
     throw RequestError(fmt::format("the body is nested deeper than {} levels, at {}",
@@ -228,7 +229,10 @@ std::string shown(const json::value& value) {
   switch (value.kind()) {
   case json::kind::array: return "a list";
   case json::kind::object: return "an object";
-  case json::kind::string: return '"' + shortened(view_of(value.get_string())) + '"';
+  case json::kind::string: {
+    const std::string_view text = view_of(value.get_string());
+    return is_printable(text) ? '"' + shortened(text) + '"' : "a string with control characters";
+  }
   default: return shortened(json::serialize(value));
   }
 }

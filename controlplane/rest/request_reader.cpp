@@ -22,11 +22,11 @@ RequestReader::RequestReader(Transport& transport, Deadline& deadline, Shared& s
     : transport_(transport), deadline_(deadline), shared_(shared),
       buffer_(shared.limits.header_bytes + 2 * chunk_bytes) {}
 
-RequestReader::~RequestReader() { shared_.buffered_bytes -= counted_bytes_; }
+RequestReader::~RequestReader() { release_body(); }
 
 asio::awaitable<RequestReader::Outcome> RequestReader::header() {
   const Limits& limits = shared_.limits;
-  shared_.buffered_bytes -= std::exchange(counted_bytes_, 0);
+  release_body();
   parser_.emplace();
   parser_->eager(false);
   parser_->header_limit(static_cast<std::uint32_t>(limits.header_bytes));
@@ -64,6 +64,14 @@ asio::awaitable<RequestReader::Outcome> RequestReader::header() {
 }
 
 asio::awaitable<RequestReader::Outcome> RequestReader::body() {
+  Outcome outcome = co_await read_body();
+  if (outcome.refusal) {
+    release_body();
+  }
+  co_return outcome;
+}
+
+asio::awaitable<RequestReader::Outcome> RequestReader::read_body() {
   const Limits& limits = shared_.limits;
   deadline_.arm(limits.body_time);
   while (!parser_->is_done()) {
@@ -134,6 +142,13 @@ void RequestReader::count_body() {
   const std::size_t size = parser_->get().body().size();
   shared_.buffered_bytes += size - counted_bytes_;
   counted_bytes_ = size;
+}
+
+void RequestReader::release_body() {
+  shared_.buffered_bytes -= std::exchange(counted_bytes_, 0);
+  if (parser_) {
+    parser_->get().body() = {};
+  }
 }
 
 } // namespace tributary::rest

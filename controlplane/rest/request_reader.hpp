@@ -47,12 +47,14 @@ public:
 private:
   using Parser = http::request_parser<http::string_body>;
 
+  asio::awaitable<Outcome> read_body();
   /// Parses what is in the buffer; true when more bytes are needed to go on.
   bool parse(error_code& error);
   /// False when there are none: the client is gone, or the time is over.
   asio::awaitable<bool> receive();
   [[nodiscard]] Answer refusal_for(error_code error) const;
   void count_body();
+  void release_body();
 
   Transport& transport_;
   Deadline& deadline_;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdint>
 #include <limits>
 
 namespace tributary::rest {
@@ -15,14 +16,21 @@ namespace {
 
 namespace json = boost::json;
 
-/// A decimal number from a path or query.
+constexpr std::uint64_t max_event_number = std::numeric_limits<std::int64_t>::max();
+
+std::string quoted(std::string_view text) {
+  return is_printable(text) ? shown(json::value(json::string(text.data(), text.size())))
+                            : "something that is not text";
+}
+
+/// A decimal number from a path, query or header.
 std::uint64_t number_of(std::string_view what, std::string_view text, std::uint64_t most) {
   std::uint64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [after, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || after != end || value > most) {
-    throw RequestError(fmt::format("{} must be an integer from 0 to {}, not {}", what, most,
-                                   shown(json::value(json::string(text.data(), text.size())))));
+    throw RequestError(
+        fmt::format("{} must be an integer from 0 to {}, not {}", what, most, quoted(text)));
   }
   return value;
 }
@@ -133,6 +141,19 @@ MemberRequest member_request(const std::string& job, const std::string& group,
   return {
       job, group,
       static_cast<std::uint32_t>(number_of("the rank in the path", rank, max_contributions - 1))};
+}
+
+EventsRequest events_request(const Target& target, std::string_view last_event_id) {
+  EventsRequest request;
+  if (!last_event_id.empty()) {
+    request.after = number_of("Last-Event-ID", last_event_id, max_event_number);
+  }
+  const std::string_view follow = target.parameter("follow").value_or("true");
+  if (follow != "true" && follow != "false") {
+    throw RequestError(fmt::format("follow must be true or false, not {}", quoted(follow)));
+  }
+  request.follow = follow == "true";
+  return request;
 }
 
 TreeNumber tree_number(const std::string& text) {

@@ -9,7 +9,10 @@
 
 #include <boost/json/object.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tributary::rest {
 
@@ -26,6 +29,13 @@ inline constexpr std::chrono::microseconds max_collective_timeout{3'600'000'000}
                                        const boost::json::object& body);
 [[nodiscard]] MemberRequest member_request(const std::string& job, const std::string& group,
                                            const std::string& rank);
+
+struct EventsRequest {
+  std::uint64_t after = 0; ///< number of the last event that was seen
+  bool follow = true;      ///< otherwise only what is kept is wanted
+};
+[[nodiscard]] EventsRequest events_request(const Target& target, std::string_view last_event_id);
+
 /// From a path.
 [[nodiscard]] TreeNumber tree_number(const std::string& text);
 

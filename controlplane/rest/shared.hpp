@@ -16,6 +16,8 @@ struct Shared {
   std::string administrator_token;
   Limits limits;
   bool stopping = false;
+  /// Whether the service may not be asked any more.
+  [[nodiscard]] bool closed() const { return stopping || service == nullptr; }
 
   std::size_t connections = 0;
   std::size_t event_streams = 0;

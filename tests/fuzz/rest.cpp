@@ -1,0 +1,175 @@
+// Any bytes as a request of the manager's HTTP API, behind HTTP itself: method, target, body.
+//
+//   1  nothing but RequestError comes out, and its message is text that can be sent as JSON
+//   2  what reaches the service is in the ranges that service.hpp and types.hpp promise
+//   3  a body that is accepted is accepted again when it is written anew by the JSON library
+
+#include "controlplane/rest/json_body.hpp"
+#include "controlplane/rest/request_error.hpp"
+#include "controlplane/rest/requests.hpp"
+#include "controlplane/rest/router.hpp"
+#include "tests/fuzz/input.hpp"
+#include "tests/fuzz/require.hpp"
+#include "tributary/wire/fabric_address.hpp"
+
+#include <boost/json.hpp>
+
+#include <string>
+
+namespace tributary::fuzz {
+namespace {
+
+using namespace tributary::rest;
+
+void check_name(const std::string& name) {
+  TRIBUTARY_REQUIRE(!name.empty() && name.size() <= max_name_bytes && is_printable(name));
+}
+void check_nid(Nid nid) { TRIBUTARY_REQUIRE(wire::is_valid_nid(nid)); }
+void check_group(const GroupRequest& r) {
+  check_name(r.name);
+  TRIBUTARY_REQUIRE(r.job.empty() || (check_name(r.job), true));
+  TRIBUTARY_REQUIRE(r.size >= 1 && r.size <= max_contributions);
+  TRIBUTARY_REQUIRE(r.trees == 1 || r.trees == 2);
+  TRIBUTARY_REQUIRE(!r.root_rank || *r.root_rank < r.size);
+}
+
+/// Demands of every request what the head of service.hpp says has been checked.
+class DemandingService final : public Service {
+public:
+  int calls = 0;
+
+  void create_job(const Caller&, const JobRequest& r, Reply reply) override {
+    check_name(r.job);
+    TRIBUTARY_REQUIRE(r.multicast_limit.value_or(0) <= max_trees);
+    done(reply);
+  }
+  void get_job(const Caller&, const std::string& job, Reply reply) override { named(job, reply); }
+  void list_jobs(const Caller&, Reply reply) override { done(reply); }
+  void patch_job(const Caller&, const JobPatch& p, Reply reply) override {
+    for (const std::string& step : p.ended_steps) {
+      check_name(step);
+    }
+    named(p.job, reply);
+  }
+  void delete_job(const Caller&, const std::string& job, Reply reply) override {
+    named(job, reply);
+  }
+  void create_multicast(const Caller&, const MulticastRequest& r, Reply reply) override {
+    TRIBUTARY_REQUIRE(!r.macs.empty());
+    for (const Nid nid : r.macs) {
+      check_nid(nid);
+    }
+    TRIBUTARY_REQUIRE(r.timeout.count() >= 0 && r.timeout <= max_collective_timeout);
+    check_name(r.step);
+    named(r.job, reply);
+  }
+  void delete_multicast(const Caller&, TreeNumber tree, Reply reply) override {
+    TRIBUTARY_REQUIRE(tree.value < max_trees);
+    done(reply);
+  }
+  void create_group(const Caller&, const GroupRequest& r, Reply reply) override {
+    check_group(r);
+    done(reply);
+  }
+  void join_group(const Caller&, const JoinRequest& r, Reply reply) override {
+    check_group(r.group);
+    check_nid(r.nid);
+    TRIBUTARY_REQUIRE(r.rank < r.group.size);
+    TRIBUTARY_REQUIRE(r.wait.count() >= 0 && r.wait <= max_join_wait);
+    done(reply);
+  }
+  void leave_group(const Caller&, const MemberRequest& r, Reply reply) override {
+    member(r, reply);
+  }
+  void renew_lease(const Caller&, const MemberRequest& r, Reply reply) override {
+    member(r, reply);
+  }
+  void get_group(const Caller&, const std::string& job, const std::string& name,
+                 Reply reply) override {
+    check_name(job);
+    named(name, reply);
+  }
+  void delete_group(const Caller&, const std::string& job, const std::string& name,
+                    Reply reply) override {
+    check_name(job);
+    named(name, reply);
+  }
+  void view(const Caller&, View, const std::optional<std::string>& id, Reply reply) override {
+    TRIBUTARY_REQUIRE(!id || (check_name(*id), true));
+    done(reply);
+  }
+  std::string metrics() override { return {}; }
+  std::string not_ready_because() override { return {}; }
+  std::function<void()> subscribe(std::uint64_t, std::function<void(const Event&)>) override {
+    return [] {};
+  }
+
+private:
+  void done(const Reply& reply) {
+    ++calls;
+    reply({});
+  }
+  void named(const std::string& name, const Reply& reply) {
+    check_name(name);
+    done(reply);
+  }
+  void member(const MemberRequest& r, const Reply& reply) {
+    check_name(r.job);
+    TRIBUTARY_REQUIRE(r.rank < max_contributions);
+    named(r.group, reply);
+  }
+};
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void check_message(const RequestError& error) { TRIBUTARY_REQUIRE(is_printable(error.what())); }
+
+/// Whether the body was taken.
+bool offer(const Route& route, Call call) {
+  DemandingService service;
+  int replies = 0;
+  try {
+    route.ask(service, call, [&replies](Answer) { ++replies; });
+  } catch (const RequestError& e) {
+    check_message(e);
+    TRIBUTARY_REQUIRE(replies == 0);
+    return false;
+  }
+  TRIBUTARY_REQUIRE(service.calls == 1 && replies == 1);
+  return true;
+}
+
+void run(Input input) {
+  constexpr http::verb methods[] = {http::verb::get, http::verb::head,  http::verb::post,
+                                    http::verb::put, http::verb::patch, http::verb::delete_};
+  const http::verb method = methods[input.below(std::size(methods))];
+  Call call;
+  const std::string target = text_of(input.bytes(input.take<std::uint8_t>()));
+  call.body = text_of(input.bytes(1U << 20));
+  try {
+    call.target = parse_target(target);
+    static_cast<void>(events_request(call.target, target));
+  } catch (const RequestError& e) {
+    check_message(e);
+  }
+  const Match match = find_route(method, call.target);
+  TRIBUTARY_REQUIRE(match.route == nullptr || !match.allowed.empty());
+  if (match.route == nullptr || match.route->ask == nullptr) {
+    return;
+  }
+  call.parameters = match.parameters;
+  if (offer(*match.route, call) && match.route->takes_body) {
+    call.body = boost::json::serialize(parse_body(call.body));
+    TRIBUTARY_REQUIRE(offer(*match.route, call));
+  }
+}
+
+} // namespace
+} // namespace tributary::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  tributary::fuzz::run({data, size});
+  return 0;
+}

@@ -1,0 +1,149 @@
+// A service that remembers what it was asked and answers what the test says.
+#pragma once
+
+#include "controlplane/rest/service.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::rest {
+
+/// Event loop thread.
+class FakeService final : public Service {
+public:
+  /// One line for each call: its name, and what it was called with.
+  std::vector<std::string> calls;
+  std::optional<Caller> caller;
+  Answer answer{200, boost::json::object{{"done", true}}, 0};
+  /// Keeps the replies instead of answering.
+  bool hold = false;
+  std::vector<Reply> held;
+  /// Throws this instead of answering.
+  std::optional<std::string> failure;
+  std::string missing;
+  std::string figures = "# TYPE tributary_groups gauge\ntributary_groups 3\n";
+  std::optional<Answer> events_refused;
+  std::vector<Event> kept;
+  std::map<int, std::function<void(const Event&)>> sinks;
+
+  void create_job(const Caller& c, const JobRequest& r, Reply reply) override {
+    take(c, fmt::format("create_job {} {}", r.job, shown(r.multicast_limit)), std::move(reply));
+  }
+  void get_job(const Caller& c, const std::string& job, Reply reply) override {
+    take(c, "get_job " + job, std::move(reply));
+  }
+  void list_jobs(const Caller& c, Reply reply) override { take(c, "list_jobs", std::move(reply)); }
+  void patch_job(const Caller& c, const JobPatch& p, Reply reply) override {
+    std::string steps;
+    for (const std::string& step : p.ended_steps) {
+      steps += " " + step;
+    }
+    take(c, "patch_job " + p.job + steps, std::move(reply));
+  }
+  void delete_job(const Caller& c, const std::string& job, Reply reply) override {
+    take(c, "delete_job " + job, std::move(reply));
+  }
+  void create_multicast(const Caller& c, const MulticastRequest& r, Reply reply) override {
+    std::string nids;
+    for (const Nid nid : r.macs) {
+      nids += fmt::format("{}{:x}", nids.empty() ? "" : ",", nid.value);
+    }
+    take(c,
+         fmt::format("create_multicast {} vni {} timeout {} job {} step {}", nids, r.vni.value,
+                     r.timeout.count(), r.job, r.step),
+         std::move(reply));
+  }
+  void delete_multicast(const Caller& c, TreeNumber tree, Reply reply) override {
+    take(c, fmt::format("delete_multicast {}", tree.value), std::move(reply));
+  }
+  void create_group(const Caller& c, const GroupRequest& r, Reply reply) override {
+    take(c, "create_group " + shown(r), std::move(reply));
+  }
+  void join_group(const Caller& c, const JoinRequest& r, Reply reply) override {
+    take(c,
+         fmt::format("join_group {} rank {} nid {:x} host '{}' wait {}", shown(r.group), r.rank,
+                     r.nid.value, r.host, r.wait.count()),
+         std::move(reply));
+  }
+  void leave_group(const Caller& c, const MemberRequest& r, Reply reply) override {
+    take(c, fmt::format("leave_group {} {} {}", r.job, r.group, r.rank), std::move(reply));
+  }
+  void renew_lease(const Caller& c, const MemberRequest& r, Reply reply) override {
+    take(c, fmt::format("renew_lease {} {} {}", r.job, r.group, r.rank), std::move(reply));
+  }
+  void get_group(const Caller& c, const std::string& job, const std::string& name,
+                 Reply reply) override {
+    take(c, fmt::format("get_group {} {}", job, name), std::move(reply));
+  }
+  void delete_group(const Caller& c, const std::string& job, const std::string& name,
+                    Reply reply) override {
+    take(c, fmt::format("delete_group {} {}", job, name), std::move(reply));
+  }
+  void view(const Caller& c, View what, const std::optional<std::string>& id,
+            Reply reply) override {
+    take(c, fmt::format("view {} {}", static_cast<int>(what), id.value_or("-")), std::move(reply));
+  }
+  std::string metrics() override {
+    fail_if_told();
+    return figures;
+  }
+  std::string not_ready_because() override { return missing; }
+  std::optional<Answer> refuse_events(const Caller& c) override {
+    caller = c;
+    return events_refused;
+  }
+  std::function<void()> subscribe(std::uint64_t after,
+                                  std::function<void(const Event&)> sink) override {
+    fail_if_told();
+    for (const Event& event : kept) {
+      if (event.number > after) {
+        sink(event);
+      }
+    }
+    const int number = next_sink_++;
+    sinks[number] = std::move(sink);
+    return [this, number] { sinks.erase(number); };
+  }
+  void publish(const Event& event) {
+    kept.push_back(event);
+    for (const auto& [number, sink] : std::map(sinks)) {
+      sink(event);
+    }
+  }
+
+private:
+  static std::string shown(const std::optional<std::uint32_t>& value) {
+    return value ? std::to_string(*value) : "-";
+  }
+  static std::string shown(const GroupRequest& r) {
+    return fmt::format("'{}' job '{}' size {} trees {} root {}", r.name, r.job, r.size, r.trees,
+                       shown(r.root_rank));
+  }
+  void fail_if_told() const {
+    if (failure) {
+      throw std::runtime_error(*failure);
+    }
+  }
+  void take(const Caller& c, std::string call, Reply reply) {
+    caller = c;
+    calls.push_back(std::move(call));
+    fail_if_told();
+    if (hold) {
+      held.push_back(std::move(reply));
+    } else {
+      reply(answer);
+    }
+  }
+
+  int next_sink_ = 0;
+};
+
+} // namespace tributary::rest

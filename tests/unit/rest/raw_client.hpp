@@ -1,0 +1,168 @@
+// A client that sends exactly the bytes a test wants to send, and reads answers one by one.
+// Blocking; every wait ends after `patience`, so that a broken server fails a test instead of
+// hanging it.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace tributary::rest {
+
+struct RawAnswer {
+  int status = 0;                            ///< 0: the connection ended without an answer
+  std::map<std::string, std::string> fields; ///< names in lower case
+  std::string body;
+};
+
+class RawClient {
+public:
+  static constexpr std::chrono::milliseconds patience{20'000};
+
+  /// "unix:PATH" or "127.0.0.1:PORT".
+  explicit RawClient(const std::string& address) {
+    if (address.starts_with("unix:")) {
+      sockaddr_un to{};
+      to.sun_family = AF_UNIX;
+      address.copy(to.sun_path, sizeof to.sun_path - 1, 5);
+      connect(AF_UNIX, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+    } else {
+      sockaddr_in to{};
+      to.sin_family = AF_INET;
+      to.sin_port =
+          htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+      to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      connect(AF_INET, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+    }
+  }
+  ~RawClient() { close(); }
+  RawClient(RawClient&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)), pending_(std::move(other.pending_)) {}
+  RawClient& operator=(RawClient&&) = delete;
+
+  void close() {
+    if (descriptor_ >= 0) {
+      ::close(std::exchange(descriptor_, -1));
+    }
+  }
+  /// False when the server does not take it.
+  bool send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) {
+        return false;
+      }
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    return true;
+  }
+  /// Half of the connection is closed: nothing more will be sent.
+  void finish_sending() { ::shutdown(descriptor_, SHUT_WR); }
+  void receive_slowly(int bytes) {
+    ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+  }
+
+  /// The next answer. `head`: it has no body, whatever its length says.
+  RawAnswer read_answer(bool head = false) {
+    RawAnswer answer;
+    const std::string header = read_until("\r\n\r\n");
+    if (header.size() < 12) {
+      return answer;
+    }
+    answer.status = std::stoi(header.substr(9, 3));
+    std::size_t at = header.find("\r\n") + 2;
+    while (at < header.size() - 2) {
+      const std::size_t end = header.find("\r\n", at);
+      const std::size_t colon = header.find(": ", at);
+      std::string name = header.substr(at, colon - at);
+      std::transform(name.begin(), name.end(), name.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      answer.fields[name] = header.substr(colon + 2, end - colon - 2);
+      at = end + 2;
+    }
+    if (const auto length = answer.fields.find("content-length");
+        length != answer.fields.end() && !head) {
+      answer.body = read_bytes(std::stoul(length->second));
+    }
+    return answer;
+  }
+  /// Up to and with `mark`; less when the connection ends.
+  std::string read_until(std::string_view mark) {
+    std::size_t at = pending_.find(mark);
+    while (at == std::string::npos && receive()) {
+      at = pending_.find(mark);
+    }
+    return take(at == std::string::npos ? pending_.size() : at + mark.size());
+  }
+  std::string read_bytes(std::size_t count) {
+    while (pending_.size() < count && receive()) {
+    }
+    return take(std::min(count, pending_.size()));
+  }
+  /// Everything until the server closes.
+  std::string read_all() {
+    while (receive()) {
+    }
+    return take(pending_.size());
+  }
+  /// Whether the server has closed, and nothing is left to be read.
+  bool at_end() { return pending_.empty() && !receive(); }
+
+private:
+  void connect(int family, const sockaddr* to, socklen_t length) {
+    descriptor_ = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor_ < 0 || ::connect(descriptor_, to, length) != 0) {
+      throw std::runtime_error(fmt::format("cannot connect: {}", std::strerror(errno)));
+    }
+  }
+  bool receive() {
+    pollfd waiting{descriptor_, POLLIN, 0};
+    const int ready = ::poll(&waiting, 1, static_cast<int>(patience.count()));
+    if (ready == 0) {
+      throw std::runtime_error("the server neither answers nor closes");
+    }
+    char buffer[16 * 1024];
+    const ssize_t bytes = ::recv(descriptor_, buffer, sizeof buffer, 0);
+    if (bytes <= 0) {
+      return false;
+    }
+    pending_.append(buffer, static_cast<std::size_t>(bytes));
+    return true;
+  }
+  std::string take(std::size_t bytes) {
+    std::string taken = pending_.substr(0, bytes);
+    pending_.erase(0, bytes);
+    return taken;
+  }
+
+  int descriptor_ = -1;
+  std::string pending_;
+};
+
+/// A request as programs send it.
+inline std::string request_text(std::string_view method, std::string_view path,
+                                std::string_view body = {}, std::string_view more_fields = {}) {
+  std::string text =
+      fmt::format("{} {} HTTP/1.1\r\nHost: fabricd\r\n{}", method, path, more_fields);
+  if (!body.empty()) {
+    text += fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", body.size());
+  }
+  return text + "\r\n" + std::string(body);
+}
+
+} // namespace tributary::rest
