@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -389,13 +389,17 @@ TEST(Kills, AThousandAtRandomMomentsEndInAgreement) {
             << " timed out; order looked at " << test.order_checks << " times\n";
 }
 
+double processor_seconds_since(std::clock_t begin) {
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
 TEST(Throughput, OfThousandsOfTransactionsAtOnce) {
   // Sixteen leaves and four spines, as many trees as a table holds, five switches each.
   Fabric fabric(test::leaf_spine(16, 4));
   fabric.connect_all();
   Random random(test::seed());
   constexpr unsigned trees = 8000;
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   for (std::uint16_t n = 0; n < trees; ++n) {
     const auto leaf = static_cast<std::uint32_t>(random() % 13);
     const auto spine = static_cast<std::uint32_t>(random() % 4);
@@ -422,12 +426,12 @@ TEST(Throughput, OfThousandsOfTransactionsAtOnce) {
     fabric.set_tree(target);
   }
   fabric.run();
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  const double took = processor_seconds_since(begin);
   for (std::uint16_t n = 0; n < trees; ++n) {
     fabric.remove_tree(TreeNumber{n});
   }
   fabric.run();
-  const std::chrono::duration<double> took_both = std::chrono::steady_clock::now() - begin;
+  const double took_both = processor_seconds_since(begin);
   EXPECT_EQ(std::count_if(fabric.outcomes.begin(), fabric.outcomes.end(),
                           [](const Outcome& o) {
                             return o.result == Result::committed && o.purpose != Purpose::reconcile;
@@ -436,12 +440,11 @@ TEST(Throughput, OfThousandsOfTransactionsAtOnce) {
   for (const auto& s : fabric.switches) {
     EXPECT_TRUE(s->trees.empty() && s->permissions.empty()) << s->name();
   }
-  std::cout << trees << " trees over 5 switches installed in " << took.count() << " s, "
-            << static_cast<unsigned>(trees / took.count()) << " a second; removed in "
-            << (took_both - took).count() << " s, "
-            << static_cast<unsigned>(trees / (took_both - took).count())
-            << " a second; the fake switches' work counted in; " << fabric.delivered
-            << " messages\n";
+  std::cout << trees << " trees over 5 switches: installed in " << took << " s of processor time, "
+            << static_cast<unsigned>(trees / took) << " a second; removed in " << took_both - took
+            << " s, " << static_cast<unsigned>(trees / (took_both - took))
+            << " a second; the fake switches' work and " << fabric.delivered
+            << " messages counted in\n";
 }
 
 } // namespace
