@@ -60,6 +60,7 @@ public:
 
   agent::Agent agent;
   std::optional<agent::Channel> channel;
+  PortSet ports_up; ///< as the agent knows them
 
 private:
   SwitchAgents& owner_;
@@ -128,12 +129,18 @@ void SwitchAgents::look_at_ports() {
   for (std::size_t s = 0; s < lines_.size(); ++s) {
     const auto& ports = workers_->plan(s).ports;
     for (std::size_t p = 0; p < ports.size(); ++p) {
+      const PortNumber number{static_cast<std::uint8_t>(p)};
+      PortSet& known_up = lines_[s]->ports_up;
       const bool up = ports[p]->link() == LinkState::up;
-      lines_[s]->agent.port_changed(PortNumber{static_cast<std::uint8_t>(p)}, up,
-                                    up ? ports[p]->speed_mbps() : 0, now());
+      if (up == known_up.contains(number)) {
+        continue;
+      }
+      up ? known_up.insert(number) : known_up.erase(number);
+      // Asked for only now: a driver may take its time.
+      lines_[s]->agent.port_changed(number, up, up ? ports[p]->speed_mbps() : 0, now());
+      wake();
     }
   }
-  wake();
 }
 
 std::string SwitchAgents::refuses(std::size_t switch_index,
@@ -221,7 +228,7 @@ void SwitchAgents::fetch() {
   if (any) {
     wake();
   }
-  fetch_timer_.expires_after(fetch_interval);
+  fetch_timer_.expires_after(managed() ? fetch_interval : idle_fetch_interval);
   fetch_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) {
       fetch();

@@ -33,8 +33,9 @@ namespace tributary::dataplane {
 
 class SwitchAgents {
 public:
-  /// How often frames that the workers delivered are fetched.
+  /// How often frames that the workers delivered are fetched, with a manager and without one.
   static constexpr std::chrono::milliseconds fetch_interval{20};
+  static constexpr std::chrono::milliseconds idle_fetch_interval{200};
 
   /// Throws agent::ChannelError when TLS files cannot be used.
   SwitchAgents(boost::asio::io_context& context, const config::Config& configuration);
