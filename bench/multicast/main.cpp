@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,12 @@ const std::vector<Table>& all_tables() {
       {"torus",
        0,
        {"240x100", "100x240", "600x40", "30x20x40", "24x25x40", "~240x100", "rand:2000,8,64"}},
+      {"ft40", 1, {"160x100", "40x20x20"}},
+      {"ft40", 5, {"160x100", "40x20x20"}},
+      {"taihulight", 1, {"64x32x20"}},
+      {"taihulight", 5, {"64x32x20"}},
+      {"dragonfly", 1, {"81x27x12"}},
+      {"dragonfly", 5, {"81x27x12"}},
   };
   return tables;
 }
@@ -104,36 +111,44 @@ private:
   bool terminal_ = isatty(STDERR_FILENO) != 0;
 };
 
+class UsageError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What the command line asks for: all tables, or one for each topology, with its usual patterns
+/// when none are given.
+std::vector<Table> choose_tables(const Options& options) {
+  if (options.topologies.empty()) {
+    return all_tables();
+  }
+  std::vector<Table> chosen;
+  for (const std::string& topology : options.topologies) {
+    chosen.push_back({topology, options.dead_percent, {}});
+    const auto usual = std::ranges::find(all_tables(), topology, &Table::topology);
+    if (!options.patterns.empty()) {
+      chosen.back().patterns.assign(options.patterns.begin(), options.patterns.end());
+    } else if (usual != all_tables().end()) {
+      chosen.back().patterns = usual->patterns;
+    } else {
+      throw UsageError(
+          fmt::format("There is no usual pattern for topology \"{}\": add --pattern.", topology));
+    }
+  }
+  return chosen;
+}
+
 int compare(const Options& options) {
   std::vector<Compared> compared;
   for (const std::string& name : options.algorithms) {
     const auto expanded = expand_algorithms(name);
     compared.insert(compared.end(), expanded.begin(), expanded.end());
   }
-  std::vector<Table> tables = all_tables();
-  if (!options.topologies.empty()) {
-    std::vector<Table> chosen;
-    for (const std::string& topology : options.topologies) {
-      const auto known = std::ranges::find(tables, topology, &Table::topology);
-      chosen.push_back({topology, 0, {}});
-      if (!options.patterns.empty()) {
-        chosen.back().patterns.assign(options.patterns.begin(), options.patterns.end());
-      } else if (known != tables.end()) {
-        chosen.back().patterns = known->patterns;
-      } else {
-        fmt::print(stderr, "There is no usual pattern for topology \"{}\": add --pattern.\n",
-                   topology);
-        return exit_usage;
-      }
-    }
-    tables = std::move(chosen);
-  }
-
   ProgressLine progress;
   std::vector<Row> rows;
-  for (const Table& table : tables) {
+  for (const Table& table : choose_tables(options)) {
     progress.step(fmt::format("{}: the fabric and its distances", table.topology));
-    Comparison comparison(table.topology, options.dead_percent, options.settings.seed, seconds_now);
+    Comparison comparison(table.topology, table.dead_percent, options.settings.seed, seconds_now);
     progress.step(fmt::format("{}: {} switches, all distances in {:.3f} s", table.topology,
                               comparison.model().graph.switches().size(),
                               comparison.distance_seconds()));
@@ -146,11 +161,10 @@ int compare(const Options& options) {
   }
   progress.end();
 
-  const ReportHead head{options.dead_percent, options.settings.seed};
   if (options.json) {
-    fmt::print("{}\n", to_json(rows, head));
+    fmt::print("{}\n", to_json(rows));
   }
-  fmt::print(options.json ? stderr : stdout, "{}{}", to_table(rows, head), to_ratios(rows));
+  fmt::print(options.json ? stderr : stdout, "{}{}", to_table(rows), to_ratios(rows));
   return std::ranges::all_of(rows, &Row::valid) ? exit_success : exit_wrong_tree;
 }
 
@@ -167,11 +181,12 @@ std::vector<std::string> names() {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Compares algorithms for multicast trees over model fabrics.", "multicast");
-  app.add_option(
+  auto* const topology_option = app.add_option(
       "--topology", options.topologies,
       fmt::format("{}; default: the five named ones", fmt::join(topology::model_forms(), ", ")));
   app.add_option("--pattern", options.patterns,
-                 "AxB or AxBxC, ~ in front for random places, rand:GROUPS,LEAST,MOST");
+                 "AxB or AxBxC, ~ in front for random places, rand:GROUPS,LEAST,MOST")
+      ->needs(topology_option);
   app.add_option("--algorithm", options.algorithms, "Which to compare")
       ->check(CLI::IsMember(names()))
       ->capture_default_str();
@@ -180,7 +195,8 @@ int main(int argc, char** argv) {
                      "Seconds for repair; default: what suits fabric and pattern, 0.02 to 0.35")
           ->check(CLI::NonNegativeNumber);
   app.add_option("--dead", options.dead_percent, "Percent of cables that are down, by the seed")
-      ->check(CLI::Range(0.0, 100.0));
+      ->check(CLI::Range(0.0, 100.0))
+      ->needs(topology_option);
   app.add_option("--seed", options.settings.seed, "Of patterns, dead cables and random choices")
       ->capture_default_str();
   app.add_option("--runs", options.settings.runs, "Runs of each, in turns; the fastest counts")
@@ -199,6 +215,8 @@ int main(int argc, char** argv) {
   try {
     return compare(options);
   } catch (const topology::ModelError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+  } catch (const UsageError& e) {
     fmt::print(stderr, "{}\n", e.what());
   } catch (const PatternError& e) {
     fmt::print(stderr, "{}\n", e.what());

@@ -84,7 +84,7 @@ struct Comparison::Routed {
 
 Comparison::Comparison(std::string_view topology, double dead_percent, std::uint64_t seed,
                        Clock clock)
-    : model_(broken_model(topology, dead_percent, seed)), broken_(dead_percent > 0),
+    : model_(broken_model(topology, dead_percent, seed)), dead_percent_(dead_percent),
       clock_(std::move(clock)), clock_seconds_(cost_of(clock_)), view_(model_.graph),
       distances_(view_), checker_(model_.graph) {
   const double start = clock_();
@@ -93,7 +93,7 @@ Comparison::Comparison(std::string_view topology, double dead_percent, std::uint
 }
 
 double Comparison::usual_budget(std::string_view pattern) const {
-  if (broken_) {
+  if (dead_percent_ > 0) {
     return 0.3;
   }
   if (view_.leveled()) {
@@ -123,6 +123,8 @@ std::vector<Row> Comparison::run(std::string_view pattern, std::span<const Compa
       row = {model_.name,
              std::string(pattern),
              std::string(compared[i].name),
+             dead_percent_,
+             settings.seed,
              static_cast<std::uint32_t>(groups.size()),
              counted.max,
              counted.mean,
@@ -211,7 +213,8 @@ std::string Comparison::find_fault(const Routed& routed, std::span<const Group> 
     return routed.fault;
   }
   // Where cables are dead our own algorithm may trade height for load.
-  const Height height = broken_ && compared.algorithm == "prism" ? Height::any : Height::least;
+  const Height height =
+      dead_percent_ > 0 && compared.algorithm == "prism" ? Height::any : Height::least;
   for (std::size_t i = 0; i < routed.trees.size(); ++i) {
     if (const auto fault = checker_.find_fault(groups[routed.groups[i]], routed.trees[i], height)) {
       return fmt::format("the tree of group {}: {}", routed.groups[i], *fault);

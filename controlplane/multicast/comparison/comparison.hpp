@@ -59,6 +59,8 @@ struct Row {
   std::string topology;
   std::string pattern;
   std::string algorithm;
+  double dead_percent = 0; ///< of the cables
+  std::uint64_t seed = 0;
   std::uint32_t groups = 0;
   std::uint32_t max_efi = 0;
   double mean_efi = 0; ///< over usable cables
@@ -110,7 +112,7 @@ private:
                                        const Compared& compared);
 
   topology::Model model_;
-  bool broken_;
+  double dead_percent_;
   Clock clock_;
   double clock_seconds_; ///< what reading it takes; left out of what is measured by the group
   RoutingView view_;

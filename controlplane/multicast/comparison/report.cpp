@@ -20,13 +20,18 @@ std::vector<std::span<const Row>> blocks(std::span<const Row> rows) {
   std::vector<std::span<const Row>> all;
   while (!rows.empty()) {
     const auto end = std::ranges::find_if(rows, [&](const Row& row) {
-      return row.topology != rows.front().topology || row.pattern != rows.front().pattern;
+      return row.topology != rows.front().topology || row.pattern != rows.front().pattern ||
+             row.dead_percent != rows.front().dead_percent;
     });
     const auto length = static_cast<std::size_t>(end - rows.begin());
     all.push_back(rows.first(length));
     rows = rows.subspan(length);
   }
   return all;
+}
+
+std::string dead(const Row& row) {
+  return row.dead_percent > 0 ? fmt::format(" ({} % dead)", row.dead_percent) : "";
 }
 
 const Row* find(std::span<const Row> block, std::string_view algorithm) {
@@ -52,7 +57,7 @@ std::string steps(const Row& row) {
 
 } // namespace
 
-std::string to_json(std::span<const Row> rows, const ReportHead& head) {
+std::string to_json(std::span<const Row> rows) {
   boost::json::array all;
   for (const Row& row : rows) {
     boost::json::array reached;
@@ -70,8 +75,8 @@ std::string to_json(std::span<const Row> rows, const ReportHead& head) {
                             {"tree_seconds", row.tree_seconds},
                             {"repair_seconds", row.repair_seconds},
                             {"repair_steps", std::move(reached)},
-                            {"dead_percent", head.dead_percent},
-                            {"seed", head.seed},
+                            {"dead_percent", row.dead_percent},
+                            {"seed", row.seed},
                             {"valid", row.valid()}};
     if (!row.valid()) {
       one["fault"] = row.fault;
@@ -81,12 +86,11 @@ std::string to_json(std::span<const Row> rows, const ReportHead& head) {
   return boost::json::serialize(all);
 }
 
-std::string to_table(std::span<const Row> rows, const ReportHead& head) {
+std::string to_table(std::span<const Row> rows) {
   std::string text;
   for (const auto block : blocks(rows)) {
     const Row& first = block.front();
-    text += fmt::format("{}{} {}: {} groups, no trees below EFI {}\n", first.topology,
-                        head.dead_percent > 0 ? fmt::format(" ({} % dead)", head.dead_percent) : "",
+    text += fmt::format("{}{} {}: {} groups, no trees below EFI {}\n", first.topology, dead(first),
                         first.pattern, first.groups, first.lower_bound);
     text += fmt::format("  {:<26}{:>8}{:>10}{:>12}{:>12}  trees\n", "algorithm", "max EFI",
                         "mean EFI", "root ms", "tree ms");
@@ -104,12 +108,13 @@ std::string to_table(std::span<const Row> rows, const ReportHead& head) {
 std::string to_ratios(std::span<const Row> rows) {
   const auto efi = [](const Row& row) { return static_cast<double>(row.max_efi); };
   const auto time = [](const Row& row) { return row.seconds(); };
+  constexpr auto* line =
+      "{:<26} {:<15} |{:>7} {:>9} {:>9} {:>6} |{:>10} {:>6} |{:>6} {:>6} {:>9}\n";
   std::string text =
-      fmt::format("{:<14}{:<16}|{:^33}|{:^24}|{:^30}\n", "", "", "EFI, multiples of prism_repaired",
-                  "time, multiples of prism", "EFI, multiples of the bound");
-  text += fmt::format("{:<14}{:<16}|{:>8}{:>8}{:>8}{:>8} |{:>12}{:>11} |{:>8}{:>8}{:>12}\n",
-                      "topology", "pattern", "mini", "mini_new", "sssp_new", "fulb", "sssp_new",
-                      "fulb", "fulb", "prism", "repaired");
+      fmt::format("{:<42} |{:^34} |{:^17} |{:^23}\n", "", "EFI, multiples of prism_repaired",
+                  "time, of prism", "EFI, of the bound");
+  text += fmt::format(line, "topology", "pattern", "minihop", "mini_new", "sssp_new", "fulb",
+                      "sssp_new", "fulb", "fulb", "prism", "repaired");
   for (const auto block : blocks(rows)) {
     const Row* const prism = find(block, "prism");
     const Row* const repaired = find(block, "prism_repaired");
@@ -121,13 +126,13 @@ std::string to_ratios(std::span<const Row> rows) {
     }
     Row bound;
     bound.max_efi = block.front().lower_bound;
-    text += fmt::format(
-        "{:<14}{:<16}|{:>8}{:>8}{:>8}{:>8} |{:>12}{:>11} |{:>8}{:>8}{:>12}\n",
-        block.front().topology, block.front().pattern, ratio(find(block, "minihop"), repaired, efi),
-        ratio(find(block, "minihop_new"), repaired, efi),
-        ratio(find(block, "sssp_new"), repaired, efi), ratio(fulb, repaired, efi),
-        ratio(find(block, "sssp_new"), prism, time), ratio(find(block, "fulb_rooted"), prism, time),
-        ratio(fulb, &bound, efi), ratio(prism, &bound, efi), ratio(repaired, &bound, efi));
+    text += fmt::format(line, block.front().topology + dead(block.front()), block.front().pattern,
+                        ratio(find(block, "minihop"), repaired, efi),
+                        ratio(find(block, "minihop_new"), repaired, efi),
+                        ratio(find(block, "sssp_new"), repaired, efi), ratio(fulb, repaired, efi),
+                        ratio(find(block, "sssp_new"), prism, time),
+                        ratio(find(block, "fulb_rooted"), prism, time), ratio(fulb, &bound, efi),
+                        ratio(prism, &bound, efi), ratio(repaired, &bound, efi));
   }
   return text;
 }

@@ -8,19 +8,13 @@
 
 namespace tributary::multicast {
 
-/// What was measured, beside the rows.
-struct ReportHead {
-  double dead_percent = 0;
-  std::uint64_t seed = 1;
-};
-
 /// An array with an object for each row. Keys: topology, pattern, algorithm, groups, max_efi,
 /// mean_efi, lower_bound, root_seconds, tree_seconds (repair included), repair_seconds,
 /// repair_steps ([{"max_efi", "seconds"}]), dead_percent, seed, valid, fault (when not valid).
-[[nodiscard]] std::string to_json(std::span<const Row> rows, const ReportHead& head);
+[[nodiscard]] std::string to_json(std::span<const Row> rows);
 
 /// A block for each topology and pattern, a line for each row.
-[[nodiscard]] std::string to_table(std::span<const Row> rows, const ReportHead& head);
+[[nodiscard]] std::string to_table(std::span<const Row> rows);
 
 /// A line for each topology and pattern: loads and times of the published algorithms as multiples
 /// of ours, as far as both were measured.
