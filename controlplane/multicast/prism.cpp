@@ -83,6 +83,7 @@ std::optional<Tree> Prism::route_cheaper(std::span<const SwitchId> members, cons
 std::optional<Tree> Prism::route_below(float limit, std::span<const SwitchId> members,
                                        const Loads& loads) {
   follow(loads);
+  harmless_ = book_.of_load(std::max(loads.max(), 1U) - 1);
   const auto is_leaf = [&](SwitchId s) { return view_.level(s) == 0; };
   if (fabric_ && std::all_of(members.begin(), members.end(), is_leaf)) {
     const auto center = router_->choose(members, way_round_price(loads));
@@ -105,8 +106,9 @@ std::optional<Tree> Prism::go_round(float limit, Tree low, std::span<const Switc
   std::optional<Tree> best = price_low < limit ? std::optional(low) : std::nullopt;
   limit = std::min(limit, price_low / lower_is_worth);
   bool found = false;
+  grower_.begin(members, book_);
   for (const SwitchId center : extra_centers_) {
-    if (grower_.grow(center, members, distances_.row(center), book_, limit) &&
+    if (grower_.grow(center, distances_.row(center), limit) &&
         grower_.tree().height <= low.height + way_round_) {
       limit = grower_.price();
       best = grower_.tree();
@@ -156,9 +158,10 @@ std::optional<Tree> Prism::route_general(float limit, std::span<const SwitchId> 
   eccentricities_.resize(distances_.row_bytes());
   eccentricities(distances_, members, eccentricities_);
   const std::uint8_t least = smallest(eccentricities_.data(), view_.switch_count());
+  grower_.begin(members, book_);
   std::optional<Tree> best;
   const auto grow = [&](SwitchId center) {
-    if (grower_.grow(center, members, distances_.row(center), book_, limit)) {
+    if (grower_.grow(center, distances_.row(center), limit)) {
       limit = grower_.price();
       best = grower_.tree();
     }
@@ -170,9 +173,15 @@ std::optional<Tree> Prism::route_general(float limit, std::span<const SwitchId> 
       }
     }
   };
-  const bool few = !draw_centers(least);
-  std::for_each(centers_.begin(), centers_.end(), [&](const Center& c) { grow(c.at); });
-  if (!damaged_ || !few) {
+  const Choice choice = draw_centers(least);
+  for (const Center& center : centers_) {
+    grow(center.at);
+    // Where centers are plenty, a tree that keeps off the full cables is good enough.
+    if (choice == Choice::plenty && best && dearest(*best) < harmless_) {
+      break;
+    }
+  }
+  if (!damaged_ || choice != Choice::few) {
     grow_extra(least);
     return best;
   }
@@ -187,7 +196,15 @@ std::optional<Tree> Prism::route_general(float limit, std::span<const SwitchId> 
   return best;
 }
 
-bool Prism::draw_centers(std::uint8_t farthest) {
+float Prism::dearest(const Tree& tree) const {
+  float most = 0;
+  for (const CableId c : tree.cables) {
+    most = std::max(most, book_[c]);
+  }
+  return most;
+}
+
+Prism::Choice Prism::draw_centers(std::uint8_t farthest) {
   if (centers_tried_ == 0) {
     const std::uint8_t* const row = distances_.row(SwitchId{0});
     const bool is_wide = std::any_of(row, row + view_.switch_count(), [](std::uint8_t distance) {
@@ -196,35 +213,38 @@ bool Prism::draw_centers(std::uint8_t farthest) {
     centers_tried_ = is_wide ? 2 : 4;
   }
   const std::size_t wanted = candidates_per_center * centers_tried_;
-  draw_candidates(farthest, wanted);
-  const bool enough = centers_.size() == wanted;
+  centers_.clear();
+  Choice choice = Choice::plenty;
+  if (!hit_candidates(farthest, wanted)) {
+    choice = list_candidates(farthest, wanted) ? Choice::some : Choice::few;
+  }
   const std::size_t kept = std::min(centers_tried_, centers_.size());
   std::partial_sort(centers_.begin(), centers_.begin() + static_cast<std::ptrdiff_t>(kept),
                     centers_.end(),
                     [](const Center& a, const Center& b) { return a.price < b.price; });
   centers_.resize(kept);
-  return enough;
+  return choice;
 }
 
-void Prism::draw_candidates(std::uint8_t farthest, std::size_t wanted) {
+bool Prism::hit_candidates(std::uint8_t farthest, std::size_t wanted) {
   const std::uint32_t switches = view_.switch_count();
   const std::size_t draws = 4 * wanted;
-  centers_.clear();
   for (std::size_t draw = 0; switches > draws && draw < draws && centers_.size() < wanted; ++draw) {
     if (const SwitchId s{random_below(switches)}; eccentricities_[s.value] <= farthest) {
       centers_.push_back({mean_price_at(s), s});
     }
   }
-  if (centers_.size() == wanted) {
-    return;
-  }
-  // There are few: from a list, any of them is as likely as another.
+  return centers_.size() == wanted;
+}
+
+bool Prism::list_candidates(std::uint8_t farthest, std::size_t wanted) {
   centers_.clear();
-  for (SwitchId s{0}; s.value < switches; ++s.value) {
+  for (SwitchId s{0}; s.value < view_.switch_count(); ++s.value) {
     if (eccentricities_[s.value] <= farthest) {
       centers_.push_back({0, s});
     }
   }
+  // Any of them is as likely as another: neighbours share their cables.
   const std::size_t drawn = std::min(wanted, centers_.size());
   for (std::size_t i = 0; i < drawn; ++i) {
     const auto rest = static_cast<std::uint32_t>(centers_.size() - i);
@@ -232,6 +252,7 @@ void Prism::draw_candidates(std::uint8_t farthest, std::size_t wanted) {
     centers_[i].price = mean_price_at(centers_[i].at);
   }
   centers_.resize(drawn);
+  return drawn == wanted;
 }
 
 std::uint32_t Prism::random_below(std::uint32_t bound) {

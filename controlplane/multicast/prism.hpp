@@ -61,10 +61,15 @@ private:
                                              std::span<const SwitchId> members);
   [[nodiscard]] float way_round_price(const Loads& loads) const;
   [[nodiscard]] std::optional<Tree> route_general(float limit, std::span<const SwitchId> members);
-  /// Fills `centers_` with the most promising of those within this eccentricity; false when there
-  /// were few to choose from.
-  [[nodiscard]] bool draw_centers(std::uint8_t farthest);
-  void draw_candidates(std::uint8_t farthest, std::size_t wanted);
+  [[nodiscard]] float dearest(const Tree& tree) const;
+  /// How many centers there were to choose from.
+  enum class Choice { few, some, plenty };
+  /// Fills `centers_` with the most promising of those within this eccentricity.
+  [[nodiscard]] Choice draw_centers(std::uint8_t farthest);
+  /// At random among all switches; false when too few draws hit.
+  [[nodiscard]] bool hit_candidates(std::uint8_t farthest, std::size_t wanted);
+  /// At random from a list; false when it is shorter than wanted.
+  [[nodiscard]] bool list_candidates(std::uint8_t farthest, std::size_t wanted);
   [[nodiscard]] std::uint32_t random_below(std::uint32_t bound);
   [[nodiscard]] float mean_price_at(SwitchId s) const;
 
@@ -78,6 +83,7 @@ private:
   bool damaged_; ///< some cable cannot be used
   /// Cables by which a tree round failures may be higher than it must be.
   std::uint32_t way_round_ = 1;
+  float harmless_ = 0; ///< a tree of cheaper cables does not make the largest load larger
   std::size_t centers_tried_ = 0; ///< K; 0: not chosen yet
   std::vector<std::uint8_t> eccentricities_;
   struct Center {

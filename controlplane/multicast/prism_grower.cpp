@@ -8,22 +8,39 @@ namespace tributary::multicast {
 PrismGrower::PrismGrower(const RoutingView& view)
     : view_(view), marks_(view.switch_count(), 0), visits_(view.switch_count()) {}
 
-bool PrismGrower::grow(SwitchId center, std::span<const SwitchId> members,
-                       const std::uint8_t* distances, const PriceBook& book, float limit) {
+void PrismGrower::begin(std::span<const SwitchId> members, const PriceBook& book) {
+  book_ = &book;
+  members_.clear();
+  least_in_all_ = 0;
+  for (const SwitchId member : members) {
+    float least = PriceTable::unusable;
+    for (const Arc& arc : view_.arcs(member)) {
+      least = std::min(least, book[arc.cable]);
+    }
+    members_.push_back({member, least});
+    least_in_all_ += least;
+  }
+}
+
+bool PrismGrower::grow(SwitchId center, const std::uint8_t* distances, float limit) {
   ++growth_;
-  sort_by_distance(members, distances);
+  sort_by_distance(distances);
   tree_.center = center;
-  tree_.height = distances[order_.front().value];
+  tree_.height = distances[order_.front().at.value];
   tree_.cables.clear();
   price_ = 0;
-  for (const SwitchId member : order_) {
-    mark(member, State::joins_later);
+  for (const Member& member : order_) {
+    mark(member.at, State::joins_later);
   }
+  // A center that is a member is the nearest one, and joins nowhere.
+  const Member& nearest = order_.back();
+  float least_to_come = least_in_all_ - (nearest.at == center ? nearest.least : 0);
   mark(center, State::inside);
-  for (const SwitchId member : order_) {
-    if (member != center) {
-      join(member, distances, book);
-      if (price_ >= limit) {
+  for (const Member& member : order_) {
+    if (member.at != center) {
+      join(member.at, distances);
+      least_to_come -= member.least;
+      if (price_ + least_to_come >= limit) {
         return false;
       }
     }
@@ -31,58 +48,71 @@ bool PrismGrower::grow(SwitchId center, std::span<const SwitchId> members,
   return true;
 }
 
-void PrismGrower::sort_by_distance(std::span<const SwitchId> members,
-                                   const std::uint8_t* distances) {
-  std::array<std::uint32_t, 257> first{};
-  const auto nearness = [&](SwitchId s) { return 255U - distances[s.value]; };
-  for (const SwitchId member : members) {
+void PrismGrower::sort_by_distance(const std::uint8_t* distances) {
+  // Counted by distance; distances are small, but for a few.
+  std::uint8_t farthest = 0;
+  for (const Member& member : members_) {
+    farthest = std::max(farthest, distances[member.at.value]);
+  }
+  std::array<std::uint32_t, 257> first;
+  std::fill_n(first.begin(), farthest + 2, 0U);
+  const auto nearness = [&](const Member& member) {
+    return static_cast<std::size_t>(farthest - distances[member.at.value]);
+  };
+  for (const Member& member : members_) {
     ++first[nearness(member) + 1];
   }
-  for (std::size_t d = 1; d < first.size(); ++d) {
+  for (std::size_t d = 1; d <= farthest; ++d) {
     first[d] += first[d - 1];
   }
-  order_.resize(members.size());
-  for (const SwitchId member : members) {
+  order_.resize(members_.size());
+  for (const Member& member : members_) {
     order_[first[nearness(member)]++] = member;
   }
 }
 
-void PrismGrower::join(SwitchId member, const std::uint8_t* distances, const PriceBook& book) {
+void PrismGrower::join(SwitchId member, const std::uint8_t* distances) {
+  const PriceBook& book = *book_;
   const auto dearer = [](const Candidate& a, const Candidate& b) { return a.price > b.price; };
+  const float cheapest = book.of_load(0);
   ++search_;
-  open_.assign(1, {0, member});
   visits_[member.value] = {search_, 0, member, {}};
-  SwitchId met = member;
-  for (std::uint32_t expanded = 0;; ++expanded) {
-    std::pop_heap(open_.begin(), open_.end(), dearer);
-    const Candidate next = open_.back();
-    open_.pop_back();
-    met = next.at;
-    if (met != member && state(met) != State::outside) {
-      break;
-    }
+  open_.assign(1, {0, member});
+  Candidate met{PriceTable::unusable, member}; // the best place to join so far
+  // What goes on from a candidate costs a cable more at least.
+  for (std::uint32_t expanded = 0; !open_.empty() && open_.front().price + cheapest < met.price;
+       ++expanded) {
+    const Candidate from = open_.front();
     if (expanded == expansions) {
-      met = go_straight(met, distances, book);
+      met = met.price < PriceTable::unusable ? met : go_straight(from, distances);
       break;
     }
-    const std::uint8_t nearer = static_cast<std::uint8_t>(distances[met.value] - 1);
-    if (next.price > visits_[met.value].price) {
+    std::pop_heap(open_.begin(), open_.end(), dearer);
+    open_.pop_back();
+    if (from.price > visits_[from.at.value].price) {
       continue;
     }
-    for (const Arc& arc : view_.arcs(met)) {
-      if (distances[arc.to.value] == nearer) {
-        const float price = next.price + book[arc.cable];
-        Visit& visit = visits_[arc.to.value];
-        if (visit.search != search_ || price < visit.price) {
-          visit = {search_, price, met, arc.cable};
-          open_.push_back({price, arc.to});
-          std::push_heap(open_.begin(), open_.end(), dearer);
-        }
+    const std::uint8_t nearer = static_cast<std::uint8_t>(distances[from.at.value] - 1);
+    for (const Arc& arc : view_.arcs(from.at)) {
+      if (distances[arc.to.value] != nearer) {
+        continue;
+      }
+      const float price = from.price + book[arc.cable];
+      Visit& visit = visits_[arc.to.value];
+      if (price >= met.price || (visit.search == search_ && price >= visit.price)) {
+        continue;
+      }
+      visit = {search_, price, from.at, arc.cable};
+      if (state(arc.to) != State::outside) {
+        met = {price, arc.to};
+      } else {
+        open_.push_back({price, arc.to});
+        std::push_heap(open_.begin(), open_.end(), dearer);
       }
     }
   }
-  price_ += visits_[met.value].price;
-  for (SwitchId s = met; s != member;) {
+  price_ += met.price;
+  for (SwitchId s = met.at; s != member;) {
     const Visit& visit = visits_[s.value];
     tree_.cables.push_back(visit.by);
     s = visit.from;
@@ -90,21 +120,20 @@ void PrismGrower::join(SwitchId member, const std::uint8_t* distances, const Pri
   }
 }
 
-SwitchId PrismGrower::go_straight(SwitchId from, const std::uint8_t* distances,
-                                  const PriceBook& book) {
-  SwitchId at = from;
+PrismGrower::Candidate PrismGrower::go_straight(Candidate at, const std::uint8_t* distances) {
+  const PriceBook& book = *book_;
   do {
     const Arc* best = nullptr;
-    for (const Arc& arc : view_.arcs(at)) {
-      if (distances[arc.to.value] + 1 == distances[at.value] &&
+    for (const Arc& arc : view_.arcs(at.at)) {
+      if (distances[arc.to.value] + 1 == distances[at.at.value] &&
           (best == nullptr || book[arc.cable] < book[best->cable])) {
         best = &arc;
       }
     }
-    visits_[best->to.value] = {search_, visits_[at.value].price + book[best->cable], at,
-                               best->cable};
-    at = best->to;
-  } while (state(at) == State::outside);
+    const float price = at.price + book[best->cable];
+    visits_[best->to.value] = {search_, price, at.at, best->cable};
+    at = {price, best->to};
+  } while (state(at.at) == State::outside);
   return at;
 }
 

@@ -34,11 +34,13 @@ public:
   /// Switches a member looks at before it goes straight on.
   static constexpr std::uint32_t expansions = 64;
 
-  /// Grows a tree over the members to the center. False when it would cost `limit` or more; then
-  /// there is no result. Requires that the members reach the center, and `distances` is the
-  /// center's row.
-  [[nodiscard]] bool grow(SwitchId center, std::span<const SwitchId> members,
-                          const std::uint8_t* distances, const PriceBook& book, float limit);
+  /// The members of the trees to come. What the cheapest cable of each costs is a bound from below:
+  /// so a tree that will be too dear is given up early.
+  void begin(std::span<const SwitchId> members, const PriceBook& book);
+  /// Grows a tree over these members to the center. False when it would cost `limit` or more; then
+  /// there is no result. Requires that the members reach the center, that `distances` is the
+  /// center's row, and that no price has changed since `begin`.
+  [[nodiscard]] bool grow(SwitchId center, const std::uint8_t* distances, float limit);
   /// Of the last one that grew.
   [[nodiscard]] float price() const { return price_; }
   [[nodiscard]] const Tree& tree() const { return tree_; }
@@ -63,17 +65,25 @@ private:
     const std::uint64_t mark = marks_[s.value];
     return mark >> 2 == growth_ ? static_cast<State>(mark & 3) : State::outside;
   }
-  void sort_by_distance(std::span<const SwitchId> members, const std::uint8_t* distances);
-  void join(SwitchId member, const std::uint8_t* distances, const PriceBook& book);
-  SwitchId go_straight(SwitchId from, const std::uint8_t* distances, const PriceBook& book);
+  void sort_by_distance(const std::uint8_t* distances);
+  void join(SwitchId member, const std::uint8_t* distances);
+  [[nodiscard]] Candidate go_straight(Candidate at, const std::uint8_t* distances);
+
+  struct Member {
+    SwitchId at;
+    float least; ///< price of its cheapest cable
+  };
 
   const RoutingView& view_;
+  const PriceBook* book_ = nullptr;
+  std::vector<Member> members_;
+  float least_in_all_ = 0;
   std::vector<std::uint64_t> marks_; ///< by switch: growth number and state
   std::uint64_t growth_ = 0;
   std::vector<Visit> visits_; ///< by switch: of the current search
   std::uint32_t search_ = 0;
   std::vector<Candidate> open_; ///< a heap
-  std::vector<SwitchId> order_;
+  std::vector<Member> order_;   ///< the farthest first
   Tree tree_;
   float price_ = 0;
 };

@@ -131,11 +131,12 @@ std::optional<Tree> TwinSearch::grow_in_the_rest(std::span<const SwitchId> membe
     }
   }
   const std::size_t step = (centers.size() + most_centers - 1) / most_centers;
+  grower_.begin(members, book_);
   std::optional<Tree> best;
   float limit = PriceTable::unusable;
   for (std::size_t i = 0; i < centers.size(); i += step) {
     search_distances(centers[i]);
-    if (grower_.grow(centers[i], members, distances_.data(), book_, limit)) {
+    if (grower_.grow(centers[i], distances_.data(), limit)) {
       limit = grower_.price();
       best = grower_.tree();
     }
