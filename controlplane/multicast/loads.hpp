@@ -58,7 +58,7 @@ private:
   std::vector<std::uint32_t> through_;
   std::vector<std::uint32_t> count_at_; ///< by EFI
   std::vector<std::uint32_t> seen_;     ///< by switch: the last tree it was visited for
-  std::vector<CableId> changed_; ///< a ring
+  std::vector<CableId> changed_;        ///< a ring
   std::uint64_t changes_ = 0;
   std::uint32_t visits_ = 0;
   std::uint32_t max_ = 0;
