@@ -105,7 +105,9 @@ std::optional<rest::Answer> Manager::final_answer(const group::Group& group,
                      {"hwRoot", rest::hardware_root_text(group.members.at(*group.root).nid)}},
         0};
   case State::destroying:
-  case State::gone: return answer_of(group.ending);
+  case State::gone:
+    // It has ended for those who were in it; asking again would make another one.
+    return rest::refusal(group.ending.status, group.ending.message);
   case State::receiving_join_req:
   case State::computing_routes: break;
   }

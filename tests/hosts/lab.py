@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tributary import frames
 from tributary.cases import Skip
+from tributary.manager import Manager
 from tributary.network import Network, RawPort, shell, wait_until
 from tributary.switch import Binaries, Config, Switch
 
@@ -31,6 +32,7 @@ class Lab:
         self.place = place
         self.network = Network()
         self.switches = []
+        self.managers = []
         self.config = None
         self.root = None
         self.leaves = []
@@ -63,6 +65,12 @@ class Lab:
         switch = Switch(self.binaries, config or self.config, self.place, name, **options)
         self.switches.append(switch)
         return switch
+
+    def start_manager(self, **sections):
+        """A fabric manager that answers; `sections` are tables of its configuration."""
+        self.need(self.binaries.fabricd)
+        self.managers.append(Manager(self.binaries, self.place, **sections))
+        return self.managers[-1]
 
     def run_switch(self, *arguments):
         """A switch expected to end by itself: (exit code, standard output, standard error)."""
@@ -136,7 +144,9 @@ class Lab:
     # The end
 
     def tell_all(self):
-        """After a failure: what the switches wrote."""
+        """After a failure: what managers and switches wrote."""
+        for manager in self.managers:
+            print(f"--- log of {manager.file.stem}:\n{manager.log_text()}")
         for switch in self.switches:
             print(f"--- log of {switch.file.stem}:\n{switch.log_text()}")
             if switch.alive():
@@ -151,8 +161,13 @@ class Lab:
             code = switch.stop()
             if code != 0 and not switch.killed:
                 raise AssertionError(f"{switch.file.stem} ended with exit code {code}")
+        for manager in self.managers:
+            if code := manager.stop():
+                raise AssertionError(f"{manager.file.stem} ended with exit code {code}")
 
     def close(self):
+        for manager in self.managers:
+            manager.kill()
         for switch in self.switches:
             switch.kill()
 

@@ -11,12 +11,12 @@ from tributary.network import shell, wait_until
 DEMO = Path(__file__).resolve().parents[2] / "scripts" / "demo"
 KEYS = {
     "hosts", "switches", "reductions", "wrong", "root_frames_armed", "root_frames_disarmed",
-    "latency_us", "reductions_per_second", "engines",
+    "latency_us", "reductions_per_second", "cut_link", "repaired", "repair_seconds", "engines",
 }  # fmt: skip
 
 
 def start(lab, *extra):
-    for binary in (lab.binaries.switch, lab.binaries.host, lab.binaries.ctl):
+    for binary in (lab.binaries.switch, lab.binaries.host, lab.binaries.ctl, lab.binaries.fabricd):
         lab.need(binary)
     build = lab.binaries.switch.parents[1]
     return subprocess.Popen(
@@ -53,15 +53,25 @@ def test_json_has_the_promised_keys_and_ideal_frame_counts(lab):
     result = small(lab)
     assert set(result) == KEYS
     assert set(result["latency_us"]) == {"p50", "p99"}
-    assert (result["hosts"], result["switches"]) == (16, 5)
+    assert (result["hosts"], result["switches"]) == (16, 6)
     assert (result["reductions"], result["wrong"]) == (200, 0)
     assert 1 <= result["root_frames_armed"] < 15
     assert result["root_frames_disarmed"] >= 15
-    assert {engine["switch"] for engine in result["engines"]} == {
-        "root", "leaf0", "leaf1", "leaf2", "leaf3",
-    }
-    assert all(engine["full"] > 0 for engine in result["engines"])
+    leaves = {engine["switch"] for engine in result["engines"] if engine["switch"].startswith("leaf")}
+    assert leaves == {"leaf0", "leaf1", "leaf2", "leaf3"}
+    assert all(engine["full"] > 0 for engine in result["engines"] if engine["switch"] in leaves)
     assert programs() == []
+
+
+def test_a_cut_uplink_is_replaced_while_the_hosts_reduce(lab):
+    file = lab.file("demo.json")
+    demo = start(lab, "--reductions", "20000", "--json", str(file))
+    printed, _ = demo.communicate(timeout=280)
+    assert demo.returncode == 0, printed
+    result = json.loads(file.read_text())
+    assert result["cut_link"] != "none", "the run was over before the cable was cut"
+    assert result["repaired"] and result["wrong"] == 0
+    assert "nothing" in printed.splitlines()[-1], printed
 
 
 def test_all_switches_in_one_process(lab):
