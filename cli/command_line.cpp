@@ -9,7 +9,8 @@ namespace tributary::cli {
 ParsedCommand parse_command_line(int argc, const char* const* argv) {
   ParsedCommand parsed;
   Command& command = parsed.command;
-  CLI::App app("Looks into a running tributary-switch.", "tributaryctl");
+  CLI::App app("Looks into a running tributary-switch, and asks the fabric manager.",
+               "tributaryctl");
   app.set_version_flag("--version", "tributaryctl " TRIBUTARY_VERSION);
   // Options of the program may also stand behind a command.
   app.fallthrough();
@@ -24,9 +25,11 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       "  tributaryctl show ports\n"
       "  tributaryctl show engines --switch leaf0 --watch 1\n"
       "  tributaryctl capture --switch leaf0 --port host0 -o host0.pcapng\n"
-      "  tributaryctl show counters --json\n\n"
+      "  tributaryctl show counters --json\n"
+      "  tributaryctl fabric show groups\n\n"
       "`tributaryctl COMMAND --help` tells more about a command.\n"
-      "Exit codes: 0 done, 1 the switch cannot be reached or refused, 2 wrong command line.");
+      "Exit codes: 0 done, 1 the switch or the manager cannot be reached or refused, 2 wrong\n"
+      "command line.");
 
   auto* show =
       app.add_subcommand("show", "Ports, trees, engines, counters, workers or the fabric manager");
@@ -102,6 +105,8 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   app.add_subcommand("version", "Which switch answers")
       ->footer("Example:\n  tributaryctl version --json");
 
+  auto* fabric = add_fabric_command(app, command.fabric);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -114,6 +119,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
                  : *capture ? Verb::capture
                  : *explain ? Verb::explain
                  : *reload  ? Verb::reload
+                 : *fabric  ? Verb::fabric
                             : Verb::version;
   if (command.verb == Verb::trace && command.what.empty()) {
     command.what = "dump";

@@ -1,6 +1,9 @@
 // The command line of tributaryctl.
 #pragma once
 
+#include "cli/exit_codes.hpp"
+#include "cli/fabric/command.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -8,14 +11,10 @@
 
 namespace tributary::cli {
 
-inline constexpr int exit_success = 0;
-inline constexpr int exit_failure = 1; ///< the switch cannot be reached, or refused
-inline constexpr int exit_usage = 2;
-
 inline constexpr const char* default_socket = "/run/tributary/switch.sock";
 
 struct Command {
-  enum class Verb : std::uint8_t { show, trace, capture, explain, reload, version };
+  enum class Verb : std::uint8_t { show, trace, capture, explain, reload, version, fabric };
   Verb verb = Verb::version;
   std::string socket = default_socket;
   bool json = false;
@@ -30,6 +29,8 @@ struct Command {
   std::optional<std::uint64_t> count;
   std::optional<double> duration_seconds;
   std::string output; ///< capture: a file, "-" is standard output
+
+  FabricCommand fabric;
 
   std::string frame; ///< explain: hex; "-" is standard input
 };

@@ -2,6 +2,8 @@
 
 #include "cli/capture_file.hpp"
 #include "cli/client.hpp"
+#include "cli/fabric/run.hpp"
+#include "cli/terminal.hpp"
 #include "cli/views.hpp"
 
 #include <boost/json.hpp>
@@ -13,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <iostream>
 #include <iterator>
 #include <optional>
@@ -27,19 +28,6 @@ namespace {
 namespace json = boost::json;
 using std::chrono::steady_clock;
 
-volatile std::sig_atomic_t interrupted = 0;
-
-/// Ctrl-C ends a capture or a watch; a second one ends the program.
-void catch_interrupts() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { interrupted = 1; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
-}
-
-bool wants_colours() { return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr; }
-
 std::string view_of(const Command& command, const json::value& result, bool colours) {
   using Verb = Command::Verb;
   switch (command.verb) {
@@ -51,7 +39,8 @@ std::string view_of(const Command& command, const json::value& result, bool colo
   case Verb::explain: return explanation_view(result, colours);
   case Verb::reload: return reload_view(result, colours);
   case Verb::version: return version_view(result, colours);
-  case Verb::capture: return {};
+  case Verb::capture:
+  case Verb::fabric: return {};
   case Verb::show: break;
   }
   return command.what == "ports"     ? ports_view(result, colours)
@@ -62,36 +51,8 @@ std::string view_of(const Command& command, const json::value& result, bool colo
                                      : counters_view(result, colours);
 }
 
-void print(const Command& command, const json::value& result) {
-  if (command.json) {
-    fmt::print("{}\n", json::serialize(result));
-  } else {
-    fmt::print("{}", view_of(command, result, wants_colours()));
-  }
-  std::fflush(stdout);
-}
-
-void sleep_until_interrupted(double seconds) {
-  timespec rest{
-      static_cast<std::time_t>(seconds),
-      static_cast<long>((seconds - static_cast<double>(static_cast<std::time_t>(seconds))) * 1e9)};
-  while (interrupted == 0 && ::nanosleep(&rest, &rest) != 0) {
-  }
-}
-
-int watch(const Command& command) {
-  catch_interrupts();
-  Client client(command.socket);
-  const bool clear = !command.json && ::isatty(STDOUT_FILENO) == 1;
-  while (interrupted == 0) {
-    const json::value result = client.ask(request_of(command));
-    if (clear) {
-      fmt::print("\033[H\033[2J");
-    }
-    print(command, result);
-    sleep_until_interrupted(*command.watch_seconds);
-  }
-  return exit_success;
+std::string shown(const Command& command, const json::value& result) {
+  return command.json ? json::serialize(result) + '\n' : view_of(command, result, wants_colours());
 }
 
 void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& name) {
@@ -128,7 +89,7 @@ int capture(const Command& command) {
   CaptureFile file;
   bool finishing = false;
   for (bool ended = false; !ended && !file.malformed();) {
-    if (!finishing && (interrupted != 0 || (deadline && steady_clock::now() >= *deadline))) {
+    if (!finishing && (interrupted() || (deadline && steady_clock::now() >= *deadline))) {
       // The switch sends what it still has, the statistics, and closes.
       client.finish();
       finishing = true;
@@ -189,23 +150,29 @@ json::value request_of(const Command& command, const std::string& frame) {
     break;
   case Verb::reload: request["command"] = "reload"; break;
   case Verb::version: request["command"] = "version"; break;
+  case Verb::fabric: break; // asks the manager, not a switch
   }
   return request;
 }
 
 int run_command(const Command& command) {
+  if (command.verb == Command::Verb::fabric) {
+    return run_fabric(command.fabric, command.json);
+  }
   if (command.verb == Command::Verb::capture) {
     return capture(command);
-  }
-  if (command.watch_seconds) {
-    return watch(command);
   }
   std::string frame = command.frame;
   if (command.verb == Command::Verb::explain && frame == "-") {
     frame.assign(std::istreambuf_iterator<char>(std::cin), {});
   }
   Client client(command.socket);
-  print(command, client.ask(request_of(command, frame)));
+  const auto show = [&] { return shown(command, client.ask(request_of(command, frame))); };
+  if (command.watch_seconds) {
+    watch(*command.watch_seconds, !command.json, show);
+  } else {
+    fmt::print("{}", show());
+  }
   return exit_success;
 }
 

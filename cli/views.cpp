@@ -1,5 +1,6 @@
 #include "cli/views.hpp"
 
+#include "cli/entry.hpp"
 #include "cli/table.hpp"
 
 #include <boost/json.hpp>
@@ -13,89 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// A member as text, as a number or as a list; absent and of another kind is empty. A newer switch
-/// may say more or less than this program knows.
-class Entry {
-public:
-  explicit Entry(const json::value& value) : value_(value) {}
-
-  [[nodiscard]] std::string text(std::string_view name) const {
-    const json::value* v = find(name);
-    if (v == nullptr) {
-      return {};
-    }
-    return v->is_string() ? std::string(v->as_string()) : json::serialize(*v);
-  }
-  [[nodiscard]] std::uint64_t number(std::string_view name) const {
-    const json::value* v = find(name);
-    json::error_code error;
-    const auto n = v == nullptr ? 0 : v->to_number<std::uint64_t>(error);
-    return error ? 0 : n;
-  }
-  [[nodiscard]] double real(std::string_view name) const {
-    const json::value* v = find(name);
-    json::error_code error;
-    const auto n = v == nullptr ? 0 : v->to_number<double>(error);
-    return error ? 0 : n;
-  }
-  [[nodiscard]] bool flag(std::string_view name) const {
-    const json::value* v = find(name);
-    return v != nullptr && v->is_bool() && v->get_bool();
-  }
-  [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
-  [[nodiscard]] std::vector<Entry> entries(std::string_view name) const {
-    std::vector<Entry> all;
-    if (const json::value* v = find(name); v != nullptr && v->is_array()) {
-      for (const json::value& element : v->get_array()) {
-        all.emplace_back(element);
-      }
-    }
-    return all;
-  }
-  /// An empty object where there is none.
-  [[nodiscard]] Entry member(std::string_view name) const {
-    static const json::value nothing{json::object()};
-    const json::value* v = find(name);
-    return Entry(v == nullptr ? nothing : *v);
-  }
-  [[nodiscard]] std::string self() const {
-    return value_.is_string() ? std::string(value_.get_string()) : json::serialize(value_);
-  }
-  /// A list of texts in one line.
-  [[nodiscard]] std::string joined(std::string_view name, std::string_view separator = " ") const {
-    std::string out;
-    for (const Entry& element : entries(name)) {
-      out += out.empty() ? "" : separator;
-      out += element.self();
-    }
-    return out;
-  }
-  template <typename F> void for_each_member(std::string_view name, F&& f) const {
-    if (const json::value* v = find(name); v != nullptr && v->is_object()) {
-      for (const auto& member : v->get_object()) {
-        f(std::string_view(member.key().data(), member.key().size()), Entry(member.value()));
-      }
-    }
-  }
-
-private:
-  [[nodiscard]] const json::value* find(std::string_view name) const {
-    const json::object* object = value_.if_object();
-    return object == nullptr ? nullptr
-                             : object->if_contains(json::string_view(name.data(), name.size()));
-  }
-  const json::value& value_;
-};
-
-std::vector<Entry> elements(const json::value& result) {
-  std::vector<Entry> all;
-  if (const json::array* array = result.if_array()) {
-    for (const json::value& v : *array) {
-      all.emplace_back(v);
-    }
-  }
-  return all;
-}
+std::vector<Entry> elements(const json::value& result) { return Entry(result).elements(); }
 
 Cell count_cell(std::uint64_t value, Style when_not_zero = Style::plain) {
   return {fmt::format("{}", value), value == 0 ? Style::plain : when_not_zero};
@@ -318,7 +237,7 @@ std::string channel_text(const Entry& m, bool colours) {
   }
   out += fmt::format("\n  trees: {} of the manager, {} of the file; permissions: {}\n",
                      m.text("trees_of_manager"), m.text("trees_of_file"), m.text("permissions"));
-  const Entry t = m.member("transactions");
+  const Entry t = m.entry("transactions");
   out += fmt::format("  transactions: {} committed, {} prepared now, {} refused, {} aborted, {} "
                      "forgotten\n",
                      t.text("committed"), t.text("prepared_now"), t.text("refused"),

@@ -1,0 +1,170 @@
+#include "cli/fabric/command.hpp"
+
+#include "controlplane/topology/builders.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tributary::cli {
+namespace {
+
+using Verb = FabricCommand::Verb;
+
+CLI::App* add(CLI::App& parent, FabricCommand& command, const char* name, const char* description,
+              Verb verb) {
+  CLI::App* const app = parent.add_subcommand(name, description);
+  app->parse_complete_callback([&command, verb] { command.verb = verb; });
+  return app;
+}
+
+void add_show(CLI::App& fabric, FabricCommand& command) {
+  auto* const show = add(fabric, command, "show", "What the manager knows", Verb::show);
+  show->add_option("what", command.what, "What to show")
+      ->required()
+      ->check(CLI::IsMember({"topology", "switches", "hosts", "links", "groups", "trees",
+                             "transactions", "jobs", "events"}));
+  show->add_option("id", command.id,
+                   "Only this one, in detail: a name, or a number; groups: JOB/NAME");
+  show->add_option("-w,--watch", command.watch_seconds, "Show again every so many seconds")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 86400.0));
+  show->add_flag("-f,--follow", command.follow, "events: go on showing what happens");
+  show->add_option("--after", command.after, "events: only those behind this number")
+      ->type_name("N");
+  show->footer("Examples:\n"
+               "  tributaryctl fabric show topology            every switch, and what hangs where\n"
+               "  tributaryctl fabric show groups              their state, and who is missing\n"
+               "  tributaryctl fabric show groups j1/demo      its members\n"
+               "  tributaryctl fabric show links --watch 1     EFI: trees that cross each link\n"
+               "  tributaryctl fabric show events --follow");
+}
+
+void add_tree(CLI::App& fabric, FabricCommand& command) {
+  auto* const tree = fabric.add_subcommand("tree", "A multicast tree");
+  tree->require_subcommand(1);
+  auto* const draw = add(*tree, command, "draw", "Draws a tree", Verb::draw_tree);
+  draw->add_option("tree", command.id, "The tree's number")->required()->type_name("N");
+  draw->add_option("--format", command.format, "How")
+      ->check(CLI::IsMember({"text", "dot", "svg"}))
+      ->capture_default_str();
+  draw->add_option("-o,--output", command.output, "The file to write; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  draw->footer("Examples:\n"
+               "  tributaryctl fabric tree draw 5\n"
+               "  tributaryctl fabric tree draw 5 --format svg -o tree5.svg\n"
+               "  tributaryctl fabric tree draw 5 --format dot | dot -Tpdf > tree5.pdf");
+}
+
+void add_group(CLI::App& fabric, FabricCommand& command) {
+  auto* const group = fabric.add_subcommand("group", "Groups that reduce together");
+  group->require_subcommand(1);
+  const auto add_job = [&](CLI::App* app) {
+    app->add_option("--job", command.job, "Its job; default TRIBUTARY_JOB_ID, or the token's")
+        ->type_name("JOB");
+  };
+  auto* const create =
+      add(*group, command, "create", "Makes a group that members will join", Verb::create_group);
+  create->add_option("name", command.name, "Its name")->required()->type_name("NAME");
+  create->add_option("--size", command.size, "Members")->required()->type_name("N");
+  create->add_option("--trees", command.trees, "2: every reduction runs on two trees")
+      ->check(CLI::Range(1, 2))
+      ->capture_default_str();
+  create->add_option("--root-rank", command.root_rank, "The rank to be the root; default: any")
+      ->type_name("RANK");
+  add_job(create);
+  create->footer("Members that join make their group, too; this is for making it beforehand.\n"
+                 "Example:\n"
+                 "  tributaryctl fabric group create demo --job j1 --size 16");
+  auto* const destroy =
+      add(*group, command, "destroy", "Ends a group for all its members", Verb::destroy_group);
+  destroy->add_option("name", command.name, "Its name")->required()->type_name("NAME");
+  add_job(destroy);
+  destroy->footer("Example:\n  tributaryctl fabric group destroy demo --job j1");
+}
+
+void add_job(CLI::App& fabric, FabricCommand& command) {
+  auto* const job = fabric.add_subcommand("job", "Jobs, which own groups (administrators)");
+  job->require_subcommand(1);
+  auto* const create =
+      add(*job, command, "create", "Makes a job and prints its token", Verb::create_job);
+  create->add_option("job", command.name, "Its ID")->required()->type_name("JOB");
+  create->add_option("--limit", command.limit, "Groups it may have at a time")->type_name("N");
+  create->footer("Example:\n"
+                 "  export TRIBUTARY_FABRIC_MANAGER_TOKEN=$(tributaryctl fabric job create j1)");
+  auto* const destroy =
+      add(*job, command, "destroy", "Ends a job and all its groups", Verb::destroy_job);
+  destroy->add_option("job", command.name, "Its ID")->required()->type_name("JOB");
+}
+
+void add_route(CLI::App& fabric, FabricCommand& command) {
+  auto* const route = add(fabric, command, "route",
+                          "Compares algorithms on a model fabric; asks no manager", Verb::route);
+  route
+      ->add_option("--topology", command.topologies,
+                   fmt::format("{}", fmt::join(topology::model_forms(), ", ")))
+      ->required()
+      ->type_name("MODEL");
+  route
+      ->add_option("--groups", command.patterns,
+                   "AxB or AxBxC: lines of a grid of processes; ~ in front for random places; "
+                   "rand:GROUPS,LEAST,MOST")
+      ->required()
+      ->type_name("PATTERN");
+  route->add_option("--algorithm", command.algorithms, "Which; all, or a name")
+      ->type_name("NAME")
+      ->capture_default_str();
+  route->add_option("--budget", command.budget_seconds, "For repair; default: what suits the model")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber);
+  route->add_option("--dead", command.dead_percent, "Cables that are down, by the seed")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.0, 100.0));
+  route->add_option("--seed", command.seed, "Of everything random")->capture_default_str();
+  route->add_option("--runs", command.runs, "Of each algorithm; the fastest counts")
+      ->check(CLI::Range(1U, 1000U))
+      ->capture_default_str();
+  route->footer(
+      "EFI is the number of trees that cross a link; the lower bound is what no algorithm can "
+      "beat.\n"
+      "Examples:\n"
+      "  tributaryctl fabric route --topology ft3:16 --groups 32x32 --algorithm all\n"
+      "  tributaryctl fabric route --topology dragonfly --groups 162x163 --algorithm prism "
+      "--json");
+}
+
+} // namespace
+
+CLI::App* add_fabric_command(CLI::App& app, FabricCommand& command) {
+  auto* const fabric =
+      app.add_subcommand("fabric", "Asks the fabric manager: topology, groups, trees, jobs");
+  fabric->require_subcommand(1);
+  fabric
+      ->add_option("-m,--manager", command.manager,
+                   "unix:PATH, http://HOST[:PORT] or https://HOST[:PORT]; default "
+                   "TRIBUTARY_FABRIC_MANAGER_URL, or the manager of this machine")
+      ->type_name("URL");
+  fabric
+      ->add_option("--token-file", command.token_file,
+                   "The file with the token; default TRIBUTARY_FABRIC_MANAGER_TOKEN")
+      ->type_name("FILE");
+  fabric
+      ->add_option("--ca", command.certificate_authority,
+                   "What https is checked against: a PEM file or folder, yes for the system's, no")
+      ->type_name("PATH");
+  add_show(*fabric, command);
+  add_tree(*fabric, command);
+  add_group(*fabric, command);
+  add_job(*fabric, command);
+  add_route(*fabric, command);
+  fabric->footer("Examples:\n"
+                 "  tributaryctl fabric show groups\n"
+                 "  tributaryctl fabric tree draw 5\n"
+                 "  tributaryctl fabric --manager https://fm:7580 --token-file t show topology\n\n"
+                 "Everything takes --json. Through the manager's Unix socket, root and its own\n"
+                 "user need no token.");
+  return fabric;
+}
+
+} // namespace tributary::cli

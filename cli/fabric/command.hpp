@@ -1,0 +1,61 @@
+// The command line of `tributaryctl fabric`: what is asked of the fabric manager.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace tributary::cli {
+
+struct FabricCommand {
+  enum class Verb : std::uint8_t {
+    show,
+    draw_tree,
+    create_group,
+    destroy_group,
+    create_job,
+    destroy_job,
+    route,
+  };
+  Verb verb = Verb::show;
+
+  // The manager; what is not given comes from the environment.
+  std::optional<std::string> manager;
+  std::optional<std::string> token_file;
+  std::optional<std::string> certificate_authority;
+
+  std::string what; ///< show: topology, groups, ...
+  std::string id;   ///< show: one of them, or empty; draw_tree: the tree's number
+  std::optional<double> watch_seconds;
+  bool follow = false;     ///< show events
+  std::uint64_t after = 0; ///< show events: number of the last one that is known
+
+  std::string format = "text"; ///< draw_tree: text, dot, svg
+  std::string output = "-";    ///< draw_tree: a file
+
+  std::string name; ///< of the group or job
+  std::optional<std::string> job;
+  std::uint32_t size = 0;
+  std::uint32_t trees = 1;
+  std::optional<std::uint32_t> root_rank;
+  std::optional<std::uint32_t> limit; ///< create_job
+
+  // route
+  std::vector<std::string> topologies;
+  std::vector<std::string> patterns;
+  std::vector<std::string> algorithms{"all"};
+  std::optional<double> budget_seconds;
+  double dead_percent = 0;
+  std::uint64_t seed = 1;
+  unsigned runs = 1;
+};
+
+/// Adds `fabric` and everything below it; parsing fills `command`, which must stay until then.
+CLI::App* add_fabric_command(CLI::App& app, FabricCommand& command);
+
+} // namespace tributary::cli

@@ -1,0 +1,261 @@
+#include "cli/fabric/run.hpp"
+
+#include "cli/entry.hpp"
+#include "cli/exit_codes.hpp"
+#include "cli/fabric/route.hpp"
+#include "cli/fabric/tree_drawing.hpp"
+#include "cli/fabric/views.hpp"
+#include "cli/terminal.hpp"
+#include "endpoint/manager/environment.hpp"
+#include "endpoint/manager/event_stream.hpp"
+#include "endpoint/manager/manager_client.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+namespace tributary::cli {
+namespace {
+
+namespace json = boost::json;
+using manager_client::Answer;
+using manager_client::encoded;
+using manager_client::ManagerClient;
+using manager_client::ManagerError;
+using Verb = FabricCommand::Verb;
+
+/// How long a stream of events waits before it looks whether it was interrupted.
+constexpr std::chrono::milliseconds interruption_pause{250};
+constexpr std::chrono::seconds reconnection_pause{1};
+
+/// A wrong value on the command line or in the environment.
+class UsageError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+std::string token_in(const std::string& path) {
+  std::ifstream file(path);
+  std::string token;
+  if (!(file >> token)) {
+    throw std::runtime_error(fmt::format("no token can be read from {} ({})", path,
+                                         errno == 0 ? "it is empty" : std::strerror(errno)));
+  }
+  return token;
+}
+
+manager_client::Settings settings_of(const FabricCommand& command) {
+  const std::string token = command.token_file ? token_in(*command.token_file) : std::string();
+  const auto given = [](const std::optional<std::string>& text) {
+    return text ? text->c_str() : nullptr;
+  };
+  try {
+    return manager_client::settings_from(
+        {.url = given(command.manager),
+         .token = command.token_file ? token.c_str() : nullptr,
+         .certificate_authority = given(command.certificate_authority)});
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(e.what());
+  }
+}
+
+/// "j1/demo", or the name alone with the job from elsewhere.
+std::string group_path(const std::string& job, const std::string& name) {
+  if (job.empty()) {
+    throw UsageError("say which job the group is of: --job JOB, or JOB/NAME");
+  }
+  return fmt::format("/api/v1/groups/{}/{}", encoded(job), encoded(name));
+}
+
+std::string path_of(const FabricCommand& command) {
+  if (command.what == "events") {
+    return "/api/v1/events?follow=false";
+  }
+  if (command.id.empty()) {
+    return "/api/v1/" + command.what;
+  }
+  if (command.what == "topology") {
+    throw UsageError("there is one topology: leave the name away, or show switches");
+  }
+  if (command.what == "groups") {
+    const std::size_t slash = command.id.find('/');
+    return slash == std::string::npos
+               ? group_path("", command.id)
+               : group_path(command.id.substr(0, slash), command.id.substr(slash + 1));
+  }
+  return fmt::format("/api/v1/{}/{}", command.what, encoded(command.id));
+}
+
+json::value ask(ManagerClient& manager, const std::string& path, const std::string& doing) {
+  Answer answer = manager.get(path);
+  throw_unless_done(answer, doing);
+  return std::move(answer.body);
+}
+
+int show(ManagerClient& manager, const FabricCommand& command, bool as_json) {
+  const std::string path = path_of(command);
+  const auto text = [&] {
+    const json::value answer = ask(manager, path, "showing " + command.what);
+    return as_json ? json::serialize(answer) + '\n'
+                   : fabric_view(command.what, !command.id.empty(), answer, wants_colours());
+  };
+  if (command.watch_seconds) {
+    watch(*command.watch_seconds, !as_json, text);
+  } else {
+    fmt::print("{}", text());
+  }
+  return exit_success;
+}
+
+void print_event(const manager_client::Event& event, bool as_json) {
+  json::object entry{{"number", event.number}, {"event", event.kind}};
+  if (const auto* body = event.body.if_object()) {
+    for (const auto& member : *body) {
+      entry.emplace(member.key(), member.value());
+    }
+  }
+  fmt::print("{}\n", as_json ? json::serialize(entry)
+                             : event_line(Entry(json::value(entry)), wants_colours()));
+  std::fflush(stdout);
+}
+
+int follow_events(const manager_client::Settings& settings, std::uint64_t last, bool as_json) {
+  catch_interrupts();
+  bool reached = false;
+  while (!interrupted()) {
+    try {
+      manager_client::EventStream stream(settings, last);
+      reached = true;
+      while (!interrupted()) {
+        if (const auto event = stream.next(interruption_pause)) {
+          last = event->number;
+          print_event(*event, as_json);
+        }
+      }
+    } catch (const ManagerError& e) {
+      if (!reached || e.kind() == ManagerError::Kind::refused) {
+        throw;
+      }
+      fmt::print(stderr, "tributaryctl: {}; trying again\n", e.what());
+      sleep_until_interrupted(std::chrono::duration<double>(reconnection_pause).count());
+    }
+  }
+  return exit_success;
+}
+
+void write_output(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    fmt::print("{}", text);
+    return;
+  }
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) {
+    throw std::runtime_error(fmt::format("cannot write to {} ({}); choose another file with -o",
+                                         path, std::strerror(errno)));
+  }
+}
+
+int draw_tree(ManagerClient& manager, const FabricCommand& command, bool as_json) {
+  const json::value answer =
+      ask(manager, "/api/v1/trees/" + encoded(command.id), "asking for tree " + command.id);
+  if (as_json) {
+    write_output(command.output, json::serialize(answer) + '\n');
+    return exit_success;
+  }
+  const DrawnTree tree = drawn_tree(Entry(answer));
+  write_output(command.output, command.format == "svg"   ? tree_svg(tree)
+                               : command.format == "dot" ? tree_dot(tree)
+                                                         : tree_text(tree));
+  return exit_success;
+}
+
+int create_group(ManagerClient& manager, const FabricCommand& command, bool as_json) {
+  json::object body{{"name", command.name}, {"size", command.size}, {"trees", command.trees}};
+  if (const std::string job =
+          manager_client::job_from(command.job ? command.job->c_str() : nullptr);
+      !job.empty()) {
+    body["job"] = job;
+  }
+  if (command.root_rank) {
+    body["root_rank"] = *command.root_rank;
+  }
+  const Answer answer = manager.post("/api/v1/groups", body);
+  throw_unless_done(answer, "creating group " + command.name);
+  fmt::print("{}", as_json ? json::serialize(answer.body) + '\n'
+                           : fabric_view("groups", true, answer.body, wants_colours()));
+  return exit_success;
+}
+
+int destroy_group(ManagerClient& manager, const FabricCommand& command, bool as_json) {
+  const std::size_t slash = command.name.find('/');
+  const std::string job = manager_client::job_from(command.job ? command.job->c_str() : nullptr);
+  const std::string path =
+      job.empty() && slash != std::string::npos
+          ? group_path(command.name.substr(0, slash), command.name.substr(slash + 1))
+          : group_path(job, command.name);
+  const Answer answer = manager.del(path);
+  throw_unless_done(answer, "destroying group " + command.name);
+  fmt::print("{}", as_json ? json::serialize(answer.body) + '\n'
+                           : fmt::format("group {} is being destroyed\n", command.name));
+  return exit_success;
+}
+
+int create_job(ManagerClient& manager, const FabricCommand& command, bool as_json) {
+  json::object body{{"jobID", command.name}};
+  if (command.limit) {
+    body["mcastLimit"] = *command.limit;
+  }
+  const Answer answer = manager.post("/fabric/collectives/jobs", body);
+  throw_unless_done(answer, "creating job " + command.name);
+  fmt::print("{}\n",
+             as_json ? json::serialize(answer.body) : Entry(answer.body).text("sessionToken"));
+  return exit_success;
+}
+
+int destroy_job(ManagerClient& manager, const FabricCommand& command, bool as_json) {
+  const Answer answer = manager.del("/fabric/collectives/jobs/" + encoded(command.name));
+  throw_unless_done(answer, "destroying job " + command.name);
+  fmt::print("{}", as_json ? json::serialize(answer.body) + '\n'
+                           : fmt::format("job {} and all its groups end\n", command.name));
+  return exit_success;
+}
+
+int ask_manager(const FabricCommand& command, bool as_json) {
+  const manager_client::Settings settings = settings_of(command);
+  ManagerClient manager(settings);
+  switch (command.verb) {
+  case Verb::show:
+    if (command.what == "events" && command.follow) {
+      return follow_events(settings, command.after, as_json);
+    }
+    return show(manager, command, as_json);
+  case Verb::draw_tree: return draw_tree(manager, command, as_json);
+  case Verb::create_group: return create_group(manager, command, as_json);
+  case Verb::destroy_group: return destroy_group(manager, command, as_json);
+  case Verb::create_job: return create_job(manager, command, as_json);
+  case Verb::destroy_job: return destroy_job(manager, command, as_json);
+  case Verb::route: break;
+  }
+  return exit_success;
+}
+
+} // namespace
+
+int run_fabric(const FabricCommand& command, bool json) {
+  try {
+    return command.verb == Verb::route ? compare_routes(command, json) : ask_manager(command, json);
+  } catch (const UsageError& e) {
+    fmt::print(stderr, "tributaryctl: {}\n", e.what());
+    return exit_usage;
+  }
+}
+
+} // namespace tributary::cli

@@ -1,0 +1,22 @@
+// The terminal and whoever sits at it: colours, screens that are shown again, Ctrl-C.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace tributary::cli {
+
+/// On a terminal, unless NO_COLOR is set.
+[[nodiscard]] bool wants_colours();
+
+/// From now on Ctrl-C and SIGTERM set a mark, `interrupted`; a second one ends the program.
+void catch_interrupts();
+[[nodiscard]] bool interrupted();
+
+void sleep_until_interrupted(double seconds);
+
+/// Prints what `show` makes, every so many seconds, until interrupted. `clear`: on a terminal, each
+/// in the place of the one before.
+void watch(double seconds, bool clear, const std::function<std::string()>& show);
+
+} // namespace tributary::cli

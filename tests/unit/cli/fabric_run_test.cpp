@@ -1,0 +1,219 @@
+// `tributaryctl fabric` against the manager's HTTP server with a service of the test's own.
+#include "cli/exit_codes.hpp"
+#include "cli/fabric/run.hpp"
+#include "endpoint/manager/manager_error.hpp"
+#include "tests/unit/rest/server_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <fstream>
+
+namespace tributary::cli {
+namespace {
+
+namespace json = boost::json;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Verb = FabricCommand::Verb;
+
+class RunFabric : public rest::ServerTest {
+protected:
+  RunFabric() {
+    for (const char* name : {"TRIBUTARY_FABRIC_MANAGER_URL", "TRIBUTARY_FABRIC_MANAGER_TOKEN",
+                             "TRIBUTARY_JOB_ID", "FI_CXI_COLL_JOB_ID"}) {
+      ::unsetenv(name);
+    }
+    start();
+  }
+  FabricCommand command(Verb verb) {
+    FabricCommand made;
+    made.verb = verb;
+    made.manager = unix_address();
+    return made;
+  }
+  FabricCommand show(const char* what, const char* id = "") {
+    FabricCommand made = command(Verb::show);
+    made.what = what;
+    made.id = id;
+    return made;
+  }
+  void answers(std::string_view text, unsigned status = 200) {
+    on_loop([&] { service.answer = {status, json::parse(text), 0}; });
+  }
+  /// What it prints; its exit code is that of success.
+  static std::string output(const FabricCommand& command, bool as_json = false) {
+    testing::internal::CaptureStdout();
+    int code = -1;
+    std::string failure;
+    try {
+      code = run_fabric(command, as_json);
+    } catch (const std::exception& e) {
+      failure = e.what();
+    }
+    const std::string said = testing::internal::GetCapturedStdout();
+    EXPECT_EQ(code, exit_success) << failure;
+    return said;
+  }
+  static std::string usage_error(const FabricCommand& command) {
+    testing::internal::CaptureStderr();
+    const int code = run_fabric(command, false);
+    EXPECT_EQ(code, exit_usage);
+    return testing::internal::GetCapturedStderr();
+  }
+};
+
+TEST_F(RunFabric, show_asks_for_lists_and_for_single_ones) {
+  answers(R"({"hosts":[]})");
+  EXPECT_EQ(output(show("hosts")), "No host has been heard yet.\n");
+  EXPECT_EQ(last_call(), "view 2 -");
+  EXPECT_EQ(output(show("hosts"), true), "{\"hosts\":[]}\n");
+  output(show("switches", "leaf 0"));
+  EXPECT_EQ(last_call(), "view 1 leaf 0");
+  output(show("groups", "j1/de/mo"));
+  EXPECT_EQ(last_call(), "get_group j1 de/mo");
+  EXPECT_THAT(usage_error(show("groups", "demo")), HasSubstr("JOB/NAME"));
+  EXPECT_THAT(usage_error(show("topology", "x")), HasSubstr("one topology"));
+}
+
+TEST_F(RunFabric, refusals_are_the_managers_words) {
+  answers(R"({"message":"there is no tree 7"})", 404);
+  try {
+    static_cast<void>(run_fabric(show("trees", "7"), false));
+    FAIL() << "a refusal is a failure";
+  } catch (const manager_client::ManagerError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("there is no tree 7"));
+  }
+}
+
+TEST_F(RunFabric, tokens_come_from_a_file) {
+  const std::string file = (folder_.path / "token").string();
+  std::ofstream(file) << "secret\n";
+  FabricCommand asking = show("hosts");
+  asking.manager = "http://" + tcp_address();
+  asking.token_file = file;
+  answers(R"({"hosts":[]})");
+  output(asking);
+  EXPECT_EQ(on_loop([this] { return service.caller->token; }), "secret");
+  asking.token_file = (folder_.path / "none").string();
+  EXPECT_THROW(static_cast<void>(run_fabric(asking, false)), std::runtime_error);
+}
+
+TEST_F(RunFabric, a_wrong_address_is_a_usage_error) {
+  FabricCommand asking = show("hosts");
+  asking.manager = "ftp://x";
+  EXPECT_THAT(usage_error(asking), HasSubstr("ftp://x"));
+}
+
+TEST_F(RunFabric, groups_are_created_and_destroyed) {
+  FabricCommand create = command(Verb::create_group);
+  create.name = "demo";
+  create.size = 16;
+  create.trees = 2;
+  create.job = "j1";
+  create.root_rank = 3;
+  answers(R"({"name":"demo","job":"j1","state":"receiving_join_req","size":16,"joined":0,)"
+          R"("text":"waits for 16 of 16 members"})",
+          201);
+  EXPECT_THAT(output(create), StartsWith("j1/demo: receiving_join_req, 0 of 16 members; waits"));
+  EXPECT_EQ(last_call(), "create_group 'demo' job 'j1' size 16 trees 2 root 3");
+
+  FabricCommand destroy = command(Verb::destroy_group);
+  destroy.name = "demo";
+  EXPECT_THAT(usage_error(destroy), HasSubstr("--job"));
+  ::setenv("TRIBUTARY_JOB_ID", "of-the-environment", 1);
+  EXPECT_THAT(output(destroy), HasSubstr("group demo"));
+  EXPECT_EQ(last_call(), "delete_group of-the-environment demo");
+  destroy.job = "j1";
+  output(destroy);
+  EXPECT_EQ(last_call(), "delete_group j1 demo");
+  ::unsetenv("TRIBUTARY_JOB_ID");
+  destroy.job.reset();
+  destroy.name = "j2/demo";
+  output(destroy);
+  EXPECT_EQ(last_call(), "delete_group j2 demo");
+}
+
+TEST_F(RunFabric, a_job_prints_its_token_alone) {
+  FabricCommand create = command(Verb::create_job);
+  create.name = "j1";
+  create.limit = 4;
+  answers(R"({"jobID":"j1","sessionToken":"abc"})", 201);
+  EXPECT_EQ(output(create), "abc\n");
+  EXPECT_EQ(last_call(), "create_job j1 4");
+  FabricCommand destroy = command(Verb::destroy_job);
+  destroy.name = "j1";
+  output(destroy);
+  EXPECT_EQ(last_call(), "delete_job j1");
+}
+
+constexpr std::string_view small_tree =
+    R"({"tree":5,"job":"j1","group":"demo","root":{"host":"h0"},
+        "parts":[{"switch":"leaf0","parent":{"port":1,"to":"h0"},"depth":0,"wait_count":1,
+                  "children":[{"port":2,"to":"h1"}]}]})";
+
+TEST_F(RunFabric, trees_are_drawn_to_standard_output_or_a_file) {
+  answers(small_tree);
+  FabricCommand draw = command(Verb::draw_tree);
+  draw.id = "5";
+  EXPECT_THAT(output(draw), HasSubstr("leaf0"));
+  EXPECT_EQ(last_call(), "view 5 5");
+  EXPECT_EQ(json::parse(output(draw, true)), json::parse(small_tree));
+  draw.format = "svg";
+  draw.output = (folder_.path / "tree.svg").string();
+  EXPECT_EQ(output(draw), "");
+  std::ifstream file(draw.output);
+  EXPECT_THAT(std::string(std::istreambuf_iterator<char>(file), {}), StartsWith("<svg"));
+  draw.output = "/nowhere/tree.svg";
+  EXPECT_THROW(static_cast<void>(run_fabric(draw, false)), std::runtime_error);
+}
+
+TEST_F(RunFabric, events_that_are_kept_are_shown_once) {
+  on_loop([this] {
+    service.publish({7, "link", json::object{{"time", "12:00"}, {"text", "leaf0 port 3 is down"}}});
+  });
+  EXPECT_EQ(output(show("events")), "     7  12:00  link         leaf0 port 3 is down\n");
+}
+
+TEST_F(RunFabric, events_are_followed_until_interrupted) {
+  on_loop([this] {
+    service.publish({7, "link", json::object{{"text", "before"}}});
+    service.publish({8, "link", json::object{{"text", "kept"}}});
+  });
+  FabricCommand follow = show("events");
+  follow.follow = true;
+  follow.after = 7;
+  std::thread meanwhile([this] {
+    EXPECT_TRUE(eventually([this] { return service.sinks.size() == 1; }));
+    on_loop([this] { service.publish({9, "tree", json::object{{"text", "new"}}}); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ::kill(::getpid(), SIGTERM);
+  });
+  const std::string said = output(follow, true);
+  meanwhile.join();
+  EXPECT_EQ(said, "{\"number\":8,\"event\":\"link\",\"text\":\"kept\"}\n"
+                  "{\"number\":9,\"event\":\"tree\",\"text\":\"new\"}\n");
+}
+
+TEST_F(RunFabric, route_compares_without_a_manager) {
+  FabricCommand route = command(Verb::route);
+  route.manager = "http://nowhere.invalid";
+  route.topologies = {"ft3:4"};
+  route.patterns = {"4x4"};
+  route.algorithms = {"prism", "minihop"};
+  const json::value rows = json::parse(output(route, true));
+  ASSERT_EQ(rows.as_array().size(), 2U);
+  EXPECT_TRUE(rows.at(0).at("valid").as_bool());
+  EXPECT_THAT(output(route), HasSubstr("minihop"));
+  route.algorithms = {"magic"};
+  EXPECT_THAT(usage_error(route), HasSubstr("magic"));
+  route.algorithms = {"prism"};
+  route.topologies = {"mobius:3"};
+  EXPECT_FALSE(usage_error(route).empty());
+  route.topologies = {"ft3:4"};
+  route.patterns = {"4by4"};
+  EXPECT_FALSE(usage_error(route).empty());
+}
+
+} // namespace
+} // namespace tributary::cli

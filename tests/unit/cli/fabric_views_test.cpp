@@ -1,0 +1,150 @@
+#include "cli/fabric/views.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tributary::cli {
+namespace {
+
+using boost::json::parse;
+using testing::HasSubstr;
+
+constexpr std::string_view switches =
+    R"({"name":"leaf0","guid":"0x1","connected":true,"up":true,"version":"0.1.0","trees":2,
+        "silent_seconds":0.4,"ports":[
+          {"port":0,"name":"host0","up":true,"speed_mbps":100000,"to":"h0"},
+          {"port":1,"name":"up","up":false,"speed_mbps":0,"to":"spine"}],
+        "statistics":{"ports":[{"port":0,"received":10,"sent":20,"full":3,"partial":1,
+                                "drops":{"runt":2}}]}},
+       {"name":"spine","connected":false,"up":true,"ports":[]},
+       {"name":"gone","connected":false,"up":false,"ports":[]})";
+constexpr std::string_view hosts =
+    R"({"name":"h0","nid":1,"switch":"leaf0","port":0,"up":true,"groups":["j1/demo"]},
+       {"name":"h1","nid":2,"switch":"leaf0","port":5,"up":false,"groups":[]})";
+constexpr std::string_view links =
+    R"({"link":3,"a":{"switch":"leaf0","port":1},"b":{"switch":"spine","port":7},"up":false,
+        "speed_mbps":2500,"efi":4})";
+
+std::string list(std::string_view what, std::string_view elements) {
+  return fabric_view(
+      what, false, parse("{\"" + std::string(what) + "\":[" + std::string(elements) + "]}"), false);
+}
+
+TEST(fabric_view, switches) {
+  EXPECT_EQ(list("switches", switches),
+            "SWITCH  STATE              GUID  VERSION  PORTS UP  TREES  SILENT\n"
+            "leaf0   up                 0x1   0.1.0         1/2      2   0.4 s\n"
+            "spine   up, not connected                      0/0\n"
+            "gone    down                                   0/0\n");
+  EXPECT_EQ(list("switches", ""), "No switch has connected yet.\n");
+}
+
+TEST(fabric_view, one_switch_has_its_ports_with_figures) {
+  const std::string one =
+      std::string(switches.substr(0, switches.find(",\n       {\"name\":\"spine")));
+  EXPECT_EQ(fabric_view("switches", true, parse(one), false),
+            "leaf0: up, 2 trees\n"
+            "PORT  NAME   STATE  SPEED  TO     RECEIVED  SENT  FULL  PARTIAL  DROPS\n"
+            "   0  host0  up      100G  h0           10    20     3        1  runt 2\n"
+            "   1  up     down          spine\n");
+}
+
+TEST(fabric_view, hosts_and_links) {
+  EXPECT_EQ(list("hosts", hosts), "HOST  NID  STATE  SWITCH  PORT  GROUPS\n"
+                                  "h0      1  up     leaf0      0  j1/demo\n"
+                                  "h1      2  down   leaf0      5\n");
+  EXPECT_EQ(list("links", links), "LINK  FROM          TO            STATE  SPEED  EFI\n"
+                                  "   3  leaf0 port 1  spine port 7  down   2500M    4\n");
+}
+
+TEST(fabric_view, groups_say_who_is_missing) {
+  EXPECT_EQ(list("groups", R"({"name":"demo","job":"j1","state":"ready","size":16,"joined":16,
+                 "vni":1024,"root":{"rank":0,"nid":1,"host":"h0"},
+                 "routes":[{"tree":5,"max_efi":2},{"tree":6,"max_efi":3}],"text":"runs"})"),
+            "GROUP    STATE  MEMBERS  TREES  ROOT   VNI  MAX EFI  WHAT NOW\n"
+            "j1/demo  ready    16/16  5 6    h0    1024        3  runs\n");
+  EXPECT_EQ(fabric_view("groups", true,
+                        parse(R"({"name":"demo","job":"j1","state":"receiving_join_req","size":3,
+                 "joined":1,"root":{"rank":0},"text":"waits",
+                 "members":[{"rank":0,"nid":1,"host":"h0","state":"joined","lease_seconds":29.2}],
+                 "missing":[{"rank":1,"why":"has not joined"},
+                            {"rank":2,"nid":6,"why":"no switch has heard of its host"}]})"),
+                        false),
+            "j1/demo: receiving_join_req, 1 of 3 members; waits\n"
+            "RANK  HOST  NID  STATE     LEASE  REMARK\n"
+            "   0  h0      1  joined   29.2 s  root\n"
+            "   1             missing          has not joined\n"
+            "   2          6  missing          no switch has heard of its host\n");
+}
+
+TEST(fabric_view, twin_trees_say_what_they_share) {
+  EXPECT_THAT(fabric_view("groups", true, parse(R"({"disjoint":true})"), false),
+              HasSubstr("share nothing"));
+  EXPECT_THAT(
+      fabric_view("groups", true, parse(R"({"disjoint":false,"shared":["leaf0 port 3"]})"), false),
+      HasSubstr("share leaf0 port 3"));
+}
+
+TEST(fabric_view, one_tree_has_a_line_for_each_switch) {
+  const std::string text = fabric_view(
+      "trees", true, parse(R"({"tree":5,"job":"j1","group":"demo","state":"in_force","height":1,
+        "center":"spine","algorithm":"prism","root":{"host":"h0"},
+        "parts":[{"switch":"leaf0","depth":0,"wait_count":3,"parent":{"port":0,"to":"h0"},
+                  "children":[{"port":1,"to":"spine"},{"port":2}]}],
+        "statistics":[{"switch":"leaf0","full":7,"partial":1,"late":0,"stale":0}]})"),
+      false);
+  EXPECT_THAT(text, HasSubstr("   5  j1/demo  in_force  h0           1       1  spine   prism\n"));
+  EXPECT_THAT(text, HasSubstr("leaf0       0           3  0:h0    1:spine 2     7        1     0"
+                              "      0\n"));
+}
+
+TEST(fabric_view, transactions_and_jobs) {
+  EXPECT_EQ(list("transactions", R"({"transaction":9,"tree":5,"what":"install","state":"preparing",
+                 "waits_for":["leaf0","spine"],"age_seconds":0.25,"text":""})"),
+            "NUMBER  TREE  WHAT     STATE        AGE  WAITS FOR    REMARK\n"
+            "     9     5  install  preparing  0.2 s  leaf0 spine\n");
+  EXPECT_EQ(list("jobs", R"({"job":"j1","mcast_limit":4,"groups":["a","b"],"vni":null})"),
+            "JOB  LIMIT  VNI  GROUPS\n"
+            "j1       4       a b\n");
+}
+
+TEST(fabric_view, topology_lists_what_hangs_where) {
+  const std::string text =
+      fabric_view("topology", false,
+                  parse("{\"switches\":[" + std::string(switches) + "],\"hosts\":[" +
+                        std::string(hosts) + "],\"links\":[" + std::string(links) +
+                        "],\"problems\":[\"two switches are called leaf0\"],"
+                        "\"miscabled\":[\"leaf0 port 3 should go to spine\"]}"),
+                  false);
+  EXPECT_EQ(text, "3 switches (2 up), 2 hosts (1 up), 1 links (0 up)\n"
+                  "\n"
+                  "leaf0  up\n"
+                  "    0  h0  nid 1\n"
+                  "    1  spine port 7  2500M, EFI 4  down\n"
+                  "    5  h1  nid 2  down\n"
+                  "\n"
+                  "spine  up, not connected\n"
+                  "    7  leaf0 port 1  2500M, EFI 4  down\n"
+                  "\n"
+                  "gone  down\n"
+                  "\n"
+                  "problem: two switches are called leaf0\n"
+                  "\n"
+                  "wrong cable: leaf0 port 3 should go to spine\n");
+}
+
+/// A newer or older manager may answer something else; that must not end the program.
+TEST(fabric_view, takes_answers_it_does_not_know) {
+  for (const char* answer :
+       {"null", "7", "[]", "{}", R"({"switches":7,"groups":[1,"x",null,{}],"trees":[[]]})",
+        R"({"ports":{},"members":"x","parts":[1],"children":3,"routes":{},"shared":1})"}) {
+    for (const char* what : {"topology", "switches", "hosts", "links", "groups", "trees",
+                             "transactions", "jobs", "events", "something new"}) {
+      EXPECT_NO_THROW(static_cast<void>(fabric_view(what, false, parse(answer), true))) << answer;
+      EXPECT_NO_THROW(static_cast<void>(fabric_view(what, true, parse(answer), true))) << answer;
+    }
+  }
+}
+
+} // namespace
+} // namespace tributary::cli
