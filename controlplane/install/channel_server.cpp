@@ -1,13 +1,13 @@
 #include "controlplane/install/channel_server.hpp"
 
 #include "controlplane/install/connection.hpp"
+#include "controlplane/install/listening.hpp"
 #include "service/socket_file.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -17,7 +17,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <map>
 #include <unordered_map>
@@ -40,60 +39,6 @@ TimeNs steady_now() {
   return {static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                          std::chrono::steady_clock::now().time_since_epoch())
                                          .count())};
-}
-
-struct HostPort {
-  std::string host;
-  std::string port;
-};
-
-HostPort split_address(const std::string& address) {
-  const std::size_t colon = address.rfind(':');
-  const bool bracketed = address.starts_with('[');
-  const std::size_t host_end = bracketed ? address.find(']') : colon;
-  unsigned port = 0;
-  if (colon != std::string::npos && host_end != std::string::npos &&
-      host_end + (bracketed ? 1U : 0U) == colon) {
-    const char* const end = address.data() + address.size();
-    const auto [stop, error] = std::from_chars(address.data() + colon + 1, end, port);
-    if (error == std::errc() && stop == end && port <= 0xFFFF) {
-      const std::size_t begin = bracketed ? 1 : 0;
-      return {address.substr(begin, host_end - begin), std::to_string(port)};
-    }
-  }
-  throw ChannelError(fmt::format("\"{}\" is no address for switches to dial; write HOST:PORT, "
-                                 "[IPV6]:PORT, or unix:PATH",
-                                 address));
-}
-
-std::string text_of(const tcp::endpoint& endpoint) {
-  const std::string host = endpoint.address().to_string();
-  return endpoint.address().is_v6() ? fmt::format("[{}]:{}", host, endpoint.port())
-                                    : fmt::format("{}:{}", host, endpoint.port());
-}
-
-tcp::acceptor listening_at(asio::io_context& io, const tcp::endpoint& endpoint) {
-  tcp::acceptor acceptor(io);
-  error_code error;
-  acceptor.open(endpoint.protocol(), error);
-  if (!error) {
-    acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  }
-  if (!error && endpoint.address().is_v6()) {
-    acceptor.set_option(asio::ip::v6_only(true), error);
-  }
-  if (!error) {
-    acceptor.bind(endpoint, error);
-  }
-  if (!error) {
-    acceptor.listen(asio::socket_base::max_listen_connections, error);
-  }
-  if (error) {
-    throw ChannelError(fmt::format("cannot listen for switches on {} ({}); stop whatever uses the "
-                                   "address, or choose another",
-                                   text_of(endpoint), error.message()));
-  }
-  return acceptor;
 }
 
 /// The context for each connection: the files as they are now, or as they were when they could be
@@ -145,17 +90,9 @@ public:
   std::uint16_t listen_tcp(const std::string& address, const std::optional<TlsFiles>& files) {
     const std::shared_ptr<const TlsSource> tls =
         files ? std::make_shared<TlsSource>(*files) : nullptr;
-    const HostPort where = split_address(address);
-    tcp::resolver resolver(io_);
-    error_code error;
-    const auto found = resolver.resolve(where.host, where.port, tcp::resolver::passive, error);
-    if (error) {
-      throw ChannelError(fmt::format("cannot listen for switches on {}: the name is not known ({})",
-                                     address, error.message()));
-    }
     std::uint16_t port = 0;
-    for (const auto& entry : found) {
-      auto& acceptor = tcp_acceptors_.emplace_back(listening_at(io_, entry.endpoint()));
+    for (tcp::acceptor& listening : listening_on(io_, address)) {
+      auto& acceptor = tcp_acceptors_.emplace_back(std::move(listening));
       port = port != 0 ? port : acceptor.local_endpoint().port();
       asio::co_spawn(
           io_, [self = shared_from_this(), &acceptor, tls] { return self->accept(acceptor, tls); },
