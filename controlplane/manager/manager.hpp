@@ -225,6 +225,8 @@ private:
   [[nodiscard]] boost::json::object topology_json() const;
   [[nodiscard]] boost::json::object tree_json(const group::Group& group, std::size_t index) const;
   [[nodiscard]] std::string other_end(topology::Attachment end) const;
+  /// Trees that cross a cable; 0 for one that was found since the last settling.
+  [[nodiscard]] std::uint32_t efi_of(topology::CableId cable) const;
 
   Settings settings_;
   Surroundings& surroundings_;

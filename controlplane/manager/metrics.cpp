@@ -82,7 +82,7 @@ std::string Manager::metrics() {
   text.family("tributary_link_efi", "gauge", "Trees that cross the cable.");
   for (std::uint32_t c = 0; c < graph().cables().size(); ++c) {
     const topology::CableId cable{c};
-    text.sample("tributary_link_efi", link_labels(cable), planner_.efi(cable));
+    text.sample("tributary_link_efi", link_labels(cable), efi_of(cable));
   }
 
   const auto each_port = [&](auto&& with) {

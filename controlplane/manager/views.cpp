@@ -98,7 +98,7 @@ json::object Manager::json_of(const group::Group& group) const {
       std::uint32_t max_efi = 0;
       if (routing != routings_.end()) {
         for (const CableId cable : routing->second.trees[i].tree.cables) {
-          max_efi = std::max(max_efi, planner_.efi(cable));
+          max_efi = std::max(max_efi, efi_of(cable));
         }
       }
       const store::TreeForm& form = group.routes[i].form;
@@ -147,6 +147,10 @@ std::string Manager::other_end(Attachment end) const {
     return graph()[c.ends[c.ends[0] == end ? 1 : 0].at].name;
   }
   return {};
+}
+
+std::uint32_t Manager::efi_of(CableId cable) const {
+  return cable.value < planning_graph_.cables().size() ? planner_.efi(cable) : 0;
 }
 
 json::array Manager::switches_json() const {
@@ -237,7 +241,7 @@ json::array Manager::links_json() const {
                     {"b", end_json(graph(), cable.ends[1])},
                     {"up", graph().usable(CableId{c})},
                     {"speed_mbps", cable.speed_mbps},
-                    {"efi", planner_.efi(CableId{c})}});
+                    {"efi", efi_of(CableId{c})}});
   }
   return list;
 }

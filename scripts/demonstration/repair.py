@@ -42,7 +42,10 @@ class Repair:
         self.fabric.cut(leaf, spine)
         while time.monotonic() - started < 30:
             now = self.fabric.tree_of(self.group)
-            if now is not None and now["state"] == "in_force" and not self._crosses(now, leaf, spine):
+            if now is None:
+                self.link = "none"  # the hosts have left meanwhile
+                return
+            if now["state"] == "in_force" and not self._crosses(now, leaf, spine):
                 self.seconds = time.monotonic() - started
                 self.repaired = True
                 return

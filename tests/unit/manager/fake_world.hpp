@@ -10,6 +10,7 @@
 
 #include "controlplane/manager/manager.hpp"
 #include "controlplane/store/store_error.hpp"
+#include "tributary/wire/hello.hpp"
 
 #include <algorithm>
 #include <map>
@@ -87,6 +88,7 @@ public:
     hello.set_protocol(1);
     hello.set_name(name);
     hello.set_boot(1);
+    hello.set_guid(wire::guid_of_name(name));
     hello.mutable_limits()->set_trees(max_trees);
     hello.mutable_limits()->set_ports(64);
     hello.mutable_limits()->set_descriptors_per_engine(8);
@@ -98,9 +100,29 @@ public:
       port.set_nid(first_nid + p);
     }
     const install::SessionNumber session{++last_session_};
+    sessions[name] = session;
     rejected = manager->connected(session, hello);
     settle();
     return session;
+  }
+
+  /// Each of the two says that the other is at the end of its port.
+  void report_cable(const std::string& a, std::uint32_t port_a, const std::string& b,
+                    std::uint32_t port_b) {
+    const auto says = [&](const std::string& from, std::uint32_t port, const std::string& to,
+                          std::uint32_t to_port) {
+      control::SwitchMessage message;
+      control::Port& changed = *message.mutable_ports()->add_ports();
+      changed.set_number(port);
+      changed.set_name("p" + std::to_string(port));
+      changed.set_up(true);
+      changed.mutable_neighbour()->set_name(to);
+      changed.mutable_neighbour()->set_port(to_port);
+      changed.mutable_neighbour()->set_guid(wire::guid_of_name(to));
+      manager->message(sessions.at(from), message);
+    };
+    says(a, port_a, b, port_b);
+    says(b, port_b, a, port_a);
   }
 
   Given join(const std::string& name, std::uint32_t size, std::uint32_t rank, std::uint32_t nid,
@@ -134,6 +156,7 @@ public:
   std::vector<std::pair<install::SessionNumber, control::ManagerMessage>> sent;
   std::optional<std::string> rejected;
   bool switches_answer = true;
+  std::map<std::string, install::SessionNumber> sessions; ///< by switch
 
 private:
   void start() {

@@ -218,6 +218,20 @@ TEST(views, name_what_is_there_and_404_what_is_not) {
   EXPECT_THAT(world.manager->metrics(), HasSubstr("tributary_groups{state=\"ready\"} 1\n"));
 }
 
+TEST(views, may_be_asked_for_while_cables_are_found_that_no_tree_was_planned_over_yet) {
+  World world;
+  world.connect_star("a", 1);
+  world.connect_star("b", 1, 9);
+  // Both ends of a cable tell of each other; nothing is settled in between.
+  world.report_cable("a", 5, "b", 6);
+  Given links;
+  world.manager->view(administrator, rest::View::links, std::nullopt, links.reply());
+  ASSERT_EQ(links->status, 200U);
+  ASSERT_EQ(links.body().at("links").as_array().size(), 1U);
+  EXPECT_EQ(links.body().at("links").as_array().front().at("efi").to_number<int>(), 0);
+  EXPECT_THAT(world.manager->metrics(), HasSubstr("tributary_link_efi"));
+}
+
 TEST(events, are_numbered_kept_and_followed) {
   World world;
   world.create_job("job");
