@@ -81,7 +81,7 @@ public:
     settle();
   }
 
-  /// A switch whose ports 0 to hosts - 1 have hosts with NIDs from `first_nid` on.
+  /// A switch with eight ports; 0 to hosts - 1 have hosts with NIDs from `first_nid` on.
   install::SessionNumber connect_star(const std::string& name, std::uint32_t hosts,
                                       std::uint32_t first_nid = 1) {
     control::SwitchHello hello;
@@ -92,12 +92,14 @@ public:
     hello.mutable_limits()->set_trees(max_trees);
     hello.mutable_limits()->set_ports(64);
     hello.mutable_limits()->set_descriptors_per_engine(8);
-    for (std::uint32_t p = 0; p < hosts; ++p) {
+    for (std::uint32_t p = 0; p < 8; ++p) {
       control::Port& port = *hello.add_ports();
       port.set_number(p);
       port.set_name("p" + std::to_string(p));
       port.set_up(true);
-      port.set_nid(first_nid + p);
+      if (p < hosts) {
+        port.set_nid(first_nid + p);
+      }
     }
     const install::SessionNumber session{++last_session_};
     sessions[name] = session;
