@@ -1,22 +1,23 @@
-#include "dataplane/process/options.hpp"
+#include "service/options.hpp"
 
 #include "service/version.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-namespace tributary::dataplane {
+namespace tributary::service {
 
-ParsedOptions parse_options(int argc, char** argv) {
+ParsedOptions parse_options(int argc, char** argv, const Presentation& program) {
   ParsedOptions parsed;
   Options& options = parsed.options;
-  CLI::App app("A software switch that combines reduction frames on their way up a multicast tree.",
-               "tributary-switch");
-  app.set_version_flag("--version", fmt::format("tributary-switch {}", service::program_version));
+  options.config_file = program.config_file;
+  CLI::App app(program.summary, program.name);
+  app.set_version_flag("--version", fmt::format("{} {}", program.name, program_version));
   auto* file = app.add_option("-c,--config", options.config_file, "The configuration, a TOML file")
                    ->type_name("FILE")
                    ->capture_default_str();
-  app.add_option("--log-level", options.log_level, "Overrides process.log_level of the file")
+  app.add_option("--log-level", options.log_level,
+                 fmt::format("Overrides {} of the file", program.log_level))
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}));
   bool print_config = false;
   bool print_keys = false;
@@ -30,13 +31,15 @@ ParsedOptions parse_options(int argc, char** argv) {
   print->excludes(keys)->excludes(check);
   keys->excludes(check);
   app.add_flag("--json", options.json, "With --check-config: answer in JSON")->needs(check);
-  app.footer("Examples:\n"
-             "  tributary-switch --print-config > switch.toml\n"
-             "  tributary-switch --check-config --config switch.toml\n"
-             "  tributary-switch --config switch.toml\n\n"
-             "SIGTERM and SIGINT drain and end it; SIGHUP reads the configuration again.\n"
-             "Exit codes: 0 ended as asked, 1 failed while starting or running, 2 wrong command\n"
-             "line or configuration.");
+  app.footer(
+      fmt::format("Examples:\n"
+                  "  {0} --print-config > my.toml\n"
+                  "  {0} --check-config --config my.toml\n"
+                  "  {0} --config my.toml\n{1}\n"
+                  "{2}\n"
+                  "Exit codes: 0 ended as asked, 1 failed while starting or running, 2 wrong "
+                  "command\nline or configuration.",
+                  program.name, program.more_examples, program.signals));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -51,4 +54,4 @@ ParsedOptions parse_options(int argc, char** argv) {
   return parsed;
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::service

@@ -1,22 +1,31 @@
-// The command line of tributary-switch.
+// The command line of a program that is started from a configuration file.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
-namespace tributary::dataplane {
+namespace tributary::service {
 
 inline constexpr int exit_success = 0;
 inline constexpr int exit_runtime_failure = 1;
 inline constexpr int exit_usage_or_config_error = 2;
 
-inline constexpr const char* default_config_file = "/etc/tributary/switch.toml";
+/// How a program presents itself.
+struct Presentation {
+  std::string name;        ///< "tributary-switch"
+  std::string summary;     ///< one sentence
+  std::string config_file; ///< where it is unless the command line says otherwise
+  std::string log_level;   ///< the key of the file that --log-level overrides
+  std::string signals;     ///< what they do, a sentence or two, broken into lines
+  std::string more_examples;
+};
 
 struct Options {
   enum class Action : std::uint8_t { run, check_config, print_config, print_keys };
   Action action = Action::run;
-  std::string config_file = default_config_file;
+  std::string config_file;
   bool config_given = false;
   std::string log_level; ///< empty: the configuration decides
   bool json = false;
@@ -28,6 +37,6 @@ struct ParsedOptions {
   Options options;
   std::optional<int> exit_code;
 };
-[[nodiscard]] ParsedOptions parse_options(int argc, char** argv);
+[[nodiscard]] ParsedOptions parse_options(int argc, char** argv, const Presentation& program);
 
-} // namespace tributary::dataplane
+} // namespace tributary::service

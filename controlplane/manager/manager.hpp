@@ -204,6 +204,13 @@ private:
   // requests.cpp
   [[nodiscard]] group::Result<std::string> job_for(const rest::Caller& caller,
                                                    const std::string& wanted) const;
+  /// The job that a request is about; or it is answered already: the caller may not.
+  [[nodiscard]] std::optional<std::string>
+  job_to_see(const rest::Caller& caller, const std::string& wanted, const rest::Reply& reply) const;
+  /// The same for a request that changes something, which must be possible now.
+  [[nodiscard]] std::optional<std::string> job_to_change(const rest::Caller& caller,
+                                                         const std::string& wanted,
+                                                         const rest::Reply& reply) const;
   [[nodiscard]] rest::Answer store_refusal() const;
   /// Answers, and says true, when no change can be taken on now.
   bool refused(const rest::Reply& reply) const;

@@ -68,6 +68,24 @@ group::Result<std::string> Manager::job_for(const rest::Caller& caller,
   return group::Refusal{401, "this needs the token of a job: Authorization: Bearer TOKEN"};
 }
 
+std::optional<std::string> Manager::job_to_see(const rest::Caller& caller,
+                                               const std::string& wanted,
+                                               const rest::Reply& reply) const {
+  auto job = job_for(caller, wanted);
+  if (!job) {
+    reply(answer_of(job.refusal()));
+    return std::nullopt;
+  }
+  return *job;
+}
+
+std::optional<std::string> Manager::job_to_change(const rest::Caller& caller,
+                                                  const std::string& wanted,
+                                                  const rest::Reply& reply) const {
+  auto job = job_to_see(caller, wanted, reply);
+  return job && !refused(reply) ? job : std::nullopt;
+}
+
 rest::Answer Manager::store_refusal() const {
   rest::Answer answer = rest::refusal(
       503, fmt::format("nothing can be changed now: {}; what runs goes on", store_trouble_));
@@ -175,9 +193,9 @@ void Manager::create_job(const rest::Caller& caller, const rest::JobRequest& req
 }
 
 void Manager::get_job(const rest::Caller& caller, const std::string& id, rest::Reply reply) {
-  const auto allowed = job_for(caller, id);
+  const auto allowed = job_to_see(caller, id, reply);
   if (!allowed) {
-    return reply(answer_of(allowed.refusal()));
+    return;
   }
   const group::Job& job = *registry_.find_job(id);
   json::object steps;
@@ -213,11 +231,8 @@ void Manager::list_jobs(const rest::Caller& caller, rest::Reply reply) {
 
 void Manager::patch_job(const rest::Caller& caller, const rest::JobPatch& patch,
                         rest::Reply reply) {
-  const auto allowed = job_for(caller, patch.job);
+  const auto allowed = job_to_change(caller, patch.job, reply);
   if (!allowed) {
-    return reply(answer_of(allowed.refusal()));
-  }
-  if (refused(reply)) {
     return;
   }
   const auto ended = registry_.end_steps(patch.job, patch.ended_steps, now());
@@ -248,11 +263,8 @@ void Manager::delete_job(const rest::Caller& caller, const std::string& job, res
 
 void Manager::create_multicast(const rest::Caller& caller, const rest::MulticastRequest& request,
                                rest::Reply reply) {
-  const auto job = job_for(caller, request.job);
+  const auto job = job_to_change(caller, request.job, reply);
   if (!job) {
-    return reply(answer_of(job.refusal()));
-  }
-  if (refused(reply)) {
     return;
   }
   const auto group = registry_.create_multicast(
@@ -279,9 +291,9 @@ void Manager::delete_multicast(const rest::Caller& caller, TreeNumber tree, rest
   if (!group) {
     return reply(answer_of(group.refusal()));
   }
-  const auto allowed = job_for(caller, (*group)->job);
+  const auto allowed = job_to_see(caller, (*group)->job, reply);
   if (!allowed) {
-    return reply(answer_of(allowed.refusal()));
+    return;
   }
   const std::string job = (*group)->job;
   const std::string name = (*group)->name;
@@ -296,11 +308,8 @@ void Manager::delete_multicast(const rest::Caller& caller, TreeNumber tree, rest
 
 void Manager::create_group(const rest::Caller& caller, const rest::GroupRequest& request,
                            rest::Reply reply) {
-  const auto job = job_for(caller, request.job);
+  const auto job = job_to_change(caller, request.job, reply);
   if (!job) {
-    return reply(answer_of(job.refusal()));
-  }
-  if (refused(reply)) {
     return;
   }
   const auto group = registry_.create_group(
@@ -311,11 +320,8 @@ void Manager::create_group(const rest::Caller& caller, const rest::GroupRequest&
 
 void Manager::join_group(const rest::Caller& caller, const rest::JoinRequest& request,
                          rest::Reply reply) {
-  const auto job = job_for(caller, request.group.job);
+  const auto job = job_to_change(caller, request.group.job, reply);
   if (!job) {
-    return reply(answer_of(job.refusal()));
-  }
-  if (refused(reply)) {
     return;
   }
   const rest::GroupRequest& wish = request.group;
@@ -336,11 +342,8 @@ void Manager::join_group(const rest::Caller& caller, const rest::JoinRequest& re
 
 void Manager::leave_group(const rest::Caller& caller, const rest::MemberRequest& request,
                           rest::Reply reply) {
-  const auto job = job_for(caller, request.job);
+  const auto job = job_to_change(caller, request.job, reply);
   if (!job) {
-    return reply(answer_of(job.refusal()));
-  }
-  if (refused(reply)) {
     return;
   }
   const auto group = registry_.leave(*job, request.group, request.rank, now());
@@ -358,9 +361,9 @@ void Manager::leave_group(const rest::Caller& caller, const rest::MemberRequest&
 
 void Manager::renew_lease(const rest::Caller& caller, const rest::MemberRequest& request,
                           rest::Reply reply) {
-  const auto job = job_for(caller, request.job);
+  const auto job = job_to_see(caller, request.job, reply);
   if (!job) {
-    return reply(answer_of(job.refusal()));
+    return;
   }
   const auto group = registry_.renew(*job, request.group, request.rank, now());
   surroundings_.request_settle();
@@ -373,9 +376,9 @@ void Manager::renew_lease(const rest::Caller& caller, const rest::MemberRequest&
 
 void Manager::get_group(const rest::Caller& caller, const std::string& wanted,
                         const std::string& name, rest::Reply reply) {
-  const auto job = job_for(caller, wanted);
+  const auto job = job_to_see(caller, wanted, reply);
   if (!job) {
-    return reply(answer_of(job.refusal()));
+    return;
   }
   const group::Group* group = registry_.find(*job, name);
   if (group == nullptr) {
@@ -386,11 +389,8 @@ void Manager::get_group(const rest::Caller& caller, const std::string& wanted,
 
 void Manager::delete_group(const rest::Caller& caller, const std::string& wanted,
                            const std::string& name, rest::Reply reply) {
-  const auto job = job_for(caller, wanted);
+  const auto job = job_to_change(caller, wanted, reply);
   if (!job) {
-    return reply(answer_of(job.refusal()));
-  }
-  if (refused(reply)) {
     return;
   }
   const auto group = registry_.destroy(*job, name, now());

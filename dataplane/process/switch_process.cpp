@@ -58,7 +58,7 @@ std::string counted(std::size_t n, std::string_view noun, std::string_view plura
 
 } // namespace
 
-SwitchProcess::SwitchProcess(config::Parsed parsed, const Options& options)
+SwitchProcess::SwitchProcess(config::Parsed parsed, const service::Options& options)
     : options_(options), parsed_(std::move(parsed)), signals_(context_, SIGTERM, SIGINT, SIGHUP),
       monitor_timer_(context_), agents_(context_, admissible(parsed_.config)), eal_(parsed_.config),
       workers_(parsed_.config.process, eal_, open_switches()), monitor_(workers_),

@@ -12,11 +12,11 @@
 #include "dataplane/management/control_server.hpp"
 #include "dataplane/port/eal.hpp"
 #include "dataplane/port/port_device.hpp"
-#include "dataplane/process/options.hpp"
 #include "dataplane/process/switch_agents.hpp"
 #include "dataplane/process/worker_inspector.hpp"
 #include "dataplane/worker/port_monitor.hpp"
 #include "dataplane/worker/worker_group.hpp"
+#include "service/options.hpp"
 #include "service/socket_file.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -36,7 +36,7 @@ namespace tributary::dataplane {
 class SwitchProcess {
 public:
   /// Opens everything and lets frames flow. Throws PortError, SocketError.
-  SwitchProcess(config::Parsed parsed, const Options& options);
+  SwitchProcess(config::Parsed parsed, const service::Options& options);
   ~SwitchProcess();
   SwitchProcess(const SwitchProcess&) = delete;
   SwitchProcess& operator=(const SwitchProcess&) = delete;
@@ -59,7 +59,7 @@ private:
   boost::asio::awaitable<void> watch_link_events();
   void look_at_ports();
 
-  Options options_;
+  service::Options options_;
   config::Parsed parsed_; ///< what is in force: live keys follow reloads, the others do not
   boost::asio::io_context context_;
   boost::asio::signal_set signals_; ///< before DPDK, so that an early signal is not lost

@@ -1,7 +1,7 @@
 // The server over a real Unix socket, its event loop in a thread of its own; clients block.
 #include "dataplane/management/control_server.hpp"
-#include "service/socket_file.hpp"
 #include "fake_inspector.hpp"
+#include "service/socket_file.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>

@@ -372,7 +372,7 @@ TEST_F(Many, thousands_are_served_at_once) {
   ::setrlimit(RLIMIT_NOFILE, &descriptors);
   // Both ends are in this process; some descriptors are left for everything else.
   const std::size_t count =
-      std::min<std::size_t>(5000, (static_cast<std::size_t>(descriptors.rlim_cur) - 700) / 2);
+      std::min<std::size_t>(3000, (static_cast<std::size_t>(descriptors.rlim_cur) - 700) / 2);
   Limits limits;
   limits.connections_per_peer = count + 1;
   limits.header_time = limits.idle_time = limits.stop_time = std::chrono::minutes(5);

@@ -1,4 +1,4 @@
-#include "dataplane/process/options.hpp"
+#include "service/options.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
-namespace tributary::dataplane {
+namespace tributary::service {
 namespace {
 
 using testing::HasSubstr;
+
+constexpr const char* default_config_file = "/etc/tributary/switch.toml";
 
 struct Outcome {
   ParsedOptions parsed;
@@ -24,7 +26,13 @@ Outcome parse(std::vector<std::string> arguments) {
   }
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  Outcome outcome{parse_options(static_cast<int>(argv.size()), argv.data()), {}, {}};
+  const Presentation program{.name = "tributary-switch",
+                             .summary = "A switch.",
+                             .config_file = default_config_file,
+                             .log_level = "process.log_level",
+                             .signals = "SIGTERM ends it.",
+                             .more_examples = {}};
+  Outcome outcome{parse_options(static_cast<int>(argv.size()), argv.data(), program), {}, {}};
   outcome.output = testing::internal::GetCapturedStdout();
   outcome.errors = testing::internal::GetCapturedStderr();
   return outcome;
@@ -75,4 +83,4 @@ TEST(parse_options, mistakes_exit_with_2_and_are_named_on_standard_error) {
 }
 
 } // namespace
-} // namespace tributary::dataplane
+} // namespace tributary::service
