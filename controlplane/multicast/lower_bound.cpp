@@ -29,8 +29,7 @@ std::uint64_t label_count(const Group& group, const Labels& labels,
     }
   }
   std::ranges::sort(found);
-  const auto rest = std::ranges::unique(found);
-  found.erase(rest.begin(), rest.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found.size() + unlabelled;
 }
 

@@ -36,7 +36,10 @@ std::uint32_t port_towards(GlobalCables how, std::uint32_t i, std::uint32_t to,
 } // namespace
 
 Model build_dragonfly(const Dragonfly& shape) {
-  const auto [switches, hosts, globals, how] = shape;
+  const std::uint32_t switches = shape.switches;
+  const std::uint32_t hosts = shape.hosts;
+  const std::uint32_t globals = shape.globals;
+  const GlobalCables how = shape.how;
   const std::uint32_t groups = switches * globals + 1;
   Model model;
   for (std::uint32_t group = 0; group < groups; ++group) {
