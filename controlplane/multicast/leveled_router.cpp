@@ -92,6 +92,21 @@ void add_cheapest_mids(float* totals, const float* mid_sums, const float* prices
   }
 }
 
+/// savings[m] = what leaves would save by mid m: sum over `rows` of paid - prices[row][m], where
+/// that is positive.
+TRIBUTARY_MULTIVERSION
+void sum_savings(float* savings, const float* prices, std::uint32_t columns,
+                 const std::uint32_t* rows, std::size_t count, const float* paid) {
+  for (std::uint32_t m = 0; m < columns; m += lanes) {
+    Lanes sum{};
+    for (std::size_t i = 0; i < count; ++i) {
+      const Lanes saved = paid[i] - lanes_at(prices + std::size_t{rows[i]} * columns + m);
+      sum += saved > 0 ? saved : Lanes{};
+    }
+    lanes_at(savings + m) = sum;
+  }
+}
+
 /// The smallest of `count` numbers, a multiple of `lanes` and not 0.
 TRIBUTARY_MULTIVERSION
 float smallest(const float* numbers, std::uint32_t count) { return least_of_row(numbers, count); }
@@ -101,7 +116,8 @@ float smallest(const float* numbers, std::uint32_t count) { return least_of_row(
 LeveledRouter::LeveledRouter(const LeveledFabric& fabric)
     : fabric_(fabric), touched_of_pod_(fabric.pods().size(), 0),
       totals_(fabric.planes().size() * fabric.top_columns()),
-      pods_of_plane_(fabric.planes().size()), feeds_(fabric.mid_columns(), 0) {}
+      pods_of_plane_(fabric.planes().size()), savings_(fabric.mid_columns()),
+      feeds_(fabric.mid_columns(), 0) {}
 
 std::optional<SwitchId> LeveledRouter::choose(std::span<const SwitchId> leaves, float way_round) {
   sort_by_pod(leaves);
@@ -242,54 +258,82 @@ bool LeveledRouter::feed(const TouchedPod& touched, Tree& tree) {
 }
 
 void LeveledRouter::open_feeders(const TouchedPod& touched, const Run& run) {
-  const std::span rows =
-      std::span(rows_).subspan(touched.first_row, touched.end_row - touched.first_row);
-  const auto to_center = [&](std::uint32_t mid) {
-    return fabric_.mid_prices(fabric_.mid_row(touched.pod, mid))[center_column_];
-  };
+  const std::size_t count = touched.end_row - touched.first_row;
   std::uint32_t best = run.first_mid;
   for (std::uint32_t m = run.first_mid + 1; m < run.end_mid; ++m) {
-    if (touched.mid_sums[m] + to_center(m) < touched.mid_sums[best] + to_center(best)) {
+    if (touched.mid_sums[m] + to_center(touched, m) <
+        touched.mid_sums[best] + to_center(touched, best)) {
       best = m;
     }
   }
-  feeder_of_.assign(rows.size(), best);
-  paid_.resize(rows.size());
-  const bool reached = to_center(best) < PriceTable::unusable;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    paid_[i] = reached ? fabric_.leaf_prices(rows[i])[best] : PriceTable::unusable;
+  feeder_of_.assign(count, best);
+  paid_.assign(count, PriceTable::unusable);
+  if (to_center(touched, best) < PriceTable::unusable) {
+    hang(touched, best);
   }
-  // One leaf hangs best where it hangs; several may have more to save than a cable costs. Leaves
-  // that hang nowhere yet come first.
-  while (rows.size() > 1 || paid_.front() == PriceTable::unusable) {
-    std::uint32_t next = run.end_mid;
-    std::pair<std::uint32_t, float> most{0, 0.0F}; // leaves that get a feeder; what is saved
-    for (std::uint32_t m = run.first_mid; m < run.end_mid; ++m) {
-      std::pair<std::uint32_t, float> gain{0, -to_center(m)};
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        const float price = fabric_.leaf_prices(rows[i])[m];
-        if (price < paid_[i]) {
-          const bool hangs = paid_[i] < PriceTable::unusable;
-          gain.first += hangs ? 0U : 1U;
-          gain.second += hangs ? paid_[i] - price : -price;
-        }
-      }
-      if (to_center(m) < PriceTable::unusable && gain > most) {
-        most = gain;
-        next = m;
-      }
-    }
-    if (next == run.end_mid) {
-      return;
-    }
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const float price = fabric_.leaf_prices(rows[i])[next];
-      if (price < paid_[i]) {
-        paid_[i] = price;
-        feeder_of_[i] = next;
-      }
+  // Leaves that the best one does not reach come first; then one leaf hangs best where it hangs,
+  // but several may have more to save than a cable costs.
+  for (auto next = rescuer(touched, run); next; next = rescuer(touched, run)) {
+    hang(touched, *next);
+  }
+  if (count > 1 && run.end_mid - run.first_mid > 1) {
+    for (auto next = saver(touched, run); next; next = saver(touched, run)) {
+      hang(touched, *next);
     }
   }
+}
+
+float LeveledRouter::to_center(const TouchedPod& touched, std::uint32_t mid) const {
+  return fabric_.mid_prices(fabric_.mid_row(touched.pod, mid))[center_column_];
+}
+
+void LeveledRouter::hang(const TouchedPod& touched, std::uint32_t mid) {
+  for (std::size_t i = 0; i < paid_.size(); ++i) {
+    const float price = fabric_.leaf_prices(rows_[touched.first_row + i])[mid];
+    if (price < paid_[i]) {
+      paid_[i] = price;
+      feeder_of_[i] = mid;
+    }
+  }
+}
+
+std::optional<std::uint32_t> LeveledRouter::rescuer(const TouchedPod& touched,
+                                                    const Run& run) const {
+  if (std::find(paid_.begin(), paid_.end(), PriceTable::unusable) == paid_.end()) {
+    return std::nullopt;
+  }
+  std::optional<std::uint32_t> best;
+  std::pair<std::uint32_t, float> most{0, 0.0F}; // leaves that get a feeder; what they pay less
+  for (std::uint32_t m = run.first_mid; m < run.end_mid; ++m) {
+    std::pair<std::uint32_t, float> gain{0, -to_center(touched, m)};
+    for (std::size_t i = 0; i < paid_.size(); ++i) {
+      const float price = fabric_.leaf_prices(rows_[touched.first_row + i])[m];
+      if (paid_[i] == PriceTable::unusable && price < PriceTable::unusable) {
+        ++gain.first;
+        gain.second -= price;
+      }
+    }
+    const bool reached = to_center(touched, m) < PriceTable::unusable;
+    if (reached && gain.first > 0 && (!best || gain > most)) {
+      most = gain;
+      best = m;
+    }
+  }
+  return best;
+}
+
+std::optional<std::uint32_t> LeveledRouter::saver(const TouchedPod& touched, const Run& run) {
+  sum_savings(savings_.data(), fabric_.leaf_prices(0), fabric_.mid_columns(),
+              rows_.data() + touched.first_row, paid_.size(), paid_.data());
+  std::optional<std::uint32_t> best;
+  float most = 0;
+  for (std::uint32_t m = run.first_mid; m < run.end_mid; ++m) {
+    if (const float gain = savings_[m] - to_center(touched, m); gain > most) {
+      most = gain;
+      best = m;
+    }
+  }
+  return best;
 }
 
 } // namespace tributary::multicast

@@ -57,6 +57,15 @@ private:
   [[nodiscard]] std::optional<SwitchId> choose_top(float way_round);
   [[nodiscard]] bool feed(const TouchedPod& touched, Tree& tree);
   void open_feeders(const TouchedPod& touched, const LeveledFabric::Run& run);
+  [[nodiscard]] float to_center(const TouchedPod& touched, std::uint32_t mid) const;
+  /// Hangs those leaves on the mid that pay less there.
+  void hang(const TouchedPod& touched, std::uint32_t mid);
+  /// The mid that reaches most of the leaves that hang nowhere yet.
+  [[nodiscard]] std::optional<std::uint32_t> rescuer(const TouchedPod& touched,
+                                                     const LeveledFabric::Run& run) const;
+  /// The mid by which leaves save most, if that is more than it costs.
+  [[nodiscard]] std::optional<std::uint32_t> saver(const TouchedPod& touched,
+                                                   const LeveledFabric::Run& run);
 
   const LeveledFabric& fabric_;
   std::vector<std::uint32_t> rows_; ///< the members' rows, pod by pod
@@ -70,6 +79,7 @@ private:
   std::uint32_t center_column_ = 0;
   std::vector<std::uint32_t> feeder_of_; ///< by member of the pod at hand: a mid's column
   std::vector<float> paid_;              ///< by member of the pod at hand: the price to its feeder
+  Rows savings_;                         ///< of the pod at hand, by column
   std::vector<std::uint8_t> feeds_;      ///< by column: whether a leaf hangs on it
 };
 

@@ -95,7 +95,9 @@ std::optional<Tree> Prism::route_below(float limit, std::span<const SwitchId> me
       }
     }
     if (tree) {
-      return price(*tree) < limit ? std::move(tree) : std::nullopt;
+      // Without a limit there is nothing to compare.
+      const bool cheaper = limit == PriceTable::unusable || price(*tree) < limit;
+      return cheaper ? std::move(tree) : std::nullopt;
     }
   }
   return view_.connected(members) ? route_general(limit, members) : std::nullopt;
