@@ -1,74 +1,18 @@
 #include "cli/fabric/views.hpp"
 
-#include "cli/table.hpp"
+#include "cli/fabric/cells.hpp"
+#include "cli/fabric/detail_views.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <utility>
+#include <iterator>
+#include <vector>
 
 namespace tributary::cli {
 namespace {
 
 namespace json = boost::json;
-
-constexpr auto right = Align::right;
-
-std::string seconds_text(const Entry& entry, std::string_view name) {
-  return entry.text(name).empty() ? "" : fmt::format("{:.1f} s", entry.real(name));
-}
-
-std::string speed_text(std::uint64_t mbps) {
-  return mbps == 0          ? ""
-         : mbps % 1000 == 0 ? fmt::format("{}G", mbps / 1000)
-                            : fmt::format("{}M", mbps);
-}
-
-std::string end_text(const Entry& end) {
-  return fmt::format("{} port {}", end.text("switch"), end.text("port"));
-}
-
-Cell up_cell(bool up) { return up ? Cell{"up", Style::good} : Cell{"down", Style::bad}; }
-
-Cell switch_state(const Entry& s) {
-  return !s.flag("up")          ? Cell{"down", Style::bad}
-         : !s.flag("connected") ? Cell{"up, not connected", Style::warning}
-                                : Cell{"up", Style::good};
-}
-
-Cell group_state(const Entry& group) {
-  const std::string state = group.text("state");
-  const Style style = !group.text("trouble").empty() ? Style::bad
-                      : state == "ready"             ? Style::good
-                                                     : Style::warning;
-  return {state, style};
-}
-
-std::string group_name(const Entry& group) { return group.text("job") + "/" + group.text("name"); }
-
-std::string tree_numbers(const Entry& group) {
-  std::string out;
-  for (const Entry& route : group.entries("routes")) {
-    out += out.empty() ? "" : " ";
-    out += route.text("tree");
-  }
-  return out;
-}
-
-std::string max_efi(const Entry& group) {
-  std::uint64_t most = 0;
-  for (const Entry& route : group.entries("routes")) {
-    most = std::max(most, route.number("max_efi"));
-  }
-  return group.entries("routes").empty() ? "" : fmt::format("{}", most);
-}
-
-std::string root_text(const Entry& root) {
-  return root.text("host").empty() ? root.text("nid") : root.text("host");
-}
-
-// ---- lists ----
 
 std::string switches(const std::vector<Entry>& list, bool colours) {
   Table table({{"SWITCH"},
@@ -117,6 +61,23 @@ std::string links(const std::vector<Entry>& list, bool colours) {
                {l.text("efi")}});
   }
   return table.empty() ? "No link between switches is known.\n" : table.text(colours);
+}
+
+std::string tree_numbers(const Entry& group) {
+  std::string out;
+  for (const Entry& route : group.entries("routes")) {
+    out += out.empty() ? "" : " ";
+    out += route.text("tree");
+  }
+  return out;
+}
+
+std::string max_efi(const Entry& group) {
+  std::uint64_t most = 0;
+  for (const Entry& route : group.entries("routes")) {
+    most = std::max(most, route.number("max_efi"));
+  }
+  return group.entries("routes").empty() ? "" : fmt::format("{}", most);
 }
 
 std::string groups(const std::vector<Entry>& list, bool colours) {
@@ -200,179 +161,12 @@ std::string events(const std::vector<Entry>& list, bool colours) {
   return out;
 }
 
-// ---- one of them ----
-
-std::string one_switch(const Entry& s, bool colours) {
-  const Cell state = switch_state(s);
-  std::string out = fmt::format("{}: {}, {} trees\n", s.text("name"),
-                                styled(state.text, state.style, colours), s.number("trees"));
-  std::map<std::string, Entry> statistics;
-  for (const Entry& port : s.entry("statistics").entries("ports")) {
-    statistics.emplace(port.text("port"), port);
-  }
-  Table table({{"PORT", right},
-               {"NAME"},
-               {"STATE"},
-               {"SPEED", right},
-               {"TO"},
-               {"RECEIVED", right},
-               {"SENT", right},
-               {"FULL", right},
-               {"PARTIAL", right},
-               {"DROPS"}});
-  for (const Entry& port : s.entries("ports")) {
-    const json::value nothing;
-    const auto found = statistics.find(port.text("port"));
-    const Entry figures = found == statistics.end() ? Entry(nothing) : found->second;
-    std::string drops;
-    figures.for_each_member("drops", [&](std::string_view reason, const Entry& count) {
-      drops += fmt::format("{}{} {}", drops.empty() ? "" : ", ", reason, count.self());
-    });
-    table.add({{port.text("port")},
-               {port.text("name")},
-               up_cell(port.flag("up")),
-               {speed_text(port.number("speed_mbps"))},
-               {port.text("to")},
-               {figures.text("received")},
-               {figures.text("sent")},
-               {figures.text("full")},
-               {figures.text("partial")},
-               {drops, Style::warning}});
-  }
-  return out + table.text(colours);
-}
-
-std::string one_group(const Entry& g, bool colours) {
-  const Cell state = group_state(g);
-  std::string out = fmt::format("{}: {}, {} of {} members; {}\n", group_name(g),
-                                styled(state.text, state.style, colours), g.number("joined"),
-                                g.number("size"), g.text("text"));
-  if (const std::string trouble = g.text("trouble"); !trouble.empty()) {
-    out += styled(trouble, Style::bad, colours) + '\n';
-  }
-  for (const Entry& route : g.entries("routes")) {
-    out += fmt::format("tree {}: {} switches, height {}, max EFI {}\n", route.text("tree"),
-                       route.number("switches"), route.number("height"), route.number("max_efi"));
-  }
-  if (g.has("disjoint")) {
-    out += g.flag("disjoint") ? "the two trees share nothing\n"
-                              : fmt::format("the two trees share {}\n", g.joined("shared", ", "));
-  }
-  Table table({{"RANK", right}, {"HOST"}, {"NID", right}, {"STATE"}, {"LEASE", right}, {"REMARK"}});
-  const std::string root = g.entry("root").text("rank");
-  for (const Entry& m : g.entries("members")) {
-    const bool joined = m.text("state") == "joined";
-    table.add({{m.text("rank")},
-               {m.text("host")},
-               {m.text("nid")},
-               {m.text("state"), joined ? Style::good : Style::warning},
-               {joined ? seconds_text(m, "lease_seconds") : ""},
-               {m.text("rank") == root ? "root" : ""}});
-  }
-  for (const Entry& m : g.entries("missing")) {
-    table.add(
-        {{m.text("rank")}, {}, {m.text("nid")}, {"missing", Style::bad}, {}, {m.text("why")}});
-  }
-  return table.empty() ? out : out + table.text(colours);
-}
-
 std::string one_tree(const Entry& t, bool colours) {
-  std::map<std::string, Entry> statistics;
-  for (const Entry& figures : t.entries("statistics")) {
-    statistics.emplace(figures.text("switch"), figures);
-  }
-  std::string out = trees({t}, colours) + '\n';
-  Table table({{"SWITCH"},
-               {"DEPTH", right},
-               {"WAIT COUNT", right},
-               {"PARENT"},
-               {"CHILDREN"},
-               {"FULL", right},
-               {"PARTIAL", right},
-               {"LATE", right},
-               {"STALE", right}});
-  const auto place = [](const Entry& end) {
-    return end.text("to").empty() ? end.text("port")
-                                  : fmt::format("{}:{}", end.text("port"), end.text("to"));
-  };
-  for (const Entry& part : t.entries("parts")) {
-    const json::value nothing;
-    const auto found = statistics.find(part.text("switch"));
-    const Entry figures = found == statistics.end() ? Entry(nothing) : found->second;
-    std::string children;
-    for (const Entry& child : part.entries("children")) {
-      children += (children.empty() ? "" : " ") + place(child);
-    }
-    table.add({{part.text("switch")},
-               {part.text("depth")},
-               {part.text("wait_count")},
-               {place(part.entry("parent"))},
-               {children},
-               {figures.text("full")},
-               {figures.text("partial"), Style::warning},
-               {figures.text("late"), Style::warning},
-               {figures.text("stale"), Style::warning}});
-  }
-  return out + table.text(colours);
+  return trees({t}, colours) + '\n' + tree_parts_view(t, colours);
 }
 
 std::string one_transaction(const Entry& t, bool colours) {
-  std::string out = transactions({t}, colours) + '\n';
-  Table table({{"SWITCH"}, {"STATE"}});
-  for (const Entry& s : t.entries("switches")) {
-    table.add({{s.text("switch")}, {s.text("state")}});
-  }
-  return out + table.text(colours);
-}
-
-// ---- all together ----
-
-std::string topology(const Entry& all, bool colours) {
-  const auto switch_list = all.entries("switches");
-  const auto host_list = all.entries("hosts");
-  const auto link_list = all.entries("links");
-  const auto up = [](const std::vector<Entry>& list) {
-    return std::count_if(list.begin(), list.end(), [](const Entry& e) { return e.flag("up"); });
-  };
-  std::string out = fmt::format("{} switches ({} up), {} hosts ({} up), {} links ({} up)\n",
-                                switch_list.size(), up(switch_list), host_list.size(),
-                                up(host_list), link_list.size(), up(link_list));
-  // What hangs at each port, by switch: "h0", or "spine0 port 3, 100G, EFI 2".
-  std::map<std::string, std::map<std::uint64_t, std::pair<std::string, bool>>> ends;
-  for (const Entry& h : host_list) {
-    ends[h.text("switch")][h.number("port")] = {
-        fmt::format("{}  nid {}", h.text("name"), h.text("nid")), h.flag("up")};
-  }
-  for (const Entry& l : link_list) {
-    const auto put = [&](const Entry& here, const Entry& there) {
-      const std::string speed = speed_text(l.number("speed_mbps"));
-      ends[here.text("switch")][here.number("port")] = {
-          fmt::format("{}  {}{}EFI {}", end_text(there), speed, speed.empty() ? "" : ", ",
-                      l.number("efi")),
-          l.flag("up")};
-    };
-    put(l.entry("a"), l.entry("b"));
-    put(l.entry("b"), l.entry("a"));
-  }
-  for (const Entry& s : switch_list) {
-    const Cell state = switch_state(s);
-    out += fmt::format("\n{}  {}\n", styled(s.text("name"), Style::heading, colours),
-                       styled(state.text, state.style, colours));
-    for (const auto& [port, end] : ends[s.text("name")]) {
-      out += fmt::format("  {:>3}  {}{}\n", port, end.first,
-                         end.second ? "" : "  " + styled("down", Style::bad, colours));
-    }
-  }
-  for (const auto& [key, title] :
-       {std::pair{"problems", "problem"}, {"miscabled", "wrong cable"}}) {
-    const auto texts = all.entries(key);
-    out += texts.empty() ? "" : "\n";
-    for (const Entry& text : texts) {
-      out += fmt::format("{} {}\n", styled(fmt::format("{}:", title), Style::bad, colours),
-                         text.self());
-    }
-  }
-  return out;
+  return transactions({t}, colours) + '\n' + transaction_steps_view(t, colours);
 }
 
 struct View {
@@ -381,10 +175,10 @@ struct View {
   std::string (*one)(const Entry&, bool); ///< nullptr: as a list of one
 };
 constexpr View views[] = {
-    {"switches", switches, one_switch},
+    {"switches", switches, switch_view},
     {"hosts", hosts, nullptr},
     {"links", links, nullptr},
-    {"groups", groups, one_group},
+    {"groups", groups, group_view},
     {"trees", trees, one_tree},
     {"transactions", transactions, one_transaction},
     {"jobs", jobs, nullptr},
@@ -396,7 +190,7 @@ constexpr View views[] = {
 std::string fabric_view(std::string_view what, bool one, const json::value& answer, bool colours) {
   const Entry entry(answer);
   if (what == "topology") {
-    return topology(entry, colours);
+    return topology_view(entry, colours);
   }
   const auto* const view = std::find_if(std::begin(views), std::end(views),
                                         [&](const View& v) { return v.what == what; });

@@ -155,6 +155,9 @@ asio::awaitable<bool> Connection::serve_one() {
       co_return false;
     }
   }
+  // Of the target only what the table of routes says: a log is no place for a client's bytes.
+  spdlog::debug("{}: {} {}: {}", peer_.name, view_of(http::to_string(reader_.request().method())),
+                match.route == nullptr ? "(no such route)" : match.route->path, response->status);
   // The rest of a request that was refused early is not to be taken for the next one.
   manner.keep_alive = reader_.complete() && reader_.keep_alive() && !shared_->stopping;
   co_return co_await send(std::move(*response), manner);
