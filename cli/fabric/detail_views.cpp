@@ -1,0 +1,185 @@
+#include "cli/fabric/detail_views.hpp"
+
+#include "cli/fabric/cells.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace tributary::cli {
+
+namespace json = boost::json;
+
+std::string switch_view(const Entry& s, bool colours) {
+  const Cell state = switch_state(s);
+  std::string out = fmt::format("{}: {}, {} trees\n", s.text("name"),
+                                styled(state.text, state.style, colours), s.number("trees"));
+  std::map<std::string, Entry> statistics;
+  for (const Entry& port : s.entry("statistics").entries("ports")) {
+    statistics.emplace(port.text("port"), port);
+  }
+  Table table({{"PORT", right},
+               {"NAME"},
+               {"STATE"},
+               {"SPEED", right},
+               {"TO"},
+               {"RECEIVED", right},
+               {"SENT", right},
+               {"FULL", right},
+               {"PARTIAL", right},
+               {"DROPS"}});
+  for (const Entry& port : s.entries("ports")) {
+    const json::value nothing;
+    const auto found = statistics.find(port.text("port"));
+    const Entry figures = found == statistics.end() ? Entry(nothing) : found->second;
+    std::string drops;
+    figures.for_each_member("drops", [&](std::string_view reason, const Entry& count) {
+      drops += fmt::format("{}{} {}", drops.empty() ? "" : ", ", reason, count.self());
+    });
+    table.add({{port.text("port")},
+               {port.text("name")},
+               up_cell(port.flag("up")),
+               {speed_text(port.number("speed_mbps"))},
+               {port.text("to")},
+               {figures.text("received")},
+               {figures.text("sent")},
+               {figures.text("full")},
+               {figures.text("partial")},
+               {drops, Style::warning}});
+  }
+  return out + table.text(colours);
+}
+
+std::string group_view(const Entry& g, bool colours) {
+  const Cell state = group_state(g);
+  std::string out = fmt::format("{}: {}, {} of {} members; {}\n", group_name(g),
+                                styled(state.text, state.style, colours), g.number("joined"),
+                                g.number("size"), g.text("text"));
+  if (const std::string trouble = g.text("trouble"); !trouble.empty()) {
+    out += styled(trouble, Style::bad, colours) + '\n';
+  }
+  for (const Entry& route : g.entries("routes")) {
+    out += fmt::format("tree {}: {} switches, height {}, max EFI {}\n", route.text("tree"),
+                       route.number("switches"), route.number("height"), route.number("max_efi"));
+  }
+  if (g.has("disjoint")) {
+    out += g.flag("disjoint") ? "the two trees share nothing\n"
+                              : fmt::format("the two trees share {}\n", g.joined("shared", ", "));
+  }
+  Table table({{"RANK", right}, {"HOST"}, {"NID", right}, {"STATE"}, {"LEASE", right}, {"REMARK"}});
+  const std::string root = g.entry("root").text("rank");
+  for (const Entry& m : g.entries("members")) {
+    const bool joined = m.text("state") == "joined";
+    table.add({{m.text("rank")},
+               {m.text("host")},
+               {m.text("nid")},
+               {m.text("state"), joined ? Style::good : Style::warning},
+               {joined ? seconds_text(m, "lease_seconds") : ""},
+               {m.text("rank") == root ? "root" : ""}});
+  }
+  for (const Entry& m : g.entries("missing")) {
+    table.add(
+        {{m.text("rank")}, {}, {m.text("nid")}, {"missing", Style::bad}, {}, {m.text("why")}});
+  }
+  return table.empty() ? out : out + table.text(colours);
+}
+
+std::string tree_parts_view(const Entry& t, bool colours) {
+  std::map<std::string, Entry> statistics;
+  for (const Entry& figures : t.entries("statistics")) {
+    statistics.emplace(figures.text("switch"), figures);
+  }
+  Table table({{"SWITCH"},
+               {"DEPTH", right},
+               {"WAIT COUNT", right},
+               {"PARENT"},
+               {"CHILDREN"},
+               {"FULL", right},
+               {"PARTIAL", right},
+               {"LATE", right},
+               {"STALE", right}});
+  const auto place = [](const Entry& end) {
+    return end.text("to").empty() ? end.text("port")
+                                  : fmt::format("{}:{}", end.text("port"), end.text("to"));
+  };
+  for (const Entry& part : t.entries("parts")) {
+    const json::value nothing;
+    const auto found = statistics.find(part.text("switch"));
+    const Entry figures = found == statistics.end() ? Entry(nothing) : found->second;
+    std::string children;
+    for (const Entry& child : part.entries("children")) {
+      children += (children.empty() ? "" : " ") + place(child);
+    }
+    table.add({{part.text("switch")},
+               {part.text("depth")},
+               {part.text("wait_count")},
+               {place(part.entry("parent"))},
+               {children},
+               {figures.text("full")},
+               {figures.text("partial"), Style::warning},
+               {figures.text("late"), Style::warning},
+               {figures.text("stale"), Style::warning}});
+  }
+  return table.text(colours);
+}
+
+std::string transaction_steps_view(const Entry& t, bool colours) {
+  Table table({{"SWITCH"}, {"STATE"}});
+  for (const Entry& s : t.entries("switches")) {
+    table.add({{s.text("switch")}, {s.text("state")}});
+  }
+  return table.text(colours);
+}
+
+std::string topology_view(const Entry& all, bool colours) {
+  const auto switch_list = all.entries("switches");
+  const auto host_list = all.entries("hosts");
+  const auto link_list = all.entries("links");
+  const auto up = [](const std::vector<Entry>& list) {
+    return std::count_if(list.begin(), list.end(), [](const Entry& e) { return e.flag("up"); });
+  };
+  std::string out = fmt::format("{} switches ({} up), {} hosts ({} up), {} links ({} up)\n",
+                                switch_list.size(), up(switch_list), host_list.size(),
+                                up(host_list), link_list.size(), up(link_list));
+  // What hangs at each port, by switch: "h0", or "spine0 port 3, 100G, EFI 2".
+  std::map<std::string, std::map<std::uint64_t, std::pair<std::string, bool>>> ends;
+  for (const Entry& h : host_list) {
+    ends[h.text("switch")][h.number("port")] = {
+        fmt::format("{}  nid {}", h.text("name"), h.text("nid")), h.flag("up")};
+  }
+  for (const Entry& l : link_list) {
+    const auto put = [&](const Entry& here, const Entry& there) {
+      const std::string speed = speed_text(l.number("speed_mbps"));
+      ends[here.text("switch")][here.number("port")] = {
+          fmt::format("{}  {}{}EFI {}", end_text(there), speed, speed.empty() ? "" : ", ",
+                      l.number("efi")),
+          l.flag("up")};
+    };
+    put(l.entry("a"), l.entry("b"));
+    put(l.entry("b"), l.entry("a"));
+  }
+  for (const Entry& s : switch_list) {
+    const Cell state = switch_state(s);
+    out += fmt::format("\n{}  {}\n", styled(s.text("name"), Style::heading, colours),
+                       styled(state.text, state.style, colours));
+    for (const auto& [port, end] : ends[s.text("name")]) {
+      out += fmt::format("  {:>3}  {}{}\n", port, end.first,
+                         end.second ? "" : "  " + styled("down", Style::bad, colours));
+    }
+  }
+  for (const auto& [key, title] :
+       {std::pair{"problems", "problem"}, {"miscabled", "wrong cable"}}) {
+    const auto texts = all.entries(key);
+    out += texts.empty() ? "" : "\n";
+    for (const Entry& text : texts) {
+      out += fmt::format("{} {}\n", styled(fmt::format("{}:", title), Style::bad, colours),
+                         text.self());
+    }
+  }
+  return out;
+}
+
+} // namespace tributary::cli
