@@ -9,7 +9,7 @@
 #pragma once
 
 #include "controlplane/manager/manager.hpp"
-#include "controlplane/store/store_error.hpp"
+#include "controlplane/store/store.hpp"
 #include "tributary/wire/hello.hpp"
 
 #include <algorithm>
@@ -57,6 +57,9 @@ public:
       throw store::StoreError(store::StoreError::Kind::no_room, "the disk is full");
     }
     stored += changes.size();
+    if (disk) {
+      disk->apply(changes);
+    }
     log.push_back("stored");
   }
   void send(install::SessionNumber session, const control::ManagerMessage& message) override {
@@ -81,9 +84,9 @@ public:
     settle();
   }
 
-  /// A switch with eight ports; 0 to hosts - 1 have hosts with NIDs from `first_nid` on.
+  /// A switch whose ports 0 to hosts - 1 have hosts with NIDs from `first_nid` on.
   install::SessionNumber connect_star(const std::string& name, std::uint32_t hosts,
-                                      std::uint32_t first_nid = 1) {
+                                      std::uint32_t first_nid = 1, std::uint32_t ports = 8) {
     control::SwitchHello hello;
     hello.set_protocol(1);
     hello.set_name(name);
@@ -92,7 +95,7 @@ public:
     hello.mutable_limits()->set_trees(max_trees);
     hello.mutable_limits()->set_ports(64);
     hello.mutable_limits()->set_descriptors_per_engine(8);
-    for (std::uint32_t p = 0; p < 8; ++p) {
+    for (std::uint32_t p = 0; p < ports; ++p) {
       control::Port& port = *hello.add_ports();
       port.set_number(p);
       port.set_name("p" + std::to_string(p));
@@ -153,6 +156,7 @@ public:
 
   std::unique_ptr<Manager> manager;
   bool store_is_full = false;
+  std::optional<store::Store> disk; ///< where changes go, too, when there is one
   std::size_t stored = 0;
   std::vector<std::string> log; ///< what went out, in order
   std::vector<std::pair<install::SessionNumber, control::ManagerMessage>> sent;
