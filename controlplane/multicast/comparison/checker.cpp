@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <set>
 
 namespace tributary::multicast {
@@ -104,7 +103,7 @@ CountedLoads Checker::count(std::span<const Tree> trees) const {
   }
   CountedLoads counted;
   std::uint64_t total = 0;
-  for (const std::uint32_t efi : crossed | std::views::values) {
+  for (const auto& [cable, efi] : crossed) {
     counted.max = std::max(counted.max, efi);
     total += efi;
   }

@@ -30,10 +30,11 @@ namespace tributary::multicast {
 ///
 /// | row                                       | is                                               |
 /// |-------------------------------------------|--------------------------------------------------|
-/// | minihop, minihop_new, sssp, sssp_new,     | as published, the root scan included             |
+/// | minihop, sssp_new,                        | as published, the root scan included             |
 /// | fulb_rooted, fulb_through                 |                                                  |
+/// | minihop_new, sssp                         | with the vectorised root scan: the same trees    |
 /// | minihop_new_through, sssp_new_through     | the other reading of a switch's load; vectorised |
-/// | sssp_new_layered, ..._layered_through     | searched layer by layer; vectorised root scan    |
+/// | sssp_new_layered, ..._layered_through     | searched layer by layer; vectorised              |
 /// | fulb_rooted_simd                          | FULB-MC with the vectorised root scan            |
 /// | prism                                     | one pass                                         |
 /// | prism_repaired                            | and then repair, within the budget               |

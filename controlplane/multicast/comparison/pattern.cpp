@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <random>
-#include <ranges>
 #include <utility>
 
 namespace tributary::multicast {
@@ -78,8 +77,7 @@ private:
 
 Group distinct(Group group) {
   std::ranges::sort(group);
-  const auto rest = std::ranges::unique(group);
-  group.erase(rest.begin(), rest.end());
+  group.erase(std::unique(group.begin(), group.end()), group.end());
   return group;
 }
 
@@ -121,7 +119,8 @@ std::vector<Group> grid_groups(std::string_view pattern, std::string_view text, 
 
   std::vector<Group> groups;
   std::uint32_t stride = 1; // between neighbours along the dimension
-  for (const std::uint32_t size : shape | std::views::reverse) {
+  for (auto dimension = shape.rbegin(); dimension != shape.rend(); ++dimension) {
+    const std::uint32_t size = *dimension;
     const std::uint32_t period = stride * size;
     for (std::uint32_t outer = 0; outer < ranks; outer += period) {
       for (std::uint32_t inner = 0; inner < stride; ++inner) {
