@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 
 namespace tributary::multicast {
 
@@ -175,21 +174,21 @@ std::optional<Tree> Prism::route_general(float limit, std::span<const SwitchId> 
       }
     }
   };
-  const Choice choice = draw_centers(least);
+  const bool plenty = draw_centers(least);
   for (const Center& center : centers_) {
     grow(center.at);
     // Where centers are plenty, a tree that keeps off the full cables is good enough.
-    if (choice == Choice::plenty && best && dearest(*best) < harmless_) {
+    if (plenty && best && dearest(*best) < harmless_) {
       break;
     }
   }
-  if (!damaged_ || choice != Choice::few) {
+  if (!damaged_ || plenty) {
     grow_extra(least);
     return best;
   }
   limit = best ? limit / lower_is_worth : limit;
   const auto farthest = static_cast<std::uint8_t>(least + way_round_);
-  std::ignore = draw_centers(farthest);
+  draw_centers(farthest);
   std::for_each(centers_.begin(), centers_.end(), [&](const Center& c) { grow(c.at); });
   grow_extra(farthest);
   if (best) {
@@ -206,7 +205,7 @@ float Prism::dearest(const Tree& tree) const {
   return most;
 }
 
-Prism::Choice Prism::draw_centers(std::uint8_t farthest) {
+bool Prism::draw_centers(std::uint8_t farthest) {
   if (centers_tried_ == 0) {
     const std::uint8_t* const row = distances_.row(SwitchId{0});
     const bool is_wide = std::any_of(row, row + view_.switch_count(), [](std::uint8_t distance) {
@@ -216,16 +215,16 @@ Prism::Choice Prism::draw_centers(std::uint8_t farthest) {
   }
   const std::size_t wanted = candidates_per_center * centers_tried_;
   centers_.clear();
-  Choice choice = Choice::plenty;
-  if (!hit_candidates(farthest, wanted)) {
-    choice = list_candidates(farthest, wanted) ? Choice::some : Choice::few;
+  const bool plenty = hit_candidates(farthest, wanted);
+  if (!plenty) {
+    list_candidates(farthest, wanted);
   }
   const std::size_t kept = std::min(centers_tried_, centers_.size());
   std::partial_sort(centers_.begin(), centers_.begin() + static_cast<std::ptrdiff_t>(kept),
                     centers_.end(),
                     [](const Center& a, const Center& b) { return a.price < b.price; });
   centers_.resize(kept);
-  return choice;
+  return plenty;
 }
 
 bool Prism::hit_candidates(std::uint8_t farthest, std::size_t wanted) {
@@ -239,7 +238,7 @@ bool Prism::hit_candidates(std::uint8_t farthest, std::size_t wanted) {
   return centers_.size() == wanted;
 }
 
-bool Prism::list_candidates(std::uint8_t farthest, std::size_t wanted) {
+void Prism::list_candidates(std::uint8_t farthest, std::size_t wanted) {
   centers_.clear();
   for (SwitchId s{0}; s.value < view_.switch_count(); ++s.value) {
     if (eccentricities_[s.value] <= farthest) {
@@ -254,7 +253,6 @@ bool Prism::list_candidates(std::uint8_t farthest, std::size_t wanted) {
     centers_[i].price = mean_price_at(centers_[i].at);
   }
   centers_.resize(drawn);
-  return drawn == wanted;
 }
 
 std::uint32_t Prism::random_below(std::uint32_t bound) {

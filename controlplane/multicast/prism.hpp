@@ -12,8 +12,8 @@
 //                          cheapest cables of their own
 //                       3. a tree to each (prism_grower.hpp), given up where it gets dearer than
 //                          the best one yet; the cheapest is taken
-//   failures            where failed cables leave only few switches with the least eccentricity,
-//                       trees pile up there. Then centers one cable farther are allowed. On a
+//   failures            where failed cables leave few switches with the least eccentricity, trees
+//                       pile up there. Then centers one cable farther are tried as well. On a
 //                       leveled fabric a center that a leaf does not reach directly is allowed
 //                       as well, for the price of the way round: at most two cables more
 //
@@ -62,14 +62,13 @@ private:
   [[nodiscard]] float way_round_price(const Loads& loads) const;
   [[nodiscard]] std::optional<Tree> route_general(float limit, std::span<const SwitchId> members);
   [[nodiscard]] float dearest(const Tree& tree) const;
-  /// How many centers there were to choose from.
-  enum class Choice { few, some, plenty };
-  /// Fills `centers_` with the most promising of those within this eccentricity.
-  [[nodiscard]] Choice draw_centers(std::uint8_t farthest);
+  /// Fills `centers_` with the most promising of those within this eccentricity; true when one
+  /// switch in four or so is within it.
+  bool draw_centers(std::uint8_t farthest);
   /// At random among all switches; false when too few draws hit.
   [[nodiscard]] bool hit_candidates(std::uint8_t farthest, std::size_t wanted);
-  /// At random from a list; false when it is shorter than wanted.
-  [[nodiscard]] bool list_candidates(std::uint8_t farthest, std::size_t wanted);
+  /// At random from a list of them.
+  void list_candidates(std::uint8_t farthest, std::size_t wanted);
   [[nodiscard]] std::uint32_t random_below(std::uint32_t bound);
   [[nodiscard]] float mean_price_at(SwitchId s) const;
 
