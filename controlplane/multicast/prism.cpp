@@ -151,7 +151,8 @@ float Prism::way_round_price(const Loads& loads) const {
     return PriceTable::unusable;
   }
   // Two cables, and it should not be taken for little.
-  const auto mean = static_cast<std::uint32_t>(loads.total() / view_.usable_cable_count());
+  const std::uint32_t cables = std::max(view_.usable_cable_count(), 1U);
+  const auto mean = static_cast<std::uint32_t>(loads.total() / cables);
   return 2 * lower_is_worth * book_.of_load(mean);
 }
 

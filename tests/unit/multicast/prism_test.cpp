@@ -266,6 +266,16 @@ TEST_F(Bundles, OneSwitchNeedsNoCableAndADeadOneHasNoTree) {
   EXPECT_EQ(prism.route(leaves, loads), std::nullopt);
 }
 
+TEST_F(Bundles, WithoutAnyCableThereIsNoTree) {
+  for (CableId c{0}; c.value < graph.cables().size(); ++c.value) {
+    graph.set_up(c, false);
+  }
+  const RoutingView view(graph);
+  Distances distances(view);
+  Prism prism(view, distances, 1);
+  EXPECT_EQ(prism.route(leaves, Loads(view)), std::nullopt);
+}
+
 TEST(PriceTable, RisesWithEveryTreeUpToAllThereCanBe) {
   for (std::uint32_t load = 0; load < max_trees; ++load) {
     ASSERT_LT(PriceTable::online()(load), PriceTable::online()(load + 1)) << load;
