@@ -80,17 +80,16 @@ Eal::Eal(const config::Config& configuration)
   pool_ = make_pool(plan_.buffers);
   if (pool_ == nullptr) {
     const std::string reason = rte_strerror(rte_errno);
-    rte_eal_cleanup();
     throw PortError(fmt::format("cannot make a pool of {} buffers: {}; set memory_mib above {}, or "
                                 "buffers_per_port lower",
                                 plan_.buffers, reason, plan_.memory_mib));
   }
 }
 
-Eal::~Eal() {
-  rte_mempool_free(pool_);
-  rte_eal_cleanup();
-}
+// No rte_eal_cleanup(): it unmaps DPDK's memory while its interrupt thread, which nothing ends, may
+// be reading there. All that it would give back (plan_eal() asks for memory without files) the
+// kernel takes back with the process.
+Eal::~Eal() { rte_mempool_free(pool_); }
 
 std::uint32_t Eal::free_buffers() const { return rte_mempool_avail_count(pool_); }
 

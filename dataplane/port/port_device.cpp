@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include <unistd.h>
+
 #include <rte_bus_vdev.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
@@ -75,6 +77,10 @@ PortDevice::~PortDevice() { close(); }
 bool PortDevice::on_kernel_interface() const {
   return configuration_.kind == config::PortKind::af_xdp ||
          configuration_.kind == config::PortKind::af_packet;
+}
+
+bool PortDevice::listens_for_memif_clients() const {
+  return configuration_.kind == config::PortKind::memif && configuration_.role == "server";
 }
 
 void PortDevice::open() {
@@ -212,7 +218,16 @@ void PortDevice::close() noexcept {
       }
       started_ = false;
       rte_eth_dev_stop(port_id_);
-      rte_eth_dev_close(port_id_);
+      if (listens_for_memif_clients()) {
+        // Closing would free the listening socket's interrupt handle without taking its callback
+        // off, and DPDK's interrupt thread, which reads all handles again at every change, ends the
+        // process. So it stays until the process ends; its file, which tells clients of a server,
+        // goes now.
+        ::unlink(configuration_.socket.c_str());
+        device_name_.clear();
+      } else {
+        rte_eth_dev_close(port_id_);
+      }
       port_id_ = RTE_MAX_ETHPORTS;
     }
     if (!device_name_.empty()) {

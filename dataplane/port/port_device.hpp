@@ -123,6 +123,7 @@ private:
   void configure();
   void reclaim_buffers() noexcept;
   [[nodiscard]] bool on_kernel_interface() const;
+  [[nodiscard]] bool listens_for_memif_clients() const;
 
   config::Port configuration_;
   Eal& eal_;

@@ -154,14 +154,15 @@ TEST_F(NamedGroupTest, HostAnnouncesItselfBeforeItAsks) {
   tributary_close(host[0]);
   host[0] = nullptr;
   std::vector<wire::Hello> hellos;
-  listener.wait(100'000'000, false);
-  while (listener.receive([&](std::span<const std::byte> bytes) {
-    wire::Hello hello;
-    if (wire::decode(bytes, wire::default_ethertype, hello) == wire::HelloError::none) {
-      hellos.push_back(hello);
-    }
-  }) > 0) {
-  }
+  wait_until([&] {
+    listener.receive([&](std::span<const std::byte> bytes) {
+      wire::Hello hello;
+      if (wire::decode(bytes, wire::default_ethertype, hello) == wire::HelloError::none) {
+        hellos.push_back(hello);
+      }
+    });
+    return !hellos.empty() && hellos.back().interval_ms == 0;
+  });
   ASSERT_GE(hellos.size(), 2U);
   EXPECT_EQ(hellos.front().kind, wire::HelloKind::host);
   EXPECT_EQ(hellos.front().nid, Nid{left_nid});
