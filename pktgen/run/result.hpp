@@ -1,0 +1,92 @@
+// What a run found out, as plain data; report/ shows it to people and programs.
+#pragma once
+
+#include "pktgen/traffic/tally.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::pktgen {
+
+/// The generator against itself: the same traffic through a switch core in the generator's own
+/// thread, whose cycles are not counted.
+struct Ceiling {
+  double frames_per_second = 0; ///< sent
+  double cycles_per_frame = 0;  ///< sent, receiving included
+  std::string how;              ///< e.g. "through a raw socket on lo"
+};
+
+/// A counter of the switch under test that rose during a measurement.
+struct SwitchCounter {
+  std::string name; ///< e.g. "leaf0.port.host0.drop.no_tree"
+  std::uint64_t rise = 0;
+};
+
+/// What the switch under test did during one measurement, as far as it tells.
+struct SwitchFigures {
+  std::uint64_t received_frames = 0;
+  std::uint64_t sent_frames = 0;
+  /// Of its workers; 0 where unknown.
+  double busy_share = 0;
+  double cycles_per_frame = 0;
+  std::vector<SwitchCounter> drops;
+};
+
+/// One measurement.
+struct Measurement {
+  double seconds = 0;
+  double offered_rate = 0; ///< operations a second asked for; 0: as fast as possible
+  Tally tally;
+  /// Frames out of and into the generator's ports, by port: {name, counts...}.
+  struct PortFigures {
+    std::string name;
+    Volume sent;
+    Volume received;
+    std::uint64_t receive_drops = 0;
+  };
+  std::vector<PortFigures> ports;
+  std::optional<SwitchFigures> switch_figures;
+  /// Share of its time in which the generator had work; 1: it did not keep up.
+  double generator_busy = 0;
+  bool generator_bound = false; ///< within 10 % of the ceiling
+  [[nodiscard]] double per_second(std::uint64_t count) const {
+    return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+  }
+};
+
+/// One step of the search for the highest rate.
+struct SearchStep {
+  double rate = 0; ///< operations a second
+  double loss = 0; ///< share
+  bool passed = false;
+};
+struct SearchResult {
+  double rate = 0; ///< the highest that passed; 0 when none did
+  std::vector<SearchStep> steps;
+  /// At 10, 50 and 90 % of it: {share, measurement}.
+  std::vector<std::pair<double, Measurement>> at_shares;
+};
+
+struct Result {
+  std::string scenario; ///< its name
+  std::string kind;
+  /// What was asked for, key by key, as in the file: {"leaves", "10000"}.
+  std::vector<std::pair<std::string, std::string>> settings;
+  std::vector<std::string> port_descriptions;
+  std::string version;
+  std::string machine; ///< processor and number of cores
+  std::uint64_t seed = 0;
+  double tsc_hz = 0;
+  std::optional<Ceiling> ceiling;
+  std::vector<Measurement> repeats;
+  std::optional<SearchResult> search;
+  /// Set when the run ended early; what was measured until then is here all the same.
+  std::string failure;
+  /// Figures derived from several counts, per repeat, by name: "root_frames_per_reduction".
+  std::vector<std::pair<std::string, std::vector<double>>> derived;
+};
+
+} // namespace tributary::pktgen

@@ -1,0 +1,65 @@
+// Something that makes frames and knows what must come back. Pure: frames and times in, frames out;
+// it reads no clock, opens nothing, starts no thread, and allocates nothing between `start` and
+// `stop`.
+//
+// How it is driven, by one thread (run/driver.hpp):
+//
+//   1. traffic.start(now);
+//   2. in a loop: traffic.receive(p, frame, now) for each frame that came in at port p
+//                 traffic.generate(ports, now)   composes what is due; stops where a port takes none
+//      nothing is due before next_due(), unless a frame comes
+//   3. traffic.begin_measuring(now);  after the warm-up: forgets what was counted, goes on
+//   4. traffic.stop(now);             begins nothing new; what is under way goes on
+//      until drained(now) or the caller's patience ends: go on with 2
+//   5. traffic.tally(now)             any time, cold
+//
+// Times of frames. Latency runs from the time an event was intended for, not from when the generator
+// got round to it: whoever falls behind sees it in the latency (no coordinated omission).
+//
+// What belongs to the measurement is what was intended at or after `begin_measuring` and before
+// `stop`; answers to what went out before are recognised, and not counted as losses or strangers.
+#pragma once
+
+#include "dataplane/core/frame_view.hpp"
+#include "pktgen/traffic/tally.hpp"
+#include "pktgen/transport/port.hpp"
+#include "tributary/types.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tributary::pktgen {
+
+/// Index of one of the generator's own ports.
+using PortIndex = std::size_t;
+
+/// The ports of one worker, by PortIndex; null for those of other workers.
+using Ports = std::span<Port* const>;
+
+class Traffic {
+public:
+  Traffic() = default;
+  virtual ~Traffic() = default;
+  Traffic(const Traffic&) = delete;
+  Traffic& operator=(const Traffic&) = delete;
+
+  virtual void start(TimeNs now) = 0;
+  virtual void begin_measuring(TimeNs now) = 0;
+  virtual void stop(TimeNs now) = 0;
+
+  /// Whether the frame is this traffic's.
+  virtual bool receive(PortIndex port, const core::FrameView& frame, TimeNs now) = 0;
+  virtual void generate(Ports ports, TimeNs now) = 0;
+  /// `never` when only a frame can bring it on.
+  [[nodiscard]] virtual TimeNs next_due() const = 0;
+  /// After `stop`: whether nothing more is to be expected or sent.
+  [[nodiscard]] virtual bool drained(TimeNs now) const = 0;
+
+  [[nodiscard]] virtual Tally tally(TimeNs now) const = 0;
+  /// Whom or what it waits for, a line for a person; empty when for nothing. Cold.
+  [[nodiscard]] virtual std::string waiting_for(TimeNs now) const = 0;
+};
+
+} // namespace tributary::pktgen

@@ -1,0 +1,57 @@
+#include "pktgen/transport/port.hpp"
+
+#include <algorithm>
+
+namespace tributary::pktgen {
+
+std::byte* Port::make_room() {
+  if (used_ == burst) {
+    flush();
+  }
+  if (used_ == ready_ && ready_ < burst) {
+    ready_ += replenish(std::span(slots_).subspan(ready_));
+  }
+  return used_ < ready_ ? slots_[used_].data : nullptr;
+}
+
+void Port::flush() {
+  if (used_ == 0) {
+    return;
+  }
+  if (tap_ != nullptr) {
+    // Before they leave: afterwards their buffers are the device's.
+    taps_ahead();
+  }
+  const std::size_t sent = transmit(std::span(slots_).first(used_));
+  for (std::size_t i = 0; i < sent; ++i) {
+    counts_.sent_bytes += slots_[i].length;
+  }
+  counts_.sent_frames += sent;
+  counts_.send_refusals += sent < used_ ? 1 : 0;
+  tapped_ -= std::min(tapped_, sent);
+  // What was refused moves to the front; slots keep their buffers.
+  std::rotate(slots_.begin(), slots_.begin() + static_cast<std::ptrdiff_t>(sent),
+              slots_.begin() + static_cast<std::ptrdiff_t>(ready_));
+  used_ -= sent;
+  ready_ -= sent;
+}
+
+void Port::taps_ahead() {
+  for (; tapped_ < used_; ++tapped_) {
+    tap_->sent(*this, {slots_[tapped_].data, slots_[tapped_].length});
+  }
+}
+
+std::span<const core::FrameView> Port::receive() {
+  const std::size_t count = take(views_);
+  for (std::size_t i = 0; i < count; ++i) {
+    counts_.received_bytes += views_[i].length;
+    if (tap_ != nullptr) {
+      tap_->received(*this, {views_[i].data, views_[i].length});
+    }
+  }
+  counts_.received_frames += count;
+  return std::span(views_).first(count);
+}
+
+} // namespace tributary::pktgen
