@@ -1,6 +1,6 @@
-// Counts of values in buckets whose width grows with the value: exact below 256, then 128 buckets for
-// each power of two, so that a bucket is never wider than 1/128 of the values in it. (The layout of
-// HdrHistogram with two to three significant digits.)
+// Counts of values in buckets whose width grows with the value: exact below 256, then 128 buckets
+// for each power of two, so that a bucket is never wider than 1/128 of the values in it. (The
+// layout of HdrHistogram with two to three significant digits.)
 //
 //   value            bucket
 //   0 .. 255         one each
@@ -37,11 +37,12 @@ public:
   void record(std::uint64_t value, std::uint64_t times) {
     (*counts_)[bucket_of(value)] += times;
     count_ += times;
-    sum_ += value * times;
+    sum_ += Wide{value} * times;
     min_ = value < min_ ? value : min_;
     max_ = value > max_ ? value : max_;
   }
   void merge(const Histogram& other);
+  /// Forgets everything; keeps its memory.
   void clear();
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -81,9 +82,11 @@ public:
   }
 
 private:
+  __extension__ using Wide = unsigned __int128;
+
   std::unique_ptr<std::array<std::uint64_t, buckets>> counts_;
   std::uint64_t count_ = 0;
-  std::uint64_t sum_ = 0;
+  Wide sum_ = 0;
   std::uint64_t min_ = ~std::uint64_t{0};
   std::uint64_t max_ = 0;
 };
