@@ -29,9 +29,21 @@ void Port::flush() {
   counts_.sent_frames += sent;
   counts_.send_refusals += sent < used_ ? 1 : 0;
   tapped_ -= std::min(tapped_, sent);
-  // What was refused moves to the front; slots keep their buffers.
-  std::rotate(slots_.begin(), slots_.begin() + static_cast<std::ptrdiff_t>(sent),
-              slots_.begin() + static_cast<std::ptrdiff_t>(ready_));
+  close_up(sent);
+}
+
+/// Moves buffers to the front, in place of those that were sent.
+void Port::close_up(std::size_t sent) {
+  const auto begin = slots_.begin();
+  const auto at = [&](std::size_t slot) { return begin + static_cast<std::ptrdiff_t>(slot); };
+  if (sent == used_) {
+    // Only spare ones are left, whose order means nothing: the last of them, as many as are
+    // missing.
+    const std::size_t moved = std::min(sent, ready_ - used_);
+    std::copy(at(ready_ - moved), at(ready_), begin);
+  } else {
+    std::rotate(begin, at(sent), at(ready_));
+  }
   used_ -= sent;
   ready_ -= sent;
 }

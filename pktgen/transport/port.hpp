@@ -1,5 +1,5 @@
-// One port of the generator: frames out, frames in. What lies behind it is the shell's affair: a raw
-// socket, a DPDK device, a ring to a switch in the same process, or nothing but a loop.
+// One port of the generator: frames out, frames in. What lies behind it is the shell's affair: a
+// raw socket, a DPDK device, a ring to a switch in the same process, or nothing but a loop.
 //
 // How to use it (one thread at a time):
 //
@@ -8,6 +8,12 @@
 //               port.push(length);                        sent with the burst it belongs to
 //               port.flush();                             what was pushed and not yet sent leaves
 //   receiving   for (const core::FrameView& f : port.receive()) ...      valid until the next call
+//
+// flush, push and receive throw when the device is down or gone: a runtime_error whose text says
+// what to do. Full is no error.
+//
+// What is received may be shared with other ports (one multicast, several of them): it is only
+// read.
 //
 // A frame counts as sent when the device or the kernel has taken it; what it refuses stays in the
 // burst and is offered again. Frames are Ethernet frames without their FCS.
@@ -49,9 +55,7 @@ public:
   Port& operator=(const Port&) = delete;
 
   /// Where the next frame may be written; null when the port takes no more right now.
-  [[nodiscard]] std::byte* room() {
-    return used_ < ready_ ? slots_[used_].data : make_room();
-  }
+  [[nodiscard]] std::byte* room() { return used_ < ready_ ? slots_[used_].data : make_room(); }
   /// The frame last written to `room()` is complete.
   void push(std::uint32_t length) {
     slots_[used_++].length = length;
@@ -74,6 +78,9 @@ public:
   [[nodiscard]] virtual std::string description() const = 0;
   /// Refreshes what the device itself counts, and gives all. Cold.
   [[nodiscard]] virtual const PortCounts& counts() { return counts_; }
+  /// Why nothing can get through, for a person; empty when nothing speaks against it. Cold: asks
+  /// the kernel or the device.
+  [[nodiscard]] virtual std::string trouble() { return {}; }
   /// Copies of all frames go to this one, sent and received; null ends that. The tap is not owned.
   void set_tap(FrameTap* tap) { tap_ = tap; }
 
@@ -85,7 +92,13 @@ protected:
   };
   Port() = default;
 
-  /// Sends the first of these slots and says how many; their buffers are the device's then.
+  /// The slots that have a buffer. A shell whose buffers are not its own gives them back at its
+  /// end.
+  [[nodiscard]] std::span<Slot> stocked() { return std::span(slots_).first(ready_); }
+
+  /// Sends the first of these slots and says how many; their buffers are the device's then. Throws
+  /// when the device can send no more and a person has to do something about it; then nothing was
+  /// sent.
   virtual std::size_t transmit(std::span<Slot> slots) = 0;
   /// Gives each of these slots a buffer; says how many got one.
   virtual std::size_t replenish(std::span<Slot> slots) = 0;
@@ -97,10 +110,11 @@ protected:
 private:
   std::byte* make_room();
   void taps_ahead();
+  void close_up(std::size_t sent);
 
   std::array<Slot, burst> slots_{};
-  std::size_t used_ = 0;  ///< pushed
-  std::size_t ready_ = 0; ///< slots with a buffer, pushed ones included
+  std::size_t used_ = 0;   ///< pushed
+  std::size_t ready_ = 0;  ///< slots with a buffer, pushed ones included
   std::size_t tapped_ = 0; ///< pushed ones that the tap has seen
   std::array<core::FrameView, burst> views_{};
   FrameTap* tap_ = nullptr;
