@@ -115,11 +115,11 @@ TEST(pace, set_start_begins_a_new_schedule) {
 }
 
 TEST(pace, refuses_rates_that_are_none) {
-  EXPECT_THROW(Pace(0), std::invalid_argument);
-  EXPECT_THROW(Pace(-1), std::invalid_argument);
-  EXPECT_THROW(Pace(std::numeric_limits<double>::quiet_NaN()), std::invalid_argument);
-  EXPECT_THROW(Pace(std::numeric_limits<double>::infinity()), std::invalid_argument);
-  EXPECT_THROW(Pace(Pace::slowest / 2), std::invalid_argument);
+  EXPECT_THROW(Pace{0}, std::invalid_argument);
+  EXPECT_THROW(Pace{-1}, std::invalid_argument);
+  EXPECT_THROW(Pace{std::numeric_limits<double>::quiet_NaN()}, std::invalid_argument);
+  EXPECT_THROW(Pace{std::numeric_limits<double>::infinity()}, std::invalid_argument);
+  EXPECT_THROW(Pace{Pace::slowest / 2}, std::invalid_argument);
   EXPECT_NO_THROW(Pace{Pace::slowest});
   EXPECT_NO_THROW(Pace{Pace::fastest});
 }
