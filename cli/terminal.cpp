@@ -1,10 +1,11 @@
 #include "cli/terminal.hpp"
 
+#include "terminal/descriptor.hpp"
+
 #include <fmt/format.h>
 
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 
 #include <unistd.h>
@@ -16,7 +17,7 @@ volatile std::sig_atomic_t signal_came = 0;
 
 } // namespace
 
-bool wants_colours() { return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr; }
+bool wants_colours() { return terminal::wants_colours(STDOUT_FILENO); }
 
 void catch_interrupts() {
   struct sigaction action {};
@@ -38,7 +39,7 @@ void sleep_until_interrupted(double seconds) {
 
 void watch(double seconds, bool clear, const std::function<std::string()>& show) {
   catch_interrupts();
-  const bool in_place = clear && ::isatty(STDOUT_FILENO) == 1;
+  const bool in_place = clear && terminal::is_terminal(STDOUT_FILENO);
   while (!interrupted()) {
     fmt::print("{}{}", in_place ? "\033[H\033[2J" : "", show());
     std::fflush(stdout);

@@ -1,7 +1,8 @@
 #include "cli/views.hpp"
 
 #include "cli/entry.hpp"
-#include "cli/table.hpp"
+#include "terminal/table.hpp"
+#include "terminal/units.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -13,6 +14,12 @@ namespace tributary::cli {
 namespace {
 
 namespace json = boost::json;
+using terminal::Align;
+using terminal::Cell;
+using terminal::duration_text;
+using terminal::Style;
+using terminal::styled;
+using terminal::Table;
 
 std::vector<Entry> elements(const json::value& result) { return Entry(result).elements(); }
 
@@ -27,14 +34,6 @@ Style style_of_state(std::string_view state) {
 constexpr auto right = Align::right;
 
 } // namespace
-
-std::string duration_text(std::uint64_t ns) {
-  const auto value = static_cast<double>(ns);
-  return ns < 1'000           ? fmt::format("{} ns", ns)
-         : ns < 1'000'000     ? fmt::format("{:.3g} us", value / 1e3)
-         : ns < 1'000'000'000 ? fmt::format("{:.3g} ms", value / 1e6)
-                              : fmt::format("{:.1f} s", value / 1e9);
-}
 
 std::string ports_view(const json::value& result, bool colours) {
   Table table({{"SWITCH"},

@@ -19,7 +19,4 @@ namespace tributary::cli {
 [[nodiscard]] std::string version_view(const boost::json::value& result, bool colours);
 [[nodiscard]] std::string reload_view(const boost::json::value& result, bool colours);
 
-/// "950 ns", "12.3 us", "45 ms", "1.5 s"
-[[nodiscard]] std::string duration_text(std::uint64_t ns);
-
 } // namespace tributary::cli

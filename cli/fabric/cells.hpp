@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/entry.hpp"
-#include "cli/table.hpp"
+#include "terminal/table.hpp"
 
 #include <fmt/format.h>
 
@@ -11,6 +11,12 @@
 #include <string_view>
 
 namespace tributary::cli {
+
+using terminal::Align;
+using terminal::Cell;
+using terminal::Style;
+using terminal::styled;
+using terminal::Table;
 
 inline constexpr auto right = Align::right;
 

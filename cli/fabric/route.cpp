@@ -3,6 +3,7 @@
 #include "cli/exit_codes.hpp"
 #include "controlplane/multicast/comparison/comparison.hpp"
 #include "controlplane/multicast/comparison/report.hpp"
+#include "terminal/descriptor.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,7 +30,7 @@ double seconds_now() {
 
 /// One line that is overwritten; nothing at all where nobody watches.
 void show_progress(std::string_view text) {
-  if (::isatty(STDERR_FILENO) == 1) {
+  if (terminal::is_terminal(STDERR_FILENO)) {
     fmt::print(stderr, "\r\033[K{}", text);
     std::fflush(stderr);
   }

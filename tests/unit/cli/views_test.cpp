@@ -11,14 +11,6 @@ using boost::json::parse;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(duration_text, has_the_unit_that_fits) {
-  EXPECT_EQ(duration_text(0), "0 ns");
-  EXPECT_EQ(duration_text(999), "999 ns");
-  EXPECT_EQ(duration_text(12'340), "12.3 us");
-  EXPECT_EQ(duration_text(45'000'000), "45 ms");
-  EXPECT_EQ(duration_text(20'211'000'000), "20.2 s");
-}
-
 TEST(ports_view, one_line_per_port_with_its_drops_by_reason) {
   const auto result = parse(R"json([
       {"switch":"leaf0","port":"host0","number":0,"state":"up","device":"null","nid":"0x00001",

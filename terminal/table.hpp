@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary::cli {
+namespace tributary::terminal {
 
 enum class Align : std::uint8_t { left, right };
 enum class Style : std::uint8_t { plain, heading, good, warning, bad };
@@ -43,4 +43,4 @@ private:
   std::vector<std::vector<Cell>> rows_;
 };
 
-} // namespace tributary::cli
+} // namespace tributary::terminal

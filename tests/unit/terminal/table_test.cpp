@@ -1,8 +1,8 @@
-#include "cli/table.hpp"
+#include "terminal/table.hpp"
 
 #include <gtest/gtest.h>
 
-namespace tributary::cli {
+namespace tributary::terminal {
 namespace {
 
 TEST(table, columns_are_as_wide_as_their_widest_cell) {
@@ -48,4 +48,4 @@ TEST(styled, empty_text_and_plain_style_stay_bare) {
 }
 
 } // namespace
-} // namespace tributary::cli
+} // namespace tributary::terminal

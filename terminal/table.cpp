@@ -1,8 +1,8 @@
-#include "cli/table.hpp"
+#include "terminal/table.hpp"
 
 #include <algorithm>
 
-namespace tributary::cli {
+namespace tributary::terminal {
 namespace {
 
 constexpr std::string_view gap = "  ";
@@ -77,4 +77,4 @@ std::string Table::text(bool colours) const {
   return out;
 }
 
-} // namespace tributary::cli
+} // namespace tributary::terminal
