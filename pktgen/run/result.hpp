@@ -39,6 +39,8 @@ struct SwitchFigures {
 struct Measurement {
   double seconds = 0;
   double offered_rate = 0; ///< operations a second asked for; 0: as fast as possible
+  /// What `offered_rate` counts, done: reductions with a right result, frames received of a stream.
+  std::uint64_t operations = 0;
   Tally tally;
   /// Frames out of and into the generator's ports, by port: {name, counts...}.
   struct PortFigures {
@@ -85,6 +87,9 @@ struct Result {
   std::optional<SearchResult> search;
   /// Set when the run ended early; what was measured until then is here all the same.
   std::string failure;
+  /// What went wrong beside the traffic, a sentence each: a capture that a full disk ended. The run
+  /// went on; its exit code is 1.
+  std::vector<std::string> problems;
   /// Figures derived from several counts, per repeat, by name: "root_frames_per_reduction".
   std::vector<std::pair<std::string, std::vector<double>>> derived;
 };
