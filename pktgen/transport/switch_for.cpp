@@ -1,0 +1,337 @@
+#include "pktgen/transport/switch_for.hpp"
+
+#include "configuration/findings.hpp"
+#include "configuration/reference.hpp"
+#include "dataplane/config/schema.hpp"
+#include "tributary/wire/fabric_address.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace tributary::pktgen {
+namespace {
+
+/// Reductions the engine of one port holds at least: tributary-switch's default.
+constexpr std::uint32_t fewest_descriptors = 8;
+/// And at most, by its configuration file.
+constexpr std::uint32_t most_descriptors_of_a_file = 64;
+constexpr std::string_view placeholder = "IFACE";
+
+PortNumber number(std::size_t port) { return PortNumber{static_cast<std::uint8_t>(port)}; }
+
+/// Collects what the parts of a scenario need, and what of it cannot be had.
+class Plan {
+public:
+  Plan(const Scenario& scenario, config::Switch& sw)
+      : scenario_(scenario), switch_(sw), ports_(generator_ports(scenario)), far_(number(ports_)) {}
+
+  void add(const Part& part, const std::string& what) {
+    switch (part.kind) {
+    case Kind::reduce: add(part.reduce, what); break;
+    case Kind::multicast: add_multicast(part.stream, what); break;
+    case Kind::unicast: add_unicast(part.stream, what); break;
+    case Kind::mixed:
+      for (std::size_t i = 0; i < scenario_.parts.size(); ++i) {
+        add(scenario_.parts[i], fmt::format("part {} ({})", i, name_of(scenario_.parts[i].kind)));
+      }
+      break;
+    case Kind::rdma:
+    case Kind::replay: break;
+    }
+  }
+
+  [[nodiscard]] std::size_t port_count() const { return ports_ + (far_needed_ ? 1 : 0); }
+  [[nodiscard]] std::uint32_t reductions() const { return reductions_; }
+
+  void finish() {
+    if (ports_ == 0 || port_count() > max_ports) {
+      findings_.add(0, "port", "a switch has 1 to {} ports, and this one would have {}", max_ports,
+                    port_count());
+    }
+    findings_.throw_if_any(scenario_.name);
+    for (std::uint32_t node = 0; node < routed_nodes_; ++node) {
+      switch_.routes.push_back({Nid{scenario_.first_nid + node}, number(node % ports_), 0});
+    }
+  }
+
+private:
+  static std::string_view name_of(Kind kind) {
+    constexpr std::string_view names[] = {"reduce", "multicast", "unicast",
+                                          "rdma",   "replay",    "mixed"};
+    return names[static_cast<std::size_t>(kind)];
+  }
+
+  void add(const Reduce& reduce, const std::string& what) {
+    PortNumber parent = number(0);
+    PortSet children;
+    switch (reduce.role) {
+    case Role::both:
+      children = PortSet::first(std::min<std::size_t>(ports_, std::size_t{reduce.leaves} + 1));
+      children.erase(parent);
+      break;
+    case Role::root: children = beyond(); break;
+    case Role::leaves:
+      parent = beyond_port();
+      children = PortSet::first(std::min<std::size_t>(ports_, reduce.leaves));
+      break;
+    }
+    if (children.empty()) {
+      findings_.add(0, "port", "{} has {} leaves and {} port: the root's; leaves need another one",
+                    what, reduce.leaves, ports_);
+      return;
+    }
+    check_nids(std::uint64_t{reduce.leaves} + 1, what);
+    if (reduce.leaves > max_contributions) {
+      findings_.add(0, "leaves", "{} has {} leaves; a tree counts up to {}", what, reduce.leaves,
+                    max_contributions);
+    }
+    if (!are_trees(reduce.first_tree, reduce.trees, what)) {
+      return;
+    }
+    for (std::uint32_t t = 0; t < reduce.trees; ++t) {
+      add_tree(reduce.first_tree + t, reduce.leaves, parent, children, what);
+    }
+    reductions_ += reduce.trees * static_cast<std::uint32_t>(reductions_per_tree);
+  }
+
+  void add_multicast(const Stream& stream, const std::string& what) {
+    if (stream.role == Role::both && ports_ < 2) {
+      findings_.add(0, "port", "{} has 1 port: the sender's; receivers need another one", what);
+      return;
+    }
+    if (!are_trees(stream.first_tree, stream.trees, what)) {
+      return;
+    }
+    for (std::uint32_t t = 0; t < stream.trees; ++t) {
+      PortNumber parent = number(t % std::max<std::size_t>(ports_, 1));
+      PortSet children = PortSet::first(ports_);
+      switch (stream.role) {
+      case Role::both: children.erase(parent); break;
+      case Role::root: children = beyond(); break;
+      case Role::leaves: parent = beyond_port(); break;
+      }
+      add_tree(stream.first_tree + t, 0, parent, children, what);
+    }
+  }
+
+  void add_unicast(const Stream& stream, const std::string& what) {
+    const std::uint32_t nodes =
+        stream.nodes == 0 ? static_cast<std::uint32_t>(ports_) : stream.nodes;
+    check_nids(nodes, what);
+    routed_nodes_ = std::max(routed_nodes_, nodes);
+  }
+
+  bool are_trees(std::uint32_t first, std::uint32_t count, const std::string& what) {
+    const std::uint64_t end = std::uint64_t{first} + count;
+    if (end > max_trees) {
+      findings_.add(0, "trees", "{} uses trees {} to {}, and a switch has 0 to {}", what, first,
+                    end - 1, max_trees - 1);
+    }
+    return end <= max_trees;
+  }
+
+  void add_tree(std::uint32_t tree, ContributionCount wait_count, PortNumber parent,
+                PortSet children, const std::string& what) {
+    const auto [taken, fresh] = owners_.try_emplace(tree, what);
+    if (fresh) {
+      switch_.trees.push_back(
+          {TreeNumber{static_cast<std::uint16_t>(tree)}, wait_count, parent, children, 0});
+    } else if (conflicts_.emplace(taken->second, what).second) {
+      findings_.add(0, "first_tree", "{} and {} both use tree {}; move one with first_tree",
+                    taken->second, what, tree);
+    }
+  }
+
+  void check_nids(std::uint64_t hosts, const std::string& what) {
+    const std::uint64_t last = scenario_.first_nid + hosts - 1;
+    if (last > max_nid || !wire::is_valid_nid(Nid{static_cast<std::uint32_t>(last)})) {
+      findings_.add(0, "first_nid",
+                    "{} has {} hosts, the last of them with NID {:#x}; NIDs end below 0xff800: "
+                    "begin lower, or take fewer",
+                    what, hosts, last);
+    }
+  }
+
+  PortNumber beyond_port() {
+    far_needed_ = true;
+    return far_;
+  }
+  PortSet beyond() {
+    PortSet far;
+    far.insert(beyond_port());
+    return far;
+  }
+
+  const Scenario& scenario_;
+  config::Switch& switch_;
+  std::size_t ports_;
+  PortNumber far_;
+  bool far_needed_ = false;
+  std::uint32_t reductions_ = 0;
+  std::uint32_t routed_nodes_ = 0;
+  std::map<std::uint32_t, std::string> owners_;             ///< of trees
+  std::set<std::pair<std::string, std::string>> conflicts_; ///< that were reported
+  config::Findings findings_;
+};
+
+/// What the switch has where the generator has this; `port` counts from 0.
+config::Port facing(const PortSpec& spec, std::size_t port) {
+  config::Port facing;
+  if (!spec.raw && spec.device.kind == config::PortKind::memif) {
+    facing.kind = config::PortKind::memif;
+    facing.socket = spec.device.socket;
+    facing.memif_id = spec.device.memif_id;
+    facing.role = spec.device.role == "server" ? "client" : "server";
+  } else {
+    facing.interface = fmt::format("{}{}", placeholder, port);
+  }
+  return facing;
+}
+
+config::Port port_of(const Scenario& scenario, std::size_t port) {
+  config::Port made;
+  const bool far = port >= generator_ports(scenario);
+  if (scenario.hosted) {
+    made.kind = config::PortKind::ring;
+    made.ring = fmt::format("hosted{}", port);
+  } else {
+    made = facing(far ? PortSpec{} : scenario.ports[port], port);
+  }
+  made.name = far ? "far" : fmt::format("p{}", port);
+  made.policy.ethertype = scenario.ethertype;
+  return made;
+}
+
+bool is_placeholder(const config::Port& port) { return port.interface.starts_with(placeholder); }
+
+std::string quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
+
+/// Keys and their values, for `config::short_section`.
+class Values {
+public:
+  template <typename T> Values& set(std::string_view key, const T& value) {
+    texts_[key] = fmt::format("{}", value);
+    return *this;
+  }
+  [[nodiscard]] config::Overrides overrides() const { return {texts_.begin(), texts_.end()}; }
+
+private:
+  std::map<std::string_view, std::string> texts_;
+};
+
+std::string section(config::Section which, const Values& values) {
+  return config::short_section(config::spec_of(which), values.overrides());
+}
+
+std::string text_of(const config::Port& port) {
+  Values values;
+  values.set("name", quoted(port.name)).set("kind", quoted(config::name_of(port.kind)));
+  if (port.kind == config::PortKind::memif) {
+    values.set("socket", quoted(port.socket))
+        .set("role", quoted(port.role))
+        .set("memif_id", port.memif_id);
+  } else {
+    values.set("interface", quoted(port.interface));
+  }
+  return section(config::Section::port, values);
+}
+
+std::string text_of(const config::Tree& tree, const std::vector<config::Port>& ports) {
+  std::vector<std::string> children;
+  tree.children.for_each(
+      [&](PortNumber child) { children.push_back(quoted(ports[child.value].name)); });
+  Values values;
+  values.set("tree", tree.number.value)
+      .set("wait_count", tree.wait_count)
+      .set("parent", quoted(ports[tree.parent.value].name))
+      .set("children", fmt::format("[{}]", fmt::join(children, ", ")));
+  return section(config::Section::tree, values);
+}
+
+} // namespace
+
+std::size_t generator_ports(const Scenario& scenario) {
+  return scenario.hosted ? scenario.hosted->ports : scenario.ports.size();
+}
+
+config::Switch switch_for(const Scenario& scenario) {
+  config::Switch sw;
+  sw.name = "switch0";
+  sw.ethertype = scenario.ethertype;
+  Plan plan(scenario, sw);
+  plan.add(scenario.traffic, "the scenario");
+  plan.finish();
+  for (std::size_t port = 0; port < plan.port_count(); ++port) {
+    sw.ports.push_back(port_of(scenario, port));
+  }
+  const std::uint32_t wanted = std::max(plan.reductions(), fewest_descriptors);
+  sw.settings.descriptors_per_engine =
+      scenario.hosted && scenario.hosted->descriptors_per_engine != 0
+          ? scenario.hosted->descriptors_per_engine
+          : wanted;
+  return sw;
+}
+
+std::string print_switch_config(const Scenario& scenario,
+                                const std::vector<std::string>& interfaces) {
+  Scenario apart = scenario;
+  if (apart.hosted) {
+    // The same switch as a process of its own.
+    apart.ports.assign(apart.hosted->ports, {});
+    apart.hosted.reset();
+  }
+  config::Switch sw = switch_for(apart);
+  for (std::size_t port = 0; port < std::min(interfaces.size(), sw.ports.size()); ++port) {
+    sw.ports[port].interface = interfaces[port];
+  }
+  const std::uint32_t descriptors =
+      std::min(sw.settings.descriptors_per_engine, most_descriptors_of_a_file);
+
+  std::string out = fmt::format(
+      "# The switch that scenario \"{}\" of tributary-pktgen needs. Port pN leads to port N of "
+      "the\n"
+      "# generator{}. `tributary-switch --print-config` explains all keys.\n\n",
+      scenario.name,
+      sw.ports.size() > generator_ports(apart) ? ", port \"far\" to the side that is elsewhere"
+                                               : "");
+  Values process;
+  if (!scenario.switch_socket.empty()) {
+    out += section(config::Section::process,
+                   process.set("control_socket", quoted(scenario.switch_socket)));
+  }
+  if (descriptors < sw.settings.descriptors_per_engine) {
+    out +=
+        fmt::format("# The scenario may have {} reductions under way; those beyond the {} that an\n"
+                    "# engine holds pass unreduced.\n",
+                    sw.settings.descriptors_per_engine, descriptors);
+  }
+  out +=
+      section(config::Section::switches, Values()
+                                             .set("name", quoted(sw.name))
+                                             .set("ethertype", fmt::format("{:#06x}", sw.ethertype))
+                                             .set("descriptors_per_engine", descriptors));
+  if (std::ranges::any_of(sw.ports, is_placeholder)) {
+    out += "# IFACE0 and so on stand for the interfaces of the switch: put their names there.\n";
+  }
+  for (const config::Port& port : sw.ports) {
+    out += text_of(port);
+  }
+  for (const config::Tree& tree : sw.trees) {
+    out += text_of(tree, sw.ports);
+  }
+  for (const config::Route& route : sw.routes) {
+    out +=
+        section(config::Section::route, Values()
+                                            .set("nid", fmt::format("{:#07x}", route.nid.value))
+                                            .set("port", quoted(sw.ports[route.port.value].name)));
+  }
+  out.pop_back();
+  return out;
+}
+
+} // namespace tributary::pktgen

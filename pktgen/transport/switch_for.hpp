@@ -1,0 +1,39 @@
+// The switch that a scenario needs: its ports, trees and routes. Pure.
+//
+// Port i of the switch leads to port i of the generator. Where the scenario has only one side here
+// (`role`), the switch has one port more, the last one, named "far": the other side is behind it.
+//
+//   traffic    tree or route                      parent, or port            children          wait
+//   count reduce     trees first_tree .. + trees - 1    the root's: 0, or far      those of leaves
+//   leaves multicast  tree first_tree + t                the sender's: t % ports,   all others 0
+//                                                 or far
+//   unicast    NID first_nid + j                  j % ports
+//   replay     none: the frames say nothing about their trees
+//   mixed      all of its parts
+//
+// The parts of a mixed scenario may not share a tree.
+#pragma once
+
+#include "dataplane/config/config.hpp"
+#include "pktgen/scenario/scenario.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tributary::pktgen {
+
+/// How many ports the generator has: those of the scenario, or of the hosted switch.
+[[nodiscard]] std::size_t generator_ports(const Scenario& scenario);
+
+/// Throws config::ConfigError when no switch could serve the scenario: too few ports, too many
+/// trees, leaves or NIDs, or parts that share a tree. The ports of a hosted switch are rings; those
+/// of any other one are af_xdp on interfaces "IFACE0", "IFACE1", ..., or the other end of a memif.
+[[nodiscard]] config::Switch switch_for(const Scenario& scenario);
+
+/// The same as a file for `tributary-switch --config`, of as many descriptors as a file may ask
+/// for. `interfaces`: those of the switch, by port; missing ones stay IFACE0, ... to be filled in.
+[[nodiscard]] std::string print_switch_config(const Scenario& scenario,
+                                              const std::vector<std::string>& interfaces = {});
+
+} // namespace tributary::pktgen
