@@ -22,10 +22,10 @@
 #include "tests/fabric/faults.hpp"
 #include "tests/fabric/host_program.hpp"
 #include "tests/fabric/multicast_tree.hpp"
-#include "tests/fabric/random.hpp"
 #include "tests/fabric/topology.hpp"
 #include "tests/fabric/virtual_switch.hpp"
 #include "tests/fabric/wire_frame.hpp"
+#include "tributary/random.hpp"
 
 #include <cstdio>
 #include <deque>

@@ -2,8 +2,8 @@
 // first from the root's switch, keeping what leads to members.
 #pragma once
 
-#include "tests/fabric/random.hpp"
 #include "tests/fabric/topology.hpp"
+#include "tributary/random.hpp"
 
 #include <span>
 #include <vector>

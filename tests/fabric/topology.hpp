@@ -2,7 +2,7 @@
 // it changes while a run goes on (links that go down are the fabric's business).
 #pragma once
 
-#include "tests/fabric/random.hpp"
+#include "tributary/random.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-#include "tests/fabric/random.hpp"
 #include "tests/fabric/wire_frame.hpp"
+#include "tributary/random.hpp"
 
 #include <gtest/gtest.h>
 

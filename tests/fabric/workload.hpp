@@ -7,7 +7,7 @@
 #pragma once
 
 #include "endpoint/collective/piece.hpp"
-#include "tests/fabric/random.hpp"
+#include "tributary/random.hpp"
 #include "tributary/reduce/opcode.hpp"
 
 #include <cstdint>

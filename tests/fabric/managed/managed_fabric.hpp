@@ -20,7 +20,7 @@
 #include "dataplane/agent/agent.hpp"
 #include "tests/fabric/fabric.hpp"
 #include "tests/fabric/managed/stored_past.hpp"
-#include "tests/fabric/random.hpp"
+#include "tributary/random.hpp"
 
 #include <cstdint>
 #include <functional>

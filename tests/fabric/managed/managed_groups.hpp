@@ -8,7 +8,7 @@
 
 #include "tests/fabric/group.hpp"
 #include "tests/fabric/managed/managed_fabric.hpp"
-#include "tests/fabric/random.hpp"
+#include "tributary/random.hpp"
 
 #include <boost/json/object.hpp>
 

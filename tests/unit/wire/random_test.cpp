@@ -1,4 +1,4 @@
-#include "tests/fabric/random.hpp"
+#include "tributary/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace tributary::fabric {
+namespace tributary {
 namespace {
 
 TEST(Random, draws_the_same_numbers_on_every_machine) {
@@ -58,4 +58,4 @@ TEST(Random, shuffle_keeps_all_items) {
 }
 
 } // namespace
-} // namespace tributary::fabric
+} // namespace tributary
