@@ -1,5 +1,8 @@
 #include "configuration/schema.hpp"
 
+#include <charconv>
+#include <cmath>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,6 +19,9 @@ struct Describe {
   std::string operator()(Flag) const { return "true or false"; }
   std::string operator()(Integer i) const { return fmt::format("integer, {} to {}", i.min, i.max); }
   std::string operator()(Number n) const { return fmt::format("number, {} to {}", n.min, n.max); }
+  std::string operator()(Duration d) const {
+    return fmt::format("duration, {} to {}", duration_text(d.min_ns), duration_text(d.max_ns));
+  }
   std::string operator()(Text t) const {
     return fmt::format("text, at most {} bytes", t.max_length);
   }
@@ -36,7 +42,49 @@ struct Describe {
   }
 };
 
+struct Unit {
+  std::string_view name;
+  std::int64_t ns;
+};
+constexpr Unit units[] = {{"h", 3'600'000'000'000}, {"min", 60'000'000'000}, {"s", 1'000'000'000},
+                          {"ms", 1'000'000},        {"us", 1'000},           {"ns", 1}};
+
 } // namespace
+
+std::optional<std::int64_t> duration_ns(std::string_view text) {
+  double count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc{} || !(count >= 0)) {
+    return std::nullopt;
+  }
+  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  while (unit.starts_with(' ')) {
+    unit.remove_prefix(1);
+  }
+  if (unit.empty()) {
+    return count == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
+  }
+  for (const Unit& known : units) {
+    if (unit == known.name) {
+      const double ns = std::round(count * static_cast<double>(known.ns));
+      constexpr double longest = 9e18;
+      return ns < longest ? std::optional(static_cast<std::int64_t>(ns)) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string duration_text(std::int64_t ns) {
+  if (ns == 0) {
+    return "0s";
+  }
+  for (const Unit& unit : units) {
+    if (ns % unit.ns == 0) {
+      return fmt::format("{}{}", ns / unit.ns, unit.name);
+    }
+  }
+  return {}; // never: everything is a number of nanoseconds
+}
 
 std::string describe(const Type& type) { return std::visit(Describe{}, type); }
 

@@ -17,6 +17,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,10 @@ struct Integer {
 struct Number {
   double min, max;
 };
+/// A text such as "5s", "250ms", "1.5us" or "0"; its value is an integer of nanoseconds.
+struct Duration {
+  std::int64_t min_ns, max_ns;
+};
 struct Text {
   std::size_t max_length;
 };
@@ -57,13 +62,19 @@ struct Texts {
   std::size_t min_count, max_count;
   std::size_t max_length; ///< of each
 };
-using Type = std::variant<Flag, Integer, Number, Text, Name, Choice, Integers, Names, Texts>;
+using Type =
+    std::variant<Flag, Integer, Number, Duration, Text, Name, Choice, Integers, Names, Texts>;
 
 /// "integer, 1 to 64", "one of "adaptive", "busy"", ...
 [[nodiscard]] std::string describe(const Type& type);
 
 using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                            std::vector<std::string>>;
+
+/// Nanoseconds of a text such as "1.5ms"; nothing when it is none. Units: ns us ms s min h.
+[[nodiscard]] std::optional<std::int64_t> duration_ns(std::string_view text);
+/// The shortest such text.
+[[nodiscard]] std::string duration_text(std::int64_t ns);
 
 /// Some sections have kinds, told apart by one key; a key may have a meaning for some of them
 /// alone. One bit each.

@@ -64,6 +64,21 @@ public:
     }
     return *v;
   }
+  std::optional<Value> operator()(Duration d) const {
+    const auto v = node_.value_exact<std::string>();
+    if (!v) {
+      return wrong_type("a duration in quotes, e.g. \"250ms\"");
+    }
+    const auto ns = duration_ns(*v);
+    if (!ns) {
+      return fail("\"{}\" is not a duration; give a number and ns, us, ms, s, min or h", *v);
+    }
+    if (*ns < d.min_ns || *ns > d.max_ns) {
+      return fail("{} is out of range; give {} to {}", *v, duration_text(d.min_ns),
+                  duration_text(d.max_ns));
+    }
+    return *ns;
+  }
   std::optional<Value> operator()(Text t) const {
     const auto v = node_.value_exact<std::string>();
     if (!v) {
@@ -187,11 +202,17 @@ std::optional<Value> read_value(const toml::node& node, const Type& type, std::s
 
 std::string to_toml(const Value& value) { return std::visit(ToToml{}, value); }
 
+std::string to_toml(const Value& value, const Type& type) {
+  return std::holds_alternative<Duration>(type)
+             ? quoted(duration_text(std::get<std::int64_t>(value)))
+             : to_toml(value);
+}
+
 std::string canonical_fallback(const KeySpec& spec) {
   const auto table = toml::parse(fmt::format("v = {}", spec.fallback));
   std::string problem;
   const auto value = read_value(*table.get("v"), spec.type, problem);
-  return value ? to_toml(*value) : problem;
+  return value ? to_toml(*value, spec.type) : problem;
 }
 
 SectionReader::SectionReader(const toml::table& table, Schema schema, const SectionSpec& section,
@@ -303,7 +324,7 @@ void SectionReader::write_to(Document& document, const std::string& owner) const
   }
   for (const auto& [index, value] : values_) {
     const KeySpec& spec = specs[index];
-    document[fmt::format("{}: {}", owner, spec.name)] = {to_toml(value), spec.change,
+    document[fmt::format("{}: {}", owner, spec.name)] = {to_toml(value, spec.type), spec.change,
                                                          line(spec.name)};
   }
 }

@@ -24,6 +24,8 @@ inline int line_of(const toml::key& key) { return static_cast<int>(key.source().
 
 /// One canonical spelling of a value, as TOML.
 [[nodiscard]] std::string to_toml(const Value& value);
+/// The same for a value of this type; a duration's is an integer otherwise.
+[[nodiscard]] std::string to_toml(const Value& value, const Type& type);
 
 /// The spelling `to_toml` gives a fallback of the schema.
 [[nodiscard]] std::string canonical_fallback(const KeySpec& spec);

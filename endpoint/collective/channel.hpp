@@ -8,16 +8,21 @@
 #include "endpoint/collective/statistics.hpp"
 #include "tributary/wire/reduction.hpp"
 
+#include <memory>
 #include <optional>
 
 namespace tributary::collective {
 
 struct Channel {
-  explicit Channel(const GroupParameters& p) : parameters(p) {}
+  /// With an outbox of its own, or one that it shares with other members of the same thread.
+  explicit Channel(const GroupParameters& p, Outbox* shared = nullptr)
+      : parameters(p), own_outbox(shared == nullptr ? std::make_unique<Outbox>() : nullptr),
+        outbox(shared == nullptr ? *own_outbox : *shared) {}
 
   GroupParameters parameters;
   Statistics statistics;
-  Outbox outbox;
+  std::unique_ptr<Outbox> own_outbox; ///< null when it is shared
+  Outbox& outbox;
   CompletionQueue completions;
   PieceNumber next_piece = 0;
 

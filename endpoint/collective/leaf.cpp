@@ -15,8 +15,8 @@ std::uint64_t signature_base_of(const GroupParameters& p) {
 
 } // namespace
 
-Leaf::Leaf(const GroupParameters& parameters)
-    : channel_(parameters), signature_base_(signature_base_of(parameters)) {}
+Leaf::Leaf(const GroupParameters& parameters, Outbox* shared)
+    : channel_(parameters, shared), signature_base_(signature_base_of(parameters)) {}
 
 bool Leaf::can_inject() const {
   const ReductionId id = reduction_of(channel_.next_piece);

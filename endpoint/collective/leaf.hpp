@@ -52,7 +52,7 @@ namespace tributary::collective {
 
 class Leaf {
 public:
-  explicit Leaf(const GroupParameters& parameters);
+  explicit Leaf(const GroupParameters& parameters, Outbox* shared = nullptr);
 
   [[nodiscard]] bool can_inject() const;
   [[nodiscard]] bool is_idle() const;

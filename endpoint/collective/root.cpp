@@ -7,8 +7,8 @@
 
 namespace tributary::collective {
 
-Root::Root(const GroupParameters& parameters)
-    : channel_(parameters),
+Root::Root(const GroupParameters& parameters, Outbox* shared)
+    : channel_(parameters, shared),
       everybody_(parameters.cookie, parameters.checks() ? parameters.size : 0) {
   for (Slot& slot : slots_) {
     slot.last_result.resno = no_sequence;

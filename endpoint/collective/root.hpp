@@ -65,7 +65,7 @@ inline constexpr std::uint32_t immediate_retries = 16;
 
 class Root {
 public:
-  explicit Root(const GroupParameters& parameters);
+  explicit Root(const GroupParameters& parameters, Outbox* shared = nullptr);
 
   [[nodiscard]] bool can_inject() const;
   [[nodiscard]] bool is_idle() const;

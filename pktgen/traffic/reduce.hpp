@@ -1,0 +1,65 @@
+// Reductions by virtual members: roots on one port, up to 100,000 leaves on the others.
+//
+// Each member runs the endpoint library's own protocol code, so what a switch meets here is what it
+// meets from hosts, retries and all. A closed loop keeps `in_flight` operations of each tree going;
+// an open loop begins them at a rate, whatever becomes of them.
+//
+// Latency of an operation: from its intended start to the arrival of the frame that finished it; at
+// the root, and at each leaf from the leaf's own start (its skew taken into account). Every result
+// is checked bit for bit at every member.
+//
+// One thread. The contract is in traffic.hpp.
+#pragma once
+
+#include "pktgen/scenario/scenario.hpp"
+#include "pktgen/traffic/reduce_group.hpp"
+#include "pktgen/traffic/reduce_port.hpp"
+#include "pktgen/traffic/traffic.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tributary::pktgen {
+
+/// Where virtual hosts of any traffic sit, and what they are called.
+struct Placement {
+  std::vector<wire::MacAddress> ports; ///< the addresses of the generator's ports
+  std::uint32_t first_nid = 0x10000;
+  std::uint16_t ethertype = wire::default_ethertype;
+};
+
+class ReduceTraffic final : public Traffic {
+public:
+  /// With role `both` the root is on the first port and the leaves on the others, in turn;
+  /// otherwise all ports hold leaves, or one the root. Throws std::invalid_argument on settings
+  /// that cannot be.
+  ReduceTraffic(const Reduce& reduce, const Placement& placement, std::uint64_t seed);
+
+  void start(TimeNs now) override;
+  void begin_measuring(TimeNs now) override;
+  void stop(TimeNs now) override;
+  bool receive(PortIndex port, const core::FrameView& frame, TimeNs now) override;
+  void generate(Ports ports, TimeNs now) override;
+  [[nodiscard]] TimeNs next_due() const override;
+  [[nodiscard]] bool drained(TimeNs now) const override;
+  [[nodiscard]] Tally tally(TimeNs now) const override;
+  [[nodiscard]] std::string waiting_for(TimeNs now) const override;
+
+private:
+  [[nodiscard]] collective::Statistics statistics() const;
+  /// Calls `f(port)` for each of them.
+  template <typename F> void for_each_port(F&& f);
+  template <typename F> void for_each_port(F&& f) const;
+
+  Placement placement_;
+  ReduceGroup group_;
+  std::unique_ptr<ReducePort<collective::Root>> root_; ///< on the first port; may be null
+  PortIndex first_leaf_port_ = 0;
+  std::vector<std::unique_ptr<ReducePort<collective::Leaf>>> leaves_; ///< null: a port without
+  TimeNs next_poll_;
+  std::uint64_t poll_interval_ns_;
+  collective::Statistics before_; ///< when the measurement began
+};
+
+} // namespace tributary::pktgen

@@ -1,0 +1,106 @@
+#include "pktgen/traffic/reduce_group.hpp"
+
+#include "tributary/reduce/result_code.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tributary::pktgen {
+namespace {
+
+/// What was meant for the last moments before the end is still carried out: it is not missed, it
+/// had no time.
+constexpr std::uint64_t grace_ns = 10'000'000;
+
+} // namespace
+
+ReduceGroup::ReduceGroup(const Reduce& reduce, std::uint64_t seed)
+    : reduce_(reduce), operands_(reduce.operators, reduce.elements, reduce.leaves + 1, seed),
+      limits_(reduce.trees), due_(reduce.trees), base_(reduce.trees),
+      mismatch_(std::size_t{reduce.trees} * reductions_per_tree) {}
+
+TimeNs ReduceGroup::time_of(std::uint64_t nth) const {
+  // 64 bits of mantissa: exact to the nanosecond for centuries.
+  const long double ns = static_cast<long double>(nth) * 1e9L / reduce_.rate;
+  return started_ + static_cast<std::uint64_t>(ns);
+}
+
+void ReduceGroup::advance_schedule() {
+  limits_[next_tree_] = due_[next_tree_];
+  next_tree_ = next_tree_ + 1 == reduce_.trees ? 0 : next_tree_ + 1;
+  next_due_ = time_of(++nth_);
+}
+
+void ReduceGroup::start(TimeNs now) {
+  started_ = now;
+  ended_ = false;
+  missed_ = 0;
+  nth_ = 0;
+  next_tree_ = 0;
+  measured_until_ = never;
+  for (std::uint32_t tree = 0; tree < trees(); ++tree) {
+    base_[tree] = due_[tree];
+    limits_[tree] = is_open_loop() ? due_[tree] : no_end;
+  }
+  next_due_ = is_open_loop() ? now : never;
+}
+
+void ReduceGroup::end(TimeNs now, const std::vector<std::uint64_t>& scheduled) {
+  ended_ = true;
+  next_due_ = never;
+  measured_until_ = now;
+  for (std::uint32_t tree = 0; tree < trees(); ++tree) {
+    std::uint64_t last = scheduled[tree];
+    if (is_open_loop() && last < due_[tree]) {
+      if (elapsed_ns(now, intended(tree, last)) <= grace_ns) {
+        last = due_[tree];
+      } else {
+        missed_ += due_[tree] - last;
+      }
+    }
+    limits_[tree] = last;
+    due_[tree] = last;
+  }
+}
+
+void ReduceGroup::begin_measuring(TimeNs now) {
+  measured_from_ = now;
+  missed_ = 0;
+  books_ = {};
+}
+
+bool ReduceGroup::may_mismatch(Mismatch& state, bool at_root, bool mismatch) const {
+  if (reduce_.role == Role::leaves) {
+    return reduce_.tampering.wrong_opcode > 0; // the root knows, and is elsewhere
+  }
+  if (at_root) {
+    state = state == Mismatch::expected && mismatch ? Mismatch::reported : Mismatch::none;
+  }
+  return state == Mismatch::reported;
+}
+
+void ReduceGroup::check(std::uint32_t tree, std::uint32_t rank, const ReduceOperands::Place& place,
+                        const collective::Completion& completion, TimeNs intended) {
+  const std::size_t key =
+      tree * reductions_per_tree + collective::reduction_of(completion.piece).value;
+  const bool mismatch = completion.rc == reduce::ResultCode::op_mismatch;
+  const bool expected = may_mismatch(mismatch_[key], rank == 0, mismatch);
+  const bool right = mismatch ? expected : operands_.is_right(place.row, completion);
+  if (!is_measured(intended)) {
+    return;
+  }
+  ++books_.results_checked;
+  books_.mismatches_reported += mismatch && right && rank == 0 ? 1 : 0;
+  if (!right) {
+    ++books_.wrong_results;
+    if (books_.remarks.size() < Tally::most_remarks) {
+      books_.remarks.push_back(fmt::format(
+          "tree {}: rank {} got a wrong result for piece {} of operation {}: {}, count {} of {}",
+          reduce_.first_tree + tree, rank, completion.piece, place.operation,
+          reduce::name_of(completion.rc), completion.count, reduce_.leaves + 1));
+    }
+  }
+}
+
+} // namespace tributary::pktgen

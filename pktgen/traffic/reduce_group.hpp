@@ -1,0 +1,128 @@
+// What all members of a reduce traffic share: which operations are due, whose results are right,
+// and the books. One of it in each traffic; reduce_port.hpp holds the members.
+//
+// Operation g of the open loop, over all trees, is meant for start + g / rate and goes to tree
+// g mod T. The closed loop has no such times: an operation begins as soon as its tree's window has
+// room for it.
+#pragma once
+
+#include "pktgen/scenario/scenario.hpp"
+#include "pktgen/traffic/reduce_operands.hpp"
+#include "pktgen/traffic/tally.hpp"
+#include "tributary/types.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tributary::pktgen {
+
+/// What a measurement counts; all of it begins at 0 with the measurement.
+struct ReduceBooks {
+  Volume sent;
+  Volume received;
+  std::uint64_t operations = 0; ///< finished at the root
+  std::uint64_t operations_at_leaves = 0;
+  std::uint64_t pieces = 0;          ///< completed at the root
+  std::uint64_t results_checked = 0; ///< at all members
+  std::uint64_t wrong_results = 0;
+  std::uint64_t mismatches_reported = 0; ///< pieces that ended as they must after a wrong opcode
+  std::uint64_t contributions_sent = 0;  ///< frames out of leaf ports
+  std::uint64_t root_frames = 0;         ///< frames into the root's port
+  std::uint64_t overruns = 0;            ///< frames that came faster than members could take them
+  Histogram at_root;
+  Histogram at_leaves;
+  std::vector<std::string> remarks;
+};
+
+class ReduceGroup {
+public:
+  static constexpr std::uint64_t no_end = ~std::uint64_t{0};
+
+  ReduceGroup(const Reduce& reduce, std::uint64_t seed);
+
+  [[nodiscard]] const Reduce& settings() const { return reduce_; }
+  [[nodiscard]] std::uint32_t trees() const { return reduce_.trees; }
+  [[nodiscard]] bool is_open_loop() const { return reduce_.rate > 0; }
+  [[nodiscard]] ReduceOperands& operands() { return operands_; }
+  [[nodiscard]] const ReduceOperands& operands() const { return operands_; }
+
+  // Which operations may begin.
+
+  /// Begins, or goes on after `end` with the operations behind those that ended.
+  void start(TimeNs now);
+  /// Open loop: takes up the operations whose time has come; calls `f(tree)` for each tree that got
+  /// some.
+  template <typename F> void take_up_due(TimeNs now, F&& f) {
+    while (next_due_ <= now) {
+      const std::uint32_t tree = next_tree_;
+      ++due_[tree];
+      advance_schedule();
+      f(tree);
+    }
+  }
+  /// When `take_up_due` has something to do.
+  [[nodiscard]] TimeNs next_due() const { return next_due_; }
+  /// The first operation of a tree that may not begin yet.
+  [[nodiscard]] std::uint64_t limit(std::uint32_t tree) const { return limits_[tree]; }
+  /// When the open loop wants an operation to begin.
+  [[nodiscard]] TimeNs intended(std::uint32_t tree, std::uint64_t operation) const {
+    return time_of((operation - base_[tree]) * trees() + tree);
+  }
+  /// Nothing begins any more but what some member has scheduled already: `scheduled` says by tree
+  /// how much that is. What the open loop meant for the time before and nobody took up is missed.
+  void end(TimeNs now, const std::vector<std::uint64_t>& scheduled);
+  [[nodiscard]] bool ended() const { return ended_; }
+
+  // Books.
+
+  void begin_measuring(TimeNs now);
+  /// Whether an operation of this intended time is part of the measurement.
+  [[nodiscard]] bool is_measured(TimeNs intended) const {
+    return intended >= measured_from_ && intended < measured_until_;
+  }
+  /// Whether frames that pass now are counted.
+  [[nodiscard]] bool is_counting() const { return !ended_; }
+  [[nodiscard]] ReduceBooks& books() { return books_; }
+  [[nodiscard]] const ReduceBooks& books() const { return books_; }
+  [[nodiscard]] std::uint64_t missed() const { return missed_; }
+
+  /// The piece under way in this reduction was contributed to with a wrong opcode.
+  void expect_mismatch(std::uint32_t tree, ReductionId id) {
+    mismatch_[tree * reductions_per_tree + id.value] = Mismatch::expected;
+  }
+  /// Checks the result a member got. Every piece completes at the root first, and there it is
+  /// settled whether it may end as a mismatch.
+  void check(std::uint32_t tree, std::uint32_t rank, const ReduceOperands::Place& place,
+             const collective::Completion& completion, TimeNs intended);
+
+private:
+  enum class Mismatch : std::uint8_t {
+    none,
+    expected, ///< of the piece under way
+    reported, ///< by the result that the root sent last
+  };
+  [[nodiscard]] bool may_mismatch(Mismatch& state, bool at_root, bool mismatch) const;
+  void advance_schedule();
+  [[nodiscard]] TimeNs time_of(std::uint64_t nth) const;
+
+  Reduce reduce_;
+  ReduceOperands operands_;
+  std::vector<std::uint64_t> limits_; ///< by tree
+  std::vector<std::uint64_t> due_;    ///< by tree; open loop: operations taken up
+  std::vector<std::uint64_t> base_;   ///< by tree: the first operation since `start`
+  TimeNs started_;
+  TimeNs next_due_ = never;
+  std::uint64_t nth_ = 0; ///< of the open loop, since `start`
+  std::uint32_t next_tree_ = 0;
+  bool ended_ = true;
+  TimeNs measured_from_;
+  TimeNs measured_until_ = never;
+  std::uint64_t missed_ = 0;
+  std::vector<Mismatch> mismatch_; ///< by tree and reduction id
+  ReduceBooks books_;
+};
+
+} // namespace tributary::pktgen

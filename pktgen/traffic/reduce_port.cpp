@@ -1,0 +1,362 @@
+#include "pktgen/traffic/reduce_port.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace tributary::pktgen {
+namespace {
+
+/// Members served before it is the turn of other ports and of what came in meanwhile.
+constexpr std::size_t turn = 256;
+/// What serving one member may put into the outbox: an answer, and eight pieces.
+constexpr std::size_t most_frames_at_once = reductions_per_tree + 2;
+/// Frames of all reductions of a tree may wait here at once, each with the one that follows it.
+constexpr std::size_t work_per_tree = 2 * reductions_per_tree + 2;
+
+collective::GroupParameters parameters_of(const Reduce& reduce, const PortMembers& members,
+                                          std::uint32_t tree, std::uint32_t rank) {
+  collective::GroupParameters p;
+  p.tree = TreeNumber{static_cast<std::uint16_t>(reduce.first_tree + tree)};
+  p.vni = Vni{reduce.vni};
+  p.cookie = Cookie{reduce.cookie};
+  p.rank = rank;
+  p.size = reduce.leaves + 1;
+  p.root_rank = 0;
+  p.nid = Nid{members.first_nid + rank};
+  p.root_nid = Nid{members.first_nid};
+  p.ethertype = members.ethertype;
+  p.destination = wire::port_mac(p.nid);
+  p.source = members.address;
+  p.armed = reduce.armed;
+  p.retry_ns = static_cast<std::uint64_t>(reduce.retry.count());
+  p.result_timeout_ns =
+      std::max(p.result_timeout_ns, collective::first_request_retries * p.retry_ns);
+  return p;
+}
+
+} // namespace
+
+template <typename Role>
+ReducePort<Role>::ReducePort(ReduceGroup& group, const PortMembers& members, std::uint64_t seed)
+    : group_(group), per_tree_(static_cast<std::uint32_t>(members.ranks.size())),
+      ring_(work_per_tree * group.trees()), progressed_(group.trees()), poll_waits_(group.trees()),
+      random_(seed), tampering_(is_root ? Tampering{} : group.settings().tampering, seed + 1,
+                                std::size_t{per_tree_} * group.trees() * reductions_per_tree) {
+  const Reduce& reduce = group.settings();
+  members_.reserve(std::size_t{per_tree_} * reduce.trees);
+  for (std::uint32_t tree = 0; tree < reduce.trees; ++tree) {
+    for (const std::uint32_t rank : members.ranks) {
+      members_.emplace_back(parameters_of(reduce, members, tree, rank), outbox_);
+    }
+  }
+  if (reduce.skew != Skew::none && !is_root) {
+    starts_.reserve(members_.size() * reduce.in_flight);
+  }
+}
+
+template <typename Role> bool ReducePort<Role>::put(const Work& work) {
+  if (waiting_ == ring_.size()) {
+    return false;
+  }
+  ring_[(first_ + waiting_++) % ring_.size()] = work;
+  return true;
+}
+
+template <typename Role>
+void ReducePort<Role>::receive(std::uint32_t tree, const wire::ReductionFrame& frame, TimeNs now) {
+  progressed_[tree] = now;
+  if (is_root && waiting_ == 0 && has_room()) {
+    // The usual case at the root, and no copy.
+    Member& member = members_[tree];
+    member.role().receive(frame, now);
+    gather(member, tree, now);
+    begin_operations(member, tree, now, now);
+    return;
+  }
+  if (!put({Work::Kind::frame, tree, 0, now, frame})) {
+    ++group_.books().overruns;
+  }
+}
+
+template <typename Role> void ReducePort<Role>::prompt(std::uint32_t tree, TimeNs now) {
+  // Should there be no room, the members look for themselves when they are served next.
+  put({Work::Kind::prompt, tree, 0, now, {}});
+}
+
+template <typename Role> void ReducePort<Role>::poll(TimeNs now) {
+  const auto patience = static_cast<std::uint64_t>(group_.settings().retry.count()) / 2;
+  for (std::uint32_t tree = 0; tree < group_.trees(); ++tree) {
+    bool due = false;
+    if constexpr (is_root) {
+      due = members_[tree].role().next_deadline() <= now;
+    } else {
+      // Looking at thousands of timers costs more than their being late matters: they are for
+      // frames that were lost, and then their tree stands still.
+      due = elapsed_ns(now, progressed_[tree]) >= patience;
+    }
+    if (due && poll_waits_[tree] == 0 && put({Work::Kind::poll, tree, 0, now, {}})) {
+      poll_waits_[tree] = 1;
+    }
+  }
+}
+
+template <typename Role> bool ReducePort<Role>::has_room() const {
+  return outbox_.size() + most_frames_at_once <= collective::Outbox::capacity;
+}
+
+template <typename Role> void ReducePort<Role>::work(Port& port, TimeNs now) {
+  if (!drain(port, now)) {
+    return;
+  }
+  take_starts(now);
+  for (std::size_t served = 0; waiting_ != 0 && served < turn; ++served) {
+    if (!has_room() && !drain(port, now)) {
+      return;
+    }
+    Work& work = ring_[first_];
+    serve(work, now);
+    if (work.next == per_tree_) {
+      poll_waits_[work.tree] = work.kind == Work::Kind::poll ? 0 : poll_waits_[work.tree];
+      first_ = first_ + 1 == ring_.size() ? 0 : first_ + 1;
+      --waiting_;
+    }
+  }
+  drain(port, now);
+}
+
+template <typename Role> void ReducePort<Role>::serve(Work& work, TimeNs now) {
+  Member& member = members_[std::size_t{work.tree} * per_tree_ + work.next++];
+  if (work.next != per_tree_) {
+    // A leaf's state is spread over a good part of a page; its next one's is asked for early.
+    const auto* next = reinterpret_cast<const std::byte*>(&member + 1);
+    for (std::size_t line = 0; line < sizeof(Member); line += 256) {
+      __builtin_prefetch(next + line);
+    }
+  }
+  switch (work.kind) {
+  case Work::Kind::frame: member.role().receive(work.frame, work.at); break;
+  case Work::Kind::poll: member.role().poll(now); break;
+  case Work::Kind::prompt: break;
+  }
+  gather(member, work.tree, work.at);
+  begin_operations(member, work.tree, work.at, now);
+}
+
+template <typename Role>
+void ReducePort<Role>::gather(Member& member, std::uint32_t tree, TimeNs at) {
+  ReduceBooks& books = group_.books();
+  member.take_completions(
+      group_.operands(),
+      [&](const ReduceOperands::Place& place, const collective::Completion& completion) {
+        const TimeNs intended = member.intended(place.operation);
+        group_.check(tree, member.rank(), place, completion, intended);
+        if (is_root && group_.is_measured(intended)) {
+          ++books.pieces;
+        }
+      },
+      [&](std::uint64_t, TimeNs intended) {
+        if (!group_.is_measured(intended)) {
+          return;
+        }
+        const std::uint64_t latency = elapsed_ns(at, intended);
+        (is_root ? books.at_root : books.at_leaves).record(latency);
+        ++(is_root ? books.operations : books.operations_at_leaves);
+      });
+}
+
+template <typename Role>
+void ReducePort<Role>::begin_operations(Member& member, std::uint32_t tree, TimeNs at, TimeNs now) {
+  const Reduce& reduce = group_.settings();
+  while (member.may_schedule(reduce.in_flight, group_.limit(tree))) {
+    const std::uint64_t operation = member.scheduled();
+    const TimeNs meant = group_.is_open_loop() ? group_.intended(tree, operation) : at;
+    const TimeNs start = with_skew(meant, member, operation);
+    member.schedule(start, group_.operands().pieces_of(operation));
+    if (start <= now) {
+      member.release(operation);
+    } else {
+      starts_.push_back({start, static_cast<std::uint32_t>(&member - members_.data()), operation});
+      std::push_heap(starts_.begin(), starts_.end());
+    }
+  }
+  member.inject(group_.operands(), now);
+}
+
+template <typename Role>
+TimeNs ReducePort<Role>::with_skew(TimeNs at, const Member& member, std::uint64_t operation) {
+  const Reduce& reduce = group_.settings();
+  const auto by = static_cast<std::uint64_t>(reduce.skew_by.count());
+  if (is_root || by == 0) {
+    return at;
+  }
+  // 53 bits, as many as a double has: 0 <= share < 1.
+  const auto share = [&] { return std::ldexp(static_cast<double>(random_.next() >> 11), -53); };
+  switch (reduce.skew) {
+  case Skew::none: return at;
+  case Skew::uniform: return at + static_cast<std::uint64_t>(share() * static_cast<double>(by));
+  case Skew::exponential:
+    return at + static_cast<std::uint64_t>(-std::log1p(-share()) * static_cast<double>(by));
+  case Skew::straggler: return operation % reduce.leaves + 1 == member.rank() ? at + by : at;
+  }
+  return at;
+}
+
+template <typename Role> void ReducePort<Role>::take_starts(TimeNs now) {
+  while (!starts_.empty() && starts_.front().at <= now && has_room()) {
+    const Start start = starts_.front();
+    std::pop_heap(starts_.begin(), starts_.end());
+    starts_.pop_back();
+    Member& member = members_[start.member];
+    member.release(start.operation);
+    member.inject(group_.operands(), now);
+  }
+}
+
+template <typename Role> bool ReducePort<Role>::drain(Port& port, TimeNs now) {
+  ReduceBooks& books = group_.books();
+  const bool counting = group_.is_counting();
+  const auto send = [&](std::byte* room, const collective::Outbox::Frame& frame) {
+    std::memcpy(room, frame.data(), frame.size());
+    port.push(wire::reduction_frame_bytes);
+    if (counting) {
+      books.sent.add(wire::reduction_frame_bytes);
+      books.contributions_sent += is_root ? 0 : 1;
+    }
+  };
+  while (const collective::Outbox::Frame* late = tampering_.due(now)) {
+    std::byte* room = port.room();
+    if (room == nullptr) {
+      return false;
+    }
+    send(room, *late);
+    tampering_.release_due();
+  }
+  for (; !outbox_.empty(); outbox_.pop()) {
+    const collective::Outbox::Frame& frame = outbox_.front();
+    std::byte* room = port.room();
+    if (room == nullptr) {
+      return false;
+    }
+    if (!is_root && tampering_.is_active()) {
+      const Tamper how = tampering_.draw(frame);
+      collective::Outbox::Frame spoilt;
+      switch (how) {
+      case Tamper::none: break;
+      case Tamper::absent: tampering_.count(how); continue;
+      case Tamper::late:
+        if (tampering_.hold(frame, now)) {
+          tampering_.count(how);
+          continue;
+        }
+        break;
+      case Tamper::wrong_opcode: {
+        Tamperer::spoil(how, frame, spoilt);
+        const wire::FabricAddress address =
+            wire::dfa_of(frame.data() + wire::ethernet_header_bytes);
+        group_.expect_mismatch(address.tree().value - group_.settings().first_tree,
+                               address.reduction());
+        tampering_.count(how);
+        send(room, spoilt);
+        continue;
+      }
+      case Tamper::wrong_cookie:
+      case Tamper::wrong_vni:
+      case Tamper::stale:
+        Tamperer::spoil(how, frame, spoilt);
+        tampering_.count(how);
+        send(room, spoilt);
+        room = port.room();
+        if (room == nullptr) {
+          return false; // the right one stays for the next time
+        }
+        break;
+      }
+    }
+    send(room, frame);
+  }
+  return true;
+}
+
+template <typename Role> TimeNs ReducePort<Role>::next_due() const {
+  if (waiting_ != 0 || !outbox_.empty()) {
+    return TimeNs{0};
+  }
+  const TimeNs start = starts_.empty() ? never : starts_.front().at;
+  return std::min(start, tampering_.next_due());
+}
+
+template <typename Role>
+void ReducePort<Role>::raise_scheduled(std::vector<std::uint64_t>& scheduled) const {
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    std::uint64_t& tree = scheduled[m / per_tree_];
+    tree = std::max(tree, members_[m].scheduled());
+  }
+}
+
+template <typename Role> bool ReducePort<Role>::is_finished() const {
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (members_[m].oldest() < group_.limit(static_cast<std::uint32_t>(m / per_tree_))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <typename Role> std::uint64_t ReducePort<Role>::unfinished() const {
+  std::uint64_t most = 0;
+  for (std::uint32_t tree = 0; tree < group_.trees(); ++tree) {
+    std::uint64_t slowest = group_.limit(tree);
+    for (std::uint32_t m = 0; m < per_tree_; ++m) {
+      slowest = std::min(slowest, members_[std::size_t{tree} * per_tree_ + m].oldest());
+    }
+    most += group_.limit(tree) == ReduceGroup::no_end ? 0 : group_.limit(tree) - slowest;
+  }
+  return most;
+}
+
+template <typename Role> collective::Statistics ReducePort<Role>::statistics() const {
+  collective::Statistics sum;
+  for (const Member& member : members_) {
+    const collective::Statistics& one = member.role().channel().statistics;
+#define TRIBUTARY_X(name, text) sum.name += one.name;
+    TRIBUTARY_MEMBER_COUNTERS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+  }
+  return sum;
+}
+
+template <typename Role> std::string ReducePort<Role>::waiting_for(TimeNs now) const {
+  const Member* longest = nullptr;
+  collective::ReductionStatus status;
+  for (const Member& member : members_) {
+    for (const collective::ReductionStatus& each : member.role().status()) {
+      const bool waits = each.waiting == collective::Waiting::for_contributions ||
+                         each.waiting == collective::Waiting::for_arm ||
+                         each.waiting == collective::Waiting::for_result;
+      if (waits && (longest == nullptr || each.since < status.since)) {
+        longest = &member;
+        status = each;
+      }
+    }
+  }
+  if (longest == nullptr) {
+    return {};
+  }
+  std::string text = fmt::format("tree {}: rank {}, piece {}, {} for {:.3f} s",
+                                 longest->role().channel().parameters.tree.value, longest->rank(),
+                                 status.piece, collective::name_of(status.waiting),
+                                 static_cast<double>(elapsed_ns(now, status.since)) / 1e9);
+  if (status.waiting == collective::Waiting::for_contributions) {
+    text += fmt::format(" ({} of {} came", status.count, status.size);
+    text += status.missing_rank ? fmt::format(", rank {} is missing)", *status.missing_rank) : ")";
+  }
+  return text;
+}
+
+template class ReducePort<collective::Root>;
+template class ReducePort<collective::Leaf>;
+
+} // namespace tributary::pktgen

@@ -1,0 +1,123 @@
+// All members of one port: the roots of all trees (Role = collective::Root) or some leaves of each
+// (collective::Leaf), and the work that waits for them.
+//
+// A frame that comes down a tree concerns every leaf of it behind this port, which may be
+// thousands, and each may answer with a frame. So nothing is done at once: frames and other
+// occasions become work, done member by member in order of arrival, as far as the port takes
+// frames.
+//
+//   receive / prompt / poll  ->  [ work ]  ->  member  ->  outbox  ->  [tampering]  ->  port
+//                                               ^
+//                            [ starts by time ]-+          (skew: each leaf at a time of its own)
+//
+// The time of a frame is that of its arrival, however long it waited here.
+//
+// Pure, no allocation after construction.
+#pragma once
+
+#include "pktgen/traffic/reduce_group.hpp"
+#include "pktgen/traffic/tampering.hpp"
+#include "pktgen/traffic/virtual_member.hpp"
+#include "pktgen/transport/port.hpp"
+#include "tributary/random.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tributary::pktgen {
+
+/// Who the members of one port are.
+struct PortMembers {
+  std::vector<std::uint32_t> ranks; ///< in every tree
+  std::uint32_t first_nid = 0;      ///< of rank 0
+  std::uint16_t ethertype = wire::default_ethertype;
+  wire::MacAddress address{}; ///< the port's
+};
+
+template <typename Role> class ReducePort {
+public:
+  ReducePort(ReduceGroup& group, const PortMembers& members, std::uint64_t seed);
+  ReducePort(const ReducePort&) = delete;
+  ReducePort& operator=(const ReducePort&) = delete;
+
+  /// A frame of this tree came in.
+  void receive(std::uint32_t tree, const wire::ReductionFrame& frame, TimeNs now);
+  /// Members of a tree may have operations to begin.
+  void prompt(std::uint32_t tree, TimeNs now);
+  /// Has members whose protocol timers may be due look at them.
+  void poll(TimeNs now);
+
+  /// Does what waits, until nothing does, the port takes no more, or it is others' turn.
+  void work(Port& port, TimeNs now);
+  /// When `work` has something to do; `never` when nothing waits.
+  [[nodiscard]] TimeNs next_due() const;
+
+  /// Raises each tree's entry to the number of operations that some member has scheduled.
+  void raise_scheduled(std::vector<std::uint64_t>& scheduled) const;
+  /// Whether all members have finished every operation below their tree's limit.
+  [[nodiscard]] bool is_finished() const;
+  /// Operations not finished by the members behind, and the statistics of all. Cold.
+  [[nodiscard]] std::uint64_t unfinished() const;
+  [[nodiscard]] collective::Statistics statistics() const;
+  [[nodiscard]] const TamperingCounts& tampered() const { return tampering_.counts(); }
+  void begin_measuring() { tampering_.begin_measuring(); }
+  /// The member that waits longest, in words; empty when none waits. Cold.
+  [[nodiscard]] std::string waiting_for(TimeNs now) const;
+
+private:
+  using Member = VirtualMember<Role>;
+  static constexpr bool is_root = std::is_same_v<Role, collective::Root>;
+
+  struct Work {
+    enum class Kind : std::uint8_t { frame, prompt, poll } kind = Kind::prompt;
+    std::uint32_t tree = 0;
+    std::uint32_t next = 0; ///< the first member that has not been served
+    TimeNs at;
+    wire::ReductionFrame frame;
+  };
+  /// A leaf's own start of an operation.
+  struct Start {
+    TimeNs at;
+    std::uint32_t member = 0;
+    std::uint64_t operation = 0;
+    /// For a heap whose top is the earliest.
+    friend bool operator<(const Start& a, const Start& b) { return a.at > b.at; }
+  };
+
+  bool put(const Work& work);
+  /// Serves the next member of the oldest work.
+  void serve(Work& work, TimeNs now);
+  /// After anything that may have completed pieces.
+  void gather(Member& member, std::uint32_t tree, TimeNs at);
+  void begin_operations(Member& member, std::uint32_t tree, TimeNs at, TimeNs now);
+  [[nodiscard]] TimeNs with_skew(TimeNs at, const Member& member, std::uint64_t operation);
+  void take_starts(TimeNs now);
+  /// Hands the outbox to the port; false when the port is full.
+  bool drain(Port& port, TimeNs now);
+  [[nodiscard]] bool has_room() const;
+  [[nodiscard]] std::span<Member> members_of(std::uint32_t tree) {
+    return std::span(members_).subspan(std::size_t{tree} * per_tree_, per_tree_);
+  }
+
+  ReduceGroup& group_;
+  std::uint32_t per_tree_;
+  collective::Outbox outbox_;
+  std::vector<Member> members_; ///< by tree, then by rank
+  std::vector<Work> ring_;
+  std::size_t first_ = 0;
+  std::size_t waiting_ = 0;
+  std::vector<Start> starts_;            ///< a heap
+  std::vector<TimeNs> progressed_;       ///< by tree: when a frame last came
+  std::vector<std::uint8_t> poll_waits_; ///< by tree
+  Random random_;
+  Tamperer tampering_;
+};
+
+extern template class ReducePort<collective::Root>;
+extern template class ReducePort<collective::Leaf>;
+
+} // namespace tributary::pktgen

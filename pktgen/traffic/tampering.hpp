@@ -1,0 +1,95 @@
+// Between a leaf port's members and its port: spoils some of the contributions, as the scenario
+// asks, to show that a switch and a root stand it. Works on the bytes of frames.
+//
+//   absent        the frame is not sent                              the root asks again
+//   late          it is sent `late_by` later                         the same, or it is still in
+//   time wrong_cookie  a second one with another cookie goes ahead        passed on, ignored by the
+//   root wrong_vni     a second one with another VNI goes ahead           passed on, ignored by the
+//   root stale         a second one with the sequence before goes ahead   dropped by the engine
+//   wrong_opcode  its opcode is another one                          the result says op_mismatch
+//
+// At most one of them for each frame. Pure; the draws come from a seed.
+#pragma once
+
+#include "endpoint/collective/outbox.hpp"
+#include "pktgen/scenario/scenario.hpp"
+#include "tributary/random.hpp"
+#include "tributary/types.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace tributary::pktgen {
+
+enum class Tamper : std::uint8_t {
+  none,
+  absent,
+  late,
+  wrong_cookie,
+  wrong_vni,
+  stale,
+  wrong_opcode,
+};
+inline constexpr std::size_t tamper_count = 7;
+
+constexpr std::string_view name_of(Tamper t) {
+  switch (t) {
+  case Tamper::none: return "none";
+  case Tamper::absent: return "absent";
+  case Tamper::late: return "late";
+  case Tamper::wrong_cookie: return "wrong_cookie";
+  case Tamper::wrong_vni: return "wrong_vni";
+  case Tamper::stale: return "stale";
+  case Tamper::wrong_opcode: return "wrong_opcode";
+  }
+  return "unknown";
+}
+
+/// Frames by what was done to them.
+using TamperingCounts = std::array<std::uint64_t, tamper_count>;
+
+class Tamperer {
+public:
+  using Frame = collective::Outbox::Frame;
+
+  /// `most_late` frames can be held back at a time; one more is sent at once.
+  Tamperer(const Tampering& tampering, std::uint64_t seed, std::size_t most_late);
+
+  [[nodiscard]] bool is_active() const { return active_; }
+  /// What is to be done with a frame; always `none` for one that is no contribution.
+  [[nodiscard]] Tamper draw(const Frame& frame);
+  /// Writes the frame that goes ahead of a contribution, or in place of it (`wrong_opcode`).
+  static void spoil(Tamper how, const Frame& contribution, Frame& spoilt);
+  /// Keeps a frame until `now + late_by`; false when there is no room.
+  bool hold(const Frame& frame, TimeNs now);
+  /// The frame held longest, if its time has come; null otherwise.
+  [[nodiscard]] const Frame* due(TimeNs now) const;
+  void release_due() {
+    first_ = (first_ + 1) % held_.size();
+    --holding_;
+  }
+  [[nodiscard]] TimeNs next_due() const { return holding_ == 0 ? never : held_[first_].at; }
+  void count(Tamper how) { ++counts_[static_cast<std::size_t>(how)]; }
+  [[nodiscard]] const TamperingCounts& counts() const { return counts_; }
+  void begin_measuring() { counts_ = {}; }
+
+private:
+  struct Held {
+    TimeNs at;
+    Frame frame;
+  };
+  bool active_;
+  std::uint64_t late_ns_;
+  /// By Tamper: a draw below this bound chooses it.
+  std::array<std::uint64_t, tamper_count> bounds_{};
+  Random random_;
+  std::vector<Held> held_; ///< a ring; all are held for the same time, so the oldest is due first
+  std::size_t first_ = 0;
+  std::size_t holding_ = 0;
+  TamperingCounts counts_{};
+};
+
+} // namespace tributary::pktgen
