@@ -1,5 +1,5 @@
-// What one traffic counted since its measurement began. The same shape for every kind of traffic, so
-// that tables, JSON and plots need to know none of them.
+// What one traffic counted since its measurement began. The same shape for every kind of traffic,
+// so that tables, JSON and plots need to know none of them.
 #pragma once
 
 #include "pktgen/measure/histogram.hpp"

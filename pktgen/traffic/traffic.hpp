@@ -6,15 +6,15 @@
 //
 //   1. traffic.start(now);
 //   2. in a loop: traffic.receive(p, frame, now) for each frame that came in at port p
-//                 traffic.generate(ports, now)   composes what is due; stops where a port takes none
+//                 traffic.generate(ports, now)   composes what is due, as long as ports take it
 //      nothing is due before next_due(), unless a frame comes
 //   3. traffic.begin_measuring(now);  after the warm-up: forgets what was counted, goes on
 //   4. traffic.stop(now);             begins nothing new; what is under way goes on
 //      until drained(now) or the caller's patience ends: go on with 2
 //   5. traffic.tally(now)             any time, cold
 //
-// Times of frames. Latency runs from the time an event was intended for, not from when the generator
-// got round to it: whoever falls behind sees it in the latency (no coordinated omission).
+// Times of frames. Latency runs from the time an event was intended for, not from when the
+// generator got round to it: whoever falls behind sees it in the latency (no coordinated omission).
 //
 // What belongs to the measurement is what was intended at or after `begin_measuring` and before
 // `stop`; answers to what went out before are recognised, and not counted as losses or strangers.
