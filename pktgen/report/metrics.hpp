@@ -1,0 +1,70 @@
+// The figures of a measurement that table, JSON, CSV and plot all show, each computed in one place.
+#pragma once
+
+#include "pktgen/measure/histogram.hpp"
+#include "pktgen/measure/summary.hpp"
+#include "pktgen/run/result.hpp"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tributary::pktgen {
+
+/// What a frame takes on the wire beside the bytes it is counted with: preamble 8, FCS 4, gap 12.
+inline constexpr std::uint64_t wire_overhead_bytes = 24;
+
+[[nodiscard]] inline std::uint64_t wire_bits(const Volume& volume) {
+  return 8 * (volume.bytes + wire_overhead_bytes * volume.frames);
+}
+
+/// A rate that every measurement has.
+struct Rate {
+  std::string_view key;   ///< in JSON and CSV
+  std::string_view label; ///< for people
+  std::string_view unit;
+  double (*of)(const Measurement&);
+};
+[[nodiscard]] std::span<const Rate> rates();
+
+/// A quantile that is always told.
+struct Quantile {
+  std::string_view key;
+  std::string_view label;
+  double share;
+};
+inline constexpr std::array quantiles = {
+    Quantile{"p50_ns", "P50", 0.5},
+    Quantile{"p90_ns", "P90", 0.9},
+    Quantile{"p99_ns", "P99", 0.99},
+    Quantile{"p99_9_ns", "P99.9", 0.999},
+};
+
+template <typename F> std::vector<double> over_repeats(const Result& result, F&& figure) {
+  std::vector<double> values;
+  values.reserve(result.repeats.size());
+  for (const Measurement& measurement : result.repeats) {
+    values.push_back(static_cast<double>(figure(measurement)));
+  }
+  return values;
+}
+
+/// The tallies of all repeats in one.
+[[nodiscard]] Tally total(const Result& result);
+
+/// Names with counts, in the order of their first appearance.
+using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
+
+/// Frames dropped before they could be received, over all repeats, by port of the generator.
+[[nodiscard]] Counts generator_drops(const Result& result);
+/// Over all repeats, by name of the switch's counter.
+[[nodiscard]] Counts switch_drops(const Result& result);
+
+/// Whether any repeat is within 10 % of the ceiling.
+[[nodiscard]] bool generator_bound(const Result& result);
+
+} // namespace tributary::pktgen

@@ -1,0 +1,266 @@
+#include "pktgen/report/table.hpp"
+
+#include "pktgen/report/metrics.hpp"
+#include "terminal/table.hpp"
+#include "terminal/units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace tributary::pktgen {
+namespace {
+
+using terminal::Align;
+using terminal::Cell;
+using terminal::Column;
+using terminal::duration_text;
+using terminal::quantity_text;
+using terminal::share_text;
+using terminal::Style;
+using terminal::styled;
+using terminal::Table;
+
+constexpr auto right = Align::right;
+
+/// "root_frames_per_reduction" as people write it.
+std::string words(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+/// Figures that each repeat has, a line each. Of one repeat there is neither a median nor a spread.
+class SummaryTable {
+public:
+  SummaryTable(std::string title, std::size_t repeats)
+      : single_(repeats == 1), table_(columns(std::move(title), single_)) {}
+
+  template <typename Text> void add(std::string name, std::span<const double> values, Text&& text) {
+    const Summary s = summarise(values);
+    std::vector<Cell> row = {{std::move(name)}, {text(s.median)}};
+    if (!single_) {
+      row.insert(row.end(), {{share_text(s.spread)}, {text(s.min)}, {text(s.max)}});
+    }
+    table_.add(std::move(row));
+  }
+  [[nodiscard]] std::string text(bool colours) const { return table_.text(colours); }
+
+private:
+  static std::vector<Column> columns(std::string title, bool single) {
+    if (single) {
+      return {{std::move(title)}, {"", right}};
+    }
+    return {
+        {std::move(title)}, {"MEDIAN", right}, {"SPREAD", right}, {"MIN", right}, {"MAX", right}};
+  }
+
+  bool single_;
+  Table table_;
+};
+
+std::string heading(const Result& result, bool colours) {
+  std::string out = styled(result.scenario, Style::heading, colours);
+  if (result.kind != result.scenario) {
+    out += fmt::format(" ({})", result.kind);
+  }
+  out += fmt::format(", seed {}\n", result.seed);
+  for (const std::string& port : result.port_descriptions) {
+    out += fmt::format("  {}\n", port);
+  }
+  if (!result.machine.empty()) {
+    out += fmt::format("  on {}\n", result.machine);
+  }
+  return out;
+}
+
+std::string ceiling_line(const Result& result) {
+  if (!result.ceiling) {
+    return "";
+  }
+  const Ceiling& c = *result.ceiling;
+  return fmt::format("Ceiling of the generator: {}, {:.0f} cycles a frame, {}\n",
+                     quantity_text(c.frames_per_second, "frames/s"), c.cycles_per_frame, c.how);
+}
+
+std::string verdict_on_generator(const Result& result, bool colours) {
+  if (!generator_bound(result)) {
+    return "";
+  }
+  const auto bound = std::count_if(result.repeats.begin(), result.repeats.end(),
+                                   [](const Measurement& m) { return m.generator_bound; });
+  return styled("generator-bound", Style::warning, colours) +
+         fmt::format(": {} of {} repeats came within 10 % of the ceiling, so this may be the "
+                     "generator's own limit\n",
+                     bound, result.repeats.size());
+}
+
+std::string rates_table(const Result& result, bool colours) {
+  SummaryTable table("RATE", result.repeats.size());
+  const std::vector<double> offered =
+      over_repeats(result, [](const Measurement& m) { return m.offered_rate; });
+  if (std::any_of(offered.begin(), offered.end(), [](double rate) { return rate > 0; })) {
+    table.add("offered operations", offered,
+              [](double rate) { return quantity_text(rate, "op/s"); });
+  }
+  for (const Rate& rate : rates()) {
+    table.add(std::string(rate.label), over_repeats(result, rate.of),
+              [&](double value) { return quantity_text(value, rate.unit); });
+  }
+  for (const auto& [name, values] : result.derived) {
+    table.add(words(name), values, [](double value) { return fmt::format("{:.4g}", value); });
+  }
+  table.add("generator busy",
+            over_repeats(result, [](const Measurement& m) { return m.generator_busy; }),
+            share_text);
+  return table.text(colours);
+}
+
+/// What the switch did, as far as it told.
+std::string switch_table(const Result& result, bool colours) {
+  std::vector<double> busy;
+  std::vector<double> cycles;
+  for (const Measurement& m : result.repeats) {
+    if (m.switch_figures && m.switch_figures->busy_share > 0) {
+      busy.push_back(m.switch_figures->busy_share);
+    }
+    if (m.switch_figures && m.switch_figures->cycles_per_frame > 0) {
+      cycles.push_back(m.switch_figures->cycles_per_frame);
+    }
+  }
+  if (busy.empty() && cycles.empty()) {
+    return "";
+  }
+  SummaryTable table("SWITCH", result.repeats.size());
+  if (!busy.empty()) {
+    table.add("busy", busy, share_text);
+  }
+  if (!cycles.empty()) {
+    table.add("cycles a frame", cycles, [](double value) { return fmt::format("{:.0f}", value); });
+  }
+  return '\n' + table.text(colours);
+}
+
+Style style_of(const Figure& figure) {
+  return figure.value == 0                          ? Style::plain
+         : figure.meaning == Figure::Meaning::fault ? Style::bad
+         : figure.meaning == Figure::Meaning::loss  ? Style::warning
+                                                    : Style::plain;
+}
+
+std::string counts_table(const Result& result, const Tally& sum, bool colours) {
+  Table table({{"COUNT"}, {result.repeats.size() == 1 ? "" : "TOTAL", right}});
+  table.add({{"frames sent"}, {std::to_string(sum.sent.frames)}});
+  table.add({{"frames received"}, {std::to_string(sum.received.frames)}});
+  for (const Figure& figure : sum.figures) {
+    const Style style = style_of(figure);
+    table.add({{words(figure.name), style}, {std::to_string(figure.value), style}});
+  }
+  return '\n' + table.text(colours);
+}
+
+/// One line for each series; `name` says which.
+std::vector<Cell> latency_row(std::string name, const Histogram& histogram) {
+  std::vector<Cell> row = {
+      {std::move(name)},
+      {std::to_string(histogram.count())},
+      {duration_text(histogram.min())},
+      {duration_text(static_cast<std::uint64_t>(std::llround(histogram.mean())))}};
+  for (const Quantile& quantile : quantiles) {
+    row.push_back({duration_text(histogram.quantile(quantile.share))});
+  }
+  row.push_back({duration_text(histogram.max())});
+  return row;
+}
+
+Table latency_table() {
+  std::vector<Column> columns = {{"LATENCY"}, {"COUNT", right}, {"MIN", right}, {"MEAN", right}};
+  for (const Quantile& quantile : quantiles) {
+    columns.push_back({std::string(quantile.label), right});
+  }
+  columns.push_back({"MAX", right});
+  return Table(std::move(columns));
+}
+
+std::string latencies(const Tally& sum, bool colours) {
+  Table table = latency_table();
+  for (const LatencySeries& series : sum.latencies) {
+    table.add(latency_row(words(series.name), series.histogram));
+  }
+  return table.empty() ? "" : '\n' + table.text(colours);
+}
+
+std::string drops_table(const Result& result, bool colours) {
+  Table table({{"DROPPED BY"}, {"WHERE"}, {"FRAMES", right}});
+  const auto add = [&](std::string_view side, const Counts& counts) {
+    for (const auto& [name, value] : counts) {
+      if (value > 0) {
+        table.add({{std::string(side)}, {name}, {std::to_string(value), Style::warning}});
+      }
+    }
+  };
+  add("generator", generator_drops(result));
+  add("switch", switch_drops(result));
+  return table.empty() ? "" : '\n' + table.text(colours);
+}
+
+std::string search_text(const SearchResult& search, bool colours) {
+  Table steps({{"OFFERED", right}, {"LOST", right}, {""}});
+  for (const SearchStep& step : search.steps) {
+    steps.add({{quantity_text(step.rate, "op/s")},
+               {share_text(step.loss)},
+               {step.passed ? "passed" : "failed", step.passed ? Style::good : Style::warning}});
+  }
+  std::string out = '\n' + steps.text(colours);
+  out += search.rate > 0
+             ? fmt::format("Highest rate that passed: {}\n", quantity_text(search.rate, "op/s"))
+             : styled("No rate passed.", Style::bad, colours) + '\n';
+  Table table = latency_table();
+  for (const auto& [share, measurement] : search.at_shares) {
+    for (const LatencySeries& series : measurement.tally.latencies) {
+      table.add(latency_row(fmt::format("{} at {:.0f} %", words(series.name), share * 100),
+                            series.histogram));
+    }
+  }
+  return table.empty() ? out : out + '\n' + table.text(colours);
+}
+
+std::string troubles(const Result& result, const Tally& sum, bool colours) {
+  std::string out;
+  for (const std::string& remark : sum.remarks) {
+    out += fmt::format("  {}\n", remark);
+  }
+  for (const std::string& problem : result.problems) {
+    out += styled(problem, Style::bad, colours) + '\n';
+  }
+  if (!result.failure.empty()) {
+    out += styled("ended early: ", Style::bad, colours) + result.failure + '\n';
+  }
+  return out.empty() ? "" : '\n' + out;
+}
+
+} // namespace
+
+std::string table_text(const Result& result, bool colours) {
+  std::string out = heading(result, colours) + ceiling_line(result);
+  const Tally sum = total(result);
+  if (!result.repeats.empty()) {
+    const double seconds =
+        summarise(over_repeats(result, [](const Measurement& m) { return m.seconds; })).median;
+    out += result.repeats.size() == 1
+               ? fmt::format("Measured for {:.4g} s\n\n", seconds)
+               : fmt::format("Measured {} times for {:.4g} s\n\n", result.repeats.size(), seconds);
+    out += rates_table(result, colours) + verdict_on_generator(result, colours) +
+           switch_table(result, colours) + counts_table(result, sum, colours) +
+           latencies(sum, colours) + drops_table(result, colours);
+  }
+  if (result.search) {
+    out += search_text(*result.search, colours);
+  }
+  return out + troubles(result, sum, colours);
+}
+
+} // namespace tributary::pktgen

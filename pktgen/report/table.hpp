@@ -1,0 +1,14 @@
+// A result for a person, on a terminal or in a file: what was run, the ceiling, rates, counts,
+// latencies, drops of both sides, the search's steps, and what went wrong. Losses are yellow and
+// faults red where colours are wanted.
+#pragma once
+
+#include "pktgen/run/result.hpp"
+
+#include <string>
+
+namespace tributary::pktgen {
+
+[[nodiscard]] std::string table_text(const Result& result, bool colours);
+
+} // namespace tributary::pktgen

@@ -1,0 +1,55 @@
+// A result with something in every field, whose figures are easy to check by hand.
+#pragma once
+
+#include "pktgen/run/result.hpp"
+
+namespace tributary::pktgen::test {
+
+/// `n` from 0: each repeat does 1000 reductions more than the one before, in two seconds.
+inline Measurement sample_measurement(std::uint64_t n) {
+  Measurement m;
+  m.seconds = 2;
+  m.offered_rate = 500;
+  m.operations = 1000 * (n + 1);
+  m.tally.sent = {4000 * (n + 1), 98 * 4000 * (n + 1)};
+  m.tally.received = {1000 * (n + 1), 98 * 1000 * (n + 1)};
+  m.tally.figures = {{"reductions", m.operations, Figure::Meaning::count},
+                     {"lost_results", n, Figure::Meaning::loss},
+                     {"wrong_results", 0, Figure::Meaning::fault}};
+  LatencySeries series{"reduction_at_root", {}};
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    series.histogram.record(i + n);
+  }
+  m.tally.latencies.push_back(std::move(series));
+  m.tally.remarks = {"leaf 3 was late"};
+  m.ports = {{"root", {1000, 98'000}, {1000, 98'000}, n}, {"leaves", {3000, 294'000}, {0, 0}, 0}};
+  m.switch_figures = SwitchFigures{3000, 1000, 0.5, 123, {{"leaf0.port.root.drop.no_tree", n}}};
+  m.generator_busy = 0.25;
+  m.generator_bound = n == 2;
+  return m;
+}
+
+inline Result sample_result() {
+  Result result;
+  result.scenario = "three";
+  result.kind = "reduce";
+  result.settings = {{"leaves", "3"}, {"operators", "int_sum"}};
+  result.port_descriptions = {"raw socket on veth0", "ring leaf0.p1"};
+  result.version = "0.1.0";
+  result.machine = "some processor, 2 cores";
+  result.seed = 42;
+  result.tsc_hz = 2e9;
+  result.ceiling = Ceiling{10'000, 812.4, "through rings in its own thread"};
+  result.repeats = {sample_measurement(0), sample_measurement(1), sample_measurement(2)};
+  result.derived = {{"root_frames_per_reduction", {1, 1.5, 2}}};
+  return result;
+}
+
+inline Result searched_result() {
+  Result result = sample_result();
+  result.search = SearchResult{750, {{500, 0, true}, {1000, 0.02, false}, {750, 0, true}}, {}};
+  result.search->at_shares = {{0.1, sample_measurement(0)}, {0.9, sample_measurement(1)}};
+  return result;
+}
+
+} // namespace tributary::pktgen::test

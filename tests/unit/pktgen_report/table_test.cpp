@@ -1,0 +1,138 @@
+#include "pktgen/report/table.hpp"
+
+#include "tests/unit/pktgen_report/sample.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tributary::pktgen {
+namespace {
+
+using test::sample_measurement;
+using test::sample_result;
+using test::searched_result;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(table, tells_everything_of_three_repeats) {
+  EXPECT_EQ(table_text(sample_result(), false), R"(three (reduce), seed 42
+  raw socket on veth0
+  ring leaf0.p1
+  on some processor, 2 cores
+Ceiling of the generator: 10 kframes/s, 812 cycles a frame, through rings in its own thread
+Measured 3 times for 2 s
+
+RATE                             MEDIAN    SPREAD           MIN            MAX
+offered operations             500 op/s    0.00 %      500 op/s       500 op/s
+operations                      1 kop/s  100.00 %      500 op/s      1.5 kop/s
+sent                        4 kframes/s  100.00 %   2 kframes/s    6 kframes/s
+                           3.904 Mbit/s  100.00 %  1.952 Mbit/s   5.856 Mbit/s
+received                    1 kframes/s  100.00 %  500 frames/s  1.5 kframes/s
+                             976 kbit/s  100.00 %    488 kbit/s   1.464 Mbit/s
+root frames per reduction           1.5   66.67 %             1              2
+generator busy                  25.00 %    0.00 %       25.00 %        25.00 %
+generator-bound: 1 of 3 repeats came within 10 % of the ceiling, so this may be the generator's own limit
+
+SWITCH           MEDIAN  SPREAD      MIN      MAX
+busy            50.00 %  0.00 %  50.00 %  50.00 %
+cycles a frame      123  0.00 %      123      123
+
+COUNT            TOTAL
+frames sent      24000
+frames received   6000
+reductions        6000
+lost results         3
+wrong results        0
+
+LATENCY            COUNT   MIN   MEAN    P50    P90     P99   P99.9     MAX
+reduction at root    300  1 ns  52 ns  51 ns  91 ns  100 ns  102 ns  102 ns
+
+DROPPED BY  WHERE                         FRAMES
+generator   root                               3
+switch      leaf0.port.root.drop.no_tree       3
+
+  leaf 3 was late
+  leaf 3 was late
+  leaf 3 was late
+)");
+}
+
+TEST(table, of_one_repeat_has_neither_median_nor_spread) {
+  Result result = sample_result();
+  result.repeats = {sample_measurement(1)};
+  result.derived[0].second = {1.5};
+  const std::string text = table_text(result, false);
+  EXPECT_THAT(text, HasSubstr("Measured for 2 s\n"));
+  EXPECT_THAT(text, HasSubstr("operations                      1 kop/s\n"));
+  EXPECT_THAT(text, HasSubstr("root frames per reduction           1.5\n"));
+  EXPECT_THAT(text, Not(HasSubstr("MEDIAN")));
+  EXPECT_THAT(text, Not(HasSubstr("generator-bound")));
+}
+
+TEST(table, of_a_closed_loop_names_no_offered_rate) {
+  Result result = sample_result();
+  for (Measurement& measurement : result.repeats) {
+    measurement.offered_rate = 0;
+  }
+  EXPECT_THAT(table_text(result, false), Not(HasSubstr("offered")));
+}
+
+TEST(table, faults_are_red_and_losses_yellow_where_colours_are_wanted) {
+  Result result = sample_result();
+  result.repeats[0].tally.figures[2].value = 4;
+  const std::string text = table_text(result, true);
+  EXPECT_THAT(text, HasSubstr("\033[31mwrong results\033[0m"));
+  EXPECT_THAT(text, HasSubstr("\033[33mlost results\033[0m"));
+  EXPECT_THAT(text, Not(HasSubstr("\033[31mreductions")));
+  EXPECT_EQ(table_text(result, false).find('\033'), std::string::npos);
+}
+
+TEST(table, faults_that_did_not_happen_are_not_coloured) {
+  EXPECT_THAT(table_text(sample_result(), true), Not(HasSubstr("\033[31m")));
+}
+
+TEST(table, switch_that_told_nothing_has_no_table) {
+  Result result = sample_result();
+  for (Measurement& measurement : result.repeats) {
+    measurement.switch_figures.reset();
+  }
+  EXPECT_THAT(table_text(result, false), Not(HasSubstr("SWITCH")));
+}
+
+TEST(table, of_a_search_shows_steps_and_latencies_at_shares) {
+  const std::string text = table_text(searched_result(), false);
+  EXPECT_THAT(text, HasSubstr(R"(
+ OFFERED    LOST
+500 op/s  0.00 %  passed
+ 1 kop/s  2.00 %  failed
+750 op/s  0.00 %  passed
+Highest rate that passed: 750 op/s
+
+LATENCY                    COUNT   MIN   MEAN    P50    P90     P99   P99.9     MAX
+reduction at root at 10 %    100  1 ns  51 ns  50 ns  90 ns   99 ns  100 ns  100 ns
+reduction at root at 90 %    100  2 ns  52 ns  51 ns  91 ns  100 ns  101 ns  101 ns
+)"));
+}
+
+TEST(table, of_a_search_that_found_nothing_says_so) {
+  Result result;
+  result.search = SearchResult{0, {{500, 0.5, false}}, {}};
+  EXPECT_THAT(table_text(result, false), EndsWith("No rate passed.\n"));
+}
+
+TEST(table, run_that_ended_early_tells_why_and_what_was_measured) {
+  Result result = sample_result();
+  result.repeats.resize(1);
+  result.problems = {"the capture out.pcap ended after 17 frames: No space left on device"};
+  result.failure = "port veth0 is gone";
+  const std::string text = table_text(result, false);
+  EXPECT_THAT(text, HasSubstr("reductions       1000\n"));
+  EXPECT_THAT(text, EndsWith("the capture out.pcap ended after 17 frames: No space left on device\n"
+                             "ended early: port veth0 is gone\n"));
+}
+
+} // namespace
+} // namespace tributary::pktgen
