@@ -12,6 +12,7 @@
 #pragma once
 
 #include "pktgen/scenario/scenario.hpp"
+#include "pktgen/traffic/placement.hpp"
 #include "pktgen/traffic/reduce_group.hpp"
 #include "pktgen/traffic/reduce_port.hpp"
 #include "pktgen/traffic/traffic.hpp"
@@ -21,13 +22,6 @@
 #include <vector>
 
 namespace tributary::pktgen {
-
-/// Where virtual hosts of any traffic sit, and what they are called.
-struct Placement {
-  std::vector<wire::MacAddress> ports; ///< the addresses of the generator's ports
-  std::uint32_t first_nid = 0x10000;
-  std::uint16_t ethertype = wire::default_ethertype;
-};
 
 class ReduceTraffic final : public Traffic {
 public:

@@ -1,0 +1,79 @@
+// Streams of stamped test frames: unicast between virtual nodes by a pattern, or down multicast
+// trees.
+//
+//   unicast     node j on port j mod P has NID first_nid + j; patterns in pattern.hpp
+//   multicast   tree first_tree + t has its sender on port t mod P, and every other port expects
+//               each of its frames once
+//
+// Open loop at packets or bits a second, the intended time of each frame exact (measure/pace.hpp);
+// or as fast as the ports take them. Sizes in sizes.hpp, what a frame carries in stamp.hpp, how
+// flows are numbered, how many there can be and what "in order" refers to in flow_map.hpp, what is
+// received as what in stream_receiver.hpp.
+//
+// Roles: `both` knows all. `root` only sends, and knows nothing of losses. `leaves` only receives:
+// it knows losses from the gaps in the sequences, and no latency.
+//
+// Figures (role):
+//   expected       both, leaves   copies that should have come; of leaves: received once or missing
+//   lost           both, leaves   of those, the ones that did not. Exact, but for too_old ones.
+//   duplicated, reordered, too_old   both, leaves
+//   damaged, misdelivered            both, leaves; faults
+//   too_long       both, root     left out because a port takes no frame of their size; a fault
+//   behind         both, root     open loop: frames that were due at the end and not sent yet
+// Latencies (both): `frame_from_intended` in an open loop; `frame_from_composing` as fast as
+// possible, where a whole burst is composed at one time.
+//
+// Several workers, each with a StreamTraffic of the same settings and some of the ports: `lost` of
+// one of them alone means nothing, for what one sends another receives; their sum is right (modulo
+// 2^64). Then measuring must begin at a time that none of them has generated at.
+//
+// One thread. The contract is in traffic.hpp.
+#pragma once
+
+#include "pktgen/traffic/stream_plan.hpp"
+#include "pktgen/traffic/stream_receiver.hpp"
+#include "pktgen/traffic/stream_sender.hpp"
+#include "pktgen/traffic/traffic.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tributary::pktgen {
+
+class StreamTraffic final : public Traffic {
+public:
+  /// `kind` is unicast or multicast. The seed also tells the frames of this run from others': runs
+  /// on the same ports need different ones, two processes of one run the same. Throws
+  /// std::invalid_argument on settings that cannot be.
+  StreamTraffic(Kind kind, const Stream& stream, const Placement& placement, std::uint64_t seed,
+                PayloadCheck payload_check = PayloadCheck::whole);
+
+  void start(TimeNs now) override;
+  void begin_measuring(TimeNs now) override;
+  void stop(TimeNs now) override;
+  bool receive(PortIndex port, const core::FrameView& frame, TimeNs now) override {
+    return receiver_ && receiver_->receive(port, frame, now);
+  }
+  void generate(Ports ports, TimeNs now) override;
+  [[nodiscard]] TimeNs next_due() const override { return sender_ ? sender_->next_due() : never; }
+  /// Where it cannot be known what is still to come: when nothing came for `quiet_ns`.
+  [[nodiscard]] bool drained(TimeNs now) const override;
+  [[nodiscard]] Tally tally(TimeNs now) const override;
+  [[nodiscard]] std::string waiting_for(TimeNs now) const override;
+
+  static constexpr std::uint64_t quiet_ns = 50'000'000;
+
+private:
+  /// Copies that were sent and have not come; meaningless unless all is here.
+  [[nodiscard]] std::uint64_t outstanding() const;
+  [[nodiscard]] bool knows_all() const { return sender_ && receiver_ && !ports_elsewhere_; }
+
+  StreamPlan plan_;
+  std::optional<StreamSender> sender_;
+  std::optional<StreamReceiver> receiver_;
+  bool ports_elsewhere_ = false; ///< another worker has some
+  TimeNs stopped_ = never;
+};
+
+} // namespace tributary::pktgen

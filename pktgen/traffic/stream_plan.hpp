@@ -1,0 +1,66 @@
+// What the sender and the receiver of a stream have in common, worked out of the scenario and
+// checked.
+#pragma once
+
+#include "pktgen/scenario/scenario.hpp"
+#include "pktgen/traffic/flow_map.hpp"
+#include "pktgen/traffic/pattern.hpp"
+#include "pktgen/traffic/placement.hpp"
+#include "pktgen/traffic/sizes.hpp"
+#include "pktgen/traffic/stamp.hpp"
+#include "tributary/types.hpp"
+#include "tributary/wire/fabric_address.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace tributary::pktgen {
+
+struct StreamPlan {
+  /// `kind` is unicast or multicast. Throws std::invalid_argument on settings that cannot be.
+  StreamPlan(Kind kind, const Stream& settings, const Placement& where, std::uint64_t seed,
+             PayloadCheck how);
+
+  Stream stream;
+  Placement placement;
+  std::uint64_t seed;
+  std::uint16_t run;
+  PayloadCheck payload_check;
+  Sizes sizes;
+  FlowMap flows;
+  std::optional<Destinations> destinations; ///< of a unicast
+
+  [[nodiscard]] bool is_multicast() const { return flows.is_multicast(); }
+  [[nodiscard]] bool sends() const { return stream.role != Role::leaves; }
+  [[nodiscard]] bool receives() const { return stream.role != Role::root; }
+  [[nodiscard]] bool is_open_loop() const {
+    return stream.packets_per_second > 0 || stream.bits_per_second > 0;
+  }
+  /// Frames a second over all ports; 0 as fast as possible.
+  [[nodiscard]] double frames_per_second() const;
+
+  [[nodiscard]] Nid nid(std::uint32_t node) const { return Nid{placement.first_nid + node}; }
+  /// Where the frames of a flow go.
+  [[nodiscard]] wire::FabricAddress destination_address(std::uint32_t flow) const {
+    return is_multicast() ? wire::FabricAddress::multicast(
+                                TreeNumber{static_cast<std::uint16_t>(stream.first_tree + flow)},
+                                ReductionId{0})
+                          : wire::FabricAddress::unicast(nid(flows.destination(flow)));
+  }
+  /// Whether frames of this flow should come in at this port.
+  [[nodiscard]] bool is_expected_at(std::uint32_t flow, PortIndex port) const {
+    if (is_multicast()) {
+      return stream.role == Role::leaves || port != flows.home(flow);
+    }
+    return port == flows.home(flows.destination(flow));
+  }
+  /// How many copies of each frame should come in here; 0 where there are no receivers.
+  [[nodiscard]] std::uint64_t copies() const {
+    if (stream.role != Role::both) {
+      return 0;
+    }
+    return is_multicast() ? placement.ports.size() - 1 : 1;
+  }
+};
+
+} // namespace tributary::pktgen

@@ -1,0 +1,94 @@
+// The sending half of a stream. Each port that has senders is a lane of its own, with its share of
+// the rate, so that a port which takes nothing holds up no other one.
+//
+//   lane   its senders in turn (nodes or trees), to whom the pattern says
+//          frame sizes in turn; after as many frames as there are senders one size further on, so
+//          that all senders send all sizes alike
+//          open loop: intended times from a pace; lanes begin one frame's time after each other
+//
+// Pure; nothing is allocated after construction.
+#pragma once
+
+#include "pktgen/measure/pace.hpp"
+#include "pktgen/traffic/stream_header.hpp"
+#include "pktgen/traffic/stream_plan.hpp"
+#include "pktgen/traffic/traffic.hpp"
+#include "tributary/random.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tributary::pktgen {
+
+class StreamSender {
+public:
+  /// The plan must outlive it.
+  explicit StreamSender(const StreamPlan& plan);
+
+  void start(TimeNs now);
+  /// Counts what is intended from then on, which must be later than `last_intended()`.
+  void begin_measuring(TimeNs begin);
+  /// Composes nothing more.
+  void stop(TimeNs now);
+  /// Composes what is due, at most a burst a port, and has all ports sent what was pushed.
+  void generate(Ports ports, TimeNs now);
+  [[nodiscard]] TimeNs next_due() const { return next_due_; }
+
+  /// The latest intended time of any frame composed.
+  [[nodiscard]] TimeNs last_intended() const { return last_intended_; }
+  /// Since construction.
+  [[nodiscard]] std::uint64_t composed() const { return composed_; }
+  /// Since the measurement began.
+  [[nodiscard]] const Volume& sent() const { return sent_; }
+  /// Frames that had to be left out, as they are longer than a port takes.
+  [[nodiscard]] std::uint64_t too_long() const { return too_long_; }
+  /// Frames that were due when it stopped and had not been sent: how far the generator or the ports
+  /// were behind.
+  [[nodiscard]] std::uint64_t behind() const { return behind_; }
+  /// Frames that were pushed and that no port has taken.
+  [[nodiscard]] std::size_t untaken() const { return untaken_; }
+
+private:
+  struct Lane {
+    Lane(PortIndex of, const StreamPlan& plan);
+
+    PortIndex port;
+    std::vector<std::uint32_t> senders;
+    double share = 1; ///< of the rate
+    std::uint64_t start_after_ns = 0;
+    std::optional<Pace> pace; ///< without: as fast as possible
+    StreamHeader header;
+    Random random;
+    std::size_t turn = 0;       ///< of senders
+    std::uint32_t round = 0;    ///< of the pattern
+    std::size_t size = 0;       ///< place of the next frame's
+    std::size_t first_size = 0; ///< that of this set of as many frames as there are senders
+    std::size_t of_set = 0;     ///< frames done of it
+  };
+
+  void set_paces();
+  void send(Lane& lane, Port& port, TimeNs now);
+  void compose(Lane& lane, std::byte* frame, std::uint32_t length, TimeNs intended);
+  /// Moves on to the next sender that has somebody to send to, and says to whom.
+  std::uint32_t next_destination(Lane& lane);
+  void next_turn(Lane& lane) const;
+  void next_size(Lane& lane) const;
+  void next_time(Lane& lane, std::uint32_t length) const;
+
+  const StreamPlan& plan_;
+  std::vector<Lane> lanes_;
+  std::vector<std::uint64_t> sequences_; ///< by flow: the next one
+  TimeNs begin_;
+  TimeNs last_intended_;
+  TimeNs next_due_ = never;
+  bool running_ = false;
+  std::size_t untaken_ = 0;
+  std::uint64_t composed_ = 0;
+  std::uint64_t too_long_ = 0;
+  std::uint64_t behind_ = 0;
+  Volume sent_;
+};
+
+} // namespace tributary::pktgen
