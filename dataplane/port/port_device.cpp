@@ -288,6 +288,11 @@ std::uint32_t PortDevice::speed_mbps() const {
   return known ? link.link_speed : 0;
 }
 
+std::uint64_t PortDevice::missed_frames() const {
+  rte_eth_stats counted{};
+  return rte_eth_stats_get(port_id_, &counted) == 0 ? counted.imissed + counted.rx_nombuf : 0;
+}
+
 bool PortDevice::came_back() const {
   return on_kernel_interface() && link() == LinkState::away &&
          interface_state(configuration_.interface).exists();

@@ -99,6 +99,9 @@ public:
   LinkState refresh_link();
   /// Of the link, as far as the kernel or the driver knows; 0 when they do not.
   [[nodiscard]] std::uint32_t speed_mbps() const;
+  /// Frames the device had to drop before they could be taken, since it was opened, as far as its
+  /// driver counts them.
+  [[nodiscard]] std::uint64_t missed_frames() const;
   /// True when an interface that had gone away stands there again under its name, so that
   /// `reopen` makes sense.
   [[nodiscard]] bool came_back() const;

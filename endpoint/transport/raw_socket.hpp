@@ -1,17 +1,14 @@
-// A raw packet socket that hears and speaks one EtherType on one interface.
+// A raw packet socket that hears and speaks one EtherType on one interface, for reduction frames.
 //
-// It joins the interface's promiscuous mode, because switches replicate a root's frame bit for bit:
-// its destination address is that of the root's port at every host. The kernel undoes that when the
-// socket is closed, however the process ends. Frames that this host sends itself, through this or
-// any other socket, are not heard.
+// It hears all addresses, because switches replicate a root's frame bit for bit: its destination
+// address is that of the root's port at every host. More on the socket: packet_socket.hpp.
 //
 // Sending and receiving never block and work in batches of up to `batch` frames per system call.
 // One thread at a time.
 #pragma once
 
 #include "endpoint/collective/outbox.hpp"
-#include "endpoint/transport/file_descriptor.hpp"
-#include "endpoint/transport/transport_error.hpp"
+#include "endpoint/transport/packet_socket.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/ethernet.hpp"
 
@@ -29,17 +26,15 @@ class RawSocket {
 public:
   static constexpr std::size_t batch = 64;
 
-  /// Opens and binds; throws TransportError when there is no such interface, it is down, or the
-  /// process may not open raw sockets. `buffer_bytes` is asked of the kernel for what was received
-  /// and not yet taken; it may grant less.
+  /// As PacketSocket's.
   RawSocket(const std::string& interface, std::uint16_t ethertype, std::size_t buffer_bytes);
   RawSocket(const RawSocket&) = delete;
   RawSocket& operator=(const RawSocket&) = delete;
 
-  [[nodiscard]] int fd() const { return socket_.get(); }
-  [[nodiscard]] const std::string& interface() const { return interface_; }
+  [[nodiscard]] int fd() const { return socket_.fd(); }
+  [[nodiscard]] const std::string& interface() const { return socket_.interface(); }
   /// The interface's own address.
-  [[nodiscard]] const wire::MacAddress& address() const { return address_; }
+  [[nodiscard]] const wire::MacAddress& address() const { return socket_.address(); }
 
   /// Takes the frames that wait, up to `batch`, and calls `f(std::span<const std::byte>)` for each.
   /// Says how many there were. Throws TransportError when the interface is down or gone.
@@ -63,22 +58,15 @@ public:
   void wait(std::uint64_t timeout_ns, bool to_send) const;
 
   /// Frames the kernel had to drop because this socket's buffer was full, since it was opened.
-  [[nodiscard]] std::uint64_t kernel_drops();
+  [[nodiscard]] std::uint64_t kernel_drops() { return socket_.kernel_drops(); }
 
 private:
   /// More than a reduction frame, so that one with a trailer is still recognised.
   static constexpr std::size_t frame_room = 128;
 
   std::size_t receive_batch();
-  /// After a failed call: throws, unless the error is an old one of an interface that is up again,
-  /// which the kernel keeps until somebody is told.
-  void throw_unless_recovered(int error_number, const std::string& doing) const;
-  void bind_to(unsigned interface_index, std::uint16_t ethertype);
 
-  std::string interface_;
-  FileDescriptor socket_;
-  wire::MacAddress address_{};
-  std::uint64_t kernel_drops_ = 0;
+  PacketSocket socket_;
   std::array<std::array<std::byte, frame_room>, batch> received_;
   std::array<std::size_t, batch> lengths_{};
   std::array<iovec, batch> receive_vectors_{};

@@ -65,6 +65,8 @@ public:
   }
   /// Offers what was pushed to the device.
   void flush();
+  /// Frames the device has taken since the port was opened.
+  [[nodiscard]] std::uint64_t sent_frames() const { return counts_.sent_frames; }
   /// Pushed, and not taken by the device yet.
   [[nodiscard]] std::size_t pending() const { return used_; }
 

@@ -19,9 +19,13 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tributary::pktgen {
+
+/// Begins the names that stand for interfaces which only the user knows.
+inline constexpr std::string_view interface_placeholder = "IFACE";
 
 /// How many ports the generator has: those of the scenario, or of the hosted switch.
 [[nodiscard]] std::size_t generator_ports(const Scenario& scenario);

@@ -1,0 +1,82 @@
+#include "endpoint/transport/packet_socket.hpp"
+
+#include "endpoint/transport/interface_facts.hpp"
+
+#include <arpa/inet.h>
+#include <linux/if_packet.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace tributary::transport {
+
+namespace {
+
+template <typename T> bool set_option(int fd, int level, int option, const T& value) {
+  return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+} // namespace
+
+PacketSocket::PacketSocket(const std::string& interface, std::uint16_t ethertype,
+                           std::size_t buffer_bytes)
+    : interface_(interface) {
+  // Protocol 0 hears nothing until the socket is bound: no frame of another interface slips in.
+  socket_ = FileDescriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (fd() < 0) {
+    throw transport_error(errno, interface, "opening the socket");
+  }
+  const InterfaceFacts facts = interface_facts(fd(), interface, "looking it up");
+  if (!facts.up) {
+    throw transport_error(ENETDOWN, interface, "opening it");
+  }
+  address_ = facts.address;
+  mtu_ = facts.mtu;
+
+  // Beyond the system's limit only with CAP_NET_ADMIN; otherwise as much as it gives.
+  const auto bytes = static_cast<int>(std::min<std::size_t>(buffer_bytes, 1U << 30));
+  if (!set_option(fd(), SOL_SOCKET, SO_RCVBUFFORCE, bytes)) {
+    set_option(fd(), SOL_SOCKET, SO_RCVBUF, bytes);
+  }
+  if (!set_option(fd(), SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)) {
+    throw transport_error(errno, interface, "ignoring outgoing frames; Linux 4.20 is needed");
+  }
+  bind_to(facts.index, ethertype);
+}
+
+void PacketSocket::bind_to(int interface_index, std::uint16_t ethertype) {
+  const packet_mreq membership{
+      .mr_ifindex = interface_index, .mr_type = PACKET_MR_PROMISC, .mr_alen = 0, .mr_address = {}};
+  if (!set_option(fd(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, membership)) {
+    throw transport_error(errno, interface_, "asking for promiscuous mode");
+  }
+  sockaddr_ll address{};
+  address.sll_family = AF_PACKET;
+  address.sll_protocol = htons(ethertype);
+  address.sll_ifindex = interface_index;
+  if (::bind(fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    throw transport_error(errno, interface_, "binding to it");
+  }
+}
+
+void PacketSocket::throw_unless_recovered(int error_number, const std::string& doing) const {
+  if (error_number != ENETDOWN) {
+    throw transport_error(error_number, interface_, doing);
+  }
+  if (!interface_facts(fd(), interface_, doing).up) {
+    throw transport_error(ENETDOWN, interface_, doing);
+  }
+}
+
+std::uint64_t PacketSocket::kernel_drops() {
+  tpacket_stats statistics{};
+  socklen_t length = sizeof statistics;
+  // The kernel starts over with each reading.
+  if (::getsockopt(fd(), SOL_PACKET, PACKET_STATISTICS, &statistics, &length) == 0) {
+    kernel_drops_ += statistics.tp_drops;
+  }
+  return kernel_drops_;
+}
+
+} // namespace tributary::transport

@@ -1,0 +1,68 @@
+#include "pktgen/transport/dpdk_port.hpp"
+
+#include "endpoint/transport/interface_facts.hpp"
+#include "pktgen/transport/raw_port.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tributary::pktgen {
+namespace {
+
+using dataplane::LinkState;
+using dataplane::PortDevice;
+
+bool on_kernel_interface(config::PortKind kind) {
+  return kind == config::PortKind::af_xdp || kind == config::PortKind::af_packet;
+}
+
+std::uint32_t longest_frame_of(const PortDevice& device) {
+  // What the driver needs in front of a frame, in the buffers it shares with the kernel.
+  constexpr std::uint32_t kernel_headroom = 256;
+  constexpr auto header = static_cast<std::uint32_t>(wire::ethernet_header_bytes);
+  const config::Port& port = device.configuration();
+  if (on_kernel_interface(port.kind)) {
+    const auto facts = transport::interface_facts(port.interface, "asking for its MTU");
+    return std::min(facts.mtu + header, dataplane::buffer_data_bytes - kernel_headroom);
+  }
+  // Of the virtual devices none looks at the MTU.
+  return port.kind == config::PortKind::pci
+             ? std::min(device.mtu() + header, dataplane::buffer_data_bytes)
+             : dataplane::buffer_data_bytes;
+}
+
+wire::MacAddress address_of(const PortDevice& device, const wire::MacAddress& otherwise) {
+  return device.mac() == wire::MacAddress{} ? otherwise : device.mac();
+}
+
+} // namespace
+
+DpdkPort::DpdkPort(const config::Port& configuration, dataplane::Eal& eal,
+                   const wire::MacAddress& address)
+    : DpdkPort(std::make_unique<PortDevice>(configuration, eal), eal, address) {}
+
+DpdkPort::DpdkPort(std::unique_ptr<PortDevice> device, dataplane::Eal& eal,
+                   const wire::MacAddress& address)
+    : MbufPort(eal.pool(), longest_frame_of(*device), address_of(*device, address)),
+      device_(std::move(device)) {}
+
+const PortCounts& DpdkPort::counts() {
+  counts_.receive_drops = device_->missed_frames();
+  return counts_;
+}
+
+std::string DpdkPort::trouble() {
+  const LinkState link = device_->refresh_link();
+  if (link == LinkState::up) {
+    return {};
+  }
+  const config::Port& port = device_->configuration();
+  if (on_kernel_interface(port.kind)) {
+    return trouble_with_interface(port.interface);
+  }
+  return fmt::format("{} is {}: nobody is at the other end", device_->description(), name_of(link));
+}
+
+} // namespace tributary::pktgen

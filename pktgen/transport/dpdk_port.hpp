@@ -1,0 +1,33 @@
+// A port on a DPDK device, of any kind that the switch knows.
+#pragma once
+
+#include "dataplane/port/port_device.hpp"
+#include "pktgen/transport/mbuf_port.hpp"
+
+#include <string>
+
+namespace tributary::pktgen {
+
+class DpdkPort final : public MbufPort {
+public:
+  /// Throws dataplane::PortError. `address` serves where the device has none of its own.
+  DpdkPort(const config::Port& configuration, dataplane::Eal& eal, const wire::MacAddress& address);
+
+  [[nodiscard]] std::string description() const override { return device_->description(); }
+  [[nodiscard]] const PortCounts& counts() override;
+  [[nodiscard]] std::string trouble() override;
+
+private:
+  explicit DpdkPort(std::unique_ptr<dataplane::PortDevice> device, dataplane::Eal& eal,
+                    const wire::MacAddress& address);
+  std::uint16_t send_burst(rte_mbuf** frames, std::uint16_t count) override {
+    return device_->transmit(frames, count);
+  }
+  std::uint16_t receive_burst(rte_mbuf** frames, std::uint16_t capacity) override {
+    return device_->receive(frames, capacity);
+  }
+
+  std::unique_ptr<dataplane::PortDevice> device_;
+};
+
+} // namespace tributary::pktgen

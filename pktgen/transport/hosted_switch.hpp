@@ -1,0 +1,43 @@
+// A whole switch in this process, as tributary-switch runs it: workers in threads of their own, its
+// ports one end each of ring links. The generator's RingPorts are the other ends.
+//
+//   1. HostedSwitch sw(hosted, switch_for(scenario), eal);   opens its ports; throws PortError
+//   2. RingPort ... on each of sw.link(port)
+//   3. sw.start();                                           frames flow
+//   4. destroy it before the RingPorts
+//
+// Main thread.
+#pragma once
+
+#include "dataplane/config/config.hpp"
+#include "dataplane/port/eal.hpp"
+#include "dataplane/worker/worker_group.hpp"
+#include "pktgen/scenario/scenario.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tributary::pktgen {
+
+class HostedSwitch {
+public:
+  HostedSwitch(const Hosted& hosted, const config::Switch& configuration, dataplane::Eal& eal);
+
+  /// Throws PortError when a worker cannot be started, or pinned to its core.
+  void start() { workers_->start(); }
+
+  [[nodiscard]] std::size_t port_count() const { return ports_.size(); }
+  /// The name of the link behind a port.
+  [[nodiscard]] const std::string& link(std::size_t port) const {
+    return ports_[port]->configuration().ring;
+  }
+  [[nodiscard]] dataplane::WorkerGroup& workers() { return *workers_; }
+
+private:
+  std::vector<std::unique_ptr<dataplane::PortDevice>> ports_;
+  std::unique_ptr<dataplane::WorkerGroup> workers_; ///< stops before its ports close
+};
+
+} // namespace tributary::pktgen

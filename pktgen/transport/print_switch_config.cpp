@@ -1,0 +1,125 @@
+#include "configuration/reference.hpp"
+#include "dataplane/config/schema.hpp"
+#include "pktgen/transport/switch_for.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+namespace tributary::pktgen {
+namespace {
+
+/// What a file may ask for.
+constexpr std::uint32_t most_descriptors_of_a_file = 64;
+
+bool is_placeholder(const config::Port& port) {
+  return port.interface.starts_with(interface_placeholder);
+}
+
+std::string quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
+
+/// Keys and their values, for `config::short_section`.
+class Values {
+public:
+  template <typename T> Values& set(std::string_view key, const T& value) {
+    texts_[key] = fmt::format("{}", value);
+    return *this;
+  }
+  [[nodiscard]] config::Overrides overrides() const { return {texts_.begin(), texts_.end()}; }
+
+private:
+  std::map<std::string_view, std::string> texts_;
+};
+
+std::string section(config::Section which, const Values& values) {
+  return config::short_section(config::spec_of(which), values.overrides());
+}
+
+std::string text_of(const config::Port& port) {
+  Values values;
+  values.set("name", quoted(port.name)).set("kind", quoted(config::name_of(port.kind)));
+  if (port.kind == config::PortKind::memif) {
+    values.set("socket", quoted(port.socket))
+        .set("role", quoted(port.role))
+        .set("memif_id", port.memif_id);
+  } else {
+    values.set("interface", quoted(port.interface));
+  }
+  return section(config::Section::port, values);
+}
+
+std::string text_of(const config::Tree& tree, const std::vector<config::Port>& ports) {
+  std::vector<std::string> children;
+  tree.children.for_each(
+      [&](PortNumber child) { children.push_back(quoted(ports[child.value].name)); });
+  Values values;
+  values.set("tree", tree.number.value)
+      .set("wait_count", tree.wait_count)
+      .set("parent", quoted(ports[tree.parent.value].name))
+      .set("children", fmt::format("[{}]", fmt::join(children, ", ")));
+  return section(config::Section::tree, values);
+}
+
+} // namespace
+
+std::string print_switch_config(const Scenario& scenario,
+                                const std::vector<std::string>& interfaces) {
+  Scenario apart = scenario;
+  if (apart.hosted) {
+    // The same switch as a process of its own.
+    apart.ports.assign(apart.hosted->ports, {});
+    apart.hosted.reset();
+  }
+  config::Switch sw = switch_for(apart);
+  for (std::size_t port = 0; port < std::min(interfaces.size(), sw.ports.size()); ++port) {
+    sw.ports[port].interface = interfaces[port];
+  }
+  const std::uint32_t descriptors =
+      std::min(sw.settings.descriptors_per_engine, most_descriptors_of_a_file);
+
+  std::string out = fmt::format(
+      "# The switch that scenario \"{}\" of tributary-pktgen needs. Port pN leads to port N of "
+      "the\n"
+      "# generator{}. `tributary-switch --print-config` explains all keys.\n\n",
+      scenario.name,
+      sw.ports.size() > generator_ports(apart) ? ", port \"far\" to the side that is elsewhere"
+                                               : "");
+  Values process;
+  if (!scenario.switch_socket.empty()) {
+    out += section(config::Section::process,
+                   process.set("control_socket", quoted(scenario.switch_socket)));
+  }
+  if (descriptors < sw.settings.descriptors_per_engine) {
+    out +=
+        fmt::format("# The scenario may have {} reductions under way; those beyond the {} that an\n"
+                    "# engine holds pass unreduced.\n",
+                    sw.settings.descriptors_per_engine, descriptors);
+  }
+  out +=
+      section(config::Section::switches, Values()
+                                             .set("name", quoted(sw.name))
+                                             .set("ethertype", fmt::format("{:#06x}", sw.ethertype))
+                                             .set("descriptors_per_engine", descriptors));
+  if (std::ranges::any_of(sw.ports, is_placeholder)) {
+    out += "# IFACE0 and so on stand for the interfaces of the switch: put their names there.\n";
+  }
+  for (const config::Port& port : sw.ports) {
+    out += text_of(port);
+  }
+  for (const config::Tree& tree : sw.trees) {
+    out += text_of(tree, sw.ports);
+  }
+  for (const config::Route& route : sw.routes) {
+    out +=
+        section(config::Section::route, Values()
+                                            .set("nid", fmt::format("{:#07x}", route.nid.value))
+                                            .set("port", quoted(sw.ports[route.port.value].name)));
+  }
+  out.pop_back();
+  return out;
+}
+
+} // namespace tributary::pktgen
