@@ -1,5 +1,7 @@
 #include "terminal/table.hpp"
 
+#include "terminal/width.hpp"
+
 #include <algorithm>
 
 namespace tributary::terminal {
@@ -16,13 +18,6 @@ std::string_view escape_of(Style style) {
   case Style::bad: return "\033[31m";
   }
   return "";
-}
-
-/// Characters, not bytes: a UTF-8 continuation byte takes no room.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
 }
 
 } // namespace

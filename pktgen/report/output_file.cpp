@@ -1,5 +1,7 @@
 #include "pktgen/report/output_file.hpp"
 
+#include "pktgen/report/write_all.hpp"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -35,18 +37,6 @@ std::string advice(std::string_view path, int error) {
 
 [[noreturn]] void fail(std::string_view path, int error) {
   throw OutputError(output_problem(path, error));
-}
-
-/// An errno, or 0.
-int write_all(int descriptor, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(descriptor, content.data(), content.size());
-    if (written < 0 && errno != EINTR) {
-      return errno;
-    }
-    content.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
-  }
-  return 0;
 }
 
 void write_in_place(const std::string& path, std::string_view content) {

@@ -1,0 +1,75 @@
+#include "pktgen/report/progress.hpp"
+
+#include "pktgen/report/write_all.hpp"
+#include "terminal/descriptor.hpp"
+#include "terminal/units.hpp"
+#include "terminal/width.hpp"
+
+#include <fmt/format.h>
+
+namespace tributary::pktgen {
+namespace {
+
+constexpr std::uint64_t between_redrawings_ns = 100'000'000;
+constexpr std::uint64_t between_lines_ns = 1'000'000'000;
+
+} // namespace
+
+std::string phase_text(const LiveFigures& figures) {
+  return figures.total_seconds > 0
+             ? fmt::format("{}, {:.1f}/{:.1f} s", figures.phase, figures.elapsed_seconds,
+                           figures.total_seconds)
+             : fmt::format("{}, {:.1f} s", figures.phase, figures.elapsed_seconds);
+}
+
+std::string progress_line(const LiveFigures& figures) {
+  using terminal::duration_text;
+  using terminal::quantity_text;
+  std::string out = phase_text(figures);
+  out += "  sent " + quantity_text(figures.sent_frames_per_second, "frames/s");
+  out += "  received " + quantity_text(figures.received_frames_per_second, "frames/s");
+  if (figures.operations_per_second > 0) {
+    out += "  " + quantity_text(figures.operations_per_second, "op/s");
+  }
+  if (figures.latency != nullptr && figures.latency->count() > 0) {
+    out += "  p50 " + duration_text(figures.latency->quantile(0.5));
+    out += "  p99 " + duration_text(figures.latency->quantile(0.99));
+  }
+  if (figures.drops > 0) {
+    out += fmt::format("  dropped {}", figures.drops);
+  }
+  if (!figures.waiting_for.empty()) {
+    out += "  waiting for " + figures.waiting_for;
+  }
+  return out;
+}
+
+Progress::Progress(int descriptor)
+    : descriptor_(descriptor), in_place_(terminal::is_terminal(descriptor)) {}
+
+void Progress::show(const LiveFigures& figures, TimeNs now) {
+  const bool new_phase = figures.phase != phase_;
+  if (now < due_ && !new_phase) {
+    return;
+  }
+  phase_ = figures.phase;
+  due_ = now + (in_place_ ? between_redrawings_ns : between_lines_ns);
+  const std::string line = progress_line(figures);
+  if (in_place_) {
+    const std::size_t room = terminal::size_of(descriptor_).columns - 1;
+    // A terminal that is gone is no reason to stop measuring.
+    static_cast<void>(write_all(descriptor_, "\r" + terminal::cut_to(line, room) + "\033[K"));
+    line_stands_ = true;
+  } else {
+    static_cast<void>(write_all(descriptor_, line + '\n'));
+  }
+}
+
+void Progress::finish() {
+  if (line_stands_) {
+    static_cast<void>(write_all(descriptor_, "\r\033[K"));
+    line_stands_ = false;
+  }
+}
+
+} // namespace tributary::pktgen

@@ -1,0 +1,53 @@
+#include "pktgen/report/watch.hpp"
+
+#include "pktgen/report/write_all.hpp"
+#include "terminal/descriptor.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace tributary::pktgen {
+namespace {
+
+constexpr std::uint64_t between_pictures_ns = 200'000'000;
+
+constexpr std::string_view take_second_screen = "\033[?1049h\033[?25l"; // and hide the cursor
+constexpr std::string_view back_to_first_screen = "\033[?25h\033[?1049l";
+
+/// The picture over what is there: nothing flickers, nothing of before is left.
+std::string in_place(std::string_view picture) {
+  std::string out = "\033[H";
+  for (const char c : picture) {
+    out += c == '\n' ? "\033[K\n" : std::string_view(&c, 1);
+  }
+  return out + "\033[K\033[J";
+}
+
+} // namespace
+
+void Watch::show(const LiveFigures& figures, TimeNs now) {
+  frame_.sent.add(figures.sent_frames_per_second, now);
+  frame_.received.add(figures.received_frames_per_second, now);
+  frame_.operations.add(figures.operations_per_second, now);
+  if (now < due_ && figures.phase == frame_.figures.phase) {
+    return;
+  }
+  due_ = now + between_pictures_ns;
+  frame_.figures = figures;
+  std::string out(on_second_screen_ ? "" : take_second_screen);
+  on_second_screen_ = true;
+  out += in_place(
+      render(frame_, terminal::size_of(descriptor_), terminal::wants_colours(descriptor_)));
+  frame_.figures.latency = nullptr; // not ours beyond this call
+  // A terminal that is gone is no reason to stop measuring.
+  static_cast<void>(write_all(descriptor_, out));
+}
+
+void Watch::finish() {
+  if (on_second_screen_) {
+    static_cast<void>(write_all(descriptor_, back_to_first_screen));
+    on_second_screen_ = false;
+  }
+}
+
+} // namespace tributary::pktgen

@@ -1,0 +1,26 @@
+// --watch: the full screen. Takes the terminal's second screen with the first picture and gives the
+// first one back in finish(), at its latest in the destructor, so also when an exception passes.
+// Who catches signals lets the object end as usual.
+#pragma once
+
+#include "pktgen/report/watch_frame.hpp"
+
+namespace tributary::pktgen {
+
+class Watch final : public LiveView {
+public:
+  /// `descriptor` is a terminal.
+  explicit Watch(int descriptor) : descriptor_(descriptor) {}
+  ~Watch() override { finish(); }
+
+  void show(const LiveFigures& figures, TimeNs now) override;
+  void finish() override;
+
+private:
+  const int descriptor_;
+  bool on_second_screen_ = false;
+  WatchFrame frame_;
+  TimeNs due_{0}; ///< when the next picture may be shown
+};
+
+} // namespace tributary::pktgen
