@@ -1,10 +1,10 @@
 #include "cli/commands.hpp"
 
 #include "cli/capture_file.hpp"
-#include "cli/client.hpp"
 #include "cli/fabric/run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/views.hpp"
+#include "service/switch_client.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -26,7 +26,11 @@ namespace tributary::cli {
 namespace {
 
 namespace json = boost::json;
+using service::SwitchClient;
+using service::SwitchError;
 using std::chrono::steady_clock;
+
+constexpr std::string_view how_to_name_socket = "Name its socket with --socket or TRIBUTARY_SOCKET";
 
 std::string view_of(const Command& command, const json::value& result, bool colours) {
   using Verb = Command::Verb;
@@ -70,7 +74,7 @@ void write_all(int descriptor, std::span<const std::byte> bytes, const std::stri
 
 int capture(const Command& command) {
   std::signal(SIGPIPE, SIG_IGN);
-  Client client(command.socket);
+  SwitchClient client(command.socket, how_to_name_socket);
   static_cast<void>(client.ask(request_of(command)));
   const bool to_stdout = command.output == "-";
   const int descriptor =
@@ -166,7 +170,7 @@ int run_command(const Command& command) {
   if (command.verb == Command::Verb::explain && frame == "-") {
     frame.assign(std::istreambuf_iterator<char>(std::cin), {});
   }
-  Client client(command.socket);
+  SwitchClient client(command.socket, how_to_name_socket);
   const auto show = [&] { return shown(command, client.ask(request_of(command, frame))); };
   if (command.watch_seconds) {
     watch(*command.watch_seconds, !command.json, show);

@@ -12,7 +12,7 @@ namespace tributary::cli {
 /// The request a command sends. `frame` is the text to explain.
 [[nodiscard]] boost::json::value request_of(const Command& command, const std::string& frame = {});
 
-/// The exit code. Throws SwitchError.
+/// The exit code. Throws service::SwitchError.
 [[nodiscard]] int run_command(const Command& command);
 
 } // namespace tributary::cli

@@ -1,6 +1,5 @@
 // tributaryctl: one command line, one request, one answer.
 
-#include "cli/client.hpp"
 #include "cli/commands.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "cli/client.hpp"
+#include "service/switch_client.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -13,18 +13,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace tributary::cli {
+namespace tributary::service {
 namespace {
 
 namespace json = boost::json;
 
 constexpr std::size_t chunk_bytes = 64 * 1024;
 
-std::string advice(int error) {
+std::string advice(int error, std::string_view how_to_name) {
   switch (error) {
   case ENOENT:
-    return "is tributary-switch running? Name its socket with --socket or TRIBUTARY_SOCKET; it is "
-           "process.control_socket in the switch's configuration";
+    return fmt::format("is tributary-switch running? {}; it is process.control_socket in the "
+                       "switch's configuration",
+                       how_to_name);
   case ECONNREFUSED: return "nobody listens there any more; is tributary-switch running?";
   case EACCES:
   case EPERM:
@@ -35,7 +36,8 @@ std::string advice(int error) {
 
 } // namespace
 
-Client::Client(const std::string& socket_path) : path_(socket_path) {
+SwitchClient::SwitchClient(const std::string& socket_path, std::string_view how_to_name)
+    : path_(socket_path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path_.empty() || path_.size() >= sizeof address.sun_path) {
@@ -51,13 +53,13 @@ Client::Client(const std::string& socket_path) : path_(socket_path) {
       ::close(descriptor_);
     }
     throw SwitchError(fmt::format("cannot reach a switch at {} ({}); {}", path_,
-                                  std::strerror(error), advice(error)));
+                                  std::strerror(error), advice(error, how_to_name)));
   }
 }
 
-Client::~Client() { ::close(descriptor_); }
+SwitchClient::~SwitchClient() { ::close(descriptor_); }
 
-json::value Client::ask(const json::value& request) {
+json::value SwitchClient::ask(const json::value& request) {
   const std::string line = json::serialize(request) + '\n';
   for (std::size_t sent = 0; sent < line.size();) {
     const ssize_t n = ::send(descriptor_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
@@ -69,8 +71,16 @@ json::value Client::ask(const json::value& request) {
     }
     sent += static_cast<std::size_t>(n);
   }
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   std::size_t end = std::string::npos;
   while ((end = pending_.find('\n')) == std::string::npos) {
+    if (!readable(deadline)) {
+      if (std::chrono::steady_clock::now() < deadline) {
+        continue; // a signal
+      }
+      throw SwitchError(fmt::format("the switch at {} does not answer within {} s; see its log",
+                                    path_, patience.count()));
+    }
     char buffer[chunk_bytes];
     const ssize_t n = ::recv(descriptor_, buffer, sizeof buffer, 0);
     if (n < 0 && errno == EINTR) {
@@ -103,8 +113,19 @@ json::value Client::ask(const json::value& request) {
   return result == nullptr ? json::value() : *result;
 }
 
+bool SwitchClient::readable(std::optional<std::chrono::steady_clock::time_point> deadline) const {
+  int wait_ms = -1;
+  if (deadline) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now());
+    wait_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
+  }
+  pollfd waiting{descriptor_, POLLIN, 0};
+  return ::poll(&waiting, 1, wait_ms) > 0;
+}
+
 std::vector<std::byte>
-Client::receive(std::optional<std::chrono::steady_clock::time_point> deadline, bool& ended) {
+SwitchClient::receive(std::optional<std::chrono::steady_clock::time_point> deadline, bool& ended) {
   ended = false;
   std::vector<std::byte> bytes;
   if (!pending_.empty()) {
@@ -113,14 +134,7 @@ Client::receive(std::optional<std::chrono::steady_clock::time_point> deadline, b
     pending_.clear();
     return bytes;
   }
-  int wait_ms = -1;
-  if (deadline) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now());
-    wait_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
-  }
-  pollfd waiting{descriptor_, POLLIN, 0};
-  if (::poll(&waiting, 1, wait_ms) <= 0) {
+  if (!readable(deadline)) {
     return bytes;
   }
   bytes.resize(chunk_bytes);
@@ -130,6 +144,6 @@ Client::receive(std::optional<std::chrono::steady_clock::time_point> deadline, b
   return bytes;
 }
 
-void Client::finish() { ::shutdown(descriptor_, SHUT_WR); }
+void SwitchClient::finish() { ::shutdown(descriptor_, SHUT_WR); }
 
-} // namespace tributary::cli
+} // namespace tributary::service

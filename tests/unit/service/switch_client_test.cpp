@@ -1,5 +1,5 @@
 // The client against a switch made of one thread and a socket.
-#include "cli/client.hpp"
+#include "service/switch_client.hpp"
 
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
@@ -14,10 +14,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace tributary::cli {
+namespace tributary::service {
 namespace {
 
 using testing::HasSubstr;
+
+constexpr const char* how_to_name = "name it with --here";
 
 /// Accepts one connection, reads one line, and lets `behave` do the rest.
 class OneShotSwitch {
@@ -66,7 +68,7 @@ std::function<void(int, const std::string&)> answers(std::string text) {
 
 std::string error_of(const std::function<void(int, const std::string&)>& behave) {
   const OneShotSwitch fake(behave);
-  Client client(fake.path());
+  SwitchClient client(fake.path(), how_to_name);
   try {
     static_cast<void>(client.ask({{"command", "version"}}));
   } catch (const SwitchError& e) {
@@ -76,7 +78,7 @@ std::string error_of(const std::function<void(int, const std::string&)>& behave)
   return {};
 }
 
-TEST(client_ask, sends_one_line_and_returns_the_result) {
+TEST(switch_client_ask, sends_one_line_and_returns_the_result) {
   std::string received;
   boost::json::value result;
   {
@@ -84,30 +86,30 @@ TEST(client_ask, sends_one_line_and_returns_the_result) {
       received = line;
       answers("{\"ok\":true,\"result\":[1,2]}\n")(client, line);
     });
-    result = Client(fake.path()).ask({{"command", "version"}});
+    result = SwitchClient(fake.path(), how_to_name).ask({{"command", "version"}});
   }
   EXPECT_EQ(received, R"({"command":"version"})");
   EXPECT_EQ(result, boost::json::parse("[1,2]"));
 }
 
-TEST(client_ask, a_refusal_carries_the_switchs_own_words) {
+TEST(switch_client_ask, a_refusal_carries_the_switchs_own_words) {
   EXPECT_EQ(error_of(answers("{\"ok\":false,\"error\":\"no such port\"}\n")), "no such port");
 }
 
-TEST(client_ask, a_connection_closed_early_is_reported) {
+TEST(switch_client_ask, a_connection_closed_early_is_reported) {
   EXPECT_THAT(error_of([](int, const std::string&) {}), HasSubstr("closed the connection"));
   EXPECT_THAT(error_of(answers("{\"ok\":tr")), HasSubstr("closed the connection"));
 }
 
-TEST(client_ask, something_else_on_the_socket_is_noticed) {
+TEST(switch_client_ask, something_else_on_the_socket_is_noticed) {
   EXPECT_THAT(error_of(answers("hello\n")), HasSubstr("is it the right socket?"));
   EXPECT_THAT(error_of(answers("{\"ok\":1}\n")), HasSubstr("is it the right socket?"));
   EXPECT_THAT(error_of(answers("[]\n")), HasSubstr("is it the right socket?"));
 }
 
-TEST(client_receive, what_came_behind_the_answer_is_not_lost) {
+TEST(switch_client_receive, what_came_behind_the_answer_is_not_lost) {
   const OneShotSwitch fake(answers("{\"ok\":true,\"result\":{}}\nstream"));
-  Client client(fake.path());
+  SwitchClient client(fake.path(), how_to_name);
   static_cast<void>(client.ask({{"command", "capture"}}));
   std::string text;
   for (bool ended = false; !ended;) {
@@ -118,20 +120,20 @@ TEST(client_receive, what_came_behind_the_answer_is_not_lost) {
   EXPECT_EQ(text, "stream");
 }
 
-TEST(client, says_that_nobody_is_there_and_what_to_do) {
+TEST(switch_client, says_that_nobody_is_there_and_what_to_do) {
   try {
-    Client client("/nonexistent/switch.sock");
+    SwitchClient client("/nonexistent/switch.sock", how_to_name);
     FAIL();
   } catch (const SwitchError& e) {
     EXPECT_THAT(e.what(), HasSubstr("/nonexistent/switch.sock"));
     EXPECT_THAT(e.what(), HasSubstr("is tributary-switch running?"));
-    EXPECT_THAT(e.what(), HasSubstr("TRIBUTARY_SOCKET"));
+    EXPECT_THAT(e.what(), HasSubstr(how_to_name));
   }
 }
 
-TEST(client, refuses_a_path_too_long_for_a_socket) {
-  EXPECT_THROW(Client(std::string(200, 'x')), SwitchError);
+TEST(switch_client, refuses_a_path_too_long_for_a_socket) {
+  EXPECT_THROW(SwitchClient(std::string(200, 'x'), how_to_name), SwitchError);
 }
 
 } // namespace
-} // namespace tributary::cli
+} // namespace tributary::service
