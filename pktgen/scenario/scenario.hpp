@@ -1,5 +1,5 @@
-// What to generate, as plain data. scenario/file.hpp reads it from TOML, scenario/command_line.hpp from
-// options; both go through the same key tables, so they cannot differ.
+// What to generate, as plain data. scenario/file.hpp reads it from TOML, scenario/command_line.hpp
+// from options; both go through the same key tables, so they cannot differ.
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -27,8 +27,8 @@ enum class Skew : std::uint8_t {
 /// Which virtual hosts of this worker's process take part.
 enum class Role : std::uint8_t { both, root, leaves };
 
-/// Shares of all contributions, 0 to 1, that are tampered with. Results stay right all the same, but
-/// for `wrong_opcode`, whose reductions must end as op_mismatch.
+/// Shares of all contributions, 0 to 1, that are tampered with. Results stay right all the same,
+/// but for `wrong_opcode`, whose reductions must end as op_mismatch.
 struct Tampering {
   double absent = 0;       ///< not sent: the root has to ask again
   double late = 0;         ///< sent `late_by` after they were due
@@ -49,8 +49,8 @@ struct Reduce {
   std::uint32_t first_tree = 0;
   /// Operations at a time in each tree.
   std::uint32_t in_flight = 8;
-  /// Gone through in turn; tributary-host's names, e.g. "sum_int64".
-  std::vector<std::string> operators = {"int_sum"};
+  /// Gone through in turn; tributary-host's names, e.g. "sum-int64".
+  std::vector<std::string> operators = {"sum-int64"};
   /// Elements of the vector that one operation reduces.
   std::uint64_t elements = 4;
   bool armed = true;
@@ -85,8 +85,9 @@ struct Stream {
   /// Ethernet frames with their FCS, as test specifications count: 64 is the shortest. Gone through
   /// in turn; 0 stands for IMIX (seven of 64, four of 594, one of 1518).
   std::vector<std::uint32_t> sizes = {98};
-  double packets_per_second = 0; ///< over all ports; 0 with `bits_per_second` 0: as fast as possible
-  double bits_per_second = 0;    ///< on the wire: preamble, FCS and gap count
+  double packets_per_second =
+      0;                      ///< over all ports; 0 with `bits_per_second` 0: as fast as possible
+  double bits_per_second = 0; ///< on the wire: preamble, FCS and gap count
   std::uint16_t vni = 1;
   // multicast
   std::uint32_t trees = 1;
@@ -96,7 +97,7 @@ struct Stream {
 
 struct Replay {
   std::string file;
-  double speed = 1; ///< of the capture's own; 0: as fast as possible
+  double speed = 1;        ///< of the capture's own; 0: as fast as possible
   std::uint64_t loops = 1; ///< 0: until the time is over
 };
 
@@ -127,7 +128,7 @@ struct Hosted {
 
 struct Search {
   bool wanted = false;
-  double loss = 0; ///< the highest share of frames that may be lost
+  double loss = 0;         ///< the highest share of frames that may be lost
   double precision = 0.01; ///< of the rate, where the search ends
 };
 
@@ -155,12 +156,13 @@ struct Output {
 struct Scenario {
   std::string name; ///< of the file, or the kind
   Part traffic;
-  std::vector<Part> parts; ///< of a mixed scenario
+  std::vector<Part> parts;     ///< of a mixed scenario
   std::vector<PortSpec> ports; ///< the first is the root's
   std::optional<Hosted> hosted;
   std::uint32_t first_nid = 0x10000; ///< of the first virtual host; the others follow
   std::uint16_t ethertype = wire::default_ethertype;
   std::vector<unsigned> cores; ///< of the generator; empty: not pinned
+  bool busy = false;           ///< poll without ever sleeping
   std::string switch_socket;   ///< control socket of the switch under test, to ask it for its drops
   std::uint64_t seed = 0;      ///< never 0 once a run begins
   Phases phases;

@@ -100,17 +100,19 @@ void ReduceTraffic::start(TimeNs now) {
   }
 }
 
-void ReduceTraffic::begin_measuring(TimeNs now) {
-  group_.begin_measuring(now);
+std::vector<std::uint64_t> ReduceTraffic::scheduled() const {
+  std::vector<std::uint64_t> scheduled(group_.trees());
+  for_each_port([&](const auto& port) { port.raise_scheduled(scheduled); });
+  return scheduled;
+}
+
+void ReduceTraffic::begin_measuring(TimeNs) {
+  group_.begin_measuring(scheduled());
   before_ = statistics();
   for_each_port([](auto& port) { port.begin_measuring(); });
 }
 
-void ReduceTraffic::stop(TimeNs now) {
-  std::vector<std::uint64_t> scheduled(group_.trees());
-  for_each_port([&](const auto& port) { port.raise_scheduled(scheduled); });
-  group_.end(now, scheduled);
-}
+void ReduceTraffic::stop(TimeNs now) { group_.end(now, scheduled()); }
 
 bool ReduceTraffic::receive(PortIndex port, const core::FrameView& view, TimeNs now) {
   wire::ReductionFrame frame;

@@ -42,6 +42,8 @@ public:
 
 private:
   [[nodiscard]] collective::Statistics statistics() const;
+  /// By tree: how many operations some member has scheduled.
+  [[nodiscard]] std::vector<std::uint64_t> scheduled() const;
   /// Calls `f(port)` for each of them.
   template <typename F> void for_each_port(F&& f);
   template <typename F> void for_each_port(F&& f) const;

@@ -17,8 +17,8 @@ constexpr std::uint64_t grace_ns = 10'000'000;
 
 ReduceGroup::ReduceGroup(const Reduce& reduce, std::uint64_t seed)
     : reduce_(reduce), operands_(reduce.operators, reduce.elements, reduce.leaves + 1, seed),
-      limits_(reduce.trees), due_(reduce.trees), base_(reduce.trees),
-      mismatch_(std::size_t{reduce.trees} * reductions_per_tree) {}
+      limits_(reduce.trees), due_(reduce.trees), base_(reduce.trees), first_measured_(reduce.trees),
+      mismatches_(std::size_t{reduce.trees} * reductions_per_tree) {}
 
 TimeNs ReduceGroup::time_of(std::uint64_t nth) const {
   // 64 bits of mantissa: exact to the nanosecond for centuries.
@@ -38,7 +38,6 @@ void ReduceGroup::start(TimeNs now) {
   missed_ = 0;
   nth_ = 0;
   next_tree_ = 0;
-  measured_until_ = never;
   for (std::uint32_t tree = 0; tree < trees(); ++tree) {
     base_[tree] = due_[tree];
     limits_[tree] = is_open_loop() ? due_[tree] : no_end;
@@ -49,7 +48,6 @@ void ReduceGroup::start(TimeNs now) {
 void ReduceGroup::end(TimeNs now, const std::vector<std::uint64_t>& scheduled) {
   ended_ = true;
   next_due_ = never;
-  measured_until_ = now;
   for (std::uint32_t tree = 0; tree < trees(); ++tree) {
     std::uint64_t last = scheduled[tree];
     if (is_open_loop() && last < due_[tree]) {
@@ -64,8 +62,10 @@ void ReduceGroup::end(TimeNs now, const std::vector<std::uint64_t>& scheduled) {
   }
 }
 
-void ReduceGroup::begin_measuring(TimeNs now) {
-  measured_from_ = now;
+void ReduceGroup::begin_measuring(const std::vector<std::uint64_t>& scheduled) {
+  for (std::uint32_t tree = 0; tree < trees(); ++tree) {
+    first_measured_[tree] = std::max(scheduled[tree], due_[tree]);
+  }
   missed_ = 0;
   books_ = {};
 }
@@ -75,19 +75,20 @@ bool ReduceGroup::may_mismatch(Mismatch& state, bool at_root, bool mismatch) con
     return reduce_.tampering.wrong_opcode > 0; // the root knows, and is elsewhere
   }
   if (at_root) {
-    state = state == Mismatch::expected && mismatch ? Mismatch::reported : Mismatch::none;
+    state.reported = state.expected && mismatch;
+    state.expected = false;
   }
-  return state == Mismatch::reported;
+  return state.reported;
 }
 
 void ReduceGroup::check(std::uint32_t tree, std::uint32_t rank, const ReduceOperands::Place& place,
-                        const collective::Completion& completion, TimeNs intended) {
+                        const collective::Completion& completion) {
   const std::size_t key =
       tree * reductions_per_tree + collective::reduction_of(completion.piece).value;
   const bool mismatch = completion.rc == reduce::ResultCode::op_mismatch;
-  const bool expected = may_mismatch(mismatch_[key], rank == 0, mismatch);
+  const bool expected = may_mismatch(mismatches_[key], rank == 0, mismatch);
   const bool right = mismatch ? expected : operands_.is_right(place.row, completion);
-  if (!is_measured(intended)) {
+  if (!is_measured(tree, place.operation)) {
     return;
   }
   ++books_.results_checked;

@@ -78,10 +78,11 @@ public:
 
   // Books.
 
-  void begin_measuring(TimeNs now);
-  /// Whether an operation of this intended time is part of the measurement.
-  [[nodiscard]] bool is_measured(TimeNs intended) const {
-    return intended >= measured_from_ && intended < measured_until_;
+  /// What begins from now on is measured: operations that no member has scheduled yet, `scheduled`
+  /// by tree. All members agree on which those are, whenever each begins them.
+  void begin_measuring(const std::vector<std::uint64_t>& scheduled);
+  [[nodiscard]] bool is_measured(std::uint32_t tree, std::uint64_t operation) const {
+    return operation >= first_measured_[tree];
   }
   /// Whether frames that pass now are counted.
   [[nodiscard]] bool is_counting() const { return !ended_; }
@@ -91,18 +92,19 @@ public:
 
   /// The piece under way in this reduction was contributed to with a wrong opcode.
   void expect_mismatch(std::uint32_t tree, ReductionId id) {
-    mismatch_[tree * reductions_per_tree + id.value] = Mismatch::expected;
+    mismatches_[tree * reductions_per_tree + id.value].expected = true;
   }
   /// Checks the result a member got. Every piece completes at the root first, and there it is
   /// settled whether it may end as a mismatch.
   void check(std::uint32_t tree, std::uint32_t rank, const ReduceOperands::Place& place,
-             const collective::Completion& completion, TimeNs intended);
+             const collective::Completion& completion);
 
 private:
-  enum class Mismatch : std::uint8_t {
-    none,
-    expected, ///< of the piece under way
-    reported, ///< by the result that the root sent last
+  /// Of one reduction id. A leaf may be at the next piece while another still has to check the
+  /// last.
+  struct Mismatch {
+    bool expected = false; ///< of the piece under way at the root
+    bool reported = false; ///< by the result that the root sent last
   };
   [[nodiscard]] bool may_mismatch(Mismatch& state, bool at_root, bool mismatch) const;
   void advance_schedule();
@@ -118,10 +120,9 @@ private:
   std::uint64_t nth_ = 0; ///< of the open loop, since `start`
   std::uint32_t next_tree_ = 0;
   bool ended_ = true;
-  TimeNs measured_from_;
-  TimeNs measured_until_ = never;
+  std::vector<std::uint64_t> first_measured_; ///< by tree
   std::uint64_t missed_ = 0;
-  std::vector<Mismatch> mismatch_; ///< by tree and reduction id
+  std::vector<Mismatch> mismatches_; ///< by tree and reduction id
   ReduceBooks books_;
 };
 

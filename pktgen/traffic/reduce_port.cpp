@@ -151,14 +151,13 @@ void ReducePort<Role>::gather(Member& member, std::uint32_t tree, TimeNs at) {
   member.take_completions(
       group_.operands(),
       [&](const ReduceOperands::Place& place, const collective::Completion& completion) {
-        const TimeNs intended = member.intended(place.operation);
-        group_.check(tree, member.rank(), place, completion, intended);
-        if (is_root && group_.is_measured(intended)) {
+        group_.check(tree, member.rank(), place, completion);
+        if (is_root && group_.is_measured(tree, place.operation)) {
           ++books.pieces;
         }
       },
-      [&](std::uint64_t, TimeNs intended) {
-        if (!group_.is_measured(intended)) {
+      [&](std::uint64_t operation, TimeNs intended) {
+        if (!group_.is_measured(tree, operation)) {
           return;
         }
         const std::uint64_t latency = elapsed_ns(at, intended);

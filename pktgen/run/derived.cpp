@@ -1,0 +1,46 @@
+#include "pktgen/run/derived.hpp"
+
+namespace tributary::pktgen {
+namespace {
+
+double ratio(std::uint64_t a, std::uint64_t b) {
+  return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
+}
+
+} // namespace
+
+std::uint64_t operations_in(const Scenario& scenario, const Tally& tally) {
+  switch (scenario.traffic.kind) {
+  case Kind::reduce:
+    return scenario.traffic.reduce.role == Role::leaves
+               ? tally.figure("operations_at_leaves") / scenario.traffic.reduce.leaves
+               : tally.figure("operations");
+  case Kind::multicast:
+  case Kind::unicast:
+    return scenario.traffic.stream.role == Role::root ? tally.sent.frames : tally.received.frames;
+  case Kind::rdma:
+  case Kind::replay:
+  case Kind::mixed: break;
+  }
+  return tally.sent.frames;
+}
+
+void add_derived(Result& result) {
+  std::vector<double> root_frames;
+  std::vector<double> saved;
+  for (const Measurement& m : result.repeats) {
+    const std::uint64_t reductions = m.tally.figure("reductions");
+    if (reductions == 0 || m.tally.figure("frames_that_made_reductions") == 0) {
+      return;
+    }
+    root_frames.push_back(ratio(m.tally.figure("frames_that_made_reductions"), reductions));
+    saved.push_back(ratio(m.tally.figure("frames_saved"), m.tally.figure("contributions")));
+  }
+  if (root_frames.empty()) {
+    return;
+  }
+  result.derived.emplace_back("root_frames_per_reduction", std::move(root_frames));
+  result.derived.emplace_back("frames_saved_share", std::move(saved));
+}
+
+} // namespace tributary::pktgen

@@ -1,0 +1,18 @@
+// Figures that come from several counts of one measurement.
+#pragma once
+
+#include "pktgen/run/result.hpp"
+#include "pktgen/scenario/scenario.hpp"
+
+namespace tributary::pktgen {
+
+/// Operations done: reductions of vectors finished at the root (or at the leaves, where only those
+/// are here), frames received of streams, frames sent of captures.
+[[nodiscard]] std::uint64_t operations_in(const Scenario& scenario, const Tally& tally);
+
+/// Fills Result::derived, one value a repeat:
+///   root_frames_per_reduction   frames that reached the root, for each reduction it completed
+///   frames_saved_share          of the contributions sent, those the root did not have to receive
+void add_derived(Result& result);
+
+} // namespace tributary::pktgen

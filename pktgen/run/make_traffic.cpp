@@ -1,0 +1,116 @@
+#include "pktgen/run/make_traffic.hpp"
+
+#include "pktgen/scenario/keys.hpp"
+#include "pktgen/traffic/mixed.hpp"
+#include "pktgen/traffic/reduce.hpp"
+#include "pktgen/traffic/replay.hpp"
+#include "pktgen/traffic/replay_file.hpp"
+#include "pktgen/traffic/stream.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <vector>
+
+namespace tributary::pktgen {
+namespace {
+
+std::unique_ptr<Traffic> make_part(const Part& part, const Placement& placement,
+                                   std::uint64_t seed) {
+  switch (part.kind) {
+  case Kind::reduce: return std::make_unique<ReduceTraffic>(part.reduce, placement, seed);
+  case Kind::multicast:
+  case Kind::unicast:
+    return std::make_unique<StreamTraffic>(part.kind, part.stream, placement, seed);
+  case Kind::replay:
+    return std::make_unique<ReplayTraffic>(part.replay, load_capture(part.replay.file));
+  case Kind::rdma:
+    throw ScenarioError("rdma: this version has no RDMA transfers yet; reduce, multicast, unicast "
+                        "and replay are there");
+  case Kind::mixed: break;
+  }
+  throw ScenarioError("a part of a mixed scenario cannot be mixed itself");
+}
+
+std::uint64_t memory_of_reduce(const Reduce& reduce) {
+  return std::uint64_t{reduce.trees} *
+         (std::uint64_t{reduce.leaves} * sizeof(VirtualMember<collective::Leaf>) +
+          sizeof(VirtualMember<collective::Root>));
+}
+
+} // namespace
+
+std::unique_ptr<Traffic> make_traffic(const Scenario& scenario, const Placement& placement) {
+  try {
+    if (scenario.traffic.kind != Kind::mixed) {
+      return make_part(scenario.traffic, placement, scenario.seed);
+    }
+    std::vector<MixedTraffic::Member> members;
+    for (const Part& part : scenario.parts) {
+      // Each draws from a seed of its own.
+      members.push_back({std::string(name_of(part.kind)), part.share,
+                         make_part(part, placement, scenario.seed + members.size())});
+    }
+    return std::make_unique<MixedTraffic>(std::move(members));
+  } catch (const std::invalid_argument& problem) {
+    throw ScenarioError(problem.what());
+  }
+}
+
+bool has_rate(const Scenario& scenario) {
+  const Kind kind = scenario.traffic.kind;
+  return kind == Kind::reduce || kind == Kind::multicast || kind == Kind::unicast;
+}
+
+Scenario at_rate(const Scenario& scenario, double rate) {
+  Scenario changed = scenario;
+  changed.traffic.reduce.rate = rate;
+  changed.traffic.stream.packets_per_second = rate;
+  changed.traffic.stream.bits_per_second = 0;
+  return changed;
+}
+
+double rate_of(const Scenario& scenario) {
+  switch (scenario.traffic.kind) {
+  case Kind::reduce: return scenario.traffic.reduce.rate;
+  case Kind::multicast:
+  case Kind::unicast: return scenario.traffic.stream.packets_per_second;
+  case Kind::rdma:
+  case Kind::replay:
+  case Kind::mixed: break;
+  }
+  return 0;
+}
+
+Scenario for_ceiling(const Scenario& scenario) {
+  Scenario changed = at_rate(scenario, 0);
+  const auto unhinder = [](Part& part) {
+    part.reduce.rate = 0;
+    part.reduce.skew = Skew::none;
+    part.reduce.tampering = {};
+    part.reduce.role = Role::both;
+    part.stream.packets_per_second = 0;
+    part.stream.bits_per_second = 0;
+    part.stream.role = Role::both;
+    part.replay.speed = 0;
+    part.replay.loops = 0;
+  };
+  unhinder(changed.traffic);
+  for (Part& part : changed.parts) {
+    unhinder(part);
+  }
+  return changed;
+}
+
+std::uint64_t memory_of(const Scenario& scenario) {
+  if (scenario.traffic.kind == Kind::reduce) {
+    return memory_of_reduce(scenario.traffic.reduce);
+  }
+  std::uint64_t bytes = 0;
+  for (const Part& part : scenario.parts) {
+    bytes += part.kind == Kind::reduce ? memory_of_reduce(part.reduce) : 0;
+  }
+  return bytes;
+}
+
+} // namespace tributary::pktgen

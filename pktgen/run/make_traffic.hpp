@@ -1,0 +1,36 @@
+// From a scenario to the traffic that does it.
+#pragma once
+
+#include "pktgen/scenario/scenario.hpp"
+#include "pktgen/traffic/placement.hpp"
+#include "pktgen/traffic/traffic.hpp"
+
+#include <memory>
+#include <stdexcept>
+
+namespace tributary::pktgen {
+
+/// The scenario asks for what cannot be; what() says what to change.
+class ScenarioError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws ScenarioError.
+[[nodiscard]] std::unique_ptr<Traffic> make_traffic(const Scenario& scenario,
+                                                    const Placement& placement);
+
+/// The same scenario at this many operations (reductions, frames) a second; 0: as fast as it goes.
+/// Requires `has_rate`.
+[[nodiscard]] Scenario at_rate(const Scenario& scenario, double rate);
+/// Whether its traffic has a rate: one of reduce, multicast, unicast.
+[[nodiscard]] bool has_rate(const Scenario& scenario);
+/// The rate it asks for, in operations a second; 0: as fast as it goes, or no such rate.
+[[nodiscard]] double rate_of(const Scenario& scenario);
+/// What a scenario must be for the generator's ceiling: nothing held back, nothing spoilt.
+[[nodiscard]] Scenario for_ceiling(const Scenario& scenario);
+
+/// Bytes of memory that its virtual members will take.
+[[nodiscard]] std::uint64_t memory_of(const Scenario& scenario);
+
+} // namespace tributary::pktgen

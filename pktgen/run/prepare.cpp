@@ -1,0 +1,115 @@
+#include "pktgen/run/prepare.hpp"
+
+#include "pktgen/run/make_traffic.hpp"
+
+#include <fmt/format.h>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+namespace tributary::pktgen {
+namespace {
+
+/// The first value in a /proc file whose line begins so.
+std::string proc_value(const char* file, const std::string& key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(key)) {
+      const std::size_t at = line.find_first_not_of(": \t", key.size());
+      return at == std::string::npos ? "" : line.substr(at);
+    }
+  }
+  return {};
+}
+
+void settle_cores(Scenario& scenario, const std::vector<unsigned>& cores,
+                  std::vector<std::string>& said) {
+  if (!scenario.hosted) {
+    // Whoever shares a machine with the switch under test must leave it its time.
+    scenario.busy = scenario.busy && cores.size() > 1;
+    return;
+  }
+  Hosted& hosted = *scenario.hosted;
+  const bool enough = cores.size() > hosted.workers;
+  if (!enough) {
+    scenario.busy = false;
+    hosted.busy = false;
+    said.push_back(fmt::format("{} workers and the generator share {} core{}: all sleep when idle, "
+                               "and rates and latencies are those of a shared core",
+                               hosted.workers, cores.size(), cores.size() == 1 ? "" : "s"));
+    return;
+  }
+  scenario.busy = hosted.busy;
+  if (scenario.cores.empty() && hosted.cores.empty()) {
+    scenario.cores = {cores.front()};
+    hosted.cores.assign(cores.begin() + 1, cores.begin() + 1 + hosted.workers);
+  }
+}
+
+} // namespace
+
+std::vector<unsigned> usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<unsigned> cores;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    for (unsigned core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(core, &set)) {
+        cores.push_back(core);
+      }
+    }
+  }
+  return cores;
+}
+
+std::vector<std::string> prepare(Scenario& scenario, const std::vector<unsigned>& cores,
+                                 std::uint64_t available_bytes) {
+  std::vector<std::string> said;
+  if (scenario.seed == 0) {
+    std::random_device device;
+    scenario.seed = (std::uint64_t{device()} << 31 | device() >> 1) + 1;
+  }
+  settle_cores(scenario, cores, said);
+  const std::uint64_t needed = memory_of(scenario);
+  if (needed > available_bytes) {
+    throw ScenarioError(fmt::format(
+        "the virtual members would take {} MiB, and {} MiB are available; fewer leaves or trees "
+        "take less",
+        needed >> 20, available_bytes >> 20));
+  }
+  return said;
+}
+
+std::uint64_t available_memory() {
+  std::istringstream text(proc_value("/proc/meminfo", "MemAvailable"));
+  std::uint64_t kib = 0;
+  text >> kib;
+  return kib << 10;
+}
+
+void pin_to_core(const Scenario& scenario) {
+  if (scenario.cores.empty()) {
+    return;
+  }
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(scenario.cores.front(), &set);
+  if (const int error = pthread_setaffinity_np(pthread_self(), sizeof set, &set); error != 0) {
+    throw ScenarioError(fmt::format("the generator cannot run on core {}: {}; name another one",
+                                    scenario.cores.front(), std::strerror(error)));
+  }
+}
+
+std::string machine_description() {
+  const std::string model = proc_value("/proc/cpuinfo", "model name");
+  return fmt::format("{}, {} cores usable", model.empty() ? "unknown processor" : model,
+                     usable_cores().size());
+}
+
+} // namespace tributary::pktgen

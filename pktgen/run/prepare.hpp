@@ -1,0 +1,29 @@
+// What a scenario leaves open, settled for this machine: cores, polling, the seed.
+#pragma once
+
+#include "pktgen/scenario/scenario.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tributary::pktgen {
+
+/// Cores this process may run on, lowest first.
+[[nodiscard]] std::vector<unsigned> usable_cores();
+
+/// Chooses what is open, and returns what a person should know about it, a sentence each:
+///   cores    in process: the generator and each of the switch's workers get one of their own, if
+///            there are enough, and poll without sleeping; otherwise both sleep when idle
+///   seed     from the system's random source
+/// Throws ScenarioError (make_traffic.hpp) when its virtual hosts do not fit into memory.
+std::vector<std::string> prepare(Scenario& scenario, const std::vector<unsigned>& cores,
+                                 std::uint64_t available_bytes);
+
+/// Memory the system could give to this process now.
+[[nodiscard]] std::uint64_t available_memory();
+/// Runs the calling thread on the scenario's core, if it names one. Throws ScenarioError.
+void pin_to_core(const Scenario& scenario);
+/// The processor's name and the number of its cores.
+[[nodiscard]] std::string machine_description();
+
+} // namespace tributary::pktgen

@@ -1,0 +1,52 @@
+// One run of a scenario, from calibration to the last repeat or step of a search.
+//
+//   calibrate    the traffic through a switch core in this thread: the ceiling
+//   repeat       start, warm up, measure, stop, wait for what is under way
+//   search       repeats at other rates: RFC 2544's throughput, by halving the interval
+//
+// A run that cannot go on says why in Result::failure and keeps what was measured until then.
+#pragma once
+
+#include "pktgen/report/live.hpp"
+#include "pktgen/run/clock.hpp"
+#include "pktgen/run/driver.hpp"
+#include "pktgen/run/result.hpp"
+#include "pktgen/scenario/scenario.hpp"
+#include "pktgen/transport/transport.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace tributary::pktgen {
+
+class Session {
+public:
+  /// `interrupted` ends the run early, in good order. All outlive the session.
+  Session(const Scenario& scenario, Transport& transport, const Clock& clock, LiveView& view,
+          const std::atomic<bool>& interrupted);
+
+  /// Adds what it finds out to `result`.
+  void run(Result& result);
+
+private:
+  /// Throws RunFailed.
+  void calibrate(Result& result);
+  void repeat(Result& result);
+  void search(Result& result);
+  /// `rate` 0: as the scenario says.
+  Measurement measure(const std::string& phase, double rate, Result& result);
+  void wait_for_answers(const Driver& driver, const Traffic& traffic, TimeNs started, TimeNs now);
+  [[nodiscard]] SearchStep judge(double rate, const Measurement& measured) const;
+  void mark_bound(Measurement& measured, const Result& result) const;
+  [[nodiscard]] std::unique_ptr<Traffic> traffic_at(double rate) const;
+
+  const Scenario& scenario_;
+  Transport& transport_;
+  const Clock& clock_;
+  LiveView& view_;
+  const std::atomic<bool>& interrupted_;
+};
+
+} // namespace tributary::pktgen

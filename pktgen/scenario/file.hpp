@@ -1,0 +1,35 @@
+// A scenario from TOML: a file, options of the command line laid over it, or options alone.
+#pragma once
+
+#include "configuration/diagnostic.hpp"
+#include "pktgen/scenario/keys.hpp"
+#include "pktgen/scenario/scenario.hpp"
+
+#include <toml++/toml.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::pktgen {
+
+struct ReadScenario {
+  Scenario scenario;
+  /// All settings, defaults included, as {"traffic: leaves", "16"}, in the order of the keys.
+  std::vector<std::pair<std::string, std::string>> settings;
+};
+
+/// Throws config::ConfigError with all that is wrong, as `file`: unknown keys, wrong values, and
+/// what does not fit together.
+[[nodiscard]] ReadScenario read_scenario(const toml::table& root, const std::string& name,
+                                         const std::string& file);
+
+/// These settings as a file that reads back to the same scenario.
+[[nodiscard]] std::string
+scenario_text(const std::vector<std::pair<std::string, std::string>>& settings);
+
+/// The text of an option as TOML of this type: "a,b" for lists, "10k", "2M" and "1G" for numbers.
+/// What is not of the type stays text, and read_scenario says so.
+void put_option(toml::table& section, const config::KeySpec& key, const std::string& text);
+
+} // namespace tributary::pktgen

@@ -1,0 +1,472 @@
+#include "pktgen/scenario/keys.hpp"
+
+#include "configuration/reference.hpp"
+#include "tributary/types.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tributary::pktgen {
+namespace {
+
+using config::Choice;
+using config::Duration;
+using config::Flag;
+using config::Integer;
+using config::integer;
+using config::Integers;
+using config::Key;
+using config::KindMask;
+using config::Name;
+using config::Number;
+using config::Text;
+using config::text;
+using config::Texts;
+using config::Value;
+
+constexpr std::size_t longest_path = 4095;
+constexpr std::int64_t day_ns = 86'400'000'000'000;
+constexpr std::int64_t hour_ns = 3'600'000'000'000;
+constexpr double highest_rate = 1e12;
+
+constexpr std::string_view kinds[] = {"reduce", "multicast", "unicast", "rdma", "replay"};
+constexpr KindMask reduce = 1U << 0;
+constexpr KindMask multicast = 1U << 1;
+constexpr KindMask unicast = 1U << 2;
+constexpr KindMask replay = 1U << 4;
+constexpr KindMask streams = multicast | unicast;
+
+constexpr std::string_view skews[] = {"none", "uniform", "exponential", "straggler"};
+constexpr std::string_view roles[] = {"both", "root", "leaves"};
+constexpr std::string_view patterns[] = {"fixed",          "random",    "hotspot",   "permutation",
+                                         "bit_complement", "transpose", "all_to_all"};
+constexpr std::string_view port_kinds[] = {"raw", "af_xdp", "af_packet", "pci", "memif", "null"};
+constexpr std::string_view memif_roles[] = {"client", "server"};
+constexpr KindMask on_interface = 1U << 0 | 1U << 1 | 1U << 2;
+constexpr KindMask of_pci = 1U << 3;
+constexpr KindMask of_memif = 1U << 4;
+
+template <std::size_t n> std::size_t index_in(const std::string_view (&names)[n], const Value& v) {
+  return static_cast<std::size_t>(std::find(std::begin(names), std::end(names), text(v)) -
+                                  std::begin(names));
+}
+std::chrono::nanoseconds ns(const Value& v) {
+  return std::chrono::nanoseconds(std::get<std::int64_t>(v));
+}
+double number(const Value& v) { return std::get<double>(v); }
+std::vector<unsigned> cores(const Value& v) {
+  const auto& list = std::get<std::vector<std::int64_t>>(v);
+  return {list.begin(), list.end()};
+}
+Integers core_list() { return {0, 64, 0, 1023}; }
+/// A share of all contributions.
+Number share() { return {0, 1}; }
+
+const Key<RunKeys> run_keys[] = {
+    {{.name = "duration",
+      .type = Duration{1'000'000, day_ns},
+      .fallback = "\"5s\"",
+      .help = "Of each measurement."},
+     [](RunKeys& r, const Value& v) { r.phases.duration = ns(v); }},
+    {{.name = "operations",
+      .type = Integer{0, INT64_MAX},
+      .fallback = "0",
+      .help = "A measurement ends once so many operations (reductions, frames) are done, if the "
+              "duration is not over before; 0: no such limit."},
+     [](RunKeys& r, const Value& v) { r.phases.operations = integer<std::uint64_t>(v); }},
+    {{.name = "warmup",
+      .type = Duration{0, hour_ns},
+      .fallback = "\"500ms\"",
+      .help = "Before each measurement, not counted."},
+     [](RunKeys& r, const Value& v) { r.phases.warmup = ns(v); }},
+    {{.name = "repeats",
+      .type = Integer{1, 1000},
+      .fallback = "1",
+      .help = "Measurements; the result is their median, with the spread."},
+     [](RunKeys& r, const Value& v) { r.phases.repeats = integer<std::uint32_t>(v); }},
+    {{.name = "patience",
+      .type = Duration{1'000'000, hour_ns},
+      .fallback = "\"2s\"",
+      .help = "How long the first answer, and after the end the last one, may take."},
+     [](RunKeys& r, const Value& v) { r.phases.patience = ns(v); }},
+    {{.name = "calibrate",
+      .type = Flag{},
+      .fallback = "true",
+      .help = "Measure the generator against itself first: its ceiling."},
+     [](RunKeys& r, const Value& v) { r.phases.calibrate = std::get<bool>(v); }},
+    {{.name = "seed",
+      .type = Integer{0, INT64_MAX},
+      .fallback = "0",
+      .help = "Of all that is random; 0 draws one and prints it."},
+     [](RunKeys& r, const Value& v) { r.seed = integer<std::uint64_t>(v); }},
+};
+
+const Key<GeneratorKeys> generator_keys[] = {
+    {{.name = "cores",
+      .type = core_list(),
+      .fallback = "[]",
+      .help = "The generator's core; [] leaves it to the kernel."},
+     [](GeneratorKeys& g, const Value& v) { g.cores = cores(v); }},
+    {{.name = "busy_generator",
+      .type = Flag{},
+      .fallback = "false",
+      .help = "Poll without ever sleeping, for latencies below 100 us; wants a core of its own. In "
+              "process, the generator polls as the switch does."},
+     [](GeneratorKeys& g, const Value& v) { g.busy = std::get<bool>(v); }},
+    {{.name = "first_nid",
+      .type = Integer{1, max_nid},
+      .fallback = "65536",
+      .help = "Of the first virtual host; the others follow it."},
+     [](GeneratorKeys& g, const Value& v) { g.first_nid = integer<std::uint32_t>(v); }},
+    {{.name = "ethertype",
+      .type = Integer{0x0600, 0xFFFF},
+      .fallback = "0x88B5",
+      .help = "As the switch's."},
+     [](GeneratorKeys& g, const Value& v) { g.ethertype = integer<std::uint16_t>(v); }},
+    {{.name = "switch_socket",
+      .type = Text{107},
+      .sample = "\"/run/tributary/switch.sock\"",
+      .help = "The control socket of the switch under test, asked for its counters and drops."},
+     [](GeneratorKeys& g, const Value& v) { g.switch_socket = text(v); }},
+};
+
+const Key<PortSpec> port_keys[] = {
+    {{.name = "kind",
+      .type = Choice{port_kinds},
+      .fallback = "\"raw\"",
+      .help = "raw: a packet socket, whole batches a system call. af_packet: a packet socket's "
+              "shared ring, through DPDK. af_xdp, pci, memif, null: as for a switch's ports."},
+     [](PortSpec& p, const Value& v) {
+       constexpr config::PortKind dpdk[] = {config::PortKind::af_packet, config::PortKind::af_xdp,
+                                            config::PortKind::af_packet, config::PortKind::pci,
+                                            config::PortKind::memif,     config::PortKind::null};
+       const std::size_t kind = index_in(port_kinds, v);
+       p.raw = kind == 0;
+       p.device.kind = dpdk[kind];
+     }},
+    {{.name = "interface",
+      .type = Text{15},
+      .sample = "\"eth1\"",
+      .required = true,
+      .help = "The kernel interface.",
+      .kinds = on_interface},
+     [](PortSpec& p, const Value& v) { p.device.interface = text(v); }},
+    {{.name = "pci_address",
+      .type = Text{15},
+      .sample = "\"0000:03:00.0\"",
+      .required = true,
+      .help = "The NIC, bound to a driver DPDK can use.",
+      .kinds = of_pci},
+     [](PortSpec& p, const Value& v) { p.device.pci_address = text(v); }},
+    {{.name = "socket",
+      .type = Text{107},
+      .sample = "\"/run/tributary/memif.sock\"",
+      .required = true,
+      .help = "The Unix socket over which the two ends of a memif meet.",
+      .kinds = of_memif},
+     [](PortSpec& p, const Value& v) { p.device.socket = text(v); }},
+    {{.name = "role",
+      .type = Choice{memif_roles},
+      .fallback = "\"client\"",
+      .help = "The server makes the socket, the client connects to it.",
+      .kinds = of_memif},
+     [](PortSpec& p, const Value& v) { p.device.role = text(v); }},
+    {{.name = "memif_id",
+      .type = Integer{0, UINT32_MAX},
+      .fallback = "0",
+      .help = "Tells several memifs on one socket apart.",
+      .kinds = of_memif},
+     [](PortSpec& p, const Value& v) { p.device.memif_id = integer<std::uint32_t>(v); }},
+};
+
+const Key<Hosted> in_process_keys[] = {
+    {{.name = "ports",
+      .type = Integer{2, max_ports},
+      .fallback = "2",
+      .help = "Of the switch in this process, each joined to one of the generator's by a ring."},
+     [](Hosted& h, const Value& v) { h.ports = integer<std::uint32_t>(v); }},
+    {{.name = "workers", .type = Integer{1, 64}, .fallback = "1", .help = "Of that switch."},
+     [](Hosted& h, const Value& v) { h.workers = integer<std::uint32_t>(v); }},
+    {{.name = "switch_cores",
+      .type = core_list(),
+      .fallback = "[]",
+      .help = "One for each worker; [] leaves it to the kernel."},
+     [](Hosted& h, const Value& v) { h.cores = cores(v); }},
+    {{.name = "descriptors",
+      .type = Integer{0, 65536},
+      .fallback = "0",
+      .help = "Reductions an engine holds at a time; 0: as many as are in flight."},
+     [](Hosted& h, const Value& v) { h.descriptors_per_engine = integer<std::uint32_t>(v); }},
+    {{.name = "busy",
+      .type = Flag{},
+      .fallback = "true",
+      .help =
+          "Poll without ever sleeping; wants a core for each worker and one for the generator."},
+     [](Hosted& h, const Value& v) { h.busy = std::get<bool>(v); }},
+};
+
+const Key<Search> search_keys[] = {
+    {{.name = "search",
+      .type = Flag{},
+      .fallback = "false",
+      .help = "Look for the highest rate, then measure at 10, 50 and 90 % of it."},
+     [](Search& s, const Value& v) { s.wanted = std::get<bool>(v); }},
+    {{.name = "loss",
+      .type = Number{0, 1},
+      .fallback = "0",
+      .help = "The share of frames or operations that may be lost at that rate."},
+     [](Search& s, const Value& v) { s.loss = number(v); }},
+    {{.name = "precision",
+      .type = Number{0.0001, 0.5},
+      .fallback = "0.01",
+      .help = "Of the rate, at which the search ends."},
+     [](Search& s, const Value& v) { s.precision = number(v); }},
+};
+
+const Key<Part> traffic_keys[] = {
+    {{.name = "kind", .type = Choice{kinds}, .fallback = "\"reduce\"", .help = "What is sent."},
+     [](Part& p, const Value& v) { p.kind = static_cast<Kind>(index_in(kinds, v)); }},
+    {{.name = "share",
+      .type = Number{0.0001, 1e6},
+      .fallback = "1",
+      .help = "Of the frames sent, in proportion to the other traffics' of the scenario."},
+     [](Part& p, const Value& v) { p.share = number(v); }},
+    // reduce
+    {{.name = "leaves",
+      .type = Integer{1, 1'000'000},
+      .fallback = "16",
+      .help = "Virtual hosts beside the root.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.leaves = integer<std::uint32_t>(v); }},
+    {{.name = "trees",
+      .type = Integer{1, max_trees},
+      .fallback = "1",
+      .help = "Trees used, each for a group of all the hosts.",
+      .kinds = reduce | multicast},
+     [](Part& p, const Value& v) { p.reduce.trees = p.stream.trees = integer<std::uint32_t>(v); }},
+    {{.name = "first_tree",
+      .type = Integer{0, max_trees - 1},
+      .fallback = "0",
+      .help = "The number of the first one.",
+      .kinds = reduce | multicast},
+     [](Part& p, const Value& v) {
+       p.reduce.first_tree = p.stream.first_tree = integer<std::uint32_t>(v);
+     }},
+    {{.name = "in_flight",
+      .type = Integer{1, reductions_per_tree},
+      .fallback = "8",
+      .help = "Operations of a tree at a time.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.in_flight = integer<std::uint32_t>(v); }},
+    {{.name = "operators",
+      .type = Texts{1, 64, 31},
+      .fallback = "[\"sum-int64\"]",
+      .help = "Gone through in turn: tributary-host's names, or \"mix\" for all.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.operators = std::get<std::vector<std::string>>(v); }},
+    {{.name = "elements",
+      .type = Integer{1, 1 << 24},
+      .fallback = "4",
+      .help = "Of the vector that one operation reduces.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.elements = integer<std::uint64_t>(v); }},
+    {{.name = "armed",
+      .type = Flag{},
+      .fallback = "true",
+      .help = "false: the root leaves the engines out, and all contributions reach it.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.armed = std::get<bool>(v); }},
+    {{.name = "rate",
+      .type = Number{0, highest_rate},
+      .fallback = "0",
+      .help = "Operations a second over all trees; 0: each begins when the one before is in.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.rate = number(v); }},
+    {{.name = "skew",
+      .type = Choice{skews},
+      .fallback = "\"none\"",
+      .help = "How the leaves' starts of one operation are spread.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.skew = static_cast<Skew>(index_in(skews, v)); }},
+    {{.name = "skew_by",
+      .type = Duration{0, hour_ns},
+      .fallback = "\"100us\"",
+      .help = "The longest of uniform, the mean of exponential, the straggler's delay.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.skew_by = ns(v); }},
+    {{.name = "absent",
+      .type = share(),
+      .fallback = "0",
+      .help = "Share of contributions that are not sent.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.tampering.absent = number(v); }},
+    {{.name = "late",
+      .type = share(),
+      .fallback = "0",
+      .help = "Share of contributions that are sent late_by late.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.tampering.late = number(v); }},
+    {{.name = "late_by",
+      .type = Duration{0, hour_ns},
+      .fallback = "\"50ms\"",
+      .help = "See late.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.tampering.late_by = ns(v); }},
+    {{.name = "wrong_cookie",
+      .type = share(),
+      .fallback = "0",
+      .help = "Share of contributions ahead of which one with a foreign cookie is sent.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.tampering.wrong_cookie = number(v); }},
+    {{.name = "wrong_vni",
+      .type = share(),
+      .fallback = "0",
+      .help = "The same with a foreign VNI.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.tampering.wrong_vni = number(v); }},
+    {{.name = "stale",
+      .type = share(),
+      .fallback = "0",
+      .help = "The same with the sequence number before.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.tampering.stale = number(v); }},
+    {{.name = "wrong_opcode",
+      .type = share(),
+      .fallback = "0",
+      .help = "Share of contributions with another operator than the group's; the result must say "
+              "so.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.tampering.wrong_opcode = number(v); }},
+    {{.name = "cookie",
+      .type = Integer{0, UINT32_MAX},
+      .fallback = "0x7EED5EED",
+      .help = "Of all groups.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.cookie = integer<std::uint32_t>(v); }},
+    {{.name = "retry",
+      .type = Duration{100'000, hour_ns},
+      .fallback = "\"32ms\"",
+      .help = "The root's first wait before it asks again.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.retry = ns(v); }},
+    // reduce and streams
+    {{.name = "role",
+      .type = Choice{roles},
+      .fallback = "\"both\"",
+      .help = "Who is here: the root (senders), the leaves (receivers), or both.",
+      .kinds = reduce | streams},
+     [](Part& p, const Value& v) {
+       p.reduce.role = p.stream.role = static_cast<Role>(index_in(roles, v));
+     }},
+    {{.name = "vni",
+      .type = Integer{0, 65535},
+      .fallback = "1",
+      .help = "The protection key in all frames.",
+      .kinds = reduce | streams},
+     [](Part& p, const Value& v) { p.reduce.vni = p.stream.vni = integer<std::uint16_t>(v); }},
+    // streams
+    {{.name = "pattern",
+      .type = Choice{patterns},
+      .fallback = "\"random\"",
+      .help = "Who sends to whom.",
+      .kinds = unicast},
+     [](Part& p, const Value& v) {
+       p.stream.pattern = static_cast<Pattern>(index_in(patterns, v));
+     }},
+    {{.name = "nodes",
+      .type = Integer{0, 1'000'000},
+      .fallback = "0",
+      .help = "Virtual hosts, dealt over the ports; 0: one for each port.",
+      .kinds = unicast},
+     [](Part& p, const Value& v) { p.stream.nodes = integer<std::uint32_t>(v); }},
+    {{.name = "target",
+      .type = Integer{0, 1'000'000},
+      .fallback = "0",
+      .help = "The node of the patterns fixed and hotspot.",
+      .kinds = unicast},
+     [](Part& p, const Value& v) { p.stream.target = integer<std::uint32_t>(v); }},
+    {{.name = "hot_share",
+      .type = Number{0, 1},
+      .fallback = "0.5",
+      .help = "Of the frames of the pattern hotspot that go to target.",
+      .kinds = unicast},
+     [](Part& p, const Value& v) { p.stream.hot_share = number(v); }},
+    {{.name = "sizes",
+      .type = Integers{1, 64, 0, 9000},
+      .fallback = "[98]",
+      .help = "Ethernet frames with their FCS, in bytes, gone through in turn; 64 is the shortest. "
+              "0 stands for IMIX: seven of 64, four of 594, one of 1518.",
+      .kinds = streams},
+     [](Part& p, const Value& v) {
+       const auto& sizes = std::get<std::vector<std::int64_t>>(v);
+       p.stream.sizes.assign(sizes.begin(), sizes.end());
+     }},
+    {{.name = "packets_per_second",
+      .type = Number{0, highest_rate},
+      .fallback = "0",
+      .help = "Over all ports; 0, with bits_per_second 0: as fast as possible.",
+      .kinds = streams},
+     [](Part& p, const Value& v) { p.stream.packets_per_second = number(v); }},
+    {{.name = "bits_per_second",
+      .type = Number{0, 1e15},
+      .fallback = "0",
+      .help = "The same, on the wire: preamble, FCS and gap count.",
+      .kinds = streams},
+     [](Part& p, const Value& v) { p.stream.bits_per_second = number(v); }},
+    // replay
+    {{.name = "file",
+      .type = Text{longest_path},
+      .sample = "\"frames.pcap\"",
+      .required = true,
+      .help = "The capture, pcap or pcapng.",
+      .kinds = replay},
+     [](Part& p, const Value& v) { p.replay.file = text(v); }},
+    {{.name = "speed",
+      .type = Number{0, 1e9},
+      .fallback = "1",
+      .help = "Of the capture's own; 0: as fast as possible.",
+      .kinds = replay},
+     [](Part& p, const Value& v) { p.replay.speed = number(v); }},
+    {{.name = "loops",
+      .type = Integer{0, INT64_MAX},
+      .fallback = "1",
+      .help = "How often it is replayed; 0: until the time is over.",
+      .kinds = replay},
+     [](Part& p, const Value& v) { p.replay.loops = integer<std::uint64_t>(v); }},
+};
+
+} // namespace
+
+config::Schema scenario_schema() {
+  using config::specs_of;
+  static const auto of_run = specs_of(run_keys);
+  static const auto of_generator = specs_of(generator_keys);
+  static const auto of_port = specs_of(port_keys);
+  static const auto of_in_process = specs_of(in_process_keys);
+  static const auto of_search = specs_of(search_keys);
+  static const auto of_traffic = specs_of(traffic_keys);
+  static const config::SectionSpec sections[] = {
+      {.path = "run", .keys = of_run},
+      {.path = "generator", .keys = of_generator},
+      {.path = "port", .repeated = true, .keys = of_port, .kinds = port_kinds, .kind_key = "kind"},
+      {.path = "in_process", .keys = of_in_process},
+      {.path = "search", .keys = of_search},
+      {.path = "traffic", .repeated = true, .keys = of_traffic, .kinds = kinds, .kind_key = "kind"},
+  };
+  return sections;
+}
+
+const config::SectionSpec& section_spec(Section section) {
+  return scenario_schema()[static_cast<std::size_t>(section)];
+}
+
+void assign(std::size_t i, const Value& v, RunKeys& t) { run_keys[i].set(t, v); }
+void assign(std::size_t i, const Value& v, GeneratorKeys& t) { generator_keys[i].set(t, v); }
+void assign(std::size_t i, const Value& v, PortSpec& t) { port_keys[i].set(t, v); }
+void assign(std::size_t i, const Value& v, Hosted& t) { in_process_keys[i].set(t, v); }
+void assign(std::size_t i, const Value& v, Search& t) { search_keys[i].set(t, v); }
+void assign(std::size_t i, const Value& v, Part& t) { traffic_keys[i].set(t, v); }
+
+std::string scenario_keys_markdown() { return config::keys_markdown(scenario_schema()); }
+
+} // namespace tributary::pktgen

@@ -1,0 +1,97 @@
+// A reduce traffic and a switch core on virtual time, with a channel in between that can be made
+// worse.
+#pragma once
+
+#include "pktgen/traffic/reduce.hpp"
+#include "pktgen/transport/loop.hpp"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace tributary::pktgen::test {
+
+class ReduceRig {
+public:
+  static constexpr std::uint64_t step_ns = 1000;
+
+  explicit ReduceRig(const Reduce& reduce, std::uint32_t ports = 3, std::uint64_t seed = 1)
+      : scenario_(scenario_for(reduce, ports)), loop_(LoopSwitch::through_memory(scenario_)),
+        traffic_(reduce, placement(), seed), ports_(loop_->ports()) {
+    traffic_.start(now);
+    traffic_.begin_measuring(now);
+  }
+
+  /// Sees each frame on its way from the switch to the generator, and may change it; false loses
+  /// it.
+  std::function<bool(PortIndex, std::byte*)> on_arrival = [](PortIndex, std::byte*) {
+    return true;
+  };
+  TimeNs now{1'000'000};
+
+  void run(std::uint64_t ns) {
+    for (const TimeNs end = now + ns; now < end;) {
+      step();
+    }
+  }
+  /// Time passes, and neither the generator nor the switch gets round to anything.
+  void stall(std::uint64_t ns) { now = now + ns; }
+  /// Stops, and goes on until all is in; false when it is not within a minute.
+  bool finish() {
+    traffic_.stop(now);
+    return drain();
+  }
+  bool drain() {
+    for (const TimeNs limit = now + 60'000'000'000; !traffic_.drained(now); step()) {
+      if (now >= limit) {
+        return false;
+      }
+    }
+    return true;
+  }
+  [[nodiscard]] Tally tally() const { return traffic_.tally(now); }
+  ReduceTraffic& traffic() { return traffic_; }
+  LoopSwitch& loop() { return *loop_; }
+
+private:
+  static Scenario scenario_for(const Reduce& reduce, std::uint32_t ports) {
+    Scenario scenario;
+    scenario.traffic.reduce = reduce;
+    scenario.hosted.emplace().ports = ports;
+    return scenario;
+  }
+  [[nodiscard]] Placement placement() const {
+    Placement p;
+    for (const Port* port : loop_->ports()) {
+      p.ports.push_back(port->address());
+    }
+    p.first_nid = scenario_.first_nid;
+    return p;
+  }
+  void step() {
+    bool worked = false;
+    for (PortIndex p = 0; p < ports_.size(); ++p) {
+      for (const core::FrameView& frame : ports_[p]->receive()) {
+        worked = true;
+        if (on_arrival(p, frame.data)) {
+          traffic_.receive(p, frame, now);
+        }
+      }
+    }
+    const bool due = traffic_.next_due() <= now;
+    traffic_.generate(ports_, now);
+    for (Port* port : ports_) {
+      port->flush();
+    }
+    loop_->turn(now);
+    // Where nothing happens there is nothing to see: bigger steps.
+    now = now + (worked || due ? step_ns : 10 * step_ns);
+  }
+
+  Scenario scenario_;
+  std::unique_ptr<LoopSwitch> loop_;
+  ReduceTraffic traffic_;
+  std::vector<Port*> ports_;
+};
+
+} // namespace tributary::pktgen::test
