@@ -1,0 +1,30 @@
+// --plot: rates and latencies as one SVG picture, drawn by gnuplot.
+//
+// Above: sent and received frames a second of each repeat, with the generator's ceiling; of a
+// search the rates it offered and what came of them. Below: how long events took, over the share of
+// events that took less, on an axis that gives 90 %, 99 % and 99.9 % the same room.
+#pragma once
+
+#include "pktgen/run/result.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace tributary::pktgen {
+
+/// what() says what to do.
+class PlotError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What gnuplot has to be told; it writes the picture to its standard output.
+[[nodiscard]] std::string plot_script(const Result& result);
+
+/// Draws the picture and writes it to `path` ("-": standard output). `gnuplot` is looked for in
+/// PATH when it has no slash. Throws PlotError when gnuplot is missing or fails, OutputError when
+/// the picture cannot be written.
+void draw_plot(const Result& result, const std::string& path,
+               const std::string& gnuplot = "gnuplot");
+
+} // namespace tributary::pktgen
