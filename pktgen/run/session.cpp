@@ -160,34 +160,41 @@ std::unique_ptr<Traffic> Session::traffic_at(double rate) const {
 
 void Session::calibrate(Result& result) {
   const Scenario scenario = for_ceiling(scenario_);
-  LoopSwitch loop(scenario);
-  const auto traffic = make_traffic(scenario, placement_for(scenario, loop.ports()));
-  Driver driver(*traffic, loop.ports(), clock_, true);
-  const TimeNs started = clock_.now();
-  traffic->start(started);
-  const TimeNs warm = started + calibration_warmup_ns;
-  driver.run_until([&](TimeNs now) { return now >= warm || interrupted_; });
+  const std::unique_ptr<LoopSwitch> loop = transport_.loop(scenario);
+  const std::vector<Port*> ports = loop->ports();
+  const auto traffic = make_traffic(scenario, placement_for(scenario, ports));
+  Driver driver(*traffic, ports, clock_, true);
+  // The switch's work is not the generator's.
+  std::uint64_t left_out = 0;
+  const auto turn_until = [&](TimeNs end) {
+    driver.run_until([&](TimeNs now) {
+      const std::uint64_t before = clock_.cycles();
+      loop->turn(now);
+      left_out += clock_.cycles() - before;
+      return now >= end || interrupted_;
+    });
+  };
   const auto sent = [&] {
     std::uint64_t frames = 0;
-    for (const Port* port : loop.ports()) {
+    for (const Port* port : ports) {
       frames += port->sent_frames();
     }
     return frames;
   };
+  const TimeNs started = clock_.now();
+  traffic->start(started);
+  turn_until(started + calibration_warmup_ns);
   const std::uint64_t sent_before = sent();
-  const std::uint64_t excluded_before = loop.excluded_cycles();
   driver.reset();
-  const TimeNs end = clock_.now() + calibration_ns;
-  driver.run_until([&](TimeNs now) { return now >= end || interrupted_; });
+  left_out = 0;
+  turn_until(clock_.now() + calibration_ns);
   const std::uint64_t frames = sent() - sent_before;
-  const std::uint64_t cycles =
-      driver.counts().cycles -
-      std::min(driver.counts().cycles, loop.excluded_cycles() - excluded_before);
+  const std::uint64_t cycles = driver.counts().cycles - std::min(driver.counts().cycles, left_out);
   if (frames != 0 && cycles != 0) {
     Ceiling ceiling;
     ceiling.cycles_per_frame = static_cast<double>(cycles) / static_cast<double>(frames);
     ceiling.frames_per_second = clock_.hz() / ceiling.cycles_per_frame;
-    ceiling.how = loop.description();
+    ceiling.how = loop->how();
     result.ceiling = ceiling;
   }
 }

@@ -107,10 +107,9 @@ void Command::add_keys(Section section) {
     }
     KeyOption& entry = keys_.emplace_back(KeyOption{section, &key, {}});
     const std::string flag = "--" + dashed(key.name);
-    std::string help = std::string(key.help);
-    if (!key.fallback.empty()) {
-      help += fmt::format(" [{}]", key.fallback);
-    }
+    // Const: CLI11 takes a string it could write to for the option's target.
+    const std::string help = key.fallback.empty() ? std::string(key.help)
+                                                  : fmt::format("{} [{}]", key.help, key.fallback);
     if (std::holds_alternative<config::Flag>(key.type)) {
       entry.option = app_->add_flag(fmt::format("{0},!--no-{1}", flag, dashed(key.name)), help)
                          ->group(group_of(section));

@@ -1,0 +1,128 @@
+// The command line: options over files, every key an option, and the user guide's table.
+#include "pktgen/scenario/command_line.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace tributary::pktgen {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Said {
+  std::optional<Invocation> invocation;
+  int code = -1;
+  std::string out;
+  std::string error;
+};
+
+Said say(std::vector<std::string> words) {
+  words.insert(words.begin(), "tributary-pktgen");
+  std::vector<char*> argv;
+  for (std::string& word : words) {
+    argv.push_back(word.data());
+  }
+  Said said;
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  said.invocation = read_command_line(static_cast<int>(argv.size()), argv.data(), said.code);
+  std::fflush(nullptr);
+  said.out = testing::internal::GetCapturedStdout();
+  said.error = testing::internal::GetCapturedStderr();
+  return said;
+}
+
+class CommandLine : public testing::Test {
+protected:
+  std::string file(const std::string& text) {
+    const auto path = std::filesystem::path(testing::TempDir()) / "scenario_of_a_test.toml";
+    std::ofstream(path) << text;
+    return path;
+  }
+};
+
+TEST_F(CommandLine, OptionsMakeAScenario) {
+  const Said said = say(
+      {"reduce", "--leaves", "10000", "--in-process", "--duration", "5s", "--no-armed", "--json"});
+  ASSERT_TRUE(said.invocation) << said.error;
+  const Scenario& scenario = said.invocation->read.scenario;
+  EXPECT_EQ(scenario.name, "reduce");
+  EXPECT_EQ(scenario.traffic.reduce.leaves, 10'000U);
+  EXPECT_FALSE(scenario.traffic.reduce.armed);
+  EXPECT_TRUE(scenario.hosted);
+  EXPECT_EQ(scenario.output.json, "-");
+}
+
+TEST_F(CommandLine, InterfacesAndPortsBecomePorts) {
+  const Said said = say({"unicast", "--interface", "veth0,veth1", "--transport", "af_packet",
+                         "--port", "pci:0000:03:00.0"});
+  ASSERT_TRUE(said.invocation) << said.error;
+  const auto& ports = said.invocation->read.scenario.ports;
+  ASSERT_EQ(ports.size(), 3U);
+  EXPECT_EQ(ports[1].device.interface, "veth1");
+  EXPECT_EQ(ports[1].device.kind, config::PortKind::af_packet);
+  EXPECT_EQ(ports[2].device.pci_address, "0000:03:00.0");
+}
+
+TEST_F(CommandLine, OptionsOverrideTheFile) {
+  const std::string path =
+      file("[in_process]\nports = 4\n[[traffic]]\nkind = \"reduce\"\nleaves = 5\n"
+           "trees = 3\n");
+  const Said said = say({"run", path, "--leaves", "9", "--seed", "3"});
+  ASSERT_TRUE(said.invocation) << said.error;
+  const Scenario& scenario = said.invocation->read.scenario;
+  EXPECT_EQ(scenario.name, "scenario_of_a_test");
+  EXPECT_EQ(scenario.traffic.reduce.leaves, 9U);
+  EXPECT_EQ(scenario.traffic.reduce.trees, 3U);
+  EXPECT_EQ(scenario.hosted->ports, 4U);
+  EXPECT_EQ(scenario.seed, 3U);
+}
+
+TEST_F(CommandLine, TrafficOptionsDoNotFitAMixedFile) {
+  const std::string path = file("[in_process]\n[[traffic]]\n[[traffic]]\nkind = \"unicast\"\n");
+  const Said said = say({"run", path, "--leaves", "9"});
+  EXPECT_FALSE(said.invocation);
+  EXPECT_EQ(said.code, 2);
+  EXPECT_THAT(said.error, HasSubstr("a file with exactly one"));
+}
+
+TEST_F(CommandLine, WrongValuesAreUsageErrors) {
+  for (const auto& words :
+       std::vector<std::vector<std::string>>{{"reduce", "--leaves", "none", "--in-process"},
+                                             {"reduce", "--leafs", "4", "--in-process"},
+                                             {"reduce", "--pattern", "fixed", "--in-process"},
+                                             {"run", "/does/not/exist.toml"},
+                                             {"fly"},
+                                             {}}) {
+    const Said said = say(words);
+    EXPECT_FALSE(said.invocation);
+    EXPECT_EQ(said.code, 2);
+    EXPECT_FALSE(said.error.empty());
+  }
+}
+
+TEST_F(CommandLine, HelpHasExamplesAndEveryKeyOfItsKind) {
+  const Said said = say({"reduce", "--help"});
+  EXPECT_EQ(said.code, 0);
+  for (const char* word : {"--leaves", "--skew-by", "--duration", "--in-process", "--json",
+                           "examples:", "exit codes"}) {
+    EXPECT_THAT(said.out, HasSubstr(word));
+  }
+  EXPECT_THAT(said.out, testing::Not(HasSubstr("--pattern TEXT")));
+}
+
+TEST(TrafficGeneratorGuide, HasTheTableOfKeys) {
+  std::ifstream page(TRIBUTARY_SOURCE "/docs/guide/traffic-generator.md");
+  std::ostringstream text;
+  text << page.rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr(scenario_keys_markdown())) << "replace the table by this:\n"
+                                                               << scenario_keys_markdown();
+}
+
+} // namespace
+} // namespace tributary::pktgen

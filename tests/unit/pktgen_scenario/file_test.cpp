@@ -1,0 +1,199 @@
+// Scenario files: what they set, what is refused and how, and that what is printed reads back.
+#include "pktgen/scenario/file.hpp"
+
+#include "configuration/file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tributary::pktgen {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ReadScenario read(const std::string& text) {
+  return read_scenario(config::parse_toml(text, "test.toml"), "test", "test.toml");
+}
+std::string refusal(const std::string& text) {
+  try {
+    read(text);
+  } catch (const config::ConfigError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+constexpr const char* in_process = "[in_process]\n";
+
+TEST(ScenarioFile, DefaultsStandWhereTheFileIsSilent) {
+  const Scenario scenario = read("[[traffic]]\n[in_process]\n").scenario;
+  EXPECT_EQ(scenario.traffic.kind, Kind::reduce);
+  EXPECT_EQ(scenario.traffic.reduce.leaves, 16U);
+  EXPECT_EQ(scenario.traffic.reduce.in_flight, 8U);
+  EXPECT_THAT(scenario.traffic.reduce.operators, ElementsAre("sum-int64"));
+  EXPECT_TRUE(scenario.traffic.reduce.armed);
+  EXPECT_EQ(scenario.phases.duration, std::chrono::seconds(5));
+  ASSERT_TRUE(scenario.hosted);
+  EXPECT_EQ(scenario.hosted->ports, 2U);
+}
+
+TEST(ScenarioFile, EveryKindOfValueArrives) {
+  const Scenario scenario = read(R"(
+[run]
+duration = "1.5s"
+repeats = 3
+calibrate = false
+seed = 7
+[generator]
+cores = [2]
+first_nid = 0x100
+switch_socket = "/run/s.sock"
+[[port]]
+interface = "veth0"
+[[port]]
+kind = "af_xdp"
+interface = "veth1"
+[[port]]
+kind = "memif"
+socket = "/run/m.sock"
+memif_id = 4
+[search]
+search = true
+loss = 0.001
+[[traffic]]
+kind = "reduce"
+leaves = 1000
+rate = 1e5
+operators = ["sum-double", "repsum"]
+skew = "exponential"
+skew_by = "250us"
+wrong_cookie = 0.25
+role = "leaves"
+)")
+                                .scenario;
+  EXPECT_EQ(scenario.phases.duration, std::chrono::milliseconds(1500));
+  EXPECT_EQ(scenario.phases.repeats, 3U);
+  EXPECT_FALSE(scenario.phases.calibrate);
+  EXPECT_EQ(scenario.seed, 7U);
+  EXPECT_THAT(scenario.cores, ElementsAre(2U));
+  EXPECT_EQ(scenario.first_nid, 0x100U);
+  ASSERT_EQ(scenario.ports.size(), 3U);
+  EXPECT_TRUE(scenario.ports[0].raw);
+  EXPECT_EQ(scenario.ports[0].device.interface, "veth0");
+  EXPECT_FALSE(scenario.ports[1].raw);
+  EXPECT_EQ(scenario.ports[1].device.kind, config::PortKind::af_xdp);
+  EXPECT_EQ(scenario.ports[2].device.kind, config::PortKind::memif);
+  EXPECT_EQ(scenario.ports[2].device.role, "client");
+  EXPECT_EQ(scenario.ports[2].device.memif_id, 4U);
+  EXPECT_TRUE(scenario.search.wanted);
+  const Reduce& reduce = scenario.traffic.reduce;
+  EXPECT_EQ(reduce.leaves, 1000U);
+  EXPECT_EQ(reduce.rate, 1e5);
+  EXPECT_THAT(reduce.operators, ElementsAre("sum-double", "repsum"));
+  EXPECT_EQ(reduce.skew, Skew::exponential);
+  EXPECT_EQ(reduce.skew_by, std::chrono::microseconds(250));
+  EXPECT_EQ(reduce.tampering.wrong_cookie, 0.25);
+  EXPECT_EQ(reduce.role, Role::leaves);
+}
+
+TEST(ScenarioFile, SeveralTrafficsAreMixed) {
+  const Scenario scenario = read(std::string(in_process) + R"(
+[[traffic]]
+kind = "reduce"
+share = 3
+[[traffic]]
+kind = "unicast"
+pattern = "hotspot"
+sizes = [64, 0]
+)")
+                                .scenario;
+  EXPECT_EQ(scenario.traffic.kind, Kind::mixed);
+  ASSERT_EQ(scenario.parts.size(), 2U);
+  EXPECT_EQ(scenario.parts[0].share, 3);
+  EXPECT_EQ(scenario.parts[1].kind, Kind::unicast);
+  EXPECT_EQ(scenario.parts[1].stream.pattern, Pattern::hotspot);
+  EXPECT_THAT(scenario.parts[1].stream.sizes, ElementsAre(64U, 0U));
+}
+
+TEST(ScenarioFile, AllThatIsWrongIsSaidAtOnceWithItsLine) {
+  const std::string said = refusal(R"([run]
+duration = "5 parsecs"
+[in_process]
+ports = 1
+[[traffic]]
+kind = "reduce"
+leafs = 4
+pattern = "fixed"
+)");
+  EXPECT_THAT(said,
+              AllOf(HasSubstr("test.toml:2: key 'run.duration': \"5 parsecs\" is not a duration"),
+                    HasSubstr("test.toml:4: key 'in_process.ports': 1 is out of range"),
+                    HasSubstr("test.toml:7: key 'traffic.leafs': unknown key; did you mean "
+                              "'leaves'?"),
+                    HasSubstr("test.toml:8: key 'traffic.pattern': means nothing for a traffic "
+                              "of kind \"reduce\"")));
+}
+
+TEST(ScenarioFile, WhatDoesNotFitTogetherIsRefused) {
+  EXPECT_THAT(refusal("[[traffic]]\n"), HasSubstr("no port is given"));
+  EXPECT_THAT(refusal(in_process), HasSubstr("nothing is to be sent"));
+  EXPECT_THAT(refusal("[[traffic]]\n[in_process]\n[[port]]\ninterface = \"a\"\n"),
+              HasSubstr("has its ports from rings"));
+  EXPECT_THAT(refusal("[[traffic]]\nkind = \"unicast\"\nbits_per_second = 1e6\n"
+                      "packets_per_second = 5\n[in_process]\n"),
+              HasSubstr("keep one of the two"));
+  EXPECT_THAT(refusal("[[traffic]]\nkind = \"unicast\"\nsizes = [63]\n[in_process]\n"),
+              HasSubstr("63 bytes are no Ethernet frame"));
+  EXPECT_THAT(refusal("[[traffic]]\nkind = \"replay\"\n[in_process]\n"),
+              HasSubstr("'traffic.file': missing"));
+}
+
+TEST(ScenarioFile, WhatIsPrintedReadsBackTheSame) {
+  const auto first = read(R"(
+[run]
+duration = "1500ms"
+[[port]]
+interface = "veth0"
+[[port]]
+interface = "veth1"
+[[traffic]]
+kind = "reduce"
+skew_by = "1us"
+[[traffic]]
+kind = "unicast"
+sizes = [64, 1518]
+)")
+                         .settings;
+  const auto second = read(scenario_text(first)).settings;
+  EXPECT_EQ(first, second);
+  EXPECT_THAT(scenario_text(first), HasSubstr("duration = \"1500ms\""));
+}
+
+TEST(ScenarioFile, OptionsBecomeValuesOfTheKeysType) {
+  toml::table table;
+  const auto put = [&](std::string_view name, const std::string& text) {
+    for (const config::KeySpec& key : section_spec(Section::traffic).keys) {
+      if (key.name == name) {
+        put_option(table, key, text);
+      }
+    }
+  };
+  put("leaves", "10k");
+  put("cookie", "0xFF");
+  put("rate", "1.5M");
+  put("operators", "sum-int64,repsum");
+  put("sizes", "64,9000");
+  put("skew", "none");
+  put("trees", "many");
+  EXPECT_EQ(table["leaves"].value<int>(), 10'000);
+  EXPECT_EQ(table["cookie"].value<int>(), 255);
+  EXPECT_EQ(table["rate"].value<double>(), 1.5e6);
+  EXPECT_EQ(table["operators"][1].value<std::string>(), "repsum");
+  EXPECT_EQ(table["sizes"][1].value<int>(), 9000);
+  EXPECT_EQ(table["trees"].value<std::string>(), "many") << "for the reader to complain about";
+}
+
+} // namespace
+} // namespace tributary::pktgen
