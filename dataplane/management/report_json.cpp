@@ -59,6 +59,8 @@ template <typename F> void for_each_counter(const EngineReport& e, F&& f) {
   f("emission_delayed", e.emission_delayed);
 }
 template <typename F> void for_each_counter(const WorkerReport& w, F&& f) {
+  f("cycles", w.cycles);
+  f("busy_cycles", w.busy_cycles);
   f("iterations", w.iterations);
   f("busy_iterations", w.busy_iterations);
   f("frames", w.frames);

@@ -86,6 +86,8 @@ struct WorkerReport {
   std::optional<std::uint32_t> core; ///< the CPU it is pinned to
   std::vector<std::string> ports;    ///< "leaf0/host0"
   double busy_share = 0;             ///< of its time, since the start: 0 to 1
+  std::uint64_t cycles = 0;          ///< of the time stamp counter, since the start
+  std::uint64_t busy_cycles = 0;     ///< those of them in which it had something to do
   std::uint64_t iterations = 0;
   std::uint64_t busy_iterations = 0;
   std::uint64_t frames = 0;      ///< received, and handed over to it

@@ -251,6 +251,8 @@ std::vector<WorkerReport> WorkerInspector::workers() {
             ? 0
             : std::min(1.0, static_cast<double>(ns_of_cycles(statistics.busy_cycles.read())) /
                                 static_cast<double>(elapsed));
+    report.cycles = workers_.clock().age_cycles();
+    report.busy_cycles = statistics.busy_cycles.read();
     report.iterations = statistics.iterations.read();
     report.busy_iterations = statistics.busy_iterations.read();
     report.frames = statistics.frames.read();

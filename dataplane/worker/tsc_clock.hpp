@@ -23,6 +23,8 @@ public:
             (static_cast<Wide>(1'000'000'000) << fraction_bits) / rte_get_tsc_hz())) {}
 
   [[nodiscard]] static std::uint64_t cycles() { return rte_rdtsc(); }
+  /// Since the clock was made.
+  [[nodiscard]] std::uint64_t age_cycles() const { return cycles() - origin_cycles_; }
   [[nodiscard]] TimeNs at(std::uint64_t cycles) const {
     const auto wide = static_cast<Wide>(cycles - origin_cycles_) * ns_per_cycle_;
     return {static_cast<std::uint64_t>(wide >> fraction_bits)};

@@ -207,6 +207,10 @@ std::size_t generator_ports(const Scenario& scenario) {
   return scenario.hosted ? scenario.hosted->ports : scenario.ports.size();
 }
 
+wire::MacAddress address_of_port(const Scenario& scenario, std::size_t port) {
+  return wire::host_mac(Nid{scenario.first_nid + static_cast<std::uint32_t>(port)});
+}
+
 config::Switch switch_for(const Scenario& scenario) {
   config::Switch sw;
   sw.name = "switch0";

@@ -30,6 +30,9 @@ inline constexpr std::string_view interface_placeholder = "IFACE";
 /// How many ports the generator has: those of the scenario, or of the hosted switch.
 [[nodiscard]] std::size_t generator_ports(const Scenario& scenario);
 
+/// Of a port that has no address of its own: that of the host with the port's number.
+[[nodiscard]] wire::MacAddress address_of_port(const Scenario& scenario, std::size_t port);
+
 /// Throws config::ConfigError when no switch could serve the scenario: too few ports, too many
 /// trees, leaves or NIDs, or parts that share a tree. The ports of a hosted switch are rings; those
 /// of any other one are af_xdp on interfaces "IFACE0", "IFACE1", ..., or the other end of a memif.

@@ -4,10 +4,15 @@
 #include "pktgen/transport/port.hpp"
 #include "tributary/wire/byte_order.hpp"
 #include "tributary/wire/ethernet.hpp"
+#include "tributary/wire/fabric_address.hpp"
+#include "tributary/wire/portals.hpp"
+#include "tributary/wire/reduction.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -26,23 +31,75 @@ inline Numbers numbers(std::uint64_t first, std::uint64_t count) {
   return all;
 }
 
-inline void write_number(std::byte* frame, std::uint64_t number) {
-  wire::write_ethernet_header(frame, {}, {}, wire::default_ethertype);
-  wire::store_be<std::uint64_t>(frame + wire::ethernet_header_bytes, number);
+/// The shortest Ethernet frame, to an address of the fabric, with a number behind its headers.
+inline void write_number(std::byte* frame, std::uint64_t number,
+                         wire::FabricAddress to = wire::FabricAddress::unicast(Nid{1})) {
+  using namespace wire;
+  std::fill(frame, frame + number_frame_bytes, std::byte{0});
+  write_ethernet_header(frame, {}, {}, default_ethertype);
+  std::byte* const fabric = frame + ethernet_header_bytes;
+  fabric[portals_offset::version_ihl] = std::byte{portals_version_ihl};
+  store_be<std::uint16_t>(fabric + portals_offset::total_length,
+                          number_frame_bytes - ethernet_header_bytes);
+  store_be(fabric + portals_offset::dfa, to.value);
+  write_fabric_header_checksum(fabric);
+  store_be(fabric + fabric_header_bytes, number);
+}
+
+inline std::uint64_t number_in(const std::byte* frame) {
+  return wire::load_be<std::uint64_t>(frame + wire::ethernet_header_bytes +
+                                      wire::fabric_header_bytes);
+}
+
+/// False when the port has no room.
+inline bool push_number(Port& port, std::uint64_t number,
+                        wire::FabricAddress to = wire::FabricAddress::unicast(Nid{1})) {
+  std::byte* room = port.room();
+  if (room == nullptr) {
+    return false;
+  }
+  write_number(room, number, to);
+  port.push(number_frame_bytes);
+  return true;
 }
 
 /// Pushes and flushes; false when the port did not take all of them.
-inline bool send_numbers(Port& port, std::uint64_t first, std::uint64_t count) {
+inline bool send_numbers(Port& port, std::uint64_t first, std::uint64_t count,
+                         wire::FabricAddress to = wire::FabricAddress::unicast(Nid{1})) {
   for (std::uint64_t i = 0; i < count; ++i) {
-    std::byte* room = port.room();
-    if (room == nullptr) {
+    if (!push_number(port, first + i, to)) {
       return false;
     }
-    write_number(room, first + i);
-    port.push(number_frame_bytes);
   }
   port.flush();
   return port.pending() == 0;
+}
+
+inline bool send_reduction(Port& port, const wire::ReductionFrame& frame) {
+  std::byte* room = port.room();
+  if (room == nullptr) {
+    return false;
+  }
+  wire::encode(
+      frame, std::span<std::byte, wire::reduction_frame_bytes>(room, wire::reduction_frame_bytes));
+  port.push(static_cast<std::uint32_t>(wire::reduction_frame_bytes));
+  port.flush();
+  return port.pending() == 0;
+}
+
+/// Arms reduction 0 of a tree, or contributes `value` to it.
+inline wire::ReductionFrame reduction(TreeNumber tree, bool arm, std::uint64_t value = 0) {
+  wire::ReductionFrame f;
+  f.dscp = arm ? wire::dscp_root : wire::dscp_leaf;
+  f.vni = Vni{1};
+  f.tree = tree;
+  f.cookie = Cookie{0x7EED};
+  f.word.seqno = f.word.resno = SequenceNumber{7};
+  f.word.arm = arm;
+  f.word.op = static_cast<std::uint8_t>(reduce::Opcode::int_sum);
+  f.word.count = arm ? 0 : 1;
+  f.payload = {value, 2 * value, 3 * value, 4 * value};
+  return f;
 }
 
 /// Takes frames until there are so many, or until none came for long; further ones would be seen
@@ -64,7 +121,7 @@ inline std::vector<Frame> receive_frames(Port& port, std::size_t count) {
 inline Numbers receive_numbers(Port& port, std::size_t count) {
   Numbers all;
   for (const Frame& frame : receive_frames(port, count)) {
-    all.push_back(wire::load_be<std::uint64_t>(frame.data() + wire::ethernet_header_bytes));
+    all.push_back(number_in(frame.data()));
   }
   return all;
 }

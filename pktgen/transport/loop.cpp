@@ -1,0 +1,180 @@
+#include "pktgen/transport/loop.hpp"
+
+#include "configuration/diagnostic.hpp"
+#include "dataplane/config/build_tables.hpp"
+#include "pktgen/transport/loopback_port.hpp"
+#include "pktgen/transport/memory_link.hpp"
+#include "pktgen/transport/ring_port.hpp"
+#include "pktgen/transport/switch_for.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace tributary::pktgen {
+namespace {
+
+PortNumber number(std::size_t port) { return PortNumber{static_cast<std::uint8_t>(port)}; }
+
+std::shared_ptr<const core::Tables> tables_of(const config::Switch& sw) {
+  std::vector<config::Diagnostic> findings;
+  auto tables = config::build_tables(sw, 1, findings);
+  if (!tables) {
+    throw config::ConfigError(sw.name, std::move(findings));
+  }
+  return tables;
+}
+
+} // namespace
+
+std::unique_ptr<LoopSwitch> LoopSwitch::through_memory(const Scenario& scenario) {
+  constexpr auto longest =
+      static_cast<std::uint32_t>(RawPort::longest_payload + wire::ethernet_header_bytes);
+  std::vector<Link> links;
+  for (std::size_t port = 0; port < generator_ports(scenario); ++port) {
+    links.push_back(MemoryPort::joined(longest, address_of_port(scenario, port)));
+  }
+  return std::unique_ptr<LoopSwitch>(
+      new LoopSwitch(switch_for(scenario), std::move(links), "in its own memory"));
+}
+
+std::unique_ptr<LoopSwitch> LoopSwitch::through_sockets(const Scenario& scenario) {
+  std::vector<Link> links;
+  for (std::size_t port = 0; port < generator_ports(scenario); ++port) {
+    links.push_back(LoopbackPort::joined(port, scenario.ethertype));
+  }
+  return std::unique_ptr<LoopSwitch>(
+      new LoopSwitch(switch_for(scenario), std::move(links), "through raw sockets on lo"));
+}
+
+std::unique_ptr<LoopSwitch> LoopSwitch::through_rings(const Scenario& scenario,
+                                                      dataplane::Eal& eal) {
+  std::vector<Link> links;
+  for (std::size_t port = 0; port < generator_ports(scenario); ++port) {
+    const std::string name = fmt::format("loop{}", port);
+    const wire::MacAddress address = address_of_port(scenario, port);
+    auto outer = std::make_unique<RingPort>(eal, name, address);
+    links.emplace_back(std::move(outer), std::make_unique<RingPort>(eal, name, address));
+  }
+  return std::unique_ptr<LoopSwitch>(
+      new LoopSwitch(switch_for(scenario), std::move(links), "through rings of DPDK"));
+}
+
+LoopSwitch::LoopSwitch(const config::Switch& configuration, std::vector<Link> links,
+                       std::string description)
+    : links_(std::move(links)), description_(std::move(description)),
+      core_(configuration.settings, PortSet::first(configuration.ports.size())),
+      inputs_(links_.size()) {
+  emitted_.reserve(most_emitted);
+  core_.adopt(tables_of(configuration), {}, *this);
+}
+
+std::vector<Port*> LoopSwitch::ports() const {
+  std::vector<Port*> ports;
+  for (const Link& link : links_) {
+    ports.push_back(link.first.get());
+  }
+  return ports;
+}
+
+void LoopSwitch::turn(TimeNs now) {
+  if (send_emitted()) {
+    core_.expire(now, *this);
+    send_emitted();
+  }
+  for (std::size_t port = 0; port < links_.size(); ++port) {
+    serve(number(port), now);
+  }
+  for (const Link& link : links_) {
+    link.second->flush();
+  }
+}
+
+/// Takes up all that came in at a port, or as much as the outputs take.
+void LoopSwitch::serve(PortNumber port, TimeNs now) {
+  Input& input = inputs_[port.value];
+  while (send_on(input)) {
+    input.frames = links_[port.value].second->receive();
+    input.next = 0;
+    if (input.frames.empty()) {
+      return;
+    }
+    core_.process_burst(port, input.frames, now,
+                        std::span(input.decisions).first(input.frames.size()));
+  }
+}
+
+/// Sends what is left of the burst; false when an output has no room.
+bool LoopSwitch::send_on(Input& input) {
+  for (; input.next < input.frames.size(); ++input.next) {
+    const core::FrameView& frame = input.frames[input.next];
+    core::Decision& decision = input.decisions[input.next];
+    switch (decision.action) {
+    case core::Action::deliver:
+    case core::Action::absorb:
+    case core::Action::drop: break;
+    case core::Action::emit:
+      if (!send(decision.port, frame.data, wire::reduction_frame_bytes)) {
+        return false;
+      }
+      break;
+    case core::Action::forward:
+      if (!send(decision.port, frame.data, frame.length)) {
+        return false;
+      }
+      break;
+    case core::Action::replicate: {
+      bool all = true;
+      decision.ports.for_each([&](PortNumber out) {
+        if (send(out, frame.data, frame.length)) {
+          decision.ports.erase(out); // not again, should others have to wait
+        } else {
+          all = false;
+        }
+      });
+      if (!all) {
+        return false;
+      }
+      break;
+    }
+    }
+  }
+  return true;
+}
+
+std::byte* LoopSwitch::buffer(PortNumber port) {
+  if (emitted_.size() == most_emitted) {
+    return nullptr;
+  }
+  return emitted_.emplace_back(Emitted{{}, port}).frame.data();
+}
+
+/// False when some had to stay.
+bool LoopSwitch::send_emitted() {
+  while (!emitted_.empty()) {
+    const Emitted& last = emitted_.back();
+    if (!send(last.port, last.frame.data(), wire::reduction_frame_bytes)) {
+      return false;
+    }
+    emitted_.pop_back();
+  }
+  return true;
+}
+
+bool LoopSwitch::send(PortNumber port, const std::byte* frame, std::uint32_t length) {
+  if (port.value >= links_.size()) {
+    ++sent_far_;
+    return true;
+  }
+  Port& out = *links_[port.value].second;
+  std::byte* room = out.room();
+  if (room == nullptr) {
+    return false;
+  }
+  std::memcpy(room, frame, length);
+  out.push(length);
+  return true;
+}
+
+} // namespace tributary::pktgen

@@ -1,0 +1,99 @@
+// A switch in the generator's own thread, for the generator to measure itself: the same traffic,
+// the same kind of ports, and a switch core whose time can be left out.
+//
+//   auto loop = transport.loop(scenario);
+//   drive a traffic over loop->ports(), and once an iteration
+//     loop->turn(now, clock);                        does all of the switch's work
+//   cycles taken - loop->excluded_cycles()           are the generator's own
+//
+//   generator's port ---- link ---- switch's port --.
+//   generator's port ---- link ---- switch's port --+-- core::SwitchCore
+//        counted                       not counted
+//
+// So the ceiling contains what frames cost the generator at both its ends: composing, sending,
+// receiving, checking, and the system calls or ring operations of either.
+//
+// Nothing is lost: where an output takes no more, its inputs wait, and what they have got goes on
+// with the next turn. Nothing is allocated while it turns.
+#pragma once
+
+#include "dataplane/core/switch_core.hpp"
+#include "dataplane/port/eal.hpp"
+#include "pktgen/scenario/scenario.hpp"
+#include "pktgen/transport/port.hpp"
+#include "tributary/types.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::pktgen {
+
+class LoopSwitch final : private core::Emission {
+public:
+  /// Links in memory.
+  [[nodiscard]] static std::unique_ptr<LoopSwitch> through_memory(const Scenario& scenario);
+  /// Links through raw sockets on the loopback interface. Throws transport::TransportError.
+  [[nodiscard]] static std::unique_ptr<LoopSwitch> through_sockets(const Scenario& scenario);
+  /// Links through rings of DPDK. Throws dataplane::PortError. Destroy it before the Eal.
+  [[nodiscard]] static std::unique_ptr<LoopSwitch> through_rings(const Scenario& scenario,
+                                                                 dataplane::Eal& eal);
+
+  /// The generator's ends, as many as the scenario has.
+  [[nodiscard]] std::vector<Port*> ports() const;
+  /// For a person: "through raw sockets on lo".
+  [[nodiscard]] const std::string& description() const { return description_; }
+
+  /// Takes up what was sent, and sends what comes of it. `now` does not run backwards.
+  void turn(TimeNs now);
+
+  /// The same, and counts the time it takes: `clock.cycles()` is read before and after.
+  template <typename Clock> void turn(TimeNs now, const Clock& clock) {
+    const std::uint64_t before = clock.cycles();
+    turn(now);
+    excluded_cycles_ += clock.cycles() - before;
+  }
+  [[nodiscard]] std::uint64_t excluded_cycles() const { return excluded_cycles_; }
+
+  /// Frames that left by the port to the side of the scenario that is elsewhere.
+  [[nodiscard]] std::uint64_t sent_far() const { return sent_far_; }
+  [[nodiscard]] const core::Counters& counters() const { return core_.counters(); }
+
+private:
+  /// The generator's end and the switch's.
+  using Link = std::pair<std::unique_ptr<Port>, std::unique_ptr<Port>>;
+  /// A burst in work: decided by the core, and not yet all sent.
+  struct Input {
+    std::span<const core::FrameView> frames;
+    std::array<core::Decision, Port::burst> decisions;
+    std::size_t next = 0;
+  };
+  /// A partial result; it does not come out of a frame.
+  struct Emitted {
+    std::array<std::byte, 128> frame;
+    PortNumber port;
+  };
+  static constexpr std::size_t most_emitted = 64;
+
+  LoopSwitch(const config::Switch& configuration, std::vector<Link> links, std::string description);
+  std::byte* buffer(PortNumber port) override;
+  void serve(PortNumber port, TimeNs now);
+  bool send_on(Input& input);
+  bool send_emitted();
+  bool send(PortNumber port, const std::byte* frame, std::uint32_t length);
+
+  std::vector<Link> links_;
+  std::string description_;
+  core::SwitchCore core_;
+  std::vector<Input> inputs_;
+  std::vector<Emitted> emitted_;
+  std::uint64_t sent_far_ = 0;
+  std::uint64_t excluded_cycles_ = 0;
+};
+
+} // namespace tributary::pktgen

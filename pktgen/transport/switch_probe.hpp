@@ -1,0 +1,71 @@
+// Asks the switch under test what it did during a measurement: the hosted one directly, another one
+// over its control socket. Both give counters by the names that `tributaryctl show counters` has.
+//
+//   probe.begin();   ...measurement...   const SwitchFigures figures = probe.end();
+//
+// Not on the hot path: a look takes milliseconds. One thread.
+#pragma once
+
+#include "pktgen/run/result.hpp"
+#include "service/switch_client.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace tributary::dataplane {
+class WorkerGroup;
+}
+
+namespace tributary::pktgen {
+
+/// Counters by name.
+using SwitchCounters = std::map<std::string, std::uint64_t, std::less<>>;
+
+/// What rose between two looks. Frames are the sums over all ports, drops those counters
+/// "....drop.REASON" that rose, most first; cycles are those of workers that had something to do.
+[[nodiscard]] SwitchFigures figures_between(const SwitchCounters& before,
+                                            const SwitchCounters& after);
+
+class SwitchProbe {
+public:
+  virtual ~SwitchProbe() = default;
+  SwitchProbe(const SwitchProbe&) = delete;
+  SwitchProbe& operator=(const SwitchProbe&) = delete;
+
+  /// Throws service::SwitchError when the switch cannot be asked, as `end`.
+  void begin() { before_ = look(); }
+  [[nodiscard]] SwitchFigures end() { return figures_between(before_, look()); }
+
+protected:
+  SwitchProbe() = default;
+  virtual SwitchCounters look() = 0;
+
+private:
+  SwitchCounters before_;
+};
+
+/// The switch in this process.
+class HostedSwitchProbe final : public SwitchProbe {
+public:
+  explicit HostedSwitchProbe(const dataplane::WorkerGroup& workers) : workers_(workers) {}
+
+private:
+  SwitchCounters look() override;
+
+  const dataplane::WorkerGroup& workers_;
+};
+
+/// A running tributary-switch.
+class SocketSwitchProbe final : public SwitchProbe {
+public:
+  /// Throws service::SwitchError when no switch answers there.
+  explicit SocketSwitchProbe(const std::string& socket_path);
+
+private:
+  SwitchCounters look() override;
+
+  service::SwitchClient client_;
+};
+
+} // namespace tributary::pktgen

@@ -1,0 +1,143 @@
+#include "pktgen/transport/transport.hpp"
+
+#include "configuration/findings.hpp"
+#include "dataplane/port/privileges.hpp"
+#include "endpoint/transport/interface_facts.hpp"
+#include "pktgen/transport/dpdk_port.hpp"
+#include "pktgen/transport/raw_port.hpp"
+#include "pktgen/transport/ring_port.hpp"
+#include "pktgen/transport/switch_for.hpp"
+
+#include <rte_ethdev.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tributary::pktgen {
+namespace {
+
+/// What can be refused before anything is opened, for what it is rather than for what failed.
+void check(const Scenario& scenario) {
+  config::Findings findings;
+  if (scenario.hosted && switch_for(scenario).ports.size() > RTE_MAX_ETHPORTS) {
+    findings.add(0, "hosted.ports", "{} ports are more than the {} that this DPDK was built for",
+                 scenario.hosted->ports, RTE_MAX_ETHPORTS);
+  }
+  findings.throw_if_any(scenario.name);
+  if (scenario.hosted) {
+    return;
+  }
+  const auto have = dataplane::Privileges::of_this_process();
+  for (const PortSpec& spec : scenario.ports) {
+    if (!spec.device.interface.empty()) {
+      static_cast<void>(
+          transport::interface_facts(spec.device.interface, "looking for the scenario's ports"));
+    }
+    const std::string missing =
+        spec.raw ? std::string() : dataplane::missing_privileges(spec.device.kind, have);
+    if (!missing.empty()) {
+      throw dataplane::PortError(fmt::format(
+          "port \"{}\": missing privilege: {}; start tributary-pktgen as root, or grant it with "
+          "`setcap`, or use a raw socket, which needs CAP_NET_RAW alone",
+          spec.device.name, missing));
+    }
+  }
+}
+
+bool uses_dpdk(const Scenario& scenario) {
+  return scenario.hosted ||
+         std::ranges::any_of(scenario.ports, [](const PortSpec& spec) { return !spec.raw; });
+}
+
+config::Port ring_port() {
+  config::Port port;
+  port.kind = config::PortKind::ring;
+  return port;
+}
+
+} // namespace
+
+config::Config dpdk_needs(const Scenario& scenario) {
+  config::Config needs;
+  if (!uses_dpdk(scenario)) {
+    return needs;
+  }
+  needs.file = scenario.name;
+  const auto generator_threads =
+      static_cast<std::uint32_t>(std::max<std::size_t>(scenario.cores.size(), 1));
+  needs.process.workers = generator_threads + (scenario.hosted ? scenario.hosted->workers : 0);
+  std::vector<config::Port>& ports = needs.switches.emplace_back().ports;
+  if (!scenario.hosted) {
+    for (const PortSpec& spec : scenario.ports) {
+      if (!spec.raw) {
+        ports.push_back(spec.device);
+      }
+    }
+  }
+  // Both ends of each link: to the hosted switch, or in the calibration, which come one after the
+  // other.
+  if (scenario.hosted || scenario.phases.calibrate) {
+    ports.insert(ports.end(), 2 * generator_ports(scenario), ring_port());
+  }
+  return needs;
+}
+
+Transport::Transport(const Scenario& scenario) {
+  check(scenario);
+  if (const config::Config needs = dpdk_needs(scenario); !needs.switches.empty()) {
+    eal_ = std::make_unique<dataplane::Eal>(needs);
+  }
+  if (scenario.hosted) {
+    host_switch(scenario);
+  } else {
+    open_ports(scenario);
+  }
+  if (!probe_ && !scenario.switch_socket.empty()) {
+    probe_ = std::make_unique<SocketSwitchProbe>(scenario.switch_socket);
+  }
+}
+
+Transport::~Transport() = default;
+
+void Transport::open_ports(const Scenario& scenario) {
+  for (std::size_t i = 0; i < scenario.ports.size(); ++i) {
+    const PortSpec& spec = scenario.ports[i];
+    if (spec.raw) {
+      ports_.push_back(std::make_unique<RawPort>(spec.device.interface, scenario.ethertype));
+      continue;
+    }
+    config::Port device = spec.device;
+    device.policy.ethertype = scenario.ethertype;
+    ports_.push_back(std::make_unique<DpdkPort>(device, *eal_, address_of_port(scenario, i)));
+  }
+}
+
+void Transport::host_switch(const Scenario& scenario) {
+  hosted_ = std::make_unique<HostedSwitch>(*scenario.hosted, switch_for(scenario), *eal_);
+  for (std::size_t i = 0; i < generator_ports(scenario); ++i) {
+    ports_.push_back(
+        std::make_unique<RingPort>(*eal_, hosted_->link(i), address_of_port(scenario, i)));
+  }
+  hosted_->start();
+  probe_ = std::make_unique<HostedSwitchProbe>(hosted_->workers());
+}
+
+std::vector<Port*> Transport::ports() const {
+  std::vector<Port*> ports;
+  std::ranges::transform(ports_, std::back_inserter(ports), &std::unique_ptr<Port>::get);
+  return ports;
+}
+
+std::unique_ptr<LoopSwitch> Transport::loop(const Scenario& scenario) {
+  if (eal_) {
+    return LoopSwitch::through_rings(scenario, *eal_);
+  }
+  try {
+    return LoopSwitch::through_sockets(scenario);
+  } catch (const transport::TransportError&) {
+    return LoopSwitch::through_memory(scenario);
+  }
+}
+
+} // namespace tributary::pktgen

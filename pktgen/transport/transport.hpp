@@ -1,0 +1,58 @@
+// All that a scenario sends and receives through: its ports, the switch it hosts, and whom it can
+// ask about the switch under test.
+//
+//   scenario says        what is opened
+//   raw ports            raw sockets; DPDK is not started
+//   other ports          DPDK devices of the switch's port kinds
+//   a hosted switch      its workers, and rings to its ports in place of the scenario's ports
+//   a switch's socket    a connection to it
+//
+// DPDK can be started once in a process, and so a Transport that needs it can be made once. It is
+// made, used and destroyed on the main thread.
+#pragma once
+
+#include "pktgen/scenario/scenario.hpp"
+#include "pktgen/transport/hosted_switch.hpp"
+#include "pktgen/transport/loop.hpp"
+#include "pktgen/transport/port.hpp"
+#include "pktgen/transport/switch_probe.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace tributary::pktgen {
+
+class Transport {
+public:
+  /// Opens everything, and lets the hosted switch run. Throws when something of it cannot be had:
+  /// config::ConfigError, transport::TransportError, dataplane::PortError, service::SwitchError.
+  explicit Transport(const Scenario& scenario);
+  ~Transport();
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  /// By PortIndex.
+  [[nodiscard]] std::vector<Port*> ports() const;
+  /// Null when there is no switch to ask.
+  [[nodiscard]] SwitchProbe* probe() { return probe_.get(); }
+
+  /// The generator against itself, through the same kind of ports: `scenario` may differ from the
+  /// transport's in its traffic. Where no socket can be opened on the loopback interface, through
+  /// memory, and its description says so. Destroy it before the transport.
+  [[nodiscard]] std::unique_ptr<LoopSwitch> loop(const Scenario& scenario);
+
+private:
+  void open_ports(const Scenario& scenario);
+  void host_switch(const Scenario& scenario);
+
+  std::unique_ptr<dataplane::Eal> eal_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  std::unique_ptr<HostedSwitch> hosted_; ///< stops before the ports at the far ends of its rings go
+  std::unique_ptr<SwitchProbe> probe_;
+};
+
+/// What DPDK is to be started for, empty of switches when it is not needed: the devices of both
+/// ends of all links, the rings of the calibration, and the threads that hold buffers. Pure.
+[[nodiscard]] config::Config dpdk_needs(const Scenario& scenario);
+
+} // namespace tributary::pktgen
