@@ -344,9 +344,11 @@ const Key<Part> traffic_keys[] = {
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.cookie = integer<std::uint32_t>(v); }},
     {{.name = "retry",
-      .type = Duration{100'000, hour_ns},
-      .fallback = "\"32ms\"",
-      .help = "The root's first wait before it asks again.",
+      .type = Duration{0, hour_ns},
+      .fallback = "\"0s\"",
+      .help =
+          "The root's first wait before it asks again; 0s: 32 ms, or 4 us for each contribution "
+          "that may be under way, whichever is longer.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.retry = ns(v); }},
     // reduce and streams

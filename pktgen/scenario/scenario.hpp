@@ -6,6 +6,7 @@
 #include "tributary/types.hpp"
 #include "tributary/wire/ethernet.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -62,7 +63,16 @@ struct Reduce {
   Role role = Role::both;
   std::uint16_t vni = 1;
   std::uint32_t cookie = 0x7EED5EED;
-  std::chrono::nanoseconds retry{std::chrono::milliseconds(32)};
+  /// The root's first wait before it asks again; 0: `usual_retry`.
+  std::chrono::nanoseconds retry{0};
+
+  /// So long that a generator which is busy with others is not taken for one that lost something.
+  [[nodiscard]] std::chrono::nanoseconds usual_retry() const {
+    const std::chrono::nanoseconds all =
+        std::chrono::microseconds(4) * std::uint64_t{leaves} * in_flight * trees;
+    return std::clamp<std::chrono::nanoseconds>(all, std::chrono::milliseconds(32),
+                                                std::chrono::seconds(5));
+  }
 };
 
 /// Who sends to whom. Nodes are numbered from 0; `n` is their number.

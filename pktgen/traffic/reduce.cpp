@@ -52,7 +52,7 @@ std::vector<PortMembers> leaf_ports(const Reduce& reduce, const Placement& place
 
 ReduceTraffic::ReduceTraffic(const Reduce& reduce, const Placement& placement, std::uint64_t seed)
     : placement_((check(reduce, placement), placement)), group_(reduce, seed),
-      poll_interval_ns_(static_cast<std::uint64_t>(reduce.retry.count()) / 8) {
+      poll_interval_ns_(static_cast<std::uint64_t>(group_.settings().retry.count()) / 8) {
   if (reduce.role != Role::leaves) {
     root_ = std::make_unique<ReducePort<collective::Root>>(
         group_, PortMembers{{0}, placement.first_nid, placement.ethertype, placement.ports[0]},

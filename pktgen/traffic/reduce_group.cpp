@@ -13,11 +13,19 @@ namespace {
 /// had no time.
 constexpr std::uint64_t grace_ns = 10'000'000;
 
+Reduce settled(Reduce reduce) {
+  if (reduce.retry.count() == 0) {
+    reduce.retry = reduce.usual_retry();
+  }
+  return reduce;
+}
+
 } // namespace
 
 ReduceGroup::ReduceGroup(const Reduce& reduce, std::uint64_t seed)
-    : reduce_(reduce), operands_(reduce.operators, reduce.elements, reduce.leaves + 1, seed),
-      limits_(reduce.trees), due_(reduce.trees), base_(reduce.trees), first_measured_(reduce.trees),
+    : reduce_(settled(reduce)),
+      operands_(reduce.operators, reduce.elements, reduce.leaves + 1, seed), limits_(reduce.trees),
+      due_(reduce.trees), base_(reduce.trees), first_measured_(reduce.trees),
       mismatches_(std::size_t{reduce.trees} * reductions_per_tree) {}
 
 TimeNs ReduceGroup::time_of(std::uint64_t nth) const {

@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t turn = 256;
 /// What serving one member may put into the outbox: an answer, and eight pieces.
 constexpr std::size_t most_frames_at_once = reductions_per_tree + 2;
+/// Leaves whose memory is asked for ahead: each is served in about the time that takes.
+constexpr std::uint32_t prefetch_distance = 2;
 /// Frames of all reductions of a tree may wait here at once, each with the one that follows it.
 constexpr std::size_t work_per_tree = 2 * reductions_per_tree + 2;
 
@@ -129,11 +131,9 @@ template <typename Role> void ReducePort<Role>::work(Port& port, TimeNs now) {
 
 template <typename Role> void ReducePort<Role>::serve(Work& work, TimeNs now) {
   Member& member = members_[std::size_t{work.tree} * per_tree_ + work.next++];
-  if (work.next != per_tree_) {
-    // A leaf's state is spread over a good part of a page; its next one's is asked for early.
-    const auto* next = reinterpret_cast<const std::byte*>(&member + 1);
-    for (std::size_t line = 0; line < sizeof(Member); line += 256) {
-      __builtin_prefetch(next + line);
+  if constexpr (!is_root) {
+    if (work.kind == Work::Kind::frame && work.next + prefetch_distance < per_tree_) {
+      (&member + prefetch_distance + 1)->prefetch(work.frame.reduction);
     }
   }
   switch (work.kind) {

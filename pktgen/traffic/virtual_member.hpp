@@ -35,6 +35,14 @@ public:
   [[nodiscard]] Role& role() { return role_; }
   [[nodiscard]] const Role& role() const { return role_; }
 
+  /// Asks for the memory that a frame of this reduction will touch.
+  void prefetch(ReductionId id) const {
+    role_.prefetch(id);
+    __builtin_prefetch(&rank_, 1);
+    __builtin_prefetch(&remaining_, 1);
+    __builtin_prefetch(&intended_, 1);
+  }
+
   [[nodiscard]] std::uint64_t oldest() const { return oldest_; }
   [[nodiscard]] std::uint64_t scheduled() const { return scheduled_; }
   [[nodiscard]] std::uint64_t begun() const { return begun_; }
