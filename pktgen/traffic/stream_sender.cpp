@@ -20,6 +20,9 @@ StreamSender::StreamSender(const StreamPlan& plan) : plan_(plan), sequences_(pla
       }
     }
     if (!lane.senders.empty()) {
+      for (Choice& choice : lane.choices) {
+        choice = choose(lane);
+      }
       lanes_.push_back(std::move(lane));
     }
   }
@@ -115,31 +118,23 @@ void StreamSender::send(Lane& lane, Port& port, TimeNs now) {
       if (frame == nullptr) {
         return;
       }
-      compose(lane, frame, length, intended);
+      compose(lane, take_choice(lane), frame, length, intended);
       port.push(length);
-      next_turn(lane);
     }
     next_size(lane);
     next_time(lane, length);
   }
 }
 
-void StreamSender::compose(Lane& lane, std::byte* frame, std::uint32_t length, TimeNs intended) {
-  std::uint32_t flow = 0;
-  Nid source;
-  if (plan_.is_multicast()) {
-    flow = lane.senders[lane.turn];
-    source = plan_.nid(static_cast<std::uint32_t>(lane.port));
-  } else {
-    const std::uint32_t to = next_destination(lane);
-    flow = plan_.flows.flow(lane.senders[lane.turn], lane.port, to);
-    source = plan_.nid(lane.senders[lane.turn]);
-  }
-  const std::uint64_t sequence = sequences_[flow]++;
-  lane.header.write(frame, source, plan_.destination_address(flow), length);
-  write_stamp(frame, {plan_.run, flow, sequence, intended});
+void StreamSender::compose(const Lane& lane, Choice choice, std::byte* frame, std::uint32_t length,
+                           TimeNs intended) {
+  const std::uint64_t sequence = sequences_[choice.flow]++;
+  lane.header.write(frame, plan_.nid(choice.source), plan_.destination_address(choice.flow),
+                    length);
+  write_stamp(frame, {plan_.run, choice.flow, sequence, intended});
   if (length > stamped_frame_bytes) {
-    write_payload({frame + stamped_frame_bytes, length - stamped_frame_bytes}, flow, sequence);
+    write_payload({frame + stamped_frame_bytes, length - stamped_frame_bytes}, choice.flow,
+                  sequence);
   }
   ++composed_;
   last_intended_ = std::max(last_intended_, intended);
@@ -148,14 +143,27 @@ void StreamSender::compose(Lane& lane, std::byte* frame, std::uint32_t length, T
   }
 }
 
-std::uint32_t StreamSender::next_destination(Lane& lane) {
+StreamSender::Choice StreamSender::take_choice(Lane& lane) {
+  const Choice next = choose(lane);
+  __builtin_prefetch(&sequences_[next.flow], 1);
+  const Choice taken = std::exchange(lane.choices[lane.next_choice], next);
+  lane.next_choice = (lane.next_choice + 1) % choices_ahead;
+  return taken;
+}
+
+/// Skips senders that have nobody to send to in this round.
+StreamSender::Choice StreamSender::choose(Lane& lane) const {
   for (;;) {
-    const std::uint32_t to =
-        plan_.destinations->next(lane.senders[lane.turn], lane.round, lane.random);
-    if (to != Destinations::nobody) {
-      return to;
+    const std::uint32_t sender = lane.senders[lane.turn];
+    if (plan_.is_multicast()) {
+      next_turn(lane);
+      return {static_cast<std::uint32_t>(lane.port), sender};
     }
+    const std::uint32_t to = plan_.destinations->next(sender, lane.round, lane.random);
     next_turn(lane);
+    if (to != Destinations::nobody) {
+      return {sender, plan_.flows.flow(sender, lane.port, to)};
+    }
   }
 }
 

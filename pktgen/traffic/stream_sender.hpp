@@ -1,7 +1,9 @@
 // The sending half of a stream. Each port that has senders is a lane of its own, with its share of
 // the rate, so that a port which takes nothing holds up no other one.
 //
-//   lane   its senders in turn (nodes or trees), to whom the pattern says
+//   lane   its senders in turn (nodes or trees), to whom the pattern says; chosen a few frames
+//   ahead,
+//          so that the memory of a flow among a million is there when its frame is composed
 //          frame sizes in turn; after as many frames as there are senders one size further on, so
 //          that all senders send all sizes alike
 //          open loop: intended times from a pace; lanes begin one frame's time after each other
@@ -15,6 +17,7 @@
 #include "pktgen/traffic/traffic.hpp"
 #include "tributary/random.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -51,6 +54,13 @@ public:
   [[nodiscard]] std::size_t untaken() const { return untaken_; }
 
 private:
+  /// Who sends to whom.
+  struct Choice {
+    std::uint32_t source = 0; ///< the node whose NID the frame bears
+    std::uint32_t flow = 0;
+  };
+  static constexpr std::size_t choices_ahead = 8;
+
   struct Lane {
     Lane(PortIndex of, const StreamPlan& plan);
 
@@ -61,8 +71,10 @@ private:
     std::optional<Pace> pace; ///< without: as fast as possible
     StreamHeader header;
     Random random;
-    std::size_t turn = 0;       ///< of senders
-    std::uint32_t round = 0;    ///< of the pattern
+    std::size_t turn = 0;                      ///< of senders
+    std::uint32_t round = 0;                   ///< of the pattern
+    std::array<Choice, choices_ahead> choices; ///< a ring of the next frames'
+    std::size_t next_choice = 0;
     std::size_t size = 0;       ///< place of the next frame's
     std::size_t first_size = 0; ///< that of this set of as many frames as there are senders
     std::size_t of_set = 0;     ///< frames done of it
@@ -70,9 +82,11 @@ private:
 
   void set_paces();
   void send(Lane& lane, Port& port, TimeNs now);
-  void compose(Lane& lane, std::byte* frame, std::uint32_t length, TimeNs intended);
-  /// Moves on to the next sender that has somebody to send to, and says to whom.
-  std::uint32_t next_destination(Lane& lane);
+  void compose(const Lane& lane, Choice choice, std::byte* frame, std::uint32_t length,
+               TimeNs intended);
+  /// The oldest of the choices made ahead, for which a new one is made.
+  Choice take_choice(Lane& lane);
+  Choice choose(Lane& lane) const;
   void next_turn(Lane& lane) const;
   void next_size(Lane& lane) const;
   void next_time(Lane& lane, std::uint32_t length) const;
