@@ -1,0 +1,157 @@
+// A whole switch in this process, its workers in threads of their own, and what its probe says.
+#include "pktgen/transport/hosted_switch.hpp"
+
+#include "frames.hpp"
+#include "pktgen/transport/ring_port.hpp"
+#include "pktgen/transport/switch_for.hpp"
+#include "pktgen/transport/switch_probe.hpp"
+#include "tests/unit/port/shared_eal.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tributary::pktgen::test {
+namespace {
+
+using dataplane::test::shared_eal;
+using testing::ElementsAre;
+
+Scenario hosted_scenario(Kind kind, std::uint32_t ports, std::uint32_t workers, bool busy) {
+  Scenario scenario;
+  scenario.name = "test";
+  scenario.traffic.kind = kind;
+  scenario.traffic.reduce.leaves = ports - 1;
+  Hosted& hosted = scenario.hosted.emplace();
+  hosted.ports = ports;
+  hosted.workers = workers;
+  hosted.busy = busy;
+  return scenario;
+}
+
+/// The switch, and the generator's ends of its links. It stops before those go.
+struct Lab {
+  explicit Lab(const Scenario& scenario)
+      : hosted(
+            std::make_unique<HostedSwitch>(*scenario.hosted, switch_for(scenario), shared_eal())) {
+    for (std::size_t p = 0; p < scenario.hosted->ports; ++p) {
+      ports.push_back(
+          std::make_unique<RingPort>(shared_eal(), hosted->link(p), address_of_port(scenario, p)));
+    }
+    hosted->start();
+  }
+  std::vector<std::unique_ptr<RingPort>> ports;
+  std::unique_ptr<HostedSwitch> hosted;
+};
+
+struct Workers {
+  std::uint32_t count;
+  bool busy;
+};
+class HostedSwitchTest : public testing::TestWithParam<Workers> {};
+
+TEST_P(HostedSwitchTest, ForwardsReplicatesAndGivesEveryBufferBack) {
+  const std::uint32_t free = shared_eal().free_buffers();
+  {
+    Scenario scenario = hosted_scenario(Kind::mixed, 3, GetParam().count, GetParam().busy);
+    scenario.parts.resize(2);
+    scenario.parts[0].kind = Kind::unicast;
+    scenario.parts[1].kind = Kind::multicast;
+    Lab lab(scenario);
+    ASSERT_TRUE(send_numbers(*lab.ports[0], 0, 300,
+                             wire::FabricAddress::unicast(Nid{scenario.first_nid + 2})));
+    EXPECT_EQ(receive_numbers(*lab.ports[2], 300), numbers(0, 300));
+    ASSERT_TRUE(send_numbers(*lab.ports[0], 0, 100,
+                             wire::FabricAddress::multicast(TreeNumber{0}, ReductionId{0})));
+    EXPECT_EQ(receive_numbers(*lab.ports[1], 100), numbers(0, 100));
+    EXPECT_EQ(receive_numbers(*lab.ports[2], 100), numbers(0, 100));
+  }
+  EXPECT_EQ(shared_eal().free_buffers(), free);
+}
+
+TEST_P(HostedSwitchTest, ReducesWhatTheLeavesSend) {
+  const Scenario scenario = hosted_scenario(Kind::reduce, 4, GetParam().count, GetParam().busy);
+  Lab lab(scenario);
+  ASSERT_TRUE(send_reduction(*lab.ports[0], reduction(TreeNumber{0}, true)));
+  for (std::uint64_t leaf = 1; leaf < 4; ++leaf) {
+    ASSERT_EQ(receive_frames(*lab.ports[leaf], 1).size(), 1U);
+    ASSERT_TRUE(send_reduction(*lab.ports[leaf], reduction(TreeNumber{0}, false, 10 * leaf)));
+  }
+  const auto results = receive_frames(*lab.ports[0], 1);
+  ASSERT_EQ(results.size(), 1U);
+  wire::ReductionFrame result;
+  ASSERT_EQ(wire::decode(results[0], wire::default_ethertype, result), wire::DecodeError::none);
+  EXPECT_EQ(result.word.count, 3U);
+  EXPECT_EQ(result.payload[0], 60U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, HostedSwitchTest,
+                         testing::Values(Workers{1, false}, Workers{2, false}, Workers{1, true}));
+
+TEST(SwitchProbeTest, HostedSwitchTellsFramesAndDropsOfTheTimeBetweenTwoLooks) {
+  const Scenario scenario = hosted_scenario(Kind::unicast, 2, 1, false);
+  Lab lab(scenario);
+  const auto to_1 = wire::FabricAddress::unicast(Nid{scenario.first_nid + 1});
+  HostedSwitchProbe probe(lab.hosted->workers());
+  ASSERT_TRUE(send_numbers(*lab.ports[0], 0, 5, to_1));
+  ASSERT_EQ(receive_numbers(*lab.ports[1], 5).size(), 5U);
+
+  probe.begin();
+  ASSERT_TRUE(send_numbers(*lab.ports[0], 0, 7, wire::FabricAddress::unicast(Nid{0x777})));
+  ASSERT_TRUE(send_numbers(*lab.ports[1], 0, 3, to_1));
+  ASSERT_TRUE(send_numbers(*lab.ports[0], 0, 20, to_1));
+  ASSERT_EQ(receive_numbers(*lab.ports[1], 20).size(), 20U);
+  SwitchFigures figures = probe.end();
+  for (int i = 0; i < 1000 && figures.drops.size() < 2; ++i) { // port 1 is another ring
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    figures = probe.end();
+  }
+  EXPECT_EQ(figures.received_frames, 30U);
+  EXPECT_EQ(figures.sent_frames, 20U);
+  ASSERT_EQ(figures.drops.size(), 2U);
+  EXPECT_EQ(figures.drops[0].name, "switch0.port.p0.drop.no_route");
+  EXPECT_EQ(figures.drops[0].rise, 7U);
+  EXPECT_EQ(figures.drops[1].name, "switch0.port.p1.drop.route_to_ingress");
+  EXPECT_EQ(figures.drops[1].rise, 3U);
+  EXPECT_GT(figures.cycles_per_frame, 0);
+  EXPECT_GT(figures.busy_share, 0);
+  EXPECT_LE(figures.busy_share, 1);
+}
+
+TEST(SwitchProbeTest, FiguresAreDifferencesByName) {
+  const SwitchCounters before{{"s.port.a.rx_frames", 10}, {"s.port.a.drop.no_tree", 4},
+                              {"worker.0.cycles", 1000},  {"worker.0.busy_cycles", 100},
+                              {"worker.0.frames", 10},    {"s.port.a.drop.runt", 2}};
+  const SwitchCounters after{{"s.port.a.rx_frames", 15},   {"s.port.b.rx_frames", 2},
+                             {"s.port.a.tx_frames", 6},    {"s.port.a.drop.no_tree", 9},
+                             {"s.port.b.drop.no_tree", 6}, {"s.port.a.drop.runt", 2},
+                             {"worker.0.cycles", 2000},    {"worker.0.busy_cycles", 350},
+                             {"worker.0.frames", 60},      {"worker.0.idle", 3}};
+  const SwitchFigures figures = figures_between(before, after);
+  EXPECT_EQ(figures.received_frames, 7U);
+  EXPECT_EQ(figures.sent_frames, 6U);
+  EXPECT_DOUBLE_EQ(figures.busy_share, 0.25);
+  EXPECT_DOUBLE_EQ(figures.cycles_per_frame, 5);
+  ASSERT_EQ(figures.drops.size(), 2U);
+  EXPECT_EQ(figures.drops[0].name, "s.port.b.drop.no_tree");
+  EXPECT_EQ(figures.drops[0].rise, 6U);
+  EXPECT_EQ(figures.drops[1].rise, 5U);
+}
+
+TEST(SwitchProbeTest, SwitchThatWasStartedAnewCountsFromNothing) {
+  EXPECT_EQ(
+      figures_between({{"s.port.a.rx_frames", 1000}}, {{"s.port.a.rx_frames", 5}}).received_frames,
+      5U);
+}
+
+TEST(SwitchProbeTest, NobodyAtTheSocketIsAnErrorThatNamesTheOption) {
+  try {
+    SocketSwitchProbe probe("/nonexistent/switch.sock");
+    FAIL();
+  } catch (const service::SwitchError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("--switch-socket"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("/nonexistent/switch.sock"));
+  }
+}
+
+} // namespace
+} // namespace tributary::pktgen::test

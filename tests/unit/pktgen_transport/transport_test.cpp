@@ -1,0 +1,159 @@
+// All of a scenario's transport at once. One test makes a Transport with DPDK, which starts once a
+// process; all others do without.
+#include "pktgen/transport/transport.hpp"
+
+#include "configuration/diagnostic.hpp"
+#include "endpoint/transport/transport_error.hpp"
+#include "frames.hpp"
+#include "tests/unit/transport/private_network.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace tributary::pktgen::test {
+namespace {
+
+using testing::HasSubstr;
+using transport::test::PrivateNetwork;
+
+PortSpec raw_on(const std::string& interface) {
+  PortSpec spec;
+  spec.device.name = interface;
+  spec.device.interface = interface;
+  return spec;
+}
+
+PortSpec device_of(config::PortKind kind) {
+  PortSpec spec;
+  spec.raw = false;
+  spec.device.name = "d";
+  spec.device.kind = kind;
+  return spec;
+}
+
+Scenario unicast_over(std::vector<PortSpec> ports) {
+  Scenario scenario;
+  scenario.name = "test";
+  scenario.traffic.kind = Kind::unicast;
+  scenario.ports = std::move(ports);
+  return scenario;
+}
+
+template <typename Error> std::string refusal_of(const Scenario& scenario) {
+  try {
+    Transport transport(scenario);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "opened";
+  return {};
+}
+
+TEST(TransportTest, DpdkIsAskedForOnlyWhenSomethingNeedsIt) {
+  Scenario scenario = unicast_over({raw_on("a"), raw_on("b")});
+  EXPECT_TRUE(dpdk_needs(scenario).switches.empty());
+  scenario.ports.push_back(device_of(config::PortKind::pci));
+  scenario.ports.back().device.pci_address = "0000:01:00.0";
+  const config::Config needs = dpdk_needs(scenario);
+  ASSERT_EQ(needs.switches.size(), 1U);
+  EXPECT_EQ(needs.switches[0].ports[0].pci_address, "0000:01:00.0");
+  EXPECT_EQ(needs.switches[0].ports.size(), 1 + 2 * 3U) << "the NIC, and rings to calibrate with";
+  scenario.phases.calibrate = false;
+  EXPECT_EQ(dpdk_needs(scenario).switches[0].ports.size(), 1U);
+}
+
+TEST(TransportTest, HostedSwitchNeedsBuffersForBothEndsAndAllThreads) {
+  Scenario scenario = unicast_over({});
+  scenario.hosted.emplace().ports = 5;
+  scenario.hosted->workers = 2;
+  const config::Config needs = dpdk_needs(scenario);
+  ASSERT_EQ(needs.switches.size(), 1U);
+  EXPECT_EQ(needs.switches[0].ports.size(), 10U);
+  EXPECT_EQ(needs.process.workers, 3U);
+}
+
+TEST(TransportTest, MorePortsThanDpdkHasRoomForAreRefused) {
+  Scenario scenario = unicast_over({});
+  scenario.hosted.emplace().ports = 40;
+  EXPECT_THAT(refusal_of<config::ConfigError>(scenario), HasSubstr("40 ports"));
+}
+
+TEST(TransportTest, MissingInterfaceIsRefusedForAnyKindOfPort) {
+  EXPECT_THAT(refusal_of<transport::TransportError>(unicast_over({raw_on("nosuch0")})),
+              HasSubstr("'nosuch0' does not exist"));
+  PortSpec device = device_of(config::PortKind::af_xdp);
+  device.device.interface = "nosuch1";
+  EXPECT_THAT(refusal_of<transport::TransportError>(unicast_over({device})),
+              HasSubstr("'nosuch1' does not exist"));
+}
+
+TEST(TransportTest, MissingCapabilityOfADeviceIsNamed) {
+  if (!PrivateNetwork::skip_reason().empty()) {
+    GTEST_SKIP() << PrivateNetwork::skip_reason();
+  }
+  EXPECT_EXIT(
+      {
+        constexpr uid_t nobody = 65534;
+        if (::setresuid(nobody, nobody, nobody) != 0) {
+          std::_Exit(3);
+        }
+        PortSpec device = device_of(config::PortKind::af_xdp);
+        device.device.interface = "lo";
+        try {
+          Transport transport(unicast_over({device}));
+          std::_Exit(4);
+        } catch (const dataplane::PortError& error) {
+          std::fputs(error.what(), stderr);
+          std::_Exit(0);
+        }
+      },
+      testing::ExitedWithCode(0), "CAP_NET_ADMIN");
+}
+
+TEST(TransportTest, RawPortsNeedNoDpdkAndCalibrateThroughSockets) {
+  if (!PrivateNetwork::skip_reason().empty()) {
+    GTEST_SKIP() << PrivateNetwork::skip_reason();
+  }
+  PrivateNetwork::add_pair();
+  {
+    const Scenario scenario = unicast_over({raw_on("left"), raw_on("right")});
+    Transport transport(scenario);
+    EXPECT_EQ(transport.probe(), nullptr);
+    const auto ports = transport.ports();
+    ASSERT_EQ(ports.size(), 2U);
+    ASSERT_TRUE(send_numbers(*ports[0], 0, 10));
+    EXPECT_EQ(receive_numbers(*ports[1], 10), numbers(0, 10));
+    PrivateNetwork::run("ip link set lo down");
+    EXPECT_EQ(transport.loop(scenario)->description(), "in its own memory");
+    PrivateNetwork::run("ip link set lo up");
+    EXPECT_EQ(transport.loop(scenario)->description(), "through raw sockets on lo");
+  }
+  PrivateNetwork::remove_pair();
+}
+
+TEST(TransportTest, HostedSwitchRunsAnswersAndCalibratesBeside) {
+  Scenario scenario = unicast_over({});
+  scenario.hosted.emplace().ports = 3;
+  scenario.hosted->busy = false;
+  Transport transport(scenario);
+  ASSERT_NE(transport.probe(), nullptr);
+  const auto to_2 = wire::FabricAddress::unicast(Nid{scenario.first_nid + 2});
+  {
+    const auto loop = transport.loop(scenario);
+    EXPECT_EQ(loop->description(), "through rings of DPDK");
+    ASSERT_TRUE(send_numbers(*loop->ports()[0], 0, 40, to_2));
+    loop->turn(TimeNs{1});
+    EXPECT_EQ(receive_numbers(*loop->ports()[2], 40), numbers(0, 40));
+  }
+  const auto ports = transport.ports();
+  ASSERT_EQ(ports.size(), 3U);
+  transport.probe()->begin();
+  ASSERT_TRUE(send_numbers(*ports[0], 0, 100, to_2));
+  EXPECT_EQ(receive_numbers(*ports[2], 100), numbers(0, 100));
+  EXPECT_EQ(transport.probe()->end().received_frames, 100U);
+}
+
+} // namespace
+} // namespace tributary::pktgen::test
