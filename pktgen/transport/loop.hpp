@@ -3,8 +3,9 @@
 //
 //   auto loop = transport.loop(scenario);
 //   drive a traffic over loop->ports(), and once an iteration
-//     loop->turn(now, clock);                        does all of the switch's work
-//   cycles taken - loop->excluded_cycles()           are the generator's own
+//     const auto before = clock.cycles();
+//     loop->turn(now);                                does all of the switch's work
+//     left_out += clock.cycles() - before;
 //
 //   generator's port ---- link ---- switch's port --.
 //   generator's port ---- link ---- switch's port --+-- core::SwitchCore
@@ -52,14 +53,6 @@ public:
   /// Takes up what was sent, and sends what comes of it. `now` does not run backwards.
   void turn(TimeNs now);
 
-  /// The same, and counts the time it takes: `clock.cycles()` is read before and after.
-  template <typename Clock> void turn(TimeNs now, const Clock& clock) {
-    const std::uint64_t before = clock.cycles();
-    turn(now);
-    excluded_cycles_ += clock.cycles() - before;
-  }
-  [[nodiscard]] std::uint64_t excluded_cycles() const { return excluded_cycles_; }
-
   /// Frames that left by the port to the side of the scenario that is elsewhere.
   [[nodiscard]] std::uint64_t sent_far() const { return sent_far_; }
   [[nodiscard]] const core::Counters& counters() const { return core_.counters(); }
@@ -93,7 +86,6 @@ private:
   std::vector<Input> inputs_;
   std::vector<Emitted> emitted_;
   std::uint64_t sent_far_ = 0;
-  std::uint64_t excluded_cycles_ = 0;
 };
 
 } // namespace tributary::pktgen

@@ -127,7 +127,7 @@ TEST(flat_counters, name_every_drop_reason_of_every_port) {
   EXPECT_EQ(flat.at("leaf0.engine.up.arms"), 9U);
   EXPECT_EQ(flat.at("leaf0.engine.up.occupied"), 1U);
   EXPECT_EQ(flat.at("worker.1.iterations"), 1000U);
-  EXPECT_EQ(flat.size(), 5 + core::drop_reason_count + 5 + 12 + 1 + 6);
+  EXPECT_EQ(flat.size(), 5 + core::drop_reason_count + 5 + 12 + 1 + 8);
 }
 
 } // namespace

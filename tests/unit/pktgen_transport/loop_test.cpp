@@ -233,17 +233,5 @@ TEST(LoopSwitchTest, FramesForTheSideThatIsElsewhereAreCounted) {
   EXPECT_EQ(loop->sent_far(), 5U);
 }
 
-TEST(LoopSwitchTest, TheTimeOfItsTurnsIsExcluded) {
-  struct FakeClock {
-    mutable std::uint64_t reading = 0;
-    [[nodiscard]] std::uint64_t cycles() const { return reading += 100; }
-  };
-  const auto loop = LoopSwitch::through_memory(scenario_of(Kind::unicast, 2));
-  const FakeClock clock;
-  loop->turn(TimeNs{1}, clock);
-  loop->turn(TimeNs{2}, clock);
-  EXPECT_EQ(loop->excluded_cycles(), 200U);
-}
-
 } // namespace
 } // namespace tributary::pktgen::test
