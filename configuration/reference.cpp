@@ -1,6 +1,10 @@
 #include "configuration/reference.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
 
 #include <algorithm>
 
@@ -51,6 +55,27 @@ std::string entry(const KeySpec& spec, const Overrides& overrides) {
   return out;
 }
 
+/// A key's line in the table of its section.
+std::string row(const SectionSpec& section, const KeySpec& spec, bool with_change) {
+  std::string out = fmt::format("| `{}` | {} | {} |", spec.name, describe(spec.type),
+                                !spec.fallback.empty() ? fmt::format("`{}`", spec.fallback)
+                                : spec.required        ? "required"
+                                                       : "absent");
+  if (with_change) {
+    out += fmt::format(" {} |", name_of(spec.change));
+  }
+  if (!section.kinds.empty()) {
+    std::vector<std::string_view> kinds;
+    for (std::size_t k = 0; k < section.kinds.size() && spec.kinds != every_kind; ++k) {
+      if ((spec.kinds & KindMask{1} << k) != 0) {
+        kinds.push_back(section.kinds[k]);
+      }
+    }
+    out += fmt::format(" {} |", kinds.empty() ? "all" : fmt::format("{}", fmt::join(kinds, ", ")));
+  }
+  return out + fmt::format(" {} |\n", spec.help);
+}
+
 } // namespace
 
 std::string section_text(const SectionSpec& section, const Overrides& overrides) {
@@ -74,33 +99,31 @@ std::string short_section(const SectionSpec& section, const Overrides& values) {
 }
 
 std::string keys_markdown(Schema schema) {
+  bool any_live = false;
+  for (const SectionSpec& section : schema) {
+    any_live = any_live || std::ranges::any_of(section.keys, [](const KeySpec& spec) {
+                 return spec.change == Change::live;
+               });
+  }
   std::string out;
   for (const SectionSpec& section : schema) {
-    out += fmt::format("### `{}`\n\n", header_of(section));
-    const bool with_kinds = !section.kinds.empty();
-    out += with_kinds
-               ? "| key | value | default | change | kinds | meaning |\n|---|---|---|---|---|---|\n"
-               : "| key | value | default | change | meaning |\n|---|---|---|---|---|\n";
-    for (const KeySpec& spec : section.keys) {
-      std::string kinds;
-      if (with_kinds && spec.kinds != every_kind) {
-        for (std::size_t k = 0; k < section.kinds.size(); ++k) {
-          if ((spec.kinds & KindMask{1} << k) != 0) {
-            kinds += fmt::format("{}{}", kinds.empty() ? "" : ", ", section.kinds[k]);
-          }
-        }
-      }
-      out += fmt::format("| `{}` | {} | {} | {} |", spec.name, describe(spec.type),
-                         !spec.fallback.empty() ? fmt::format("`{}`", spec.fallback)
-                         : spec.required        ? "required"
-                                                : "absent",
-                         name_of(spec.change));
-      if (with_kinds) {
-        out += fmt::format(" {} |", kinds.empty() ? "all" : kinds);
-      }
-      out += fmt::format(" {} |\n", spec.help);
+    std::vector<std::string_view> columns = {"key", "value", "default"};
+    if (any_live) {
+      columns.push_back("change");
     }
-    out += "\n";
+    if (!section.kinds.empty()) {
+      columns.push_back("kinds");
+    }
+    columns.push_back("meaning");
+    out += fmt::format("### `{}`\n\n| {} |\n|", header_of(section), fmt::join(columns, " | "));
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      out += "---|";
+    }
+    out += '\n';
+    for (const KeySpec& spec : section.keys) {
+      out += row(section, spec, any_live);
+    }
+    out += '\n';
   }
   out.pop_back();
   return out;

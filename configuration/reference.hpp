@@ -18,7 +18,7 @@ using Overrides = std::map<std::string_view, std::string_view>;
 /// A section with nothing but these keys.
 [[nodiscard]] std::string short_section(const SectionSpec& section, const Overrides& values);
 
-/// A table of keys for each section, as Markdown.
+/// A table of keys for each section, as Markdown; it says when changes apply if any applies live.
 [[nodiscard]] std::string keys_markdown(Schema schema);
 
 } // namespace tributary::config

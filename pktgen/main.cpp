@@ -65,7 +65,7 @@ bool write_outputs(const Result& result, const Output& output) {
     attempt([&] { write_output(*output.csv, csv_text(result)); });
   }
   if (output.plot) {
-    attempt([&] { write_plot(*output.plot, result); });
+    attempt([&] { draw_plot(result, *output.plot); });
   }
   if (!standard_output_taken) {
     const std::string table = table_text(result, isatty(STDOUT_FILENO) == 1);
@@ -144,6 +144,7 @@ int main(int argc, char** argv) {
   if (!invocation) {
     return exit_code;
   }
+  service::start_logging("tributary-pktgen");
   service::set_log_level("warning");
   try {
     switch (invocation->action) {

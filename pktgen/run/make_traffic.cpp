@@ -3,34 +3,17 @@
 #include "pktgen/scenario/keys.hpp"
 #include "pktgen/traffic/mixed.hpp"
 #include "pktgen/traffic/reduce.hpp"
-#include "pktgen/traffic/replay.hpp"
 #include "pktgen/traffic/replay_file.hpp"
 #include "pktgen/traffic/stream.hpp"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace tributary::pktgen {
 namespace {
-
-std::unique_ptr<Traffic> make_part(const Part& part, const Placement& placement,
-                                   std::uint64_t seed) {
-  switch (part.kind) {
-  case Kind::reduce: return std::make_unique<ReduceTraffic>(part.reduce, placement, seed);
-  case Kind::multicast:
-  case Kind::unicast:
-    return std::make_unique<StreamTraffic>(part.kind, part.stream, placement, seed);
-  case Kind::replay:
-    return std::make_unique<ReplayTraffic>(part.replay, load_capture(part.replay.file));
-  case Kind::rdma:
-    throw ScenarioError("rdma: this version has no RDMA transfers yet; reduce, multicast, unicast "
-                        "and replay are there");
-  case Kind::mixed: break;
-  }
-  throw ScenarioError("a part of a mixed scenario cannot be mixed itself");
-}
 
 std::uint64_t memory_of_reduce(const Reduce& reduce) {
   return std::uint64_t{reduce.trees} *
@@ -40,19 +23,47 @@ std::uint64_t memory_of_reduce(const Reduce& reduce) {
 
 } // namespace
 
-std::unique_ptr<Traffic> make_traffic(const Scenario& scenario, const Placement& placement) {
+std::shared_ptr<const Capture> TrafficMaker::capture(const std::string& file) {
+  std::shared_ptr<const Capture>& known = captures_[file];
+  if (!known) {
+    known = std::make_shared<const Capture>(load_capture(file));
+  }
+  return known;
+}
+
+std::unique_ptr<Traffic> TrafficMaker::make_part(const Part& part, const Placement& placement,
+                                                 std::uint64_t seed) {
+  switch (part.kind) {
+  case Kind::reduce: return std::make_unique<ReduceTraffic>(part.reduce, placement, seed);
+  case Kind::multicast:
+  case Kind::unicast:
+    return std::make_unique<StreamTraffic>(part.kind, part.stream, placement, seed);
+  case Kind::replay:
+    return std::make_unique<ReplayTraffic>(capture(part.replay.file), part.replay.speed,
+                                           part.replay.loops);
+  case Kind::rdma:
+    throw ScenarioError("rdma: this version has no RDMA transfers yet; reduce, multicast, unicast "
+                        "and replay are there");
+  case Kind::mixed: break;
+  }
+  throw ScenarioError("a part of a mixed scenario cannot be mixed itself");
+}
+
+std::unique_ptr<Traffic> TrafficMaker::make(const Scenario& scenario, const Placement& placement) {
   try {
     if (scenario.traffic.kind != Kind::mixed) {
       return make_part(scenario.traffic, placement, scenario.seed);
     }
-    std::vector<MixedTraffic::Member> members;
+    std::vector<MixedTraffic::Part> parts;
     for (const Part& part : scenario.parts) {
       // Each draws from a seed of its own.
-      members.push_back({std::string(name_of(part.kind)), part.share,
-                         make_part(part, placement, scenario.seed + members.size())});
+      parts.push_back({std::string(name_of(part.kind)),
+                       make_part(part, placement, scenario.seed + parts.size()), part.share});
     }
-    return std::make_unique<MixedTraffic>(std::move(members));
+    return std::make_unique<MixedTraffic>(std::move(parts));
   } catch (const std::invalid_argument& problem) {
+    throw ScenarioError(problem.what());
+  } catch (const CaptureError& problem) {
     throw ScenarioError(problem.what());
   }
 }

@@ -3,10 +3,14 @@
 
 #include "pktgen/scenario/scenario.hpp"
 #include "pktgen/traffic/placement.hpp"
+#include "pktgen/traffic/replay.hpp"
 #include "pktgen/traffic/traffic.hpp"
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 namespace tributary::pktgen {
 
@@ -16,9 +20,19 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// Throws ScenarioError.
-[[nodiscard]] std::unique_ptr<Traffic> make_traffic(const Scenario& scenario,
-                                                    const Placement& placement);
+/// Makes traffics of one scenario and its variants; reads each capture once.
+class TrafficMaker {
+public:
+  /// Throws ScenarioError.
+  [[nodiscard]] std::unique_ptr<Traffic> make(const Scenario& scenario, const Placement& placement);
+
+private:
+  [[nodiscard]] std::unique_ptr<Traffic> make_part(const Part& part, const Placement& placement,
+                                                   std::uint64_t seed);
+  [[nodiscard]] std::shared_ptr<const Capture> capture(const std::string& file);
+
+  std::map<std::string, std::shared_ptr<const Capture>> captures_; ///< by file
+};
 
 /// The same scenario at this many operations (reductions, frames) a second; 0: as fast as it goes.
 /// Requires `has_rate`.

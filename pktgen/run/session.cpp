@@ -41,14 +41,6 @@ Placement placement_for(const Scenario& scenario, const std::vector<Port*>& port
   return placement;
 }
 
-std::uint64_t received_by(const std::vector<Port*>& ports) {
-  std::uint64_t frames = 0;
-  for (Port* port : ports) {
-    frames += port->counts().received_frames;
-  }
-  return frames;
-}
-
 std::vector<PortCounts> counts_of(const std::vector<Port*>& ports) {
   std::vector<PortCounts> counts;
   for (Port* port : ports) {
@@ -153,16 +145,16 @@ void Session::run(Result& result) {
   add_derived(result);
 }
 
-std::unique_ptr<Traffic> Session::traffic_at(double rate) const {
-  return make_traffic(rate > 0 ? at_rate(scenario_, rate) : scenario_,
-                      placement_for(scenario_, transport_.ports()));
+std::unique_ptr<Traffic> Session::traffic_at(double rate) {
+  return maker_.make(rate > 0 ? at_rate(scenario_, rate) : scenario_,
+                     placement_for(scenario_, transport_.ports()));
 }
 
 void Session::calibrate(Result& result) {
   const Scenario scenario = for_ceiling(scenario_);
   const std::unique_ptr<LoopSwitch> loop = transport_.loop(scenario);
   const std::vector<Port*> ports = loop->ports();
-  const auto traffic = make_traffic(scenario, placement_for(scenario, ports));
+  const auto traffic = maker_.make(scenario, placement_for(scenario, ports));
   Driver driver(*traffic, ports, clock_, true);
   // The switch's work is not the generator's.
   std::uint64_t left_out = 0;
@@ -194,7 +186,7 @@ void Session::calibrate(Result& result) {
     Ceiling ceiling;
     ceiling.cycles_per_frame = static_cast<double>(cycles) / static_cast<double>(frames);
     ceiling.frames_per_second = clock_.hz() / ceiling.cycles_per_frame;
-    ceiling.how = loop->how();
+    ceiling.how = loop->description();
     result.ceiling = ceiling;
   }
 }
@@ -241,7 +233,10 @@ Measurement Session::measure(const std::string& phase, double rate, Result& resu
   SwitchProbe* probe = transport_.probe();
 
   const TimeNs started = clock_.now();
-  const TimeNs warm = started + static_cast<std::uint64_t>(phases.warmup.count());
+  // A capture is replayed from its beginning.
+  const bool warms_up = scenario_.traffic.kind != Kind::replay;
+  const TimeNs warm =
+      started + (warms_up ? static_cast<std::uint64_t>(phases.warmup.count()) : 0);
   traffic->start(started);
   driver.run_until([&](TimeNs now) {
     wait_for_answers(driver, *traffic, started, now);
@@ -273,7 +268,7 @@ Measurement Session::measure(const std::string& phase, double rate, Result& resu
       looks.show(view_, *traffic, drops_since(before, ports), now);
       next_look = now + look_interval_ns;
     }
-    return now >= end || enough || interrupted_;
+    return now >= end || enough || traffic->exhausted() || interrupted_;
   });
   const TimeNs stopped = clock_.now();
   traffic->stop(stopped);

@@ -10,6 +10,7 @@
 #include "pktgen/report/live.hpp"
 #include "pktgen/run/clock.hpp"
 #include "pktgen/run/driver.hpp"
+#include "pktgen/run/make_traffic.hpp"
 #include "pktgen/run/result.hpp"
 #include "pktgen/scenario/scenario.hpp"
 #include "pktgen/transport/transport.hpp"
@@ -40,13 +41,14 @@ private:
   void wait_for_answers(const Driver& driver, const Traffic& traffic, TimeNs started, TimeNs now);
   [[nodiscard]] SearchStep judge(double rate, const Measurement& measured) const;
   void mark_bound(Measurement& measured, const Result& result) const;
-  [[nodiscard]] std::unique_ptr<Traffic> traffic_at(double rate) const;
+  [[nodiscard]] std::unique_ptr<Traffic> traffic_at(double rate);
 
   const Scenario& scenario_;
   Transport& transport_;
   const Clock& clock_;
   LiveView& view_;
   const std::atomic<bool>& interrupted_;
+  TrafficMaker maker_;
 };
 
 } // namespace tributary::pktgen

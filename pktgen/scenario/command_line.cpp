@@ -116,6 +116,7 @@ void Command::add_keys(Section section) {
     } else {
       entry.option = app_->add_option(flag, entry.text, help)->group(group_of(section));
     }
+    entry.option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
 }
 
@@ -249,8 +250,10 @@ std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_cod
                "measured.",
                "tributary-pktgen");
   app.set_version_flag("--version", fmt::format("tributary-pktgen {}", service::program_version));
+  bool print_keys = false;
+  app.add_flag("--print-keys", print_keys, "Print the tables of all keys, as Markdown, and end.");
   app.footer(examples);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   const auto kinds = section_spec(Section::traffic).kinds;
   constexpr std::array<const char*, 5> helps = {
       "Reductions by virtual members: roots, leaves, all results checked.",
@@ -268,7 +271,17 @@ std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_cod
     exit_code = code == 0 ? service::exit_success : service::exit_usage_or_config_error;
     return std::nullopt;
   }
+  if (print_keys) {
+    fmt::print("{}", scenario_keys_markdown());
+    exit_code = service::exit_success;
+    return std::nullopt;
+  }
   const auto chosen = std::ranges::find_if(commands, &Command::parsed);
+  if (chosen == commands.end()) {
+    fmt::print(stderr, "nothing is asked for; `tributary-pktgen --help` has examples\n");
+    exit_code = service::exit_usage_or_config_error;
+    return std::nullopt;
+  }
   try {
     return chosen->invocation();
   } catch (const config::ConfigError& e) {

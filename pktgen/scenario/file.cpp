@@ -132,6 +132,19 @@ void read_traffic(Reader& reader, Scenario& scenario) {
   }
 }
 
+/// Two generators that share a traffic must agree on what it is.
+void check_seed(const Scenario& scenario, config::Findings& findings) {
+  const Part& part = scenario.traffic;
+  const bool shared = (part.kind == Kind::reduce && part.reduce.role != Role::both) ||
+                      ((part.kind == Kind::unicast || part.kind == Kind::multicast) &&
+                       part.stream.role != Role::both);
+  if (shared && scenario.seed == 0) {
+    findings.add(0, "run.seed",
+                 "the generator that has the other role must draw the same values; give both the "
+                 "same seed");
+  }
+}
+
 void read_ports(Reader& reader, Scenario& scenario) {
   for (const toml::table* table : reader.tables(Section::port)) {
     PortSpec port;
@@ -183,6 +196,7 @@ ReadScenario read_scenario(const toml::table& root, const std::string& name,
   read_ports(reader, scenario);
   reader.read_single(Section::search, scenario.search);
   read_traffic(reader, scenario);
+  check_seed(scenario, reader.findings());
   reader.findings().throw_if_any(file);
   return result;
 }

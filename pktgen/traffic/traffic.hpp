@@ -54,6 +54,8 @@ public:
   virtual void generate(Ports ports, TimeNs now) = 0;
   /// `never` when only a frame can bring it on.
   [[nodiscard]] virtual TimeNs next_due() const = 0;
+  /// Whether it has nothing more to begin, however long it went on.
+  [[nodiscard]] virtual bool exhausted() const { return false; }
   /// After `stop`: whether nothing more is to be expected or sent.
   [[nodiscard]] virtual bool drained(TimeNs now) const = 0;
 

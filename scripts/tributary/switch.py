@@ -106,6 +106,7 @@ class Binaries:
         self.ctl = build / "cli" / "tributaryctl"
         self.host = build / "endpoint" / "tributary-host"
         self.fabricd = build / "controlplane" / "process" / "tributary-fabricd"
+        self.pktgen = build / "pktgen" / "tributary-pktgen"
 
 
 class StartFailed(Exception):

@@ -120,8 +120,8 @@ TEST(TrafficGeneratorGuide, HasTheTableOfKeys) {
   std::ifstream page(TRIBUTARY_SOURCE "/docs/guide/traffic-generator.md");
   std::ostringstream text;
   text << page.rdbuf();
-  EXPECT_THAT(text.str(), HasSubstr(scenario_keys_markdown())) << "replace the table by this:\n"
-                                                               << scenario_keys_markdown();
+  EXPECT_TRUE(text.str().find(scenario_keys_markdown()) != std::string::npos)
+      << "the page is behind the schema; put in there what `tributary-pktgen --print-keys` writes";
 }
 
 } // namespace

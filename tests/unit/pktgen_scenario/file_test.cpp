@@ -146,6 +146,8 @@ TEST(ScenarioFile, WhatDoesNotFitTogetherIsRefused) {
               HasSubstr("keep one of the two"));
   EXPECT_THAT(refusal("[[traffic]]\nkind = \"unicast\"\nsizes = [63]\n[in_process]\n"),
               HasSubstr("63 bytes are no Ethernet frame"));
+  EXPECT_THAT(refusal("[[traffic]]\nrole = \"root\"\n[in_process]\n"),
+              HasSubstr("give both the same seed"));
   EXPECT_THAT(refusal("[[traffic]]\nkind = \"replay\"\n[in_process]\n"),
               HasSubstr("'traffic.file': missing"));
 }

@@ -1,0 +1,261 @@
+"""tributary-pktgen against a running switch over kernel interfaces: what it reports is what happened."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+from tributary.network import wait_until
+from tributary.switch import EXIT_FAILED, EXIT_OK, EXIT_USAGE, TextConfig
+
+QUICK = ("--warmup", "50ms", "--no-calibrate", "--quiet")
+
+
+class Generator:
+    """A generator in a namespace of its own, cabled to a switch in this one."""
+
+    def __init__(self, lab, ports, kind="raw"):
+        self.lab = lab
+        lab.need(lab.binaries.pktgen)
+        self.host = lab.network.host("pktgen")
+        self.kind = kind
+        self.interfaces = [f"g{number}" for number in range(ports)]
+        self.far = [f"s{number}" for number in range(ports)]
+        for near, far in zip(self.interfaces, self.far, strict=True):
+            lab.network.cable(self.host, near, None, far)
+
+    def command(self, traffic, *options):
+        return [
+            "ip", "netns", "exec", self.host, str(self.lab.binaries.pktgen), traffic,
+            "--interface", ",".join(self.interfaces), "--transport", self.kind, *options,
+        ]
+
+    def start_switch(self, traffic, *options, port_kind=None, impairment=None):
+        """A switch with just the configuration that the generator asks for."""
+        code, text, error = self.lab.run(
+            *self.command(traffic, *options), "--print-switch-config",
+            "--switch-interfaces", ",".join(self.far),
+        )
+        assert code == EXIT_OK, error
+        socket = self.lab.place / "switch.sock"
+        text = f'[process]\ncontrol_socket = "{socket}"\n{text}'
+        if port_kind:
+            text = re.sub(r'(?m)^kind = "af_xdp"$', f'kind = "{port_kind}"', text)
+        if impairment:
+            # Of the first port: it begins behind the first line that names its interface.
+            keys = "".join(f"{key} = {json.dumps(value)}\n" for key, value in impairment.items())
+            line = f'interface = "{self.far[0]}"\n'
+            head, _, tail = text.partition(line)
+            port, separator, rest = tail.partition("\n\n")
+            text = f"{head}{line}{port}\n\n[switch.port.impairment]\n{keys}{separator}{rest}"
+        return self.lab.start(TextConfig(text, socket))
+
+    def run(self, traffic, *options):
+        """(exit code, the result, standard error)"""
+        code, out, error = self.lab.run(*self.command(traffic, *options), "--json", "-")
+        return code, json.loads(out) if out else None, error
+
+    def measure(self, traffic, *options):
+        """The one measurement of a run that went well."""
+        code, result, error = self.run(traffic, *options)
+        assert code == EXIT_OK, f"exit code {code}: {error}\n{json.dumps(result, indent=1)}"
+        return result["repeats"][0]
+
+
+def figures(measurement):
+    return {name: figure["value"] for name, figure in measurement["figures"].items()}
+
+
+def reductions_all_right(lab, kind):
+    generator = Generator(lab, 3, kind)
+    options = ("--leaves", "24", "--trees", "2", "--operators", "mix", *QUICK)
+    switch = generator.start_switch("reduce", *options)
+    measured = generator.measure(
+        "reduce", *options, "--duration", "1s", "--switch-socket", switch.socket
+    )
+    got = figures(measured)
+    assert got["operations"] > 50, got
+    assert got["wrong_results"] == 0 and got["operations_unfinished"] == 0, got
+    assert got["results_checked"] >= got["operations"] * 25
+    assert got["reductions_by_one_frame"] > 0.9 * got["reductions"], got
+    assert measured["switch"]["received_frames"] > 0, "the switch was asked"
+
+
+def test_reductions_over_raw_sockets(lab):
+    reductions_all_right(lab, "raw")
+
+
+def test_reductions_over_a_packet_sockets_ring(lab):
+    reductions_all_right(lab, "af_packet")
+
+
+def test_reductions_over_af_xdp(lab):
+    reductions_all_right(lab, "af_xdp")
+
+
+def test_two_generators_share_the_root_and_the_leaves(lab):
+    whole = Generator(lab, 3)
+    options = ("--leaves", "10", "--seed", "5", *QUICK, "--duration", "2s")
+    whole.start_switch("reduce", "--leaves", "10")
+    whole.interfaces = ["g0"]
+    root = subprocess.Popen(
+        [*whole.command("reduce", *options, "--role", "root"), "--json", "-"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )
+    whole.interfaces = ["g1", "g2"]
+    # What begins before the other one has ended has nobody to finish it with.
+    _, leaves, error = whole.run(
+        "reduce", *options[:-1], "1s", "--role", "leaves", "--patience", "10s"
+    )
+    out, root_error = root.communicate(timeout=60)
+    assert leaves and out, error + root_error
+    of_leaves, of_root = figures(leaves["repeats"][0]), figures(json.loads(out)["repeats"][0])
+    assert of_leaves["operations_at_leaves"] > 100 and of_leaves["wrong_results"] == 0, of_leaves
+    assert of_root["operations"] > 10 and of_root["wrong_results"] == 0, of_root
+
+
+def test_injected_loss_is_reported_to_the_frame(lab):
+    generator = Generator(lab, 2)
+    options = ("--pattern", "permutation", "--packets-per-second", "5000", *QUICK)
+    switch = generator.start_switch("unicast", *options, impairment={"loss": 0.05, "seed": 11})
+    measured = generator.measure(
+        "unicast", *options, "--warmup", "0s", "--duration", "2s", "--switch-socket", switch.socket
+    )
+    got = figures(measured)
+    counters = lab.counters(switch)
+    injected = sum(value for name, value in counters.items() if name.endswith(".drop.impaired"))
+    others = {name: value for name, value in counters.items()
+              if ".drop." in name and value and not name.endswith(".impaired")}
+    assert not others, others
+    assert injected > 200, "the fault did not happen"
+    assert got["lost"] == injected, (got, injected)
+    assert measured["sent"]["frames"] - measured["received"]["frames"] == injected
+    assert got["duplicated"] == got["damaged"] == got["misdelivered"] == 0, got
+
+
+def test_injected_duplicates_are_reported_to_the_frame(lab):
+    generator = Generator(lab, 2)
+    options = ("--pattern", "permutation", "--packets-per-second", "5000", *QUICK)
+    generator.start_switch("unicast", *options, impairment={"duplicate": 0.05, "seed": 11})
+    got = figures(generator.measure("unicast", *options, "--duration", "1s"))
+    assert got["duplicated"] > 50 and got["lost"] == 0, got
+
+
+def test_injected_delay_shows_in_the_latencies_as_what_it_is(lab):
+    generator = Generator(lab, 2)
+    options = ("--pattern", "permutation", "--packets-per-second", "500", *QUICK)
+    delay_us = 20_000
+    generator.start_switch("unicast", *options, impairment={"delay_us": delay_us})
+    latency = generator.measure("unicast", *options, "--duration", "2s")["latencies"]
+    (series,) = latency.values()
+    # Half of the frames come in by the port that delays what it receives, the other half leaves by
+    # it: each is delayed once. What is above the delay is the machine's own time.
+    assert series["min_ns"] >= 1000 * delay_us, series
+    assert series["p50_ns"] < 1000 * (delay_us + 15_000), series
+
+
+def test_multicast_reaches_every_other_port_once(lab):
+    generator = Generator(lab, 4)
+    options = ("--trees", "4", "--sizes", "64,1400", "--packets-per-second", "2000", *QUICK)
+    generator.start_switch("multicast", *options)
+    measured = generator.measure("multicast", *options, "--duration", "1s")
+    got = figures(measured)
+    assert got["lost"] == got["duplicated"] == got["reordered"] == 0, got
+    assert measured["received"]["frames"] == 3 * measured["sent"]["frames"], measured
+
+
+def test_a_capture_holds_what_was_sent_and_is_replayed(lab):
+    generator = Generator(lab, 2)
+    options = ("--pattern", "permutation", "--packets-per-second", "1000", *QUICK)
+    generator.start_switch("unicast", *options)
+    capture = lab.file("all.pcap")
+    measured = generator.measure("unicast", *options, "--duration", "500ms", "--pcap", str(capture))
+    assert capture.stat().st_size > 100 * measured["sent"]["frames"]
+    replayed = generator.measure("replay", "--file", str(capture), "--speed", "0", *QUICK[2:])
+    assert replayed["sent"]["frames"] > measured["sent"]["frames"]
+
+
+def test_a_full_disk_ends_the_capture_and_nothing_else(lab):
+    generator = Generator(lab, 2)
+    options = ("--pattern", "permutation", *QUICK)
+    generator.start_switch("unicast", *options)
+    small = lab.place / "small"
+    small.mkdir()
+    lab.sh(f"mount -t tmpfs -o size=1m tmpfs {small}")
+    code, result, error = generator.run(
+        "unicast", *options, "--duration", "2s", "--pcap", str(small / "full.pcap")
+    )
+    assert code == EXIT_FAILED
+    assert "full.pcap" in error and "space" in error, error
+    assert result["problems"] and result["repeats"][0]["received"]["frames"] > 0, result
+
+
+def test_silence_is_explained(lab):
+    generator = Generator(lab, 2)
+    code, result, error = generator.run(
+        "reduce", "--leaves", "4", *QUICK, "--patience", "500ms", "--duration", "5s"
+    )
+    assert code == EXIT_FAILED
+    assert "nothing came back" in error and "rank 0" in error, error
+    assert "--print-switch-config" in error, error
+    assert result["failure"], result
+
+
+def test_an_interface_that_is_not_there(lab):
+    generator = Generator(lab, 2)
+    generator.interfaces[1] = "nowhere0"
+    code, _, error = generator.run("reduce", *QUICK)
+    assert code == EXIT_FAILED
+    assert "nowhere0" in error and "g0" in error, error
+
+
+def test_a_missing_capability(lab):
+    generator = Generator(lab, 2)
+    command = generator.command("reduce", *QUICK)
+    at = command.index(str(lab.binaries.pktgen))
+    without = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw"]
+    code, _, error = lab.run(*command[:at], *without, *command[at:])
+    assert code == EXIT_FAILED
+    assert "CAP_NET_RAW" in error, error
+
+
+def test_usage_errors_name_the_key(lab):
+    lab.need(lab.binaries.pktgen)
+    scenario = lab.file("wrong.toml", '[in_process]\n[[traffic]]\nkind = "reduce"\nleafs = 3\n')
+    code, _, error = lab.run(lab.binaries.pktgen, "run", scenario)
+    assert code == EXIT_USAGE
+    assert "wrong.toml:4" in error and "did you mean 'leaves'" in error, error
+    code, _, error = lab.run(lab.binaries.pktgen, "rdma", "--in-process")
+    assert code == EXIT_USAGE and "RDMA" in error, error
+
+
+def test_ctrl_c_keeps_what_was_measured(lab):
+    lab.need(lab.binaries.pktgen)
+    report = lab.file("report.json")
+    child = subprocess.Popen(
+        [lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--duration", "1h",
+         "--json", str(report)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+    )
+    time.sleep(3)
+    child.send_signal(signal.SIGINT)
+    _, error = child.communicate(timeout=60)
+    assert child.returncode == EXIT_FAILED and "interrupted" in error, error
+    assert figures(json.loads(report.read_text())["repeats"][0])["operations"] > 0
+
+
+def test_ten_thousand_leaves_in_process(lab):
+    lab.need(lab.binaries.pktgen)
+    code, out, error = lab.run(
+        lab.binaries.pktgen, "reduce", "--leaves", "10000", "--in-process", "--duration", "2s",
+        "--quiet", "--json", "-",
+    )
+    assert code == EXIT_OK, error
+    result = json.loads(out)
+    got = figures(result["repeats"][0])
+    assert got["operations"] > 0 and got["wrong_results"] == 0, got
+    assert got["results_checked"] == 10_001 * got["reductions"], got
+    assert result["ceiling"]["frames_per_second"] > 0
+    assert os.cpu_count() == 1 or result["repeats"][0]["switch"]["busy_share"] > 0
