@@ -1,11 +1,13 @@
 #include "pktgen/report/json.hpp"
 
 #include "tests/unit/pktgen_report/sample.hpp"
+#include "tests/unit/pktgen_report/scratch_directory.hpp"
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -137,6 +139,26 @@ TEST(json, has_these_keys_in_this_order_that_programs_rely_on) {
   std::vector<std::string> found;
   paths(json_of(sample_result()), "", found);
   EXPECT_EQ(found, every_path);
+}
+
+TEST(json, every_key_is_explained_in_the_guide) {
+  const std::string page = test::content_of(TRIBUTARY_SOURCE "/docs/guide/pktgen-results.md");
+  ASSERT_FALSE(page.empty());
+  std::set<std::string> names_of_others = {"leaves", "operators", "root", "no_tree"};
+  const Result sample = sample_result();
+  for (const Figure& figure : sample.repeats[0].tally.figures) {
+    names_of_others.insert(figure.name);
+  }
+  for (const std::string& path : every_path) {
+    const std::string key = path.substr(path.find_last_of('.') + 1);
+    const std::string name = key.substr(0, key.find('['));
+    if (!names_of_others.contains(name)) {
+      // Either alone in code quotes, or at the end of a path.
+      EXPECT_TRUE(page.find('`' + name + '`') != std::string::npos ||
+                  page.find('.' + name + '`') != std::string::npos)
+          << path << " is not in docs/guide/pktgen-results.md";
+    }
+  }
 }
 
 TEST(json, of_an_empty_result_lacks_no_key) {
