@@ -6,6 +6,7 @@
 #include "pktgen/transport/switch_for.hpp"
 #include "pktgen/transport/switch_probe.hpp"
 #include "tests/unit/port/shared_eal.hpp"
+#include "tests/unit/service/one_shot_switch.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -141,6 +142,32 @@ TEST(SwitchProbeTest, SwitchThatWasStartedAnewCountsFromNothing) {
   EXPECT_EQ(
       figures_between({{"s.port.a.rx_frames", 1000}}, {{"s.port.a.rx_frames", 5}}).received_frames,
       5U);
+}
+
+TEST(SwitchProbeTest, RunningSwitchIsAskedForItsCountersOverTheSocket) {
+  std::vector<std::string> asked;
+  SwitchFigures figures;
+  {
+    const service::test::OneShotSwitch fake([&](int client, const std::string& first_line) {
+      const auto answer = [&](const std::string& text) {
+        EXPECT_EQ(::send(client, text.data(), text.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(text.size()));
+      };
+      asked.push_back(first_line);
+      answer(R"({"ok":true,"result":{"s.port.a.rx_frames":5,"s.port.a.drop.no_tree":1}})"
+             "\n");
+      asked.push_back(service::test::read_line(client));
+      answer(R"({"ok":true,"result":{"s.port.a.rx_frames":9,"s.port.a.drop.no_tree":4}})"
+             "\n");
+    });
+    SocketSwitchProbe probe(fake.path());
+    probe.begin();
+    figures = probe.end();
+  }
+  EXPECT_EQ(asked, std::vector<std::string>(2, R"({"command":"show","what":"counters"})"));
+  EXPECT_EQ(figures.received_frames, 4U);
+  ASSERT_EQ(figures.drops.size(), 1U);
+  EXPECT_EQ(figures.drops[0].rise, 3U);
 }
 
 TEST(SwitchProbeTest, NobodyAtTheSocketIsAnErrorThatNamesTheOption) {
