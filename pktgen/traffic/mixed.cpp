@@ -1,0 +1,144 @@
+#include "pktgen/traffic/mixed.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+namespace tributary::pktgen {
+namespace {
+
+/// Frames handed to the ports since they were opened.
+std::uint64_t frames_pushed(Ports ports) {
+  std::uint64_t frames = 0;
+  for (const Port* port : ports) {
+    frames += port == nullptr ? 0 : port->sent_frames() + port->pending();
+  }
+  return frames;
+}
+
+} // namespace
+
+MixedTraffic::MixedTraffic(std::vector<Part> parts) {
+  if (parts.empty()) {
+    throw std::invalid_argument("a mixed traffic without parts");
+  }
+  std::map<std::string, int> seen;
+  for (Part& part : parts) {
+    if (!(part.share > 0)) {
+      throw std::invalid_argument(fmt::format(
+          "{} has a share of {}; leave it out, or give it a positive one", part.name, part.share));
+    }
+    if (const int number = ++seen[part.name]; number > 1) {
+      part.name += fmt::format("_{}", number);
+    }
+    members_.push_back({std::move(part)});
+  }
+}
+
+void MixedTraffic::start(TimeNs now) {
+  for (Member& member : members_) {
+    member.part.traffic->start(now);
+  }
+}
+
+void MixedTraffic::begin_measuring(TimeNs now) {
+  for (Member& member : members_) {
+    member.part.traffic->begin_measuring(now);
+  }
+}
+
+void MixedTraffic::stop(TimeNs now) {
+  for (Member& member : members_) {
+    member.part.traffic->stop(now);
+  }
+}
+
+bool MixedTraffic::receive(PortIndex port, const core::FrameView& frame, TimeNs now) {
+  return std::ranges::any_of(
+      members_, [&](Member& member) { return member.part.traffic->receive(port, frame, now); });
+}
+
+MixedTraffic::Member* MixedTraffic::whose_turn(TimeNs now) {
+  Member* next = nullptr;
+  for (Member& member : members_) {
+    const bool waits = member.part.traffic->next_due() <= now;
+    if (waits && !member.waited) {
+      // Turns that it did not want are gone.
+      member.spent = std::max(member.spent, spent_by_the_last_);
+    }
+    member.waited = waits;
+    if (waits && !member.blocked && (next == nullptr || member.spent < next->spent)) {
+      next = &member;
+    }
+  }
+  return next;
+}
+
+void MixedTraffic::generate(Ports ports, TimeNs now) {
+  for (Member& member : members_) {
+    member.blocked = false;
+  }
+  const std::uint64_t before = frames_pushed(ports);
+  std::uint64_t pushed = before;
+  // After a burst a port it is the receivers' turn.
+  while (pushed - before < Port::burst * ports.size()) {
+    Member* const member = whose_turn(now);
+    if (member == nullptr) {
+      return;
+    }
+    spent_by_the_last_ = member->spent;
+    member->part.traffic->generate(ports, now);
+    const std::uint64_t frames = frames_pushed(ports) - pushed;
+    pushed += frames;
+    member->spent += static_cast<double>(frames) / member->part.share;
+    member->blocked = frames == 0;
+  }
+}
+
+TimeNs MixedTraffic::next_due() const {
+  TimeNs due = never;
+  for (const Member& member : members_) {
+    due = std::min(due, member.part.traffic->next_due());
+  }
+  return due;
+}
+
+bool MixedTraffic::drained(TimeNs now) const {
+  return std::ranges::all_of(
+      members_, [&](const Member& member) { return member.part.traffic->drained(now); });
+}
+
+Tally MixedTraffic::tally(TimeNs now) const {
+  Tally sum;
+  for (const Member& member : members_) {
+    Tally tally = member.part.traffic->tally(now);
+    const auto prefixed = [&](const std::string& name) { return member.part.name + "." + name; };
+    for (Figure& figure : tally.figures) {
+      figure.name = prefixed(figure.name);
+    }
+    for (LatencySeries& series : tally.latencies) {
+      series.name = prefixed(series.name);
+    }
+    for (std::string& remark : tally.remarks) {
+      remark = member.part.name + ": " + remark;
+    }
+    sum.merge(tally);
+  }
+  return sum;
+}
+
+std::string MixedTraffic::waiting_for(TimeNs now) const {
+  std::string all;
+  for (const Member& member : members_) {
+    const std::string one = member.part.traffic->waiting_for(now);
+    if (!one.empty()) {
+      all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", member.part.name, one);
+    }
+  }
+  return all;
+}
+
+} // namespace tributary::pktgen

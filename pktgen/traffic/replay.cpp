@@ -1,0 +1,168 @@
+#include "pktgen/traffic/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace tributary::pktgen {
+
+std::uint64_t Capture::period_ns() const {
+  const std::uint64_t duration = frames.empty() ? 0 : frames.back().at_ns;
+  return frames.size() < 2 ? 0 : duration + duration / (frames.size() - 1);
+}
+
+ReplayTraffic::ReplayTraffic(std::shared_ptr<const Capture> capture, double speed,
+                             std::uint64_t loops)
+    : capture_(std::move(capture)), period_ns_(capture_->period_ns()),
+      speed_(period_ns_ == 0 ? 0 : speed), loops_(loops) {
+  if (capture_->frames.empty()) {
+    throw std::invalid_argument("a capture without frames that could be sent");
+  }
+  if (!(speed == 0 || (speed >= 1e-6 && speed <= 1e6))) {
+    throw std::invalid_argument(
+        fmt::format("speed {}: give 1 for the capture's own, up to a million times as fast or as "
+                    "slow, or 0 for as fast as possible",
+                    speed));
+  }
+}
+
+TimeNs ReplayTraffic::intended(std::uint64_t round, std::size_t frame) const {
+  // A double holds the nanoseconds of a hundred days exactly.
+  const double own = static_cast<double>(round) * static_cast<double>(period_ns_) +
+                     static_cast<double>(capture_->frames[frame].at_ns);
+  constexpr double latest = 0x1p62;
+  return start_ + static_cast<std::uint64_t>(std::min(own / speed_, latest));
+}
+
+void ReplayTraffic::start(TimeNs now) {
+  running_ = true;
+  start_ = now;
+  round_ = rounds_before_ = 0;
+  next_ = 0;
+}
+
+void ReplayTraffic::begin_measuring(TimeNs now) {
+  begin_ = now;
+  sent_ = {};
+  too_long_ = 0;
+  rounds_before_ = round_;
+  lateness_.clear();
+}
+
+void ReplayTraffic::stop(TimeNs now) {
+  behind_ = running_ && speed_ != 0 ? due_before(now) : 0;
+  running_ = false;
+}
+
+/// How many of the frames not sent yet are intended before this time.
+std::uint64_t ReplayTraffic::due_before(TimeNs end) const {
+  const auto& frames = capture_->frames;
+  // The end in the capture's time, as a round and a time within it.
+  const double own = static_cast<double>(elapsed_ns(end, start_)) * speed_;
+  const double rounds = std::floor(own / static_cast<double>(period_ns_));
+  std::uint64_t due = 0;
+  if (loops_ != 0 && rounds >= static_cast<double>(loops_)) {
+    due = loops_ * frames.size();
+  } else {
+    const double within = own - rounds * static_cast<double>(period_ns_);
+    const auto last = std::ranges::partition_point(frames, [&](const Capture::Frame& frame) {
+      return static_cast<double>(frame.at_ns) < within;
+    });
+    due = static_cast<std::uint64_t>(rounds) * frames.size() +
+          static_cast<std::uint64_t>(last - frames.begin());
+  }
+  const std::uint64_t done = round_ * frames.size() + next_;
+  return due - std::min(due, done);
+}
+
+void ReplayTraffic::generate(Ports ports, TimeNs now) {
+  if (ports.empty() || ports[0] == nullptr) {
+    return;
+  }
+  Port& port = *ports[0];
+  if (running_) {
+    send(port, now);
+  }
+  if (port.pending() != 0) {
+    port.flush();
+  }
+  untaken_ = port.pending();
+}
+
+void ReplayTraffic::send(Port& port, TimeNs now) {
+  const std::uint32_t longest = port.longest_frame();
+  for (std::size_t i = 0; i < Port::burst && !is_over(); ++i) {
+    const TimeNs due = speed_ == 0 ? now : intended(round_, next_);
+    if (due > now) {
+      return;
+    }
+    const Capture::Frame& frame = capture_->frames[next_];
+    const bool counts = due >= begin_;
+    if (frame.length > longest) {
+      too_long_ += counts ? 1 : 0;
+    } else {
+      std::byte* const room = port.room();
+      if (room == nullptr) {
+        return;
+      }
+      std::memcpy(room, capture_->bytes.data() + frame.offset, frame.length);
+      port.push(frame.length);
+      if (counts) {
+        sent_.add(frame.length);
+        lateness_.record(elapsed_ns(now, due));
+      }
+    }
+    if (++next_ == capture_->frames.size()) {
+      next_ = 0;
+      ++round_;
+    }
+  }
+}
+
+TimeNs ReplayTraffic::next_due() const {
+  if (untaken_ != 0) {
+    return TimeNs{0};
+  }
+  if (!running_ || is_over()) {
+    return never;
+  }
+  return speed_ == 0 ? TimeNs{0} : intended(round_, next_);
+}
+
+bool ReplayTraffic::drained(TimeNs) const { return !running_ && untaken_ == 0; }
+
+Tally ReplayTraffic::tally(TimeNs) const {
+  Tally tally;
+  tally.sent = sent_;
+  tally.figures = {
+      {"capture_frames", capture_->frames.size()}, {"cut_short", capture_->cut_short},
+      {"too_short", capture_->too_short},          {"too_long", too_long_},
+      {"rounds", round_ - rounds_before_},
+  };
+  if (speed_ != 0) {
+    tally.figures.push_back({"behind", behind_});
+    tally.latencies.push_back({"lateness", lateness_});
+  }
+  if (capture_->cut_short != 0) {
+    tally.remarks.push_back(
+        fmt::format("{} frames of the capture were left out: it holds only their beginning; "
+                    "capture with a larger snapshot length",
+                    capture_->cut_short));
+  }
+  if (too_long_ != 0) {
+    tally.remarks.push_back(fmt::format(
+        "{} frames were not sent: the port takes none so long; see its MTU", too_long_));
+  }
+  return tally;
+}
+
+std::string ReplayTraffic::waiting_for(TimeNs) const {
+  return !running_ && untaken_ != 0 ? fmt::format("the port to take {} more frames", untaken_)
+                                    : std::string();
+}
+
+} // namespace tributary::pktgen

@@ -1,0 +1,23 @@
+// Reads capture files for a replay: classic pcap and pcapng, by libpcap, times to the nanosecond.
+// A shell: opens files.
+#pragma once
+
+#include "pktgen/traffic/replay.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace tributary::pktgen {
+
+/// what(): the file, what is wrong with it, and what to do.
+class CaptureError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// All frames of a file that can be sent; what cannot is counted. Time that goes back between two
+/// frames counts as none. Throws CaptureError when the file cannot be read to its end, holds
+/// anything but Ethernet frames, or holds none that could be sent.
+[[nodiscard]] Capture load_capture(const std::string& path);
+
+} // namespace tributary::pktgen
