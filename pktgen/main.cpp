@@ -16,6 +16,7 @@
 #include "service/log.hpp"
 #include "service/options.hpp"
 #include "service/version.hpp"
+#include "terminal/descriptor.hpp"
 
 #include <fmt/format.h>
 
@@ -68,7 +69,7 @@ bool write_outputs(const Result& result, const Output& output) {
     attempt([&] { draw_plot(result, *output.plot); });
   }
   if (!standard_output_taken) {
-    const std::string table = table_text(result, isatty(STDOUT_FILENO) == 1);
+    const std::string table = table_text(result, terminal::wants_colours(STDOUT_FILENO));
     attempt([&] { write_output("-", table); });
   }
   return good;
