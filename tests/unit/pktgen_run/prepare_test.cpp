@@ -1,0 +1,76 @@
+// What a scenario leaves open, on machines of different sizes.
+#include "pktgen/run/make_traffic.hpp"
+#include "pktgen/run/prepare.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tributary::pktgen {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::uint64_t plenty = std::uint64_t{1} << 40;
+
+Scenario in_process(std::uint32_t workers = 1) {
+  Scenario scenario;
+  scenario.hosted.emplace().workers = workers;
+  return scenario;
+}
+
+TEST(Prepare, InProcessEachGetsACoreOfItsOwn) {
+  Scenario scenario = in_process(2);
+  EXPECT_THAT(prepare(scenario, {0, 2, 5}, plenty), IsEmpty());
+  EXPECT_THAT(scenario.cores, ElementsAre(0U));
+  EXPECT_THAT(scenario.hosted->cores, ElementsAre(2U, 5U));
+  EXPECT_TRUE(scenario.busy);
+}
+
+TEST(Prepare, OnTooFewCoresNobodyPollsBusily) {
+  Scenario scenario = in_process(2);
+  EXPECT_THAT(prepare(scenario, {0, 1}, plenty), ElementsAre(HasSubstr("share 2 cores")));
+  EXPECT_FALSE(scenario.busy);
+  EXPECT_FALSE(scenario.hosted->busy);
+  EXPECT_THAT(scenario.cores, IsEmpty());
+}
+
+TEST(Prepare, CoresThatWereGivenStay) {
+  Scenario scenario = in_process();
+  scenario.cores = {7};
+  scenario.hosted->cores = {3};
+  prepare(scenario, {0, 1, 2, 3, 7}, plenty);
+  EXPECT_THAT(scenario.cores, ElementsAre(7U));
+  EXPECT_THAT(scenario.hosted->cores, ElementsAre(3U));
+}
+
+TEST(Prepare, DrawsASeedUnlessOneIsGiven) {
+  Scenario scenario = in_process();
+  prepare(scenario, {0, 1}, plenty);
+  EXPECT_NE(scenario.seed, 0U);
+  scenario.seed = 12;
+  prepare(scenario, {0, 1}, plenty);
+  EXPECT_EQ(scenario.seed, 12U);
+}
+
+TEST(Prepare, MembersThatDoNotFitIntoMemoryAreRefused) {
+  Scenario scenario = in_process();
+  scenario.traffic.reduce.leaves = 100'000;
+  scenario.traffic.reduce.trees = 1000;
+  try {
+    prepare(scenario, {0, 1}, std::uint64_t{8} << 30);
+    FAIL() << "accepted";
+  } catch (const ScenarioError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("8192 MiB are available"));
+  }
+}
+
+TEST(Prepare, MachineIsDescribed) {
+  EXPECT_THAT(machine_description(), HasSubstr("usable"));
+  EXPECT_GT(available_memory(), 0U);
+  EXPECT_FALSE(usable_cores().empty());
+}
+
+} // namespace
+} // namespace tributary::pktgen

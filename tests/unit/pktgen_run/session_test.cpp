@@ -1,0 +1,142 @@
+// Whole runs against a hosted switch: calibration, repeats, a search, an interruption. One process
+// can start DPDK once, so all of them share one switch.
+#include "pktgen/run/prepare.hpp"
+#include "pktgen/run/session.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+namespace tributary::pktgen {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Pair;
+
+class CountingView final : public LiveView {
+public:
+  int shown = 0;
+  void show(const LiveFigures&, TimeNs) override { ++shown; }
+  void finish() override {}
+};
+
+class SessionTest : public testing::Test {
+protected:
+  static Scenario scenario() {
+    Scenario s;
+    s.traffic.reduce.leaves = 6;
+    s.hosted.emplace().ports = 3;
+    s.hosted->busy = false;
+    s.phases.warmup = std::chrono::milliseconds(20);
+    s.phases.duration = std::chrono::milliseconds(100);
+    s.seed = 1;
+    return s;
+  }
+  static Transport& transport() {
+    // Never destroyed: DPDK's threads outlive it anyway.
+    static auto* shared = new Transport(scenario());
+    return *shared;
+  }
+  Result run(const Scenario& s) {
+    Result result;
+    Session(s, transport(), clock_, view_, interrupted_).run(result);
+    return result;
+  }
+
+  Clock clock_;
+  CountingView view_;
+  std::atomic<bool> interrupted_{false};
+};
+
+TEST_F(SessionTest, RepeatsAreMeasuredUnderTheCeiling) {
+  Scenario s = scenario();
+  s.phases.repeats = 2;
+  const Result result = run(s);
+  EXPECT_EQ(result.failure, "");
+  ASSERT_TRUE(result.ceiling);
+  EXPECT_GT(result.ceiling->frames_per_second, 0);
+  EXPECT_NEAR(result.ceiling->frames_per_second * result.ceiling->cycles_per_frame, clock_.hz(),
+              clock_.hz() / 1000);
+  ASSERT_EQ(result.repeats.size(), 2U);
+  for (const Measurement& m : result.repeats) {
+    EXPECT_GT(m.operations, 0U);
+    EXPECT_EQ(m.operations, m.tally.figure("operations"));
+    EXPECT_EQ(m.tally.sum(Figure::Meaning::fault), 0U);
+    EXPECT_EQ(m.ports.size(), 3U);
+    ASSERT_TRUE(m.switch_figures);
+    EXPECT_GT(m.switch_figures->received_frames, 0U);
+    EXPECT_GE(m.generator_busy, 0);
+    EXPECT_LE(m.generator_busy, 1);
+  }
+  ASSERT_THAT(result.derived, Contains(Pair("root_frames_per_reduction", testing::_)));
+}
+
+TEST_F(SessionTest, EnoughOperationsEndAMeasurement) {
+  Scenario s = scenario();
+  s.phases.calibrate = false;
+  s.phases.duration = std::chrono::hours(1);
+  s.phases.operations = 50;
+  const Result result = run(s);
+  ASSERT_EQ(result.repeats.size(), 1U);
+  EXPECT_GE(result.repeats[0].operations, 50U);
+  EXPECT_LT(result.repeats[0].seconds, 600);
+}
+
+TEST_F(SessionTest, SearchEndsAtARateThatPassedWithinItsPrecision) {
+  Scenario s = scenario();
+  s.phases.calibrate = false;
+  s.search.wanted = true;
+  s.search.loss = 0.05;
+  s.search.precision = 0.3;
+  const Result result = run(s);
+  ASSERT_TRUE(result.search);
+  ASSERT_FALSE(result.search->steps.empty());
+  double lowest_failed = 1e300;
+  for (const SearchStep& step : result.search->steps) {
+    EXPECT_LE(step.passed ? step.loss : 0, 0.05);
+    if (!step.passed) {
+      lowest_failed = std::min(lowest_failed, step.rate);
+    }
+  }
+  EXPECT_LT(result.search->rate, lowest_failed);
+  if (result.search->rate > 0) {
+    EXPECT_EQ(result.search->at_shares.size(), 3U);
+    EXPECT_NEAR(result.search->at_shares[1].second.offered_rate, result.search->rate / 2,
+                result.search->rate / 1000);
+  }
+}
+
+TEST_F(SessionTest, SearchWithoutARateSaysWhatHasOne) {
+  Scenario s = scenario();
+  s.phases.calibrate = false;
+  s.search.wanted = true;
+  s.traffic.kind = Kind::mixed;
+  EXPECT_THAT(run(s).failure, HasSubstr("a search needs one traffic with a rate"));
+}
+
+TEST_F(SessionTest, InterruptionKeepsWhatWasMeasured) {
+  Scenario s = scenario();
+  s.phases.calibrate = false;
+  s.phases.repeats = 5;
+  interrupted_ = true;
+  const Result result = run(s);
+  EXPECT_THAT(result.failure, HasSubstr("interrupted"));
+  EXPECT_LE(result.repeats.size(), 1U);
+}
+
+TEST_F(SessionTest, SilenceEndsTheRunAndNamesWhoIsWaitedFor) {
+  Scenario s = scenario();
+  s.phases.calibrate = false;
+  s.phases.patience = std::chrono::milliseconds(100);
+  s.phases.duration = std::chrono::seconds(60);
+  s.traffic.reduce.vni = 77;
+  s.traffic.reduce.first_tree = 100; // the switch has no such tree
+  const Result result = run(s);
+  EXPECT_THAT(result.failure, HasSubstr("nothing came back"));
+  EXPECT_THAT(result.failure, HasSubstr("tree 100: rank 0"));
+}
+
+} // namespace
+} // namespace tributary::pktgen
