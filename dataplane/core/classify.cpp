@@ -6,11 +6,6 @@
 
 namespace tributary::core {
 
-bool IngressCheck::fits(FrameView frame) {
-  const std::uint32_t total = wire::total_length_of(frame.data + wire::ethernet_header_bytes);
-  return total >= wire::fabric_header_bytes && total + wire::ethernet_header_bytes <= frame.length;
-}
-
 Classified IngressCheck::classify_by_field(FrameView frame) const {
   if (frame.length < shortest_frame_bytes) {
     return Classified::refused(DropReason::runt);
@@ -33,13 +28,11 @@ Classified IngressCheck::classify_by_field(FrameView frame) const {
   }
   const wire::FabricAddress dfa = wire::dfa_of(p);
   if (!dfa.is_multicast()) {
-    return fits(frame) ? Classified::unicast(dfa.nid())
-                       : Classified::refused(DropReason::bad_length);
+    return has_its_length(frame) ? Classified::unicast(dfa.nid())
+                                 : Classified::refused(DropReason::bad_length);
   }
-  if (dfa.action() != multicast_action) {
-    return Classified::refused(DropReason::bad_action);
-  }
-  return Classified::multicast(ReductionKey(dfa.tree(), dfa.reduction()), false);
+  // Of a multicast all else is right by now, and `classify` did not take it.
+  return Classified::refused(DropReason::bad_action);
 }
 
 /// What does not begin with a fabric header. A hello is not checked against the port's guard: it
@@ -56,7 +49,7 @@ Classified IngressCheck::classify_other_version(FrameView frame) const {
 
 std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView frame) {
   if (entry.wait_count == 0) {
-    return IngressCheck::fits(frame) ? std::nullopt : std::optional(DropReason::bad_length);
+    return has_its_length(frame) ? std::nullopt : std::optional(DropReason::bad_length);
   }
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   if (wire::total_length_of(p) != wire::reduction_packet_bytes) {

@@ -92,6 +92,12 @@ template <typename T> constexpr T as_on_the_wire(T value) {
   return std::endian::native == std::endian::big ? value : wire::swap_bytes(value);
 }
 
+/// Whether the frame is as long as its header says, or longer. It must have a header.
+inline bool has_its_length(FrameView frame) {
+  const std::uint32_t total = wire::total_length_of(frame.data + wire::ethernet_header_bytes);
+  return total >= wire::fabric_header_bytes && total + wire::ethernet_header_bytes <= frame.length;
+}
+
 /// A port's policy, made ready for comparisons. Cheap to make: once per burst. Refers to the
 /// policy.
 class IngressCheck {
@@ -109,18 +115,18 @@ public:
   }
 
   [[nodiscard]] Classified classify(FrameView frame) const {
-    // What a well-formed reduction is made of, in three comparisons; what fails one of them is
-    // looked at field by field.
-    if (frame.length >= wire::reduction_frame_bytes) [[likely]] {
+    // What a multicast is made of, in two comparisons; what fails one of them is looked at field by
+    // field.
+    if (frame.length >= shortest_frame_bytes) [[likely]] {
       const std::byte* p = frame.data + wire::ethernet_header_bytes;
+      const auto head = load<std::uint64_t>(frame.data + ethertype_offset);
       const std::uint64_t differing =
-          ((load<std::uint64_t>(frame.data + ethertype_offset) ^ head_) & head_mask) |
-          ((load<std::uint64_t>(p + wire::portals_offset::sfa) ^ addresses_) & addresses_mask_) |
-          ((load<std::uint16_t>(p + wire::portals_offset::request_length) ^ request) &
-           request_mask);
+          ((head ^ head_) & head_mask) |
+          ((load<std::uint64_t>(p + wire::portals_offset::sfa) ^ addresses_) & addresses_mask_);
       if (differing == 0 && (!verify_checksum_ || checksum_ok(p)) && vni_permitted(p)) [[likely]] {
         const wire::FabricAddress dfa = wire::dfa_of(p);
-        return Classified::multicast(ReductionKey(dfa.tree(), dfa.reduction()), true);
+        return Classified::multicast(ReductionKey(dfa.tree(), dfa.reduction()),
+                                     suits_reductions(frame, head));
       }
     }
     return classify_by_field(frame);
@@ -137,8 +143,9 @@ private:
     std::memcpy(&value, at, sizeof value);
     return value;
   }
-  /// Bytes 12 to 19: EtherType, version/ihl, (DSCP), total length, (VNI).
-  static constexpr std::uint64_t head_mask = as_on_the_wire(std::uint64_t{0xFFFFFF00FFFF0000});
+  /// Bytes 12 to 19: EtherType, version/ihl, (DSCP, total length, VNI).
+  static constexpr std::uint64_t head_mask = as_on_the_wire(std::uint64_t{0xFFFFFF0000000000});
+  static constexpr std::uint64_t total_length_mask = as_on_the_wire(std::uint64_t{0xFFFF0000});
   static constexpr std::uint16_t request = as_on_the_wire(wire::reduction_request_length);
   static constexpr std::uint16_t request_mask = as_on_the_wire(std::uint16_t{0x0FFF});
 
@@ -155,11 +162,16 @@ private:
   [[nodiscard]] bool vni_permitted(const std::byte* portals) const {
     return vnis_ == nullptr || (*vnis_)[wire::vni_of(portals).value];
   }
-  static bool fits(FrameView frame);
+  [[nodiscard]] bool suits_reductions(FrameView frame, std::uint64_t head) const {
+    return frame.length >= wire::reduction_frame_bytes &&
+           ((head ^ head_) & total_length_mask) == 0 &&
+           ((load<std::uint16_t>(frame.data + wire::ethernet_header_bytes +
+                                 wire::portals_offset::request_length) ^
+             request) &
+            request_mask) == 0;
+  }
   [[nodiscard]] Classified classify_by_field(FrameView frame) const;
   [[nodiscard]] Classified classify_other_version(FrameView frame) const;
-
-  friend std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView frame);
 
   std::uint16_t ethertype_;
   bool verify_checksum_;

@@ -126,7 +126,11 @@ void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
       }
       const Classified classified = check.classify(run[i]);
       __builtin_prefetch(&tables.tree(classified.key().tree()));
-      __builtin_prefetch(&engines_.descriptor(classified.key()), 1);
+      if (classified.kind() == FrameKind::reduction) [[likely]] {
+        // Of others never: what no frame has touched is not even mapped, and asking for it in vain
+        // costs a walk of the page table each time.
+        __builtin_prefetch(&engines_.descriptor(classified.key()), 1);
+      }
       what[i] = classified;
     }
     for (std::size_t i = 0; i < length; ++i) {
@@ -143,6 +147,12 @@ void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
         }
         if (entry.parent == in) {
           decision = downward(frame, key, entry, now);
+          continue;
+        }
+      } else if (what[i].kind() == FrameKind::multicast) {
+        const MulticastEntry& entry = tables.tree(what[i].key().tree());
+        if (entry.parent == in && entry.wait_count == 0 && has_its_length(frame)) [[likely]] {
+          decision = replicate(entry.children, Event::multicast);
           continue;
         }
       }
@@ -185,25 +195,18 @@ Decision SwitchCore::decide(PortNumber in, FrameView frame, Classified what) {
   case FrameKind::multicast:
   case FrameKind::reduction: break;
   }
-  return multicast(in, frame, tables_->tree(what.key().tree()));
+  return refuse_multicast(in, frame, tables_->tree(what.key().tree()));
 }
 
-/// A multicast frame that no engine touches: of an ordinary tree, or to be refused.
-Decision SwitchCore::multicast(PortNumber in, FrameView frame, const MulticastEntry& entry) {
+/// A multicast frame that travels neither up nor down.
+Decision SwitchCore::refuse_multicast(PortNumber in, FrameView frame, const MulticastEntry& entry) {
   if (!entry.valid) {
     return drop(in, DropReason::unknown_tree);
   }
-  const bool from_child = entry.children.contains(in);
-  if (entry.parent != in && !from_child) {
+  if (entry.parent != in && !entry.children.contains(in)) {
     return drop(in, DropReason::not_on_tree);
   }
-  if (const auto refusal = refusal_on(entry, frame)) {
-    return drop(in, *refusal);
-  }
-  if (from_child) {
-    return drop(in, DropReason::not_from_parent);
-  }
-  return replicate(entry.children, Event::multicast);
+  return drop(in, refusal_on(entry, frame).value_or(DropReason::not_from_parent));
 }
 
 Decision SwitchCore::downward(FrameView frame, ReductionKey key, const MulticastEntry& entry,

@@ -115,7 +115,7 @@ private:
   bool combined(FrameView frame, ReductionKey key, const MulticastEntry& entry, BurstCounts& counts,
                 Decision& decision);
   Decision decide(PortNumber in, FrameView frame, Classified what);
-  Decision multicast(PortNumber in, FrameView frame, const MulticastEntry& entry);
+  Decision refuse_multicast(PortNumber in, FrameView frame, const MulticastEntry& entry);
   Decision downward(FrameView frame, ReductionKey key, const MulticastEntry& entry, TimeNs now);
   Decision upward(PortNumber in, FrameView frame, ReductionKey key, const MulticastEntry& entry);
   Decision pass(PortNumber in, ReductionKey key, const MulticastEntry& entry, Standing standing);

@@ -10,6 +10,7 @@
 #include "dataplane/port/port_device.hpp"
 #include "tributary/types.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -26,11 +27,17 @@ public:
               std::unique_ptr<ImpairmentStage> impairment)
       : device_(device), number_(number), counters_(counters), impairment_(std::move(impairment)) {}
 
-  /// Takes the frame.
-  void push(rte_mbuf* frame, TimeNs now) {
-    frames_[count_++] = frame;
-    if (count_ == capacity) [[unlikely]] {
-      flush(now);
+  /// Takes the frames.
+  void push(rte_mbuf* const* frames, std::uint16_t count, TimeNs now) {
+    while (count != 0) {
+      const auto taken = std::min(count, static_cast<std::uint16_t>(capacity - count_));
+      std::copy_n(frames, taken, frames_.begin() + count_);
+      frames += taken;
+      count = static_cast<std::uint16_t>(count - taken);
+      count_ = static_cast<std::uint16_t>(count_ + taken);
+      if (count_ == capacity) [[unlikely]] {
+        flush(now);
+      }
     }
   }
   /// Sends what is collected, and what an impairment held back until now.

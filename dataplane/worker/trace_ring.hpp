@@ -12,6 +12,7 @@
 #pragma once
 
 #include "dataplane/core/decision.hpp"
+#include "dataplane/core/frame_view.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/reduction.hpp"
 
@@ -20,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 namespace tributary::dataplane {
@@ -50,32 +52,19 @@ public:
 
   /// Adds an event; readers see it after the next `commit`.
   void add(TimeNs now, std::uint8_t switch_index, PortNumber in, const core::Decision& decision,
-           const std::byte* frame, std::uint32_t length) {
-    constexpr std::size_t address_end = wire::ethernet_header_bytes + wire::fabric_header_bytes;
-    const std::byte* portals = frame + wire::ethernet_header_bytes;
-    // Action, reason, event and port out lie side by side.
-    std::uint32_t what;
-    std::memcpy(&what, &decision.action, sizeof what);
-    std::uint64_t key = 0;
-    std::uint64_t word = 0;
-    if (length >= address_end) [[likely]] {
-      const wire::FabricAddress address = wire::dfa_of(portals);
-      if (address.is_multicast()) [[likely]] {
-        what |= multicast_bit;
-        key = ReductionKey(address.tree(), address.reduction()).index();
-        if (length >= wire::reduction_frame_bytes) [[likely]] {
-          word = wire::load_be<std::uint64_t>(portals + wire::reduction_offset::word);
-        }
-      }
+           core::FrameView frame) {
+    write(slots_[next_++ % capacity], now, switch_index, in, decision, frame);
+  }
+  /// One for each frame of a burst.
+  void add(TimeNs now, std::uint8_t switch_index, PortNumber in,
+           std::span<const core::Decision> decisions, std::span<const core::FrameView> frames) {
+    // Both in registers: no store below may then be taken for one to them.
+    Slot* const slots = slots_.data();
+    std::uint64_t next = next_;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      write(slots[next++ % capacity], now, switch_index, in, decisions[i], frames[i]);
     }
-    // Each store releases, so that whoever sees it also sees how far the ring was committed before.
-    auto& words = slots_[next_++ % capacity].words;
-    words[0].store(now.value, std::memory_order_release);
-    words[1].store(what | std::uint64_t{switch_index} << 32 | std::uint64_t{in.value} << 40 |
-                       key << 48,
-                   std::memory_order_release);
-    words[2].store(word, std::memory_order_release);
-    words[3].store(decision.ports.bits(), std::memory_order_release);
+    next_ = next;
   }
   void commit() { committed_.store(next_, std::memory_order_release); }
 
@@ -91,11 +80,41 @@ private:
                 offsetof(core::Decision, event) == offsetof(core::Decision, action) + 2 &&
                 offsetof(core::Decision, port) == offsetof(core::Decision, action) + 3);
 
-  static TraceEvent unpack(std::uint8_t worker, const std::array<std::uint64_t, 4>& words);
-
   struct alignas(32) Slot {
     std::array<std::atomic<std::uint64_t>, 4> words;
   };
+
+  static void write(Slot& slot, TimeNs now, std::uint8_t switch_index, PortNumber in,
+                    const core::Decision& decision, core::FrameView frame) {
+    constexpr std::size_t address_end = wire::ethernet_header_bytes + wire::fabric_header_bytes;
+    const std::byte* portals = frame.data + wire::ethernet_header_bytes;
+    // Action, reason, event and port out lie side by side.
+    std::uint32_t what;
+    std::memcpy(&what, &decision.action, sizeof what);
+    std::uint64_t key = 0;
+    std::uint64_t word = 0;
+    if (frame.length >= address_end) [[likely]] {
+      const wire::FabricAddress address = wire::dfa_of(portals);
+      if (address.is_multicast()) [[likely]] {
+        what |= multicast_bit;
+        key = ReductionKey(address.tree(), address.reduction()).index();
+        if (frame.length >= wire::reduction_frame_bytes) [[likely]] {
+          word = wire::load_be<std::uint64_t>(portals + wire::reduction_offset::word);
+        }
+      }
+    }
+    // Each store releases, so that whoever sees it also sees how far the ring was committed before.
+    auto& words = slot.words;
+    words[0].store(now.value, std::memory_order_release);
+    words[1].store(what | std::uint64_t{switch_index} << 32 | std::uint64_t{in.value} << 40 |
+                       key << 48,
+                   std::memory_order_release);
+    words[2].store(word, std::memory_order_release);
+    words[3].store(decision.ports.bits(), std::memory_order_release);
+  }
+
+  static TraceEvent unpack(std::uint8_t worker, const std::array<std::uint64_t, 4>& words);
+
   std::vector<Slot> slots_ = std::vector<Slot>(capacity);
   std::uint64_t next_ = 0;
   std::atomic<std::uint64_t> committed_{0};

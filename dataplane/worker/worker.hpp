@@ -168,7 +168,8 @@ private:
   void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   void process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   rte_mbuf* made_private(Part& part, PortNumber in, rte_mbuf* frame);
-  void replicate(Part& part, rte_mbuf* frame, PortSet ports);
+  void replicate(Part& part, rte_mbuf** frames, std::uint16_t count, PortSet ports);
+  void send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port);
   void send(Part& part, rte_mbuf* frame, PortNumber port);
   void send_emitted(Part& part, core::Event event);
   void hand_over(std::size_t to, const Handoff& item);

@@ -150,7 +150,8 @@ void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t
   }
 
   std::uint16_t done = 0; // frames to free, collected at the front of `frames`
-  for (std::uint16_t i = 0; i < ready; ++i) {
+  for (std::uint16_t i = 0, next; i < ready; i = next) {
+    next = static_cast<std::uint16_t>(i + 1);
     rte_mbuf* frame = frames[i];
     const core::Decision& decision = decisions_[i];
     switch (decision.action) {
@@ -163,7 +164,14 @@ void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t
       send(part, frame, decision.port);
       break;
     case core::Action::forward: send(part, frame, decision.port); break;
-    case core::Action::replicate: replicate(part, frame, decision.ports); break;
+    case core::Action::replicate:
+      // What goes the same way goes together.
+      while (next < ready && decisions_[next].ports == decision.ports &&
+             decisions_[next].action == core::Action::replicate) {
+        ++next;
+      }
+      replicate(part, frames + i, static_cast<std::uint16_t>(next - i), decision.ports);
+      break;
     }
   }
   if (done != 0) {
@@ -195,38 +203,47 @@ rte_mbuf* Worker::made_private(Part& part, PortNumber in, rte_mbuf* frame) {
   return nullptr;
 }
 
-void Worker::replicate(Part& part, rte_mbuf* frame, PortSet ports) {
+/// Sends each of the frames out of each of the ports: by reference, not by copy.
+void Worker::replicate(Part& part, rte_mbuf** frames, std::uint16_t count, PortSet ports) {
   const int copies = ports.size();
   if (copies == 0) [[unlikely]] {
-    free_frames(pool_, &frame, 1);
+    free_frames(pool_, frames, count);
     return;
   }
   if (copies > 1) {
-    rte_mbuf_refcnt_update(frame, static_cast<std::int16_t>(copies - 1));
+    for (std::uint16_t i = 0; i < count; ++i) {
+      rte_mbuf_refcnt_update(frames[i], static_cast<std::int16_t>(copies - 1));
+    }
   }
-  ports.for_each([&](PortNumber port) { send(part, frame, port); });
+  ports.for_each([&](PortNumber port) { send(part, frames, count, port); });
 }
 
-void Worker::send(Part& part, rte_mbuf* frame, PortNumber port) {
+void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port) {
   if (OutputQueue* output = part.outputs[port.value].get(); output != nullptr) [[likely]] {
     if (tap_ != nullptr) [[unlikely]] {
-      tap(part, port, Direction::transmitted, frame);
+      for (std::uint16_t i = 0; i < count; ++i) {
+        tap(part, port, Direction::transmitted, frames[i]);
+      }
     }
-    output->push(frame, now_);
+    output->push(frames, count, now_);
     return;
   }
-  hand_over(part.owner[port.value],
-            {frame, static_cast<std::uint8_t>(part.switch_index), port, HandoffPurpose::transmit});
+  for (std::uint16_t i = 0; i < count; ++i) {
+    hand_over(part.owner[port.value], {frames[i], static_cast<std::uint8_t>(part.switch_index),
+                                       port, HandoffPurpose::transmit});
+  }
 }
+
+void Worker::send(Part& part, rte_mbuf* frame, PortNumber port) { send(part, &frame, 1, port); }
 
 /// Sends what the core filled. `event` is what the trace calls it.
 void Worker::send_emitted(Part& part, core::Event event) {
   for (const Emitted& emitted : part.emission.emitted()) {
     if (tracing_) {
-      const core::FrameView view = view_of(emitted.frame);
-      trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), emitted.port,
-                 {.action = core::Action::emit, .event = event, .port = emitted.port}, view.data,
-                 view.length);
+      const core::Decision decision{
+          .action = core::Action::emit, .event = event, .port = emitted.port};
+      trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), emitted.port, decision,
+                 view_of(emitted.frame));
     }
     send(part, emitted.frame, emitted.port);
   }
@@ -335,10 +352,8 @@ void Worker::tap(const Part& part, PortNumber port, Direction direction, const r
 
 /// Traces what `process` has just decided.
 void Worker::trace_burst(const Part& part, PortNumber in, std::uint16_t count) {
-  for (std::uint16_t i = 0; i < count; ++i) {
-    trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), in, decisions_[i],
-               views_[i].data, views_[i].length);
-  }
+  trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), in,
+             std::span(decisions_).first(count), std::span(views_).first(count));
   trace_.commit();
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 namespace tributary::dataplane::test {
@@ -52,10 +53,11 @@ TEST(IdleBackoff, busy_polling_never_sleeps) {
 
 TEST(TraceRing, keeps_the_last_events_in_order_and_drops_the_oldest) {
   TraceRing ring;
-  const std::vector<std::byte> frame(94);
+  std::vector<std::byte> frame(94);
   const std::uint64_t total = 3 * TraceRing::capacity + 17;
   for (std::uint64_t i = 0; i < total; ++i) {
-    ring.add(TimeNs{i}, 2, PortNumber{3}, {.reason = core::DropReason::no_route}, frame.data(), 94);
+    ring.add(TimeNs{i}, 2, PortNumber{3}, {.reason = core::DropReason::no_route},
+             {frame.data(), 94});
     ring.commit();
   }
   std::vector<TraceEvent> events;
@@ -72,10 +74,29 @@ TEST(TraceRing, keeps_the_last_events_in_order_and_drops_the_oldest) {
   EXPECT_FALSE(events[0].multicast);
 }
 
+TEST(TraceRing, adds_a_burst_as_its_events_one_by_one) {
+  TraceRing ring;
+  std::vector<std::byte> bytes(94);
+  const std::array<core::FrameView, 2> frames = {{{bytes.data(), 94}, {bytes.data(), 5}}};
+  const std::array<core::Decision, 2> decisions = {
+      {{.reason = core::DropReason::no_route}, {.reason = core::DropReason::runt}}};
+  for (std::size_t i = 0; i < TraceRing::capacity; ++i) {
+    ring.add(TimeNs{i}, 2, PortNumber{3}, decisions, frames);
+    ring.commit();
+  }
+  std::vector<TraceEvent> events;
+  ring.read(1, events);
+  ASSERT_EQ(events.size(), TraceRing::capacity - TraceRing::max_uncommitted);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(events[i].time.value, TraceRing::capacity - (events.size() - i + 1) / 2);
+    EXPECT_EQ(events[i].reason, decisions[i % 2].reason);
+  }
+}
+
 TEST(TraceRing, shows_nothing_before_it_is_committed) {
   TraceRing ring;
-  const std::vector<std::byte> frame(94);
-  ring.add(TimeNs{1}, 0, PortNumber{0}, {}, frame.data(), 94);
+  std::vector<std::byte> frame(94);
+  ring.add(TimeNs{1}, 0, PortNumber{0}, {}, {frame.data(), 94});
   std::vector<TraceEvent> events;
   ring.read(0, events);
   EXPECT_TRUE(events.empty());
@@ -86,8 +107,8 @@ TEST(TraceRing, shows_nothing_before_it_is_committed) {
 
 TEST(TraceRing, reads_no_more_of_a_frame_than_there_is) {
   TraceRing ring;
-  const std::vector<std::byte> runt(5); // the address sanitizer watches
-  ring.add(TimeNs{1}, 0, PortNumber{0}, {}, runt.data(), 5);
+  std::vector<std::byte> runt(5); // the address sanitizer watches
+  ring.add(TimeNs{1}, 0, PortNumber{0}, {}, {runt.data(), 5});
   ring.commit();
   std::vector<TraceEvent> events;
   ring.read(0, events);

@@ -4,6 +4,9 @@
 
 #include "dataplane/worker/port_monitor.hpp"
 
+#include <random>
+#include <vector>
+
 #include <rte_mbuf.h>
 
 namespace tributary::dataplane::test {
@@ -61,6 +64,48 @@ TEST_P(WorkerTest, replicas_are_bit_identical_and_every_buffer_returns_to_the_po
     }
     fabric.stop();
     EXPECT_EQ(eal().free_buffers(), before);
+  }
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST_P(WorkerTest, a_burst_of_several_trees_reaches_each_port_in_order) {
+  const std::uint32_t before = eal().free_buffers();
+  {
+    Fabric fabric(options());
+    // Tree t goes to the ports that are the bits of its number: 2 to 1, 4 to 2, 6 to both, ...
+    core::TablesBuilder builder;
+    for (int port = 0; port < 4; ++port) {
+      ASSERT_EQ(builder.add_port({}), "");
+    }
+    for (std::uint16_t t = 2; t < 16; t = static_cast<std::uint16_t>(t + 2)) {
+      ASSERT_EQ(builder.add_tree(TreeNumber{t}, 0, PortNumber{0}, PortSet{t}), "");
+    }
+    fabric.workers().publish(0, builder.build(2));
+
+    std::vector<std::vector<Frame>> expected(4);
+    std::mt19937 random(7);
+    std::uint16_t t = 2;
+    for (std::uint32_t i = 0; i < 500; ++i) {
+      if (random() % 3 == 0) { // runs of one tree, and of two trees alike
+        t = static_cast<std::uint16_t>(2 + 2 * (random() % 7));
+      }
+      const Frame frame = bytes_of(contribution(i, i, TreeNumber{t}));
+      fabric.root().send(frame);
+      for (std::size_t port = 1; port < 4; ++port) {
+        if ((t >> port & 1) != 0) {
+          expected[port].push_back(frame);
+        }
+      }
+    }
+    for (std::size_t port = 1; port < 4; ++port) {
+      for (const Frame& frame : expected[port]) {
+        std::optional<Frame> got;
+        ASSERT_TRUE(eventually([&] { return (got = fabric.host(port).receive()).has_value(); }));
+        ASSERT_EQ(*got, frame);
+      }
+      EXPECT_EQ(total_frames(fabric, &core::PortCounters::tx_frames, port), expected[port].size());
+    }
+    fabric.stop();
   }
   EXPECT_EQ(eal().free_buffers(), before);
 }
