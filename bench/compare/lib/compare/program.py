@@ -122,6 +122,10 @@ def positive(text):
     return number
 
 
+def numbers(text):
+    return [positive(word) for word in text.split(",")]
+
+
 def say(options, text):
     """A line of the result for a person: where --json does not go."""
     print(text, file=sys.stderr if options.json == "-" else sys.stdout, flush=True)

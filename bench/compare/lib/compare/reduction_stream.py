@@ -1,0 +1,78 @@
+"""Two capture files that, replayed without end and in lockstep, arm and complete real reductions.
+
+Both ports are parents of every other tree: even trees have port 1 as parent and port 0 as child, odd
+ones the other way round. A group is a tree with some of its reductions. Both files consist of slots
+of equal length, one group each. Slot s of a file holds
+
+    the arms for group s + LEAD of the trees whose parent is this port, then
+    the contributions to group s of the other trees.
+
+Ports are polled in turn, a burst at a time, so what is to happen in order must lie a burst apart:
+two slots are at least that, and from the last contribution to the next arm there are as many.
+"""
+
+from dataclasses import dataclass
+
+from tributary import frames
+
+IDS = 8
+BURST = 32
+LEAD = 2
+COOKIE = 0x5EED5EED
+SEQUENCE = 5
+# In one file. Each frame is kept in a buffer of 2.5 KB, of which every contender has its own.
+MOST_FRAMES = 600_000
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What is replayed: `leaves` contributions make one reduction."""
+
+    leaves: int
+    groups: int
+    ids: int  # reductions in a group
+
+    @property
+    def one_tree(self):
+        """Whether all groups of a direction are parts of one tree."""
+        return self.ids < IDS
+
+    @property
+    def trees(self):
+        """In rotation, of both directions together."""
+        return 2 if self.one_tree else 2 * self.groups
+
+    @property
+    def frames_per_file(self):
+        return self.groups * self.ids * (self.leaves + 1)
+
+    def keys(self, direction, group):
+        """(tree, reduction) of a group; `direction` 0: children at port 0."""
+        group %= self.groups
+        tree, first = (0, group * self.ids) if self.one_tree else (group, 0)
+        return [(2 * tree + direction, first + r) for r in range(self.ids)]
+
+    def file(self, port):
+        """The frames for one port, as bytes."""
+        out = []
+        for slot in range(self.groups):
+            for tree, reduction in self.keys(1 - port, slot + LEAD):
+                out.append(bytes(frames.arm(tree=tree, reduction=reduction, nid=1, cookie=COOKIE,
+                                            seqno=SEQUENCE)))
+            group = self.keys(port, slot)
+            for leaf in range(1, self.leaves + 1):
+                for tree, reduction in group:
+                    out.append(bytes(frames.Frame(
+                        tree=tree, reduction=reduction, nid=1 + leaf, cookie=COOKIE, rank=leaf,
+                        seqno=SEQUENCE, resno=SEQUENCE, data=(leaf, -leaf, leaf << 40, 1))))
+        return out
+
+
+def stream(leaves, trees):
+    """Of so many trees, as far as the files may be long enough and must not be too short."""
+    if trees == 1 and 2 * (leaves + 1) >= BURST:
+        return Stream(leaves, groups=4, ids=2)
+    slot = IDS * (leaves + 1)
+    apart = -(-BURST // slot)
+    shortest = LEAD + 1 + apart
+    return Stream(leaves, max(shortest, min(trees // 2, MOST_FRAMES // slot)), IDS)
