@@ -41,8 +41,9 @@ std::unique_ptr<LoopSwitch> LoopSwitch::through_memory(const Scenario& scenario)
 
 std::unique_ptr<LoopSwitch> LoopSwitch::through_sockets(const Scenario& scenario) {
   std::vector<Link> links;
+  const auto range = std::make_shared<LoopbackRange>();
   for (std::size_t port = 0; port < generator_ports(scenario); ++port) {
-    links.push_back(LoopbackPort::joined(port, scenario.ethertype));
+    links.push_back(LoopbackPort::joined(port, range, scenario.ethertype));
   }
   return std::unique_ptr<LoopSwitch>(
       new LoopSwitch(switch_for(scenario), std::move(links), "through raw sockets on lo"));

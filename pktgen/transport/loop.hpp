@@ -39,7 +39,8 @@ class LoopSwitch final : private core::Emission {
 public:
   /// Links in memory.
   [[nodiscard]] static std::unique_ptr<LoopSwitch> through_memory(const Scenario& scenario);
-  /// Links through raw sockets on the loopback interface. Throws transport::TransportError.
+  /// Links through raw sockets on the loopback interface. Throws std::runtime_error when that
+  /// cannot be: TransportError, or too many generators do it.
   [[nodiscard]] static std::unique_ptr<LoopSwitch> through_sockets(const Scenario& scenario);
   /// Links through rings of DPDK. Throws dataplane::PortError. Destroy it before the Eal.
   [[nodiscard]] static std::unique_ptr<LoopSwitch> through_rings(const Scenario& scenario,

@@ -2,11 +2,22 @@
 
 #include "tributary/wire/byte_order.hpp"
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
 namespace tributary::pktgen {
 namespace {
 
-/// Two for each link; nothing is registered in this range.
+/// Nothing is registered from here on.
 constexpr std::uint16_t first_ethertype = 0xFC00;
+constexpr std::uint16_t ranges = 7;
 
 void write_ethertype(std::byte* frame, std::uint16_t ethertype) {
   wire::store_be<std::uint16_t>(frame + 12, ethertype);
@@ -14,16 +25,37 @@ void write_ethertype(std::byte* frame, std::uint16_t ethertype) {
 
 } // namespace
 
-std::pair<std::unique_ptr<LoopbackPort>, std::unique_ptr<LoopbackPort>>
-LoopbackPort::joined(std::size_t link, std::uint16_t ethertype) {
-  const auto there = static_cast<std::uint16_t>(first_ethertype + 2 * link);
-  const auto back = static_cast<std::uint16_t>(there + 1);
-  return {std::unique_ptr<LoopbackPort>(new LoopbackPort(ethertype, back, there)),
-          std::unique_ptr<LoopbackPort>(new LoopbackPort(ethertype, there, back))};
+LoopbackRange::LoopbackRange() {
+  for (std::uint16_t range = 0; range < ranges; ++range) {
+    // A name without a file, of this network namespace as the interface is.
+    const std::string name = fmt::format("tributary-pktgen-loopback-{}", range);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    claim_ = transport::FileDescriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (::bind(claim_.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0) {
+      first_ = static_cast<std::uint16_t>(first_ethertype + range * size);
+      return;
+    }
+  }
+  throw std::runtime_error(fmt::format(
+      "{} generators calibrate through the loopback interface already; wait for one of them",
+      ranges));
 }
 
-LoopbackPort::LoopbackPort(std::uint16_t ethertype, std::uint16_t heard, std::uint16_t spoken)
-    : RawPort("lo", heard), ethertype_(ethertype), spoken_(spoken) {}
+std::pair<std::unique_ptr<LoopbackPort>, std::unique_ptr<LoopbackPort>>
+LoopbackPort::joined(std::size_t link, std::shared_ptr<LoopbackRange> range,
+                     std::uint16_t ethertype) {
+  const auto there = static_cast<std::uint16_t>(range->first() + 2 * link);
+  const auto back = static_cast<std::uint16_t>(there + 1);
+  return {std::unique_ptr<LoopbackPort>(new LoopbackPort(range, ethertype, back, there)),
+          std::unique_ptr<LoopbackPort>(new LoopbackPort(range, ethertype, there, back))};
+}
+
+LoopbackPort::LoopbackPort(std::shared_ptr<LoopbackRange> range, std::uint16_t ethertype,
+                           std::uint16_t heard, std::uint16_t spoken)
+    : RawPort("lo", heard), range_(std::move(range)), ethertype_(ethertype), spoken_(spoken) {}
 
 std::size_t LoopbackPort::transmit(std::span<Slot> slots) {
   for (const Slot& slot : slots) {

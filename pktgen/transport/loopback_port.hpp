@@ -3,6 +3,7 @@
 // they are sent, and the fabric's own one is put back as they come in.
 #pragma once
 
+#include "endpoint/transport/file_descriptor.hpp"
 #include "pktgen/transport/raw_port.hpp"
 
 #include <cstddef>
@@ -14,18 +15,34 @@
 
 namespace tributary::pktgen {
 
-class LoopbackPort final : public RawPort {
+/// EtherTypes on the loopback interface that no other generator of this machine uses meanwhile.
+class LoopbackRange {
 public:
-  /// The two ends of link `link`, 0 to 63. Throws TransportError when the loopback interface is
-  /// down or raw sockets are not permitted.
-  [[nodiscard]] static std::pair<std::unique_ptr<LoopbackPort>, std::unique_ptr<LoopbackPort>>
-  joined(std::size_t link, std::uint16_t ethertype);
+  static constexpr std::uint16_t size = 128;
+
+  /// Throws std::runtime_error when as many generators calibrate as there are ranges.
+  LoopbackRange();
+  [[nodiscard]] std::uint16_t first() const { return first_; }
 
 private:
-  LoopbackPort(std::uint16_t ethertype, std::uint16_t heard, std::uint16_t spoken);
+  transport::FileDescriptor claim_; ///< a socket whose name only one process can have
+  std::uint16_t first_ = 0;
+};
+
+class LoopbackPort final : public RawPort {
+public:
+  /// The two ends of link `link`, 0 to 63, of those in this range. Throws TransportError when the
+  /// loopback interface is down or raw sockets are not permitted.
+  [[nodiscard]] static std::pair<std::unique_ptr<LoopbackPort>, std::unique_ptr<LoopbackPort>>
+  joined(std::size_t link, std::shared_ptr<LoopbackRange> range, std::uint16_t ethertype);
+
+private:
+  LoopbackPort(std::shared_ptr<LoopbackRange> range, std::uint16_t ethertype, std::uint16_t heard,
+               std::uint16_t spoken);
   std::size_t transmit(std::span<Slot> slots) override;
   std::size_t take(std::span<core::FrameView> views) override;
 
+  std::shared_ptr<LoopbackRange> range_;
   std::uint16_t ethertype_; ///< of the fabric
   std::uint16_t spoken_;    ///< on the way to the other end
 };

@@ -140,6 +140,28 @@ TEST(LoopSwitchTest, SocketsOnTheLoopbackInterfaceKeepTheLinksApart) {
   }
 }
 
+TEST(LoopSwitchTest, GeneratorsThatCalibrateAtOnceDoNotHearEachOther) {
+  if (!PrivateNetwork::skip_reason().empty()) {
+    GTEST_SKIP() << PrivateNetwork::skip_reason();
+  }
+  PrivateNetwork::run("ip link set lo up");
+  const Scenario scenario = scenario_of(Kind::unicast, 2);
+  const auto loop = LoopSwitch::through_sockets(scenario);
+  const auto other = LoopSwitch::through_sockets(scenario);
+  ASSERT_TRUE(send_numbers(*loop->ports()[0], 0, 10,
+                           wire::FabricAddress::unicast(Nid{scenario.first_nid + 1})));
+  EXPECT_EQ(turn_until_quiet(*loop)[1], numbers(0, 10));
+  EXPECT_TRUE(turn_until_quiet(*other)[1].empty());
+  std::vector<std::unique_ptr<LoopSwitch>> many;
+  const auto one_too_many = [&] {
+    for (int i = 0; i < 10; ++i) {
+      many.push_back(LoopSwitch::through_sockets(scenario));
+    }
+  };
+  EXPECT_THROW(one_too_many(), std::runtime_error);
+  EXPECT_FALSE(many.empty());
+}
+
 TEST(LoopSwitchTest, MulticastComesOutOfAllOtherPorts) {
   const auto loop = LoopSwitch::through_memory(scenario_of(Kind::multicast, 8));
   constexpr std::uint64_t sent = 200;
