@@ -44,7 +44,6 @@ void handle_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     sigaction(signal, &action, nullptr);
   }
-  survive_file_size_limit();
 }
 
 /// Writes what was asked for; a file that cannot be written keeps the others from nothing.
@@ -77,8 +76,16 @@ bool write_outputs(const Result& result, const Output& output) {
 
 bool is_right(const Result& result) {
   bool right = result.failure.empty() && result.problems.empty();
-  for (const Measurement& measurement : result.repeats) {
-    right = right && measurement.tally.sum(Figure::Meaning::fault) == 0;
+  const auto has_fault = [](const Measurement& measured) {
+    return measured.tally.sum(Figure::Meaning::fault) != 0;
+  };
+  for (const Measurement& measured : result.repeats) {
+    right = right && !has_fault(measured);
+  }
+  if (result.search) {
+    for (const auto& [share, measured] : result.search->at_shares) {
+      right = right && !has_fault(measured);
+    }
   }
   return right;
 }
@@ -107,8 +114,6 @@ int run(Invocation& invocation) {
   Result result = result_for(scenario, clock);
   result.settings = invocation.read.settings;
   Transport transport(scenario);
-  // After the switch's threads were made: they have cores of their own.
-  pin_to_core(scenario);
   std::optional<PcapFile> capture;
   if (output.pcap) {
     capture.emplace(*output.pcap, [&clock] { return clock.calendar_ns(clock.now()); });
@@ -128,11 +133,14 @@ int run(Invocation& invocation) {
     }
   }
   const bool written = write_outputs(result, output);
-  for (const std::string& problem : result.problems) {
-    fmt::print(stderr, "tributary-pktgen: {}\n", problem);
-  }
-  if (!result.failure.empty()) {
-    fmt::print(stderr, "tributary-pktgen: {}\n", result.failure);
+  const bool table_was_read = isatty(STDOUT_FILENO) == 1 && output.json != "-" && output.csv != "-";
+  if (!table_was_read) {
+    for (const std::string& problem : result.problems) {
+      fmt::print(stderr, "tributary-pktgen: {}\n", problem);
+    }
+    if (!result.failure.empty()) {
+      fmt::print(stderr, "tributary-pktgen: {}\n", result.failure);
+    }
   }
   return written && is_right(result) ? service::exit_success : service::exit_runtime_failure;
 }
@@ -145,6 +153,8 @@ int main(int argc, char** argv) {
   if (!invocation) {
     return exit_code;
   }
+  // Before DPDK makes its files, too.
+  survive_file_size_limit();
   service::start_logging("tributary-pktgen");
   service::set_log_level("warning");
   try {

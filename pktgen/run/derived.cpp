@@ -1,5 +1,9 @@
 #include "pktgen/run/derived.hpp"
 
+#include "tributary/wire/reduction.hpp"
+
+#include <algorithm>
+
 namespace tributary::pktgen {
 namespace {
 
@@ -23,6 +27,16 @@ std::uint64_t operations_in(const Scenario& scenario, const Tally& tally) {
   case Kind::mixed: break;
   }
   return tally.sent.frames;
+}
+
+void add_savings(const Scenario& scenario, Tally& tally) {
+  if (scenario.traffic.kind != Kind::reduce || scenario.traffic.reduce.role != Role::both) {
+    return;
+  }
+  const std::uint64_t sent = tally.figure("contributions");
+  const std::uint64_t saved = sent - std::min(sent, tally.figure("root_frames"));
+  tally.figures.push_back({"frames_saved", saved});
+  tally.figures.push_back({"bytes_saved", saved * wire::reduction_frame_bytes});
 }
 
 void add_derived(Result& result) {

@@ -10,6 +10,10 @@ namespace tributary::pktgen {
 /// are here), frames received of streams, frames sent of captures.
 [[nodiscard]] std::uint64_t operations_in(const Scenario& scenario, const Tally& tally);
 
+/// Adds to the tally of reductions what the root did not have to receive: frames_saved,
+/// bytes_saved.
+void add_savings(const Scenario& scenario, Tally& tally);
+
 /// Fills Result::derived, one value a repeat:
 ///   root_frames_per_reduction   frames that reached the root, for each reduction it completed
 ///   frames_saved_share          of the contributions sent, those the root did not have to receive

@@ -7,6 +7,9 @@ namespace tributary::pktgen {
 bool Driver::iterate(TimeNs now) {
   bool worked = false;
   for (PortIndex p = 0; p < ports_.size(); ++p) {
+    if (ports_[p] == nullptr) {
+      continue;
+    }
     const auto frames = ports_[p]->receive();
     if (frames.empty()) {
       continue;
@@ -21,8 +24,10 @@ bool Driver::iterate(TimeNs now) {
   traffic_.generate(ports_, now);
   std::uint64_t sent = 0;
   for (Port* port : ports_) {
-    port->flush();
-    sent += port->sent_frames();
+    if (port != nullptr) {
+      port->flush();
+      sent += port->sent_frames();
+    }
   }
   worked = worked || sent != sent_;
   sent_ = sent;

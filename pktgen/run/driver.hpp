@@ -27,6 +27,14 @@ struct DriverCounts {
   std::uint64_t busy_cycles = 0; ///< in iterations that received or sent something
   std::uint64_t received = 0;    ///< frames
   std::uint64_t strangers = 0;   ///< frames that were not the traffic's
+  DriverCounts& operator+=(const DriverCounts& other) {
+    iterations += other.iterations;
+    cycles += other.cycles;
+    busy_cycles += other.busy_cycles;
+    received += other.received;
+    strangers += other.strangers;
+    return *this;
+  }
 };
 
 class Driver {
@@ -34,6 +42,7 @@ public:
   static constexpr std::uint64_t spin_ns = 50'000;
   static constexpr std::uint64_t longest_sleep_ns = 50'000;
 
+  /// A port that is null is another worker's.
   Driver(Traffic& traffic, std::vector<Port*> ports, const Clock& clock, bool busy)
       : traffic_(traffic), ports_(std::move(ports)), clock_(clock), busy_(busy) {}
 

@@ -4,11 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <pthread.h>
 #include <sched.h>
 
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -91,19 +88,6 @@ std::uint64_t available_memory() {
   std::uint64_t kib = 0;
   text >> kib;
   return kib << 10;
-}
-
-void pin_to_core(const Scenario& scenario) {
-  if (scenario.cores.empty()) {
-    return;
-  }
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(scenario.cores.front(), &set);
-  if (const int error = pthread_setaffinity_np(pthread_self(), sizeof set, &set); error != 0) {
-    throw ScenarioError(fmt::format("the generator cannot run on core {}: {}; name another one",
-                                    scenario.cores.front(), std::strerror(error)));
-  }
 }
 
 std::string machine_description() {

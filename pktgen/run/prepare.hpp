@@ -21,8 +21,6 @@ std::vector<std::string> prepare(Scenario& scenario, const std::vector<unsigned>
 
 /// Memory the system could give to this process now.
 [[nodiscard]] std::uint64_t available_memory();
-/// Runs the calling thread on the scenario's core, if it names one. Throws ScenarioError.
-void pin_to_core(const Scenario& scenario);
 /// The processor's name and the number of its cores.
 [[nodiscard]] std::string machine_description();
 

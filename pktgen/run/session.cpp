@@ -8,6 +8,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
 
 namespace tributary::pktgen {
 namespace {
@@ -21,10 +24,11 @@ constexpr double bound_share = 0.9;
 constexpr std::size_t most_search_steps = 40;
 constexpr double shares_of_the_best[] = {0.1, 0.5, 0.9};
 
-/// How often the tally is copied for whoever watches: rarely, for it delays what is measured.
+/// How often the tally is copied for whoever watches: rarely, for the workers stand still
+/// meanwhile.
 constexpr std::uint64_t look_interval_ns = 250'000'000;
-/// How often it is looked whether enough operations are done.
-constexpr std::uint64_t count_interval_ns = 1'000'000;
+/// How often it is looked whether a measurement is over before its time.
+constexpr std::uint64_t glance_interval_ns = 10'000'000;
 
 class RunFailed : public std::runtime_error {
 public:
@@ -57,6 +61,14 @@ std::uint64_t drops_since(const std::vector<PortCounts>& before, const std::vect
   return drops;
 }
 
+std::uint64_t received_by(const std::vector<Port*>& ports) {
+  std::uint64_t frames = 0;
+  for (Port* port : ports) {
+    frames += port->counts().received_frames;
+  }
+  return frames;
+}
+
 std::vector<Measurement::PortFigures> figures_of(const std::vector<Port*>& ports,
                                                  const std::vector<PortCounts>& before,
                                                  const std::vector<PortCounts>& after) {
@@ -78,8 +90,12 @@ public:
   Looks(const Scenario& scenario, std::string phase, TimeNs begun)
       : scenario_(scenario), phase_(std::move(phase)), begun_(begun), last_(begun) {}
 
-  void show(LiveView& view, const Traffic& traffic, std::uint64_t drops, TimeNs now) {
-    const Tally tally = traffic.tally(now);
+  /// Whether nothing was done since the last look.
+  [[nodiscard]] bool stands(const Tally& tally) const {
+    return operations_in(scenario_, tally) == operations_;
+  }
+  void show(LiveView& view, const Tally& tally, std::uint64_t drops, const std::string& waiting_for,
+            TimeNs now) {
     const double seconds = static_cast<double>(elapsed_ns(now, last_)) / 1e9;
     const std::uint64_t operations = operations_in(scenario_, tally);
     const auto rate = [&](std::uint64_t count, std::uint64_t before) {
@@ -94,9 +110,7 @@ public:
     figures.operations_per_second = rate(operations, operations_);
     figures.latency = tally.latencies.empty() ? nullptr : &tally.latencies.front().histogram;
     figures.drops = drops;
-    if (operations == operations_) {
-      figures.waiting_for = traffic.waiting_for(now);
-    }
+    figures.waiting_for = waiting_for;
     view.show(figures, now);
     last_ = now;
     sent_ = tally.sent.frames;
@@ -134,7 +148,7 @@ void Session::run(Result& result) {
     if (interrupted_) {
       result.failure = "interrupted; what was measured until then is shown";
     }
-  } catch (const RunFailed& failed) {
+  } catch (const std::runtime_error& failed) {
     result.failure = failed.what();
   }
   for (Port* port : transport_.ports()) {
@@ -145,9 +159,10 @@ void Session::run(Result& result) {
   add_derived(result);
 }
 
-std::unique_ptr<Traffic> Session::traffic_at(double rate) {
-  return maker_.make(rate > 0 ? at_rate(scenario_, rate) : scenario_,
-                     placement_for(scenario_, transport_.ports()));
+std::unique_ptr<Traffic> Session::traffic_at(double rate, const std::vector<bool>& elsewhere) {
+  Placement placement = placement_for(scenario_, transport_.ports());
+  placement.elsewhere = elsewhere;
+  return maker_.make(rate > 0 ? at_rate(scenario_, rate) : scenario_, placement);
 }
 
 void Session::calibrate(Result& result) {
@@ -200,13 +215,13 @@ void Session::repeat(Result& result) {
   }
 }
 
-void Session::wait_for_answers(const Driver& driver, const Traffic& traffic, TimeNs started,
-                               TimeNs now) {
+void Session::require_answers(Crew& crew, TimeNs started) {
   const auto patience = static_cast<std::uint64_t>(scenario_.phases.patience.count());
-  if (driver.counts().received != 0 || elapsed_ns(now, started) < patience) {
+  if (answered_ || elapsed_ns(clock_.now(), started) < patience) {
     return;
   }
-  const std::string waiting = traffic.waiting_for(now);
+  answered_ = crew.counts().received != 0;
+  const std::string waiting = answered_ ? std::string() : crew.waiting_for();
   if (waiting.empty()) {
     return;
   }
@@ -225,59 +240,79 @@ void Session::wait_for_answers(const Driver& driver, const Traffic& traffic, Tim
       fmt::join(ports, ", "), static_cast<double>(patience) / 1e9, waiting));
 }
 
+template <typename Enough> void Session::sleep_until(TimeNs end, Enough&& enough) {
+  while (!interrupted_ && !enough()) {
+    const TimeNs now = clock_.now();
+    if (now >= end) {
+      return;
+    }
+    std::this_thread::sleep_for(
+        std::chrono::nanoseconds(std::min(elapsed_ns(end, now), glance_interval_ns)));
+  }
+}
+
 Measurement Session::measure(const std::string& phase, double rate, Result& result) {
   const Phases& phases = scenario_.phases;
   const std::vector<Port*> ports = transport_.ports();
-  const auto traffic = traffic_at(rate);
-  Driver driver(*traffic, ports, clock_, scenario_.busy);
+  Crew crew([&](const std::vector<bool>& elsewhere) { return traffic_at(rate, elsewhere); }, ports,
+            clock_, scenario_.busy, scenario_.cores);
   SwitchProbe* probe = transport_.probe();
 
   const TimeNs started = clock_.now();
   // A capture is replayed from its beginning.
   const bool warms_up = scenario_.traffic.kind != Kind::replay;
-  const TimeNs warm =
-      started + (warms_up ? static_cast<std::uint64_t>(phases.warmup.count()) : 0);
-  traffic->start(started);
-  driver.run_until([&](TimeNs now) {
-    wait_for_answers(driver, *traffic, started, now);
-    return now >= warm || interrupted_;
-  });
-
+  const auto warmup = static_cast<std::uint64_t>(phases.warmup.count());
+  answered_ = false;
+  const std::uint64_t heard = received_by(ports);
+  crew.start();
+  if (warms_up && warmup != 0) {
+    crew.go();
+    sleep_until(started + warmup, [&] {
+      require_answers(crew, started);
+      return false;
+    });
+  }
   if (probe != nullptr) {
     probe->begin();
   }
-  const std::vector<PortCounts> before = counts_of(ports);
-  const std::uint64_t heard = driver.counts().received;
-  driver.reset();
-  const TimeNs begun = clock_.now();
-  traffic->begin_measuring(begun);
-  const TimeNs end = begun + static_cast<std::uint64_t>(phases.duration.count());
+  std::vector<PortCounts> before;
+  const TimeNs begun = crew.standing_still([&] {
+    before = counts_of(ports);
+    answered_ = answered_ || received_by(ports) != heard;
+    return crew.begin_measuring();
+  });
+  crew.go();
   Looks looks(scenario_, phase, begun);
   TimeNs next_look = begun + look_interval_ns;
-  bool enough = false;
-  TimeNs next_count = phases.operations == 0 ? never : begun + count_interval_ns;
-  driver.run_until([&](TimeNs now) {
-    if (heard == 0) {
-      wait_for_answers(driver, *traffic, started, now);
+  sleep_until(begun + static_cast<std::uint64_t>(phases.duration.count()), [&] {
+    require_answers(crew, started);
+    const bool counts_operations = phases.operations != 0;
+    const bool over = !has_rate(scenario_) && crew.exhausted();
+    const TimeNs now = clock_.now();
+    if (!counts_operations && now < next_look) {
+      return over;
     }
-    if (now >= next_count) {
-      enough = operations_in(scenario_, traffic->tally(now)) >= phases.operations;
-      next_count = now + count_interval_ns;
-    }
+    std::uint64_t drops = 0;
+    const Tally tally = crew.standing_still([&] {
+      drops = drops_since(before, ports);
+      return crew.tally();
+    });
     if (now >= next_look) {
-      looks.show(view_, *traffic, drops_since(before, ports), now);
+      const std::string waiting = looks.stands(tally) ? crew.waiting_for() : std::string();
+      looks.show(view_, tally, drops, waiting, now);
       next_look = now + look_interval_ns;
     }
-    return now >= end || enough || traffic->exhausted() || interrupted_;
+    return over || (counts_operations && operations_in(scenario_, tally) >= phases.operations);
   });
-  const TimeNs stopped = clock_.now();
-  traffic->stop(stopped);
-
   Measurement measured;
+  DriverCounts counts;
+  const TimeNs stopped = crew.standing_still([&] {
+    counts = crew.counts();
+    measured.ports = figures_of(ports, before, counts_of(ports));
+    return crew.stop();
+  });
   measured.seconds = static_cast<double>(elapsed_ns(stopped, begun)) / 1e9;
   measured.offered_rate = rate > 0 ? rate : rate_of(scenario_);
-  measured.ports = figures_of(ports, before, counts_of(ports));
-  const DriverCounts& counts = driver.counts();
   measured.generator_busy = counts.cycles == 0 ? 0
                                                : static_cast<double>(counts.busy_cycles) /
                                                      static_cast<double>(counts.cycles);
@@ -285,13 +320,15 @@ Measurement Session::measure(const std::string& phase, double rate, Result& resu
     measured.switch_figures = probe->end();
   }
   const TimeNs patience_ends = stopped + static_cast<std::uint64_t>(phases.patience.count());
-  driver.run_until([&](TimeNs now) { return traffic->drained(now) || now >= patience_ends; });
-  const TimeNs ended = clock_.now();
-  measured.tally = traffic->tally(ended);
-  measured.tally.figures.push_back({"frames_of_no_traffic", driver.counts().strangers});
+  while (!crew.drained() && clock_.now() < patience_ends) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  measured.tally = crew.tally();
+  add_savings(scenario_, measured.tally);
+  measured.tally.figures.push_back({"frames_of_no_traffic", crew.counts().strangers});
   measured.operations = operations_in(scenario_, measured.tally);
-  if (!traffic->drained(ended)) {
-    if (const std::string waiting = traffic->waiting_for(ended); !waiting.empty()) {
+  if (!crew.drained()) {
+    if (const std::string waiting = crew.waiting_for(); !waiting.empty()) {
       measured.tally.remarks.push_back("still waiting at the end: " + waiting);
     }
   }

@@ -9,7 +9,7 @@
 
 #include "pktgen/report/live.hpp"
 #include "pktgen/run/clock.hpp"
-#include "pktgen/run/driver.hpp"
+#include "pktgen/run/crew.hpp"
 #include "pktgen/run/make_traffic.hpp"
 #include "pktgen/run/result.hpp"
 #include "pktgen/scenario/scenario.hpp"
@@ -38,10 +38,14 @@ private:
   void search(Result& result);
   /// `rate` 0: as the scenario says.
   Measurement measure(const std::string& phase, double rate, Result& result);
-  void wait_for_answers(const Driver& driver, const Traffic& traffic, TimeNs started, TimeNs now);
+  /// Throws RunFailed when nothing has come back for too long.
+  void require_answers(Crew& crew, TimeNs started);
+  /// Asks `enough` now and then.
+  template <typename Enough> void sleep_until(TimeNs end, Enough&& enough);
   [[nodiscard]] SearchStep judge(double rate, const Measurement& measured) const;
   void mark_bound(Measurement& measured, const Result& result) const;
-  [[nodiscard]] std::unique_ptr<Traffic> traffic_at(double rate);
+  [[nodiscard]] std::unique_ptr<Traffic> traffic_at(double rate,
+                                                    const std::vector<bool>& elsewhere);
 
   const Scenario& scenario_;
   Transport& transport_;
@@ -49,6 +53,7 @@ private:
   LiveView& view_;
   const std::atomic<bool>& interrupted_;
   TrafficMaker maker_;
+  bool answered_ = false; ///< some frame came back in this measurement
 };
 
 } // namespace tributary::pktgen

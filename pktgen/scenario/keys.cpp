@@ -105,7 +105,9 @@ const Key<GeneratorKeys> generator_keys[] = {
     {{.name = "cores",
       .type = core_list(),
       .fallback = "[]",
-      .help = "The generator's core; [] leaves it to the kernel."},
+      .help =
+          "Of the generator: a worker for each of them, to which ports are dealt in turn; []: one "
+          "worker, left to the kernel."},
      [](GeneratorKeys& g, const Value& v) { g.cores = cores(v); }},
     {{.name = "busy_generator",
       .type = Flag{},

@@ -171,7 +171,7 @@ struct Scenario {
   std::optional<Hosted> hosted;
   std::uint32_t first_nid = 0x10000; ///< of the first virtual host; the others follow
   std::uint16_t ethertype = wire::default_ethertype;
-  std::vector<unsigned> cores; ///< of the generator; empty: not pinned
+  std::vector<unsigned> cores; ///< of the generator, a worker each; empty: one, not pinned
   bool busy = false;           ///< poll without ever sleeping
   std::string switch_socket;   ///< control socket of the switch under test, to ask it for its drops
   std::uint64_t seed = 0;      ///< never 0 once a run begins

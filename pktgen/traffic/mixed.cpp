@@ -98,6 +98,29 @@ void MixedTraffic::generate(Ports ports, TimeNs now) {
   }
 }
 
+Progress MixedTraffic::progress() const {
+  Progress all;
+  for (const Member& member : members_) {
+    const Progress one = member.part.traffic->progress();
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+void MixedTraffic::agree(const Progress& farthest) {
+  auto rest = farthest.begin();
+  for (Member& member : members_) {
+    const auto count = static_cast<std::ptrdiff_t>(member.part.traffic->progress().size());
+    member.part.traffic->agree(Progress(rest, rest + count));
+    rest += count;
+  }
+}
+
+bool MixedTraffic::exhausted() const {
+  return std::ranges::all_of(members_,
+                             [](const Member& member) { return member.part.traffic->exhausted(); });
+}
+
 TimeNs MixedTraffic::next_due() const {
   TimeNs due = never;
   for (const Member& member : members_) {

@@ -35,6 +35,9 @@ public:
   void stop(TimeNs now) override;
   bool receive(PortIndex port, const core::FrameView& frame, TimeNs now) override;
   void generate(Ports ports, TimeNs now) override;
+  [[nodiscard]] Progress progress() const override;
+  void agree(const Progress& farthest) override;
+  [[nodiscard]] bool exhausted() const override;
   [[nodiscard]] TimeNs next_due() const override;
   [[nodiscard]] bool drained(TimeNs now) const override;
   [[nodiscard]] Tally tally(TimeNs now) const override;

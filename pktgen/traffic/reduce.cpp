@@ -53,15 +53,22 @@ std::vector<PortMembers> leaf_ports(const Reduce& reduce, const Placement& place
 ReduceTraffic::ReduceTraffic(const Reduce& reduce, const Placement& placement, std::uint64_t seed)
     : placement_((check(reduce, placement), placement)), group_(reduce, seed),
       poll_interval_ns_(static_cast<std::uint64_t>(group_.settings().retry.count()) / 8) {
-  if (reduce.role != Role::leaves) {
+  const PortIndex first_leaf_port = reduce.role == Role::both ? 1 : 0;
+  bool all_here = reduce.role == Role::both;
+  for (PortIndex port = 0; port < placement.ports.size(); ++port) {
+    all_here = all_here && placement.is_here(port);
+  }
+  group_.set_alone(all_here);
+  if (reduce.role != Role::leaves && placement.is_here(0)) {
     root_ = std::make_unique<ReducePort<collective::Root>>(
         group_, PortMembers{{0}, placement.first_nid, placement.ethertype, placement.ports[0]},
         seed);
   }
   if (reduce.role != Role::root) {
-    first_leaf_port_ = reduce.role == Role::both ? 1 : 0;
+    first_leaf_port_ = first_leaf_port;
     for (const PortMembers& members : leaf_ports(reduce, placement, first_leaf_port_)) {
-      leaves_.push_back(members.ranks.empty()
+      const bool here = placement.is_here(first_leaf_port_ + leaves_.size());
+      leaves_.push_back(members.ranks.empty() || !here
                             ? nullptr
                             : std::make_unique<ReducePort<collective::Leaf>>(
                                   group_, members, seed + 2 * (leaves_.size() + 1)));
@@ -100,19 +107,34 @@ void ReduceTraffic::start(TimeNs now) {
   }
 }
 
-std::vector<std::uint64_t> ReduceTraffic::scheduled() const {
-  std::vector<std::uint64_t> scheduled(group_.trees());
+Progress ReduceTraffic::progress() const {
+  Progress scheduled(group_.trees());
   for_each_port([&](const auto& port) { port.raise_scheduled(scheduled); });
   return scheduled;
 }
 
-void ReduceTraffic::begin_measuring(TimeNs) {
-  group_.begin_measuring(scheduled());
+Progress ReduceTraffic::scheduled_anywhere(TimeNs now) {
+  take_up_due(now);
+  Progress scheduled = progress();
+  for (std::size_t tree = 0; tree < farthest_.size(); ++tree) {
+    scheduled[tree] = std::max(scheduled[tree], farthest_[tree]);
+  }
+  farthest_.clear();
+  return scheduled;
+}
+
+void ReduceTraffic::take_up_due(TimeNs now) {
+  group_.take_up_due(
+      now, [&](std::uint32_t tree) { for_each_port([&](auto& port) { port.prompt(tree, now); }); });
+}
+
+void ReduceTraffic::begin_measuring(TimeNs now) {
+  group_.begin_measuring(scheduled_anywhere(now));
   before_ = statistics();
   for_each_port([](auto& port) { port.begin_measuring(); });
 }
 
-void ReduceTraffic::stop(TimeNs now) { group_.end(now, scheduled()); }
+void ReduceTraffic::stop(TimeNs now) { group_.end(now, scheduled_anywhere(now)); }
 
 bool ReduceTraffic::receive(PortIndex port, const core::FrameView& view, TimeNs now) {
   wire::ReductionFrame frame;
@@ -190,8 +212,6 @@ Tally ReduceTraffic::tally(TimeNs) const {
       tampered[i] += port.tampered()[i];
     }
   });
-  const std::uint64_t saved =
-      books.contributions_sent - std::min(books.contributions_sent, books.root_frames);
   using enum Figure::Meaning;
   Tally tally;
   tally.sent = books.sent;
@@ -206,8 +226,6 @@ Tally ReduceTraffic::tally(TimeNs) const {
       {"wrong_results", books.wrong_results, fault},
       {"contributions", books.contributions_sent},
       {"root_frames", books.root_frames},
-      {"frames_saved", root_ && !leaves_.empty() ? saved : 0},
-      {"bytes_saved", root_ && !leaves_.empty() ? saved * wire::reduction_frame_bytes : 0},
       {"reductions_by_one_frame", now.full - before_.full},
       {"reductions_by_several_frames", now.partial - before_.partial},
       {"reductions_by_single_contributions", now.unreduced - before_.unreduced},

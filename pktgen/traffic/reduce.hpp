@@ -35,6 +35,8 @@ public:
   void stop(TimeNs now) override;
   bool receive(PortIndex port, const core::FrameView& frame, TimeNs now) override;
   void generate(Ports ports, TimeNs now) override;
+  [[nodiscard]] Progress progress() const override;
+  void agree(const Progress& farthest) override { farthest_ = farthest; }
   [[nodiscard]] TimeNs next_due() const override;
   [[nodiscard]] bool drained(TimeNs now) const override;
   [[nodiscard]] Tally tally(TimeNs now) const override;
@@ -42,8 +44,10 @@ public:
 
 private:
   [[nodiscard]] collective::Statistics statistics() const;
-  /// By tree: how many operations some member has scheduled.
-  [[nodiscard]] std::vector<std::uint64_t> scheduled() const;
+  /// Operations that some member has scheduled, here or at other workers, by tree. Takes up what is
+  /// due first: that all workers take up alike.
+  [[nodiscard]] Progress scheduled_anywhere(TimeNs now);
+  void take_up_due(TimeNs now);
   /// Calls `f(port)` for each of them.
   template <typename F> void for_each_port(F&& f);
   template <typename F> void for_each_port(F&& f) const;
@@ -56,6 +60,7 @@ private:
   TimeNs next_poll_;
   std::uint64_t poll_interval_ns_;
   collective::Statistics before_; ///< when the measurement began
+  Progress farthest_;             ///< what `agree` said last
 };
 
 } // namespace tributary::pktgen

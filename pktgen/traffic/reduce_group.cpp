@@ -79,8 +79,8 @@ void ReduceGroup::begin_measuring(const std::vector<std::uint64_t>& scheduled) {
 }
 
 bool ReduceGroup::may_mismatch(Mismatch& state, bool at_root, bool mismatch) const {
-  if (reduce_.role == Role::leaves) {
-    return reduce_.tampering.wrong_opcode > 0; // the root knows, and is elsewhere
+  if (!alone_) {
+    return reduce_.tampering.wrong_opcode > 0; // whoever spoilt it may be elsewhere
   }
   if (at_root) {
     state.reported = state.expected && mismatch;

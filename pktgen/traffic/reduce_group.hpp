@@ -49,6 +49,9 @@ public:
   [[nodiscard]] ReduceOperands& operands() { return operands_; }
   [[nodiscard]] const ReduceOperands& operands() const { return operands_; }
 
+  /// Whether all members are here, and nobody else knows better what must come out.
+  void set_alone(bool alone) { alone_ = alone; }
+
   // Which operations may begin.
 
   /// Begins, or goes on after `end` with the operations behind those that ended.
@@ -120,6 +123,7 @@ private:
   std::uint64_t nth_ = 0; ///< of the open loop, since `start`
   std::uint32_t next_tree_ = 0;
   bool ended_ = true;
+  bool alone_ = true;
   std::vector<std::uint64_t> first_measured_; ///< by tree
   std::uint64_t missed_ = 0;
   std::vector<Mismatch> mismatches_; ///< by tree and reduction id

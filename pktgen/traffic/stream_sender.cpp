@@ -13,18 +13,7 @@ StreamSender::Lane::Lane(PortIndex of, const StreamPlan& plan)
 
 StreamSender::StreamSender(const StreamPlan& plan) : plan_(plan), sequences_(plan.flows.flows()) {
   for (PortIndex port = 0; port < plan.placement.ports.size(); ++port) {
-    Lane lane(port, plan);
-    for (std::uint32_t i = 0; i < plan.flows.senders(); ++i) {
-      if (plan.flows.home(i) == port && (plan.is_multicast() || plan.destinations->sends(i))) {
-        lane.senders.push_back(i);
-      }
-    }
-    if (!lane.senders.empty()) {
-      for (Choice& choice : lane.choices) {
-        choice = choose(lane);
-      }
-      lanes_.push_back(std::move(lane));
-    }
+    add_lane(port);
   }
   if (lanes_.empty()) {
     throw std::invalid_argument(
@@ -33,23 +22,40 @@ StreamSender::StreamSender(const StreamPlan& plan) : plan_(plan), sequences_(pla
   if (plan.is_open_loop()) {
     set_paces();
   }
+  std::erase_if(lanes_, [&](const Lane& lane) { return !plan.placement.is_here(lane.port); });
+}
+
+void StreamSender::add_lane(PortIndex port) {
+  Lane lane(port, plan_);
+  for (std::uint32_t i = 0; i < plan_.flows.senders(); ++i) {
+    if (plan_.flows.home(i) == port && (plan_.is_multicast() || plan_.destinations->sends(i))) {
+      lane.senders.push_back(i);
+    }
+  }
+  if (lane.senders.empty()) {
+    return;
+  }
+  for (Choice& choice : lane.choices) {
+    choice = choose(lane);
+  }
+  lanes_.push_back(std::move(lane));
 }
 
 void StreamSender::set_paces() {
-  double senders = 0;
+  std::size_t senders = 0;
   for (const Lane& lane : lanes_) {
-    senders += static_cast<double>(lane.senders.size());
+    senders += lane.senders.size();
   }
   const Stream& stream = plan_.stream;
   const double rate =
       stream.bits_per_second > 0 ? stream.bits_per_second : stream.packets_per_second;
-  std::uint64_t before = 0;
+  double before = 0;
   for (Lane& lane : lanes_) {
-    lane.share = static_cast<double>(lane.senders.size()) / senders;
+    lane.share = static_cast<double>(lane.senders.size()) / static_cast<double>(senders);
     lane.pace.emplace(rate * lane.share);
-    lane.start_after_ns = static_cast<std::uint64_t>(
-        std::llround(static_cast<double>(before) * 1e9 / plan_.frames_per_second()));
-    ++before;
+    lane.start_after_ns =
+        static_cast<std::uint64_t>(std::llround(before * 1e9 / plan_.frames_per_second()));
+    before += 1;
   }
 }
 

@@ -1,5 +1,6 @@
 // The sending half of a stream. Each port that has senders is a lane of its own, with its share of
-// the rate, so that a port which takes nothing holds up no other one.
+// the rate, so that a port which takes nothing holds up no other one. Ports of other workers have
+// their share, too, and no lane here.
 //
 //   lane   its senders in turn (nodes or trees), to whom the pattern says; chosen a few frames
 //   ahead,
@@ -80,6 +81,7 @@ private:
     std::size_t of_set = 0;     ///< frames done of it
   };
 
+  void add_lane(PortIndex port);
   void set_paces();
   void send(Lane& lane, Port& port, TimeNs now);
   void compose(const Lane& lane, Choice choice, std::byte* frame, std::uint32_t length,

@@ -26,9 +26,11 @@
 #include "tributary/types.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace tributary::pktgen {
 
@@ -37,6 +39,9 @@ using PortIndex = std::size_t;
 
 /// The ports of one worker, by PortIndex; null for those of other workers.
 using Ports = std::span<Port* const>;
+
+/// How far a traffic has gone, in whatever it numbers; elements of the same place compare.
+using Progress = std::vector<std::uint64_t>;
 
 class Traffic {
 public:
@@ -54,6 +59,12 @@ public:
   virtual void generate(Ports ports, TimeNs now) = 0;
   /// `never` when only a frame can bring it on.
   [[nodiscard]] virtual TimeNs next_due() const = 0;
+  /// Several workers, each with a traffic of the same settings and some of the ports, begin and end
+  /// a measurement together: ahead of `begin_measuring` and `stop` each is told how far the one
+  /// that went farthest has gone. None of them runs in between.
+  [[nodiscard]] virtual Progress progress() const { return {}; }
+  virtual void agree(const Progress& farthest) { static_cast<void>(farthest); }
+
   /// Whether it has nothing more to begin, however long it went on.
   [[nodiscard]] virtual bool exhausted() const { return false; }
   /// After `stop`: whether nothing more is to be expected or sent.

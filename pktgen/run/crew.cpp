@@ -1,0 +1,220 @@
+#include "pktgen/run/crew.hpp"
+
+#include <rte_lcore.h>
+
+#include <fmt/format.h>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <future>
+#include <stdexcept>
+
+namespace tributary::pktgen {
+namespace {
+
+void pin_to(unsigned core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  if (const int error = ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set); error != 0) {
+    throw std::runtime_error(fmt::format(
+        "the generator cannot run on core {}: {}; name another one", core, std::strerror(error)));
+  }
+}
+
+} // namespace
+
+Crew::Crew(const MakeTraffic& make, const std::vector<Port*>& ports, const Clock& clock, bool busy,
+           const std::vector<unsigned>& cores)
+    : clock_(clock), cores_(cores) {
+  const std::size_t count =
+      std::clamp<std::size_t>(cores.size(), 1, std::max<std::size_t>(ports.size(), 1));
+  for (std::size_t w = 0; w < count; ++w) {
+    std::vector<Port*> mine(ports.size());
+    std::vector<bool> elsewhere(ports.size());
+    for (std::size_t p = 0; p < ports.size(); ++p) {
+      elsewhere[p] = p % count != w;
+      mine[p] = elsewhere[p] ? nullptr : ports[p];
+    }
+    Worker worker;
+    worker.traffic = make(elsewhere);
+    worker.driver = std::make_unique<Driver>(*worker.traffic, std::move(mine), clock, busy);
+    workers_.push_back(std::move(worker));
+  }
+}
+
+Crew::~Crew() {
+  command(Command::end);
+  for (Worker& worker : workers_) {
+    if (worker.thread.joinable()) {
+      worker.thread.join();
+    }
+  }
+}
+
+// Pausing is Dekker's handshake: the caller writes the command and then reads who stands, a worker
+// says that it goes and then reads the command. So all of that is sequentially consistent.
+
+void Crew::command(Command command) {
+  command_.store(command);
+  command_.notify_all();
+}
+
+void Crew::work(Worker& worker) {
+  while (true) {
+    standing_.fetch_add(1);
+    Command now = command_.load();
+    while (now == Command::pause) {
+      command_.wait(Command::pause);
+      now = command_.load();
+    }
+    if (now == Command::end) {
+      return; // it counts as standing still for good
+    }
+    standing_.fetch_sub(1);
+    worker.driver->run_until([this](TimeNs) { return command_.load() != Command::run; });
+  }
+}
+
+void Crew::start() {
+  const TimeNs now = clock_.now();
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    Worker& worker = workers_[w];
+    worker.traffic->start(now);
+    std::promise<void> ready;
+    auto began = ready.get_future();
+    worker.thread = std::thread([this, w, &worker, promise = std::move(ready)]() mutable {
+      // Its own cache of free buffers; without DPDK there are none.
+      const bool known_to_dpdk = rte_thread_register() == 0;
+      try {
+        if (!cores_.empty()) {
+          pin_to(cores_[w]);
+        }
+        promise.set_value();
+      } catch (...) {
+        promise.set_exception(std::current_exception());
+        standing_.fetch_add(1);
+        return;
+      }
+      ::pthread_setname_np(::pthread_self(), fmt::format("generator-{}", w).c_str());
+      try {
+        work(worker);
+      } catch (...) {
+        if (!failed_.load()) {
+          failure_ = std::current_exception();
+          failed_.store(true);
+        }
+        standing_.fetch_add(1);
+      }
+      if (known_to_dpdk) {
+        rte_thread_unregister();
+      }
+    });
+    began.get();
+  }
+  pause();
+}
+
+void Crew::go() {
+  running_ = true;
+  command(Command::run);
+}
+
+void Crew::pause() {
+  running_ = false;
+  command(Command::pause);
+  while (standing_.load() < workers_.size()) {
+    std::this_thread::yield();
+  }
+  if (failed_.load()) {
+    std::rethrow_exception(failure_);
+  }
+}
+
+void Crew::agree() {
+  Progress farthest;
+  for (const Worker& worker : workers_) {
+    const Progress one = worker.traffic->progress();
+    farthest.resize(std::max(farthest.size(), one.size()));
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      farthest[i] = std::max(farthest[i], one[i]);
+    }
+  }
+  for (Worker& worker : workers_) {
+    worker.traffic->agree(farthest);
+  }
+}
+
+TimeNs Crew::begin_measuring() {
+  return standing_still([&] {
+    const TimeNs now = clock_.now();
+    agree();
+    for (Worker& worker : workers_) {
+      worker.traffic->begin_measuring(now);
+      worker.driver->reset();
+    }
+    return now;
+  });
+}
+
+TimeNs Crew::stop() {
+  return standing_still([&] {
+    const TimeNs now = clock_.now();
+    agree();
+    for (Worker& worker : workers_) {
+      worker.traffic->stop(now);
+    }
+    return now;
+  });
+}
+
+bool Crew::drained() {
+  return standing_still([&] {
+    const TimeNs now = clock_.now();
+    return std::ranges::all_of(workers_, [&](const Worker& w) { return w.traffic->drained(now); });
+  });
+}
+
+bool Crew::exhausted() {
+  return standing_still([&] {
+    return std::ranges::all_of(workers_, [](const Worker& w) { return w.traffic->exhausted(); });
+  });
+}
+
+Tally Crew::tally() {
+  return standing_still([&] {
+    const TimeNs now = clock_.now();
+    Tally sum;
+    for (const Worker& worker : workers_) {
+      sum.merge(worker.traffic->tally(now));
+    }
+    return sum;
+  });
+}
+
+DriverCounts Crew::counts() {
+  return standing_still([&] {
+    DriverCounts sum;
+    for (const Worker& worker : workers_) {
+      sum += worker.driver->counts();
+    }
+    return sum;
+  });
+}
+
+std::string Crew::waiting_for() {
+  return standing_still([&] {
+    const TimeNs now = clock_.now();
+    for (const Worker& worker : workers_) {
+      if (std::string waiting = worker.traffic->waiting_for(now); !waiting.empty()) {
+        return waiting;
+      }
+    }
+    return std::string();
+  });
+}
+
+} // namespace tributary::pktgen

@@ -1,0 +1,101 @@
+// The generator's threads: one for each core it was given, each with a driver, a traffic of its
+// own, and some of the ports. The calling thread stays free to watch.
+//
+//   worker 0   ports 0, 2, 4 ...   traffics of the same settings, each with the virtual hosts of
+//   its worker 1   ports 1, 3, 5 ...   own ports: one scenario together
+//
+// Workers share nothing while they run. Whatever concerns all of them (beginning and ending a
+// measurement, looking at tallies) is done by the calling thread while all stand still between two
+// iterations, which takes microseconds.
+//
+// All calls from one thread.
+#pragma once
+
+#include "pktgen/run/clock.hpp"
+#include "pktgen/run/driver.hpp"
+#include "pktgen/traffic/traffic.hpp"
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tributary::pktgen {
+
+class Crew {
+public:
+  /// Makes the traffic of a worker; `elsewhere` says by port which it has not.
+  using MakeTraffic = std::function<std::unique_ptr<Traffic>(const std::vector<bool>& elsewhere)>;
+
+  /// As many workers as there are cores; one, on no certain core, when there are none. Never more
+  /// than ports.
+  Crew(const MakeTraffic& make, const std::vector<Port*>& ports, const Clock& clock, bool busy,
+       const std::vector<unsigned>& cores);
+  /// Ends the threads.
+  ~Crew();
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  /// Begins the traffics; the threads are there and stand still. Throws std::runtime_error when one
+  /// cannot be pinned to its core.
+  void start();
+  /// Lets them run.
+  void go();
+  /// Calls `f` while all stand still, then lets them go on; within, ports and all that follows may
+  /// be looked at.
+  template <typename F> auto standing_still(F&& f) {
+    if (!running_) {
+      return f();
+    }
+    pause();
+    const GoOn go_on{*this};
+    return f();
+  }
+
+  /// Says when it began.
+  TimeNs begin_measuring();
+  /// Says when it stopped.
+  TimeNs stop();
+
+  [[nodiscard]] bool drained();
+  [[nodiscard]] bool exhausted();
+  /// All workers' together.
+  [[nodiscard]] Tally tally();
+  /// All workers' together, since `begin_measuring`, or since `start`.
+  [[nodiscard]] DriverCounts counts();
+  [[nodiscard]] std::string waiting_for();
+  [[nodiscard]] std::size_t size() const { return workers_.size(); }
+
+private:
+  struct Worker {
+    std::unique_ptr<Traffic> traffic;
+    std::unique_ptr<Driver> driver;
+    std::thread thread;
+  };
+  enum class Command : std::uint32_t { pause, run, end };
+  struct GoOn {
+    Crew& crew;
+    ~GoOn() { crew.go(); }
+  };
+
+  void work(Worker& worker);
+  /// All workers stand still when it returns; throws what ended one of them, and then they do for
+  /// good.
+  void pause();
+  void command(Command command);
+  void agree();
+
+  const Clock& clock_;
+  std::vector<unsigned> cores_;
+  std::vector<Worker> workers_;
+  std::atomic<Command> command_{Command::pause};
+  std::atomic<std::size_t> standing_{0}; ///< workers that stand still, or have ended
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_; ///< written before `failed_`
+  bool running_ = false;       ///< told to run
+};
+
+} // namespace tributary::pktgen
