@@ -17,10 +17,12 @@ SETTLE_SECONDS = 0.1
 
 
 class Contender:
-    """A running program that counts frames. `pid` is its process, `name` what tables call it."""
+    """A running program that counts frames. `pid` is its process, `name` what tables call it, and
+    `threads` how many of its threads poll."""
 
     name = "?"
     pid = None
+    threads = 1
 
     def frames(self):
         """How many so far."""
@@ -43,7 +45,7 @@ class Slice:
 
     @property
     def per_second(self):
-        """Frames a second of the polling thread's CPU time."""
+        """Frames a second of the polling threads' CPU time."""
         return self.frames * 1e9 / self.cpu_ns
 
     @property
@@ -61,7 +63,7 @@ def one_slice(contender, seconds):
     finally:
         contender.stop()
     frames, wall_ns = after[0] - before[0], after[2] - before[2]
-    cpu_ns = processes.busiest_ns(before[1], after[1])
+    cpu_ns = processes.busiest_ns(before[1], after[1], contender.threads)
     if frames <= 0 or cpu_ns <= 0:
         raise RuntimeError(f"{contender.name} moved no frame in {seconds:g} s")
     return Slice(frames, cpu_ns, wall_ns)

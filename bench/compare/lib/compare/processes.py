@@ -48,6 +48,7 @@ def on_cpu_ns(pid):
     return times
 
 
-def busiest_ns(before, after):
-    """What the thread that ran most had of a CPU between two looks."""
-    return max(after[task] - before.get(task, 0) for task in after)
+def busiest_ns(before, after, threads):
+    """What the threads that ran most had of their CPUs between two looks, together."""
+    had = sorted((after[task] - before.get(task, 0) for task in after), reverse=True)
+    return sum(had[:threads])

@@ -31,6 +31,7 @@ class Stream:
     leaves: int
     groups: int
     ids: int  # reductions in a group
+    first_tree: int = 0
 
     @property
     def one_tree(self):
@@ -50,7 +51,12 @@ class Stream:
         """(tree, reduction) of a group; `direction` 0: children at port 0."""
         group %= self.groups
         tree, first = (0, group * self.ids) if self.one_tree else (group, 0)
-        return [(2 * tree + direction, first + r) for r in range(self.ids)]
+        return [(self.first_tree + 2 * tree + direction, first + r) for r in range(self.ids)]
+
+    def lay(self, switch, ports):
+        """Its trees in the configuration of a switch; `ports`: the names of ports 0 and 1."""
+        for tree in range(self.first_tree, self.first_tree + self.trees):
+            lay_tree(switch, tree, self.leaves, ports)
 
     def file(self, port):
         """The frames for one port, as bytes."""
@@ -66,6 +72,10 @@ class Stream:
                         tree=tree, reduction=reduction, nid=1 + leaf, cookie=COOKIE, rank=leaf,
                         seqno=SEQUENCE, resno=SEQUENCE, data=(leaf, -leaf, leaf << 40, 1))))
         return out
+
+
+def lay_tree(switch, tree, leaves, ports):
+    switch.tree(tree, wait_count=leaves, parent=ports[1 - tree % 2], children=[ports[tree % 2]])
 
 
 def stream(leaves, trees):

@@ -14,15 +14,13 @@ class TributarySwitch(Contender):
     def __init__(self, switch, name, counter):
         self.switch, self.name, self.counter = switch, name, counter
         self.pid = switch.child.pid
+        self.threads = switch.config.process["workers"]
 
     def frames(self):
         return sum(port[self.counter] for port in self.switch.ctl("show", "ports"))
 
-    def workers(self):
-        return self.switch.ctl("show", "workers")
 
-
-def configuration(folder, setting, cores, buffers_per_port, trace="on"):
+def configuration(folder, setting, cores, buffers_per_port):
     """A process of one busy worker for each of `cores`."""
     return Config(
         folder / "switch.sock", workers=len(cores), cores=list(cores), poll="busy",
