@@ -54,7 +54,7 @@ void ReplayTraffic::begin_measuring(TimeNs now) {
 }
 
 void ReplayTraffic::stop(TimeNs now) {
-  behind_ = running_ && speed_ != 0 ? due_before(now) : 0;
+  behind_ = running_ && is_here_ && speed_ != 0 ? due_before(now) : 0;
   running_ = false;
 }
 
@@ -80,7 +80,8 @@ std::uint64_t ReplayTraffic::due_before(TimeNs end) const {
 }
 
 void ReplayTraffic::generate(Ports ports, TimeNs now) {
-  if (ports.empty() || ports[0] == nullptr) {
+  is_here_ = !ports.empty() && ports[0] != nullptr;
+  if (!is_here_) {
     return;
   }
   Port& port = *ports[0];
@@ -127,7 +128,7 @@ TimeNs ReplayTraffic::next_due() const {
   if (untaken_ != 0) {
     return TimeNs{0};
   }
-  if (!running_ || is_over()) {
+  if (!is_here_ || !running_ || is_over()) {
     return never;
   }
   return speed_ == 0 ? TimeNs{0} : intended(round_, next_);
@@ -137,6 +138,9 @@ bool ReplayTraffic::drained(TimeNs) const { return !running_ && untaken_ == 0; }
 
 Tally ReplayTraffic::tally(TimeNs) const {
   Tally tally;
+  if (!is_here_) {
+    return tally;
+  }
   tally.sent = sent_;
   tally.figures = {
       {"capture_frames", capture_->frames.size()}, {"cut_short", capture_->cut_short},

@@ -1,9 +1,9 @@
 // A capture, sent again: at its own speed, faster or slower, or as fast as possible, once or
 // looped.
 //
-// Frames leave the first port as they were captured. In a loop the next round follows the last
-// frame by the mean gap between frames. A capture without duration, of one frame for instance, has
-// no speed and is sent as fast as possible.
+// Frames leave the first port as they were captured: of several workers that of the one that has
+// it. In a loop the next round follows the last frame by the mean gap between frames. A capture
+// without duration, of one frame for instance, has no speed and is sent as fast as possible.
 //
 // What comes back is not recognised, for the frames carry nothing to tell them by: see the counts
 // of the ports.
@@ -59,7 +59,7 @@ public:
   bool receive(PortIndex, const core::FrameView&, TimeNs) override { return false; }
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] TimeNs next_due() const override;
-  [[nodiscard]] bool exhausted() const override { return is_over(); }
+  [[nodiscard]] bool exhausted() const override { return !is_here_ || is_over(); }
   [[nodiscard]] bool drained(TimeNs now) const override;
   [[nodiscard]] Tally tally(TimeNs now) const override;
   [[nodiscard]] std::string waiting_for(TimeNs now) const override;
@@ -75,6 +75,7 @@ private:
   std::uint64_t period_ns_;
   double speed_; ///< 0: as fast as possible
   std::uint64_t loops_;
+  bool is_here_ = true; ///< the first port; not at other workers
   bool running_ = false;
   TimeNs start_;
   std::uint64_t round_ = 0;

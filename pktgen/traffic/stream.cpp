@@ -15,6 +15,10 @@ StreamTraffic::StreamTraffic(Kind kind, const Stream& stream, const Placement& p
   if (plan_.receives()) {
     receiver_.emplace(plan_);
   }
+  knows_all_ = sender_ && receiver_;
+  for (PortIndex port = 0; port < placement.ports.size(); ++port) {
+    knows_all_ = knows_all_ && placement.is_here(port);
+  }
 }
 
 void StreamTraffic::start(TimeNs now) {
@@ -24,9 +28,13 @@ void StreamTraffic::start(TimeNs now) {
   }
 }
 
+Progress StreamTraffic::progress() const { return {sender_ ? sender_->last_intended().value : 0}; }
+
 void StreamTraffic::begin_measuring(TimeNs now) {
-  // Sender and receiver must agree about frames composed this very nanosecond: they are before.
-  const TimeNs begin = sender_ ? std::max(now, sender_->last_intended() + 1) : now;
+  // Senders and receivers must agree about frames composed this very nanosecond: they are before.
+  const std::uint64_t last_here = sender_ ? sender_->last_intended().value : 0;
+  const std::uint64_t last_anywhere = farthest_.empty() ? 0 : farthest_.front();
+  const TimeNs begin = std::max(now, TimeNs{std::max(last_here, last_anywhere) + 1});
   if (sender_) {
     sender_->begin_measuring(begin);
   }
@@ -45,13 +53,6 @@ void StreamTraffic::stop(TimeNs now) {
   }
 }
 
-void StreamTraffic::generate(Ports ports, TimeNs now) {
-  ports_elsewhere_ = std::ranges::find(ports, nullptr) != ports.end();
-  if (sender_) {
-    sender_->generate(ports, now);
-  }
-}
-
 std::uint64_t StreamTraffic::outstanding() const {
   return sender_->composed() * plan_.copies() - receiver_->came();
 }
@@ -60,10 +61,10 @@ bool StreamTraffic::drained(TimeNs now) const {
   if (stopped_ == never || (sender_ && sender_->untaken() != 0)) {
     return false;
   }
-  if (!receiver_ || (knows_all() && outstanding() == 0)) {
+  if (!receiver_ || (knows_all_ && outstanding() == 0)) {
     return true;
   }
-  return !knows_all() && now >= std::max(stopped_, receiver_->last_came()) + quiet_ns;
+  return !knows_all_ && now >= std::max(stopped_, receiver_->last_came()) + quiet_ns;
 }
 
 Tally StreamTraffic::tally(TimeNs) const {
@@ -106,15 +107,21 @@ Tally StreamTraffic::tally(TimeNs) const {
 }
 
 std::string StreamTraffic::waiting_for(TimeNs now) const {
-  if (stopped_ == never || drained(now)) {
+  if (drained(now)) {
     return {};
   }
   if (sender_ && sender_->untaken() != 0) {
     return fmt::format("the ports to take {} more frames", sender_->untaken());
   }
-  return knows_all() ? fmt::format("{} of {} frames to come back", outstanding(),
-                                   sender_->composed() * plan_.copies())
-                     : std::string("frames that may still come in");
+  if (knows_all_) {
+    return outstanding() == 0 ? std::string()
+                              : fmt::format("{} of {} frames to come back", outstanding(),
+                                            sender_->composed() * plan_.copies());
+  }
+  if (receiver_ && receiver_->came() == 0) {
+    return "the first frame to come in";
+  }
+  return stopped_ == never ? std::string() : "late frames";
 }
 
 } // namespace tributary::pktgen

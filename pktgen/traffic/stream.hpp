@@ -23,9 +23,8 @@
 // Latencies (both): `frame_from_intended` in an open loop; `frame_from_composing` as fast as
 // possible, where a whole burst is composed at one time.
 //
-// Several workers, each with a StreamTraffic of the same settings and some of the ports: `lost` of
-// one of them alone means nothing, for what one sends another receives; their sum is right (modulo
-// 2^64). Then measuring must begin at a time that none of them has generated at.
+// Several workers: `lost` of one of them alone means nothing, for what one sends another receives;
+// their sum is right (modulo 2^64).
 //
 // One thread. The contract is in traffic.hpp.
 #pragma once
@@ -55,7 +54,14 @@ public:
   bool receive(PortIndex port, const core::FrameView& frame, TimeNs now) override {
     return receiver_ && receiver_->receive(port, frame, now);
   }
-  void generate(Ports ports, TimeNs now) override;
+  void generate(Ports ports, TimeNs now) override {
+    if (sender_) {
+      sender_->generate(ports, now);
+    }
+  }
+  /// The latest intended time so far: a measurement begins behind it at all workers.
+  [[nodiscard]] Progress progress() const override;
+  void agree(const Progress& farthest) override { farthest_ = farthest; }
   [[nodiscard]] TimeNs next_due() const override { return sender_ ? sender_->next_due() : never; }
   /// Where it cannot be known what is still to come: when nothing came for `quiet_ns`.
   [[nodiscard]] bool drained(TimeNs now) const override;
@@ -67,13 +73,13 @@ public:
 private:
   /// Copies that were sent and have not come; meaningless unless all is here.
   [[nodiscard]] std::uint64_t outstanding() const;
-  [[nodiscard]] bool knows_all() const { return sender_ && receiver_ && !ports_elsewhere_; }
 
   StreamPlan plan_;
   std::optional<StreamSender> sender_;
   std::optional<StreamReceiver> receiver_;
-  bool ports_elsewhere_ = false; ///< another worker has some
+  bool knows_all_; ///< senders and receivers are here, and all ports
   TimeNs stopped_ = never;
+  Progress farthest_; ///< what `agree` said last
 };
 
 } // namespace tributary::pktgen

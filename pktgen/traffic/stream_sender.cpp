@@ -13,8 +13,14 @@ StreamSender::Lane::Lane(PortIndex of, const StreamPlan& plan)
 
 StreamSender::StreamSender(const StreamPlan& plan) : plan_(plan), sequences_(plan.flows.flows()) {
   for (PortIndex port = 0; port < plan.placement.ports.size(); ++port) {
-    add_lane(port);
+    lanes_.emplace_back(port, plan);
   }
+  for (std::uint32_t i = 0; i < plan.flows.senders(); ++i) {
+    if (plan.is_multicast() || plan.destinations->sends(i)) {
+      lanes_[plan.flows.home(i)].senders.push_back(i);
+    }
+  }
+  std::erase_if(lanes_, [](const Lane& lane) { return lane.senders.empty(); });
   if (lanes_.empty()) {
     throw std::invalid_argument(
         "with this pattern nobody has anybody to send to; take more nodes or another pattern");
@@ -23,22 +29,11 @@ StreamSender::StreamSender(const StreamPlan& plan) : plan_(plan), sequences_(pla
     set_paces();
   }
   std::erase_if(lanes_, [&](const Lane& lane) { return !plan.placement.is_here(lane.port); });
-}
-
-void StreamSender::add_lane(PortIndex port) {
-  Lane lane(port, plan_);
-  for (std::uint32_t i = 0; i < plan_.flows.senders(); ++i) {
-    if (plan_.flows.home(i) == port && (plan_.is_multicast() || plan_.destinations->sends(i))) {
-      lane.senders.push_back(i);
+  for (Lane& lane : lanes_) {
+    for (Choice& choice : lane.choices) {
+      choice = choose(lane);
     }
   }
-  if (lane.senders.empty()) {
-    return;
-  }
-  for (Choice& choice : lane.choices) {
-    choice = choose(lane);
-  }
-  lanes_.push_back(std::move(lane));
 }
 
 void StreamSender::set_paces() {

@@ -81,7 +81,6 @@ private:
     std::size_t of_set = 0;     ///< frames done of it
   };
 
-  void add_lane(PortIndex port);
   void set_paces();
   void send(Lane& lane, Port& port, TimeNs now);
   void compose(const Lane& lane, Choice choice, std::byte* frame, std::uint32_t length,

@@ -38,6 +38,9 @@ public:
     }
   }
   [[nodiscard]] TimeNs next_due() const override { return waiting > 0 ? TimeNs{0} : later; }
+  [[nodiscard]] Progress progress() const override { return Progress(length_ - 59, sent); }
+  void agree(const Progress& farthest) override { agreed = farthest; }
+  [[nodiscard]] bool exhausted() const override { return is_drained; }
   [[nodiscard]] bool drained(TimeNs) const override { return is_drained; }
   [[nodiscard]] Tally tally(TimeNs) const override {
     Tally tally;
@@ -55,6 +58,7 @@ public:
   TimeNs later = never;
   PortIndex port = 0;
   bool is_drained = true;
+  Progress agreed;
   std::string wants;
   std::uint64_t sent = 0;
   int started = 0;
@@ -179,11 +183,23 @@ TEST(Mixed, passes_on_the_phases_and_gathers_what_the_parts_say) {
   EXPECT_TRUE(theatre.mixed.drained(TimeNs{4}));
   theatre.puppets[1]->is_drained = false;
   EXPECT_FALSE(theatre.mixed.drained(TimeNs{4}));
+  EXPECT_FALSE(theatre.mixed.exhausted());
 
   EXPECT_EQ(theatre.mixed.waiting_for(TimeNs{4}), "");
   theatre.puppets[0]->wants = "godot";
   theatre.puppets[1]->wants = "applause";
   EXPECT_EQ(theatre.mixed.waiting_for(TimeNs{4}), "puppet: godot; puppet_2: applause");
+}
+
+TEST(Mixed, hands_each_part_its_own_of_what_workers_agree_about) {
+  Theatre theatre({1, 1});
+  theatre.puppets[0]->waiting = 7;
+  theatre.puppets[1]->waiting = 9;
+  theatre.generate(1);
+  EXPECT_EQ(theatre.mixed.progress(), (Progress{7, 9, 9}));
+  theatre.mixed.agree({10, 11, 12});
+  EXPECT_EQ(theatre.puppets[0]->agreed, (Progress{10}));
+  EXPECT_EQ(theatre.puppets[1]->agreed, (Progress{11, 12}));
 }
 
 TEST(Mixed, offers_frames_to_all_parts_until_one_takes_it) {

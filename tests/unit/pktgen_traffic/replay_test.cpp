@@ -192,6 +192,27 @@ TEST(Replay, waits_for_a_full_port_and_goes_on_where_it_was) {
   }
 }
 
+TEST(Replay, is_left_to_the_worker_that_has_the_first_port) {
+  ReplayTraffic traffic(three_frames(), 1, 1);
+  MemoryPort port(1);
+  const std::vector<Port*> ports{nullptr, &port};
+  traffic.start(TimeNs{1});
+  traffic.generate(ports, TimeNs{1});
+  EXPECT_EQ(traffic.next_due(), never);
+  EXPECT_TRUE(traffic.exhausted());
+  traffic.stop(TimeNs{10'000});
+  EXPECT_TRUE(traffic.drained(TimeNs{10'000}));
+  EXPECT_TRUE(traffic.tally(TimeNs{10'000}).figures.empty());
+}
+
+TEST(Replay, is_exhausted_when_its_last_round_is_sent) {
+  Rig rig(three_frames(), 1, 2);
+  rig.run_until(2'400);
+  EXPECT_FALSE(rig.traffic.exhausted());
+  rig.run_until(2'500);
+  EXPECT_TRUE(rig.traffic.exhausted());
+}
+
 TEST(Replay, refuses_an_empty_capture_and_a_speed_that_is_none) {
   EXPECT_THROW(ReplayTraffic(std::make_shared<const Capture>(), 1, 1), std::invalid_argument);
   for (const double speed : {-1.0, 1e-7, 1e7, std::numeric_limits<double>::quiet_NaN()}) {

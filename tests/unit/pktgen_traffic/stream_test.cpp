@@ -279,6 +279,21 @@ TEST(Stream, is_not_held_up_on_all_ports_by_one_that_is_full) {
   EXPECT_EQ(world.traffic.next_due(), never);
 }
 
+TEST(Stream, says_what_it_waits_for_while_it_runs_too) {
+  StreamWorld world(Kind::unicast, unicast(Pattern::permutation), 2);
+  world.traffic.start(world.now);
+  EXPECT_EQ(world.traffic.waiting_for(world.now), "");
+  world.generate();
+  EXPECT_EQ(world.traffic.waiting_for(world.now), "64 of 64 frames to come back");
+  world.deliver();
+  EXPECT_EQ(world.traffic.waiting_for(world.now), "");
+
+  Stream elsewhere = unicast();
+  elsewhere.role = Role::leaves;
+  const StreamTraffic receiver(Kind::unicast, elsewhere, placement_of(2), 1);
+  EXPECT_EQ(receiver.waiting_for(world.now), "the first frame to come in");
+}
+
 TEST(Stream, as_fast_as_possible_gives_others_a_turn_after_a_burst_a_port) {
   StreamWorld world(Kind::unicast, unicast(Pattern::random, 50), 4);
   world.traffic.start(world.now);
@@ -514,42 +529,87 @@ TEST(Stream, with_its_senders_alone_claims_nothing_about_losses) {
   EXPECT_TRUE(sides.sender.drained(sides.now));
 }
 
-TEST(Stream, of_two_workers_adds_up_although_each_receives_what_the_other_sent) {
-  const Stream stream = unicast(Pattern::random, 10);
-  StreamTraffic a(Kind::unicast, stream, placement_of(2), 3);
-  StreamTraffic b(Kind::unicast, stream, placement_of(2), 3);
-  MemoryPort port_a(0);
-  MemoryPort port_b(1);
-  const std::vector<Port*> ports_of_a{&port_a, nullptr};
-  const std::vector<Port*> ports_of_b{nullptr, &port_b};
-  TimeNs now{10};
-  for (StreamTraffic* each : {&a, &b}) {
-    each->start(now);
-    each->begin_measuring(now + 1);
+/// One of two workers, with port `port` of two.
+struct Worker {
+  Worker(const Stream& stream, PortIndex which)
+      : port(static_cast<std::uint8_t>(which)), here(which),
+        traffic(Kind::unicast, stream, placement(which), 3) {
+    ports[which] = &port;
   }
-  for (int i = 0; i < 50; ++i) {
-    now = now + 10;
-    a.generate(ports_of_a, now);
-    b.generate(ports_of_b, now);
+  static Placement placement(PortIndex which) {
+    Placement made = placement_of(2);
+    made.elsewhere = {which != 0, which != 1};
+    return made;
+  }
+  /// Gives what this one sent to the other, but for each tenth frame if there are to be losses.
+  void send_to(Worker& other, TimeNs now, bool with_losses) {
     std::size_t count = 0;
-    for (Bytes& frame : port_a.take_sent()) {
-      // Every tenth is lost on its way to b; none the other way.
-      if (++count % 10 != 0) {
-        EXPECT_TRUE(b.receive(1, {frame.data(), static_cast<std::uint32_t>(frame.size())}, now));
+    for (Bytes& frame : port.take_sent()) {
+      if (!with_losses || ++count % 10 != 0) {
+        EXPECT_TRUE(other.traffic.receive(
+            other.here, {frame.data(), static_cast<std::uint32_t>(frame.size())}, now));
       }
     }
-    for (Bytes& frame : port_b.take_sent()) {
-      EXPECT_TRUE(a.receive(0, {frame.data(), static_cast<std::uint32_t>(frame.size())}, now));
-    }
   }
-  a.stop(now);
-  b.stop(now);
-  Tally sum = a.tally(now);
-  sum.merge(b.tally(now));
+  MemoryPort port;
+  PortIndex here;
+  StreamTraffic traffic;
+  std::vector<Port*> ports{nullptr, nullptr};
+};
+
+TEST(Stream, of_two_workers_adds_up_although_each_receives_what_the_other_sent) {
+  Worker a(unicast(Pattern::random, 10), 0);
+  Worker b(unicast(Pattern::random, 10), 1);
+  TimeNs now{10};
+  a.traffic.start(now);
+  b.traffic.start(now);
+  const auto run = [&](int rounds, bool with_losses) {
+    for (int i = 0; i < rounds; ++i) {
+      now = now + 10;
+      a.traffic.generate(a.ports, now);
+      b.traffic.generate(b.ports, now + 3); // its clock was read a little later
+      a.send_to(b, now, with_losses);
+      b.send_to(a, now, false);
+    }
+  };
+  run(5, true);
+  // Frames composed now are still under way when the measurement begins.
+  now = now + 10;
+  a.traffic.generate(a.ports, now);
+  b.traffic.generate(b.ports, now + 3);
+  for (Worker* each : {&a, &b}) {
+    Progress farthest = a.traffic.progress();
+    farthest[0] = std::max(farthest[0], b.traffic.progress()[0]);
+    each->traffic.agree(farthest);
+    each->traffic.begin_measuring(now);
+  }
+  a.send_to(b, now, false);
+  b.send_to(a, now, false);
+  run(50, true);
+  a.traffic.stop(now);
+  b.traffic.stop(now);
+  Tally sum = a.traffic.tally(now);
+  sum.merge(b.traffic.tally(now));
   EXPECT_EQ(sum.sent.frames, 2 * 50 * Port::burst);
   EXPECT_EQ(sum.figure("lost"), 50 * (Port::burst / 10));
   EXPECT_EQ(sum.figure("expected"), sum.sent.frames);
-  EXPECT_TRUE(a.drained(now + StreamTraffic::quiet_ns));
+  EXPECT_EQ(sum.received.frames, sum.sent.frames - sum.figure("lost"));
+  EXPECT_FALSE(a.traffic.drained(now));
+  EXPECT_TRUE(a.traffic.drained(now + StreamTraffic::quiet_ns));
+}
+
+TEST(Stream, of_two_workers_keeps_the_rate_of_one) {
+  Stream stream = unicast(Pattern::permutation);
+  stream.packets_per_second = 1e6;
+  Worker a(stream, 0);
+  Worker b(stream, 1);
+  for (Worker* each : {&a, &b}) {
+    each->traffic.start(TimeNs{0});
+    for (std::uint64_t now = 0; now < 1'000'000; now += 1'000) {
+      each->traffic.generate(each->ports, TimeNs{now});
+    }
+    EXPECT_EQ(each->port.sent_frames(), 500U);
+  }
 }
 
 TEST(Stream, allocates_nothing_between_start_and_stop) {
