@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 
 namespace tributary::pktgen {
@@ -27,6 +28,7 @@ protected:
   static Scenario scenario() {
     Scenario s;
     s.traffic.reduce.leaves = 6;
+    s.traffic.reduce.trees = 4;
     s.hosted.emplace().ports = 3;
     s.hosted->busy = false;
     s.phases.warmup = std::chrono::milliseconds(20);
@@ -71,6 +73,26 @@ TEST_F(SessionTest, RepeatsAreMeasuredUnderTheCeiling) {
     EXPECT_LE(m.generator_busy, 1);
   }
   ASSERT_THAT(result.derived, Contains(Pair("root_frames_per_reduction", testing::_)));
+}
+
+TEST_F(SessionTest, SeveralWorkersShareTheMembersOfOneScenario) {
+  Scenario s = scenario();
+  s.phases.calibrate = false;
+  s.phases.repeats = 3;
+  s.cores = usable_cores();
+  s.cores.resize(std::min<std::size_t>(s.cores.size(), 3));
+  for (const double rate : {0.0, 2000.0}) {
+    s.traffic.reduce.rate = rate;
+    const Result result = run(s);
+    EXPECT_EQ(result.failure, "");
+    ASSERT_EQ(result.repeats.size(), 3U);
+    for (const Measurement& m : result.repeats) {
+      EXPECT_GT(m.operations, 0U);
+      EXPECT_EQ(m.tally.figure("operations_at_leaves"), 6 * m.tally.figure("operations"));
+      EXPECT_EQ(m.tally.figure("results_checked"), 7 * m.tally.figure("reductions"));
+      EXPECT_EQ(m.tally.sum(Figure::Meaning::fault), 0U);
+    }
+  }
 }
 
 TEST_F(SessionTest, EnoughOperationsEndAMeasurement) {

@@ -1,0 +1,128 @@
+// The crew: workers run, stand still when they are looked at, and end.
+#include "pktgen/run/crew.hpp"
+
+#include "pktgen/transport/memory_link.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace tributary::pktgen {
+namespace {
+
+/// Counts its iterations without any lock: a thread sanitizer sees whoever looks while it runs.
+class Running final : public Traffic {
+public:
+  std::uint64_t iterations = 0;
+  std::uint64_t measured_from = 0;
+  bool stopped = false;
+  std::uint64_t steps_for_each; ///< of progress
+  Progress farthest;
+  explicit Running(std::uint64_t steps) : steps_for_each(steps) {}
+
+  void start(TimeNs) override {}
+  void begin_measuring(TimeNs) override { measured_from = iterations; }
+  void stop(TimeNs) override { stopped = true; }
+  bool receive(PortIndex, const core::FrameView&, TimeNs) override { return true; }
+  void generate(Ports ports, TimeNs) override {
+    ++iterations;
+    for (std::size_t p = 0; p < ports.size(); ++p) {
+      has[p] = ports[p] != nullptr;
+    }
+  }
+  [[nodiscard]] Progress progress() const override { return {steps_for_each, 100}; }
+  void agree(const Progress& all) override { farthest = all; }
+  [[nodiscard]] TimeNs next_due() const override { return TimeNs{0}; }
+  [[nodiscard]] bool drained(TimeNs) const override { return stopped; }
+  [[nodiscard]] Tally tally(TimeNs) const override {
+    Tally t;
+    t.figures.push_back({"iterations", iterations});
+    return t;
+  }
+  [[nodiscard]] std::string waiting_for(TimeNs) const override { return {}; }
+  std::map<std::size_t, bool> has;
+};
+
+class CrewTest : public testing::Test {
+protected:
+  CrewTest() {
+    for (int i = 0; i < 3; ++i) {
+      links_.push_back(MemoryPort::joined(2048, {}));
+      ports_.push_back(links_.back().first.get());
+    }
+  }
+  Crew::MakeTraffic maker() {
+    return [this](const std::vector<bool>&) {
+      auto traffic = std::make_unique<Running>(10 * (traffics_.size() + 1));
+      traffics_.push_back(traffic.get());
+      return traffic;
+    };
+  }
+  /// Two workers, wherever the machine has a core.
+  static std::vector<unsigned> two_cores() { return {0, 0}; }
+
+  Clock clock_;
+  std::vector<std::pair<std::unique_ptr<MemoryPort>, std::unique_ptr<MemoryPort>>> links_;
+  std::vector<Port*> ports_;
+  std::vector<Running*> traffics_;
+};
+
+TEST_F(CrewTest, PortsAreDealtToWorkersAndAllOfThemRun) {
+  Crew crew(maker(), ports_, clock_, true, two_cores());
+  ASSERT_EQ(crew.size(), 2U);
+  crew.start();
+  crew.go();
+  while (crew.tally().figure("iterations") < 1000) {
+  }
+  crew.standing_still([&] {
+    EXPECT_EQ(traffics_[0]->has, (std::map<std::size_t, bool>{{0, true}, {1, false}, {2, true}}));
+    EXPECT_EQ(traffics_[1]->has, (std::map<std::size_t, bool>{{0, false}, {1, true}, {2, false}}));
+  });
+}
+
+TEST_F(CrewTest, NobodyMovesWhileAllStandStill) {
+  Crew crew(maker(), ports_, clock_, true, two_cores());
+  crew.start();
+  crew.go();
+  for (int round = 0; round < 200; ++round) {
+    crew.standing_still([&] {
+      const std::uint64_t a = traffics_[0]->iterations;
+      const std::uint64_t b = traffics_[1]->iterations;
+      for (int i = 0; i < 1000; ++i) {
+        ASSERT_EQ(crew.tally().figure("iterations"), a + b);
+      }
+    });
+  }
+}
+
+TEST_F(CrewTest, AllAreToldHowFarTheFarthestWent) {
+  Crew crew(maker(), ports_, clock_, true, two_cores());
+  crew.start();
+  crew.go();
+  crew.begin_measuring();
+  crew.stop();
+  crew.standing_still([&] {
+    for (const Running* traffic : traffics_) {
+      EXPECT_EQ(traffic->farthest, (Progress{20, 100}));
+    }
+  });
+  EXPECT_TRUE(crew.drained());
+}
+
+TEST_F(CrewTest, NeverMoreWorkersThanPorts) {
+  const Crew crew(maker(), {ports_[0]}, clock_, false, two_cores());
+  EXPECT_EQ(crew.size(), 1U);
+}
+
+TEST_F(CrewTest, CoreThatIsNotThereIsNamed) {
+  Crew crew(maker(), ports_, clock_, false, {1000});
+  try {
+    crew.start();
+    FAIL() << "started";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("core 1000"), std::string::npos) << error.what();
+  }
+}
+
+} // namespace
+} // namespace tributary::pktgen
