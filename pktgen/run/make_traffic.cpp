@@ -42,11 +42,9 @@ std::unique_ptr<Traffic> TrafficMaker::make_part(const Part& part, const Placeme
     return std::make_unique<ReplayTraffic>(capture(part.replay.file), part.replay.speed,
                                            part.replay.loops);
   case Kind::rdma:
-    throw ScenarioError("rdma: this version has no RDMA transfers yet; reduce, multicast, unicast "
-                        "and replay are there");
   case Kind::mixed: break;
   }
-  throw ScenarioError("a part of a mixed scenario cannot be mixed itself");
+  throw ScenarioError(fmt::format("there is no traffic of kind {} by itself", name_of(part.kind)));
 }
 
 std::unique_ptr<Traffic> TrafficMaker::make(const Scenario& scenario, const Placement& placement) {

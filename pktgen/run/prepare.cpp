@@ -6,6 +6,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -67,6 +68,11 @@ std::vector<unsigned> usable_cores() {
 
 std::vector<std::string> prepare(Scenario& scenario, const std::vector<unsigned>& cores,
                                  std::uint64_t available_bytes) {
+  const auto is_rdma = [](const Part& part) { return part.kind == Kind::rdma; };
+  if (is_rdma(scenario.traffic) || std::ranges::any_of(scenario.parts, is_rdma)) {
+    throw ScenarioError("rdma: this version has no RDMA transfers yet; reduce, multicast, unicast "
+                        "and replay are there");
+  }
   std::vector<std::string> said;
   if (scenario.seed == 0) {
     std::random_device device;

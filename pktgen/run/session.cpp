@@ -148,6 +148,8 @@ void Session::run(Result& result) {
     if (interrupted_) {
       result.failure = "interrupted; what was measured until then is shown";
     }
+  } catch (const ScenarioError&) {
+    throw; // nothing could be measured
   } catch (const std::runtime_error& failed) {
     result.failure = failed.what();
   }

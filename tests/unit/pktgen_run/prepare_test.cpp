@@ -66,6 +66,14 @@ TEST(Prepare, MembersThatDoNotFitIntoMemoryAreRefused) {
   }
 }
 
+TEST(Prepare, RdmaIsRefusedAsNotThereYet) {
+  Scenario scenario = in_process();
+  scenario.traffic.kind = Kind::mixed;
+  scenario.parts.resize(2);
+  scenario.parts[1].kind = Kind::rdma;
+  EXPECT_THROW(prepare(scenario, {0, 1}, plenty), ScenarioError);
+}
+
 TEST(Prepare, MachineIsDescribed) {
   EXPECT_THAT(machine_description(), HasSubstr("usable"));
   EXPECT_GT(available_memory(), 0U);
