@@ -46,6 +46,9 @@ void ReplayTraffic::start(TimeNs now) {
 }
 
 void ReplayTraffic::begin_measuring(TimeNs now) {
+  if (round_ == 0 && next_ == 0) {
+    start_ = now; // so that all frames are measured, however long it took to get here
+  }
   begin_ = now;
   sent_ = {};
   too_long_ = 0;

@@ -160,6 +160,15 @@ TEST(Replay, counts_what_was_intended_since_the_measurement_began) {
   EXPECT_EQ(tally.figure("rounds"), 1U);
 }
 
+TEST(Replay, measured_before_its_first_frame_begins_with_the_measurement) {
+  Rig rig(three_frames(), 1, 1);
+  rig.now = rig.now + 7'000;
+  rig.traffic.begin_measuring(rig.now);
+  rig.run_until(20'000);
+  EXPECT_EQ(rig.sent, (Sent{{7'000, 60}, {7'300, 61}, {8'000, 62}}));
+  EXPECT_EQ(rig.traffic.tally(rig.now).sent.frames, 3U);
+}
+
 TEST(Replay, leaves_out_and_counts_what_the_port_cannot_take) {
   const auto capture = capture_of({{0, 60}, {10, 2'000}, {20, 60}});
   ReplayTraffic traffic(capture, 0, 4);
