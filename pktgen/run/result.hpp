@@ -12,7 +12,7 @@
 namespace tributary::pktgen {
 
 /// The generator against itself: the same traffic through a switch core in the generator's own
-/// thread, whose cycles are not counted.
+/// thread, whose cycles are not counted. Of one of the generator's threads.
 struct Ceiling {
   double frames_per_second = 0; ///< sent
   double cycles_per_frame = 0;  ///< sent, receiving included

@@ -346,8 +346,12 @@ void Session::mark_bound(Measurement& measured, const Result& result) const {
   for (const Measurement::PortFigures& port : measured.ports) {
     sent += port.sent.frames;
   }
+  // The ceiling is that of one thread.
+  const std::size_t workers =
+      std::clamp<std::size_t>(scenario_.cores.size(), 1, transport_.ports().size());
   measured.generator_bound =
-      measured.per_second(sent) >= bound_share * result.ceiling->frames_per_second;
+      measured.per_second(sent) >=
+      bound_share * static_cast<double>(workers) * result.ceiling->frames_per_second;
 }
 
 SearchStep Session::judge(double rate, const Measurement& measured) const {
