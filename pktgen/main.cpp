@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
   // Before DPDK makes its files, too.
   survive_file_size_limit();
   service::start_logging("tributary-pktgen");
-  service::set_log_level("warning");
+  service::set_log_level("error");
   try {
     switch (invocation->action) {
     case Action::print_scenario:

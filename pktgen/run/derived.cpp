@@ -21,12 +21,21 @@ std::uint64_t operations_in(const Scenario& scenario, const Tally& tally) {
                : tally.figure("operations");
   case Kind::multicast:
   case Kind::unicast:
-    return scenario.traffic.stream.role == Role::root ? tally.sent.frames : tally.received.frames;
+    return scenario.traffic.stream.role == Role::leaves ? tally.received.frames : tally.sent.frames;
   case Kind::rdma:
   case Kind::replay:
   case Kind::mixed: break;
   }
   return tally.sent.frames;
+}
+
+double lost_share(const Scenario& scenario, const Tally& tally) {
+  const std::uint64_t lost = tally.sum(Figure::Meaning::loss);
+  // Of a multicast frame several copies are expected.
+  const std::uint64_t all = scenario.traffic.kind == Kind::reduce
+                                ? lost + operations_in(scenario, tally)
+                                : tally.figure("expected");
+  return all == 0 ? 1 : ratio(lost, all);
 }
 
 void add_savings(const Scenario& scenario, Tally& tally) {

@@ -7,8 +7,11 @@
 namespace tributary::pktgen {
 
 /// Operations done: reductions of vectors finished at the root (or at the leaves, where only those
-/// are here), frames received of streams, frames sent of captures.
+/// are here), frames sent of streams (received, where only receivers are here) and captures.
 [[nodiscard]] std::uint64_t operations_in(const Scenario& scenario, const Tally& tally);
+
+/// The share of what should have been done or should have come that was not: 1 when nothing was.
+[[nodiscard]] double lost_share(const Scenario& scenario, const Tally& tally);
 
 /// Adds to the tally of reductions what the root did not have to receive: frames_saved,
 /// bytes_saved.

@@ -39,7 +39,7 @@ struct SwitchFigures {
 struct Measurement {
   double seconds = 0;
   double offered_rate = 0; ///< operations a second asked for; 0: as fast as possible
-  /// What `offered_rate` counts, done: reductions with a right result, frames received of a stream.
+  /// What `offered_rate` counts, done: reductions of vectors, frames sent of a stream.
   std::uint64_t operations = 0;
   Tally tally;
   /// Frames out of and into the generator's ports, by port: {name, counts...}.

@@ -357,18 +357,23 @@ void Session::mark_bound(Measurement& measured, const Result& result) const {
 SearchStep Session::judge(double rate, const Measurement& measured) const {
   SearchStep step;
   step.rate = rate;
-  const std::uint64_t lost = measured.tally.sum(Figure::Meaning::loss);
-  const std::uint64_t all = lost + measured.operations;
-  step.loss = all == 0 ? 1 : static_cast<double>(lost) / static_cast<double>(all);
-  const bool kept = measured.per_second(all) >= kept_share * rate;
-  step.passed = all != 0 && kept && step.loss <= scenario_.search.loss &&
-                measured.tally.sum(Figure::Meaning::fault) == 0;
+  step.loss = lost_share(scenario_, measured.tally);
+  // What was begun and lost was offered all the same.
+  const std::uint64_t missed =
+      scenario_.traffic.kind == Kind::reduce ? measured.tally.sum(Figure::Meaning::loss) : 0;
+  const bool kept = measured.per_second(measured.operations + missed) >= kept_share * rate;
+  step.passed =
+      kept && step.loss <= scenario_.search.loss && measured.tally.sum(Figure::Meaning::fault) == 0;
   return step;
 }
 
 void Session::search(Result& result) {
   if (!has_rate(scenario_)) {
     throw RunFailed("a search needs one traffic with a rate: reduce, multicast or unicast");
+  }
+  if (scenario_.traffic.kind != Kind::reduce && scenario_.traffic.stream.role == Role::root) {
+    throw RunFailed("a search has to know what is lost, and the receivers are elsewhere; search "
+                    "with both roles here");
   }
   SearchResult& found = result.search.emplace();
   // What it does when nothing holds it back bounds what it can do at a rate.
