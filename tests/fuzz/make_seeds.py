@@ -5,8 +5,10 @@ after a change of what the targets make of their bytes (codec.cpp, core_world.cp
 
 import pathlib
 import struct
+import sys
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "scripts"))
 
 INT_SUM, FLT_SUM, REPSUM, BARRIER, RESERVED = 0x14, 0x28, 0x30, 0x00, 0x05
 PARENT = {tree: tree % 2 for tree in range(7)}  # of the first table variant
@@ -246,6 +248,44 @@ def topology_seeds():
     yield "nothing", b""
 
 
+SCENARIO = b"""[run]
+duration = "1.5s"
+seed = 7
+[generator]
+cores = [1, 2]
+[[port]]
+interface = "veth0"
+[[port]]
+kind = "memif"
+socket = "/run/m.sock"
+[search]
+loss = 0.5
+[[traffic]]
+leaves = 12
+operators = ["sum-int64", "mix"]
+skew = "uniform"
+skew_by = "20us"
+[[traffic]]
+kind = "unicast"
+sizes = [64, 0, 9000]
+share = 0.25
+"""
+
+
+def scenario_seeds():
+    from tributary import frames
+
+    yield "mixed", SCENARIO
+    yield "in_process", b'[in_process]\nports = 4\nbusy = false\n[[traffic]]\nkind = "multicast"\n'
+    yield "errors", SCENARIO.replace(b"leaves = 12", b"leafs = 0x").replace(b'"20us"', b'"20 miles"')
+    yield "wrong_kind", SCENARIO.replace(b"share = 0.25", b'file = "a.pcap"')
+    # For the root and the leaves of fuzz/scenario.cpp: group 0 of scenario.hpp's defaults.
+    group = {"tree": 0, "vni": 1, "cookie": 0x7EED5EED}
+    yield "arm", bytes(frames.arm(nid=0x10000, seqno=1, **group))
+    yield "contribution", bytes(frames.Frame(nid=0x10001, rank=1, seqno=0, resno=0, **group))
+    yield "result", bytes(frames.Frame(nid=0x10000, count=4, seqno=1, resno=0, **group))
+
+
 def write(folder, name, content):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(content)
@@ -259,5 +299,7 @@ for seed, content in hello_seeds():
     write(CORPUS / "hello", seed, content)
 for seed, content in topology_seeds():
     write(CORPUS / "topology", seed, content)
+for seed, content in scenario_seeds():
+    write(CORPUS / "scenario", seed, content)
 for seed, content in rest_seeds():
     write(CORPUS / "rest", seed, content)

@@ -1,0 +1,115 @@
+// Scenario files of the traffic generator from any bytes, and the same bytes as frames into its
+// traffics.
+//
+//   1  what is refused, is refused with words
+//   2  what is read, reads the same once more from its printed form
+//   3  whatever comes in from a port, virtual members and flows stay in order
+
+#include "configuration/file.hpp"
+#include "pktgen/scenario/file.hpp"
+#include "pktgen/traffic/reduce.hpp"
+#include "pktgen/traffic/stream.hpp"
+#include "pktgen/transport/memory_link.hpp"
+#include "tests/fuzz/require.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::fuzz {
+namespace {
+
+using namespace tributary::pktgen;
+
+std::optional<ReadScenario> read(const std::string& text) {
+  try {
+    return read_scenario(config::parse_toml(text, "fuzz"), "fuzz", "fuzz");
+  } catch (const config::ConfigError& refused) {
+    TRIBUTARY_REQUIRE(refused.what() != std::string());
+    return std::nullopt;
+  }
+}
+
+/// Three leaves and their root, and two nodes that send to each other, on two ports that lead
+/// nowhere. It lives as long as the fuzzer.
+class World {
+public:
+  World()
+      : reductions_(three_leaves(), placement(), 1),
+        unicast_(Kind::unicast, slow(), placement(), 1) {
+    for (int i = 0; i < 2; ++i) {
+      links_.push_back(MemoryPort::joined(2048, {}));
+      ports_.push_back(links_.back().first.get());
+    }
+    for (Traffic* traffic : traffics()) {
+      traffic->start(now_);
+      traffic->begin_measuring(now_);
+    }
+  }
+
+  void receive(std::vector<std::byte>& frame) {
+    const core::FrameView view{frame.data(), static_cast<std::uint32_t>(frame.size())};
+    for (Traffic* traffic : traffics()) {
+      for (PortIndex port = 0; port < ports_.size(); ++port) {
+        traffic->receive(port, view, now_);
+      }
+      traffic->generate(ports_, now_);
+    }
+    for (auto& [near, far] : links_) {
+      near->flush();
+      while (!far->receive().empty()) {
+      }
+    }
+    now_ = now_ + 1'000'000;
+    TRIBUTARY_REQUIRE(reductions_.tally(now_).figure("overruns") == 0);
+  }
+
+private:
+  static Reduce three_leaves() {
+    Reduce reduce;
+    reduce.leaves = 3;
+    return reduce;
+  }
+  static Stream slow() {
+    Stream stream;
+    stream.packets_per_second = 100;
+    return stream;
+  }
+  static Placement placement() {
+    Placement two;
+    two.ports.resize(2);
+    return two;
+  }
+  std::vector<Traffic*> traffics() { return {&reductions_, &unicast_}; }
+
+  ReduceTraffic reductions_;
+  StreamTraffic unicast_;
+  std::vector<std::pair<std::unique_ptr<MemoryPort>, std::unique_ptr<MemoryPort>>> links_;
+  std::vector<Port*> ports_;
+  TimeNs now_{1'000'000};
+};
+
+void run(const std::uint8_t* data, std::size_t size) {
+  if (const auto once = read(std::string(data, data + size))) {
+    const auto again = read(scenario_text(once->settings));
+    TRIBUTARY_REQUIRE(again.has_value());
+    TRIBUTARY_REQUIRE(again->settings == once->settings);
+  }
+  static World world;
+  std::vector<std::byte> frame(size);
+  std::transform(data, data + size, frame.begin(),
+                 [](std::uint8_t byte) { return static_cast<std::byte>(byte); });
+  world.receive(frame);
+}
+
+} // namespace
+} // namespace tributary::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  tributary::fuzz::run(data, size);
+  return 0;
+}
