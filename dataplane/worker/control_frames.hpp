@@ -9,6 +9,7 @@
 
 #include <boost/lockfree/spsc_queue.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +28,7 @@ struct ControlFrame {
   /// Keeps of a longer frame what the longest hello needs.
   ControlFrame(std::size_t switch_number, PortNumber at, std::span<const std::byte> frame)
       : switch_index(static_cast<std::uint8_t>(switch_number)), port(at),
-        length(
-            static_cast<std::uint8_t>(frame.size() < bytes.size() ? frame.size() : bytes.size())) {
+        length(static_cast<std::uint8_t>(std::min(frame.size(), wire::longest_hello_frame_bytes))) {
     std::memcpy(bytes.data(), frame.data(), length);
   }
   [[nodiscard]] std::span<const std::byte> view() const { return std::span(bytes).first(length); }
