@@ -1,6 +1,6 @@
-// A stream, its ports, and a real switch core between them: node j and port j as in stream.hpp.
-// What leaves the switch comes in after `delay`, perhaps by way of an imperfect channel. The world
-// counts what the switch refused.
+// A stream, its ports, and a real switch core between them, which must refuse nothing: node j and
+// port j as in stream.hpp. What leaves the switch comes in after `delay`, perhaps by way of an
+// imperfect channel.
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
@@ -18,6 +18,21 @@
 #include <vector>
 
 namespace tributary::pktgen::test {
+
+inline Stream unicast(Pattern pattern = Pattern::random, std::uint32_t nodes = 0) {
+  Stream stream;
+  stream.pattern = pattern;
+  stream.nodes = nodes;
+  stream.sizes = {64, 0, 9000, 65};
+  return stream;
+}
+inline Stream multicast(std::uint32_t trees) {
+  Stream stream;
+  stream.trees = trees;
+  stream.first_tree = 40;
+  stream.sizes = {64, 128};
+  return stream;
+}
 
 inline std::uint32_t nodes_of(const Stream& stream, std::size_t ports) {
   return stream.nodes == 0 ? static_cast<std::uint32_t>(ports) : stream.nodes;
@@ -63,12 +78,10 @@ public:
     } else if (decision.action == core::Action::replicate) {
       decision.ports.for_each([&](PortNumber port) { out.push_back({port.value, frame}); });
     } else {
-      ++refused;
       ADD_FAILURE() << "refused: " << core::name_of(decision.reason);
     }
     return out;
   }
-  std::uint64_t refused = 0;
 
 private:
   std::byte* buffer(PortNumber) override { return nullptr; }
@@ -87,8 +100,8 @@ class StreamWorld {
 public:
   StreamWorld(Kind kind, const Stream& stream, std::size_t port_count, std::uint64_t seed = 1,
               const Imperfections& shares = {})
-      : traffic(kind, stream, placement_of(port_count), seed),
-        switch_(kind, stream, placement_of(port_count)), channel(shares, port_count, seed) {
+      : traffic(kind, stream, placement_of(port_count), seed), channel(shares, port_count, seed),
+        switch_(kind, stream, placement_of(port_count)) {
     for (std::size_t i = 0; i < port_count; ++i) {
       ports.push_back(std::make_unique<MemoryPort>(static_cast<std::uint8_t>(i)));
       given.push_back(ports.back().get());
@@ -146,8 +159,12 @@ public:
   TimeNs now{1'000'000};
   std::uint64_t delay = 0;
   StreamTraffic traffic;
+  ImperfectChannel channel;
   std::vector<std::unique_ptr<MemoryPort>> ports;
   std::vector<Port*> given;
+  std::uint64_t sent = 0;       ///< frames the ports took
+  std::uint64_t arrived = 0;    ///< copies that came in
+  std::uint64_t recognised = 0; ///< of those
 
 private:
   struct UnderWay {
@@ -156,12 +173,6 @@ private:
   };
   SwitchBetween switch_;
   std::deque<UnderWay> under_way_;
-
-public:
-  ImperfectChannel channel;
-  std::uint64_t sent = 0;       ///< frames the ports took
-  std::uint64_t arrived = 0;    ///< copies that came in
-  std::uint64_t recognised = 0; ///< of those
 };
 
 } // namespace tributary::pktgen::test
