@@ -1,32 +1,19 @@
 #include "pktgen/run/crew.hpp"
 
+#include "pktgen/run/core_guard.hpp"
+
 #include <rte_lcore.h>
 
 #include <fmt/format.h>
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
-#include <cstring>
 #include <future>
+#include <optional>
 #include <stdexcept>
 
 namespace tributary::pktgen {
-namespace {
-
-void pin_to(unsigned core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(core, &set);
-  if (const int error = ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set); error != 0) {
-    throw std::runtime_error(fmt::format(
-        "the generator cannot run on core {}: {}; name another one", core, std::strerror(error)));
-  }
-}
-
-} // namespace
-
 Crew::Crew(const MakeTraffic& make, const std::vector<Port*>& ports, const Clock& clock, bool busy,
            const std::vector<unsigned>& cores)
     : clock_(clock), cores_(cores) {
@@ -89,10 +76,9 @@ void Crew::start() {
     worker.thread = std::thread([this, w, &worker, promise = std::move(ready)]() mutable {
       // Its own cache of free buffers; without DPDK there are none.
       const bool known_to_dpdk = rte_thread_register() == 0;
+      std::optional<CoreGuard> on_its_core;
       try {
-        if (!cores_.empty()) {
-          pin_to(cores_[w]);
-        }
+        on_its_core.emplace(std::span(cores_).subspan(std::min(w, cores_.size())));
         promise.set_value();
       } catch (...) {
         promise.set_exception(std::current_exception());

@@ -1,5 +1,6 @@
 #include "pktgen/run/session.hpp"
 
+#include "pktgen/run/core_guard.hpp"
 #include "pktgen/run/derived.hpp"
 #include "pktgen/run/make_traffic.hpp"
 #include "pktgen/transport/loop.hpp"
@@ -16,7 +17,8 @@ namespace tributary::pktgen {
 namespace {
 
 constexpr std::uint64_t calibration_warmup_ns = 50'000'000;
-constexpr std::uint64_t calibration_ns = 300'000'000;
+constexpr std::uint64_t calibration_ns = 100'000'000;
+constexpr int calibration_slices = 5;
 /// A rate is kept when at least this share of it was done.
 constexpr double kept_share = 0.99;
 /// A result this near to the ceiling says more about the generator than about the switch.
@@ -190,21 +192,25 @@ void Session::calibrate(Result& result) {
     }
     return frames;
   };
+  const CoreGuard on_the_generators_core(scenario_.cores);
   const TimeNs started = clock_.now();
   traffic->start(started);
   turn_until(started + calibration_warmup_ns);
-  const std::uint64_t sent_before = sent();
-  driver.reset();
-  left_out = 0;
-  turn_until(clock_.now() + calibration_ns);
-  const std::uint64_t frames = sent() - sent_before;
-  const std::uint64_t cycles = driver.counts().cycles - std::min(driver.counts().cycles, left_out);
-  if (frames != 0 && cycles != 0) {
-    Ceiling ceiling;
-    ceiling.cycles_per_frame = static_cast<double>(cycles) / static_cast<double>(frames);
-    ceiling.frames_per_second = clock_.hz() / ceiling.cycles_per_frame;
-    ceiling.how = loop->description();
-    result.ceiling = ceiling;
+  // The best of several: what else the machine does must not lower the ceiling.
+  for (int slice = 0; slice < calibration_slices && !interrupted_; ++slice) {
+    const std::uint64_t sent_before = sent();
+    driver.reset();
+    left_out = 0;
+    turn_until(clock_.now() + calibration_ns);
+    const std::uint64_t frames = sent() - sent_before;
+    const std::uint64_t cycles =
+        driver.counts().cycles - std::min(driver.counts().cycles, left_out);
+    const double cycles_per_frame =
+        frames == 0 ? 0 : static_cast<double>(cycles) / static_cast<double>(frames);
+    if (cycles_per_frame > 0 &&
+        (!result.ceiling || cycles_per_frame < result.ceiling->cycles_per_frame)) {
+      result.ceiling = {clock_.hz() / cycles_per_frame, cycles_per_frame, loop->description()};
+    }
   }
 }
 
