@@ -1,6 +1,6 @@
-// The only source of chance of what must replay from a seed: xoshiro256** seeded by splitmix64, with
-// distributions of its own, because those of the standard library differ between implementations.
-// The same seed gives the same run bit for bit, wherever it is compiled.
+// The only source of chance of what must replay from a seed: xoshiro256** seeded by splitmix64,
+// with distributions of its own, because those of the standard library differ between
+// implementations. The same seed gives the same run bit for bit, wherever it is compiled.
 //
 // Each part of a run draws from a stream of its own (`fork`), so that one more draw in the faults
 // does not change the topology or the values that hosts contribute.
