@@ -166,7 +166,11 @@ void Session::run(Result& result) {
 std::unique_ptr<Traffic> Session::traffic_at(double rate, const std::vector<bool>& elsewhere) {
   Placement placement = placement_for(scenario_, transport_.ports());
   placement.elsewhere = elsewhere;
-  return maker_.make(rate > 0 ? at_rate(scenario_, rate) : scenario_, placement);
+  Scenario scenario = rate > 0 ? at_rate(scenario_, rate) : scenario_;
+  // Stragglers of one measurement must not pass for the next one's. Generators that share a
+  // traffic have to agree, and do not know of each other's measurements.
+  scenario.seed += is_shared(scenario) ? 0 : measurements_;
+  return maker_.make(scenario, placement);
 }
 
 void Session::calibrate(Result& result) {
@@ -260,6 +264,7 @@ template <typename Enough> void Session::sleep_until(TimeNs end, Enough&& enough
 }
 
 Measurement Session::measure(const std::string& phase, double rate, Result& result) {
+  ++measurements_;
   const Phases& phases = scenario_.phases;
   const std::vector<Port*> ports = transport_.ports();
   Crew crew([&](const std::vector<bool>& elsewhere) { return traffic_at(rate, elsewhere); }, ports,

@@ -16,6 +16,7 @@
 #include "pktgen/transport/transport.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -53,6 +54,7 @@ private:
   LiveView& view_;
   const std::atomic<bool>& interrupted_;
   TrafficMaker maker_;
+  std::uint64_t measurements_ = 0;
   bool answered_ = false; ///< some frame came back in this measurement
 };
 

@@ -134,11 +134,7 @@ void read_traffic(Reader& reader, Scenario& scenario) {
 
 /// Two generators that share a traffic must agree on what it is.
 void check_seed(const Scenario& scenario, config::Findings& findings) {
-  const Part& part = scenario.traffic;
-  const bool shared = (part.kind == Kind::reduce && part.reduce.role != Role::both) ||
-                      ((part.kind == Kind::unicast || part.kind == Kind::multicast) &&
-                       part.stream.role != Role::both);
-  if (shared && scenario.seed == 0) {
+  if (is_shared(scenario) && scenario.seed == 0) {
     findings.add(0, "run.seed",
                  "the generator that has the other role must draw the same values; give both the "
                  "same seed");

@@ -180,4 +180,12 @@ struct Scenario {
   Output output;
 };
 
+/// Whether another generator has the other role of its one traffic.
+[[nodiscard]] inline bool is_shared(const Scenario& scenario) {
+  const Part& part = scenario.traffic;
+  return (part.kind == Kind::reduce && part.reduce.role != Role::both) ||
+         ((part.kind == Kind::unicast || part.kind == Kind::multicast) &&
+          part.stream.role != Role::both);
+}
+
 } // namespace tributary::pktgen
