@@ -1,0 +1,31 @@
+/* One rank of bench/compare/allreduce through an MPI library. The comparison compiles it with the
+ * wrapper of each library; it is no part of the build. */
+#include "timed_loop.h"
+
+#include <mpi.h>
+
+/* Of wait_when_idle.c, which is preloaded. */
+extern int longest_wait_ms __attribute__((weak));
+
+static int run(void* library, const double* in, double* out, size_t count) {
+  (void)library;
+  return count == 0 ? MPI_Barrier(MPI_COMM_WORLD)
+                    : MPI_Allreduce(in, out, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    fprintf(stderr, "usage: %s FOLDER INTERFACE SECONDS\n", argv[0]);
+    return 2;
+  }
+  struct timed_loop loop = {.run = run, .interface = argv[2], .seconds = atof(argv[3])};
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &loop.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &loop.size);
+  timed_loop_run(&loop, argv[1]);
+  if (&longest_wait_ms != NULL) {
+    longest_wait_ms = 0; /* the end is made of polls that find nothing */
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,138 @@
+/* The loop that bench/compare/allreduce times, the same for every library: warm-up, then operations
+ * back to back, each timed by the monotonic clock and its result checked.
+ *
+ * Every rank writes one line of JSON for each operation: the median and the 99th percentile of its
+ * latencies, operations a second, and what its interface received meanwhile.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { most_elements = 128 };
+
+/* One allreduce of `count` doubles, summed; or, with no elements, a barrier. 0 when it went well.
+ */
+typedef int (*collective)(void* library, const double* in, double* out, size_t count);
+
+struct timed_loop {
+  collective run;
+  void* library;
+  int rank;
+  int size;
+  const char* interface;
+  double seconds; /* that each operation is timed for, about */
+};
+
+static inline double now_us(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static inline long long received(const char* interface, const char* what) {
+  char path[256];
+  snprintf(path, sizeof path, "/sys/class/net/%s/statistics/rx_%s", interface, what);
+  FILE* file = fopen(path, "r");
+  long long value = -1;
+  if (file == NULL || fscanf(file, "%lld", &value) != 1) {
+    perror(path);
+    exit(1);
+  }
+  fclose(file);
+  return value;
+}
+
+static inline int ascending(const void* a, const void* b) {
+  const double x = *(const double*)a;
+  const double y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static inline void once(const struct timed_loop* loop, size_t count) {
+  double in[most_elements] = {0};
+  double out[most_elements];
+  for (size_t i = 0; i < count; ++i) {
+    in[i] = loop->rank + 1;
+    out[i] = 0;
+  }
+  if (loop->run(loop->library, in, out, count) != 0) {
+    fprintf(stderr, "rank %d: the operation failed\n", loop->rank);
+    exit(1);
+  }
+  const double sum = loop->size * (loop->size + 1) / 2.0;
+  for (size_t i = 0; i < count; ++i) {
+    if (out[i] != sum) {
+      fprintf(stderr, "rank %d: wrong result %g, not %g\n", loop->rank, out[i], sum);
+      exit(1);
+    }
+  }
+}
+
+/* How many operations fill the time, the same at all ranks: rank 0 says, after a warm-up. */
+static inline size_t agreed_iterations(const struct timed_loop* loop, size_t count) {
+  enum { least = 20, most = 100000 };
+  for (int i = 0; i < least; ++i) {
+    once(loop, count);
+  }
+  const double began = now_us();
+  for (int i = 0; i < least; ++i) {
+    once(loop, count);
+  }
+  double wanted = loop->seconds * 1e6 * least / (now_us() - began);
+  wanted = wanted < least ? least : wanted > most ? most : wanted;
+  const double mine = loop->rank == 0 ? (double)(long)wanted : 0;
+  double agreed = 0;
+  if (loop->run(loop->library, &mine, &agreed, 1) != 0) {
+    fprintf(stderr, "rank %d: the operation failed\n", loop->rank);
+    exit(1);
+  }
+  return (size_t)agreed;
+}
+
+static inline void time_operation(const struct timed_loop* loop, size_t count, FILE* result) {
+  const size_t iterations = agreed_iterations(loop, count);
+  double* latencies = calloc(iterations, sizeof *latencies);
+  if (latencies == NULL) {
+    perror("latencies");
+    exit(1);
+  }
+  const long long bytes = received(loop->interface, "bytes");
+  const long long frames = received(loop->interface, "packets");
+  const double began = now_us();
+  double last = began;
+  for (size_t i = 0; i < iterations; ++i) {
+    once(loop, count);
+    const double now = now_us();
+    latencies[i] = now - last;
+    last = now;
+  }
+  const double n = (double)iterations;
+  const double bytes_each = (double)(received(loop->interface, "bytes") - bytes) / n;
+  const double frames_each = (double)(received(loop->interface, "packets") - frames) / n;
+  qsort(latencies, iterations, sizeof *latencies, ascending);
+  fprintf(result,
+          "{\"bytes\": %zu, \"iterations\": %zu, \"median_us\": %.3f, \"p99_us\": %.3f, "
+          "\"per_second\": %.1f, \"received_bytes\": %.1f, \"received_frames\": %.2f}\n",
+          count * sizeof(double), iterations, latencies[iterations / 2],
+          latencies[iterations * 99 / 100], n / (last - began) * 1e6, bytes_each, frames_each);
+  free(latencies);
+}
+
+/* Barrier, 8 bytes, 32 bytes, 1 KiB; the results to `folder`/rank<number>. */
+static inline void timed_loop_run(const struct timed_loop* loop, const char* folder) {
+  static const size_t counts[] = {0, 1, 4, most_elements};
+  char path[4096];
+  snprintf(path, sizeof path, "%s/rank%d", folder, loop->rank);
+  FILE* result = fopen(path, "w");
+  if (result == NULL) {
+    perror(path);
+    exit(1);
+  }
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
+    time_operation(loop, counts[i], result);
+  }
+  fclose(result);
+}
