@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* 0: do not wait. */
-int longest_wait_ms = 1;
+/* The program sets it once it is connected, and back for the end. 0: do not wait. */
+int longest_wait_ms = 0;
 
 int epoll_wait(int epoll, struct epoll_event* events, int most, int timeout) {
   return (int)syscall(SYS_epoll_wait, epoll, events, most,
