@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <stdexcept>
 
 namespace tributary::pktgen {
@@ -131,12 +130,13 @@ bool ReduceOperands::matches(const Row& row, const collective::Completion& compl
       static_cast<int>(completion.rc) != row.expected.code) {
     return false;
   }
-  std::array<std::byte, sizeof(wire::Payload)> elements{};
-  if (!kind.named.is_barrier) {
-    collective::decode_piece(completion, kind.type, elements.data(), row.elements);
+  if (kind.named.is_barrier) {
+    return completion.payload == wire::Payload{};
   }
-  return std::memcmp(elements.data(), row.expected.elements.data(), row.expected.elements.size()) ==
-         0;
+  std::array<std::byte, sizeof(wire::Payload)> elements{};
+  collective::decode_piece(completion, kind.type, elements.data(), row.elements);
+  const std::vector<std::byte>& due = row.expected.elements;
+  return std::equal(due.begin(), due.end(), elements.begin());
 }
 
 } // namespace tributary::pktgen
