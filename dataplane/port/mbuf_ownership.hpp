@@ -4,7 +4,10 @@
 // Compiles to nothing in other builds.
 #pragma once
 
+#include <span>
+
 #include <rte_mbuf.h>
+#include <rte_mempool.h>
 
 #if defined(__SANITIZE_THREAD__)
 extern "C" void __tsan_acquire(void* address);
@@ -25,6 +28,25 @@ inline void takes_ownership([[maybe_unused]] rte_mbuf* frame) {
 #if defined(__SANITIZE_THREAD__)
   __tsan_acquire(frame);
 #endif
+}
+
+/// As rte_pktmbuf_alloc_bulk(): fresh buffers for all of `frames`, or false and none. Takes them
+/// before the first look at them, which DPDK's inline function has already had when it returns.
+inline bool allocate(rte_mempool* pool, std::span<rte_mbuf*> frames) {
+  if (rte_mempool_get_bulk(pool, reinterpret_cast<void**>(frames.data()),
+                           static_cast<unsigned>(frames.size())) != 0) {
+    return false;
+  }
+  for (rte_mbuf* frame : frames) {
+    takes_ownership(frame);
+    rte_pktmbuf_reset(frame);
+  }
+  return true;
+}
+/// One; null when there is none.
+inline rte_mbuf* allocate(rte_mempool* pool) {
+  rte_mbuf* frame = nullptr;
+  return allocate(pool, std::span(&frame, 1)) ? frame : nullptr;
 }
 
 } // namespace tributary::dataplane

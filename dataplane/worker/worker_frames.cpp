@@ -43,11 +43,10 @@ std::byte* Worker::PoolEmission::buffer(PortNumber port) {
   if (emitted_.size() == capacity) {
     return nullptr;
   }
-  rte_mbuf* frame = rte_pktmbuf_alloc(pool_);
+  rte_mbuf* frame = allocate(pool_);
   if (frame == nullptr) {
     return nullptr;
   }
-  takes_ownership(frame);
   frame->data_len = static_cast<std::uint16_t>(wire::reduction_frame_bytes);
   frame->pkt_len = static_cast<std::uint32_t>(wire::reduction_frame_bytes);
   emitted_.push_back({frame, port});
@@ -301,12 +300,11 @@ void Worker::deliver(Part& part, PortNumber in, const core::FrameView& frame) {
 bool Worker::take_frames_to_send() {
   return shared_.control[index_]->to_send.consume_all([&](const ControlFrame& asked) {
     Part& part = *part_by_switch_[asked.switch_index];
-    rte_mbuf* frame = rte_pktmbuf_alloc(pool_);
+    rte_mbuf* frame = allocate(pool_);
     if (frame == nullptr) {
       part.core.counters().drop(asked.port, core::DropReason::no_buffer);
       return;
     }
-    takes_ownership(frame);
     std::memcpy(rte_pktmbuf_append(frame, asked.length), asked.bytes.data(), asked.length);
     send(part, frame, asked.port);
   }) != 0;

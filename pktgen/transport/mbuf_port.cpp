@@ -8,7 +8,6 @@
 namespace tributary::pktgen {
 
 using dataplane::gives_ownership;
-using dataplane::takes_ownership;
 
 MbufPort::~MbufPort() {
   free_received();
@@ -33,17 +32,16 @@ std::size_t MbufPort::transmit(std::span<Slot> slots) {
 std::size_t MbufPort::replenish(std::span<Slot> slots) {
   std::array<rte_mbuf*, burst> frames;
   std::size_t count = slots.size();
-  if (rte_pktmbuf_alloc_bulk(pool_, frames.data(), static_cast<unsigned>(count)) != 0) {
+  if (!dataplane::allocate(pool_, std::span(frames).first(count))) {
     // Not so many: the last ones one by one.
     for (count = 0; count < slots.size(); ++count) {
-      frames[count] = rte_pktmbuf_alloc(pool_);
+      frames[count] = dataplane::allocate(pool_);
       if (frames[count] == nullptr) {
         break;
       }
     }
   }
   for (std::size_t i = 0; i < count; ++i) {
-    takes_ownership(frames[i]);
     slots[i].handle = frames[i];
     slots[i].data = rte_pktmbuf_mtod(frames[i], std::byte*);
   }
