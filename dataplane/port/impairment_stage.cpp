@@ -16,8 +16,7 @@ ImpairmentStage::ImpairmentStage(const config::Impairment& impairment, std::uint
 
 ImpairmentStage::~ImpairmentStage() {
   for (const Held& h : held_) {
-    gives_ownership(h.frame);
-    rte_pktmbuf_free(h.frame);
+    give_back(h.frame);
   }
 }
 
@@ -26,8 +25,7 @@ std::uint32_t ImpairmentStage::admit(rte_mbuf** frames, std::uint16_t count, Tim
   for (std::uint16_t i = 0; i < count; ++i) {
     const Fate fate = impairer_.decide(now);
     if (fate.copies == 0 || held_.size() == capacity) {
-      gives_ownership(frames[i]);
-      rte_pktmbuf_free(frames[i]);
+      give_back(frames[i]);
       ++lost;
       continue;
     }

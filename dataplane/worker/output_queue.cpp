@@ -40,8 +40,7 @@ void OutputQueue::send() {
 void OutputQueue::drop(std::uint16_t from, core::DropReason reason) {
   for (std::uint16_t i = from; i < count_; ++i) {
     counters_.drop(number_, reason);
-    gives_ownership(frames_[i]);
-    rte_pktmbuf_free(frames_[i]);
+    give_back(frames_[i]);
   }
   count_ = 0;
 }

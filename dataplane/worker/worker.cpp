@@ -47,10 +47,7 @@ Worker::Worker(std::size_t index, const config::Process& process, const TscClock
 Worker::~Worker() {
   // What another worker handed over after this one had ended.
   for (std::size_t from = 0; from < shared_.worker_count; ++from) {
-    shared_.ring(from, index_).consume_all([](const Handoff& item) {
-      gives_ownership(item.frame);
-      rte_pktmbuf_free(item.frame);
-    });
+    shared_.ring(from, index_).consume_all([](const Handoff& item) { give_back(item.frame); });
   }
 }
 

@@ -27,11 +27,11 @@ void free_frames(rte_mempool* pool, rte_mbuf** frames, std::uint16_t count) {
   std::uint16_t own = 0;
   for (std::uint16_t i = 0; i < count; ++i) {
     rte_mbuf* frame = frames[i];
-    gives_ownership(frame);
     if (is_private(frame) && frame->pool == pool && RTE_MBUF_DIRECT(frame)) [[likely]] {
+      gives_ownership(frame);
       frames[own++] = frame;
     } else {
-      rte_pktmbuf_free(frame);
+      give_back(frame);
     }
   }
   rte_mempool_put_bulk(pool, reinterpret_cast<void* const*>(frames), own);
@@ -189,14 +189,12 @@ rte_mbuf* Worker::made_private(Part& part, PortNumber in, rte_mbuf* frame) {
   if (copy != nullptr) {
     takes_ownership(copy);
   }
-  gives_ownership(frame);
-  rte_pktmbuf_free(frame);
+  give_back(frame);
   if (copy != nullptr && copy->nb_segs == 1) {
     return copy;
   }
   if (copy != nullptr) {
-    gives_ownership(copy);
-    rte_pktmbuf_free(copy);
+    give_back(copy);
   }
   part.core.counters().drop(in, core::DropReason::no_buffer);
   return nullptr;
@@ -326,8 +324,7 @@ void Worker::flush_handoffs(std::size_t to) {
     const Handoff& item = staged.items[i];
     part_by_switch_[item.switch_index]->core.counters().drop(item.port,
                                                              core::DropReason::handoff_full);
-    gives_ownership(item.frame);
-    rte_pktmbuf_free(item.frame);
+    give_back(item.frame);
   }
   staged.count = 0;
 }

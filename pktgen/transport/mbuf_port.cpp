@@ -7,14 +7,14 @@
 
 namespace tributary::pktgen {
 
+using dataplane::give_back;
 using dataplane::gives_ownership;
 
 MbufPort::~MbufPort() {
   free_received();
   for (const Slot& slot : stocked()) {
     auto* frame = static_cast<rte_mbuf*>(slot.handle);
-    gives_ownership(frame);
-    rte_pktmbuf_free(frame);
+    give_back(frame);
   }
 }
 
