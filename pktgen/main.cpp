@@ -28,6 +28,8 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -74,20 +76,27 @@ bool write_outputs(const Result& result, const Output& output) {
   return good;
 }
 
-bool is_right(const Result& result) {
-  bool right = result.failure.empty() && result.problems.empty();
-  const auto has_fault = [](const Measurement& measured) {
-    return measured.tally.sum(Figure::Meaning::fault) != 0;
-  };
+/// What went wrong, a sentence each; nothing when all is right.
+std::vector<std::string> complaints(const Result& result) {
+  std::vector<std::string> all = result.problems;
+  if (!result.failure.empty()) {
+    all.push_back(result.failure);
+  }
+  Tally sum;
   for (const Measurement& measured : result.repeats) {
-    right = right && !has_fault(measured);
+    sum.merge(measured.tally);
   }
   if (result.search) {
     for (const auto& [share, measured] : result.search->at_shares) {
-      right = right && !has_fault(measured);
+      sum.merge(measured.tally);
     }
   }
-  return right;
+  for (const Figure& figure : sum.figures) {
+    if (figure.meaning == Figure::Meaning::fault && figure.value != 0) {
+      all.push_back(fmt::format("{}: {}, and there should be none", figure.name, figure.value));
+    }
+  }
+  return all;
 }
 
 Result result_for(const Scenario& scenario, const Clock& clock) {
@@ -133,16 +142,11 @@ int run(Invocation& invocation) {
     }
   }
   const bool written = write_outputs(result, output);
-  const bool table_was_read = isatty(STDOUT_FILENO) == 1 && output.json != "-" && output.csv != "-";
-  if (!table_was_read) {
-    for (const std::string& problem : result.problems) {
-      fmt::print(stderr, "tributary-pktgen: {}\n", problem);
-    }
-    if (!result.failure.empty()) {
-      fmt::print(stderr, "tributary-pktgen: {}\n", result.failure);
-    }
+  const std::vector<std::string> wrong = complaints(result);
+  for (const std::string& complaint : wrong) {
+    fmt::print(stderr, "tributary-pktgen: {}\n", complaint);
   }
-  return written && is_right(result) ? service::exit_success : service::exit_runtime_failure;
+  return written && wrong.empty() ? service::exit_success : service::exit_runtime_failure;
 }
 
 } // namespace

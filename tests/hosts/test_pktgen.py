@@ -70,7 +70,7 @@ def figures(measurement):
 
 def reductions_all_right(lab, kind):
     generator = Generator(lab, 3, kind)
-    options = ("--leaves", "24", "--trees", "2", "--operators", "mix", *QUICK)
+    options = ("--leaves", "24", "--trees", "2", "--operators", "mix", "--patience", "30s", *QUICK)
     switch = generator.start_switch("reduce", *options)
     measured = generator.measure(
         "reduce", *options, "--duration", "1s", "--switch-socket", switch.socket
@@ -250,7 +250,7 @@ def test_ten_thousand_leaves_in_process(lab):
     lab.need(lab.binaries.pktgen)
     code, out, error = lab.run(
         lab.binaries.pktgen, "reduce", "--leaves", "10000", "--in-process", "--duration", "2s",
-        "--quiet", "--json", "-",
+        "--patience", "60s", "--quiet", "--json", "-",
     )
     assert code == EXIT_OK, error
     result = json.loads(out)
