@@ -121,11 +121,14 @@ static inline void time_operation(const struct timed_loop* loop, size_t count, F
   free(latencies);
 }
 
-/* Barrier, 8 bytes, 32 bytes, 1 KiB; the results to `folder`/rank<number>. */
+/* Barrier, 8 bytes, 32 bytes, 1 KiB; the results to `folder`/rank<number>, which is there when it
+ * is whole. */
 static inline void timed_loop_run(const struct timed_loop* loop, const char* folder) {
   static const size_t counts[] = {0, 1, 4, most_elements};
   char path[4096];
-  snprintf(path, sizeof path, "%s/rank%d", folder, loop->rank);
+  char whole[4096];
+  snprintf(path, sizeof path, "%s/part%d", folder, loop->rank);
+  snprintf(whole, sizeof whole, "%s/rank%d", folder, loop->rank);
   FILE* result = fopen(path, "w");
   if (result == NULL) {
     perror(path);
@@ -134,5 +137,8 @@ static inline void timed_loop_run(const struct timed_loop* loop, const char* fol
   for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
     time_operation(loop, counts[i], result);
   }
-  fclose(result);
+  if (fclose(result) != 0 || rename(path, whole) != 0) {
+    perror(whole);
+    exit(1);
+  }
 }

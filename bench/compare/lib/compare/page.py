@@ -1,0 +1,97 @@
+"""docs/benchmarks.md, from the results of the comparisons."""
+
+import ast
+import datetime
+from pathlib import Path
+
+from compare import places, plot
+from compare.program import progress
+from compare.tables import PLOTS, TABLES
+
+PAGE = places.ROOT / "docs" / "benchmarks.md"
+FIGURES = places.ROOT / "docs" / "benchmarks"
+
+INTRODUCTION = """\
+# Side by side
+
+Tributary and what others build, doing the same work on the same machine. One command writes this page:
+
+    bench/compare/all
+
+Every comparison is a command of its own, with `--help`, `--quick` and `--json`. What takes part is started
+once and takes turns, A B C A B C; a ratio is formed between turns that follow each other, and what is
+shown is the median of the ratios with the least and the greatest. Rates of polling programs are divided by
+the time their threads were on a CPU, so that other load on the machine counts for little. Where a peer is
+better, the table says so: a ratio below 1. Peers come from Debian; `scripts/setup --bench` installs
+or unpacks them.
+
+[Multicast trees](benchmarks/multicast.md), an algorithm against algorithms, have their own page.
+"""
+
+
+def manual(name):
+    """What the program says about itself, without its title and examples."""
+    text = ast.get_docstring(ast.parse((places.ROOT / "bench" / "compare" / name).read_text()))
+    title, _, rest = text.partition("\n")
+    return title.rstrip("."), rest.partition("\nexamples:")[0].strip()
+
+
+def reached(goal):
+    """None when it could not be measured."""
+    if goal["reached"] is None:
+        return None
+    return goal["reached"] <= goal["aim"] if goal.get("at_most") else goal["reached"] >= goal["aim"]
+
+
+def goal_line(goal):
+    if goal["reached"] is None:
+        return f"{goal['goal']}: not measured (goal {goal['aim']:g})"
+    word = "reached" if reached(goal) else "**missed**"
+    return f"{goal['goal']}: {goal['reached']:.2f}, goal {goal['aim']:g}, {word}"
+
+
+def losses(results):
+    """What we lose, in words."""
+    for result in results:
+        name = result["comparison"]
+        for p in result["points"]:
+            if name == "replication" and p.get("ratio", {"median": 1})["median"] < 1:
+                yield f"replication: {p['bytes']} bytes to {p['copies']} ports, {p['ratio']['median']:.2f} of OVS-DPDK"
+            if name == "allreduce" and p.get("ratio", {"median": 1})["median"] < 1:
+                yield (f"allreduce: {p['operation']} with {p['hosts']} hosts, {p['best_peer']} takes "
+                       f"{p['ratio']['median']:.2f} of our time")
+        for goal in result["goals"]:
+            if reached(goal) is False:
+                yield f"{name}: {goal_line(goal)}"
+
+
+def section(result):
+    name = result["comparison"]
+    title, text = manual(name)
+    versions = ", ".join(f"{k} {v}" for k, v in result["versions"].items() if v)
+    parts = [f"## {title}", text, f"    {result['command']}", f"Versions: {versions}.",
+             TABLES[name](result["points"])]
+    try:
+        PLOTS[name](result["points"], FIGURES)
+        parts.append(f"![{title}](benchmarks/compare-{name}.svg)")
+    except places.Missing as missing:
+        progress(str(missing))
+    parts.append("\n".join(f"* {goal_line(goal)}" for goal in result["goals"]))
+    return "\n\n".join(parts)
+
+
+def machine_line(result):
+    m = result["machine"]
+    return (f"Measured {datetime.date.today()} on {m['cpu']}, {m['cpus']} CPUs, time stamp counter at "
+            f"{m['tsc_mhz']:,} MHz, {m['memory_gib']} GiB, pages of {m['pages']}, Linux {m['kernel']}, "
+            f"{m['system']}; load average {m['load']} when it began.")
+
+
+def write(results):
+    FIGURES.mkdir(exist_ok=True)
+    lost = list(losses(results))
+    parts = [INTRODUCTION.strip(), machine_line(results[0]), "## Where we lose",
+             "\n".join(f"* {what}" for what in lost) or "Nowhere in what was measured here.",
+             *(section(result) for result in results)]
+    PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return PAGE.relative_to(Path(places.ROOT))
