@@ -249,8 +249,8 @@ def test_ctrl_c_keeps_what_was_measured(lab):
 def test_ten_thousand_leaves_in_process(lab):
     lab.need(lab.binaries.pktgen)
     code, out, error = lab.run(
-        lab.binaries.pktgen, "reduce", "--leaves", "10000", "--in-process", "--duration", "2s",
-        "--patience", "60s", "--quiet", "--json", "-",
+        lab.binaries.pktgen, "reduce", "--leaves", "10000", "--in-process", "--duration", "60s",
+        "--operations", "50", "--patience", "60s", "--quiet", "--json", "-",
     )
     assert code == EXIT_OK, error
     result = json.loads(out)
