@@ -1,7 +1,7 @@
-/* Preloaded into MPI ranks: a poll of the sockets that finds nothing waits, a millisecond at most,
- * until there is something.
+/* Preloaded into MPICH's ranks: a poll of the sockets that finds nothing waits, a millisecond at
+ * most, until there is something.
  *
- * MPI libraries poll without a pause. With more ranks than CPUs each then waits for whole time
+ * MPICH over UCX polls without a pause. With more ranks than CPUs each then waits for whole time
  * slices of the others: milliseconds, which say nothing about the library. This way a rank that
  * waits for a message gives its CPU away, and is woken by the message, as our own library's hosts
  * are.

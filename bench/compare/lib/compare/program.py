@@ -95,10 +95,11 @@ class Comparison:
         isolation.prepare()
         os.sched_setaffinity(0, [options.control_core])
         setting = Setting(options.core, options.control_core, options.huge)
+        found = machine.facts(options.huge)  # now, for the load is not to be our own
         with tempfile.TemporaryDirectory(prefix="tributary-bench-") as folder:
             result = self.measure(options, setting, Path(folder))
         result = {"comparison": Path(sys.argv[0]).name, "quick": options.quick,
-                  "command": machine.command_line(), "machine": machine.facts(options.huge), **result}
+                  "command": machine.command_line(), "machine": found, **result}
         with os.fdopen(options.result, "w") as out:
             json.dump(result, out, indent=2)
             out.write("\n")

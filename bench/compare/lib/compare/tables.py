@@ -69,9 +69,10 @@ def allreduce_table(points):
         rows.append([str(p["hosts"]), p["operation"],
                      *(f"{median(p['latency_us'], n, digits=0)} / {median(p['p99_us'], n, digits=0)}"
                        for n in names),
-                     ratio(p.get("ratio")), f"{saved:.1f} to 1" if saved else "-"])
+                     ratio(p.get("ratio")), ratio(p.get("armed_gain")),
+                     f"{saved:.1f} to 1" if saved else "-"])
     return markdown(["hosts", "operation", *(f"{n}, median / p99 us" for n in names),
-                     "best MPI / ours", "bytes at the root, disarmed to armed"], rows)
+                     "best MPI / ours", "disarmed / armed", "bytes at the root, disarmed to armed"], rows)
 
 
 def allreduce_plots(points, folder):
