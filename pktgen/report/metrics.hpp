@@ -64,7 +64,7 @@ using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
 /// Over all repeats, by name of the switch's counter.
 [[nodiscard]] Counts switch_drops(const Result& result);
 
-/// Whether any repeat is within 10 % of the ceiling.
+/// Whether any repeat is marked so.
 [[nodiscard]] bool generator_bound(const Result& result);
 
 } // namespace tributary::pktgen

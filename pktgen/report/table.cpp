@@ -93,8 +93,8 @@ std::string verdict_on_generator(const Result& result, bool colours) {
   const auto bound = std::count_if(result.repeats.begin(), result.repeats.end(),
                                    [](const Measurement& m) { return m.generator_bound; });
   return styled("generator-bound", Style::warning, colours) +
-         fmt::format(": {} of {} repeats came within 10 % of the ceiling, so this may be the "
-                     "generator's own limit\n",
+         fmt::format(": in {} of {} repeats the generator was at its limit, so this may be its "
+                     "own rate\n",
                      bound, result.repeats.size());
 }
 

@@ -53,7 +53,8 @@ struct Measurement {
   std::optional<SwitchFigures> switch_figures;
   /// Share of its time in which the generator had work; 1: it did not keep up.
   double generator_busy = 0;
-  bool generator_bound = false; ///< within 10 % of the ceiling
+  /// Within 10 % of the ceiling, or never at rest beside a switch that was.
+  bool generator_bound = false;
   [[nodiscard]] double per_second(std::uint64_t count) const {
     return seconds > 0 ? static_cast<double>(count) / seconds : 0;
   }

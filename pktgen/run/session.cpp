@@ -23,6 +23,8 @@ constexpr int calibration_slices = 5;
 constexpr double kept_share = 0.99;
 /// A result this near to the ceiling says more about the generator than about the switch.
 constexpr double bound_share = 0.9;
+/// Whoever is busy for less than this share of the time could have done more.
+constexpr double resting_share = 0.95;
 constexpr std::size_t most_search_steps = 40;
 constexpr double shares_of_the_best[] = {0.1, 0.5, 0.9};
 
@@ -350,6 +352,10 @@ Measurement Session::measure(const std::string& phase, double rate, Result& resu
 }
 
 void Session::mark_bound(Measurement& measured, const Result& result) const {
+  // Without a moment's rest, beside a switch that has some.
+  const bool switch_had_time =
+      !measured.switch_figures || measured.switch_figures->busy_share < resting_share;
+  measured.generator_bound = measured.generator_busy >= resting_share && switch_had_time;
   if (!result.ceiling) {
     return;
   }
@@ -360,9 +366,9 @@ void Session::mark_bound(Measurement& measured, const Result& result) const {
   // The ceiling is that of one thread.
   const std::size_t workers =
       std::clamp<std::size_t>(scenario_.cores.size(), 1, transport_.ports().size());
+  const double ceiling = static_cast<double>(workers) * result.ceiling->frames_per_second;
   measured.generator_bound =
-      measured.per_second(sent) >=
-      bound_share * static_cast<double>(workers) * result.ceiling->frames_per_second;
+      measured.generator_bound || measured.per_second(sent) >= bound_share * ceiling;
 }
 
 SearchStep Session::judge(double rate, const Measurement& measured) const {

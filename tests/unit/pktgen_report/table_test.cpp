@@ -34,7 +34,7 @@ received                    1 kframes/s  100.00 %  500 frames/s  1.5 kframes/s
                              976 kbit/s  100.00 %    488 kbit/s   1.464 Mbit/s
 root frames per reduction           1.5   66.67 %             1              2
 generator busy                  25.00 %    0.00 %       25.00 %        25.00 %
-generator-bound: 1 of 3 repeats came within 10 % of the ceiling, so this may be the generator's own limit
+generator-bound: in 1 of 3 repeats the generator was at its limit, so this may be its own rate
 
 SWITCH           MEDIAN  SPREAD      MIN      MAX
 busy            50.00 %  0.00 %  50.00 %  50.00 %
