@@ -1,12 +1,12 @@
 // Between a leaf port's members and its port: spoils some of the contributions, as the scenario
 // asks, to show that a switch and a root stand it. Works on the bytes of frames.
 //
-//   absent        the frame is not sent                              the root asks again
-//   late          it is sent `late_by` later                         the same, or it is still in
-//   time wrong_cookie  a second one with another cookie goes ahead        passed on, ignored by the
-//   root wrong_vni     a second one with another VNI goes ahead           passed on, ignored by the
-//   root stale         a second one with the sequence before goes ahead   dropped by the engine
-//   wrong_opcode  its opcode is another one                          the result says op_mismatch
+//   absent        the frame is not sent                           the root asks again
+//   late          it is sent `late_by` later                      so, or it is still in time
+//   wrong_cookie  one with another cookie goes ahead of it        passed on, ignored by the root
+//   wrong_vni     one with another VNI goes ahead of it           passed on, ignored by the root
+//   stale         one with the sequence before goes ahead of it   dropped by the engine
+//   wrong_opcode  its opcode is another one                       the result says op_mismatch
 //
 // At most one of them for each frame. Pure; the draws come from a seed.
 #pragma once

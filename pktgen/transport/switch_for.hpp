@@ -3,11 +3,11 @@
 // Port i of the switch leads to port i of the generator. Where the scenario has only one side here
 // (`role`), the switch has one port more, the last one, named "far": the other side is behind it.
 //
-//   traffic    tree or route                      parent, or port            children          wait
-//   count reduce     trees first_tree .. + trees - 1    the root's: 0, or far      those of leaves
-//   leaves multicast  tree first_tree + t                the sender's: t % ports,   all others 0
-//                                                 or far
-//   unicast    NID first_nid + j                  j % ports
+//   traffic    tree or route      parent, or port           children      wait count
+//   reduce     first_tree + t     the root's: 0, or far     the leaves'   leaves
+//   multicast  first_tree + t     the sender's: t % ports,  all others    0
+//                                 or far
+//   unicast    NID first_nid + j  j % ports
 //   replay     none: the frames say nothing about their trees
 //   mixed      all of its parts
 //
