@@ -74,8 +74,6 @@ void Crew::start() {
     std::promise<void> ready;
     auto began = ready.get_future();
     worker.thread = std::thread([this, w, &worker, promise = std::move(ready)]() mutable {
-      // Its own cache of free buffers; without DPDK there are none.
-      const bool known_to_dpdk = rte_thread_register() == 0;
       std::optional<CoreGuard> on_its_core;
       try {
         on_its_core.emplace(std::span(cores_).subspan(std::min(w, cores_.size())));
@@ -86,10 +84,12 @@ void Crew::start() {
         return;
       }
       ::pthread_setname_np(::pthread_self(), fmt::format("generator-{}", w).c_str());
+      // Its own cache of free buffers; without DPDK there are none.
+      const bool known_to_dpdk = rte_thread_register() == 0;
       try {
         work(worker);
       } catch (...) {
-        if (!failed_.load()) {
+        if (!failing_.exchange(true)) {
           failure_ = std::current_exception();
           failed_.store(true);
         }

@@ -93,6 +93,7 @@ private:
   std::vector<Worker> workers_;
   std::atomic<Command> command_{Command::pause};
   std::atomic<std::size_t> standing_{0}; ///< workers that stand still, or have ended
+  std::atomic<bool> failing_{false};     ///< claimed by the first worker that fails
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_; ///< written before `failed_`
   bool running_ = false;       ///< told to run
