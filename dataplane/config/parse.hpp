@@ -16,6 +16,7 @@ namespace tributary::config {
 /// What the machine limits; a member of 0 is not checked.
 struct Machine {
   unsigned cpu_count = 0;
+  unsigned dpdk_devices = 0; ///< that DPDK was built for
 };
 
 struct Parsed {

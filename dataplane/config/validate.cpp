@@ -204,6 +204,18 @@ void Validator::finish(const Config& config) {
                     sw.name);
     }
   }
+  unsigned devices = 0;
+  for (const Switch& sw : config.switches) {
+    for (const Port& port : sw.ports) {
+      const bool device = port.kind != PortKind::ring;
+      if (device && machine_.dpdk_devices != 0 && ++devices == machine_.dpdk_devices + 1) {
+        findings_.add(port.line, "switch.port",
+                      "port \"{}\" of switch \"{}\" is one device more than the {} that this DPDK "
+                      "was built for (rings are none); give some switches a process of their own",
+                      port.name, sw.name, machine_.dpdk_devices);
+      }
+    }
+  }
   for (const auto& [ring, ends] : rings_) {
     if (ends.size() == 1) {
       findings_.add(ends[0].line, "switch.port.ring",

@@ -14,7 +14,6 @@
 #include <rte_bus_vdev.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
-#include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 
 #include <fmt/format.h>
@@ -88,8 +87,12 @@ void PortDevice::open() {
     if (on_kernel_interface()) {
       interface_guard_ = std::make_unique<InterfaceGuard>(configuration_.interface);
     }
-    probe();
-    configure();
+    if (configuration_.kind == config::PortKind::ring) {
+      ring_end_ = eal_.ring_links().open(configuration_.ring);
+    } else {
+      probe();
+      configure();
+    }
   } catch (const PortError& error) {
     close();
     const std::string_view what = error.what();
@@ -101,18 +104,6 @@ void PortDevice::open() {
 
 void PortDevice::probe() {
   switch (configuration_.kind) {
-  case config::PortKind::ring: {
-    ring_end_ = eal_.ring_links().open(configuration_.ring);
-    const std::string ring_name = next_device_name("link");
-    const int port = rte_eth_from_rings(ring_name.c_str(), &ring_end_.receive, 1,
-                                        &ring_end_.transmit, 1, SOCKET_ID_ANY);
-    if (port < 0) {
-      fail(configuration_, "cannot make a DPDK port of a ring", rte_errno, "");
-    }
-    port_id_ = static_cast<std::uint16_t>(port);
-    device_name_ = "net_ring_" + ring_name;
-    return;
-  }
   case config::PortKind::pci:
     // Probed when DPDK started.
     if (rte_eth_dev_get_port_by_name(configuration_.pci_address.c_str(), &port_id_) != 0) {
@@ -125,6 +116,7 @@ void PortDevice::probe() {
   case config::PortKind::af_xdp:
   case config::PortKind::af_packet:
   case config::PortKind::memif:
+  case config::PortKind::ring:
   case config::PortKind::pcap:
   case config::PortKind::null: break;
   }
@@ -235,7 +227,7 @@ void PortDevice::close() noexcept {
       device_name_.clear();
     }
   }
-  if (ring_end_.receive != nullptr) {
+  if (on_ring()) {
     eal_.ring_links().close(configuration_.ring, ring_end_);
     ring_end_ = {};
   }
@@ -289,6 +281,9 @@ std::uint32_t PortDevice::speed_mbps() const {
 }
 
 std::uint64_t PortDevice::missed_frames() const {
+  if (configuration_.kind == config::PortKind::ring) {
+    return 0; // a full ring refuses what is sent
+  }
   rte_eth_stats counted{};
   return rte_eth_stats_get(port_id_, &counted) == 0 ? counted.imissed + counted.rx_nombuf : 0;
 }

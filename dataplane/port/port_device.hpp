@@ -1,4 +1,4 @@
-// One port: a DPDK ethernet device, whatever lies behind it.
+// One port: a DPDK ethernet device, whatever lies behind it, or one end of a ring link.
 //
 // How to use it:
 //
@@ -15,7 +15,7 @@
 //   af_packet  net_af_packet                          the interface is up and running
 //   pci        the NIC's own driver                   the NIC says so
 //   memif      net_memif                              the peer is connected
-//   ring       net_ring over RingLinks                both ends are open
+//   ring       an end of RingLinks, no device         both ends are open
 //   pcap       net_pcap                               always
 //   null       net_null, receives nothing             always
 //
@@ -74,10 +74,8 @@ public:
 
   /// Up to `capacity` frames; they are the caller's now. Asks the receive queues in turn.
   std::uint16_t receive(rte_mbuf** frames, std::uint16_t capacity) {
-    const std::uint16_t count = rte_eth_rx_burst(port_id_, next_queue_, frames, capacity);
-    if (++next_queue_ == receive_queues_) {
-      next_queue_ = 0;
-    }
+    const std::uint16_t count =
+        on_ring() ? ring_end_.receive(frames, capacity) : receive_from_device(frames, capacity);
     for (std::uint16_t i = 0; i < count; ++i) {
       takes_ownership(frames[i]);
     }
@@ -88,7 +86,8 @@ public:
     for (std::uint16_t i = 0; i < count; ++i) {
       gives_ownership(frames[i]);
     }
-    return rte_eth_tx_burst(port_id_, 0, frames, count);
+    return on_ring() ? ring_end_.transmit(frames, count)
+                     : rte_eth_tx_burst(port_id_, 0, frames, count);
   }
   /// The state last seen by `refresh_link`: whether frames can leave. Any thread.
   [[nodiscard]] LinkState link() const { return link_.load(std::memory_order_relaxed); }
@@ -124,6 +123,15 @@ private:
   void close() noexcept;
   void probe();
   void configure();
+  /// Between `open` and `close` of a port of this kind.
+  [[nodiscard]] bool on_ring() const { return ring_end_.incoming != nullptr; }
+  std::uint16_t receive_from_device(rte_mbuf** frames, std::uint16_t capacity) {
+    const std::uint16_t count = rte_eth_rx_burst(port_id_, next_queue_, frames, capacity);
+    if (++next_queue_ == receive_queues_) {
+      next_queue_ = 0;
+    }
+    return count;
+  }
   void reclaim_buffers() noexcept;
   [[nodiscard]] bool on_kernel_interface() const;
   [[nodiscard]] bool listens_for_memif_clients() const;
@@ -133,12 +141,12 @@ private:
   std::uint16_t port_id_ = RTE_MAX_ETHPORTS;
   std::uint16_t receive_queues_ = 1;
   std::uint16_t next_queue_ = 0;
+  RingLinks::End ring_end_;
   std::atomic<LinkState> link_{LinkState::down};
   wire::MacAddress mac_{};
   std::uint16_t mtu_ = 0;
   bool started_ = false;
   std::string device_name_;
-  RingLinks::End ring_end_;
   std::unique_ptr<InterfaceGuard> interface_guard_;
   std::unique_ptr<XdpSteering> steering_;
 };

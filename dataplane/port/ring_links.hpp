@@ -5,7 +5,9 @@
 //
 // The first port that opens a name gets side A, the second side B; a third is refused. The rings
 // are kept when both have gone, for the next two ports of that name. Used by the main thread only,
-// and `close` only while no worker is on either port.
+// and `close` only while no worker is on either port; but frames pass an End on its port's worker.
+//
+// No DPDK device is in between, so these links do not count among those that DPDK has room for.
 #pragma once
 
 #include <array>
@@ -13,6 +15,7 @@
 #include <map>
 #include <string>
 
+struct rte_mbuf;
 struct rte_ring;
 
 namespace tributary::dataplane {
@@ -20,9 +23,16 @@ namespace tributary::dataplane {
 class RingLinks {
 public:
   struct End {
-    rte_ring* receive = nullptr;
-    rte_ring* transmit = nullptr;
+    rte_ring* incoming = nullptr;
+    rte_ring* outgoing = nullptr;
     int side = 0; ///< 0 or 1
+
+    // One thread at a time.
+
+    /// Up to `capacity` frames; they are the caller's now.
+    std::uint16_t receive(rte_mbuf** frames, std::uint16_t capacity) const;
+    /// Sends the first of these frames and says how many; the others remain the caller's.
+    std::uint16_t transmit(rte_mbuf* const* frames, std::uint16_t count) const;
   };
   static constexpr std::uint32_t frames_per_ring = 4096;
 

@@ -39,6 +39,14 @@ wire::MacAddress address_of(const PortDevice& device, const wire::MacAddress& ot
 
 } // namespace
 
+config::Port ring_end(const std::string& link) {
+  config::Port port;
+  port.name = link;
+  port.kind = config::PortKind::ring;
+  port.ring = link;
+  return port;
+}
+
 DpdkPort::DpdkPort(const config::Port& configuration, dataplane::Eal& eal,
                    const wire::MacAddress& address)
     : DpdkPort(std::make_unique<PortDevice>(configuration, eal), eal, address) {}

@@ -1,4 +1,5 @@
-// A port on a DPDK device, of any kind that the switch knows.
+// A port as the switch has them, of any of its kinds: a DPDK device, or one end of a ring link of
+// this process.
 #pragma once
 
 #include "dataplane/port/port_device.hpp"
@@ -7,6 +8,9 @@
 #include <string>
 
 namespace tributary::pktgen {
+
+/// What a DpdkPort at one end of this link is opened with.
+[[nodiscard]] config::Port ring_end(const std::string& link);
 
 class DpdkPort final : public MbufPort {
 public:

@@ -1,10 +1,10 @@
 // A whole switch in this process, as tributary-switch runs it: workers in threads of their own, its
-// ports one end each of ring links. The generator's RingPorts are the other ends.
+// ports one end each of ring links. The generator's ports are the other ends.
 //
 //   1. HostedSwitch sw(hosted, switch_for(scenario), eal);   opens its ports; throws PortError
-//   2. RingPort ... on each of sw.link(port)
+//   2. DpdkPort ... on ring_end(sw.link(port)) of each port
 //   3. sw.start();                                           frames flow
-//   4. destroy it before the RingPorts
+//   4. destroy it before those
 //
 // Main thread.
 #pragma once

@@ -2,9 +2,9 @@
 
 #include "configuration/diagnostic.hpp"
 #include "dataplane/config/build_tables.hpp"
+#include "pktgen/transport/dpdk_port.hpp"
 #include "pktgen/transport/loopback_port.hpp"
 #include "pktgen/transport/memory_link.hpp"
-#include "pktgen/transport/ring_port.hpp"
 #include "pktgen/transport/switch_for.hpp"
 #include "tributary/wire/reduction.hpp"
 
@@ -53,10 +53,10 @@ std::unique_ptr<LoopSwitch> LoopSwitch::through_rings(const Scenario& scenario,
                                                       dataplane::Eal& eal) {
   std::vector<Link> links;
   for (std::size_t port = 0; port < generator_ports(scenario); ++port) {
-    const std::string name = fmt::format("loop{}", port);
+    const config::Port end = ring_end(fmt::format("loop{}", port));
     const wire::MacAddress address = address_of_port(scenario, port);
-    auto outer = std::make_unique<RingPort>(eal, name, address);
-    links.emplace_back(std::move(outer), std::make_unique<RingPort>(eal, name, address));
+    auto outer = std::make_unique<DpdkPort>(end, eal, address);
+    links.emplace_back(std::move(outer), std::make_unique<DpdkPort>(end, eal, address));
   }
   return std::unique_ptr<LoopSwitch>(
       new LoopSwitch(switch_for(scenario), std::move(links), "through rings of DPDK"));

@@ -5,7 +5,6 @@
 #include "endpoint/transport/interface_facts.hpp"
 #include "pktgen/transport/dpdk_port.hpp"
 #include "pktgen/transport/raw_port.hpp"
-#include "pktgen/transport/ring_port.hpp"
 #include "pktgen/transport/switch_for.hpp"
 
 #include <rte_ethdev.h>
@@ -19,15 +18,19 @@ namespace {
 
 /// What can be refused before anything is opened, for what it is rather than for what failed.
 void check(const Scenario& scenario) {
-  config::Findings findings;
-  if (scenario.hosted && switch_for(scenario).ports.size() > RTE_MAX_ETHPORTS) {
-    findings.add(0, "hosted.ports", "{} ports are more than the {} that this DPDK was built for",
-                 scenario.hosted->ports, RTE_MAX_ETHPORTS);
-  }
-  findings.throw_if_any(scenario.name);
   if (scenario.hosted) {
     return;
   }
+  config::Findings findings;
+  if (const auto devices = std::ranges::count(scenario.ports, false, &PortSpec::raw);
+      devices > RTE_MAX_ETHPORTS) {
+    findings.add(
+        0, "port",
+        "{} ports are DPDK devices, more than the {} that this DPDK was built for; make "
+        "some of them raw sockets (kind = \"raw\"), or share them out between two generators",
+        devices, RTE_MAX_ETHPORTS);
+  }
+  findings.throw_if_any(scenario.name);
   const auto have = dataplane::Privileges::of_this_process();
   for (const PortSpec& spec : scenario.ports) {
     if (!spec.device.interface.empty()) {
@@ -48,12 +51,6 @@ void check(const Scenario& scenario) {
 bool uses_dpdk(const Scenario& scenario) {
   return scenario.hosted ||
          std::ranges::any_of(scenario.ports, [](const PortSpec& spec) { return !spec.raw; });
-}
-
-config::Port ring_port() {
-  config::Port port;
-  port.kind = config::PortKind::ring;
-  return port;
 }
 
 } // namespace
@@ -78,7 +75,7 @@ config::Config dpdk_needs(const Scenario& scenario) {
   // Both ends of each link: to the hosted switch, or in the calibration, which come one after the
   // other.
   if (scenario.hosted || scenario.phases.calibrate) {
-    ports.insert(ports.end(), 2 * generator_ports(scenario), ring_port());
+    ports.insert(ports.end(), 2 * generator_ports(scenario), ring_end(""));
   }
   return needs;
 }
@@ -116,8 +113,8 @@ void Transport::open_ports(const Scenario& scenario) {
 void Transport::host_switch(const Scenario& scenario) {
   hosted_ = std::make_unique<HostedSwitch>(*scenario.hosted, switch_for(scenario), *eal_);
   for (std::size_t i = 0; i < generator_ports(scenario); ++i) {
-    ports_.push_back(
-        std::make_unique<RingPort>(*eal_, hosted_->link(i), address_of_port(scenario, i)));
+    ports_.push_back(std::make_unique<DpdkPort>(ring_end(hosted_->link(i)), *eal_,
+                                                address_of_port(scenario, i)));
   }
   hosted_->start();
   probe_ = std::make_unique<HostedSwitchProbe>(hosted_->workers());

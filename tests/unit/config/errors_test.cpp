@@ -266,6 +266,25 @@ TEST(findings, too_many_ports) {
   EXPECT_THAT(finding_of(text).text, HasSubstr("more than 64 ports"));
 }
 
+TEST(findings, more_devices_than_dpdk_has_room_for) {
+  const auto file = [](std::size_t nulls) {
+    std::string text = "[[switch]]\nname = \"s\"\n";
+    for (std::size_t i = 0; i < 40; ++i) { // rings take no room
+      text += fmt::format("[[switch.port]]\nname = \"r{}\"\nkind = \"ring\"\nring = \"l{}\"\n", i,
+                          i / 2);
+    }
+    for (std::size_t i = 0; i < nulls; ++i) {
+      text += fmt::format("[[switch.port]]\nname = \"p{}\"\nkind = \"null\"\n", i);
+    }
+    return text;
+  };
+  EXPECT_NO_THROW(static_cast<void>(parse_text(file(4), "test.toml", {.dpdk_devices = 4})));
+  EXPECT_NO_THROW(static_cast<void>(parse_text(file(6), "test.toml")));
+  const Diagnostic finding = finding_of(file(6), {.dpdk_devices = 4});
+  EXPECT_THAT(finding.text, HasSubstr("\"p4\" of switch \"s\" is one device more than the 4"));
+  EXPECT_EQ(finding.line, 2 + 40 * 4 + 4 * 3 + 1);
+}
+
 TEST(message, has_file_line_and_key) {
   const Diagnostic d{3, "switch.port.nid", "is wrong; mend it"};
   EXPECT_EQ(d.message("a.toml"), "a.toml:3: key 'switch.port.nid': is wrong; mend it");

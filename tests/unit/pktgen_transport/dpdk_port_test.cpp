@@ -3,7 +3,6 @@
 
 #include "frames.hpp"
 #include "pktgen/transport/raw_port.hpp"
-#include "pktgen/transport/ring_port.hpp"
 #include "tests/unit/port/shared_eal.hpp"
 #include "tests/unit/transport/private_network.hpp"
 
@@ -39,8 +38,8 @@ private:
 };
 
 TEST_F(DpdkPortTest, RingCarriesFramesBothWays) {
-  RingPort left(shared_eal(), "pair", address);
-  RingPort right(shared_eal(), "pair", address);
+  DpdkPort left(ring_end("pair"), shared_eal(), address);
+  DpdkPort right(ring_end("pair"), shared_eal(), address);
   ASSERT_TRUE(send_numbers(left, 0, 500));
   ASSERT_TRUE(send_numbers(right, 1000, 3));
   EXPECT_EQ(receive_numbers(right, 500), numbers(0, 500));
@@ -51,8 +50,8 @@ TEST_F(DpdkPortTest, RingCarriesFramesBothWays) {
 }
 
 TEST_F(DpdkPortTest, FullRingRefusesAndLosesNothing) {
-  RingPort left(shared_eal(), "full", address);
-  RingPort right(shared_eal(), "full", address);
+  DpdkPort left(ring_end("full"), shared_eal(), address);
+  DpdkPort right(ring_end("full"), shared_eal(), address);
   std::uint64_t pushed = 0;
   while (push_number(left, pushed)) {
     ++pushed;
@@ -67,17 +66,17 @@ TEST_F(DpdkPortTest, FullRingRefusesAndLosesNothing) {
 }
 
 TEST_F(DpdkPortTest, FramesUnderWayAndHeldComeBackWhenPortsClose) {
-  RingPort left(shared_eal(), "closing", address);
-  RingPort right(shared_eal(), "closing", address);
+  DpdkPort left(ring_end("closing"), shared_eal(), address);
+  DpdkPort right(ring_end("closing"), shared_eal(), address);
   ASSERT_TRUE(send_numbers(left, 0, 100));
   ASSERT_TRUE(push_number(left, 100));
   EXPECT_EQ(right.receive().size(), Port::burst);
 }
 
 TEST_F(DpdkPortTest, ThirdEndOfALinkIsRefused) {
-  RingPort left(shared_eal(), "two", address);
-  RingPort right(shared_eal(), "two", address);
-  EXPECT_THROW(RingPort(shared_eal(), "two", address), dataplane::PortError);
+  DpdkPort left(ring_end("two"), shared_eal(), address);
+  DpdkPort right(ring_end("two"), shared_eal(), address);
+  EXPECT_THROW(DpdkPort(ring_end("two"), shared_eal(), address), dataplane::PortError);
 }
 
 TEST_F(DpdkPortTest, NullTakesAllAndGivesNothing) {
@@ -105,16 +104,17 @@ TEST_F(DpdkPortTest, PcapReadsBackWhatItWrote) {
   std::filesystem::remove(file);
 }
 
-TEST_F(DpdkPortTest, RingDeviceSpeaksToARingPortAndSaysWhenNobodyIsThere) {
-  config::Port device = port_of(config::PortKind::ring);
-  device.ring = "mixed";
-  DpdkPort port(device, shared_eal(), address);
+TEST_F(DpdkPortTest, RingWithOneEndSaysThatNobodyIsThere) {
+  DpdkPort port(ring_end("alone"), shared_eal(), address);
   EXPECT_EQ(port.address(), address) << "a ring has no address of its own";
   EXPECT_THAT(port.trouble(), HasSubstr("nobody is at the other end"));
-  RingPort peer(shared_eal(), "mixed", address);
-  EXPECT_EQ(port.trouble(), "");
-  ASSERT_TRUE(send_numbers(port, 0, 9));
-  EXPECT_EQ(receive_numbers(peer, 9), numbers(0, 9));
+  {
+    DpdkPort peer(ring_end("alone"), shared_eal(), address);
+    EXPECT_EQ(port.trouble(), "");
+    ASSERT_TRUE(send_numbers(port, 0, 9));
+    EXPECT_EQ(receive_numbers(peer, 9), numbers(0, 9));
+  }
+  EXPECT_THAT(port.trouble(), HasSubstr("nobody is at the other end"));
 }
 
 TEST_F(DpdkPortTest, PacketSocketDeviceExchangesFramesWithTheKernel) {

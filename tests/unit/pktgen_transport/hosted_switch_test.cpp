@@ -2,7 +2,7 @@
 #include "pktgen/transport/hosted_switch.hpp"
 
 #include "frames.hpp"
-#include "pktgen/transport/ring_port.hpp"
+#include "pktgen/transport/dpdk_port.hpp"
 #include "pktgen/transport/switch_for.hpp"
 #include "pktgen/transport/switch_probe.hpp"
 #include "tests/unit/port/shared_eal.hpp"
@@ -35,12 +35,12 @@ struct Lab {
       : hosted(
             std::make_unique<HostedSwitch>(*scenario.hosted, switch_for(scenario), shared_eal())) {
     for (std::size_t p = 0; p < scenario.hosted->ports; ++p) {
-      ports.push_back(
-          std::make_unique<RingPort>(shared_eal(), hosted->link(p), address_of_port(scenario, p)));
+      ports.push_back(std::make_unique<DpdkPort>(ring_end(hosted->link(p)), shared_eal(),
+                                                 address_of_port(scenario, p)));
     }
     hosted->start();
   }
-  std::vector<std::unique_ptr<RingPort>> ports;
+  std::vector<std::unique_ptr<DpdkPort>> ports;
   std::unique_ptr<HostedSwitch> hosted;
 };
 

@@ -74,10 +74,9 @@ TEST(TransportTest, HostedSwitchNeedsBuffersForBothEndsAndAllThreads) {
   EXPECT_EQ(needs.process.workers, 3U);
 }
 
-TEST(TransportTest, MorePortsThanDpdkHasRoomForAreRefused) {
-  Scenario scenario = unicast_over({});
-  scenario.hosted.emplace().ports = 40;
-  EXPECT_THAT(refusal_of<config::ConfigError>(scenario), HasSubstr("40 ports"));
+TEST(TransportTest, MoreDevicesThanDpdkHasRoomForAreRefused) {
+  Scenario scenario = unicast_over(std::vector(40, device_of(config::PortKind::null)));
+  EXPECT_THAT(refusal_of<config::ConfigError>(scenario), HasSubstr("40 ports are DPDK devices"));
 }
 
 TEST(TransportTest, MissingInterfaceIsRefusedForAnyKindOfPort) {
@@ -133,26 +132,33 @@ TEST(TransportTest, RawPortsNeedNoDpdkAndCalibrateThroughSockets) {
   PrivateNetwork::remove_pair();
 }
 
-TEST(TransportTest, HostedSwitchRunsAnswersAndCalibratesBeside) {
+TEST(TransportTest, HostedSwitchOfAllPortsRunsAnswersAndCalibratesBeside) {
   Scenario scenario = unicast_over({});
-  scenario.hosted.emplace().ports = 3;
+  scenario.hosted.emplace().ports = max_ports;
   scenario.hosted->busy = false;
   Transport transport(scenario);
   ASSERT_NE(transport.probe(), nullptr);
-  const auto to_2 = wire::FabricAddress::unicast(Nid{scenario.first_nid + 2});
+  constexpr std::uint32_t last = max_ports - 1;
+  const auto to_last = wire::FabricAddress::unicast(Nid{scenario.first_nid + last});
   {
     const auto loop = transport.loop(scenario);
     EXPECT_EQ(loop->description(), "through rings of DPDK");
-    ASSERT_TRUE(send_numbers(*loop->ports()[0], 0, 40, to_2));
+    ASSERT_TRUE(send_numbers(*loop->ports()[0], 0, 40, to_last));
     loop->turn(TimeNs{1});
-    EXPECT_EQ(receive_numbers(*loop->ports()[2], 40), numbers(0, 40));
+    EXPECT_EQ(receive_numbers(*loop->ports()[last], 40), numbers(0, 40));
   }
   const auto ports = transport.ports();
-  ASSERT_EQ(ports.size(), 3U);
+  ASSERT_EQ(ports.size(), max_ports);
   transport.probe()->begin();
-  ASSERT_TRUE(send_numbers(*ports[0], 0, 100, to_2));
-  EXPECT_EQ(receive_numbers(*ports[2], 100), numbers(0, 100));
-  EXPECT_EQ(transport.probe()->end().received_frames, 100U);
+  // Along all ports, each to the one before it.
+  for (std::size_t p = 0; p < max_ports; ++p) {
+    const std::size_t to = (p + last) % max_ports;
+    ASSERT_TRUE(send_numbers(
+        *ports[p], 100 * p, 100,
+        wire::FabricAddress::unicast(Nid{scenario.first_nid + static_cast<std::uint32_t>(to)})));
+    EXPECT_EQ(receive_numbers(*ports[to], 100), numbers(100 * p, 100)) << "port " << p;
+  }
+  EXPECT_EQ(transport.probe()->end().received_frames, 100U * max_ports);
 }
 
 } // namespace

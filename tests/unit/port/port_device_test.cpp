@@ -62,6 +62,14 @@ config::Port on_interface(config::PortKind kind, const std::string& interface = 
   return port;
 }
 
+config::Port ring_port(const std::string& link) {
+  config::Port port;
+  port.name = link;
+  port.kind = config::PortKind::ring;
+  port.ring = link;
+  return port;
+}
+
 void send(PortDevice& port, const Frame& frame) {
   rte_mbuf* buffer = rte_pktmbuf_alloc(shared_eal().pool());
   ASSERT_NE(buffer, nullptr);
@@ -362,15 +370,74 @@ TEST_P(XdpTest, every_buffer_of_the_pool_can_be_sent_from) {
 }
 
 TEST(PortDevice, a_third_port_on_a_ring_is_refused) {
-  config::Port ring;
+  config::Port ring = ring_port("between");
   ring.name = "third";
-  ring.kind = config::PortKind::ring;
-  ring.ring = "between";
   PortDevice a(ring, shared_eal());
   PortDevice b(ring, shared_eal());
   const std::string message = message_of([&] { PortDevice(ring, shared_eal()); });
   EXPECT_THAT(message, HasSubstr("\"between\""));
   EXPECT_THAT(message, HasSubstr("third"));
+}
+
+TEST(PortDevice, more_rings_than_dpdk_has_devices_pass_frames_both_ways) {
+  const std::uint32_t before = shared_eal().free_buffers();
+  {
+    std::vector<std::unique_ptr<PortDevice>> ends;
+    for (int i = 0; i < 2 * RTE_MAX_ETHPORTS; ++i) {
+      ends.push_back(
+          std::make_unique<PortDevice>(ring_port(fmt::format("of-many-{}", i / 2)), shared_eal()));
+    }
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      const Frame frame = frame_of(wire::default_ethertype, static_cast<std::uint8_t>(i));
+      send(*ends[i], frame);
+      EXPECT_EQ(expect(*ends[i ^ 1U]), frame) << i;
+      EXPECT_FALSE(receive(*ends[i]).has_value()) << i;
+    }
+  }
+  EXPECT_EQ(shared_eal().free_buffers(), before);
+}
+
+TEST(PortDevice, a_ring_follows_its_other_end_and_gives_back_what_was_under_way) {
+  const std::uint32_t before = shared_eal().free_buffers();
+  PortDevice here(ring_port("one"), shared_eal());
+  EXPECT_EQ(here.link(), LinkState::down);
+  const Frame frame = frame_of(wire::default_ethertype, 4);
+  {
+    PortDevice there(ring_port("one"), shared_eal());
+    EXPECT_EQ(there.link(), LinkState::up);
+    EXPECT_EQ(here.refresh_link(), LinkState::up);
+    send(here, frame);
+    send(there, frame);
+  }
+  EXPECT_EQ(here.refresh_link(), LinkState::down);
+  EXPECT_FALSE(receive(here).has_value()) << "the last that the other end sent went with it";
+  EXPECT_EQ(shared_eal().free_buffers(), before);
+  EXPECT_EQ(here.missed_frames(), 0U);
+  EXPECT_FALSE(here.came_back());
+  here.reopen();
+  PortDevice there(ring_port("one"), shared_eal());
+  EXPECT_EQ(here.refresh_link(), LinkState::up);
+  send(there, frame);
+  EXPECT_EQ(expect(here), frame);
+}
+
+TEST(PortDevice, a_full_ring_refuses_what_it_cannot_take) {
+  PortDevice here(ring_port("narrow"), shared_eal());
+  PortDevice there(ring_port("narrow"), shared_eal());
+  std::vector<rte_mbuf*> frames(RingLinks::frames_per_ring + 10);
+  ASSERT_EQ(rte_pktmbuf_alloc_bulk(shared_eal().pool(), frames.data(),
+                                   static_cast<unsigned>(frames.size())),
+            0);
+  const auto count = static_cast<std::uint16_t>(frames.size());
+  const std::uint16_t taken = here.transmit(frames.data(), count);
+  EXPECT_EQ(taken, RingLinks::frames_per_ring - 1);
+  rte_pktmbuf_free_bulk(frames.data() + taken, count - taken);
+  std::vector<rte_mbuf*> received(frames.size());
+  EXPECT_EQ(there.receive(received.data(), count), taken);
+  received.resize(taken);
+  frames.resize(taken);
+  EXPECT_EQ(received, frames);
+  rte_pktmbuf_free_bulk(received.data(), taken);
 }
 
 TEST(PortDevice, a_capture_file_that_cannot_be_read_is_named) {
