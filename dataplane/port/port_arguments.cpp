@@ -22,7 +22,7 @@ std::string af_xdp(const config::Port& port, const InterfaceFacts& facts) {
   // Busy polling makes the driver enter the kernel on every empty poll. That drives the receive
   // ring of a zero-copy driver and costs without any use where the kernel copies.
   return fmt::format("iface={},start_queue=0,queue_count={},busy_budget={}",
-                     checked(port, port.interface), facts.receive_queues, facts.zero_copy ? 64 : 0);
+                     checked(port, port.interface), facts.queue_pairs, facts.zero_copy ? 64 : 0);
 }
 
 std::string pcap(const config::Port& port) {
@@ -44,9 +44,10 @@ DeviceArguments device_arguments(const config::Port& port, const InterfaceFacts&
   switch (port.kind) {
   case config::PortKind::af_xdp: return {"net_af_xdp", af_xdp(port, facts)};
   case config::PortKind::af_packet:
-    return {"net_af_packet",
-            fmt::format("iface={},qpairs=1,blocksz=65536,framesz=2048,framecnt=2048,qdisc_bypass=1",
-                        checked(port, port.interface))};
+    return {
+        "net_af_packet",
+        fmt::format("iface={},qpairs={},blocksz=65536,framesz=2048,framecnt=2048,qdisc_bypass=1",
+                    checked(port, port.interface), facts.queue_pairs)};
   case config::PortKind::memif:
     return {"net_memif", fmt::format("role={},id={},socket={},socket-abstract=no,rsize=11",
                                      port.role, port.memif_id, checked(port, port.socket))};

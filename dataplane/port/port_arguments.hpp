@@ -16,8 +16,8 @@ struct DeviceArguments {
 
 /// What only the machine knows about an interface.
 struct InterfaceFacts {
-  std::uint16_t receive_queues = 1;
-  bool zero_copy = false; ///< its driver may serve AF_XDP without copying
+  std::uint16_t queue_pairs = 1; ///< a receive and a transmit queue each
+  bool zero_copy = false;        ///< its driver may serve AF_XDP without copying
 };
 
 /// For all kinds but `pci` and `ring`, which are not made from arguments. Throws PortError when a

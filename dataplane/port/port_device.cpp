@@ -3,7 +3,9 @@
 #include "dataplane/port/dpdk_log.hpp"
 #include "dataplane/port/port_arguments.hpp"
 #include "dataplane/port/privileges.hpp"
+#include "dataplane/port/receive_spread.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <tuple>
@@ -38,7 +40,7 @@ bool copies_for_af_xdp(const std::string& kernel_driver) {
 
 /// DPDK's driver takes only queues that are paired. An AF_XDP socket gets the frames of its own
 /// queue alone, so frames that arrive on any other one would be lost to the switch.
-std::uint16_t pollable_queues(const std::string& interface) {
+std::uint16_t pollable_queues(const std::string& interface, std::uint16_t wanted) {
   const ReceiveQueues queues = interface_receive_queues(interface);
   if (queues.all > queues.paired) {
     throw PortError(fmt::format("interface \"{0}\" spreads frames over {1} receive queues, and "
@@ -46,7 +48,21 @@ std::uint16_t pollable_queues(const std::string& interface) {
                                 "`ethtool -L {0} rx {2} tx {2}`, or use kind = \"af_packet\"",
                                 interface, queues.all, queues.paired));
   }
+  if (wanted > queues.paired) {
+    throw PortError(
+        fmt::format("interface \"{0}\" has {1} queue{2}, and {3} are asked for; make "
+                    "them {3} with `ethtool -L {0} combined {3}`, or `ethtool -L {0} rx "
+                    "{3} tx {3}`, or ask for {1}",
+                    interface, queues.paired, queues.paired == 1 ? "" : "s", wanted));
+  }
   return queues.paired;
+}
+
+void require_queues(std::uint16_t wanted, std::uint16_t most, std::string_view of_what) {
+  if (wanted > most) {
+    throw PortError(fmt::format("{} queues are asked for, and {} has {}; ask for {} at most",
+                                wanted, of_what, most, most));
+  }
 }
 
 [[noreturn]] void fail(const config::Port& port, std::string_view what, int error,
@@ -58,8 +74,8 @@ std::uint16_t pollable_queues(const std::string& interface) {
 
 } // namespace
 
-PortDevice::PortDevice(const config::Port& configuration, Eal& eal)
-    : configuration_(configuration), eal_(eal) {
+PortDevice::PortDevice(const config::Port& configuration, Eal& eal, std::uint16_t queues)
+    : configuration_(configuration), eal_(eal), queues_(queues), receive_queues_(queues) {
   const std::string missing =
       missing_privileges(configuration_.kind, Privileges::of_this_process());
   if (!missing.empty()) {
@@ -84,6 +100,11 @@ bool PortDevice::listens_for_memif_clients() const {
 
 void PortDevice::open() {
   try {
+    if (configuration_.kind == config::PortKind::ring ||
+        configuration_.kind == config::PortKind::memif) {
+      // Whatever the driver could do: the other end has one.
+      require_queues(queues_, 1, "such a port");
+    }
     if (on_kernel_interface()) {
       interface_guard_ = std::make_unique<InterfaceGuard>(configuration_.interface);
     }
@@ -122,13 +143,14 @@ void PortDevice::probe() {
   }
 
   InterfaceFacts facts;
+  facts.queue_pairs = queues_;
   if (configuration_.kind == config::PortKind::af_xdp) {
     const std::string& interface = configuration_.interface;
-    facts.receive_queues = pollable_queues(interface);
+    facts.queue_pairs = pollable_queues(interface, queues_);
     facts.zero_copy = !copies_for_af_xdp(interface_driver(interface));
+    receive_queues_ = facts.queue_pairs;
     steering_ = std::make_unique<XdpSteering>(interface, configuration_.policy.ethertype,
-                                              facts.receive_queues);
-    receive_queues_ = facts.receive_queues;
+                                              facts.queue_pairs);
   }
   const DeviceArguments device = device_arguments(configuration_, facts);
   device_name_ = next_device_name(device.driver);
@@ -153,11 +175,25 @@ void PortDevice::configure() {
   };
   rte_eth_dev_info info{};
   must(rte_eth_dev_info_get(port_id_, &info), "describe it");
+  require_queues(queues_, std::min(info.max_rx_queues, info.max_tx_queues),
+                 configuration_.kind == config::PortKind::pci ? "the NIC" : "such a port");
   // No offload may assume that a sent buffer has one owner: a multicast is sent by reference count.
-  const rte_eth_conf settings{};
-  // The AF_XDP driver pairs its queues, so there are as many of either; one is sent on.
+  rte_eth_conf settings{};
+  if (queues_ > 1 && configuration_.kind == config::PortKind::pci) {
+    const ReceiveSpread spread = receive_spread(info.flow_type_rss_offloads);
+    spread_by_ = spread.by;
+    settings.rxmode.mq_mode = spread.hash_fields == 0 ? RTE_ETH_MQ_RX_NONE : RTE_ETH_MQ_RX_RSS;
+    settings.rx_adv_conf.rss_conf.rss_hf = spread.hash_fields;
+    if (!spread.suits_the_fabric) {
+      spdlog::warn(
+          "port {}: the NIC spreads received frames by {}, so all of this fabric's come in "
+          "on its first queue",
+          name(), spread.by);
+    }
+  }
+  // The AF_XDP driver pairs its queues, so there are as many of either.
   const std::uint16_t transmit_queues =
-      configuration_.kind == config::PortKind::af_xdp ? receive_queues_ : 1;
+      configuration_.kind == config::PortKind::af_xdp ? receive_queues_ : queues_;
   must(rte_eth_dev_configure(port_id_, receive_queues_, transmit_queues, &settings),
        "configure it");
   std::uint16_t receive_descriptors = descriptors_per_queue;
@@ -298,14 +334,24 @@ void PortDevice::reopen() {
   open();
 }
 
+std::string PortDevice::words_on_queues() const {
+  if (queues_ == 1) {
+    return {};
+  }
+  return fmt::format(" ({} queues, spread by {})", queues_,
+                     spread_by_.empty() ? "the kernel's hash" : spread_by_);
+}
+
 std::string PortDevice::description() const {
   switch (configuration_.kind) {
   case config::PortKind::af_xdp:
     return fmt::format("af_xdp {} ({}, {} receive queue{})", configuration_.interface,
                        steering_ ? name_of(steering_->mode()) : "closed", receive_queues_,
                        receive_queues_ == 1 ? "" : "s");
-  case config::PortKind::af_packet: return fmt::format("af_packet {}", configuration_.interface);
-  case config::PortKind::pci: return fmt::format("pci {}", configuration_.pci_address);
+  case config::PortKind::af_packet:
+    return fmt::format("af_packet {}{}", configuration_.interface, words_on_queues());
+  case config::PortKind::pci:
+    return fmt::format("pci {}{}", configuration_.pci_address, words_on_queues());
   case config::PortKind::memif:
     return fmt::format("memif {} id {} ({})", configuration_.socket, configuration_.memif_id,
                        configuration_.role);

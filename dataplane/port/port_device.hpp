@@ -19,8 +19,10 @@
 //   pcap       net_pcap                               always
 //   null       net_null, receives nothing             always
 //
-// A port has one transmit queue and as many receive queues as the kernel interface spreads frames
-// over (1 for all other kinds); its one owner polls them all.
+// A switch's port has one owner: it polls all receive queues, as many as the kernel interface
+// spreads frames over (1 for all other kinds), and sends on one transmit queue. The generator
+// shares a port among several owners, each with queues of its own: pci, af_xdp, af_packet and null
+// can have several pairs.
 //
 // Each reopening of an af_xdp port costs the pool 2048 buffers a queue for good: DPDK's driver does
 // not give back those of its fill ring. When the pool has too few left, reopening fails and says
@@ -63,31 +65,46 @@ constexpr std::string_view name_of(LinkState s) {
 
 class PortDevice {
 public:
-  /// Throws PortError: a missing interface, a missing privilege, an interface that another XDP
-  /// program holds, a device that DPDK cannot open.
-  PortDevice(const config::Port& configuration, Eal& eal);
+  /// `queues`: pairs of a receive and a transmit queue, so that as many owners can share it. Throws
+  /// PortError: a missing interface, a missing privilege, an interface that another XDP program
+  /// holds, a device that DPDK cannot open or that has not so many queues.
+  PortDevice(const config::Port& configuration, Eal& eal, std::uint16_t queues = 1);
   ~PortDevice();
   PortDevice(const PortDevice&) = delete;
   PortDevice& operator=(const PortDevice&) = delete;
 
-  // Only the worker that owns the port.
+  // Only the worker that owns the queue.
 
-  /// Up to `capacity` frames; they are the caller's now. Asks the receive queues in turn.
-  std::uint16_t receive(rte_mbuf** frames, std::uint16_t capacity) {
-    const std::uint16_t count =
-        on_ring() ? ring_end_.receive(frames, capacity) : receive_from_device(frames, capacity);
+  /// Up to `capacity` frames; they are the caller's now.
+  std::uint16_t receive_from(std::uint16_t queue, rte_mbuf** frames, std::uint16_t capacity) {
+    const std::uint16_t count = on_ring() ? ring_end_.receive(frames, capacity)
+                                          : rte_eth_rx_burst(port_id_, queue, frames, capacity);
     for (std::uint16_t i = 0; i < count; ++i) {
       takes_ownership(frames[i]);
     }
     return count;
   }
   /// Sends the first frames of the burst and says how many; the others remain the caller's.
-  std::uint16_t transmit(rte_mbuf** frames, std::uint16_t count) {
+  std::uint16_t transmit_on(std::uint16_t queue, rte_mbuf** frames, std::uint16_t count) {
     for (std::uint16_t i = 0; i < count; ++i) {
       gives_ownership(frames[i]);
     }
     return on_ring() ? ring_end_.transmit(frames, count)
-                     : rte_eth_tx_burst(port_id_, 0, frames, count);
+                     : rte_eth_tx_burst(port_id_, queue, frames, count);
+  }
+
+  // Only the worker that owns the whole port.
+
+  /// As receive_from, asking the receive queues in turn.
+  std::uint16_t receive(rte_mbuf** frames, std::uint16_t capacity) {
+    const std::uint16_t count = receive_from(next_queue_, frames, capacity);
+    if (++next_queue_ == receive_queues_) {
+      next_queue_ = 0;
+    }
+    return count;
+  }
+  std::uint16_t transmit(rte_mbuf** frames, std::uint16_t count) {
+    return transmit_on(0, frames, count);
   }
   /// The state last seen by `refresh_link`: whether frames can leave. Any thread.
   [[nodiscard]] LinkState link() const { return link_.load(std::memory_order_relaxed); }
@@ -114,6 +131,7 @@ public:
   [[nodiscard]] const std::string& name() const { return configuration_.name; }
   [[nodiscard]] const wire::MacAddress& mac() const { return mac_; }
   [[nodiscard]] std::uint16_t mtu() const { return mtu_; }
+  /// At least as many as pairs of queues were asked for.
   [[nodiscard]] std::uint16_t receive_queues() const { return receive_queues_; }
   /// What it is for a person, e.g. "af_xdp eth1 (native)".
   [[nodiscard]] std::string description() const;
@@ -125,23 +143,19 @@ private:
   void configure();
   /// Between `open` and `close` of a port of this kind.
   [[nodiscard]] bool on_ring() const { return ring_end_.incoming != nullptr; }
-  std::uint16_t receive_from_device(rte_mbuf** frames, std::uint16_t capacity) {
-    const std::uint16_t count = rte_eth_rx_burst(port_id_, next_queue_, frames, capacity);
-    if (++next_queue_ == receive_queues_) {
-      next_queue_ = 0;
-    }
-    return count;
-  }
+  [[nodiscard]] std::string words_on_queues() const;
   void reclaim_buffers() noexcept;
   [[nodiscard]] bool on_kernel_interface() const;
   [[nodiscard]] bool listens_for_memif_clients() const;
 
   config::Port configuration_;
   Eal& eal_;
+  std::uint16_t queues_; ///< pairs asked for
   std::uint16_t port_id_ = RTE_MAX_ETHPORTS;
   std::uint16_t receive_queues_ = 1;
   std::uint16_t next_queue_ = 0;
   RingLinks::End ring_end_;
+  std::string_view spread_by_; ///< over several queues, for a person
   std::atomic<LinkState> link_{LinkState::down};
   wire::MacAddress mac_{};
   std::uint16_t mtu_ = 0;

@@ -112,7 +112,7 @@ TEST(DeviceArguments, af_xdp_polls_all_receive_queues_and_enters_the_kernel_only
   EXPECT_EQ(device_arguments(port, {}).driver, "net_af_xdp");
   EXPECT_EQ(device_arguments(port, {}).arguments,
             "iface=eth1,start_queue=0,queue_count=1,busy_budget=0");
-  EXPECT_EQ(device_arguments(port, {.receive_queues = 4, .zero_copy = true}).arguments,
+  EXPECT_EQ(device_arguments(port, {.queue_pairs = 4, .zero_copy = true}).arguments,
             "iface=eth1,start_queue=0,queue_count=4,busy_budget=64");
 }
 
