@@ -3,44 +3,67 @@
 #include <algorithm>
 
 namespace tributary::dataplane {
+namespace {
 
-TraceEvent TraceRing::unpack(std::uint8_t worker, const std::array<std::uint64_t, 4>& words) {
-  const auto byte = [&](unsigned position) {
-    return static_cast<std::uint8_t>(words[1] >> (8 * position));
-  };
-  TraceEvent e;
-  e.time = TimeNs{words[0]};
-  e.action = static_cast<core::Action>(byte(0) & (multicast_bit - 1));
-  e.multicast = (byte(0) & multicast_bit) != 0;
-  e.reason = static_cast<core::DropReason>(byte(1));
-  e.event = static_cast<core::Event>(byte(2));
-  e.out = PortNumber{byte(3)};
-  e.switch_index = byte(4);
-  e.worker = worker;
-  e.port = PortNumber{byte(5)};
-  const auto key = static_cast<std::uint16_t>(words[1] >> 48);
-  e.key = ReductionKey(TreeNumber{static_cast<std::uint16_t>(key / reductions_per_tree)},
-                       ReductionId{static_cast<std::uint8_t>(key % reductions_per_tree)});
-  e.word = wire::unpack(words[2]);
-  e.out_ports = e.action == core::Action::replicate ? PortSet(words[3]) : PortSet();
-  return e;
+std::uint8_t byte_of(std::uint64_t word, unsigned position) {
+  return static_cast<std::uint8_t>(word >> (8 * position));
+}
+
+} // namespace
+
+/// A frame's words into an event that has what its burst has in common.
+void TraceRing::unpack(const Words& words, TraceEvent& event) {
+  const std::uint8_t action = byte_of(words[0], 0);
+  event.action = static_cast<core::Action>(action & action_mask);
+  event.reason = static_cast<core::DropReason>(byte_of(words[0], 1));
+  event.event = static_cast<core::Event>(byte_of(words[0], 2));
+  event.out = PortNumber{byte_of(words[0], 3)};
+  event.out_ports = event.action == core::Action::replicate ? PortSet(words[2]) : PortSet();
+  if ((action & no_address_bit) != 0) {
+    return;
+  }
+  std::array<std::byte, 8> wire_order;
+  const auto destination = static_cast<std::uint32_t>(words[0] >> 32);
+  std::memcpy(wire_order.data(), &destination, sizeof destination);
+  const wire::FabricAddress address{wire::load_be<std::uint32_t>(wire_order.data())};
+  event.multicast = address.is_multicast();
+  if (!event.multicast) {
+    return;
+  }
+  event.key = ReductionKey(address.tree(), address.reduction());
+  if ((action & no_word_bit) == 0) {
+    std::memcpy(wire_order.data(), &words[1], sizeof words[1]);
+    event.word = wire::unpack(wire::load_be<std::uint64_t>(wire_order.data()));
+  }
 }
 
 void TraceRing::read(std::uint8_t worker, std::vector<TraceEvent>& out) const {
   const std::uint64_t end = committed_.load(std::memory_order_acquire);
   const std::uint64_t begin = end > capacity ? end - capacity : 0;
-  std::vector<std::array<std::uint64_t, 4>> copies;
+  std::vector<Words> copies;
   copies.reserve(end - begin);
   for (std::uint64_t i = begin; i < end; ++i) {
-    std::array<std::uint64_t, 4> copy{};
+    Words copy{};
     std::ranges::transform(slots_[i % capacity].words, copy.begin(),
                            [](const auto& word) { return word.load(std::memory_order_acquire); });
     copies.push_back(copy);
   }
   const std::uint64_t reached = committed_.load(std::memory_order_acquire) + max_uncommitted;
   const std::uint64_t intact = reached > capacity ? reached - capacity : 0;
+  // Frames whose burst began before what is intact have lost what they share, and are left out.
+  bool knows_burst = false;
+  TraceEvent common;
+  common.worker = worker;
   for (std::uint64_t i = std::max(begin, intact); i < end; ++i) {
-    out.push_back(unpack(worker, copies[i - begin]));
+    const Words& words = copies[i - begin];
+    if (byte_of(words[0], 0) == burst_mark) {
+      knows_burst = true;
+      common.time = TimeNs{words[1]};
+      common.switch_index = byte_of(words[0], 1);
+      common.port = PortNumber{byte_of(words[0], 2)};
+    } else if (knows_burst) {
+      unpack(words, out.emplace_back(common));
+    }
   }
 }
 

@@ -1,14 +1,21 @@
 // The last few thousand events of one worker, for `tributaryctl trace`.
 //
-// One writer, the worker, and any number of readers who never hold it up. An event is four 64-bit
+// One writer, the worker, and any number of readers who never hold it up. A slot is three 64-bit
 // words, written with plain stores that are atomic only so that a reader never sees half a word. A
 // reader copies the ring and then looks how far the writer has got meanwhile: what the writer may
 // have been overwriting is left out.
 //
-//   word 0   time, ns
-//   word 1   action, reason, event, port out | switch | port in | key (16 bits)
-//   word 2   the reduction word of the frame as it came (as it left, for an emission)
-//   word 3   the ports of the decision; means something for a replication
+// Writing is on the hot path and reading is not. So what a burst has in common is written once, in
+// a slot before those of its frames, and a frame's own words are copied as they lie in memory;
+// whoever reads takes them apart.
+//
+//             of a burst                             of a frame
+//   word 0    mark (8 bits), switch (8), port in     action (8 bits), reason (8), event (8),
+//                                                    port out (8), destination address (32)
+//   word 1    time, ns                               its reduction word as it came (as it left, for
+//                                                    an emission)
+//   word 2                                           ports of the decision; mean something for a
+//                                                    replication
 #pragma once
 
 #include "dataplane/core/decision.hpp"
@@ -44,25 +51,23 @@ struct TraceEvent {
 
 class TraceRing {
 public:
-  static constexpr std::size_t capacity = 4096;
-  /// Most events between two calls of `commit`.
+  static constexpr std::size_t capacity = 4096; ///< slots
+  /// Most slots between two calls of `commit`: one for each frame, and one for each `add`.
   static constexpr std::size_t max_uncommitted = 512;
 
   // Only the worker.
 
-  /// Adds an event; readers see it after the next `commit`.
-  void add(TimeNs now, std::uint8_t switch_index, PortNumber in, const core::Decision& decision,
-           core::FrameView frame) {
-    write(slots_[next_++ % capacity], now, switch_index, in, decision, frame);
-  }
-  /// One for each frame of a burst.
+  /// Adds an event for each frame of a burst; readers see them after the next `commit`.
   void add(TimeNs now, std::uint8_t switch_index, PortNumber in,
            std::span<const core::Decision> decisions, std::span<const core::FrameView> frames) {
     // Both in registers: no store below may then be taken for one to them.
     Slot* const slots = slots_.data();
     std::uint64_t next = next_;
+    store(slots[next++ % capacity],
+          burst_mark | std::uint64_t{switch_index} << 8 | std::uint64_t{in.value} << 16, now.value,
+          0);
     for (std::size_t i = 0; i < frames.size(); ++i) {
-      write(slots[next++ % capacity], now, switch_index, in, decisions[i], frames[i]);
+      write(slots[next++ % capacity], decisions[i], frames[i]);
     }
     next_ = next;
   }
@@ -74,46 +79,53 @@ public:
   void read(std::uint8_t worker, std::vector<TraceEvent>& out) const;
 
 private:
-  /// In the byte of the action.
-  static constexpr std::uint32_t multicast_bit = 0x80;
+  // In the byte of the action.
+  static constexpr std::uint8_t burst_mark = 0xFF;
+  static constexpr std::uint8_t no_address_bit = 0x80; ///< the frame ended before it
+  static constexpr std::uint8_t no_word_bit = 0x40;    ///< the frame ended before it
+  static constexpr std::uint8_t action_mask = 0x3F;
   static_assert(offsetof(core::Decision, reason) == offsetof(core::Decision, action) + 1 &&
                 offsetof(core::Decision, event) == offsetof(core::Decision, action) + 2 &&
                 offsetof(core::Decision, port) == offsetof(core::Decision, action) + 3);
 
-  struct alignas(32) Slot {
-    std::array<std::atomic<std::uint64_t>, 4> words;
+  struct Slot {
+    std::array<std::atomic<std::uint64_t>, 3> words;
   };
+  using Words = std::array<std::uint64_t, 3>;
 
-  static void write(Slot& slot, TimeNs now, std::uint8_t switch_index, PortNumber in,
-                    const core::Decision& decision, core::FrameView frame) {
-    constexpr std::size_t address_end = wire::ethernet_header_bytes + wire::fabric_header_bytes;
+  template <typename T> static T load(const void* at) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  /// Each store releases, so that whoever sees it also sees how far the ring was committed before.
+  static void store(Slot& slot, std::uint64_t word0, std::uint64_t word1, std::uint64_t word2) {
+    slot.words[0].store(word0, std::memory_order_release);
+    slot.words[1].store(word1, std::memory_order_release);
+    slot.words[2].store(word2, std::memory_order_release);
+  }
+  static void write(Slot& slot, const core::Decision& decision, core::FrameView frame) {
     const std::byte* portals = frame.data + wire::ethernet_header_bytes;
     // Action, reason, event and port out lie side by side.
-    std::uint32_t what;
-    std::memcpy(&what, &decision.action, sizeof what);
-    std::uint64_t key = 0;
-    std::uint64_t word = 0;
-    if (frame.length >= address_end) [[likely]] {
-      const wire::FabricAddress address = wire::dfa_of(portals);
-      if (address.is_multicast()) [[likely]] {
-        what |= multicast_bit;
-        key = ReductionKey(address.tree(), address.reduction()).index();
-        if (frame.length >= wire::reduction_frame_bytes) [[likely]] {
-          word = wire::load_be<std::uint64_t>(portals + wire::reduction_offset::word);
-        }
-      }
+    std::uint64_t word0 = load<std::uint32_t>(&decision.action);
+    std::uint64_t word1 = 0;
+    if (frame.length >= wire::reduction_frame_bytes) [[likely]] {
+      word0 |= destination_of(portals);
+      word1 = load<std::uint64_t>(portals + wire::reduction_offset::word);
+    } else {
+      word0 |= no_word_bit;
+      word0 |= frame.length >= wire::ethernet_header_bytes + wire::fabric_header_bytes
+                   ? destination_of(portals)
+                   : no_address_bit;
     }
-    // Each store releases, so that whoever sees it also sees how far the ring was committed before.
-    auto& words = slot.words;
-    words[0].store(now.value, std::memory_order_release);
-    words[1].store(what | std::uint64_t{switch_index} << 32 | std::uint64_t{in.value} << 40 |
-                       key << 48,
-                   std::memory_order_release);
-    words[2].store(word, std::memory_order_release);
-    words[3].store(decision.ports.bits(), std::memory_order_release);
+    store(slot, word0, word1, decision.ports.bits());
+  }
+  /// The address as it lies in the frame, in its place in word 0.
+  static std::uint64_t destination_of(const std::byte* portals) {
+    return std::uint64_t{load<std::uint32_t>(portals + wire::portals_offset::dfa)} << 32;
   }
 
-  static TraceEvent unpack(std::uint8_t worker, const std::array<std::uint64_t, 4>& words);
+  static void unpack(const Words& words, TraceEvent& event);
 
   std::vector<Slot> slots_ = std::vector<Slot>(capacity);
   std::uint64_t next_ = 0;

@@ -239,8 +239,9 @@ void Worker::send_emitted(Part& part, core::Event event) {
     if (tracing_) {
       const core::Decision decision{
           .action = core::Action::emit, .event = event, .port = emitted.port};
-      trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), emitted.port, decision,
-                 view_of(emitted.frame));
+      const core::FrameView frame = view_of(emitted.frame);
+      trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), emitted.port,
+                 std::span(&decision, 1), std::span(&frame, 1));
     }
     send(part, emitted.frame, emitted.port);
   }

@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <cstddef>
+#include <span>
 #include <vector>
 
 namespace tributary::dataplane::test {
@@ -51,18 +52,23 @@ TEST(IdleBackoff, busy_polling_never_sleeps) {
   EXPECT_EQ(backoff.sleep_ns(TimeNs{1'000'000'000}, never), 0U);
 }
 
+/// One event in a burst of its own.
+void add(TraceRing& ring, TimeNs now, const core::Decision& decision, core::FrameView frame) {
+  ring.add(now, 2, PortNumber{3}, std::span(&decision, 1), std::span(&frame, 1));
+}
+
 TEST(TraceRing, keeps_the_last_events_in_order_and_drops_the_oldest) {
   TraceRing ring;
   std::vector<std::byte> frame(94);
   const std::uint64_t total = 3 * TraceRing::capacity + 17;
   for (std::uint64_t i = 0; i < total; ++i) {
-    ring.add(TimeNs{i}, 2, PortNumber{3}, {.reason = core::DropReason::no_route},
-             {frame.data(), 94});
+    add(ring, TimeNs{i}, {.reason = core::DropReason::no_route}, {frame.data(), 94});
     ring.commit();
   }
   std::vector<TraceEvent> events;
   ring.read(1, events);
-  ASSERT_EQ(events.size(), TraceRing::capacity - TraceRing::max_uncommitted);
+  // Each has the slot of its burst beside its own.
+  ASSERT_EQ(events.size(), (TraceRing::capacity - TraceRing::max_uncommitted) / 2);
   for (std::size_t i = 0; i < events.size(); ++i) {
     EXPECT_EQ(events[i].time.value, total - events.size() + i);
   }
@@ -74,29 +80,70 @@ TEST(TraceRing, keeps_the_last_events_in_order_and_drops_the_oldest) {
   EXPECT_FALSE(events[0].multicast);
 }
 
-TEST(TraceRing, adds_a_burst_as_its_events_one_by_one) {
+TEST(TraceRing, gives_each_frame_what_its_burst_has_in_common_and_leaves_out_half_a_burst) {
   TraceRing ring;
   std::vector<std::byte> bytes(94);
-  const std::array<core::FrameView, 2> frames = {{{bytes.data(), 94}, {bytes.data(), 5}}};
-  const std::array<core::Decision, 2> decisions = {
-      {{.reason = core::DropReason::no_route}, {.reason = core::DropReason::runt}}};
-  for (std::size_t i = 0; i < TraceRing::capacity; ++i) {
+  constexpr std::size_t burst = 32;
+  const std::vector<core::FrameView> frames(burst, {bytes.data(), 94});
+  std::vector<core::Decision> decisions;
+  for (std::size_t i = 0; i < burst; ++i) {
+    decisions.push_back({.action = core::Action::forward, .port = PortNumber{std::uint8_t(i)}});
+  }
+  constexpr std::size_t bursts = TraceRing::capacity;
+  for (std::size_t i = 0; i < bursts; ++i) {
     ring.add(TimeNs{i}, 2, PortNumber{3}, decisions, frames);
     ring.commit();
   }
   std::vector<TraceEvent> events;
   ring.read(1, events);
-  ASSERT_EQ(events.size(), TraceRing::capacity - TraceRing::max_uncommitted);
+  const std::size_t whole = (TraceRing::capacity - TraceRing::max_uncommitted) / (burst + 1);
+  ASSERT_EQ(events.size(), whole * burst);
   for (std::size_t i = 0; i < events.size(); ++i) {
-    EXPECT_EQ(events[i].time.value, TraceRing::capacity - (events.size() - i + 1) / 2);
-    EXPECT_EQ(events[i].reason, decisions[i % 2].reason);
+    EXPECT_EQ(events[i].time.value, bursts - whole + i / burst);
+    EXPECT_EQ(events[i].out.value, i % burst);
   }
+}
+
+TEST(TraceRing, takes_a_frame_and_a_decision_apart) {
+  TraceRing ring;
+  const wire::FabricAddress address =
+      wire::FabricAddress::multicast(TreeNumber{77}, ReductionId{5});
+  wire::ReductionWord word;
+  word.op = 20;
+  word.count = 12;
+  word.seqno = SequenceNumber{999};
+  std::vector<std::byte> bytes(94);
+  std::byte* portals = bytes.data() + wire::ethernet_header_bytes;
+  wire::store_be<std::uint32_t>(portals + wire::portals_offset::dfa, address.value);
+  wire::store_word(portals, word);
+  PortSet ports;
+  ports.insert(PortNumber{1});
+  ports.insert(PortNumber{63});
+  const core::Decision decision{
+      .ports = ports, .action = core::Action::replicate, .event = core::Event::rearmed};
+  for (const std::uint32_t length : {94U, 60U}) {
+    add(ring, TimeNs{7}, decision, {bytes.data(), length});
+  }
+  ring.commit();
+  std::vector<TraceEvent> events;
+  ring.read(0, events);
+  ASSERT_EQ(events.size(), 2U);
+  for (const TraceEvent& event : events) {
+    EXPECT_TRUE(event.multicast);
+    EXPECT_EQ(event.key.tree(), TreeNumber{77});
+    EXPECT_EQ(event.key.reduction(), ReductionId{5});
+    EXPECT_EQ(event.action, core::Action::replicate);
+    EXPECT_EQ(event.event, core::Event::rearmed);
+    EXPECT_EQ(event.out_ports, ports);
+  }
+  EXPECT_EQ(wire::pack(events[0].word), wire::pack(word));
+  EXPECT_EQ(wire::pack(events[1].word), 0U); // the frame ended before it
 }
 
 TEST(TraceRing, shows_nothing_before_it_is_committed) {
   TraceRing ring;
   std::vector<std::byte> frame(94);
-  ring.add(TimeNs{1}, 0, PortNumber{0}, {}, {frame.data(), 94});
+  add(ring, TimeNs{1}, {}, {frame.data(), 94});
   std::vector<TraceEvent> events;
   ring.read(0, events);
   EXPECT_TRUE(events.empty());
@@ -108,7 +155,7 @@ TEST(TraceRing, shows_nothing_before_it_is_committed) {
 TEST(TraceRing, reads_no_more_of_a_frame_than_there_is) {
   TraceRing ring;
   std::vector<std::byte> runt(5); // the address sanitizer watches
-  ring.add(TimeNs{1}, 0, PortNumber{0}, {}, {runt.data(), 5});
+  add(ring, TimeNs{1}, {}, {runt.data(), 5});
   ring.commit();
   std::vector<TraceEvent> events;
   ring.read(0, events);
