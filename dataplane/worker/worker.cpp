@@ -76,11 +76,13 @@ void Worker::add_port(std::size_t switch_index, PortNumber number, PortDevice& d
     const std::uint64_t seed = seed_of(device.configuration());
     receiving = std::make_unique<ImpairmentStage>(impairment, seed, pool_);
     sending = std::make_unique<ImpairmentStage>(impairment, ~seed, pool_);
+    part.impaired.insert(number);
   }
   auto& output = part.outputs[number.value];
   output = std::make_unique<OutputQueue>(device, number, part.core.counters(), std::move(sending));
   outputs_.push_back(output.get());
   inputs_.push_back({&device, &part, number, std::move(receiving)});
+  lively_ = inputs_.size();
 }
 
 void Worker::run() {
@@ -134,6 +136,7 @@ void Worker::adopt_published() {
 void Worker::rest(bool did_something) {
   const std::uint64_t cycles = TscClock::cycles();
   statistics_.iterations.add();
+  busy_ = did_something;
   if (did_something) {
     statistics_.busy_iterations.add();
     statistics_.busy_cycles.add(cycles - iteration_began_);

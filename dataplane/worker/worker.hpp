@@ -133,6 +133,8 @@ private:
     bool whole = true;         ///< all ports are here
     std::array<std::uint8_t, max_ports> owner{};
     std::array<std::unique_ptr<OutputQueue>, max_ports> outputs; ///< null: another worker's
+    PortSet collecting; ///< whose output queues were given something since they were flushed
+    PortSet impaired;   ///< whose output queues may hold something back
   };
   struct Input {
     PortDevice* device;
@@ -140,7 +142,13 @@ private:
     PortNumber number;
     std::unique_ptr<ImpairmentStage> impairment; ///< may be null
     bool paused = false;
+    std::uint8_t empty_polls = 0; ///< in a row, up to `quiet_after`
   };
+  /// A port that had nothing so often is quiet: while others are busy it is asked less often ...
+  static constexpr std::uint8_t quiet_after = 64;
+  /// ... in one of so many iterations. For asking in vain is most of what a switch with many idle
+  /// ports would do.
+  static constexpr std::size_t quiet_interval = 4;
   /// Frames collected for one other worker.
   struct Staged {
     std::array<Handoff, burst> items;
@@ -161,6 +169,7 @@ private:
 
   // The way of a frame.
   bool receive();
+  bool receive_from(Input& input);
   bool deliver_due(Input& input, TimeNs until);
   bool take_handoffs();
   bool take_frames_to_send();
@@ -186,11 +195,14 @@ private:
   IdleBackoff backoff_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<Part*> part_by_switch_;
-  std::vector<Input> inputs_;
+  std::vector<Input> inputs_;  ///< the quiet ones last
+  std::size_t lively_ = 0;     ///< how many of them are not quiet
+  std::size_t next_quiet_ = 0; ///< to be asked, by index
   std::vector<OutputQueue*> outputs_;
   std::vector<Staged> staged_; ///< by worker
   TimeNs now_;
   std::uint64_t iteration_began_ = 0; ///< cycles
+  bool busy_ = false;                 ///< the iteration before this one did something
   bool tracing_ = true;
   CaptureTap* tap_ = nullptr;
   std::array<core::FrameView, burst> views_;    ///< of the frames in work, see `process`

@@ -53,41 +53,67 @@ std::byte* Worker::PoolEmission::buffer(PortNumber port) {
   return rte_pktmbuf_mtod(frame, std::byte*);
 }
 
+/// Asks all lively ports, and a share of the quiet ones; all of them when there is time.
 bool Worker::receive() {
   bool received = false;
-  std::array<rte_mbuf*, burst> frames;
-  for (Input& input : inputs_) {
-    if (input.paused) [[unlikely]] {
-      continue;
+  for (std::size_t i = 0; i < lively_;) {
+    received |= receive_from(inputs_[i]);
+    if (inputs_[i].empty_polls < quiet_after) [[likely]] {
+      ++i;
+    } else {
+      std::swap(inputs_[i], inputs_[--lively_]);
     }
-    const std::uint16_t count = input.device->receive(frames.data(), burst);
-    if (count != 0) {
+  }
+  const std::size_t quiet = inputs_.size() - lively_;
+  std::size_t asked = busy_ ? (quiet + quiet_interval - 1) / quiet_interval : quiet;
+  for (; asked != 0 && lively_ != inputs_.size(); --asked) {
+    if (next_quiet_ < lively_ || next_quiet_ >= inputs_.size()) {
+      next_quiet_ = lively_;
+    }
+    Input& input = inputs_[next_quiet_++];
+    if (receive_from(input)) [[unlikely]] {
       received = true;
-      std::uint64_t bytes = 0;
-      for (std::uint16_t i = 0; i < count; ++i) {
-        bytes += frames[i]->pkt_len;
-      }
-      core::PortCounters& port = input.part->core.counters().ports[input.number.value];
-      port.rx_frames.add(count);
-      port.rx_bytes.add(bytes);
-      statistics_.frames.add(count);
-      if (tap_ != nullptr) [[unlikely]] {
-        for (std::uint16_t i = 0; i < count; ++i) {
-          tap(*input.part, input.number, Direction::received, frames[i]);
-        }
-      }
-      if (!input.impairment) [[likely]] {
-        steer(*input.part, input.number, frames.data(), count);
-      } else {
-        port.drops[static_cast<std::size_t>(core::DropReason::impaired)].add(
-            input.impairment->admit(frames.data(), count, now_));
-      }
-    }
-    if (input.impairment) [[unlikely]] {
-      received |= deliver_due(input, now_);
+      std::swap(input, inputs_[lively_++]);
     }
   }
   return received;
+}
+
+bool Worker::receive_from(Input& input) {
+  if (input.paused) [[unlikely]] {
+    return false;
+  }
+  std::array<rte_mbuf*, burst> frames;
+  const std::uint16_t count = input.device->receive(frames.data(), burst);
+  if (count != 0) {
+    input.empty_polls = 0;
+    std::uint64_t bytes = 0;
+    for (std::uint16_t i = 0; i < count; ++i) {
+      bytes += frames[i]->pkt_len;
+    }
+    core::PortCounters& port = input.part->core.counters().ports[input.number.value];
+    port.rx_frames.add(count);
+    port.rx_bytes.add(bytes);
+    statistics_.frames.add(count);
+    if (tap_ != nullptr) [[unlikely]] {
+      for (std::uint16_t i = 0; i < count; ++i) {
+        tap(*input.part, input.number, Direction::received, frames[i]);
+      }
+    }
+    if (!input.impairment) [[likely]] {
+      steer(*input.part, input.number, frames.data(), count);
+    } else {
+      port.drops[static_cast<std::size_t>(core::DropReason::impaired)].add(
+          input.impairment->admit(frames.data(), count, now_));
+    }
+  }
+  if (input.impairment) [[unlikely]] {
+    return deliver_due(input, now_) || count != 0; // and is never quiet
+  }
+  if (count == 0) {
+    ++input.empty_polls;
+  }
+  return count != 0;
 }
 
 /// Takes up what the input's impairments held back until then.
@@ -223,6 +249,7 @@ void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber
       }
     }
     output->push(frames, count, now_);
+    part.collecting.insert(port);
     return;
   }
   for (std::uint16_t i = 0; i < count; ++i) {
@@ -331,8 +358,10 @@ void Worker::flush_handoffs(std::size_t to) {
 }
 
 void Worker::flush() {
-  for (OutputQueue* output : outputs_) {
-    output->flush(now_);
+  for (auto& part : parts_) {
+    const PortSet ports(part->collecting.bits() | part->impaired.bits());
+    part->collecting = {};
+    ports.for_each([&](PortNumber port) { part->outputs[port.value]->flush(now_); });
   }
   for (std::size_t to = 0; to < staged_.size(); ++to) {
     if (staged_[to].count != 0) {
