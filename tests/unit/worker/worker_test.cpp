@@ -271,6 +271,35 @@ TEST_P(WorkerTest, a_paused_port_drops_as_port_down_and_others_go_on) {
   fabric.arm(5);
 }
 
+TEST_P(WorkerTest, ports_that_were_quiet_are_heard_while_another_keeps_the_worker_busy) {
+  Fabric fabric(options());
+  const Frame strange(60);
+  std::uint64_t sent = 0;
+  const auto taken = [&] { return total_frames(fabric, &core::PortCounters::rx_frames, 1); };
+  const auto keep_busy = [&] {
+    for (; sent < taken() + RingLinks::frames_per_ring / 2; ++sent) {
+      fabric.host(1).send(strange);
+    }
+  };
+  for (std::uint32_t round = 0; round < 3; ++round) {
+    // Far more iterations than it takes a port to become quiet.
+    const std::uint64_t until = taken() + 20'000;
+    ASSERT_TRUE(eventually([&] {
+      keep_busy();
+      return taken() >= until;
+    }));
+    for (const std::size_t leaf : {2U, 3U}) {
+      fabric.host(leaf).send(contribution(round, leaf)); // nothing is armed: it passes
+    }
+    std::size_t heard = 0;
+    EXPECT_TRUE(eventually([&] {
+      keep_busy();
+      heard += fabric.root().receive_all();
+      return heard == 2;
+    }));
+  }
+}
+
 TEST_P(WorkerTest, impairments_of_a_port_lose_and_are_counted) {
   const std::uint32_t before = eal().free_buffers();
   {
