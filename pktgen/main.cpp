@@ -36,9 +36,10 @@ namespace {
 using namespace tributary;
 using namespace tributary::pktgen;
 
-std::atomic<bool> interrupted{false};
+/// How often somebody wanted the run to end.
+std::atomic<unsigned> interruptions{0};
 
-extern "C" void interrupt(int) { interrupted = true; }
+extern "C" void interrupt(int) { ++interruptions; }
 
 void handle_signals() {
   struct sigaction action {};
@@ -90,6 +91,9 @@ std::vector<std::string> complaints(const Result& result) {
     for (const auto& [share, measured] : result.search->at_shares) {
       sum.merge(measured.tally);
     }
+    if (result.search->cut_short) {
+      sum.merge(result.search->cut_short->tally);
+    }
   }
   for (const Figure& figure : sum.figures) {
     if (figure.meaning == Figure::Meaning::fault && figure.value != 0) {
@@ -133,7 +137,7 @@ int run(Invocation& invocation) {
   }
   handle_signals();
   const std::unique_ptr<LiveView> view = live_view({.watch = output.watch, .quiet = output.quiet});
-  Session(scenario, transport, clock, *view, interrupted).run(result);
+  Session(scenario, transport, clock, *view, interruptions).run(result);
   view->finish();
   if (capture) {
     capture->close();

@@ -79,6 +79,7 @@ void set_latency(Sheet& sheet, const LatencySeries& series) {
 
 void set_measurement(Sheet& sheet, const Measurement& m) {
   sheet.set("seconds", m.seconds);
+  sheet.set("cut_short", m.cut_short);
   sheet.set("offered_operations_per_second", m.offered_rate);
   sheet.set("operations", m.operations);
   for (const Rate& rate : rates()) {
@@ -150,6 +151,10 @@ std::string csv_text(const Result& result) {
     for (const auto& [share, measurement] : result.search->at_shares) {
       begin("", fmt::format("{}", share));
       set_measurement(sheet, measurement);
+    }
+    if (result.search->cut_short) {
+      begin("", "");
+      set_measurement(sheet, *result.search->cut_short);
     }
   }
   return sheet.text();

@@ -106,6 +106,7 @@ json::array ports(const Measurement& measurement) {
 
 json::object measurement_object(const Measurement& m) {
   json::object out{{"seconds", number(m.seconds)},
+                   {"cut_short", m.cut_short},
                    {"offered_operations_per_second", number(m.offered_rate)},
                    {"operations", m.operations}};
   for (const Rate& rate : rates()) {
@@ -151,7 +152,7 @@ json::object summary_of(const Result& result) {
   }
   json::object of_derived;
   for (const auto& [name, values] : result.derived) {
-    of_derived[name] = summary(values);
+    of_derived[name] = summary(of_whole_repeats(result, values));
   }
   out["derived"] = std::move(of_derived);
   out["figures"] = figures(sum);
@@ -190,7 +191,9 @@ json::value search(const std::optional<SearchResult>& found) {
   }
   return {{"operations_per_second", number(found->rate)},
           {"steps", std::move(steps)},
-          {"at_shares", std::move(at_shares)}};
+          {"at_shares", std::move(at_shares)},
+          {"cut_short", found->cut_short ? json::value(measurement_object(*found->cut_short))
+                                         : json::value(nullptr)}};
 }
 
 } // namespace

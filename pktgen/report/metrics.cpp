@@ -32,6 +32,16 @@ void add(Counts& counts, const std::string& name, std::uint64_t value) {
 
 std::span<const Rate> rates() { return all_rates; }
 
+std::vector<double> of_whole_repeats(const Result& result, std::span<const double> by_repeat) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < by_repeat.size(); ++i) {
+    if (!result.repeats[i].cut_short) {
+      values.push_back(by_repeat[i]);
+    }
+  }
+  return values.empty() ? std::vector<double>(by_repeat.begin(), by_repeat.end()) : values;
+}
+
 Tally total(const Result& result) {
   Tally sum;
   for (const Measurement& measurement : result.repeats) {

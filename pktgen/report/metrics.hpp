@@ -44,13 +44,18 @@ inline constexpr std::array quantiles = {
     Quantile{"p99_9_ns", "P99.9", 0.999},
 };
 
+/// Of one value for each repeat, those of the repeats that were not cut short; all of them when all
+/// were. Medians and spreads are of these.
+[[nodiscard]] std::vector<double> of_whole_repeats(const Result& result,
+                                                   std::span<const double> by_repeat);
+
 template <typename F> std::vector<double> over_repeats(const Result& result, F&& figure) {
   std::vector<double> values;
   values.reserve(result.repeats.size());
   for (const Measurement& measurement : result.repeats) {
     values.push_back(static_cast<double>(figure(measurement)));
   }
-  return values;
+  return of_whole_repeats(result, values);
 }
 
 /// The tallies of all repeats in one.

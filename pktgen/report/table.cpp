@@ -111,7 +111,8 @@ std::string rates_table(const Result& result, bool colours) {
               [&](double value) { return quantity_text(value, rate.unit); });
   }
   for (const auto& [name, values] : result.derived) {
-    table.add(words(name), values, [](double value) { return fmt::format("{:.4g}", value); });
+    table.add(words(name), of_whole_repeats(result, values),
+              [](double value) { return fmt::format("{:.4g}", value); });
   }
   table.add("generator busy",
             over_repeats(result, [](const Measurement& m) { return m.generator_busy; }),
@@ -214,16 +215,31 @@ std::string search_text(const SearchResult& search, bool colours) {
                {share_text(step.loss)},
                {step.passed ? "passed" : "failed", step.passed ? Style::good : Style::warning}});
   }
+  if (search.cut_short) {
+    steps.add(
+        {{quantity_text(search.cut_short->offered_rate, "op/s")},
+         {""},
+         {fmt::format("cut short after {:.4g} s", search.cut_short->seconds), Style::warning}});
+  }
   std::string out = '\n' + steps.text(colours);
-  out += search.rate > 0
-             ? fmt::format("Highest rate that passed: {}\n", quantity_text(search.rate, "op/s"))
-             : styled("No rate passed.", Style::bad, colours) + '\n';
+  if (search.rate > 0) {
+    out += fmt::format("Highest rate that passed: {}\n", quantity_text(search.rate, "op/s"));
+  } else if (!search.steps.empty()) {
+    out += styled("No rate passed.", Style::bad, colours) + '\n';
+  }
   Table table = latency_table();
-  for (const auto& [share, measurement] : search.at_shares) {
+  const auto add = [&](const Measurement& measurement, const std::string& when) {
     for (const LatencySeries& series : measurement.tally.latencies) {
-      table.add(latency_row(fmt::format("{} at {:.0f} %", words(series.name), share * 100),
+      table.add(latency_row(fmt::format("{}{}{}", words(series.name), when,
+                                        measurement.cut_short ? ", cut short" : ""),
                             series.histogram));
     }
+  };
+  for (const auto& [share, measurement] : search.at_shares) {
+    add(measurement, fmt::format(" at {:.0f} %", share * 100));
+  }
+  if (search.cut_short) {
+    add(*search.cut_short, "");
   }
   return table.empty() ? out : out + '\n' + table.text(colours);
 }
@@ -242,17 +258,35 @@ std::string troubles(const Result& result, const Tally& sum, bool colours) {
   return out.empty() ? "" : '\n' + out;
 }
 
+/// How often, how long, and what was cut short.
+std::string times_measured(const Result& result, bool colours) {
+  const double seconds =
+      summarise(over_repeats(result, [](const Measurement& m) { return m.seconds; })).median;
+  const bool cut_short = result.repeats.back().cut_short;
+  const std::size_t whole = result.repeats.size() - (cut_short ? 1 : 0);
+  std::string out;
+  if (whole == 0) {
+    out = fmt::format("Measured for {:.4g} s, ", seconds) +
+          styled("cut short", Style::warning, colours);
+  } else {
+    out = whole == 1 ? fmt::format("Measured for {:.4g} s", seconds)
+                     : fmt::format("Measured {} times for {:.4g} s", whole, seconds);
+    if (cut_short) {
+      out +=
+          fmt::format(", and once more, {} after {:.4g} s",
+                      styled("cut short", Style::warning, colours), result.repeats.back().seconds);
+    }
+  }
+  return out + "\n\n";
+}
+
 } // namespace
 
 std::string table_text(const Result& result, bool colours) {
   std::string out = heading(result, colours) + ceiling_line(result);
   const Tally sum = total(result);
   if (!result.repeats.empty()) {
-    const double seconds =
-        summarise(over_repeats(result, [](const Measurement& m) { return m.seconds; })).median;
-    out += result.repeats.size() == 1
-               ? fmt::format("Measured for {:.4g} s\n\n", seconds)
-               : fmt::format("Measured {} times for {:.4g} s\n\n", result.repeats.size(), seconds);
+    out += times_measured(result, colours);
     out += rates_table(result, colours) + verdict_on_generator(result, colours) +
            switch_table(result, colours) + counts_table(result, sum, colours) +
            latencies(sum, colours) + drops_table(result, colours);

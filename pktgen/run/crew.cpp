@@ -109,12 +109,22 @@ void Crew::go() {
   command(Command::run);
 }
 
-void Crew::pause() {
+void Crew::halt() noexcept {
   running_ = false;
   command(Command::pause);
   while (standing_.load() < workers_.size()) {
     std::this_thread::yield();
   }
+}
+
+void Crew::check() {
+  if (running_ && failed_.load()) {
+    pause();
+  }
+}
+
+void Crew::pause() {
+  halt();
   if (failed_.load()) {
     std::rethrow_exception(failure_);
   }

@@ -55,6 +55,11 @@ public:
     return f();
   }
 
+  /// Throws what ended one of the workers, if something did; all stand still for good then.
+  void check();
+  /// Has all stand still for good, whatever ended any of them; they can be looked at.
+  void halt() noexcept;
+
   /// Says when it began.
   TimeNs begin_measuring();
   /// Says when it stopped.

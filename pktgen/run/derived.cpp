@@ -54,6 +54,9 @@ void add_derived(Result& result) {
   for (const Measurement& m : result.repeats) {
     const std::uint64_t reductions = m.tally.figure("reductions");
     if (reductions == 0 || m.tally.figure("frames_that_made_reductions") == 0) {
+      if (m.cut_short) {
+        break; // the last one: those before have theirs
+      }
       return;
     }
     root_frames.push_back(ratio(m.tally.figure("frames_that_made_reductions"), reductions));

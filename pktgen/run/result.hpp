@@ -37,7 +37,10 @@ struct SwitchFigures {
 
 /// One measurement.
 struct Measurement {
-  double seconds = 0;
+  double seconds = 0; ///< that it lasted
+  /// It ended before its time, or before all was in that was under way: something failed, or
+  /// somebody wanted it to end.
+  bool cut_short = false;
   double offered_rate = 0; ///< operations a second asked for; 0: as fast as possible
   /// What `offered_rate` counts, done: reductions of vectors, frames sent of a stream.
   std::uint64_t operations = 0;
@@ -71,6 +74,8 @@ struct SearchResult {
   std::vector<SearchStep> steps;
   /// At 10, 50 and 90 % of it: {share, measurement}.
   std::vector<std::pair<double, Measurement>> at_shares;
+  /// The try during which the run ended; it is no step.
+  std::optional<Measurement> cut_short;
 };
 
 struct Result {

@@ -4,12 +4,12 @@
 //   repeat       start, warm up, measure, stop, wait for what is under way
 //   search       repeats at other rates: RFC 2544's throughput, by halving the interval
 //
-// A run that cannot go on says why in Result::failure and keeps what was measured until then.
+// A run that cannot go on says why in Result::failure and keeps what was measured until then, the
+// measurement under way included (measuring.hpp).
 #pragma once
 
 #include "pktgen/report/live.hpp"
 #include "pktgen/run/clock.hpp"
-#include "pktgen/run/crew.hpp"
 #include "pktgen/run/make_traffic.hpp"
 #include "pktgen/run/result.hpp"
 #include "pktgen/scenario/scenario.hpp"
@@ -17,7 +17,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,24 +24,24 @@ namespace tributary::pktgen {
 
 class Session {
 public:
-  /// `interrupted` ends the run early, in good order. All outlive the session.
+  /// Each rise of `interruptions` ends the run early: the first in good order, another one without
+  /// waiting for what is under way. All outlive the session.
   Session(const Scenario& scenario, Transport& transport, const Clock& clock, LiveView& view,
-          const std::atomic<bool>& interrupted);
+          const std::atomic<unsigned>& interruptions);
 
   /// Adds what it finds out to `result`.
   void run(Result& result);
 
 private:
-  /// Throws RunFailed.
   void calibrate(Result& result);
   void repeat(Result& result);
+  /// Throws RunFailed when the scenario is not one to search with.
   void search(Result& result);
-  /// `rate` 0: as the scenario says.
+  /// Tries a rate; false when the run ended meanwhile.
+  bool try_rate(double rate, Result& result);
+  /// `rate` 0: as the scenario says. Why the run cannot go on after it stands in `result`.
   Measurement measure(const std::string& phase, double rate, Result& result);
-  /// Throws RunFailed when nothing has come back for too long.
-  void require_answers(Crew& crew, TimeNs started);
-  /// Asks `enough` now and then.
-  template <typename Enough> void sleep_until(TimeNs end, Enough&& enough);
+  [[nodiscard]] bool goes_on(const Result& result) const;
   [[nodiscard]] SearchStep judge(double rate, const Measurement& measured) const;
   void mark_bound(Measurement& measured, const Result& result) const;
   [[nodiscard]] std::unique_ptr<Traffic> traffic_at(double rate,
@@ -52,10 +51,9 @@ private:
   Transport& transport_;
   const Clock& clock_;
   LiveView& view_;
-  const std::atomic<bool>& interrupted_;
+  const std::atomic<unsigned>& interruptions_;
   TrafficMaker maker_;
   std::uint64_t measurements_ = 0;
-  bool answered_ = false; ///< some frame came back in this measurement
 };
 
 } // namespace tributary::pktgen

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -231,19 +232,84 @@ def test_usage_errors_name_the_key(lab):
     assert code == EXIT_USAGE and "RDMA" in error, error
 
 
-def test_ctrl_c_keeps_what_was_measured(lab):
+def interrupted(lab, number, *options):
+    """The result of a run in process that gets a signal in mid-measurement."""
     lab.need(lab.binaries.pktgen)
     report = lab.file("report.json")
     child = subprocess.Popen(
         [lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--duration", "1h",
-         "--json", str(report)],
+         "--json", str(report), *options],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
     )
     time.sleep(3)
-    child.send_signal(signal.SIGINT)
+    child.send_signal(number)
     _, error = child.communicate(timeout=60)
     assert child.returncode == EXIT_FAILED and "interrupted" in error, error
-    assert figures(json.loads(report.read_text())["repeats"][0])["operations"] > 0
+    return json.loads(report.read_text())
+
+
+def was_cut_short(measurement, longest):
+    assert measurement["cut_short"], measurement
+    assert 0 < measurement["seconds"] < longest, measurement["seconds"]
+    assert figures(measurement)["operations"] > 0, measurement
+    assert measurement["latencies"]["operation_at_root"]["count"] > 0, measurement
+
+
+def test_ctrl_c_keeps_what_was_measured(lab):
+    was_cut_short(interrupted(lab, signal.SIGINT)["repeats"][0], 60)
+
+
+def test_a_service_manager_that_ends_a_run_keeps_what_was_measured(lab):
+    sheet = lab.file("report.csv")
+    was_cut_short(interrupted(lab, signal.SIGTERM, "--csv", str(sheet))["repeats"][0], 60)
+    assert ",true," in sheet.read_text().splitlines()[1]
+
+
+def test_ctrl_c_in_a_search_keeps_the_try_under_way(lab):
+    result = interrupted(lab, signal.SIGTERM, "--search")
+    assert not result["search"] or not result["search"]["steps"], result
+    was_cut_short(result["repeats"][0], 60)
+
+
+def test_a_switch_that_ends_in_mid_run_is_noticed(lab):
+    generator = Generator(lab, 3)
+    options = ("--leaves", "6", "--patience", "1s", *QUICK)
+    switch = generator.start_switch("reduce", *options, port_kind="af_packet")
+    report = lab.file("report.json")
+    child = subprocess.Popen(
+        [*generator.command("reduce", *options, "--duration", "1h", "--switch-socket",
+                            str(switch.socket)), "--json", str(report)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+    )
+    lab.counter_reaches(switch, "switch0.engine.p0.full", 50)
+    switch.stop()
+    _, error = child.communicate(timeout=60)
+    assert child.returncode == EXIT_FAILED, error
+    assert "nothing has come back for" in error and "rank 0" in error, error
+    (measured,) = json.loads(report.read_text())["repeats"]
+    was_cut_short(measured, 60)
+    assert measured["switch"] is None
+
+
+def test_a_full_disk_under_a_report_leaves_the_others(lab):
+    lab.need(lab.binaries.pktgen)
+    small = lab.place / "small"
+    small.mkdir()
+    lab.sh(f"mount -t tmpfs -o size=4k tmpfs {small}")
+    (small / "filling").write_bytes(b"x" * 4096)
+    pairs = [("--json", "--csv"), ("--csv", "--json")]
+    if shutil.which("gnuplot"):
+        pairs.append(("--plot", "--json"))
+    for option, other in pairs:
+        kept = lab.file("kept")
+        code, out, error = lab.run(
+            lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--duration", "100ms",
+            option, small / "report", other, kept,
+        )
+        assert code == EXIT_FAILED, error
+        assert "No space left" in error and str(small / "report") in error, error
+        assert "RATE" in out and kept.stat().st_size > 100, out
+        assert [file.name for file in small.iterdir()] == ["filling"], "a part of a report is left"
 
 
 def test_ten_thousand_leaves_in_process(lab):

@@ -75,7 +75,12 @@ def goes_away(lab, command, named):
     _, error = child.communicate(timeout=60)
     assert child.returncode == EXIT_FAILED, error
     assert named in error, error
-    return json.loads(report.read_text()), error
+    result = json.loads(report.read_text())
+    (measured,) = result["repeats"]
+    assert measured["cut_short"] and 0 < measured["seconds"] < 60, measured
+    got = figures(measured)
+    assert got["operations"] > 0 and got["wrong_results"] == 0, got
+    return result, error
 
 
 def test_an_interface_that_is_removed_ends_the_run_with_its_name(lab):

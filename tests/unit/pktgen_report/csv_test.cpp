@@ -14,6 +14,8 @@
 namespace tributary::pktgen {
 namespace {
 
+using test::interrupted_result;
+using test::interrupted_search;
 using test::sample_result;
 using test::searched_result;
 
@@ -118,6 +120,20 @@ TEST(csv, measurements_of_a_search_follow_with_their_share) {
   EXPECT_EQ(lines[3].at("search_share"), "0.1");
   EXPECT_EQ(lines[4].at("search_share"), "0.9");
   EXPECT_EQ(lines[4].at("operations"), "2000");
+}
+
+TEST(csv, what_was_cut_short_says_so) {
+  const auto repeats = records(interrupted_result());
+  ASSERT_EQ(repeats.size(), 3U);
+  EXPECT_EQ(repeats[1].at("cut_short"), "false");
+  EXPECT_EQ(repeats[2].at("cut_short"), "true");
+  EXPECT_EQ(repeats[2].at("seconds"), "1");
+  const auto search = records(interrupted_search());
+  ASSERT_EQ(search.size(), 4U);
+  EXPECT_EQ(search[3].at("repeat"), "");
+  EXPECT_EQ(search[3].at("search_share"), "");
+  EXPECT_EQ(search[3].at("cut_short"), "true");
+  EXPECT_EQ(search[3].at("operations"), "3000");
 }
 
 TEST(csv, of_nothing_is_a_header_alone) {

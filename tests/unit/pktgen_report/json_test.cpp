@@ -15,6 +15,8 @@ namespace tributary::pktgen {
 namespace {
 
 namespace json = boost::json;
+using test::interrupted_result;
+using test::interrupted_search;
 using test::sample_result;
 using test::searched_result;
 
@@ -90,6 +92,7 @@ const std::vector<std::string> every_path = {
     "summary.latencies.reduction_at_root.p99_9_ns",
     "summary.latencies.reduction_at_root.max_ns",
     "repeats[].seconds",
+    "repeats[].cut_short",
     "repeats[].offered_operations_per_second",
     "repeats[].operations",
     "repeats[].operations_per_second",
@@ -235,6 +238,36 @@ TEST(json, search_tells_its_steps_and_what_was_measured_at_shares) {
   ASSERT_EQ(search.at("at_shares").as_array().size(), 2U);
   EXPECT_EQ(search.at("at_shares").at(1).at("share").as_double(), 0.9);
   EXPECT_EQ(search.at("at_shares").at(1).at("operations").to_number<int>(), 2000);
+}
+
+TEST(json, repeat_that_was_cut_short_is_marked_and_no_part_of_the_median) {
+  const json::object out = json_of(interrupted_result());
+  EXPECT_FALSE(out.at("repeats").at(1).at("cut_short").as_bool());
+  EXPECT_TRUE(out.at("repeats").at(2).at("cut_short").as_bool());
+  EXPECT_EQ(out.at("repeats").at(2).at("seconds").to_number<double>(), 1);
+  EXPECT_EQ(out.at("repeats").at(2).at("operations_per_second").to_number<double>(), 3000);
+  const json::object& summary = out.at("summary").as_object();
+  EXPECT_EQ(summary.at("operations_per_second").at("max").as_double(), 1000);
+  EXPECT_EQ(summary.at("derived").at("root_frames_per_reduction").at("max").as_double(), 1.5);
+  EXPECT_EQ(summary.at("figures").at("reductions").at("value").to_number<int>(), 6000)
+      << "counted all the same";
+}
+
+TEST(json, only_repeat_is_its_own_median_even_when_it_was_cut_short) {
+  Result result = interrupted_result();
+  result.repeats.erase(result.repeats.begin(), result.repeats.begin() + 2);
+  result.derived.clear();
+  const json::object out = json_of(result);
+  EXPECT_EQ(out.at("summary").at("operations_per_second").at("median").as_double(), 3000);
+}
+
+TEST(json, search_that_ended_early_has_the_try_under_way_beside_its_steps) {
+  EXPECT_TRUE(json_of(searched_result()).at("search").at("cut_short").is_null());
+  const json::object out = json_of(interrupted_search());
+  const json::object& search = out.at("search").as_object();
+  EXPECT_EQ(search.at("steps").as_array().size(), 3U);
+  EXPECT_TRUE(search.at("cut_short").at("cut_short").as_bool());
+  EXPECT_EQ(search.at("cut_short").at("operations").to_number<int>(), 3000);
 }
 
 TEST(json, switch_that_told_nothing_is_null) {

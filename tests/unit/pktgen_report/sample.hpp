@@ -47,8 +47,26 @@ inline Result sample_result() {
 
 inline Result searched_result() {
   Result result = sample_result();
-  result.search = SearchResult{750, {{500, 0, true}, {1000, 0.02, false}, {750, 0, true}}, {}};
+  result.search = SearchResult{750, {{500, 0, true}, {1000, 0.02, false}, {750, 0, true}}, {}, {}};
   result.search->at_shares = {{0.1, sample_measurement(0)}, {0.9, sample_measurement(1)}};
+  return result;
+}
+
+/// The third repeat ended early, after half of its time.
+inline Result interrupted_result() {
+  Result result = sample_result();
+  result.repeats[2].cut_short = true;
+  result.repeats[2].seconds = 1;
+  result.failure = "interface 'veth0' is gone";
+  return result;
+}
+
+/// The fourth try ended early.
+inline Result interrupted_search() {
+  Result result = searched_result();
+  result.search->at_shares.clear();
+  result.search->cut_short = interrupted_result().repeats[2];
+  result.failure = "interface 'veth0' is gone";
   return result;
 }
 

@@ -119,8 +119,28 @@ reduction at root at 90 %    100  2 ns  52 ns  51 ns  91 ns  100 ns  101 ns  101
 
 TEST(table, of_a_search_that_found_nothing_says_so) {
   Result result;
-  result.search = SearchResult{0, {{500, 0.5, false}}, {}};
+  result.search = SearchResult{0, {{500, 0.5, false}}, {}, {}};
   EXPECT_THAT(table_text(result, false), EndsWith("No rate passed.\n"));
+}
+
+TEST(table, repeat_that_was_cut_short_is_told_with_the_time_it_lasted) {
+  const std::string all = table_text(test::interrupted_result(), false);
+  EXPECT_THAT(all, HasSubstr("Measured 2 times for 2 s, and once more, cut short after 1 s\n"));
+  EXPECT_THAT(all, HasSubstr("ended early: interface 'veth0' is gone"));
+  Result one = test::interrupted_result();
+  one.repeats.erase(one.repeats.begin(), one.repeats.begin() + 2);
+  one.derived.clear();
+  EXPECT_THAT(table_text(one, false), HasSubstr("Measured for 1 s, cut short\n"));
+}
+
+TEST(table, of_a_search_that_ended_early_shows_the_try_under_way) {
+  const std::string all = table_text(test::interrupted_search(), false);
+  EXPECT_THAT(all, HasSubstr("cut short after 1 s\n"));
+  EXPECT_THAT(all, HasSubstr("reduction at root, cut short"));
+  Result at_once = test::interrupted_search();
+  at_once.search->steps.clear();
+  at_once.search->rate = 0;
+  EXPECT_THAT(table_text(at_once, false), Not(HasSubstr("No rate passed")));
 }
 
 TEST(table, run_that_ended_early_tells_why_and_what_was_measured) {

@@ -8,6 +8,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <vector>
 
 namespace tributary::pktgen {
 namespace {
@@ -19,8 +25,28 @@ using testing::Pair;
 class CountingView final : public LiveView {
 public:
   int shown = 0;
-  void show(const LiveFigures&, TimeNs) override { ++shown; }
+  std::function<void()> at_show = [] {};
+  void show(const LiveFigures&, TimeNs) override {
+    ++shown;
+    at_show();
+  }
   void finish() override {}
+};
+
+/// A port that fails in mid-run, as a device that is removed does.
+class FailingTap final : public FrameTap {
+public:
+  std::atomic<std::uint64_t> seen{0};
+  std::atomic<std::uint64_t> fails_after{0};
+  void sent(const Port&, std::span<const std::byte>) override { count(); }
+  void received(const Port&, std::span<const std::byte>) override { count(); }
+
+private:
+  void count() {
+    if (++seen > fails_after) {
+      throw std::runtime_error("the cable was eaten");
+    }
+  }
 };
 
 class SessionTest : public testing::Test {
@@ -43,13 +69,13 @@ protected:
   }
   Result run(const Scenario& s) {
     Result result;
-    Session(s, transport(), clock_, view_, interrupted_).run(result);
+    Session(s, transport(), clock_, view_, interruptions_).run(result);
     return result;
   }
 
   Clock clock_;
   CountingView view_;
-  std::atomic<bool> interrupted_{false};
+  std::atomic<unsigned> interruptions_{0};
 };
 
 TEST_F(SessionTest, RepeatsAreMeasuredUnderTheCeiling) {
@@ -138,14 +164,76 @@ TEST_F(SessionTest, SearchWithoutARateSaysWhatHasOne) {
   EXPECT_THAT(run(s).failure, HasSubstr("a search needs one traffic with a rate"));
 }
 
-TEST_F(SessionTest, InterruptionKeepsWhatWasMeasured) {
+TEST_F(SessionTest, InterruptionBeforeAnythingWasMeasuredLeavesNoMeasurement) {
+  Scenario s = scenario();
+  s.phases.repeats = 5;
+  interruptions_ = 1;
+  const Result result = run(s);
+  EXPECT_EQ(result.failure, "interrupted before anything was measured");
+  EXPECT_TRUE(result.repeats.empty());
+}
+
+TEST_F(SessionTest, InterruptionKeepsWhatWasMeasuredAndSaysHowLongThatWas) {
   Scenario s = scenario();
   s.phases.calibrate = false;
   s.phases.repeats = 5;
-  interrupted_ = true;
+  s.phases.duration = std::chrono::seconds(60);
+  view_.at_show = [&] { interruptions_ = 1; };
+  const Result result = run(s);
+  EXPECT_THAT(result.failure, HasSubstr("interrupted; what was measured until then is shown"));
+  ASSERT_EQ(result.repeats.size(), 1U);
+  const Measurement& m = result.repeats.front();
+  EXPECT_TRUE(m.cut_short);
+  EXPECT_GT(m.operations, 0U);
+  EXPECT_GT(m.seconds, 0.2) << "until the first look";
+  EXPECT_LT(m.seconds, 60);
+  EXPECT_EQ(m.tally.sum(Figure::Meaning::fault), 0U) << "what was under way came in";
+}
+
+TEST_F(SessionTest, PortThatFailsKeepsWhatWasMeasured) {
+  FailingTap tap;
+  for (Port* port : transport().ports()) {
+    port->set_tap(&tap);
+  }
+  for (const std::size_t workers : {1U, 2U}) {
+    Scenario s = scenario();
+    s.phases.calibrate = false;
+    s.phases.repeats = 5;
+    s.phases.duration = std::chrono::seconds(60);
+    s.cores = std::vector<unsigned>(workers, usable_cores().front());
+    tap.fails_after = tap.seen + 20'000;
+    const Result result = run(s);
+    EXPECT_EQ(result.failure, "the cable was eaten");
+    ASSERT_EQ(result.repeats.size(), 1U);
+    const Measurement& m = result.repeats.front();
+    EXPECT_TRUE(m.cut_short);
+    EXPECT_GT(m.operations, 0U);
+    EXPECT_GT(m.seconds, 0);
+    EXPECT_LT(m.seconds, 60);
+    EXPECT_GT(m.ports.front().received.frames, 0U);
+    EXPECT_EQ(m.tally.sum(Figure::Meaning::fault), 0U) << "what was under way is no fault";
+  }
+  for (Port* port : transport().ports()) {
+    port->set_tap(nullptr);
+  }
+}
+
+TEST_F(SessionTest, InterruptedSearchKeepsTheTryUnderWay) {
+  Scenario s = scenario();
+  s.phases.calibrate = false;
+  s.phases.duration = std::chrono::milliseconds(300); // so that every try is looked at
+  s.search.wanted = true;
+  view_.at_show = [&] { interruptions_ = view_.shown == 2 ? 1U : 0U; };
   const Result result = run(s);
   EXPECT_THAT(result.failure, HasSubstr("interrupted"));
-  EXPECT_LE(result.repeats.size(), 1U);
+  ASSERT_EQ(result.repeats.size(), 1U);
+  EXPECT_FALSE(result.repeats.front().cut_short);
+  ASSERT_TRUE(result.search);
+  EXPECT_TRUE(result.search->steps.empty()) << "what was cut short is not judged";
+  ASSERT_TRUE(result.search->cut_short);
+  EXPECT_TRUE(result.search->cut_short->cut_short);
+  EXPECT_GT(result.search->cut_short->operations, 0U);
+  EXPECT_TRUE(result.search->at_shares.empty());
 }
 
 TEST_F(SessionTest, SilenceEndsTheRunAndNamesWhoIsWaitedFor) {

@@ -1,0 +1,244 @@
+#include "pktgen/run/measuring.hpp"
+
+#include "pktgen/run/derived.hpp"
+#include "pktgen/run/make_traffic.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace tributary::pktgen {
+namespace {
+
+/// How often the tally is copied for whoever watches: rarely, for the workers stand still
+/// meanwhile.
+constexpr std::uint64_t look_interval_ns = 250'000'000;
+/// How often it is looked whether a measurement is over before its time.
+constexpr std::uint64_t glance_interval_ns = 10'000'000;
+
+std::vector<PortCounts> counts_of(const std::vector<Port*>& ports) {
+  std::vector<PortCounts> counts;
+  for (Port* port : ports) {
+    counts.push_back(port->counts());
+  }
+  return counts;
+}
+
+std::uint64_t drops_since(const std::vector<PortCounts>& before, const std::vector<Port*>& ports) {
+  std::uint64_t drops = 0;
+  for (std::size_t p = 0; p < ports.size(); ++p) {
+    drops += ports[p]->counts().receive_drops - before[p].receive_drops;
+  }
+  return drops;
+}
+
+std::vector<Measurement::PortFigures> figures_of(const std::vector<Port*>& ports,
+                                                 const std::vector<PortCounts>& before,
+                                                 const std::vector<PortCounts>& after) {
+  std::vector<Measurement::PortFigures> figures;
+  for (std::size_t p = 0; p < ports.size(); ++p) {
+    const PortCounts& a = before[p];
+    const PortCounts& b = after[p];
+    figures.push_back({ports[p]->description(),
+                       {b.sent_frames - a.sent_frames, b.sent_bytes - a.sent_bytes},
+                       {b.received_frames - a.received_frames, b.received_bytes - a.received_bytes},
+                       b.receive_drops - a.receive_drops});
+  }
+  return figures;
+}
+
+/// Makes rates of two looks at a tally.
+class Looks {
+public:
+  Looks(const Scenario& scenario, std::string phase, TimeNs begun)
+      : scenario_(scenario), phase_(std::move(phase)), begun_(begun), last_(begun) {}
+
+  /// Whether nothing was done since the last look.
+  [[nodiscard]] bool stands(const Tally& tally) const {
+    return operations_in(scenario_, tally) == operations_;
+  }
+  void show(LiveView& view, const Tally& tally, std::uint64_t drops, const std::string& waiting_for,
+            TimeNs now) {
+    const double seconds = static_cast<double>(elapsed_ns(now, last_)) / 1e9;
+    const std::uint64_t operations = operations_in(scenario_, tally);
+    const auto rate = [&](std::uint64_t count, std::uint64_t before) {
+      return static_cast<double>(count - std::min(count, before)) / seconds;
+    };
+    LiveFigures figures;
+    figures.phase = phase_;
+    figures.elapsed_seconds = static_cast<double>(elapsed_ns(now, begun_)) / 1e9;
+    figures.total_seconds = static_cast<double>(scenario_.phases.duration.count()) / 1e9;
+    figures.sent_frames_per_second = rate(tally.sent.frames, sent_);
+    figures.received_frames_per_second = rate(tally.received.frames, received_);
+    figures.operations_per_second = rate(operations, operations_);
+    figures.latency = tally.latencies.empty() ? nullptr : &tally.latencies.front().histogram;
+    figures.drops = drops;
+    figures.waiting_for = waiting_for;
+    view.show(figures, now);
+    last_ = now;
+    sent_ = tally.sent.frames;
+    received_ = tally.received.frames;
+    operations_ = operations;
+  }
+
+private:
+  const Scenario& scenario_;
+  std::string phase_;
+  TimeNs begun_;
+  TimeNs last_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
+  std::uint64_t operations_ = 0;
+};
+
+} // namespace
+
+Measuring::Measuring(const Scenario& scenario, Transport& transport, const Clock& clock,
+                     LiveView& view, const std::atomic<unsigned>& interruptions)
+    : scenario_(scenario), transport_(transport), clock_(clock), view_(view),
+      interruptions_(interruptions), ports_(transport.ports()) {}
+
+template <typename Enough> void Measuring::sleep_until(TimeNs end, Enough&& enough) {
+  while (interruptions_ == 0 && !enough()) {
+    const TimeNs now = clock_.now();
+    if (now >= end) {
+      return;
+    }
+    std::this_thread::sleep_for(
+        std::chrono::nanoseconds(std::min(elapsed_ns(end, now), glance_interval_ns)));
+  }
+}
+
+void Measuring::warm_up(Crew& crew, Silence& silence) {
+  const auto warmup = static_cast<std::uint64_t>(scenario_.phases.warmup.count());
+  // A capture is replayed from its beginning.
+  if (scenario_.traffic.kind == Kind::replay || warmup == 0) {
+    return;
+  }
+  crew.go();
+  sleep_until(clock_.now() + warmup, [&] {
+    crew.check();
+    silence.check(crew, clock_.now());
+    return false;
+  });
+}
+
+void Measuring::watch(Crew& crew, Silence& silence, const std::string& phase, TimeNs begun,
+                      const std::vector<PortCounts>& before) {
+  const Phases& phases = scenario_.phases;
+  const bool counts_operations = phases.operations != 0;
+  Looks looks(scenario_, phase, begun);
+  TimeNs next_look = begun + look_interval_ns;
+  sleep_until(begun + static_cast<std::uint64_t>(phases.duration.count()), [&] {
+    crew.check();
+    const TimeNs now = clock_.now();
+    silence.check(crew, now);
+    const bool over = !has_rate(scenario_) && crew.exhausted();
+    if (!counts_operations && now < next_look) {
+      return over;
+    }
+    std::uint64_t drops = 0;
+    const Tally tally = crew.standing_still([&] {
+      drops = drops_since(before, ports_);
+      return crew.tally();
+    });
+    if (now >= next_look) {
+      const std::string waiting = looks.stands(tally) ? crew.waiting_for() : std::string();
+      looks.show(view_, tally, drops, waiting, now);
+      next_look = now + look_interval_ns;
+    }
+    return over || (counts_operations && operations_in(scenario_, tally) >= phases.operations);
+  });
+}
+
+bool Measuring::drain(Crew& crew) {
+  const auto patience = static_cast<std::uint64_t>(scenario_.phases.patience.count());
+  const TimeNs end = clock_.now() + patience;
+  const unsigned interruptions = interruptions_;
+  while (!crew.drained() && clock_.now() < end) {
+    if (interruptions_ != interruptions) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return interruptions == 0;
+}
+
+void Measuring::take_stock(Crew& crew, const std::vector<PortCounts>& before, TimeNs begun,
+                           TimeNs ended, Measurement& measured) const {
+  const DriverCounts counts = crew.counts();
+  measured.ports = figures_of(ports_, before, counts_of(ports_));
+  measured.seconds = static_cast<double>(elapsed_ns(ended, begun)) / 1e9;
+  measured.generator_busy = counts.cycles == 0 ? 0
+                                               : static_cast<double>(counts.busy_cycles) /
+                                                     static_cast<double>(counts.cycles);
+}
+
+Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeTraffic& make) {
+  Crew crew(make, ports_, clock_, scenario_.busy, scenario_.cores);
+  SwitchProbe* const probe = transport_.probe();
+  Silence silence(scenario_, ports_, clock_.now());
+  crew.start();
+  warm_up(crew, silence);
+  if (interruptions_ != 0) {
+    throw RunFailed("interrupted");
+  }
+  if (probe != nullptr) {
+    probe->begin();
+  }
+  std::vector<PortCounts> before;
+  const TimeNs begun = crew.standing_still([&] {
+    before = counts_of(ports_);
+    return crew.begin_measuring();
+  });
+  Measured found;
+  Measurement& measured = found.measurement;
+  measured.offered_rate = rate;
+  bool in_good_order = true;
+  const auto unless_it_fails = [&](const auto& what) {
+    try {
+      what();
+    } catch (const std::runtime_error& failed) {
+      in_good_order = false;
+      found.failure = failed.what();
+    }
+  };
+  unless_it_fails([&] {
+    crew.go();
+    watch(crew, silence, phase, begun, before);
+    crew.standing_still([&] {
+      const TimeNs ended = crew.stop();
+      take_stock(crew, before, begun, ended, measured);
+    });
+  });
+  if (!in_good_order) {
+    // What is under way is not lost, and never comes: the traffic is left as it is.
+    crew.halt();
+    take_stock(crew, before, begun, clock_.now(), measured);
+  }
+  if (probe != nullptr) {
+    // A switch that has ended tells nothing; what was seen from here stays.
+    try {
+      measured.switch_figures = probe->end();
+    } catch (const std::runtime_error& failed) {
+      found.failure = found.failure.empty() ? failed.what() : found.failure;
+    }
+  }
+  if (in_good_order) {
+    unless_it_fails([&] { in_good_order = drain(crew); });
+  }
+  measured.cut_short = !in_good_order;
+  crew.halt();
+  measured.tally = crew.tally();
+  add_savings(scenario_, measured.tally);
+  measured.tally.figures.push_back({"frames_of_no_traffic", crew.counts().strangers});
+  measured.operations = operations_in(scenario_, measured.tally);
+  if (const std::string waiting = crew.drained() ? std::string() : crew.waiting_for();
+      !waiting.empty()) {
+    measured.tally.remarks.push_back("still waiting at the end: " + waiting);
+  }
+  return found;
+}
+
+} // namespace tributary::pktgen

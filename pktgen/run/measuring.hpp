@@ -1,0 +1,72 @@
+// One measurement of a scenario: start, warm up, measure, stop, wait for what is under way.
+//
+//   Measuring one(scenario, transport, clock, view, interruptions);
+//   const Measured found = one.run("measuring", rate, make_traffic);
+//
+// Whatever ends it before its time (a port that fails, silence, Ctrl-C) leaves what was measured
+// until then: the measurement is marked as cut short, with the time that it lasted.
+//
+// The calling thread watches; the traffic runs on the crew's.
+#pragma once
+
+#include "pktgen/report/live.hpp"
+#include "pktgen/run/clock.hpp"
+#include "pktgen/run/crew.hpp"
+#include "pktgen/run/result.hpp"
+#include "pktgen/run/silence.hpp"
+#include "pktgen/scenario/scenario.hpp"
+#include "pktgen/transport/transport.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace tributary::pktgen {
+
+/// The run cannot go on; what() says why, and what to do.
+class RunFailed : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Measured {
+  Measurement measurement;
+  /// Why the run cannot go on after it; empty when it can.
+  std::string failure;
+};
+
+class Measuring {
+public:
+  /// Each rise of `interruptions` is somebody who wants it to end: the first time in good order,
+  /// the next time at once. All outlive it.
+  Measuring(const Scenario& scenario, Transport& transport, const Clock& clock, LiveView& view,
+            const std::atomic<unsigned>& interruptions);
+
+  /// `rate` is that of the traffics that `make` makes, for the record. Throws std::runtime_error
+  /// when it ends before anything was measured.
+  [[nodiscard]] Measured run(const std::string& phase, double rate, const Crew::MakeTraffic& make);
+
+private:
+  void warm_up(Crew& crew, Silence& silence);
+  /// Until it is over, for whatever reason.
+  void watch(Crew& crew, Silence& silence, const std::string& phase, TimeNs begun,
+             const std::vector<PortCounts>& before);
+  /// Lets what is under way come in. Says whether nobody wanted it to end before.
+  bool drain(Crew& crew);
+  /// What came over the ports and how busy the crew was, until now. The crew stands still.
+  void take_stock(Crew& crew, const std::vector<PortCounts>& before, TimeNs begun, TimeNs ended,
+                  Measurement& measured) const;
+  /// Asks `enough` now and then.
+  template <typename Enough> void sleep_until(TimeNs end, Enough&& enough);
+
+  const Scenario& scenario_;
+  Transport& transport_;
+  const Clock& clock_;
+  LiveView& view_;
+  const std::atomic<unsigned>& interruptions_;
+  std::vector<Port*> ports_;
+};
+
+} // namespace tributary::pktgen
