@@ -1,9 +1,9 @@
 #include "cli/commands.hpp"
 
-#include "cli/capture_file.hpp"
 #include "cli/fabric/run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/views.hpp"
+#include "service/pcapng_stream.hpp"
 #include "service/switch_client.hpp"
 
 #include <boost/json.hpp>
@@ -90,7 +90,7 @@ int capture(const Command& command) {
     deadline = steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(
                                          std::chrono::duration<double>(*command.duration_seconds));
   }
-  CaptureFile file;
+  service::PcapngStream file;
   bool finishing = false;
   for (bool ended = false; !ended && !file.malformed();) {
     if (!finishing && (interrupted() || (deadline && steady_clock::now() >= *deadline))) {

@@ -1,10 +1,10 @@
 // tributary-pktgen: from the command line to a result, and to an exit code.
 
+#include "pktgen/report/capture_file.hpp"
 #include "pktgen/report/csv.hpp"
 #include "pktgen/report/json.hpp"
 #include "pktgen/report/live.hpp"
 #include "pktgen/report/output_file.hpp"
-#include "pktgen/report/pcap_file.hpp"
 #include "pktgen/report/plot.hpp"
 #include "pktgen/report/table.hpp"
 #include "pktgen/run/make_traffic.hpp"
@@ -114,6 +114,32 @@ Result result_for(const Scenario& scenario, const Clock& clock) {
   return result;
 }
 
+/// What the capture calls the ports: the interface, the NIC, or p0, p1, ...
+std::vector<CaptureFile::Source> capture_sources(const Scenario& scenario,
+                                                 const std::vector<Port*>& ports) {
+  std::vector<CaptureFile::Source> sources;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    std::string name = fmt::format("p{}", i);
+    if (!scenario.hosted) {
+      const config::Port& device = scenario.ports[i].device;
+      name = !device.interface.empty()     ? device.interface
+             : !device.pci_address.empty() ? device.pci_address
+                                           : name;
+    }
+    sources.push_back({ports[i], std::move(name)});
+  }
+  return sources;
+}
+
+/// Frames that each port had to drop since it was opened.
+std::vector<std::uint64_t> receive_drops(const std::vector<Port*>& ports) {
+  std::vector<std::uint64_t> drops;
+  for (Port* port : ports) {
+    drops.push_back(port->counts().receive_drops);
+  }
+  return drops;
+}
+
 int run(Invocation& invocation) {
   Scenario& scenario = invocation.read.scenario;
   const Output& output = scenario.output;
@@ -127,11 +153,13 @@ int run(Invocation& invocation) {
   Result result = result_for(scenario, clock);
   result.settings = invocation.read.settings;
   Transport transport(scenario);
-  std::optional<PcapFile> capture;
+  const std::vector<Port*> ports = transport.ports();
+  std::optional<CaptureFile> capture;
   if (output.pcap) {
-    capture.emplace(*output.pcap, [&clock] { return clock.calendar_ns(clock.now()); });
+    capture.emplace(*output.pcap, capture_sources(scenario, ports),
+                    [&clock] { return clock.calendar_ns(clock.now()); });
   }
-  for (Port* port : transport.ports()) {
+  for (Port* port : ports) {
     result.port_descriptions.push_back(port->description());
     port->set_tap(capture ? &*capture : nullptr);
   }
@@ -140,7 +168,7 @@ int run(Invocation& invocation) {
   Session(scenario, transport, clock, *view, interruptions).run(result);
   view->finish();
   if (capture) {
-    capture->close();
+    capture->close(receive_drops(ports));
     if (!capture->problem().empty()) {
       result.problems.push_back(capture->problem());
     }

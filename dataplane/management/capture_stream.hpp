@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dataplane/management/inspector.hpp"
-#include "dataplane/management/pcapng.hpp"
+#include "service/pcapng.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -43,8 +43,8 @@ public:
 private:
   void write(const CapturedPacket& packet) {
     writer_.packet(packet.interface, packet.unix_time_ns,
-                   packet.received ? PcapngWriter::Direction::inbound
-                                   : PcapngWriter::Direction::outbound,
+                   packet.received ? service::PcapngWriter::Direction::inbound
+                                   : service::PcapngWriter::Direction::outbound,
                    packet.bytes, packet.original_length);
     last_time_ns_ = packet.unix_time_ns;
     if (remaining_) {
@@ -60,7 +60,7 @@ private:
   }
 
   CaptureSource& source_;
-  PcapngWriter writer_;
+  service::PcapngWriter writer_;
   std::optional<std::uint64_t> remaining_;
   std::uint64_t last_time_ns_ = 0;
   bool closed_ = false;

@@ -282,6 +282,7 @@ def test_a_switch_that_ends_in_mid_run_is_noticed(lab):
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
     )
     lab.counter_reaches(switch, "switch0.engine.p0.full", 50)
+    time.sleep(0.5)
     switch.stop()
     _, error = child.communicate(timeout=60)
     assert child.returncode == EXIT_FAILED, error

@@ -13,6 +13,7 @@
 #include <functional>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace tributary::pktgen {
@@ -38,6 +39,10 @@ class FailingTap final : public FrameTap {
 public:
   std::atomic<std::uint64_t> seen{0};
   std::atomic<std::uint64_t> fails_after{0};
+  explicit FailingTap(std::vector<Port*> ports) : ports_(std::move(ports)) { tap_all(this); }
+  ~FailingTap() override { tap_all(nullptr); }
+  FailingTap(const FailingTap&) = delete;
+  FailingTap& operator=(const FailingTap&) = delete;
   void sent(const Port&, std::span<const std::byte>) override { count(); }
   void received(const Port&, std::span<const std::byte>) override { count(); }
 
@@ -47,6 +52,12 @@ private:
       throw std::runtime_error("the cable was eaten");
     }
   }
+  void tap_all(FrameTap* tap) {
+    for (Port* port : ports_) {
+      port->set_tap(tap);
+    }
+  }
+  std::vector<Port*> ports_;
 };
 
 class SessionTest : public testing::Test {
@@ -191,14 +202,12 @@ TEST_F(SessionTest, InterruptionKeepsWhatWasMeasuredAndSaysHowLongThatWas) {
 }
 
 TEST_F(SessionTest, PortThatFailsKeepsWhatWasMeasured) {
-  FailingTap tap;
-  for (Port* port : transport().ports()) {
-    port->set_tap(&tap);
-  }
+  FailingTap tap(transport().ports());
   for (const std::size_t workers : {1U, 2U}) {
     Scenario s = scenario();
     s.phases.calibrate = false;
     s.phases.repeats = 5;
+    s.phases.warmup = {};
     s.phases.duration = std::chrono::seconds(60);
     s.cores = std::vector<unsigned>(workers, usable_cores().front());
     tap.fails_after = tap.seen + 20'000;
@@ -212,9 +221,6 @@ TEST_F(SessionTest, PortThatFailsKeepsWhatWasMeasured) {
     EXPECT_LT(m.seconds, 60);
     EXPECT_GT(m.ports.front().received.frames, 0U);
     EXPECT_EQ(m.tally.sum(Figure::Meaning::fault), 0U) << "what was under way is no fault";
-  }
-  for (Port* port : transport().ports()) {
-    port->set_tap(nullptr);
   }
 }
 

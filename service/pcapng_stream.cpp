@@ -1,6 +1,6 @@
-#include "cli/capture_file.hpp"
+#include "service/pcapng_stream.hpp"
 
-namespace tributary::cli {
+namespace tributary::service {
 namespace {
 
 constexpr std::size_t smallest_block = 12;
@@ -10,7 +10,7 @@ constexpr std::uint32_t statistics_type = 5;
 constexpr std::size_t statistics_options = 20;
 constexpr std::uint16_t dropped_by_system = 7;
 
-/// Little endian, as the switch writes.
+/// Little endian, as PcapngWriter writes.
 std::uint64_t load(std::span<const std::byte> from, std::size_t at, std::size_t size) {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < size; ++i) {
@@ -21,7 +21,7 @@ std::uint64_t load(std::span<const std::byte> from, std::size_t at, std::size_t 
 
 } // namespace
 
-std::vector<std::byte> CaptureFile::add(std::span<const std::byte> bytes) {
+std::vector<std::byte> PcapngStream::add(std::span<const std::byte> bytes) {
   pending_.insert(pending_.end(), bytes.begin(), bytes.end());
   std::size_t whole = 0;
   while (!malformed_ && pending_.size() - whole >= smallest_block) {
@@ -42,7 +42,7 @@ std::vector<std::byte> CaptureFile::add(std::span<const std::byte> bytes) {
   return complete;
 }
 
-void CaptureFile::look_at(std::span<const std::byte> block) {
+void PcapngStream::look_at(std::span<const std::byte> block) {
   const auto type = load(block, 0, 4);
   if (type == enhanced_packet_type) {
     ++packets_;
@@ -53,4 +53,4 @@ void CaptureFile::look_at(std::span<const std::byte> block) {
   }
 }
 
-} // namespace tributary::cli
+} // namespace tributary::service

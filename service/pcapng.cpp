@@ -1,8 +1,8 @@
-#include "dataplane/management/pcapng.hpp"
+#include "service/pcapng.hpp"
 
 #include <concepts>
 
-namespace tributary::management {
+namespace tributary::service {
 namespace {
 
 constexpr std::uint32_t section_header_type = 0x0A0D0D0A;
@@ -118,4 +118,4 @@ void PcapngWriter::statistics(std::uint32_t interface, std::uint64_t unix_time_n
   block.end_of_options();
 }
 
-} // namespace tributary::management
+} // namespace tributary::service

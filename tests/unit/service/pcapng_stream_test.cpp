@@ -1,15 +1,15 @@
-// Takes apart what the switch's own writer writes, in every possible division into pieces.
-#include "cli/capture_file.hpp"
-#include "dataplane/management/pcapng.hpp"
+// Takes apart what our own writer writes, in every possible division into pieces.
+#include "service/pcapng_stream.hpp"
+
+#include "service/pcapng.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace tributary::cli {
+namespace tributary::service {
 namespace {
 
-using management::PcapngWriter;
 using Bytes = std::vector<std::byte>;
 
 Bytes stream() {
@@ -22,10 +22,10 @@ Bytes stream() {
   return writer.take();
 }
 
-TEST(capture_file, passes_on_all_blocks_whatever_the_pieces) {
+TEST(pcapng_stream, passes_on_all_blocks_whatever_the_pieces) {
   const Bytes all = stream();
   for (std::size_t piece = 1; piece <= all.size(); ++piece) {
-    CaptureFile file;
+    PcapngStream file;
     Bytes out;
     for (std::size_t at = 0; at < all.size(); at += piece) {
       const auto part = std::span(all).subspan(at, std::min(piece, all.size() - at));
@@ -39,25 +39,25 @@ TEST(capture_file, passes_on_all_blocks_whatever_the_pieces) {
   }
 }
 
-TEST(capture_file, a_block_that_is_cut_off_is_not_passed_on) {
+TEST(pcapng_stream, a_block_that_is_cut_off_is_not_passed_on) {
   const Bytes all = stream();
-  CaptureFile whole;
-  CaptureFile cut;
+  PcapngStream whole;
+  PcapngStream cut;
   const std::size_t complete = whole.add(all).size();
   EXPECT_EQ(complete, all.size());
   EXPECT_LT(cut.add(std::span(all).first(all.size() - 1)).size(), all.size() - 1)
       << "the last block waits for its last byte";
 }
 
-TEST(capture_file, what_is_no_pcapng_is_noticed) {
-  CaptureFile text;
+TEST(pcapng_stream, what_is_no_pcapng_is_noticed) {
+  PcapngStream text;
   const std::string nonsense = "this is not a capture at all";
   EXPECT_TRUE(text.add(std::as_bytes(std::span(nonsense))).empty());
   EXPECT_TRUE(text.malformed());
-  CaptureFile zeros;
+  PcapngStream zeros;
   EXPECT_TRUE(zeros.add(Bytes(64)).empty());
   EXPECT_TRUE(zeros.malformed()) << "a block of length 0 would never end";
 }
 
 } // namespace
-} // namespace tributary::cli
+} // namespace tributary::service

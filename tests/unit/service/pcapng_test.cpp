@@ -1,10 +1,10 @@
-#include "dataplane/management/pcapng.hpp"
+#include "service/pcapng.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-namespace tributary::management {
+namespace tributary::service {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -168,6 +168,7 @@ TEST(pcapng_packet, every_length_is_padded_to_four) {
     writer.packet(0, 0, PcapngWriter::Direction::inbound, Bytes(length, std::byte{1}), 94);
     const auto blocks = blocks_of(writer.take());
     ASSERT_EQ(blocks.size(), 2U) << length;
+    EXPECT_EQ(blocks[0].length, PcapngWriter::packet_bytes(length));
     EXPECT_EQ(blocks[0].length, 44 + (length + 3) / 4 * 4);
   }
 }
@@ -188,4 +189,4 @@ TEST(pcapng_begin, one_interface_block_for_each_name) {
 }
 
 } // namespace
-} // namespace tributary::management
+} // namespace tributary::service

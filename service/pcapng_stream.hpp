@@ -7,15 +7,15 @@
 #include <span>
 #include <vector>
 
-namespace tributary::cli {
+namespace tributary::service {
 
-class CaptureFile {
+class PcapngStream {
 public:
   /// Takes the next bytes of the stream, and gives the blocks that are complete by now.
   std::vector<std::byte> add(std::span<const std::byte> bytes);
 
   [[nodiscard]] std::uint64_t packets() const { return packets_; }
-  /// Frames that matched and were lost on the way, as far as the switch has said.
+  /// Frames that matched and were lost on the way, as far as whoever wrote it has said.
   [[nodiscard]] std::uint64_t missed() const { return missed_; }
   /// Whether what came is no pcapng at all.
   [[nodiscard]] bool malformed() const { return malformed_; }
@@ -29,4 +29,4 @@ private:
   bool malformed_ = false;
 };
 
-} // namespace tributary::cli
+} // namespace tributary::service

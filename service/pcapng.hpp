@@ -1,4 +1,5 @@
-// Writes the pcapng capture format (draft-ietf-opsawg-pcapng), into memory: what `capture` streams.
+// Writes the pcapng capture format (draft-ietf-opsawg-pcapng), into memory: what a switch's
+// `capture` streams and the traffic generator's --pcap writes.
 //
 //   section header      once; little endian whatever the machine
 //   interface           one per port, named, Ethernet, timestamps in nanoseconds
@@ -15,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary::management {
+namespace tributary::service {
 
 class PcapngWriter {
 public:
@@ -30,7 +31,16 @@ public:
   /// Appends the statistics of an interface: frames that matched and were lost on the way.
   void statistics(std::uint32_t interface, std::uint64_t unix_time_ns, std::uint64_t missed);
 
+  /// Of the block that `packet` appends for so much of a frame.
+  [[nodiscard]] static constexpr std::size_t packet_bytes(std::size_t frame_bytes) {
+    return (frame_bytes + 3) / 4 * 4 + 44;
+  }
+
   [[nodiscard]] std::size_t size() const { return out_.size(); }
+  /// What was appended since the last `clear` or `take`; its memory is kept by `clear`.
+  [[nodiscard]] std::span<const std::byte> bytes() const { return out_; }
+  void reserve(std::size_t bytes) { out_.reserve(bytes); }
+  void clear() { out_.clear(); }
   /// What was appended since the last call.
   [[nodiscard]] std::vector<std::byte> take() {
     std::vector<std::byte> taken;
@@ -43,4 +53,4 @@ private:
   std::vector<std::byte> out_;
 };
 
-} // namespace tributary::management
+} // namespace tributary::service

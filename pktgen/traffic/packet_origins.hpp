@@ -1,0 +1,29 @@
+// Of the packets of a pcapng capture, in its order: on which interface each was captured, and in
+// which direction it went. libpcap, which reads the frames, does not tell.
+//
+// What is malformed ends the reading without a word: libpcap reads the same file, and complains.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::pktgen {
+
+struct PacketOrigin {
+  enum class Direction : std::uint8_t { unknown, inbound, outbound };
+  std::uint32_t interface = 0; ///< in the order of the interfaces in their section
+  Direction direction = Direction::unknown;
+};
+
+struct PacketOrigins {
+  std::vector<std::string> interfaces; ///< their names; empty where they have none
+  std::vector<PacketOrigin> packets;
+};
+
+/// Nothing when it is no pcapng.
+[[nodiscard]] std::optional<PacketOrigins> read_packet_origins(std::istream& in);
+
+} // namespace tributary::pktgen
