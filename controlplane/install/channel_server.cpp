@@ -3,6 +3,7 @@
 #include "controlplane/install/connection.hpp"
 #include "controlplane/install/listening.hpp"
 #include "service/socket_file.hpp"
+#include "service/tcp_listener.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -176,7 +177,7 @@ private:
       error_code error;
       socket.set_option(tcp::no_delay(true), error);
       const tcp::endpoint endpoint = socket.remote_endpoint(error);
-      peer = error ? "nowhere" : text_of(endpoint);
+      peer = error ? "nowhere" : service::text_of(endpoint);
     }
     std::optional<asio::ssl::context> context;
     if (tls != nullptr && !(context = tls->context())) {

@@ -1,8 +1,8 @@
 #include "controlplane/install/listening.hpp"
 
 #include "controlplane/install/channel_tls.hpp"
+#include "service/tcp_listener.hpp"
 
-#include <boost/asio/ip/v6_only.hpp>
 #include <fmt/format.h>
 
 #include <charconv>
@@ -12,7 +12,6 @@ namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-using boost::system::error_code;
 
 struct HostPort {
   std::string host;
@@ -38,52 +37,15 @@ HostPort split_address(const std::string& address) {
                                  address));
 }
 
-tcp::acceptor listening_at(asio::io_context& io, const tcp::endpoint& endpoint) {
-  tcp::acceptor acceptor(io);
-  error_code error;
-  acceptor.open(endpoint.protocol(), error);
-  if (!error) {
-    acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  }
-  if (!error && endpoint.address().is_v6()) {
-    acceptor.set_option(asio::ip::v6_only(true), error);
-  }
-  if (!error) {
-    acceptor.bind(endpoint, error);
-  }
-  if (!error) {
-    acceptor.listen(asio::socket_base::max_listen_connections, error);
-  }
-  if (error) {
-    throw ChannelError(fmt::format("cannot listen for switches on {} ({}); stop whatever uses the "
-                                   "address, or choose another",
-                                   text_of(endpoint), error.message()));
-  }
-  return acceptor;
-}
-
 } // namespace
 
 std::vector<tcp::acceptor> listening_on(asio::io_context& io, const std::string& address) {
   const HostPort where = split_address(address);
-  tcp::resolver resolver(io);
-  error_code error;
-  const auto found = resolver.resolve(where.host, where.port, tcp::resolver::passive, error);
-  if (error) {
-    throw ChannelError(fmt::format("cannot listen for switches on {}: the name is not known ({})",
-                                   address, error.message()));
+  try {
+    return service::listen_on_tcp(io, where.host, where.port);
+  } catch (const service::ListenFailed& failed) {
+    throw ChannelError(fmt::format("the address for switches to dial: {}", failed.what()));
   }
-  std::vector<tcp::acceptor> listening;
-  for (const auto& entry : found) {
-    listening.push_back(listening_at(io, entry.endpoint()));
-  }
-  return listening;
-}
-
-std::string text_of(const tcp::endpoint& endpoint) {
-  const std::string host = endpoint.address().to_string();
-  return endpoint.address().is_v6() ? fmt::format("[{}]:{}", host, endpoint.port())
-                                    : fmt::format("{}:{}", host, endpoint.port());
 }
 
 } // namespace tributary::install

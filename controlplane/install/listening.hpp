@@ -14,7 +14,4 @@ namespace tributary::install {
 [[nodiscard]] std::vector<boost::asio::ip::tcp::acceptor> listening_on(boost::asio::io_context& io,
                                                                        const std::string& address);
 
-/// "127.0.0.1:7581", "[::1]:7581"
-[[nodiscard]] std::string text_of(const boost::asio::ip::tcp::endpoint& endpoint);
-
 } // namespace tributary::install

@@ -1,66 +1,26 @@
 #include "controlplane/rest/listener.hpp"
 
 #include "controlplane/rest/server.hpp"
+#include "service/tcp_listener.hpp"
 
-#include <boost/asio/ip/v6_only.hpp>
 #include <fmt/format.h>
 
 #include <utility>
 
 namespace tributary::rest {
-namespace {
-
-using asio::ip::tcp;
-
-std::string text_of(const tcp::endpoint& endpoint) {
-  const std::string address = endpoint.address().to_string();
-  return endpoint.address().is_v6() ? fmt::format("[{}]:{}", address, endpoint.port())
-                                    : fmt::format("{}:{}", address, endpoint.port());
-}
-
-TcpListener listen_at(asio::io_context& context, const tcp::endpoint& endpoint) {
-  tcp::acceptor acceptor(context);
-  error_code error;
-  acceptor.open(endpoint.protocol(), error);
-  if (!error) {
-    acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  }
-  if (!error && endpoint.address().is_v6()) {
-    acceptor.set_option(asio::ip::v6_only(true), error);
-  }
-  if (!error) {
-    acceptor.bind(endpoint, error);
-  }
-  if (!error) {
-    acceptor.listen(asio::socket_base::max_listen_connections, error);
-  }
-  if (error) {
-    throw ListenError(fmt::format("cannot listen on {} ({}); stop whatever uses the address, or "
-                                  "choose another in rest.listen",
-                                  text_of(endpoint), error.message()));
-  }
-  error_code ignored;
-  const std::string address = text_of(acceptor.local_endpoint(ignored));
-  return {std::move(acceptor), address};
-}
-
-} // namespace
-
 std::vector<TcpListener> listen_tcp(asio::io_context& context, const ListenAddress& address) {
-  tcp::resolver resolver(context);
-  error_code error;
-  const auto found =
-      resolver.resolve(address.host, std::to_string(address.port), tcp::resolver::passive, error);
-  if (error) {
-    throw ListenError(fmt::format("cannot listen on {}: the name is not known ({}); check "
-                                  "rest.listen and the name service",
-                                  address.host, error.message()));
+  try {
+    std::vector<TcpListener> listeners;
+    for (auto& acceptor :
+         service::listen_on_tcp(context, address.host, std::to_string(address.port))) {
+      error_code ignored;
+      const std::string text = service::text_of(acceptor.local_endpoint(ignored));
+      listeners.push_back({std::move(acceptor), text});
+    }
+    return listeners;
+  } catch (const service::ListenFailed& failed) {
+    throw ListenError(fmt::format("rest.listen: {}", failed.what()));
   }
-  std::vector<TcpListener> listeners;
-  for (const auto& entry : found) {
-    listeners.push_back(listen_at(context, entry.endpoint()));
-  }
-  return listeners;
 }
 
 UnixListener listen_unix(asio::io_context& context, const ListenAddress& address) {
