@@ -23,10 +23,10 @@ std::uint64_t memory_of_reduce(const Reduce& reduce) {
 
 } // namespace
 
-std::shared_ptr<const Capture> TrafficMaker::capture(const std::string& file) {
-  std::shared_ptr<const Capture>& known = captures_[file];
+std::shared_ptr<const Capture> TrafficMaker::capture(const Replay& replay) {
+  std::shared_ptr<const Capture>& known = captures_[{replay.file, replay.direction}];
   if (!known) {
-    known = std::make_shared<const Capture>(load_capture(file));
+    known = std::make_shared<const Capture>(load_capture(replay.file, replay.direction));
   }
   return known;
 }
@@ -39,7 +39,7 @@ std::unique_ptr<Traffic> TrafficMaker::make_part(const Part& part, const Placeme
   case Kind::unicast:
     return std::make_unique<StreamTraffic>(part.kind, part.stream, placement, seed);
   case Kind::replay:
-    return std::make_unique<ReplayTraffic>(capture(part.replay.file), part.replay.speed,
+    return std::make_unique<ReplayTraffic>(capture(part.replay), placement, part.replay.speed,
                                            part.replay.loops);
   case Kind::rdma:
   case Kind::mixed: break;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace tributary::pktgen {
 
@@ -29,9 +30,9 @@ public:
 private:
   [[nodiscard]] std::unique_ptr<Traffic> make_part(const Part& part, const Placement& placement,
                                                    std::uint64_t seed);
-  [[nodiscard]] std::shared_ptr<const Capture> capture(const std::string& file);
+  [[nodiscard]] std::shared_ptr<const Capture> capture(const Replay& replay);
 
-  std::map<std::string, std::shared_ptr<const Capture>> captures_; ///< by file
+  std::map<std::pair<std::string, Direction>, std::shared_ptr<const Capture>> captures_;
 };
 
 /// The same scenario at this many operations (reductions, frames) a second; 0: as fast as it goes.

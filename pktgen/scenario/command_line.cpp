@@ -148,7 +148,8 @@ void Command::add_output() {
       ->default_str("-");
   file("--csv", output_.csv, "One line a measurement, to a file or -.");
   file("--plot", output_.plot, "Rate and latency as SVG, drawn by gnuplot.");
-  file("--pcap", output_.pcap, "All frames sent and received, with their ports and directions: a capture file, pcapng.");
+  file("--pcap", output_.pcap,
+       "All frames sent and received, with their ports and directions: a capture file, pcapng.");
   app_->add_flag("--watch", output_.watch, "A full screen of live figures.")->group("Output");
   app_->add_flag("--quiet", output_.quiet, "No progress.")->group("Output");
   app_->add_flag("--print-scenario", print_scenario_,

@@ -37,6 +37,7 @@ constexpr KindMask replay = 1U << 4;
 constexpr KindMask streams = multicast | unicast;
 
 constexpr std::string_view skews[] = {"none", "uniform", "exponential", "straggler"};
+constexpr std::string_view directions[] = {"outbound", "inbound", "both"};
 constexpr std::string_view roles[] = {"both", "root", "leaves"};
 constexpr std::string_view patterns[] = {"fixed",          "random",    "hotspot",   "permutation",
                                          "bit_complement", "transpose", "all_to_all"};
@@ -422,9 +423,20 @@ const Key<Part> traffic_keys[] = {
       .type = Text{longest_path},
       .sample = "\"frames.pcap\"",
       .required = true,
-      .help = "The capture, pcap or pcapng.",
+      .help =
+          "The capture, pcap or pcapng. What it has from its first interface leaves by the first "
+          "port, from the second by the second, and so on; by the only port, all.",
       .kinds = replay},
      [](Part& p, const Value& v) { p.replay.file = text(v); }},
+    {{.name = "direction",
+      .type = Choice{directions},
+      .fallback = "\"outbound\"",
+      .help = "Of the frames that are replayed, seen from where they were captured, if the capture "
+              "tells: what was sent there, what was received, or both.",
+      .kinds = replay},
+     [](Part& p, const Value& v) {
+       p.replay.direction = static_cast<Direction>(index_in(directions, v));
+     }},
     {{.name = "speed",
       .type = Number{0, 1e9},
       .fallback = "1",

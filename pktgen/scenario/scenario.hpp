@@ -105,8 +105,13 @@ struct Stream {
   Role role = Role::both; ///< who is here: the senders (`root`), the receivers (`leaves`) or both
 };
 
+/// Which way frames of a capture went, seen from where they were captured.
+enum class Direction : std::uint8_t { outbound, inbound, both };
+
 struct Replay {
   std::string file;
+  /// Of the frames that are replayed, where the capture tells.
+  Direction direction = Direction::outbound;
   double speed = 1;        ///< of the capture's own; 0: as fast as possible
   std::uint64_t loops = 1; ///< 0: until the time is over
 };

@@ -1,5 +1,6 @@
 #include "pktgen/traffic/replay_file.hpp"
 
+#include "pktgen/traffic/packet_origins.hpp"
 #include "tributary/wire/ethernet.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <fstream>
 #include <memory>
 
 namespace tributary::pktgen {
@@ -46,17 +49,37 @@ std::uint64_t time_of(const pcap_pkthdr& header) {
          static_cast<std::uint64_t>(header.ts.tv_usec);
 }
 
+bool is_wanted(PacketOrigin::Direction direction, Direction wanted) {
+  switch (direction) {
+  case PacketOrigin::Direction::unknown: break;
+  case PacketOrigin::Direction::inbound: return wanted != Direction::outbound;
+  case PacketOrigin::Direction::outbound: return wanted != Direction::inbound;
+  }
+  return true;
+}
+
 } // namespace
 
-Capture load_capture(const std::string& path) {
+Capture load_capture(const std::string& path, Direction direction) {
   const Pcap pcap = open_capture(path);
+  std::ifstream file(path, std::ios::binary);
+  const PacketOrigins origins = read_packet_origins(file).value_or(PacketOrigins{});
   Capture capture;
+  capture.interfaces = origins.interfaces;
+  std::size_t packets = 0;
   std::uint64_t last = 0; ///< as captured
   std::uint64_t at = 0;
   pcap_pkthdr* header = nullptr;
   const u_char* data = nullptr;
   int read = 0;
   while ((read = pcap_next_ex(pcap.get(), &header, &data)) == 1) {
+    const PacketOrigin origin =
+        packets < origins.packets.size() ? origins.packets[packets] : PacketOrigin{};
+    ++packets;
+    if (!is_wanted(origin.direction, direction)) {
+      ++capture.other_direction;
+      continue;
+    }
     if (header->caplen < header->len) {
       ++capture.cut_short;
       continue;
@@ -68,19 +91,21 @@ Capture load_capture(const std::string& path) {
     const std::uint64_t time = time_of(*header);
     at += capture.frames.empty() || time < last ? 0 : time - last;
     last = time;
-    capture.frames.push_back({capture.bytes.size(), header->len, at});
+    capture.frames.push_back({capture.bytes.size(), header->len, at, origin.interface});
     const auto* const bytes = reinterpret_cast<const std::byte*>(data);
     capture.bytes.insert(capture.bytes.end(), bytes, bytes + header->len);
   }
   if (read != PCAP_ERROR_BREAK) {
-    throw CaptureError(fmt::format("{}: cannot be read behind frame {}: {}", path,
-                                   capture.frames.size() + capture.cut_short + capture.too_short,
+    throw CaptureError(fmt::format("{}: cannot be read behind frame {}: {}", path, packets,
                                    pcap_geterr(pcap.get())));
   }
   if (capture.frames.empty()) {
     throw CaptureError(
-        capture.cut_short + capture.too_short == 0
-            ? fmt::format("{}: holds no frames", path)
+        packets == 0 ? fmt::format("{}: holds no frames", path)
+        : packets == capture.other_direction
+            ? fmt::format("{}: holds no frame of the direction that is wanted; the {} that it has "
+                          "went in the other one",
+                          path, packets)
             : fmt::format("{}: holds no frame that could be sent: of {} it holds only the "
                           "beginning (capture with a larger snapshot length), {} are shorter than "
                           "an Ethernet header",

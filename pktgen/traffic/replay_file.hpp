@@ -1,7 +1,9 @@
 // Reads capture files for a replay: classic pcap and pcapng, by libpcap, times to the nanosecond.
+// Interfaces and directions, which pcapng has and libpcap does not tell, by packet_origins.hpp.
 // A shell: opens files.
 #pragma once
 
+#include "pktgen/scenario/scenario.hpp"
 #include "pktgen/traffic/replay.hpp"
 
 #include <stdexcept>
@@ -15,9 +17,10 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// All frames of a file that can be sent; what cannot is counted. Time that goes back between two
+/// All frames of a file that went in this direction, or of which the file does not tell, and that
+/// can be sent; what is left out is counted. Time that goes back between two
 /// frames counts as none. Throws CaptureError when the file cannot be read to its end, holds
 /// anything but Ethernet frames, or holds none that could be sent.
-[[nodiscard]] Capture load_capture(const std::string& path);
+[[nodiscard]] Capture load_capture(const std::string& path, Direction direction);
 
 } // namespace tributary::pktgen

@@ -171,11 +171,24 @@ def test_a_capture_holds_what_was_sent_and_is_replayed(lab):
     generator = Generator(lab, 2)
     options = ("--pattern", "permutation", "--packets-per-second", "1000", *QUICK)
     generator.start_switch("unicast", *options)
-    capture = lab.file("all.pcap")
+    capture = lab.file("all.pcapng")
     measured = generator.measure("unicast", *options, "--duration", "500ms", "--pcap", str(capture))
     assert capture.stat().st_size > 100 * measured["sent"]["frames"]
-    replayed = generator.measure("replay", "--file", str(capture), "--speed", "0", *QUICK[2:])
-    assert replayed["sent"]["frames"] > measured["sent"]["frames"]
+    again = lab.file("again.pcapng")
+    for speed, cores in (("0", ""), ("1", "0,0")):
+        replayed = generator.measure(
+            "replay", "--file", str(capture), "--speed", speed, "--cores", cores, *QUICK[2:],
+            "--pcap", str(again),
+        )
+        # What was sent during the warm-up is in the capture, too.
+        assert replayed["sent"]["frames"] >= measured["sent"]["frames"]
+        assert figures(replayed)["other_direction"] > 0, "what was received is left alone"
+        for port, before in zip(replayed["ports"], measured["ports"], strict=True):
+            assert port["sent"]["frames"] >= before["sent"]["frames"] > 100, (port, before)
+    code, _, error = lab.run(
+        *generator.command("replay", "--file", str(again), "--direction", "inbound", *QUICK[2:])
+    )
+    assert code == EXIT_OK, error
 
 
 def test_a_full_disk_ends_the_capture_and_nothing_else(lab):

@@ -1,9 +1,12 @@
 #include "pktgen/traffic/replay_file.hpp"
 
+#include "service/pcapng.hpp"
+
 #include <gtest/gtest.h>
 #include <pcap/pcap.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +14,7 @@
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <unistd.h>
 #include <vector>
 
@@ -76,7 +80,7 @@ void write_pcap(const ScratchFile& file, const std::vector<Frame>& frames,
 
 std::string problem_with(const std::string& path) {
   try {
-    (void)load_capture(path);
+    (void)load_capture(path, Direction::outbound);
   } catch (const CaptureError& e) {
     EXPECT_EQ(std::string(e.what()).rfind(path + ": ", 0), 0U) << e.what();
     return e.what() + path.size() + 2;
@@ -89,7 +93,7 @@ TEST(ReplayFile, of_nanoseconds_keeps_them) {
   const ScratchFile file;
   write_pcap(file, {frame(1'700'000'000, 999'999'999, 60, 'a'), frame(1'700'000'001, 1, 1'514, 'b'),
                     frame(1'700'000'003, 0, 14, 'c')});
-  const Capture capture = load_capture(file.path());
+  const Capture capture = load_capture(file.path(), Direction::outbound);
   ASSERT_EQ(capture.frames.size(), 3U);
   EXPECT_EQ(capture.frames[0].at_ns, 0U);
   EXPECT_EQ(capture.frames[1].at_ns, 2U);
@@ -103,7 +107,7 @@ TEST(ReplayFile, of_nanoseconds_keeps_them) {
 TEST(ReplayFile, of_microseconds_is_scaled) {
   const ScratchFile file;
   write_pcap(file, {frame(5, 10, 60), frame(5, 17, 60)}, PCAP_TSTAMP_PRECISION_MICRO);
-  EXPECT_EQ(load_capture(file.path()).frames[1].at_ns, 7'000U);
+  EXPECT_EQ(load_capture(file.path(), Direction::outbound).frames[1].at_ns, 7'000U);
 }
 
 /// Little-endian, as pcapng of the machines that write it mostly is.
@@ -148,11 +152,73 @@ TEST(ReplayFile, may_be_pcapng) {
   file.write(block(0x0A0D0D0A, section) + block(1, interface) +
              pcapng_packet(time, std::string(61, 'p')) +
              pcapng_packet(time + 42, std::string(62, 'q')));
-  const Capture capture = load_capture(file.path());
+  const Capture capture = load_capture(file.path(), Direction::outbound);
   ASSERT_EQ(capture.frames.size(), 2U);
   EXPECT_EQ(capture.frames[0].length, 61U);
   EXPECT_EQ(capture.frames[1].at_ns, 42U);
   EXPECT_EQ(capture.bytes[61], std::byte{'q'});
+}
+
+/// Two interfaces; of each a frame that was sent and one that was received, a microsecond apart.
+std::string of_two_interfaces() {
+  using service::PcapngWriter;
+  PcapngWriter writer;
+  const std::vector<std::string> names = {"veth0", "veth1"};
+  writer.begin("test", names, 0);
+  std::uint64_t time = 1'700'000'000'000'000'000U;
+  std::size_t length = 60;
+  for (const auto direction :
+       {PcapngWriter::Direction::inbound, PcapngWriter::Direction::outbound}) {
+    for (const std::uint32_t interface : {1U, 0U}) {
+      writer.packet(interface, time, direction, std::vector<std::byte>(length),
+                    static_cast<std::uint32_t>(length));
+      time += 1'000;
+      ++length;
+    }
+  }
+  const auto bytes = writer.bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// {interface, length, time} of each frame.
+using Frames = std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>>;
+Frames frames_of(const Capture& capture) {
+  Frames frames;
+  for (const Capture::Frame& f : capture.frames) {
+    frames.emplace_back(f.interface, f.length, f.at_ns);
+  }
+  return frames;
+}
+
+TEST(ReplayFile, of_several_interfaces_keeps_them_and_leaves_out_what_was_received) {
+  const ScratchFile file;
+  file.write(of_two_interfaces());
+  const Capture sent = load_capture(file.path(), Direction::outbound);
+  EXPECT_EQ(frames_of(sent), (Frames{{1, 62, 0}, {0, 63, 1'000}}));
+  EXPECT_EQ(sent.other_direction, 2U);
+  EXPECT_EQ(sent.interfaces, (std::vector<std::string>{"veth0", "veth1"}));
+  const Capture received = load_capture(file.path(), Direction::inbound);
+  EXPECT_EQ(frames_of(received), (Frames{{1, 60, 0}, {0, 61, 1'000}}));
+  const Capture both = load_capture(file.path(), Direction::both);
+  EXPECT_EQ(both.frames.size(), 4U);
+  EXPECT_EQ(both.other_direction, 0U);
+}
+
+TEST(ReplayFile, that_tells_no_direction_is_taken_whole) {
+  const ScratchFile file;
+  write_pcap(file, {frame(1, 0, 60), frame(1, 1, 60)});
+  EXPECT_EQ(load_capture(file.path(), Direction::inbound).frames.size(), 2U);
+}
+
+TEST(ReplayFile, of_nothing_but_the_other_direction_says_so) {
+  service::PcapngWriter writer;
+  const std::vector<std::string> names = {"veth0"};
+  writer.begin("test", names, 0);
+  writer.packet(0, 1, service::PcapngWriter::Direction::inbound, std::vector<std::byte>(60), 60);
+  const ScratchFile file;
+  file.write({reinterpret_cast<const char*>(writer.bytes().data()), writer.size()});
+  EXPECT_NE(problem_with(file.path()).find("the 1 that it has went in the other one"),
+            std::string::npos);
 }
 
 TEST(ReplayFile, leaves_out_frames_cut_short_and_those_too_short_and_counts_them) {
@@ -160,7 +226,7 @@ TEST(ReplayFile, leaves_out_frames_cut_short_and_those_too_short_and_counts_them
   std::vector<Frame> frames{frame(1, 0, 60), frame(1, 10, 100), frame(1, 20, 13), frame(1, 30, 60)};
   frames[1].captured = 99;
   write_pcap(file, frames);
-  const Capture capture = load_capture(file.path());
+  const Capture capture = load_capture(file.path(), Direction::outbound);
   EXPECT_EQ(capture.cut_short, 1U);
   EXPECT_EQ(capture.too_short, 1U);
   ASSERT_EQ(capture.frames.size(), 2U);
@@ -170,7 +236,7 @@ TEST(ReplayFile, leaves_out_frames_cut_short_and_those_too_short_and_counts_them
 TEST(ReplayFile, in_which_time_goes_back_lets_none_pass_there) {
   const ScratchFile file;
   write_pcap(file, {frame(10, 0, 60), frame(9, 0, 60), frame(9, 500, 60), frame(10, 0, 60)});
-  const Capture capture = load_capture(file.path());
+  const Capture capture = load_capture(file.path(), Direction::outbound);
   ASSERT_EQ(capture.frames.size(), 4U);
   EXPECT_EQ(capture.frames[1].at_ns, 0U);
   EXPECT_EQ(capture.frames[2].at_ns, 500U);
