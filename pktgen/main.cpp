@@ -114,28 +114,34 @@ Result result_for(const Scenario& scenario, const Clock& clock) {
   return result;
 }
 
-/// What the capture calls the ports: the interface, the NIC, or p0, p1, ...
+/// What the capture calls the ports: the interface, the NIC, or p0, p1, ...; and the queue, where
+/// there are several.
 std::vector<CaptureFile::Source> capture_sources(const Scenario& scenario,
-                                                 const std::vector<Port*>& ports) {
+                                                 const Transport& transport) {
   std::vector<CaptureFile::Source> sources;
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    std::string name = fmt::format("p{}", i);
+  const std::vector<Port*> lanes = transport.lanes();
+  std::size_t queue = 0;
+  for (LaneIndex lane = 0; lane < lanes.size(); ++lane) {
+    const PortIndex port = transport.port_of_lane()[lane];
+    std::string name = fmt::format("p{}", port);
     if (!scenario.hosted) {
-      const config::Port& device = scenario.ports[i].device;
-      name = !device.interface.empty()     ? device.interface
-             : !device.pci_address.empty() ? device.pci_address
-                                           : name;
+      const PortSpec& spec = scenario.ports[port];
+      name = !spec.device.interface.empty()     ? spec.device.interface
+             : !spec.device.pci_address.empty() ? spec.device.pci_address
+                                                : name;
+      name += spec.queues == 1 ? "" : fmt::format(" queue {}", queue);
+      queue = (queue + 1) % spec.queues;
     }
-    sources.push_back({ports[i], std::move(name)});
+    sources.push_back({lanes[lane], std::move(name)});
   }
   return sources;
 }
 
-/// Frames that each port had to drop since it was opened.
-std::vector<std::uint64_t> receive_drops(const std::vector<Port*>& ports) {
+/// Frames that each lane had to drop since it was opened.
+std::vector<std::uint64_t> receive_drops(const std::vector<Port*>& lanes) {
   std::vector<std::uint64_t> drops;
-  for (Port* port : ports) {
-    drops.push_back(port->counts().receive_drops);
+  for (Port* lane : lanes) {
+    drops.push_back(lane->counts().receive_drops);
   }
   return drops;
 }
@@ -153,22 +159,24 @@ int run(Invocation& invocation) {
   Result result = result_for(scenario, clock);
   result.settings = invocation.read.settings;
   Transport transport(scenario);
-  const std::vector<Port*> ports = transport.ports();
+  const std::vector<Port*> lanes = transport.lanes();
   std::optional<CaptureFile> capture;
   if (output.pcap) {
-    capture.emplace(*output.pcap, capture_sources(scenario, ports),
+    capture.emplace(*output.pcap, capture_sources(scenario, transport),
                     [&clock] { return clock.calendar_ns(clock.now()); });
   }
-  for (Port* port : ports) {
+  for (const Port* port : transport.ports()) {
     result.port_descriptions.push_back(port->description());
-    port->set_tap(capture ? &*capture : nullptr);
+  }
+  for (Port* lane : lanes) {
+    lane->set_tap(capture ? &*capture : nullptr);
   }
   handle_signals();
   const std::unique_ptr<LiveView> view = live_view({.watch = output.watch, .quiet = output.quiet});
   Session(scenario, transport, clock, *view, interruptions).run(result);
   view->finish();
   if (capture) {
-    capture->close(receive_drops(ports));
+    capture->close(receive_drops(lanes));
     if (!capture->problem().empty()) {
       result.problems.push_back(capture->problem());
     }

@@ -14,22 +14,30 @@
 #include <stdexcept>
 
 namespace tributary::pktgen {
+
 Crew::Crew(const MakeTraffic& make, const std::vector<Port*>& ports, const Clock& clock, bool busy,
-           const std::vector<unsigned>& cores)
-    : clock_(clock), cores_(cores) {
-  const std::size_t count =
-      std::clamp<std::size_t>(cores.size(), 1, std::max<std::size_t>(ports.size(), 1));
-  for (std::size_t w = 0; w < count; ++w) {
+           const std::vector<unsigned>& cores, std::vector<PortIndex> port_of_lane)
+    : clock_(clock), cores_(cores),
+      workers_(std::clamp<std::size_t>(cores.size(), 1, std::max<std::size_t>(ports.size(), 1))) {
+  std::vector<std::size_t> worker_of_lane(ports.size());
+  for (LaneIndex lane = 0; lane < ports.size(); ++lane) {
+    worker_of_lane[lane] = worker_of(lane);
+  }
+  if (!port_of_lane.empty()) {
+    auto hand_off = std::make_unique<HandOff>(worker_of_lane, port_of_lane);
+    hand_off_ = hand_off->is_needed() ? std::move(hand_off) : nullptr;
+  }
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
     std::vector<Port*> mine(ports.size());
     std::vector<bool> elsewhere(ports.size());
-    for (std::size_t p = 0; p < ports.size(); ++p) {
-      elsewhere[p] = p % count != w;
-      mine[p] = elsewhere[p] ? nullptr : ports[p];
+    for (LaneIndex lane = 0; lane < ports.size(); ++lane) {
+      elsewhere[lane] = worker_of_lane[lane] != w;
+      mine[lane] = elsewhere[lane] ? nullptr : ports[lane];
     }
-    Worker worker;
+    Worker& worker = workers_[w];
     worker.traffic = make(elsewhere);
-    worker.driver = std::make_unique<Driver>(*worker.traffic, std::move(mine), clock, busy);
-    workers_.push_back(std::move(worker));
+    worker.driver =
+        std::make_unique<Driver>(*worker.traffic, std::move(mine), clock, busy, hand_off_.get(), w);
   }
 }
 
@@ -191,14 +199,22 @@ Tally Crew::tally() {
   });
 }
 
-DriverCounts Crew::counts() {
+std::vector<DriverCounts> Crew::counts_by_worker() {
   return standing_still([&] {
-    DriverCounts sum;
+    std::vector<DriverCounts> counts;
     for (const Worker& worker : workers_) {
-      sum += worker.driver->counts();
+      counts.push_back(worker.driver->counts());
     }
-    return sum;
+    return counts;
   });
+}
+
+DriverCounts Crew::counts() {
+  DriverCounts sum;
+  for (const DriverCounts& worker : counts_by_worker()) {
+    sum += worker;
+  }
+  return sum;
 }
 
 std::string Crew::waiting_for() {

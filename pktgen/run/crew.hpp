@@ -1,18 +1,20 @@
 // The generator's threads: one for each core it was given, each with a driver, a traffic of its
-// own, and some of the ports. The calling thread stays free to watch.
+// own, and some of the lanes. The calling thread stays free to watch.
 //
-//   worker 0   ports 0, 2, 4 ...   traffics of the same settings, each with the virtual hosts of
-//   its worker 1   ports 1, 3, 5 ...   own ports: one scenario together
+//   worker 0   lanes 0, 2, 4 ...   traffics of the same settings, each with the virtual hosts
+//   worker 1   lanes 1, 3, 5 ...   of its own lanes: one scenario together
 //
-// Workers share nothing while they run. Whatever concerns all of them (beginning and ending a
-// measurement, looking at tallies) is done by the calling thread while all stand still between two
-// iterations, which takes microseconds.
+// Workers whose lanes are of one port hand frames of reductions to each other (hand_off.hpp);
+// otherwise they share nothing while they run. Whatever concerns all of them (beginning and ending
+// a measurement, looking at tallies) is done by the calling thread while all stand still between
+// two iterations, which takes microseconds.
 //
 // All calls from one thread.
 #pragma once
 
 #include "pktgen/run/clock.hpp"
 #include "pktgen/run/driver.hpp"
+#include "pktgen/run/hand_off.hpp"
 #include "pktgen/traffic/traffic.hpp"
 
 #include <atomic>
@@ -27,13 +29,13 @@ namespace tributary::pktgen {
 
 class Crew {
 public:
-  /// Makes the traffic of a worker; `elsewhere` says by port which it has not.
+  /// Makes the traffic of a worker; `elsewhere` says by lane which it has not.
   using MakeTraffic = std::function<std::unique_ptr<Traffic>(const std::vector<bool>& elsewhere)>;
 
   /// As many workers as there are cores; one, on no certain core, when there are none. Never more
-  /// than ports.
+  /// than lanes. `ports` by LaneIndex; `port_of_lane` says which belong together, when empty none.
   Crew(const MakeTraffic& make, const std::vector<Port*>& ports, const Clock& clock, bool busy,
-       const std::vector<unsigned>& cores);
+       const std::vector<unsigned>& cores, std::vector<PortIndex> port_of_lane = {});
   /// Ends the threads.
   ~Crew();
   Crew(const Crew&) = delete;
@@ -71,6 +73,11 @@ public:
   [[nodiscard]] Tally tally();
   /// All workers' together, since `begin_measuring`, or since `start`.
   [[nodiscard]] DriverCounts counts();
+  /// By worker.
+  [[nodiscard]] std::vector<DriverCounts> counts_by_worker();
+  /// Whether workers share a port.
+  [[nodiscard]] bool shares_ports() const { return hand_off_ != nullptr; }
+  [[nodiscard]] std::size_t worker_of(LaneIndex lane) const { return lane % workers_.size(); }
   [[nodiscard]] std::string waiting_for();
   [[nodiscard]] std::size_t size() const { return workers_.size(); }
 
@@ -95,6 +102,7 @@ private:
 
   const Clock& clock_;
   std::vector<unsigned> cores_;
+  std::unique_ptr<HandOff> hand_off_; ///< null: no port is shared
   std::vector<Worker> workers_;
   std::atomic<Command> command_{Command::pause};
   std::atomic<std::size_t> standing_{0}; ///< workers that stand still, or have ended

@@ -4,21 +4,39 @@
 
 namespace tributary::pktgen {
 
+void Driver::receive(LaneIndex lane, std::span<const core::FrameView> frames) {
+  const TimeNs arrived = clock_.now();
+  counts_.received += frames.size();
+  for (const core::FrameView& frame : frames) {
+    const Reception reception = traffic_.receive(lane, frame, arrived);
+    counts_.strangers += reception ? 0 : 1;
+    if (hand_off_ != nullptr && reception.concerns != Reception::Concerns::who_has_it) {
+      const HandOff::Given given = hand_off_->give(worker_, lane, reception, frame, arrived);
+      counts_.handed_on += given.taken;
+      counts_.hand_off_drops += given.lost;
+    }
+  }
+}
+
+std::size_t Driver::take_over() {
+  return hand_off_ == nullptr
+             ? 0
+             : hand_off_->take(worker_, [this](LaneIndex lane, const core::FrameView& frame,
+                                               TimeNs at) { traffic_.overhear(lane, frame, at); });
+}
+
 bool Driver::iterate(TimeNs now) {
-  bool worked = false;
-  for (PortIndex p = 0; p < ports_.size(); ++p) {
-    if (ports_[p] == nullptr) {
+  const std::size_t taken = take_over();
+  counts_.taken_over += taken;
+  bool worked = taken != 0;
+  for (LaneIndex lane = 0; lane < ports_.size(); ++lane) {
+    if (ports_[lane] == nullptr) {
       continue;
     }
-    const auto frames = ports_[p]->receive();
-    if (frames.empty()) {
-      continue;
-    }
-    worked = true;
-    const TimeNs arrived = clock_.now();
-    counts_.received += frames.size();
-    for (const core::FrameView& frame : frames) {
-      counts_.strangers += traffic_.receive(p, frame, arrived) ? 0 : 1;
+    const auto frames = ports_[lane]->receive();
+    if (!frames.empty()) {
+      worked = true;
+      receive(lane, frames);
     }
   }
   traffic_.generate(ports_, now);

@@ -1,21 +1,25 @@
-// Turns the crank: takes frames from ports to a traffic and the traffic's frames to ports, on one
-// thread, until it is told that enough is enough.
+// Turns the crank: takes frames from the ports of one worker, a lane each, to a traffic and the
+// traffic's frames to them, on one thread, until it is told that enough is enough.
 //
 //   Driver driver(traffic, ports, clock, busy);
 //   driver.run_until([&](TimeNs now) { return now >= end; });
 //
-// One iteration looks at every port, lets the traffic compose what is due, and flushes. The clock
-// is read once an iteration and once for each burst received: that is the resolution of latencies.
-// With nothing to do it goes on polling when `busy`, and otherwise sleeps a little at a time, never
-// past what is due; a frame that comes in its sleep is noticed up to `longest_sleep_ns` late.
+// One iteration looks at what other workers handed over and at every port, lets the traffic compose
+// what is due, and flushes. The clock is read once an iteration and once for each burst received:
+// that is the resolution of latencies. With nothing to do it goes on polling when `busy`, and
+// otherwise sleeps a little at a time, never past what is due; a frame that comes in its sleep is
+// noticed up to `longest_sleep_ns` late.
 #pragma once
 
 #include "pktgen/run/clock.hpp"
+#include "pktgen/run/hand_off.hpp"
 #include "pktgen/traffic/traffic.hpp"
 #include "pktgen/transport/port.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <span>
 #include <vector>
 
 namespace tributary::pktgen {
@@ -23,16 +27,22 @@ namespace tributary::pktgen {
 /// What the driver did since it was made, or since `reset`.
 struct DriverCounts {
   std::uint64_t iterations = 0;
-  std::uint64_t cycles = 0;      ///< in all
-  std::uint64_t busy_cycles = 0; ///< in iterations that received or sent something
-  std::uint64_t received = 0;    ///< frames
-  std::uint64_t strangers = 0;   ///< frames that were not the traffic's
+  std::uint64_t cycles = 0;         ///< in all
+  std::uint64_t busy_cycles = 0;    ///< in iterations that received or sent something
+  std::uint64_t received = 0;       ///< frames
+  std::uint64_t strangers = 0;      ///< frames that were not the traffic's
+  std::uint64_t handed_on = 0;      ///< frames, to each other worker
+  std::uint64_t taken_over = 0;     ///< frames, from other workers
+  std::uint64_t hand_off_drops = 0; ///< frames that another worker had no room for
   DriverCounts& operator+=(const DriverCounts& other) {
     iterations += other.iterations;
     cycles += other.cycles;
     busy_cycles += other.busy_cycles;
     received += other.received;
     strangers += other.strangers;
+    handed_on += other.handed_on;
+    taken_over += other.taken_over;
+    hand_off_drops += other.hand_off_drops;
     return *this;
   }
 };
@@ -42,9 +52,12 @@ public:
   static constexpr std::uint64_t spin_ns = 50'000;
   static constexpr std::uint64_t longest_sleep_ns = 50'000;
 
-  /// A port that is null is another worker's.
-  Driver(Traffic& traffic, std::vector<Port*> ports, const Clock& clock, bool busy)
-      : traffic_(traffic), ports_(std::move(ports)), clock_(clock), busy_(busy) {}
+  /// By LaneIndex; a port that is null is another worker's. `hand_off` is what this one, its
+  /// `worker`-th, shares with the others; null where nothing is shared.
+  Driver(Traffic& traffic, std::vector<Port*> ports, const Clock& clock, bool busy,
+         HandOff* hand_off = nullptr, std::size_t worker = 0)
+      : traffic_(traffic), ports_(std::move(ports)), clock_(clock), busy_(busy),
+        hand_off_(hand_off), worker_(worker) {}
 
   /// Until `done(now)`, which is asked once an iteration.
   template <typename Done> void run_until(Done&& done) {
@@ -72,12 +85,16 @@ public:
 
 private:
   bool iterate(TimeNs now);
+  void receive(LaneIndex lane, std::span<const core::FrameView> frames);
+  std::size_t take_over();
   void rest(TimeNs now) const;
 
   Traffic& traffic_;
   std::vector<Port*> ports_;
   const Clock& clock_;
   bool busy_;
+  HandOff* hand_off_;
+  std::size_t worker_;
   std::uint64_t sent_ = 0; ///< frames out of all ports, as of the last iteration
   DriverCounts counts_;
 };

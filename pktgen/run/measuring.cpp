@@ -1,6 +1,7 @@
 #include "pktgen/run/measuring.hpp"
 
 #include "pktgen/run/derived.hpp"
+#include "pktgen/run/lane_figures.hpp"
 #include "pktgen/run/make_traffic.hpp"
 
 #include <algorithm>
@@ -17,35 +18,12 @@ constexpr std::uint64_t look_interval_ns = 250'000'000;
 /// How often it is looked whether a measurement is over before its time.
 constexpr std::uint64_t glance_interval_ns = 10'000'000;
 
-std::vector<PortCounts> counts_of(const std::vector<Port*>& ports) {
-  std::vector<PortCounts> counts;
-  for (Port* port : ports) {
-    counts.push_back(port->counts());
-  }
-  return counts;
-}
-
-std::uint64_t drops_since(const std::vector<PortCounts>& before, const std::vector<Port*>& ports) {
+std::uint64_t drops_since(const std::vector<PortCounts>& before, const std::vector<Port*>& lanes) {
   std::uint64_t drops = 0;
-  for (std::size_t p = 0; p < ports.size(); ++p) {
-    drops += ports[p]->counts().receive_drops - before[p].receive_drops;
+  for (LaneIndex lane = 0; lane < lanes.size(); ++lane) {
+    drops += lanes[lane]->counts().receive_drops - before[lane].receive_drops;
   }
   return drops;
-}
-
-std::vector<Measurement::PortFigures> figures_of(const std::vector<Port*>& ports,
-                                                 const std::vector<PortCounts>& before,
-                                                 const std::vector<PortCounts>& after) {
-  std::vector<Measurement::PortFigures> figures;
-  for (std::size_t p = 0; p < ports.size(); ++p) {
-    const PortCounts& a = before[p];
-    const PortCounts& b = after[p];
-    figures.push_back({ports[p]->description(),
-                       {b.sent_frames - a.sent_frames, b.sent_bytes - a.sent_bytes},
-                       {b.received_frames - a.received_frames, b.received_bytes - a.received_bytes},
-                       b.receive_drops - a.receive_drops});
-  }
-  return figures;
 }
 
 /// Makes rates of two looks at a tally.
@@ -97,7 +75,7 @@ private:
 Measuring::Measuring(const Scenario& scenario, Transport& transport, const Clock& clock,
                      LiveView& view, const std::atomic<unsigned>& interruptions)
     : scenario_(scenario), transport_(transport), clock_(clock), view_(view),
-      interruptions_(interruptions), ports_(transport.ports()) {}
+      interruptions_(interruptions), ports_(transport.ports()), lanes_(transport.lanes()) {}
 
 template <typename Enough> void Measuring::sleep_until(TimeNs end, Enough&& enough) {
   while (interruptions_ == 0 && !enough()) {
@@ -140,7 +118,7 @@ void Measuring::watch(Crew& crew, Silence& silence, const std::string& phase, Ti
     }
     std::uint64_t drops = 0;
     const Tally tally = crew.standing_still([&] {
-      drops = drops_since(before, ports_);
+      drops = drops_since(before, lanes_);
       return crew.tally();
     });
     if (now >= next_look) {
@@ -167,16 +145,15 @@ bool Measuring::drain(Crew& crew) {
 
 void Measuring::take_stock(Crew& crew, const std::vector<PortCounts>& before, TimeNs begun,
                            TimeNs ended, Measurement& measured) const {
-  const DriverCounts counts = crew.counts();
-  measured.ports = figures_of(ports_, before, counts_of(ports_));
+  const std::vector<DriverCounts> counts = crew.counts_by_worker();
+  measured.ports = port_figures(transport_, before);
+  measured.workers = worker_figures(crew, scenario_.cores, transport_);
   measured.seconds = static_cast<double>(elapsed_ns(ended, begun)) / 1e9;
-  measured.generator_busy = counts.cycles == 0 ? 0
-                                               : static_cast<double>(counts.busy_cycles) /
-                                                     static_cast<double>(counts.cycles);
+  measured.generator_busy = busy_share(counts);
 }
 
 Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeTraffic& make) {
-  Crew crew(make, ports_, clock_, scenario_.busy, scenario_.cores);
+  Crew crew(make, lanes_, clock_, scenario_.busy, scenario_.cores, transport_.port_of_lane());
   SwitchProbe* const probe = transport_.probe();
   Silence silence(scenario_, ports_, clock_.now());
   crew.start();
@@ -189,7 +166,7 @@ Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeT
   }
   std::vector<PortCounts> before;
   const TimeNs begun = crew.standing_still([&] {
-    before = counts_of(ports_);
+    before = counts_of(lanes_);
     return crew.begin_measuring();
   });
   Measured found;
@@ -233,6 +210,9 @@ Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeT
   measured.tally = crew.tally();
   add_savings(scenario_, measured.tally);
   measured.tally.figures.push_back({"frames_of_no_traffic", crew.counts().strangers});
+  if (crew.shares_ports()) {
+    measured.tally.figures.push_back({"hand_off_drops", crew.counts().hand_off_drops});
+  }
   measured.operations = operations_in(scenario_, measured.tally);
   if (const std::string waiting = crew.drained() ? std::string() : crew.waiting_for();
       !waiting.empty()) {

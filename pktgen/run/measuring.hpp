@@ -67,6 +67,7 @@ private:
   LiveView& view_;
   const std::atomic<unsigned>& interruptions_;
   std::vector<Port*> ports_;
+  std::vector<Port*> lanes_;
 };
 
 } // namespace tributary::pktgen

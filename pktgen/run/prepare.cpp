@@ -26,6 +26,21 @@ std::string proc_value(const char* file, const std::string& key) {
   return {};
 }
 
+/// Workers beyond the lanes have nothing to do.
+void say_what_idles(const Scenario& scenario, std::vector<std::string>& said) {
+  std::size_t lanes = scenario.hosted ? scenario.hosted->ports : 0;
+  for (const PortSpec& port : scenario.ports) {
+    lanes += port.queues;
+  }
+  if (scenario.cores.size() > lanes) {
+    said.push_back(
+        fmt::format("{} cores are given, and the ports have {} queues together: {} core{} "
+                    "left out; give ports more queues, or fewer cores",
+                    scenario.cores.size(), lanes, scenario.cores.size() - lanes,
+                    scenario.cores.size() - lanes == 1 ? " is" : "s are"));
+  }
+}
+
 void settle_cores(Scenario& scenario, const std::vector<unsigned>& cores,
                   std::vector<std::string>& said) {
   if (!scenario.hosted) {
@@ -78,6 +93,7 @@ std::vector<std::string> prepare(Scenario& scenario, const std::vector<unsigned>
     std::random_device device;
     scenario.seed = (std::uint64_t{device()} << 31 | device() >> 1) + 1;
   }
+  say_what_idles(scenario, said);
   settle_cores(scenario, cores, said);
   const std::uint64_t needed = memory_of(scenario);
   if (needed > available_bytes) {

@@ -3,6 +3,7 @@
 
 #include "pktgen/traffic/tally.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -51,12 +52,35 @@ struct Measurement {
     Volume sent;
     Volume received;
     std::uint64_t receive_drops = 0;
+    /// By queue, so that a bad spread is seen. Drops belong to the port, for not all drivers know
+    /// of which queue they are.
+    struct QueueFigures {
+      Volume sent;
+      Volume received;
+    };
+    std::vector<QueueFigures> queues;
   };
   std::vector<PortFigures> ports;
+  /// The generator's threads.
+  struct WorkerFigures {
+    std::optional<unsigned> core; ///< none: left to the kernel
+    struct Queue {
+      std::size_t port = 0;
+      std::size_t queue = 0;
+    };
+    std::vector<Queue> queues; ///< that it drives
+    double busy_share = 0;
+    std::uint64_t received_frames = 0;
+    // Frames of reductions that came in at another worker's queue of the same port.
+    std::uint64_t handed_on = 0;      ///< to others, each copy counted
+    std::uint64_t taken_over = 0;     ///< from others
+    std::uint64_t hand_off_drops = 0; ///< that others had no room for
+  };
+  std::vector<WorkerFigures> workers;
   std::optional<SwitchFigures> switch_figures;
   /// Share of its time in which the generator had work; 1: it did not keep up.
   double generator_busy = 0;
-  /// Within 10 % of the ceiling, or never at rest beside a switch that was.
+  /// Within 10 % of the ceiling, or one worker never at rest beside a switch that was.
   bool generator_bound = false;
   [[nodiscard]] double per_second(std::uint64_t count) const {
     return seconds > 0 ? static_cast<double>(count) / seconds : 0;

@@ -27,6 +27,7 @@ constexpr double resting_share = 0.95;
 constexpr std::size_t most_search_steps = 40;
 constexpr double shares_of_the_best[] = {0.1, 0.5, 0.9};
 
+/// One lane a port, until it is said otherwise.
 Placement placement_for(const Scenario& scenario, const std::vector<Port*>& ports) {
   Placement placement;
   placement.first_nid = scenario.first_nid;
@@ -73,6 +74,7 @@ void Session::run(Result& result) {
 
 std::unique_ptr<Traffic> Session::traffic_at(double rate, const std::vector<bool>& elsewhere) {
   Placement placement = placement_for(scenario_, transport_.ports());
+  placement.lanes = transport_.port_of_lane();
   placement.elsewhere = elsewhere;
   Scenario scenario = rate > 0 ? at_rate(scenario_, rate) : scenario_;
   // Stragglers of one measurement must not pass for the next one's. Generators that share a
@@ -154,7 +156,11 @@ void Session::mark_bound(Measurement& measured, const Result& result) const {
   // Without a moment's rest, beside a switch that has some.
   const bool switch_had_time =
       !measured.switch_figures || measured.switch_figures->busy_share < resting_share;
-  measured.generator_bound = measured.generator_busy >= resting_share && switch_had_time;
+  const bool one_never_rested =
+      std::ranges::any_of(measured.workers, [](const Measurement::WorkerFigures& worker) {
+        return worker.busy_share >= resting_share;
+      });
+  measured.generator_bound = one_never_rested && switch_had_time;
   if (!result.ceiling) {
     return;
   }
@@ -163,9 +169,8 @@ void Session::mark_bound(Measurement& measured, const Result& result) const {
     sent += port.sent.frames;
   }
   // The ceiling is that of one thread.
-  const std::size_t workers =
-      std::clamp<std::size_t>(scenario_.cores.size(), 1, transport_.ports().size());
-  const double ceiling = static_cast<double>(workers) * result.ceiling->frames_per_second;
+  const double ceiling =
+      static_cast<double>(measured.workers.size()) * result.ceiling->frames_per_second;
   measured.generator_bound =
       measured.generator_bound || measured.per_second(sent) >= bound_share * ceiling;
 }

@@ -81,6 +81,7 @@ private:
   void add_output();
   void overlay(toml::table& root, const std::string& file) const;
   void overlay_ports(toml::table& root) const;
+  void overlay_queues(toml::table& root, const std::string& file) const;
   static toml::table* table_of(toml::table& root, Section section, const std::string& file);
 
   CLI::App* app_;
@@ -90,6 +91,7 @@ private:
   std::vector<std::string> interfaces_;
   std::string transport_ = "raw";
   std::vector<std::string> ports_;
+  std::vector<std::int64_t> queues_;
   bool in_process_ = false;
   bool print_scenario_ = false;
   bool print_switch_config_ = false;
@@ -133,6 +135,11 @@ void Command::add_ports() {
           "--port", ports_,
           "A port as KIND:WHERE, may be repeated: raw:eth1, af_xdp:eth1, pci:0000:03:00.0, "
           "memif:/run/m.sock, null:.")
+      ->group("Ports");
+  app_->add_option("--queues", queues_,
+                   "Queues of the ports, a worker each (--cores): one number for all, or one for "
+                   "each port, comma-separated. [1]")
+      ->delimiter(',')
       ->group("Ports");
   app_->add_flag("--in-process", in_process_,
                  "Host a switch in this process and send to it through rings.")
@@ -196,6 +203,7 @@ void Command::overlay(toml::table& root, const std::string& file) const {
     }
   }
   overlay_ports(root);
+  overlay_queues(root, file);
 }
 
 void Command::overlay_ports(toml::table& root) const {
@@ -222,6 +230,27 @@ void Command::overlay_ports(toml::table& root) const {
   }
   if (in_process_) {
     root.emplace<toml::table>("in_process");
+  }
+}
+
+void Command::overlay_queues(toml::table& root, const std::string& file) const {
+  if (queues_.empty()) {
+    return;
+  }
+  toml::array* const ports = root["port"].as_array();
+  const std::size_t count = ports == nullptr ? 0 : ports->size();
+  if (count == 0 || (queues_.size() != 1 && queues_.size() != count)) {
+    throw config::ConfigError(
+        file, {{0, "port.queues",
+                fmt::format("{} numbers of queues are given for {} ports; give one for all, or one "
+                            "for each (a switch in process has ports of one queue)",
+                            queues_.size(), count)}});
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    // Anything else than a table the reader complains of.
+    if (toml::table* const port = (*ports)[i].as_table()) {
+      port->insert_or_assign("queues", queues_[queues_.size() == 1 ? 0 : i]);
+    }
   }
 }
 

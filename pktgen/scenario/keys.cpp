@@ -46,6 +46,7 @@ constexpr std::string_view memif_roles[] = {"client", "server"};
 constexpr KindMask on_interface = 1U << 0 | 1U << 1 | 1U << 2;
 constexpr KindMask of_pci = 1U << 3;
 constexpr KindMask of_memif = 1U << 4;
+constexpr KindMask with_queues = on_interface | of_pci | 1U << 5;
 
 template <std::size_t n> std::size_t index_in(const std::string_view (&names)[n], const Value& v) {
   return static_cast<std::size_t>(std::find(std::begin(names), std::end(names), text(v)) -
@@ -107,8 +108,8 @@ const Key<GeneratorKeys> generator_keys[] = {
       .type = core_list(),
       .fallback = "[]",
       .help =
-          "Of the generator: a worker for each of them, to which ports are dealt in turn; []: one "
-          "worker, left to the kernel."},
+          "Of the generator: a worker for each of them, to which the ports' queues are dealt in "
+          "turn; []: one worker, left to the kernel."},
      [](GeneratorKeys& g, const Value& v) { g.cores = cores(v); }},
     {{.name = "busy_generator",
       .type = Flag{},
@@ -180,6 +181,14 @@ const Key<PortSpec> port_keys[] = {
       .help = "Tells several memifs on one socket apart.",
       .kinds = of_memif},
      [](PortSpec& p, const Value& v) { p.device.memif_id = integer<std::uint32_t>(v); }},
+    {{.name = "queues",
+      .type = Integer{1, 64},
+      .fallback = "1",
+      .help =
+          "Pairs of a receive and a transmit queue, each of one worker: give as many cores. The "
+          "port's virtual hosts are dealt to them.",
+      .kinds = with_queues},
+     [](PortSpec& p, const Value& v) { p.queues = integer<std::uint16_t>(v); }},
 };
 
 const Key<Hosted> in_process_keys[] = {

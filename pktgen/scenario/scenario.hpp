@@ -130,6 +130,8 @@ struct PortSpec {
   /// A raw socket on `device.interface`; otherwise a DPDK port of `device.kind`.
   bool raw = true;
   config::Port device;
+  /// Lanes of the port, each with a receive and a transmit queue, and a worker.
+  std::uint16_t queues = 1;
 };
 
 /// A switch in this process, joined to the generator by rings.

@@ -6,9 +6,9 @@
 //
 //   unicast      flow = sender << bits | destination node; bits as the number of nodes needs.
 //                Up to 1,024 nodes the sender is the source node, so that a flow is one pair of
-//                nodes. With more it is the port of the source (modulo the senders that a million
-//                flows leave room for, 64 down to 1): then a flow is all that one wire carries to
-//                one node, and order across the sources of a port is checked too. Each flow has one
+//                nodes. With more it is the lane of the source (modulo the senders that a million
+//                flows leave room for, 64 down to 1): then a flow is all that one queue carries to
+//                one node, and order across the sources of a lane is checked too. Each flow has one
 //                reception.
 //   multicast    flow = tree; a reception for each port.
 //
@@ -41,11 +41,15 @@ public:
   /// The port of this node, or of this tree's sender.
   [[nodiscard]] PortIndex home(std::uint32_t node_or_tree) const { return homes_[node_or_tree]; }
 
-  /// Of a unicast from this node, on this port, to that one.
-  [[nodiscard]] std::uint32_t flow(std::uint32_t source, std::size_t port,
+  /// Of a unicast from this node, on this lane, to that one.
+  [[nodiscard]] std::uint32_t flow(std::uint32_t source, LaneIndex lane,
                                    std::uint32_t destination) const {
-    const std::size_t sender = by_port_ ? port & (sender_count_ - 1) : source;
+    const std::size_t sender = by_lane_ ? lane & (sender_count_ - 1) : source;
     return static_cast<std::uint32_t>(sender << destination_bits_ | destination);
+  }
+  /// Whether what leaves these two lanes may be of one flow: one worker has to have both.
+  [[nodiscard]] bool share_flows(LaneIndex a, LaneIndex b) const {
+    return by_lane_ && ((a ^ b) & (sender_count_ - 1)) == 0;
   }
   /// Whether a flow can have this number; what follows is for those only.
   [[nodiscard]] bool has(std::uint32_t flow) const {
@@ -66,8 +70,8 @@ private:
   std::size_t ports_;
   std::size_t flows_ = 0;
   unsigned destination_bits_ = 0;
-  std::size_t sender_count_ = 0; ///< of a unicast; a power of two when `by_port_`
-  bool by_port_ = false;
+  std::size_t sender_count_ = 0; ///< of a unicast; a power of two when `by_lane_`
+  bool by_lane_ = false;
   std::vector<std::uint8_t> homes_;
 };
 

@@ -56,9 +56,19 @@ void MixedTraffic::stop(TimeNs now) {
   }
 }
 
-bool MixedTraffic::receive(PortIndex port, const core::FrameView& frame, TimeNs now) {
-  return std::ranges::any_of(
-      members_, [&](Member& member) { return member.part.traffic->receive(port, frame, now); });
+Reception MixedTraffic::receive(LaneIndex lane, const core::FrameView& frame, TimeNs now) {
+  for (Member& member : members_) {
+    if (const Reception reception = member.part.traffic->receive(lane, frame, now)) {
+      return reception;
+    }
+  }
+  return false;
+}
+
+void MixedTraffic::overhear(LaneIndex lane, const core::FrameView& frame, TimeNs at) {
+  for (Member& member : members_) {
+    member.part.traffic->overhear(lane, frame, at);
+  }
 }
 
 MixedTraffic::Member* MixedTraffic::whose_turn(TimeNs now) {

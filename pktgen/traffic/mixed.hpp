@@ -33,7 +33,8 @@ public:
   void start(TimeNs now) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  bool receive(PortIndex port, const core::FrameView& frame, TimeNs now) override;
+  Reception receive(LaneIndex lane, const core::FrameView& frame, TimeNs now) override;
+  void overhear(LaneIndex lane, const core::FrameView& frame, TimeNs at) override;
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] Progress progress() const override;
   void agree(const Progress& farthest) override;

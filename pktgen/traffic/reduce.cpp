@@ -36,65 +36,70 @@ void check(const Reduce& reduce, const Placement& placement) {
   }
 }
 
-std::vector<PortMembers> leaf_ports(const Reduce& reduce, const Placement& placement,
-                                    PortIndex first) {
-  std::vector<PortMembers> ports(placement.ports.size() - first);
-  for (std::size_t p = 0; p < ports.size(); ++p) {
-    ports[p] = {{}, placement.first_nid, placement.ethertype, placement.ports[first + p]};
-  }
-  for (std::uint32_t rank = 1; rank <= reduce.leaves; ++rank) {
-    ports[(rank - 1) % ports.size()].ranks.push_back(rank);
-  }
-  return ports;
-}
-
-} // namespace
-
-ReduceTraffic::ReduceTraffic(const Reduce& reduce, const Placement& placement, std::uint64_t seed)
-    : placement_((check(reduce, placement), placement)), group_(reduce, seed),
-      poll_interval_ns_(static_cast<std::uint64_t>(group_.settings().retry.count()) / 8) {
-  const PortIndex first_leaf_port = reduce.role == Role::both ? 1 : 0;
-  bool all_here = reduce.role == Role::both;
-  for (PortIndex port = 0; port < placement.ports.size(); ++port) {
-    all_here = all_here && placement.is_here(port);
-  }
-  group_.set_alone(all_here);
-  if (reduce.role != Role::leaves && placement.is_here(0)) {
-    root_ = std::make_unique<ReducePort<collective::Root>>(
-        group_, PortMembers{{0}, placement.first_nid, placement.ethertype, placement.ports[0]},
-        seed);
-  }
-  if (reduce.role != Role::root) {
-    first_leaf_port_ = first_leaf_port;
-    for (const PortMembers& members : leaf_ports(reduce, placement, first_leaf_port_)) {
-      const bool here = placement.is_here(first_leaf_port_ + leaves_.size());
-      leaves_.push_back(members.ranks.empty() || !here
-                            ? nullptr
-                            : std::make_unique<ReducePort<collective::Leaf>>(
-                                  group_, members, seed + 2 * (leaves_.size() + 1)));
-    }
-  }
-}
-
-template <typename F> void ReduceTraffic::for_each_port(F&& f) {
-  if (root_) {
-    f(*root_);
-  }
-  for (auto& port : leaves_) {
+/// Calls `f` for those of them that are here.
+template <typename Ports, typename F> void for_each_of(Ports& ports, F& f) {
+  for (auto& port : ports) {
     if (port) {
       f(*port);
     }
   }
 }
-template <typename F> void ReduceTraffic::for_each_port(F&& f) const {
-  if (root_) {
-    f(std::as_const(*root_));
+
+} // namespace
+
+ReduceTraffic::ReduceTraffic(const Reduce& reduce, const Placement& placement, std::uint64_t seed)
+    : placement_((check(reduce, placement), placement)), lanes_(placement), group_(reduce, seed),
+      roots_(placement.lane_count()), leaves_(placement.lane_count()),
+      poll_interval_ns_(static_cast<std::uint64_t>(group_.settings().retry.count()) / 8) {
+  group_.set_alone(reduce.role == Role::both && placement.is_all_here());
+  if (reduce.role != Role::leaves) {
+    make_roots(seed);
   }
-  for (const auto& port : leaves_) {
-    if (port) {
-      f(std::as_const(*port));
+  if (reduce.role != Role::root) {
+    make_leaves(seed);
+  }
+}
+
+void ReduceTraffic::make_roots(std::uint64_t seed) {
+  const auto lanes = static_cast<std::uint32_t>(lanes_.count(0));
+  for (std::uint32_t lane = 0; lane < std::min(lanes, group_.trees()); ++lane) {
+    if (placement_.is_here(lane)) {
+      roots_[lane] = std::make_unique<ReducePort<collective::Root>>(
+          group_,
+          PortMembers{
+              {0}, placement_.first_nid, placement_.ethertype, placement_.ports[0], lane, lanes},
+          seed);
     }
   }
+}
+
+void ReduceTraffic::make_leaves(std::uint64_t seed) {
+  const PortIndex first_port = group_.settings().role == Role::both ? 1 : 0;
+  const std::size_t ports = placement_.ports.size() - first_port;
+  std::vector<PortMembers> members(placement_.lane_count());
+  for (std::uint32_t rank = 1; rank <= group_.settings().leaves; ++rank) {
+    members[lanes_.deal(first_port + (rank - 1) % ports)].ranks.push_back(rank);
+  }
+  for (LaneIndex lane = lanes_.first(first_port); lane < members.size(); ++lane) {
+    if (members[lane].ranks.empty() || !placement_.is_here(lane)) {
+      continue;
+    }
+    members[lane].first_nid = placement_.first_nid;
+    members[lane].ethertype = placement_.ethertype;
+    members[lane].address = placement_.ports[placement_.port_of(lane)];
+    leaves_[lane] = std::make_unique<ReducePort<collective::Leaf>>(
+        group_, members[lane], seed + 2 * (lane - lanes_.first(first_port) + 1));
+  }
+}
+
+template <typename F> void ReduceTraffic::for_each_port(F&& f) {
+  for_each_of(roots_, f);
+  for_each_of(leaves_, f);
+}
+template <typename F> void ReduceTraffic::for_each_port(F&& f) const {
+  const auto read_only = [&](const auto& port) { f(port); };
+  for_each_of(roots_, read_only);
+  for_each_of(leaves_, read_only);
 }
 
 void ReduceTraffic::start(TimeNs now) {
@@ -136,44 +141,76 @@ void ReduceTraffic::begin_measuring(TimeNs now) {
 
 void ReduceTraffic::stop(TimeNs now) { group_.end(now, scheduled_anywhere(now)); }
 
-bool ReduceTraffic::receive(PortIndex port, const core::FrameView& view, TimeNs now) {
-  wire::ReductionFrame frame;
-  const Reduce& reduce = group_.settings();
+bool ReduceTraffic::read(const core::FrameView& view, wire::ReductionFrame& frame,
+                         std::uint32_t& tree) const {
   if (wire::decode({view.data, view.length}, placement_.ethertype, frame) !=
       wire::DecodeError::none) {
     return false;
   }
-  const std::uint32_t tree = std::uint32_t{frame.tree.value} - reduce.first_tree;
-  if (frame.tree.value < reduce.first_tree || tree >= reduce.trees) {
+  const std::uint32_t first = group_.settings().first_tree;
+  tree = std::uint32_t{frame.tree.value} - first;
+  return frame.tree.value >= first && tree < group_.trees();
+}
+
+Reception ReduceTraffic::deliver(LaneIndex lane, std::uint32_t tree,
+                                 const wire::ReductionFrame& frame, TimeNs at) {
+  Reception reception = true;
+  const PortIndex port = placement_.port_of(lane);
+  if (has_root_on(port)) {
+    const LaneIndex owner = tree % lanes_.count(port);
+    if (roots_[owner]) {
+      roots_[owner]->receive(tree, frame, at);
+    } else {
+      reception.concerns = Reception::Concerns::one_lane;
+      reception.lane = owner;
+    }
+    return reception;
+  }
+  for (LaneIndex each = lanes_.first(port); each < lanes_.end(port); ++each) {
+    if (leaves_[each]) {
+      leaves_[each]->receive(tree, frame, at);
+    }
+  }
+  reception.concerns = Reception::Concerns::whole_port;
+  return reception;
+}
+
+Reception ReduceTraffic::receive(LaneIndex lane, const core::FrameView& view, TimeNs now) {
+  wire::ReductionFrame frame;
+  std::uint32_t tree = 0;
+  if (!read(view, frame, tree)) {
     return false;
   }
-  const bool at_root = root_ && port == 0;
   if (group_.is_counting()) {
     group_.books().received.add(view.length);
-    group_.books().root_frames += at_root ? 1 : 0;
+    group_.books().root_frames += has_root_on(placement_.port_of(lane)) ? 1 : 0;
   }
-  if (at_root) {
-    root_->receive(tree, frame, now);
-  } else if (port >= first_leaf_port_ && port - first_leaf_port_ < leaves_.size() &&
-             leaves_[port - first_leaf_port_]) {
-    leaves_[port - first_leaf_port_]->receive(tree, frame, now);
+  return deliver(lane, tree, frame, now);
+}
+
+void ReduceTraffic::overhear(LaneIndex lane, const core::FrameView& view, TimeNs at) {
+  wire::ReductionFrame frame;
+  std::uint32_t tree = 0;
+  if (read(view, frame, tree)) {
+    deliver(lane, tree, frame, at);
   }
-  return true;
 }
 
 void ReduceTraffic::generate(Ports ports, TimeNs now) {
-  group_.take_up_due(
-      now, [&](std::uint32_t tree) { for_each_port([&](auto& port) { port.prompt(tree, now); }); });
+  take_up_due(now);
   if (now >= next_poll_) {
     for_each_port([&](auto& port) { port.poll(now); });
     next_poll_ = now + poll_interval_ns_;
   }
-  if (root_ && ports[0] != nullptr) {
-    root_->work(*ports[0], now);
-  }
-  for (std::size_t i = 0; i < leaves_.size(); ++i) {
-    if (leaves_[i] && ports[first_leaf_port_ + i] != nullptr) {
-      leaves_[i]->work(*ports[first_leaf_port_ + i], now);
+  for (LaneIndex lane = 0; lane < ports.size(); ++lane) {
+    if (ports[lane] == nullptr) {
+      continue;
+    }
+    if (roots_[lane]) {
+      roots_[lane]->work(*ports[lane], now);
+    }
+    if (leaves_[lane]) {
+      leaves_[lane]->work(*ports[lane], now);
     }
   }
 }
@@ -244,10 +281,11 @@ Tally ReduceTraffic::tally(TimeNs) const {
     }
     tally.figures.push_back({"mismatches_reported", books.mismatches_reported});
   }
-  if (root_) {
+  const auto is_here = [](const auto& members) { return members != nullptr; };
+  if (std::ranges::any_of(roots_, is_here)) {
     tally.latencies.push_back({"operation_at_root", books.at_root});
   }
-  if (!leaves_.empty()) {
+  if (std::ranges::any_of(leaves_, is_here)) {
     tally.latencies.push_back({"operation_at_leaves", books.at_leaves});
   }
   tally.remarks = books.remarks;

@@ -1,4 +1,5 @@
-// Reductions by virtual members: roots on one port, up to 100,000 leaves on the others.
+// Reductions by virtual members: roots on one port, up to 100,000 leaves on the others. Of a port
+// with several lanes the roots are dealt to them tree by tree, the leaves one by one.
 //
 // Each member runs the endpoint library's own protocol code, so what a switch meets here is what it
 // meets from hosts, retries and all. A closed loop keeps `in_flight` operations of each tree going;
@@ -33,7 +34,8 @@ public:
   void start(TimeNs now) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  bool receive(PortIndex port, const core::FrameView& frame, TimeNs now) override;
+  Reception receive(LaneIndex lane, const core::FrameView& frame, TimeNs now) override;
+  void overhear(LaneIndex lane, const core::FrameView& frame, TimeNs at) override;
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] Progress progress() const override;
   void agree(const Progress& farthest) override { farthest_ = farthest; }
@@ -43,20 +45,32 @@ public:
   [[nodiscard]] std::string waiting_for(TimeNs now) const override;
 
 private:
+  void make_roots(std::uint64_t seed);
+  void make_leaves(std::uint64_t seed);
+  [[nodiscard]] bool has_root_on(PortIndex port) const {
+    return port == 0 && group_.settings().role != Role::leaves;
+  }
+  /// Whether the frame is of one of its trees, and then which, from 0.
+  [[nodiscard]] bool read(const core::FrameView& view, wire::ReductionFrame& frame,
+                          std::uint32_t& tree) const;
+  /// To all whom it concerns and who are here.
+  Reception deliver(LaneIndex lane, std::uint32_t tree, const wire::ReductionFrame& frame,
+                    TimeNs at);
   [[nodiscard]] collective::Statistics statistics() const;
   /// Operations that some member has scheduled, here or at other workers, by tree. Takes up what is
   /// due first: that all workers take up alike.
   [[nodiscard]] Progress scheduled_anywhere(TimeNs now);
   void take_up_due(TimeNs now);
-  /// Calls `f(port)` for each of them.
+  /// Calls `f(members)` for each lane's.
   template <typename F> void for_each_port(F&& f);
   template <typename F> void for_each_port(F&& f) const;
 
   Placement placement_;
+  LanesOfPorts lanes_;
   ReduceGroup group_;
-  std::unique_ptr<ReducePort<collective::Root>> root_; ///< on the first port; may be null
-  PortIndex first_leaf_port_ = 0;
-  std::vector<std::unique_ptr<ReducePort<collective::Leaf>>> leaves_; ///< null: a port without
+  // By lane; null: none of it are here.
+  std::vector<std::unique_ptr<ReducePort<collective::Root>>> roots_;
+  std::vector<std::unique_ptr<ReducePort<collective::Leaf>>> leaves_;
   TimeNs next_poll_;
   std::uint64_t poll_interval_ns_;
   collective::Statistics before_; ///< when the measurement began

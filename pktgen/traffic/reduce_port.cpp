@@ -43,13 +43,14 @@ collective::GroupParameters parameters_of(const Reduce& reduce, const PortMember
 
 template <typename Role>
 ReducePort<Role>::ReducePort(ReduceGroup& group, const PortMembers& members, std::uint64_t seed)
-    : group_(group), per_tree_(static_cast<std::uint32_t>(members.ranks.size())),
+    : group_(group), first_tree_(members.first_tree), tree_step_(members.tree_step),
+      per_tree_(static_cast<std::uint32_t>(members.ranks.size())),
       ring_(work_per_tree * group.trees()), progressed_(group.trees()), poll_waits_(group.trees()),
       random_(seed), tampering_(is_root ? Tampering{} : group.settings().tampering, seed + 1,
                                 std::size_t{per_tree_} * group.trees() * reductions_per_tree) {
   const Reduce& reduce = group.settings();
-  members_.reserve(std::size_t{per_tree_} * reduce.trees);
-  for (std::uint32_t tree = 0; tree < reduce.trees; ++tree) {
+  members_.reserve(std::size_t{per_tree_} * (reduce.trees / tree_step_ + 1));
+  for (std::uint32_t tree = first_tree_; tree < reduce.trees; tree += tree_step_) {
     for (const std::uint32_t rank : members.ranks) {
       members_.emplace_back(parameters_of(reduce, members, tree, rank), outbox_);
     }
@@ -72,34 +73,37 @@ void ReducePort<Role>::receive(std::uint32_t tree, const wire::ReductionFrame& f
   progressed_[tree] = now;
   if (is_root && waiting_ == 0 && has_room()) {
     // The usual case at the root, and no copy.
-    Member& member = members_[tree];
+    Member& member = *first_member(tree);
     member.role().receive(frame, now);
     gather(member, tree, now);
     begin_operations(member, tree, now, now);
     return;
   }
-  if (!put({Work::Kind::frame, tree, 0, now, frame})) {
+  if (!put({Work::Kind::frame, tree, 0, now, first_member(tree), frame})) {
     ++group_.books().overruns;
   }
 }
 
 template <typename Role> void ReducePort<Role>::prompt(std::uint32_t tree, TimeNs now) {
-  // Should there be no room, the members look for themselves when they are served next.
-  put({Work::Kind::prompt, tree, 0, now, {}});
+  if (has(tree)) {
+    // Should there be no room, the members look for themselves when they are served next.
+    put({Work::Kind::prompt, tree, 0, now, first_member(tree), {}});
+  }
 }
 
 template <typename Role> void ReducePort<Role>::poll(TimeNs now) {
   const auto patience = static_cast<std::uint64_t>(group_.settings().retry.count()) / 2;
-  for (std::uint32_t tree = 0; tree < group_.trees(); ++tree) {
+  for (std::uint32_t tree = first_tree_; tree < group_.trees(); tree += tree_step_) {
     bool due = false;
     if constexpr (is_root) {
-      due = members_[tree].role().next_deadline() <= now;
+      due = first_member(tree)->role().next_deadline() <= now;
     } else {
       // Looking at thousands of timers costs more than their being late matters: they are for
       // frames that were lost, and then their tree stands still.
       due = elapsed_ns(now, progressed_[tree]) >= patience;
     }
-    if (due && poll_waits_[tree] == 0 && put({Work::Kind::poll, tree, 0, now, {}})) {
+    if (due && poll_waits_[tree] == 0 &&
+        put({Work::Kind::poll, tree, 0, now, first_member(tree), {}})) {
       poll_waits_[tree] = 1;
     }
   }
@@ -130,7 +134,7 @@ template <typename Role> void ReducePort<Role>::work(Port& port, TimeNs now) {
 }
 
 template <typename Role> void ReducePort<Role>::serve(Work& work, TimeNs now) {
-  Member& member = members_[std::size_t{work.tree} * per_tree_ + work.next++];
+  Member& member = work.members[work.next++];
   if constexpr (!is_root) {
     if (work.kind == Work::Kind::frame && work.next + prefetch_distance < per_tree_) {
       (&member + prefetch_distance + 1)->prefetch(work.frame.reduction);
@@ -287,32 +291,42 @@ template <typename Role> TimeNs ReducePort<Role>::next_due() const {
   return std::min(start, tampering_.next_due());
 }
 
-template <typename Role>
-void ReducePort<Role>::raise_scheduled(std::vector<std::uint64_t>& scheduled) const {
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    std::uint64_t& tree = scheduled[m / per_tree_];
-    tree = std::max(tree, members_[m].scheduled());
+template <typename Role> template <typename F> void ReducePort<Role>::for_each_tree(F&& f) const {
+  std::span<const Member> rest = members_;
+  for (std::uint32_t tree = first_tree_; tree < group_.trees(); tree += tree_step_) {
+    f(tree, rest.first(per_tree_));
+    rest = rest.subspan(per_tree_);
   }
 }
 
-template <typename Role> bool ReducePort<Role>::is_finished() const {
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    if (members_[m].oldest() < group_.limit(static_cast<std::uint32_t>(m / per_tree_))) {
-      return false;
+template <typename Role>
+void ReducePort<Role>::raise_scheduled(std::vector<std::uint64_t>& scheduled) const {
+  for_each_tree([&](std::uint32_t tree, std::span<const Member> members) {
+    for (const Member& member : members) {
+      scheduled[tree] = std::max(scheduled[tree], member.scheduled());
     }
-  }
-  return true;
+  });
+}
+
+template <typename Role> bool ReducePort<Role>::is_finished() const {
+  bool finished = true;
+  for_each_tree([&](std::uint32_t tree, std::span<const Member> members) {
+    finished = finished && std::ranges::all_of(members, [&](const Member& member) {
+                 return member.oldest() >= group_.limit(tree);
+               });
+  });
+  return finished;
 }
 
 template <typename Role> std::uint64_t ReducePort<Role>::unfinished() const {
   std::uint64_t most = 0;
-  for (std::uint32_t tree = 0; tree < group_.trees(); ++tree) {
+  for_each_tree([&](std::uint32_t tree, std::span<const Member> members) {
     std::uint64_t slowest = group_.limit(tree);
-    for (std::uint32_t m = 0; m < per_tree_; ++m) {
-      slowest = std::min(slowest, members_[std::size_t{tree} * per_tree_ + m].oldest());
+    for (const Member& member : members) {
+      slowest = std::min(slowest, member.oldest());
     }
     most += group_.limit(tree) == ReduceGroup::no_end ? 0 : group_.limit(tree) - slowest;
-  }
+  });
   return most;
 }
 

@@ -1,7 +1,7 @@
-// All members of one port: the roots of all trees (Role = collective::Root) or some leaves of each
-// (collective::Leaf), and the work that waits for them.
+// All members of one lane of a port: the roots of its trees (Role = collective::Root) or some
+// leaves of each (collective::Leaf), and the work that waits for them.
 //
-// A frame that comes down a tree concerns every leaf of it behind this port, which may be
+// A frame that comes down a tree concerns every leaf of it on this lane, which may be
 // thousands, and each may answer with a frame. So nothing is done at once: frames and other
 // occasions become work, done member by member in order of arrival, as far as the port takes
 // frames.
@@ -30,12 +30,15 @@
 
 namespace tributary::pktgen {
 
-/// Who the members of one port are.
+/// Who the members of one lane are.
 struct PortMembers {
-  std::vector<std::uint32_t> ranks; ///< in every tree
+  std::vector<std::uint32_t> ranks; ///< in each of its trees
   std::uint32_t first_nid = 0;      ///< of rank 0
   std::uint16_t ethertype = wire::default_ethertype;
   wire::MacAddress address{}; ///< the port's
+  // Its trees: every `tree_step`-th, from `first_tree` on.
+  std::uint32_t first_tree = 0;
+  std::uint32_t tree_step = 1;
 };
 
 template <typename Role> class ReducePort {
@@ -44,9 +47,9 @@ public:
   ReducePort(const ReducePort&) = delete;
   ReducePort& operator=(const ReducePort&) = delete;
 
-  /// A frame of this tree came in.
+  /// A frame of this tree, one of its own, came in.
   void receive(std::uint32_t tree, const wire::ReductionFrame& frame, TimeNs now);
-  /// Members of a tree may have operations to begin.
+  /// Members of a tree may have operations to begin; one of any tree.
   void prompt(std::uint32_t tree, TimeNs now);
   /// Has members whose protocol timers may be due look at them.
   void poll(TimeNs now);
@@ -75,8 +78,9 @@ private:
   struct Work {
     enum class Kind : std::uint8_t { frame, prompt, poll } kind = Kind::prompt;
     std::uint32_t tree = 0;
-    std::uint32_t next = 0; ///< the first member that has not been served
+    std::uint32_t next = 0; ///< the first member of it that has not been served
     TimeNs at;
+    Member* members = nullptr; ///< the tree's
     wire::ReductionFrame frame;
   };
   /// A leaf's own start of an operation.
@@ -99,14 +103,22 @@ private:
   /// Hands the outbox to the port; false when the port is full.
   bool drain(Port& port, TimeNs now);
   [[nodiscard]] bool has_room() const;
-  [[nodiscard]] std::span<Member> members_of(std::uint32_t tree) {
-    return std::span(members_).subspan(std::size_t{tree} * per_tree_, per_tree_);
+  [[nodiscard]] bool has(std::uint32_t tree) const {
+    return tree >= first_tree_ && (tree - first_tree_) % tree_step_ == 0;
   }
+  /// The first member of one of its trees.
+  [[nodiscard]] Member* first_member(std::uint32_t tree) {
+    return members_.data() + std::size_t{(tree - first_tree_) / tree_step_} * per_tree_;
+  }
+  /// Calls `f(tree, its members)` for each of its trees.
+  template <typename F> void for_each_tree(F&& f) const;
 
   ReduceGroup& group_;
+  std::uint32_t first_tree_;
+  std::uint32_t tree_step_;
   std::uint32_t per_tree_;
   collective::Outbox outbox_;
-  std::vector<Member> members_; ///< by tree, then by rank
+  std::vector<Member> members_; ///< by tree of its own, then by rank
   std::vector<Work> ring_;
   std::size_t first_ = 0;
   std::size_t waiting_ = 0;

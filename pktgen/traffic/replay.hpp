@@ -67,7 +67,7 @@ public:
   void start(TimeNs now) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  bool receive(PortIndex, const core::FrameView&, TimeNs) override { return false; }
+  Reception receive(LaneIndex, const core::FrameView&, TimeNs) override { return false; }
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] TimeNs next_due() const override;
   [[nodiscard]] bool exhausted() const override { return is_over(); }

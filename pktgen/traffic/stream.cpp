@@ -15,10 +15,7 @@ StreamTraffic::StreamTraffic(Kind kind, const Stream& stream, const Placement& p
   if (plan_.receives()) {
     receiver_.emplace(plan_);
   }
-  knows_all_ = sender_ && receiver_;
-  for (PortIndex port = 0; port < placement.ports.size(); ++port) {
-    knows_all_ = knows_all_ && placement.is_here(port);
-  }
+  knows_all_ = sender_ && receiver_ && placement.is_all_here();
 }
 
 void StreamTraffic::start(TimeNs now) {

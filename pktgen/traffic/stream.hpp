@@ -51,8 +51,8 @@ public:
   void start(TimeNs now) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  bool receive(PortIndex port, const core::FrameView& frame, TimeNs now) override {
-    return receiver_ && receiver_->receive(port, frame, now);
+  Reception receive(LaneIndex lane, const core::FrameView& frame, TimeNs now) override {
+    return receiver_ && receiver_->receive(plan_.placement.port_of(lane), frame, now);
   }
   void generate(Ports ports, TimeNs now) override {
     if (sender_) {
@@ -77,7 +77,7 @@ private:
   StreamPlan plan_;
   std::optional<StreamSender> sender_;
   std::optional<StreamReceiver> receiver_;
-  bool knows_all_; ///< senders and receivers are here, and all ports
+  bool knows_all_; ///< senders and receivers are here, and all lanes
   TimeNs stopped_ = never;
   Progress farthest_; ///< what `agree` said last
 };

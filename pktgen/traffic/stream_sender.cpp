@@ -1,5 +1,7 @@
 #include "pktgen/traffic/stream_sender.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -7,17 +9,34 @@
 
 namespace tributary::pktgen {
 
-StreamSender::Lane::Lane(PortIndex of, const StreamPlan& plan)
-    : port(of), header(plan.placement.ports[of], plan.placement.ethertype, Vni{plan.stream.vni}),
+StreamSender::Lane::Lane(LaneIndex of, const StreamPlan& plan)
+    : number(of), port(plan.placement.port_of(of)),
+      header(plan.placement.ports[port], plan.placement.ethertype, Vni{plan.stream.vni}),
       random(Random(plan.seed).fork(of)) {}
 
 StreamSender::StreamSender(const StreamPlan& plan) : plan_(plan), sequences_(plan.flows.flows()) {
-  for (PortIndex port = 0; port < plan.placement.ports.size(); ++port) {
-    lanes_.emplace_back(port, plan);
+  deal_senders();
+  require_flows_of_one_worker();
+  if (plan.is_open_loop()) {
+    set_paces();
   }
-  for (std::uint32_t i = 0; i < plan.flows.senders(); ++i) {
-    if (plan.is_multicast() || plan.destinations->sends(i)) {
-      lanes_[plan.flows.home(i)].senders.push_back(i);
+  std::erase_if(lanes_, [&](const Lane& lane) { return !plan.placement.is_here(lane.number); });
+  for (Lane& lane : lanes_) {
+    for (Choice& choice : lane.choices) {
+      choice = choose(lane);
+    }
+  }
+}
+
+void StreamSender::deal_senders() {
+  for (LaneIndex lane = 0; lane < plan_.placement.lane_count(); ++lane) {
+    lanes_.emplace_back(lane, plan_);
+  }
+  LanesOfPorts dealing(plan_.placement);
+  for (std::uint32_t i = 0; i < plan_.flows.senders(); ++i) {
+    const LaneIndex lane = dealing.deal(plan_.flows.home(i));
+    if (plan_.is_multicast() || plan_.destinations->sends(i)) {
+      lanes_[lane].senders.push_back(i);
     }
   }
   std::erase_if(lanes_, [](const Lane& lane) { return lane.senders.empty(); });
@@ -25,13 +44,19 @@ StreamSender::StreamSender(const StreamPlan& plan) : plan_(plan), sequences_(pla
     throw std::invalid_argument(
         "with this pattern nobody has anybody to send to; take more nodes or another pattern");
   }
-  if (plan.is_open_loop()) {
-    set_paces();
-  }
-  std::erase_if(lanes_, [&](const Lane& lane) { return !plan.placement.is_here(lane.port); });
-  for (Lane& lane : lanes_) {
-    for (Choice& choice : lane.choices) {
-      choice = choose(lane);
+}
+
+/// The sequence of a flow has one that counts it.
+void StreamSender::require_flows_of_one_worker() const {
+  for (const Lane& a : lanes_) {
+    for (const Lane& b : lanes_) {
+      if (plan_.placement.is_here(a.number) != plan_.placement.is_here(b.number) &&
+          plan_.flows.share_flows(a.number, b.number)) {
+        throw std::invalid_argument(fmt::format(
+            "{} nodes leave no room for flows of {} ports or queues of their own, which "
+            "several workers need; take fewer nodes, or one core",
+            plan_.flows.senders(), plan_.placement.lane_count()));
+      }
     }
   }
 }
@@ -86,7 +111,7 @@ void StreamSender::generate(Ports ports, TimeNs now) {
   untaken_ = 0;
   next_due_ = never;
   for (Lane& lane : lanes_) {
-    Port* const port = ports[lane.port];
+    Port* const port = ports[lane.number];
     if (port == nullptr) {
       continue;
     }
@@ -163,7 +188,7 @@ StreamSender::Choice StreamSender::choose(Lane& lane) const {
     const std::uint32_t to = plan_.destinations->next(sender, lane.round, lane.random);
     next_turn(lane);
     if (to != Destinations::nobody) {
-      return {sender, plan_.flows.flow(sender, lane.port, to)};
+      return {sender, plan_.flows.flow(sender, lane.number, to)};
     }
   }
 }

@@ -1,6 +1,6 @@
-// The sending half of a stream. Each port that has senders is a lane of its own, with its share of
-// the rate, so that a port which takes nothing holds up no other one. Ports of other workers have
-// their share, too, and no lane here.
+// The sending half of a stream. The senders of one lane (placement.hpp) have a share of the rate of
+// their own, so that a port which takes nothing holds up no other one. Lanes of other workers have
+// their share, too, and nothing is sent for them here.
 //
 //   lane   its senders in turn (nodes or trees), to whom the pattern says; chosen a few frames
 //   ahead,
@@ -36,7 +36,7 @@ public:
   void begin_measuring(TimeNs begin);
   /// Composes nothing more.
   void stop(TimeNs now);
-  /// Composes what is due, at most a burst a port, and has all ports sent what was pushed.
+  /// Composes what is due, at most a burst a lane, and has all ports sent what was pushed.
   void generate(Ports ports, TimeNs now);
   [[nodiscard]] TimeNs next_due() const { return next_due_; }
 
@@ -63,8 +63,9 @@ private:
   static constexpr std::size_t choices_ahead = 8;
 
   struct Lane {
-    Lane(PortIndex of, const StreamPlan& plan);
+    Lane(LaneIndex of, const StreamPlan& plan);
 
+    LaneIndex number;
     PortIndex port;
     std::vector<std::uint32_t> senders;
     double share = 1; ///< of the rate
@@ -81,6 +82,8 @@ private:
     std::size_t of_set = 0;     ///< frames done of it
   };
 
+  void deal_senders();
+  void require_flows_of_one_worker() const;
   void set_paces();
   void send(Lane& lane, Port& port, TimeNs now);
   void compose(const Lane& lane, Choice choice, std::byte* frame, std::uint32_t length,

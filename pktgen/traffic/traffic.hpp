@@ -5,13 +5,16 @@
 // How it is driven, by one thread (run/driver.hpp):
 //
 //   1. traffic.start(now);
-//   2. in a loop: traffic.receive(p, frame, now) for each frame that came in at port p
+//   2. in a loop: traffic.receive(l, frame, now) for each frame that came in at lane l
 //                 traffic.generate(ports, now)   composes what is due, as long as ports take it
 //      nothing is due before next_due(), unless a frame comes
 //   3. traffic.begin_measuring(now);  after the warm-up: forgets what was counted, goes on
 //   4. traffic.stop(now);             begins nothing new; what is under way goes on
 //      until drained(now) or the caller's patience ends: go on with 2
 //   5. traffic.tally(now)             any time, cold
+//
+// Several workers have a traffic each, of the same settings, and some of the lanes (placement.hpp).
+// A frame that also concerns hosts on lanes of others is handed to those: overhear().
 //
 // Times of frames. Latency runs from the time an event was intended for, not from when the
 // generator got round to it: whoever falls behind sees it in the latency (no coordinated omission).
@@ -21,6 +24,7 @@
 #pragma once
 
 #include "dataplane/core/frame_view.hpp"
+#include "pktgen/traffic/placement.hpp"
 #include "pktgen/traffic/tally.hpp"
 #include "pktgen/transport/port.hpp"
 #include "tributary/types.hpp"
@@ -34,11 +38,23 @@
 
 namespace tributary::pktgen {
 
-/// Index of one of the generator's own ports.
-using PortIndex = std::size_t;
-
-/// The ports of one worker, by PortIndex; null for those of other workers.
+/// What one worker sends and receives through, by LaneIndex; null for lanes of other workers.
 using Ports = std::span<Port* const>;
+
+/// What became of a frame that came in.
+struct Reception {
+  enum class Concerns : std::uint8_t {
+    who_has_it, ///< nobody else
+    one_lane,   ///< only hosts on `lane`, which another worker has
+    whole_port, ///< hosts on all lanes of the port
+  };
+  bool ours = false; ///< the traffic's
+  Concerns concerns = Concerns::who_has_it;
+  LaneIndex lane = 0;
+
+  Reception(bool is_ours) : ours(is_ours) {}
+  explicit operator bool() const { return ours; }
+};
 
 /// How far a traffic has gone, in whatever it numbers; elements of the same place compare.
 using Progress = std::vector<std::uint64_t>;
@@ -54,12 +70,15 @@ public:
   virtual void begin_measuring(TimeNs now) = 0;
   virtual void stop(TimeNs now) = 0;
 
-  /// Whether the frame is this traffic's.
-  virtual bool receive(PortIndex port, const core::FrameView& frame, TimeNs now) = 0;
+  /// A frame came in.
+  virtual Reception receive(LaneIndex lane, const core::FrameView& frame, TimeNs now) = 0;
+  /// Another worker received a frame at that lane of its own, then, and it concerns hosts here. It
+  /// has been counted there.
+  virtual void overhear(LaneIndex, const core::FrameView&, TimeNs) {}
   virtual void generate(Ports ports, TimeNs now) = 0;
   /// `never` when only a frame can bring it on.
   [[nodiscard]] virtual TimeNs next_due() const = 0;
-  /// Several workers, each with a traffic of the same settings and some of the ports, begin and end
+  /// Several workers, each with a traffic of the same settings and some of the lanes, begin and end
   /// a measurement together: ahead of `begin_measuring` and `stop` each is told how far the one
   /// that went farthest has gone. None of them runs in between.
   [[nodiscard]] virtual Progress progress() const { return {}; }

@@ -49,15 +49,28 @@ config::Port ring_end(const std::string& link) {
 
 DpdkPort::DpdkPort(const config::Port& configuration, dataplane::Eal& eal,
                    const wire::MacAddress& address)
-    : DpdkPort(std::make_unique<PortDevice>(configuration, eal), eal, address) {}
+    : DpdkPort(std::make_shared<PortDevice>(configuration, eal), eal, address, 0, 1) {}
 
-DpdkPort::DpdkPort(std::unique_ptr<PortDevice> device, dataplane::Eal& eal,
-                   const wire::MacAddress& address)
+DpdkPort::DpdkPort(std::shared_ptr<PortDevice> device, dataplane::Eal& eal,
+                   const wire::MacAddress& address, std::uint16_t queue, std::uint16_t sharers)
     : MbufPort(eal.pool(), longest_frame_of(*device), address_of(*device, address)),
-      device_(std::move(device)) {}
+      device_(std::move(device)), queue_(queue), sharers_(sharers), next_queue_(queue) {}
+
+std::vector<std::unique_ptr<DpdkPort>> DpdkPort::sharing(const config::Port& configuration,
+                                                         dataplane::Eal& eal,
+                                                         const wire::MacAddress& address,
+                                                         std::uint16_t ports) {
+  const auto device = std::make_shared<PortDevice>(configuration, eal, ports);
+  std::vector<std::unique_ptr<DpdkPort>> all;
+  for (std::uint16_t queue = 0; queue < ports; ++queue) {
+    all.push_back(std::unique_ptr<DpdkPort>(new DpdkPort(device, eal, address, queue, ports)));
+  }
+  return all;
+}
 
 const PortCounts& DpdkPort::counts() {
-  counts_.receive_drops = device_->missed_frames();
+  // Drivers count what the device dropped, not where; the first of those that share it says so.
+  counts_.receive_drops = queue_ == 0 ? device_->missed_frames() : 0;
   return counts_;
 }
 

@@ -1,5 +1,7 @@
 // One port of the generator: frames out, frames in. What lies behind it is the shell's affair: a
-// raw socket, a DPDK device, a ring to a switch in the same process, or nothing but a loop.
+// raw socket, a DPDK device, a ring to a switch in the same process, or nothing but a loop. Of a
+// device with several queues it is one lane: as many Ports share the device, each with a thread of
+// its own.
 //
 // How to use it (one thread at a time):
 //
@@ -33,6 +35,11 @@
 namespace tributary::pktgen {
 
 class FrameTap;
+
+/// Index of one of the generator's own ports.
+using PortIndex = std::size_t;
+/// Index of one of the lanes of all of them.
+using LaneIndex = std::size_t;
 
 /// What went over one port since it was opened. Bytes without the FCS.
 struct PortCounts {

@@ -1,6 +1,7 @@
 #include "pktgen/transport/raw_port.hpp"
 
 #include "dataplane/port/kernel_interface.hpp"
+#include "pktgen/transport/fan_out.hpp"
 
 #include <linux/if_packet.h>
 
@@ -37,8 +38,25 @@ RawPort::RawPort(const std::string& interface, std::uint16_t ethertype, const Op
   }
 }
 
+std::vector<std::unique_ptr<RawPort>>
+RawPort::sharing(const std::string& interface, std::uint16_t ethertype, std::uint16_t ports) {
+  std::vector<std::unique_ptr<RawPort>> all;
+  std::vector<int> sockets;
+  while (all.size() < ports) {
+    all.push_back(std::make_unique<RawPort>(interface, ethertype));
+    all.back()->sharers_ = ports;
+    sockets.push_back(all.back()->socket_.fd());
+  }
+  if (ports > 1) {
+    fan_out(sockets, interface);
+  }
+  return all;
+}
+
 std::string RawPort::description() const {
-  return fmt::format("raw socket on {}", socket_.interface());
+  return sharers_ == 1 ? fmt::format("raw socket on {}", socket_.interface())
+                       : fmt::format("raw sockets on {} ({} queues, spread by fabric addresses)",
+                                     socket_.interface(), sharers_);
 }
 
 const PortCounts& RawPort::counts() {

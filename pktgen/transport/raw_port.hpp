@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tributary::pktgen {
 
@@ -37,6 +38,9 @@ public:
   RawPort(const std::string& interface, std::uint16_t ethertype, const Options& options);
   RawPort(const std::string& interface, std::uint16_t ethertype)
       : RawPort(interface, ethertype, Options()) {}
+  /// Several ports that share what comes in at one interface (fan_out.hpp), and send on their own.
+  [[nodiscard]] static std::vector<std::unique_ptr<RawPort>>
+  sharing(const std::string& interface, std::uint16_t ethertype, std::uint16_t ports);
 
   [[nodiscard]] std::uint32_t longest_frame() const final { return longest_frame_; }
   [[nodiscard]] wire::MacAddress address() const final { return socket_.address(); }
@@ -52,6 +56,7 @@ private:
   std::size_t replenish(std::span<Slot> slots) final;
 
   transport::PacketSocket socket_;
+  std::size_t sharers_ = 1; ///< ports that share the interface, this one included
   std::uint32_t longest_frame_;
   std::size_t stride_;                   ///< from one buffer to the next
   std::unique_ptr<std::byte[]> buffers_; ///< `burst` to send from, then `burst` to receive into

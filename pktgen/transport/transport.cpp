@@ -69,6 +69,8 @@ config::Config dpdk_needs(const Scenario& scenario) {
     for (const PortSpec& spec : scenario.ports) {
       if (!spec.raw) {
         ports.push_back(spec.device);
+        // Each further queue holds as many buffers as a port.
+        ports.insert(ports.end(), spec.queues - 1, ring_end(""));
       }
     }
   }
@@ -98,31 +100,46 @@ Transport::Transport(const Scenario& scenario) {
 Transport::~Transport() = default;
 
 void Transport::open_ports(const Scenario& scenario) {
-  for (std::size_t i = 0; i < scenario.ports.size(); ++i) {
-    const PortSpec& spec = scenario.ports[i];
+  const auto add = [this](PortIndex port, auto lanes) {
+    port_of_lane_.insert(port_of_lane_.end(), lanes.size(), port);
+    std::ranges::move(lanes, std::back_inserter(lanes_));
+  };
+  for (PortIndex port = 0; port < scenario.ports.size(); ++port) {
+    const PortSpec& spec = scenario.ports[port];
     if (spec.raw) {
-      ports_.push_back(std::make_unique<RawPort>(spec.device.interface, scenario.ethertype));
+      add(port, RawPort::sharing(spec.device.interface, scenario.ethertype, spec.queues));
       continue;
     }
     config::Port device = spec.device;
     device.policy.ethertype = scenario.ethertype;
-    ports_.push_back(std::make_unique<DpdkPort>(device, *eal_, address_of_port(scenario, i)));
+    add(port, DpdkPort::sharing(device, *eal_, address_of_port(scenario, port), spec.queues));
   }
 }
 
 void Transport::host_switch(const Scenario& scenario) {
   hosted_ = std::make_unique<HostedSwitch>(*scenario.hosted, switch_for(scenario), *eal_);
   for (std::size_t i = 0; i < generator_ports(scenario); ++i) {
-    ports_.push_back(std::make_unique<DpdkPort>(ring_end(hosted_->link(i)), *eal_,
+    lanes_.push_back(std::make_unique<DpdkPort>(ring_end(hosted_->link(i)), *eal_,
                                                 address_of_port(scenario, i)));
+    port_of_lane_.push_back(i);
   }
   hosted_->start();
   probe_ = std::make_unique<HostedSwitchProbe>(hosted_->workers());
 }
 
+std::vector<Port*> Transport::lanes() const {
+  std::vector<Port*> lanes;
+  std::ranges::transform(lanes_, std::back_inserter(lanes), &std::unique_ptr<Port>::get);
+  return lanes;
+}
+
 std::vector<Port*> Transport::ports() const {
   std::vector<Port*> ports;
-  std::ranges::transform(ports_, std::back_inserter(ports), &std::unique_ptr<Port>::get);
+  for (LaneIndex lane = 0; lane < lanes_.size(); ++lane) {
+    if (port_of_lane_[lane] == ports.size()) {
+      ports.push_back(lanes_[lane].get());
+    }
+  }
   return ports;
 }
 

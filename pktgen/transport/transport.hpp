@@ -31,7 +31,12 @@ public:
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
-  /// By PortIndex.
+  /// By LaneIndex: what workers send and receive through.
+  [[nodiscard]] std::vector<Port*> lanes() const;
+  /// By LaneIndex.
+  [[nodiscard]] const std::vector<PortIndex>& port_of_lane() const { return port_of_lane_; }
+  /// By PortIndex: the first lane of each, which speaks for the whole (address, description,
+  /// trouble).
   [[nodiscard]] std::vector<Port*> ports() const;
   /// Null when there is no switch to ask.
   [[nodiscard]] SwitchProbe* probe() { return probe_.get(); }
@@ -46,7 +51,8 @@ private:
   void host_switch(const Scenario& scenario);
 
   std::unique_ptr<dataplane::Eal> eal_;
-  std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<std::unique_ptr<Port>> lanes_;
+  std::vector<PortIndex> port_of_lane_;
   std::unique_ptr<HostedSwitch> hosted_; ///< stops before the ports at the far ends of its rings go
   std::unique_ptr<SwitchProbe> probe_;
 };

@@ -24,7 +24,7 @@ public:
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override { measured_from = iterations; }
   void stop(TimeNs) override { stopped = true; }
-  bool receive(PortIndex, const core::FrameView&, TimeNs) override { return true; }
+  Reception receive(LaneIndex, const core::FrameView&, TimeNs) override { return true; }
   void generate(Ports ports, TimeNs) override {
     ++iterations;
     for (std::size_t p = 0; p < ports.size(); ++p) {

@@ -24,7 +24,7 @@ public:
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override {}
   void stop(TimeNs) override {}
-  bool receive(PortIndex port, const core::FrameView& frame, TimeNs) override {
+  Reception receive(LaneIndex port, const core::FrameView& frame, TimeNs) override {
     if (port != 1) {
       return false;
     }

@@ -25,7 +25,7 @@ public:
   void start(TimeNs) override { ++started; }
   void begin_measuring(TimeNs) override { ++began; }
   void stop(TimeNs) override { ++stopped; }
-  bool receive(PortIndex, const core::FrameView& frame, TimeNs) override {
+  Reception receive(LaneIndex, const core::FrameView& frame, TimeNs) override {
     return frame.length == length_;
   }
   void generate(Ports ports, TimeNs) override {

@@ -23,7 +23,8 @@ struct OneFrame {
     frame = a.sent.at(0);
   }
   bool receive() {
-    return traffic.receive(1, {frame.data(), static_cast<std::uint32_t>(frame.size())}, TimeNs{3});
+    return traffic.receive(1, {frame.data(), static_cast<std::uint32_t>(frame.size())}, TimeNs{3})
+        .ours;
   }
   [[nodiscard]] std::uint64_t figure(std::string_view name) const {
     return traffic.tally(TimeNs{3}).figure(name);

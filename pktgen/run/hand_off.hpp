@@ -1,0 +1,77 @@
+// Frames that one worker received and that concern hosts of another, for one port's lanes are
+// several workers': what RSS brings to one queue may be for all of them.
+//
+//   worker a  -- ring -->  worker b      for each ordered pair of workers that share a port
+//
+// Only frames of reductions go this way, a few for each reduction, so they are copied. A ring has
+// one producer and one consumer, and no lock. A frame for a ring that is full is lost to that
+// worker, and counted; the protocol asks again.
+//
+// Made while nobody works; `give` is for worker `from` alone, `take` for worker `to` alone.
+#pragma once
+
+#include "dataplane/core/frame_view.hpp"
+#include "pktgen/traffic/traffic.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <boost/lockfree/spsc_queue.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tributary::pktgen {
+
+class HandOff {
+public:
+  static constexpr std::size_t frames_per_ring = 2048;
+
+  /// The worker of each lane, and its port.
+  HandOff(std::vector<std::size_t> worker_of_lane, const std::vector<PortIndex>& port_of_lane);
+
+  /// Whether any two workers share a port.
+  [[nodiscard]] bool is_needed() const { return needed_; }
+
+  struct Given {
+    std::uint32_t taken = 0; ///< by so many workers
+    std::uint32_t lost = 0;  ///< to so many, whose ring was full
+  };
+  /// A frame that came in at `lane` of worker `from`, to all others whom it concerns.
+  Given give(std::size_t from, LaneIndex lane, const Reception& reception,
+             const core::FrameView& frame, TimeNs at);
+
+  /// Calls `f(lane, frame, at)` for each frame that waits for worker `to`; says how many.
+  template <typename F> std::size_t take(std::size_t to, F&& f) {
+    std::size_t count = 0;
+    for (Ring* ring : to_worker_[to]) {
+      count += ring->consume_all([&](Handed& handed) {
+        f(handed.lane, core::FrameView{handed.bytes.data(), handed.length}, handed.at);
+      });
+    }
+    return count;
+  }
+
+private:
+  struct Handed {
+    TimeNs at;
+    std::uint32_t lane = 0;
+    std::uint32_t length = 0;
+    std::array<std::byte, wire::reduction_frame_bytes> bytes;
+  };
+  using Ring = boost::lockfree::spsc_queue<Handed, boost::lockfree::capacity<frames_per_ring>>;
+
+  [[nodiscard]] Ring* ring(std::size_t from, std::size_t to) {
+    return rings_[from * workers_ + to].get();
+  }
+
+  std::vector<std::size_t> worker_of_lane_;
+  std::size_t workers_ = 0;
+  bool needed_ = false;
+  std::vector<std::unique_ptr<Ring>> rings_;  ///< by who gives and who takes; null: no port shared
+  std::vector<std::vector<Ring*>> to_worker_; ///< by worker
+  std::vector<std::vector<Ring*>> to_whole_port_; ///< by lane: of its port's other workers
+};
+
+} // namespace tributary::pktgen
