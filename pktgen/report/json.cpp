@@ -96,10 +96,33 @@ json::value switch_figures(const std::optional<SwitchFigures>& figures) {
 json::array ports(const Measurement& measurement) {
   json::array out;
   for (const Measurement::PortFigures& port : measurement.ports) {
+    json::array queues;
+    for (const Measurement::PortFigures::QueueFigures& queue : port.queues) {
+      queues.push_back({{"sent", volume(queue.sent)}, {"received", volume(queue.received)}});
+    }
     out.push_back({{"name", port.name},
                    {"sent", volume(port.sent)},
                    {"received", volume(port.received)},
-                   {"receive_drops", port.receive_drops}});
+                   {"receive_drops", port.receive_drops},
+                   {"queues", std::move(queues)}});
+  }
+  return out;
+}
+
+json::array workers(const Measurement& measurement) {
+  json::array out;
+  for (const Measurement::WorkerFigures& worker : measurement.workers) {
+    json::array queues;
+    for (const Measurement::WorkerFigures::Queue& queue : worker.queues) {
+      queues.push_back({{"port", queue.port}, {"queue", queue.queue}});
+    }
+    out.push_back({{"core", worker.core ? json::value(*worker.core) : json::value(nullptr)},
+                   {"queues", std::move(queues)},
+                   {"busy_share", number(worker.busy_share)},
+                   {"received_frames", worker.received_frames},
+                   {"handed_on", worker.handed_on},
+                   {"taken_over", worker.taken_over},
+                   {"hand_off_drops", worker.hand_off_drops}});
   }
   return out;
 }
@@ -118,7 +141,9 @@ json::object measurement_object(const Measurement& m) {
   out["latencies"] = latencies(m.tally);
   out["remarks"] = texts(m.tally.remarks);
   out["ports"] = ports(m);
-  out["generator"] = {{"busy_share", number(m.generator_busy)}, {"bound", m.generator_bound}};
+  out["generator"] = {{"busy_share", number(m.generator_busy)},
+                      {"bound", m.generator_bound},
+                      {"workers", workers(m)}};
   out["switch"] = switch_figures(m.switch_figures);
   return out;
 }

@@ -1,6 +1,7 @@
 #include "pktgen/report/table.hpp"
 
 #include "pktgen/report/metrics.hpp"
+#include "pktgen/report/queue_table.hpp"
 #include "terminal/table.hpp"
 #include "terminal/units.hpp"
 
@@ -289,7 +290,7 @@ std::string table_text(const Result& result, bool colours) {
     out += times_measured(result, colours);
     out += rates_table(result, colours) + verdict_on_generator(result, colours) +
            switch_table(result, colours) + counts_table(result, sum, colours) +
-           latencies(sum, colours) + drops_table(result, colours);
+           latencies(sum, colours) + queue_tables(result, colours) + drops_table(result, colours);
   }
   if (result.search) {
     out += search_text(*result.search, colours);

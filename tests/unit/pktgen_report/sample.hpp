@@ -22,7 +22,13 @@ inline Measurement sample_measurement(std::uint64_t n) {
   }
   m.tally.latencies.push_back(std::move(series));
   m.tally.remarks = {"leaf 3 was late"};
-  m.ports = {{"root", {1000, 98'000}, {1000, 98'000}, n}, {"leaves", {3000, 294'000}, {0, 0}, 0}};
+  m.ports = {{"root", {1000, 98'000}, {1000, 98'000}, n, {{{1000, 98'000}, {1000, 98'000}}}},
+             {"leaves",
+              {3000, 294'000},
+              {1000, 98'000},
+              0,
+              {{{1000, 98'000}, {750, 73'500}}, {{2000, 196'000}, {250, 24'500}}}}};
+  m.workers = {{4, {{0, 0}, {1, 1}}, 0.5, 1250, 30 * n, 70, 0}, {5, {{1, 0}}, 0.1, 750, 70, 30, n}};
   m.switch_figures = SwitchFigures{3000, 1000, 0.5, 123, {{"leaf0.port.root.drop.no_tree", n}}};
   m.generator_busy = 0.25;
   m.generator_bound = n == 2;

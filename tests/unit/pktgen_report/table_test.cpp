@@ -50,6 +50,15 @@ wrong results        0
 LATENCY            COUNT   MIN   MEAN    P50    P90     P99   P99.9     MAX
 reduction at root    300  1 ns  52 ns  51 ns  91 ns  100 ns  102 ns  102 ns
 
+QUEUE           WORKER             SENT         RECEIVED
+port 0 queue 0       0  3000 (100.00 %)  3000 (100.00 %)
+port 1 queue 0       1   3000 (33.33 %)   2250 (75.00 %)
+port 1 queue 1       0   6000 (66.67 %)    750 (25.00 %)
+
+WORKER  CORE     BUSY  RECEIVED  HANDED ON  TAKEN OVER  NOT TAKEN
+0          4  50.00 %      3750         90         210          0
+1          5  10.00 %      2250        210          90          3
+
 DROPPED BY  WHERE                         FRAMES
 generator   root                               3
 switch      leaf0.port.root.drop.no_tree       3

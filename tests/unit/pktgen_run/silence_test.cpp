@@ -26,7 +26,7 @@ public:
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override {}
   void stop(TimeNs) override {}
-  bool receive(PortIndex, const core::FrameView&, TimeNs) override { return true; }
+  Reception receive(LaneIndex, const core::FrameView&, TimeNs) override { return true; }
   void generate(Ports, TimeNs) override {}
   [[nodiscard]] TimeNs next_due() const override { return never; }
   [[nodiscard]] bool drained(TimeNs) const override { return true; }
