@@ -31,6 +31,7 @@ ReplayTraffic::ReplayTraffic(std::shared_ptr<const Capture> capture, const Place
     : capture_(std::move(capture)), period_ns_(capture_->period_ns()),
       speed_(period_ns_ == 0 ? 0 : speed), loops_(loops), tells_(placement.is_here(0)) {
   const std::size_t ports = placement.ports.size();
+  const LanesOfPorts lanes(placement);
   for (const Capture::Frame& frame : capture_->frames) {
     const PortIndex port = ports == 1 ? 0 : frame.interface;
     if (port >= ports) {
@@ -39,8 +40,8 @@ ReplayTraffic::ReplayTraffic(std::shared_ptr<const Capture> capture, const Place
           "each of its interfaces, in their order, or one for all of them",
           port + 1, name_in_brackets(*capture_, port), ports));
     }
-    if (placement.is_here(port)) {
-      departures_.push_back({frame, port});
+    if (const LaneIndex lane = lanes.first(port); placement.is_here(lane)) {
+      departures_.push_back({frame, lane});
     }
   }
   if (capture_->frames.empty()) {
@@ -125,7 +126,7 @@ void ReplayTraffic::send(Ports ports, TimeNs now) {
       return;
     }
     const Capture::Frame& frame = departures_[next_].frame;
-    Port& port = *ports[departures_[next_].port];
+    Port& port = *ports[departures_[next_].lane];
     const bool counts = due >= begin_;
     if (frame.length > port.longest_frame()) {
       too_long_ += counts ? 1 : 0;

@@ -3,9 +3,10 @@
 //
 // Frames leave as they were captured: what the capture has from its first interface by the first
 // port, what it has from the second by the second, and so on, with the times between them; by the
-// only port, all of them. Of several workers each sends what leaves by its own ports. In a loop the
-// next round follows the last frame by the mean gap between frames. A capture without duration, of
-// one frame for instance, has no speed and is sent as fast as possible.
+// only port, all of them; of a port with several lanes by the first. Of several workers each sends
+// what leaves by its own lanes. In a loop the next round follows the last frame by the mean gap
+// between frames. A capture without duration, of one frame for instance, has no speed and is sent
+// as fast as possible.
 //
 // What comes back is not recognised, for the frames carry nothing to tell them by: see the counts
 // of the ports.
@@ -79,7 +80,7 @@ private:
   /// A frame that leaves here.
   struct Departure {
     Capture::Frame frame;
-    PortIndex port;
+    LaneIndex lane;
   };
 
   [[nodiscard]] bool is_over() const {
