@@ -50,6 +50,9 @@ std::string ports_view(const json::value& result, bool colours) {
                {"DROPS"}});
   for (const Entry& p : elements(result)) {
     std::string drops;
+    if (const std::uint64_t missed = p.number("rx_missed"); missed != 0) {
+      drops = fmt::format("missed {}", missed);
+    }
     p.for_each_member("drops", [&](std::string_view reason, const Entry& count) {
       drops += fmt::format("{}{} {}", drops.empty() ? "" : ", ", reason, count.self());
     });

@@ -76,6 +76,10 @@ struct Switch {
 
 enum class Poll : std::uint8_t { adaptive, busy };
 
+/// What a port's policy says of it is the process's: frames go from any port to any other.
+inline constexpr std::uint32_t default_longest_frame = 1792;
+inline constexpr std::uint32_t most_longest_frame = 9216;
+
 struct Process {
   std::uint32_t workers = 1;
   std::vector<unsigned> cores; ///< one per worker; empty = not pinned
@@ -87,6 +91,7 @@ struct Process {
   std::string hugepages = "auto"; ///< auto, never, require
   std::uint32_t memory_mib = 0;   ///< without hugepages; 0 = computed from the ports
   std::uint32_t buffers_per_port = 4096;
+  std::uint32_t longest_frame = default_longest_frame;
   std::string log_level = "info";
 };
 

@@ -83,6 +83,7 @@ private:
     const SectionReader reader(table, switch_schema(), spec_of(Section::port), findings());
     Port port;
     port.line = reader.line();
+    port.policy.longest_frame = parsed_.config.process.longest_frame;
     reader.read_into(port);
     const std::string port_owner = fmt::format("{}, port {}", owner, port.name);
     reader.write_to(parsed_.document, port_owner);

@@ -81,6 +81,16 @@ const Key<Process> process_keys[] = {
       .sample = "",
       .help = "Frame buffers for each port."},
      [](Process& p, const Value& v) { p.buffers_per_port = integer<std::uint32_t>(v); }},
+    {{.name = "longest_frame",
+      .type = Integer{1514, most_longest_frame},
+      .fallback = "1792",
+      .sample = "",
+      .help =
+          "Bytes of the longest frame from its Ethernet header on, without FCS: 14 more than an "
+          "interface's MTU. Longer ones are dropped as too_long. It sets the size of all "
+          "buffers; af_xdp takes up to 3328, a NIC what it can."},
+     // The ports take it over: parse.cpp.
+     [](Process& p, const Value& v) { p.longest_frame = integer<std::uint32_t>(v); }},
     {{.name = "log_level",
       .type = Choice{log_levels},
       .fallback = "\"info\"",

@@ -10,6 +10,9 @@ Classified IngressCheck::classify_by_field(FrameView frame) const {
   if (frame.length < shortest_frame_bytes) {
     return Classified::refused(DropReason::runt);
   }
+  if (frame.length > longest_frame_) {
+    return Classified::refused(DropReason::too_long);
+  }
   if (wire::ethertype_of(frame.data) != ethertype_) {
     return Classified::refused(DropReason::foreign_ethertype);
   }

@@ -3,6 +3,7 @@
 // One pass, in this order; the first check that fails names the drop:
 //
 //   1  runt               34 bytes: an Ethernet and a fabric header
+//      too_long           the process's longest frame
 //   2  foreign_ethertype  the port's EtherType
 //   3  bad_version        0x45; or a hello, which is none of what follows:
 //        bad_hello        wire/hello.hpp
@@ -103,7 +104,8 @@ inline bool has_its_length(FrameView frame) {
 class IngressCheck {
 public:
   explicit IngressCheck(const PortPolicy& policy)
-      : ethertype_(policy.ethertype), verify_checksum_(policy.verify_checksum),
+      : longest_frame_(policy.longest_frame), ethertype_(policy.ethertype),
+        verify_checksum_(policy.verify_checksum),
         guard_mask_(policy.nid ? ~wire::FabricAddress::unicast(Nid{0}, 0xFFF).value : 0),
         guarded_source_(policy.nid ? wire::FabricAddress::unicast(*policy.nid).value : 0),
         vnis_(policy.vnis.get()),
@@ -117,7 +119,7 @@ public:
   [[nodiscard]] Classified classify(FrameView frame) const {
     // What a multicast is made of, in two comparisons; what fails one of them is looked at field by
     // field.
-    if (frame.length >= shortest_frame_bytes) [[likely]] {
+    if (has_possible_length(frame)) [[likely]] {
       const std::byte* p = frame.data + wire::ethernet_header_bytes;
       const auto head = load<std::uint64_t>(frame.data + ethertype_offset);
       const std::uint64_t differing =
@@ -138,6 +140,10 @@ private:
   /// All ones in a DFA that a reduction can have: the format's and the action's bits.
   static constexpr std::uint32_t reduction_address_bits = 0xFF800000U | multicast_action;
 
+  /// One comparison for both ends.
+  [[nodiscard]] bool has_possible_length(FrameView frame) const {
+    return frame.length - shortest_frame_bytes <= longest_frame_ - shortest_frame_bytes;
+  }
   template <typename T> static T load(const std::byte* at) {
     T value;
     std::memcpy(&value, at, sizeof value);
@@ -173,6 +179,7 @@ private:
   [[nodiscard]] Classified classify_by_field(FrameView frame) const;
   [[nodiscard]] Classified classify_other_version(FrameView frame) const;
 
+  std::uint32_t longest_frame_;
   std::uint16_t ethertype_;
   bool verify_checksum_;
   std::uint32_t guard_mask_; ///< 0 without a guard

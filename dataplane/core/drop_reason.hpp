@@ -12,6 +12,7 @@ namespace tributary::core {
 // clang-format off
 #define TRIBUTARY_DROP_REASONS(X)                                                                  \
   X(runt,               "shorter than an Ethernet and a fabric header")                            \
+  X(too_long,           "longer than the process's longest_frame")                                 \
   X(foreign_ethertype,  "the EtherType is not the one configured for the port")                    \
   X(bad_version,        "the fabric header does not begin with version 4, 20 bytes (0x45)")        \
   X(bad_hello,          "a hello of another version, or with a wrong checksum or field")            \

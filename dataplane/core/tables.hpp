@@ -46,6 +46,8 @@ struct PortPolicy {
   std::optional<Nid> nid;
   /// Permission list of an edge port; null permits every VNI.
   std::shared_ptr<const VniSet> vnis;
+  /// Bytes without the FCS; what is longer may be cut short, and does not fit all ports.
+  std::uint32_t longest_frame = 9216;
 
   friend bool operator==(const PortPolicy&, const PortPolicy&) = default;
 };

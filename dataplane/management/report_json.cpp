@@ -34,6 +34,7 @@ template <typename F> void for_each_counter(const PortReport& p, F&& f) {
   f("link_transitions", p.link_transitions);
   f("rx_frames", p.rx_frames);
   f("rx_bytes", p.rx_bytes);
+  f("rx_missed", p.rx_missed);
   f("tx_frames", p.tx_frames);
   f("tx_bytes", p.tx_bytes);
 }

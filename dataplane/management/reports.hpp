@@ -26,6 +26,7 @@ struct PortReport {
   std::optional<Nid> nid;
   std::uint64_t rx_frames = 0;
   std::uint64_t rx_bytes = 0;
+  std::uint64_t rx_missed = 0; ///< dropped by the device before they could be taken
   std::uint64_t tx_frames = 0;
   std::uint64_t tx_bytes = 0;
   std::array<std::uint64_t, core::drop_reason_count> drops{};

@@ -45,16 +45,16 @@ void start_dpdk(const EalPlan& plan) {
 /// Buffers in one unbroken row. DPDK's own pool constructor leaves gaps at page boundaries, but its
 /// AF_XDP driver shows the kernel an area of (buffers x buffer size) bytes: behind gaps, the last
 /// buffers lie outside of it, and the kernel silently drops what is sent from there.
-rte_mempool* make_pool(std::uint32_t buffers) {
-  constexpr unsigned data_room = RTE_PKTMBUF_HEADROOM + buffer_data_bytes;
+rte_mempool* make_pool(const EalPlan& plan) {
+  const unsigned data_room = RTE_PKTMBUF_HEADROOM + plan.buffer_bytes;
   rte_mempool* pool = rte_mempool_create_empty(
-      "tributary_frames", buffers, sizeof(rte_mbuf) + data_room, cached_buffers,
+      "tributary_frames", plan.buffers, sizeof(rte_mbuf) + data_room, cached_buffers,
       sizeof(rte_pktmbuf_pool_private), SOCKET_ID_ANY, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
   if (pool == nullptr) {
     return nullptr;
   }
   rte_pktmbuf_pool_private settings{};
-  settings.mbuf_data_room_size = data_room;
+  settings.mbuf_data_room_size = static_cast<std::uint16_t>(data_room);
   rte_pktmbuf_pool_init(pool, &settings);
   if (rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), nullptr) != 0 ||
       rte_mempool_populate_default(pool) < 0) {
@@ -77,7 +77,7 @@ Eal::Eal(const config::Config& configuration)
     : plan_(plan_eal(configuration, HostFacts::read(configuration))) {
   spdlog::info("{}", plan_.explanation);
   start_dpdk(plan_);
-  pool_ = make_pool(plan_.buffers);
+  pool_ = make_pool(plan_);
   if (pool_ == nullptr) {
     const std::string reason = rte_strerror(rte_errno);
     throw PortError(fmt::format("cannot make a pool of {} buffers: {}; set memory_mib above {}, or "

@@ -11,8 +11,7 @@
 //
 // Memory. All ports receive into, and all emissions come from, one pool, so that a frame received
 // at one port leaves at any other one without a copy, and a multicast is sent by reference count.
-// A buffer holds a frame of up to 2048 bytes (DPDK's usual data room); longer ones are not
-// received.
+// A buffer holds the longest frame that the configuration allows (frame_room.hpp).
 //
 // Log. DPDK's, libbpf's and libxdp's messages go to spdlog's default logger.
 #pragma once

@@ -1,5 +1,6 @@
 #include "dataplane/port/eal_plan.hpp"
 
+#include "dataplane/port/frame_room.hpp"
 #include "dataplane/port/port_error.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include <pcap/pcap.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,8 +20,8 @@
 namespace tributary::dataplane {
 namespace {
 
-/// A buffer with its headers and its place in the pool's ring.
-constexpr std::uint64_t bytes_per_buffer = buffer_data_bytes + 448;
+/// Of a buffer beside the frame: its headers and its place in the pool's ring.
+constexpr std::uint64_t bytes_beside_frame = buffer_header_bytes + 128;
 /// Tables of DPDK's own, whatever the ports.
 constexpr std::uint64_t base_memory_bytes = 48ULL << 20;
 /// Descriptor rings and driver tables.
@@ -81,6 +83,17 @@ template <typename F> void for_each_port(const config::Config& configuration, F&
   }
 }
 
+void refuse_if_too_long(const config::Port& port, std::uint32_t longest_frame,
+                        std::uint32_t page_bytes) {
+  const std::uint32_t most = longest_frame_of_af_xdp(page_bytes);
+  if (port.kind == config::PortKind::af_xdp && longest_frame > most) {
+    throw PortError(fmt::format("port \"{}\": its kind is af_xdp, whose frames have to fit into a "
+                                "page of memory: up to {} bytes, and longest_frame is {}; use "
+                                "kind = \"af_packet\" for longer ones, or a NIC of kind \"pci\"",
+                                port.name, most, longest_frame));
+  }
+}
+
 void choose_memory(EalPlan& plan, const std::string& wish, std::uint64_t need,
                    std::uint64_t available) {
   const auto mib = [](std::uint64_t bytes) { return bytes >> 20; };
@@ -108,6 +121,7 @@ HostFacts HostFacts::read(const config::Config& configuration) {
   HostFacts facts;
   facts.free_hugepage_bytes = dataplane::free_hugepage_bytes();
   facts.allowed_cpus = dataplane::allowed_cpus();
+  facts.page_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
   for_each_port(configuration, [&](const config::Port& port) {
     if (port.kind == config::PortKind::pcap && port.repeat && !port.rx_file.empty()) {
       facts.replayed_frames += frames_in(port.rx_file);
@@ -121,8 +135,11 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
   EalPlan plan;
   std::uint64_t ports = 0;
   std::vector<std::string> pci_addresses;
+  plan.longest_frame = process.longest_frame;
+  plan.buffer_bytes = buffer_bytes_for(process.longest_frame);
   for_each_port(configuration, [&](const config::Port& port) {
     ++ports;
+    refuse_if_too_long(port, process.longest_frame, host.page_bytes);
     if (port.kind == config::PortKind::pci) {
       pci_addresses.push_back(port.pci_address);
     }
@@ -130,7 +147,8 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
   plan.buffers = static_cast<std::uint32_t>(ports * process.buffers_per_port +
                                             std::uint64_t{process.workers} * buffers_per_worker +
                                             host.replayed_frames);
-  std::uint64_t need = base_memory_bytes + ports * bytes_per_port + plan.buffers * bytes_per_buffer;
+  std::uint64_t need = base_memory_bytes + ports * bytes_per_port +
+                       plan.buffers * (plan.buffer_bytes + bytes_beside_frame);
   if (process.memory_mib != 0) {
     need = std::uint64_t{process.memory_mib} << 20;
   }

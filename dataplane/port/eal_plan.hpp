@@ -17,6 +17,7 @@ struct HostFacts {
   std::vector<unsigned> allowed_cpus;
   /// Frames in all the files that `repeat` ports replay: those are kept in buffers of the pool.
   std::uint64_t replayed_frames = 0;
+  std::uint32_t page_bytes = 4096;
 
   static HostFacts read(const config::Config& configuration);
 };
@@ -24,15 +25,15 @@ struct HostFacts {
 struct EalPlan {
   std::vector<std::string> arguments; ///< argv of rte_eal_init, program name included
   std::uint32_t buffers = 0;          ///< in the pool
-  std::uint32_t memory_mib = 0;       ///< that the pool and the ports' rings need
+  std::uint32_t buffer_bytes = 0;     ///< of each, for a frame (frame_room.hpp)
+  std::uint32_t longest_frame = 0;
+  std::uint32_t memory_mib = 0; ///< that the pool and the ports' rings need
   bool hugepages = false;
   std::string explanation; ///< one line for the log: which memory, how much, and why
 };
 
-/// Bytes of a frame a buffer can hold.
-inline constexpr std::uint32_t buffer_data_bytes = 2048;
-
-/// Throws PortError when `hugepages = "require"` cannot be met.
+/// Throws PortError when `hugepages = "require"` cannot be met, and when a port cannot have frames
+/// as long as the process's longest.
 EalPlan plan_eal(const config::Config& configuration, const HostFacts& host);
 
 } // namespace tributary::dataplane

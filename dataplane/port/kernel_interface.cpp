@@ -111,6 +111,13 @@ std::uint32_t interface_speed_mbps(const std::string& name) {
   return speed == static_cast<std::uint32_t>(SPEED_UNKNOWN) ? 0 : speed;
 }
 
+std::uint32_t interface_mtu(const std::string& name) {
+  auto request = request_for(name);
+  return request && QuerySocket().ask(SIOCGIFMTU, *request)
+             ? static_cast<std::uint32_t>(request->ifr_mtu)
+             : 0;
+}
+
 ReceiveQueues interface_receive_queues(const std::string& name) {
   ethtool_channels channels{};
   channels.cmd = ETHTOOL_GCHANNELS;

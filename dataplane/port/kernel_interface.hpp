@@ -19,6 +19,8 @@ struct InterfaceState {
 [[nodiscard]] std::string interface_driver(const std::string& name);
 /// 0 when the driver does not say.
 [[nodiscard]] std::uint32_t interface_speed_mbps(const std::string& name);
+/// What the kernel sends and receives behind an Ethernet header; 0 when there is no such interface.
+[[nodiscard]] std::uint32_t interface_mtu(const std::string& name);
 /// How many receive queues the kernel spreads an interface's frames over.
 struct ReceiveQueues {
   std::uint16_t all = 1;

@@ -1,5 +1,6 @@
 #include "dataplane/port/port_arguments.hpp"
 
+#include "dataplane/port/frame_room.hpp"
 #include "dataplane/port/port_error.hpp"
 
 #include <string_view>
@@ -25,6 +26,23 @@ std::string af_xdp(const config::Port& port, const InterfaceFacts& facts) {
                      checked(port, port.interface), facts.queue_pairs, facts.zero_copy ? 64 : 0);
 }
 
+std::string af_packet(const config::Port& port, const InterfaceFacts& facts,
+                      std::uint32_t buffer_bytes) {
+  const PacketRing ring = packet_ring_for(buffer_bytes, facts.page_bytes);
+  return fmt::format("iface={},qpairs={},blocksz={},framesz={},framecnt={},qdisc_bypass=1",
+                     checked(port, port.interface), facts.queue_pairs, ring.block_bytes,
+                     ring.slot_bytes, ring.slots);
+}
+
+std::string memif(const config::Port& port, std::uint32_t buffer_bytes) {
+  // The client's buffers are shared. Later versions of DPDK's driver copy from them without a look
+  // at the frame's length, beyond the end of the server's own, unless these are said to be shorter.
+  const std::uint32_t believed = port.role == "server" ? buffer_bytes + 1 : buffer_bytes;
+  return fmt::format("role={},id={},socket={},socket-abstract=no,bsize={},rsize={}", port.role,
+                     port.memif_id, checked(port, port.socket), believed,
+                     memif_ring_log2(buffer_bytes));
+}
+
 std::string pcap(const config::Port& port) {
   std::string arguments;
   if (!port.rx_file.empty()) {
@@ -40,17 +58,12 @@ std::string pcap(const config::Port& port) {
 
 } // namespace
 
-DeviceArguments device_arguments(const config::Port& port, const InterfaceFacts& facts) {
+DeviceArguments device_arguments(const config::Port& port, const InterfaceFacts& facts,
+                                 std::uint32_t buffer_bytes) {
   switch (port.kind) {
   case config::PortKind::af_xdp: return {"net_af_xdp", af_xdp(port, facts)};
-  case config::PortKind::af_packet:
-    return {
-        "net_af_packet",
-        fmt::format("iface={},qpairs={},blocksz=65536,framesz=2048,framecnt=2048,qdisc_bypass=1",
-                    checked(port, port.interface), facts.queue_pairs)};
-  case config::PortKind::memif:
-    return {"net_memif", fmt::format("role={},id={},socket={},socket-abstract=no,rsize=11",
-                                     port.role, port.memif_id, checked(port, port.socket))};
+  case config::PortKind::af_packet: return {"net_af_packet", af_packet(port, facts, buffer_bytes)};
+  case config::PortKind::memif: return {"net_memif", memif(port, buffer_bytes)};
   case config::PortKind::pcap: return {"net_pcap", pcap(port)};
   case config::PortKind::null: return {"net_null", "no-rx=1"};
   case config::PortKind::pci:

@@ -18,11 +18,13 @@ struct DeviceArguments {
 struct InterfaceFacts {
   std::uint16_t queue_pairs = 1; ///< a receive and a transmit queue each
   bool zero_copy = false;        ///< its driver may serve AF_XDP without copying
+  std::uint32_t page_bytes = 4096;
 };
 
-/// For all kinds but `pci` and `ring`, which are not made from arguments. Throws PortError when a
-/// value cannot be written as a device argument: DPDK separates them with commas and knows no
-/// quoting.
-DeviceArguments device_arguments(const config::Port& port, const InterfaceFacts& facts);
+/// For all kinds but `pci` and `ring`, which are not made from arguments; buffer_bytes: of the pool
+/// (frame_room.hpp). Throws PortError when a value cannot be written as a device argument: DPDK
+/// separates them with commas and knows no quoting.
+DeviceArguments device_arguments(const config::Port& port, const InterfaceFacts& facts,
+                                 std::uint32_t buffer_bytes);
 
 } // namespace tributary::dataplane

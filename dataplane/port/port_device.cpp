@@ -25,6 +25,7 @@ namespace tributary::dataplane {
 namespace {
 
 constexpr std::uint16_t descriptors_per_queue = 2048;
+constexpr auto ethernet_header = static_cast<std::uint32_t>(wire::ethernet_header_bytes);
 
 /// Device names are unique in the process, also over a reopen.
 std::string next_device_name(const std::string& driver) {
@@ -114,6 +115,7 @@ void PortDevice::open() {
       probe();
       configure();
     }
+    look_at_mtu();
   } catch (const PortError& error) {
     close();
     const std::string_view what = error.what();
@@ -144,6 +146,7 @@ void PortDevice::probe() {
 
   InterfaceFacts facts;
   facts.queue_pairs = queues_;
+  facts.page_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
   if (configuration_.kind == config::PortKind::af_xdp) {
     const std::string& interface = configuration_.interface;
     facts.queue_pairs = pollable_queues(interface, queues_);
@@ -152,7 +155,7 @@ void PortDevice::probe() {
     steering_ = std::make_unique<XdpSteering>(interface, configuration_.policy.ethertype,
                                               facts.queue_pairs);
   }
-  const DeviceArguments device = device_arguments(configuration_, facts);
+  const DeviceArguments device = device_arguments(configuration_, facts, eal_.plan().buffer_bytes);
   device_name_ = next_device_name(device.driver);
   if (const int error = rte_eal_hotplug_add("vdev", device_name_.c_str(), device.arguments.c_str());
       error != 0) {
@@ -191,6 +194,15 @@ void PortDevice::configure() {
           name(), spread.by);
     }
   }
+  const std::uint32_t longest = eal_.plan().longest_frame;
+  if (configuration_.kind == config::PortKind::pci && longest > config::default_longest_frame) {
+    settings.rxmode.mtu = longest - ethernet_header;
+    if (settings.rxmode.mtu > info.max_mtu) {
+      throw PortError(fmt::format("this NIC takes frames of up to {0} bytes, and longest_frame is "
+                                  "{1}; make it {0}",
+                                  info.max_mtu + ethernet_header, longest));
+    }
+  }
   // The AF_XDP driver pairs its queues, so there are as many of either.
   const std::uint16_t transmit_queues =
       configuration_.kind == config::PortKind::af_xdp ? receive_queues_ : queues_;
@@ -218,7 +230,30 @@ void PortDevice::configure() {
   if (rte_eth_macaddr_get(port_id_, &address) == 0) {
     std::memcpy(mac_.data(), address.addr_bytes, mac_.size());
   }
-  std::ignore = rte_eth_dev_get_mtu(port_id_, &mtu_);
+}
+
+/// A kernel interface or a NIC may have frames beyond what fits the buffers, or fewer than those
+/// hold.
+void PortDevice::look_at_mtu() {
+  longest_frame_ = eal_.plan().longest_frame;
+  std::uint32_t mtu = 0;
+  if (on_kernel_interface()) {
+    mtu = interface_mtu(configuration_.interface);
+  } else if (configuration_.kind == config::PortKind::pci) {
+    std::uint16_t of_nic = 0;
+    mtu = rte_eth_dev_get_mtu(port_id_, &of_nic) == 0 ? of_nic : 0;
+  }
+  if (mtu == 0) {
+    return;
+  }
+  if (mtu + ethernet_header > longest_frame_) {
+    spdlog::warn(
+        "port {}: frames on {} have up to {} bytes, by its MTU of {}, and the buffers hold "
+        "{}: longer ones are dropped as too_long, or missed; longest_frame = {} would "
+        "take them",
+        name(), description(), mtu + ethernet_header, mtu, longest_frame_, mtu + ethernet_header);
+  }
+  longest_frame_ = std::min(longest_frame_, mtu + ethernet_header);
 }
 
 /// Gets back what the driver would otherwise keep: frames received and not yet taken, and buffers
@@ -238,6 +273,7 @@ void PortDevice::close() noexcept {
   {
     const QuietAfXdpDriver quiet;
     if (port_id_ != RTE_MAX_ETHPORTS) {
+      missed_before_ = missed_frames();
       if (configuration_.kind == config::PortKind::pci) {
         rte_eth_promiscuous_disable(port_id_);
       }
@@ -317,11 +353,13 @@ std::uint32_t PortDevice::speed_mbps() const {
 }
 
 std::uint64_t PortDevice::missed_frames() const {
-  if (configuration_.kind == config::PortKind::ring) {
-    return 0; // a full ring refuses what is sent
-  }
+  // A ring that is full refuses what is sent, and has nothing to miss.
   rte_eth_stats counted{};
-  return rte_eth_stats_get(port_id_, &counted) == 0 ? counted.imissed + counted.rx_nombuf : 0;
+  if (port_id_ != RTE_MAX_ETHPORTS && rte_eth_stats_get(port_id_, &counted) == 0) {
+    // What a NIC finds too long is among its errors.
+    return missed_before_ + counted.imissed + counted.ierrors + counted.rx_nombuf;
+  }
+  return missed_before_;
 }
 
 bool PortDevice::came_back() const {

@@ -115,8 +115,7 @@ public:
   LinkState refresh_link();
   /// Of the link, as far as the kernel or the driver knows; 0 when they do not.
   [[nodiscard]] std::uint32_t speed_mbps() const;
-  /// Frames the device had to drop before they could be taken, since it was opened, as far as its
-  /// driver counts them.
+  /// Frames the device had to drop before they could be taken, as far as its driver counts them.
   [[nodiscard]] std::uint64_t missed_frames() const;
   /// True when an interface that had gone away stands there again under its name, so that
   /// `reopen` makes sense.
@@ -130,7 +129,8 @@ public:
   [[nodiscard]] const config::Port& configuration() const { return configuration_; }
   [[nodiscard]] const std::string& name() const { return configuration_.name; }
   [[nodiscard]] const wire::MacAddress& mac() const { return mac_; }
-  [[nodiscard]] std::uint16_t mtu() const { return mtu_; }
+  /// The longest frame that can go out and come in by this port, FCS not counted.
+  [[nodiscard]] std::uint32_t longest_frame() const { return longest_frame_; }
   /// At least as many as pairs of queues were asked for.
   [[nodiscard]] std::uint16_t receive_queues() const { return receive_queues_; }
   /// What it is for a person, e.g. "af_xdp eth1 (native)".
@@ -141,6 +141,7 @@ private:
   void close() noexcept;
   void probe();
   void configure();
+  void look_at_mtu();
   /// Between `open` and `close` of a port of this kind.
   [[nodiscard]] bool on_ring() const { return ring_end_.incoming != nullptr; }
   [[nodiscard]] std::string words_on_queues() const;
@@ -158,7 +159,8 @@ private:
   std::string_view spread_by_; ///< over several queues, for a person
   std::atomic<LinkState> link_{LinkState::down};
   wire::MacAddress mac_{};
-  std::uint16_t mtu_ = 0;
+  std::uint32_t longest_frame_ = 0;
+  std::uint64_t missed_before_ = 0; ///< before it was opened last
   bool started_ = false;
   std::string device_name_;
   std::unique_ptr<InterfaceGuard> interface_guard_;

@@ -125,6 +125,7 @@ PortReport WorkerInspector::port_report(std::size_t switch_index, PortNumber por
   };
   report.rx_frames = of_port(&core::PortCounters::rx_frames);
   report.rx_bytes = of_port(&core::PortCounters::rx_bytes);
+  report.rx_missed = device.missed_frames();
   report.tx_frames = of_port(&core::PortCounters::tx_frames);
   report.tx_bytes = of_port(&core::PortCounters::tx_bytes);
   for (std::size_t reason = 0; reason < report.drops.size(); ++reason) {

@@ -216,13 +216,15 @@ rte_mbuf* Worker::made_private(Part& part, PortNumber in, rte_mbuf* frame) {
     takes_ownership(copy);
   }
   give_back(frame);
-  if (copy != nullptr && copy->nb_segs == 1) {
+  if (copy == nullptr) {
+    part.core.counters().drop(in, core::DropReason::no_buffer);
+    return nullptr;
+  }
+  if (copy->nb_segs == 1) {
     return copy;
   }
-  if (copy != nullptr) {
-    give_back(copy);
-  }
-  part.core.counters().drop(in, core::DropReason::no_buffer);
+  give_back(copy);
+  part.core.counters().drop(in, core::DropReason::too_long);
   return nullptr;
 }
 

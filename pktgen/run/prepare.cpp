@@ -1,6 +1,7 @@
 #include "pktgen/run/prepare.hpp"
 
 #include "pktgen/run/make_traffic.hpp"
+#include "pktgen/traffic/replay_file.hpp"
 
 #include <fmt/format.h>
 
@@ -65,6 +66,16 @@ void settle_cores(Scenario& scenario, const std::vector<unsigned>& cores,
   }
 }
 
+void look_into_capture(Part& part) {
+  if (part.kind == Kind::replay) {
+    try {
+      part.replay.longest_frame = longest_frame_in(part.replay.file, part.replay.direction);
+    } catch (const CaptureError& problem) {
+      throw ScenarioError(problem.what());
+    }
+  }
+}
+
 } // namespace
 
 std::vector<unsigned> usable_cores() {
@@ -95,6 +106,8 @@ std::vector<std::string> prepare(Scenario& scenario, const std::vector<unsigned>
   }
   say_what_idles(scenario, said);
   settle_cores(scenario, cores, said);
+  look_into_capture(scenario.traffic);
+  std::ranges::for_each(scenario.parts, look_into_capture);
   const std::uint64_t needed = memory_of(scenario);
   if (needed > available_bytes) {
     throw ScenarioError(fmt::format(

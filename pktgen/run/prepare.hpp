@@ -15,8 +15,9 @@ namespace tributary::pktgen {
 ///   cores    in process: the generator and each of the switch's workers get one of their own, if
 ///            there are enough, and poll without sleeping; otherwise both sleep when idle
 ///   seed     from the system's random source
-/// Throws ScenarioError (make_traffic.hpp) when its virtual hosts do not fit into memory, or this
-/// version lacks what it asks for.
+///   replays  how long their frames are, from their files
+/// Throws ScenarioError (make_traffic.hpp) when its virtual hosts do not fit into memory, a file
+/// cannot be replayed, or this version lacks what it asks for.
 std::vector<std::string> prepare(Scenario& scenario, const std::vector<unsigned>& cores,
                                  std::uint64_t available_bytes);
 

@@ -112,8 +112,9 @@ struct Replay {
   std::string file;
   /// Of the frames that are replayed, where the capture tells.
   Direction direction = Direction::outbound;
-  double speed = 1;        ///< of the capture's own; 0: as fast as possible
-  std::uint64_t loops = 1; ///< 0: until the time is over
+  double speed = 1;                ///< of the capture's own; 0: as fast as possible
+  std::uint64_t loops = 1;         ///< 0: until the time is over
+  std::uint32_t longest_frame = 0; ///< of the file, FCS not counted; prepare() looks
 };
 
 /// One of several traffics that run at once.

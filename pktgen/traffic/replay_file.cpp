@@ -114,4 +114,8 @@ Capture load_capture(const std::string& path, Direction direction) {
   return capture;
 }
 
+std::uint32_t longest_frame_in(const std::string& path, Direction direction) {
+  return std::ranges::max(load_capture(path, direction).frames, {}, &Capture::Frame::length).length;
+}
+
 } // namespace tributary::pktgen

@@ -23,4 +23,7 @@ public:
 /// anything but Ethernet frames, or holds none that could be sent.
 [[nodiscard]] Capture load_capture(const std::string& path, Direction direction);
 
+/// Bytes of the longest frame that `load_capture` would bring. Throws as it does.
+[[nodiscard]] std::uint32_t longest_frame_in(const std::string& path, Direction direction);
+
 } // namespace tributary::pktgen

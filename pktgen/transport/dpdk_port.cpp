@@ -1,11 +1,9 @@
 #include "pktgen/transport/dpdk_port.hpp"
 
-#include "endpoint/transport/interface_facts.hpp"
 #include "pktgen/transport/raw_port.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace tributary::pktgen {
@@ -16,21 +14,6 @@ using dataplane::PortDevice;
 
 bool on_kernel_interface(config::PortKind kind) {
   return kind == config::PortKind::af_xdp || kind == config::PortKind::af_packet;
-}
-
-std::uint32_t longest_frame_of(const PortDevice& device) {
-  // What the driver needs in front of a frame, in the buffers it shares with the kernel.
-  constexpr std::uint32_t kernel_headroom = 256;
-  constexpr auto header = static_cast<std::uint32_t>(wire::ethernet_header_bytes);
-  const config::Port& port = device.configuration();
-  if (on_kernel_interface(port.kind)) {
-    const auto facts = transport::interface_facts(port.interface, "asking for its MTU");
-    return std::min(facts.mtu + header, dataplane::buffer_data_bytes - kernel_headroom);
-  }
-  // Of the virtual devices none looks at the MTU.
-  return port.kind == config::PortKind::pci
-             ? std::min(device.mtu() + header, dataplane::buffer_data_bytes)
-             : dataplane::buffer_data_bytes;
 }
 
 wire::MacAddress address_of(const PortDevice& device, const wire::MacAddress& otherwise) {
@@ -53,7 +36,7 @@ DpdkPort::DpdkPort(const config::Port& configuration, dataplane::Eal& eal,
 
 DpdkPort::DpdkPort(std::shared_ptr<PortDevice> device, dataplane::Eal& eal,
                    const wire::MacAddress& address, std::uint16_t queue, std::uint16_t sharers)
-    : MbufPort(eal.pool(), longest_frame_of(*device), address_of(*device, address)),
+    : MbufPort(eal.pool(), device->longest_frame(), address_of(*device, address)),
       device_(std::move(device)), queue_(queue), sharers_(sharers), next_queue_(queue) {}
 
 std::vector<std::unique_ptr<DpdkPort>> DpdkPort::sharing(const config::Port& configuration,

@@ -88,9 +88,16 @@ std::string print_switch_config(const Scenario& scenario,
       sw.ports.size() > generator_ports(apart) ? ", port \"far\" to the side that is elsewhere"
                                                : "");
   Values process;
+  const std::uint32_t longest_frame = longest_frame_of(apart);
+  const bool needs_longer_frames = longest_frame > config::default_longest_frame;
+  if (needs_longer_frames) {
+    process.set("longest_frame", longest_frame);
+  }
   if (!scenario.switch_socket.empty()) {
-    out += section(config::Section::process,
-                   process.set("control_socket", quoted(scenario.switch_socket)));
+    process.set("control_socket", quoted(scenario.switch_socket));
+  }
+  if (needs_longer_frames || !scenario.switch_socket.empty()) {
+    out += section(config::Section::process, process);
   }
   if (descriptors < sw.settings.descriptors_per_engine) {
     out +=

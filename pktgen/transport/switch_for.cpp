@@ -1,6 +1,8 @@
 #include "pktgen/transport/switch_for.hpp"
 
 #include "configuration/findings.hpp"
+#include "dataplane/port/frame_room.hpp"
+#include "pktgen/traffic/sizes.hpp"
 #include "tributary/wire/fabric_address.hpp"
 
 #include <fmt/format.h>
@@ -174,7 +176,8 @@ private:
 };
 
 /// What the switch has where the generator has this; `port` counts from 0.
-config::Port facing(const PortSpec& spec, std::size_t port) {
+config::Port facing(const PortSpec& spec, std::size_t port, std::uint32_t longest_frame) {
+  constexpr std::uint32_t usual_page_bytes = 4096;
   config::Port facing;
   if (!spec.raw && spec.device.kind == config::PortKind::memif) {
     facing.kind = config::PortKind::memif;
@@ -183,21 +186,26 @@ config::Port facing(const PortSpec& spec, std::size_t port) {
     facing.role = spec.device.role == "server" ? "client" : "server";
   } else {
     facing.interface = fmt::format("{}{}", interface_placeholder, port);
+    if (longest_frame > dataplane::longest_frame_of_af_xdp(usual_page_bytes)) {
+      facing.kind = config::PortKind::af_packet;
+    }
   }
   return facing;
 }
 
 config::Port port_of(const Scenario& scenario, std::size_t port) {
   config::Port made;
+  const std::uint32_t longest_frame = longest_frame_of(scenario);
   const bool far = port >= generator_ports(scenario);
   if (scenario.hosted) {
     made.kind = config::PortKind::ring;
     made.ring = fmt::format("hosted{}", port);
   } else {
-    made = facing(far ? PortSpec{} : scenario.ports[port], port);
+    made = facing(far ? PortSpec{} : scenario.ports[port], port, longest_frame);
   }
   made.name = far ? "far" : fmt::format("p{}", port);
   made.policy.ethertype = scenario.ethertype;
+  made.policy.longest_frame = longest_frame;
   return made;
 }
 
@@ -205,6 +213,25 @@ config::Port port_of(const Scenario& scenario, std::size_t port) {
 
 std::size_t generator_ports(const Scenario& scenario) {
   return scenario.hosted ? scenario.hosted->ports : scenario.ports.size();
+}
+
+std::uint32_t longest_frame_of(const Scenario& scenario) {
+  std::uint32_t longest = config::default_longest_frame;
+  const auto look_at = [&longest](const Part& part) {
+    if (part.kind == Kind::multicast || part.kind == Kind::unicast) {
+      for (const std::uint32_t size : part.stream.sizes) { // 0, for IMIX, is shorter than that
+        longest = std::max(longest, std::max(size, fcs_bytes) - fcs_bytes);
+      }
+    } else if (part.kind == Kind::replay) {
+      longest = std::max(longest, part.replay.longest_frame);
+    }
+  };
+  look_at(scenario.traffic);
+  for (const Part& part : scenario.parts) {
+    look_at(part);
+  }
+  // What is longer still no port takes: the traffic says so.
+  return std::min(longest, config::most_longest_frame);
 }
 
 wire::MacAddress address_of_port(const Scenario& scenario, std::size_t port) {

@@ -33,9 +33,14 @@ inline constexpr std::string_view interface_placeholder = "IFACE";
 /// Of a port that has no address of its own: that of the host with the port's number.
 [[nodiscard]] wire::MacAddress address_of_port(const Scenario& scenario, std::size_t port);
 
+/// What the buffers of DPDK's ports and the switch have to hold: the scenario's longest frame, or
+/// `longest_frame`'s default when that is longer.
+[[nodiscard]] std::uint32_t longest_frame_of(const Scenario& scenario);
+
 /// Throws config::ConfigError when no switch could serve the scenario: too few ports, too many
 /// trees, leaves or NIDs, or parts that share a tree. The ports of a hosted switch are rings; those
-/// of any other one are af_xdp on interfaces "IFACE0", "IFACE1", ..., or the other end of a memif.
+/// of any other one are the other end of a memif, or on interfaces "IFACE0", "IFACE1", ...: of kind
+/// af_xdp, or af_packet when frames are too long for that.
 [[nodiscard]] config::Switch switch_for(const Scenario& scenario);
 
 /// The same as a file for `tributary-switch --config`, of as many descriptors as a file may ask

@@ -64,6 +64,7 @@ config::Config dpdk_needs(const Scenario& scenario) {
   const auto generator_threads =
       static_cast<std::uint32_t>(std::max<std::size_t>(scenario.cores.size(), 1));
   needs.process.workers = generator_threads + (scenario.hosted ? scenario.hosted->workers : 0);
+  needs.process.longest_frame = longest_frame_of(scenario);
   std::vector<config::Port>& ports = needs.switches.emplace_back().ports;
   if (!scenario.hosted) {
     for (const PortSpec& spec : scenario.ports) {

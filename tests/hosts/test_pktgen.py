@@ -35,13 +35,12 @@ class Generator:
 
     def start_switch(self, traffic, *options, port_kind=None, impairment=None):
         """A switch with just the configuration that the generator asks for."""
+        socket = self.lab.place / "switch.sock"
         code, text, error = self.lab.run(
             *self.command(traffic, *options), "--print-switch-config",
-            "--switch-interfaces", ",".join(self.far),
+            "--switch-interfaces", ",".join(self.far), "--switch-socket", socket,
         )
         assert code == EXIT_OK, error
-        socket = self.lab.place / "switch.sock"
-        text = f'[process]\ncontrol_socket = "{socket}"\n{text}'
         if port_kind:
             text = re.sub(r'(?m)^kind = "af_xdp"$', f'kind = "{port_kind}"', text)
         if impairment:

@@ -18,17 +18,16 @@ def memif_scenario(lab, traffic):
     return lab.file("memif.toml", f"{ports}{traffic}")
 
 
-def over_memif(lab, traffic):
+def over_memif(lab, traffic, *options):
     lab.need(lab.binaries.pktgen)
     scenario = memif_scenario(lab, traffic)
-    command = [lab.binaries.pktgen, "run", scenario, *QUICK]
+    socket = lab.place / "switch.sock"
+    command = [lab.binaries.pktgen, "run", scenario, *QUICK, "--switch-socket", socket]
     code, text, error = lab.run(*command, "--print-switch-config")
     assert code == EXIT_OK and "server" in text, error + text
-    socket = lab.place / "switch.sock"
-    text = f'[process]\ncontrol_socket = "{socket}"\n{text}'
     switch = lab.start(TextConfig(text, socket))
     code, out, error = lab.run(
-        *command, "--duration", "1s", "--patience", "20s", "--switch-socket", socket, "--json", "-"
+        *command, "--duration", "1s", "--patience", "20s", *options, "--json", "-"
     )
     assert code == EXIT_OK, f"{error}\n{out}"
     return switch, json.loads(out)["repeats"][0]

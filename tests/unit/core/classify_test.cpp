@@ -41,6 +41,23 @@ TEST(Classify, EmptyAndShortFramesAreRunts) {
   }
 }
 
+TEST(Classify, LongerThanThePortTakesIsTooLong) {
+  for (Frame frame : {Frame(contribution(1)), unicast_frame(routed_nid, 80)}) {
+    TestSwitch s;
+    TablesBuilder builder;
+    for (int port = 0; port < 2; ++port) {
+      ASSERT_EQ(builder.add_port({.nid = {}, .vnis = {}, .longest_frame = 1792}), "");
+    }
+    ASSERT_EQ(builder.add_tree(tree, 2, PortNumber{0}, PortSet{0b10}), "");
+    ASSERT_EQ(builder.add_route(routed_nid, PortNumber{0}), "");
+    s.adopt(std::move(builder));
+    frame.resize(1792);
+    EXPECT_NE(s.give(PortNumber{1}, frame).action, Action::drop);
+    frame.resize(1793);
+    expect_dropped(s, s.give(PortNumber{1}, frame), PortNumber{1}, DropReason::too_long);
+  }
+}
+
 TEST(Classify, OtherEthertypeIsForeign) {
   for (const std::uint16_t ethertype :
        std::initializer_list<std::uint16_t>{0x0800, 0x88B6, 0xB588, 0x0806}) {

@@ -65,6 +65,7 @@ public:
     p.link_transitions = 1;
     p.rx_frames = 10;
     p.rx_bytes = 940;
+    p.rx_missed = 4;
     p.tx_frames = 5;
     p.tx_bytes = 470;
     p.drops[static_cast<std::size_t>(core::DropReason::source_guard)] = 2;

@@ -14,8 +14,8 @@ TEST(to_json, port) {
   EXPECT_EQ(to_json(inspector.ports("")),
             parse(R"json([{"switch":"leaf0","port":"host0","number":3,"kind":"af_xdp",
                        "device":"af_xdp eth1 (native)","state":"up","worker":0,"nid":"0x12345",
-                       "link_transitions":1,"rx_frames":10,"rx_bytes":940,"tx_frames":5,
-                       "tx_bytes":470,"drops":{"source_guard":2}}])json"));
+                       "link_transitions":1,"rx_frames":10,"rx_bytes":940,"rx_missed":4,
+                       "tx_frames":5,"tx_bytes":470,"drops":{"source_guard":2}}])json"));
 }
 
 TEST(to_json, port_without_nid_has_no_such_key) {
@@ -127,7 +127,7 @@ TEST(flat_counters, name_every_drop_reason_of_every_port) {
   EXPECT_EQ(flat.at("leaf0.engine.up.arms"), 9U);
   EXPECT_EQ(flat.at("leaf0.engine.up.occupied"), 1U);
   EXPECT_EQ(flat.at("worker.1.iterations"), 1000U);
-  EXPECT_EQ(flat.size(), 5 + core::drop_reason_count + 5 + 12 + 1 + 8);
+  EXPECT_EQ(flat.size(), 6 + core::drop_reason_count + 5 + 12 + 1 + 8);
 }
 
 } // namespace

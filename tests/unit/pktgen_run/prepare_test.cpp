@@ -66,6 +66,18 @@ TEST(Prepare, MembersThatDoNotFitIntoMemoryAreRefused) {
   }
 }
 
+TEST(Prepare, ReplayOfAFileThatIsNotThereIsRefusedByName) {
+  Scenario scenario = in_process();
+  scenario.traffic.kind = Kind::replay;
+  scenario.traffic.replay.file = "/nonexistent/frames.pcap";
+  try {
+    prepare(scenario, {0, 1}, plenty);
+    FAIL() << "accepted";
+  } catch (const ScenarioError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/nonexistent/frames.pcap"));
+  }
+}
+
 TEST(Prepare, RdmaIsRefusedAsNotThereYet) {
   Scenario scenario = in_process();
   scenario.traffic.kind = Kind::mixed;

@@ -102,6 +102,7 @@ TEST(ReplayFile, of_nanoseconds_keeps_them) {
   EXPECT_EQ(capture.bytes.size(), 60U + 1'514U + 14U);
   EXPECT_EQ(capture.bytes[capture.frames[1].offset], std::byte{'b'});
   EXPECT_EQ(capture.bytes[capture.frames[2].offset + 13], std::byte{'c'});
+  EXPECT_EQ(longest_frame_in(file.path(), Direction::outbound), 1'514U);
 }
 
 TEST(ReplayFile, of_microseconds_is_scaled) {

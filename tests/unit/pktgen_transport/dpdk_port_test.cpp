@@ -45,7 +45,7 @@ TEST_F(DpdkPortTest, RingCarriesFramesBothWays) {
   EXPECT_EQ(receive_numbers(right, 500), numbers(0, 500));
   EXPECT_EQ(receive_numbers(left, 3), numbers(1000, 3));
   EXPECT_EQ(left.address(), address);
-  EXPECT_EQ(left.longest_frame(), 2048U);
+  EXPECT_EQ(left.longest_frame(), config::default_longest_frame);
   EXPECT_EQ(left.description(), "ring pair");
 }
 

@@ -214,6 +214,32 @@ TEST(SwitchForTest, PrintedFileNamesTheInterfacesGivenAndLeavesTheOthersToBeFill
   EXPECT_THAT(print_switch_config(scenario, {"a", "b"}), testing::Not(HasSubstr("IFACE")));
 }
 
+TEST(SwitchForTest, LongFramesAreAskedForAndTakeAnotherKindOfPort) {
+  Scenario scenario;
+  scenario.traffic.kind = Kind::mixed;
+  scenario.ports.resize(2);
+  scenario.parts.resize(3);
+  for (Part& part : scenario.parts) {
+    part.kind = Kind::unicast;
+    part.stream.sizes = {0, 98};
+  }
+  EXPECT_EQ(longest_frame_of(scenario), config::default_longest_frame);
+  EXPECT_THAT(print_switch_config(scenario), testing::Not(HasSubstr("longest_frame")));
+  scenario.parts[1].stream.sizes = {64, 3004, 0};
+  EXPECT_EQ(longest_frame_of(scenario), 3000U);
+  config::Config read = config::parse_text(print_switch_config(scenario), "printed").config;
+  EXPECT_EQ(read.process.longest_frame, 3000U);
+  EXPECT_EQ(read.switches[0].ports[0].kind, config::PortKind::af_xdp);
+  scenario.parts[2].kind = Kind::replay;
+  scenario.parts[2].replay.longest_frame = 100'000;
+  EXPECT_EQ(longest_frame_of(scenario), config::most_longest_frame);
+  scenario.parts[2].replay.longest_frame = 8996;
+  read = config::parse_text(print_switch_config(scenario), "printed").config;
+  EXPECT_EQ(read.process.longest_frame, 8996U);
+  EXPECT_EQ(read.switches[0].ports[0].kind, config::PortKind::af_packet);
+  expect_same_from_file(scenario);
+}
+
 TEST(SwitchForTest, FileAsksForNoMoreDescriptorsThanOneMayAndSaysSo) {
   const std::string text = print_switch_config(reduce_scenario(4, 100, 2));
   EXPECT_THAT(text, HasSubstr("800 reductions"));

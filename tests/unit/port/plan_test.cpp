@@ -1,5 +1,6 @@
 // What DPDK is started with, what devices are made from, and which privileges they need: all pure.
 #include "dataplane/port/eal_plan.hpp"
+#include "dataplane/port/frame_room.hpp"
 #include "dataplane/port/port_arguments.hpp"
 #include "dataplane/port/port_error.hpp"
 #include "dataplane/port/privileges.hpp"
@@ -87,6 +88,30 @@ TEST(EalPlan, memory_and_buffers_grow_with_ports_and_replayed_frames) {
   EXPECT_EQ(plan_eal(with_ports(2), replaying).buffers, small.buffers + 8192);
 }
 
+TEST(EalPlan, memory_grows_with_the_longest_frame) {
+  config::Config c = with_ports(4, config::PortKind::af_packet);
+  const EalPlan usual = plan_eal(c, host(0));
+  c.process.longest_frame = 9014;
+  const EalPlan longer = plan_eal(c, host(0));
+  EXPECT_EQ(longer.buffers, usual.buffers);
+  EXPECT_GE(longer.buffer_bytes, 9014U);
+  EXPECT_GE(longer.memory_mib - usual.memory_mib,
+            longer.buffers / 1024 * (longer.buffer_bytes - usual.buffer_bytes) / 1024 - 1);
+}
+
+TEST(EalPlan, af_xdp_with_frames_that_do_not_fit_a_page_is_refused_with_what_helps) {
+  config::Config c = with_ports(2);
+  c.switches[0].ports[1].name = "up";
+  c.switches[0].ports[0].kind = config::PortKind::af_packet;
+  c.process.longest_frame = 3328;
+  EXPECT_EQ(plan_eal(c, host(0)).longest_frame, 3328U);
+  c.process.longest_frame = 3329;
+  const std::string message = message_of([&] { plan_eal(c, host(0)); });
+  EXPECT_THAT(message, HasSubstr("\"up\""));
+  EXPECT_THAT(message, HasSubstr("up to 3328 bytes"));
+  EXPECT_THAT(message, HasSubstr("kind = \"af_packet\""));
+}
+
 TEST(EalPlan, configured_memory_overrides_what_was_computed) {
   config::Config c = with_ports(2);
   c.process.memory_mib = 777;
@@ -109,10 +134,10 @@ TEST(EalPlan, looks_at_pci_devices_only_when_a_port_names_one) {
 TEST(DeviceArguments, af_xdp_polls_all_receive_queues_and_enters_the_kernel_only_for_zero_copy) {
   config::Port port;
   port.interface = "eth1";
-  EXPECT_EQ(device_arguments(port, {}).driver, "net_af_xdp");
-  EXPECT_EQ(device_arguments(port, {}).arguments,
+  EXPECT_EQ(device_arguments(port, {}, 2048).driver, "net_af_xdp");
+  EXPECT_EQ(device_arguments(port, {}, 2048).arguments,
             "iface=eth1,start_queue=0,queue_count=1,busy_budget=0");
-  EXPECT_EQ(device_arguments(port, {.queue_pairs = 4, .zero_copy = true}).arguments,
+  EXPECT_EQ(device_arguments(port, {.queue_pairs = 4, .zero_copy = true}, 2048).arguments,
             "iface=eth1,start_queue=0,queue_count=4,busy_budget=64");
 }
 
@@ -122,34 +147,69 @@ TEST(DeviceArguments, memif_names_socket_role_and_id) {
   port.socket = "/run/m.sock";
   port.role = "client";
   port.memif_id = 3;
-  EXPECT_EQ(device_arguments(port, {}).arguments,
-            "role=client,id=3,socket=/run/m.sock,socket-abstract=no,rsize=11");
+  EXPECT_EQ(device_arguments(port, {}, 2048).arguments,
+            "role=client,id=3,socket=/run/m.sock,socket-abstract=no,bsize=2048,rsize=11");
+  EXPECT_THAT(device_arguments(port, {}, 9472).arguments, HasSubstr("bsize=9472,rsize=9"));
+  port.role = "server";
+  EXPECT_THAT(device_arguments(port, {}, 2048).arguments, HasSubstr("bsize=2049,rsize=11"))
+      << "so that it looks how long the client's are";
+}
+
+TEST(DeviceArguments, af_packet_has_slots_as_long_as_a_buffer) {
+  config::Port port;
+  port.kind = config::PortKind::af_packet;
+  port.interface = "eth1";
+  EXPECT_EQ(device_arguments(port, {}, 2048).arguments,
+            "iface=eth1,qpairs=1,blocksz=65536,framesz=2048,framecnt=2048,qdisc_bypass=1");
+  EXPECT_EQ(device_arguments(port, {}, 9472).arguments,
+            "iface=eth1,qpairs=1,blocksz=303104,framesz=9472,framecnt=864,qdisc_bypass=1");
+}
+
+TEST(FrameRoom, suits_the_kernel_and_the_driver_whatever_the_longest_frame) {
+  constexpr std::uint32_t header_of_kernel = 66;
+  for (const std::uint32_t page : {4096U, 16384U, 65536U}) {
+    for (std::uint32_t longest = 1514; longest <= config::most_longest_frame; ++longest) {
+      const std::uint32_t buffer = buffer_bytes_for(longest);
+      ASSERT_GE(buffer, longest + kernel_headroom) << longest;
+      const PacketRing ring = packet_ring_for(buffer, page);
+      ASSERT_GT(ring.slot_bytes, longest + header_of_kernel) << "else none looks too long";
+      ASSERT_LE(ring.slot_bytes - 32, buffer) << "else the driver refuses it";
+      ASSERT_EQ(ring.block_bytes % page, 0U);
+      ASSERT_EQ(ring.block_bytes % ring.slot_bytes, 0U);
+      ASSERT_EQ(ring.slots % (ring.block_bytes / ring.slot_bytes), 0U);
+      ASSERT_GE(ring.slots, 32U);
+      ASSERT_LE(std::uint64_t{ring.slots} * ring.slot_bytes, most_ring_bytes);
+      ASSERT_LE(buffer << memif_ring_log2(buffer), most_ring_bytes);
+    }
+  }
+  EXPECT_EQ(buffer_bytes_for(config::default_longest_frame), 2048U);
 }
 
 TEST(DeviceArguments, pcap_replays_writes_or_both) {
   config::Port port;
   port.kind = config::PortKind::pcap;
   port.rx_file = "in.pcap";
-  EXPECT_EQ(device_arguments(port, {}).arguments, "rx_pcap=in.pcap");
+  EXPECT_EQ(device_arguments(port, {}, 2048).arguments, "rx_pcap=in.pcap");
   port.repeat = true;
-  EXPECT_EQ(device_arguments(port, {}).arguments, "rx_pcap=in.pcap,infinite_rx=1");
+  EXPECT_EQ(device_arguments(port, {}, 2048).arguments, "rx_pcap=in.pcap,infinite_rx=1");
   port.tx_file = "out.pcap";
-  EXPECT_EQ(device_arguments(port, {}).arguments, "rx_pcap=in.pcap,infinite_rx=1,tx_pcap=out.pcap");
+  EXPECT_EQ(device_arguments(port, {}, 2048).arguments,
+            "rx_pcap=in.pcap,infinite_rx=1,tx_pcap=out.pcap");
   port.rx_file.clear();
-  EXPECT_EQ(device_arguments(port, {}).arguments, "tx_pcap=out.pcap");
+  EXPECT_EQ(device_arguments(port, {}, 2048).arguments, "tx_pcap=out.pcap");
 }
 
 TEST(DeviceArguments, null_receives_nothing) {
   config::Port port;
   port.kind = config::PortKind::null;
-  EXPECT_EQ(device_arguments(port, {}).arguments, "no-rx=1");
+  EXPECT_EQ(device_arguments(port, {}, 2048).arguments, "no-rx=1");
 }
 
 TEST(DeviceArguments, refuses_a_value_that_would_become_another_argument) {
   config::Port port;
   port.name = "p1";
   port.interface = "eth1,queue_count=9";
-  const std::string message = message_of([&] { device_arguments(port, {}); });
+  const std::string message = message_of([&] { device_arguments(port, {}, 2048); });
   EXPECT_THAT(message, HasSubstr("p1"));
   EXPECT_THAT(message, HasSubstr("comma"));
 }
