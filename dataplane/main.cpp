@@ -2,6 +2,7 @@
 
 #include "dataplane/config/parse.hpp"
 #include "dataplane/config/print_default.hpp"
+#include "dataplane/port/start_again.hpp"
 #include "dataplane/process/machine.hpp"
 #include "dataplane/process/switch_process.hpp"
 #include "service/log.hpp"
@@ -36,20 +37,25 @@ boost::json::object check(const std::string& file) {
   return {{"switches", parsed.config.switches.size()}, {"ports", ports}, {"trees", trees}};
 }
 
-void run(const service::Options& options) {
+void run(const service::Options& options, char** argv) {
   config::Parsed parsed = config::parse_file(options.config_file, dataplane::this_machine());
   service::set_log_level(options.log_level.empty() ? parsed.config.process.log_level
                                                    : options.log_level);
-  dataplane::SwitchProcess(std::move(parsed), options).run();
+  try {
+    dataplane::SwitchProcess(std::move(parsed), options).run();
+  } catch (const dataplane::HugepagesTaken& taken) {
+    dataplane::start_again_without_hugepages(taken, argv);
+  }
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  return service::run_program(argc, argv,
-                              {.presentation = presentation(),
-                               .default_config = config::default_toml,
-                               .keys = [] { return config::keys_markdown(); },
-                               .check = check,
-                               .run = run});
+  return service::run_program(
+      argc, argv,
+      {.presentation = presentation(),
+       .default_config = config::default_toml,
+       .keys = [] { return config::keys_markdown(); },
+       .check = check,
+       .run = [argv](const service::Options& options) { run(options, argv); }});
 }

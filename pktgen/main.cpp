@@ -1,5 +1,6 @@
 // tributary-pktgen: from the command line to a result, and to an exit code.
 
+#include "dataplane/port/start_again.hpp"
 #include "pktgen/report/capture_file.hpp"
 #include "pktgen/report/csv.hpp"
 #include "pktgen/report/json.hpp"
@@ -149,8 +150,11 @@ std::vector<std::uint64_t> receive_drops(const std::vector<Port*>& lanes) {
 int run(Invocation& invocation) {
   Scenario& scenario = invocation.read.scenario;
   const Output& output = scenario.output;
-  for (const std::string& said : prepare(scenario, usable_cores(), available_memory())) {
-    fmt::print(stderr, "tributary-pktgen: {}\n", said);
+  const std::vector<std::string> said = prepare(scenario, usable_cores(), available_memory());
+  // Before anything is said: it may start this program anew.
+  Transport transport(scenario);
+  for (const std::string& sentence : said) {
+    fmt::print(stderr, "tributary-pktgen: {}\n", sentence);
   }
   if (!output.quiet) {
     fmt::print(stderr, "seed {}\n", scenario.seed);
@@ -158,7 +162,6 @@ int run(Invocation& invocation) {
   const Clock clock;
   Result result = result_for(scenario, clock);
   result.settings = invocation.read.settings;
-  Transport transport(scenario);
   const std::vector<Port*> lanes = transport.lanes();
   std::optional<CaptureFile> capture;
   if (output.pcap) {
@@ -189,6 +192,14 @@ int run(Invocation& invocation) {
   return written && wrong.empty() ? service::exit_success : service::exit_runtime_failure;
 }
 
+int run_or_start_again(Invocation& invocation, char** argv) {
+  try {
+    return run(invocation);
+  } catch (const dataplane::HugepagesTaken& taken) {
+    dataplane::start_again_without_hugepages(taken, argv);
+  }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -210,7 +221,7 @@ int main(int argc, char** argv) {
       fmt::print("{}",
                  print_switch_config(invocation->read.scenario, invocation->switch_interfaces));
       return service::exit_success;
-    case Action::run: return run(*invocation);
+    case Action::run: return run_or_start_again(*invocation, argv);
     }
   } catch (const ScenarioError& problem) {
     fmt::print(stderr, "tributary-pktgen: {}\n", problem.what());

@@ -1,6 +1,7 @@
 #include "dataplane/port/eal.hpp"
 
 #include "dataplane/port/dpdk_log.hpp"
+#include "dataplane/port/start_again.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -21,7 +22,19 @@ namespace {
 /// Free buffers each thread keeps for itself; the largest DPDK allows.
 constexpr unsigned cached_buffers = 512;
 
-void start_dpdk(const EalPlan& plan) {
+/// What failed may have been the taking of hugepages that were free a moment ago.
+[[noreturn]] void fail(const EalPlan& plan, const config::Process& process,
+                       const std::string& what) {
+  if (plan.hugepages && process.hugepages == "auto") {
+    spdlog::debug("{}", what);
+    throw HugepagesTaken(fmt::format("{} MiB of hugepages were free, but another process took them "
+                                     "first, or they may not be had here",
+                                     plan.memory_mib));
+  }
+  throw PortError(what);
+}
+
+void start_dpdk(const EalPlan& plan, const config::Process& process) {
   static std::atomic<bool> started{false};
   if (started.exchange(true)) {
     throw PortError("DPDK was started before in this process, and can be started only once");
@@ -35,10 +48,10 @@ void start_dpdk(const EalPlan& plan) {
   }
   spdlog::debug("DPDK arguments: {}", fmt::join(arguments, " "));
   if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
-    throw PortError(
-        fmt::format("DPDK does not start: {}; its arguments were: {}{}", rte_strerror(rte_errno),
-                    fmt::join(arguments, " "),
-                    plan.hugepages ? "; hugepages = \"never\" does without hugepages" : ""));
+    fail(plan, process,
+         fmt::format("DPDK does not start: {}; its arguments were: {}{}", rte_strerror(rte_errno),
+                     fmt::join(arguments, " "),
+                     plan.hugepages ? "; hugepages = \"never\" does without hugepages" : ""));
   }
 }
 
@@ -76,13 +89,14 @@ rte_mempool* make_pool(const EalPlan& plan) {
 Eal::Eal(const config::Config& configuration)
     : plan_(plan_eal(configuration, HostFacts::read(configuration))) {
   spdlog::info("{}", plan_.explanation);
-  start_dpdk(plan_);
+  start_dpdk(plan_, configuration.process);
   pool_ = make_pool(plan_);
   if (pool_ == nullptr) {
     const std::string reason = rte_strerror(rte_errno);
-    throw PortError(fmt::format("cannot make a pool of {} buffers: {}; set memory_mib above {}, or "
-                                "buffers_per_port lower",
-                                plan_.buffers, reason, plan_.memory_mib));
+    fail(plan_, configuration.process,
+         fmt::format("cannot make a pool of {} buffers: {}; set memory_mib above {}, or "
+                     "buffers_per_port lower",
+                     plan_.buffers, reason, plan_.memory_mib));
   }
 }
 

@@ -32,6 +32,7 @@ namespace tributary::dataplane {
 class Eal {
 public:
   /// Starts DPDK with what `plan_eal` says for this configuration and this machine, and logs that.
+  /// Throws HugepagesTaken (start_again.hpp) when it could do without the pages it did not get.
   explicit Eal(const config::Config& configuration);
   ~Eal();
   Eal(const Eal&) = delete;

@@ -2,6 +2,7 @@
 
 #include "dataplane/port/frame_room.hpp"
 #include "dataplane/port/port_error.hpp"
+#include "dataplane/port/start_again.hpp"
 
 #include <algorithm>
 #include <array>
@@ -95,9 +96,10 @@ void refuse_if_too_long(const config::Port& port, std::uint32_t longest_frame,
 }
 
 void choose_memory(EalPlan& plan, const std::string& wish, std::uint64_t need,
-                   std::uint64_t available) {
+                   const HostFacts& host) {
   const auto mib = [](std::uint64_t bytes) { return bytes >> 20; };
-  const bool enough = available >= need;
+  const std::uint64_t available = host.free_hugepage_bytes;
+  const bool enough = available >= need && !host.hugepages_were_taken;
   if (wish == "require" && !enough) {
     throw PortError(fmt::format(
         "hugepages = \"require\", but {} MiB of hugepages are free and {} MiB are needed; reserve "
@@ -110,6 +112,10 @@ void choose_memory(EalPlan& plan, const std::string& wish, std::uint64_t need,
           ? fmt::format("memory: hugepages, {} MiB of {} MiB free ones", mib(need), mib(available))
       : wish == "never"
           ? fmt::format("memory: ordinary pages, {} MiB (hugepages = \"never\")", mib(need))
+      : host.hugepages_were_taken
+          ? fmt::format("memory: ordinary pages, {} MiB; hugepages were free, but another process "
+                        "took them first",
+                        mib(need))
           : fmt::format("memory: ordinary pages, {} MiB; {} MiB of hugepages are free, which is "
                         "not enough (`sysctl vm.nr_hugepages={}` would be, and is faster)",
                         mib(need), mib(available), need / (2ULL << 20) + 1);
@@ -120,6 +126,7 @@ void choose_memory(EalPlan& plan, const std::string& wish, std::uint64_t need,
 HostFacts HostFacts::read(const config::Config& configuration) {
   HostFacts facts;
   facts.free_hugepage_bytes = dataplane::free_hugepage_bytes();
+  facts.hugepages_were_taken = without_hugepages();
   facts.allowed_cpus = dataplane::allowed_cpus();
   facts.page_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
   for_each_port(configuration, [&](const config::Port& port) {
@@ -153,18 +160,20 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
     need = std::uint64_t{process.memory_mib} << 20;
   }
   plan.memory_mib = static_cast<std::uint32_t>((need >> 20) + 1);
-  choose_memory(plan, process.hugepages, need, host.free_hugepage_bytes);
+  choose_memory(plan, process.hugepages, std::uint64_t{plan.memory_mib} << 20, host);
 
   // One DPDK thread, the main one, free to run anywhere: our workers are threads of our own.
   plan.arguments = {"tributary-switch", "--no-telemetry", "--iova-mode=va", "--lcores",
                     fmt::format("0@({})", fmt::join(host.allowed_cpus, ","))};
+  // All of the memory at once: hugepages that others take meanwhile are found missing now, and not
+  // when a port opens.
+  plan.arguments.insert(plan.arguments.end(), {"-m", std::to_string(plan.memory_mib)});
   // Either way nothing is left in the file system, and other DPDK processes are none of our
   // business.
   if (plan.hugepages) {
     plan.arguments.emplace_back("--in-memory");
   } else {
-    plan.arguments.insert(plan.arguments.end(),
-                          {"--no-huge", "--no-shconf", "-m", std::to_string(plan.memory_mib)});
+    plan.arguments.insert(plan.arguments.end(), {"--no-huge", "--no-shconf"});
   }
   if (pci_addresses.empty()) {
     plan.arguments.emplace_back("--no-pci");

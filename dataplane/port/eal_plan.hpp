@@ -13,6 +13,8 @@ namespace tributary::dataplane {
 /// What the plan depends on.
 struct HostFacts {
   std::uint64_t free_hugepage_bytes = 0;
+  /// They were free when this program started, and could not be had (start_again.hpp).
+  bool hugepages_were_taken = false;
   /// CPUs this process may run on, ascending.
   std::vector<unsigned> allowed_cpus;
   /// Frames in all the files that `repeat` ports replay: those are kept in buffers of the pool.

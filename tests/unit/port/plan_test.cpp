@@ -66,6 +66,20 @@ TEST(EalPlan, does_without_hugepages_when_too_few_are_free_and_says_how_many_wou
   EXPECT_THAT(plan.explanation, HasSubstr("sysctl vm.nr_hugepages="));
 }
 
+TEST(EalPlan, does_without_hugepages_that_others_took_before_although_some_are_free_now) {
+  HostFacts facts = host(4 * gib);
+  facts.hugepages_were_taken = true;
+  const EalPlan plan = plan_eal(with_ports(4), facts);
+  EXPECT_FALSE(plan.hugepages);
+  EXPECT_THAT(plan.arguments, Contains("--no-huge"));
+  EXPECT_THAT(plan.explanation, HasSubstr("another process took them first"));
+}
+
+TEST(EalPlan, all_hugepages_are_taken_at_once) {
+  const EalPlan plan = plan_eal(with_ports(4), host(4 * gib));
+  EXPECT_EQ(value_of(plan, "-m"), std::to_string(plan.memory_mib));
+}
+
 TEST(EalPlan, never_and_require_are_obeyed) {
   config::Config c = with_ports(4);
   c.process.hugepages = "never";
