@@ -1,13 +1,17 @@
 #include "terminal/descriptor.hpp"
 
 #include <cstdlib>
+#include <string_view>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace tributary::terminal {
 
-bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
+bool is_terminal(int descriptor) {
+  const char* const kind = std::getenv("TERM");
+  return ::isatty(descriptor) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");
+}
 
 bool wants_colours(int descriptor) {
   return is_terminal(descriptor) && std::getenv("NO_COLOR") == nullptr;

@@ -5,6 +5,7 @@
 
 namespace tributary::terminal {
 
+/// One that understands escape sequences: TERM=dumb says that it does not.
 [[nodiscard]] bool is_terminal(int descriptor);
 
 /// On a terminal, unless NO_COLOR is set.

@@ -131,8 +131,7 @@ void Measuring::watch(Crew& crew, Silence& silence, const std::string& phase, Ti
 }
 
 bool Measuring::drain(Crew& crew) {
-  const auto patience = static_cast<std::uint64_t>(scenario_.phases.patience.count());
-  const TimeNs end = clock_.now() + patience;
+  const TimeNs end = clock_.now() + longest_silence_ns(scenario_);
   const unsigned interruptions = interruptions_;
   while (!crew.drained() && clock_.now() < end) {
     if (interruptions_ != interruptions) {

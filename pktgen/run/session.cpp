@@ -1,5 +1,6 @@
 #include "pktgen/run/session.hpp"
 
+#include "configuration/diagnostic.hpp"
 #include "pktgen/run/core_guard.hpp"
 #include "pktgen/run/derived.hpp"
 #include "pktgen/run/make_traffic.hpp"
@@ -57,6 +58,8 @@ void Session::run(Result& result) {
     }
   } catch (const ScenarioError&) {
     throw; // nothing could be measured
+  } catch (const config::ConfigError&) {
+    throw; // nor here: there is no switch that suits the scenario
   } catch (const std::runtime_error& failed) {
     result.failure = failed.what();
   }

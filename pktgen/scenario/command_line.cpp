@@ -1,6 +1,7 @@
 #include "pktgen/scenario/command_line.hpp"
 
 #include "configuration/file.hpp"
+#include "configuration/suggest.hpp"
 #include "service/options.hpp"
 #include "service/version.hpp"
 
@@ -73,6 +74,8 @@ public:
   }
 
   [[nodiscard]] bool parsed() const { return app_->parsed(); }
+  /// With their dashes.
+  [[nodiscard]] std::vector<std::string> option_names() const;
   [[nodiscard]] Invocation invocation() const;
 
 private:
@@ -98,6 +101,16 @@ private:
   std::vector<std::string> switch_interfaces_;
   Output output_;
 };
+
+std::vector<std::string> Command::option_names() const {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app_->get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
 
 void Command::add_keys(Section section) {
   for (const config::KeySpec& key : section_spec(section).keys) {
@@ -198,8 +211,12 @@ void Command::overlay(toml::table& root, const std::string& file) const {
     // Null where the file has something else than a table; the reader says so.
     if (toml::table* table = table_of(root, entry.section, file)) {
       const bool is_flag = std::holds_alternative<config::Flag>(entry.key->type);
-      put_option(*table, *entry.key,
-                 is_flag ? (entry.option->as<bool>() ? "true" : "false") : entry.text);
+      const std::string text = is_flag ? (entry.option->as<bool>() ? "true" : "false") : entry.text;
+      if (!put_option(*table, *entry.key, text)) {
+        throw config::ConfigError(
+            file, {{0, fmt::format("{}.{}", section_spec(entry.section).path, entry.key->name),
+                    fmt::format("\"{}\" does not fit; give {}", text, describe(entry.key->type))}});
+      }
     }
   }
   overlay_ports(root);
@@ -254,6 +271,26 @@ void Command::overlay_queues(toml::table& root, const std::string& file) const {
   }
 }
 
+/// What goes to one place would be of no use to anybody.
+void check_outputs(const Output& output, const std::string& file) {
+  std::vector<std::string> taken;
+  for (const std::optional<std::string>* to :
+       {&output.json, &output.csv, &output.plot, &output.pcap}) {
+    if (*to && std::ranges::find(taken, **to) != taken.end()) {
+      throw config::ConfigError(file,
+                                {{0, "output",
+                                  fmt::format("two outputs go to {}; name a file for one of them",
+                                              **to == "-" ? "standard output" : **to)}});
+    }
+    if (*to) {
+      taken.push_back(**to);
+    }
+  }
+  if (output.pcap == "-") {
+    throw config::ConfigError(file, {{0, "output", "a capture goes to a file; name one"}});
+  }
+}
+
 Invocation Command::invocation() const {
   toml::table root;
   std::string name = kind_ ? std::string(section_spec(Section::traffic).kinds[*kind_]) : file_;
@@ -262,6 +299,7 @@ Invocation Command::invocation() const {
     root = config::parse_toml(config::read_file(file_), file_);
     name = std::filesystem::path(file_).stem();
   }
+  check_outputs(output_, file);
   overlay(root, file);
   Invocation result;
   result.read = read_scenario(root, name, file);
@@ -271,6 +309,26 @@ Invocation Command::invocation() const {
                   : print_switch_config_ ? Action::print_switch_config
                                          : Action::run;
   return result;
+}
+
+/// The first argument that nobody knows, and what may be meant.
+std::string explain_unknown(const CLI::App& app, const std::deque<Command>& commands) {
+  const std::vector<std::string> unknown = app.remaining(true);
+  const auto option = std::ranges::find_if(
+      unknown, [](const std::string& argument) { return argument.starts_with("-"); });
+  const std::string word = option != unknown.end() ? *option : unknown.front();
+  const auto chosen = std::ranges::find_if(commands, &Command::parsed);
+  std::vector<std::string> known;
+  if (chosen != commands.end()) {
+    known = chosen->option_names();
+  } else {
+    for (const CLI::App* command : app.get_subcommands({})) {
+      known.push_back(command->get_name());
+    }
+  }
+  const std::string near(config::nearest(word, known));
+  return fmt::format("{} is not known{}; --help lists what is", word,
+                     near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 
 } // namespace
@@ -296,6 +354,10 @@ std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_cod
   commands.emplace_back(app, "run", "A scenario file.", std::nullopt);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    fmt::print(stderr, "tributary-pktgen: {}\n", explain_unknown(app, commands));
+    exit_code = service::exit_usage_or_config_error;
+    return std::nullopt;
   } catch (const CLI::ParseError& e) {
     const int code = app.exit(e);
     exit_code = code == 0 ? service::exit_success : service::exit_usage_or_config_error;

@@ -215,33 +215,42 @@ std::string scenario_text(const std::vector<std::pair<std::string, std::string>>
   return text;
 }
 
-void put_option(toml::table& section, const config::KeySpec& key, const std::string& text) {
-  const auto put = [&](auto value) { section.insert_or_assign(key.name, value); };
+bool put_option(toml::table& section, const config::KeySpec& key, const std::string& text) {
+  const auto put = [&](auto value) {
+    section.insert_or_assign(key.name, std::move(value));
+    return true;
+  };
   if (std::holds_alternative<config::Flag>(key.type)) {
-    put(text == "true");
-  } else if (std::holds_alternative<config::Integer>(key.type)) {
+    return put(text == "true");
+  }
+  if (std::holds_alternative<config::Integer>(key.type)) {
     const auto value = integer_of(text);
-    value ? put(*value) : put(text);
-  } else if (std::holds_alternative<config::Number>(key.type)) {
+    return value && put(*value);
+  }
+  if (std::holds_alternative<config::Number>(key.type)) {
     const auto value = number_of(text);
-    value ? put(*value) : put(text);
-  } else if (std::holds_alternative<config::Integers>(key.type)) {
+    return value && put(*value);
+  }
+  if (std::holds_alternative<config::Integers>(key.type)) {
     toml::array array;
     for (const std::string& part : text.empty() ? std::vector<std::string>{} : split(text)) {
       const auto value = integer_of(part);
-      value ? array.push_back(*value) : array.push_back(part);
+      if (!value) {
+        return false;
+      }
+      array.push_back(*value);
     }
-    put(array);
-  } else if (std::holds_alternative<config::Names>(key.type) ||
-             std::holds_alternative<config::Texts>(key.type)) {
+    return put(std::move(array));
+  }
+  if (std::holds_alternative<config::Names>(key.type) ||
+      std::holds_alternative<config::Texts>(key.type)) {
     toml::array array;
     for (const std::string& part : split(text)) {
       array.push_back(part);
     }
-    put(array);
-  } else {
-    put(text);
+    return put(std::move(array));
   }
+  return put(text);
 }
 
 } // namespace tributary::pktgen

@@ -29,7 +29,8 @@ struct ReadScenario {
 scenario_text(const std::vector<std::pair<std::string, std::string>>& settings);
 
 /// The text of an option as TOML of this type: "a,b" for lists, "10k", "2M" and "1G" for numbers.
-/// What is not of the type stays text, and read_scenario says so.
-void put_option(toml::table& section, const config::KeySpec& key, const std::string& text);
+/// False when it cannot be of the type.
+[[nodiscard]] bool put_option(toml::table& section, const config::KeySpec& key,
+                              const std::string& text);
 
 } // namespace tributary::pktgen

@@ -89,7 +89,10 @@ const Key<RunKeys> run_keys[] = {
     {{.name = "patience",
       .type = Duration{1'000'000, hour_ns},
       .fallback = "\"2s\"",
-      .help = "How long the first answer, and after the end the last one, may take."},
+      .help =
+          "How long the first answer, and after the end the last one, may take, and how long all "
+          "may be silent in between; what the scenario itself holds back (rate, skew_by, late_by, "
+          "retry) comes on top."},
      [](RunKeys& r, const Value& v) { r.phases.patience = ns(v); }},
     {{.name = "calibrate",
       .type = Flag{},
@@ -315,7 +318,8 @@ const Key<Part> traffic_keys[] = {
     {{.name = "late",
       .type = share(),
       .fallback = "0",
-      .help = "Share of contributions that are sent late_by late.",
+      .help = "Share of contributions that are sent late_by late; repetitions of one that is held "
+              "back already are not sent, and count as absent.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.tampering.late = number(v); }},
     {{.name = "late_by",

@@ -31,13 +31,21 @@ ReduceGroup::ReduceGroup(const Reduce& reduce, std::uint64_t seed)
 TimeNs ReduceGroup::time_of(std::uint64_t nth) const {
   // 64 bits of mantissa: exact to the nanosecond for centuries.
   const long double ns = static_cast<long double>(nth) * 1e9L / reduce_.rate;
-  return started_ + static_cast<std::uint64_t>(ns);
+  constexpr long double latest = 0x1p62L; // of the slowest rates, nobody lives to see the next one
+  return started_ + static_cast<std::uint64_t>(std::min(ns, latest));
 }
 
-void ReduceGroup::advance_schedule() {
-  limits_[next_tree_] = due_[next_tree_];
-  next_tree_ = next_tree_ + 1 == reduce_.trees ? 0 : next_tree_ + 1;
-  next_due_ = time_of(++nth_);
+std::uint64_t ReduceGroup::first_after(TimeNs now) const {
+  const long double ns = static_cast<long double>(elapsed_ns(now, started_)) + 1;
+  auto nth = static_cast<std::uint64_t>(ns * reduce_.rate / 1e9L);
+  // Rounding may have missed it by one or two.
+  while (time_of(nth) <= now) {
+    ++nth;
+  }
+  while (nth > 0 && time_of(nth - 1) > now) {
+    --nth;
+  }
+  return nth;
 }
 
 void ReduceGroup::start(TimeNs now) {
@@ -45,7 +53,6 @@ void ReduceGroup::start(TimeNs now) {
   ended_ = false;
   missed_ = 0;
   nth_ = 0;
-  next_tree_ = 0;
   for (std::uint32_t tree = 0; tree < trees(); ++tree) {
     base_[tree] = due_[tree];
     limits_[tree] = is_open_loop() ? due_[tree] : no_end;

@@ -11,10 +11,12 @@
 #include "pktgen/traffic/tally.hpp"
 #include "tributary/types.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tributary::pktgen {
@@ -57,12 +59,19 @@ public:
   /// Begins, or goes on after `end` with the operations behind those that ended.
   void start(TimeNs now);
   /// Open loop: takes up the operations whose time has come; calls `f(tree)` for each tree that got
-  /// some.
+  /// some. However many they are (a rate may be far above what is possible), it takes no longer
+  /// than there are trees.
   template <typename F> void take_up_due(TimeNs now, F&& f) {
-    while (next_due_ <= now) {
-      const std::uint32_t tree = next_tree_;
-      ++due_[tree];
-      advance_schedule();
+    if (next_due_ > now) {
+      return;
+    }
+    const std::uint64_t first = std::exchange(nth_, first_after(now));
+    const std::uint64_t count = nth_ - first;
+    next_due_ = time_of(nth_);
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, trees()); ++i) {
+      const auto tree = static_cast<std::uint32_t>((first + i) % trees());
+      due_[tree] += count / trees() + (i < count % trees() ? 1 : 0);
+      limits_[tree] = due_[tree];
       f(tree);
     }
   }
@@ -110,8 +119,9 @@ private:
     bool reported = false; ///< by the result that the root sent last
   };
   [[nodiscard]] bool may_mismatch(Mismatch& state, bool at_root, bool mismatch) const;
-  void advance_schedule();
   [[nodiscard]] TimeNs time_of(std::uint64_t nth) const;
+  /// The first one of the open loop that is meant for a time after `now`.
+  [[nodiscard]] std::uint64_t first_after(TimeNs now) const;
 
   Reduce reduce_;
   ReduceOperands operands_;
@@ -120,8 +130,7 @@ private:
   std::vector<std::uint64_t> base_;   ///< by tree: the first operation since `start`
   TimeNs started_;
   TimeNs next_due_ = never;
-  std::uint64_t nth_ = 0; ///< of the open loop, since `start`
-  std::uint32_t next_tree_ = 0;
+  std::uint64_t nth_ = 0; ///< of the open loop since `start`: the next one
   bool ended_ = true;
   bool alone_ = true;
   std::vector<std::uint64_t> first_measured_; ///< by tree

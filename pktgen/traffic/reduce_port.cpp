@@ -250,11 +250,10 @@ template <typename Role> bool ReducePort<Role>::drain(Port& port, TimeNs now) {
       case Tamper::none: break;
       case Tamper::absent: tampering_.count(how); continue;
       case Tamper::late:
-        if (tampering_.hold(frame, now)) {
-          tampering_.count(how);
-          continue;
-        }
-        break;
+        // Beyond one for each operation under way there are repetitions of what is held already:
+        // sent at once, they would undo the lateness.
+        tampering_.count(tampering_.hold(frame, now) ? how : Tamper::absent);
+        continue;
       case Tamper::wrong_opcode: {
         Tamperer::spoil(how, frame, spoilt);
         const wire::FabricAddress address =

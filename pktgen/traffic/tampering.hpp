@@ -55,7 +55,7 @@ class Tamperer {
 public:
   using Frame = collective::Outbox::Frame;
 
-  /// `most_late` frames can be held back at a time; one more is sent at once.
+  /// `most_late` frames can be held back at a time.
   Tamperer(const Tampering& tampering, std::uint64_t seed, std::size_t most_late);
 
   [[nodiscard]] bool is_active() const { return active_; }

@@ -132,6 +132,36 @@ TEST(ReduceLoop, StallShowsInTheLatencyOfAllThatWasDueMeanwhile) {
   EXPECT_NEAR(static_cast<double>(waited), 25, 3);
 }
 
+TEST(ReduceLoop, OpenLoopOfAnyRateGoesOnAndItsLatenciesGrow) {
+  for (const double rate : {1e9, 1e12}) {
+    Reduce reduce = leaves(6);
+    reduce.trees = 3;
+    reduce.rate = rate;
+    ReduceRig rig(reduce);
+    rig.run(20'000'000);
+    const std::uint64_t half = rig.tally().latency("operation_at_root")->max();
+    rig.run(20'000'000);
+    const std::uint64_t whole = rig.tally().latency("operation_at_root")->max();
+    EXPECT_GT(half, 15'000'000U) << "at the end of 20 ms, what was meant for their beginning";
+    EXPECT_GT(whole, half + 15'000'000U);
+    ASSERT_TRUE(rig.finish());
+    const Tally tally = rig.tally();
+    EXPECT_GT(tally.figure("operations"), 100U);
+    EXPECT_NEAR(static_cast<double>(tally.figure("operations") + tally.figure("operations_missed")),
+                rate * 0.04, rate * 0.04 / 1000);
+  }
+}
+
+TEST(ReduceLoop, SlowestRateHasNothingToDoAfterItsFirstOperation) {
+  Reduce reduce = leaves(2);
+  reduce.rate = 1e-300;
+  ReduceRig rig(reduce);
+  rig.run(10'000'000);
+  ASSERT_TRUE(rig.finish());
+  EXPECT_EQ(rig.tally().figure("operations"), 0U) << "it was due before the measurement";
+  EXPECT_EQ(rig.tally().figure("operations_missed"), 0U);
+}
+
 TEST(ReduceLoop, OpenLoopBeyondWhatCanBeDoneSaysWhatWasMissed) {
   Reduce reduce = leaves(200);
   reduce.rate = 3e6;

@@ -40,6 +40,15 @@ TEST(ReduceTampering, LateContributionsComeLate) {
   EXPECT_GE(tally.latency("operation_at_root")->max(), 300'000U);
 }
 
+TEST(ReduceTampering, WhereAllAreLateNoOperationIsInTime) {
+  Reduce reduce = spoilt(&Tampering::late, 1);
+  reduce.tampering.late_by = std::chrono::milliseconds(100);
+  reduce.retry = std::chrono::milliseconds(32); // so that it asks again for what is held back
+  const Tally tally = run_to_the_end(reduce, 2'000'000'000);
+  EXPECT_GT(tally.figure("asked_again"), 0U);
+  EXPECT_GE(tally.latency("operation_at_root")->min(), 100'000'000U);
+}
+
 TEST(ReduceTampering, ForeignCookiesAndVnisReachTheRootAndAreIgnored) {
   Tally tally = run_to_the_end(spoilt(&Tampering::wrong_cookie, 0.1), 20'000'000);
   EXPECT_GT(tally.figure("tampered_wrong_cookie"), 10U);

@@ -11,8 +11,10 @@
 namespace tributary::pktgen {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 struct Said {
   std::optional<Invocation> invocation;
@@ -106,6 +108,34 @@ TEST_F(CommandLine, WrongValuesAreUsageErrors) {
   }
 }
 
+TEST_F(CommandLine, ValueThatIsNoNumberIsShownWithWhatFits) {
+  for (const char* value : {"none", "1.5", "1e30", "0x", "--4"}) {
+    EXPECT_THAT(say({"reduce", "--in-process", std::string("--leaves=") + value}).error,
+                AllOf(HasSubstr("traffic.leaves"), HasSubstr(std::string("\"") + value + "\""),
+                      HasSubstr("integer, 1 to 1000000")));
+  }
+  EXPECT_THAT(say({"unicast", "--in-process", "--sizes", "64,many"}).error,
+              HasSubstr("\"64,many\" does not fit"));
+}
+
+TEST_F(CommandLine, UnknownOptionsAndCommandsAreToldTheNearest) {
+  EXPECT_THAT(say({"reduce", "--leafs", "4", "--in-process"}).error,
+              HasSubstr("--leafs is not known; did you mean --leaves?"));
+  EXPECT_THAT(say({"unicast", "--in-proces"}).error, HasSubstr("did you mean --in-process?"));
+  EXPECT_THAT(say({"redcue"}).error, HasSubstr("did you mean reduce?"));
+  EXPECT_THAT(say({"fly"}).error, Not(HasSubstr("did you mean")));
+}
+
+TEST_F(CommandLine, TwoOutputsToOnePlaceAreRefused) {
+  EXPECT_THAT(say({"reduce", "--in-process", "--json", "-", "--csv", "-"}).error,
+              HasSubstr("two outputs go to standard output"));
+  EXPECT_THAT(say({"reduce", "--in-process", "--plot", "a", "--pcap", "a"}).error,
+              HasSubstr("two outputs go to a;"));
+  EXPECT_THAT(say({"reduce", "--in-process", "--pcap", "-"}).error,
+              HasSubstr("a capture goes to a file"));
+  EXPECT_TRUE(say({"reduce", "--in-process", "--json", "-", "--csv", "a"}).invocation);
+}
+
 TEST_F(CommandLine, HelpHasExamplesAndEveryKeyOfItsKind) {
   const Said said = say({"reduce", "--help"});
   EXPECT_EQ(said.code, 0);
@@ -113,7 +143,7 @@ TEST_F(CommandLine, HelpHasExamplesAndEveryKeyOfItsKind) {
                            "examples:", "exit codes"}) {
     EXPECT_THAT(said.out, HasSubstr(word));
   }
-  EXPECT_THAT(said.out, testing::Not(HasSubstr("--pattern TEXT")));
+  EXPECT_THAT(said.out, Not(HasSubstr("--pattern TEXT")));
 }
 
 TEST(TrafficGeneratorGuide, HasTheTableOfKeys) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -29,6 +30,18 @@ TEST(a_terminal, gets_colours_unless_they_are_unwanted) {
   ::setenv("NO_COLOR", "1", 1);
   EXPECT_FALSE(wants_colours(terminal.descriptor()));
   ::unsetenv("NO_COLOR");
+}
+
+TEST(a_terminal, that_is_dumb_gets_neither_colours_nor_escape_sequences) {
+  const PseudoTerminal terminal;
+  const char* const before = std::getenv("TERM");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("TERM", "dumb", 1);
+  EXPECT_FALSE(is_terminal(terminal.descriptor()));
+  EXPECT_FALSE(wants_colours(terminal.descriptor()));
+  ::setenv("TERM", "xterm", 1);
+  EXPECT_TRUE(is_terminal(terminal.descriptor()));
+  before == nullptr ? ::unsetenv("TERM") : ::setenv("TERM", kept.c_str(), 1);
 }
 
 TEST(a_file, is_no_terminal_and_counts_as_80_by_24) {
