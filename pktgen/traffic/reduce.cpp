@@ -134,7 +134,7 @@ void ReduceTraffic::take_up_due(TimeNs now) {
 }
 
 void ReduceTraffic::begin_measuring(TimeNs now) {
-  group_.begin_measuring(scheduled_anywhere(now));
+  group_.begin_measuring(now, scheduled_anywhere(now));
   before_ = statistics();
   for_each_port([](auto& port) { port.begin_measuring(); });
 }

@@ -77,9 +77,12 @@ void ReduceGroup::end(TimeNs now, const std::vector<std::uint64_t>& scheduled) {
   }
 }
 
-void ReduceGroup::begin_measuring(const std::vector<std::uint64_t>& scheduled) {
-  for (std::uint32_t tree = 0; tree < trees(); ++tree) {
-    first_measured_[tree] = std::max(scheduled[tree], due_[tree]);
+void ReduceGroup::begin_measuring(TimeNs now, const std::vector<std::uint64_t>& scheduled) {
+  first_measured_ = scheduled;
+  if (is_open_loop()) {
+    due_ = base_ = limits_ = scheduled;
+    started_ = next_due_ = now;
+    nth_ = 0;
   }
   missed_ = 0;
   books_ = {};

@@ -81,7 +81,8 @@ public:
   [[nodiscard]] std::uint64_t limit(std::uint32_t tree) const { return limits_[tree]; }
   /// When the open loop wants an operation to begin.
   [[nodiscard]] TimeNs intended(std::uint32_t tree, std::uint64_t operation) const {
-    return time_of((operation - base_[tree]) * trees() + tree);
+    // Some members may still have to begin what others had before the measurement.
+    return operation < base_[tree] ? started_ : time_of((operation - base_[tree]) * trees() + tree);
   }
   /// Nothing begins any more but what some member has scheduled already: `scheduled` says by tree
   /// how much that is. What the open loop meant for the time before and nobody took up is missed.
@@ -91,8 +92,10 @@ public:
   // Books.
 
   /// What begins from now on is measured: operations that no member has scheduled yet, `scheduled`
-  /// by tree. All members agree on which those are, whenever each begins them.
-  void begin_measuring(const std::vector<std::uint64_t>& scheduled);
+  /// by tree. All members agree on which those are, whenever each begins them. The schedule of the
+  /// open loop begins anew with them: what the warm-up did not manage would otherwise leave no time
+  /// for what is measured, at a rate far above what is possible.
+  void begin_measuring(TimeNs now, const std::vector<std::uint64_t>& scheduled);
   [[nodiscard]] bool is_measured(std::uint32_t tree, std::uint64_t operation) const {
     return operation >= first_measured_[tree];
   }
@@ -127,10 +130,10 @@ private:
   ReduceOperands operands_;
   std::vector<std::uint64_t> limits_; ///< by tree
   std::vector<std::uint64_t> due_;    ///< by tree; open loop: operations taken up
-  std::vector<std::uint64_t> base_;   ///< by tree: the first operation since `start`
+  std::vector<std::uint64_t> base_;   ///< by tree: the first operation of the schedule
   TimeNs started_;
   TimeNs next_due_ = never;
-  std::uint64_t nth_ = 0; ///< of the open loop since `start`: the next one
+  std::uint64_t nth_ = 0; ///< of the schedule: the next one
   bool ended_ = true;
   bool alone_ = true;
   std::vector<std::uint64_t> first_measured_; ///< by tree

@@ -94,6 +94,13 @@ void StreamSender::begin_measuring(TimeNs begin) {
   sent_ = {};
   too_long_ = 0;
   behind_ = 0;
+  for (Lane& lane : lanes_) {
+    if (lane.pace && lane.pace->next() < begin) {
+      // What the warm-up did not manage is nobody's: otherwise a rate far above what is possible
+      // would leave no time for what is measured.
+      lane.pace->set_start(begin + lane.start_after_ns);
+    }
+  }
 }
 
 void StreamSender::stop(TimeNs now) {

@@ -213,5 +213,29 @@ TEST(StreamSides, of_two_workers_keeps_the_rate_of_one) {
   }
 }
 
+TEST(Stream, what_the_warm_up_did_not_manage_leaves_time_for_what_is_measured) {
+  Stream stream;
+  stream.packets_per_second = 1e9; // far more than a burst a port each microsecond
+  StreamTraffic traffic(Kind::unicast, stream, placement_of(2), 1);
+  MemoryPort a(0);
+  MemoryPort b(1);
+  const std::vector<Port*> ports{&a, &b};
+  TimeNs now{1'000};
+  traffic.start(now);
+  const auto run = [&](int rounds) {
+    for (int i = 0; i < rounds; ++i) {
+      now = now + 1'000;
+      traffic.generate(ports, now);
+    }
+  };
+  run(1'000);
+  traffic.begin_measuring(now);
+  run(10);
+  traffic.stop(now);
+  const Tally tally = traffic.tally(now);
+  EXPECT_GT(tally.sent.frames, 9 * Port::burst);
+  EXPECT_NEAR(static_cast<double>(tally.figure("behind") + tally.sent.frames), 10'000, 100);
+}
+
 } // namespace
 } // namespace tributary::pktgen::test
