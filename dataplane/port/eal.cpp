@@ -5,6 +5,12 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -21,6 +27,31 @@ namespace {
 
 /// Free buffers each thread keeps for itself; the largest DPDK allows.
 constexpr unsigned cached_buffers = 512;
+
+/// One process of ours at a time looks for free hugepages and takes them: of two that start at once
+/// each would otherwise get a part, and neither enough. Others do not wait for it, and it waits for
+/// nobody longer than a few seconds: it helps, and start_again.hpp is there for the rest.
+class HugepageTurn {
+public:
+  HugepageTurn() : fd_(::open("/sys/kernel/mm/hugepages", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    using namespace std::chrono_literals;
+    const auto end = std::chrono::steady_clock::now() + 10s;
+    while (fd_ >= 0 && ::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+           std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(10ms);
+    }
+  }
+  ~HugepageTurn() {
+    if (fd_ >= 0) {
+      ::close(fd_); // and with it the lock
+    }
+  }
+  HugepageTurn(const HugepageTurn&) = delete;
+  HugepageTurn& operator=(const HugepageTurn&) = delete;
+
+private:
+  int fd_;
+};
 
 /// What failed may have been the taking of hugepages that were free a moment ago.
 [[noreturn]] void fail(const EalPlan& plan, const config::Process& process,
@@ -86,8 +117,9 @@ rte_mempool* make_pool(const EalPlan& plan) {
 
 } // namespace
 
-Eal::Eal(const config::Config& configuration)
-    : plan_(plan_eal(configuration, HostFacts::read(configuration))) {
+Eal::Eal(const config::Config& configuration) {
+  const HugepageTurn turn;
+  plan_ = plan_eal(configuration, HostFacts::read(configuration));
   spdlog::info("{}", plan_.explanation);
   start_dpdk(plan_, configuration.process);
   pool_ = make_pool(plan_);
