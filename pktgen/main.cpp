@@ -61,8 +61,7 @@ bool write_outputs(const Result& result, const Output& output) {
       good = false;
     }
   };
-  const bool standard_output_taken =
-      output.json == "-" || output.csv == "-" || output.plot == "-";
+  const bool standard_output_taken = output.json == "-" || output.csv == "-" || output.plot == "-";
   if (output.json) {
     attempt([&] { write_output(*output.json, json_text(result)); });
   }
