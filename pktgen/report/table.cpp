@@ -209,7 +209,7 @@ std::string drops_table(const Result& result, bool colours) {
   return table.empty() ? "" : '\n' + table.text(colours);
 }
 
-std::string search_text(const SearchResult& search, bool colours) {
+std::string search_text(const SearchResult& search, bool ended_early, bool colours) {
   Table steps({{"OFFERED", right}, {"LOST", right}, {""}});
   for (const SearchStep& step : search.steps) {
     steps.add({{quantity_text(step.rate, "op/s")},
@@ -225,7 +225,7 @@ std::string search_text(const SearchResult& search, bool colours) {
   std::string out = '\n' + steps.text(colours);
   if (search.rate > 0) {
     out += fmt::format("Highest rate that passed: {}\n", quantity_text(search.rate, "op/s"));
-  } else if (!search.steps.empty()) {
+  } else if (!ended_early || !search.steps.empty()) {
     out += styled("No rate passed.", Style::bad, colours) + '\n';
   }
   Table table = latency_table();
@@ -293,7 +293,7 @@ std::string table_text(const Result& result, bool colours) {
            latencies(sum, colours) + queue_tables(result, colours) + drops_table(result, colours);
   }
   if (result.search) {
-    out += search_text(*result.search, colours);
+    out += search_text(*result.search, !result.failure.empty(), colours);
   }
   return out + troubles(result, sum, colours);
 }

@@ -215,7 +215,8 @@ Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeT
   measured.operations = operations_in(scenario_, measured.tally);
   if (const std::string waiting = crew.drained() ? std::string() : crew.waiting_for();
       !waiting.empty()) {
-    measured.tally.remarks.push_back("still waiting at the end: " + waiting);
+    measured.tally.remarks.push_back("still waiting at the end (more --patience gives it time): " +
+                                     waiting);
   }
   return found;
 }

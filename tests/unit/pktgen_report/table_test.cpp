@@ -150,6 +150,9 @@ TEST(table, of_a_search_that_ended_early_shows_the_try_under_way) {
   at_once.search->steps.clear();
   at_once.search->rate = 0;
   EXPECT_THAT(table_text(at_once, false), Not(HasSubstr("No rate passed")));
+  Result hopeless = sample_result();
+  hopeless.search.emplace(); // nothing was done, however fast
+  EXPECT_THAT(table_text(hopeless, false), HasSubstr("No rate passed"));
 }
 
 TEST(table, run_that_ended_early_tells_why_and_what_was_measured) {
