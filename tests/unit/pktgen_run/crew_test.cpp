@@ -112,6 +112,63 @@ TEST_F(CrewTest, AllAreToldHowFarTheFarthestWent) {
   EXPECT_TRUE(crew.drained());
 }
 
+/// All that comes in concerns the whole port.
+class Listening final : public Traffic {
+public:
+  std::uint64_t received = 0;
+  std::uint64_t overheard = 0;
+
+  void start(TimeNs) override {}
+  void begin_measuring(TimeNs) override {}
+  void stop(TimeNs) override {}
+  Reception receive(LaneIndex, const core::FrameView&, TimeNs) override {
+    ++received;
+    Reception reception = true;
+    reception.concerns = Reception::Concerns::whole_port;
+    return reception;
+  }
+  void overhear(LaneIndex, const core::FrameView&, TimeNs) override { ++overheard; }
+  void generate(Ports, TimeNs) override {}
+  [[nodiscard]] TimeNs next_due() const override { return TimeNs{0}; }
+  [[nodiscard]] bool drained(TimeNs) const override { return true; }
+  [[nodiscard]] Tally tally(TimeNs) const override { return {}; }
+  [[nodiscard]] std::string waiting_for(TimeNs) const override { return {}; }
+};
+
+TEST_F(CrewTest, WorkersOfOnePortHandEachOtherWhatConcernsIt) {
+  std::vector<Listening*> listening;
+  const auto make = [&](const std::vector<bool>&) {
+    auto traffic = std::make_unique<Listening>();
+    listening.push_back(traffic.get());
+    return traffic;
+  };
+  // Lanes 0 and 1 are of one port, lane 2, the first worker's too, of another.
+  for (const auto& link : links_) {
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_NE(link.second->room(), nullptr);
+      link.second->push(60);
+    }
+    link.second->flush();
+  }
+  Crew crew(make, ports_, clock_, true, two_cores(), {0, 0, 1});
+  EXPECT_TRUE(crew.shares_ports());
+  crew.start();
+  crew.go();
+  while (!crew.standing_still(
+      [&] { return listening[0]->overheard == 10 && listening[1]->overheard == 10; })) {
+    std::this_thread::yield();
+  }
+  crew.standing_still([&] {
+    EXPECT_EQ(listening[0]->received, 20U);
+    EXPECT_EQ(listening[1]->received, 10U);
+    const auto counts = crew.counts_by_worker();
+    EXPECT_EQ(counts[0].handed_on, 10U) << "what came in at the port of its own stays";
+    EXPECT_EQ(counts[0].taken_over, 10U);
+    EXPECT_EQ(counts[1].handed_on, 10U);
+    EXPECT_EQ(crew.counts().hand_off_drops, 0U);
+  });
+}
+
 TEST_F(CrewTest, NeverMoreWorkersThanPorts) {
   const Crew crew(maker(), {ports_[0]}, clock_, false, two_cores());
   EXPECT_EQ(crew.size(), 1U);

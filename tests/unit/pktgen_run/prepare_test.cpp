@@ -78,6 +78,18 @@ TEST(Prepare, ReplayOfAFileThatIsNotThereIsRefusedByName) {
   }
 }
 
+TEST(Prepare, CoresBeyondTheQueuesAreSaidToBeLeftOut) {
+  Scenario scenario = in_process();
+  scenario.hosted.reset();
+  scenario.ports.resize(2);
+  scenario.ports[1].queues = 2;
+  scenario.cores = {0, 1, 2};
+  EXPECT_TRUE(prepare(scenario, {0, 1, 2, 3}, plenty).empty());
+  scenario.cores = {0, 1, 2, 3};
+  EXPECT_THAT(prepare(scenario, {0, 1, 2, 3}, plenty),
+              testing::ElementsAre(HasSubstr("4 cores are given, and the ports have 3 queues")));
+}
+
 TEST(Prepare, RdmaIsRefusedAsNotThereYet) {
   Scenario scenario = in_process();
   scenario.traffic.kind = Kind::mixed;

@@ -71,6 +71,45 @@ TEST_F(CommandLine, InterfacesAndPortsBecomePorts) {
   EXPECT_EQ(ports[2].device.pci_address, "0000:03:00.0");
 }
 
+TEST_F(CommandLine, QueuesAreForAllPortsOrOneNumberForEach) {
+  const auto queues = [](const Said& said) {
+    std::vector<std::uint16_t> all;
+    for (const PortSpec& port : said.invocation->read.scenario.ports) {
+      all.push_back(port.queues);
+    }
+    return all;
+  };
+  const Said none = say({"unicast", "--interface", "a,b"});
+  ASSERT_TRUE(none.invocation) << none.error;
+  EXPECT_THAT(queues(none), ElementsAre(1, 1));
+  const Said all = say({"unicast", "--interface", "a,b", "--queues", "4"});
+  ASSERT_TRUE(all.invocation) << all.error;
+  EXPECT_THAT(queues(all), ElementsAre(4, 4));
+  const std::string path = file("[[port]]\ninterface = \"a\"\nqueues = 9\n[[port]]\n"
+                                "interface = \"b\"\n[[traffic]]\nkind = \"unicast\"\n");
+  const Said of_file = say({"run", path});
+  ASSERT_TRUE(of_file.invocation) << of_file.error;
+  EXPECT_THAT(queues(of_file), ElementsAre(9, 1));
+  const Said overridden = say({"run", path, "--queues", "1,2"});
+  ASSERT_TRUE(overridden.invocation) << overridden.error;
+  EXPECT_THAT(queues(overridden), ElementsAre(1, 2));
+}
+
+TEST_F(CommandLine, QueuesThatNoPortCanHaveAreRefused) {
+  const Said three = say({"unicast", "--interface", "a,b", "--queues", "1,2,3"});
+  EXPECT_EQ(three.code, 2);
+  EXPECT_THAT(three.error, HasSubstr("3 numbers of queues are given for 2 ports"));
+  const Said hosted = say({"unicast", "--in-process", "--queues", "2"});
+  EXPECT_EQ(hosted.code, 2);
+  EXPECT_THAT(hosted.error, HasSubstr("a switch in process has ports of one queue"));
+  const Said memif = say({"unicast", "--port", "memif:/run/m.sock", "--queues", "2"});
+  EXPECT_EQ(memif.code, 2);
+  EXPECT_THAT(memif.error, HasSubstr("queues"));
+  const Said too_many = say({"unicast", "--interface", "a,b", "--queues", "65"});
+  EXPECT_EQ(too_many.code, 2);
+  EXPECT_THAT(too_many.error, HasSubstr("64"));
+}
+
 TEST_F(CommandLine, OptionsOverrideTheFile) {
   const std::string path =
       file("[in_process]\nports = 4\n[[traffic]]\nkind = \"reduce\"\nleaves = 5\n"

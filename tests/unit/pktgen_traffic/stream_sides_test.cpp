@@ -10,6 +10,8 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace tributary::pktgen::test {
@@ -211,6 +213,77 @@ TEST(StreamSides, of_two_workers_keeps_the_rate_of_one) {
     }
     EXPECT_EQ(each->port.sent_frames(), 500U);
   }
+}
+
+/// Workers `which` of two, each with one of the two lanes of each of two ports.
+Placement lanes_of_worker(std::size_t which) {
+  Placement placement = placement_of(2);
+  placement.lanes = {0, 0, 1, 1};
+  placement.elsewhere = {which != 0, which != 1, which != 0, which != 1};
+  return placement;
+}
+
+TEST(StreamSides, of_workers_that_share_each_port_adds_up_whichever_of_them_receives) {
+  Random random(seed());
+  const Stream stream = unicast(Pattern::random, 2'000); // flows by lane, not by node
+  std::vector<std::unique_ptr<MemoryPort>> lanes;
+  std::vector<std::unique_ptr<StreamTraffic>> workers;
+  for (std::size_t lane = 0; lane < 4; ++lane) {
+    lanes.push_back(std::make_unique<MemoryPort>(static_cast<std::uint8_t>(lane / 2)));
+  }
+  TimeNs now{10};
+  for (std::size_t w = 0; w < 2; ++w) {
+    workers.push_back(
+        std::make_unique<StreamTraffic>(Kind::unicast, stream, lanes_of_worker(w), 3));
+    workers.back()->start(now);
+  }
+  const std::vector<Port*> ports[] = {{lanes[0].get(), nullptr, lanes[2].get(), nullptr},
+                                      {nullptr, lanes[1].get(), nullptr, lanes[3].get()}};
+  std::uint64_t sent = 0;
+  std::uint64_t lost = 0;
+  for (int round = 0; round < 50; ++round) {
+    now = now + 10;
+    for (std::size_t w = 0; w < 2; ++w) {
+      workers[w]->generate(ports[w], now);
+    }
+    for (std::size_t lane = 0; lane < 4; ++lane) {
+      for (Bytes& frame : lanes[lane]->take_sent()) {
+        if (++sent % 10 == 0) {
+          ++lost;
+          continue;
+        }
+        // At the other port, on any of its lanes.
+        const std::size_t at = (lane < 2 ? 2 : 0) + random.below(2);
+        EXPECT_TRUE(workers[at % 2]->receive(
+            at, {frame.data(), static_cast<std::uint32_t>(frame.size())}, now));
+      }
+    }
+  }
+  for (auto& worker : workers) {
+    worker->stop(now);
+  }
+  Tally sum = workers[0]->tally(now);
+  sum.merge(workers[1]->tally(now));
+  EXPECT_EQ(sum.sent.frames, sent);
+  EXPECT_EQ(sent, 50 * 4 * Port::burst) << "all lanes send";
+  EXPECT_EQ(sum.figure("lost"), lost);
+  EXPECT_EQ(sum.figure("expected"), sent);
+  EXPECT_EQ(sum.figure("duplicated"), 0U);
+  EXPECT_EQ(sum.figure("misdelivered"), 0U);
+}
+
+TEST(StreamSides, whose_flows_would_be_counted_by_two_workers_is_refused) {
+  const auto refusal = [](std::uint32_t nodes) -> std::string {
+    try {
+      const StreamTraffic traffic(Kind::unicast, unicast(Pattern::random, nodes),
+                                  lanes_of_worker(0), 3);
+    } catch (const std::invalid_argument& problem) {
+      return problem.what();
+    }
+    return {};
+  };
+  EXPECT_EQ(refusal(100'000), "");
+  EXPECT_NE(refusal(600'000).find("take fewer nodes"), std::string::npos);
 }
 
 TEST(Stream, what_the_warm_up_did_not_manage_leaves_time_for_what_is_measured) {

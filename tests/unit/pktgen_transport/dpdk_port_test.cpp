@@ -87,6 +87,17 @@ TEST_F(DpdkPortTest, NullTakesAllAndGivesNothing) {
   EXPECT_EQ(port.trouble(), "");
 }
 
+TEST_F(DpdkPortTest, SharersOfADeviceSendOnTheirOwn) {
+  const auto sharers = DpdkPort::sharing(port_of(config::PortKind::null), shared_eal(), address, 3);
+  ASSERT_EQ(sharers.size(), 3U);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(send_numbers(*sharers[i], 0, 10 * (i + 1)));
+    EXPECT_EQ(sharers[i]->counts().sent_frames, 10 * (i + 1));
+    EXPECT_TRUE(sharers[i]->receive().empty());
+    EXPECT_EQ(sharers[i]->address(), sharers[0]->address()) << "one port to the switch";
+  }
+}
+
 TEST_F(DpdkPortTest, PcapReadsBackWhatItWrote) {
   const std::string file = testing::TempDir() + "pktgen-" + std::to_string(::getpid()) + ".pcap";
   {

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace tributary::pktgen::test {
 namespace {
 
@@ -191,6 +193,39 @@ TEST_F(RawPortTest, WithoutCarrierFramesAreRefusedAndKept) {
   RawPort right("right", wire::default_ethertype);
   left.flush();
   EXPECT_EQ(receive_numbers(right, 3), numbers(0, 3));
+}
+
+TEST_F(RawPortTest, SharersGetEachFrameOnceAndAFlowInOrderAtOneOfThem) {
+  RawPort left("left", wire::default_ethertype);
+  ASSERT_TRUE(send_numbers(left, 0, 10));
+  const auto sharers = RawPort::sharing("right", wire::default_ethertype, 3);
+  ASSERT_EQ(sharers.size(), 3U);
+  EXPECT_THAT(sharers[2]->description(), HasSubstr("raw sockets on right (3 queues"));
+  constexpr std::uint32_t flows = 64;
+  constexpr std::uint64_t rounds = 20;
+  for (std::uint64_t i = 0; i < flows * rounds; ++i) {
+    const auto flow = static_cast<std::uint32_t>(i % flows);
+    ASSERT_TRUE(send_numbers(left, i, 1, wire::FabricAddress::unicast(Nid{0x10000 + flow})));
+  }
+  std::map<std::uint64_t, std::size_t> home; // of each flow
+  std::map<std::uint64_t, std::uint64_t> next;
+  for (std::size_t sharer = 0; sharer < 3; ++sharer) {
+    std::size_t received = 0;
+    for (auto frames = sharers[sharer]->receive(); !frames.empty();
+         frames = sharers[sharer]->receive()) {
+      for (const core::FrameView& frame : frames) {
+        const std::uint64_t number = number_in(frame.data);
+        const std::uint64_t flow = number % flows;
+        EXPECT_EQ(home.emplace(flow, sharer).first->second, sharer) << "flow " << flow;
+        EXPECT_EQ(number, flow + flows * next[flow]++) << "in order, and once";
+        ++received;
+      }
+    }
+    EXPECT_GT(received, flows * rounds / 10) << "sharer " << sharer;
+  }
+  for (std::uint64_t flow = 0; flow < flows; ++flow) {
+    EXPECT_EQ(next[flow], rounds) << "flow " << flow;
+  }
 }
 
 TEST_F(RawPortTest, FramesTheKernelDroppedAreCountedExactly) {

@@ -64,6 +64,36 @@ TEST(TransportTest, DpdkIsAskedForOnlyWhenSomethingNeedsIt) {
   EXPECT_EQ(dpdk_needs(scenario).switches[0].ports.size(), 1U);
 }
 
+TEST(TransportTest, EachFurtherQueueNeedsTheBuffersOfAPort) {
+  Scenario scenario = unicast_over({device_of(config::PortKind::pci), raw_on("a")});
+  scenario.phases.calibrate = false;
+  const std::size_t before = dpdk_needs(scenario).switches[0].ports.size();
+  scenario.ports[0].queues = 4;
+  scenario.ports[1].queues = 2; // a raw socket's are the kernel's
+  EXPECT_EQ(dpdk_needs(scenario).switches[0].ports.size(), before + 3);
+}
+
+TEST(TransportTest, PortOfSeveralQueuesIsAsManyLanesAndOnePort) {
+  if (!PrivateNetwork::skip_reason().empty()) {
+    GTEST_SKIP() << PrivateNetwork::skip_reason();
+  }
+  PrivateNetwork::add_pair();
+  {
+    Scenario scenario = unicast_over({raw_on("left"), raw_on("right")});
+    scenario.ports[1].queues = 3;
+    const Transport transport(scenario);
+    EXPECT_EQ(transport.port_of_lane(), (std::vector<PortIndex>{0, 1, 1, 1}));
+    const auto lanes = transport.lanes();
+    ASSERT_EQ(lanes.size(), 4U);
+    EXPECT_EQ(transport.ports(), (std::vector<Port*>{lanes[0], lanes[1]}));
+    for (const Port* lane : {lanes[2], lanes[3]}) {
+      EXPECT_EQ(lane->address(), lanes[1]->address());
+      EXPECT_EQ(lane->description(), lanes[1]->description());
+    }
+  }
+  PrivateNetwork::remove_pair();
+}
+
 TEST(TransportTest, HostedSwitchNeedsBuffersForBothEndsAndAllThreads) {
   Scenario scenario = unicast_over({});
   scenario.hosted.emplace().ports = 5;
