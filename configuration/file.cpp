@@ -18,9 +18,9 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& e) {
-    throw ConfigError(file,
-                      {{static_cast<int>(e.source().begin.line), "",
-                        fmt::format("not valid TOML: {}; correct this place", e.description())}});
+    throw ConfigError(file, {{static_cast<int>(e.source().begin.line), "",
+                              fmt::format("not valid TOML at column {}: {}; correct this place",
+                                          e.source().begin.column, e.description())}});
   }
 }
 

@@ -49,7 +49,7 @@ std::string tree(const std::string& keys) { return with("[[switch.tree]]\n" + ke
 
 const std::vector<Mistake> mistakes = {
     // Structure.
-    {"syntax", "[process\n", 1, "", "not valid TOML"},
+    {"syntax", "[process\n", 1, "", "not valid TOML at column 9"},
     {"key_twice", process("workers = 1\nworkers = 2\n"), 3, "", "not valid TOML"},
     {"no_switch", "[process]\nworkers = 1\n", 0, "switch", "has no switch"},
     {"no_port", "[[switch]]\nname = \"s\"\n", 1, "switch.port", "has no port"},
