@@ -118,7 +118,11 @@ std::string StreamTraffic::waiting_for(TimeNs now) const {
   if (receiver_ && receiver_->came() == 0) {
     return "the first frame to come in";
   }
-  return stopped_ == never ? std::string() : "late frames";
+  if (stopped_ != never) {
+    return "late frames";
+  }
+  // Which frames another worker has seen is not known here; but that some are to come is.
+  return sender_ && receiver_ ? "frames that go on being sent" : std::string();
 }
 
 } // namespace tributary::pktgen

@@ -160,6 +160,20 @@ struct Worker {
   std::vector<Port*> ports{nullptr, nullptr};
 };
 
+TEST(StreamSides, of_two_workers_wait_for_frames_as_long_as_they_send_some) {
+  Worker a(unicast(Pattern::random, 10), 0);
+  Worker b(unicast(Pattern::random, 10), 1);
+  a.traffic.start(TimeNs{10});
+  b.traffic.start(TimeNs{10});
+  EXPECT_EQ(b.traffic.waiting_for(TimeNs{10}), "the first frame to come in");
+  a.traffic.generate(a.ports, TimeNs{10});
+  a.send_to(b, TimeNs{10}, false);
+  EXPECT_EQ(b.traffic.waiting_for(TimeNs{10}), "frames that go on being sent");
+  b.traffic.stop(TimeNs{20});
+  EXPECT_EQ(b.traffic.waiting_for(TimeNs{20}), "late frames");
+  EXPECT_EQ(b.traffic.waiting_for(TimeNs{10'000'000'000}), "");
+}
+
 TEST(StreamSides, of_two_workers_adds_up_although_each_receives_what_the_other_sent) {
   Worker a(unicast(Pattern::random, 10), 0);
   Worker b(unicast(Pattern::random, 10), 1);
