@@ -88,9 +88,8 @@ Frame bytes_of(const wire::ReductionFrame& frame) {
 Host::Host(const std::string& ring) : device_(ring_port(ring), eal()) {}
 
 void Host::send(const Frame& frame) {
-  rte_mbuf* buffer = rte_pktmbuf_alloc(eal().pool());
+  rte_mbuf* buffer = allocate(eal().pool());
   ASSERT_NE(buffer, nullptr);
-  takes_ownership(buffer);
   std::memcpy(rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(frame.size())), frame.data(),
               frame.size());
   send(buffer);
@@ -107,8 +106,7 @@ std::optional<Frame> Host::receive() {
   }
   const auto* data = rte_pktmbuf_mtod(buffer, const std::byte*);
   Frame frame(data, data + buffer->pkt_len);
-  gives_ownership(buffer);
-  rte_pktmbuf_free(buffer);
+  give_back(buffer);
   return frame;
 }
 
