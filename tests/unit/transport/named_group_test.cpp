@@ -63,9 +63,17 @@ protected:
     ASSERT_EQ(code, (std::array{0, 0})) << tributary_last_error(host[0]) << "\n"
                                         << tributary_last_error(host[1]);
   }
+  /// Whoever is done first goes on moving its host: what the other one lost, only this one has.
   void on_both(const std::function<int(std::uint32_t)>& f) {
-    std::thread other([&] { code[1] = f(1); });
-    code[0] = f(0);
+    std::atomic<int> done = 0;
+    const auto on_one = [&](std::uint32_t rank) {
+      code[rank] = f(rank);
+      for (++done; done != 2; std::this_thread::sleep_for(1ms)) {
+        tributary_progress(host[rank]);
+      }
+    };
+    std::thread other([&] { on_one(1); });
+    on_one(0);
     other.join();
   }
   void leave_both() {
