@@ -170,6 +170,7 @@ private:
   // The way of a frame.
   bool receive();
   bool receive_from(Input& input);
+  void look_at_clock(const Part& part);
   bool deliver_due(Input& input, TimeNs until);
   bool take_handoffs();
   bool take_frames_to_send();

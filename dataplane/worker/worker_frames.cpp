@@ -87,6 +87,7 @@ bool Worker::receive_from(Input& input) {
   const std::uint16_t count = input.device->receive(frames.data(), burst);
   if (count != 0) {
     input.empty_polls = 0;
+    look_at_clock(*input.part);
     std::uint64_t bytes = 0;
     for (std::uint16_t i = 0; i < count; ++i) {
       bytes += frames[i]->pkt_len;
@@ -114,6 +115,14 @@ bool Worker::receive_from(Input& input) {
     ++input.empty_polls;
   }
   return count != 0;
+}
+
+/// Where frames are delayed on purpose, the delay begins when a frame is here, and not when this
+/// iteration began: a worker may lose its core in between.
+void Worker::look_at_clock(const Part& part) {
+  if (!part.impaired.empty()) [[unlikely]] {
+    now_ = clock_.at(TscClock::cycles());
+  }
 }
 
 /// Takes up what the input's impairments held back until then.
@@ -300,6 +309,7 @@ bool Worker::take_handoffs() {
       for (std::size_t i = 0; i < count;) {
         const Handoff& first = items[i];
         Part& part = *part_by_switch_[first.switch_index];
+        look_at_clock(part);
         if (first.purpose == HandoffPurpose::transmit) {
           send(part, first.frame, first.port);
           ++i;
