@@ -116,23 +116,29 @@ def test_two_generators_share_the_root_and_the_leaves(lab):
     assert of_root["operations"] > 10 and of_root["wrong_results"] == 0, of_root
 
 
-def test_injected_loss_is_reported_to_the_frame(lab):
-    generator = Generator(lab, 2)
-    options = ("--pattern", "permutation", "--packets-per-second", "5000", *QUICK)
-    switch = generator.start_switch("unicast", *options, impairment={"loss": 0.05, "seed": 11})
+def injected_loss_is_exact(generator, traffic, *options):
+    """Of two ports one receives what the other sends: each lost frame is one copy."""
+    options = (*options, *QUICK)
+    switch = generator.start_switch(traffic, *options, impairment={"loss": 0.05, "seed": 11})
     measured = generator.measure(
-        "unicast", *options, "--warmup", "0s", "--duration", "2s", "--switch-socket", switch.socket
+        traffic, *options, "--warmup", "0s", "--duration", "2s", "--switch-socket", switch.socket
     )
     got = figures(measured)
-    counters = lab.counters(switch)
+    counters = generator.lab.counters(switch)
     injected = sum(value for name, value in counters.items() if name.endswith(".drop.impaired"))
     others = {name: value for name, value in counters.items()
               if ".drop." in name and value and not name.endswith(".impaired")}
     assert not others, others
-    assert injected > 200, "the fault did not happen"
+    assert injected > 100, "the fault did not happen"
     assert got["lost"] == injected, (got, injected)
     assert measured["sent"]["frames"] - measured["received"]["frames"] == injected
     assert got["duplicated"] == got["damaged"] == got["misdelivered"] == 0, got
+    return measured
+
+
+def test_injected_loss_is_reported_to_the_frame(lab):
+    injected_loss_is_exact(Generator(lab, 2), "unicast", "--pattern", "permutation",
+                           "--packets-per-second", "5000")
 
 
 def test_injected_duplicates_are_reported_to_the_frame(lab):

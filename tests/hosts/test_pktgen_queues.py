@@ -2,7 +2,7 @@
 
 import json
 
-from test_pktgen import QUICK, Generator, figures
+from test_pktgen import QUICK, Generator, figures, injected_loss_is_exact
 from tributary.switch import EXIT_FAILED
 
 WORKERS = ("--queues", "2", "--cores", "0,0")
@@ -46,39 +46,23 @@ def test_reductions_over_two_rings_of_a_packet_socket(lab):
     reductions_all_right(lab, "af_packet")
 
 
-def injected_loss_is_exact(lab, kind, traffic, *options):
-    # Of two ports one receives what the other sends: each lost frame is one copy.
-    generator = Generator(lab, 2, kind)
-    options = (*options, "--packets-per-second", "3000", *WORKERS, *QUICK)
-    switch = generator.start_switch(traffic, *options, impairment={"loss": 0.05, "seed": 3})
-    measured = generator.measure(
-        traffic, *options, "--warmup", "0s", "--duration", "2s", "--switch-socket", switch.socket
-    )
-    got = figures(measured)
-    counters = lab.counters(switch)
-    injected = sum(value for name, value in counters.items() if name.endswith(".drop.impaired"))
-    others = {name: value for name, value in counters.items()
-              if ".drop." in name and value and not name.endswith(".impaired")}
-    assert not others, others
-    assert injected > 100, "the fault did not happen"
-    assert got["lost"] == injected, (got, injected)
-    assert measured["sent"]["frames"] - measured["received"]["frames"] == injected
-    assert got["duplicated"] == got["damaged"] == got["misdelivered"] == 0, got
-    return measured
+def queues_lose_exactly(lab, kind, traffic, *options):
+    return injected_loss_is_exact(Generator(lab, 2, kind), traffic, *options,
+                                  "--packets-per-second", "3000", *WORKERS)
 
 
 def test_injected_loss_of_a_multicast_is_exact_over_raw_sockets(lab):
-    measured = injected_loss_is_exact(lab, "raw", "multicast", "--trees", "12")
+    measured = queues_lose_exactly(lab, "raw", "multicast", "--trees", "12")
     for port in (0, 1):
         assert all(min(queue) > 0 for queue in queues_of(measured, port)), measured["ports"]
 
 
 def test_injected_loss_of_a_multicast_is_exact_over_rings_of_a_packet_socket(lab):
-    injected_loss_is_exact(lab, "af_packet", "multicast", "--trees", "12")
+    queues_lose_exactly(lab, "af_packet", "multicast", "--trees", "12")
 
 
 def test_injected_loss_between_more_nodes_than_flows_of_their_own_is_exact(lab):
-    measured = injected_loss_is_exact(lab, "raw", "unicast", "--nodes", "3000")
+    measured = queues_lose_exactly(lab, "raw", "unicast", "--nodes", "3000")
     assert figures(measured)["reordered"] == 0, measured
 
 
