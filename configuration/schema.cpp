@@ -1,5 +1,6 @@
 #include "configuration/schema.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -26,6 +27,7 @@ struct Describe {
     return fmt::format("text, at most {} bytes", t.max_length);
   }
   std::string operator()(Name) const { return "name"; }
+  std::string operator()(PciAddress) const { return "PCI address"; }
   std::string operator()(Choice c) const {
     return fmt::format("one of \"{}\"", fmt::join(c.values, "\", \""));
   }
@@ -84,6 +86,33 @@ std::string duration_text(std::int64_t ns) {
     }
   }
   return {}; // never: everything is a number of nanoseconds
+}
+
+std::optional<std::string> canonical_pci_address(std::string_view text) {
+  // Takes hexadecimal digits off the front, up to `largest`, and what must follow them.
+  const auto take = [&](std::uint32_t largest,
+                        std::string_view then) -> std::optional<std::uint32_t> {
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+    if (error != std::errc{} || number > largest) {
+      return std::nullopt;
+    }
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (!text.starts_with(then)) {
+      return std::nullopt;
+    }
+    text.remove_prefix(then.size());
+    return number;
+  };
+  const bool has_domain = std::ranges::count(text, ':') == 2;
+  const auto domain = has_domain ? take(0xffff'ffff, ":") : std::optional<std::uint32_t>(0);
+  const auto bus = domain ? take(0xff, ":") : std::nullopt;
+  const auto device = bus ? take(0x1f, ".") : std::nullopt;
+  const auto function = device ? take(7, "") : std::nullopt;
+  if (!function || !text.empty()) {
+    return std::nullopt;
+  }
+  return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", *domain, *bus, *device, *function);
 }
 
 std::string describe(const Type& type) { return std::visit(Describe{}, type); }

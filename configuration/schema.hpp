@@ -48,6 +48,8 @@ struct Text {
 };
 /// Letters, digits, '_', '-' and '.', at most 31: what may name a switch, a port or a ring.
 struct Name {};
+/// A text such as "0000:03:00.0"; its value is the canonical one, as `lspci -D` and DPDK have it.
+struct PciAddress {};
 struct Choice {
   std::span<const std::string_view> values;
 };
@@ -62,8 +64,8 @@ struct Texts {
   std::size_t min_count, max_count;
   std::size_t max_length; ///< of each
 };
-using Type =
-    std::variant<Flag, Integer, Number, Duration, Text, Name, Choice, Integers, Names, Texts>;
+using Type = std::variant<Flag, Integer, Number, Duration, Text, Name, PciAddress, Choice, Integers,
+                          Names, Texts>;
 
 /// "integer, 1 to 64", "one of "adaptive", "busy"", ...
 [[nodiscard]] std::string describe(const Type& type);
@@ -75,6 +77,10 @@ using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<
 [[nodiscard]] std::optional<std::int64_t> duration_ns(std::string_view text);
 /// The shortest such text.
 [[nodiscard]] std::string duration_text(std::int64_t ns);
+
+/// The canonical form of domain:bus:device.function, in hexadecimal digits; without a domain it is
+/// 0000. Nothing when it is none.
+[[nodiscard]] std::optional<std::string> canonical_pci_address(std::string_view text);
 
 /// Some sections have kinds, told apart by one key; a key may have a meaning for some of them
 /// alone. One bit each.

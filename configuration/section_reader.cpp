@@ -106,6 +106,19 @@ public:
     }
     return *v;
   }
+  std::optional<Value> operator()(PciAddress) const {
+    const auto v = node_.value_exact<std::string>();
+    if (!v) {
+      return wrong_type("a PCI address in quotes, e.g. \"0000:03:00.0\"");
+    }
+    const auto address = canonical_pci_address(*v);
+    if (!address) {
+      return fail("\"{}\" is not a PCI address; give domain:bus:device.function, e.g. "
+                  "0000:03:00.0, as `lspci -D` lists it",
+                  *v);
+    }
+    return *address;
+  }
   std::optional<Value> operator()(Choice c) const {
     const auto v = node_.value_exact<std::string>();
     if (!v) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -141,12 +142,40 @@ void check_seed(const Scenario& scenario, config::Findings& findings) {
   }
 }
 
+/// What only one port can drive, in words; empty when there is no such thing.
+std::string driven_by(const PortSpec& port) {
+  const config::Port& device = port.device;
+  if (!device.interface.empty()) {
+    return fmt::format("the interface {}", device.interface);
+  }
+  if (!device.pci_address.empty()) {
+    return fmt::format("the NIC {}", device.pci_address);
+  }
+  return device.socket.empty()
+             ? ""
+             : fmt::format("the memif {} {} as {}", device.socket, device.memif_id, device.role);
+}
+
+void check_alone(const PortSpec& port, const std::vector<PortSpec>& before, const SectionReader& at,
+                 config::Findings& findings) {
+  const std::string driven = driven_by(port);
+  const auto other = std::ranges::find(before, driven, driven_by);
+  if (!driven.empty() && other != before.end()) {
+    findings.add(at.line(), "port",
+                 "{} is that of port {} already; every port needs one of its own, or it would hear "
+                 "the other's frames",
+                 driven, 1 + (other - before.begin()));
+  }
+}
+
 void read_ports(Reader& reader, Scenario& scenario) {
   for (const toml::table* table : reader.tables(Section::port)) {
     PortSpec port;
     port.device.role = "client";
     port.device.name = fmt::format("p{}", scenario.ports.size());
-    reader.read(Section::port, *table, fmt::format("port {}", scenario.ports.size() + 1), port);
+    const SectionReader at =
+        reader.read(Section::port, *table, fmt::format("port {}", scenario.ports.size() + 1), port);
+    check_alone(port, scenario.ports, at, reader.findings());
     port.device.policy.ethertype = scenario.ethertype;
     scenario.ports.push_back(std::move(port));
   }

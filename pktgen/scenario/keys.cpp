@@ -19,6 +19,7 @@ using config::Key;
 using config::KindMask;
 using config::Name;
 using config::Number;
+using config::PciAddress;
 using config::Text;
 using config::text;
 using config::Texts;
@@ -159,7 +160,7 @@ const Key<PortSpec> port_keys[] = {
       .kinds = on_interface},
      [](PortSpec& p, const Value& v) { p.device.interface = text(v); }},
     {{.name = "pci_address",
-      .type = Text{15},
+      .type = PciAddress{},
       .sample = "\"0000:03:00.0\"",
       .required = true,
       .help = "The NIC, bound to a driver DPDK can use.",

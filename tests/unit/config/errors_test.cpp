@@ -149,6 +149,14 @@ const std::vector<Mistake> mistakes = {
      "missing for a port of kind \"af_xdp\""},
     {"pci_without_address", port("kind = \"pci\"\n"), 3, "switch.port.pci",
      "missing for a port of kind \"pci\""},
+    {"pci_in_words", port("kind = \"pci\"\npci = \"eth0\"\n"), 6, "switch.port.pci",
+     "\"eth0\" is not a PCI address; give domain:bus:device.function, e.g. 0000:03:00.0"},
+    {"pci_without_function", port("kind = \"pci\"\npci = \"0000:03:00\"\n"), 6, "switch.port.pci",
+     "is not a PCI address"},
+    {"pci_beyond_the_last_function", port("kind = \"pci\"\npci = \"03:00.8\"\n"), 6,
+     "switch.port.pci", "is not a PCI address"},
+    {"pci_and_more", port("kind = \"pci\"\npci = \"0000:03:00.0,0000:03:00.1\"\n"), 6,
+     "switch.port.pci", "is not a PCI address"},
     {"memif_without_socket", port("kind = \"memif\"\n"), 3, "switch.port.socket", "missing"},
     {"ring_without_ring", port("kind = \"ring\"\n"), 3, "switch.port.ring", "missing"},
     {"interface_of_null", port("kind = \"null\"\ninterface = \"e0\"\n"), 6, "switch.port.interface",
@@ -171,7 +179,7 @@ const std::vector<Mistake> mistakes = {
      "switch.port.nid", "the NID 0x12345 is already used by port \"host\""},
     {"pci_twice",
      with("[[switch.port]]\nname = \"x\"\nkind = \"pci\"\npci = \"0000:01:00.0\"\n"
-          "[[switch.port]]\nname = \"y\"\nkind = \"pci\"\npci = \"0000:01:00.0\"\n"),
+          "[[switch.port]]\nname = \"y\"\nkind = \"pci\"\npci = \"1:0.0\"\n"),
      20, "switch.port.pci", "already used"},
     {"memif_twice",
      with("[[switch.port]]\nname = \"x\"\nkind = \"memif\"\nsocket = \"/m\"\n"

@@ -70,7 +70,7 @@ TEST(parse, ports_of_every_kind_with_their_own_keys) {
                               "[[switch.port]]\nname = \"b\"\nkind = \"af_packet\"\n"
                               "interface = \"e1\"\n"
                               "[[switch.port]]\nname = \"c\"\nkind = \"pci\"\n"
-                              "pci = \"0000:03:00.0\"\n"
+                              "pci = \"0A:00.0\"\n"
                               "[[switch.port]]\nname = \"d\"\nkind = \"memif\"\n"
                               "socket = \"/tmp/m\"\nrole = \"client\"\nmemif_id = 3\n"
                               "[[switch.port]]\nname = \"e\"\nkind = \"ring\"\nring = \"r\"\n"
@@ -87,7 +87,7 @@ TEST(parse, ports_of_every_kind_with_their_own_keys) {
   EXPECT_EQ(p[0].interface, "e0");
   EXPECT_EQ(p[1].kind, PortKind::af_packet);
   EXPECT_EQ(p[2].kind, PortKind::pci);
-  EXPECT_EQ(p[2].pci_address, "0000:03:00.0");
+  EXPECT_EQ(p[2].pci_address, "0000:0a:00.0") << "as DPDK names the device";
   EXPECT_EQ(p[3].kind, PortKind::memif);
   EXPECT_EQ(p[3].socket, "/tmp/m");
   EXPECT_EQ(p[3].role, "client");

@@ -154,6 +154,21 @@ TEST(ScenarioFile, WhatDoesNotFitTogetherIsRefused) {
               HasSubstr("'traffic.file': missing"));
 }
 
+TEST(ScenarioFile, NoTwoPortsDriveTheSameThing) {
+  const std::string traffic = "[[traffic]]\n";
+  EXPECT_THAT(refusal(traffic + "[[port]]\ninterface = \"veth0\"\n"
+                                "[[port]]\nkind = \"af_xdp\"\ninterface = \"veth0\"\n"),
+              HasSubstr("test.toml:4: key 'port': the interface veth0 is that of port 1 already"));
+  EXPECT_THAT(refusal(traffic + "[[port]]\nkind = \"pci\"\npci_address = \"01:00.0\"\n"
+                                "[[port]]\nkind = \"pci\"\npci_address = \"0000:1:0.0\"\n"),
+              HasSubstr("the NIC 0000:01:00.0 is that of port 1 already"));
+  const std::string memif = "[[port]]\nkind = \"memif\"\nsocket = \"/run/m\"\n";
+  EXPECT_THAT(refusal(traffic + memif + memif),
+              HasSubstr("the memif /run/m 0 as client is that of port 1 already"));
+  EXPECT_EQ(refusal(traffic + memif + memif + "role = \"server\"\n"), "") << "its other end";
+  EXPECT_EQ(refusal(traffic + "[[port]]\nkind = \"null\"\n[[port]]\nkind = \"null\"\n"), "");
+}
+
 TEST(ScenarioFile, WhatIsPrintedReadsBackTheSame) {
   const auto first = read(R"(
 [run]
