@@ -1,5 +1,7 @@
 #include "tests/unit/port/network_namespace.hpp"
 
+#include "dataplane/port/privileges.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -25,6 +27,12 @@ NetworkNamespace::NetworkNamespace() {
   if (previous_ < 0 || ::unshare(CLONE_NEWNET) != 0) {
     unavailable_ = fmt::format("cannot make a network namespace: {} (needs CAP_SYS_ADMIN)",
                                std::strerror(errno));
+    return;
+  }
+  const std::string missing =
+      missing_privileges(config::PortKind::af_xdp, Privileges::of_this_process());
+  if (!missing.empty()) {
+    unavailable_ = fmt::format("missing privilege: {}", missing);
   }
 }
 

@@ -1,4 +1,4 @@
-// A private network namespace with one veth pair, for tests that need a kernel interface.
+// A private network namespace with one veth pair, for tests of ports on kernel interfaces.
 //
 //   near  <---->  far
 //
@@ -16,7 +16,8 @@ namespace tributary::dataplane::test {
 
 class NetworkNamespace {
 public:
-  /// When `unavailable` says something, the test cannot run, and that is why.
+  /// When `unavailable` says something, the test cannot run, and that is why: no namespace, or a
+  /// privilege that such ports need is missing.
   NetworkNamespace();
   ~NetworkNamespace();
   NetworkNamespace(const NetworkNamespace&) = delete;

@@ -1,7 +1,6 @@
 // Ports on real kernel interfaces: a veth pair in a namespace of the test's own. Skipped, with the
 // reason, where no namespace can be made.
 #include "dataplane/port/port_device.hpp"
-#include "dataplane/port/privileges.hpp"
 #include "tests/unit/port/network_namespace.hpp"
 #include "tests/unit/port/shared_eal.hpp"
 #include "tributary/wire/reduction.hpp"
@@ -118,11 +117,6 @@ protected:
   void SetUp() override {
     if (!namespace_.unavailable().empty()) {
       GTEST_SKIP() << namespace_.unavailable();
-    }
-    const std::string missing =
-        missing_privileges(config::PortKind::af_xdp, Privileges::of_this_process());
-    if (!missing.empty()) {
-      GTEST_SKIP() << "missing privilege: " << missing;
     }
     shared_eal();
   }

@@ -2,7 +2,6 @@
 // that each carries frames.
 #include "dataplane/port/mbuf_ownership.hpp"
 #include "dataplane/port/port_device.hpp"
-#include "dataplane/port/privileges.hpp"
 #include "dataplane/port/receive_spread.hpp"
 #include "tests/unit/port/network_namespace.hpp"
 #include "tests/unit/port/shared_eal.hpp"
@@ -75,11 +74,6 @@ protected:
   void SetUp() override {
     if (!namespace_.unavailable().empty()) {
       GTEST_SKIP() << namespace_.unavailable();
-    }
-    const std::string missing =
-        missing_privileges(config::PortKind::af_xdp, Privileges::of_this_process());
-    if (!missing.empty()) {
-      GTEST_SKIP() << "missing privilege: " << missing;
     }
     namespace_.add_pair();
   }
