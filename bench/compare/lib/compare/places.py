@@ -15,16 +15,24 @@ class Missing(Exception):
     """Something the measurement needs is not there; the text says what to run."""
 
 
+def _given_build(asked):
+    return asked or os.environ.get("TRIBUTARY_BUILD")
+
+
+def is_given(asked):
+    """Whether somebody says which build to measure, by an option or TRIBUTARY_BUILD."""
+    return bool(_given_build(asked))
+
+
 def build_folder(asked=None):
-    """The build directory: as asked for, or named by TRIBUTARY_BUILD, or build."""
-    return Path(asked or os.environ.get("TRIBUTARY_BUILD") or ROOT / "build").resolve()
+    return Path(_given_build(asked) or ROOT / "build").resolve()
 
 
 def binaries(build):
     found = Binaries(build)
     for program in (found.switch, found.ctl):
         if not program.exists():
-            raise Missing(f"{program} is not built: run 'scripts/setup && meson setup build && ninja -C build'")
+            raise Missing(f"{program} is not built: run 'ninja -C {build}'")
     return found
 
 

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from compare import hugepages, machine, places
+from compare import hugepages, machine, places, preparing
 from tributary import isolation
 from tributary.switch import StartFailed
 
@@ -58,8 +58,9 @@ class Comparison:
             help="the CPU under test (default: %(default)s)")
         add("--control-core", type=int, default=min(os.sched_getaffinity(0)),
             help="the CPU for everything else (default: %(default)s)")
-        add("--build", metavar="DIR", help="the build to measure (default: build)")
-        add("--no-setup", action="store_true", help="do not install peers that are missing")
+        add("--build", metavar="DIR",
+            help="measure this build as it is (default: build, brought up to date first)")
+        add("--no-setup", action="store_true", help="do not install what is missing")
         add("--inside", action="store_true", help=argparse.SUPPRESS)
         add("--huge", action="store_true", help=argparse.SUPPRESS)
         add("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --json's file
@@ -79,10 +80,10 @@ class Comparison:
 
     def outside(self, options):
         isolation.check()
-        if self.peers and not options.no_setup:
-            # A peer that cannot be installed is left out of the comparison, which says so.
-            subprocess.call([places.ROOT / "scripts" / "setup", "--bench", "--quiet"],
-                            stdout=sys.stderr)
+        if not options.no_setup:
+            preparing.install(self.peers)
+        if not places.is_given(options.build):
+            preparing.build()
         places.binaries(places.build_folder(options.build))
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
         with hugepages.borrowed(self.pages(options)) as huge, result_file(options.json) as result:
