@@ -92,6 +92,8 @@ std::chrono::steady_clock::time_point wall(TimeNs t) {
 
 Keeper::Keeper(std::unique_ptr<Announcer> announcer)
     : state_(std::make_unique<State>(std::move(announcer))) {
+  // Here and not in the thread, which may begin later than the first question to the manager.
+  state_->link_trouble = state_->announcer->announce();
   const SignalsBlocked blocked; // the new thread inherits it
   state_->thread = std::thread([state = state_.get()] { state->run(); });
 }
@@ -177,7 +179,7 @@ std::map<Keeper::Ticket, Keeper::State::Kept>::iterator Keeper::State::first_due
 
 void Keeper::State::run() {
   std::unique_lock lock(mutex);
-  TimeNs announce_at = transport::now();
+  TimeNs announce_at = transport::now() + announce_ns;
   while (!stop) {
     const TimeNs now = transport::now();
     if (now >= announce_at) {

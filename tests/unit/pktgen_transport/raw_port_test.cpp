@@ -2,7 +2,7 @@
 #include "pktgen/transport/raw_port.hpp"
 
 #include "frames.hpp"
-#include "tests/unit/transport/private_network.hpp"
+#include "tests/unit/transport/pair_test.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,35 +14,15 @@ namespace {
 
 using testing::HasSubstr;
 using transport::TransportError;
+using transport::test::failure_of;
+using transport::test::open_as_nobody;
+using transport::test::PairTest;
 using transport::test::PrivateNetwork;
 using Kind = TransportError::Kind;
 
-class RawPortTest : public testing::Test {
-protected:
-  void SetUp() override {
-    if (!PrivateNetwork::skip_reason().empty()) {
-      GTEST_SKIP() << PrivateNetwork::skip_reason();
-    }
-    PrivateNetwork::remove_pair();
-    PrivateNetwork::add_pair();
-  }
-  void TearDown() override {
-    if (PrivateNetwork::skip_reason().empty()) {
-      PrivateNetwork::remove_pair();
-    }
-  }
-};
+class RawPortTest : public PairTest {};
 
-Kind kind_of_failure(const std::string& interface, std::string& message) {
-  try {
-    RawPort port(interface, wire::default_ethertype);
-  } catch (const TransportError& error) {
-    message = error.what();
-    return error.kind();
-  }
-  ADD_FAILURE() << "opening '" << interface << "' did not fail";
-  return Kind::system;
-}
+void open(const std::string& interface) { RawPort port(interface, wire::default_ethertype); }
 
 TEST_F(RawPortTest, FramesCrossInOrderAndAreCounted) {
   RawPort left("left", wire::default_ethertype);
@@ -111,7 +91,7 @@ TEST_F(RawPortTest, FrameLongerThanTheMtuIsAnErrorThatSaysSo) {
 
 TEST_F(RawPortTest, MissingInterfaceIsNamedWithThoseThereAre) {
   std::string message;
-  EXPECT_EQ(kind_of_failure("nosuch0", message), Kind::no_interface);
+  EXPECT_EQ(failure_of(open, "nosuch0", message), Kind::no_interface);
   EXPECT_THAT(message, HasSubstr("'nosuch0' does not exist"));
   EXPECT_THAT(message, HasSubstr("lo"));
   EXPECT_THAT(message, HasSubstr("left"));
@@ -121,23 +101,12 @@ TEST_F(RawPortTest, MissingInterfaceIsNamedWithThoseThereAre) {
 TEST_F(RawPortTest, InterfaceThatIsDownIsNamedWithTheCommandThatHelps) {
   PrivateNetwork::run("ip link set left down");
   std::string message;
-  EXPECT_EQ(kind_of_failure("left", message), Kind::interface_down);
+  EXPECT_EQ(failure_of(open, "left", message), Kind::interface_down);
   EXPECT_THAT(message, HasSubstr("ip link set left up"));
 }
 
 TEST_F(RawPortTest, MissingCapabilityIsNamed) {
-  EXPECT_EXIT(
-      {
-        constexpr uid_t nobody = 65534;
-        if (::setresuid(nobody, nobody, nobody) != 0) {
-          std::_Exit(3);
-        }
-        std::string message;
-        const bool right_kind = kind_of_failure("left", message) == Kind::not_permitted;
-        std::fputs(message.c_str(), stderr);
-        std::_Exit(right_kind ? 0 : 4);
-      },
-      testing::ExitedWithCode(0), "CAP_NET_RAW");
+  EXPECT_EXIT(open_as_nobody(open, "left"), testing::ExitedWithCode(0), "CAP_NET_RAW");
 }
 
 TEST_F(RawPortTest, GoingDownWhileSendingIsAnErrorAndComingUpAgainIsEnough) {

@@ -1,6 +1,6 @@
 // The C API between two hosts at the ends of a veth pair: no switch is needed, for whatever the
 // root multicasts reaches the one leaf, and whatever that contributes reaches the root.
-#include "private_network.hpp"
+#include "pair_test.hpp"
 #include "tributary/tributary.h"
 
 #include <gtest/gtest.h>
@@ -17,14 +17,13 @@ extern "C" int exercise_from_c(const char* interface, uint32_t rank, double* sum
 namespace tributary::transport::test {
 namespace {
 
-class LibraryTest : public testing::Test {
+class LibraryTest : public PairTest {
 protected:
   void SetUp() override {
-    if (!PrivateNetwork::skip_reason().empty()) {
-      GTEST_SKIP() << PrivateNetwork::skip_reason();
+    PairTest::SetUp();
+    if (IsSkipped()) {
+      return;
     }
-    PrivateNetwork::remove_pair();
-    PrivateNetwork::add_pair();
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       const tributary_host_options on = tributary_host_defaults(rank == 0 ? "left" : "right");
       ASSERT_EQ(tributary_open(&on, &host[rank]), TRIBUTARY_OK) << tributary_last_error(nullptr);
@@ -36,9 +35,7 @@ protected:
   void TearDown() override {
     tributary_close(host[0]);
     tributary_close(host[1]);
-    if (PrivateNetwork::skip_reason().empty()) {
-      PrivateNetwork::remove_pair();
-    }
+    PairTest::TearDown();
   }
 
   static tributary_group_options member(std::uint32_t rank) {

@@ -3,7 +3,7 @@
 #include "endpoint/transport/announcer.hpp"
 #include "endpoint/transport/raw_socket.hpp"
 #include "group_book.hpp"
-#include "private_network.hpp"
+#include "pair_test.hpp"
 #include "tributary/tributary.h"
 #include "tributary/wire/hello.hpp"
 
@@ -23,14 +23,13 @@ namespace {
 using namespace std::chrono_literals;
 using manager_client::test::FakeManager;
 
-class NamedGroupTest : public testing::Test {
+class NamedGroupTest : public PairTest {
 protected:
   void SetUp() override {
-    if (!PrivateNetwork::skip_reason().empty()) {
-      GTEST_SKIP() << PrivateNetwork::skip_reason();
+    PairTest::SetUp();
+    if (IsSkipped()) {
+      return;
     }
-    PrivateNetwork::remove_pair();
-    PrivateNetwork::add_pair();
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       const tributary_host_options on = tributary_host_defaults(rank == 0 ? "left" : "right");
       ASSERT_EQ(tributary_open(&on, &host[rank]), TRIBUTARY_OK) << tributary_last_error(nullptr);
@@ -39,9 +38,7 @@ protected:
   void TearDown() override {
     tributary_close(host[0]);
     tributary_close(host[1]);
-    if (PrivateNetwork::skip_reason().empty()) {
-      PrivateNetwork::remove_pair();
-    }
+    PairTest::TearDown();
   }
 
   [[nodiscard]] tributary_named_group_options member(std::uint32_t rank) const {

@@ -1,6 +1,6 @@
 // The raw socket on a veth pair in a namespace of its own.
 #include "endpoint/transport/raw_socket.hpp"
-#include "private_network.hpp"
+#include "pair_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,21 +14,7 @@ using Kind = TransportError::Kind;
 constexpr std::uint16_t ethertype = wire::default_ethertype;
 constexpr std::size_t ample_buffer = 1U << 20;
 
-class RawSocketTest : public testing::Test {
-protected:
-  void SetUp() override {
-    if (!PrivateNetwork::skip_reason().empty()) {
-      GTEST_SKIP() << PrivateNetwork::skip_reason();
-    }
-    PrivateNetwork::remove_pair();
-    PrivateNetwork::add_pair();
-  }
-  void TearDown() override {
-    if (PrivateNetwork::skip_reason().empty()) {
-      PrivateNetwork::remove_pair();
-    }
-  }
-};
+class RawSocketTest : public PairTest {};
 
 wire::ReductionFrame numbered(std::uint32_t number) {
   wire::ReductionFrame frame;
@@ -67,16 +53,7 @@ std::vector<std::uint32_t> receive_all(RawSocket& socket) {
   return numbers;
 }
 
-Kind kind_of_failure(const std::string& interface, std::string& message) {
-  try {
-    RawSocket socket(interface, ethertype, ample_buffer);
-  } catch (const TransportError& error) {
-    message = error.what();
-    return error.kind();
-  }
-  ADD_FAILURE() << "opening '" << interface << "' did not fail";
-  return Kind::system;
-}
+void open(const std::string& interface) { RawSocket socket(interface, ethertype, ample_buffer); }
 
 TEST_F(RawSocketTest, FramesCrossInOrderWhateverTheirDestinationAddress) {
   RawSocket left("left", ethertype, ample_buffer);
@@ -141,33 +118,22 @@ TEST_F(RawSocketTest, PromiscuousModeEndsWithTheSocket) {
 
 TEST_F(RawSocketTest, MissingInterfaceIsNamed) {
   std::string message;
-  EXPECT_EQ(kind_of_failure("nosuch0", message), Kind::no_interface);
+  EXPECT_EQ(failure_of(open, "nosuch0", message), Kind::no_interface);
   EXPECT_NE(message.find("'nosuch0' does not exist"), std::string::npos) << message;
   EXPECT_NE(message.find("ip link"), std::string::npos) << message;
-  EXPECT_EQ(kind_of_failure("", message), Kind::no_interface);
-  EXPECT_EQ(kind_of_failure("a-name-longer-than-the-kernel-takes", message), Kind::no_interface);
+  EXPECT_EQ(failure_of(open, "", message), Kind::no_interface);
+  EXPECT_EQ(failure_of(open, "a-name-longer-than-the-kernel-takes", message), Kind::no_interface);
 }
 
 TEST_F(RawSocketTest, InterfaceThatIsDownIsNamedWithTheCommandThatHelps) {
   PrivateNetwork::run("ip link set left down");
   std::string message;
-  EXPECT_EQ(kind_of_failure("left", message), Kind::interface_down);
+  EXPECT_EQ(failure_of(open, "left", message), Kind::interface_down);
   EXPECT_NE(message.find("ip link set left up"), std::string::npos) << message;
 }
 
 TEST_F(RawSocketTest, MissingCapabilityIsNamed) {
-  EXPECT_EXIT(
-      {
-        constexpr uid_t nobody = 65534;
-        if (::setresuid(nobody, nobody, nobody) != 0) {
-          std::_Exit(3);
-        }
-        std::string message;
-        const bool right_kind = kind_of_failure("left", message) == Kind::not_permitted;
-        std::fputs(message.c_str(), stderr);
-        std::_Exit(right_kind ? 0 : 4);
-      },
-      testing::ExitedWithCode(0), "CAP_NET_RAW");
+  EXPECT_EXIT(open_as_nobody(open, "left"), testing::ExitedWithCode(0), "CAP_NET_RAW");
 }
 
 TEST_F(RawSocketTest, GoingDownIsReportedAndComingUpAgainIsEnough) {
