@@ -139,6 +139,8 @@ class Runner:
         if self.options.json:
             self.options.json.write_text(json.dumps(self.outcome.as_json(self.seed), indent=1) + "\n")
         self.screen.summary(self.seed)
+        if not self.outcome.cases and self.options.filter:
+            print(f"no case matches '{self.options.filter}'", file=sys.stderr)
         return 1 if self.outcome.count(FAILED) or not self.outcome.cases else 0
 
 
