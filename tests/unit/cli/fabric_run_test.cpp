@@ -55,6 +55,12 @@ protected:
     EXPECT_EQ(code, exit_success) << failure;
     return said;
   }
+  /// Bytes that were printed since output() began.
+  static std::size_t printed() {
+    struct stat file = {}; // what GoogleTest captures goes to one
+    EXPECT_EQ(::fstat(STDOUT_FILENO, &file), 0);
+    return static_cast<std::size_t>(file.st_size);
+  }
   static std::string usage_error(const FabricCommand& command) {
     testing::internal::CaptureStderr();
     const int code = run_fabric(command, false);
@@ -183,16 +189,17 @@ TEST_F(RunFabric, events_are_followed_until_interrupted) {
   FabricCommand follow = show("events");
   follow.follow = true;
   follow.after = 7;
-  std::thread meanwhile([this] {
+  const std::string expected = "{\"number\":8,\"event\":\"link\",\"text\":\"kept\"}\n"
+                               "{\"number\":9,\"event\":\"tree\",\"text\":\"new\"}\n";
+  std::thread meanwhile([&] {
     EXPECT_TRUE(eventually([this] { return service.sinks.size() == 1; }));
     on_loop([this] { service.publish({9, "tree", json::object{{"text", "new"}}}); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_TRUE(eventually([&] { return printed() >= expected.size(); }));
     ::kill(::getpid(), SIGTERM);
   });
   const std::string said = output(follow, true);
   meanwhile.join();
-  EXPECT_EQ(said, "{\"number\":8,\"event\":\"link\",\"text\":\"kept\"}\n"
-                  "{\"number\":9,\"event\":\"tree\",\"text\":\"new\"}\n");
+  EXPECT_EQ(said, expected);
 }
 
 TEST_F(RunFabric, route_compares_without_a_manager) {

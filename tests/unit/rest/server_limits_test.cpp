@@ -228,10 +228,10 @@ class Slow : public ServerTest {
 protected:
   static Limits short_limits() {
     Limits limits;
-    limits.header_time = milliseconds(150);
-    limits.body_time = milliseconds(150);
-    limits.idle_time = milliseconds(150);
-    limits.write_time = milliseconds(150);
+    limits.header_time = milliseconds(400);
+    limits.body_time = milliseconds(400);
+    limits.idle_time = milliseconds(400);
+    limits.write_time = milliseconds(400);
     return limits;
   }
 };
@@ -241,7 +241,7 @@ TEST_F(Slow, a_client_that_says_nothing_is_408) {
   RawClient client(tcp_address());
   const RawAnswer answer = client.read_answer();
   EXPECT_EQ(answer.status, 408);
-  EXPECT_THAT(message_of(answer), HasSubstr("header did not come within 0.15 s"));
+  EXPECT_THAT(message_of(answer), HasSubstr("header did not come within 0.4 s"));
   EXPECT_TRUE(client.at_end());
 }
 
@@ -252,9 +252,6 @@ TEST_F(Slow, a_header_byte_by_byte_is_408_however_steadily_it_comes) {
   std::size_t sent = 0;
   for (; sent < text.size() && client.send(text.substr(sent, 1)); ++sent) {
     std::this_thread::sleep_for(milliseconds(1));
-    if (sent > 300) {
-      break;
-    }
   }
   EXPECT_LT(sent, text.size());
   EXPECT_EQ(client.read_answer().status, 408);

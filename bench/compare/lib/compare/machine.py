@@ -44,7 +44,7 @@ def command_line():
     for word in sys.argv[1:]:
         if skip or word in HIDDEN_OPTIONS:
             skip = False
-        elif word in ("--result", "--json", "--build"):
+        elif word in ("--result", "--json", "--build", "--folder"):
             skip = True
         else:
             words.append(word)

@@ -62,6 +62,7 @@ class Comparison:
             help="measure this build as it is (default: build, brought up to date first)")
         add("--no-setup", action="store_true", help="do not install what is missing")
         add("--inside", action="store_true", help=argparse.SUPPRESS)
+        add("--folder", type=Path, help=argparse.SUPPRESS)  # removed by who made it, outside
         add("--huge", action="store_true", help=argparse.SUPPRESS)
         add("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --json's file
 
@@ -80,16 +81,18 @@ class Comparison:
 
     def outside(self, options):
         isolation.check()
+        # Whatever was begun ends with it: a build, the private world, borrowed pages.
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
         if not options.no_setup:
             preparing.install(self.peers)
         if not places.is_given(options.build):
             preparing.build()
         places.binaries(places.build_folder(options.build))
-        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-        with hugepages.borrowed(self.pages(options)) as huge, result_file(options.json) as result:
+        with hugepages.borrowed(self.pages(options)) as huge, result_file(options.json) as result, \
+                tempfile.TemporaryDirectory(prefix="tributary-bench-") as folder:
             if not huge:
                 progress("no hugepages to be had: all contenders use ordinary pages, and are slower")
-            command = [sys.executable, *sys.argv, "--inside", "--result", str(result)]
+            command = [sys.executable, *sys.argv, "--inside", "--folder", folder, "--result", str(result)]
             return subprocess.call(isolation.command(command + ["--huge"] * huge), pass_fds=[result])
 
     def inside(self, options):
@@ -97,8 +100,7 @@ class Comparison:
         os.sched_setaffinity(0, [options.control_core])
         setting = Setting(options.core, options.control_core, options.huge)
         found = machine.facts(options.huge)  # now, for the load is not to be our own
-        with tempfile.TemporaryDirectory(prefix="tributary-bench-") as folder:
-            result = self.measure(options, setting, Path(folder))
+        result = self.measure(options, setting, options.folder)
         result = {"comparison": Path(sys.argv[0]).name, "quick": options.quick,
                   "command": machine.command_line(), "machine": found, **result}
         with os.fdopen(options.result, "w") as out:
