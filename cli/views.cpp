@@ -14,12 +14,12 @@ namespace tributary::cli {
 namespace {
 
 namespace json = boost::json;
-using terminal::Align;
 using terminal::Cell;
 using terminal::duration_text;
 using terminal::Style;
 using terminal::styled;
 using terminal::Table;
+using terminal::Align::right;
 
 std::vector<Entry> elements(const json::value& result) { return Entry(result).elements(); }
 
@@ -30,8 +30,6 @@ Cell count_cell(std::uint64_t value, Style when_not_zero = Style::plain) {
 Style style_of_state(std::string_view state) {
   return state == "up" ? Style::good : state == "down" ? Style::warning : Style::bad;
 }
-
-constexpr auto right = Align::right;
 
 } // namespace
 

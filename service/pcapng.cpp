@@ -1,5 +1,7 @@
 #include "service/pcapng.hpp"
 
+#include "service/pcapng_format.hpp"
+
 #include <concepts>
 
 namespace tributary::service {
@@ -8,8 +10,6 @@ namespace {
 constexpr std::uint32_t section_header_type = 0x0A0D0D0A;
 constexpr std::uint32_t byte_order_magic = 0x1A2B3C4D;
 constexpr std::uint32_t interface_type = 1;
-constexpr std::uint32_t statistics_type = 5;
-constexpr std::uint32_t enhanced_packet_type = 6;
 constexpr std::uint16_t linktype_ethernet = 1;
 
 namespace option {
@@ -18,7 +18,6 @@ constexpr std::uint16_t application = 4; // in a section header
 constexpr std::uint16_t interface_name = 2;
 constexpr std::uint16_t timestamp_resolution = 9;
 constexpr std::uint16_t packet_flags = 2;
-constexpr std::uint16_t dropped_by_system = 7;
 } // namespace option
 
 } // namespace
@@ -114,7 +113,7 @@ void PcapngWriter::statistics(std::uint32_t interface, std::uint64_t unix_time_n
   Block block(out_, statistics_type);
   block.number(interface);
   block.timestamp(unix_time_ns);
-  block.number_option(option::dropped_by_system, missed);
+  block.number_option(dropped_by_system, missed);
   block.end_of_options();
 }
 

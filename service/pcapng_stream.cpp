@@ -1,14 +1,13 @@
 #include "service/pcapng_stream.hpp"
 
+#include "service/pcapng_format.hpp"
+
 namespace tributary::service {
 namespace {
 
 constexpr std::size_t smallest_block = 12;
 constexpr std::size_t largest_block = 1 << 24;
-constexpr std::uint32_t enhanced_packet_type = 6;
-constexpr std::uint32_t statistics_type = 5;
 constexpr std::size_t statistics_options = 20;
-constexpr std::uint16_t dropped_by_system = 7;
 
 /// Little endian, as PcapngWriter writes.
 std::uint64_t load(std::span<const std::byte> from, std::size_t at, std::size_t size) {

@@ -12,13 +12,11 @@
 
 namespace tributary::cli {
 
-using terminal::Align;
 using terminal::Cell;
 using terminal::Style;
 using terminal::styled;
 using terminal::Table;
-
-inline constexpr auto right = Align::right;
+using terminal::Align::right;
 
 inline std::string seconds_text(const Entry& entry, std::string_view name) {
   return entry.text(name).empty() ? "" : fmt::format("{:.1f} s", entry.real(name));

@@ -2,16 +2,15 @@
 
 #include "controlplane/install/connection.hpp"
 #include "controlplane/install/listening.hpp"
+#include "service/as_result.hpp"
 #include "service/socket_file.hpp"
 #include "service/tcp_listener.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,7 +31,7 @@ using asio::ip::tcp;
 using boost::system::error_code;
 using Local = asio::local::stream_protocol;
 
-constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+using service::as_result;
 /// When accepting fails, most likely for want of descriptors.
 constexpr std::chrono::milliseconds accept_pause{100};
 

@@ -1,13 +1,12 @@
 #include "controlplane/install/connection.hpp"
 
 #include "controlplane/install/channel_tls.hpp"
+#include "service/as_result.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ssl.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
 #include <fmt/format.h>
@@ -25,7 +24,7 @@ using namespace asio::experimental::awaitable_operators;
 using boost::system::error_code;
 
 /// Errors come back as values: a switch that goes away is nothing exceptional.
-constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+using service::as_result;
 
 constexpr std::size_t read_bytes = 64 * 1024;
 

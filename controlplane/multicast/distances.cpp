@@ -119,6 +119,15 @@ TRIBUTARY_MULTIVERSION void raise_to_four(std::uint8_t* __restrict maxima,
   }
 }
 
+TRIBUTARY_MULTIVERSION
+std::uint8_t least_of(const std::uint8_t* bytes, std::size_t count) {
+  std::uint8_t least = Distances::unreachable;
+  for (std::size_t i = 0; i < count; ++i) {
+    least = bytes[i] < least ? bytes[i] : least;
+  }
+  return least;
+}
+
 } // namespace
 
 void Distances::AlignedDelete::operator()(std::uint8_t* bytes) const {
@@ -192,6 +201,10 @@ void Distances::make_block(std::uint32_t block) {
     }
   }
   blocks_[block] = std::move(made);
+}
+
+std::uint8_t radius(std::span<const std::uint8_t> eccentricities) {
+  return least_of(eccentricities.data(), eccentricities.size());
 }
 
 void eccentricities(Distances& distances, std::span<const SwitchId> switches,

@@ -64,4 +64,7 @@ private:
 void eccentricities(Distances& distances, std::span<const SwitchId> switches,
                     std::span<std::uint8_t> eccentricities);
 
+/// The least of `eccentricities`; `unreachable` when there are none.
+std::uint8_t radius(std::span<const std::uint8_t> eccentricities);
+
 } // namespace tributary::multicast

@@ -1,7 +1,5 @@
 #include "controlplane/multicast/prism.hpp"
 
-#include "controlplane/multicast/multiversion.hpp"
-
 #include <algorithm>
 #include <iterator>
 
@@ -15,15 +13,6 @@ constexpr std::uint8_t wide = 8;
 constexpr std::size_t candidates_per_center = 4;
 /// How many times as much a tree may cost for being lower.
 constexpr float lower_is_worth = 4;
-
-TRIBUTARY_MULTIVERSION
-std::uint8_t smallest(const std::uint8_t* bytes, std::size_t count) {
-  std::uint8_t low = 0xFF;
-  for (std::size_t i = 0; i < count; ++i) {
-    low = bytes[i] < low ? bytes[i] : low;
-  }
-  return low;
-}
 
 /// A center that is no member and has one cable only is a detour: the next switch takes over, which
 /// happens where centers need not be as near as can be. Requires two members or more.
@@ -159,7 +148,7 @@ float Prism::way_round_price(const Loads& loads) const {
 std::optional<Tree> Prism::route_general(float limit, std::span<const SwitchId> members) {
   eccentricities_.resize(distances_.row_bytes());
   eccentricities(distances_, members, eccentricities_);
-  const std::uint8_t least = smallest(eccentricities_.data(), view_.switch_count());
+  const std::uint8_t least = radius(std::span(eccentricities_).first(view_.switch_count()));
   grower_.begin(members, book_);
   std::optional<Tree> best;
   const auto grow = [&](SwitchId center) {

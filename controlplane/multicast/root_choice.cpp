@@ -1,21 +1,8 @@
 #include "controlplane/multicast/root_choice.hpp"
 
-#include "controlplane/multicast/multiversion.hpp"
-
 #include <algorithm>
 
 namespace tributary::multicast {
-namespace {
-
-TRIBUTARY_MULTIVERSION std::uint8_t smallest(const std::uint8_t* bytes, std::size_t count) {
-  std::uint8_t least = 0xFF;
-  for (std::size_t i = 0; i < count; ++i) {
-    least = std::min(least, bytes[i]);
-  }
-  return least;
-}
-
-} // namespace
 
 std::optional<SwitchId> RootChoice::choose(std::span<const SwitchId> members, const Loads& loads) {
   return scan_ == RootScan::published ? scan_as_published(members, loads)
@@ -59,7 +46,7 @@ std::optional<SwitchId> RootChoice::scan_as_published(std::span<const SwitchId> 
 std::optional<SwitchId> RootChoice::scan_vectorised(std::span<const SwitchId> members,
                                                     const Loads& loads) {
   eccentricities(*distances_, members, farthest_);
-  const std::uint8_t height = smallest(farthest_.data(), farthest_.size());
+  const std::uint8_t height = radius(farthest_);
   if (height == Distances::unreachable) {
     return std::nullopt;
   }

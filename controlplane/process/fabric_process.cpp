@@ -1,13 +1,12 @@
 #include "controlplane/process/fabric_process.hpp"
 
 #include "controlplane/topology/toml_file.hpp"
+#include "service/as_result.hpp"
 #include "service/notify.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,7 +28,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+using service::as_result;
 /// What getrandom gives without being interrupted.
 constexpr std::size_t random_piece_bytes = 256;
 

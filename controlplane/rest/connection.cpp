@@ -3,9 +3,8 @@
 #include "controlplane/rest/authentication.hpp"
 #include "controlplane/rest/request_error.hpp"
 #include "controlplane/rest/requests.hpp"
+#include "service/as_result.hpp"
 
-#include <boost/asio/experimental/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/string.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -18,7 +17,7 @@
 namespace tributary::rest {
 namespace {
 
-constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+using service::as_result;
 
 /// How long, and how much, is read of what a client still sends after the last answer.
 constexpr std::chrono::milliseconds linger_time{2'000};

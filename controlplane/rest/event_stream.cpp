@@ -1,8 +1,8 @@
 #include "controlplane/rest/event_stream.hpp"
 
+#include "service/as_result.hpp"
+
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace tributary::rest {
 namespace {
 
-constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+using service::as_result;
 
 /// Events are sent together up to about this many bytes.
 constexpr std::size_t burst_bytes = 128 * 1024;

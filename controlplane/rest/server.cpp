@@ -4,11 +4,10 @@
 #include "controlplane/rest/connection.hpp"
 #include "controlplane/rest/listener.hpp"
 #include "controlplane/rest/shared.hpp"
+#include "service/as_result.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -26,7 +25,7 @@ namespace {
 using asio::ip::tcp;
 using asio::local::stream_protocol;
 
-constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+using service::as_result;
 
 /// After a failed accept: out of descriptors, most likely; some have to go first.
 constexpr std::chrono::milliseconds accept_pause{100};

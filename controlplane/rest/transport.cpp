@@ -1,8 +1,8 @@
 #include "controlplane/rest/transport.hpp"
 
-#include <boost/asio/experimental/as_tuple.hpp>
+#include "service/as_result.hpp"
+
 #include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
 #include <utility>
@@ -10,7 +10,7 @@
 namespace tributary::rest {
 namespace {
 
-constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+using service::as_result;
 
 void shut_down(Socket& socket) {
   error_code ignored;

@@ -23,7 +23,7 @@ using config::Findings;
 constexpr std::uint64_t host_guid_prefix = 0x020000FFFE000000;
 
 /// Shorter than what files of ours take, as a host's name may get a suffix.
-constexpr std::size_t max_name_length = 127;
+constexpr std::size_t max_identifier_length = 127;
 
 struct PortLine {
   int line = 0;
@@ -82,7 +82,7 @@ public:
       return std::nullopt;
     }
     std::string inside(text_.substr(at_ + 1, end - at_ - 1));
-    if (!is_name_for_files(inside) || inside.size() > max_name_length) {
+    if (!is_name_for_files(inside) || inside.size() > max_identifier_length) {
       return std::nullopt;
     }
     at_ = end + 1;
@@ -173,7 +173,7 @@ private:
     if (!name) {
       return complain(name_column,
                       "a name in quotes, 1 to {} printable characters, is missing here",
-                      max_name_length);
+                      max_identifier_length);
     }
     if (!line.at_end()) {
       return complain(line.column(), "nothing but a comment may follow; put # in front of it");

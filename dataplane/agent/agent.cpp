@@ -11,7 +11,6 @@ namespace {
 
 using Channel = Status::Channel;
 
-constexpr std::uint64_t ns_per_ms = 1'000'000;
 /// How many of the manager's keep-alive intervals of silence end the channel.
 constexpr std::uint64_t patience_intervals = 3;
 

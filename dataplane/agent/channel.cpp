@@ -1,19 +1,18 @@
 #include "dataplane/agent/channel.hpp"
 
 #include "dataplane/agent/redial_pause.hpp"
+#include "service/as_result.hpp"
 #include "tributary/control_framing.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
 #include <fmt/format.h>
@@ -37,7 +36,7 @@ using Socket = asio::generic::stream_protocol::socket;
 using Endpoint = asio::generic::stream_protocol::endpoint;
 
 /// Errors come back as values: a manager that is away is nothing exceptional.
-constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+using service::as_result;
 
 /// Of one read: some thousand commits, which then share one snapshot.
 constexpr std::size_t read_bytes = 64 * 1024;

@@ -9,7 +9,6 @@
 namespace tributary::agent {
 namespace {
 
-constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr std::uint64_t default_interval_ms = 1000;
 
 /// 3.5 of the sender's intervals.

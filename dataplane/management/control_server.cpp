@@ -1,15 +1,14 @@
 #include "dataplane/management/control_server.hpp"
 
 #include "dataplane/management/capture_stream.hpp"
+#include "service/as_result.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
 #include <utility>
@@ -24,7 +23,7 @@ using namespace asio::experimental::awaitable_operators;
 using boost::system::error_code;
 
 /// Errors come back as values: a client that goes away is nothing exceptional.
-constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+using service::as_result;
 
 constexpr std::chrono::milliseconds accept_pause{100};
 

@@ -5,14 +5,13 @@
 #include "dataplane/port/kernel_interface.hpp"
 #include "dataplane/port/privileges.hpp"
 #include "dataplane/process/machine.hpp"
+#include "service/as_result.hpp"
 #include "service/log.hpp"
 #include "service/notify.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/experimental/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -27,7 +26,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+using service::as_result;
 constexpr std::chrono::milliseconds monitor_interval{200};
 
 /// What can be refused before anything is opened, with all that is missing in one message.

@@ -351,7 +351,6 @@ ExplainReport WorkerInspector::explain(const std::string& switch_name, const std
 }
 
 std::vector<ManagerReport> WorkerInspector::managers(const std::string& switch_name) {
-  constexpr std::uint64_t ns_per_ms = 1'000'000;
   std::vector<ManagerReport> reports;
   for (const std::size_t s : selected(switch_name)) {
     const agent::Status status = agents_.status(s);

@@ -58,7 +58,7 @@ std::size_t bytes_of(tributary_type type) {
 
 namespace {
 
-template <typename T> void write(std::byte* at, const T& value) {
+template <typename T> void put(std::byte* at, const T& value) {
   std::memcpy(at, &value, sizeof value);
 }
 
@@ -78,33 +78,33 @@ void write_operand(std::byte* at, const Kind& kind, const Place& place, std::uin
   case TRIBUTARY_MIN:
   case TRIBUTARY_MAX:
     if (kind.type == TRIBUTARY_INT64) {
-      return write(at, static_cast<std::int64_t>(place.bits(rank)));
+      return put(at, static_cast<std::int64_t>(place.bits(rank)));
     }
-    return write(at, special_operand(place, rank));
+    return put(at, special_operand(place, rank));
   case TRIBUTARY_MIN_NAN:
-  case TRIBUTARY_MAX_NAN: return write(at, special_operand(place, rank));
+  case TRIBUTARY_MAX_NAN: return put(at, special_operand(place, rank));
   case TRIBUTARY_SUM:
     if (kind.type == TRIBUTARY_INT64) {
-      return write(at, int_operand(place, rank));
+      return put(at, int_operand(place, rank));
     }
-    return write(at, sum_operand(place, rank, false));
+    return put(at, sum_operand(place, rank, false));
   case TRIBUTARY_SUM_DOWNWARD:
-  case TRIBUTARY_SUM_FTZ_DOWNWARD: return write(at, sum_operand(place, rank, true));
+  case TRIBUTARY_SUM_FTZ_DOWNWARD: return put(at, sum_operand(place, rank, true));
   case TRIBUTARY_SUM_UPWARD:
   case TRIBUTARY_SUM_TOWARD_ZERO:
   case TRIBUTARY_SUM_FTZ:
   case TRIBUTARY_SUM_FTZ_UPWARD:
-  case TRIBUTARY_SUM_FTZ_TOWARD_ZERO: return write(at, sum_operand(place, rank, false));
-  case TRIBUTARY_REPSUM: return write(at, repsum_operand(place, rank));
+  case TRIBUTARY_SUM_FTZ_TOWARD_ZERO: return put(at, sum_operand(place, rank, false));
+  case TRIBUTARY_REPSUM: return put(at, repsum_operand(place, rank));
   case TRIBUTARY_MINMAXLOC:
   case TRIBUTARY_MINMAXLOC_NAN: {
     const std::uint64_t index = index_operand(place, rank);
     if (kind.type == TRIBUTARY_MINMAXLOC_INT64) {
       const std::int64_t value = tie_operand(place, rank);
-      return write(at, tributary_minmaxloc_int64{value, index, value, index});
+      return put(at, tributary_minmaxloc_int64{value, index, value, index});
     }
     const double value = special_operand(place, rank);
-    return write(at, tributary_minmaxloc_double{value, index, value, index});
+    return put(at, tributary_minmaxloc_double{value, index, value, index});
   }
   }
 }

@@ -59,6 +59,8 @@ struct TimeNs {
   }
 };
 inline constexpr TimeNs never{~std::uint64_t{0}};
+inline constexpr std::uint64_t ns_per_ms = 1'000'000;
+inline constexpr std::uint64_t ns_per_second = 1'000'000'000;
 
 /// A set of ports of one switch, one bit each.
 class PortSet {

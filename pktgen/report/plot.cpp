@@ -20,7 +20,7 @@ extern char** environ; // NOLINT(readability-redundant-declaration): POSIX wants
 namespace tributary::pktgen {
 namespace {
 
-[[noreturn]] void fail(std::string_view what, int error) {
+[[noreturn]] void no_plot(std::string_view what, int error) {
   throw PlotError(fmt::format("no plot: {}: {}", what, std::generic_category().message(error)));
 }
 
@@ -30,7 +30,7 @@ class MemoryFile {
 public:
   explicit MemoryFile(const char* name) : descriptor_(::memfd_create(name, MFD_CLOEXEC)) {
     if (descriptor_ < 0) {
-      fail("cannot make a file in memory", errno);
+      no_plot("cannot make a file in memory", errno);
     }
   }
   ~MemoryFile() { ::close(descriptor_); }
@@ -40,7 +40,7 @@ public:
   [[nodiscard]] int descriptor() const { return descriptor_; }
   void write(std::string_view text) const {
     if (const int error = write_all(descriptor_, text); error != 0) {
-      fail("cannot write to memory", error);
+      no_plot("cannot write to memory", error);
     }
     ::lseek(descriptor_, 0, SEEK_SET);
   }
@@ -79,12 +79,12 @@ int run(const std::string& program, const MemoryFile& in, const MemoryFile& out,
                                 program));
   }
   if (error != 0) {
-    fail("cannot start " + program, error);
+    no_plot("cannot start " + program, error);
   }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) {
-      fail("cannot wait for " + program, errno);
+      no_plot("cannot wait for " + program, errno);
     }
   }
   return status;

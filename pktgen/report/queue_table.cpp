@@ -12,13 +12,11 @@
 namespace tributary::pktgen {
 namespace {
 
-using terminal::Align;
 using terminal::share_text;
 using terminal::Style;
 using terminal::Table;
+using terminal::Align::right;
 using Worker = Measurement::WorkerFigures;
-
-constexpr auto right = Align::right;
 
 std::string name_of(const Worker::Queue& queue) {
   return fmt::format("port {} queue {}", queue.port, queue.queue);

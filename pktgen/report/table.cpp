@@ -16,7 +16,6 @@
 namespace tributary::pktgen {
 namespace {
 
-using terminal::Align;
 using terminal::Cell;
 using terminal::Column;
 using terminal::duration_text;
@@ -25,8 +24,7 @@ using terminal::share_text;
 using terminal::Style;
 using terminal::styled;
 using terminal::Table;
-
-constexpr auto right = Align::right;
+using terminal::Align::right;
 
 /// "root_frames_per_reduction" as people write it.
 std::string words(std::string name) {

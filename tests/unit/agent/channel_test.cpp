@@ -2,6 +2,7 @@
 // socket, and over TLS with certificates made here.
 
 #include "certificates.hpp"
+#include "service/as_result.hpp"
 #include "test_agent.hpp"
 
 #include "dataplane/agent/channel.hpp"
@@ -10,12 +11,10 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <gmock/gmock.h>
 
@@ -35,7 +34,7 @@ using asio::local::stream_protocol;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+using service::as_result;
 using Script = std::function<asio::awaitable<void>()>;
 
 /// The switch: an agent on a channel, as the process has it, with a shell that publishes at once.

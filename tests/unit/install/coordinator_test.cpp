@@ -23,7 +23,6 @@ constexpr SwitchId s0{0};
 constexpr SwitchId s1{1};
 constexpr SwitchId s2{2};
 constexpr SwitchId s3{3};
-constexpr std::uint64_t second = 1'000'000'000;
 
 /// Root at switch 0, below it 1, below that 2.
 TreeTarget chain(ContributionCount wait_count = 1) {
@@ -200,8 +199,8 @@ TEST_F(CoordinatorTest, ASwitchThatDoesNotPrepareInTimeAbortsItAndIsNamed) {
   const auto number = fabric.set_tree(chain());
   fabric.run();
   const TimeNs deadline = fabric.coordinator->next_deadline();
-  EXPECT_EQ(elapsed_ns(deadline, fabric.now), 2 * second);
-  fabric.advance(2 * second - 1);
+  EXPECT_EQ(elapsed_ns(deadline, fabric.now), 2 * ns_per_second);
+  fabric.advance(2 * ns_per_second - 1);
   EXPECT_EQ(fabric.outcome(number), nullptr);
   fabric.advance(1);
   EXPECT_EQ(ended(number).result, Result::timed_out);
@@ -307,7 +306,7 @@ TEST_F(CoordinatorTest, ASwitchThatDoesNotCommitLosesItsSession) {
     fabric.deliver_up(s.value);
   }
   fabric.channels[2].frozen = true;
-  fabric.advance(5 * second);
+  fabric.advance(5 * ns_per_second);
   EXPECT_EQ(fabric.closures, 1U);
   EXPECT_FALSE(fabric.coordinator->is_connected(s2));
   fabric.run();
@@ -336,7 +335,7 @@ TEST_F(CoordinatorTest, ARemovalGivesUpOnASwitchThatDoesNotAnswer) {
   const auto number = fabric.remove_tree(tree7);
   fabric.run();
   EXPECT_EQ(fabric.outcome(number), nullptr);
-  fabric.advance(2 * second);
+  fabric.advance(2 * ns_per_second);
   fabric.run();
   EXPECT_EQ(ended(number).result, Result::committed);
   EXPECT_EQ(ended(number).behind, (std::vector{s1}));
@@ -370,7 +369,7 @@ TEST_F(CoordinatorTest, AChangeIsNotDelayedByASwitchThatOnlyLosesTheTree) {
   fabric.run();
   EXPECT_EQ(at(s2).trees.at(7).parent, 0U) << "the new tree is in force";
   EXPECT_EQ(fabric.outcome(number), nullptr) << "the old one is not gone";
-  fabric.advance(5 * second);
+  fabric.advance(5 * ns_per_second);
   EXPECT_EQ(ended(number).result, Result::committed);
   EXPECT_EQ(ended(number).behind, (std::vector{s1}));
 }

@@ -1,17 +1,16 @@
 // A switch's end of a real channel, for scripts that are coroutines on the server's own loop.
 #pragma once
 
+#include "service/as_result.hpp"
 #include "tributary/control.pb.h"
 #include "tributary/control_framing.hpp"
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/ssl.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
 #include <array>
@@ -25,7 +24,7 @@ namespace tributary::test {
 namespace asio = boost::asio;
 
 /// Errors come back as values.
-inline constexpr auto as_result = asio::experimental::as_tuple(asio::use_awaitable);
+using service::as_result;
 
 class Dialler {
 public:

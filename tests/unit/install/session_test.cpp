@@ -10,7 +10,6 @@ using testing::HasSubstr;
 using namespace std::chrono_literals;
 
 constexpr TimeNs start{1'000'000'000'000};
-constexpr std::uint64_t second = 1'000'000'000;
 constexpr SessionNumber first{1};
 constexpr SessionNumber next{2};
 
@@ -85,13 +84,13 @@ TEST_F(SessionsTest, SwitchesWithoutGuidsDoNotClash) {
 TEST_F(SessionsTest, APingIsDueEachInterval) {
   EXPECT_EQ(sessions.next_deadline(), never);
   static_cast<void>(sessions.open(first, hello("leaf0"), start));
-  EXPECT_EQ(sessions.next_deadline(), start + second);
-  EXPECT_TRUE(sessions.poll(start + (second - 1)).empty());
-  const auto due = sessions.poll(start + second);
+  EXPECT_EQ(sessions.next_deadline(), start + ns_per_second);
+  EXPECT_TRUE(sessions.poll(start + (ns_per_second - 1)).empty());
+  const auto due = sessions.poll(start + ns_per_second);
   ASSERT_EQ(due.size(), 1U);
   EXPECT_FALSE(due[0].lost);
   EXPECT_TRUE(due[0].ping.has_ping());
-  EXPECT_EQ(sessions.next_deadline(), start + 2 * second);
+  EXPECT_EQ(sessions.next_deadline(), start + 2 * ns_per_second);
 }
 
 TEST_F(SessionsTest, ThreeIntervalsOfSilenceAreALoss) {
@@ -99,25 +98,26 @@ TEST_F(SessionsTest, ThreeIntervalsOfSilenceAreALoss) {
   static_cast<void>(sessions.open(next, hello("leaf1"), start));
   for (std::uint64_t s = 1; s <= 2; ++s) {
     sessions.heard(next);
-    for (const Keepalive& keepalive : sessions.poll(start + s * second)) {
+    for (const Keepalive& keepalive : sessions.poll(start + s * ns_per_second)) {
       EXPECT_FALSE(keepalive.lost) << s;
     }
   }
-  const auto due = sessions.poll(start + 3 * second);
+  const auto due = sessions.poll(start + 3 * ns_per_second);
   ASSERT_EQ(due.size(), 2U);
   EXPECT_EQ(due[0].session, first);
   EXPECT_TRUE(due[0].lost);
   EXPECT_FALSE(due[1].lost) << "it was heard";
-  EXPECT_TRUE(sessions.open(SessionNumber{3}, hello("leaf0", 0, 2), start + 3 * second).accepted);
+  EXPECT_TRUE(
+      sessions.open(SessionNumber{3}, hello("leaf0", 0, 2), start + 3 * ns_per_second).accepted);
   EXPECT_EQ(sessions.patience(), "3.0 s");
 }
 
 TEST_F(SessionsTest, AManagerThatWasHeldUpItselfTakesNobodyForLost) {
   static_cast<void>(sessions.open(first, hello("leaf0"), start));
-  const auto due = sessions.poll(start + 100 * second);
+  const auto due = sessions.poll(start + 100 * ns_per_second);
   ASSERT_EQ(due.size(), 1U);
   EXPECT_FALSE(due[0].lost) << "what came meanwhile has not been read yet";
-  EXPECT_EQ(sessions.next_deadline(), start + 101 * second);
+  EXPECT_EQ(sessions.next_deadline(), start + 101 * ns_per_second);
 }
 
 TEST_F(SessionsTest, WhatIsClosedIsNotPinged) {
@@ -125,7 +125,7 @@ TEST_F(SessionsTest, WhatIsClosedIsNotPinged) {
   sessions.close(first);
   sessions.heard(first);
   EXPECT_EQ(sessions.next_deadline(), never);
-  EXPECT_TRUE(sessions.poll(start + 10 * second).empty());
+  EXPECT_TRUE(sessions.poll(start + 10 * ns_per_second).empty());
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "endpoint/manager/manager_client.hpp"
 
 #include "endpoint/manager/event_stream.hpp"
+#include "error_of.hpp"
 #include "fake_manager.hpp"
 
 #include <boost/json/parse.hpp>
@@ -19,16 +20,6 @@ using Clock = std::chrono::steady_clock;
 FakeResponse echo(const FakeRequest& request) {
   return {.body = boost::json::serialize(
               boost::json::object{{"method", request.method}, {"target", request.target}})};
-}
-
-/// The error that `f` ends with.
-template <typename F> ManagerError error_of(F&& f) {
-  try {
-    f();
-  } catch (const ManagerError& error) {
-    return error;
-  }
-  return {Kind::garbled, "no error was thrown"};
 }
 
 TEST(ManagerClient, EachMethodArrivesWithItsBodyAndToken) {

@@ -1,5 +1,6 @@
 #include "endpoint/manager/membership.hpp"
 
+#include "error_of.hpp"
 #include "fake_manager.hpp"
 
 #include <boost/json/parse.hpp>
@@ -31,15 +32,6 @@ Wish wish() {
   w.nid = Nid{0x12345};
   w.host = "h3";
   return w;
-}
-
-template <typename F> ManagerError error_of(F&& f) {
-  try {
-    f();
-  } catch (const ManagerError& error) {
-    return error;
-  }
-  return {Kind::cancelled, "no error was thrown"};
 }
 
 /// Answers the requests with these, in order; the last one again and again.

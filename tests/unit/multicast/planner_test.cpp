@@ -3,6 +3,7 @@
 
 #include "controlplane/multicast/comparison/checker.hpp"
 #include "controlplane/topology/builders.hpp"
+#include "tests/unit/multicast/switches_of.hpp"
 #include "tests/unit/wire/seed.hpp"
 
 #include <fmt/format.h>
@@ -26,14 +27,6 @@ std::vector<HostId> random_hosts(test::Random& random, const Graph& graph, std::
     h = HostId{static_cast<std::uint32_t>(random() % graph.hosts().size())};
   }
   return hosts;
-}
-
-std::vector<SwitchId> switches_of(const Graph& graph, std::span<const HostId> hosts) {
-  std::set<SwitchId> switches;
-  for (const HostId h : hosts) {
-    switches.insert(graph[h].at.at);
-  }
-  return {switches.begin(), switches.end()};
 }
 
 struct Installed {

@@ -4,6 +4,7 @@
 #include "controlplane/multicast/comparison/checker.hpp"
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/topology/builders.hpp"
+#include "tests/unit/multicast/switches_of.hpp"
 #include "tests/unit/wire/seed.hpp"
 
 #include <fmt/format.h>
@@ -17,14 +18,6 @@ namespace {
 
 using topology::build_model;
 using topology::Model;
-
-std::vector<SwitchId> switches_of(const Graph& graph, std::span<const HostId> hosts) {
-  std::set<SwitchId> switches;
-  for (const HostId h : hosts) {
-    switches.insert(graph[h].at.at);
-  }
-  return {switches.begin(), switches.end()};
-}
 
 /// What two trees share, counted without the code under test.
 std::pair<std::set<CableId>, std::set<SwitchId>> shared(const Graph& graph, const Twins& twins,

@@ -15,7 +15,7 @@
 namespace tributary::pktgen {
 namespace {
 
-using Direction = PacketOrigin::Direction;
+using PacketDirection = PacketOrigin::Direction;
 
 /// Composes blocks by the format's description.
 class Composer {
@@ -57,10 +57,10 @@ private:
   bool big_endian_;
 };
 
-std::vector<std::pair<std::uint32_t, Direction>> packets_of(const std::string& file) {
+std::vector<std::pair<std::uint32_t, PacketDirection>> packets_of(const std::string& file) {
   std::istringstream in(file);
   const auto origins = read_packet_origins(in);
-  std::vector<std::pair<std::uint32_t, Direction>> packets;
+  std::vector<std::pair<std::uint32_t, PacketDirection>> packets;
   if (!origins) {
     ADD_FAILURE() << "no pcapng";
     return packets;
@@ -79,11 +79,11 @@ TEST(read_packet_origins, tells_interface_and_direction_in_both_byte_orders) {
                              c.enhanced(1, c.flags(0xFF000001)) + c.block(0x0BAD, "1234") +
                              c.enhanced(0, c.flags(2 | 1 << 2)) + c.enhanced(1, c.flags(0)) +
                              c.enhanced(0, "");
-    EXPECT_EQ(packets_of(file),
-              (std::vector<std::pair<std::uint32_t, Direction>>{{1, Direction::inbound},
-                                                                {0, Direction::outbound},
-                                                                {1, Direction::unknown},
-                                                                {0, Direction::unknown}}))
+    EXPECT_EQ(packets_of(file), (std::vector<std::pair<std::uint32_t, PacketDirection>>{
+                                    {1, PacketDirection::inbound},
+                                    {0, PacketDirection::outbound},
+                                    {1, PacketDirection::unknown},
+                                    {0, PacketDirection::unknown}}))
         << big_endian;
     std::istringstream in(file);
     EXPECT_EQ(read_packet_origins(in)->interfaces, (std::vector<std::string>{"a", "bb"}));
@@ -97,18 +97,18 @@ TEST(read_packet_origins, counts_simple_and_old_packets_too) {
                      c.number(5, 4) + std::string("frame\0\0\0", 8) + c.flags(1));
   EXPECT_EQ(packets_of(c.section() + c.interface("a") + c.interface("b") +
                        c.block(3, c.number(4, 4) + "data") + old),
-            (std::vector<std::pair<std::uint32_t, Direction>>{{0, Direction::unknown},
-                                                              {1, Direction::inbound}}));
+            (std::vector<std::pair<std::uint32_t, PacketDirection>>{
+                {0, PacketDirection::unknown}, {1, PacketDirection::inbound}}));
 }
 
 TEST(read_packet_origins, numbers_the_interfaces_of_each_section_from_0) {
   const Composer little(false);
   const Composer big(true);
-  EXPECT_EQ(packets_of(little.section() + little.interface("a") +
-                       little.enhanced(0, little.flags(2)) + big.section() + big.interface("b") +
-                       big.enhanced(0, big.flags(1))),
-            (std::vector<std::pair<std::uint32_t, Direction>>{{0, Direction::outbound},
-                                                              {0, Direction::inbound}}));
+  EXPECT_EQ(
+      packets_of(little.section() + little.interface("a") + little.enhanced(0, little.flags(2)) +
+                 big.section() + big.interface("b") + big.enhanced(0, big.flags(1))),
+      (std::vector<std::pair<std::uint32_t, PacketDirection>>{{0, PacketDirection::outbound},
+                                                              {0, PacketDirection::inbound}}));
 }
 
 TEST(read_packet_origins, classic_captures_and_others_have_none) {

@@ -28,7 +28,7 @@ std::uint32_t the_one(const Destinations& d, std::uint32_t source) {
 }
 
 TEST(Pattern, nobody_sends_to_itself_or_a_neighbour_whatever_the_nodes_and_ports) {
-  Random random(test::seed());
+  Random random(tributary::test::seed());
   for (int round = 0; round < 400; ++round) {
     const auto nodes = static_cast<std::uint32_t>(random.between(2, 70));
     const auto ports = static_cast<std::uint32_t>(random.between(2, 64));
@@ -64,7 +64,7 @@ TEST(Pattern, in_fixed_all_but_those_on_the_targets_port_send_to_it) {
 }
 
 TEST(Pattern, a_permutation_sends_all_and_no_two_to_the_same_where_ports_allow_it) {
-  Random random(test::seed());
+  Random random(tributary::test::seed());
   for (int round = 0; round < 200; ++round) {
     const auto ports = static_cast<std::uint32_t>(random.between(2, 9));
     const auto nodes = ports * static_cast<std::uint32_t>(random.between(1, 30));
@@ -175,7 +175,7 @@ void expect_about(double count, double trials, double probability) {
 }
 
 TEST(Pattern, random_reaches_all_others_alike) {
-  Random random(test::seed());
+  Random random(tributary::test::seed());
   const Destinations d = make(Pattern::random, 8, 8);
   constexpr int trials = 70'000;
   std::vector<int> reached(8);
@@ -191,7 +191,7 @@ TEST(Pattern, random_reaches_all_others_alike) {
 }
 
 TEST(Pattern, hotspot_sends_its_share_to_the_target_and_draws_the_rest) {
-  Random random(test::seed());
+  Random random(tributary::test::seed());
   const Destinations d(hotspot, 5, 5, 2, 0.75, 1);
   constexpr int trials = 40'000;
   int to_target = 0;

@@ -29,7 +29,7 @@ bool is_right(const Bytes& frame, const Stamp& stamp, PayloadCheck how = Payload
 }
 
 TEST(Stamp, comes_back_as_it_was) {
-  Random random(test::seed());
+  Random random(tributary::test::seed());
   for (int i = 0; i < 1'000; ++i) {
     const Stamp stamp = some_stamp(random);
     const Bytes frame = frame_with(stamp, 60);
@@ -51,7 +51,7 @@ TEST(Stamp, lies_where_the_table_says) {
 }
 
 TEST(Stamp, with_any_bit_flipped_is_damaged_or_foreign) {
-  Random random(test::seed());
+  Random random(tributary::test::seed());
   for (int i = 0; i < 200; ++i) {
     const Stamp stamp = some_stamp(random);
     Bytes frame = frame_with(stamp, 60);
@@ -74,7 +74,7 @@ TEST(Stamp, is_not_looked_for_in_a_frame_too_short_for_one) {
 }
 
 TEST(Payload, of_any_length_is_right_until_a_bit_flips) {
-  Random random(test::seed());
+  Random random(tributary::test::seed());
   for (std::size_t length = 60; length < 260; ++length) {
     const Stamp stamp = some_stamp(random);
     Bytes frame = frame_with(stamp, length);

@@ -4,6 +4,7 @@
 #include "dataplane/port/port_arguments.hpp"
 #include "dataplane/port/port_error.hpp"
 #include "dataplane/port/privileges.hpp"
+#include "tests/unit/port/message_of.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,15 +40,6 @@ HostFacts host(std::uint64_t free_hugepage_bytes) {
 std::string value_of(const EalPlan& plan, const std::string& key) {
   const auto at = std::ranges::find(plan.arguments, key);
   return at == plan.arguments.end() || at + 1 == plan.arguments.end() ? "" : *(at + 1);
-}
-
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const PortError& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(EalPlan, uses_hugepages_when_enough_are_free) {

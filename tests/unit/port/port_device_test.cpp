@@ -1,6 +1,7 @@
 // Ports on real kernel interfaces: a veth pair in a namespace of the test's own. Skipped, with the
 // reason, where no namespace can be made.
 #include "dataplane/port/port_device.hpp"
+#include "tests/unit/port/message_of.hpp"
 #include "tests/unit/port/network_namespace.hpp"
 #include "tests/unit/port/shared_eal.hpp"
 #include "tributary/wire/reduction.hpp"
@@ -101,15 +102,6 @@ std::optional<Frame> expect(const PacketSocket& socket) {
   std::optional<Frame> frame;
   eventually([&] { return (frame = socket.receive()).has_value(); });
   return frame;
-}
-
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const PortError& error) {
-    return error.what();
-  }
-  return "";
 }
 
 class KernelPortTest : public ::testing::TestWithParam<config::PortKind> {

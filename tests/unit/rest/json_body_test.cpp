@@ -1,6 +1,6 @@
 #include "controlplane/rest/json_body.hpp"
 
-#include "controlplane/rest/request_error.hpp"
+#include "tests/unit/rest/error_of.hpp"
 
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
@@ -11,14 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-template <typename F> std::string error_of(F f) {
-  try {
-    static_cast<void>(f());
-  } catch (const RequestError& e) {
-    return e.what();
-  }
-  return "";
-}
 std::string body_error(std::string_view text) {
   return error_of([&] { return parse_body(text); });
 }

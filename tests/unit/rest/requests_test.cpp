@@ -1,7 +1,7 @@
 #include "controlplane/rest/requests.hpp"
 
 #include "controlplane/rest/json_body.hpp"
-#include "controlplane/rest/request_error.hpp"
+#include "tests/unit/rest/error_of.hpp"
 
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
@@ -11,15 +11,6 @@ namespace tributary::rest {
 namespace {
 
 using testing::HasSubstr;
-
-template <typename F> std::string error_of(F f) {
-  try {
-    static_cast<void>(f());
-  } catch (const RequestError& e) {
-    return e.what();
-  }
-  return "";
-}
 
 TEST(job_request, limit_is_optional) {
   EXPECT_EQ(job_request(parse_body(R"({"jobID":"c-1"})")).multicast_limit, std::nullopt);

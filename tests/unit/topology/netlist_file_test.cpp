@@ -5,6 +5,7 @@
 #include "configuration/diagnostic.hpp"
 #include "controlplane/topology/builders.hpp"
 #include "controlplane/topology/dot_file.hpp"
+#include "tests/unit/topology/complaints.hpp"
 #include "tests/unit/topology/reports.hpp"
 
 #include <gmock/gmock.h>
@@ -16,17 +17,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<std::string> complaints(std::string_view text) {
-  try {
-    const Graph graph = read_netlist(text, "net");
-    return {};
-  } catch (const config::ConfigError& error) {
-    std::vector<std::string> all;
-    for (const auto& finding : error.findings()) {
-      all.push_back(finding.message(error.file()));
-    }
-    return all;
-  }
+std::vector<std::string> netlist_complaints(std::string_view text) {
+  return complaints_of([&] { return read_netlist(text, "net"); });
 }
 
 TEST(Netlist, as_a_simulator_reads_it) {
@@ -119,21 +111,21 @@ TEST(Netlist, is_written_without_what_is_down) {
 
 TEST(Netlist, with_errors_in_its_lines_names_all_with_line_and_column) {
   EXPECT_THAT(
-      complaints("Switch eight \"a\"\n"
-                 "Switch 8 a\n"
-                 "Switch 8 \"a\" b\n"
-                 "Switch 8 \"a\"\n"
-                 "[x] \"b\"[1]\n"
-                 "[1 \"b\"[1]\n"
-                 "[1] b[1]\n"
-                 "[1] \"b\"\n"
-                 "[1] \"b\"[1] nonsense\n"
-                 "  [1](zz) \"b\"[1]\n"
-                 "Router 8 \"a\"\n"
-                 "[1] \"b\"[1]\n"
-                 "switchguid=17\n"
-                 "Switch 99999 \"c\"\n"
-                 "Switch 8 \"\"\n"),
+      netlist_complaints("Switch eight \"a\"\n"
+                         "Switch 8 a\n"
+                         "Switch 8 \"a\" b\n"
+                         "Switch 8 \"a\"\n"
+                         "[x] \"b\"[1]\n"
+                         "[1 \"b\"[1]\n"
+                         "[1] b[1]\n"
+                         "[1] \"b\"\n"
+                         "[1] \"b\"[1] nonsense\n"
+                         "  [1](zz) \"b\"[1]\n"
+                         "Router 8 \"a\"\n"
+                         "[1] \"b\"[1]\n"
+                         "switchguid=17\n"
+                         "Switch 99999 \"c\"\n"
+                         "Switch 8 \"\"\n"),
       ElementsAre(
           "net:1: column 8: a number of ports, 0 to 65535, is missing here",
           "net:2: column 10: a name in quotes, 1 to 127 printable characters, is missing here",
@@ -153,19 +145,19 @@ TEST(Netlist, with_errors_in_its_lines_names_all_with_line_and_column) {
 
 TEST(Netlist, that_contradicts_itself_names_all_contradictions) {
   EXPECT_THAT(
-      complaints("Switch 4 \"a\"\n"
-                 "[1] \"b\"[1]\n"
-                 "[1] \"b\"[2]\n"
-                 "[5] \"b\"[3]\n"
-                 "[2] \"b\"[9]\n"
-                 "[3] \"nobody\"[1]\n"
-                 "[4] \"a\"[3]\n"
-                 "Switch 4 \"b\"\n"
-                 "[1] \"a\"[2]\n"
-                 "Hca 1 \"h\"\n"
-                 "[1] \"i\"[1]\n"
-                 "Hca 1 \"i\"\n"
-                 "Hca 1 \"a\"\n"),
+      netlist_complaints("Switch 4 \"a\"\n"
+                         "[1] \"b\"[1]\n"
+                         "[1] \"b\"[2]\n"
+                         "[5] \"b\"[3]\n"
+                         "[2] \"b\"[9]\n"
+                         "[3] \"nobody\"[1]\n"
+                         "[4] \"a\"[3]\n"
+                         "Switch 4 \"b\"\n"
+                         "[1] \"a\"[2]\n"
+                         "Hca 1 \"h\"\n"
+                         "[1] \"i\"[1]\n"
+                         "Hca 1 \"i\"\n"
+                         "Hca 1 \"a\"\n"),
       ElementsAre(
           "net:3: \"a\"[1] goes to \"b\"[2], but to \"b\"[1] in line 2; correct one of "
           "them",
@@ -177,9 +169,10 @@ TEST(Netlist, that_contradicts_itself_names_all_contradictions) {
 }
 
 TEST(Netlist, with_a_guid_twice_says_so) {
-  EXPECT_THAT(complaints("switchguid=0x1\nSwitch 1 \"a\"\nswitchguid=0x1\nSwitch 1 \"b\"\n"),
-              ElementsAre(HasSubstr("net:4: switch \"b\" has the guid 0x0000000000000001 of switch "
-                                    "\"a\"")));
+  EXPECT_THAT(
+      netlist_complaints("switchguid=0x1\nSwitch 1 \"a\"\nswitchguid=0x1\nSwitch 1 \"b\"\n"),
+      ElementsAre(HasSubstr("net:4: switch \"b\" has the guid 0x0000000000000001 of switch "
+                            "\"a\"")));
 }
 
 TEST(Netlist, of_nothing_is_an_empty_fabric) {

@@ -4,6 +4,7 @@
 
 #include "configuration/diagnostic.hpp"
 #include "controlplane/topology/builders.hpp"
+#include "tests/unit/topology/complaints.hpp"
 #include "tests/unit/topology/equal_graphs.hpp"
 #include "tests/unit/wire/seed.hpp"
 
@@ -39,17 +40,8 @@ nid = 0x12
 at = "leaf0:3"
 )";
 
-std::vector<std::string> complaints(std::string_view text) {
-  try {
-    const Graph graph = read_toml(text, "fabric.toml");
-    return {};
-  } catch (const config::ConfigError& error) {
-    std::vector<std::string> all;
-    for (const auto& finding : error.findings()) {
-      all.push_back(finding.message(error.file()));
-    }
-    return all;
-  }
+std::vector<std::string> toml_complaints(std::string_view text) {
+  return complaints_of([&] { return read_toml(text, "fabric.toml"); });
 }
 
 TEST(TomlFile, is_read_as_it_says) {
@@ -127,7 +119,7 @@ TEST(TomlFile, keeps_numbers_states_and_what_is_unplugged) {
 
 TEST(TomlFile, with_errors_names_all_of_them_with_their_lines) {
   EXPECT_THAT(
-      complaints(R"([[switch]]
+      toml_complaints(R"([[switch]]
 name = "leaf0"
 ports = 4
 [[switch]]
@@ -179,24 +171,26 @@ name = "i"
 TEST(TomlFile, with_a_port_used_twice_names_who_has_it) {
   const std::string text =
       std::string(small) + "[[host]]\nname = \"h2\"\nnid = 7\nat = \"leaf0:0\"\n";
-  EXPECT_THAT(complaints(text), ElementsAre(HasSubstr("leaf0 port 0 is used already, by the cable "
-                                                      "leaf0 port 0 - spine port 1")));
+  EXPECT_THAT(toml_complaints(text),
+              ElementsAre(HasSubstr("leaf0 port 0 is used already, by the cable "
+                                    "leaf0 port 0 - spine port 1")));
 }
 
 TEST(TomlFile, with_a_nid_or_a_host_twice_says_so) {
   EXPECT_THAT(
-      complaints(std::string(small) + "[[host]]\nname = \"h2\"\nnid = 0x12\nat = \"leaf0:1\"\n"
-                                      "[[host]]\nname = \"h1\"\nnid = 0x13\nat = \"leaf0:2\"\n"),
+      toml_complaints(std::string(small) +
+                      "[[host]]\nname = \"h2\"\nnid = 0x12\nat = \"leaf0:1\"\n"
+                      "[[host]]\nname = \"h1\"\nnid = 0x13\nat = \"leaf0:2\"\n"),
       ElementsAre(HasSubstr("has the NID 18 of host \"h1\""), HasSubstr("two hosts \"h1\"")));
 }
 
 TEST(TomlFile, that_is_no_toml_or_has_other_sections_says_where) {
-  EXPECT_THAT(complaints("[[switch]]\nname = \n"),
+  EXPECT_THAT(toml_complaints("[[switch]]\nname = \n"),
               ElementsAre(HasSubstr("fabric.toml:2: not valid")));
-  EXPECT_THAT(complaints("[[swich]]\n"), ElementsAre(HasSubstr("did you mean 'switch'?")));
-  EXPECT_THAT(complaints("[switch]\n"), ElementsAre(HasSubstr("write [[switch]]")));
+  EXPECT_THAT(toml_complaints("[[swich]]\n"), ElementsAre(HasSubstr("did you mean 'switch'?")));
+  EXPECT_THAT(toml_complaints("[switch]\n"), ElementsAre(HasSubstr("write [[switch]]")));
   EXPECT_THAT(
-      complaints("[[switch]]\nname = \"a\\u0007\"\nports = 1\n"),
+      toml_complaints("[[switch]]\nname = \"a\\u0007\"\nports = 1\n"),
       ElementsAre(HasSubstr("fabric.toml:2: key 'switch.name': has bytes that no name has")));
 }
 

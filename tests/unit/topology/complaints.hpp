@@ -1,0 +1,23 @@
+#pragma once
+
+#include "configuration/diagnostic.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tributary::topology {
+
+/// What is wrong with a file that `read` reads, a line each; nothing when it can be read.
+template <typename Read> std::vector<std::string> complaints_of(Read read) {
+  std::vector<std::string> all;
+  try {
+    static_cast<void>(read());
+  } catch (const config::ConfigError& error) {
+    for (const auto& finding : error.findings()) {
+      all.push_back(finding.message(error.file()));
+    }
+  }
+  return all;
+}
+
+} // namespace tributary::topology
