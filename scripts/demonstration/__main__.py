@@ -192,8 +192,9 @@ def show(options, fabric, progress):
     def at_work(done):
         if not drawn:
             tree = fabric.tree_of("demo")
-            if tree is not None:
-                drawn.append(fabric.manager.ctl_text("tree", "draw", str(tree["tree"])))
+            drawing = fabric.drawing_of(tree) if tree is not None else None
+            if drawing is not None:  # else the run is over, or nearly
+                drawn.append(drawing)
                 repair.start()
 
     armed = run("demo", True, options.reductions, at_work)

@@ -121,6 +121,15 @@ class Fabric:
         """The tree that the switches hold for a group, or None."""
         return next((tree for tree in self.manager.list("trees") if tree["group"] == group), None)
 
+    def drawing_of(self, tree):
+        """Lines to print, or None when the tree is gone meanwhile."""
+        try:
+            return self.manager.ctl_text("tree", "draw", str(tree["tree"]))
+        except RuntimeError:
+            if self.tree_of(tree["group"]) is None:
+                return None
+            raise
+
     def uplink_in_use(self, tree):
         """(leaf number, spine number) of an uplink the tree crosses, not the root host's leaf's."""
         for part in tree["parts"]:

@@ -107,21 +107,18 @@ class Manager:
 
     def ctl(self, *arguments):
         """tributaryctl fabric ... --json."""
+        return json.loads(self.ctl_text(*arguments, "--json"))
+
+    def ctl_text(self, *arguments):
+        """The same for people."""
         done = subprocess.run(
-            [str(self.binaries.ctl), "fabric", *arguments, "--manager", self.url, "--json"],
+            [str(self.binaries.ctl), "fabric", *arguments, "--manager", self.url],
             capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
         )
         if done.returncode:
             raise RuntimeError(f"tributaryctl fabric {' '.join(arguments)}: exit code {done.returncode}\n"
                                f"{done.stdout}{done.stderr}")
-        return json.loads(done.stdout)
-
-    def ctl_text(self, *arguments):
-        """The same for people."""
-        return subprocess.run(
-            [str(self.binaries.ctl), "fabric", *arguments, "--manager", self.url],
-            capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
-        ).stdout
+        return done.stdout
 
     def log_text(self):
         return self.log.read_text(encoding="utf-8", errors="replace")

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 from tributary.network import shell, wait_until
@@ -15,12 +16,11 @@ KEYS = {
 }  # fmt: skip
 
 
-def start(lab, *extra):
+def start(lab, *extra, build=None):
     for binary in (lab.binaries.switch, lab.binaries.host, lab.binaries.ctl, lab.binaries.fabricd):
         lab.need(binary)
-    build = lab.binaries.switch.parents[1]
     return subprocess.Popen(
-        [str(DEMO), "--no-setup", "--build", str(build), *extra],
+        [str(DEMO), "--no-setup", "--build", str(build or lab.binaries.switch.parents[1]), *extra],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
 
@@ -72,6 +72,21 @@ def test_a_cut_uplink_is_replaced_while_the_hosts_reduce(lab):
     assert result["cut_link"] != "none", "the run was over before the cable was cut"
     assert result["repaired"] and result["wrong"] == 0
     assert "nothing" in printed.splitlines()[-1], printed
+
+
+def test_a_run_that_is_over_before_its_tree_is_drawn(lab):
+    with tempfile.TemporaryDirectory() as folder:
+        slow = Path(folder)  # the same programs, but for one that takes its time
+        for room in ("dataplane", "controlplane", "endpoint"):
+            (slow / room).symlink_to(lab.binaries.switch.parents[1] / room)
+        ctl = slow / "cli" / "tributaryctl"
+        ctl.parent.mkdir()
+        ctl.write_text(f'#!/bin/sh\ncase "$*" in *"tree draw"*) sleep 3 ;; esac\nexec {lab.binaries.ctl} "$@"\n')
+        ctl.chmod(0o755)
+        demo = start(lab, "--reductions", "100", build=slow)
+        printed, _ = demo.communicate(timeout=250)
+    assert demo.returncode == 0, printed
+    assert "the run was over before" in printed and "the tree that the manager laid" not in printed
 
 
 def test_all_switches_in_one_process(lab):
