@@ -2,16 +2,19 @@
 
 #include "endpoint/manager/manager_error.hpp"
 
+#include <gtest/gtest.h>
+
 namespace tributary::manager_client::test {
 
-/// The error that `f` ends with.
+/// The error that `f` ends with; the test fails when there is none.
 template <typename F> ManagerError error_of(F&& f) {
   try {
     f();
   } catch (const ManagerError& error) {
     return error;
   }
-  return {ManagerError::Kind::garbled, "no error was thrown"};
+  ADD_FAILURE() << "no error was thrown";
+  return {ManagerError::Kind::garbled, ""};
 }
 
 } // namespace tributary::manager_client::test
