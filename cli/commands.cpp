@@ -3,6 +3,7 @@
 #include "cli/fabric/run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/views.hpp"
+#include "net/file_descriptor.hpp"
 #include "service/pcapng_stream.hpp"
 #include "service/switch_client.hpp"
 
@@ -77,10 +78,12 @@ int capture(const Command& command) {
   SwitchClient client(command.socket, how_to_name_socket);
   static_cast<void>(client.ask(request_of(command)));
   const bool to_stdout = command.output == "-";
-  const int descriptor =
-      to_stdout ? STDOUT_FILENO
-                : ::open(command.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) {
+  net::FileDescriptor output;
+  if (!to_stdout) {
+    output = net::FileDescriptor(
+        ::open(command.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  }
+  if (!to_stdout && !output) {
     throw SwitchError(fmt::format("cannot write to {} ({}); choose another file with -o",
                                   command.output, std::strerror(errno)));
   }
@@ -98,8 +101,12 @@ int capture(const Command& command) {
       client.finish();
       finishing = true;
     }
-    write_all(descriptor, file.add(client.receive(finishing ? std::nullopt : deadline, ended)),
+    write_all(to_stdout ? STDOUT_FILENO : output.get(),
+              file.add(client.receive(finishing ? std::nullopt : deadline, ended)),
               to_stdout ? "standard output" : command.output);
+  }
+  if (const int error = output.close(); error != 0) {
+    throw SwitchError(fmt::format("cannot write to {} ({})", command.output, std::strerror(error)));
   }
   if (file.malformed()) {
     throw SwitchError("the switch sent something that is not pcapng");

@@ -6,11 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace tributary::config {
 
@@ -22,23 +17,6 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
                               fmt::format("not valid TOML at column {}: {}; correct this place",
                                           e.source().begin.column, e.description())}});
   }
-}
-
-std::string read_file(const std::string& path) {
-  const auto refuse = [&](std::string_view why) {
-    throw ConfigError(
-        path,
-        {{0, "", fmt::format("cannot be read ({}); check the path and its permissions", why)}});
-  };
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    refuse("it is a directory");
-  }
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    refuse(std::strerror(errno));
-  }
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 void check_top_level(const toml::table& root, Schema schema, Findings& findings) {

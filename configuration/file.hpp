@@ -1,4 +1,4 @@
-// A configuration file as TOML, and its tables.
+// The text of a configuration file as TOML, and its tables. read_file.hpp gets it from the disk.
 #pragma once
 
 #include "configuration/findings.hpp"
@@ -14,9 +14,6 @@ namespace tributary::config {
 
 /// Throws ConfigError, as `file`, when the text is not TOML.
 [[nodiscard]] toml::table parse_toml(std::string_view text, const std::string& file);
-
-/// The whole file. Throws ConfigError when it cannot be read.
-[[nodiscard]] std::string read_file(const std::string& path);
 
 /// Reports what stands at the top of a file and is none of the schema's sections.
 void check_top_level(const toml::table& root, Schema schema, Findings& findings);

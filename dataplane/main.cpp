@@ -27,7 +27,7 @@ service::Presentation presentation() {
 }
 
 boost::json::object check(const std::string& file) {
-  const config::Parsed parsed = config::parse_file(file, dataplane::this_machine());
+  const config::Parsed parsed = dataplane::read_configuration(file);
   std::size_t ports = 0;
   std::size_t trees = 0;
   for (const config::Switch& sw : parsed.config.switches) {
@@ -38,7 +38,7 @@ boost::json::object check(const std::string& file) {
 }
 
 void run(const service::Options& options, char** argv) {
-  config::Parsed parsed = config::parse_file(options.config_file, dataplane::this_machine());
+  config::Parsed parsed = dataplane::read_configuration(options.config_file);
   service::set_log_level(options.log_level.empty() ? parsed.config.process.log_level
                                                    : options.log_level);
   try {

@@ -1,6 +1,7 @@
 // tributary-pktgen: from the command line to a result, and to an exit code.
 
 #include "dataplane/port/start_again.hpp"
+#include "pktgen/command_line.hpp"
 #include "pktgen/report/capture_file.hpp"
 #include "pktgen/report/csv.hpp"
 #include "pktgen/report/json.hpp"
@@ -11,7 +12,6 @@
 #include "pktgen/run/make_traffic.hpp"
 #include "pktgen/run/prepare.hpp"
 #include "pktgen/run/session.hpp"
-#include "pktgen/scenario/command_line.hpp"
 #include "pktgen/transport/switch_for.hpp"
 #include "pktgen/transport/transport.hpp"
 #include "service/log.hpp"
@@ -185,6 +185,9 @@ int run(Invocation& invocation) {
     }
   }
   const bool written = write_outputs(result, output);
+  for (const std::string& warning : result.warnings) {
+    fmt::print(stderr, "tributary-pktgen: warning: {}\n", warning);
+  }
   const std::vector<std::string> wrong = complaints(result);
   for (const std::string& complaint : wrong) {
     fmt::print(stderr, "tributary-pktgen: {}\n", complaint);

@@ -1,5 +1,7 @@
 #include "service/socket_file.hpp"
 
+#include "net/unix_address.hpp"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -10,30 +12,28 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace tributary::service {
 namespace {
 
 constexpr mode_t socket_mode = 0660;
-constexpr int backlog = 64;
+/// As many as the system allows: all hosts of a job that starts on one machine come at once.
+constexpr int backlog = SOMAXCONN;
 
-sockaddr_un address_of(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path) {
+net::UnixAddress address_of(const std::string& path) {
+  const auto address = net::UnixAddress::of_file(path);
+  if (!address) {
     throw SocketError(fmt::format("socket \"{}\": the path must have 1 to {} bytes; "
                                   "configure a shorter one",
-                                  path, sizeof address.sun_path - 1));
+                                  path, net::UnixAddress::longest_path));
   }
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return address;
+  return *address;
 }
 
-int make_socket() {
-  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor < 0) {
+net::FileDescriptor make_socket() {
+  net::FileDescriptor descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!descriptor) {
     throw SocketError(fmt::format("a socket cannot be made ({})", std::strerror(errno)));
   }
   return descriptor;
@@ -41,23 +41,17 @@ int make_socket() {
 
 /// Whether somebody listens there. A full queue of waiting connections counts as somebody.
 bool answers(const std::string& path) {
-  const sockaddr_un address = address_of(path);
-  const int descriptor = make_socket();
-  const int result =
-      ::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  const int error = errno;
-  ::close(descriptor);
-  return result == 0 || error == EAGAIN || error == EINPROGRESS;
+  const net::UnixAddress address = address_of(path);
+  const net::FileDescriptor descriptor = make_socket();
+  return ::connect(descriptor.get(), address.get(), address.size()) == 0 || errno == EAGAIN ||
+         errno == EINPROGRESS;
 }
 
 } // namespace
 
 SocketFile::SocketFile(std::string path) : path_(std::move(path)) {
-  const sockaddr_un address = address_of(path_);
+  const net::UnixAddress address = address_of(path_);
   const auto fail = [&](std::string_view what, int error, std::string_view remedy) {
-    if (descriptor_ >= 0) {
-      ::close(descriptor_);
-    }
     throw SocketError(
         fmt::format("socket {}: {} ({}); {}", path_, what, std::strerror(error), remedy));
   };
@@ -71,29 +65,21 @@ SocketFile::SocketFile(std::string path) : path_(std::move(path)) {
   descriptor_ = make_socket();
   // The mode must be right before anyone can connect.
   const mode_t before = ::umask(static_cast<mode_t>(~socket_mode & 0777U));
-  const int bound =
-      ::bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const int bound = ::bind(descriptor_.get(), address.get(), address.size());
   const int error = errno;
   ::umask(before);
   if (bound != 0) {
     fail("cannot be bound", error,
          "check the directory and its permissions, or configure another place");
   }
-  if (::listen(descriptor_, backlog) != 0) {
+  if (::listen(descriptor_.get(), backlog) != 0) {
     const int listen_error = errno;
     ::unlink(path_.c_str());
     fail("cannot listen", listen_error, "see the error in parentheses");
   }
 }
 
-SocketFile::~SocketFile() {
-  if (descriptor_ >= 0) {
-    ::close(descriptor_);
-  }
-  ::unlink(path_.c_str());
-}
-
-int SocketFile::release_descriptor() { return std::exchange(descriptor_, -1); }
+SocketFile::~SocketFile() { ::unlink(path_.c_str()); }
 
 void SocketFile::check_free(const std::string& path) {
   struct stat status {};

@@ -2,6 +2,8 @@
 // it, replaced when it is a leftover, removed at the end. Main thread only.
 #pragma once
 
+#include "net/file_descriptor.hpp"
+
 #include <stdexcept>
 #include <string>
 
@@ -27,11 +29,11 @@ public:
 
   [[nodiscard]] const std::string& path() const { return path_; }
   /// The listening socket, non-blocking; the caller owns it from now on.
-  [[nodiscard]] int release_descriptor();
+  [[nodiscard]] int release_descriptor() { return descriptor_.release(); }
 
 private:
   std::string path_;
-  int descriptor_ = -1;
+  net::FileDescriptor descriptor_;
 };
 
 } // namespace tributary::service

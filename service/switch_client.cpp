@@ -1,5 +1,7 @@
 #include "service/switch_client.hpp"
 
+#include "net/unix_address.hpp"
+
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
@@ -10,8 +12,6 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 namespace tributary::service {
 namespace {
@@ -38,31 +38,24 @@ std::string advice(int error, std::string_view how_to_name) {
 
 SwitchClient::SwitchClient(const std::string& socket_path, std::string_view how_to_name)
     : path_(socket_path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path_.empty() || path_.size() >= sizeof address.sun_path) {
+  const auto address = net::UnixAddress::of_file(path_);
+  if (!address) {
     throw SwitchError(fmt::format("socket \"{}\": the path must have 1 to {} bytes", path_,
-                                  sizeof address.sun_path - 1));
+                                  net::UnixAddress::longest_path));
   }
-  std::memcpy(address.sun_path, path_.data(), path_.size());
-  descriptor_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (descriptor_ < 0 ||
-      ::connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  descriptor_ = net::FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!descriptor_ || ::connect(descriptor_.get(), address->get(), address->size()) != 0) {
     const int error = errno;
-    if (descriptor_ >= 0) {
-      ::close(descriptor_);
-    }
     throw SwitchError(fmt::format("cannot reach a switch at {} ({}); {}", path_,
                                   std::strerror(error), advice(error, how_to_name)));
   }
 }
 
-SwitchClient::~SwitchClient() { ::close(descriptor_); }
-
 json::value SwitchClient::ask(const json::value& request) {
   const std::string line = json::serialize(request) + '\n';
   for (std::size_t sent = 0; sent < line.size();) {
-    const ssize_t n = ::send(descriptor_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+    const ssize_t n =
+        ::send(descriptor_.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) {
       continue;
     }
@@ -82,7 +75,7 @@ json::value SwitchClient::ask(const json::value& request) {
                                     path_, patience.count()));
     }
     char buffer[chunk_bytes];
-    const ssize_t n = ::recv(descriptor_, buffer, sizeof buffer, 0);
+    const ssize_t n = ::recv(descriptor_.get(), buffer, sizeof buffer, 0);
     if (n < 0 && errno == EINTR) {
       continue;
     }
@@ -120,7 +113,7 @@ bool SwitchClient::readable(std::optional<std::chrono::steady_clock::time_point>
         std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now());
     wait_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
   }
-  pollfd waiting{descriptor_, POLLIN, 0};
+  pollfd waiting{descriptor_.get(), POLLIN, 0};
   return ::poll(&waiting, 1, wait_ms) > 0;
 }
 
@@ -138,12 +131,12 @@ SwitchClient::receive(std::optional<std::chrono::steady_clock::time_point> deadl
     return bytes;
   }
   bytes.resize(chunk_bytes);
-  const ssize_t n = ::recv(descriptor_, bytes.data(), bytes.size(), 0);
+  const ssize_t n = ::recv(descriptor_.get(), bytes.data(), bytes.size(), 0);
   ended = n == 0 || (n < 0 && errno != EINTR);
   bytes.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
   return bytes;
 }
 
-void SwitchClient::finish() { ::shutdown(descriptor_, SHUT_WR); }
+void SwitchClient::finish() { ::shutdown(descriptor_.get(), SHUT_WR); }
 
 } // namespace tributary::service

@@ -2,6 +2,8 @@
 // request a stream of bytes. Blocking. What may be asked: dataplane/management/request.hpp.
 #pragma once
 
+#include "net/file_descriptor.hpp"
+
 #include <boost/json/value.hpp>
 
 #include <chrono>
@@ -30,9 +32,6 @@ public:
   /// with
   /// --socket".
   SwitchClient(const std::string& socket_path, std::string_view how_to_name);
-  ~SwitchClient();
-  SwitchClient(const SwitchClient&) = delete;
-  SwitchClient& operator=(const SwitchClient&) = delete;
 
   /// The `result` of the answer. Throws SwitchError when the switch refuses, goes away or does not
   /// answer.
@@ -50,7 +49,7 @@ private:
   [[nodiscard]] bool readable(std::optional<std::chrono::steady_clock::time_point> deadline) const;
 
   std::string path_;
-  int descriptor_ = -1;
+  net::FileDescriptor descriptor_;
   std::string pending_; ///< received behind the answer
 };
 

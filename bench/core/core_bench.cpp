@@ -5,7 +5,10 @@
 //                       operator; `trees:1/ids:8` is in cache, `trees:8192/ids:8` is far out of it
 //   classify_same       `classify` over the very frames of `contribute`, so that the part of the
 //                       frames' own cache misses can be told from the part of the tables'
-//   reduction           whole reductions: the arm, all but one absorbed, one completed and emitted
+//   reduction           whole reductions: the arm, all but one absorbed, one completed and emitted;
+//                       all come from one port, a switch's
+//   reduction_of_hosts  the same, each contribution from a port of its own with one endpoint behind
+//                       it, which the engine lets count once
 //   replicate           arming frames on their way down
 //   unicast             by static route
 //
@@ -61,10 +64,11 @@ private:
 
 class NoEmission : public Emission {
 public:
-  std::byte* buffer(PortNumber) override { return nullptr; }
+  std::byte* buffer(PortNumber, std::uint32_t) override { return nullptr; }
 };
 
-std::unique_ptr<SwitchCore> make_core(std::size_t trees, ContributionCount wait_count) {
+std::unique_ptr<SwitchCore> make_core(std::size_t trees, ContributionCount wait_count,
+                                      std::size_t child_count = 16) {
   SwitchSettings settings;
   settings.descriptors_per_engine = reduction_keys;
   auto core = std::make_unique<SwitchCore>(settings, PortSet::first(max_ports));
@@ -72,10 +76,8 @@ std::unique_ptr<SwitchCore> make_core(std::size_t trees, ContributionCount wait_
   for (std::size_t p = 0; p < 17; ++p) {
     (void)builder.add_port({});
   }
-  PortSet children;
-  for (std::uint8_t p = 1; p < 17; ++p) {
-    children.insert(PortNumber{p});
-  }
+  PortSet children = PortSet::first(child_count + 1);
+  children.erase(parent);
   for (std::size_t t = 0; t < trees; ++t) {
     (void)builder.add_tree(TreeNumber{static_cast<std::uint16_t>(t)}, wait_count, parent, children);
   }
@@ -188,12 +190,13 @@ void contribute(benchmark::State& state, reduce::Opcode op) {
 }
 
 /// Whole reductions, eight ids of a tree at a time, tree after tree: the arms in one burst, then
-/// the contributions in as many bursts of 8 x `wait_count` frames as that makes.
-void reduction(benchmark::State& state) {
+/// the contributions, eight in a burst where each port sends its own, all in one otherwise.
+void reduce_trees(benchmark::State& state, bool of_hosts) {
   const auto trees = static_cast<std::size_t>(state.range(0));
   const auto wait_count = static_cast<std::size_t>(state.range(1));
   constexpr std::size_t ids = reductions_per_tree;
-  const auto core = make_core(trees, static_cast<ContributionCount>(wait_count));
+  const auto core =
+      make_core(trees, static_cast<ContributionCount>(wait_count), of_hosts ? wait_count : 2);
   Frames arms(trees * ids);
   Frames rest(trees * ids * wait_count);
   for (std::size_t t = 0; t < trees; ++t) {
@@ -204,12 +207,16 @@ void reduction(benchmark::State& state) {
       }
     }
   }
-  std::vector<Decision> decisions(ids * wait_count);
+  const std::size_t burst = of_hosts ? ids : ids * wait_count;
+  std::vector<Decision> decisions(burst);
   std::size_t tree = 0;
   for (auto _ : state) {
     core->process_burst(parent, arms.burst(tree * ids, ids), TimeNs{1}, decisions);
     const auto group = rest.burst(tree * ids * wait_count, ids * wait_count);
-    core->process_burst(child, group, TimeNs{1}, decisions);
+    for (std::size_t begin = 0; begin < group.size(); begin += burst) {
+      const PortNumber from{static_cast<std::uint8_t>(child.value + begin / burst)};
+      core->process_burst(from, group.subspan(begin, burst), TimeNs{1}, decisions);
+    }
     // The emitted frames count more than one now; make them what they were.
     for (std::size_t id = 0; id < ids; ++id) {
       std::memcpy(group[group.size() - ids + id].data + changed_offset,
@@ -222,6 +229,8 @@ void reduction(benchmark::State& state) {
   }
   report(state, ids * (wait_count + 1));
 }
+void reduction(benchmark::State& state) { reduce_trees(state, false); }
+void reduction_of_hosts(benchmark::State& state) { reduce_trees(state, true); }
 
 void replicate(benchmark::State& state) {
   const auto trees = static_cast<std::size_t>(state.range(0));
@@ -291,12 +300,16 @@ BENCHMARK_CAPTURE(contribute, flt_minnum, reduce::Opcode::flt_minnum)->Apply(one
 BENCHMARK_CAPTURE(contribute, flt_sum, reduce::Opcode::flt_sum_nearest)->Apply(one_tree);
 BENCHMARK_CAPTURE(contribute, flt_sum_upward, reduce::Opcode::flt_sum_upward)->Apply(one_tree);
 BENCHMARK_CAPTURE(contribute, flt_repsum, reduce::Opcode::flt_repsum)->Apply(one_tree);
-BENCHMARK(reduction)
-    ->ArgNames({"trees", "wait_count"})
-    ->Args({1, 4})
-    ->Args({1, 16})
-    ->Args({1024, 4})
-    ->Args({1024, 16});
+void reduction_sizes(benchmark::internal::Benchmark* b) {
+  b->ArgNames({"trees", "wait_count"})
+      ->Args({1, 4})
+      ->Args({1, 16})
+      ->Args({1024, 4})
+      ->Args({1024, 16})
+      ->Args({8192, 16});
+}
+BENCHMARK(reduction)->Apply(reduction_sizes);
+BENCHMARK(reduction_of_hosts)->Apply(reduction_sizes);
 BENCHMARK(replicate)->ArgName("trees")->Arg(1)->Arg(8192);
 BENCHMARK(unicast);
 

@@ -51,7 +51,7 @@ private:
     }
     return slots.size();
   }
-  std::size_t take(std::span<core::FrameView>) override { return 0; }
+  std::size_t take(std::span<FrameView>) override { return 0; }
 
   std::array<std::array<std::byte, 9216>, 2 * burst> buffers_{};
   std::size_t next_ = 0;

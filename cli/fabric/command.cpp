@@ -26,6 +26,11 @@ void add_show(CLI::App& fabric, FabricCommand& command) {
                              "transactions", "jobs", "events"}));
   show->add_option("id", command.id,
                    "Only this one, in detail: a name, or a number; groups: JOB/NAME");
+  show->add_option("--switch", command.at_switch, "hosts, links, trees: only those at this switch")
+      ->type_name("NAME");
+  show->add_option("--job", command.job, "groups, trees: only those of this job")->type_name("JOB");
+  show->add_option("--group", command.group, "trees: only those of this group; with its job")
+      ->type_name("NAME");
   show->add_option("-w,--watch", command.watch_seconds, "Show again every so many seconds")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86400.0));
@@ -37,6 +42,8 @@ void add_show(CLI::App& fabric, FabricCommand& command) {
                "  tributaryctl fabric show groups              their state, and who is missing\n"
                "  tributaryctl fabric show groups j1/demo      its members\n"
                "  tributaryctl fabric show links --watch 1     EFI: trees that cross each link\n"
+               "  tributaryctl fabric show hosts --switch leaf0\n"
+               "  tributaryctl fabric show trees --job j1 --group demo\n"
                "  tributaryctl fabric show events --follow");
 }
 
@@ -55,6 +62,24 @@ void add_tree(CLI::App& fabric, FabricCommand& command) {
                "  tributaryctl fabric tree draw 5\n"
                "  tributaryctl fabric tree draw 5 --format svg -o tree5.svg\n"
                "  tributaryctl fabric tree draw 5 --format dot | dot -Tpdf > tree5.pdf");
+}
+
+void add_topology(CLI::App& fabric, FabricCommand& command) {
+  auto* const topology =
+      add(fabric, command, "topology", "Writes the fabric that was found", Verb::write_topology);
+  topology
+      ->add_option("--format", command.topology_format,
+                   "toml, as the manager's topology.file; netlist, as InfiniBand's tools have it; "
+                   "dot, a picture for Graphviz")
+      ->check(CLI::IsMember({"toml", "netlist", "dot"}))
+      ->capture_default_str();
+  topology->add_option("-o,--output", command.output, "The file to write; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  topology->footer(
+      "Examples:\n"
+      "  tributaryctl fabric topology -o should-be.toml    what is checked from now on\n"
+      "  tributaryctl fabric topology --format dot | dot -Tsvg > fabric.svg");
 }
 
 void add_group(CLI::App& fabric, FabricCommand& command) {
@@ -91,11 +116,38 @@ void add_job(CLI::App& fabric, FabricCommand& command) {
       add(*job, command, "create", "Makes a job and prints its token", Verb::create_job);
   create->add_option("job", command.name, "Its ID")->required()->type_name("JOB");
   create->add_option("--limit", command.limit, "Groups it may have at a time")->type_name("N");
-  create->footer("Example:\n"
-                 "  export TRIBUTARY_FABRIC_MANAGER_TOKEN=$(tributaryctl fabric job create j1)");
+  create
+      ->add_option("--hosts", command.hosts,
+                   "The only hosts of its groups: names, NIDs, ranges of NIDs, MACs; default: any")
+      ->type_name("HOST,...")
+      ->delimiter(',');
+  create
+      ->add_option("--vnis", command.vnis,
+                   "The only VNIs of its groups, and no other job's; numbers, ranges; default: any "
+                   "that nobody has")
+      ->type_name("VNI,...")
+      ->delimiter(',');
+  create->footer("Examples:\n"
+                 "  export TRIBUTARY_FABRIC_MANAGER_TOKEN=$(tributaryctl fabric job create j1)\n"
+                 "  tributaryctl fabric job create j2 --limit 4 --hosts h0,h1 --vnis 1024\n"
+                 "  tributaryctl fabric job create j3 --hosts 1-16,0:00:20 --vnis 1030-1033");
   auto* const destroy =
       add(*job, command, "destroy", "Ends a job and all its groups", Verb::destroy_job);
   destroy->add_option("job", command.name, "Its ID")->required()->type_name("JOB");
+}
+
+void add_rebalance(CLI::App& fabric, FabricCommand& command) {
+  auto* const rebalance =
+      add(fabric, command, "rebalance", "Moves trees to where they are better (administrators)",
+          Verb::rebalance);
+  rebalance->add_flag("-n,--dry-run", command.dry_run, "Only say what would be moved");
+  rebalance->footer(
+      "Twins that share a link or switch without need, trees that are higher than\n"
+      "needed, and trees over the fullest links; some at a time. Their groups reduce\n"
+      "on meanwhile.\n"
+      "Examples:\n"
+      "  tributaryctl fabric rebalance --dry-run\n"
+      "  tributaryctl fabric rebalance");
 }
 
 void add_route(CLI::App& fabric, FabricCommand& command) {
@@ -155,8 +207,10 @@ CLI::App* add_fabric_command(CLI::App& app, FabricCommand& command) {
       ->type_name("PATH");
   add_show(*fabric, command);
   add_tree(*fabric, command);
+  add_topology(*fabric, command);
   add_group(*fabric, command);
   add_job(*fabric, command);
+  add_rebalance(*fabric, command);
   add_route(*fabric, command);
   fabric->footer("Examples:\n"
                  "  tributaryctl fabric show groups\n"

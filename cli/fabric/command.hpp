@@ -16,10 +16,12 @@ struct FabricCommand {
   enum class Verb : std::uint8_t {
     show,
     draw_tree,
+    write_topology,
     create_group,
     destroy_group,
     create_job,
     destroy_job,
+    rebalance,
     route,
   };
   Verb verb = Verb::show;
@@ -31,19 +33,27 @@ struct FabricCommand {
 
   std::string what; ///< show: topology, groups, ...
   std::string id;   ///< show: one of them, or empty; draw_tree: the tree's number
+  // show: only what has to do with these; "" for all
+  std::string at_switch; ///< hosts, links, trees
+  std::string group;     ///< trees; with a job
   std::optional<double> watch_seconds;
   bool follow = false;     ///< show events
   std::uint64_t after = 0; ///< show events: number of the last one that is known
 
-  std::string format = "text"; ///< draw_tree: text, dot, svg
-  std::string output = "-";    ///< draw_tree: a file
+  std::string format = "text";          ///< draw_tree: text, dot, svg
+  std::string topology_format = "toml"; ///< write_topology: toml, netlist, dot
+  std::string output = "-";             ///< draw_tree, write_topology: a file
 
-  std::string name; ///< of the group or job
-  std::optional<std::string> job;
+  std::string name;               ///< of the group or job
+  std::optional<std::string> job; ///< also: show groups, trees of this job
   std::uint32_t size = 0;
   std::uint32_t trees = 1;
   std::optional<std::uint32_t> root_rank;
-  std::optional<std::uint32_t> limit; ///< create_job
+  // create_job
+  std::optional<std::uint32_t> limit;
+  std::vector<std::string> hosts; ///< empty: any
+  std::vector<std::string> vnis;  ///< empty: any
+  bool dry_run = false;           ///< rebalance
 
   // route
   std::vector<std::string> topologies;

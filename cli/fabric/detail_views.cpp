@@ -17,6 +17,13 @@ std::string switch_view(const Entry& s, bool colours) {
   const Cell state = switch_state(s);
   std::string out = fmt::format("{}: {}, {} trees\n", s.text("name"),
                                 styled(state.text, state.style, colours), s.number("trees"));
+  const std::string descriptors = s.entry("limits").text("descriptors_per_engine");
+  std::map<std::string, std::string> may_hold;
+  for (const Entry& engine : s.entries("engines")) {
+    may_hold[engine.text("port")] =
+        descriptors.empty() ? engine.text("may_hold")
+                            : fmt::format("{}/{}", engine.text("may_hold"), descriptors);
+  }
   std::map<std::string, Entry> statistics;
   for (const Entry& port : s.entry("statistics").entries("ports")) {
     statistics.emplace(port.text("port"), port);
@@ -26,6 +33,7 @@ std::string switch_view(const Entry& s, bool colours) {
                {"STATE"},
                {"SPEED", right},
                {"TO"},
+               {"DESCRIPTORS", right},
                {"RECEIVED", right},
                {"SENT", right},
                {"FULL", right},
@@ -44,6 +52,7 @@ std::string switch_view(const Entry& s, bool colours) {
                up_cell(port.flag("up")),
                {speed_text(port.number("speed_mbps"))},
                {port.text("to")},
+               {may_hold[port.text("port")]},
                {figures.text("received")},
                {figures.text("sent")},
                {figures.text("full")},

@@ -2,7 +2,9 @@
 
 #include "cli/entry.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/fabric/job_limits.hpp"
 #include "cli/fabric/route.hpp"
+#include "cli/fabric/topology_graph.hpp"
 #include "cli/fabric/tree_drawing.hpp"
 #include "cli/fabric/views.hpp"
 #include "cli/terminal.hpp"
@@ -12,12 +14,15 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <thread>
 
 namespace tributary::cli {
@@ -73,12 +78,46 @@ std::string group_path(const std::string& job, const std::string& name) {
   return fmt::format("/api/v1/groups/{}/{}", encoded(job), encoded(name));
 }
 
+/// The parameters that narrow a list, from "?" on.
+std::string filters_of(const FabricCommand& command) {
+  struct Filter {
+    std::string_view option;
+    std::string_view parameter;
+    std::string value;
+    std::vector<std::string_view> lists;
+  };
+  const Filter filters[] = {{"--switch", "switch", command.at_switch, {"hosts", "links", "trees"}},
+                            {"--job", "job", command.job.value_or(""), {"groups", "trees"}},
+                            {"--group", "group", command.group, {"trees"}}};
+  std::string query;
+  for (const Filter& filter : filters) {
+    if (filter.value.empty()) {
+      continue;
+    }
+    if (std::find(filter.lists.begin(), filter.lists.end(), command.what) == filter.lists.end()) {
+      throw UsageError(fmt::format("{} narrows the lists of {}, not of {}", filter.option,
+                                   fmt::join(filter.lists, ", "), command.what));
+    }
+    if (!command.id.empty()) {
+      throw UsageError(
+          fmt::format("{} narrows a list; leave it away, or \"{}\"", filter.option, command.id));
+    }
+    query +=
+        fmt::format("{}{}={}", query.empty() ? '?' : '&', filter.parameter, encoded(filter.value));
+  }
+  if (!command.group.empty() && !command.job) {
+    throw UsageError("say which job the group is of: --job JOB");
+  }
+  return query;
+}
+
 std::string path_of(const FabricCommand& command) {
+  const std::string filters = filters_of(command);
   if (command.what == "events") {
     return "/api/v1/events?follow=false";
   }
   if (command.id.empty()) {
-    return "/api/v1/" + command.what;
+    return "/api/v1/" + command.what + filters;
   }
   if (command.what == "topology") {
     throw UsageError("there is one topology: leave the name away, or show switches");
@@ -98,10 +137,38 @@ json::value ask(ManagerClient& manager, const std::string& path, const std::stri
   return std::move(answer.body);
 }
 
+/// All pages of a list, as one.
+json::value ask_for_all(ManagerClient& manager, const std::string& path, const std::string& doing) {
+  json::value all = ask(manager, path, doing);
+  for (;;) {
+    json::object* const object = all.if_object();
+    const json::value* const next = object != nullptr ? object->if_contains("next") : nullptr;
+    if (next == nullptr || !next->is_string()) {
+      return all;
+    }
+    const std::string after(next->as_string());
+    object->erase("next");
+    const json::value page =
+        ask(manager,
+            fmt::format("{}{}after={}", path, path.find('?') == std::string::npos ? '?' : '&',
+                        encoded(after)),
+            doing);
+    for (const auto& member : page.as_object()) {
+      json::value& known = (*object)[member.key()];
+      if (known.is_array() && member.value().is_array()) {
+        const json::array& more = member.value().as_array();
+        known.as_array().insert(known.as_array().end(), more.begin(), more.end());
+      } else {
+        known = member.value();
+      }
+    }
+  }
+}
+
 int show(ManagerClient& manager, const FabricCommand& command, bool as_json) {
   const std::string path = path_of(command);
   const auto text = [&] {
-    const json::value answer = ask(manager, path, "showing " + command.what);
+    const json::value answer = ask_for_all(manager, path, "showing " + command.what);
     return as_json ? json::serialize(answer) + '\n'
                    : fabric_view(command.what, !command.id.empty(), answer, wants_colours());
   };
@@ -163,6 +230,14 @@ void write_output(const std::string& path, const std::string& text) {
   }
 }
 
+int write_topology(ManagerClient& manager, const FabricCommand& command, bool as_json) {
+  const json::value answer = ask_for_all(manager, "/api/v1/topology", "asking for the topology");
+  write_output(command.output,
+               as_json ? json::serialize(answer) + '\n'
+                       : topology_text(graph_of(Entry(answer)), command.topology_format));
+  return exit_success;
+}
+
 int draw_tree(ManagerClient& manager, const FabricCommand& command, bool as_json) {
   const json::value answer =
       ask(manager, "/api/v1/trees/" + encoded(command.id), "asking for tree " + command.id);
@@ -213,6 +288,20 @@ int create_job(ManagerClient& manager, const FabricCommand& command, bool as_jso
   if (command.limit) {
     body["mcastLimit"] = *command.limit;
   }
+  try {
+    if (!command.hosts.empty()) {
+      body["hosts"] = json::value_from(macs_of(command.hosts, [&](const std::string& name) {
+        const json::value host =
+            ask(manager, "/api/v1/hosts/" + encoded(name), "asking for host " + name);
+        return static_cast<std::uint32_t>(Entry(host).number("nid"));
+      }));
+    }
+    if (!command.vnis.empty()) {
+      body["vnis"] = json::value_from(vnis_of(command.vnis));
+    }
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(e.what());
+  }
   const Answer answer = manager.post("/fabric/collectives/jobs", body);
   throw_unless_done(answer, "creating job " + command.name);
   fmt::print("{}\n",
@@ -228,6 +317,15 @@ int destroy_job(ManagerClient& manager, const FabricCommand& command, bool as_js
   return exit_success;
 }
 
+int rebalance(ManagerClient& manager, const FabricCommand& command, bool as_json) {
+  const Answer answer =
+      manager.post(fmt::format("/api/v1/rebalance?dry_run={}", command.dry_run), json::object{});
+  throw_unless_done(answer, "moving trees");
+  fmt::print("{}", as_json ? json::serialize(answer.body) + '\n'
+                           : rebalance_view(answer.body, wants_colours()));
+  return exit_success;
+}
+
 int ask_manager(const FabricCommand& command, bool as_json) {
   const manager_client::Settings settings = settings_of(command);
   ManagerClient manager(settings);
@@ -238,10 +336,12 @@ int ask_manager(const FabricCommand& command, bool as_json) {
     }
     return show(manager, command, as_json);
   case Verb::draw_tree: return draw_tree(manager, command, as_json);
+  case Verb::write_topology: return write_topology(manager, command, as_json);
   case Verb::create_group: return create_group(manager, command, as_json);
   case Verb::destroy_group: return destroy_group(manager, command, as_json);
   case Verb::create_job: return create_job(manager, command, as_json);
   case Verb::destroy_job: return destroy_job(manager, command, as_json);
+  case Verb::rebalance: return rebalance(manager, command, as_json);
   case Verb::route: break;
   }
   return exit_success;

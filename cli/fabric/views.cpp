@@ -14,6 +14,16 @@ namespace {
 
 namespace json = boost::json;
 
+/// What trees may hold of the descriptors of the engine that they use most: "16/65536".
+std::string fullest_engine(const Entry& s) {
+  std::uint64_t most = 0;
+  for (const Entry& engine : s.entries("engines")) {
+    most = std::max(most, engine.number("may_hold"));
+  }
+  const std::string has = s.entry("limits").text("descriptors_per_engine");
+  return has.empty() ? "" : fmt::format("{}/{}", most, has);
+}
+
 std::string switches(const std::vector<Entry>& list, bool colours) {
   Table table({{"SWITCH"},
                {"STATE"},
@@ -21,6 +31,7 @@ std::string switches(const std::vector<Entry>& list, bool colours) {
                {"VERSION"},
                {"PORTS UP", right},
                {"TREES", right},
+               {"DESCRIPTORS", right},
                {"SILENT", right}});
   for (const Entry& s : list) {
     const auto ports = s.entries("ports");
@@ -32,6 +43,7 @@ std::string switches(const std::vector<Entry>& list, bool colours) {
                {s.text("version")},
                {fmt::format("{}/{}", up, ports.size())},
                {s.text("trees")},
+               {fullest_engine(s)},
                {seconds_text(s, "silent_seconds")}});
   }
   return table.empty() ? "No switch has connected yet.\n" : table.text(colours);
@@ -145,10 +157,20 @@ std::string transactions(const std::vector<Entry>& list, bool colours) {
   return table.empty() ? "No transaction is under way.\n" : table.text(colours);
 }
 
+/// A job without a list of them may use any.
+std::string limited_to(const Entry& job, std::string_view what, const std::string& those) {
+  return !job.has(what) ? "" : job.text(what).empty() ? "any" : those;
+}
+
 std::string jobs(const std::vector<Entry>& list, bool colours) {
-  Table table({{"JOB"}, {"LIMIT", right}, {"VNI", right}, {"GROUPS"}});
+  Table table({{"JOB"}, {"LIMIT", right}, {"VNI", right}, {"HOSTS", right}, {"VNIS"}, {"GROUPS"}});
   for (const Entry& j : list) {
-    table.add({{j.text("job")}, {j.text("mcast_limit")}, {j.text("vni")}, {j.joined("groups")}});
+    table.add({{j.text("job")},
+               {j.text("mcast_limit")},
+               {j.text("vni")},
+               {limited_to(j, "hosts", fmt::format("{}", j.entries("hosts").size()))},
+               {limited_to(j, "vnis", j.joined("vnis"))},
+               {j.joined("groups")}});
   }
   return table.empty() ? "There is no job.\n" : table.text(colours);
 }
@@ -169,6 +191,12 @@ std::string one_transaction(const Entry& t, bool colours) {
   return transactions({t}, colours) + '\n' + transaction_steps_view(t, colours);
 }
 
+std::string one_job(const Entry& j, bool colours) {
+  const std::string hosts = j.joined("hosts");
+  return jobs({j}, colours) +
+         (hosts.empty() ? "" : fmt::format("\nNIDs of its hosts: {}\n", hosts));
+}
+
 struct View {
   std::string_view what;
   std::string (*list)(const std::vector<Entry>&, bool);
@@ -181,7 +209,7 @@ constexpr View views[] = {
     {"groups", groups, group_view},
     {"trees", trees, one_tree},
     {"transactions", transactions, one_transaction},
-    {"jobs", jobs, nullptr},
+    {"jobs", jobs, one_job},
     {"events", events, nullptr},
 };
 
@@ -201,6 +229,29 @@ std::string fabric_view(std::string_view what, bool one, const json::value& answ
     return view->list(entry.entries(what), colours);
   }
   return view->one != nullptr ? view->one(entry, colours) : view->list({entry}, colours);
+}
+
+std::string rebalance_view(const json::value& answer, bool colours) {
+  const Entry entry(answer);
+  Table table({{"GROUP"}, {"TREES"}, {"HEIGHT", right}, {"SHARED", right}, {"WHY"}});
+  const auto change = [](const Entry& move, std::string_view before, std::string_view after) {
+    return move.text(before).empty() ? std::string()
+                                     : fmt::format("{} to {}", move.text(before), move.text(after));
+  };
+  for (const Entry& move : entry.entries("moves")) {
+    table.add({{fmt::format("{}/{}", move.text("job"), move.text("group"))},
+               {move.joined("trees")},
+               {change(move, "height_before", "height_after")},
+               {change(move, "shared_before", "shared_after")},
+               {move.text("why")}});
+  }
+  if (table.empty()) {
+    return fmt::format("No tree can be better; the fullest link carries {}.\n",
+                       entry.text("max_efi_before"));
+  }
+  return fmt::format("{}\nTrees on the fullest link: {}, then {}.{}\n", table.text(colours),
+                     entry.text("max_efi_before"), entry.text("max_efi_after"),
+                     entry.flag("dry_run") ? " Nothing was moved." : "");
 }
 
 std::string event_line(const Entry& event, bool colours) {

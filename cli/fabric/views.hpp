@@ -14,6 +14,9 @@ namespace tributary::cli {
 [[nodiscard]] std::string fabric_view(std::string_view what, bool one,
                                       const boost::json::value& answer, bool colours);
 
+/// What /api/v1/rebalance moves, or would move.
+[[nodiscard]] std::string rebalance_view(const boost::json::value& answer, bool colours);
+
 /// One line without its end.
 [[nodiscard]] std::string event_line(const Entry& event, bool colours);
 

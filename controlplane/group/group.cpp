@@ -43,6 +43,36 @@ std::vector<Missing> missing(const Group& group, std::size_t limit) {
   return found;
 }
 
+std::vector<Absent> absent(const Group& group, std::size_t limit) {
+  std::vector<Absent> found;
+  if (group.state == GroupState::receiving_join_req) {
+    return found;
+  }
+  const auto add = [&](std::uint32_t rank, const Member& member, const char* why) {
+    found.push_back({.rank = rank,
+                     .nid = member.nid,
+                     .host = member.host,
+                     .why = why,
+                     .gone = member.state != MemberState::joined,
+                     .left = member.state == MemberState::left});
+  };
+  for (auto member = group.members.begin();
+       group.departed() && member != group.members.end() && found.size() < limit; ++member) {
+    if (member->second.state == MemberState::expired) {
+      add(member->first, member->second, "its lease ended");
+    } else if (member->second.state == MemberState::left) {
+      add(member->first, member->second, "it has left");
+    }
+  }
+  for (const std::uint32_t rank : group.silent) {
+    const Member& member = group.members.at(rank);
+    if (found.size() < limit && member.state == MemberState::joined) {
+      add(rank, member, "no switch hears of its host");
+    }
+  }
+  return found;
+}
+
 std::string describe(const Group& group, TimeNs now) {
   std::string text;
   switch (group.state) {
@@ -50,7 +80,11 @@ std::string describe(const Group& group, TimeNs now) {
   case GroupState::computing_routes:
     text = group.routed() ? "its routes are being installed" : "its routes are being computed";
     break;
-  case GroupState::ready: text = fmt::format("{} reduce", counted(group.size, "member")); break;
+  case GroupState::ready:
+    text = group.untold ? fmt::format("is ready, and whoever asked for it has {} to ask again",
+                                      seconds(elapsed_ns(group.deadline, now)))
+                        : fmt::format("{} reduce", counted(group.size, "member"));
+    break;
   case GroupState::receiving_leave_req:
     text = fmt::format("waits for {} of {} to leave for at most {}", group.present,
                        counted(group.size, "member"), seconds(elapsed_ns(group.deadline, now)));

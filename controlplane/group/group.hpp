@@ -6,7 +6,7 @@
 #pragma once
 
 #include "controlplane/group/refusal.hpp"
-#include "controlplane/store/records.hpp"
+#include "controlplane/records/records.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>
@@ -18,9 +18,9 @@
 
 namespace tributary::group {
 
-using store::GroupId;
-using store::GroupState;
-using store::MemberState;
+using records::GroupId;
+using records::GroupState;
+using records::MemberState;
 
 /// The key of a job is its id: "cluster-17".
 struct Job {
@@ -29,6 +29,10 @@ struct Job {
   std::string token;
   std::optional<Vni> vni; ///< given out with its first group that brings none
   bool ending = false;    ///< deleted; gone once its groups are
+  /// What its groups are limited to, ascending; nothing: any. VNIs that are listed are no other
+  /// job's for as long as this one is there.
+  std::optional<std::vector<Nid>> hosts;
+  std::optional<std::vector<Vni>> vnis;
   std::map<std::string, GroupId, std::less<>> groups; ///< by name; count against the limit
 };
 
@@ -36,13 +40,14 @@ struct Member {
   Nid nid;
   std::string host; ///< "" when not said
   MemberState state = MemberState::joined;
-  TimeNs lease_end = never; ///< `never` without a lease
+  TimeNs lease_end = never;   ///< `never` without a lease
+  std::uint64_t lease_ns = 0; ///< what it was told, by which it renews; 0: as configured
 };
 
 /// A tree of a group once its routes are computed.
 struct GroupTree {
   TreeNumber number;
-  store::TreeForm form;
+  records::TreeForm form;
 };
 
 struct Group {
@@ -56,6 +61,8 @@ struct Group {
   std::optional<std::uint32_t> wanted_root;
   Vni vni;
   std::uint64_t timeout_us = 0; ///< of one collective, as asked for; 0: default
+  /// A multicast whose address nobody was answered yet: whoever asks for the same gets this one.
+  bool untold = false;
 
   GroupState state = GroupState::receiving_join_req;
   /// By rank; those that joined at some time. A member that goes before routes are computed is
@@ -63,10 +70,12 @@ struct Group {
   std::map<std::uint32_t, Member> members;
   std::uint32_t present = 0;           ///< members that are `joined`
   std::set<std::uint32_t> not_located; ///< ranks of members whose host no switch has heard of
-  std::optional<std::uint32_t> root;   ///< rank, from computing_routes on
-  std::vector<GroupTree> routes;       ///< from the end of computing_routes on
-  Cookie cookie;                       ///< with `routes`
-  TimeNs created{};                    ///< or when the manager started, whichever is later
+  /// Behind receiving_join_req: ranks of members whose host was heard and is not any more.
+  std::set<std::uint32_t> silent;
+  std::optional<std::uint32_t> root; ///< rank, from computing_routes on
+  std::vector<GroupTree> routes;     ///< from the end of computing_routes on
+  Cookie cookie;                     ///< with `routes`
+  TimeNs created{};                  ///< or when the manager started, whichever is later
   TimeNs state_since{};
   TimeNs deadline = never; ///< of this state
   /// In destroying: what whoever still waits for the group is told.
@@ -86,6 +95,19 @@ struct Missing {
   std::optional<Nid> nid; ///< when it joined and its host is not heard
   std::string why;        ///< "has not joined", "joined, but no switch has heard of its host"
 };
+
+/// A member that is not there for the others, behind receiving_join_req.
+struct Absent {
+  std::uint32_t rank = 0;
+  Nid nid{};
+  std::string host{};
+  std::string why{}; ///< "its lease ended", "it has left", "no switch hears of its host"
+  bool gone = false; ///< it cannot come back
+  bool left = false; ///< it left by itself, as members do in the end
+};
+
+/// At most `limit` of them, by rank, those that are gone before those that are silent.
+[[nodiscard]] std::vector<Absent> absent(const Group& group, std::size_t limit);
 
 /// At most `limit` of those missing, by rank. Empty unless the group is receiving_join_req.
 [[nodiscard]] std::vector<Missing> missing(const Group& group, std::size_t limit);

@@ -68,6 +68,12 @@ Result<Group*> Registry::make_group(const GroupWish& wish, Job& job, TimeNs now)
   if (auto fault = over_quota(job, now)) {
     return *std::move(fault);
   }
+  journal_.note(job);
+  if (!job.vni && job.vnis) {
+    job.vni = job.vnis->front();
+    vnis_.claim(*job.vni, job.id);
+    put(job);
+  }
   if (!job.vni) {
     job.vni = vnis_.give_out(job.id);
     if (!job.vni) {
@@ -88,6 +94,20 @@ Result<Group*> Registry::make_group(const GroupWish& wish, Job& job, TimeNs now)
   return &add_group(job, std::move(group), now);
 }
 
+std::optional<Refusal> Registry::not_among_hosts(const Job& job, std::span<const Nid> members) {
+  if (!job.hosts) {
+    return std::nullopt;
+  }
+  for (const Nid nid : members) {
+    if (!std::ranges::binary_search(*job.hosts, nid)) {
+      return Refusal{403, fmt::format("NID {} is not one of the {} that job {} may use; the "
+                                      "administrator names them when the job is made",
+                                      nid.value, counted(job.hosts->size(), "host"), job.id)};
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Refusal> Registry::over_quota(const Job& job, TimeNs now) const {
   if (job.groups.size() < job.multicast_limit) {
     return std::nullopt;
@@ -102,6 +122,7 @@ std::optional<Refusal> Registry::over_quota(const Job& job, TimeNs now) const {
 
 Group& Registry::add_group(Job& job, Group group, TimeNs now) {
   group.id = GroupId{next_group_++};
+  journal_.note_new(group.id);
   group.created = now;
   job.groups.emplace(group.name, group.id);
   Group& added = groups_.emplace(group.id, std::move(group)).first->second;
@@ -177,6 +198,9 @@ Result<const Group*> Registry::join(const JoinWish& wish, TimeNs now) {
   if (wish.nid.value > max_nid) {
     return Refusal{400, fmt::format("NID {} does not fit 20 bits", wish.nid.value)};
   }
+  if (auto fault = not_among_hosts(**job, {&wish.nid, 1})) {
+    return *std::move(fault);
+  }
   if (known == (*job)->groups.end()) {
     const auto made = make_group(wish.group, **job, now);
     if (!made) {
@@ -212,6 +236,8 @@ Result<const Group*> Registry::join(const JoinWish& wish, TimeNs now) {
 
 void Registry::add_member(Group& group, std::uint32_t rank, Nid nid, const std::string& host,
                           TimeNs now) {
+  journal_.note(group);
+  journal_.note(group, rank);
   group.members.emplace(rank, Member{.nid = nid, .host = host});
   rank_at_.emplace(std::pair{nid, group.id}, rank);
   ++group.present;
@@ -228,7 +254,9 @@ void Registry::add_member(Group& group, std::uint32_t rank, Nid nid, const std::
 void Registry::extend_lease(Group& group, std::uint32_t rank, TimeNs now) {
   Member& member = group.members.at(rank);
   if (!group.multicast && member.state == MemberState::joined) {
-    member.lease_end = now + settings_.lease_ns;
+    // It renews by what it was told: a shorter lease would end before it comes again.
+    member.lease_ns = std::max(member.lease_ns, settings_.lease_ns);
+    member.lease_end = now + member.lease_ns;
     leases_.set({group.id, rank}, member.lease_end);
   }
 }
@@ -279,6 +307,8 @@ Result<Group*> Registry::member_of(std::string_view job, std::string_view name,
 
 Result<bool> Registry::depart(Group& group, std::uint32_t rank, Event how, TimeNs now) {
   const GroupId id = group.id;
+  journal_.note(group);
+  journal_.note(group, rank);
   const bool collecting = group.state == GroupState::receiving_join_req;
   const auto accepted = happen(group, how, now);
   if (!accepted || !*accepted) {
@@ -290,7 +320,7 @@ Result<bool> Registry::depart(Group& group, std::uint32_t rank, Event how, TimeN
     rank_at_.erase({group.members.at(rank).nid, id});
     group.members.erase(rank);
     group.not_located.erase(rank);
-    keep(store::EraseMember{id, rank});
+    keep(records::EraseMember{id, rank});
   } else {
     Member& member = group.members.at(rank);
     member.state = how == Event::lease_ended ? MemberState::expired : MemberState::left;

@@ -41,17 +41,20 @@ void Registry::enter(Group& group, GroupState state, TimeNs now) {
     forget(group);
     return;
   }
+  journal_.note(group);
   group.state = state;
   group.state_since = now;
-  group.deadline = state == GroupState::receiving_join_req    ? now + settings_.join_limit_ns
-                   : state == GroupState::receiving_leave_req ? now + settings_.leave_limit_ns
-                                                              : never;
+  group.deadline = state == GroupState::receiving_join_req      ? now + settings_.join_limit_ns
+                   : state == GroupState::receiving_leave_req   ? now + settings_.leave_limit_ns
+                   : state == GroupState::ready && group.untold ? now + settings_.join_limit_ns
+                                                                : never;
   limits_.set(group.id, group.deadline);
   put(group);
   changed(group);
   if (state == GroupState::computing_routes) {
     actions_.emplace_back(ComputeRoutes{group.id});
   } else if (state == GroupState::destroying) {
+    journal_.note_members(group);
     for (auto& [rank, member] : group.members) {
       member.lease_end = never;
       leases_.drop({group.id, rank});
@@ -65,6 +68,7 @@ void Registry::enter(Group& group, GroupState state, TimeNs now) {
 }
 
 void Registry::end(Group& group, Event event, Refusal why, TimeNs now) {
+  journal_.note(group);
   const Reaction& verdict = reaction(group.state, event);
   if (verdict.accepted() && group.state != GroupState::destroying) {
     group.ending = std::move(why);
@@ -75,6 +79,7 @@ void Registry::end(Group& group, Event event, Refusal why, TimeNs now) {
 void Registry::forget(Group& group) {
   group.state = GroupState::gone;
   limits_.drop(group.id);
+  untold_.erase(group.id);
   for (const auto& [rank, member] : group.members) {
     rank_at_.erase({member.nid, group.id});
   }
@@ -90,7 +95,7 @@ void Registry::forget(Group& group) {
   if (group.multicast) {
     vnis_.release(group.vni);
   }
-  keep(store::EraseGroup{group.id});
+  keep(records::EraseGroup{group.id});
   Job& job = jobs_.find(group.job)->second;
   job.groups.erase(group.name);
   auto node = groups_.extract(group.id);
@@ -105,7 +110,11 @@ void Registry::forget_job_if_over(const Job& job) {
   if (job.vni) {
     vnis_.release(*job.vni);
   }
-  keep(store::EraseJob{job.id});
+  for (const Vni vni : job.vnis.value_or(std::vector<Vni>())) {
+    vnis_.release(vni);
+  }
+  journal_.note(job);
+  keep(records::EraseJob{job.id});
   jobs_.erase(jobs_.find(job.id));
 }
 
@@ -118,8 +127,10 @@ void Registry::poll(TimeNs now) {
   while (const auto due = limits_.take_due(now)) {
     Group& group = groups_.at(*due);
     const std::string why =
-        group.state == GroupState::receiving_join_req
-            ? why_not_complete(group)
+        group.state == GroupState::receiving_join_req ? why_not_complete(group)
+        : group.state == GroupState::ready
+            ? fmt::format("whoever asked for it did not ask again within {} of its being ready",
+                          seconds(settings_.join_limit_ns))
             : fmt::format("{} of {} did not leave within {} of the first that did", group.present,
                           counted(group.size, "member"), seconds(settings_.leave_limit_ns));
     end(group, Event::time_limit, {409, fmt::format("{} ended: {}", title(group), why)}, now);
@@ -130,39 +141,40 @@ TimeNs Registry::next_deadline() const { return std::min(leases_.next(), limits_
 
 // ---- what is to be stored and told ----
 
-void Registry::keep(store::Change change, bool urgent) {
+void Registry::keep(records::Change change, bool urgent) {
   changes_.push_back(std::move(change));
   urgent_ = urgent_ || urgent;
 }
 
 void Registry::put(const Group& group) {
-  keep(store::GroupRecord{.id = group.id,
-                          .job = group.job,
-                          .name = group.name,
-                          .step = group.step,
-                          .multicast = group.multicast,
-                          .size = group.size,
-                          .trees = group.trees,
-                          .wanted_root = group.wanted_root,
-                          .root = group.root,
-                          .vni = group.vni,
-                          .cookie = group.cookie,
-                          .timeout_us = group.timeout_us,
-                          .state = group.state},
+  keep(records::GroupRecord{.id = group.id,
+                            .job = group.job,
+                            .name = group.name,
+                            .step = group.step,
+                            .multicast = group.multicast,
+                            .size = group.size,
+                            .trees = group.trees,
+                            .wanted_root = group.wanted_root,
+                            .root = group.root,
+                            .vni = group.vni,
+                            .cookie = group.cookie,
+                            .timeout_us = group.timeout_us,
+                            .state = group.state},
        group.state != GroupState::ready);
 }
 
 void Registry::put(const Job& job) {
-  keep(store::JobRecord{job.id, job.multicast_limit, job.token, job.vni, job.ending});
+  keep(records::JobRecord{job.id, job.multicast_limit, job.token, job.vni, job.ending, job.hosts,
+                          job.vnis});
 }
 
 void Registry::put_member(const Group& group, std::uint32_t rank) {
   const Member& member = group.members.at(rank);
-  keep(store::MemberRecord{group.id, rank, member.nid, member.host, member.state});
+  keep(records::MemberRecord{group.id, rank, member.nid, member.host, member.state});
 }
 
 void Registry::put_address(const std::string& space, const NumberPool& pool) {
-  keep(store::AddressRecord{space, pool.next()});
+  keep(records::AddressRecord{space, pool.next()});
 }
 
 void Registry::changed(const Group& group) { actions_.emplace_back(Changed{group.id}); }

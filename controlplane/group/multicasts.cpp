@@ -36,6 +36,14 @@ std::optional<Refusal> Registry::no_resources(const MulticastWish& wish, const J
     return Refusal{403, fmt::format("VNI {} belongs to job {}; job {} has to bring one of its own",
                                     wish.vni.value, holder, job.id)};
   }
+  if (job.vnis && !std::ranges::binary_search(*job.vnis, wish.vni)) {
+    return Refusal{403, fmt::format("VNI {} is not one of those that job {} may use; the "
+                                    "administrator names them when the job is made",
+                                    wish.vni.value, job.id)};
+  }
+  if (auto fault = not_among_hosts(job, wish.members)) {
+    return fault;
+  }
   std::vector<std::string> unknown;
   for (const Nid nid : wish.members) {
     if (!located_.contains(nid)) {
@@ -71,6 +79,9 @@ Result<const Group*> Registry::create_multicast(const MulticastWish& wish, TimeN
   if (auto fault = fault_of(wish)) {
     return *std::move(fault);
   }
+  if (const Group* const same = untold(wish)) {
+    return same;
+  }
   if (auto fault = no_resources(wish, job, now)) {
     return *std::move(fault);
   }
@@ -87,12 +98,38 @@ Result<const Group*> Registry::create_multicast(const MulticastWish& wish, TimeN
   wanted.size = static_cast<std::uint32_t>(wish.members.size());
   wanted.vni = wish.vni;
   wanted.timeout_us = wish.timeout_us;
+  wanted.untold = true;
   Group& group = add_group(job, std::move(wanted), now);
+  untold_.insert(group.id);
   for (std::uint32_t rank = 0; rank < group.size; ++rank) {
     add_member(group, rank, wish.members[rank], "", now);
   }
   complete_if_all_there(group, now);
   return &group;
+}
+
+const Group* Registry::untold(const MulticastWish& wish) const {
+  for (const GroupId id : untold_) {
+    const Group& group = groups_.at(id);
+    const auto is_member = [](const auto& entry, Nid nid) { return entry.second.nid == nid; };
+    if (group.state != GroupState::destroying && group.job == wish.job && group.step == wish.step &&
+        group.vni == wish.vni && std::ranges::equal(group.members, wish.members, is_member)) {
+      return &group;
+    }
+  }
+  return nullptr;
+}
+
+void Registry::told(GroupId id) {
+  if (untold_.erase(id) == 0) {
+    return;
+  }
+  Group& group = groups_.at(id);
+  group.untold = false;
+  if (group.state == GroupState::ready) {
+    group.deadline = never;
+    limits_.drop(id);
+  }
 }
 
 } // namespace tributary::group

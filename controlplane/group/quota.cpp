@@ -13,7 +13,7 @@ Refusal quota_used_up(const Job& job, std::span<const Group* const> holders, Tim
   std::string list;
   for (const Group* const group : holders.first(std::min(named, holders.size()))) {
     list += fmt::format("{}'{}' ({}, {}, {})", list.empty() ? "" : ", ", group->name,
-                        store::name_of(group->state), counted(group->size, "member"),
+                        records::name_of(group->state), counted(group->size, "member"),
                         expiry(*group, now));
   }
   if (holders.size() > named) {

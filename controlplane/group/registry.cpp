@@ -5,15 +5,44 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tributary::group {
+namespace {
+
+template <typename T> std::optional<std::vector<T>> sorted_set(std::optional<std::vector<T>> list) {
+  if (list) {
+    std::ranges::sort(*list);
+    list->erase(std::unique(list->begin(), list->end()), list->end());
+  }
+  return list;
+}
+
+} // namespace
+
+void Registry::reconfigure(const Settings& settings) {
+  const Settings before = std::exchange(settings_, settings);
+  settings_.first_vni = before.first_vni;
+  settings_.last_vni = before.last_vni;
+}
 
 // ---- jobs ----
 
 Result<const Job*> Registry::create_job(const std::string& id,
-                                        std::optional<std::uint32_t> multicast_limit) {
+                                        std::optional<std::uint32_t> multicast_limit,
+                                        JobBounds bounds) {
+  for (const Vni vni : bounds.vnis.value_or(std::vector<Vni>())) {
+    if (const std::string_view holder = vnis_.holder(vni); !holder.empty() && holder != id) {
+      return Refusal{409, fmt::format("VNI {} belongs to job {}; it is free when that job, or the "
+                                      "groups that brought it, have ended",
+                                      vni.value, holder)};
+    }
+  }
   const auto [it, fresh] = jobs_.try_emplace(id);
   Job& job = it->second;
+  if (fresh) {
+    journal_.note_new_job(id);
+  }
   if (!fresh) {
     return Refusal{
         409, job.ending ? fmt::format("job {} is ending: {} still to be removed from the switches; "
@@ -24,9 +53,25 @@ Result<const Job*> Registry::create_job(const std::string& id,
   job.id = id;
   job.multicast_limit = multicast_limit.value_or(settings_.default_multicast_limit);
   job.token = make_token(random_);
+  job.hosts = sorted_set(std::move(bounds.hosts));
+  job.vnis = sorted_set(std::move(bounds.vnis));
+  for (const Vni vni : job.vnis.value_or(std::vector<Vni>())) {
+    vnis_.claim(vni, id);
+  }
   tokens_.add(job.token, id);
   put(job);
   return &job;
+}
+
+Result<const Job*> Registry::set_limit(std::string_view id, std::uint32_t multicast_limit) {
+  const auto job = job_in_use(id);
+  if (!job) {
+    return job.refusal();
+  }
+  journal_.note(**job);
+  (*job)->multicast_limit = multicast_limit;
+  put(**job);
+  return *job;
 }
 
 Result<std::size_t> Registry::end_steps(std::string_view id, std::span<const std::string> steps,
@@ -47,6 +92,7 @@ Result<std::size_t> Registry::delete_job(std::string_view id, TimeNs now) {
     return found.refusal();
   }
   Job& job = **found;
+  journal_.note(job);
   job.ending = true;
   tokens_.end(job.token);
   put(job);
@@ -98,6 +144,11 @@ Result<const Job*> Registry::job_of_token(std::string_view token) const {
                    fmt::format("the token has expired: job {}, whose it was, has ended", *job)};
   }
   return Refusal{401, "the token is not known: it is no job's session token"};
+}
+
+bool Registry::has_ended(std::string_view token, std::string_view job) const {
+  const std::string* const ended = tokens_.ended_job_of(token);
+  return ended != nullptr && *ended == job;
 }
 
 // ---- looking ----
@@ -170,7 +221,7 @@ std::vector<const Group*> Registry::groups_of(Nid nid) const {
   return all;
 }
 
-std::vector<store::Change> Registry::take_changes() {
+std::vector<records::Change> Registry::take_changes() {
   urgent_ = false;
   return std::exchange(changes_, {});
 }

@@ -20,13 +20,14 @@
 #include "controlplane/group/actions.hpp"
 #include "controlplane/group/deadline_queue.hpp"
 #include "controlplane/group/group.hpp"
+#include "controlplane/group/journal.hpp"
 #include "controlplane/group/number_pool.hpp"
 #include "controlplane/group/refusal.hpp"
 #include "controlplane/group/root_choice.hpp"
 #include "controlplane/group/state_machine.hpp"
 #include "controlplane/group/token_book.hpp"
 #include "controlplane/group/vni_book.hpp"
-#include "controlplane/store/records.hpp"
+#include "controlplane/records/records.hpp"
 #include "tributary/types.hpp"
 
 #include <cstddef>
@@ -49,8 +50,16 @@ struct Settings {
   std::uint64_t lease_ns = 30'000'000'000;
   std::uint32_t default_multicast_limit = 16; ///< groups of a job that names no limit
   std::uint32_t max_group_size = 65'536;      ///< members
-  Vni first_vni{1024};                        ///< given out to jobs that bring none
+  /// Descriptors that a tree may hold of each engine on its way; 0: they are not counted.
+  std::uint32_t descriptors_per_tree = reductions_per_tree;
+  Vni first_vni{1024}; ///< given out to jobs that bring none
   Vni last_vni{65535};
+};
+
+/// What a job's groups are limited to, in any order; nothing: any.
+struct JobBounds {
+  std::optional<std::vector<Nid>> hosts;
+  std::optional<std::vector<Vni>> vnis;
 };
 
 /// What a group must agree in, whoever asks for it first.
@@ -78,7 +87,7 @@ struct MulticastWish {
 /// The routes of a group, as computed: one form for each tree wanted.
 struct Routes {
   struct Route {
-    store::TreeForm form;
+    records::TreeForm form;
     /// Tree numbers below this one fit every switch of the tree.
     std::uint32_t number_limit = max_trees;
   };
@@ -89,13 +98,16 @@ class Registry {
 public:
   /// Goes on where the snapshot ends: leases and time limits begin anew at `now`, and the actions
   /// that were under way are given out again. A default Snapshot is an empty store.
-  Registry(const Settings& settings, RandomSource random, const store::Snapshot& past, TimeNs now);
+  Registry(const Settings& settings, RandomSource random, const records::Snapshot& past,
+           TimeNs now);
 
   // ---- jobs (administrator) ----
 
-  /// 409 when it exists or still ends.
-  Result<const Job*> create_job(const std::string& id,
-                                std::optional<std::uint32_t> multicast_limit);
+  /// 409 when it exists or still ends, or another job has one of its VNIs.
+  Result<const Job*> create_job(const std::string& id, std::optional<std::uint32_t> multicast_limit,
+                                JobBounds bounds = {});
+  /// Groups beyond a lower limit go on; no new one comes until there are fewer.
+  Result<const Job*> set_limit(std::string_view job, std::uint32_t multicast_limit);
   /// The groups of these steps end. Answers how many did.
   Result<std::size_t> end_steps(std::string_view job, std::span<const std::string> steps,
                                 TimeNs now);
@@ -105,6 +117,9 @@ public:
   [[nodiscard]] const Job* find_job(std::string_view id) const;
   /// The job whose token this is; 401 for an unknown one, or one of a job that ended.
   [[nodiscard]] Result<const Job*> job_of_token(std::string_view token) const;
+
+  /// Whether this token was the job's, which has ended.
+  [[nodiscard]] bool has_ended(std::string_view token, std::string_view job) const;
 
   // ---- groups ----
 
@@ -118,7 +133,12 @@ public:
                              TimeNs now);
   Result<const Group*> renew(std::string_view job, std::string_view group, std::uint32_t rank,
                              TimeNs now);
+  /// One that was asked for with the same job, step, members and VNI, and whose address nobody was
+  /// told yet, is answered again: a client that had to ask twice gets one.
   Result<const Group*> create_multicast(const MulticastWish& wish, TimeNs now);
+  /// Somebody was answered the address of this multicast. One that is ready and that nobody was
+  /// told of ends after `join_limit_ns`, for nobody would ever delete it.
+  void told(GroupId id);
   /// Also of groups in other states than ready; nullptr when it is gone with that.
   Result<const Group*> destroy(std::string_view job, std::string_view group, TimeNs now);
   /// The multicast that has this tree: 409 while it is being built, 404 when there is none.
@@ -133,6 +153,8 @@ public:
   /// For a group in computing_routes, or a repair later on. False: the group does not want them any
   /// more, or there is no number for a tree; what was planned is to be released.
   bool routes_ready(GroupId group, const Routes& routes, TimeNs now);
+  /// Routes are not computed yet, for this reason. Nothing happens to a group that is further on.
+  void routes_postponed(GroupId id, const std::string& why);
   /// The group ends with this refusal, unless it is running: then it goes on, in trouble.
   void routes_failed(GroupId group, const Refusal& why, TimeNs now);
   /// All switches of all its trees have them in force.
@@ -141,11 +163,27 @@ public:
   /// No switch has any of its trees any more.
   void removed(GroupId group, TimeNs now);
 
+  /// From now on; the range of VNIs stays as it was.
+  void reconfigure(const Settings& settings);
+
   // ---- time ----
 
   void poll(TimeNs now);
   /// When `poll` has something to do; `never`.
   [[nodiscard]] TimeNs next_deadline() const;
+
+  // ---- taking requests back ----
+
+  /// What jobs and groups are asked for from here on (the two sections at the top) may be taken
+  /// back until `keep_requests`; nothing else is called in between but `renew`, `reserve_tree` and
+  /// looking.
+  void begin_requests();
+  void keep_requests();
+  /// As it was at `begin_requests`, leases that were renewed since excepted; changes and actions
+  /// since then are dropped.
+  void undo_requests();
+  /// Leaves a change that alters nothing, to try the store with.
+  void put_something() { put_address("trees", tree_numbers_); }
 
   // ---- what comes of it ----
 
@@ -153,8 +191,10 @@ public:
   /// hears of it. Otherwise they may wait for the next that has: a group that a restart finds still
   /// computing its routes, and has them, comes to ready by itself.
   [[nodiscard]] bool changes_are_urgent() const { return urgent_; }
+  /// What `take_changes` would give.
+  [[nodiscard]] std::span<const records::Change> changes() const { return changes_; }
   /// Since the last call, in order; to be stored before anything is answered or acted upon.
-  [[nodiscard]] std::vector<store::Change> take_changes();
+  [[nodiscard]] std::vector<records::Change> take_changes();
   [[nodiscard]] std::vector<Action> take_actions();
 
   // ---- looking ----
@@ -179,6 +219,9 @@ private:
                          const std::string& why, TimeNs now);
 
   // joining.cpp
+  /// 403 when the job has a list of hosts and one of these is not in it.
+  [[nodiscard]] static std::optional<Refusal> not_among_hosts(const Job& job,
+                                                              std::span<const Nid> members);
   [[nodiscard]] std::optional<Refusal> fault_of(const GroupWish& wish) const;
   [[nodiscard]] std::optional<Refusal> over_quota(const Job& job, TimeNs now) const;
   Result<Group*> make_group(const GroupWish& wish, Job& job, TimeNs now);
@@ -192,6 +235,7 @@ private:
   Result<bool> depart(Group& group, std::uint32_t rank, Event how, TimeNs now);
 
   // multicasts.cpp
+  [[nodiscard]] const Group* untold(const MulticastWish& wish) const;
   [[nodiscard]] std::optional<Refusal> fault_of(const MulticastWish& wish) const;
   [[nodiscard]] std::optional<Refusal> no_resources(const MulticastWish& wish, const Job& job,
                                                     TimeNs now) const;
@@ -221,9 +265,14 @@ private:
   void put_address(const std::string& space, const NumberPool& pool);
   void changed(const Group& group);
 
+  // undoing.cpp
+  void undo_jobs();
+  void undo_groups();
+  void derive_again();
+
   // restoring.cpp
-  void restore_jobs(const store::Snapshot& past);
-  void restore_groups(const store::Snapshot& past, TimeNs now);
+  void restore_jobs(const records::Snapshot& past);
+  void restore_groups(const records::Snapshot& past, TimeNs now);
   void compute_again(Group& group);
   void resume(Group& group, TimeNs now);
 
@@ -238,6 +287,7 @@ private:
   Roots rooted_;
   std::map<TreeNumber, GroupId> owner_;
   std::set<Nid> located_;
+  std::set<GroupId> untold_; ///< those with `Group::untold`
 
   NumberPool tree_numbers_;
   std::set<TreeNumber> reserved_;
@@ -247,9 +297,12 @@ private:
   DeadlineQueue<GroupId> limits_;
   DeadlineQueue<MemberKey> leases_;
 
-  void keep(store::Change change, bool urgent = true);
+  void keep(records::Change change, bool urgent = true);
 
-  std::vector<store::Change> changes_;
+  Journal journal_;
+  std::size_t changes_kept_ = 0; ///< when the journal was begun
+  std::size_t actions_kept_ = 0;
+  std::vector<records::Change> changes_;
   bool urgent_ = false; ///< one of them
   std::vector<Action> actions_;
 };

@@ -11,7 +11,7 @@
 
 namespace tributary::group {
 
-Registry::Registry(const Settings& settings, RandomSource random, const store::Snapshot& past,
+Registry::Registry(const Settings& settings, RandomSource random, const records::Snapshot& past,
                    TimeNs now)
     : settings_(settings), random_(std::move(random)), next_group_(past.epoch << 32 | 1),
       tree_numbers_(0, max_trees - 1), vnis_(settings.first_vni, settings.last_vni) {
@@ -29,13 +29,15 @@ Registry::Registry(const Settings& settings, RandomSource random, const store::S
   }
 }
 
-void Registry::restore_jobs(const store::Snapshot& past) {
+void Registry::restore_jobs(const records::Snapshot& past) {
   for (const auto& record : past.jobs) {
     jobs_.emplace(record.id, Job{.id = record.id,
                                  .multicast_limit = record.multicast_limit,
                                  .token = record.token,
                                  .vni = record.vni,
                                  .ending = record.ending,
+                                 .hosts = record.hosts,
+                                 .vnis = record.vnis,
                                  .groups = {}});
     tokens_.add(record.token, record.id);
     if (record.ending) {
@@ -44,13 +46,16 @@ void Registry::restore_jobs(const store::Snapshot& past) {
     if (record.vni) {
       vnis_.claim(*record.vni, record.id);
     }
+    for (const Vni vni : record.vnis.value_or(std::vector<Vni>())) {
+      vnis_.claim(vni, record.id);
+    }
   }
   for (const auto& address : past.addresses) {
     (address.space == "trees" ? tree_numbers_ : vnis_.pool()).go_on_at(address.next);
   }
 }
 
-void Registry::restore_groups(const store::Snapshot& past, TimeNs now) {
+void Registry::restore_groups(const records::Snapshot& past, TimeNs now) {
   for (const auto& record : past.groups) {
     Group group;
     group.id = record.id;
@@ -109,7 +114,7 @@ void Registry::compute_again(Group& group) {
     const bool away = member.state != MemberState::joined;
     if (away) {
       rank_at_.erase({member.nid, group.id});
-      keep(store::EraseMember{group.id, rank});
+      keep(records::EraseMember{group.id, rank});
     }
     return away;
   });
@@ -124,6 +129,11 @@ void Registry::resume(Group& group, TimeNs now) {
   }
   for (const auto& [rank, member] : group.members) {
     extend_lease(group, rank, now);
+  }
+  if (group.multicast && (group.state == GroupState::receiving_join_req ||
+                          group.state == GroupState::computing_routes)) {
+    group.untold = true;
+    untold_.insert(group.id);
   }
   group.state_since = now;
   switch (group.state) {

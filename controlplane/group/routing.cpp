@@ -36,6 +36,7 @@ void Registry::located(Nid nid, TimeNs now) {
   }
   for (const Group* const waiting : groups_of(nid)) {
     Group& group = groups_.at(waiting->id);
+    group.silent.erase(rank_at_.at({nid, group.id}));
     if (group.not_located.erase(rank_at_.at({nid, group.id})) > 0) {
       changed(group);
       complete_if_all_there(group, now);
@@ -51,6 +52,8 @@ void Registry::lost(Nid nid) {
     if (waiting->state == GroupState::receiving_join_req) {
       groups_.at(waiting->id).not_located.insert(rank_at_.at({nid, waiting->id}));
       changed(*waiting);
+    } else {
+      groups_.at(waiting->id).silent.insert(rank_at_.at({nid, waiting->id}));
     }
   }
 }
@@ -73,6 +76,7 @@ std::optional<Refusal> Registry::complete_if_all_there(Group& group, TimeNs now)
     end(group, Event::destroy, why, now);
     return why;
   }
+  journal_.note(group);
   group.root = root;
   rooted_.emplace(members[*root], group.id);
   happen(group, Event::completed, now);
@@ -88,7 +92,7 @@ Refusal Registry::no_root(const std::string& whose, std::span<const Nid> members
   for (std::size_t rank = first; rank < end; ++rank) {
     const Group& holder = groups_.at(rooted_.at(members[rank]));
     list += fmt::format("{}rank {} (NID {}) is the root of {} ({}, {})", list.empty() ? "" : "; ",
-                        rank, members[rank].value, title(holder), store::name_of(holder.state),
+                        rank, members[rank].value, title(holder), records::name_of(holder.state),
                         expiry(holder, now));
   }
   if (!wanted && members.size() > named) {
@@ -117,7 +121,7 @@ bool Registry::routes_ready(GroupId id, const Routes& routes, TimeNs now) {
   }
   for (std::uint32_t i = 0; i < group.trees; ++i) {
     group.routes[i].form = routes.trees[i].form;
-    keep(store::TreeRecord{group.routes[i].number, id, i, group.routes[i].form});
+    keep(records::TreeRecord{group.routes[i].number, id, i, group.routes[i].form});
   }
   put(group);
   actions_.emplace_back(Install{id});
@@ -183,6 +187,15 @@ void Registry::reserve_tree(TreeNumber number) {
 
 void Registry::routes_failed(GroupId id, const Refusal& why, TimeNs now) {
   fail(id, Event::routes_failed, why, now);
+}
+
+void Registry::routes_postponed(GroupId id, const std::string& why) {
+  const auto it = groups_.find(id);
+  if (it != groups_.end() && it->second.state == GroupState::computing_routes &&
+      it->second.trouble != why) {
+    it->second.trouble = why;
+    changed(it->second);
+  }
 }
 
 void Registry::install_failed(GroupId id, const std::string& why, TimeNs now) {

@@ -5,7 +5,7 @@
 namespace tributary::group {
 namespace {
 
-using store::GroupState;
+using records::GroupState;
 
 constexpr Reaction to(GroupState next) { return {Reaction::Kind::accepted, next, 0, {}}; }
 constexpr Reaction refuse(unsigned status, std::string_view message) {
@@ -47,7 +47,7 @@ constexpr std::array<Row, event_count> table = {{
   {_,                    _,                _,       _,                   _,          none}, // leave_again
   {join,                 compute,          leave,   leave,               _,          _   }, // lease_ended
   {destr,                destr,            destr,   destr,               _,          _   }, // emptied
-  {destr,                _,                _,       destr,               _,          _   }, // time_limit
+  {destr,                _,                destr,   destr,               _,          _   }, // time_limit
   {destr,                destr,            destr,   destr,               destr,      none}, // destroy
   {_,                    _,                _,       _,                   gone,       _   }, // removed
 }};
@@ -63,7 +63,7 @@ constexpr std::array<std::string_view, event_count> event_names = {
 
 std::string_view name_of(Event event) { return event_names[static_cast<std::size_t>(event)]; }
 
-const Reaction& reaction(store::GroupState state, Event event) {
+const Reaction& reaction(records::GroupState state, Event event) {
   return table[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
 }
 

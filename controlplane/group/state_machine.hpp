@@ -15,7 +15,7 @@
 // Pure functions of their arguments.
 #pragma once
 
-#include "controlplane/store/records.hpp"
+#include "controlplane/records/records.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -51,12 +51,12 @@ inline constexpr std::size_t state_count = 6;
 struct Reaction {
   enum class Kind : std::uint8_t { accepted, ignored, refused };
   Kind kind = Kind::ignored;
-  store::GroupState next = store::GroupState::gone; ///< when accepted
-  unsigned status = 0;                              ///< when refused
-  std::string_view message;                         ///< when refused: follows the group's name
+  records::GroupState next = records::GroupState::gone; ///< when accepted
+  unsigned status = 0;                                  ///< when refused
+  std::string_view message;                             ///< when refused: follows the group's name
   [[nodiscard]] bool accepted() const { return kind == Kind::accepted; }
 };
 
-[[nodiscard]] const Reaction& reaction(store::GroupState state, Event event);
+[[nodiscard]] const Reaction& reaction(records::GroupState state, Event event);
 
 } // namespace tributary::group

@@ -31,6 +31,13 @@ void TokenBook::end(const std::string& token) {
   }
 }
 
+void TokenBook::forget(const std::string& token) {
+  current_.erase(token);
+  if (ended_.erase(token) != 0) {
+    std::erase(ended_in_order_, token);
+  }
+}
+
 const std::string* TokenBook::look_up(const Jobs& jobs, std::string_view token) {
   const auto it = jobs.find(std::string(token));
   return it == jobs.end() ? nullptr : &it->second;

@@ -28,6 +28,8 @@ public:
   void add(const std::string& token, const std::string& job) { current_.emplace(token, job); }
   /// It is good for nothing from now on.
   void end(const std::string& token);
+  /// As if it had never been added.
+  void forget(const std::string& token);
 
   /// nullptr when the token is no job's.
   [[nodiscard]] const std::string* job_of(std::string_view token) const;

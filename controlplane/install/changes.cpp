@@ -29,8 +29,12 @@ control::ManagerMessage prepare_message(std::uint64_t transaction, const Changes
     tree.set_parent(entry->parent.value);
     tree.set_children(entry->children.bits());
   }
-  for (const Permission& permission : changes.permit) {
-    fill(*prepare.add_changes()->mutable_permit(), permission);
+  for (const GuardedPermission& given : changes.permit) {
+    control::Permission& permit = *prepare.add_changes()->mutable_permit();
+    fill(permit, given.permission);
+    if (given.nid) {
+      permit.set_nid(given.nid->value);
+    }
   }
   for (const Permission& permission : changes.revoke) {
     fill(*prepare.add_changes()->mutable_revoke(), permission);

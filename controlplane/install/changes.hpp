@@ -14,7 +14,7 @@ namespace tributary::install {
 
 struct Changes {
   std::vector<std::pair<TreeNumber, std::optional<Entry>>> trees; ///< none: remove it
-  std::vector<Permission> permit;
+  std::vector<GuardedPermission> permit;
   std::vector<Permission> revoke;
 
   [[nodiscard]] std::size_t size() const { return trees.size() + permit.size() + revoke.size(); }

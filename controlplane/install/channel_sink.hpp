@@ -23,6 +23,8 @@ public:
   virtual void message(SessionNumber session, const control::SwitchMessage& message) = 0;
   /// The channel is gone. Not called for what `close` or `stop` ended.
   virtual void lost(SessionNumber session, std::string_view why) = 0;
+  /// Switches are turned away from now on, and why; "": no longer. Said once each time.
+  virtual void turning_away(std::string_view /*why*/) {}
 };
 
 } // namespace tributary::install

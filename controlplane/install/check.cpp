@@ -80,17 +80,22 @@ std::optional<Objection> object_to(const TreeTarget& target, const Inventory& in
       return Objection{part.at, "it is not connected"};
     }
   }
-  for (const topology::Attachment& edge : target.edges) {
-    if (auto why = away(edge.at)) {
-      return Objection{edge.at, *why};
+  for (const Edge& edge : target.edges) {
+    const SwitchId at = edge.at.at;
+    if (auto why = away(at)) {
+      return Objection{at, *why};
     }
-    const Inventory::Switch& s = *inventory.find(edge.at);
-    if (auto why = object_to_port(edge.port, s)) {
-      return Objection{edge.at, *why};
+    const Inventory::Switch& s = *inventory.find(at);
+    if (auto why = object_to_port(edge.at.port, s)) {
+      return Objection{at, *why};
     }
-    const Permission permission{PortNumber{static_cast<std::uint8_t>(edge.port)}, target.vni};
-    if (!s.session && !s.permitted.contains(permission)) {
-      return Objection{edge.at, "it is not connected"};
+    if (const auto other = inventory.guarded_for_another(edge, target.number)) {
+      return Objection{at, fmt::format("port {} is for NID {}, a member of another group, and "
+                                       "takes no frames of NID {} before that group has ended",
+                                       edge.at.port, other->value, edge.nid->value)};
+    }
+    if (!s.session && !Inventory::permits(s, {permission_at(edge.at, target.vni), edge.nid})) {
+      return Objection{at, "it is not connected"};
     }
   }
   return std::nullopt;

@@ -235,6 +235,20 @@ std::vector<TransactionView> Coordinator::transactions() const { return impl_->t
 bool Coordinator::is_connected(SwitchId at) const { return impl_->is_connected(at); }
 const TreeTarget* Coordinator::wanted(TreeNumber tree) const { return impl_->wanted(tree); }
 std::vector<SwitchId> Coordinator::behind(TreeNumber tree) const { return impl_->behind(tree); }
+std::vector<TreeNumber> Coordinator::wanted_at(SwitchId at) const {
+  std::vector<TreeNumber> numbers;
+  if (const Inventory::Switch* s = impl_->find(at)) {
+    numbers.reserve(s->wanted.size());
+    for (const auto& [number, entry] : s->wanted) {
+      numbers.push_back(number);
+    }
+  }
+  return numbers;
+}
+std::size_t Coordinator::wanted_count_at(SwitchId at) const {
+  const Inventory::Switch* s = impl_->find(at);
+  return s != nullptr ? s->wanted.size() : 0;
+}
 std::set<TreeNumber> Coordinator::reserved_trees() const { return impl_->reserved_trees(); }
 
 } // namespace tributary::install

@@ -134,6 +134,9 @@ public:
   /// Switches where what is in force of the tree is not, or not known to be, what is wanted; empty
   /// once it is in force everywhere (or gone everywhere).
   [[nodiscard]] std::vector<SwitchId> behind(TreeNumber tree) const;
+  /// Trees that this switch is to hold, by number.
+  [[nodiscard]] std::vector<TreeNumber> wanted_at(SwitchId at) const;
+  [[nodiscard]] std::size_t wanted_count_at(SwitchId at) const;
   /// Trees that some switch's own file has, by its last hello: not to be given to a group.
   [[nodiscard]] std::set<TreeNumber> reserved_trees() const;
 

@@ -37,6 +37,7 @@ public:
 
   [[nodiscard]] const TreeTarget* wanted(TreeNumber tree) const;
   [[nodiscard]] std::vector<SwitchId> behind(TreeNumber tree) const;
+  [[nodiscard]] const Inventory::Switch* find(SwitchId at) const { return inventory_.find(at); }
   [[nodiscard]] bool is_connected(SwitchId at) const;
   [[nodiscard]] std::set<TreeNumber> reserved_trees() const;
   [[nodiscard]] std::vector<TransactionView> transactions() const;

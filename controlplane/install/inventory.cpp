@@ -1,5 +1,7 @@
 #include "controlplane/install/inventory.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace tributary::install {
@@ -56,19 +58,41 @@ void Inventory::want(TreeNumber number, std::optional<TreeTarget> target) {
 }
 
 void Inventory::need(const TreeTarget& target) {
-  for (const topology::Attachment& edge : target.edges) {
-    ++at(edge.at).needed[{PortNumber{static_cast<std::uint8_t>(edge.port)}, target.vni}];
+  for (const Edge& edge : target.edges) {
+    Need& need = at(edge.at.at).needed[permission_at(edge.at, target.vni)];
+    ++need.edges[edge.nid];
+    if (edge.nid) {
+      ++at(edge.at.at).guarded_for[edge.at.port][*edge.nid];
+    }
+    need.nid = edge.nid;
   }
 }
 
 void Inventory::release(const TreeTarget& target) {
-  for (const topology::Attachment& edge : target.edges) {
-    Switch& s = at(edge.at);
-    const Permission permission{PortNumber{static_cast<std::uint8_t>(edge.port)}, target.vni};
+  for (const Edge& edge : target.edges) {
+    Switch& s = at(edge.at.at);
+    const Permission permission = permission_at(edge.at, target.vni);
     const auto found = s.needed.find(permission);
-    if (--found->second == 0) {
+    if (edge.nid) {
+      const auto guards = s.guarded_for.find(edge.at.port);
+      if (--guards->second.at(*edge.nid) == 0) {
+        guards->second.erase(*edge.nid);
+      }
+      if (guards->second.empty()) {
+        s.guarded_for.erase(guards);
+      }
+    }
+    Need& need = found->second;
+    const auto of_nid = need.edges.find(edge.nid);
+    if (--of_nid->second > 0) {
+      continue;
+    }
+    need.edges.erase(of_nid);
+    s.unsettled_permissions.insert(permission);
+    if (need.edges.empty()) {
       s.needed.erase(found);
-      s.unsettled_permissions.insert(permission);
+    } else if (need.nid == edge.nid) {
+      need.nid = need.edges.begin()->first;
     }
   }
 }
@@ -113,13 +137,13 @@ void Inventory::hello(SwitchId id, SessionNumber session, const control::SwitchH
   for (const control::Permission& permission : hello.in_force().permissions()) {
     const Permission given{PortNumber{static_cast<std::uint8_t>(permission.port())},
                            Vni{static_cast<std::uint16_t>(permission.vni())}};
-    s.permitted.insert(given);
+    s.permitted[given] = permission.has_nid() ? std::optional(Nid{permission.nid()}) : std::nullopt;
     if (!s.needed.contains(given)) {
       s.unsettled_permissions.insert(given);
     }
   }
-  for (const auto& [permission, count] : s.needed) {
-    if (!s.permitted.contains(permission)) {
+  for (const auto& [permission, need] : s.needed) {
+    if (!permits(s, {permission, need.nid})) {
       s.unsettled_permissions.insert(permission);
     }
   }
@@ -148,7 +172,9 @@ void Inventory::applied(SwitchId id, const Changes& changes) {
     refresh(id, number);
     forget_if_unused(number);
   }
-  s.permitted.insert(changes.permit.begin(), changes.permit.end());
+  for (const GuardedPermission& given : changes.permit) {
+    s.permitted[given.permission] = given.nid;
+  }
 }
 
 void Inventory::not_applied(SwitchId id, const Changes& changes) {
@@ -158,7 +184,40 @@ void Inventory::not_applied(SwitchId id, const Changes& changes) {
     refresh(id, number);
     forget_if_unused(number);
   }
-  s.permitted.insert(changes.revoke.begin(), changes.revoke.end());
+  for (const Permission& permission : changes.revoke) {
+    s.permitted.try_emplace(permission); // its NID is not known any more: the next need asks again
+  }
+}
+
+bool Inventory::permits(const Switch& s, const GuardedPermission& given) {
+  const auto found = s.permitted.find(given.permission);
+  return found != s.permitted.end() && found->second == given.nid;
+}
+
+std::optional<Nid> Inventory::guarded_for_another(const Edge& edge, TreeNumber tree) const {
+  const Switch* s = find(edge.at.at);
+  if (s == nullptr || !edge.nid) {
+    return std::nullopt;
+  }
+  if (const auto host = graph_->host_at(edge.at); host && (*graph_)[*host].nid == *edge.nid) {
+    return std::nullopt; // the others are of a host that is gone, and their trees will follow
+  }
+  const auto guards = s->guarded_for.find(edge.at.port);
+  if (guards == s->guarded_for.end()) {
+    return std::nullopt;
+  }
+  const Tree* own = find(tree);
+  const auto count_of_own = [&](Nid nid) {
+    return own == nullptr || !own->wanted
+               ? std::ptrdiff_t{0}
+               : std::ranges::count(own->wanted->edges, Edge{edge.at, nid});
+  };
+  for (const auto& [nid, count] : guards->second) {
+    if (nid != *edge.nid && std::cmp_greater(count, count_of_own(nid))) {
+      return nid;
+    }
+  }
+  return std::nullopt;
 }
 
 bool Inventory::holds(const multicast::TreePart& part, TreeNumber tree) const {

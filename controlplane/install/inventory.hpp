@@ -28,6 +28,11 @@ namespace tributary::install {
 
 class Inventory {
 public:
+  /// Of one permission.
+  struct Need {
+    std::map<std::optional<Nid>, std::uint32_t> edges; ///< of all trees, by their NID; never empty
+    std::optional<Nid> nid{};                          ///< of the newest of them
+  };
   struct Switch {
     std::optional<SessionNumber> session; ///< while it is connected
     bool heard = false;                   ///< has said hello once
@@ -42,8 +47,11 @@ public:
     /// Unsettled, and refused: not asked for again before the next hello or transaction.
     std::set<TreeNumber> stuck;
 
-    std::set<Permission> permitted;             ///< in force, and no revocation is under way
-    std::map<Permission, std::uint32_t> needed; ///< by how many edges of how many trees
+    /// In force, and no revocation is under way; with the NID that the port is guarded for.
+    std::map<Permission, std::optional<Nid>> permitted;
+    std::map<Permission, Need> needed;
+    /// By port: the NIDs that it is needed for, with how many edges of trees want each.
+    std::map<topology::Port, std::map<Nid, std::uint32_t>> guarded_for;
     std::set<Permission> unsettled_permissions; ///< may differ: to be looked at
   };
 
@@ -85,6 +93,11 @@ public:
 
   /// Whether the switch is known to hold what this part says.
   [[nodiscard]] bool holds(const multicast::TreePart& part, TreeNumber tree) const;
+  /// Whether the switch has this permission in force, with this guard.
+  [[nodiscard]] static bool permits(const Switch& s, const GuardedPermission& given);
+  /// Another NID that trees other than `tree` need the edge's port for, while the edge's own host
+  /// is not known to be there.
+  [[nodiscard]] std::optional<Nid> guarded_for_another(const Edge& edge, TreeNumber tree) const;
   /// The switch at the other end of a port, if a switch is there.
   [[nodiscard]] std::optional<SwitchId> neighbour(SwitchId id, topology::Port port) const;
   /// The switches to which this one may send the tree's frames up.

@@ -11,9 +11,14 @@ namespace {
 
 void add_permissions(Inventory::Switch& s, Changes& changes) {
   for (const Permission& permission : std::exchange(s.unsettled_permissions, {})) {
-    const bool needed = s.needed.contains(permission);
-    if (needed != s.permitted.contains(permission)) {
-      (needed ? changes.permit : changes.revoke).push_back(permission);
+    const auto need = s.needed.find(permission);
+    if (need == s.needed.end()) {
+      if (s.permitted.contains(permission)) {
+        changes.revoke.push_back(permission);
+      }
+    } else if (const GuardedPermission wanted{permission, need->second.nid};
+               !Inventory::permits(s, wanted)) {
+      changes.permit.push_back(wanted);
     }
   }
 }
@@ -103,7 +108,9 @@ void Coordinator::Impl::reconciliation_refused(Running& t, const std::string& re
     // Only permissions: the next hello brings them up again.
   } else if (step.changes.size() > 1) {
     one_by_one_.insert(step.at); // so that one that cannot be does not keep the others away
-    s.unsettled_permissions.insert(step.changes.permit.begin(), step.changes.permit.end());
+    for (const GuardedPermission& given : step.changes.permit) {
+      s.unsettled_permissions.insert(given.permission);
+    }
     s.unsettled_permissions.insert(step.changes.revoke.begin(), step.changes.revoke.end());
   } else {
     s.stuck.insert(step.changes.trees.front().first);

@@ -9,6 +9,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace tributary::install {
@@ -20,14 +21,22 @@ using TransactionNumber = Strong<struct TransactionNumberTag, std::uint64_t>;
 /// One channel of one switch, from its hello to its end. Never given twice.
 using SessionNumber = Strong<struct SessionNumberTag, std::uint64_t>;
 
+/// The port of a member's host: frames with the tree's VNI must be let in there, and none that come
+/// from another NID than the host's.
+struct Edge {
+  topology::Attachment at;
+  std::optional<Nid> nid{}; ///< none: of a host that may say what it likes
+  friend bool operator==(const Edge&, const Edge&) = default;
+};
+
 /// A tree under the number its frames carry.
 struct TreeTarget {
   TreeNumber number;
   /// As `multicast::orient` gives them: at least one, each switch once, the root host's at depth 0.
   std::vector<multicast::TreePart> parts;
   Vni vni;
-  /// The ports of the members' hosts, where frames with `vni` must be let in.
-  std::vector<topology::Attachment> edges;
+  /// Where the members' hosts hang.
+  std::vector<Edge> edges;
   friend bool operator==(const TreeTarget&, const TreeTarget&) = default;
 };
 
@@ -44,6 +53,16 @@ struct Permission {
   PortNumber port;
   Vni vni;
   friend auto operator<=>(const Permission&, const Permission&) = default;
+};
+[[nodiscard]] inline Permission permission_at(topology::Attachment at, Vni vni) {
+  return {PortNumber{static_cast<std::uint8_t>(at.port)}, vni};
+}
+
+/// A permission as it is given: the source guard that comes with it, if one does.
+struct GuardedPermission {
+  Permission permission;
+  std::optional<Nid> nid{};
+  friend auto operator<=>(const GuardedPermission&, const GuardedPermission&) = default;
 };
 
 } // namespace tributary::install

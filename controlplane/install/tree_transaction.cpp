@@ -99,15 +99,15 @@ std::vector<WantedPart> Coordinator::Impl::wanted_parts(const Running& t) const 
 
 void Coordinator::Impl::make_steps(Running& t, const Order& order) {
   std::map<SwitchId, Entry> entries;
-  std::map<SwitchId, std::set<Permission>> missing;
+  std::map<SwitchId, std::set<GuardedPermission>> missing;
   if (t.target) {
     for (const multicast::TreePart& part : t.target->parts) {
       entries.emplace(part.at, entry_of(part));
     }
-    for (const topology::Attachment& edge : t.target->edges) {
-      const Permission permission{PortNumber{static_cast<std::uint8_t>(edge.port)}, t.target->vni};
-      if (!inventory_.at(edge.at).permitted.contains(permission)) {
-        missing[edge.at].insert(permission);
+    for (const Edge& edge : t.target->edges) {
+      const GuardedPermission wanted{permission_at(edge.at, t.target->vni), edge.nid};
+      if (!Inventory::permits(inventory_.at(edge.at.at), wanted)) {
+        missing[edge.at.at].insert(wanted);
       }
     }
   }
@@ -277,14 +277,15 @@ void Coordinator::Impl::finish(Running& t, Result result, std::vector<SwitchId> 
   } else {
     if (t.released) {
       inventory_.release(*t.released);
-      for (const topology::Attachment& edge : t.released->edges) {
-        switches_due_.insert(edge.at);
+      for (const Edge& edge : t.released->edges) {
+        switches_due_.insert(edge.at.at);
       }
     }
     for (const RunningStep& step : t.steps) {
       if (step.state == StepState::behind) {
-        inventory_.at(step.at).unsettled_permissions.insert(step.changes.permit.begin(),
-                                                            step.changes.permit.end());
+        for (const GuardedPermission& given : step.changes.permit) {
+          inventory_.at(step.at).unsettled_permissions.insert(given.permission);
+        }
         switches_due_.insert(step.at);
       }
     }

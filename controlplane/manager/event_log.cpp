@@ -1,5 +1,7 @@
 #include "controlplane/manager/event_log.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 #include <vector>
 
@@ -23,7 +25,29 @@ void EventLog::add(std::string kind, boost::json::object body) {
   }
 }
 
-std::function<void()> EventLog::follow(std::uint64_t after, Sink sink) {
+rest::Event EventLog::gap(std::uint64_t after, const std::string& time) const {
+  const std::uint64_t next = events_.empty() ? last_number_ + 1 : events_.front().number;
+  const bool restarted = after >> 32 != last_number_ >> 32;
+  // Its number is the one before what follows: a reader that ends here comes back to the same
+  // place.
+  return {
+      next - 1, "gap",
+      boost::json::object{{"time", time},
+                          {"text", fmt::format("events may be missing behind number {}: {}", after,
+                                               restarted ? "the manager was started anew since"
+                                               : after > last_number_
+                                                   ? "it was not given to any event"
+                                                   : "those that came next are not kept any more")},
+                          {"after", after},
+                          {"next", next}}};
+}
+
+std::function<void()> EventLog::follow(std::uint64_t after, const std::string& time, Sink sink) {
+  const std::uint64_t first = events_.empty() ? last_number_ + 1 : events_.front().number;
+  if (after != 0 && (after + 1 < first || after > last_number_)) {
+    sink(gap(after, time));
+    after = 0;
+  }
   for (const rest::Event& event : events_) {
     if (event.number > after) {
       sink(event);

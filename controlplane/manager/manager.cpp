@@ -1,7 +1,7 @@
 #include "controlplane/manager/manager.hpp"
 
+#include "controlplane/manager/topology_form.hpp"
 #include "controlplane/store/store_error.hpp"
-#include "controlplane/topology/toml_file.hpp"
 
 #include <fmt/format.h>
 
@@ -12,35 +12,60 @@
 namespace tributary::manager {
 namespace {
 
+constexpr std::uint64_t beat_ns = 250'000'000;
+constexpr std::uint64_t longest_turn_ns = 2 * beat_ns;
 constexpr std::uint64_t store_pause_ns = 1'000'000'000;
+/// For how long topology alone may wait to be stored.
+constexpr std::uint64_t topology_pause_ns = 1'000'000'000;
+/// Of one turn, so that a fabric that comes piece by piece does not fill the log with them.
+constexpr std::size_t problems_told = 64;
 
-std::uint32_t transaction_epoch(const store::Snapshot& past) {
+std::uint32_t transaction_epoch(const records::Snapshot& past) {
   return static_cast<std::uint32_t>(past.epoch);
 }
 
 } // namespace
 
 Manager::Manager(const Settings& settings, Surroundings& surroundings, group::RandomSource random,
-                 const store::Snapshot& past)
-    : settings_(settings), surroundings_(surroundings), started_(surroundings.now()),
-      discovery_(settings.discovery), planner_(planning_graph_, settings.planner),
+                 const records::Snapshot& past)
+    : settings_(settings), surroundings_(surroundings), last_look_(surroundings.now()),
+      started_(last_look_), discovery_(settings.discovery),
+      planner_(planning_graph_, settings.planner),
       coordinator_(discovery_.graph(), {.epoch = transaction_epoch(past)}),
-      registry_(settings.groups, std::move(random), past, started_) {
+      registry_(settings.groups, std::move(random), past, started_), events_(past.epoch) {
+  discovery_.remember([this](Nid nid) { return !registry_.groups_of(nid).empty(); });
   restore(past);
   if (!settings_.open_job.empty() && registry_.find_job(settings_.open_job) == nullptr) {
     static_cast<void>(registry_.create_job(settings_.open_job, std::nullopt));
   }
+  if (!settings_.store_trouble.empty()) {
+    store_trouble_ = settings_.store_trouble;
+    event("manager", fmt::format("changes cannot be stored: {}", store_trouble_));
+    registry_.put_something();
+  }
+  registry_.begin_requests();
   surroundings_.request_settle();
 }
 
 Manager::~Manager() = default;
 
-void Manager::restore(const store::Snapshot& past) {
-  if (past.topology) {
-    discovery_.restore(topology::read_toml(past.topology->document, "the stored topology"),
-                       started_);
-    switches_.resize(graph().switches().size());
+void Manager::restore(const records::Snapshot& past) {
+  for (const std::string& record : past.set_aside) {
+    event("manager", fmt::format("a damaged record of the store is set aside: {}", record));
   }
+  try {
+    discovery_.restore(stored_graph(past), started_);
+  } catch (const std::exception& error) {
+    event("manager",
+          fmt::format("the stored topology cannot be used, and is found anew: {}", error.what()));
+    topology_starts_anew_ = true;
+  }
+  topology::Touched restored = discovery_.take_touched();
+  if (past.old_topology) { // brought up to the format of today
+    topology_starts_anew_ = true;
+    unstored_topology_ = std::move(restored);
+  }
+  switches_.resize(graph().switches().size());
   copy_graph();
   std::vector<install::TreeTarget> wanted;
   for (const group::Group* group : registry_.groups()) {
@@ -50,17 +75,47 @@ void Manager::restore(const store::Snapshot& past) {
     adopt(*group);
     if (routings_.contains(group->id)) {
       for (std::size_t i = 0; i < group->routes.size(); ++i) {
-        wanted.push_back(target_of(*group, i));
+        if (auto target = target_of(*group, i)) {
+          wanted.push_back(*std::move(target));
+        }
       }
     }
   }
   coordinator_.restore(wanted);
 }
 
+// ---- time ----
+
+TimeNs Manager::now() {
+  const TimeNs at = surroundings_.now();
+  const std::uint64_t since = elapsed_ns(at, last_look_);
+  if (waits_ && since > longest_turn_ns) {
+    paused_ns_ += since;
+    surroundings_.request_settle();
+  }
+  last_look_ = at;
+  return time();
+}
+
+TimeNs Manager::time() const { return {surroundings_.now().value - paused_ns_}; }
+
+void Manager::tell_pause() {
+  if (paused_ns_ != pause_told_ns_) {
+    const std::uint64_t pause = paused_ns_ - std::exchange(pause_told_ns_, paused_ns_);
+    event("manager",
+          fmt::format("the manager did not run for {:.1f} s: it was stopped, or its disk "
+                      "or processor was; leases and time limits are longer by that",
+                      static_cast<double>(pause) / 1e9));
+  }
+}
+
 // ---- the turn ----
 
 void Manager::settle() {
+  store_requests();
+  notice_store_away();
   const TimeNs at = now();
+  tell_pause();
   discovery_.poll(at);
   coordinator_.poll(at);
   registry_.poll(at);
@@ -69,17 +124,34 @@ void Manager::settle() {
   }
   repair();
   compute_postponed(false);
+  rebalance_as_asked();
+  rebalance_by_itself();
   while (handle_topology() || handle_outcomes() || handle_actions()) {
   }
-  time_out_waiters(at);
   store_changes();
+  wake_due();
+  time_out_waiters(at);
   give_answers();
   tell_switches();
+  ++turn_;
+  waits_ = first_deadline() != never;
+  registry_.begin_requests();
+}
+
+void Manager::reconfigure(const group::Settings& groups) {
+  settings_.groups = groups;
+  registry_.reconfigure(groups);
 }
 
 TimeNs Manager::next_deadline() const {
-  TimeNs next = std::min({discovery_.next_deadline(), coordinator_.next_deadline(),
-                          registry_.next_deadline(), store_again_});
+  const TimeNs first = first_deadline();
+  return first == never ? never : std::min(first + paused_ns_, last_look_ + beat_ns);
+}
+
+TimeNs Manager::first_deadline() const {
+  TimeNs next =
+      std::min({discovery_.next_deadline(), coordinator_.next_deadline(), registry_.next_deadline(),
+                store_again_, store_topology_at_, rebalance_at_});
   for (const auto& [id, at] : compute_at_) {
     next = std::min(next, at);
   }
@@ -99,13 +171,7 @@ bool Manager::waits_for_switches() {
   if (elapsed_ns(now(), started_) >= settings_.patience_ns) {
     return false;
   }
-  const auto switches = graph().switches();
-  for (std::uint32_t s = 0; s < switches.size(); ++s) {
-    if (switches[s].up && !discovery_.is_connected(topology::SwitchId{s})) {
-      return true;
-    }
-  }
-  return false;
+  return !discovery_.all_connected();
 }
 
 bool Manager::handle_actions() {
@@ -126,6 +192,7 @@ bool Manager::handle_actions() {
     }
     anything = true;
     if (const auto* routes = std::get_if<group::ComputeRoutes>(&action)) {
+      rebalance_later();
       compute(routes->group);
     } else if (const auto* to_install = std::get_if<group::Install>(&action)) {
       install(to_install->group);
@@ -133,15 +200,14 @@ bool Manager::handle_actions() {
       remove(to_remove->group);
     } else if (const auto* changed = std::get_if<group::Changed>(&action)) {
       if (const group::Group* group = registry_.find(changed->group)) {
-        event("group",
-              fmt::format("group {}/{} {}", group->job, group->name, describe(*group, now())),
-              {{"job", group->job},
-               {"group", group->name},
-               {"state", std::string(store::name_of(group->state))}});
-        wake_waiters(*group);
+        tell_of(*group);
+        to_wake_.insert(group->id);
       }
     } else if (const auto* gone = std::get_if<group::Gone>(&action)) {
+      rebalance_later();
       release(gone->group.id);
+      told_.erase(gone->group.id);
+      endings_.add(gone->group);
       event("group",
             fmt::format("group {}/{} is gone: {}", gone->group.job, gone->group.name,
                         gone->group.ending.message),
@@ -160,12 +226,28 @@ bool Manager::handle_outcomes() {
   return !outcomes.empty();
 }
 
+/// Problems are events, so that whoever follows them need not ask.
+void Manager::tell_problems() {
+  const std::vector<topology::ProblemNews> news = discovery_.take_news();
+  for (std::size_t i = 0; i < news.size(); ++i) {
+    if (i == problems_told) {
+      event("problem",
+            fmt::format("{} more problems came or went; look at tributaryctl fabric show topology",
+                        news.size() - i));
+      return;
+    }
+    const topology::ProblemNews& one = news[i];
+    event("problem", one.there ? one.problem.text : fmt::format("over: {}", one.problem.text),
+          {{"problem", std::string(topology::name_of(one.problem.kind))}, {"there", one.there}});
+  }
+}
+
 bool Manager::handle_topology() {
+  tell_problems();
   const std::vector<topology::Change> changes = discovery_.take_changes();
-  if (changes.empty() && !reachability_changed_) {
+  if (changes.empty() && reachability_changed_.empty()) {
     return false;
   }
-  reachability_changed_ = false;
   switches_.resize(graph().switches().size());
   for (const topology::Change& change : changes) {
     using Kind = topology::Change::Kind;
@@ -178,67 +260,148 @@ bool Manager::handle_topology() {
                       : "host",
           change.text, {{"change", std::string(topology::name_of(change.kind))}});
   }
-  topology_to_store_ = topology_to_store_ || !changes.empty();
-  copy_graph();
-  planner_.topology_changed();
-  note_located();
+  planning_graph_is_old_ = true;
+  note_touched();
   topology_changed_at_ = now();
+  rebalance_later();
   repair_all_ = true;
   repair();
   compute_postponed(true);
   return true;
 }
 
-void Manager::note_located() {
-  std::set<std::uint32_t> found;
-  for (const topology::Host& host : graph().hosts()) {
-    if (host.up && discovery_.is_connected(host.at.at)) {
-      found.insert(host.nid.value);
+void Manager::note_touched() {
+  topology::Touched touched = discovery_.take_touched();
+  ++topology_version_;
+  std::vector<Nid> nids(touched.hosts.begin(), touched.hosts.end());
+  for (const topology::SwitchId at : std::exchange(reachability_changed_, {})) {
+    for (topology::Port port = 0; port < graph()[at].ports; ++port) {
+      if (const auto host = graph().host_at({at, port})) {
+        nids.push_back(graph()[*host].nid);
+      }
     }
   }
-  for (const std::uint32_t nid : located_) {
-    if (!found.contains(nid)) {
-      registry_.lost(Nid{nid});
+  note_located(nids);
+  unstored_topology_.add(std::move(touched));
+}
+
+void Manager::note_located(std::span<const Nid> nids) {
+  for (const Nid nid : nids) {
+    const auto host = graph().find_host(nid);
+    const bool is_there =
+        host && graph()[*host].up && discovery_.is_connected(graph()[*host].at.at);
+    if (is_there && located_.insert(nid.value).second) {
+      registry_.located(nid, now());
+    } else if (!is_there && located_.erase(nid.value) != 0) {
+      registry_.lost(nid);
     }
   }
-  for (const std::uint32_t nid : found) {
-    if (!located_.contains(nid)) {
-      registry_.located(Nid{nid}, now());
+}
+
+void Manager::store_what_waits() {
+  if (store_topology_at_ != never) {
+    store_topology_at_ = now();
+  }
+  store_changes();
+}
+
+void Manager::store_requests() {
+  records::Backlog asked;
+  asked.add({registry_.changes().begin(), registry_.changes().end()});
+  if (!asked.empty() && store_trouble_.empty()) {
+    if (!try_to_store(asked.changes())) {
+      take_back_requests();
+      return;
+    }
+    static_cast<void>(registry_.take_changes());
+  }
+  registry_.keep_requests();
+  for (Announcement& one : std::exchange(announcements_, {})) {
+    event(std::move(one.kind), std::move(one.text), std::move(one.body));
+  }
+}
+
+void Manager::take_back_requests() {
+  registry_.undo_requests();
+  registry_.put_something();
+  announcements_.clear();
+  for (Answered& answered : answers_) {
+    if (answered.changes && answered.answer.status < 300) {
+      answered.answer = store_refusal();
     }
   }
-  located_ = std::move(found);
+  for (auto it = waiters_.begin(); it != waiters_.end();) {
+    if (it->second.turn == turn_) {
+      answer(std::move(it->second.reply), store_refusal(), false);
+      it = waiters_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+void Manager::store_is_away(std::string_view why) {
+  if (store_trouble_.empty()) {
+    store_away_ = why;
+    surroundings_.request_settle();
+  }
+}
+
+/// Behind what was asked for since the last turn, which finds out by itself, and is taken back
+/// then.
+void Manager::notice_store_away() {
+  const std::string why = std::exchange(store_away_, {});
+  if (!why.empty() && store_trouble_.empty()) {
+    note_store_trouble(why);
+    registry_.put_something(); // so that there is something to try again with
+  }
+}
+
+void Manager::note_store_trouble(std::string_view why) {
+  if (store_trouble_.empty()) {
+    event("manager", fmt::format("changes cannot be stored: {}", why));
+  }
+  store_trouble_ = why;
+  store_again_ = now() + store_pause_ns;
+}
+
+bool Manager::try_to_store(std::span<const records::Change> changes) {
+  try {
+    surroundings_.store(changes);
+  } catch (const store::StoreError& error) {
+    note_store_trouble(error.what());
+    return false;
+  }
+  if (!store_trouble_.empty()) {
+    store_trouble_.clear();
+    event("manager", "the store takes changes again");
+  }
+  return true;
 }
 
 void Manager::store_changes() {
-  unstored_.add(registry_.take_changes());
-  if (topology_to_store_) {
-    topology_to_store_ = false;
-    unstored_.add({store::TopologyRecord{topology::write_toml(graph())}});
+  std::vector<records::Change> changes = registry_.take_changes();
+  if (store_topology_at_ == never && (!unstored_topology_.empty() || topology_starts_anew_)) {
+    store_topology_at_ = now() + topology_pause_ns;
   }
+  if (store_topology_at_ != never && (!changes.empty() || store_topology_at_ <= now())) {
+    store_topology_at_ = never;
+    if (std::exchange(topology_starts_anew_, false)) {
+      unstored_.add({records::EraseTopology{}});
+    }
+    unstored_.add(changes_of(graph(), std::exchange(unstored_topology_, {})));
+  }
+  unstored_.add(std::move(changes));
   if (unstored_.empty() || store_again_ != never) {
     return;
   }
-  try {
-    surroundings_.store(unstored_.changes());
+  if (try_to_store(unstored_.changes())) {
     unstored_.clear();
-    if (!store_trouble_.empty()) {
-      store_trouble_.clear();
-      event("manager", "the store takes changes again");
-    }
-  } catch (const store::StoreError& error) {
-    if (store_trouble_.empty()) {
-      event("manager", fmt::format("changes cannot be stored: {}", error.what()));
-    }
-    store_trouble_ = error.what();
-    store_again_ = now() + store_pause_ns;
   }
 }
 
 void Manager::give_answers() {
   for (Answered& answered : std::exchange(answers_, {})) {
-    if (answered.changes && answered.answer.status < 300 && !store_trouble_.empty()) {
-      answered.answer = store_refusal();
-    }
     answered.reply(std::move(answered.answer));
   }
 }
@@ -258,6 +421,19 @@ void Manager::event(std::string kind, std::string text, boost::json::object body
   body["time"] = surroundings_.wall_time();
   body["text"] = std::move(text);
   events_.add(std::move(kind), std::move(body));
+}
+
+void Manager::tell_of(const group::Group& group) {
+  std::string text = fmt::format("group {}/{} {}", group.job, group.name, describe(group, now()));
+  std::string& told = told_[group.id];
+  if (told == text) {
+    return;
+  }
+  told = text;
+  event("group", std::move(text),
+        {{"job", group.job},
+         {"group", group.name},
+         {"state", std::string(records::name_of(group.state))}});
 }
 
 // ---- switches ----
@@ -287,12 +463,14 @@ std::optional<std::string> Manager::connected(install::SessionNumber session,
   state.heard = now();
   sessions_[session] = *at;
   coordinator_.connected(*at, session, hello, now());
-  for (const TreeNumber number : coordinator_.reserved_trees()) {
-    registry_.reserve_tree(number);
+  for (const control::Tree& tree : hello.in_force().trees()) {
+    if (tree.from_file() && tree.number() < max_trees) {
+      registry_.reserve_tree(TreeNumber{static_cast<std::uint16_t>(tree.number())});
+    }
   }
   event("switch", fmt::format("switch {} is connected", hello.name()),
         {{"switch", hello.name()}, {"change", "connected"}});
-  reachability_changed_ = true;
+  reachability_changed_.insert(*at);
   surroundings_.request_settle();
   return std::nullopt;
 }
@@ -335,6 +513,12 @@ void Manager::lost(install::SessionNumber session, std::string_view why) {
   surroundings_.request_settle();
 }
 
+void Manager::turning_away(std::string_view why) {
+  turning_away_ = why;
+  event("manager", why.empty() ? "switches are taken on again"
+                               : fmt::format("switches are turned away: {}", why));
+}
+
 void Manager::disconnect(install::SessionNumber session) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) {
@@ -344,7 +528,7 @@ void Manager::disconnect(install::SessionNumber session) {
   sessions_.erase(found);
   switches_[at.value].connected = false;
   discovery_.disconnected(graph()[at].name, now());
-  reachability_changed_ = true;
+  reachability_changed_.insert(at);
 }
 
 } // namespace tributary::manager

@@ -14,39 +14,53 @@
 //   ... calls of rest::Service and install::ChannelSink, in any order ...
 //   manager.settle();    when the surroundings were asked for it, and at next_deadline()
 //
-// `settle` is where all consequences happen: rooms are asked for what they want done until none
-// wants anything; then everything that changed is stored, in one transaction; and only then are
+// `settle` is where all consequences happen. First what was asked for since the last turn is
+// stored, in one transaction; when the store takes nothing (disk full), it is taken back as if it
+// had never been asked for, and answered 503. Then rooms are asked for what they want done until
+// none wants anything; what changed by that is stored, in another transaction; and only then are
 // requests answered and switches told. So thousands of joins that came together cost one write, and
-// nothing is acknowledged that a crash could lose. When the store takes nothing (disk full),
-// changes are refused with 503 and kept for later; what runs goes on, and faults are repaired.
+// nothing is acknowledged that a crash could lose. While the store takes nothing, requests are
+// refused before anything is done; what runs goes on, faults are repaired, and what changes by that
+// is kept to be stored later.
+//
+// The topology alone is no reason to write at once: it is found again by itself. What was touched
+// of it is stored with the next thing that is, or after a second.
 //
 // After a restart the topology is as it was last seen, the stored trees are wanted, and switches
 // are given `patience` to come back before anything is computed anew.
+//
+// The manager's own pauses count for nobody: its time stands still while it is stopped or hangs in
+// a write (`now`), so that no lease and no limit ends because of it.
 //
 // A tree is planned over switches that have a channel; one whose channel is lost goes on carrying
 // what it has.
 //
 // Files: manager.cpp (construction, settling, switches), routes.cpp (trees of groups, faults),
-// requests.cpp (rest::Service), views.cpp and metrics.cpp (what people see).
+// admission.cpp (descriptors of engines), rebalance.cpp (trees that could be better), requests.cpp
+// (rest::Service), views.cpp, *_views.cpp and metrics.cpp (what people see).
 //
 // Pure: one thread, no clock, no I/O but through Surroundings.
 #pragma once
 
+#include "controlplane/api/service.hpp"
 #include "controlplane/group/registry.hpp"
 #include "controlplane/install/channel_sink.hpp"
 #include "controlplane/install/coordinator.hpp"
+#include "controlplane/manager/endings.hpp"
+#include "controlplane/manager/engine_loads.hpp"
 #include "controlplane/manager/event_log.hpp"
+#include "controlplane/manager/page.hpp"
 #include "controlplane/manager/surroundings.hpp"
 #include "controlplane/manager/tree_form.hpp"
 #include "controlplane/multicast/planner.hpp"
-#include "controlplane/rest/service.hpp"
-#include "controlplane/store/backlog.hpp"
+#include "controlplane/records/backlog.hpp"
 #include "controlplane/topology/discovery.hpp"
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,6 +77,11 @@ struct Settings {
   /// attempt.
   std::uint64_t patience_ns = 3'500'000'000;
   std::uint64_t repair_pause_ns = 500'000'000;
+  /// How long neither the topology nor the groups change before trees are moved to where they are
+  /// better; 0: on request only.
+  std::uint64_t rebalance_quiet_ns = 0;
+  /// Why the store takes nothing at the start, which is then as later on; "" when it does.
+  std::string store_trouble;
   /// How the fabric should be cabled; what is found is checked against it.
   std::optional<topology::Graph> expected;
 };
@@ -71,13 +90,20 @@ class Manager final : public rest::Service, public install::ChannelSink {
 public:
   /// Throws std::runtime_error when the stored past makes no sense.
   Manager(const Settings& settings, Surroundings& surroundings, group::RandomSource random,
-          const store::Snapshot& past);
+          const records::Snapshot& past);
   ~Manager() override;
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
   void settle();
+  /// Takes over the limits and leases of groups. Those that run keep the deadlines they have.
+  void reconfigure(const group::Settings& groups);
   [[nodiscard]] TimeNs next_deadline() const;
+  /// Somebody saw that nothing can be written now, and why, though nothing was to be written: no
+  /// change is taken on before a write succeeds.
+  void store_is_away(std::string_view why);
+  /// Before the end: stores what could have waited.
+  void store_what_waits();
 
   // ---- install::ChannelSink ----
 
@@ -85,6 +111,7 @@ public:
                                        const control::SwitchHello& hello) override;
   void message(install::SessionNumber session, const control::SwitchMessage& message) override;
   void lost(install::SessionNumber session, std::string_view why) override;
+  void turning_away(std::string_view why) override;
 
   // ---- rest::Service ----
 
@@ -110,12 +137,13 @@ public:
                  rest::Reply reply) override;
   void delete_group(const rest::Caller& caller, const std::string& job, const std::string& name,
                     rest::Reply reply) override;
-  void view(const rest::Caller& caller, rest::View what, const std::optional<std::string>& id,
+  void view(const rest::Caller& caller, const rest::ViewRequest& request,
             rest::Reply reply) override;
+  void rebalance(const rest::Caller& caller, bool dry_run, rest::Reply reply) override;
   std::string metrics() override;
   std::string not_ready_because() override;
   std::optional<rest::Answer> refuse_events(const rest::Caller& caller) override;
-  std::function<void()> subscribe(std::uint64_t after,
+  std::function<void()> subscribe(const rest::Caller& caller, std::uint64_t after,
                                   std::function<void(const rest::Event&)> sink) override;
 
   // ---- looking ----
@@ -123,6 +151,8 @@ public:
   [[nodiscard]] const topology::Graph& graph() const { return discovery_.graph(); }
   [[nodiscard]] const group::Registry& groups() const { return registry_; }
   [[nodiscard]] const install::Coordinator& coordinator() const { return coordinator_; }
+  /// How often the whole graph was copied for the planner.
+  [[nodiscard]] std::uint64_t graph_copies() const { return graph_copies_; }
 
 private:
   /// The trees of one group whose load the planner carries.
@@ -141,11 +171,17 @@ private:
     rest::Reply reply;
     TimeNs until = never;
     std::optional<std::uint32_t> rank; ///< a membership is asked for; otherwise a multicast
+    std::uint64_t turn = 0;            ///< in which it came
   };
   struct Answered {
     rest::Reply reply;
     rest::Answer answer;
     bool changes = false; ///< says that something was changed
+  };
+  struct Announcement {
+    std::string kind;
+    std::string text;
+    boost::json::object body;
   };
   struct SwitchState {
     install::SessionNumber session;
@@ -159,17 +195,39 @@ private:
   };
 
   // manager.cpp
-  [[nodiscard]] TimeNs now() { return surroundings_.now(); }
-  void restore(const store::Snapshot& past);
+  /// The manager's time: that of the surroundings without the spans in which it did not run. While
+  /// something is waited for it wants to be called every `beat`; where it was not for longer than
+  /// `longest_turn` it was stopped, or a write hung, and nobody could reach it: none of that counts
+  /// for anybody's lease, time limit or answer.
+  [[nodiscard]] TimeNs now();
+  /// The same for those who only look.
+  [[nodiscard]] TimeNs time() const;
+  void tell_pause();
+  /// In the manager's time.
+  [[nodiscard]] TimeNs first_deadline() const;
+  void restore(const records::Snapshot& past);
   bool handle_actions();
   bool handle_outcomes();
   bool handle_topology();
+  void tell_problems();
+  /// Before anything follows from them; those that cannot be stored never came.
+  void store_requests();
+  void take_back_requests();
   void store_changes();
+  void notice_store_away();
+  void note_store_trouble(std::string_view why);
+  /// False, and no change is taken on for a while, when there is no room for them.
+  bool try_to_store(std::span<const records::Change> changes);
   void give_answers();
   void tell_switches();
   void event(std::string kind, std::string text, boost::json::object body = {});
+  /// An event, unless the last one of this group said the same: several of its changes are told of
+  /// together, when they have all happened.
+  void tell_of(const group::Group& group);
   void disconnect(install::SessionNumber session);
-  void note_located();
+  /// What the topology room wants stored, and the rest of the work that its changes bring.
+  void note_touched();
+  void note_located(std::span<const Nid> nids);
   /// Shortly after a start, while switches that were there before are not back.
   [[nodiscard]] bool waits_for_switches();
 
@@ -178,6 +236,8 @@ private:
   /// it is for a while: a switch that has just come has cables that are not known yet.
   void compute(group::GroupId id);
   void compute_postponed(bool topology_changed);
+  /// Why nobody can say where a member's host is: two ports claim it.
+  [[nodiscard]] std::optional<std::string> contested(const group::Group& group) const;
   void install(group::GroupId id);
   void remove(group::GroupId id);
   void finished(const install::Outcome& outcome);
@@ -185,25 +245,99 @@ private:
   void settle_behind();
   void adopt(const group::Group& group);
   void release(group::GroupId id);
-  [[nodiscard]] install::TreeTarget target_of(const group::Group& group, std::size_t index) const;
+  /// None when nobody is below the root (a group of one, or whose others have left): its frames
+  /// need not go anywhere, and no switch takes a tree without a child.
+  [[nodiscard]] std::optional<install::TreeTarget> target_of(const group::Group& group,
+                                                             std::size_t index) const;
   /// Whether every cable it crosses is usable, and every member's host hangs where it leads.
   [[nodiscard]] bool intact(const group::Group& group, const RoutedTree& routed) const;
   [[nodiscard]] std::vector<topology::HostId> hosts_of(const group::Group& group) const;
   [[nodiscard]] std::optional<RoutedTree> routed(const group::Group& group, multicast::Tree tree,
                                                  std::span<const topology::HostId> hosts) const;
   [[nodiscard]] group::Refusal no_route(const group::Group& group,
-                                        std::span<const topology::HostId> hosts) const;
+                                        std::span<const topology::HostId> hosts);
   [[nodiscard]] group::Routes routes_of(const Routing& routing) const;
+  /// Puts another tree in the place of one, in the books of engines, too.
+  void replace(RoutedTree& tree, RoutedTree with);
   void note_shared(Routing& routing) const;
   /// Plans anew what is broken: after a change of the topology every group is looked at, otherwise
   /// those whose next attempt is due.
   void repair();
   void repair(const group::Group& group);
+  /// New trees in the place of those that are broken; one of twins keeps off its sibling. False,
+  /// and nothing is changed, where there is no way.
+  [[nodiscard]] bool plan_anew(const group::Group& group, Routing& routing,
+                               std::span<const std::size_t> broken,
+                               std::span<const topology::HostId> hosts);
+
+  // admission.cpp
+  /// An engine that has no descriptors left for one more tree.
+  struct FullEngine {
+    topology::SwitchId at;
+    topology::Port port = 0;
+    std::uint32_t has = 0;    ///< descriptors
+    std::uint32_t others = 0; ///< trees of other groups
+  };
+  /// The descriptors of each engine of the switch; nothing when it can never be short of them.
+  [[nodiscard]] std::optional<std::uint32_t> scarce_descriptors(topology::SwitchId at) const;
+  /// The first engine that other groups have filled. The trees are one group's, and not in the
+  /// books.
+  [[nodiscard]] std::optional<FullEngine> full_engine_on(std::span<const RoutedTree> trees) const;
+  [[nodiscard]] std::vector<topology::CableId> cables_of_full_engines() const;
+  [[nodiscard]] group::Refusal engine_is_full(const group::Group& group,
+                                              const FullEngine& full) const;
+  /// As many as the group wants, or none. The planner carries them.
+  [[nodiscard]] std::vector<multicast::Tree> planned(const group::Group& group,
+                                                     std::span<const topology::HostId> hosts);
+  [[nodiscard]] std::vector<RoutedTree> laid(const group::Group& group,
+                                             std::span<const topology::HostId> hosts);
+  [[nodiscard]] std::vector<RoutedTree>
+  laid_around_full_engines(const group::Group& group, std::span<const topology::HostId> hosts);
+
+  // rebalance.cpp
+  /// The trees of a group as they are and as they could be; the planner and the books of engines
+  /// carry the new ones.
+  struct Improvement {
+    group::GroupId group;
+    std::vector<RoutedTree> before;
+    std::vector<RoutedTree> after;
+    std::string why;
+  };
+  struct RebalanceAsked {
+    rest::Reply reply;
+    bool dry_run = false;
+  };
+  [[nodiscard]] bool may_move(const group::Group& group) const;
+  [[nodiscard]] std::optional<std::vector<RoutedTree>>
+  fitted(const group::Group& group, std::vector<multicast::Tree> trees,
+         std::span<const topology::HostId> hosts);
+  [[nodiscard]] std::optional<Improvement> improved(const group::Group& group);
+  void relieve_fullest(const std::vector<const group::Group*>& movable, std::size_t most,
+                       std::size_t attempts, std::vector<Improvement>& found);
+  /// At most so many, with at most so many groups looked at; each is to be applied or taken back.
+  [[nodiscard]] std::vector<Improvement> find_improvements(std::size_t most, std::size_t attempts);
+  void take_back(const Improvement& one);
+  void apply(const Improvement& one);
+  [[nodiscard]] boost::json::object json_of(const Improvement& one);
+  void rebalance_as_asked();
+  void rebalance_by_itself();
+  /// The topology or the groups have changed.
+  void rebalance_later();
+
+  /// The planner over the graph as it is now: what asks for trees goes through here.
+  [[nodiscard]] multicast::Planner& planner();
   void copy_graph();
 
   // requests.cpp
+  /// The only job whose groups, trees and events the caller sees; nothing: it sees all. A caller
+  /// that `refuse_events` refuses sees those of no job.
+  using OnlyJob = std::optional<std::string>;
+  [[nodiscard]] OnlyJob only_job_of(const rest::Caller& caller) const;
   [[nodiscard]] group::Result<std::string> job_for(const rest::Caller& caller,
                                                    const std::string& wanted) const;
+  /// The answer to whoever is no administrator: 401 to a wrong token, 403 to the others.
+  [[nodiscard]] std::optional<rest::Answer> refuse_others(const rest::Caller& caller,
+                                                          std::string_view what) const;
   /// The job that a request is about; or it is answered already: the caller may not.
   [[nodiscard]] std::optional<std::string>
   job_to_see(const rest::Caller& caller, const std::string& wanted, const rest::Reply& reply) const;
@@ -211,65 +345,131 @@ private:
   [[nodiscard]] std::optional<std::string> job_to_change(const rest::Caller& caller,
                                                          const std::string& wanted,
                                                          const rest::Reply& reply) const;
+  /// A 422 for hosts that were there before the start and whose switches are still waited for is a
+  /// 409, which passes by itself.
+  [[nodiscard]] group::Refusal or_not_back_yet(group::Refusal refusal, std::span<const Nid> nids);
   [[nodiscard]] rest::Answer store_refusal() const;
   /// Answers, and says true, when no change can be taken on now.
   bool refused(const rest::Reply& reply) const;
   void answer(rest::Reply reply, rest::Answer answer, bool changes);
   void wake_waiters(const group::Group& group);
+  /// Those whose groups changed, once that is stored.
+  void wake_due();
+  /// An event that is due when the request that it tells of is stored.
+  void announce(std::string kind, std::string text, boost::json::object body);
   void time_out_waiters(TimeNs now);
   [[nodiscard]] std::optional<rest::Answer> final_answer(const group::Group& group,
                                                          const Waiter& waiter) const;
 
-  // views.cpp
+  // group_views.cpp
   [[nodiscard]] boost::json::object json_of(const group::Group& group) const;
+  /// Without its members, who may be many.
+  [[nodiscard]] boost::json::object summary_of(const group::Group& group) const;
+  /// What this member has to renew by.
+  [[nodiscard]] std::uint64_t lease_of(const group::Group& group, std::uint32_t rank) const;
   [[nodiscard]] boost::json::object membership(const group::Group& group, std::uint32_t rank) const;
-  [[nodiscard]] boost::json::array switches_json() const;
-  [[nodiscard]] boost::json::array hosts_json() const;
-  [[nodiscard]] boost::json::array links_json() const;
-  [[nodiscard]] boost::json::array trees_json() const;
-  [[nodiscard]] boost::json::array transactions_json() const;
-  [[nodiscard]] boost::json::array jobs_json() const;
-  [[nodiscard]] boost::json::object topology_json() const;
-  [[nodiscard]] boost::json::object tree_json(const group::Group& group, std::size_t index) const;
+  [[nodiscard]] static boost::json::object json_of(const group::Job& job);
+  // Pages of lists, here and below: from a number on, or behind a job's id.
+  void list_groups(Page& page, const OnlyJob& only, const rest::ViewRequest& request,
+                   std::uint64_t from) const;
+  void list_jobs(Page& page, const std::string& after) const;
+
+  // switch_views.cpp
   [[nodiscard]] std::string other_end(topology::Attachment end) const;
   /// Trees that cross a cable; 0 for one that was found since the last settling.
   [[nodiscard]] std::uint32_t efi_of(topology::CableId cable) const;
+  [[nodiscard]] boost::json::object switch_json(topology::SwitchId id) const;
+  [[nodiscard]] boost::json::object host_json(topology::HostId id, const OnlyJob& only) const;
+  [[nodiscard]] boost::json::object link_json(topology::CableId id) const;
+  void list_switches(Page& page, std::uint64_t from) const;
+  void list_hosts(Page& page, const OnlyJob& only, const rest::ViewRequest& request,
+                  std::uint64_t from) const;
+  void list_links(Page& page, const rest::ViewRequest& request, std::uint64_t from) const;
+
+  // topology_views.cpp
+  [[nodiscard]] const std::vector<std::string>& miscabled();
+  /// Engines that had no descriptor for an arm, or may have none, in words.
+  void add_starved_engines(std::vector<std::string>& problems) const;
+  [[nodiscard]] rest::Answer topology_page(const OnlyJob& only, const rest::ViewRequest& request);
+
+  // tree_views.cpp
+  [[nodiscard]] boost::json::object tree_json(const group::Group& group, std::size_t index) const;
+  [[nodiscard]] boost::json::object transaction_json(const install::TransactionView& view) const;
+  void list_trees(Page& page, const OnlyJob& only, const rest::ViewRequest& request,
+                  std::uint64_t from) const;
+  void list_transactions(Page& page, const OnlyJob& only, std::uint64_t from) const;
+
+  // views.cpp
+  [[nodiscard]] static bool sees(const OnlyJob& only, const group::Group& group) {
+    return !only || group.job == *only;
+  }
+  [[nodiscard]] bool sees(const OnlyJob& only, const install::TransactionView& view) const;
+  [[nodiscard]] rest::Answer list(const OnlyJob& only, const rest::ViewRequest& request) const;
+  [[nodiscard]] std::optional<boost::json::object> one(const OnlyJob& only, rest::View what,
+                                                       const std::string& id) const;
 
   Settings settings_;
   Surroundings& surroundings_;
+  TimeNs last_look_;            ///< at the time of the surroundings
+  std::uint64_t paused_ns_ = 0; ///< which the manager's time is behind that
+  std::uint64_t pause_told_ns_ = 0;
+  bool waits_ = true; ///< for some deadline, as of the last turn
   TimeNs started_;
   TimeNs topology_changed_at_{};
   topology::Discovery discovery_;
   /// What trees may be planned over: the live graph without the switches that have no channel.
   topology::Graph planning_graph_;
-  multicast::Planner planner_;
+  bool planning_graph_is_old_ = false;
+  multicast::Planner planner_; ///< knows what the planning graph knows; see planner()
   install::Coordinator coordinator_;
   group::Registry registry_;
 
   std::vector<SwitchState> switches_; ///< by SwitchId
   std::map<install::SessionNumber, topology::SwitchId> sessions_;
   std::map<group::GroupId, Routing> routings_;
+  EngineLoads engines_; ///< of the trees of `routings_`
   std::map<group::GroupId, Awaited> installing_;
   std::map<group::GroupId, Awaited> removing_;
   std::map<install::TransactionNumber, group::GroupId> transactions_;
   /// Decided everywhere, and not in force in some switch yet.
   std::set<group::GroupId> behind_;
   std::map<group::GroupId, TimeNs> compute_at_; ///< there was no way, and when to give up
+  std::set<group::GroupId> contested_;          ///< of those: two ports claim a member
   std::map<group::GroupId, TimeNs>
       repair_at_;                       ///< what could not be repaired, and when to try again
   std::vector<group::Action> deferred_; ///< until the switches are back after a start
   std::set<std::uint32_t> located_;     ///< NIDs the registry takes for located
 
+  Endings endings_;
   std::multimap<group::GroupId, Waiter> waiters_;
+  std::set<group::GroupId> to_wake_;
   std::vector<Answered> answers_;
-  store::Backlog unstored_;
+  std::vector<Announcement> announcements_;
+  std::vector<RebalanceAsked> rebalance_asked_;
+  TimeNs rebalance_at_ = never;
+  group::GroupId rebalance_from_{}; ///< where looking goes on
+  std::size_t rebalance_tried_ = 0; ///< groups looked at since something changed
+  bool rebalance_ended_ = false;    ///< all were, and none can be better
+  std::uint64_t moves_ = 0;
+  std::uint64_t turn_ = 1;
+  records::Backlog unstored_;
+  std::string store_away_;    ///< was told of, and is to be taken notice of in the next turn
   std::string store_trouble_; ///< "" when the store takes what it is given
   TimeNs store_again_ = never;
-  bool topology_to_store_ = false;
-  bool reachability_changed_ = false; ///< a switch got or lost its channel
+  std::string turning_away_; ///< why switches are, "" when they are not
+  topology::Touched unstored_topology_;
+  bool topology_starts_anew_ = false; ///< what is stored of it is of no use
+  TimeNs store_topology_at_ = never;
+  std::set<topology::SwitchId> reachability_changed_; ///< got or lost their channel
   bool repair_all_ = false;
   EventLog events_;
+  std::map<group::GroupId, std::string> told_; ///< the text of a group's last event
   std::uint64_t repairs_ = 0;
+  std::uint64_t graph_copies_ = 0;
+  std::uint64_t topology_version_ = 1;
+  /// Of the expected topology, and the version of the graph it was found of.
+  std::vector<std::string> miscabled_;
+  std::uint64_t miscabled_version_ = 0;
 };
 
 } // namespace tributary::manager

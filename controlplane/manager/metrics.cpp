@@ -46,14 +46,14 @@ std::string quoted(std::string_view value) {
 std::string Manager::metrics() {
   Text text;
   text.family("tributary_groups", "gauge", "Groups by state.");
-  std::map<store::GroupState, std::size_t> states;
+  std::map<records::GroupState, std::size_t> states;
   for (const group::Group* group : registry_.groups()) {
     ++states[group->state];
   }
-  using State = store::GroupState;
+  using State = records::GroupState;
   for (const State state : {State::receiving_join_req, State::computing_routes, State::ready,
                             State::receiving_leave_req, State::destroying}) {
-    text.sample("tributary_groups", fmt::format("{{state=\"{}\"}}", store::name_of(state)),
+    text.sample("tributary_groups", fmt::format("{{state=\"{}\"}}", records::name_of(state)),
                 states[state]);
   }
   text.family("tributary_jobs", "gauge", "Jobs.");
@@ -64,6 +64,20 @@ std::string Manager::metrics() {
   text.sample("tributary_tree_repairs_total", "", repairs_);
   text.family("tributary_store_failing", "gauge", "1 while changes cannot be stored.");
   text.sample("tributary_store_failing", "", store_trouble_.empty() ? 0 : 1);
+
+  text.family("tributary_switches_turned_away", "gauge",
+              "1 while there is no descriptor for more switches.");
+  text.sample("tributary_switches_turned_away", "", turning_away_.empty() ? 0 : 1);
+  text.family("tributary_problems", "gauge", "Problems of the topology that are there.");
+  text.sample("tributary_problems", "", discovery_.problem_count());
+
+  text.family("tributary_hosts", "gauge", "Hosts that are known, up or down.");
+  text.sample("tributary_hosts", "", graph().hosts().size());
+  text.family("tributary_hosts_forgotten", "counter", "Hosts that were down for too long.");
+  text.sample("tributary_hosts_forgotten_total", "", discovery_.hosts_forgotten());
+  text.family("tributary_hosts_refused", "counter",
+              "Hellos of hosts at ports that have brought too many.");
+  text.sample("tributary_hosts_refused_total", "", discovery_.hosts_refused());
 
   text.family("tributary_switch_connected", "gauge", "Whether the switch has a control channel.");
   for (std::uint32_t s = 0; s < graph().switches().size(); ++s) {
@@ -85,6 +99,13 @@ std::string Manager::metrics() {
     text.sample("tributary_link_efi", link_labels(cable), efi_of(cable));
   }
 
+  const auto each_switch = [&](auto&& with) {
+    for (std::uint32_t s = 0; s < switches_.size(); ++s) {
+      if (switches_[s].heard != TimeNs{}) {
+        with(fmt::format("{{switch={}}}", quoted(graph().switches()[s].name)), s);
+      }
+    }
+  };
   const auto each_port = [&](auto&& with) {
     for (std::uint32_t s = 0; s < switches_.size(); ++s) {
       for (const auto& [number, port] : switches_[s].ports) {
@@ -112,6 +133,28 @@ std::string Manager::metrics() {
                [](const Port& p) { return p.full(); });
   port_counter("tributary_engine_partial", "Reductions emitted incomplete.",
                [](const Port& p) { return p.partial(); });
+  text.family("tributary_engine_descriptors", "gauge", "Descriptors of each engine of the switch.");
+  each_switch([&](const std::string& labels, std::uint32_t s) {
+    text.sample("tributary_engine_descriptors", labels,
+                switches_[s].limits.descriptors_per_engine());
+  });
+  text.family("tributary_engine_descriptors_in_use", "gauge",
+              "Descriptors of all engines of the switch that hold a reduction.");
+  each_switch([&](const std::string& labels, std::uint32_t s) {
+    text.sample("tributary_engine_descriptors_in_use", labels, switches_[s].descriptors_in_use);
+  });
+  text.family("tributary_engine_descriptors_booked", "gauge",
+              "Descriptors of the port's engine that the trees through it may hold.");
+  for (std::uint32_t s = 0; s < switches_.size(); ++s) {
+    for (topology::Port port = 0; port < graph().switches()[s].ports; ++port) {
+      if (const std::uint32_t trees = engines_.trees_at(topology::SwitchId{s}, port)) {
+        text.sample(
+            "tributary_engine_descriptors_booked",
+            fmt::format("{{switch={},port=\"{}\"}}", quoted(graph().switches()[s].name), port),
+            trees * settings_.groups.descriptors_per_tree);
+      }
+    }
+  }
   text.family("tributary_port_dropped_frames", "counter", "Frames dropped, by reason.");
   each_port([&](const std::string& labels, const Port& port) {
     for (const auto& [reason, count] : port.drops()) {

@@ -1,12 +1,16 @@
 // What hosts, workload managers and people ask for: rest::Service.
 #include "controlplane/manager/manager.hpp"
 
-#include "controlplane/rest/slingshot.hpp"
+#include "controlplane/api/slingshot.hpp"
+#include "controlplane/api/target.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace tributary::manager {
@@ -14,6 +18,9 @@ namespace tributary::manager {
 namespace json = boost::json;
 
 namespace {
+
+/// How many a renewal names.
+constexpr std::size_t absent_told = 8;
 
 /// Somewhat less than the five seconds that libfabric waits for an answer.
 constexpr std::uint64_t multicast_patience_ns = 4'500'000'000;
@@ -31,7 +38,32 @@ std::uint64_t nanoseconds(std::chrono::milliseconds time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
 }
 
-std::string link_of(const std::string& job) { return "/fabric/collectives/jobs/" + job; }
+/// Null: any.
+json::value macs_json(const std::optional<std::vector<Nid>>& hosts) {
+  if (!hosts) {
+    return nullptr;
+  }
+  json::array list;
+  for (const Nid nid : *hosts) {
+    list.emplace_back(rest::hardware_root_text(nid));
+  }
+  return list;
+}
+
+json::value vnis_json(const std::optional<std::vector<Vni>>& vnis) {
+  if (!vnis) {
+    return nullptr;
+  }
+  json::array list;
+  for (const Vni vni : *vnis) {
+    list.emplace_back(vni.value);
+  }
+  return list;
+}
+
+std::string link_of(const std::string& job) {
+  return "/fabric/collectives/jobs/" + rest::segment_of(job);
+}
 
 } // namespace
 
@@ -60,12 +92,34 @@ group::Result<std::string> Manager::job_for(const rest::Caller& caller,
     return wanted;
   }
   if (!settings_.open_job.empty() && (wanted.empty() || wanted == settings_.open_job)) {
+    if (registry_.find_job(settings_.open_job) == nullptr) {
+      return group::Refusal{404, fmt::format("job \"{}\", which those without a token belong to, "
+                                             "was deleted; an administrator may POST it again to "
+                                             "/fabric/collectives/jobs",
+                                             settings_.open_job)};
+    }
     return settings_.open_job;
   }
   if (caller.administrator) {
     return group::Refusal{400, "an administrator must say which \"job\" is meant"};
   }
   return group::Refusal{401, "this needs the token of a job: Authorization: Bearer TOKEN"};
+}
+
+std::optional<rest::Answer> Manager::refuse_others(const rest::Caller& caller,
+                                                   std::string_view what) const {
+  if (caller.administrator) {
+    return std::nullopt;
+  }
+  if (!caller.token.empty()) {
+    const auto job = registry_.job_of_token(caller.token);
+    return job ? rest::refusal(403, fmt::format("{} the administrator's, and the token is job "
+                                                "\"{}\"'s; come without it, or with the "
+                                                "administrator's",
+                                                what, (*job)->id))
+               : answer_of(job.refusal());
+  }
+  return rest::refusal(403, fmt::format("{} the administrator's", what));
 }
 
 std::optional<std::string> Manager::job_to_see(const rest::Caller& caller,
@@ -136,12 +190,30 @@ void Manager::wake_waiters(const group::Group& group) {
   const auto [first, last] = waiters_.equal_range(group.id);
   for (auto it = first; it != last;) {
     if (auto final = final_answer(group, it->second)) {
+      if (final->status == 201) {
+        registry_.told(group.id);
+      }
       answer(std::move(it->second.reply), std::move(*final), true);
       it = waiters_.erase(it);
     } else {
       ++it;
     }
   }
+}
+
+void Manager::wake_due() {
+  if (!store_trouble_.empty()) {
+    return; // later: nobody hears of what a crash could lose
+  }
+  for (const group::GroupId id : std::exchange(to_wake_, {})) {
+    if (const group::Group* group = registry_.find(id)) {
+      wake_waiters(*group);
+    }
+  }
+}
+
+void Manager::announce(std::string kind, std::string text, json::object body) {
+  announcements_.push_back({std::move(kind), std::move(text), std::move(body)});
 }
 
 void Manager::time_out_waiters(TimeNs at) {
@@ -156,7 +228,7 @@ void Manager::time_out_waiters(TimeNs at) {
     if (group == nullptr) {
       answer(std::move(waiter.reply), rest::refusal(404, "the group is gone"), false);
     } else if (waiter.rank) {
-      answer(std::move(waiter.reply), {202, json_of(*group), 0}, true);
+      answer(std::move(waiter.reply), {202, summary_of(*group), 0}, true);
     } else {
       answer(std::move(waiter.reply),
              answer_of({409, fmt::format("the multicast is being built: {}; ask again",
@@ -170,18 +242,19 @@ void Manager::time_out_waiters(TimeNs at) {
 
 void Manager::create_job(const rest::Caller& caller, const rest::JobRequest& request,
                          rest::Reply reply) {
-  if (!caller.administrator) {
-    return reply(rest::refusal(403, "jobs are the administrator's"));
+  if (auto refusal = refuse_others(caller, "jobs are")) {
+    return reply(std::move(*refusal));
   }
   if (refused(reply)) {
     return;
   }
-  const auto job = registry_.create_job(request.job, request.multicast_limit);
+  const auto job =
+      registry_.create_job(request.job, request.multicast_limit, {request.hosts, request.vnis});
   if (!job) {
     return answer(std::move(reply), answer_of(job.refusal()), false);
   }
-  event("job", fmt::format("job {} may have {} groups", request.job, (*job)->multicast_limit),
-        {{"job", request.job}});
+  announce("job", fmt::format("job {} may have {} groups", request.job, (*job)->multicast_limit),
+           {{"job", request.job}});
   answer(std::move(reply),
          {201,
           json::object{{"jobID", request.job},
@@ -213,14 +286,16 @@ void Manager::get_job(const rest::Caller& caller, const std::string& id, rest::R
          json::object{{"jobID", id},
                       {"documentSelfLink", link_of(id)},
                       {"mcastLimit", job.multicast_limit},
+                      {"hosts", macs_json(job.hosts)},
+                      {"vnis", vnis_json(job.vnis)},
                       {"sessionToken", job.token},
                       {"jobSteps", std::move(steps)}},
          0});
 }
 
 void Manager::list_jobs(const rest::Caller& caller, rest::Reply reply) {
-  if (!caller.administrator) {
-    return reply(rest::refusal(403, "the list of jobs is the administrator's"));
+  if (auto refusal = refuse_others(caller, "the list of jobs is")) {
+    return reply(std::move(*refusal));
   }
   json::array links;
   for (const group::Job* job : registry_.jobs()) {
@@ -235,23 +310,39 @@ void Manager::patch_job(const rest::Caller& caller, const rest::JobPatch& patch,
   if (!allowed) {
     return;
   }
-  const auto ended = registry_.end_steps(patch.job, patch.ended_steps, now());
+  if (patch.multicast_limit) {
+    if (auto refusal = refuse_others(caller, "the limits of jobs are")) {
+      return reply(std::move(*refusal));
+    }
+    if (const auto job = registry_.set_limit(*allowed, *patch.multicast_limit); !job) {
+      return answer(std::move(reply), answer_of(job.refusal()), false);
+    }
+    announce("job", fmt::format("job {} may have {} groups", *allowed, *patch.multicast_limit),
+             {{"job", *allowed}});
+  }
+  const auto ended = registry_.end_steps(*allowed, patch.ended_steps, now());
+  if (!ended) {
+    return answer(std::move(reply), answer_of(ended.refusal()), false);
+  }
   answer(std::move(reply),
-         ended ? rest::Answer{200, json::object{{"jobID", patch.job}, {"ended", *ended}}, 0}
-               : answer_of(ended.refusal()),
+         {200,
+          json::object{{"jobID", *allowed},
+                       {"ended", *ended},
+                       {"mcastLimit", registry_.find_job(*allowed)->multicast_limit}},
+          0},
          true);
 }
 
 void Manager::delete_job(const rest::Caller& caller, const std::string& job, rest::Reply reply) {
-  if (!caller.administrator) {
-    return reply(rest::refusal(403, "jobs are the administrator's"));
+  if (auto refusal = refuse_others(caller, "jobs are")) {
+    return reply(std::move(*refusal));
   }
   if (refused(reply)) {
     return;
   }
   const auto ended = registry_.delete_job(job, now());
   if (ended) {
-    event("job", fmt::format("job {} is deleted, with {} groups", job, *ended), {{"job", job}});
+    announce("job", fmt::format("job {} is deleted, with {} groups", job, *ended), {{"job", job}});
   }
   answer(std::move(reply),
          ended ? rest::Answer{200, json::object{{"jobID", job}, {"ended", *ended}}, 0}
@@ -260,6 +351,26 @@ void Manager::delete_job(const rest::Caller& caller, const std::string& job, res
 }
 
 // ---- multicasts ----
+
+group::Refusal Manager::or_not_back_yet(group::Refusal refusal, std::span<const Nid> nids) {
+  if (refusal.status != 422 || !waits_for_switches()) {
+    return refusal;
+  }
+  std::set<std::string> awaited;
+  for (const Nid nid : nids) {
+    if (located_.contains(nid.value)) {
+      continue;
+    }
+    const auto host = graph().find_host(nid);
+    if (!host || discovery_.is_connected(graph()[*host].at.at)) {
+      return refusal;
+    }
+    awaited.insert(graph()[graph()[*host].at.at].name);
+  }
+  return {409, fmt::format("the manager has just started, and switch {} is not back yet, where "
+                           "hosts of these were; ask again",
+                           fmt::join(awaited, ", "))};
+}
 
 void Manager::create_multicast(const rest::Caller& caller, const rest::MulticastRequest& request,
                                rest::Reply reply) {
@@ -275,25 +386,35 @@ void Manager::create_multicast(const rest::Caller& caller, const rest::Multicast
        .timeout_us = static_cast<std::uint64_t>(request.timeout.count())},
       now());
   if (!group) {
-    return answer(std::move(reply), answer_of(group.refusal()), false);
+    return answer(std::move(reply), answer_of(or_not_back_yet(group.refusal(), request.macs)),
+                  false);
   }
   waiters_.emplace((*group)->id,
-                   Waiter{std::move(reply), now() + multicast_patience_ns, std::nullopt});
-  wake_waiters(**group);
+                   Waiter{std::move(reply), now() + multicast_patience_ns, std::nullopt, turn_});
+  to_wake_.insert((*group)->id);
   surroundings_.request_settle();
 }
 
 void Manager::delete_multicast(const rest::Caller& caller, TreeNumber tree, rest::Reply reply) {
+  if (!caller.administrator) {
+    const auto own = job_for(caller, "");
+    if (!own) {
+      return reply(answer_of(own.refusal()));
+    }
+    // The same whether it is another job's or nobody's: numbers tell nothing about others.
+    const group::Group* const known = registry_.find(tree);
+    if (known == nullptr || !known->multicast || known->job != *own) {
+      return reply(rest::refusal(401, fmt::format("job \"{}\" has no multicast {}; it is gone, or "
+                                                  "another job's, whose token would be needed",
+                                                  *own, tree.value)));
+    }
+  }
   if (refused(reply)) {
     return;
   }
   const auto group = registry_.find_multicast(tree);
   if (!group) {
     return reply(answer_of(group.refusal()));
-  }
-  const auto allowed = job_to_see(caller, (*group)->job, reply);
-  if (!allowed) {
-    return;
   }
   const std::string job = (*group)->job;
   const std::string name = (*group)->name;
@@ -334,9 +455,9 @@ void Manager::join_group(const rest::Caller& caller, const rest::JoinRequest& re
   if (!group) {
     return answer(std::move(reply), answer_of(group.refusal()), false);
   }
-  waiters_.emplace((*group)->id,
-                   Waiter{std::move(reply), now() + nanoseconds(request.wait), request.rank});
-  wake_waiters(**group);
+  waiters_.emplace((*group)->id, Waiter{std::move(reply), now() + nanoseconds(request.wait),
+                                        request.rank, turn_});
+  to_wake_.insert((*group)->id);
   surroundings_.request_settle();
 }
 
@@ -352,15 +473,25 @@ void Manager::leave_group(const rest::Caller& caller, const rest::MemberRequest&
   }
   answer(std::move(reply),
          {200,
-          *group != nullptr ? json::value(json_of(**group))
-                            : json::value(json::object{
-                                  {"job", *job}, {"name", request.group}, {"state", "gone"}}),
+          // No more of the others than their number: all of a large group may be leaving.
+          *group != nullptr
+              ? json::object{{"job", *job},
+                             {"name", request.group},
+                             {"state", std::string(records::name_of((*group)->state))},
+                             {"size", (*group)->size},
+                             {"joined", (*group)->present}}
+              : json::object{{"job", *job}, {"name", request.group}, {"state", "gone"}},
           0},
          true);
 }
 
 void Manager::renew_lease(const rest::Caller& caller, const rest::MemberRequest& request,
                           rest::Reply reply) {
+  const std::string* const ended = endings_.of(request.job, request.group);
+  if (ended != nullptr && registry_.has_ended(caller.token, request.job)) {
+    // Its job was deleted, and the group with it.
+    return reply(rest::refusal(410, *ended));
+  }
   const auto job = job_to_see(caller, request.job, reply);
   if (!job) {
     return;
@@ -368,10 +499,36 @@ void Manager::renew_lease(const rest::Caller& caller, const rest::MemberRequest&
   const auto group = registry_.renew(*job, request.group, request.rank, now());
   surroundings_.request_settle();
   if (!group) {
-    return reply(answer_of(group.refusal()));
+    const group::Group* const there = registry_.find(*job, request.group);
+    if (group.refusal().status == 404 && ended != nullptr) {
+      return reply(rest::refusal(410, *ended));
+    }
+    if (there != nullptr && there->state == group::GroupState::destroying) {
+      return reply(rest::refusal(group.refusal().status, there->ending.message));
+    }
+    rest::Answer refused = answer_of(group.refusal());
+    if (refused.status == 409) {
+      refused.body.as_object()["lease_ended"] = true;
+    }
+    return reply(std::move(refused));
   }
-  reply({200, json::object{{"lease_seconds", static_cast<double>(settings_.groups.lease_ns) / 1e9}},
-         0});
+  json::array absent;
+  for (const group::Absent& one : group::absent(**group, absent_told)) {
+    absent.push_back({{"rank", one.rank},
+                      {"nid", one.nid.value},
+                      {"host", one.host},
+                      {"why", one.why},
+                      {"gone", one.gone},
+                      {"left", one.left}});
+  }
+  const std::uint64_t lease_ns = lease_of(**group, request.rank);
+  json::object body{{"lease_seconds", static_cast<double>(lease_ns) / 1e9},
+                    {"state", std::string(records::name_of((*group)->state))},
+                    {"absent", std::move(absent)}};
+  if ((*group)->routed()) {
+    body["cookie"] = (*group)->cookie.value;
+  }
+  reply({200, std::move(body), 0});
 }
 
 void Manager::get_group(const rest::Caller& caller, const std::string& wanted,
@@ -413,9 +570,29 @@ std::string Manager::not_ready_because() {
   return {};
 }
 
-std::function<void()> Manager::subscribe(std::uint64_t after,
+Manager::OnlyJob Manager::only_job_of(const rest::Caller& caller) const {
+  if (caller.administrator) {
+    return std::nullopt;
+  }
+  const auto job = job_for(caller, "");
+  return job ? *job : "";
+}
+
+std::function<void()> Manager::subscribe(const rest::Caller& caller, std::uint64_t after,
                                          std::function<void(const rest::Event&)> sink) {
-  return events_.follow(after, std::move(sink));
+  const auto only = only_job_of(caller);
+  if (!only) {
+    return events_.follow(after, surroundings_.wall_time(), std::move(sink));
+  }
+  return events_.follow(after, surroundings_.wall_time(),
+                        [job = *only, sink = std::move(sink)](const rest::Event& event) {
+                          const json::value* const owner = event.body.if_contains("job");
+                          const bool seen = owner == nullptr ? event.kind != "transaction"
+                                                             : *owner == json::value(job);
+                          if (seen) {
+                            sink(event);
+                          }
+                        });
 }
 
 } // namespace tributary::manager

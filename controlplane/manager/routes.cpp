@@ -9,6 +9,7 @@
 
 namespace tributary::manager {
 
+namespace json = boost::json;
 using topology::Attachment;
 using topology::HostId;
 using topology::SwitchId;
@@ -16,7 +17,9 @@ using topology::SwitchId;
 namespace {
 
 /// Members that frames have to reach.
-bool takes_part(const group::Member& member) { return member.state == store::MemberState::joined; }
+bool takes_part(const group::Member& member) {
+  return member.state == records::MemberState::joined;
+}
 
 constexpr std::size_t hosts_named = 8;
 
@@ -24,7 +27,16 @@ constexpr std::size_t hosts_named = 8;
 
 // ---- what there is to plan over ----
 
+multicast::Planner& Manager::planner() {
+  if (planning_graph_is_old_ || graph().is_touched()) {
+    copy_graph();
+  }
+  return planner_;
+}
+
 void Manager::copy_graph() {
+  planning_graph_is_old_ = false;
+  ++graph_copies_;
   planning_graph_ = graph();
   for (std::uint32_t s = 0; s < planning_graph_.switches().size(); ++s) {
     if (!discovery_.is_connected(SwitchId{s})) {
@@ -47,8 +59,8 @@ std::vector<HostId> Manager::hosts_of(const group::Group& group) const {
   return hosts;
 }
 
-group::Refusal Manager::no_route(const group::Group& group, std::span<const HostId> hosts) const {
-  const auto parts = planner_.parts(hosts);
+group::Refusal Manager::no_route(const group::Group& group, std::span<const HostId> hosts) {
+  const auto parts = planner().parts(hosts);
   std::string text;
   for (const auto& part : parts) {
     std::vector<std::string> names;
@@ -83,6 +95,18 @@ std::optional<RoutedTree> Manager::routed(const group::Group& group, multicast::
   return result;
 }
 
+std::optional<std::string> Manager::contested(const group::Group& group) const {
+  for (const HostId host : hosts_of(group)) {
+    if (const auto other = discovery_.other_place_of(host)) {
+      return fmt::format(
+          "two ports claim a member: NID {} is at {} and at {}; unplug the wrong one, "
+          "or give the right one the `nid` of its host",
+          graph()[host].nid.value, graph().describe(graph()[host].at), graph().describe(*other));
+    }
+  }
+  return std::nullopt;
+}
+
 void Manager::compute(group::GroupId id) {
   const group::Group* group = registry_.find(id);
   if (group == nullptr || group->state != group::GroupState::computing_routes) {
@@ -99,14 +123,14 @@ void Manager::compute(group::GroupId id) {
         now());
     return;
   }
-  std::vector<multicast::Tree> trees;
-  if (group->trees == 2) {
-    if (auto twins = planner_.plan_twins(hosts)) {
-      trees = {std::move(twins->first), std::move(twins->second)};
-    }
-  } else if (auto tree = planner_.plan(hosts)) {
-    trees.push_back(std::move(*tree));
+  if (const auto why = contested(*group)) {
+    compute_at_[id] = never; // until one of the two is silent
+    contested_.insert(id);
+    registry_.routes_postponed(id, *why);
+    return;
   }
+  registry_.routes_postponed(id, {});
+  std::vector<RoutedTree> trees = laid(*group, hosts);
   if (trees.empty()) {
     const TimeNs give_up = topology_changed_at_ + settings_.patience_ns;
     if (now() < give_up) {
@@ -116,14 +140,24 @@ void Manager::compute(group::GroupId id) {
     }
     return;
   }
-  Routing& routing = routings_[id];
-  for (multicast::Tree& tree : trees) {
-    auto one = routed(*group, tree, hosts);
-    if (!one) {
-      planner_.release(tree);
-      continue;
+  const auto give_back = [&] {
+    for (const RoutedTree& one : trees) {
+      planner_.release(one.tree);
     }
-    routing.trees.push_back(std::move(*one));
+  };
+  if (const auto full = full_engine_on(trees)) {
+    give_back();
+    trees = laid_around_full_engines(*group, hosts);
+    if (full_engine_on(trees)) {
+      give_back();
+      registry_.routes_failed(id, engine_is_full(*group, *full), now());
+      return;
+    }
+  }
+  Routing& routing = routings_[id];
+  routing.trees = std::move(trees);
+  for (const RoutedTree& one : routing.trees) {
+    engines_.add(one.parts);
   }
   note_shared(routing);
   if (!registry_.routes_ready(id, routes_of(routing), now())) {
@@ -134,12 +168,16 @@ void Manager::compute(group::GroupId id) {
 void Manager::compute_postponed(bool topology_changed) {
   std::vector<group::GroupId> due;
   for (const auto& [id, give_up] : compute_at_) {
-    if (topology_changed || give_up <= now()) {
+    const bool is_contested = contested_.contains(id);
+    const group::Group* group = is_contested ? registry_.find(id) : nullptr;
+    const bool is_over = is_contested && (group == nullptr || !contested(*group));
+    if (topology_changed || give_up <= now() || is_over) {
       due.push_back(id);
     }
   }
   for (const group::GroupId id : due) {
     compute_at_.erase(id);
+    contested_.erase(id);
     compute(id);
   }
 }
@@ -198,6 +236,7 @@ void Manager::adopt(const group::Group& group) {
   }
   for (const RoutedTree& one : routing.trees) {
     planner_.adopt(one.tree);
+    engines_.add(one.parts);
   }
   note_shared(routing);
   routings_[group.id] = std::move(routing);
@@ -207,20 +246,32 @@ void Manager::release(group::GroupId id) {
   if (const auto found = routings_.find(id); found != routings_.end()) {
     for (const RoutedTree& one : found->second.trees) {
       planner_.release(one.tree);
+      engines_.remove(one.parts);
     }
     routings_.erase(found);
   }
 }
 
+void Manager::replace(RoutedTree& tree, RoutedTree with) {
+  engines_.remove(tree.parts);
+  tree = std::move(with);
+  engines_.add(tree.parts);
+}
+
 // ---- in the switches ----
 
-install::TreeTarget Manager::target_of(const group::Group& group, std::size_t index) const {
+std::optional<install::TreeTarget> Manager::target_of(const group::Group& group,
+                                                      std::size_t index) const {
+  const std::vector<multicast::TreePart>& parts = routings_.at(group.id).trees[index].parts;
+  if (parts.front().children.empty()) {
+    return std::nullopt;
+  }
   install::TreeTarget target;
   target.number = group.routes[index].number;
-  target.parts = routings_.at(group.id).trees[index].parts;
+  target.parts = parts;
   target.vni = group.vni;
   for (const HostId host : hosts_of(group)) {
-    target.edges.push_back(graph()[host].at);
+    target.edges.push_back({graph()[host].at, graph()[host].nid});
   }
   return target;
 }
@@ -234,12 +285,17 @@ void Manager::install(group::GroupId id) {
   Awaited& awaited = installing_[id];
   awaited.failure.clear();
   for (std::size_t i = 0; i < group->routes.size(); ++i) {
-    install::TreeTarget target = target_of(*group, i);
-    const install::TreeTarget* wanted = coordinator_.wanted(target.number);
-    if (wanted != nullptr && *wanted == target && coordinator_.behind(target.number).empty()) {
+    const TreeNumber number = group->routes[i].number;
+    std::optional<install::TreeTarget> target = target_of(*group, i);
+    if (!target && group->size == 1) {
+      continue; // there never was anything in any switch
+    }
+    const install::TreeTarget* wanted = coordinator_.wanted(number);
+    if (target && wanted != nullptr && *wanted == *target && coordinator_.behind(number).empty()) {
       continue; // the other one of twins was repaired
     }
-    const auto transaction = coordinator_.set_tree(std::move(target), now());
+    const auto transaction = target ? coordinator_.set_tree(*std::move(target), now())
+                                    : coordinator_.remove_tree(number, now());
     awaited.open.insert(transaction);
     transactions_[transaction] = id;
   }
@@ -271,12 +327,17 @@ void Manager::remove(group::GroupId id) {
 }
 
 void Manager::finished(const install::Outcome& outcome) {
-  event("transaction", outcome.text,
-        {{"transaction", outcome.transaction.value},
-         {"what", std::string(install::name(outcome.purpose))},
-         {"result", std::string(install::name(outcome.result))}});
-  settle_behind();
   const auto owner = transactions_.find(outcome.transaction);
+  json::object body{{"transaction", outcome.transaction.value},
+                    {"what", std::string(install::name(outcome.purpose))},
+                    {"result", std::string(install::name(outcome.result))}};
+  if (const group::Group* group =
+          owner == transactions_.end() ? nullptr : registry_.find(owner->second)) {
+    body["job"] = group->job;
+    body["group"] = group->name;
+  }
+  event("transaction", outcome.text, std::move(body));
+  settle_behind();
   if (owner == transactions_.end()) {
     return;
   }
@@ -383,6 +444,43 @@ void Manager::repair() {
   }
 }
 
+bool Manager::plan_anew(const group::Group& group, Routing& routing,
+                        std::span<const std::size_t> broken, std::span<const HostId> hosts) {
+  std::vector<multicast::Tree> trees;
+  if (broken.size() == 2) {
+    const bool known = !routing.trees[0].parts.empty();
+    for (const RoutedTree& old : routing.trees) {
+      if (known) {
+        planner_.release(old.tree);
+      }
+    }
+    if (auto twins = planner().plan_twins(hosts)) {
+      trees = {std::move(twins->first), std::move(twins->second)};
+    } else if (known) {
+      for (const RoutedTree& old : routing.trees) {
+        planner_.adopt(old.tree);
+      }
+    }
+  } else {
+    const RoutedTree& old = routing.trees[broken[0]];
+    auto tree = old.parts.empty() ? planner().plan(hosts)
+                : routing.trees.size() == 1
+                    ? planner().replan(old.tree, hosts)
+                    : planner().replan_beside(old.tree, routing.trees[1 - broken[0]].tree, hosts);
+    if (tree) {
+      trees.push_back(std::move(*tree));
+    }
+  }
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    auto again = routed(group, trees[i], hosts);
+    if (!again) {
+      return false;
+    }
+    replace(routing.trees[broken[i]], std::move(*again));
+  }
+  return !trees.empty();
+}
+
 void Manager::repair(const group::Group& group) {
   const group::GroupId id = group.id;
   const bool is_due = repair_at_.erase(id) != 0;
@@ -392,23 +490,18 @@ void Manager::repair(const group::Group& group) {
     routings_[id].trees.resize(group.routes.size());
   }
   Routing& routing = routings_[id];
-  bool planned = false;
-  for (RoutedTree& one : routing.trees) {
-    const bool empty = one.parts.empty();
-    if (!empty && intact(group, one)) {
-      continue;
+  std::vector<std::size_t> broken;
+  for (std::size_t i = 0; i < routing.trees.size(); ++i) {
+    if (routing.trees[i].parts.empty() || !intact(group, routing.trees[i])) {
+      broken.push_back(i);
     }
-    auto tree = empty ? planner_.plan(hosts) : planner_.replan(one.tree, hosts);
-    auto again = tree ? routed(group, *tree, hosts) : std::nullopt;
-    if (!again) {
-      registry_.routes_failed(id, no_route(group, hosts), now());
-      repair_at_[id] = now() + settings_.repair_pause_ns;
-      return;
-    }
-    one = std::move(*again);
-    planned = true;
   }
-  if (planned) {
+  if (!broken.empty() && !plan_anew(group, routing, broken, hosts)) {
+    registry_.routes_failed(id, no_route(group, hosts), now());
+    repair_at_[id] = now() + settings_.repair_pause_ns;
+    return;
+  }
+  if (!broken.empty()) {
     ++repairs_;
     note_shared(routing);
     event("tree",

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "controlplane/install/target.hpp"
-#include "controlplane/store/records.hpp"
+#include "controlplane/records/records.hpp"
 #include "tributary/control.pb.h"
 #include "tributary/types.hpp"
 
@@ -25,7 +25,7 @@ public:
   virtual void request_settle() = 0;
 
   /// On disk when it returns. Throws store::StoreError.
-  virtual void store(std::span<const store::Change> changes) = 0;
+  virtual void store(std::span<const records::Change> changes) = 0;
   virtual void send(install::SessionNumber session, const control::ManagerMessage& message) = 0;
   virtual void close(install::SessionNumber session, std::string_view why) = 0;
 };

@@ -3,19 +3,19 @@
 namespace tributary::manager {
 namespace {
 
-store::NamedPort named(const topology::Graph& graph, const topology::Attachment& end) {
+records::NamedPort named(const topology::Graph& graph, const topology::Attachment& end) {
   return {graph[end.at].name, end.port};
 }
 
 std::optional<topology::Attachment> found(const topology::Graph& graph,
-                                          const store::NamedPort& port) {
+                                          const records::NamedPort& port) {
   const auto at = graph.find_switch(port.at);
   return at ? std::optional(topology::Attachment{*at, port.port}) : std::nullopt;
 }
 
 /// The cable between these two ports, if that is what is there.
 std::optional<topology::CableId> found(const topology::Graph& graph,
-                                       const store::TreeForm::Cable& cable) {
+                                       const records::TreeForm::Cable& cable) {
   const auto a = found(graph, cable.a);
   const auto b = found(graph, cable.b);
   if (!a || !b) {
@@ -27,13 +27,13 @@ std::optional<topology::CableId> found(const topology::Graph& graph,
 
 } // namespace
 
-store::TreeForm form_of(const topology::Graph& graph, const RoutedTree& routed,
-                        const std::string& algorithm) {
-  store::TreeForm form{.algorithm = algorithm,
-                       .center = graph[routed.tree.center].name,
-                       .height = routed.tree.height,
-                       .cables = {},
-                       .parts = {}};
+records::TreeForm form_of(const topology::Graph& graph, const RoutedTree& routed,
+                          const std::string& algorithm) {
+  records::TreeForm form{.algorithm = algorithm,
+                         .center = graph[routed.tree.center].name,
+                         .height = routed.tree.height,
+                         .cables = {},
+                         .parts = {}};
   form.cables.reserve(routed.tree.cables.size());
   for (const topology::CableId id : routed.tree.cables) {
     const topology::Cable& cable = graph[id];
@@ -47,7 +47,7 @@ store::TreeForm form_of(const topology::Graph& graph, const RoutedTree& routed,
   return form;
 }
 
-std::optional<RoutedTree> routed_tree(const topology::Graph& graph, const store::TreeForm& form) {
+std::optional<RoutedTree> routed_tree(const topology::Graph& graph, const records::TreeForm& form) {
   RoutedTree routed;
   const auto center = graph.find_switch(form.center);
   if (!center) {
@@ -55,14 +55,14 @@ std::optional<RoutedTree> routed_tree(const topology::Graph& graph, const store:
   }
   routed.tree.center = *center;
   routed.tree.height = form.height;
-  for (const store::TreeForm::Cable& cable : form.cables) {
+  for (const records::TreeForm::Cable& cable : form.cables) {
     const auto id = found(graph, cable);
     if (!id) {
       return std::nullopt;
     }
     routed.tree.cables.push_back(*id);
   }
-  for (const store::TreeForm::Part& part : form.parts) {
+  for (const records::TreeForm::Part& part : form.parts) {
     const auto at = graph.find_switch(part.at);
     if (!at) {
       return std::nullopt;

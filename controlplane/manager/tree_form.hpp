@@ -3,7 +3,7 @@
 #pragma once
 
 #include "controlplane/multicast/tree.hpp"
-#include "controlplane/store/records.hpp"
+#include "controlplane/records/records.hpp"
 
 #include <optional>
 #include <string>
@@ -17,11 +17,11 @@ struct RoutedTree {
   std::vector<multicast::TreePart> parts; ///< by ascending depth
 };
 
-[[nodiscard]] store::TreeForm form_of(const topology::Graph& graph, const RoutedTree& routed,
-                                      const std::string& algorithm);
+[[nodiscard]] records::TreeForm form_of(const topology::Graph& graph, const RoutedTree& routed,
+                                        const std::string& algorithm);
 
 /// Nothing when the graph lacks a switch or a cable of it.
 [[nodiscard]] std::optional<RoutedTree> routed_tree(const topology::Graph& graph,
-                                                    const store::TreeForm& form);
+                                                    const records::TreeForm& form);
 
 } // namespace tributary::manager

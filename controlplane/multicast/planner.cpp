@@ -140,7 +140,27 @@ std::optional<Tree> Planner::replan(const Tree& tree, std::span<const HostId> me
   return other;
 }
 
-std::size_t Planner::improve(std::span<PlannedGroup> groups, std::uint64_t attempts) {
+std::optional<Tree> Planner::replan_beside(const Tree& tree, const Tree& sibling,
+                                           std::span<const HostId> members) {
+  const std::vector<SwitchId> switches = switches_of(state_->graph, members);
+  Routing& now = state_->current();
+  if (switches.empty() || !now.view.connected(switches) || !intact(sibling)) {
+    return std::nullopt;
+  }
+  state_->loads.remove(tree);
+  state_->loads.remove(sibling); // nothing of it is to be shared anyway
+  Tree other = now.twins.beside(sibling, switches, state_->loads);
+  state_->loads.add(sibling);
+  state_->loads.add(other);
+  return other;
+}
+
+std::size_t Planner::shared(const Tree& a, const Tree& b, std::span<const HostId> members) {
+  return overlap(state_->current().view, a, b, switches_of(state_->graph, members)).size();
+}
+
+std::size_t Planner::improve(std::span<PlannedGroup> groups, std::uint64_t attempts,
+                             std::uint64_t moves) {
   Routing& now = state_->current();
   std::vector<RoutedGroup> movable;
   std::vector<std::size_t> places;
@@ -155,6 +175,7 @@ std::size_t Planner::improve(std::span<PlannedGroup> groups, std::uint64_t attem
   Prism prism(now.view, now.distances, state_->settings.seed);
   RepairLimits limits;
   limits.attempts = attempts;
+  limits.moves = moves;
   const RepairReport report = repair(prism, state_->loads, movable, limits);
   for (std::size_t i = 0; i < movable.size(); ++i) {
     groups[places[i]].tree = std::move(movable[i].tree);

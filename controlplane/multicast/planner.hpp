@@ -78,9 +78,17 @@ public:
   /// Releases and plans anew; when there is no way now, nothing is released.
   [[nodiscard]] std::optional<Tree> replan(const Tree& tree, std::span<const HostId> members);
 
-  /// Moves trees off the fullest cables, as long as that helps, and tries at most so often. For
-  /// groups that nobody uses yet: a tree that moved must be installed anew. Returns how many did.
-  std::size_t improve(std::span<PlannedGroup> groups, std::uint64_t attempts);
+  /// The same for one of twins, whose sibling stays as it is: the new one shares as little with it
+  /// as may be. Nothing when the members are not connected, or the sibling is not whole.
+  [[nodiscard]] std::optional<Tree> replan_beside(const Tree& tree, const Tree& sibling,
+                                                  std::span<const HostId> members);
+  /// What two trees of these members share.
+  [[nodiscard]] std::size_t shared(const Tree& a, const Tree& b, std::span<const HostId> members);
+
+  /// Moves trees off the fullest cables, as long as that helps, tries at most so often, and moves
+  /// at most so many: a tree that moved must be installed anew. Returns how many did.
+  std::size_t improve(std::span<PlannedGroup> groups, std::uint64_t attempts,
+                      std::uint64_t moves = ~std::uint64_t{0});
 
   /// To be called when switches or cables were added, went down or came up.
   void topology_changed();

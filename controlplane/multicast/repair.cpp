@@ -40,7 +40,7 @@ private:
 
   [[nodiscard]] bool done() {
     over_ = over_ || loads_.max() <= limits_.lower_bound || report_.attempts >= limits_.attempts ||
-            (limits_.time_is_over && limits_.time_is_over());
+            report_.moves >= limits_.moves || (limits_.time_is_over && limits_.time_is_over());
     return over_;
   }
 

@@ -32,6 +32,8 @@ struct RepairLimits {
   std::uint32_t lower_bound = 1;
   /// Groups that are routed anew at most.
   std::uint64_t attempts = ~std::uint64_t{0};
+  /// Groups that are moved at most.
+  std::uint64_t moves = ~std::uint64_t{0};
   /// Asked between two attempts, when given.
   std::function<bool()> time_is_over;
 };

@@ -48,9 +48,11 @@ public:
   /// first tree spans the members and is usable. None of the two needs be booked.
   [[nodiscard]] Tree find(Tree& first, std::span<const SwitchId> members, const Loads& loads);
 
-private:
+  /// The same with the other tree left as it is.
   [[nodiscard]] Tree beside(const Tree& other, std::span<const SwitchId> members,
                             const Loads& loads);
+
+private:
   void take_out(const Tree& tree, std::span<const SwitchId> members);
   void put_back(const Loads& loads);
   [[nodiscard]] std::optional<Tree> grow_in_the_rest(std::span<const SwitchId> members);

@@ -1,12 +1,15 @@
 #include "controlplane/process/config.hpp"
 
 #include "configuration/file.hpp"
+#include "configuration/read_file.hpp"
 #include "configuration/reference.hpp"
 #include "configuration/section_reader.hpp"
 #include "controlplane/multicast/planner.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <utility>
 
 namespace tributary::fabricd {
 namespace {
@@ -45,6 +48,7 @@ const Key<Manager> manager_keys[] = {
     {{.name = "log_level",
       .type = Choice{log_levels},
       .fallback = "\"info\"",
+      .change = config::Change::live,
       .help = "What goes to the log, which is standard error."},
      [](Manager& m, const Value& v) { m.log_level = text(v); }},
 };
@@ -120,28 +124,44 @@ const Key<Groups> groups_keys[] = {
     {{.name = "join_limit_ms",
       .type = Integer{1, 86'400'000},
       .fallback = "30000",
+      .change = config::Change::live,
       .help = "For all members of a group to join."},
      [](Groups& g, const Value& v) { g.join_limit = millis(v); }},
     {{.name = "leave_limit_ms",
       .type = Integer{1, 86'400'000},
       .fallback = "30000",
+      .change = config::Change::live,
       .help = "For all members to leave once one has."},
      [](Groups& g, const Value& v) { g.leave_limit = millis(v); }},
     {{.name = "lease_ms",
       .type = Integer{100, 86'400'000},
       .fallback = "30000",
-      .help = "For how long a member is believed to live without renewing."},
+      .change = config::Change::live,
+      .help =
+          "For how long a member is believed to live without renewing. A change counts for those "
+          "that join from then on; a longer one at the next renewal, too."},
      [](Groups& g, const Value& v) { g.lease = millis(v); }},
     {{.name = "multicast_limit",
       .type = Integer{1, max_trees},
       .fallback = "16",
+      .change = config::Change::live,
       .help = "Groups of a job that names no limit of its own."},
      [](Groups& g, const Value& v) { g.multicast_limit = integer<std::uint32_t>(v); }},
     {{.name = "max_size",
       .type = Integer{1, max_contributions},
       .fallback = "65536",
+      .change = config::Change::live,
       .help = "Members of a group."},
      [](Groups& g, const Value& v) { g.max_size = integer<std::uint32_t>(v); }},
+    {{.name = "descriptors_per_tree",
+      .type = Integer{0, reductions_per_tree},
+      .fallback = "8",
+      .change = config::Change::live,
+      .help = "Descriptors that each tree may hold of an engine that has fewer than all: a group "
+              "for which an engine that others use has not so many left is led around it, or "
+              "refused. Fewer where hosts keep fewer collectives under way; 0: not counted, first "
+              "come, first served."},
+     [](Groups& g, const Value& v) { g.descriptors_per_tree = integer<std::uint32_t>(v); }},
     {{.name = "first_vni",
       .type = Integer{1, 65535},
       .fallback = "1024",
@@ -162,15 +182,33 @@ const Key<Multicast> multicast_keys[] = {
       .fallback = "1",
       .help = "The same fabric, groups and seed give the same trees."},
      [](Multicast& m, const Value& v) { m.seed = integer<std::uint64_t>(v); }},
+    {{.name = "rebalance_quiet_ms",
+      .type = Integer{0, 86'400'000},
+      .fallback = "30000",
+      .help = "How long nothing changes before trees are moved to where they are better, one a "
+              "second; 0: on request only."},
+     [](Multicast& m, const Value& v) { m.rebalance_quiet = millis(v); }},
 };
 
 const Key<Topology> topology_keys[] = {
     {{.name = "file",
       .type = Text{longest_path},
       .sample = "\"/etc/tributary/topology.toml\"",
-      .help = "The cabling as it should be; what is found is checked against it, and each wrong "
+      .help = "The cabling as it should be, as TOML or a netlist; what is found is checked against "
+              "it, and each wrong "
               "cable is named."},
      [](Topology& t, const Value& v) { t.file = text(v); }},
+    {{.name = "host_memory_ms",
+      .type = Integer{1000, 2'592'000'000},
+      .fallback = "600000",
+      .help = "For how long a host is remembered that is down and in no group."},
+     [](Topology& t, const Value& v) { t.host_memory = millis(v); }},
+    {{.name = "hosts_per_port",
+      .type = Integer{1, 65'536},
+      .fallback = "8",
+      .help = "Hosts that a port without `nid` can bring, one after the other; no more are taken "
+              "there until one of them is forgotten."},
+     [](Topology& t, const Value& v) { t.hosts_per_port = integer<std::uint32_t>(v); }},
 };
 
 enum Section : std::uint8_t { manager, rest, switches, store, groups, multicast_trees, topology };
@@ -183,7 +221,20 @@ void require_both(const std::string& a, const std::string& b, const config::Sect
   }
 }
 
-bool is_tcp(const std::string& address) { return !address.starts_with("unix:"); }
+/// Takes the addresses of `listen` apart; those that are none are named, and left out.
+std::vector<net::Address> addresses_of(const std::vector<std::string>& texts,
+                                       const config::SectionReader& reader,
+                                       config::Findings& findings) {
+  std::vector<net::Address> addresses;
+  for (const std::string& text : texts) {
+    try {
+      addresses.push_back(net::parse_address(text, net::Purpose::listen));
+    } catch (const net::AddressError& error) {
+      findings.add(reader.line("listen"), reader.path("listen"), "{}", error.what());
+    }
+  }
+  return addresses;
+}
 
 } // namespace
 
@@ -227,19 +278,22 @@ Config parse_text(std::string_view content, const std::string& file) {
     const auto tables = config::tables_of(root, spec.path, spec, findings);
     config::SectionReader reader(tables.empty() ? empty : *tables.front(), schema, spec, findings);
     reader.read_into(target);
+    reader.write_to(result.document, std::string(spec.path));
     return reader;
   };
   read(manager, result.manager);
   const auto of_rest = read(rest, result.rest);
   require_both(result.rest.tls_certificate, result.rest.tls_key, of_rest, findings);
+  result.rest.addresses = addresses_of(result.rest.listen, of_rest, findings);
   const auto of_switches = read(switches, result.switches);
   require_both(result.switches.tls_certificate, result.switches.tls_key, of_switches, findings);
-  for (const std::string& address : result.switches.listen) {
-    if (is_tcp(address) && (result.switches.tls_ca.empty() || result.switches.tls_key.empty())) {
+  result.switches.addresses = addresses_of(result.switches.listen, of_switches, findings);
+  for (const net::Address& address : result.switches.addresses) {
+    if (!address.is_unix() && (result.switches.tls_ca.empty() || result.switches.tls_key.empty())) {
       findings.add(of_switches.line("listen"), of_switches.path("listen"),
                    "\"{}\" is a TCP address; give tls_ca, tls_certificate and tls_key, or listen "
                    "on \"unix:PATH\"",
-                   address);
+                   address.text());
     }
   }
   read(store, result.store);
@@ -256,9 +310,36 @@ Config parse_text(std::string_view content, const std::string& file) {
 
 Config parse_file(const std::string& path) { return parse_text(config::read_file(path), path); }
 
+std::vector<std::string> take_over(Config& running, const Config& wanted) {
+  std::vector<std::string> left_alone =
+      config::restart_differences(running.document, wanted.document);
+  for (const auto& [name, setting] : wanted.document) {
+    if (setting.change == config::Change::live) {
+      running.document[name] = setting;
+    }
+  }
+  running.manager.log_level = wanted.manager.log_level;
+  const Groups before = std::exchange(running.groups, wanted.groups);
+  running.groups.first_vni = before.first_vni;
+  running.groups.last_vni = before.last_vni;
+  return left_alone;
+}
+
+std::vector<std::string> warnings(const Config& config) {
+  std::vector<std::string> found;
+  for (const net::Address& address : config.rest.addresses) {
+    if (!address.is_local() && config.rest.tls_certificate.empty()) {
+      found.push_back(fmt::format("rest.listen {}: tokens cross the network readably; set "
+                                  "rest.tls_certificate and rest.tls_key, or listen on 127.0.0.1",
+                                  address.text()));
+    }
+  }
+  return found;
+}
+
 std::string default_toml() {
-  std::string out = "# The configuration of tributary-fabricd. Every key has a default; a change "
-                    "needs a new start.\n\n";
+  std::string out = "# The configuration of tributary-fabricd. Every key has a default. SIGHUP "
+                    "applies changes of\n# keys that are live; others need a new start.\n\n";
   for (const config::SectionSpec& section : manager_schema()) {
     out += config::section_text(section, {});
   }

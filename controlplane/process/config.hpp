@@ -2,8 +2,10 @@
 // it. The keys are in schema.cpp.
 #pragma once
 
+#include "configuration/document.hpp"
 #include "configuration/schema.hpp"
 #include "controlplane/group/registry.hpp"
+#include "net/address.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -21,6 +23,7 @@ struct Manager {
 
 struct Rest {
   std::vector<std::string> listen = {"unix:/run/tributary/fabricd.sock"};
+  std::vector<net::Address> addresses; ///< those of `listen`
   std::string tls_certificate;
   std::string tls_key;
   std::string administrator_token_file;
@@ -28,6 +31,7 @@ struct Rest {
 
 struct Switches {
   std::vector<std::string> listen = {"unix:/run/tributary/switches.sock"};
+  std::vector<net::Address> addresses; ///< those of `listen`
   std::string tls_ca;
   std::string tls_certificate;
   std::string tls_key;
@@ -45,6 +49,7 @@ struct Groups {
   std::chrono::milliseconds lease{30'000};
   std::uint32_t multicast_limit = 16;
   std::uint32_t max_size = 65'536;
+  std::uint32_t descriptors_per_tree = reductions_per_tree;
   std::uint16_t first_vni = 1024;
   std::uint16_t last_vni = 65'535;
 };
@@ -52,10 +57,13 @@ struct Groups {
 struct Multicast {
   std::string algorithm = "prism";
   std::uint64_t seed = 1;
+  std::chrono::milliseconds rebalance_quiet{30'000};
 };
 
 struct Topology {
   std::string file;
+  std::chrono::milliseconds host_memory{600'000};
+  std::uint32_t hosts_per_port = 8;
 };
 
 struct Config {
@@ -67,6 +75,7 @@ struct Config {
   Groups groups;
   Multicast multicast;
   Topology topology;
+  config::Document document; ///< all of it as text, for `take_over`
 };
 
 [[nodiscard]] config::Schema manager_schema();
@@ -75,6 +84,13 @@ struct Config {
 [[nodiscard]] Config parse_text(std::string_view text, const std::string& file);
 /// Throws config::ConfigError, also when the file cannot be read.
 [[nodiscard]] Config parse_file(const std::string& path);
+
+/// Takes from `wanted` what may change while the manager runs, and answers what differs and needs a
+/// new start.
+[[nodiscard]] std::vector<std::string> take_over(Config& running, const Config& wanted);
+
+/// What is allowed and better not done, one sentence each: for the log.
+[[nodiscard]] std::vector<std::string> warnings(const Config& config);
 
 /// A complete file that parses, every key explained.
 [[nodiscard]] std::string default_toml();

@@ -1,7 +1,12 @@
 #include "controlplane/process/fabric_process.hpp"
 
-#include "controlplane/topology/toml_file.hpp"
-#include "service/as_result.hpp"
+#include "configuration/read_file.hpp"
+#include "controlplane/process/descriptors.hpp"
+#include "controlplane/store/store_error.hpp"
+#include "controlplane/topology/topology_file.hpp"
+#include "net/as_result.hpp"
+#include "net/steady_clock.hpp"
+#include "service/log.hpp"
 #include "service/notify.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -28,29 +33,42 @@ namespace asio = boost::asio;
 
 namespace {
 
-using service::as_result;
+using net::as_result;
 /// What getrandom gives without being interrupted.
 constexpr std::size_t random_piece_bytes = 256;
+constexpr std::chrono::seconds store_look_interval{1};
 
 std::uint64_t nanoseconds(std::chrono::milliseconds time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
 }
 
-manager::Settings manager_settings(const Config& config) {
+group::Settings group_settings(const Groups& config) {
+  group::Settings settings;
+  settings.join_limit_ns = nanoseconds(config.join_limit);
+  settings.leave_limit_ns = nanoseconds(config.leave_limit);
+  settings.lease_ns = nanoseconds(config.lease);
+  settings.default_multicast_limit = config.multicast_limit;
+  settings.max_group_size = config.max_size;
+  settings.descriptors_per_tree = config.descriptors_per_tree;
+  settings.first_vni = Vni{config.first_vni};
+  settings.last_vni = Vni{config.last_vni};
+  return settings;
+}
+
+manager::Settings manager_settings(const Config& config, const store::Store& store) {
   manager::Settings settings;
+  settings.store_trouble = store.trouble();
   settings.name = config.manager.name;
   settings.open_job = config.manager.open_job;
-  settings.groups.join_limit_ns = nanoseconds(config.groups.join_limit);
-  settings.groups.leave_limit_ns = nanoseconds(config.groups.leave_limit);
-  settings.groups.lease_ns = nanoseconds(config.groups.lease);
-  settings.groups.default_multicast_limit = config.groups.multicast_limit;
-  settings.groups.max_group_size = config.groups.max_size;
-  settings.groups.first_vni = Vni{config.groups.first_vni};
-  settings.groups.last_vni = Vni{config.groups.last_vni};
+  settings.groups = group_settings(config.groups);
   settings.planner.algorithm = config.multicast.algorithm;
   settings.planner.seed = config.multicast.seed;
+  settings.rebalance_quiet_ns = nanoseconds(config.multicast.rebalance_quiet);
+  settings.discovery.host_memory_ns = nanoseconds(config.topology.host_memory);
+  settings.discovery.hosts_per_port = config.topology.hosts_per_port;
   if (!config.topology.file.empty()) {
-    settings.expected = topology::read_toml_file(config.topology.file);
+    settings.expected =
+        topology::read_topology(config::read_file(config.topology.file), config.topology.file);
   }
   return settings;
 }
@@ -77,8 +95,9 @@ rest::Settings rest_settings(const Rest& config) {
   return settings;
 }
 
-install::ChannelServerSettings channel_settings(const Config& config) {
-  install::ChannelServerSettings settings;
+southbound::ChannelServerSettings channel_settings(const Config& config) {
+  southbound::ChannelServerSettings settings;
+  settings.max_connections = descriptors_for_switches(raise_descriptor_limit());
   settings.sessions.manager = config.manager.name;
   settings.sessions.keepalive = config.switches.keepalive;
   settings.sessions.statistics = config.switches.statistics;
@@ -96,20 +115,19 @@ void fill_randomly(std::span<std::byte> bytes) {
 
 } // namespace
 
-FabricProcess::FabricProcess(const Config& config)
-    : config_(config), signals_(context_, SIGTERM, SIGINT, SIGHUP), deadline_(context_),
-      store_(config.store.file),
-      manager_(manager_settings(config), *this, fill_randomly, store_.load()),
+FabricProcess::FabricProcess(const Config& config, bool keeps_log_level)
+    : config_(config), keeps_log_level_(keeps_log_level),
+      signals_(context_, SIGTERM, SIGINT, SIGHUP), deadline_(context_), store_(config.store.file),
+      manager_(manager_settings(config, store_), *this, fill_randomly, store_.load_sound()),
       channels_(context_, manager_, channel_settings(config)),
       rest_(context_, rest_settings(config.rest), manager_) {
-  for (const std::string& address : config.switches.listen) {
-    constexpr std::string_view unix_prefix = "unix:";
-    if (address.starts_with(unix_prefix)) {
-      channels_.listen_unix(address.substr(unix_prefix.size()));
+  for (const net::Address& address : config.switches.addresses) {
+    if (address.is_unix()) {
+      channels_.listen_unix(address.path);
     } else {
-      channels_.listen_tcp(address, install::TlsFiles{config.switches.tls_ca,
-                                                      config.switches.tls_certificate,
-                                                      config.switches.tls_key});
+      channels_.listen_tcp(address.tcp,
+                           net::TlsFiles{config.switches.tls_ca, config.switches.tls_certificate,
+                                         config.switches.tls_key});
     }
   }
 }
@@ -118,12 +136,16 @@ FabricProcess::~FabricProcess() = default;
 
 void FabricProcess::run() {
   asio::co_spawn(context_, wait_for_signals(), asio::detached);
+  asio::co_spawn(context_, watch_store(), asio::detached);
   follow_events();
   say_ready();
   context_.run();
 }
 
 void FabricProcess::say_ready() {
+  for (const std::string& warning : warnings(config_)) {
+    spdlog::warn("{}", warning);
+  }
   const std::string text = fmt::format(
       "ready: {} groups known, switches dial {}, HTTP on {}", manager_.groups().groups().size(),
       fmt::join(config_.switches.listen, ", "), fmt::join(rest_.addresses(), ", "));
@@ -135,15 +157,41 @@ void FabricProcess::say_ready() {
 
 /// The log is the event stream, for those who read logs.
 void FabricProcess::follow_events() {
-  const auto forever = manager_.subscribe(0, [](const rest::Event& event) {
-    const auto& text = event.body.at("text").as_string();
-    if (event.kind == "transaction") {
-      spdlog::debug("{}", std::string_view(text));
-    } else {
-      spdlog::info("{}", std::string_view(text));
-    }
-  });
+  const auto forever =
+      manager_.subscribe({.token = {}, .administrator = true}, 0, [](const rest::Event& event) {
+        const auto& text = event.body.at("text").as_string();
+        if (event.kind == "transaction") {
+          spdlog::debug("{}", std::string_view(text));
+        } else {
+          spdlog::info("{}", std::string_view(text));
+        }
+      });
   static_cast<void>(forever);
+}
+
+void FabricProcess::reload() {
+  try {
+    rest_.reload_certificate();
+    spdlog::info("SIGHUP: certificates are read again");
+  } catch (const rest::ListenError& e) {
+    spdlog::error("SIGHUP: the old certificate stays: {}", e.what());
+  }
+  try {
+    if (!config_.rest.administrator_token_file.empty()) {
+      rest_.set_administrator_token(first_line_of(config_.rest.administrator_token_file));
+    }
+    const Config wanted = parse_file(config_.file);
+    for (const std::string& difference : take_over(config_, wanted)) {
+      spdlog::warn("SIGHUP: needs a new start and is left alone: {}", difference);
+    }
+    manager_.reconfigure(group_settings(config_.groups));
+    if (!keeps_log_level_) {
+      service::set_log_level(config_.manager.log_level);
+    }
+    spdlog::info("SIGHUP: {} is read again", config_.file);
+  } catch (const std::exception& e) {
+    spdlog::error("SIGHUP: everything else stays as it is: {}", e.what());
+  }
 }
 
 asio::awaitable<void> FabricProcess::wait_for_signals() {
@@ -153,12 +201,7 @@ asio::awaitable<void> FabricProcess::wait_for_signals() {
       co_return;
     }
     if (signal == SIGHUP) {
-      try {
-        rest_.reload_certificate();
-        spdlog::info("SIGHUP: certificates are read again");
-      } catch (const rest::ListenError& e) {
-        spdlog::error("SIGHUP: the old certificate stays: {}", e.what());
-      }
+      reload();
       continue;
     }
     spdlog::info("signal {}: ending; switches keep what they have",
@@ -171,18 +214,40 @@ asio::awaitable<void> FabricProcess::wait_for_signals() {
       manager_.settle();
     }
     channels_.stop();
+    manager_.store_what_waits();
     context_.stop();
     co_return;
   }
 }
 
+asio::awaitable<void> FabricProcess::watch_store() {
+  asio::steady_timer timer(context_);
+  bool was_there = true;
+  for (;;) {
+    timer.expires_after(store_look_interval);
+    const auto [error] = co_await timer.async_wait(as_result);
+    if (error) {
+      co_return;
+    }
+    std::string why;
+    try {
+      store_.expect_in_place();
+    } catch (const store::StoreError& away) {
+      why = away.what();
+    }
+    if (!why.empty() && was_there) {
+      spdlog::error("the store is not where it was: {}", why);
+    }
+    was_there = why.empty();
+    if (!was_there) {
+      manager_.store_is_away(why);
+    }
+  }
+}
+
 // ---- manager::Surroundings ----
 
-TimeNs FabricProcess::now() {
-  return {static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                         std::chrono::steady_clock::now().time_since_epoch())
-                                         .count())};
-}
+TimeNs FabricProcess::now() { return net::steady_now(); }
 
 std::string FabricProcess::wall_time() {
   const auto now = std::chrono::system_clock::now();
@@ -214,7 +279,7 @@ void FabricProcess::settle() {
   });
 }
 
-void FabricProcess::store(std::span<const store::Change> changes) { store_.apply(changes); }
+void FabricProcess::store(std::span<const records::Change> changes) { store_.apply(changes); }
 
 void FabricProcess::send(install::SessionNumber session, const control::ManagerMessage& message) {
   channels_.send(session, message);

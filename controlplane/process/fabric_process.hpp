@@ -6,10 +6,10 @@
 // loop on one thread serves it all.
 #pragma once
 
-#include "controlplane/install/channel_server.hpp"
 #include "controlplane/manager/manager.hpp"
 #include "controlplane/process/config.hpp"
 #include "controlplane/rest/server.hpp"
+#include "controlplane/southbound/channel_server.hpp"
 #include "controlplane/store/store.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -27,7 +27,8 @@ namespace tributary::fabricd {
 class FabricProcess final : manager::Surroundings {
 public:
   /// Throws std::runtime_error, which says what to do.
-  explicit FabricProcess(const Config& config);
+  /// `keeps_log_level`: the command line says it, whatever the file does.
+  explicit FabricProcess(const Config& config, bool keeps_log_level = false);
   ~FabricProcess() override;
   FabricProcess(const FabricProcess&) = delete;
   FabricProcess& operator=(const FabricProcess&) = delete;
@@ -40,23 +41,28 @@ private:
   TimeNs now() override;
   std::string wall_time() override;
   void request_settle() override;
-  void store(std::span<const store::Change> changes) override;
+  void store(std::span<const records::Change> changes) override;
   void send(install::SessionNumber session, const control::ManagerMessage& message) override;
   void close(install::SessionNumber session, std::string_view why) override;
 
   void settle();
   void follow_events();
   void say_ready();
+  /// What SIGHUP does: takes from the files what may change now, and says what it did and did not.
+  void reload();
   boost::asio::awaitable<void> wait_for_signals();
+  /// Whether the database is still there, once a second: nothing may change for days.
+  boost::asio::awaitable<void> watch_store();
 
   Config config_;
+  bool keeps_log_level_;
   boost::asio::io_context context_{1};
   boost::asio::signal_set signals_;
   boost::asio::steady_timer deadline_;
   bool settle_requested_ = false;
   store::Store store_;
   manager::Manager manager_;
-  install::ChannelServer channels_;
+  southbound::ChannelServer channels_;
   rest::Server rest_;
 };
 

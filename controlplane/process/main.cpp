@@ -1,7 +1,9 @@
 // tributary-fabricd: how it presents itself, and what it runs.
 
+#include "configuration/read_file.hpp"
 #include "controlplane/process/config.hpp"
 #include "controlplane/process/fabric_process.hpp"
+#include "controlplane/topology/topology_file.hpp"
 #include "service/log.hpp"
 #include "service/program.hpp"
 
@@ -20,12 +22,22 @@ service::Presentation presentation() {
           .config_file = "/etc/tributary/fabricd.toml",
           .log_level = "manager.log_level",
           .signals = "SIGTERM and SIGINT end it; switches keep what they have. SIGHUP reads TLS\n"
-                     "certificates again.",
+                     "certificates, the administrator's token and the configuration again: keys\n"
+                     "that are live change, of others it says that they need a new start.",
           .more_examples = "  tributaryctl fabric show topology\n"};
 }
 
 boost::json::object check(const std::string& file) {
   const fabricd::Config config = fabricd::parse_file(file);
+  if (!config.topology.file.empty()) {
+    const topology::Graph expected =
+        topology::read_topology(config::read_file(config.topology.file), config.topology.file);
+    return {{"http_addresses", config.rest.listen.size()},
+            {"switch_addresses", config.switches.listen.size()},
+            {"topology_switches", expected.switches().size()},
+            {"topology_cables", expected.cables().size()},
+            {"topology_hosts", expected.hosts().size()}};
+  }
   return {{"http_addresses", config.rest.listen.size()},
           {"switch_addresses", config.switches.listen.size()}};
 }
@@ -34,7 +46,7 @@ void run(const service::Options& options) {
   std::signal(SIGXFSZ, SIG_IGN); // a file size limit is a full disk to the store, not the end
   const fabricd::Config config = fabricd::parse_file(options.config_file);
   service::set_log_level(options.log_level.empty() ? config.manager.log_level : options.log_level);
-  fabricd::FabricProcess(config).run();
+  fabricd::FabricProcess(config, !options.log_level.empty()).run();
 }
 
 } // namespace

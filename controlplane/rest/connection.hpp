@@ -68,7 +68,7 @@ private:
   asio::awaitable<Answer> ask(const Route& route, const Call& call);
   /// What needs no call of the service.
   [[nodiscard]] Response respond_alone(Route::Kind kind) const;
-  [[nodiscard]] Answer kept_events(std::uint64_t after) const;
+  [[nodiscard]] Answer kept_events(const Caller& caller, std::uint64_t after) const;
   /// False when the client is gone, or the connection closed because of `manner`.
   asio::awaitable<bool> send(Response response, Manner manner);
   asio::awaitable<void> finish();

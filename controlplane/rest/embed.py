@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes a C++ source of a text file: embed.py INPUT OUTPUT FUNCTION, the function in tributary::rest."""
+"""Makes a C++ source of a text file: embed.py INPUT OUTPUT FUNCTION, the function that
+controlplane/rest/server.hpp declares."""
 
 import json
 import pathlib
@@ -8,12 +9,13 @@ import sys
 source, target, function = sys.argv[1:]
 text = pathlib.Path(source).read_text(encoding="utf-8")
 json.loads(text)  # a document that is not JSON must not be served
-pieces = (text[i : i + 2000] for i in range(0, len(text), 2000))  # literals of any compiler's length
-literals = "\n".join(f'R"document({piece})document"' for piece in pieces)
+# Bytes one by one: a document is longer than the literals that every compiler takes.
+data = text.encode("ascii")
+rows = (", ".join(str(byte) for byte in data[i : i + 32]) for i in range(0, len(data), 32))
+numbers = ",\n".join(rows)
 pathlib.Path(target).write_text(
-    "#include <string_view>\n\nnamespace tributary::rest {\n\n"
-    f"std::string_view {function}();\n\n"
-    f"std::string_view {function}() {{\n  static constexpr std::string_view text =\n{literals};\n"
-    "  return text;\n}\n\n} // namespace tributary::rest\n",
+    '#include "controlplane/rest/server.hpp"\n\nnamespace tributary::rest {\n\n'
+    f"std::string_view {function}() {{\n  static constexpr char text[] = {{\n{numbers}}};\n"
+    "  return {text, sizeof text};\n}\n\n} // namespace tributary::rest\n",
     encoding="utf-8",
 )

@@ -3,7 +3,7 @@
 // Pure.
 #pragma once
 
-#include "controlplane/rest/service.hpp"
+#include "controlplane/api/service.hpp"
 
 #include <cstddef>
 #include <deque>

@@ -1,6 +1,6 @@
 #include "controlplane/rest/event_stream.hpp"
 
-#include "service/as_result.hpp"
+#include "net/as_result.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <spdlog/spdlog.h>
@@ -12,7 +12,7 @@
 namespace tributary::rest {
 namespace {
 
-using service::as_result;
+using net::as_result;
 
 /// Events are sent together up to about this many bytes.
 constexpr std::size_t burst_bytes = 128 * 1024;
@@ -27,12 +27,13 @@ EventStream::EventStream(Shared& shared, Transport& transport, Deadline& deadlin
     : shared_(shared), transport_(transport), deadline_(deadline),
       queue_(shared.limits.events_behind), wake_(transport.socket().get_executor()) {}
 
-void EventStream::begin(std::uint64_t after) {
-  unsubscribe_ = shared_.service->subscribe(after, [stream = weak_from_this()](const Event& event) {
-    if (const auto self = stream.lock()) {
-      self->event_came(event);
-    }
-  });
+void EventStream::begin(const Caller& caller, std::uint64_t after) {
+  unsubscribe_ =
+      shared_.service->subscribe(caller, after, [stream = weak_from_this()](const Event& event) {
+        if (const auto self = stream.lock()) {
+          self->event_came(event);
+        }
+      });
   queue_.live();
 }
 

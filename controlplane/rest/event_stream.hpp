@@ -21,7 +21,7 @@ public:
   EventStream(Shared& shared, Transport& transport, Deadline& deadline);
 
   /// Subscribes; what was kept is in the queue then. What the service throws comes through.
-  void begin(std::uint64_t after);
+  void begin(const Caller& caller, std::uint64_t after);
   /// Sends `header`, and then what is in the queue.
   asio::awaitable<void> run(std::string header);
   /// Nothing more is to be sent.

@@ -1,8 +1,8 @@
 // Sockets to accept connections on, made from a listen address. Event loop thread.
 #pragma once
 
-#include "controlplane/rest/listen_address.hpp"
 #include "controlplane/rest/transport.hpp"
+#include "net/address.hpp"
 #include "service/socket_file.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -22,14 +22,14 @@ struct TcpListener {
 };
 /// One for each address that the host's name stands for. Throws ListenError.
 [[nodiscard]] std::vector<TcpListener> listen_tcp(asio::io_context& context,
-                                                  const ListenAddress& address);
+                                                  const net::HostPort& where);
 
 struct UnixListener {
   std::unique_ptr<service::SocketFile> file; ///< removed with it
   asio::local::stream_protocol::acceptor acceptor;
 };
 /// Throws ListenError.
-[[nodiscard]] UnixListener listen_unix(asio::io_context& context, const ListenAddress& address);
+[[nodiscard]] UnixListener listen_unix(asio::io_context& context, const std::string& path);
 
 /// TLS 1.2 or newer with this certificate chain and key (PEM). Throws ListenError.
 [[nodiscard]] std::shared_ptr<asio::ssl::context> make_tls(const std::string& certificate,

@@ -1,5 +1,6 @@
 #include "controlplane/rest/request_reader.hpp"
 
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 #include <fmt/format.h>
 
@@ -60,7 +61,27 @@ asio::awaitable<RequestReader::Outcome> RequestReader::header() {
   }
   first_ = false;
   idle_ = false;
-  co_return Outcome{};
+  co_return Outcome{.gone = false, .refusal = refusal_of_framing()};
+}
+
+std::optional<Answer> RequestReader::refusal_of_framing() const {
+  const auto& request = parser_->get();
+  if (request.count(http::field::content_length) > 1 ||
+      request[http::field::content_length].find(',') != boost::beast::string_view::npos) {
+    return refusal(400, "a request has one Content-Length");
+  }
+  const std::size_t codings = request.count(http::field::transfer_encoding);
+  if (codings == 0) {
+    return std::nullopt;
+  }
+  if (request.version() < 11 || request.count(http::field::content_length) != 0) {
+    return refusal(400, "a Transfer-Encoding is for HTTP/1.1, and without a Content-Length");
+  }
+  // The parser takes the body of a request in any other coding for the next request.
+  if (codings > 1 || !boost::beast::iequals(request[http::field::transfer_encoding], "chunked")) {
+    return refusal(501, "the only Transfer-Encoding that is known here is chunked, and alone");
+  }
+  return std::nullopt;
 }
 
 asio::awaitable<RequestReader::Outcome> RequestReader::body() {

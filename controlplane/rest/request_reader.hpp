@@ -31,7 +31,8 @@ public:
   RequestReader(const RequestReader&) = delete;
   RequestReader& operator=(const RequestReader&) = delete;
 
-  /// The header of the next request. "Gone", too, when none comes in time or the server stops.
+  /// The header of the next request; after a refusal the connection is of no more use. "Gone", too,
+  /// when none comes in time or the server stops.
   asio::awaitable<Outcome> header();
   /// The rest of the request.
   asio::awaitable<Outcome> body();
@@ -53,6 +54,8 @@ private:
   /// False when there are none: the client is gone, or the time is over.
   asio::awaitable<bool> receive();
   [[nodiscard]] Answer refusal_for(error_code error) const;
+  /// Of a header that leaves in doubt where the request ends.
+  [[nodiscard]] std::optional<Answer> refusal_of_framing() const;
   void count_body();
   void release_body();
 

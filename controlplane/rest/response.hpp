@@ -1,7 +1,7 @@
 // The bytes of an HTTP/1.1 answer. Pure.
 #pragma once
 
-#include "controlplane/rest/service.hpp"
+#include "controlplane/api/service.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "controlplane/rest/router.hpp"
 
-#include "controlplane/rest/json_body.hpp"
-#include "controlplane/rest/requests.hpp"
+#include "controlplane/api/json_body.hpp"
+#include "controlplane/api/requests.hpp"
 
 #include <boost/json.hpp>
 
@@ -16,35 +16,12 @@ using http::verb;
 using Kind = Route::Kind;
 using Ask = void (*)(Service&, const Call&, Reply);
 
-std::string_view name_of(View view) {
-  switch (view) {
-  case View::topology: return "topology";
-  case View::switches: return "switches";
-  case View::hosts: return "hosts";
-  case View::links: return "links";
-  case View::groups: return "groups";
-  case View::trees: return "trees";
-  case View::transactions: return "transactions";
-  case View::jobs: return "jobs";
-  }
-  return "";
-}
-
-/// A list stands under its own name, so that more may stand beside it one day.
 template <View what> void ask_view(Service& service, const Call& call, Reply reply) {
-  service.view(call.caller, what, std::nullopt, [reply = std::move(reply)](Answer answer) {
-    if (answer.body.is_array()) {
-      const std::string_view name = name_of(what);
-      json::object named;
-      named[json::string_view(name.data(), name.size())] = std::move(answer.body);
-      answer.body = std::move(named);
-    }
-    reply(std::move(answer));
-  });
+  service.view(call.caller, view_request(what, call.target), std::move(reply));
 }
 template <View what> void ask_one(Service& service, const Call& call, Reply reply) {
   check_name("what the path names", call.parameters[0]);
-  service.view(call.caller, what, call.parameters[0], std::move(reply));
+  service.view(call.caller, {.what = what, .id = call.parameters[0]}, std::move(reply));
 }
 
 constexpr Ask create_job = [](Service& service, const Call& call, Reply reply) {
@@ -102,6 +79,10 @@ constexpr Ask renew_lease = [](Service& service, const Call& call, Reply reply) 
                       std::move(reply));
 };
 
+constexpr Ask rebalance = [](Service& service, const Call& call, Reply reply) {
+  service.rebalance(call.caller, dry_run_of(call.target), std::move(reply));
+};
+
 constexpr bool body = true;
 constexpr bool no_body = false;
 
@@ -125,6 +106,7 @@ constexpr std::array all_routes = {
     Route{verb::put, "/api/v1/groups/{job}/{name}/members/{rank}/lease", Kind::service, no_body,
           renew_lease},
 
+    Route{verb::post, "/api/v1/rebalance", Kind::service, no_body, rebalance},
     Route{verb::get, "/api/v1/topology", Kind::service, no_body, ask_view<View::topology>},
     Route{verb::get, "/api/v1/switches", Kind::service, no_body, ask_view<View::switches>},
     Route{verb::get, "/api/v1/switches/{id}", Kind::service, no_body, ask_one<View::switches>},

@@ -2,8 +2,8 @@
 // compares both). Pure.
 #pragma once
 
-#include "controlplane/rest/service.hpp"
-#include "controlplane/rest/target.hpp"
+#include "controlplane/api/service.hpp"
+#include "controlplane/api/target.hpp"
 
 #include <boost/beast/http/verb.hpp>
 

@@ -4,7 +4,7 @@
 #include "controlplane/rest/connection.hpp"
 #include "controlplane/rest/listener.hpp"
 #include "controlplane/rest/shared.hpp"
-#include "service/as_result.hpp"
+#include "net/as_result.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -25,7 +25,7 @@ namespace {
 using asio::ip::tcp;
 using asio::local::stream_protocol;
 
-using service::as_result;
+using net::as_result;
 
 /// After a failed accept: out of descriptors, most likely; some have to go first.
 constexpr std::chrono::milliseconds accept_pause{100};
@@ -45,6 +45,14 @@ void lower_to_descriptors(Limits& limits) {
     spdlog::info("{} HTTP connections at a time, not {}: the process may have {} descriptors", most,
                  limits.connections, all);
     limits.connections = most;
+  }
+}
+
+net::Address listen_address(const std::string& text) {
+  try {
+    return net::parse_address(text, net::Purpose::listen);
+  } catch (const net::AddressError& e) {
+    throw ListenError(fmt::format("rest.listen: {}", e.what()));
   }
 }
 
@@ -76,13 +84,13 @@ public:
     }
     reload_certificate();
     for (const std::string& text : settings.listen) {
-      const ListenAddress address = parse_listen_address(text);
-      if (!address.path.empty()) {
-        unix_listeners_.push_back(listen_unix(context, address));
-        addresses_.push_back("unix:" + address.path);
+      const net::Address address = listen_address(text);
+      if (address.is_unix()) {
+        unix_listeners_.push_back(listen_unix(context, address.path));
+        addresses_.push_back(address.text());
         continue;
       }
-      for (TcpListener& listener : listen_tcp(context, address)) {
+      for (TcpListener& listener : listen_tcp(context, address.tcp)) {
         addresses_.push_back(listener.address);
         tcp_listeners_.push_back(std::move(listener));
       }
@@ -135,6 +143,10 @@ public:
     if (!certificate_.empty()) {
       tls_ = make_tls(certificate_, key_);
     }
+  }
+
+  void set_administrator_token(std::string token) {
+    shared_->administrator_token = std::move(token);
   }
 
   [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
@@ -277,6 +289,10 @@ Server::~Server() { impl_->abandon(); }
 void Server::stop() { impl_->stop(); }
 
 void Server::reload_certificate() { impl_->reload_certificate(); }
+
+void Server::set_administrator_token(std::string token) {
+  impl_->set_administrator_token(std::move(token));
+}
 
 const std::vector<std::string>& Server::addresses() const { return impl_->addresses(); }
 

@@ -14,7 +14,7 @@
 // send, it costs a bounded amount of memory and time and only its own connection.
 #pragma once
 
-#include "controlplane/rest/service.hpp"
+#include "controlplane/api/service.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -64,7 +64,7 @@ struct Limits {
 };
 
 struct Settings {
-  /// "unix:PATH", "HOST:PORT", "[V6]:PORT"; port 0 takes a free one.
+  /// As net/address.hpp has them; port 0 takes a free one.
   std::vector<std::string> listen;
   /// PEM files; both or neither. With them TCP addresses speak TLS 1.2 or newer, and nothing else.
   std::string tls_certificate;
@@ -87,6 +87,8 @@ public:
   /// Reads certificate and key again, for connections made from now on. Throws ListenError and
   /// goes on with the old ones.
   void reload_certificate();
+  /// For requests from now on.
+  void set_administrator_token(std::string token);
 
   /// Where it listens, as `Settings::listen` writes it, with the ports that were found free.
   [[nodiscard]] const std::vector<std::string>& addresses() const;

@@ -1,8 +1,8 @@
 // What the connections of one server have in common. One instance per server; event loop thread.
 #pragma once
 
+#include "controlplane/api/service.hpp"
 #include "controlplane/rest/server.hpp"
-#include "controlplane/rest/service.hpp"
 
 #include <cstddef>
 #include <cstdint>

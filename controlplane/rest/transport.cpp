@@ -1,6 +1,6 @@
 #include "controlplane/rest/transport.hpp"
 
-#include "service/as_result.hpp"
+#include "net/as_result.hpp"
 
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
@@ -10,7 +10,7 @@
 namespace tributary::rest {
 namespace {
 
-using service::as_result;
+using net::as_result;
 
 void shut_down(Socket& socket) {
   error_code ignored;

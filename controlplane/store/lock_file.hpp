@@ -1,22 +1,45 @@
-// One manager at a time: an exclusive lock on a file beside the database, released by the kernel
-// however the process ends. The file stays there and holds the process id, for the message to the
-// next one that comes.
+// One manager at a time: an exclusive lock, released by the kernel however the process ends, on two
+// files. The one beside the database stays there and holds the process id, for the message to the
+// next one that comes; the other is the database itself, which nobody removes without noticing.
 #pragma once
 
+#include "net/file_descriptor.hpp"
+
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 namespace tributary::store {
 
-class LockFile {
+/// Device and number of a file; two files have the same when they are one.
+using FileIdentity = std::pair<std::uint64_t, std::uint64_t>;
+/// Nothing when there is none of this name.
+[[nodiscard]] std::optional<FileIdentity> identity_of(const std::filesystem::path& file);
+
+/// A file that is open and locked for as long as the object is there.
+class HeldFile {
 public:
-  /// Throws StoreError when another process has the lock or the file cannot be made.
-  explicit LockFile(const std::filesystem::path& file);
-  ~LockFile();
-  LockFile(const LockFile&) = delete;
-  LockFile& operator=(const LockFile&) = delete;
+  /// Makes it when it is not there. Throws StoreError when another process has the lock, or the
+  /// file cannot be opened.
+  explicit HeldFile(const std::filesystem::path& file);
+
+  /// Whether the file of this name is still this one.
+  [[nodiscard]] bool is_in_place() const;
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
 private:
-  int descriptor_ = -1;
+  std::filesystem::path file_;
+  net::FileDescriptor descriptor_;
+  std::optional<FileIdentity> identity_;
+};
+
+class LockFile {
+public:
+  explicit LockFile(const std::filesystem::path& file);
+
+private:
+  HeldFile held_;
 };
 
 } // namespace tributary::store

@@ -69,7 +69,45 @@ constexpr const char* version_1 = R"sql(
   ) STRICT;
 )sql";
 
-constexpr std::array steps_from_the_first = {version_1};
+/// What a job is limited to: decimal numbers with commas between; NULL: to nothing.
+constexpr const char* version_2 = R"sql(
+  ALTER TABLE jobs ADD COLUMN hosts TEXT;
+  ALTER TABLE jobs ADD COLUMN vnis TEXT;
+)sql";
+
+/// The topology record by record. The document stays until the manager, which can read it, has
+/// stored it anew.
+constexpr const char* version_3 = R"sql(
+  CREATE TABLE switches (
+    number INTEGER PRIMARY KEY,
+    name   TEXT NOT NULL,
+    guid   INTEGER NOT NULL,
+    ports  INTEGER NOT NULL,
+    up     INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE cables (
+    number     INTEGER PRIMARY KEY,
+    a_switch   INTEGER NOT NULL,
+    a_port     INTEGER NOT NULL,
+    b_switch   INTEGER NOT NULL,
+    b_port     INTEGER NOT NULL,
+    speed_mbps INTEGER NOT NULL,
+    up         INTEGER NOT NULL,
+    plugged    INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE hosts (
+    nid       INTEGER PRIMARY KEY,
+    name      TEXT NOT NULL,
+    at_switch INTEGER NOT NULL,
+    at_port   INTEGER NOT NULL,
+    up        INTEGER NOT NULL,
+    plugged   INTEGER NOT NULL
+  ) STRICT;
+)sql";
+
+constexpr std::array steps_from_the_first = {version_1, version_2, version_3};
 
 } // namespace
 
@@ -103,6 +141,18 @@ void check_format(Database& database, const std::filesystem::path& file) {
                      fmt::format("{} is damaged: {}; move it away and put a back-up in its place",
                                  file.string(), check.text(0)));
   }
+}
+
+std::uint64_t next_epoch(Database& database, const std::filesystem::path& file) {
+  const auto version = static_cast<std::size_t>(database.integer("PRAGMA user_version"));
+  if (version < migrations().size()) {
+    throw StoreError(StoreError::Kind::no_room,
+                     fmt::format("{}: there is no room for {}; make room and start again",
+                                 file.string(),
+                                 version == 0 ? "a new store" : "bringing it up to date"));
+  }
+  return static_cast<std::uint64_t>(
+      database.integer("SELECT value + 1 FROM meta WHERE key = 'epoch'"));
 }
 
 std::uint64_t migrate_and_count(Database& database, std::span<const char* const> steps) {

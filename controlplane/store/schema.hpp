@@ -20,6 +20,10 @@ namespace tributary::store {
 /// version above `migrations().size()`.
 void check_format(Database& database, const std::filesystem::path& file);
 
+/// The epoch that the next start has, of a file that needs no step; nothing is written. Throws
+/// StoreError for one that does: there is no room for them.
+std::uint64_t next_epoch(Database& database, const std::filesystem::path& file);
+
 /// Inside a transaction: takes the steps that are missing and counts this start. Answers the epoch.
 std::uint64_t migrate_and_count(Database& database,
                                 std::span<const char* const> steps = migrations());

@@ -1,18 +1,25 @@
 #include "controlplane/store/store.hpp"
 
+#include "controlplane/records/soundness.hpp"
 #include "controlplane/store/lock_file.hpp"
 #include "controlplane/store/schema.hpp"
 #include "controlplane/store/sqlite.hpp"
 #include "controlplane/store/tree_form.hpp"
+#include "net/file_descriptor.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <fcntl.h>
 #include <limits>
+#include <set>
+#include <stdexcept>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace tributary::store {
 namespace {
@@ -22,66 +29,116 @@ using Kind = StoreError::Kind;
 /// Makes an empty file that only its owner may read, for it will hold tokens, unless there is one.
 /// SQLite gives the files beside it the same mode.
 const std::filesystem::path& prepared(const std::filesystem::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (descriptor < 0) {
+  const net::FileDescriptor descriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!descriptor) {
     const int why = errno;
     const auto kind =
         why == EACCES || why == EPERM || why == EROFS ? Kind::no_permission : Kind::failed;
     throw StoreError(kind, fmt::format("{} cannot be opened: {}", file.string(),
                                        std::generic_category().message(why)));
   }
-  ::close(descriptor);
   return file;
-}
-
-template <typename Number> std::optional<Number> optional_at(const Statement& row, int column) {
-  return row.null(column) ? std::nullopt : std::optional(static_cast<Number>(row.integer(column)));
 }
 
 std::optional<std::uint16_t> value_of(const std::optional<Vni>& vni) {
   return vni ? std::optional(vni->value) : std::nullopt;
 }
 
+/// "1,2,9"
+template <typename Number>
+std::optional<std::string> text_of(const std::optional<std::vector<Number>>& list) {
+  if (!list) {
+    return std::nullopt;
+  }
+  std::string text;
+  for (const Number number : *list) {
+    text += fmt::format("{}{}", text.empty() ? "" : ",", number.value);
+  }
+  return text;
+}
+
+template <typename Number>
+std::optional<std::vector<Number>> numbers_at(const Statement& row, int column) {
+  if (row.null(column)) {
+    return std::nullopt;
+  }
+  std::vector<Number> list;
+  const std::string_view text = row.text(column);
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    decltype(Number::value) value = 0;
+    const auto [after, error] = std::from_chars(at, end, value);
+    if (error != std::errc{} || (after != end && *after != ',')) {
+      throw std::invalid_argument(fmt::format("\"{}\" is no list of numbers", text));
+    }
+    list.push_back(Number{value});
+    at = after == end ? end : after + 1;
+  }
+  return list;
+}
+
 /// One prepared statement for each kind of change.
 class Writer {
 public:
   explicit Writer(Database& db)
-      : job_(db.prepare("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?)")),
+      : job_(db.prepare("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?)")),
         group_(db.prepare(
             "INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")),
         member_(db.prepare("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?)")),
         tree_(db.prepare("INSERT OR REPLACE INTO trees VALUES (?, ?, ?, ?)")),
         address_(db.prepare("INSERT OR REPLACE INTO addresses VALUES (?, ?)")),
-        topology_(db.prepare("INSERT OR REPLACE INTO topology VALUES (1, ?)")),
+        switch_(db.prepare("INSERT OR REPLACE INTO switches VALUES (?, ?, ?, ?, ?)")),
+        cable_(db.prepare("INSERT OR REPLACE INTO cables VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
+        host_(db.prepare("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?, ?, ?)")),
         erase_job_(db.prepare("DELETE FROM jobs WHERE id = ?")),
         erase_group_(db.prepare("DELETE FROM groups WHERE id = ?")),
         erase_members_(db.prepare("DELETE FROM members WHERE group_id = ?")),
         erase_trees_(db.prepare("DELETE FROM trees WHERE group_id = ?")),
-        erase_member_(db.prepare("DELETE FROM members WHERE group_id = ? AND rank = ?")) {}
+        erase_member_(db.prepare("DELETE FROM members WHERE group_id = ? AND rank = ?")),
+        erase_host_(db.prepare("DELETE FROM hosts WHERE nid = ?")),
+        erase_topology_{db.prepare("DELETE FROM topology"), db.prepare("DELETE FROM switches"),
+                        db.prepare("DELETE FROM cables"), db.prepare("DELETE FROM hosts")} {}
 
-  void operator()(const JobRecord& j) {
-    job_.run(j.id, j.multicast_limit, j.token, value_of(j.vni), j.ending);
+  void operator()(const records::JobRecord& j) {
+    const auto hosts = text_of(j.hosts);
+    const auto vnis = text_of(j.vnis);
+    job_.run(j.id, j.multicast_limit, j.token, value_of(j.vni), j.ending, hosts, vnis);
   }
-  void operator()(const GroupRecord& g) {
+  void operator()(const records::GroupRecord& g) {
     group_.run(g.id.value, g.job, g.name, g.step, g.multicast, g.size, g.trees, g.wanted_root,
                g.root, g.vni.value, g.cookie.value, g.timeout_us, name_of(g.state));
   }
-  void operator()(const MemberRecord& m) {
+  void operator()(const records::MemberRecord& m) {
     member_.run(m.group.value, m.rank, m.nid.value, m.host, name_of(m.state));
   }
-  void operator()(const TreeRecord& t) {
+  void operator()(const records::TreeRecord& t) {
     const std::string form = encode(t.form);
     tree_.run(t.number.value, t.group.value, t.index, form);
   }
-  void operator()(const AddressRecord& a) { address_.run(a.space, a.next); }
-  void operator()(const TopologyRecord& t) { topology_.run(t.document); }
-  void operator()(const EraseJob& e) { erase_job_.run(e.id); }
-  void operator()(const EraseGroup& e) {
+  void operator()(const records::AddressRecord& a) { address_.run(a.space, a.next); }
+  void operator()(const records::SwitchRecord& s) {
+    switch_.run(s.number, s.name, s.guid, s.ports, s.up);
+  }
+  void operator()(const records::CableRecord& c) {
+    cable_.run(c.number, c.a.at, c.a.port, c.b.at, c.b.port, c.speed_mbps, c.up, c.plugged);
+  }
+  void operator()(const records::HostRecord& h) {
+    host_.run(h.nid.value, h.name, h.at.at, h.at.port, h.up, h.plugged);
+  }
+  void operator()(const records::EraseJob& e) { erase_job_.run(e.id); }
+  void operator()(const records::EraseGroup& e) {
     erase_trees_.run(e.id.value);
     erase_members_.run(e.id.value);
     erase_group_.run(e.id.value);
   }
-  void operator()(const EraseMember& e) { erase_member_.run(e.group.value, e.rank); }
+  void operator()(const records::EraseMember& e) { erase_member_.run(e.group.value, e.rank); }
+  void operator()(const records::EraseHost& e) { erase_host_.run(e.nid.value); }
+  void operator()(const records::EraseTopology&) {
+    for (Statement& erase : erase_topology_) {
+      erase.run();
+    }
+  }
 
 private:
   Statement job_;
@@ -89,12 +146,16 @@ private:
   Statement member_;
   Statement tree_;
   Statement address_;
-  Statement topology_;
+  Statement switch_;
+  Statement cable_;
+  Statement host_;
   Statement erase_job_;
   Statement erase_group_;
   Statement erase_members_;
   Statement erase_trees_;
   Statement erase_member_;
+  Statement erase_host_;
+  std::array<Statement, 4> erase_topology_;
 };
 
 /// Begins, and drops what was done unless `commit` came to its end.
@@ -112,79 +173,218 @@ private:
   Database& database_;
 };
 
-Snapshot read_all(Database& db, std::uint64_t epoch) {
-  Snapshot all;
+/// The number that stands there. Throws std::out_of_range when the type cannot hold it.
+template <typename Number> Number number_at(const Statement& row, int column) {
+  const std::int64_t value = row.integer(column);
+  if (!std::in_range<Number>(value)) {
+    throw std::out_of_range(fmt::format("{} in column {}", value, column + 1));
+  }
+  return static_cast<Number>(value);
+}
+template <typename Number> std::optional<Number> optional_at(const Statement& row, int column) {
+  return row.null(column) ? std::nullopt : std::optional(number_at<Number>(row, column));
+}
+
+/// Hands over row by row; one that cannot be read is named in `damaged` and left out.
+template <typename Read>
+void read_rows(Database& db, std::string_view what, const char* sql,
+               std::vector<std::string>& damaged, const Read& read) {
+  Statement rows = db.prepare(sql);
+  while (rows.step()) {
+    try {
+      read(rows);
+    } catch (const std::exception& wrong) {
+      damaged.push_back(fmt::format("{} {}: {}", what, rows.text(0), wrong.what()));
+    }
+  }
+}
+
+void read_topology(Database& db, records::Snapshot& all) {
+  const auto port_at = [](const Statement& row, int column) {
+    return records::NumberedPort{number_at<std::uint32_t>(row, column),
+                                 number_at<std::uint16_t>(row, column + 1)};
+  };
+  std::vector<std::string> damaged;
+  read_rows(db, "switch", "SELECT number, name, guid, ports, up FROM switches ORDER BY 1", damaged,
+            [&](const Statement& row) {
+              all.switches.push_back({number_at<std::uint32_t>(row, 0), std::string(row.text(1)),
+                                      static_cast<std::uint64_t>(row.integer(2)),
+                                      number_at<std::uint16_t>(row, 3), row.integer(4) != 0});
+            });
+  read_rows(db, "cable",
+            "SELECT number, a_switch, a_port, b_switch, b_port, speed_mbps, up, plugged "
+            "FROM cables ORDER BY 1",
+            damaged, [&](const Statement& row) {
+              all.cables.push_back({number_at<std::uint32_t>(row, 0), port_at(row, 1),
+                                    port_at(row, 3), number_at<std::uint32_t>(row, 5),
+                                    row.integer(6) != 0, row.integer(7) != 0});
+            });
+  read_rows(db, "host", "SELECT nid, name, at_switch, at_port, up, plugged FROM hosts ORDER BY 1",
+            damaged, [&](const Statement& row) {
+              all.hosts.push_back({Nid{number_at<std::uint32_t>(row, 0)}, std::string(row.text(1)),
+                                   port_at(row, 2), row.integer(4) != 0, row.integer(5) != 0});
+            });
+  Statement old = db.prepare("SELECT document FROM topology");
+  while (old.step()) {
+    all.old_topology = std::string(old.text(0));
+  }
+  all.topology_is_damaged = !damaged.empty();
+}
+
+/// What can be read; the rest is named in `set_aside`.
+records::Snapshot read_all(Database& db, std::uint64_t epoch) {
+  records::Snapshot all;
   all.epoch = epoch;
-  Statement jobs =
-      db.prepare("SELECT id, multicast_limit, token, vni, ending FROM jobs ORDER BY 1");
-  while (jobs.step()) {
-    const auto vni = optional_at<std::uint16_t>(jobs, 3);
-    all.jobs.push_back({std::string(jobs.text(0)), static_cast<std::uint32_t>(jobs.integer(1)),
-                        std::string(jobs.text(2)), vni ? std::optional(Vni{*vni}) : std::nullopt,
-                        jobs.integer(4) != 0});
-  }
-  Statement groups =
-      db.prepare("SELECT id, job, name, step, multicast, size, trees, wanted_root, root, vni, "
-                 "cookie, timeout_us, state FROM groups ORDER BY 1");
-  while (groups.step()) {
-    all.groups.push_back({.id = GroupId{static_cast<std::uint64_t>(groups.integer(0))},
-                          .job = std::string(groups.text(1)),
-                          .name = std::string(groups.text(2)),
-                          .step = std::string(groups.text(3)),
-                          .multicast = groups.integer(4) != 0,
-                          .size = static_cast<std::uint32_t>(groups.integer(5)),
-                          .trees = static_cast<std::uint32_t>(groups.integer(6)),
-                          .wanted_root = optional_at<std::uint32_t>(groups, 7),
-                          .root = optional_at<std::uint32_t>(groups, 8),
-                          .vni = Vni{static_cast<std::uint16_t>(groups.integer(9))},
-                          .cookie = Cookie{static_cast<std::uint32_t>(groups.integer(10))},
-                          .timeout_us = static_cast<std::uint64_t>(groups.integer(11)),
-                          .state = group_state_named(groups.text(12)).value()});
-  }
-  Statement members =
-      db.prepare("SELECT group_id, rank, nid, host, state FROM members ORDER BY 1, 2");
-  while (members.step()) {
-    all.members.push_back({GroupId{static_cast<std::uint64_t>(members.integer(0))},
-                           static_cast<std::uint32_t>(members.integer(1)),
-                           Nid{static_cast<std::uint32_t>(members.integer(2))},
-                           std::string(members.text(3)),
-                           member_state_named(members.text(4)).value()});
-  }
-  Statement trees = db.prepare("SELECT number, group_id, tree_index, form FROM trees ORDER BY 1");
-  while (trees.step()) {
-    all.trees.push_back({TreeNumber{static_cast<std::uint16_t>(trees.integer(0))},
-                         GroupId{static_cast<std::uint64_t>(trees.integer(1))},
-                         static_cast<std::uint32_t>(trees.integer(2)),
-                         decode_tree_form(trees.text(3))});
-  }
-  Statement addresses = db.prepare("SELECT space, next FROM addresses ORDER BY 1");
-  while (addresses.step()) {
-    all.addresses.push_back(
-        {std::string(addresses.text(0)), static_cast<std::uint32_t>(addresses.integer(1))});
-  }
-  Statement topology = db.prepare("SELECT document FROM topology");
-  while (topology.step()) {
-    all.topology = TopologyRecord{std::string(topology.text(0))};
-  }
+  std::vector<std::string>& damaged = all.set_aside;
+  read_rows(
+      db, "job", "SELECT id, multicast_limit, token, vni, ending, hosts, vnis FROM jobs ORDER BY 1",
+      damaged, [&](const Statement& row) {
+        const auto vni = optional_at<std::uint16_t>(row, 3);
+        all.jobs.push_back({std::string(row.text(0)), number_at<std::uint32_t>(row, 1),
+                            std::string(row.text(2)), vni ? std::optional(Vni{*vni}) : std::nullopt,
+                            row.integer(4) != 0, numbers_at<Nid>(row, 5), numbers_at<Vni>(row, 6)});
+      });
+  read_rows(db, "group",
+            "SELECT id, job, name, step, multicast, size, trees, wanted_root, root, vni, "
+            "cookie, timeout_us, state FROM groups ORDER BY 1",
+            damaged, [&](const Statement& row) {
+              all.groups.push_back({.id = records::GroupId{number_at<std::uint64_t>(row, 0)},
+                                    .job = std::string(row.text(1)),
+                                    .name = std::string(row.text(2)),
+                                    .step = std::string(row.text(3)),
+                                    .multicast = row.integer(4) != 0,
+                                    .size = number_at<std::uint32_t>(row, 5),
+                                    .trees = number_at<std::uint32_t>(row, 6),
+                                    .wanted_root = optional_at<std::uint32_t>(row, 7),
+                                    .root = optional_at<std::uint32_t>(row, 8),
+                                    .vni = Vni{number_at<std::uint16_t>(row, 9)},
+                                    .cookie = Cookie{number_at<std::uint32_t>(row, 10)},
+                                    .timeout_us = number_at<std::uint64_t>(row, 11),
+                                    .state = records::group_state_named(row.text(12)).value()});
+            });
+  read_rows(db, "a member of group",
+            "SELECT group_id, rank, nid, host, state FROM members ORDER BY 1, 2", damaged,
+            [&](const Statement& row) {
+              all.members.push_back(
+                  {records::GroupId{number_at<std::uint64_t>(row, 0)},
+                   number_at<std::uint32_t>(row, 1), Nid{number_at<std::uint32_t>(row, 2)},
+                   std::string(row.text(3)), records::member_state_named(row.text(4)).value()});
+            });
+  read_rows(db, "tree", "SELECT number, group_id, tree_index, form FROM trees ORDER BY 1", damaged,
+            [&](const Statement& row) {
+              all.trees.push_back({TreeNumber{number_at<std::uint16_t>(row, 0)},
+                                   records::GroupId{number_at<std::uint64_t>(row, 1)},
+                                   number_at<std::uint32_t>(row, 2),
+                                   decode_tree_form(row.text(3))});
+            });
+  read_rows(db, "address", "SELECT space, next FROM addresses ORDER BY 1", damaged,
+            [&](const Statement& row) {
+              all.addresses.push_back({std::string(row.text(0)), number_at<std::uint32_t>(row, 1)});
+            });
+  read_topology(db, all);
   return all;
+}
+
+/// Erases every record but those of the snapshot.
+void erase_all_but(Database& db, const records::Snapshot& kept) {
+  std::set<std::string> jobs;
+  std::set<std::int64_t> groups;
+  std::set<std::pair<std::int64_t, std::int64_t>> members;
+  std::set<std::int64_t> trees;
+  for (const records::JobRecord& job : kept.jobs) {
+    jobs.insert(job.id);
+  }
+  for (const records::GroupRecord& group : kept.groups) {
+    groups.insert(static_cast<std::int64_t>(group.id.value));
+  }
+  for (const records::MemberRecord& member : kept.members) {
+    members.emplace(static_cast<std::int64_t>(member.group.value), member.rank);
+  }
+  for (const records::TreeRecord& tree : kept.trees) {
+    trees.insert(tree.number.value);
+  }
+  const auto erase_numbered = [&db](const char* select, const char* erase,
+                                    const std::set<std::int64_t>& keep) {
+    std::vector<std::int64_t> gone;
+    for (Statement rows = db.prepare(select); rows.step();) {
+      if (!keep.contains(rows.integer(0))) {
+        gone.push_back(rows.integer(0));
+      }
+    }
+    Statement statement = db.prepare(erase);
+    for (const std::int64_t key : gone) {
+      statement.run(key);
+    }
+  };
+  erase_numbered("SELECT id FROM groups", "DELETE FROM groups WHERE id = ?", groups);
+  erase_numbered("SELECT number FROM trees", "DELETE FROM trees WHERE number = ?", trees);
+  std::vector<std::string> gone_jobs;
+  for (Statement rows = db.prepare("SELECT id FROM jobs"); rows.step();) {
+    if (!jobs.contains(std::string(rows.text(0)))) {
+      gone_jobs.emplace_back(rows.text(0));
+    }
+  }
+  Statement erase_job = db.prepare("DELETE FROM jobs WHERE id = ?");
+  for (const std::string& job : gone_jobs) {
+    erase_job.run(std::string_view(job));
+  }
+  std::vector<std::pair<std::int64_t, std::int64_t>> gone_members;
+  for (Statement rows = db.prepare("SELECT group_id, rank FROM members"); rows.step();) {
+    const std::pair key(rows.integer(0), rows.integer(1));
+    if (!members.contains(key)) {
+      gone_members.push_back(key);
+    }
+  }
+  Statement erase_member = db.prepare("DELETE FROM members WHERE group_id = ? AND rank = ?");
+  for (const auto& member : gone_members) {
+    erase_member.run(member.first, member.second);
+  }
+  db.execute("DELETE FROM addresses WHERE next NOT BETWEEN 0 AND 4294967295");
 }
 
 } // namespace
 
 struct Store::Open {
   explicit Open(const std::filesystem::path& path)
-      : file(path), lock(path.string() + ".lock"), database(prepared(path)) {}
+      : file(path), lock(path.string() + ".lock"), held(prepared(path)) {}
+
+  /// Throws when what is written now would be lost with a file that has no name any more.
+  void expect_in_place();
+
+  void with_room(const StoreOptions& options);
+  /// The index of the log is a file that needs room; the only one that has the database open can
+  /// do without it. Nobody else may look at the database then, as long as it is open.
+  void without_room();
 
   std::filesystem::path file;
   LockFile lock;
-  Database database;
+  /// The database itself, for the lock file can be removed by anybody. Closed after the database:
+  /// closing a file drops the locks that SQLite has on it.
+  HeldFile held;
+  std::optional<FileIdentity> log; ///< the write-ahead log's, once there is one
+  std::optional<Database> database;
   std::uint64_t epoch = 0;
+  bool epoch_is_stored = true;
+  std::string trouble;
   std::optional<Writer> writer;
 };
 
-Store::Store(const std::filesystem::path& file, const StoreOptions& options)
-    : open_(std::make_unique<Open>(file)) {
-  Database& db = open_->database;
+void Store::Open::expect_in_place() {
+  const std::string log_file = file.string() + "-wal";
+  const auto found = identity_of(log_file);
+  log = log ? log : found;
+  if (!held.is_in_place() || found != log) {
+    throw StoreError(
+        Kind::failed,
+        fmt::format("{} was removed or replaced while the manager runs, and what would "
+                    "be written now would be lost; put it back, or start the manager "
+                    "anew",
+                    held.is_in_place() ? log_file : file.string()));
+  }
+}
+
+void Store::Open::with_room(const StoreOptions& options) {
+  Database& db = database.emplace(file);
   db.execute("PRAGMA busy_timeout = 5000");
   check_format(db, file);
   // WAL with FULL: one fsync a transaction, and what is committed survives a power cut.
@@ -197,9 +397,31 @@ Store::Store(const std::filesystem::path& file, const StoreOptions& options)
     db.execute(fmt::format("PRAGMA max_page_count = {}", pages));
   }
   Transaction transaction(db);
-  open_->epoch = migrate_and_count(db);
+  epoch = migrate_and_count(db);
   transaction.commit();
-  open_->writer.emplace(db);
+}
+
+void Store::Open::without_room() {
+  Database& db = database.emplace(file);
+  db.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL;"
+             "PRAGMA journal_size_limit = 67108864");
+  check_format(db, file);
+  epoch = next_epoch(db, file);
+  epoch_is_stored = false;
+}
+
+Store::Store(const std::filesystem::path& file, const StoreOptions& options)
+    : open_(std::make_unique<Open>(file)) {
+  try {
+    open_->with_room(options);
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_room) {
+      throw;
+    }
+    open_->trouble = error.what();
+    open_->without_room();
+  }
+  open_->writer.emplace(*open_->database);
 }
 
 Store::~Store() = default;
@@ -207,30 +429,50 @@ Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 
 std::uint64_t Store::epoch() const { return open_->epoch; }
+const std::string& Store::trouble() const { return open_->trouble; }
 
-Snapshot Store::load() {
-  try {
-    return read_all(open_->database, open_->epoch);
-  } catch (const StoreError&) {
-    throw;
-  } catch (const std::exception& wrong) {
-    throw StoreError(
-        Kind::not_a_database,
-        fmt::format("{} is damaged: a record cannot be read ({}); move it away and put "
-                    "a back-up in its place",
-                    open_->file.string(), wrong.what()));
+records::Snapshot Store::load() { return read_all(*open_->database, open_->epoch); }
+
+records::Snapshot Store::load_sound() {
+  Database& db = *open_->database;
+  records::Snapshot all = load();
+  for (std::string& taken : records::take_out_unsound(all)) {
+    all.set_aside.push_back(std::move(taken));
   }
+  if (all.set_aside.empty()) {
+    return all;
+  }
+  const std::string copy = fmt::format("{}.damaged-{}", open_->file.string(), open_->epoch);
+  try {
+    db.prepare("VACUUM INTO ?").run(std::string_view(copy));
+    Transaction transaction(db);
+    erase_all_but(db, all);
+    transaction.commit();
+    all.set_aside.push_back(fmt::format("the whole file as it was is kept as {}", copy));
+  } catch (const StoreError& error) {
+    // It is left where it is, and left out again at the next start.
+    all.set_aside.push_back(fmt::format("no copy of the file could be made: {}", error.what()));
+  }
+  return all;
 }
 
-void Store::apply(std::span<const Change> changes) {
+void Store::apply(std::span<const records::Change> changes) {
   if (changes.empty()) {
     return;
   }
-  Transaction transaction(open_->database);
-  for (const Change& change : changes) {
+  open_->expect_in_place();
+  Transaction transaction(*open_->database);
+  if (!open_->epoch_is_stored) {
+    migrate_and_count(*open_->database);
+  }
+  for (const records::Change& change : changes) {
     std::visit(*open_->writer, change);
   }
   transaction.commit();
+  open_->epoch_is_stored = true;
+  open_->trouble.clear();
 }
+
+void Store::expect_in_place() { open_->expect_in_place(); }
 
 } // namespace tributary::store

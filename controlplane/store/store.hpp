@@ -1,7 +1,7 @@
 // The manager's memory on disk: one SQLite file.
 //
 //   store::Store store("/var/lib/tributary/fabric.db");    locks, migrates, raises the epoch
-//   group::Registry registry(settings, random, store.load(), now);
+//   group::Registry registry(settings, random, store.load_sound(), now);
 //   ...
 //   store.apply(registry.take_changes());                  durable when it returns
 //
@@ -10,19 +10,22 @@
 // or the machine. After a throw the store stays usable: the same changes may be applied again when
 // there is room on the disk.
 //
-// A file belongs to one manager at a time (a lock on PATH.lock, which the kernel releases however
-// the process ends). Files, back-up and versions: docs/operate/fabric-manager-store.md.
+// A file belongs to one manager at a time (locks on PATH.lock and on the file itself, which the
+// kernel releases however the process ends). A file that is removed or replaced while it is open is
+// noticed by `apply` and `expect_in_place`. Files, back-up and versions:
+// docs/operate/fabric-manager-store.md.
 //
 // Shell: blocks on the disk. All calls from one thread.
 #pragma once
 
-#include "controlplane/store/records.hpp"
+#include "controlplane/records/records.hpp"
 #include "controlplane/store/store_error.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace tributary::store {
 
@@ -34,7 +37,9 @@ struct StoreOptions {
 class Store {
 public:
   /// Opens the file, creates it when it is not there, brings an older one up to date. Throws
-  /// StoreError; then the file is as it was.
+  /// StoreError; then the file is as it was. Where there is no room, a file of this version is
+  /// opened all the same: it can be read, and the first `apply` that finds room stores the epoch as
+  /// well.
   explicit Store(const std::filesystem::path& file, const StoreOptions& options = {});
   ~Store();
   Store(Store&&) noexcept;
@@ -42,10 +47,20 @@ public:
 
   /// Of this start.
   [[nodiscard]] std::uint64_t epoch() const;
-  /// All that is stored. Throws StoreError.
-  [[nodiscard]] Snapshot load();
+  /// Why nothing can be written: the disk was full when the file was opened, and `apply` has not
+  /// found room since. "" otherwise.
+  [[nodiscard]] const std::string& trouble() const;
+  /// All that is stored and can be read; what cannot is named in `set_aside`. Throws StoreError.
+  [[nodiscard]] records::Snapshot load();
+  /// The same without records that contradict each other (soundness.hpp), for a manager to start
+  /// with. Where anything was left out, the file as it was is copied to FILE.damaged-EPOCH, and
+  /// those records are erased from it. Throws StoreError.
+  [[nodiscard]] records::Snapshot load_sound();
   /// In this order, whole or not at all. Throws StoreError.
-  void apply(std::span<const Change> changes);
+  void apply(std::span<const records::Change> changes);
+  /// Throws StoreError when the file was removed or replaced since it was opened, so that what is
+  /// written to it would be lost. Looks at names only, and is cheap.
+  void expect_in_place();
 
 private:
   struct Open;

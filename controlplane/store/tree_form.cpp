@@ -6,7 +6,7 @@ namespace tributary::store {
 
 namespace json = boost::json;
 
-std::string encode(const TreeForm& form) {
+std::string encode(const records::TreeForm& form) {
   json::array cables;
   cables.reserve(form.cables.size());
   for (const auto& cable : form.cables) {
@@ -28,12 +28,12 @@ std::string encode(const TreeForm& form) {
                                       {"parts", std::move(parts)}});
 }
 
-TreeForm decode_tree_form(std::string_view text) {
+records::TreeForm decode_tree_form(std::string_view text) {
   const auto string = [](const json::value& v) { return json::value_to<std::string>(v); };
   const auto port = [](const json::value& v) { return v.to_number<std::uint16_t>(); };
 
   const json::value document = json::parse({text.data(), text.size()});
-  TreeForm form;
+  records::TreeForm form;
   form.algorithm = string(document.at("algorithm"));
   form.center = string(document.at("center"));
   form.height = document.at("height").to_number<std::uint32_t>();
@@ -43,7 +43,7 @@ TreeForm decode_tree_form(std::string_view text) {
         {{string(ends.at(0)), port(ends.at(1))}, {string(ends.at(2)), port(ends.at(3))}});
   }
   for (const json::value& p : document.at("parts").as_array()) {
-    TreeForm::Part part;
+    records::TreeForm::Part part;
     part.at = string(p.at("at"));
     part.parent = port(p.at("parent"));
     for (const json::value& child : p.at("children").as_array()) {

@@ -7,15 +7,15 @@
 // Pure.
 #pragma once
 
-#include "controlplane/store/records.hpp"
+#include "controlplane/records/records.hpp"
 
 #include <string>
 #include <string_view>
 
 namespace tributary::store {
 
-[[nodiscard]] std::string encode(const TreeForm& form);
+[[nodiscard]] std::string encode(const records::TreeForm& form);
 /// Throws std::exception when the text is not what `encode` writes.
-[[nodiscard]] TreeForm decode_tree_form(std::string_view text);
+[[nodiscard]] records::TreeForm decode_tree_form(std::string_view text);
 
 } // namespace tributary::store

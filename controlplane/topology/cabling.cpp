@@ -73,7 +73,8 @@ private:
     if (!a || !b) {
       return; // The switch that is not there has been named.
     }
-    if (const auto c = found_.find_cable(*a, *b); c && found_.usable(*c)) {
+    // One between the same ports that was unplugged may be remembered as well.
+    if (const auto c = found_.cable_at(*a); c && c == found_.cable_at(*b) && found_.usable(*c)) {
       named_.insert(*c);
       return;
     }

@@ -9,7 +9,8 @@
 namespace tributary::topology {
 namespace {
 
-template <typename Index, typename Key> void forget(Index& index, const Key& key, Attachment at) {
+template <typename Index, typename Key, typename Entry>
+void forget(Index& index, const Key& key, const Entry& at) {
   if (const auto found = index.find(key); found != index.end()) {
     found->second.erase(at);
     if (found->second.empty()) {
@@ -34,6 +35,7 @@ std::string_view name_of(Change::Kind kind) {
   case Change::Kind::host_down: return "host_down";
   case Change::Kind::host_moved: return "host_moved";
   case Change::Kind::host_renamed: return "host_renamed";
+  case Change::Kind::host_forgotten: return "host_forgotten";
   }
   return "unknown";
 }
@@ -48,6 +50,7 @@ std::string_view name_of(Problem::Kind kind) {
   case Problem::Kind::loop: return "loop";
   case Problem::Kind::switch_on_edge_port: return "switch_on_edge_port";
   case Problem::Kind::host_name_conflict: return "host_name_conflict";
+  case Problem::Kind::too_many_hosts: return "too_many_hosts";
   }
   return "unknown";
 }
@@ -64,7 +67,12 @@ void Discovery::restore(Graph last_seen, TimeNs now) {
     stations_[i].disconnected_at = now;
     if (graph_[s].up) {
       silent_.insert(s);
+      doubt(s);
     }
+  }
+  settle_doubts();
+  for (std::uint32_t h = 0; h < graph_.hosts().size(); ++h) {
+    note_host(HostId{h});
   }
 }
 
@@ -78,6 +86,7 @@ void Discovery::connected(const control::SwitchHello& hello, TimeNs now) {
   station.connected = true;
   station.was_heard = false;
   silent_.erase(s);
+  silent_due_.erase({std::exchange(station.due, never), s});
   if (!graph_[s].up) {
     graph_.set_up(s, true);
     changed(Change::Kind::switch_up, s,
@@ -104,11 +113,12 @@ void Discovery::connected(const control::SwitchHello& hello, TimeNs now) {
   }
   settle_switches_heard_by(s);
   // What others hear may fit now, or not any more.
-  if (const auto heard = heard_.find(hello.name()); heard != heard_.end()) {
-    for (const Attachment by : std::set<Attachment>(heard->second)) {
-      settle_port(by);
-    }
+  for (const Attachment by : hearers_of(hello.name())) {
+    settle_port(by);
   }
+  suspect_all_of(s);
+  suspect_guid(station.guid);
+  examine();
 }
 
 void Discovery::disconnected(std::string_view name, TimeNs now) {
@@ -122,10 +132,14 @@ void Discovery::disconnected(std::string_view name, TimeNs now) {
   station.disconnected_at = now;
   station.was_heard = is_heard_now(*s);
   silent_.insert(*s);
+  doubt(*s);
   for (const auto& [port, word] : station.ports) {
     settle_port({*s, port});
   }
   settle_switches_heard_by(*s);
+  suspect_all_of(*s);
+  suspect_guid(station.guid);
+  examine();
 }
 
 void Discovery::report(std::string_view name, const control::PortReport& ports, TimeNs now) {
@@ -141,6 +155,7 @@ void Discovery::report(std::string_view name, const control::PortReport& ports, 
       take_port(at, port, before != nullptr ? before->excused_until : now);
     }
   }
+  examine();
 }
 
 void Discovery::poll(TimeNs now) {
@@ -150,16 +165,50 @@ void Discovery::poll(TimeNs now) {
     excused_.erase(excused_.begin());
     settle_port(at);
     settle_switches_heard_by(at.at); // it was taken for hearing whom it heard before
+    suspect(at);
   }
-  for (const SwitchId s : std::set<SwitchId>(silent_)) {
+  while (!silent_due_.empty() && silent_due_.begin()->first <= now) {
+    const SwitchId s = silent_due_.begin()->second;
+    silent_due_.erase(silent_due_.begin());
+    stations_[s.value].due = never;
+    doubt(s);
     settle_switch(s);
   }
+  forget_hosts();
+  while (!ripening_.empty() && ripening_.begin()->first <= now) {
+    suspect(ripening_.begin()->second);
+    ripening_.erase(ripening_.begin());
+  }
+  examine();
 }
 
 TimeNs Discovery::next_deadline() const {
   TimeNs next = excused_.empty() ? never : excused_.begin()->first;
+  if (!ripening_.empty()) {
+    next = std::min(next, ripening_.begin()->first);
+  }
+  if (!silent_due_.empty()) {
+    next = std::min(next, silent_due_.begin()->first);
+  }
+  if (!forgetting_.empty()) {
+    next = std::min(next, forgetting_.begin()->first);
+  }
+  return next;
+}
+
+TimeNs Discovery::next_deadline_by_full_search() const {
+  TimeNs next = never;
+  for (const auto& [at, port] : excused_) {
+    next = std::min(next, at);
+  }
+  for (const auto& [at, port] : ripening_) {
+    next = std::min(next, at);
+  }
   for (const SwitchId s : silent_) {
     next = std::min(next, down_at(s));
+  }
+  for (const auto& [nid, memory] : memories_) {
+    next = std::min(next, memory.until);
   }
   return next;
 }
@@ -203,7 +252,14 @@ SwitchId Discovery::station_of(const control::SwitchHello& hello) {
 
 /// The graph knows each guid once: the one that had it first keeps it while it is there.
 void Discovery::take_guid(SwitchId s, std::uint64_t guid) {
-  stations_[s.value].guid = guid;
+  const std::uint64_t before = std::exchange(stations_[s.value].guid, guid);
+  if (before != guid) {
+    forget(by_guid_, before, s);
+    suspect_guid(before);
+  }
+  if (guid != 0) {
+    by_guid_[guid].insert(s);
+  }
   if (const auto holder = graph_.find_switch_by_guid(guid); holder && *holder != s) {
     if (graph_[*holder].up) {
       graph_.set_guid(s, 0);
@@ -229,21 +285,37 @@ void Discovery::take_port(Attachment at, const control::Port& said, TimeNs excus
                               before.neighbour().port() == said.neighbour().port() &&
                               before.neighbour().nid() == said.neighbour().nid();
   if (is_new || !hears_the_same || before.up() != said.up()) {
+    ripening_.erase({ripe_at(word), at});
     word.since = now_;
+    ripening_.emplace(ripe_at(word), at);
   }
 
-  const auto heard_switch = [](const control::Port& p) {
-    return p.up() && p.has_neighbour() && !p.neighbour().has_nid() ? p.neighbour().name()
-                                                                   : std::string();
+  const auto hears_switch = [](const control::Port& p) {
+    return p.up() && p.has_neighbour() && !p.neighbour().has_nid();
+  };
+  const auto heard_switch = [&](const control::Port& p) {
+    return hears_switch(p) ? p.neighbour().name() : std::string();
   };
   const std::string lost = heard_switch(before);
   const std::string found_switch = heard_switch(said);
-  if (lost != found_switch) {
-    if (!lost.empty()) {
-      forget(heard_, lost, at);
+  if (lost != found_switch || before.neighbour().port() != said.neighbour().port()) {
+    if (const auto heard = heard_.find(lost); hears_switch(before) && heard != heard_.end()) {
+      forget(heard->second, before.neighbour().port(), at);
+      if (heard->second.empty()) {
+        heard_.erase(heard);
+      }
     }
-    if (!found_switch.empty()) {
-      heard_[found_switch].insert(at);
+    if (hears_switch(said)) {
+      heard_[found_switch][said.neighbour().port()].insert(at);
+    }
+  }
+  const auto heard_host = [](const control::Port& p) {
+    return p.has_neighbour() && p.neighbour().has_nid() ? p.neighbour().name() : std::string();
+  };
+  if (heard_host(before) != heard_host(said)) {
+    forget(host_names_, heard_host(before), at);
+    if (!heard_host(said).empty()) {
+      host_names_[heard_host(said)].insert(at);
     }
   }
 
@@ -267,9 +339,14 @@ void Discovery::take_port(Attachment at, const control::Port& said, TimeNs excus
     settle_host(*host_before);
   }
   settle_port(at);
+  suspect(at);
   for (const std::string& name : {lost, found_switch}) {
-    if (const auto s = graph_.find_switch(name); s && lost != found_switch) {
+    if (name.empty()) {
+      continue;
+    }
+    if (const auto s = graph_.find_switch(name)) {
       settle_switch(*s);
+      doubt(*s);
     }
   }
 }
@@ -281,6 +358,7 @@ void Discovery::remove_ports_from(SwitchId s, Port first) {
     gone.set_number(port);
     take_port({s, port}, gone, now_);
     make_room({s, port});
+    ripening_.erase({ripe_at(stations_[s.value].ports.at(port)), {s, port}});
     stations_[s.value].ports.erase(port);
   }
 }
@@ -292,6 +370,7 @@ void Discovery::settle_switch(SwitchId s) {
     return;
   }
   station.was_heard |= is_heard_now(s);
+  doubt(s);
   const bool up = now_ < down_at(s);
   if (up == graph_[s].up) {
     return;
@@ -309,6 +388,18 @@ void Discovery::settle_switch(SwitchId s) {
             fmt::format("switch {} is down: it has no control channel, and no neighbour "
                         "hears it",
                         graph_[s].name));
+  }
+}
+
+void Discovery::settle_doubts() {
+  for (const SwitchId s : std::exchange(doubted_, {})) {
+    Station& station = stations_[s.value];
+    silent_due_.erase({std::exchange(station.due, never), s});
+    const TimeNs due = silent_.contains(s) ? down_at(s) : never;
+    if (due != never) {
+      station.due = due;
+      silent_due_.emplace(due, s);
+    }
   }
 }
 
@@ -332,13 +423,12 @@ TimeNs Discovery::down_at(SwitchId s) const {
     return never;
   }
   TimeNs at = station.was_heard ? TimeNs{} : station.disconnected_at + settings_.patience_ns;
-  if (const auto heard = heard_.find(graph_[s].name); heard != heard_.end()) {
-    for (const Attachment by : heard->second) {
-      if (names(word_at(by)->said, by, s)) { // and has no channel itself
-        at = std::max(at, stations_[by.at.value].disconnected_at + settings_.patience_ns);
-      }
+  for_each_hearer(graph_[s].name, [&](Attachment by) {
+    if (names(word_at(by)->said, by, s)) { // and has no channel itself
+      at = std::max(at, stations_[by.at.value].disconnected_at + settings_.patience_ns);
     }
-  }
+    return false;
+  });
   for (const Hop& hop : graph_.hops(s)) {
     const Cable& cable = graph_[hop.cable];
     const Attachment there = cable.ends[cable.ends[0].at == s ? 1 : 0];
@@ -350,10 +440,18 @@ TimeNs Discovery::down_at(SwitchId s) const {
 }
 
 bool Discovery::is_heard_now(SwitchId s) const {
-  const auto heard = heard_.find(graph_[s].name);
-  return heard != heard_.end() && std::ranges::any_of(heard->second, [&](Attachment by) {
-           return stations_[by.at.value].connected && names(word_at(by)->said, by, s);
-         });
+  return for_each_hearer(graph_[s].name, [&](Attachment by) {
+    return stations_[by.at.value].connected && names(word_at(by)->said, by, s);
+  });
+}
+
+std::vector<Attachment> Discovery::hearers_of(std::string_view name) const {
+  std::vector<Attachment> all;
+  for_each_hearer(name, [&](Attachment by) {
+    all.push_back(by);
+    return false;
+  });
+  return all;
 }
 
 bool Discovery::is_excused(Attachment at) const {

@@ -60,9 +60,13 @@ void Discovery::settle_pair(Attachment a, Attachment b) {
     const bool in_order = std::tie(graph_[a.at].name, a.port) < std::tie(graph_[b.at].name, b.port);
     const CableId c = graph_.connect(in_order ? a : b, in_order ? b : a, speed_of(a, b));
     changed(Change::Kind::cable_added, c, fmt::format("cable {} is there", graph_.describe(c)));
+    suspect(a);
+    suspect(b);
     return;
   }
   graph_.plug_in(*known);
+  doubt(a.at);
+  doubt(b.at);
   graph_.set_speed(*known, speed_of(a, b));
   set_cable(*known, true, "both ends hear each other");
 }
@@ -72,6 +76,9 @@ void Discovery::set_cable(CableId c, bool up, const std::string& why) {
     return;
   }
   graph_.set_up(c, up);
+  for (const Attachment end : graph_[c].ends) {
+    suspect(end);
+  }
   changed(up ? Change::Kind::cable_up : Change::Kind::cable_down, c,
           fmt::format("cable {} is {}: {}", graph_.describe(c), up ? "up" : "down", why));
 }
@@ -80,11 +87,15 @@ void Discovery::set_cable(CableId c, bool up, const std::string& why) {
 void Discovery::make_room(Attachment at) {
   if (const auto cable = graph_.cable_at(at)) {
     set_cable(*cable, false, fmt::format("something else is on {} now", graph_.describe(at)));
+    for (const Attachment end : graph_[*cable].ends) {
+      doubt(end.at);
+    }
     graph_.unplug(*cable);
   }
   if (const auto host = graph_.host_at(at)) {
     const bool was_up = graph_[*host].up;
     graph_.unplug(*host);
+    note_host(*host);
     if (was_up) {
       changed(Change::Kind::host_down, *host,
               fmt::format("host {} is gone: something else is on {} now", graph_[*host].name,
@@ -95,6 +106,7 @@ void Discovery::make_room(Attachment at) {
 
 /// Puts a host where it belongs now (rule 6).
 void Discovery::settle_host(Nid nid) {
+  suspect(nid);
   const auto known = graph_.find_host(nid);
   if (const auto at = best_claim(nid)) {
     put_host(*claim_at(*at), *at);
@@ -110,6 +122,7 @@ void Discovery::settle_host(Nid nid) {
   const PortWord* word = word_at(host.at);
   const bool port_down = word == nullptr || !word->said.up();
   graph_.set_up(*known, false);
+  note_host(*known);
   changed(Change::Kind::host_down, *known,
           fmt::format("host {} is down: {} {}", host.name, graph_.describe(host.at),
                       port_down ? "is down" : "does not hear it any more"));
@@ -121,10 +134,17 @@ void Discovery::put_host(const Claim& claim, Attachment at) {
   if (known && there == known) {
     if (!graph_[*known].up) {
       graph_.set_up(*known, true);
+      note_host(*known);
       changed(Change::Kind::host_up, *known,
               fmt::format("host {} is up, on {}", graph_[*known].name, graph_.describe(at)));
     }
     name_host(*known, claim);
+    return;
+  }
+  if (!known && !claim.guarded && is_crowded(at)) {
+    ++hosts_refused_;
+    crowded_.insert(at);
+    suspect(at);
     return;
   }
   make_room(at);
@@ -132,6 +152,7 @@ void Discovery::put_host(const Claim& claim, Attachment at) {
     const std::string from = graph_.describe(graph_[*known].at);
     const bool back = graph_[*known].at == at;
     graph_.move_host(*known, at);
+    note_host(*known);
     changed(back ? Change::Kind::host_up : Change::Kind::host_moved, *known,
             back ? fmt::format("host {} is up, on {} again", graph_[*known].name, from)
                  : fmt::format("host {} moved from {} to {}", graph_[*known].name, from,
@@ -145,9 +166,77 @@ void Discovery::put_host(const Claim& claim, Attachment at) {
                   : fmt::format("nid-{}.{}", claim.nid.value, i);
   }
   const HostId h = graph_.add_host({.name = name, .nid = claim.nid, .at = at});
+  note_host(h);
+  suspect_namesakes(name);
   changed(
       Change::Kind::host_added, h,
       fmt::format("host {} (NID {}) is there, on {}", name, claim.nid.value, graph_.describe(at)));
+}
+
+bool Discovery::is_crowded(Attachment at) const {
+  const auto found = hosts_at_.find(at);
+  return found != hosts_at_.end() && found->second >= settings_.hosts_per_port;
+}
+
+void Discovery::note_host(HostId h) {
+  const Host& host = graph_[h];
+  auto [found, is_new] = memories_.try_emplace(host.nid);
+  Memory& memory = found->second;
+  if (is_new || memory.at != host.at) {
+    if (!is_new) {
+      leave_port(memory.at);
+    }
+    memory.at = host.at;
+    ++hosts_at_[host.at];
+  }
+  if (host.up != (memory.until == never)) {
+    forgetting_.erase({memory.until, host.nid});
+    memory.until = host.up ? never : now_ + settings_.host_memory_ns;
+    if (!host.up) {
+      forgetting_.emplace(memory.until, host.nid);
+    }
+  }
+}
+
+void Discovery::leave_port(Attachment at) {
+  const auto found = hosts_at_.find(at);
+  if (--found->second == 0) {
+    hosts_at_.erase(found);
+  }
+  if (crowded_.contains(at) && !is_crowded(at)) {
+    crowded_.erase(at);
+    suspect(at);
+  }
+}
+
+/// Those whose time has come (rule 7).
+void Discovery::forget_hosts() {
+  while (!forgetting_.empty() && forgetting_.begin()->first <= now_) {
+    const Nid nid = forgetting_.begin()->second;
+    forgetting_.erase(forgetting_.begin());
+    if (is_in_use_ && is_in_use_(nid)) {
+      Memory& memory = memories_.at(nid);
+      memory.until = now_ + settings_.host_memory_ns;
+      forgetting_.emplace(memory.until, nid);
+    } else {
+      forget_host(graph_.find_host(nid).value());
+    }
+  }
+}
+
+void Discovery::forget_host(HostId h) {
+  const Host& host = graph_[h];
+  const std::string name = host.name;
+  const Nid nid = host.nid;
+  leave_port(memories_.at(nid).at);
+  memories_.erase(nid);
+  graph_.forget(h);
+  ++hosts_forgotten_;
+  suspect(nid);
+  suspect_namesakes(name);
+  changed(Change::Kind::host_forgotten, h,
+          fmt::format("host {} (NID {}) is forgotten: it was down for {} s", name, nid.value,
+                      settings_.host_memory_ns / 1'000'000'000));
 }
 
 /// Calls a host what its hello says, unless another one is called so already.
@@ -157,6 +246,8 @@ void Discovery::name_host(HostId h, const Claim& claim) {
   }
   const std::string before = graph_[h].name;
   graph_.rename(h, std::string(claim.name));
+  suspect_namesakes(before);
+  suspect_namesakes(claim.name);
   changed(Change::Kind::host_renamed, h,
           fmt::format("host {} is called {} now", before, claim.name));
 }
@@ -240,6 +331,24 @@ std::optional<Attachment> Discovery::best_claim(Nid nid) const {
     }
   }
   return best;
+}
+
+std::optional<Attachment> Discovery::other_place_of(HostId host) const {
+  const Attachment own = graph_[host].at;
+  const auto here = claim_at(own);
+  const bool guarded = here && here->nid == graph_[host].nid && here->guarded;
+  const auto claims = claims_.find(graph_[host].nid.value);
+  if (claims == claims_.end()) {
+    return std::nullopt;
+  }
+  for (const Attachment at : claims->second) {
+    const auto claim = claim_at(at);
+    if (at != own && claim && claim->up && claim->guarded == guarded &&
+        stations_[at.at.value].connected) {
+      return at;
+    }
+  }
+  return std::nullopt;
 }
 
 std::uint32_t Discovery::speed_of(Attachment a, Attachment b) const {

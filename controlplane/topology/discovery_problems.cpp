@@ -4,40 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <utility>
 
 namespace tributary::topology {
 
-/// One look at everything that is known.
+/// A look at one subject.
 class Discovery::Findings {
 public:
   explicit Findings(const Discovery& discovery) : d_(discovery) {}
 
-  std::vector<Problem> run() {
-    std::map<std::uint64_t, SwitchId> by_guid;
-    for (std::size_t i = 0; i < d_.stations_.size(); ++i) {
-      const SwitchId s{static_cast<std::uint32_t>(i)};
-      const Station& station = d_.stations_[i];
-      if (!station.connected) {
-        continue;
-      }
-      if (station.guid != 0) {
-        if (const auto [first, added] = by_guid.emplace(station.guid, s); !added) {
-          add(Problem::Kind::duplicate_switch_guid,
-              "switches {} and {} both have the guid {:#018x}; give one another `guid`, or another "
-              "name, in its file",
-              d_.graph_[first->second].name, d_.graph_[s].name, station.guid);
-        }
-      }
-      for (const auto& [port, word] : station.ports) {
-        look_at({s, port}, word);
-      }
+  std::vector<Problem> at(const Subject& subject) {
+    switch (subject.what) {
+    case At::port:
+      look_at(Attachment{SwitchId{static_cast<std::uint32_t>(subject.number)}, subject.port});
+      break;
+    case At::nid: look_at(Nid{static_cast<std::uint32_t>(subject.number)}); break;
+    case At::guid: look_at_guid(subject.number); break;
     }
-    for (const auto& [nid, claims] : d_.claims_) {
-      look_at(Nid{nid}, claims);
-    }
-    std::ranges::sort(found_);
-    return std::move(found_);
+    return std::exchange(found_, {});
   }
 
 private:
@@ -51,8 +37,40 @@ private:
     return elapsed_ns(d_.now_, word.since) >= d_.settings_.patience_ns;
   }
 
-  void look_at(Attachment at, const PortWord& word) {
+  void look_at_guid(std::uint64_t guid) {
+    const auto holders = d_.by_guid_.find(guid);
+    if (holders == d_.by_guid_.end()) {
+      return;
+    }
+    std::optional<SwitchId> first;
+    for (const SwitchId s : holders->second) {
+      if (!d_.stations_[s.value].connected) {
+        continue;
+      }
+      if (first) {
+        add(Problem::Kind::duplicate_switch_guid,
+            "switches {} and {} both have the guid {:#018x}; give one another `guid`, or another "
+            "name, in its file",
+            d_.graph_[*first].name, d_.graph_[s].name, guid);
+      } else {
+        first = s;
+      }
+    }
+  }
+
+  void look_at(Attachment at) {
+    const PortWord* known = d_.word_at(at);
+    if (known == nullptr || !d_.stations_[at.at.value].connected) {
+      return;
+    }
+    const PortWord& word = *known;
     const control::Port& said = word.said;
+    if (d_.crowded_.contains(at)) {
+      add(Problem::Kind::too_many_hosts,
+          "{} has brought more than {} hosts, and no more are taken there; see what is plugged in, "
+          "or give the port the `nid` of its host",
+          name(at), d_.settings_.hosts_per_port);
+    }
     const control::Neighbour& other = said.neighbour();
     if (!said.up() || !said.has_neighbour()) {
       return;
@@ -112,9 +130,14 @@ private:
   }
 
   void look_at_other_end(Attachment at, const PortWord& word, Attachment peer) {
-    const auto cable = d_.graph_.find_cable(at, peer);
-    if (!lasts(word) || d_.is_excused(peer) || (cable && d_.graph_[*cable].up)) {
+    if (!lasts(word) || d_.is_excused(peer)) {
       return;
+    }
+    if (const auto cable = d_.graph_.cable_at(at); cable && d_.graph_[*cable].up) {
+      const Attachment* const ends = d_.graph_[*cable].ends;
+      if (ends[0] == peer || ends[1] == peer) {
+        return;
+      }
     }
     if (!d_.stations_[peer.at.value].connected) {
       add(Problem::Kind::one_sided_cable,
@@ -130,9 +153,13 @@ private:
         d_.what_is_wrong(peer, at));
   }
 
-  void look_at(Nid nid, const std::set<Attachment>& claims) {
+  void look_at(Nid nid) {
+    const auto claims = d_.claims_.find(nid.value);
+    if (claims == d_.claims_.end()) {
+      return;
+    }
     std::vector<Attachment> live;
-    for (const Attachment at : claims) {
+    for (const Attachment at : claims->second) {
       if (d_.stations_[at.at.value].connected && d_.claim_at(at)->up && lasts(*d_.word_at(at))) {
         live.push_back(at);
       }
@@ -161,6 +188,115 @@ private:
   std::vector<Problem> found_;
 };
 
-std::vector<Problem> Discovery::problems() const { return Findings(*this).run(); }
+void Discovery::suspect(Attachment at) {
+  suspects_.insert(subject(at));
+  if (const auto heard = heard_.find(graph_[at.at].name); heard != heard_.end()) {
+    if (const auto by = heard->second.find(at.port); by != heard->second.end()) {
+      for (const Attachment hearer : by->second) {
+        suspects_.insert(subject(hearer));
+      }
+    }
+  }
+  if (const auto claim = claim_at(at)) {
+    suspect(claim->nid);
+  }
+  if (const auto cable = graph_.cable_at(at)) {
+    for (const Attachment end : graph_[*cable].ends) {
+      doubt(end.at);
+    }
+  }
+}
+
+void Discovery::suspect_all_of(SwitchId s) {
+  for (const auto& [port, word] : stations_[s.value].ports) {
+    suspect(Attachment{s, port});
+  }
+  for_each_hearer(graph_[s].name, [&](Attachment by) {
+    suspects_.insert(subject(by));
+    return false;
+  });
+}
+
+void Discovery::suspect_guid(std::uint64_t guid) {
+  if (guid != 0) {
+    suspects_.insert({At::guid, guid, 0});
+  }
+}
+
+void Discovery::suspect_namesakes(std::string_view name) {
+  if (const auto found = host_names_.find(name); found != host_names_.end()) {
+    for (const Attachment at : found->second) {
+      suspects_.insert(subject(at));
+      if (const auto claim = claim_at(at)) {
+        suspect(claim->nid);
+      }
+    }
+  }
+}
+
+void Discovery::examine() {
+  settle_doubts();
+  Findings findings(*this);
+  for (const Subject& suspect : std::exchange(suspects_, {})) {
+    std::vector<Problem> now_there = findings.at(suspect);
+    std::ranges::sort(now_there);
+    const auto known = problems_.find(suspect);
+    if (known == problems_.end() && now_there.empty()) {
+      continue;
+    }
+    const std::vector<Problem> before =
+        known == problems_.end() ? std::vector<Problem>() : std::move(known->second);
+    std::vector<Problem> ended;
+    std::vector<Problem> begun;
+    std::ranges::set_difference(before, now_there, std::back_inserter(ended));
+    std::ranges::set_difference(now_there, before, std::back_inserter(begun));
+    for (Problem& problem : ended) {
+      news_.push_back({std::move(problem), false});
+    }
+    for (Problem& problem : begun) {
+      news_.push_back({std::move(problem), true});
+    }
+    problem_count_ = problem_count_ - before.size() + now_there.size();
+    if (now_there.empty()) {
+      problems_.erase(suspect);
+    } else {
+      problems_[suspect] = std::move(now_there);
+    }
+  }
+}
+
+std::vector<ProblemNews> Discovery::take_news() { return std::exchange(news_, {}); }
+
+std::vector<Problem> Discovery::problems() const {
+  std::vector<Problem> all;
+  all.reserve(problem_count_);
+  for (const auto& [subject, found] : problems_) {
+    all.insert(all.end(), found.begin(), found.end());
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+std::vector<Problem> Discovery::problems_by_full_search() const {
+  Findings findings(*this);
+  std::vector<Problem> all;
+  const auto look = [&](const Subject& subject) {
+    const std::vector<Problem> found = findings.at(subject);
+    all.insert(all.end(), found.begin(), found.end());
+  };
+  for (std::uint32_t s = 0; s < stations_.size(); ++s) {
+    for (const auto& [port, word] : stations_[s].ports) {
+      look({At::port, s, port});
+    }
+  }
+  for (const auto& [nid, claims] : claims_) {
+    look({At::nid, nid, 0});
+  }
+  for (const auto& [guid, switches] : by_guid_) {
+    look({At::guid, guid, 0});
+  }
+  std::ranges::sort(all);
+  return all;
+}
 
 } // namespace tributary::topology

@@ -27,12 +27,18 @@ SwitchId Graph::add_switch(Switch added) {
   }
   switches_.push_back(std::move(added));
   hops_.emplace_back();
+  touch(id);
   return id;
 }
 
 HostId Graph::add_host(Host added) {
   const HostId id{static_cast<std::uint32_t>(hosts_.size())};
-  require_free(added.at);
+  if (added.plugged) {
+    require_free(added.at);
+  } else {
+    require_switch(added.at);
+    added.up = false;
+  }
   if (const auto other = find_host(added.nid)) {
     throw GraphError(fmt::format("host \"{}\" has the NID {} of host \"{}\"", added.name,
                                  added.nid.value, (*this)[*other].name));
@@ -41,25 +47,85 @@ HostId Graph::add_host(Host added) {
     throw GraphError(fmt::format("there are two hosts \"{}\"", added.name));
   }
   host_by_nid_.emplace(added.nid.value, id);
-  host_at_.emplace(added.at, id);
+  if (added.plugged) {
+    host_at_.emplace(added.at, id);
+  }
   hosts_.push_back(std::move(added));
+  touch(id);
   return id;
 }
 
 CableId Graph::connect(Attachment a, Attachment b, std::uint32_t speed_mbps) {
+  return add_cable({.ends = {a, b}, .speed_mbps = speed_mbps});
+}
+
+CableId Graph::add_cable(Cable added) {
   const CableId id{static_cast<std::uint32_t>(cables_.size())};
-  require_free(a);
-  require_free(b);
+  const Attachment a = added.ends[0];
+  const Attachment b = added.ends[1];
+  for (const Attachment end : added.ends) {
+    if (added.plugged) {
+      require_free(end);
+    } else {
+      require_switch(end);
+      added.up = false;
+    }
+  }
   if (a.at == b.at) {
     throw GraphError(fmt::format("a cable joins {} and {}", describe(a), describe(b)));
   }
-  cables_.push_back({{a, b}, speed_mbps, true, true});
-  cable_at_.emplace(a, id);
-  cable_at_.emplace(b, id);
+  if (added.plugged) {
+    cable_at_.emplace(a, id);
+    cable_at_.emplace(b, id);
+  }
   hops_[a.at.value].push_back({b.at, id, a.port});
   hops_[b.at.value].push_back({a.at, id, b.port});
+  cables_.push_back(added);
+  touch(id);
   return id;
 }
+
+void Graph::set_up(SwitchId s, bool up) {
+  switches_[s.value].up = up;
+  touch(s);
+}
+
+void Graph::set_up(HostId h, bool up) {
+  hosts_[h.value].up = up;
+  touch(h);
+}
+
+void Graph::set_up(CableId c, bool up) {
+  cables_[c.value].up = up;
+  touch(c);
+}
+
+void Graph::set_speed(CableId c, std::uint32_t speed_mbps) {
+  if (cables_[c.value].speed_mbps != speed_mbps) {
+    cables_[c.value].speed_mbps = speed_mbps;
+    touch(c);
+  }
+}
+
+void Graph::forget(HostId h) {
+  touch(h);
+  unplug(h);
+  const Host& gone = hosts_[h.value];
+  host_by_nid_.erase(gone.nid.value);
+  host_by_name_.erase(gone.name);
+  if (h.value + 1 < hosts_.size()) {
+    Host& last = hosts_.back();
+    host_by_nid_[last.nid.value] = h;
+    host_by_name_.find(last.name)->second = h;
+    if (last.plugged) {
+      host_at_[last.at] = h;
+    }
+    hosts_[h.value] = std::move(last);
+  }
+  hosts_.pop_back();
+}
+
+Touched Graph::take_touched() { return std::exchange(touched_, {}); }
 
 void Graph::move_host(HostId h, Attachment to) {
   require_free(to);
@@ -68,6 +134,7 @@ void Graph::move_host(HostId h, Attachment to) {
   Host& host = hosts_[h.value];
   host.at = to;
   host.up = host.plugged = true;
+  touch(h);
 }
 
 void Graph::unplug(CableId c) {
@@ -77,6 +144,7 @@ void Graph::unplug(CableId c) {
     cable_at_.erase(cable.ends[1]);
   }
   cable.up = cable.plugged = false;
+  touch(c);
 }
 
 void Graph::unplug(HostId h) {
@@ -85,6 +153,7 @@ void Graph::unplug(HostId h) {
     host_at_.erase(host.at);
   }
   host.up = host.plugged = false;
+  touch(h);
 }
 
 void Graph::plug_in(CableId c) {
@@ -97,19 +166,26 @@ void Graph::plug_in(CableId c) {
   cable_at_.emplace(cable.ends[0], c);
   cable_at_.emplace(cable.ends[1], c);
   cable.plugged = true;
+  touch(c);
 }
 
 void Graph::set_ports(SwitchId s, Port ports) {
   for (Port port = ports; port < (*this)[s].ports; ++port) {
     require_free({s, port});
   }
-  switches_[s.value].ports = ports;
+  if (switches_[s.value].ports != ports) {
+    switches_[s.value].ports = ports;
+    touch(s);
+  }
 }
 
 void Graph::set_guid(SwitchId s, std::uint64_t guid) {
   if (const auto other = find_switch_by_guid(guid); guid != 0 && other && *other != s) {
     throw GraphError(fmt::format("switch \"{}\" has the guid {:#018x} of switch \"{}\"",
                                  (*this)[s].name, guid, (*this)[*other].name));
+  }
+  if ((*this)[s].guid != guid) {
+    touch(s);
   }
   switch_by_guid_.erase((*this)[s].guid);
   switches_[s.value].guid = guid;
@@ -125,6 +201,7 @@ void Graph::rename(HostId h, std::string name) {
   host_by_name_.erase((*this)[h].name);
   host_by_name_.emplace(name, h);
   hosts_[h.value].name = std::move(name);
+  touch(h);
 }
 
 bool Graph::usable(CableId c) const {
@@ -150,6 +227,14 @@ std::optional<HostId> Graph::find_host(Nid nid) const {
 std::optional<HostId> Graph::find_host(std::string_view name) const {
   const auto found = host_by_name_.find(name);
   return found == host_by_name_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<HostId> Graph::first_host_from(std::uint64_t nid) const {
+  if (nid > max_nid) {
+    return std::nullopt;
+  }
+  const auto found = host_by_nid_.lower_bound(static_cast<std::uint32_t>(nid));
+  return found == host_by_nid_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<CableId> Graph::find_cable(Attachment a, Attachment b) const {
@@ -181,10 +266,14 @@ std::string Graph::describe(CableId cable) const {
   return fmt::format("{} - {}", describe(c.ends[0]), describe(c.ends[1]));
 }
 
-void Graph::require_free(Attachment end) const {
+void Graph::require_switch(Attachment end) const {
   if (end.at.value >= switches_.size()) {
     throw GraphError(fmt::format("there is no switch number {}", end.at.value));
   }
+}
+
+void Graph::require_free(Attachment end) const {
+  require_switch(end);
   const Switch& s = (*this)[end.at];
   if (end.port >= s.ports) {
     throw GraphError(fmt::format("switch \"{}\" has no port {}; it has {}, from 0 on", s.name,

@@ -9,7 +9,11 @@
 // Numbers are dense, given in the order of adding, and never change: what breaks is marked down and
 // marked up again, so that trees can be kept as lists of cables. A port carries one cable or one
 // host; what was there before can be unplugged: it keeps its number, is down, and can be plugged in
-// again. Several cables may join the same two switches.
+// again. Several cables may join the same two switches. A host alone can be forgotten; the last one
+// gets its number then, so hosts are known by their NID wherever they are kept.
+//
+// A graph notes what was touched since it was last asked, so that what is stored of it can follow
+// step by step.
 //
 // Plain data, no I/O. Copies are snapshots.
 #pragma once
@@ -19,6 +23,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -80,18 +85,34 @@ public:
   using std::runtime_error::runtime_error;
 };
 
+/// What was added, changed or forgotten.
+struct Touched {
+  std::set<SwitchId> switches;
+  std::set<CableId> cables;
+  std::set<Nid> hosts;
+  [[nodiscard]] bool empty() const { return switches.empty() && cables.empty() && hosts.empty(); }
+  void add(Touched more) {
+    switches.merge(more.switches);
+    cables.merge(more.cables);
+    hosts.merge(more.hosts);
+  }
+};
+
 class Graph {
 public:
   /// Throws GraphError when the name, or a guid other than 0, is taken.
   SwitchId add_switch(Switch added);
-  /// Throws GraphError when the NID or the name is taken, or the port used or out of range.
+  /// Throws GraphError when the NID or the name is taken, or the port used or out of range; one
+  /// that is not plugged in needs no port.
   HostId add_host(Host added);
   /// Throws GraphError when a port is used or out of range, or both ends are one switch.
   CableId connect(Attachment a, Attachment b, std::uint32_t speed_mbps = 0);
+  /// The same with all its marks; one that is not plugged in needs no ports.
+  CableId add_cable(Cable added);
 
-  void set_up(SwitchId s, bool up) { switches_[s.value].up = up; }
-  void set_up(HostId h, bool up) { hosts_[h.value].up = up; }
-  void set_up(CableId c, bool up) { cables_[c.value].up = up; }
+  void set_up(SwitchId s, bool up);
+  void set_up(HostId h, bool up);
+  void set_up(CableId c, bool up);
   /// The host moves, or is plugged in again; throws GraphError when the port is used or out of
   /// range.
   void move_host(HostId h, Attachment to);
@@ -101,7 +122,10 @@ public:
   /// Undoes `unplug`; the cable is still down. Throws GraphError when a port is used by now.
   void plug_in(CableId c);
 
-  void set_speed(CableId c, std::uint32_t speed_mbps) { cables_[c.value].speed_mbps = speed_mbps; }
+  /// As if it had never been there; the last host has its number now.
+  void forget(HostId h);
+
+  void set_speed(CableId c, std::uint32_t speed_mbps);
   /// Throws GraphError when a port that goes away is used.
   void set_ports(SwitchId s, Port ports);
   /// Throws GraphError when another switch has this guid, which is not 0.
@@ -125,6 +149,8 @@ public:
   [[nodiscard]] std::optional<SwitchId> find_switch_by_guid(std::uint64_t guid) const;
   [[nodiscard]] std::optional<HostId> find_host(Nid nid) const;
   [[nodiscard]] std::optional<HostId> find_host(std::string_view name) const;
+  /// The host with the lowest NID that is not below this one.
+  [[nodiscard]] std::optional<HostId> first_host_from(std::uint64_t nid) const;
   /// The cable between these ports, plugged in or not; in either direction.
   [[nodiscard]] std::optional<CableId> find_cable(Attachment a, Attachment b) const;
   /// What is plugged in there.
@@ -136,8 +162,16 @@ public:
   /// "leaf0 port 3 - spine port 0"
   [[nodiscard]] std::string describe(CableId cable) const;
 
+  /// Since the last call.
+  [[nodiscard]] Touched take_touched();
+  [[nodiscard]] bool is_touched() const { return !touched_.empty(); }
+
 private:
+  void require_switch(Attachment end) const;
   void require_free(Attachment end) const;
+  void touch(SwitchId s) { touched_.switches.insert(s); }
+  void touch(CableId c) { touched_.cables.insert(c); }
+  void touch(HostId h) { touched_.hosts.insert(hosts_[h.value].nid); }
 
   std::vector<Switch> switches_;
   std::vector<Host> hosts_;
@@ -149,6 +183,7 @@ private:
   std::map<std::uint32_t, HostId> host_by_nid_;
   std::map<Attachment, CableId> cable_at_;
   std::map<Attachment, HostId> host_at_;
+  Touched touched_;
 };
 
 } // namespace tributary::topology

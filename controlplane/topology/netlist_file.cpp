@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -22,8 +24,21 @@ using config::Findings;
 /// The upper 44 bits of a host's guid: the EUI-64 of 02:00:00:0N:NN:NN, whose rest is the NID.
 constexpr std::uint64_t host_guid_prefix = 0x020000FFFE000000;
 
-/// Shorter than what files of ours take, as a host's name may get a suffix.
-constexpr std::size_t max_identifier_length = 127;
+constexpr std::size_t longest_name = 255; // is_name_for_files
+
+/// The name with the suffix behind it, and cut where both would be too long.
+std::string with_suffix(std::string_view name, std::string_view suffix) {
+  return fmt::format("{}{}", name.substr(0, longest_name - suffix.size()), suffix);
+}
+
+/// The first that is free of NAME, NAME', NAME'2, NAME'3 and so on.
+template <typename Taken> std::string free_name(std::string name, Taken&& taken) {
+  std::string free = name;
+  for (std::size_t i = 1; taken(free); ++i) {
+    free = with_suffix(name, i == 1 ? "'" : fmt::format("'{}", i));
+  }
+  return free;
+}
 
 struct PortLine {
   int line = 0;
@@ -82,7 +97,7 @@ public:
       return std::nullopt;
     }
     std::string inside(text_.substr(at_ + 1, end - at_ - 1));
-    if (!is_name_for_files(inside) || inside.size() > max_identifier_length) {
+    if (!is_name_for_files(inside)) {
       return std::nullopt;
     }
     at_ = end + 1;
@@ -173,7 +188,7 @@ private:
     if (!name) {
       return complain(name_column,
                       "a name in quotes, 1 to {} printable characters, is missing here",
-                      max_identifier_length);
+                      longest_name);
     }
     if (!line.at_end()) {
       return complain(line.column(), "nothing but a comment may follow; put # in front of it");
@@ -345,19 +360,19 @@ private:
     };
     std::vector<Found> found;
     for (const Record& record : records_) {
-      bool first = true;
-      for (Port port = 1; record.host && port <= record.ports; ++port) {
-        const auto end = ends_.find({record.name, port});
-        if (end == ends_.end()) {
-          continue;
-        }
+      if (!record.host) {
+        continue;
+      }
+      const auto first = ends_.lower_bound({record.name, Port{0}});
+      for (auto end = first; end != ends_.end() && end->first.first == record.name; ++end) {
+        const Port port = end->first.second;
         std::uint64_t guid = record.guid;
         for (const PortLine& line : record.lines) {
           guid = line.port == port && line.guid ? *line.guid : guid;
         }
-        found.push_back({first ? record.name : fmt::format("{}-{}", record.name, port), guid,
-                         attachment(end->second.first)});
-        first = false;
+        found.push_back(
+            {end == first ? record.name : with_suffix(record.name, fmt::format("-{}", port)), guid,
+             attachment(end->second.first)});
       }
     }
     std::set<std::uint64_t> guids;
@@ -373,10 +388,10 @@ private:
     for (Found& host : found) {
       const std::uint32_t nid =
           nids_given ? static_cast<std::uint32_t>(host.guid & max_nid) : next++;
-      while (graph_.find_host(host.name)) {
-        host.name += "'"; // an adapter is called like the second port of another one
-      }
-      graph_.add_host({.name = host.name, .nid = Nid{nid}, .at = host.at});
+      // An adapter may be called like the second port of another one.
+      const std::string name = free_name(
+          host.name, [&](const std::string& n) { return graph_.find_host(n).has_value(); });
+      graph_.add_host({.name = name, .nid = Nid{nid}, .at = host.at});
     }
   }
 
@@ -402,11 +417,47 @@ Graph read_netlist(std::string_view text, const std::string& file) {
   return graph;
 }
 
-Graph read_netlist_file(const std::string& path) {
-  return read_netlist(config::read_file(path), path);
+namespace {
+
+bool is_written(const Graph& graph, const Host& host) { return host.up && graph[host.at.at].up; }
+
+/// What each host is called there, "" for one that is not written. In a netlist a host cannot be
+/// called like a switch.
+std::vector<std::string> host_names(const Graph& graph) {
+  std::set<std::string, std::less<>> taken;
+  for (const Switch& s : graph.switches()) {
+    if (s.up) {
+      taken.insert(s.name);
+    }
+  }
+  const auto is_free = [&](const Host& host) { return !taken.contains(host.name); };
+  std::vector<bool> keeps_its_name;
+  std::ranges::transform(graph.hosts(), std::back_inserter(keeps_its_name), is_free);
+  for (const Host& host : graph.hosts()) {
+    if (is_written(graph, host)) {
+      taken.insert(host.name);
+    }
+  }
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < graph.hosts().size(); ++i) {
+    const Host& host = graph.hosts()[i];
+    if (!is_written(graph, host)) {
+      names.emplace_back();
+    } else if (keeps_its_name[i]) {
+      names.push_back(host.name);
+    } else {
+      names.push_back(
+          free_name(host.name, [&](const std::string& name) { return taken.contains(name); }));
+      taken.insert(names.back());
+    }
+  }
+  return names;
 }
 
+} // namespace
+
 std::string write_netlist(const Graph& graph) {
+  const std::vector<std::string> names = host_names(graph);
   std::string text;
   const auto write = [out = std::back_inserter(text)]<typename... Args>(
                          fmt::format_string<Args...> format, Args&&... args) {
@@ -428,16 +479,16 @@ std::string write_netlist(const Graph& graph) {
         const Attachment other = cable.ends[cable.ends[0] == Attachment{s, port} ? 1 : 0];
         write("[{}]\t\"{}\"[{}]\n", port + 1, graph[other.at].name, other.port + 1);
       } else if (const auto h = graph.host_at({s, port}); h && graph[*h].up) {
-        write("[{}]\t\"{}\"[1]({:x})\n", port + 1, graph[*h].name,
+        write("[{}]\t\"{}\"[1]({:x})\n", port + 1, names[h->value],
               host_guid_prefix | graph[*h].nid.value);
       }
     }
     write("\n");
   }
-  for (const Host& host : graph.hosts()) {
-    if (host.up && graph[host.at.at].up) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (const Host& host = graph.hosts()[i]; !names[i].empty()) {
       write("caguid=0x{0:x}\nHca\t1 \"{1}\"\n[1]({0:x})\t\"{2}\"[{3}]\n\n",
-            host_guid_prefix | host.nid.value, host.name, graph[host.at.at].name, host.at.port + 1);
+            host_guid_prefix | host.nid.value, names[i], graph[host.at.at].name, host.at.port + 1);
     }
   }
   return text;

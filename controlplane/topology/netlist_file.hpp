@@ -13,9 +13,10 @@
 //
 //   ports    numbered from 1 there, from 0 in a Graph: leaf0's [2] is port 1
 //   hosts    an adapter of several ports is a host for each one that is connected: "h0", "h0-2"
+//   names    differ between switches and hosts there, too: a host called like a switch is written
+//            with a ' behind its name
 //   NIDs     are not in the format. `write_netlist` writes a host's guid as 020000fffe0NNNNN, its
-//   NID
-//            in the last digits; where every host has such a guid, it is read back, otherwise
+//            NID in the last digits; where every host has such a guid, it is read back, otherwise
 //            hosts are numbered from 1 on, in their order
 //   cables   numbered as they are met first; each may stand at one end or at both
 //   speeds   and what is down or unplugged are not written
@@ -34,8 +35,6 @@ namespace tributary::topology {
 /// Throws config::ConfigError with all that is wrong, by line and column. `file` is only a name for
 /// messages.
 [[nodiscard]] Graph read_netlist(std::string_view text, const std::string& file);
-/// Throws config::ConfigError, also when the file cannot be read.
-[[nodiscard]] Graph read_netlist_file(const std::string& path);
 
 [[nodiscard]] std::string write_netlist(const Graph& graph);
 

@@ -1,5 +1,5 @@
 // The order of the tables is the order of numbers. What is unplugged is written, too, because it
-// has a number; while it is read, what uses its port by now has to step aside for a moment.
+// has a number.
 #include "controlplane/topology/toml_file.hpp"
 
 #include "configuration/file.hpp"
@@ -171,48 +171,6 @@ template <typename T> bool parse_number(std::string_view digits, int base, T& va
   return error == std::errc() && end == digits.end() && !digits.empty();
 }
 
-/// Makes some ports free for as long as it lives, also those that their switch has no more.
-class Aside {
-public:
-  Aside(Graph& graph, std::initializer_list<Attachment> ports) : graph_(graph) {
-    for (const Attachment port : ports) {
-      if (port.port >= graph_[port.at].ports) {
-        ports_.emplace_back(port.at, graph_[port.at].ports);
-        graph_.set_ports(port.at, static_cast<Port>(port.port + 1));
-      }
-      if (const auto cable = graph_.cable_at(port)) {
-        cables_.emplace_back(*cable, graph_[*cable].up);
-        graph_.unplug(*cable);
-      }
-      if (const auto host = graph_.host_at(port)) {
-        hosts_.emplace_back(*host, graph_[*host].up);
-        graph_.unplug(*host);
-      }
-    }
-  }
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
-  ~Aside() {
-    for (const auto& [cable, up] : cables_) {
-      graph_.plug_in(cable);
-      graph_.set_up(cable, up);
-    }
-    for (const auto& [host, up] : hosts_) {
-      graph_.move_host(host, graph_[host].at);
-      graph_.set_up(host, up);
-    }
-    for (const auto& [s, ports] : ports_) {
-      graph_.set_ports(s, ports);
-    }
-  }
-
-private:
-  Graph& graph_;
-  std::vector<std::pair<SwitchId, Port>> ports_;
-  std::vector<std::pair<CableId, bool>> cables_;
-  std::vector<std::pair<HostId, bool>> hosts_;
-};
-
 class Reader {
 public:
   explicit Reader(const toml::table& root) : root_(root) {}
@@ -264,12 +222,10 @@ private:
       return;
     }
     attempt(at, "ends", [&] {
-      if (!draft.plugged) {
-        const Aside aside(graph_, {*a, *b});
-        graph_.unplug(graph_.connect(*a, *b, draft.speed_mbps));
-      } else {
-        graph_.set_up(graph_.connect(*a, *b, draft.speed_mbps), draft.up);
-      }
+      graph_.add_cable({.ends = {*a, *b},
+                        .speed_mbps = draft.speed_mbps,
+                        .up = draft.up,
+                        .plugged = draft.plugged});
     });
   }
 
@@ -283,12 +239,8 @@ private:
       return complain(at, "nid", "{} looks like a multicast address; give another one", draft.nid);
     }
     attempt(at, "at", [&] {
-      if (!draft.plugged) {
-        const Aside aside(graph_, {*port});
-        graph_.unplug(graph_.add_host({.name = draft.name, .nid = nid, .at = *port}));
-      } else {
-        graph_.add_host({.name = draft.name, .nid = nid, .at = *port, .up = draft.up});
-      }
+      graph_.add_host(
+          {.name = draft.name, .nid = nid, .at = *port, .up = draft.up, .plugged = draft.plugged});
     });
   }
 
@@ -350,8 +302,6 @@ Graph read_toml(std::string_view text, const std::string& file) {
   const toml::table root = config::parse_toml(text, file);
   return Reader(root).run(file);
 }
-
-Graph read_toml_file(const std::string& path) { return read_toml(config::read_file(path), path); }
 
 std::string write_toml(const Graph& graph) {
   std::string text;

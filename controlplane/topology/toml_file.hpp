@@ -11,8 +11,6 @@ namespace tributary::topology {
 
 /// Throws config::ConfigError with all that is wrong, by line. `file` is only a name for messages.
 [[nodiscard]] Graph read_toml(std::string_view text, const std::string& file);
-/// Throws config::ConfigError, also when the file cannot be read.
-[[nodiscard]] Graph read_toml_file(const std::string& path);
 
 /// Reading it again gives an equal graph: the same numbers, and what is down is down.
 [[nodiscard]] std::string write_toml(const Graph& graph);

@@ -2,6 +2,8 @@
 
 #include "dataplane/config/build_tables.hpp"
 
+#include "tributary/wire/fabric_address.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,7 +72,10 @@ std::string InForce::problem_with(const control::Change& change) const {
                          change.remove_tree());
     }
     return {};
-  case control::Change::kPermit: return problem_with(change.permit());
+  case control::Change::kPermit: {
+    std::string problem = problem_with(change.permit());
+    return problem.empty() ? problem_with_guard(change.permit()) : problem;
+  }
   case control::Change::kRevoke: return problem_with(change.revoke());
   case control::Change::KIND_NOT_SET: break;
   }
@@ -85,6 +90,24 @@ std::string InForce::problem_with(const control::Permission& permission) const {
   if (permission.vni() >= vni_count) {
     return fmt::format("VNI {} at port {}: the VNI does not exist: VNIs are numbered 0 to {}",
                        permission.vni(), permission.port(), vni_count - 1);
+  }
+  return {};
+}
+
+std::string InForce::problem_with_guard(const control::Permission& permission) const {
+  if (!permission.has_nid()) {
+    return {};
+  }
+  const Nid nid{permission.nid()};
+  const auto whose = [&] { return fmt::format("NID {} at port {}", nid.value, permission.port()); };
+  if (!wire::is_valid_nid(nid)) {
+    return fmt::format("{}: it cannot be an address: it must have 20 bits that do not begin with "
+                       "nine ones",
+                       whose());
+  }
+  if (const auto guard = file_.ports[permission.port()].policy.nid; guard && *guard != nid) {
+    return fmt::format("{}: the switch's own file says that the port is for NID {}", whose(),
+                       guard->value);
   }
   return {};
 }
@@ -117,16 +140,20 @@ void InForce::set_tree(const control::Tree& tree) {
 
 void InForce::permit(const control::Permission& permission) {
   const PortNumber port = port_of(permission.port());
-  if (permitted_[port.value].insert(static_cast<std::uint16_t>(permission.vni())).second &&
-      file_.ports[port.value].policy.vnis != nullptr) {
+  const std::optional<Nid> guard = guard_of(port);
+  const auto [place, is_new] =
+      permitted_[port.value].try_emplace(static_cast<std::uint16_t>(permission.vni()));
+  place->second = permission.has_nid() ? std::optional(Nid{permission.nid()}) : std::nullopt;
+  if ((is_new && file_.ports[port.value].policy.vnis != nullptr) || guard_of(port) != guard) {
     changed_ports_.insert(port);
   }
 }
 
 void InForce::revoke(const control::Permission& permission) {
   const PortNumber port = port_of(permission.port());
+  const std::optional<Nid> guard = guard_of(port);
   if (permitted_[port.value].erase(static_cast<std::uint16_t>(permission.vni())) != 0 &&
-      file_.ports[port.value].policy.vnis != nullptr) {
+      (file_.ports[port.value].policy.vnis != nullptr || guard_of(port) != guard)) {
     changed_ports_.insert(port);
   }
 }
@@ -155,6 +182,21 @@ bool InForce::replace_file(config::Switch file) {
   return others;
 }
 
+std::optional<Nid> InForce::permitted_nid(PortNumber port) const {
+  // They differ while the trees of a host that has moved follow it: that of the lowest VNI holds.
+  for (const auto& [vni, nid] : permitted_[port.value]) {
+    if (nid) {
+      return nid;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Nid> InForce::guard_of(PortNumber port) const {
+  const std::optional<Nid> of_file = file_.ports[port.value].policy.nid;
+  return of_file ? of_file : permitted_nid(port);
+}
+
 std::shared_ptr<const core::VniSet> InForce::vnis_of(PortNumber port) const {
   const auto& listed = file_.ports[port.value].policy.vnis;
   const auto& permitted = permitted_[port.value];
@@ -162,7 +204,7 @@ std::shared_ptr<const core::VniSet> InForce::vnis_of(PortNumber port) const {
     return listed;
   }
   auto both = std::make_shared<core::VniSet>(*listed);
-  for (const std::uint16_t vni : permitted) {
+  for (const auto& [vni, nid] : permitted) {
     both->set(vni);
   }
   return both;
@@ -184,6 +226,7 @@ std::shared_ptr<const core::Tables> InForce::build_anew(std::uint64_t version) c
   }
   PortSet::first(file_.ports.size()).for_each([&](PortNumber port) {
     builder.set_vnis(port, vnis_of(port));
+    builder.set_guard(port, guard_of(port));
   });
   return builder.build(version);
 }
@@ -197,7 +240,10 @@ std::shared_ptr<const core::Tables> InForce::build_changed(std::uint64_t version
       static_cast<void>(builder.add_tree(number, tree.wait_count, tree.parent, tree.children));
     }
   }
-  changed_ports_.for_each([&](PortNumber port) { builder.set_vnis(port, vnis_of(port)); });
+  changed_ports_.for_each([&](PortNumber port) {
+    builder.set_vnis(port, vnis_of(port));
+    builder.set_guard(port, guard_of(port));
+  });
   return builder.build(version);
 }
 
@@ -219,10 +265,13 @@ control::InForce InForce::describe() const {
     add(number, tree.wait_count, tree.parent, tree.children, false);
   }
   for (std::size_t port = 0; port < permitted_.size(); ++port) {
-    for (const std::uint16_t vni : permitted_[port]) {
+    for (const auto& [vni, nid] : permitted_[port]) {
       control::Permission& permission = *out.add_permissions();
       permission.set_port(static_cast<std::uint32_t>(port));
       permission.set_vni(vni);
+      if (nid) {
+        permission.set_nid(nid->value);
+      }
     }
   }
   return out;

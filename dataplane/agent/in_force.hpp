@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -66,9 +67,15 @@ private:
   };
 
   [[nodiscard]] std::string problem_with(const control::Permission& permission) const;
+  /// Of one whose port and VNI exist.
+  [[nodiscard]] std::string problem_with_guard(const control::Permission& permission) const;
   void set_tree(const control::Tree& tree);
   void permit(const control::Permission& permission);
   void revoke(const control::Permission& permission);
+  /// The NID of the permissions of a port; none when none of them has one.
+  [[nodiscard]] std::optional<Nid> permitted_nid(PortNumber port) const;
+  /// Of the port: the file's, and else that of its permissions.
+  [[nodiscard]] std::optional<Nid> guard_of(PortNumber port) const;
   /// The file's list and the permissions; null when the file lets everything in.
   [[nodiscard]] std::shared_ptr<const core::VniSet> vnis_of(PortNumber port) const;
   [[nodiscard]] std::shared_ptr<const core::Tables> build_anew(std::uint64_t version) const;
@@ -77,7 +84,8 @@ private:
   config::Switch file_;
   std::bitset<max_trees> of_file_;
   std::map<TreeNumber, Tree> trees_;
-  std::vector<std::set<std::uint16_t>> permitted_; ///< VNIs by port
+  /// By port: VNIs, and the NID that the permission guards the port for.
+  std::vector<std::map<std::uint16_t, std::optional<Nid>>> permitted_;
 
   std::shared_ptr<const core::Tables> newest_;
   bool rebuild_ = true;

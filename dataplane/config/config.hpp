@@ -2,8 +2,8 @@
 // commented one. Nothing here refers to DPDK or to a running switch.
 #pragma once
 
-#include "dataplane/config/manager_address.hpp"
 #include "dataplane/core/switch_core.hpp"
+#include "net/address.hpp"
 #include "tributary/types.hpp"
 
 #include <chrono>
@@ -98,7 +98,7 @@ struct Process {
 /// The fabric manager that the switches of the process dial.
 struct Manager {
   std::string address; ///< as it was written
-  ManagerAddress parsed_address;
+  net::Address parsed_address;
   // PEM files; with TCP all three, or none for a connection in the clear.
   std::string tls_ca;
   std::string tls_certificate;

@@ -110,8 +110,4 @@ Parsed parse_text(std::string_view text, const std::string& file, const Machine&
   return parsed;
 }
 
-Parsed parse_file(const std::string& path, const Machine& machine) {
-  return parse_text(read_file(path), path, machine);
-}
-
 } // namespace tributary::config

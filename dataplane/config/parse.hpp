@@ -1,7 +1,7 @@
 // From a configuration file to plain data, strictly: what the file says is understood whole, or
 // refused with the file, the line, the key, what is wrong and what to do.
 //
-//   const Parsed parsed = parse_file("/etc/tributary/switch.toml", {.cpu_count = 8});
+//   const Parsed parsed = parse_text(text, "switch.toml", {.cpu_count = 8});
 #pragma once
 
 #include "configuration/diagnostic.hpp"
@@ -27,7 +27,5 @@ struct Parsed {
 /// Throws ConfigError. `file` is only a name for messages.
 [[nodiscard]] Parsed parse_text(std::string_view text, const std::string& file,
                                 const Machine& machine = {});
-/// Throws ConfigError, also when the file cannot be read.
-[[nodiscard]] Parsed parse_file(const std::string& path, const Machine& machine = {});
 
 } // namespace tributary::config

@@ -166,10 +166,12 @@ const Key<Switch> switch_keys[] = {
      // The ports take it over: validate.cpp.
      [](Switch& s, const Value& v) { s.ethertype = integer<std::uint16_t>(v); }},
     {{.name = "descriptors_per_engine",
-      .type = Integer{1, 64},
-      .fallback = "8",
+      .type = Integer{1, 65536},
+      .fallback = "65536",
       .sample = "",
-      .help = "Reductions the engine of one port can hold at once."},
+      .help = "Reductions the engine of one port can hold at once. A tree has up to eight; the "
+              "default is enough for all 8,192. Fewer save no memory, they are for trying out what "
+              "hardware does: 8 there."},
      [](Switch& s, const Value& v) {
        s.settings.descriptors_per_engine = integer<std::uint32_t>(v);
      }},

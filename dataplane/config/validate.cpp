@@ -66,9 +66,10 @@ void Validator::check(const Process& process, const SectionReader& reader) {
 
 void Validator::check(Manager& manager, const SectionReader& reader) {
   if (!manager.address.empty()) {
-    const std::string problem = parse_manager_address(manager.address, manager.parsed_address);
-    if (!problem.empty()) {
-      findings_.add(reader.line("address"), reader.path("address"), "{}", problem);
+    try {
+      manager.parsed_address = net::parse_address(manager.address, net::Purpose::dial);
+    } catch (const net::AddressError& error) {
+      findings_.add(reader.line("address"), reader.path("address"), "{}", error.what());
       return;
     }
   }

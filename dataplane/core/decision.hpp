@@ -4,6 +4,9 @@
 #include "dataplane/core/drop_reason.hpp"
 #include "tributary/types.hpp"
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -14,8 +17,8 @@ enum class Action : std::uint8_t {
   absorb,    ///< free the frame; an engine holds what it carried
   forward,   ///< send the frame as it is out of `port`
   replicate, ///< send the frame as it is out of every port of `ports`
-  emit, ///< the frame was rewritten as a reduction's result: send its first 94 bytes out of `port`
-  deliver, ///< hand a copy to the switch's agent and free the frame
+  emit,      ///< the frame was rewritten as a result: send its first `length` bytes out of `port`
+  deliver,   ///< hand a copy to the switch's agent and free the frame
 };
 
 /// Why a frame went the way it did. For traces, `explain` and tests; the per-tree counters follow
@@ -82,8 +85,57 @@ struct Decision {
   Action action = Action::drop;
   DropReason reason{}; ///< with `drop`
   Event event = Event::none;
-  PortNumber port = no_port; ///< with `forward` and `emit`
+  PortNumber port = no_port;      ///< with `forward` and `emit`
+  std::uint16_t length = 0;       ///< with `emit`: the bytes that leave
+  std::uint8_t traffic_class = 0; ///< in which it leaves, with `forward`, `replicate` and `emit`
 };
 static_assert(sizeof(Decision) == 16);
+
+/// A Decision in two registers, as the core hands it from function to function: field by field it
+/// is taken apart and put together again each time, which costs as much as the rest of a frame's
+/// way.
+struct PackedDecision {
+  std::uint64_t ports = 0;
+  std::uint64_t rest = 0; ///< the bytes behind `ports`, as memory holds them
+
+  [[nodiscard]] constexpr Action action() const {
+    return std::bit_cast<std::array<Action, sizeof rest>>(rest)[0];
+  }
+};
+static_assert(offsetof(Decision, action) == 8 && offsetof(Decision, reason) == 9 &&
+              offsetof(Decision, event) == 10 && offsetof(Decision, port) == 11 &&
+              offsetof(Decision, length) == 12 && offsetof(Decision, traffic_class) == 14);
+
+/// One after the other in memory, which a little-endian word holds from its lowest bits on.
+constexpr PackedDecision decided(Action action, Event event, PortNumber port, std::uint16_t length,
+                                 std::uint8_t traffic_class, PortSet ports,
+                                 DropReason reason = {}) {
+  static_assert(std::endian::native == std::endian::little, "or the shifts run the other way");
+  return {ports.bits(), static_cast<std::uint64_t>(action) |
+                            static_cast<std::uint64_t>(reason) << 8 |
+                            static_cast<std::uint64_t>(event) << 16 |
+                            static_cast<std::uint64_t>(port.value) << 24 |
+                            static_cast<std::uint64_t>(length) << 32 |
+                            static_cast<std::uint64_t>(traffic_class) << 48};
+}
+constexpr PackedDecision dropped(DropReason reason) {
+  return decided(Action::drop, Event::none, no_port, 0, 0, {}, reason);
+}
+constexpr PackedDecision absorbed() {
+  return decided(Action::absorb, Event::contributed, no_port, 0, 0, {});
+}
+constexpr PackedDecision delivered() {
+  return decided(Action::deliver, Event::hello, no_port, 0, 0, {});
+}
+constexpr PackedDecision forwarded(PortNumber port, Event event, std::uint8_t traffic_class) {
+  return decided(Action::forward, event, port, 0, traffic_class, {});
+}
+constexpr PackedDecision emitted(PortNumber port, Event event, std::uint16_t length,
+                                 std::uint8_t traffic_class) {
+  return decided(Action::emit, event, port, length, traffic_class, {});
+}
+constexpr PackedDecision replicated(PortSet ports, Event event, std::uint8_t traffic_class) {
+  return decided(Action::replicate, event, no_port, 0, traffic_class, ports);
+}
 
 } // namespace tributary::core

@@ -7,6 +7,7 @@
 //
 //   Descriptor        64 bytes, all that a contribution in the middle of a reduction touches
 //   DescriptorRecord  64 bytes, touched by its beginning and its end
+//   CountedPorts      16 bytes, touched by arms and by contributions from ports with one endpoint
 //
 // All zero means: not armed, nothing ended. Owned by the engines of one worker.
 #pragma once
@@ -94,5 +95,15 @@ struct alignas(64) DescriptorRecord {
   bool has_ended = false; ///< whether there was one
 };
 static_assert(sizeof(DescriptorRecord) == 64);
+
+/// Which child ports with one endpoint behind them have contributed. Eight keys of a tree share two
+/// cache lines, and an arm touches them, so a contribution may always ask for its own early.
+struct CountedPorts {
+  PortSet ports;
+  /// To which reduction: the one armed last, or the one that passed through last while none was
+  /// armed.
+  MatchWord of;
+};
+static_assert(sizeof(CountedPorts) == 16);
 
 } // namespace tributary::core

@@ -28,6 +28,8 @@ namespace tributary::core {
   X(arm_from_child,     "an arm that did not come from the tree's parent port")                    \
   X(not_from_parent,    "an ordinary multicast that did not come from the tree's parent port")     \
   X(stale_sequence,     "a contribution to a sequence older than the armed one")                   \
+  X(counted_twice,      "a contribution of an endpoint that has contributed to this reduction already")     \
+  X(counts_others,      "one endpoint lies behind this child port, and the frame counts more")           \
   X(foreign_cookie,     "VNI or cookie differ from the armed ones, and the switch is set to drop such frames") \
   X(no_route,           "no route leads to this unicast address")                                  \
   X(route_to_ingress,   "the route leads back out of the port the frame came in on")               \

@@ -7,7 +7,7 @@ namespace tributary::core {
 ReductionEngines::ReductionEngines(std::uint32_t descriptors_per_engine, const EngineTimers& timers,
                                    Counters& counters)
     : descriptors_per_engine_(descriptors_per_engine), counters_(&counters),
-      descriptors_(reduction_keys), records_(reduction_keys) {
+      descriptors_(reduction_keys), records_(reduction_keys), counted_(reduction_keys) {
   std::transform(timers.units.begin(), timers.units.end(), timer_ns_.begin(),
                  EngineTimers::ns_from_units);
 }
@@ -33,6 +33,7 @@ Event ReductionEngines::arm(ReductionKey key, const MulticastEntry& entry, Match
   d.match = carried.waiting();
   d.accumulator.contributions = 0;
   d.signature = 0;
+  counted_[key.index()] = {.ports = {}, .of = d.match};
   deadlines_.start(key, entry.timer, now + timer_ns_[entry.timer]);
   return was_armed ? Event::rearmed : Event::armed;
 }
@@ -81,8 +82,26 @@ void ReductionEngines::release(ReductionKey key, PortNumber port) {
 
 void ReductionEngines::forget(TreeNumber tree) {
   for (std::uint8_t id = 0; id < reductions_per_tree; ++id) {
-    record(ReductionKey(tree, ReductionId{id})).has_ended = false;
+    const ReductionKey key(tree, ReductionId{id});
+    record(key).has_ended = false;
+    counted(key).of = {};
   }
+}
+
+bool ReductionEngines::has_counted(ReductionKey key, MatchWord carried, PortNumber port) const {
+  const CountedPorts& those = counted(key);
+  return those.of == carried.waiting() && those.ports.contains(port);
+}
+
+void ReductionEngines::count_passing(ReductionKey key, MatchWord carried, PortNumber port) {
+  CountedPorts& those = counted(key);
+  if (those.of != carried.waiting()) {
+    if (descriptor(key).match.armed()) {
+      return; // the set is about what is armed
+    }
+    those = {.ports = {}, .of = carried.waiting()};
+  }
+  those.ports.insert(port);
 }
 
 void ReductionEngines::write_result(ReductionKey key, ContributionCount wait_count,

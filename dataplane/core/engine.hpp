@@ -43,6 +43,9 @@
 //   2  count 0                      forwarded: hosts ask the root for    passed_empty
 //                                   a lost result this way, whatever
 //                                   their sequence
+//      one endpoint behind the port:
+//      the count is more than 1     dropped                              counts_others
+//      it has contributed to this   dropped                              counted_twice
 //   3  no descriptor                forwarded; `late` if the sequence    passed_late
 //                                   is the last one that ended here      passed_not_armed
 //   4  VNI or cookie differ         forwarded, or dropped where          passed_foreign
@@ -63,6 +66,12 @@
 // add up, from 1 to all of them in one frame: lower engines send sums. So the first contribution
 // may complete the reduction by itself. Duplicates cannot be told from contributions by counts;
 // that is what the signature is for (tributary/wire/reduction.hpp).
+//
+// COUNTING ONCE. Where a child port is known to have one endpoint behind it - it is guarded, or the
+// tree waits for as many as it has child ports - it counts 1, once. The set of such ports that were
+// counted stands beside the descriptor, with the reduction it is about.
+// Ports that lead to switches are not in it: those hand up several frames of one reduction when
+// they are not armed or their time is over, and their edge ports have been looked at there.
 //
 // THE RESULT that goes up:
 //
@@ -148,6 +157,15 @@ public:
   [[nodiscard]] const Descriptor& descriptor(ReductionKey key) const {
     return descriptors_[key.index()];
   }
+  [[nodiscard]] CountedPorts& counted(ReductionKey key) { return counted_[key.index()]; }
+  [[nodiscard]] const CountedPorts& counted(ReductionKey key) const {
+    return counted_[key.index()];
+  }
+  /// Whether the engine has counted this port for the reduction, or let its contribution pass.
+  [[nodiscard]] bool has_counted(ReductionKey key, MatchWord carried, PortNumber port) const;
+  /// A contribution of the one endpoint behind `port` passes through.
+  void count_passing(ReductionKey key, MatchWord carried, PortNumber port);
+
   [[nodiscard]] DescriptorRecord& record(ReductionKey key) { return records_[key.index()]; }
   [[nodiscard]] const DescriptorRecord& record(ReductionKey key) const {
     return records_[key.index()];
@@ -166,6 +184,7 @@ private:
   Counters* counters_;
   ZeroedTable<Descriptor> descriptors_;
   ZeroedTable<DescriptorRecord> records_;
+  ZeroedTable<CountedPorts> counted_;
   DeadlineQueues deadlines_;
   std::array<std::uint32_t, max_ports> in_use_{};
 };

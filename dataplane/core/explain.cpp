@@ -190,6 +190,15 @@ private:
     if (word.count == 0) {
       return forward(entry.parent, Event::passed_empty, "it counts no contribution");
     }
+    if (entry.one_behind_each || core_.tables().port(in_).nid) {
+      note("one endpoint is behind port {}: it may count one, once", in_.value);
+      if (word.count > 1) {
+        return drop(DropReason::counts_others);
+      }
+      if (reduce::is_supported(word.op) && core_.engines().has_counted(key, carried, in_)) {
+        return drop(DropReason::counted_twice);
+      }
+    }
     switch (core_.engines().standing(key, carried)) {
     case Standing::not_armed:
       return forward(entry.parent, Event::passed_not_armed, "nothing is armed");
@@ -217,7 +226,15 @@ private:
               fmt::format("the engine takes it: {} of {} contributions", total, entry.wait_count));
       return;
     }
-    verdict({.action = Action::emit, .event = Event::completed_full, .port = entry.parent},
+    if (!core_.ports_up().contains(entry.parent)) {
+      note("it completes the reduction with {} of {} contributions", total, entry.wait_count);
+      return drop(DropReason::port_down);
+    }
+    verdict({.action = Action::emit,
+             .event = Event::completed_full,
+             .port = entry.parent,
+             .length = wire::reduction_frame_bytes,
+             .traffic_class = frame_.traffic_class},
             fmt::format("it completes the reduction with {} of {} contributions{}: the result "
                         "leaves through port {}",
                         total, entry.wait_count,
@@ -241,12 +258,26 @@ private:
             fmt::format("dropped as {}: {}", name_of(reason), description_of(reason)));
   }
   void forward(PortNumber port, Event event, std::string_view why) {
-    verdict({.action = Action::forward, .event = event, .port = port},
+    if (!core_.ports_up().contains(port)) {
+      note("it would leave by port {} ({}): {}", port.value, name_of(event), why);
+      return drop(DropReason::port_down);
+    }
+    verdict({.action = Action::forward,
+             .event = event,
+             .port = port,
+             .traffic_class = frame_.traffic_class},
             fmt::format("forwarded through port {} ({}): {}", port.value, name_of(event), why));
   }
   void replicate(const MulticastEntry& entry, Event event, std::string_view why) {
-    verdict({.ports = entry.children, .action = Action::replicate, .event = event},
-            fmt::format("copied to {} ({}): {}", list(entry.children), name_of(event), why));
+    const PortSet ports(entry.children.bits() & core_.ports_up().bits());
+    if (ports != entry.children) {
+      note("of {}, those that are down are left out", list(entry.children));
+    }
+    verdict({.ports = ports,
+             .action = Action::replicate,
+             .event = event,
+             .traffic_class = frame_.traffic_class},
+            fmt::format("copied to {} ({}): {}", list(ports), name_of(event), why));
   }
   void verdict(const Decision& decision, std::string text) {
     explanation_.decision = decision;

@@ -1,15 +1,10 @@
-// A frame as a port delivers it.
+// What the core decides on: a frame as any port delivers it.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include "tributary/frame_view.hpp"
 
 namespace tributary::core {
 
-/// `length` bytes, FCS stripped. Does not own them.
-struct FrameView {
-  std::byte* data = nullptr;
-  std::uint32_t length = 0;
-};
+using tributary::FrameView;
 
 } // namespace tributary::core

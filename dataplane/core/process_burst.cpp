@@ -32,13 +32,6 @@ void prefetch(FrameView frame) {
   __builtin_prefetch(reinterpret_cast<const void*>(address + line_bytes));
 }
 
-Decision forward(PortNumber port, Event event) {
-  return {.action = Action::forward, .event = event, .port = port};
-}
-Decision replicate(PortSet ports, Event event) {
-  return {.ports = ports, .action = Action::replicate, .event = event};
-}
-
 std::uint64_t packed_word_of(const std::byte* portals) {
   return wire::load_be<std::uint64_t>(portals + wire::reduction_offset::word);
 }
@@ -109,10 +102,28 @@ private:
   std::uint64_t contributions_ = 0;
 };
 
+[[gnu::always_inline]] inline PackedDecision SwitchCore::forward(FrameView frame, PortNumber port,
+                                                                 Event event) {
+  if (!up_.contains(port)) [[unlikely]] {
+    return drop(port, DropReason::port_down);
+  }
+  return forwarded(port, event, frame.traffic_class);
+}
+
+/// Out of those ports that are up; none may be left.
+[[gnu::always_inline]] inline PackedDecision SwitchCore::replicate(FrameView frame, PortSet ports,
+                                                                   Event event) {
+  if ((ports.bits() & ~up_.bits()) != 0) [[unlikely]] {
+    ports = without_those_down(ports);
+  }
+  return replicated(ports, event, frame.traffic_class);
+}
+
 void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
                                std::span<Decision> decisions) {
   const Tables& tables = *tables_;
   const IngressCheck check(tables.port(in));
+  const bool guarded = tables.port(in).nid.has_value();
   PortSet from;
   from.insert(in);
   BurstCounts counts(*counters_);
@@ -130,43 +141,51 @@ void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
         // Of others never: what no frame has touched is not even mapped, and asking for it in vain
         // costs a walk of the page table each time.
         __builtin_prefetch(&engines_.descriptor(classified.key()), 1);
+        __builtin_prefetch(&engines_.counted(classified.key()), 1);
       }
       what[i] = classified;
     }
     for (std::size_t i = 0; i < length; ++i) {
-      const FrameView frame = run[i];
-      Decision& decision = decisions[begin + i];
-      if (what[i].kind() == FrameKind::reduction) [[likely]] {
-        const ReductionKey key = what[i].key();
-        const MulticastEntry& entry = tables.tree(key.tree());
-        if ((entry.children.bits() & from.bits()) != 0) {
-          if (!combined(frame, key, entry, counts, decision)) [[unlikely]] {
-            decision = upward(in, frame, key, entry);
-          }
-          continue;
-        }
-        if (entry.parent == in) {
-          decision = downward(frame, key, entry, now);
-          continue;
-        }
-      } else if (what[i].kind() == FrameKind::multicast) {
-        const MulticastEntry& entry = tables.tree(what[i].key().tree());
-        if (entry.parent == in && entry.wait_count == 0 && has_its_length(frame)) [[likely]] {
-          decision = replicate(entry.children, Event::multicast);
-          continue;
-        }
-      }
-      decision = decide(in, frame, what[i]);
+      const PackedDecision decision =
+          decide(tables, in, run[i], what[i], guarded, from, counts, now);
+      std::memcpy(static_cast<void*>(&decisions[begin + i]), &decision, sizeof decision);
     }
   }
 }
 
+[[gnu::always_inline]] inline PackedDecision SwitchCore::decide(const Tables& tables, PortNumber in,
+                                                                FrameView frame, Classified what,
+                                                                bool guarded, PortSet from,
+                                                                BurstCounts& counts, TimeNs now) {
+  const MulticastEntry& entry = tables.tree(what.key().tree());
+  if (what.kind() == FrameKind::reduction) [[likely]] {
+    const ReductionKey key = what.key();
+    if ((entry.children.bits() & from.bits()) != 0) {
+      const bool one_endpoint = guarded | entry.one_behind_each;
+      PackedDecision decision;
+      return combined(frame, key, entry, one_endpoint, from, counts, decision)
+                 ? decision
+                 : upward(in, frame, key, entry, one_endpoint);
+    }
+    if (entry.parent == in) {
+      return downward(frame, key, entry, now);
+    }
+  } else if (what.kind() == FrameKind::multicast && entry.parent == in && entry.wait_count == 0 &&
+             has_its_length(frame)) [[likely]] {
+    return replicate(frame, entry.children, Event::multicast);
+  }
+  return decide_apart(in, frame, what);
+}
+
 /// The common case, and nothing else: a contribution to a reduction that holds some already, of the
 /// same opcode. Everything that sets a frame apart from that makes its match word differ: a tree
-/// without reductions is never armed, and an arm carries its bit.
+/// without reductions is never armed, and an arm carries its bit. `one_endpoint`: that is how many
+/// lie behind the port, the only one in `from`.
 [[gnu::always_inline]] inline bool SwitchCore::combined(FrameView frame, ReductionKey key,
                                                         const MulticastEntry& entry,
-                                                        BurstCounts& counts, Decision& decision) {
+                                                        bool one_endpoint, PortSet from,
+                                                        BurstCounts& counts,
+                                                        PackedDecision& decision) {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   const std::uint64_t packed = packed_word_of(p);
   const wire::ReductionWord word = wire::unpack(packed);
@@ -175,10 +194,17 @@ void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
       [[unlikely]] {
     return false;
   }
+  if (one_endpoint) {
+    PortSet& counted = engines_.counted(key).ports;
+    if (word.count != 1 || (counted.bits() & from.bits()) != 0) [[unlikely]] {
+      return false;
+    }
+    counted = PortSet(counted.bits() | from.bits());
+  }
   d.signature += wire::signature_of(p);
   d.accumulator.contributions += word.count;
   counts.contribution(entry.parent);
-  decision = {.action = Action::absorb, .event = Event::contributed};
+  decision = absorbed();
   combine_by_opcode[word.op](d.accumulator, p, packed, settings_.nan_mode);
   if (d.accumulator.contributions >= entry.wait_count) [[unlikely]] {
     decision = complete(frame, key, entry);
@@ -187,11 +213,11 @@ void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
 }
 
 /// Frames that concern no engine.
-Decision SwitchCore::decide(PortNumber in, FrameView frame, Classified what) {
+PackedDecision SwitchCore::decide_apart(PortNumber in, FrameView frame, Classified what) {
   switch (what.kind()) {
   case FrameKind::refused: return drop(in, what.reason());
-  case FrameKind::unicast: return unicast(in, what.destination());
-  case FrameKind::hello: return {.action = Action::deliver, .event = Event::hello};
+  case FrameKind::unicast: return unicast(in, frame, what.destination());
+  case FrameKind::hello: return delivered();
   case FrameKind::multicast:
   case FrameKind::reduction: break;
   }
@@ -199,7 +225,8 @@ Decision SwitchCore::decide(PortNumber in, FrameView frame, Classified what) {
 }
 
 /// A multicast frame that travels neither up nor down.
-Decision SwitchCore::refuse_multicast(PortNumber in, FrameView frame, const MulticastEntry& entry) {
+PackedDecision SwitchCore::refuse_multicast(PortNumber in, FrameView frame,
+                                            const MulticastEntry& entry) {
   if (!entry.valid) {
     return drop(in, DropReason::unknown_tree);
   }
@@ -209,21 +236,22 @@ Decision SwitchCore::refuse_multicast(PortNumber in, FrameView frame, const Mult
   return drop(in, refusal_on(entry, frame).value_or(DropReason::not_from_parent));
 }
 
-Decision SwitchCore::downward(FrameView frame, ReductionKey key, const MulticastEntry& entry,
-                              TimeNs now) {
+PackedDecision SwitchCore::downward(FrameView frame, ReductionKey key, const MulticastEntry& entry,
+                                    TimeNs now) {
   if (entry.wait_count == 0) {
-    return replicate(entry.children, Event::multicast);
+    return replicate(frame, entry.children, Event::multicast);
   }
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   const std::uint64_t packed = packed_word_of(p);
   const MatchWord carried = match_word_of(p, packed);
-  return replicate(entry.children, wire::unpack(packed).arm ? engines_.arm(key, entry, carried, now)
-                                                            : engines_.disarm(key, entry, carried));
+  return replicate(frame, entry.children,
+                   wire::unpack(packed).arm ? engines_.arm(key, entry, carried, now)
+                                            : engines_.disarm(key, entry, carried));
 }
 
-/// All from a child port that `combined` leaves.
-Decision SwitchCore::upward(PortNumber in, FrameView frame, ReductionKey key,
-                            const MulticastEntry& entry) {
+/// All from a child port that `combined` leaves. `one_endpoint`: that is how many lie behind it.
+PackedDecision SwitchCore::upward(PortNumber in, FrameView frame, ReductionKey key,
+                                  const MulticastEntry& entry, bool one_endpoint) {
   if (entry.wait_count == 0) {
     return drop(in, DropReason::not_from_parent);
   }
@@ -234,19 +262,34 @@ Decision SwitchCore::upward(PortNumber in, FrameView frame, ReductionKey key,
     return drop(in, DropReason::arm_from_child);
   }
   if (word.count == 0) {
-    return forward(entry.parent, Event::passed_empty);
+    return forward(frame, entry.parent, Event::passed_empty);
+  }
+  if (one_endpoint && word.count > 1) {
+    return drop(in, DropReason::counts_others);
   }
   const MatchWord carried = match_word_of(p, packed);
+  // A reserved opcode is nobody's contribution, so it is not counted either.
+  const bool counts_once = one_endpoint && reduce::is_supported(word.op);
+  if (counts_once && engines_.has_counted(key, carried, in)) {
+    return drop(in, DropReason::counted_twice);
+  }
   Descriptor& d = engines_.descriptor(key);
   if (d.match != carried.waiting()) {
     const Standing standing = engines_.standing(key, carried);
     if (standing != Standing::match) {
-      return pass(in, key, entry, standing);
+      const PackedDecision decision = pass(in, frame, key, entry, standing);
+      if (counts_once && decision.action() == Action::forward) {
+        engines_.count_passing(key, carried, in);
+      }
+      return decision;
     }
   }
   if (!reduce::is_supported(word.op)) {
     counters_->trees[key.tree().value].passed_through.add();
-    return forward(entry.parent, Event::passed_reserved);
+    return forward(frame, entry.parent, Event::passed_reserved);
+  }
+  if (one_endpoint) {
+    engines_.counted(key).ports.insert(in);
   }
 
   EngineCounters& counted = counters_->engines[entry.parent.value];
@@ -266,17 +309,17 @@ Decision SwitchCore::upward(PortNumber in, FrameView frame, ReductionKey key,
   if (d.accumulator.contributions >= entry.wait_count) {
     return complete(frame, key, entry);
   }
-  return {.action = Action::absorb, .event = Event::contributed};
+  return absorbed();
 }
 
 /// Contributions that do not belong to what is armed.
-Decision SwitchCore::pass(PortNumber in, ReductionKey key, const MulticastEntry& entry,
-                          Standing standing) {
+PackedDecision SwitchCore::pass(PortNumber in, FrameView frame, ReductionKey key,
+                                const MulticastEntry& entry, Standing standing) {
   TreeCounters& counted = counters_->trees[key.tree().value];
   Event event = Event::passed_not_armed;
   switch (standing) {
   case Standing::older: counted.stale.add(); return drop(in, DropReason::stale_sequence);
-  case Standing::late: counted.late.add(); return forward(entry.parent, Event::passed_late);
+  case Standing::late: counted.late.add(); return forward(frame, entry.parent, Event::passed_late);
   case Standing::foreign:
     if (settings_.drop_foreign) {
       return drop(in, DropReason::foreign_cookie);
@@ -288,11 +331,12 @@ Decision SwitchCore::pass(PortNumber in, ReductionKey key, const MulticastEntry&
   case Standing::not_armed: break;
   }
   counted.passed_through.add();
-  return forward(entry.parent, event);
+  return forward(frame, entry.parent, event);
 }
 
 /// The frame that brought the last contribution carries the result.
-Decision SwitchCore::complete(FrameView frame, ReductionKey key, const MulticastEntry& entry) {
+PackedDecision SwitchCore::complete(FrameView frame, ReductionKey key,
+                                    const MulticastEntry& entry) {
   engines_.write_result(key, entry.wait_count, frame.data);
   EngineCounters& counted = counters_->engines[entry.parent.value];
   counted.full.add();
@@ -301,10 +345,14 @@ Decision SwitchCore::complete(FrameView frame, ReductionKey key, const Multicast
   }
   counters_->trees[key.tree().value].full.add();
   engines_.end(key, entry.parent);
-  return {.action = Action::emit, .event = Event::completed_full, .port = entry.parent};
+  if (!up_.contains(entry.parent)) [[unlikely]] {
+    return drop(entry.parent, DropReason::port_down);
+  }
+  return emitted(entry.parent, Event::completed_full, wire::reduction_frame_bytes,
+                 frame.traffic_class);
 }
 
-Decision SwitchCore::unicast(PortNumber in, Nid destination) {
+PackedDecision SwitchCore::unicast(PortNumber in, FrameView frame, Nid destination) {
   const PortNumber out = tables_->route(destination);
   if (out == no_port) {
     return drop(in, DropReason::no_route);
@@ -312,12 +360,20 @@ Decision SwitchCore::unicast(PortNumber in, Nid destination) {
   if (out == in) {
     return drop(in, DropReason::route_to_ingress);
   }
-  return forward(out, Event::unicast);
+  return forward(frame, out, Event::unicast);
 }
 
-Decision SwitchCore::drop(PortNumber in, DropReason reason) {
-  counters_->drop(in, reason);
-  return {.action = Action::drop, .reason = reason};
+[[gnu::cold]] PortSet SwitchCore::without_those_down(PortSet ports) {
+  PortSet(ports.bits() & ~up_.bits()).for_each([&](PortNumber port) {
+    counters_->drop(port, DropReason::port_down);
+  });
+  return PortSet(ports.bits() & up_.bits());
+}
+
+/// `at`: the port it came in on; with `port_down`, the one it would have left by.
+PackedDecision SwitchCore::drop(PortNumber at, DropReason reason) {
+  counters_->drop(at, reason);
+  return dropped(reason);
 }
 
 } // namespace tributary::core

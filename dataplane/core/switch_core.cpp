@@ -18,12 +18,8 @@ void SwitchCore::adopt(std::shared_ptr<const Tables> tables, TimeNs /*now*/, Emi
     if (before == tables_->tree(key.tree())) {
       return;
     }
-    if (engines_.descriptor(key).match.has_data()) {
-      if (std::byte* frame = emission.buffer(before.parent)) {
-        emit_partial(key, before, frame);
-      } else {
-        counters_->drop(before.parent, DropReason::no_buffer);
-      }
+    if (engines_.descriptor(key).match.has_data() && !emit_partial(key, before, emission)) {
+      counters_->drop(before.parent, DropReason::no_buffer);
     }
     engines_.release(key, before.parent);
   });
@@ -32,6 +28,14 @@ void SwitchCore::adopt(std::shared_ptr<const Tables> tables, TimeNs /*now*/, Emi
     if (old->tree(tree).valid && old->tree(tree) != tables_->tree(tree)) {
       engines_.forget(tree);
     }
+  }
+}
+
+void SwitchCore::port_changed(PortNumber port, bool up) {
+  if (up) {
+    up_.insert(port);
+  } else {
+    up_.erase(port);
   }
 }
 
@@ -54,9 +58,7 @@ void SwitchCore::expire_due(TimeNs now, Emission& emission) {
     EngineCounters& counted = counters_->engines[entry.parent.value];
     if (!engines_.descriptor(key).match.has_data()) {
       counted.expired_empty.add();
-    } else if (std::byte* frame = emission.buffer(entry.parent)) {
-      emit_partial(key, entry, frame);
-    } else {
+    } else if (!emit_partial(key, entry, emission)) {
       counted.emission_delayed.add();
       return; // stays due, for the next call
     }
@@ -65,10 +67,21 @@ void SwitchCore::expire_due(TimeNs now, Emission& emission) {
   engines_.deadlines().tighten();
 }
 
-void SwitchCore::emit_partial(ReductionKey key, const MulticastEntry& entry, std::byte* frame) {
+/// False when no buffer was free. Where the parent port is down nothing can be sent, and a result
+/// that waited for it would be of no use to a root that has armed anew meanwhile.
+bool SwitchCore::emit_partial(ReductionKey key, const MulticastEntry& entry, Emission& emission) {
+  if (!up_.contains(entry.parent)) {
+    counters_->drop(entry.parent, DropReason::port_down);
+    return true;
+  }
+  std::byte* frame = emission.buffer(entry.parent, wire::reduction_frame_bytes);
+  if (frame == nullptr) {
+    return false;
+  }
   engines_.write_result(key, entry.wait_count, frame);
   counters_->trees[key.tree().value].partial.add();
   counters_->engines[entry.parent.value].partial.add();
+  return true;
 }
 
 } // namespace tributary::core

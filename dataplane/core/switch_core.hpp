@@ -6,18 +6,20 @@
 //   1. SwitchCore core(settings, owned_ports);   one per worker and switch; all ports for one
 //   worker
 //   2. core.adopt(tables, now, emission);        before the first frame, and for each new snapshot
-//   3. For each burst from a port, or handed over by another worker:
+//   3. core.port_changed(port, up);              whenever a port's link goes down or comes up
+//   4. For each burst from a port, or handed over by another worker:
 //        core.engine_port(in, frame)             whose worker must process it: this port's owner
 //        core.process_burst(in, frames, now, decisions)
-//      then do what each Decision says.
-//   4. Once per poll: core.expire(now, emission);
+//      then do what each Decision says (dispatch.hpp).
+//   5. Once per poll: core.expire(now, emission);
 //
 // Ownership. The engine of a tree belongs to the tree's parent port, and so to the worker that owns
 // that port. A frame must be processed by the core whose `owned_ports` contain
 // `engine_port(in, frame)`. `counters()` may be read by any thread; all else belongs to the owning
 // worker alone.
 //
-// A frame is changed only when its Decision says `emit`; its first 94 bytes then are the result.
+// A frame is changed only when its Decision says `emit`; its first `length` bytes then are the
+// result.
 // Everything else is bit-identical to what came in. So the caller must own the bytes of a frame
 // that goes up a tree; a frame shared with others must be copied first.
 //
@@ -39,7 +41,9 @@ namespace tributary::core {
 
 /// What cannot change while a switch runs.
 struct SwitchSettings {
-  std::uint32_t descriptors_per_engine = 8;
+  /// By default there is one for every reduction of every tree, so that no group takes another
+  /// one's.
+  std::uint32_t descriptors_per_engine = reduction_keys;
   EngineTimers timers{};
   reduce::NanMode nan_mode = reduce::NanMode::associative;
   /// Contributions whose VNI or cookie differ from the armed ones: drop them instead of forwarding.
@@ -50,10 +54,10 @@ struct SwitchSettings {
 class Emission {
 public:
   virtual ~Emission() = default;
-  /// A buffer of at least 94 bytes that will be sent out of `port` once the core has filled it,
-  /// before the core is called again; or null when none is free, and the core tries again at the
-  /// next `expire`.
-  virtual std::byte* buffer(PortNumber port) = 0;
+  /// A buffer of `length` bytes that will be sent out of `port` once the core has filled it, before
+  /// the core is called again; or null when none is free, and the core tries again at the next
+  /// `expire`.
+  virtual std::byte* buffer(PortNumber port, std::uint32_t length) = 0;
 };
 
 class SwitchCore {
@@ -67,6 +71,11 @@ public:
   /// (`no_buffer`).
   void adopt(std::shared_ptr<const Tables> tables, TimeNs now, Emission& emission);
   [[nodiscard]] const Tables& tables() const { return *tables_; }
+
+  /// Whether frames can leave by a port. All are up until somebody says otherwise. What would leave
+  /// by one that is down is dropped and counted for that port, as `port_down`.
+  void port_changed(PortNumber port, bool up);
+  [[nodiscard]] PortSet ports_up() const { return up_; }
 
   /// The port whose owner must process this frame: the tree's parent for a frame that travels up,
   /// the port it came in on for all others. Counts nothing.
@@ -112,22 +121,31 @@ public:
 private:
   class BurstCounts;
 
-  bool combined(FrameView frame, ReductionKey key, const MulticastEntry& entry, BurstCounts& counts,
-                Decision& decision);
-  Decision decide(PortNumber in, FrameView frame, Classified what);
-  Decision refuse_multicast(PortNumber in, FrameView frame, const MulticastEntry& entry);
-  Decision downward(FrameView frame, ReductionKey key, const MulticastEntry& entry, TimeNs now);
-  Decision upward(PortNumber in, FrameView frame, ReductionKey key, const MulticastEntry& entry);
-  Decision pass(PortNumber in, ReductionKey key, const MulticastEntry& entry, Standing standing);
-  Decision complete(FrameView frame, ReductionKey key, const MulticastEntry& entry);
-  Decision unicast(PortNumber in, Nid destination);
-  Decision drop(PortNumber in, DropReason reason);
+  bool combined(FrameView frame, ReductionKey key, const MulticastEntry& entry, bool one_endpoint,
+                PortSet from, BurstCounts& counts, PackedDecision& decision);
+  PackedDecision decide(const Tables& tables, PortNumber in, FrameView frame, Classified what,
+                        bool guarded, PortSet from, BurstCounts& counts, TimeNs now);
+  PackedDecision decide_apart(PortNumber in, FrameView frame, Classified what);
+  PackedDecision refuse_multicast(PortNumber in, FrameView frame, const MulticastEntry& entry);
+  PackedDecision downward(FrameView frame, ReductionKey key, const MulticastEntry& entry,
+                          TimeNs now);
+  PackedDecision upward(PortNumber in, FrameView frame, ReductionKey key,
+                        const MulticastEntry& entry, bool one_endpoint);
+  PackedDecision pass(PortNumber in, FrameView frame, ReductionKey key, const MulticastEntry& entry,
+                      Standing standing);
+  PackedDecision complete(FrameView frame, ReductionKey key, const MulticastEntry& entry);
+  PackedDecision unicast(PortNumber in, FrameView frame, Nid destination);
+  PackedDecision forward(FrameView frame, PortNumber port, Event event);
+  PackedDecision replicate(FrameView frame, PortSet ports, Event event);
+  PortSet without_those_down(PortSet ports);
+  PackedDecision drop(PortNumber at, DropReason reason);
 
   void expire_due(TimeNs now, Emission& emission);
-  void emit_partial(ReductionKey key, const MulticastEntry& entry, std::byte* frame);
+  bool emit_partial(ReductionKey key, const MulticastEntry& entry, Emission& emission);
 
   SwitchSettings settings_;
   PortSet owned_ports_;
+  PortSet up_ = PortSet::first(max_ports);
   std::shared_ptr<const Tables> tables_;
   std::unique_ptr<Counters> counters_;
   ReductionEngines engines_;

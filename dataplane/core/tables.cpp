@@ -72,7 +72,8 @@ std::string TablesBuilder::add_tree(TreeNumber tree, ContributionCount wait_coun
            .wait_count = wait_count,
            .parent = parent,
            .timer = timers_.choose(wait_count),
-           .valid = true};
+           .valid = true,
+           .one_behind_each = wait_count == static_cast<ContributionCount>(children.size())};
   ++tables_->tree_count_;
   return {};
 }
@@ -110,6 +111,10 @@ std::string TablesBuilder::add_route(Nid nid, PortNumber port) {
 
 void TablesBuilder::set_vnis(PortNumber port, std::shared_ptr<const VniSet> vnis) {
   tables_->ports_.at(port.value).vnis = std::move(vnis);
+}
+
+void TablesBuilder::set_guard(PortNumber port, std::optional<Nid> nid) {
+  tables_->ports_.at(port.value).nid = nid;
 }
 
 std::shared_ptr<const Tables> TablesBuilder::build(std::uint64_t version) {

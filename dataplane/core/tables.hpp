@@ -30,6 +30,8 @@ struct MulticastEntry {
   /// Which of the four timers its engine runs; derived from `wait_count`, see EngineTimers.
   std::uint8_t timer = 0;
   bool valid = false;
+  /// As many endpoints as child ports: exactly one behind each.
+  bool one_behind_each = false;
 
   friend bool operator==(const MulticastEntry&, const MulticastEntry&) = default;
 };
@@ -138,6 +140,9 @@ public:
   [[nodiscard]] std::string add_route(Nid nid, PortNumber port);
   /// Of a port that is there: which VNIs may enter; null permits every VNI.
   void set_vnis(PortNumber port, std::shared_ptr<const VniSet> vnis);
+  /// Of a port that is there: the only NID its frames may come from; none lets every NID in.
+  /// Requires one that can be an address.
+  void set_guard(PortNumber port, std::optional<Nid> nid);
   /// The snapshot; the builder is empty afterwards.
   [[nodiscard]] std::shared_ptr<const Tables> build(std::uint64_t version);
 

@@ -16,7 +16,7 @@ namespace tributary::core {
 
 /// `T` must be meaningful when all its bytes are zero.
 template <typename T> class ZeroedTable {
-  static_assert(std::is_aggregate_v<T> && std::is_trivially_destructible_v<T>);
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
   static constexpr std::size_t line_bytes = 64;
   static_assert(alignof(T) <= line_bytes);
 

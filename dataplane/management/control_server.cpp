@@ -1,7 +1,7 @@
 #include "dataplane/management/control_server.hpp"
 
 #include "dataplane/management/capture_stream.hpp"
-#include "service/as_result.hpp"
+#include "net/as_result.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -23,7 +23,7 @@ using namespace asio::experimental::awaitable_operators;
 using boost::system::error_code;
 
 /// Errors come back as values: a client that goes away is nothing exceptional.
-using service::as_result;
+using net::as_result;
 
 constexpr std::chrono::milliseconds accept_pause{100};
 

@@ -2,6 +2,7 @@
 
 #include "dataplane/port/dpdk_log.hpp"
 #include "dataplane/port/start_again.hpp"
+#include "net/file_descriptor.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -36,21 +37,14 @@ public:
   HugepageTurn() : fd_(::open("/sys/kernel/mm/hugepages", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     using namespace std::chrono_literals;
     const auto end = std::chrono::steady_clock::now() + 10s;
-    while (fd_ >= 0 && ::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+    while (fd_ && ::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
            std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(10ms);
     }
   }
-  ~HugepageTurn() {
-    if (fd_ >= 0) {
-      ::close(fd_); // and with it the lock
-    }
-  }
-  HugepageTurn(const HugepageTurn&) = delete;
-  HugepageTurn& operator=(const HugepageTurn&) = delete;
 
 private:
-  int fd_;
+  net::FileDescriptor fd_; ///< the lock goes with it
 };
 
 /// What failed may have been the taking of hugepages that were free a moment ago.

@@ -4,10 +4,12 @@
 #include "dataplane/port/port_arguments.hpp"
 #include "dataplane/port/privileges.hpp"
 #include "dataplane/port/receive_spread.hpp"
+#include "link/interface.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <stdexcept>
 #include <tuple>
 #include <utility>
 
@@ -42,7 +44,7 @@ bool copies_for_af_xdp(const std::string& kernel_driver) {
 /// DPDK's driver takes only queues that are paired. An AF_XDP socket gets the frames of its own
 /// queue alone, so frames that arrive on any other one would be lost to the switch.
 std::uint16_t pollable_queues(const std::string& interface, std::uint16_t wanted) {
-  const ReceiveQueues queues = interface_receive_queues(interface);
+  const link::ReceiveQueues queues = link::interface_receive_queues(interface);
   if (queues.all > queues.paired) {
     throw PortError(fmt::format("interface \"{0}\" spreads frames over {1} receive queues, and "
                                 "DPDK's AF_XDP driver can poll {2} of them; make them {2} with "
@@ -116,13 +118,13 @@ void PortDevice::open() {
       configure();
     }
     look_at_mtu();
-  } catch (const PortError& error) {
+    refresh_link();
+  } catch (const std::runtime_error& error) { // PortError, or LinkError of the interface
     close();
     const std::string_view what = error.what();
     throw PortError(what.starts_with("port ") ? std::string(what)
                                               : fmt::format("port \"{}\": {}", name(), what));
   }
-  refresh_link();
 }
 
 void PortDevice::probe() {
@@ -150,7 +152,7 @@ void PortDevice::probe() {
   if (configuration_.kind == config::PortKind::af_xdp) {
     const std::string& interface = configuration_.interface;
     facts.queue_pairs = pollable_queues(interface, queues_);
-    facts.zero_copy = !copies_for_af_xdp(interface_driver(interface));
+    facts.zero_copy = !copies_for_af_xdp(link::interface_driver(interface));
     receive_queues_ = facts.queue_pairs;
     steering_ = std::make_unique<XdpSteering>(interface, configuration_.policy.ethertype,
                                               facts.queue_pairs);
@@ -238,7 +240,7 @@ void PortDevice::look_at_mtu() {
   longest_frame_ = eal_.plan().longest_frame;
   std::uint32_t mtu = 0;
   if (on_kernel_interface()) {
-    mtu = interface_mtu(configuration_.interface);
+    mtu = link::interface_mtu(configuration_.interface);
   } else if (configuration_.kind == config::PortKind::pci) {
     std::uint16_t of_nic = 0;
     mtu = rte_eth_dev_get_mtu(port_id_, &of_nic) == 0 ? of_nic : 0;
@@ -313,7 +315,7 @@ LinkState PortDevice::refresh_link() {
   switch (configuration_.kind) {
   case config::PortKind::af_xdp:
   case config::PortKind::af_packet: {
-    const InterfaceState interface = interface_state(configuration_.interface);
+    const link::InterfaceState interface = link::interface_state(configuration_.interface);
     if (!interface_guard_ || interface.index != interface_guard_->index()) {
       state = LinkState::away;
     } else if (!interface.up || !interface.running) {
@@ -343,7 +345,7 @@ LinkState PortDevice::refresh_link() {
 
 std::uint32_t PortDevice::speed_mbps() const {
   if (on_kernel_interface()) {
-    return interface_speed_mbps(configuration_.interface);
+    return link::interface_speed_mbps(configuration_.interface);
   }
   rte_eth_link link{};
   const bool known = configuration_.kind == config::PortKind::pci &&
@@ -364,7 +366,7 @@ std::uint64_t PortDevice::missed_frames() const {
 
 bool PortDevice::came_back() const {
   return on_kernel_interface() && link() == LinkState::away &&
-         interface_state(configuration_.interface).exists();
+         link::interface_state(configuration_.interface).exists();
 }
 
 void PortDevice::reopen() {

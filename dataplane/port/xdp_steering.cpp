@@ -21,6 +21,7 @@
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wunused-function"
+#include "net/file_descriptor.hpp"
 #include "steer.skel.h"
 #pragma GCC diagnostic pop
 
@@ -28,19 +29,19 @@ namespace tributary::dataplane {
 namespace {
 
 std::string program_name(std::uint32_t id) {
-  const int fd = bpf_prog_get_fd_by_id(id);
-  if (fd < 0) {
+  const net::FileDescriptor fd(bpf_prog_get_fd_by_id(id));
+  if (!fd) {
     return "unknown";
   }
   bpf_prog_info info{};
   std::uint32_t length = sizeof info;
-  const int result = bpf_obj_get_info_by_fd(fd, &info, &length);
-  ::close(fd);
+  const int result = bpf_obj_get_info_by_fd(fd.get(), &info, &length);
   return result == 0 ? std::string(info.name) : "unknown";
 }
 
 void refuse_when_occupied(const std::string& interface, int index) {
-  LIBBPF_OPTS(bpf_xdp_query_opts, attached);
+  bpf_xdp_query_opts attached{};
+  attached.sz = sizeof attached;
   if (bpf_xdp_query(index, 0, &attached) != 0) {
     return; // attaching will say what is wrong
   }
@@ -60,10 +61,14 @@ struct DestroySkeleton {
   void operator()(steer* s) const { steer__destroy(s); }
 };
 
-/// The descriptor of the link, or a negative errno.
-int attach(int program, int index, std::uint32_t mode_flag) {
-  LIBBPF_OPTS(bpf_link_create_opts, options, .flags = mode_flag);
-  return bpf_link_create(program, index, BPF_XDP, &options);
+/// The link; without one, `error` says why.
+net::FileDescriptor attach(int program, int index, std::uint32_t mode_flag, int& error) {
+  bpf_link_create_opts options{};
+  options.sz = sizeof options;
+  options.flags = mode_flag;
+  const int fd = bpf_link_create(program, index, BPF_XDP, &options);
+  error = fd < 0 ? -fd : 0;
+  return net::FileDescriptor(fd);
 }
 
 } // namespace
@@ -86,18 +91,19 @@ XdpSteering::XdpSteering(const std::string& interface, std::uint16_t ethertype,
                                 interface, std::generic_category().message(-error)));
   }
   const int descriptor = bpf_program__fd(program->progs.xsk_def_prog);
-  link_ = attach(descriptor, index, XDP_FLAGS_DRV_MODE);
-  if (link_ >= 0) {
+  int native_error = 0;
+  link_ = attach(descriptor, index, XDP_FLAGS_DRV_MODE, native_error);
+  if (link_) {
     return;
   }
-  const int native_error = -link_;
-  link_ = attach(descriptor, index, XDP_FLAGS_SKB_MODE);
-  if (link_ < 0) {
+  int generic_error = 0;
+  link_ = attach(descriptor, index, XDP_FLAGS_SKB_MODE, generic_error);
+  if (!link_) {
     throw PortError(fmt::format(
         "cannot attach the XDP program to interface \"{}\": native mode: {}; generic mode: {} "
         "(CAP_NET_ADMIN is needed); kind = \"af_packet\" works without XDP",
         interface, std::generic_category().message(native_error),
-        std::generic_category().message(-link_)));
+        std::generic_category().message(generic_error)));
   }
   mode_ = XdpMode::generic;
   spdlog::warn("interface {} cannot run XDP in native mode ({}): fell back to generic mode, which "
@@ -105,9 +111,7 @@ XdpSteering::XdpSteering(const std::string& interface, std::uint16_t ethertype,
                interface, std::generic_category().message(native_error));
 }
 
-XdpSteering::~XdpSteering() {
-  // The program and its maps live as long as the link does.
-  ::close(link_);
-}
+// The program and its maps live as long as the link does.
+XdpSteering::~XdpSteering() = default;
 
 } // namespace tributary::dataplane

@@ -14,6 +14,8 @@
 // Main thread only.
 #pragma once
 
+#include "net/file_descriptor.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -42,7 +44,7 @@ public:
   [[nodiscard]] XdpMode mode() const { return mode_; }
 
 private:
-  int link_ = -1; ///< file descriptor of the BPF link
+  net::FileDescriptor link_; ///< of BPF
   XdpMode mode_ = XdpMode::native;
 };
 

@@ -1,10 +1,13 @@
-// The limits that the machine sets to a configuration.
+// The configuration as a file of this machine has it, within the limits that the machine sets.
 #pragma once
 
+#include "configuration/read_file.hpp"
 #include "dataplane/config/parse.hpp"
 
 #include <rte_config.h>
 #include <unistd.h>
+
+#include <string>
 
 namespace tributary::dataplane {
 
@@ -12,6 +15,11 @@ inline config::Machine this_machine() {
   const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
   return {.cpu_count = cpus > 0 ? static_cast<unsigned>(cpus) : 0,
           .dpdk_devices = RTE_MAX_ETHPORTS};
+}
+
+/// Throws config::ConfigError, also when the file cannot be read.
+inline config::Parsed read_configuration(const std::string& path) {
+  return config::parse_text(config::read_file(path), path, this_machine());
 }
 
 } // namespace tributary::dataplane

@@ -1,5 +1,6 @@
 #include "dataplane/process/switch_agents.hpp"
 
+#include "net/steady_clock.hpp"
 #include "service/version.hpp"
 
 #include <boost/asio/post.hpp>
@@ -27,18 +28,16 @@ agent::Settings settings_of(const config::Config& configuration) {
               std::chrono::duration_cast<std::chrono::nanoseconds>(interval).count())};
 }
 
-agent::ChannelSettings channel_settings_of(const config::Manager& manager) {
+control_channel::ChannelSettings channel_settings_of(const config::Manager& manager) {
   return {.address = manager.parsed_address,
           .address_text = manager.address,
-          .tls_ca = manager.tls_ca,
-          .tls_certificate = manager.tls_certificate,
-          .tls_key = manager.tls_key};
+          .tls = {manager.tls_ca, manager.tls_certificate, manager.tls_key}};
 }
 
 } // namespace
 
 /// One switch: its agent, and its channel when there is a manager.
-class SwitchAgents::Line final : public agent::ChannelUser {
+class SwitchAgents::Line final : public control_channel::ChannelUser {
 public:
   Line(SwitchAgents& owner, const config::Switch& sw, const config::Config& configuration,
        std::uint64_t boot)
@@ -50,16 +49,18 @@ public:
     }
   }
 
-  void channel_up() override { agent.channel_up(now()); }
-  void received(const control::ManagerMessage& message) override { agent.receive(message, now()); }
+  void channel_up() override { agent.channel_up(net::steady_now()); }
+  void received(const control::ManagerMessage& message) override {
+    agent.receive(message, net::steady_now());
+  }
   void batch_ended() override { owner_.wake(); }
   void channel_down(const std::string& why) override {
-    agent.channel_down(now(), why);
+    agent.channel_down(net::steady_now(), why);
     owner_.wake();
   }
 
   agent::Agent agent;
-  std::optional<agent::Channel> channel;
+  std::optional<control_channel::Channel> channel;
   PortSet ports_up; ///< as the agent knows them
 
 private:
@@ -78,12 +79,6 @@ SwitchAgents::SwitchAgents(asio::io_context& context, const config::Config& conf
 }
 
 SwitchAgents::~SwitchAgents() = default;
-
-TimeNs SwitchAgents::now() {
-  return {static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                         std::chrono::steady_clock::now().time_since_epoch())
-                                         .count())};
-}
 
 std::shared_ptr<const core::Tables> SwitchAgents::first_tables(std::size_t switch_index) {
   agent::Agent& agent = lines_.at(switch_index)->agent;
@@ -137,7 +132,7 @@ void SwitchAgents::look_at_ports() {
       }
       up ? known_up.insert(number) : known_up.erase(number);
       // Asked for only now: a driver may take its time.
-      lines_[s]->agent.port_changed(number, up, up ? ports[p]->speed_mbps() : 0, now());
+      lines_[s]->agent.port_changed(number, up, up ? ports[p]->speed_mbps() : 0, net::steady_now());
       wake();
     }
   }
@@ -177,7 +172,7 @@ void SwitchAgents::act() {
     return;
   }
   for (const auto& line : lines_) {
-    line->agent.poll(now());
+    line->agent.poll(net::steady_now());
   }
   publish();
   for (std::size_t s = 0; s < lines_.size(); ++s) {
@@ -222,7 +217,7 @@ void SwitchAgents::fetch() {
   }
   bool any = false;
   workers_->take_delivered([&](const ControlFrame& frame) {
-    lines_[frame.switch_index]->agent.hello_received(frame.port, frame.view(), now());
+    lines_[frame.switch_index]->agent.hello_received(frame.port, frame.view(), net::steady_now());
     any = true;
   });
   if (any) {
@@ -251,8 +246,7 @@ void SwitchAgents::arm_timer() {
   if (next == never) {
     return;
   }
-  deadline_.expires_at(std::chrono::steady_clock::time_point(
-      std::chrono::nanoseconds(static_cast<std::int64_t>(next.value))));
+  deadline_.expires_at(net::time_point_of(next));
   deadline_.async_wait([this](const boost::system::error_code& error) {
     if (!error) {
       act();

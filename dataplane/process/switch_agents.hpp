@@ -14,8 +14,8 @@
 #pragma once
 
 #include "dataplane/agent/agent.hpp"
-#include "dataplane/agent/channel.hpp"
 #include "dataplane/config/config.hpp"
+#include "dataplane/control_channel/channel.hpp"
 #include "dataplane/worker/worker_group.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -37,7 +37,7 @@ public:
   static constexpr std::chrono::milliseconds fetch_interval{20};
   static constexpr std::chrono::milliseconds idle_fetch_interval{200};
 
-  /// Throws agent::ChannelError when TLS files cannot be used.
+  /// Throws control_channel::ChannelError when TLS files cannot be used.
   SwitchAgents(boost::asio::io_context& context, const config::Config& configuration);
   SwitchAgents(const SwitchAgents&) = delete;
   SwitchAgents& operator=(const SwitchAgents&) = delete;
@@ -59,7 +59,6 @@ public:
   [[nodiscard]] bool managed() const { return address_.has_value(); }
   [[nodiscard]] const std::string& manager_address() const { return *address_; }
   [[nodiscard]] agent::Status status(std::size_t switch_index) const;
-  [[nodiscard]] static TimeNs now();
 
 private:
   class Line;

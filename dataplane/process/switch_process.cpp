@@ -5,7 +5,7 @@
 #include "dataplane/port/kernel_interface.hpp"
 #include "dataplane/port/privileges.hpp"
 #include "dataplane/process/machine.hpp"
-#include "service/as_result.hpp"
+#include "net/as_result.hpp"
 #include "service/log.hpp"
 #include "service/notify.hpp"
 
@@ -26,7 +26,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-using service::as_result;
+using net::as_result;
 constexpr std::chrono::milliseconds monitor_interval{200};
 
 /// What can be refused before anything is opened, with all that is missing in one message.
@@ -61,7 +61,7 @@ SwitchProcess::SwitchProcess(config::Parsed parsed, const service::Options& opti
     : options_(options), parsed_(std::move(parsed)), signals_(context_, SIGTERM, SIGINT, SIGHUP),
       monitor_timer_(context_), agents_(context_, admissible(parsed_.config)), eal_(parsed_.config),
       workers_(parsed_.config.process, eal_, open_switches()), monitor_(workers_),
-      link_events_(context_, open_link_events()),
+      link_events_(context_, open_link_events().release()),
       inspector_(parsed_.config, workers_, monitor_, agents_, [this] { return reload(); }) {
   link_events_.non_blocking(true);
   workers_.start();
@@ -186,7 +186,7 @@ management::ReloadReport SwitchProcess::reload() {
   config::LiveChanges changes;
   std::vector<const config::Switch*> changed;
   try {
-    changes = config::plan_live_changes(parsed_, config::parse_file(file, this_machine()));
+    changes = config::plan_live_changes(parsed_, read_configuration(file));
     // All of them before the first is taken over.
     for (std::size_t s = 0; s < changes.switches.size(); ++s) {
       const config::Switch& sw = changes.config.switches[s];

@@ -3,6 +3,7 @@
 #include "dataplane/config/schema.hpp"
 #include "dataplane/core/explain.hpp"
 #include "dataplane/process/worker_capture.hpp"
+#include "net/steady_clock.hpp"
 #include "service/version.hpp"
 #include "tributary/reduce/opcode.hpp"
 #include "tributary/reduce/result_code.hpp"
@@ -360,7 +361,7 @@ std::vector<ManagerReport> WorkerInspector::managers(const std::string& switch_n
       report.address = agents_.manager_address();
       report.channel = name_of(status.channel);
       report.manager = status.manager;
-      report.since_ms = elapsed_ns(SwitchAgents::now(), status.since) / ns_per_ms;
+      report.since_ms = elapsed_ns(net::steady_now(), status.since) / ns_per_ms;
       report.last_end = status.last_end;
     }
     report.tables_version = status.version;

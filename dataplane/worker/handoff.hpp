@@ -40,7 +40,11 @@ using HandoffRing =
 
 /// What the workers of a group share besides the published tables.
 struct WorkerShared {
-  explicit WorkerShared(std::size_t workers) : worker_count(workers), phases(workers) {
+  WorkerShared(std::size_t workers, std::size_t switches)
+      : worker_count(workers), phases(workers), ports_up(switches) {
+    for (auto& ports : ports_up) {
+      ports.store(PortSet::first(max_ports).bits(), std::memory_order_relaxed);
+    }
     for (std::size_t i = 0; i < workers * workers; ++i) {
       rings.push_back(std::make_unique<HandoffRing>());
     }
@@ -60,6 +64,8 @@ struct WorkerShared {
   std::atomic<bool> trace{true};
   /// How far each worker has got in ending; see Worker::drain.
   std::vector<std::atomic<unsigned>> phases;
+  /// By switch: the ports whose links are up, as the control thread last saw them.
+  std::vector<std::atomic<std::uint64_t>> ports_up;
 };
 
 } // namespace tributary::dataplane

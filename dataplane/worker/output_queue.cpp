@@ -14,6 +14,8 @@ void OutputQueue::flush_impaired(TimeNs now) {
 }
 
 void OutputQueue::send() {
+  // What the core did not decide about, the agent's own frames and those that were on their way
+  // from another worker or held back by an impairment, may find the port down by now.
   if (paused_ || device_.link() != LinkState::up) [[unlikely]] {
     drop(0, core::DropReason::port_down);
     return;

@@ -29,6 +29,7 @@ void PortMonitor::look_at(std::size_t switch_index, PortNumber port) {
   const LinkState before = history.state;
   history.state = device.refresh_link();
   if (history.state != before) {
+    workers_.port_changed(switch_index, port, history.state == LinkState::up);
     const std::string& name = workers_.plan(switch_index).name;
     switch (history.state) {
     case LinkState::up:

@@ -104,6 +104,9 @@ void Worker::run() {
 bool Worker::iterate(bool receiving) {
   publisher_.quiescent(index_);
   adopt_published();
+  for (auto& part : parts_) {
+    adopt_links(*part);
+  }
   mailbox_.poll();
   tracing_ = shared_.trace.load(std::memory_order_relaxed);
   bool did_something = receiving && receive();
@@ -130,6 +133,16 @@ void Worker::adopt_published() {
       part->core.adopt(record.tables, now_, part->emission);
       send_emitted(*part, core::Event::emitted_partial);
     }
+  }
+}
+
+void Worker::adopt_links(Part& part) {
+  const std::uint64_t up = shared_.ports_up[part.switch_index].load(std::memory_order_relaxed);
+  if (up != part.ports_up) [[unlikely]] {
+    const PortSet changed(up ^ part.ports_up);
+    part.ports_up = up;
+    changed.for_each(
+        [&](PortNumber port) { part.core.port_changed(port, PortSet(up).contains(port)); });
   }
 }
 

@@ -115,7 +115,7 @@ private:
   class PoolEmission final : public core::Emission {
   public:
     explicit PoolEmission(rte_mempool* pool) : pool_(pool) { emitted_.reserve(capacity); }
-    std::byte* buffer(PortNumber port) override;
+    std::byte* buffer(PortNumber port, std::uint32_t length) override;
     [[nodiscard]] std::vector<Emitted>& emitted() { return emitted_; }
 
   private:
@@ -130,7 +130,8 @@ private:
     core::SwitchCore core;
     PoolEmission emission;
     std::uint64_t adopted = 0; ///< number of the published record in use
-    bool whole = true;         ///< all ports are here
+    std::uint64_t ports_up = PortSet::first(max_ports).bits(); ///< what the core was told
+    bool whole = true;                                         ///< all ports are here
     std::array<std::uint8_t, max_ports> owner{};
     std::array<std::unique_ptr<OutputQueue>, max_ports> outputs; ///< null: another worker's
     PortSet collecting; ///< whose output queues were given something since they were flushed
@@ -149,6 +150,7 @@ private:
   /// ... in one of so many iterations. For asking in vain is most of what a switch with many idle
   /// ports would do.
   static constexpr std::size_t quiet_interval = 4;
+  class Performing;
   /// Frames collected for one other worker.
   struct Staged {
     std::array<Handoff, burst> items;
@@ -158,6 +160,7 @@ private:
   // Life and loop.
   bool iterate(bool receiving);
   void adopt_published();
+  void adopt_links(Part& part);
   void drain();
   void pass_phase(unsigned phase);
   void release_held();

@@ -1,6 +1,7 @@
 // The way of a frame through a worker. Hot path: no allocation, no exception, no lock.
 #include "dataplane/worker/worker.hpp"
 
+#include "dataplane/core/dispatch.hpp"
 #include "dataplane/port/mbuf_ownership.hpp"
 #include "tributary/wire/reduction.hpp"
 
@@ -15,6 +16,11 @@ namespace {
 
 core::FrameView view_of(rte_mbuf* frame) {
   return {rte_pktmbuf_mtod(frame, std::byte*), frame->data_len};
+}
+
+void set_length(rte_mbuf* frame, std::uint32_t length) {
+  frame->data_len = static_cast<std::uint16_t>(length);
+  frame->pkt_len = length;
 }
 
 /// Whether the whole frame lies in one buffer that nobody else refers to.
@@ -39,7 +45,7 @@ void free_frames(rte_mempool* pool, rte_mbuf** frames, std::uint16_t count) {
 
 } // namespace
 
-std::byte* Worker::PoolEmission::buffer(PortNumber port) {
+std::byte* Worker::PoolEmission::buffer(PortNumber port, std::uint32_t length) {
   if (emitted_.size() == capacity) {
     return nullptr;
   }
@@ -47,8 +53,7 @@ std::byte* Worker::PoolEmission::buffer(PortNumber port) {
   if (frame == nullptr) {
     return nullptr;
   }
-  frame->data_len = static_cast<std::uint16_t>(wire::reduction_frame_bytes);
-  frame->pkt_len = static_cast<std::uint32_t>(wire::reduction_frame_bytes);
+  set_length(frame, length);
   emitted_.push_back({frame, port});
   return rte_pktmbuf_mtod(frame, std::byte*);
 }
@@ -164,6 +169,48 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
   }
 }
 
+/// What becomes of the frames of a burst; see core/dispatch.hpp. Released ones are collected at the
+/// front of `frames`, behind which dispatching never falls back, and freed together.
+class Worker::Performing {
+public:
+  Performing(Worker& worker, Part& part, PortNumber in, rte_mbuf** frames)
+      : worker_(worker), part_(part), in_(in), frames_(frames) {}
+
+  bool release(std::size_t i) {
+    frames_[released_++] = frames_[i];
+    return true;
+  }
+  bool deliver(std::size_t i) {
+    worker_.deliver(part_, in_, worker_.views_[i]);
+    return true;
+  }
+  bool send(std::size_t i, PortNumber port, std::uint8_t) {
+    worker_.send(part_, frames_[i], port);
+    return true;
+  }
+  bool send_result(std::size_t i, PortNumber port, std::uint16_t length, std::uint8_t) {
+    set_length(frames_[i], length);
+    worker_.send(part_, frames_[i], port);
+    return true;
+  }
+  bool replicate(std::size_t first, std::size_t count, PortSet ports, std::uint8_t) {
+    worker_.replicate(part_, frames_ + first, static_cast<std::uint16_t>(count), ports);
+    return true;
+  }
+  void free_released() {
+    if (released_ != 0) {
+      free_frames(worker_.pool_, frames_, released_);
+    }
+  }
+
+private:
+  Worker& worker_;
+  Part& part_;
+  PortNumber in_;
+  rte_mbuf** frames_;
+  std::uint16_t released_ = 0;
+};
+
 void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count) {
   std::uint16_t ready = 0;
   for (std::uint16_t i = 0; i < count; ++i) {
@@ -183,34 +230,9 @@ void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t
     trace_burst(part, in, ready);
   }
 
-  std::uint16_t done = 0; // frames to free, collected at the front of `frames`
-  for (std::uint16_t i = 0, next; i < ready; i = next) {
-    next = static_cast<std::uint16_t>(i + 1);
-    rte_mbuf* frame = frames[i];
-    const core::Decision& decision = decisions_[i];
-    switch (decision.action) {
-    case core::Action::deliver: deliver(part, in, views_[i]); [[fallthrough]];
-    case core::Action::absorb:
-    case core::Action::drop: frames[done++] = frame; break;
-    case core::Action::emit:
-      frame->data_len = static_cast<std::uint16_t>(wire::reduction_frame_bytes);
-      frame->pkt_len = static_cast<std::uint32_t>(wire::reduction_frame_bytes);
-      send(part, frame, decision.port);
-      break;
-    case core::Action::forward: send(part, frame, decision.port); break;
-    case core::Action::replicate:
-      // What goes the same way goes together.
-      while (next < ready && decisions_[next].ports == decision.ports &&
-             decisions_[next].action == core::Action::replicate) {
-        ++next;
-      }
-      replicate(part, frames + i, static_cast<std::uint16_t>(next - i), decision.ports);
-      break;
-    }
-  }
-  if (done != 0) {
-    free_frames(pool_, frames, done);
-  }
+  Performing performing(*this, part, in, frames);
+  core::dispatch(std::span<const core::Decision>(decisions_).first(ready), performing);
+  performing.free_released();
 }
 
 /// A buffer that the core may read and write as one piece, in exchange for this one; null when

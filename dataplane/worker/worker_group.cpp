@@ -38,7 +38,8 @@ void pin_to(unsigned cpu) {
 
 WorkerGroup::WorkerGroup(const config::Process& process, Eal& eal, std::vector<SwitchPlan> switches)
     : process_(process), eal_(eal), switches_(std::move(switches)),
-      publisher_(process.workers, tables_of(switches_)), shared_(process.workers) {
+      publisher_(process.workers, tables_of(switches_)),
+      shared_(process.workers, switches_.size()) {
   distribute();
   for (std::size_t index = 0; index < process_.workers; ++index) {
     auto worker =
@@ -77,10 +78,11 @@ void WorkerGroup::distribute() {
 }
 
 void WorkerGroup::start() {
-  for (const auto& one : switches_) {
-    for (PortDevice* port : one.ports) {
+  for (std::size_t s = 0; s < switches_.size(); ++s) {
+    for (std::size_t port = 0; port < switches_[s].ports.size(); ++port) {
       // A ring link is up only since its second end was opened.
-      port->refresh_link();
+      port_changed(s, PortNumber{static_cast<std::uint8_t>(port)},
+                   switches_[s].ports[port]->refresh_link() == LinkState::up);
     }
   }
   for (std::size_t index = 0; index < workers_.size(); ++index) {
@@ -160,6 +162,17 @@ std::vector<const core::Counters*> WorkerGroup::counters(std::size_t switch_inde
 
 const WorkerStatistics& WorkerGroup::statistics(std::size_t worker) const {
   return workers_.at(worker)->statistics();
+}
+
+void WorkerGroup::port_changed(std::size_t switch_index, PortNumber port, bool up) {
+  PortSet one;
+  one.insert(port);
+  auto& ports = shared_.ports_up[switch_index];
+  if (up) {
+    ports.fetch_or(one.bits(), std::memory_order_relaxed);
+  } else {
+    ports.fetch_and(~one.bits(), std::memory_order_relaxed);
+  }
 }
 
 void WorkerGroup::pause_port(std::size_t switch_index, PortNumber port) {

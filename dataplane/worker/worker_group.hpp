@@ -93,6 +93,8 @@ public:
     Worker& worker = *workers_[worker_of(switch_index, port)];
     worker.call([&] { f(worker.switch_core(switch_index)); });
   }
+  /// What would leave by a port that is down is dropped, and counted as `port_down`.
+  void port_changed(std::size_t switch_index, PortNumber port, bool up);
   /// Keeps workers off a port while the control thread closes and reopens it.
   void pause_port(std::size_t switch_index, PortNumber port);
   void resume_port(std::size_t switch_index, PortNumber port);

@@ -25,9 +25,9 @@ void Channel::send(TreeIndex tree, ReductionId id, const wire::ReductionWord& wo
 }
 
 void Channel::send_on_all(ReductionId id, const wire::ReductionWord& word,
-                          const wire::Payload& payload) {
+                          const wire::Payload& payload, std::uint64_t signature) {
   for (TreeIndex tree = 0; tree < tree_count(); ++tree) {
-    send(tree, id, word, payload);
+    send(tree, id, word, payload, signature);
   }
 }
 

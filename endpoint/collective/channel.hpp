@@ -31,7 +31,8 @@ struct Channel {
   void send(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
             const wire::Payload& payload, std::uint64_t signature = 0);
   /// The same for every tree of the group.
-  void send_on_all(ReductionId id, const wire::ReductionWord& word, const wire::Payload& payload);
+  void send_on_all(ReductionId id, const wire::ReductionWord& word, const wire::Payload& payload,
+                   std::uint64_t signature = 0);
   /// Which of this group's trees a frame came on, if it bears the group's VNI and cookie and a
   /// known opcode, and is not one of this host's own; otherwise nothing, and it is counted.
   [[nodiscard]] std::optional<TreeIndex> admit(const wire::ReductionFrame& frame);

@@ -45,6 +45,13 @@ std::string fault_of(const GroupParameters& p) {
   if (p.retry_ns == 0 || p.collective_timeout_ns == 0 || p.result_timeout_ns == 0) {
     return "retry, collective and result time-outs must be longer than zero";
   }
+  if (p.member_timeout_ns > 0 && p.member_timeout_ns < least_member_timeout_retries * p.retry_ns) {
+    return fmt::format("a member time-out of {:.3f} s is too short: at least {} retry intervals, "
+                       "which are {:.3f} s, or 0 to wait for ever",
+                       static_cast<double>(p.member_timeout_ns) * 1e-9,
+                       least_member_timeout_retries,
+                       static_cast<double>(least_member_timeout_retries * p.retry_ns) * 1e-9);
+  }
   if (p.first_sequence.value() >= usable_sequences) {
     return fmt::format("first sequence {} is outside 0 to {}", p.first_sequence.value(),
                        usable_sequences - 1);

@@ -61,6 +61,13 @@ struct GroupParameters {
   /// The longest a root that left still answers requests for the last result; it ends early once
   /// every leaf has said farewell.
   std::uint64_t linger_ns = 4'800'000'000;
+  /// How long the group waits for a member that does not contribute, before it ends with the names
+  /// of those that are missing; 0: for ever. At the root from inject on; a leaf that hears nothing
+  /// of the root for so long while it waits takes the root for missing.
+  std::uint64_t member_timeout_ns = 0;
+  /// Whether the members' contributions tell which call they belong to (call_mark.hpp). At the
+  /// root: announced to the leaves, which tell it then.
+  bool tells_calls = false;
   /// Where the root's sequences begin, 0 to 1021.
   SequenceNumber first_sequence{0};
 
@@ -68,6 +75,7 @@ struct GroupParameters {
   [[nodiscard]] TreeNumber tree_at(TreeIndex index) const { return index == 0 ? tree : *twin; }
   [[nodiscard]] bool is_root() const { return rank == root_rank; }
   [[nodiscard]] bool checks() const { return check_contributions && dialect == Dialect::native; }
+  [[nodiscard]] bool marks_calls() const { return tells_calls && checks(); }
   /// The cookie of the frames of one reduction id.
   [[nodiscard]] Cookie cookie_of(ReductionId id) const {
     return dialect == Dialect::cxi
@@ -78,6 +86,9 @@ struct GroupParameters {
 
 inline constexpr std::uint64_t retry_backoff_limit = 32;
 inline constexpr std::uint64_t first_request_retries = 4;
+/// Of the member time-out: a root that waits speaks once per longest retry interval, so a shorter
+/// one would take it for missing.
+inline constexpr std::uint64_t least_member_timeout_retries = 2 * retry_backoff_limit;
 
 /// What is wrong with these parameters, for a person, or an empty string.
 [[nodiscard]] std::string fault_of(const GroupParameters& parameters);

@@ -20,7 +20,7 @@ Leaf::Leaf(const GroupParameters& parameters, Outbox* shared)
 
 bool Leaf::can_inject() const {
   const ReductionId id = reduction_of(channel_.next_piece);
-  return phase_ == Phase::active && slots_[id.value].state == State::idle &&
+  return phase_ == Phase::active && !failure_ && slots_[id.value].state == State::idle &&
          !channel_.completions.holds(id);
 }
 
@@ -30,12 +30,12 @@ bool Leaf::is_idle() const {
                       [](const Slot& slot) { return slot.state != State::idle; });
 }
 
-PieceNumber Leaf::inject(const Operand& operand, TimeNs now) {
+PieceNumber Leaf::inject(const Operand& operand, TimeNs now, CallMark mark) {
   ++channel_.statistics.injected;
-  return begin(operand, now);
+  return begin(operand, mark, now);
 }
 
-PieceNumber Leaf::begin(const Operand& operand, TimeNs now) {
+PieceNumber Leaf::begin(const Operand& operand, CallMark mark, TimeNs now) {
   const GroupParameters& group = channel_.parameters;
   const PieceNumber piece = channel_.next_piece++;
   const ReductionId id = reduction_of(piece);
@@ -43,6 +43,7 @@ PieceNumber Leaf::begin(const Operand& operand, TimeNs now) {
   slot.state = State::waiting_for_arm;
   slot.piece = piece;
   slot.own = operand;
+  slot.mark = mark;
   slot.injected_at = now;
   slot.contributed.reset();
   slot.retries = 0;
@@ -73,10 +74,16 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now) {
     ++statistics.foreign;
     return;
   }
+  root_heard_at_ = now;
   if (word.seqno == pre_arm_sequence) {
     ++statistics.pre_arms;
+    take_notice(frame);
     return;
   }
+  if (failure_) {
+    return;
+  }
+  root_understands_marks_ = frame.signature == root_understands_marks;
   Slot& slot = slots_[frame.reduction.value];
   const bool result = is_result_for(slot, word);
   if (result) {
@@ -95,6 +102,54 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now) {
   } else if (!result) {
     answer(frame, slot, *tree, now);
   }
+}
+
+void Leaf::take_notice(const wire::ReductionFrame& frame) {
+  const auto notice = channel_.parameters.dialect == Dialect::cxi
+                          ? std::nullopt
+                          : notice_in(frame, channel_.parameters.root_rank);
+  if (!notice) {
+    return;
+  }
+  if (notice->failure) {
+    fail(*notice->failure);
+    return;
+  }
+  missing_ = notice->missing;
+  missing_piece_ = notice->piece;
+}
+
+void Leaf::fail(const Failure& failure) {
+  if (failure_ || phase_ == Phase::left) {
+    return;
+  }
+  failure_ = failure;
+  for (Slot& slot : slots_) {
+    slot.state = State::idle;
+    slot.request_at = never;
+  }
+  if (phase_ != Phase::active) {
+    abandoned_ = phase_ == Phase::parting;
+    phase_ = Phase::left;
+    parting_ends_ = never;
+  }
+}
+
+TimeNs Leaf::root_missing_at() const {
+  const std::uint64_t limit = channel_.parameters.member_timeout_ns;
+  if (limit == 0 || failure_ || phase_ != Phase::active) {
+    return never;
+  }
+  std::optional<TimeNs> waits_since;
+  for (const Slot& slot : slots_) {
+    if (slot.state != State::idle) {
+      waits_since = std::min(waits_since.value_or(slot.injected_at), slot.injected_at);
+    }
+  }
+  if (!waits_since) {
+    return never;
+  }
+  return std::max(*waits_since, root_heard_at_.value_or(*waits_since)) + limit;
 }
 
 void Leaf::answer(const wire::ReductionFrame& frame, Slot& slot, TreeIndex tree, TimeNs now) {
@@ -153,13 +208,13 @@ void Leaf::contribute(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
     slot.contributed_last_on.clear();
   }
   slot.contributed_last_on.insert(tree);
-  send_up(tree, id, *slot.heard, slot.own, slot.piece);
+  send_up(tree, id, *slot.heard, slot.own, slot.piece, slot.mark);
   slot.request_at =
       channel_.parameters.dialect == Dialect::cxi ? never : now + slot.request_interval_ns;
 }
 
 void Leaf::send_up(TreeIndex tree, ReductionId id, SequenceNumber sequence, const Operand& operand,
-                   PieceNumber piece) {
+                   PieceNumber piece, CallMark mark) {
   const wire::ReductionWord word{.seqno = sequence,
                                  .op = static_cast<std::uint8_t>(operand.op),
                                  .count = 1,
@@ -168,8 +223,10 @@ void Leaf::send_up(TreeIndex tree, ReductionId id, SequenceNumber sequence, cons
                                  .m = operand.m,
                                  .overflow_id = operand.overflow_id};
   const std::uint64_t signature =
-      signature_base_ == 0 ? 0 : signature_of_piece(signature_base_, piece);
-  channel_.send(tree, id, word, operand.payload, signature);
+      signature_base_ == 0
+          ? 0
+          : signature_of_piece(signature_base_, piece) + (root_understands_marks_ ? mark : no_mark);
+  channel_.send(tree, id, word, operand.payload, signature & wire::signature_mask);
 }
 
 void Leaf::finish(Slot& slot, const wire::ReductionFrame& frame) {
@@ -198,6 +255,12 @@ void Leaf::poll(TimeNs now) {
     phase_ = Phase::left;
     return;
   }
+  if (now >= root_missing_at()) {
+    MissingRanks missing;
+    missing.add(channel_.parameters.root_rank);
+    fail({.reason = Failure::Reason::members_missing, .missing = missing});
+    return;
+  }
   for (std::uint8_t i = 0; i < reductions_per_tree; ++i) {
     if (now >= slots_[i].request_at) {
       request_result(ReductionId{i}, slots_[i], now);
@@ -220,7 +283,7 @@ TimeNs Leaf::next_deadline() const {
   if (phase_ == Phase::left) {
     return never;
   }
-  TimeNs deadline = parting_ends_;
+  TimeNs deadline = std::min(parting_ends_, root_missing_at());
   for (const Slot& slot : slots_) {
     deadline = std::min(deadline, slot.request_at);
   }
@@ -238,6 +301,10 @@ void Leaf::move_to(const GroupParameters& parameters, TimeNs) {
 }
 
 void Leaf::leave(TimeNs now) {
+  if (failure_) {
+    phase_ = Phase::left;
+    return;
+  }
   assert(can_inject() && is_idle());
   if (channel_.parameters.dialect == Dialect::cxi) {
     phase_ = Phase::left;
@@ -245,7 +312,7 @@ void Leaf::leave(TimeNs now) {
   }
   phase_ = Phase::parting;
   parting_ends_ = now + channel_.parameters.leave_timeout_ns;
-  farewell_piece_ = begin(Operand{}, now) + reductions_per_tree;
+  farewell_piece_ = begin(Operand{}, leaving_mark(channel_.parameters), now) + reductions_per_tree;
 }
 
 void Leaf::say_farewell(ReductionId id, const Slot& slot, TimeNs now) {
@@ -254,7 +321,7 @@ void Leaf::say_farewell(ReductionId id, const Slot& slot, TimeNs now) {
   }
   for (TreeIndex tree = 0; tree < channel_.tree_count(); ++tree) {
     if (slot.heard_on.contains(tree) && !farewell_on_.contains(tree)) {
-      send_up(tree, id, *slot.heard, Operand{}, farewell_piece_);
+      send_up(tree, id, *slot.heard, Operand{}, farewell_piece_, no_mark);
       farewell_on_.insert(tree);
     }
   }
@@ -287,6 +354,12 @@ Status Leaf::status() const {
     entry.piece = slot.piece;
     entry.since = slot.injected_at;
     entry.retries = slot.retries;
+    if (slot.state != State::idle) {
+      entry.root_heard_at = root_heard_at_;
+      if (static_cast<std::uint32_t>(slot.piece) - missing_piece_ < reductions_per_tree) {
+        entry.missing = missing_; // pieces behind the one that waits wait with it
+      }
+    }
     entry.size = channel_.parameters.size;
   }
   return status;

@@ -29,6 +29,9 @@
 // keeps the interval, so that a leaf which hears the root ask soon stops requesting. The `cxi`
 // dialect has no requests.
 //
+// What else it may hear: a notice (notice.hpp) that says who is missing, or that the group has
+// ended. With a member time-out, a root that is silent for so long while the leaf waits is missing.
+//
 // Leaving: the result of the last BARRIER is answered with the farewell (root.hpp), and the leaf is
 // gone. With twin trees it says so on both, and waits a retry interval for the second to say so on.
 // If that result does not come within `leave_timeout_ns` it goes all the same: its own work
@@ -40,7 +43,10 @@
 // No allocation after construction. One thread at a time.
 #pragma once
 
+#include "endpoint/collective/call_mark.hpp"
 #include "endpoint/collective/channel.hpp"
+#include "endpoint/collective/failure.hpp"
+#include "endpoint/collective/notice.hpp"
 #include "endpoint/collective/sequence.hpp"
 #include "endpoint/collective/status.hpp"
 
@@ -56,7 +62,7 @@ public:
 
   [[nodiscard]] bool can_inject() const;
   [[nodiscard]] bool is_idle() const;
-  PieceNumber inject(const Operand& operand, TimeNs now);
+  PieceNumber inject(const Operand& operand, TimeNs now, CallMark mark = no_mark);
   void receive(const wire::ReductionFrame& frame, TimeNs now);
   void poll(TimeNs now);
   [[nodiscard]] TimeNs next_deadline() const;
@@ -64,6 +70,9 @@ public:
   void leave(TimeNs now);
   [[nodiscard]] bool left() const { return phase_ == Phase::left; }
   [[nodiscard]] bool abandoned() const { return abandoned_; }
+  /// Ends the group for this leaf: nothing completes any more.
+  void fail(const Failure& failure);
+  [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
   [[nodiscard]] Status status() const;
 
   /// Asks for the memory that `receive` and `inject` will touch for this reduction: for those who
@@ -92,6 +101,7 @@ private:
 
     PieceNumber piece = 0;
     Operand own;
+    CallMark mark = no_mark;
     TimeNs injected_at;
     std::bitset<SequenceNumber::modulus> contributed; ///< the sequences this piece was sent under
     SequenceNumber contributed_last = no_sequence;
@@ -115,17 +125,25 @@ private:
   void contribute(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now);
   void request_result(ReductionId id, Slot& slot, TimeNs now);
   void finish(Slot& slot, const wire::ReductionFrame& frame);
-  PieceNumber begin(const Operand& operand, TimeNs now);
+  PieceNumber begin(const Operand& operand, CallMark mark, TimeNs now);
+  void take_notice(const wire::ReductionFrame& frame);
+  /// When the root is missing, if nothing is heard of it until then; `never` while nothing waits.
+  [[nodiscard]] TimeNs root_missing_at() const;
   /// On every tree on which the newest sequence was heard and that was not told yet.
   void say_farewell(ReductionId id, const Slot& slot, TimeNs now);
   void send_up(TreeIndex tree, ReductionId id, SequenceNumber sequence, const Operand& operand,
-               PieceNumber piece);
+               PieceNumber piece, CallMark mark);
 
   Channel channel_;
   std::uint64_t signature_base_ = 0; ///< 0 when contributions are not signed
   std::array<Slot, reductions_per_tree> slots_;
   Phase phase_ = Phase::active;
   bool abandoned_ = false;
+  bool root_understands_marks_ = false;
+  std::optional<TimeNs> root_heard_at_;
+  MissingRanks missing_;            ///< as the root said last
+  std::uint32_t missing_piece_ = 0; ///< and for which piece, modulo 2^32
+  std::optional<Failure> failure_;
   TimeNs parting_ends_ = never;
   TreeSet farewell_on_;
   PieceNumber farewell_piece_ = 0;

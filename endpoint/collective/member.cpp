@@ -36,9 +36,9 @@ bool Member::is_idle() const {
   return std::visit([](const auto& role) { return role.is_idle(); }, role_);
 }
 
-PieceNumber Member::inject(const Operand& operand, TimeNs now) {
+PieceNumber Member::inject(const Operand& operand, TimeNs now, CallMark mark) {
   assert(can_inject());
-  return std::visit([&](auto& role) { return role.inject(operand, now); }, role_);
+  return std::visit([&](auto& role) { return role.inject(operand, now, mark); }, role_);
 }
 
 PieceNumber Member::next_piece() const { return channel_of(role_).next_piece; }
@@ -80,6 +80,19 @@ void Member::move_to(const GroupParameters& p, TimeNs now) {
     throw std::invalid_argument("a group moves with its members and its root, or not at all");
   }
   std::visit([&](auto& role) { role.move_to(p, now); }, role_);
+}
+
+const std::optional<Failure>& Member::failure() const {
+  return std::visit(
+      [](const auto& role) -> const std::optional<Failure>& { return role.failure(); }, role_);
+}
+
+void Member::fail(const Failure& failure, TimeNs now) {
+  if (Root* root = std::get_if<Root>(&role_)) {
+    root->fail(failure, now);
+  } else {
+    std::get<Leaf>(role_).fail(failure);
+  }
 }
 
 void Member::leave(TimeNs now) {

@@ -22,6 +22,8 @@
 // The rules are in root.hpp and leaf.hpp, for people in docs/protocol/collective.md.
 #pragma once
 
+#include "endpoint/collective/call_mark.hpp"
+#include "endpoint/collective/failure.hpp"
 #include "endpoint/collective/group_parameters.hpp"
 #include "endpoint/collective/leaf.hpp"
 #include "endpoint/collective/outbox.hpp"
@@ -44,8 +46,9 @@ public:
   [[nodiscard]] bool can_inject() const;
   /// Whether no piece is in flight and no completion waits to be taken.
   [[nodiscard]] bool is_idle() const;
-  /// Begins the next piece and says its number. Requires `can_inject()`.
-  PieceNumber inject(const Operand& operand, TimeNs now);
+  /// Begins the next piece and says its number. Requires `can_inject()`. `mark` tells which call of
+  /// the member it belongs to (call_mark.hpp), where the group tells calls.
+  PieceNumber inject(const Operand& operand, TimeNs now, CallMark mark = no_mark);
   /// The number the next piece will have.
   [[nodiscard]] PieceNumber next_piece() const;
   /// The oldest completion that was not taken yet.
@@ -66,6 +69,14 @@ public:
   /// way on the old trees is asked for again on the new ones. Throws std::invalid_argument when
   /// the parameters are faulty, or of another group.
   void move_to(const GroupParameters& parameters, TimeNs now);
+
+  /// Why the group has ended, if it has: a member was missing for the member time-out, or members
+  /// called with different counts, or somebody said so with `fail`. Nothing completes any more;
+  /// completions that were not taken can be. All that can be done is `leave`, which then is over at
+  /// once.
+  [[nodiscard]] const std::optional<Failure>& failure() const;
+  /// Ends the group. The root tells the others.
+  void fail(const Failure& failure, TimeNs now);
 
   /// Begins the parting. Requires `is_idle()`, and that the group was not left before.
   void leave(TimeNs now);

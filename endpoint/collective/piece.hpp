@@ -30,6 +30,9 @@ struct Completion {
   std::int8_t m = 0;
   std::uint8_t overflow_id = 0;
   ContributionCount count = 0;
+  // At the root: how it came about.
+  std::uint32_t frames = 0;            ///< that came for it, of the tree that completed it
+  ContributionCount largest_frame = 0; ///< contributions in the fullest of them
   friend bool operator==(const Completion&, const Completion&) = default;
 };
 

@@ -3,6 +3,8 @@
 #include "tributary/reduce/identity.hpp"
 #include "tributary/reduce/repsum.hpp"
 
+#include <bit>
+#include <cstdint>
 #include <cstring>
 
 namespace tributary::collective {
@@ -19,6 +21,11 @@ Operand encode_piece(reduce::Opcode op, ElementType type, const std::byte* eleme
     const reduce::ReproducibleSum sum = reduce::to_reproducible(value);
     operand.payload = sum.limbs;
     operand.m = sum.m;
+    // The limbs have one NaN only, so a signalling one must be told here: FLT_SUM and FLT_MIN find
+    // it in the operand itself.
+    if (reduce::is_signalling_nan(std::bit_cast<std::uint64_t>(value))) {
+      operand.rc = reduce::ResultCode::flt_invalid;
+    }
     return operand;
   }
   std::memcpy(operand.payload.data(), elements, count * bytes_of(type));

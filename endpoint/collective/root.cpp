@@ -9,7 +9,8 @@ namespace tributary::collective {
 
 Root::Root(const GroupParameters& parameters, Outbox* shared)
     : channel_(parameters, shared),
-      everybody_(parameters.cookie, parameters.checks() ? parameters.size : 0) {
+      everybody_(parameters.cookie, parameters.checks() ? parameters.size : 0),
+      roll_call_(parameters.size) {
   for (Slot& slot : slots_) {
     slot.last_result.resno = no_sequence;
   }
@@ -17,7 +18,7 @@ Root::Root(const GroupParameters& parameters, Outbox* shared)
 
 bool Root::can_inject() const {
   const ReductionId id = reduction_of(channel_.next_piece);
-  return phase_ == Phase::active && !slots_[id.value].in_progress &&
+  return phase_ == Phase::active && !failure_ && !slots_[id.value].in_progress &&
          !channel_.completions.holds(id);
 }
 
@@ -27,12 +28,12 @@ bool Root::is_idle() const {
                       [](const Slot& slot) { return slot.in_progress; });
 }
 
-PieceNumber Root::inject(const Operand& operand, TimeNs now) {
+PieceNumber Root::inject(const Operand& operand, TimeNs now, CallMark mark) {
   ++channel_.statistics.injected;
-  return begin(operand, now);
+  return begin(operand, channel_.parameters.marks_calls() ? mark : no_mark, now);
 }
 
-PieceNumber Root::begin(const Operand& operand, TimeNs now) {
+PieceNumber Root::begin(const Operand& operand, CallMark mark, TimeNs now) {
   const GroupParameters& group = channel_.parameters;
   const PieceNumber piece = channel_.next_piece++;
   const ReductionId id = reduction_of(piece);
@@ -41,7 +42,9 @@ PieceNumber Root::begin(const Operand& operand, TimeNs now) {
   slot.piece = piece;
   slot.own = operand;
   slot.own.source = wire::FabricAddress::unicast(group.nid);
+  slot.mark = mark;
   slot.injected_at = now;
+  slot.calls_roll = false;
   slot.retries = 0;
   slot.refused = 0;
   slot.retry_interval_ns = group.retry_ns;
@@ -72,6 +75,12 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now) {
     ++channel_.statistics.misdirected;
     return;
   }
+  if (failure_) {
+    if (elapsed_ns(now, failure_told_at_) >= channel_.parameters.retry_ns) {
+      tell_failure(now);
+    }
+    return;
+  }
   Slot& slot = slots_[frame.reduction.value];
   if (word.count == 0 && word.retry()) {
     answer_request(frame.reduction, slot, word.resno, now);
@@ -97,11 +106,24 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now) {
   count_in(gathered, operand, word.count, frame.signature);
   ++gathered.frames;
   gathered.largest_frame = std::max(gathered.largest_frame, word.count);
+  if (word.count == 1 && slot.in_progress && roll_call_.is_about(slot.piece)) {
+    hear(frame, slot, now);
+  }
   settle(frame.reduction, slot, *tree, now);
 }
 
 void Root::poll(TimeNs now) {
   if (phase_ == Phase::left) {
+    return;
+  }
+  if (failure_) {
+    if (now >= tell_failure_at_) {
+      tell_failure(now);
+      tell_failure_at_ = now + retry_backoff_limit * channel_.parameters.retry_ns;
+      if (tell_failure_at_ > tell_failure_until_) {
+        tell_failure_at_ = never;
+      }
+    }
     return;
   }
   if (now >= parting_ends_) {
@@ -118,12 +140,22 @@ void Root::poll(TimeNs now) {
         std::min(2 * slot.retry_interval_ns, retry_backoff_limit * channel_.parameters.retry_ns);
     ++slot.retries;
     ++channel_.statistics.retried;
-    ask(ReductionId{i}, slot, now);
+    if (slot.calls_roll) {
+      conclude_roll_call(ReductionId{i}, slot, now);
+      if (failure_) {
+        return;
+      }
+    }
+    if (is_roll_call_due(slot)) {
+      call_roll(ReductionId{i}, slot, now);
+    } else {
+      ask(ReductionId{i}, slot, now);
+    }
   }
 }
 
 TimeNs Root::next_deadline() const {
-  TimeNs deadline = parting_ends_;
+  TimeNs deadline = std::min(parting_ends_, tell_failure_at_);
   for (const Slot& slot : slots_) {
     if (slot.in_progress) {
       deadline = std::min(deadline, slot.retry_at);
@@ -141,6 +173,7 @@ void Root::advance(Slot& slot, TimeNs now) const {
   slot.arm_void = false;
   slot.armed_at = now;
   slot.gathered = {};
+  slot.calls_roll = false;
 }
 
 void Root::ask(ReductionId id, Slot& slot, TimeNs now) {
@@ -150,6 +183,108 @@ void Root::ask(ReductionId id, Slot& slot, TimeNs now) {
   if (slot.in_progress) {
     count_own(slot);
     slot.retry_at = now + slot.retry_interval_ns;
+  }
+}
+
+void Root::call_roll(ReductionId id, Slot& slot, TimeNs now) {
+  ++channel_.statistics.roll_calls;
+  roll_call_.call(slot.piece, channel_.parameters.rank);
+  advance(slot, now);
+  slot.calls_roll = true;
+  slot.asked_at = now;
+  open_sequence(id, slot, false, true);
+  count_own(slot);
+  slot.retry_at = now + slot.retry_interval_ns;
+}
+
+bool Root::is_roll_call_due(const Slot& slot) const {
+  if (channel_.parameters.dialect == Dialect::cxi || slot.retries < first_roll_call ||
+      (slot.retries - first_roll_call) % 2 != 0) {
+    return false;
+  }
+  // Later pieces wait for the same members.
+  return std::ranges::none_of(
+      slots_, [&](const Slot& other) { return other.in_progress && other.piece < slot.piece; });
+}
+
+void Root::conclude_roll_call(ReductionId id, Slot& slot, TimeNs now) {
+  if (!roll_call_.is_about(slot.piece)) {
+    return;
+  }
+  roll_call_.conclude();
+  const MissingRanks missing = roll_call_.missing();
+  if (missing.empty()) {
+    return;
+  }
+  const std::uint64_t limit = channel_.parameters.member_timeout_ns;
+  if (limit > 0 && phase_ == Phase::active && elapsed_ns(now, slot.injected_at) >= limit &&
+      roll_call_.concluded() >= roll_calls_before_the_end) {
+    fail({.reason = Failure::Reason::members_missing, .missing = missing}, now);
+    return;
+  }
+  tell(id, {.piece = static_cast<std::uint32_t>(slot.piece), .missing = missing});
+}
+
+void Root::hear(const wire::ReductionFrame& frame, const Slot& slot, TimeNs now) {
+  const GroupParameters& group = channel_.parameters;
+  if (frame.rank >= group.size) {
+    return;
+  }
+  if (group.checks()) {
+    const std::uint64_t unmarked =
+        signature_of_piece(signature_base(group.cookie, frame.rank), slot.piece);
+    const CallMark mark = (frame.signature - unmarked) & wire::signature_mask;
+    if (mark != no_mark && mark != slot.mark) {
+      if (shape_of(mark)) {
+        fail({.reason = Failure::Reason::unequal_counts,
+              .one = call_of(group.rank, slot.mark),
+              .other = call_of(frame.rank, mark)},
+             now);
+      }
+      return; // else it belongs to another piece, or was not made by a member
+    }
+  }
+  roll_call_.hear(frame.rank);
+}
+
+Call Root::call_of(std::uint32_t rank, CallMark mark) const {
+  const auto shape = shape_of(mark);
+  return shape ? Call{.rank = rank,
+                      .elements = shape->elements,
+                      .leaving = shape->ordinal == CallShape::leaving}
+               : Call{.rank = rank};
+}
+
+void Root::tell(ReductionId id, const Notice& notice) {
+  channel_.send_on_all(id, notice_word(), payload_of(notice));
+}
+
+void Root::tell_failure(TimeNs now) {
+  if (channel_.parameters.size == 1 || channel_.parameters.dialect == Dialect::cxi) {
+    return;
+  }
+  failure_told_at_ = now;
+  for (std::uint8_t i = 0; i < reductions_per_tree; ++i) {
+    tell(ReductionId{i}, {.failure = failure_});
+  }
+}
+
+void Root::fail(const Failure& failure, TimeNs now) {
+  if (failure_ || phase_ == Phase::left) {
+    return;
+  }
+  failure_ = failure;
+  roll_call_.end();
+  for (Slot& slot : slots_) {
+    slot.in_progress = false;
+  }
+  tell_failure(now);
+  tell_failure_at_ = now + retry_backoff_limit * channel_.parameters.retry_ns;
+  tell_failure_until_ = now + channel_.parameters.linger_ns;
+  if (phase_ != Phase::active) {
+    abandoned_ = true;
+    phase_ = Phase::left;
+    parting_ends_ = never;
   }
 }
 
@@ -168,7 +303,7 @@ void Root::count_own(Slot& slot) const {
   const GroupParameters& group = channel_.parameters;
   const std::uint64_t base = signature_base(group.cookie, group.rank);
   for (TreeIndex tree = 0; tree < channel_.tree_count(); ++tree) {
-    count_in(slot.gathered[tree], slot.own, 1, signature_of_piece(base, slot.piece));
+    count_in(slot.gathered[tree], slot.own, 1, signature_of_piece(base, slot.piece) + slot.mark);
   }
 }
 
@@ -183,7 +318,7 @@ void Root::settle(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
   if (!slot.in_progress || slot.gathered[tree].count < channel_.parameters.size) {
     return;
   }
-  if (is_everybody_once(slot.gathered[tree], slot.piece)) {
+  if (is_everybody_once(slot.gathered[tree], slot)) {
     finish(id, slot, tree, now);
     return;
   }
@@ -195,15 +330,33 @@ void Root::settle(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
   // At once: contributions are flowing, so this is no faster than a round trip.
   ++slot.retries;
   ++channel_.statistics.retried;
-  ask(id, slot, now);
+  if (slot.refused == roll_call_refusal && channel_.parameters.marks_calls()) {
+    call_roll(id, slot, now);
+  } else {
+    ask(id, slot, now);
+  }
 }
 
-bool Root::is_everybody_once(const Gathered& gathered, PieceNumber piece) const {
+bool Root::is_everybody_once(const Gathered& gathered, const Slot& slot) const {
   const GroupParameters& group = channel_.parameters;
   if (gathered.count != group.size) {
     return false;
   }
-  return !group.checks() || gathered.signatures == everybody_.expected(piece);
+  if (!group.checks() || gathered.signatures == everybody_.expected(slot.piece, slot.mark)) {
+    return true;
+  }
+  if (slot.mark == no_mark) {
+    return false;
+  }
+  // Members that tell no mark are believed: the sum lacks it once for each of them.
+  std::uint64_t sum = gathered.signatures;
+  for (std::uint32_t untold = 1; untold < group.size; ++untold) {
+    sum = (sum + slot.mark) & wire::signature_mask;
+    if (sum == everybody_.expected(slot.piece, slot.mark)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool Root::is_any_tree_short(const Slot& slot) const {
@@ -221,7 +374,9 @@ void Root::finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now) {
                               .rc = result.result_code(),
                               .m = result.m,
                               .overflow_id = result.overflow_id,
-                              .count = complete.count};
+                              .count = complete.count,
+                              .frames = complete.frames,
+                              .largest_frame = complete.largest_frame};
   slot.last_result = {};
   slot.last_result.op = static_cast<std::uint8_t>(completion.op);
   slot.last_result.count = completion.count;
@@ -231,6 +386,9 @@ void Root::finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now) {
   slot.last_result.overflow_id = completion.overflow_id;
   slot.last_payload = completion.payload;
   slot.in_progress = false;
+  if (roll_call_.is_about(slot.piece)) {
+    roll_call_.end();
+  }
   if (phase_ == Phase::active) {
     count_shape(complete, winner);
     channel_.complete(completion);
@@ -282,7 +440,8 @@ void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry)
     }
     word.seqno = slot.sequence;
   }
-  channel_.send_on_all(id, word, payload);
+  channel_.send_on_all(id, word, payload,
+                       channel_.parameters.marks_calls() ? root_understands_marks : 0);
 }
 
 void Root::move_to(const GroupParameters& parameters, TimeNs now) {
@@ -300,6 +459,12 @@ void Root::move_to(const GroupParameters& parameters, TimeNs now) {
 }
 
 void Root::leave(TimeNs now) {
+  if (failure_) {
+    tell_failure(now);
+    phase_ = Phase::left;
+    tell_failure_at_ = never;
+    return;
+  }
   assert(can_inject() && is_idle());
   if (channel_.parameters.size == 1 || channel_.parameters.dialect == Dialect::cxi) {
     depart(now);
@@ -307,7 +472,7 @@ void Root::leave(TimeNs now) {
   }
   phase_ = Phase::parting;
   parting_ends_ = now + channel_.parameters.leave_timeout_ns;
-  farewell_piece_ = begin(Operand{}, now) + reductions_per_tree;
+  farewell_piece_ = begin(Operand{}, leaving_mark(channel_.parameters), now) + reductions_per_tree;
 }
 
 void Root::begin_linger(TimeNs now) {
@@ -357,7 +522,10 @@ Status Root::status() const {
     const Gathered& gathered = slot.gathered[fullest];
     if (slot.in_progress) {
       entry.waiting = Waiting::for_contributions;
-      entry.missing_rank = missing_rank(gathered, slot.piece);
+      entry.missing_rank = missing_rank(gathered, slot);
+      if (roll_call_.is_about(slot.piece) && roll_call_.concluded() > 0) {
+        entry.missing = roll_call_.missing();
+      }
       if (channel_.tree_count() > 1) {
         entry.count_on_other_tree = slot.gathered[1 - fullest].count;
       }
@@ -383,15 +551,16 @@ TreeIndex Root::fullest_tree(const Slot& slot) const {
   return second ? 1 : 0;
 }
 
-std::optional<std::uint32_t> Root::missing_rank(const Gathered& gathered, PieceNumber piece) const {
+std::optional<std::uint32_t> Root::missing_rank(const Gathered& gathered, const Slot& slot) const {
   const GroupParameters& group = channel_.parameters;
   if (!group.checks() || gathered.count + 1 != group.size) {
     return std::nullopt;
   }
   const std::uint64_t missing =
-      (everybody_.expected(piece) - gathered.signatures) & wire::signature_mask;
+      (everybody_.expected(slot.piece, slot.mark) - gathered.signatures) & wire::signature_mask;
   for (std::uint32_t rank = 0; rank < group.size; ++rank) {
-    if (signature_of_piece(signature_base(group.cookie, rank), piece) == missing) {
+    const std::uint64_t own = signature_of_piece(signature_base(group.cookie, rank), slot.piece);
+    if (own == missing || ((own + slot.mark) & wire::signature_mask) == missing) {
       return rank;
     }
   }

@@ -34,6 +34,21 @@
 // contributions to it drop them; a frame without an arm would free their descriptors. A new
 // sequence asks everybody for their contribution again, which is always safe.
 //
+// Who is missing. Engines add contributions up and hold what is not complete, and each retry voids
+// it; so neither they nor their sums say who does not come. From its `first_roll_call`th retry on
+// every second one of the piece that waits longest is a roll call: a retry without arm, which takes
+// the engines out and lets everybody's contribution reach the root by itself (roll_call.hpp). It
+// completes like any other if all are there. At the next retry whoever was not heard is missing,
+// and the leaves are told (notice.hpp). With a member time-out the group then ends, once that is
+// over and two roll calls had their time. The `cxi` dialect has no roll calls.
+//
+// Different counts. Contributions carry the mark of their call (call_mark.hpp). The second refusal
+// of a piece is answered with a roll call, too: a member whose mark is another one ends the group,
+// and everybody is told whose call differed from the root's. Leaves that tell no mark are believed.
+//
+// A group that ended tells so on every reduction id, again and again for `linger_ns`, and whenever
+// it hears a leaf.
+//
 // In the `cxi` dialect an arm or retry carries no result (its peers would take it for a fresh one),
 // and a pre-arm with sequence 1022 goes ahead of it.
 //
@@ -49,7 +64,11 @@
 // No allocation after construction. One thread at a time.
 #pragma once
 
+#include "endpoint/collective/call_mark.hpp"
 #include "endpoint/collective/channel.hpp"
+#include "endpoint/collective/failure.hpp"
+#include "endpoint/collective/notice.hpp"
+#include "endpoint/collective/roll_call.hpp"
 #include "endpoint/collective/sequence.hpp"
 #include "endpoint/collective/signature.hpp"
 #include "endpoint/collective/status.hpp"
@@ -62,6 +81,13 @@ namespace tributary::collective {
 /// How often a refused count is asked for again at once. Networks that duplicate are repaired
 /// within that; members that were set up differently would otherwise keep the whole tree busy.
 inline constexpr std::uint32_t immediate_retries = 16;
+/// Which retry of a piece is the first roll call: about a second after inject, when frames that
+/// were lost have been made up for.
+inline constexpr std::uint32_t first_roll_call = 5;
+/// Which refusal of a piece is answered with one.
+inline constexpr std::uint32_t roll_call_refusal = 2;
+/// How many roll calls must have had their time before a member time-out ends the group.
+inline constexpr std::uint32_t roll_calls_before_the_end = 2;
 
 class Root {
 public:
@@ -69,14 +95,20 @@ public:
 
   [[nodiscard]] bool can_inject() const;
   [[nodiscard]] bool is_idle() const;
-  PieceNumber inject(const Operand& operand, TimeNs now);
+  PieceNumber inject(const Operand& operand, TimeNs now, CallMark mark = no_mark);
   void receive(const wire::ReductionFrame& frame, TimeNs now);
   void poll(TimeNs now);
   [[nodiscard]] TimeNs next_deadline() const;
   void move_to(const GroupParameters& parameters, TimeNs now);
   void leave(TimeNs now);
+  /// Leaves at once, whatever is under way, and has the engines forget it. For one who has all
+  /// members in its hand (a traffic generator): the others of a group would wait.
+  void give_up(TimeNs now) { depart(now); }
   [[nodiscard]] bool left() const { return phase_ == Phase::left; }
   [[nodiscard]] bool abandoned() const { return abandoned_; }
+  /// Ends the group: nothing completes any more, and the leaves are told.
+  void fail(const Failure& failure, TimeNs now);
+  [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
   [[nodiscard]] Status status() const;
 
   [[nodiscard]] Channel& channel() { return channel_; }
@@ -101,7 +133,9 @@ private:
     bool in_progress = false; ///< injected and not completed
     PieceNumber piece = 0;
     Operand own;
+    CallMark mark = no_mark;
     TimeNs injected_at;
+    bool calls_roll = false; ///< the current sequence is a roll call
     std::uint32_t retries = 0;
     std::uint32_t refused = 0; ///< full counts of this piece that were not everybody once
     std::uint64_t retry_interval_ns = 0;
@@ -115,11 +149,22 @@ private:
   enum class Phase : std::uint8_t { active, parting, lingering, left };
 
   [[nodiscard]] Slot& slot_of(PieceNumber piece) { return slots_[reduction_of(piece).value]; }
-  PieceNumber begin(const Operand& operand, TimeNs now);
+  PieceNumber begin(const Operand& operand, CallMark mark, TimeNs now);
   /// Takes a new sequence and forgets what was gathered under the old one.
   void advance(Slot& slot, TimeNs now) const;
   /// Opens a new sequence with a retry frame, and counts the own operand into it.
   void ask(ReductionId id, Slot& slot, TimeNs now);
+  /// The same without the engines, so that everybody is heard by themselves.
+  void call_roll(ReductionId id, Slot& slot, TimeNs now);
+  [[nodiscard]] bool is_roll_call_due(const Slot& slot) const;
+  /// Everybody had their time to answer: tells the leaves who did not, and ends the group if that
+  /// has lasted too long.
+  void conclude_roll_call(ReductionId id, Slot& slot, TimeNs now);
+  /// Notes whose contribution came by itself, and ends the group if it belongs to another call.
+  void hear(const wire::ReductionFrame& frame, const Slot& slot, TimeNs now);
+  [[nodiscard]] Call call_of(std::uint32_t rank, CallMark mark) const;
+  void tell(ReductionId id, const Notice& notice);
+  void tell_failure(TimeNs now);
   void count_in(Gathered& gathered, const Operand& operand, ContributionCount count,
                 std::uint64_t signature) const;
   /// On every tree.
@@ -128,7 +173,7 @@ private:
   /// was twice and no other tree can still complete it.
   void settle(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now);
   void settle_all(ReductionId id, Slot& slot, TimeNs now);
-  [[nodiscard]] bool is_everybody_once(const Gathered& gathered, PieceNumber piece) const;
+  [[nodiscard]] bool is_everybody_once(const Gathered& gathered, const Slot& slot) const;
   /// Whether a tree lacks contributions to the current sequence.
   [[nodiscard]] bool is_any_tree_short(const Slot& slot) const;
   void finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now);
@@ -142,10 +187,15 @@ private:
   /// The tree on which most came, the first one if both are alike.
   [[nodiscard]] TreeIndex fullest_tree(const Slot& slot) const;
   [[nodiscard]] std::optional<std::uint32_t> missing_rank(const Gathered& gathered,
-                                                          PieceNumber piece) const;
+                                                          const Slot& slot) const;
 
   Channel channel_;
   SignatureSum everybody_;
+  RollCall roll_call_;
+  std::optional<Failure> failure_;
+  TimeNs failure_told_at_;
+  TimeNs tell_failure_at_ = never; ///< again
+  TimeNs tell_failure_until_;
   std::array<Slot, reductions_per_tree> slots_;
   Phase phase_ = Phase::active;
   bool abandoned_ = false;

@@ -9,6 +9,9 @@
 //
 //   expected(piece) = sum of base over all ranks + size * piece * step
 //
+// Where members tell which call a piece belongs to, its mark (call_mark.hpp) is added at each of
+// them, and so `size` times to what is expected.
+//
 // With base a hash of rank and cookie, a sum that is right by accident has probability 2^-56.
 // Duplicates, contributions to another piece, and strangers all change it. And a sum that lacks
 // exactly one contribution tells whose. (docs/decisions/2026-11-21-contribution-signature.md)
@@ -54,8 +57,8 @@ public:
       base_ += signature_base(cookie, rank);
     }
   }
-  [[nodiscard]] std::uint64_t expected(PieceNumber piece) const {
-    return (base_ + size_ * piece * signature_step) & wire::signature_mask;
+  [[nodiscard]] std::uint64_t expected(PieceNumber piece, std::uint64_t mark = 0) const {
+    return (base_ + size_ * (piece * signature_step + mark)) & wire::signature_mask;
   }
 
 private:

@@ -22,6 +22,7 @@ namespace tributary::collective {
   X(frames_received,   "frames that were handed in")                                               \
   X(armed,             "root: sequences armed because the arm period was over")                    \
   X(retried,           "root: retries because contributions were missing or counted twice")        \
+  X(roll_calls,        "root: retries without the engines, to hear who is there")                  \
   X(double_counted,    "root: full counts that were not made of everybody once, and were refused") \
   X(requests_received, "root: requests for a lost result")                                         \
   X(replayed,          "root: results sent again because a leaf asked")                            \

@@ -1,6 +1,7 @@
 // What each of a member's eight reductions waits for, and since when: nothing waits silently.
 #pragma once
 
+#include "endpoint/collective/missing_ranks.hpp"
 #include "endpoint/collective/piece.hpp"
 #include "tributary/types.hpp"
 
@@ -47,6 +48,10 @@ struct ReductionStatus {
   ContributionCount size = 0;
   /// Root: the only member that is missing, found from the contributions' signatures.
   std::optional<std::uint32_t> missing_rank;
+  /// Those that did not answer a roll call; at a leaf what the root said of it.
+  MissingRanks missing;
+  /// Leaf: when the root was last heard; nothing if it never was.
+  std::optional<TimeNs> root_heard_at;
 };
 
 using Status = std::array<ReductionStatus, reductions_per_tree>;

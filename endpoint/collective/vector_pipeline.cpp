@@ -48,6 +48,9 @@ void VectorOperation::take(const Completion& completion) {
 }
 
 void VectorPipeline::start(VectorOperation& operation, TimeNs now) {
+  operation.mark_ =
+      mark_of({.elements = static_cast<std::uint32_t>(operation.task_.elements),
+               .ordinal = static_cast<std::uint8_t>(started_++ % CallShape::leaving)});
   if (operation.finished()) {
     return; // no elements: nothing to send, at no member
   }
@@ -75,7 +78,7 @@ bool VectorPipeline::inject(TimeNs now) {
     if (operation.issued_ == 0) {
       operation.first_piece_ = member_->next_piece();
     }
-    member_->inject(operation.operand(operation.issued_), now);
+    member_->inject(operation.operand(operation.issued_), now, operation.mark_);
     ++operation.issued_;
     if (operation.issued_ == operation.pieces_) {
       issuing_ = operation.next_;

@@ -64,6 +64,7 @@ private:
   std::uint64_t pieces_ = 0;
   std::uint64_t issued_ = 0;
   std::uint64_t done_ = 0;
+  CallMark mark_ = no_mark;
   PieceNumber first_piece_ = 0; ///< of the group's numbering, once issued_ > 0
   reduce::ResultCode rc_ = reduce::ResultCode::success;
   Nid first_source_;
@@ -80,6 +81,8 @@ public:
   /// Injects what may be injected and gathers what has finished. To be called after frames were
   /// received or the member polled.
   void pump(TimeNs now);
+  /// Forgets the operations that have not finished: they never will, and are their owner's again.
+  void abandon() { oldest_ = newest_ = issuing_ = nullptr; }
   /// Whether every started operation has finished.
   [[nodiscard]] bool is_idle() const { return oldest_ == nullptr; }
 
@@ -94,6 +97,7 @@ private:
   VectorOperation* oldest_ = nullptr; ///< unfinished operations in the order of their start
   VectorOperation* newest_ = nullptr;
   VectorOperation* issuing_ = nullptr; ///< the first one with pieces yet to inject
+  std::uint64_t started_ = 0;          ///< operations, those without elements included
 };
 
 } // namespace tributary::collective

@@ -2,7 +2,7 @@
 // everybody else, and checks each result against its own arithmetic. One thread.
 #include "endpoint/host/options.hpp"
 #include "endpoint/host/report.hpp"
-#include "endpoint/host/workload.hpp"
+#include "endpoint/workload/workload.hpp"
 #include "tributary/tributary.h"
 
 #include <fmt/format.h>
@@ -111,10 +111,25 @@ private:
   [[nodiscard]] std::int64_t timeout_usec() const {
     return std::int64_t{options_.timeout_seconds} * 1'000'000;
   }
-  void demand(int code) const {
-    if (code != TRIBUTARY_OK) {
-      fail(code, tributary_last_error(host_));
+  void demand(int code) {
+    if (code == TRIBUTARY_OK) {
+      return;
     }
+    const std::string why = tributary_last_error(host_);
+    if (code == TRIBUTARY_ERR_MEMBER_MISSING || code == TRIBUTARY_ERR_COUNT_MISMATCH ||
+        code == TRIBUTARY_ERR_GROUP_ENDED) {
+      leave_what_ended();
+    }
+    fail(code, why);
+  }
+  /// The group is over: what is under way ends at once, and the manager need not wait for a lease.
+  void leave_what_ended() {
+    for (Pending& p : pending_) {
+      if (p.request != nullptr) {
+        static_cast<void>(tributary_wait(&p.request, -1, nullptr));
+      }
+    }
+    static_cast<void>(tributary_leave(group_));
   }
   [[noreturn]] static void fail(int code, const std::string& detail) {
     const std::string text = detail.empty() ? tributary_error_string(code) : detail;

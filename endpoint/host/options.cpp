@@ -50,6 +50,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   o.group = tributary_group_defaults();
   std::vector<std::string> operators = {"mix"};
   bool disarmed = false;
+  double member_timeout_seconds = 0;
   std::optional<std::uint32_t> root;
   std::optional<std::string> token_file;
 
@@ -103,6 +104,11 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_flag("--disarmed", disarmed, "Root: leave the engines of the switches out");
   app.add_option("--retry", o.group.retry_usec, "Microseconds before the root asks again")
       ->capture_default_str();
+  app.add_option("--member-timeout", member_timeout_seconds,
+                 "Seconds after which a member that does not come ends the group; 0: never, the "
+                 "same at all members")
+      ->check(CLI::Range(0.0, 4294.0))
+      ->capture_default_str();
   app.add_option("--iterations", o.iterations, "Reductions to run")->capture_default_str();
   app.add_option("--operator", operators, "Operators, gone through in turn, or 'mix' for all")
       ->delimiter(',')
@@ -130,6 +136,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
     return std::nullopt;
   }
   o.group.armed = disarmed ? 0 : 1;
+  o.group.member_timeout_usec = static_cast<std::uint32_t>(member_timeout_seconds * 1e6);
   o.group.root_rank = root.value_or(0);
   o.named_root = root;
   return o;

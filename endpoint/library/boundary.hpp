@@ -4,7 +4,7 @@
 
 #include "endpoint/library/host.hpp"
 #include "endpoint/manager/manager_error.hpp"
-#include "endpoint/transport/transport_error.hpp"
+#include "link/link_error.hpp"
 #include "tributary/tributary.h"
 
 #include <new>
@@ -13,8 +13,8 @@
 
 namespace tributary::library {
 
-inline int code_of(const transport::TransportError& error) {
-  using Kind = transport::TransportError::Kind;
+inline int code_of(const link::LinkError& error) {
+  using Kind = link::LinkError::Kind;
   switch (error.kind()) {
   case Kind::no_interface: return TRIBUTARY_ERR_NO_INTERFACE;
   case Kind::interface_down: return TRIBUTARY_ERR_INTERFACE_DOWN;
@@ -44,11 +44,14 @@ inline int fail(std::string& message, int code, const std::string& text) {
   return code;
 }
 
+/// What tributary_last_error(NULL) answers: of this thread's last call that failed without a host.
+std::string& error_without_host();
+
 /// Runs `f`, which answers a code, and leaves the message of what it throws in `message`.
 template <typename F> int guarded(std::string& message, F&& f) noexcept {
   try {
     return f();
-  } catch (const transport::TransportError& error) {
+  } catch (const link::LinkError& error) {
     return fail(message, code_of(error), error.what());
   } catch (const manager_client::ManagerError& error) {
     return fail(message, code_of(error), error.what());
@@ -62,6 +65,12 @@ template <typename F> int guarded(std::string& message, F&& f) noexcept {
   } catch (const std::exception& error) {
     return fail(message, TRIBUTARY_ERR_SYSTEM, error.what());
   }
+}
+
+/// A handle that should lead to the host is NULL.
+inline int no_host(const char* what) noexcept {
+  return guarded(error_without_host(),
+                 [&]() -> int { throw std::invalid_argument(std::string(what) + " is NULL"); });
 }
 
 /// For arguments: throws with `what` unless they are right.

@@ -6,7 +6,7 @@
 // rounds. One thread at a time. A host with named groups has a keeper (keeper.hpp) with a thread of
 // its own, which touches neither members nor frames.
 //
-// Errors of the interface are thrown as TransportError. When it is down, everything stays as it is
+// Errors of the interface are thrown as LinkError. When it is down, everything stays as it is
 // and goes on later. When it is gone the host is broken: members and operations are not touched any
 // more, and every further round throws the same error again.
 #pragma once
@@ -14,11 +14,12 @@
 #include "endpoint/collective/vector_pipeline.hpp"
 #include "endpoint/library/keeper.hpp"
 #include "endpoint/library/named_group.hpp"
-#include "endpoint/transport/clock.hpp"
-#include "endpoint/transport/raw_socket.hpp"
+#include "endpoint/library/owned_list.hpp"
+#include "link/link_error.hpp"
+#include "link/raw_socket.hpp"
+#include "net/steady_clock.hpp"
 #include "tributary/tributary.h"
 
-#include <list>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -38,9 +39,13 @@ public:
 struct tributary_request {
   tributary_request(tributary_group& in, const tributary::collective::VectorTask& task)
       : group(&in), operation(task) {}
+  tributary::library::OwnedList<tributary_request>::Link& link() { return link_; }
 
   tributary_group* group;
   tributary::collective::VectorOperation operation;
+
+private:
+  tributary::library::OwnedList<tributary_request>::Link link_;
 };
 
 struct tributary_group {
@@ -50,8 +55,12 @@ struct tributary_group {
   tributary_host* host;
   tributary::collective::Member member;
   tributary::collective::VectorPipeline pipeline;
-  std::list<tributary_request> requests;
+  tributary::library::OwnedList<tributary_request> requests;
   std::optional<tributary::library::NamedGroup> named; ///< one that the fabric manager made
+  bool leaving = false;
+  /// When it last completed something or had nothing to wait for.
+  tributary::TimeNs moved_at;
+  std::uint64_t completed = 0; ///< pieces, by then
 };
 
 struct tributary_host {
@@ -59,8 +68,8 @@ struct tributary_host {
 
   [[nodiscard]] tributary::Nid nid() const { return nid_; }
   [[nodiscard]] std::uint16_t ethertype() const { return ethertype_; }
-  [[nodiscard]] tributary::transport::RawSocket& socket() { return socket_; }
-  [[nodiscard]] const tributary::transport::RawSocket& socket() const { return socket_; }
+  [[nodiscard]] tributary::link::RawSocket& port() { return port_; }
+  [[nodiscard]] const tributary::link::RawSocket& port() const { return port_; }
   [[nodiscard]] std::uint64_t frames_unknown() const { return frames_unknown_; }
 
   [[nodiscard]] tributary_group* group_on(tributary::TreeNumber tree) const;
@@ -68,7 +77,7 @@ struct tributary_host {
   tributary_group& add(const tributary::collective::GroupParameters& parameters);
   void remove(tributary_group& group);
 
-  /// What keeps named groups alive; made when it is first asked for. Throws TransportError.
+  /// What keeps named groups alive; made when it is first asked for. Throws LinkError.
   tributary::library::Keeper& keeper();
 
   /// Throws if the interface is gone.
@@ -85,7 +94,7 @@ struct tributary_host {
       if (done()) {
         return true;
       }
-      if (tributary::transport::now() >= deadline) {
+      if (tributary::net::steady_now() >= deadline) {
         return false;
       }
       pause(deadline);
@@ -97,14 +106,16 @@ struct tributary_host {
       try {
         wait_until(done);
         return;
-      } catch (const tributary::transport::TransportError& error) {
+      } catch (const tributary::link::LinkError& error) {
         ride_out(error);
       }
     }
   }
   /// The earliest time at which a member has something to do.
   [[nodiscard]] tributary::TimeNs next_deadline() const;
+  /// Whether frames wait for the kernel to take them: any, or those of this group or before them.
   [[nodiscard]] bool has_to_send() const;
+  [[nodiscard]] bool has_to_send(tributary_group& group) const;
 
   /// What tributary_last_error answers.
   std::string last_error;
@@ -114,20 +125,29 @@ private:
                        const tributary_group* except) const;
   /// Leads the groups that the manager gave other trees there.
   void follow_moves(tributary::TimeNs now);
+  /// Hands on what the manager said of groups, and ends those that have lost a member.
+  void follow_news(tributary::TimeNs now);
+  void take_news(tributary_group& group, const tributary::manager_client::GroupNews& news,
+                 tributary::TimeNs now);
+  /// Wants news of a group soon while a call of it waits for long.
+  void watch(tributary_group& group, tributary::TimeNs now);
   void deliver(std::span<const std::byte> bytes, tributary::TimeNs now);
   void advance(tributary_group& group, tributary::TimeNs now);
+  /// Hands the port what it has room for; it leaves with the next flush.
+  void hand_over(tributary::collective::Outbox& outbox);
   /// Looks for frames for the spinning time, then sleeps until something may be due.
   void pause(tributary::TimeNs deadline);
   /// Sleeps a little if the interface is only down; throws the error again otherwise.
-  static void ride_out(const tributary::transport::TransportError& error);
+  static void ride_out(const tributary::link::LinkError& error);
 
   std::uint16_t ethertype_;
-  tributary::transport::RawSocket socket_;
+  tributary::link::RawSocket port_;
   tributary::Nid nid_;
   std::uint64_t spin_ns_;
   std::uint64_t frames_unknown_ = 0;
-  std::optional<tributary::transport::TransportError> broken_;
+  std::optional<tributary::link::LinkError> broken_;
   std::vector<std::unique_ptr<tributary_group>> groups_;
   std::unique_ptr<tributary::library::Keeper> keeper_;
   std::uint64_t moves_seen_ = 0;
+  std::uint64_t news_seen_ = 0;
 };

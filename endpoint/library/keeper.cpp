@@ -1,7 +1,7 @@
 #include "endpoint/library/keeper.hpp"
 
-#include "endpoint/transport/announcer.hpp"
-#include "endpoint/transport/clock.hpp"
+#include "endpoint/library/announcer.hpp"
+#include "net/steady_clock.hpp"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -21,7 +21,6 @@ using manager_client::ManagerError;
 using manager_client::Membership;
 using manager_client::Settings;
 using manager_client::Wish;
-using transport::Announcer;
 
 namespace {
 
@@ -55,6 +54,8 @@ struct Keeper::State {
     Wish wish;
     Lease lease;
     bool moved = false; ///< and not taken yet
+    manager_client::GroupNews news;
+    bool has_news = false; ///< and not taken yet
   };
 
   explicit State(std::unique_ptr<Announcer> a) : announcer(std::move(a)) {}
@@ -67,6 +68,7 @@ struct Keeper::State {
   const pid_t process = ::getpid();
   const std::unique_ptr<Announcer> announcer; ///< the thread's
   std::atomic<std::uint64_t> moves = 0;
+  std::atomic<std::uint64_t> news = 0;
 
   mutable std::mutex mutex; ///< of all that follows
   std::condition_variable changed;
@@ -80,15 +82,6 @@ struct Keeper::State {
   std::thread thread;
   State* next_abandoned = nullptr;
 };
-
-namespace {
-
-std::chrono::steady_clock::time_point wall(TimeNs t) {
-  return std::chrono::steady_clock::time_point(
-      std::chrono::nanoseconds(static_cast<std::int64_t>(t.value)));
-}
-
-} // namespace
 
 Keeper::Keeper(std::unique_ptr<Announcer> announcer)
     : state_(std::make_unique<State>(std::move(announcer))) {
@@ -127,8 +120,8 @@ Keeper::Ticket Keeper::add(const Settings& settings, const Wish& wish,
   patient.patience = {};
   const std::lock_guard lock(state_->mutex);
   const Ticket ticket = state_->next_ticket++;
-  state_->kept.emplace(ticket,
-                       State::Kept{patient, wish, Lease(membership, transport::now()), false});
+  state_->kept.emplace(
+      ticket, State::Kept{patient, wish, Lease(membership, net::steady_now()), false, {}, false});
   state_->changed.notify_all();
   return ticket;
 }
@@ -155,6 +148,25 @@ std::vector<std::pair<Keeper::Ticket, Membership>> Keeper::take_moves() {
   return moved;
 }
 
+std::uint64_t Keeper::news() const { return state_->news.load(std::memory_order_relaxed); }
+
+std::vector<std::pair<Keeper::Ticket, manager_client::GroupNews>> Keeper::take_news() {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<std::pair<Ticket, manager_client::GroupNews>> news;
+  for (auto& [ticket, kept] : state_->kept) {
+    if (std::exchange(kept.has_news, false)) {
+      news.emplace_back(ticket, kept.news);
+    }
+  }
+  return news;
+}
+
+void Keeper::hurry(Ticket ticket, bool hurried) {
+  const std::lock_guard lock(state_->mutex);
+  state_->kept.at(ticket).lease.hurry(hurried);
+  state_->changed.notify_all();
+}
+
 Membership Keeper::membership(Ticket ticket) const {
   const std::lock_guard lock(state_->mutex);
   return state_->kept.at(ticket).lease.membership();
@@ -165,7 +177,7 @@ std::string Keeper::text(Ticket ticket) const {
   const State::Kept& kept = state_->kept.at(ticket);
   std::string text = fmt::format("  group '{}' of job '{}' at {}: {}\n", kept.wish.group,
                                  kept.lease.membership().job, kept.settings.address.text(),
-                                 kept.lease.text(transport::now()));
+                                 kept.lease.text(net::steady_now()));
   if (!state_->link_trouble.empty()) {
     text += fmt::format("  the switch does not hear of this host: {}\n", state_->link_trouble);
   }
@@ -179,9 +191,9 @@ std::map<Keeper::Ticket, Keeper::State::Kept>::iterator Keeper::State::first_due
 
 void Keeper::State::run() {
   std::unique_lock lock(mutex);
-  TimeNs announce_at = transport::now() + announce_ns;
+  TimeNs announce_at = net::steady_now() + announce_ns;
   while (!stop) {
-    const TimeNs now = transport::now();
+    const TimeNs now = net::steady_now();
     if (now >= announce_at) {
       link_trouble = announcer->announce();
       announce_at = now + announce_ns;
@@ -191,9 +203,10 @@ void Keeper::State::run() {
       attend(lock, due->first);
       continue;
     }
-    changed.wait_until(lock, wall(due == kept.end()
-                                      ? announce_at
-                                      : std::min(announce_at, due->second.lease.next_attempt())));
+    changed.wait_until(
+        lock, net::time_point_of(due == kept.end()
+                                     ? announce_at
+                                     : std::min(announce_at, due->second.lease.next_attempt())));
   }
   announcer->say_good_bye();
 }
@@ -202,14 +215,15 @@ void Keeper::State::attend(std::unique_lock<std::mutex>& lock, Ticket ticket) {
   const Kept& before = kept.at(ticket);
   Wish wish = before.wish;
   const Settings settings = before.settings;
-  const std::string job = before.lease.membership().job;
+  const Membership membership = before.lease.membership();
+  const std::string& job = membership.job;
   const bool join = before.lease.is_forgotten();
   // The member at work cannot take another root.
   wish.root_rank = join ? before.lease.membership().root_rank : wish.root_rank;
   wish.job = join ? job : wish.job;
 
   std::string failure;
-  auto renewal = manager_client::Renewal::renewed;
+  manager_client::Renewal renewal;
   std::optional<Membership> joined;
   try {
     ManagerClient manager(settings);
@@ -221,7 +235,7 @@ void Keeper::State::attend(std::unique_lock<std::mutex>& lock, Ticket ticket) {
         joined = manager_client::ask_to_join(manager, wish);
         failure = joined ? "" : "the manager had forgotten the group; others are still missing";
       } else {
-        renewal = manager_client::renew(manager, wish, job);
+        renewal = manager_client::renew(manager, wish, membership);
       }
     } catch (const std::exception& error) {
       failure = error.what();
@@ -238,7 +252,7 @@ void Keeper::State::attend(std::unique_lock<std::mutex>& lock, Ticket ticket) {
     return;
   }
   Kept& after = still->second;
-  const TimeNs now = transport::now();
+  const TimeNs now = net::steady_now();
   if (!failure.empty()) {
     after.lease.failed(failure, now);
   } else if (joined) {
@@ -246,10 +260,19 @@ void Keeper::State::attend(std::unique_lock<std::mutex>& lock, Ticket ticket) {
       after.moved = true;
       moves.fetch_add(1, std::memory_order_relaxed);
     }
-  } else if (renewal == manager_client::Renewal::forgotten) {
+  } else if (renewal.outcome == manager_client::Renewal::Outcome::forgotten) {
     after.lease.forgotten(now);
   } else {
-    after.lease.renewed(now);
+    if (renewal.outcome == manager_client::Renewal::Outcome::over) {
+      after.lease.over();
+    } else {
+      after.lease.renewed(now);
+    }
+    if (renewal.news != after.news) {
+      after.news = std::move(renewal.news);
+      after.has_news = true;
+      news.fetch_add(1, std::memory_order_relaxed);
+    }
   }
 }
 

@@ -5,6 +5,8 @@
 //   host's thread                            keeper's thread
 //   add(wish, membership) -----------------> renews at a third of each lease (lease.hpp)
 //   moves() rose: take_moves() <------------ joined again, and the manager gave other trees
+//   news() rose: take_news() <-------------- who is absent, or that the group is over
+//   hurry(ticket, yes) --------------------> renews at a tenth: a call waits, and wants the news
 //   text(ticket) for people  <-------------- troubles
 //   remove(ticket) ------------------------> leaves it alone; waits for a call in progress
 //
@@ -27,18 +29,16 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::transport {
-class Announcer;
-}
-
 namespace tributary::library {
+
+class Announcer;
 
 class Keeper {
 public:
   using Ticket = std::uint64_t;
 
   /// Announces the host at once, and from then on.
-  explicit Keeper(std::unique_ptr<transport::Announcer> announcer);
+  explicit Keeper(std::unique_ptr<Announcer> announcer);
   /// Ends calls in progress, says good-bye on the link, and joins the thread.
   ~Keeper();
   Keeper(const Keeper&) = delete;
@@ -56,6 +56,12 @@ public:
   [[nodiscard]] std::uint64_t moves() const;
   /// Those that were since the last call.
   [[nodiscard]] std::vector<std::pair<Ticket, manager_client::Membership>> take_moves();
+  /// How often the manager said something new of any group. Cheap.
+  [[nodiscard]] std::uint64_t news() const;
+  /// The newest of each that had some since the last call.
+  [[nodiscard]] std::vector<std::pair<Ticket, manager_client::GroupNews>> take_news();
+  /// Whether a call of the group waits for long, so that news of it are wanted soon.
+  void hurry(Ticket ticket, bool hurried);
   [[nodiscard]] manager_client::Membership membership(Ticket ticket) const;
   /// How the lease stands, and what is wrong with the link or the manager.
   [[nodiscard]] std::string text(Ticket ticket) const;

@@ -23,9 +23,26 @@ std::uint64_t Lease::third_of_lease_ns() const {
   return std::max(third, first_back_off_ns);
 }
 
+std::uint64_t Lease::interval_ns() const {
+  const auto tenth = static_cast<std::uint64_t>(membership_.lease.count()) * 1'000'000 / 10;
+  return hurried_ ? std::max(tenth, first_back_off_ns) : third_of_lease_ns();
+}
+
+void Lease::over() {
+  over_ = true;
+  next_attempt_ = never;
+}
+
+void Lease::hurry(bool hurried) {
+  hurried_ = hurried;
+  if (!over_ && !forgotten_ && !trouble_since_) {
+    next_attempt_ = renewed_at_ + interval_ns();
+  }
+}
+
 void Lease::renewed(TimeNs now) {
   renewed_at_ = now;
-  next_attempt_ = now + third_of_lease_ns();
+  next_attempt_ = now + interval_ns();
   back_off_ns_ = 0;
   forgotten_ = false;
   trouble_since_.reset();
@@ -56,6 +73,9 @@ void Lease::failed(const std::string& why, TimeNs now) {
 }
 
 std::string Lease::text(TimeNs now) const {
+  if (over_) {
+    return "the group is over";
+  }
   std::string text = fmt::format("lease of {:.1f} s renewed {:.1f} s ago",
                                  static_cast<double>(membership_.lease.count()) / 1e3,
                                  seconds(elapsed_ns(now, renewed_at_)));

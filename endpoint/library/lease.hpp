@@ -9,6 +9,8 @@
 //   any         forgotten (404)               at once: join again
 //   forgotten   joined again                  as renewed; if the trees are others, the group moves
 //   forgotten   others are still missing      as without an answer
+//   any         over (409, 410)               never: the group has ended
+//   hurried     renewed                       after a tenth of the lease: somebody waits for news
 //
 // Pure: times are handed in.
 #pragma once
@@ -32,6 +34,11 @@ public:
   [[nodiscard]] const manager_client::Membership& membership() const { return membership_; }
 
   void renewed(TimeNs now);
+  /// The group has ended: there is nothing to renew.
+  void over();
+  [[nodiscard]] bool is_over() const { return over_; }
+  /// Whether somebody waits for what a renewal tells of the group.
+  void hurry(bool hurried);
   void forgotten(TimeNs now);
   /// Answers whether frames travel otherwise from now on.
   bool joined_again(const manager_client::Membership& membership, TimeNs now);
@@ -42,12 +49,15 @@ public:
 
 private:
   [[nodiscard]] std::uint64_t third_of_lease_ns() const;
+  [[nodiscard]] std::uint64_t interval_ns() const;
 
   manager_client::Membership membership_;
   TimeNs renewed_at_;
   TimeNs next_attempt_;
   std::uint64_t back_off_ns_ = 0;
   bool forgotten_ = false;
+  bool over_ = false;
+  bool hurried_ = false;
   std::optional<TimeNs> trouble_since_;
   std::string trouble_;
   std::uint64_t moves_ = 0;

@@ -90,6 +90,10 @@ int leave_at_manager(tributary_host& host, const NamedGroup& named) {
 
 std::string lease_text(tributary_host& host, const NamedGroup& named) {
   std::string text = host.keeper().text(named.ticket);
+  for (const auto& absent : named.news.absent) {
+    text += fmt::format("  the fabric manager misses rank {} (host {}, NID {}): {}\n", absent.rank,
+                        absent.host.empty() ? "unnamed" : absent.host, absent.nid, absent.why);
+  }
   if (!named.trouble.empty()) {
     text += fmt::format("  the group was made anew on other trees, but cannot go on there: {}; "
                         "leave it and join again\n",
@@ -120,7 +124,7 @@ int tributary_join_named(tributary_host* host, const tributary_named_group_optio
     *group = nullptr;
   }
   if (host == nullptr) {
-    return TRIBUTARY_ERR_ARGUMENT;
+    return library::no_host("the host");
   }
   return guarded(host->last_error, [&] {
     require(options != nullptr && group != nullptr, "options or group is NULL");
@@ -147,8 +151,11 @@ int tributary_join_named(tributary_host* host, const tributary_named_group_optio
 }
 
 int tributary_get_membership(const tributary_group* group, tributary_membership* out) {
-  if (group == nullptr || out == nullptr) {
-    return TRIBUTARY_ERR_ARGUMENT;
+  if (group == nullptr) {
+    return library::no_host("the group");
+  }
+  if (out == nullptr) {
+    return library::fail(group->host->last_error, TRIBUTARY_ERR_ARGUMENT, "the membership is NULL");
   }
   const GroupParameters& p = group->member.parameters();
   const bool named = group->named.has_value();

@@ -18,7 +18,10 @@ struct NamedGroup {
   /// What the manager gave when frames began to travel where they do.
   manager_client::Membership membership;
   tributary_group_options protocol{};
-  std::string trouble; ///< why the last move could not be followed
+  /// What the manager said last of members that are not there.
+  manager_client::GroupNews news;
+  bool hurried = false; ///< the keeper was asked to renew often
+  std::string trouble;  ///< why the last move could not be followed
 };
 
 /// The options of a group with the manager's part filled in.

@@ -42,6 +42,15 @@ const char* tributary_error_string(int error) {
   case TRIBUTARY_ERR_NOT_READY:
     return "the group was not ready in time; tributary_last_error names the members that are "
            "missing, look whether they run";
+  case TRIBUTARY_ERR_MEMBER_MISSING:
+    return "the group has ended because members are missing, tributary_last_error names them; look "
+           "whether they run, leave the group, and join one anew";
+  case TRIBUTARY_ERR_COUNT_MISMATCH:
+    return "members called one operation with different counts, tributary_last_error names two of "
+           "them; all must give the same count, the group has ended";
+  case TRIBUTARY_ERR_GROUP_ENDED:
+    return "the fabric manager ended the group, tributary_last_error has its words; leave it, and "
+           "join one anew";
   default: return "not an error code of libtributary";
   }
 }

@@ -1,12 +1,17 @@
 // The functions of tributary.h that reduce, and wait for what was begun.
 #include "endpoint/collective/element_type.hpp"
 #include "endpoint/library/boundary.hpp"
+#include "endpoint/library/failure_text.hpp"
 #include "endpoint/library/host.hpp"
 #include "endpoint/library/operators.hpp"
 #include "endpoint/library/status_text.hpp"
-#include "endpoint/transport/clock.hpp"
+#include "net/steady_clock.hpp"
 
 #include <fmt/format.h>
+
+#include <cstddef>
+#include <limits>
+#include <memory>
 
 using tributary::TimeNs;
 using tributary::collective::ElementType;
@@ -38,6 +43,24 @@ int conclude(const VectorOperation& operation, std::string& message, tributary_r
                           operation.offending_source().value, operation.first_source().value));
 }
 
+/// The answer of an operation whose group has ended before it was done.
+int answer_of_ended(const tributary_group& group, tributary_result* result) {
+  if (result != nullptr) {
+    *result = {};
+  }
+  return fail(group.host->last_error, library::failure_code(group), library::failure_text(group));
+}
+
+/// Requires that so many elements can be in memory at all.
+void require_possible(std::size_t count, ElementType type) {
+  constexpr auto most_bytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  if (count > most_bytes / bytes_of(type)) {
+    throw std::invalid_argument(
+        fmt::format("no buffer has {} elements of {} bytes; is the count a negative number?", count,
+                    bytes_of(type)));
+  }
+}
+
 VectorTask reduction(const tributary_group& group, const void* in, void* out, std::size_t count,
                      int type, int op, bool keep) {
   const auto element_type = library::element_type(type);
@@ -49,6 +72,7 @@ VectorTask reduction(const tributary_group& group, const void* in, void* out, st
                     "tributary.h says which do",
                     op, type));
   }
+  require_possible(count, *element_type);
   if (count > 0 && (in == nullptr || (keep && out == nullptr))) {
     throw std::invalid_argument(
         fmt::format("rank {}: a buffer is NULL though there are {} elements",
@@ -66,6 +90,7 @@ VectorTask broadcast(const tributary_group& group, void* buffer, std::size_t cou
                      std::uint32_t from_rank) {
   const auto element_type = library::element_type(type);
   require(element_type.has_value(), "the type is none of enum tributary_type");
+  require_possible(count, *element_type);
   require(from_rank < group.member.parameters().size, "from_rank is not below the group's size");
   require(count == 0 || buffer != nullptr, "the buffer is NULL though there are elements");
   const bool speaks = group.member.parameters().rank == from_rank;
@@ -85,16 +110,22 @@ bool keeps(const tributary_group& group, std::uint32_t to_rank) {
 template <typename MakeTask>
 int run(tributary_group* group, MakeTask&& make_task, tributary_result* result) {
   if (group == nullptr) {
-    return TRIBUTARY_ERR_ARGUMENT;
+    return library::no_host("the group");
   }
   std::string& message = group->host->last_error;
   return guarded(message, [&] {
     VectorOperation operation(make_task());
     group->host->throw_if_broken();
-    // An operation that is linked must not go away; if the host breaks nothing touches it again.
+    if (group->member.failure()) {
+      return answer_of_ended(*group, result);
+    }
+    // An operation that is linked must not go away; if the host breaks, or the group ends, nothing
+    // touches it again.
     group->host->start(*group, operation);
-    group->host->wait_through([&] { return operation.finished(); });
-    return conclude(operation, message, result);
+    group->host->wait_through(
+        [&] { return operation.finished() || group->member.failure().has_value(); });
+    return operation.finished() ? conclude(operation, message, result)
+                                : answer_of_ended(*group, result);
   });
 }
 
@@ -103,26 +134,38 @@ int start(tributary_group* group, MakeTask&& make_task, tributary_request** requ
   if (request != nullptr) {
     *request = nullptr;
   }
-  if (group == nullptr || request == nullptr) {
-    return TRIBUTARY_ERR_ARGUMENT;
+  if (group == nullptr) {
+    return library::no_host("the group");
   }
   return guarded(group->host->last_error, [&] {
+    require(request != nullptr, "there is no place for the request: it is NULL");
     const VectorTask task = make_task();
     group->host->throw_if_broken();
-    tributary_request& added = group->requests.emplace_back(*group, task);
+    if (group->member.failure()) {
+      return answer_of_ended(*group, nullptr);
+    }
+    tributary_request& added =
+        group->requests.add(std::make_unique<tributary_request>(*group, task));
     *request = &added;
     group->host->start(*group, added.operation);
     return static_cast<int>(TRIBUTARY_OK);
   });
 }
 
-/// Concludes a finished request and frees it.
+/// Whether nothing more will come of a request: it is done, or its group has ended.
+bool is_over(const tributary_request& request) {
+  return request.operation.finished() || request.group->member.failure().has_value();
+}
+
+/// Concludes a request that is over and frees it.
 int release(tributary_request** request, tributary_result* result) {
   tributary_request* finished = *request;
   tributary_group& group = *finished->group;
   *request = nullptr;
-  const int code = conclude(finished->operation, group.host->last_error, result);
-  group.requests.remove_if([&](const tributary_request& each) { return &each == finished; });
+  const int code = finished->operation.finished()
+                       ? conclude(finished->operation, group.host->last_error, result)
+                       : answer_of_ended(group, result);
+  group.requests.remove(*finished);
   return code;
 }
 
@@ -180,13 +223,14 @@ int tributary_test(tributary_request** request, int* done, tributary_result* res
   if (done != nullptr) {
     *done = 0;
   }
-  if (request == nullptr || *request == nullptr || done == nullptr) {
-    return TRIBUTARY_ERR_ARGUMENT;
+  if (request == nullptr || *request == nullptr) {
+    return library::no_host("the request");
   }
   tributary_host& host = *(*request)->group->host;
   return guarded(host.last_error, [&] {
+    require(done != nullptr, "done is NULL");
     host.progress();
-    if (!(*request)->operation.finished()) {
+    if (!is_over(**request)) {
       return static_cast<int>(TRIBUTARY_OK);
     }
     *done = 1;
@@ -196,7 +240,7 @@ int tributary_test(tributary_request** request, int* done, tributary_result* res
 
 int tributary_wait(tributary_request** request, int64_t timeout_usec, tributary_result* result) {
   if (request == nullptr || *request == nullptr) {
-    return TRIBUTARY_ERR_ARGUMENT;
+    return library::no_host("the request");
   }
   tributary_group& group = *(*request)->group;
   tributary_host& host = *group.host;
@@ -206,13 +250,14 @@ int tributary_wait(tributary_request** request, int64_t timeout_usec, tributary_
     const bool for_ever = timeout_usec < 0 || timeout_usec > longest_usec;
     const TimeNs deadline =
         for_ever ? tributary::never
-                 : tributary::transport::now() + static_cast<std::uint64_t>(timeout_usec) * 1000;
-    if (!host.wait_until([&] { return operation.finished(); }, deadline)) {
+                 : tributary::net::steady_now() + static_cast<std::uint64_t>(timeout_usec) * 1000;
+    if (!host.wait_until([&] { return is_over(**request); }, deadline)) {
       return fail(host.last_error, TRIBUTARY_ERR_TIMEOUT,
                   fmt::format("not done after {} us, {} of {} pieces are; the request is still "
-                              "valid\n{}",
+                              "valid\n{}{}",
                               timeout_usec, operation.pieces_done(), operation.pieces(),
-                              library::status_text(group.member, tributary::transport::now())));
+                              library::status_text(group.member, tributary::net::steady_now()),
+                              library::absent_text(group)));
     }
     return release(request, result);
   });

@@ -31,7 +31,7 @@ collective::GroupParameters parameters_of(const tributary_host& host,
   }
   p.ethertype = host.ethertype();
   p.destination = wire::port_mac(host.nid());
-  p.source = host.socket().address();
+  p.source = host.port().address();
   p.armed = options.armed != 0;
   p.dialect = options.cxi_compatible != 0 ? collective::Dialect::cxi : collective::Dialect::native;
   p.check_contributions = options.check_contributions != 0;
@@ -41,6 +41,8 @@ collective::GroupParameters parameters_of(const tributary_host& host,
   p.result_timeout_ns = ns(options.result_timeout_usec);
   p.leave_timeout_ns = ns(options.leave_timeout_usec);
   p.linger_ns = ns(options.linger_usec);
+  p.member_timeout_ns = ns(options.member_timeout_usec);
+  p.tells_calls = true;
   return p;
 }
 

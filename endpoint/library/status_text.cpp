@@ -1,5 +1,7 @@
 #include "endpoint/library/status_text.hpp"
 
+#include "endpoint/library/failure_text.hpp"
+
 #include <fmt/format.h>
 
 #include <iterator>
@@ -32,8 +34,19 @@ std::string status_text(const collective::Member& member, TimeNs now) {
                        *entry.count_on_other_tree);
       }
     }
-    if (entry.missing_rank) {
+    if (!entry.missing.empty()) {
+      fmt::format_to(out, ", {} {} missing", ranks_text(entry.missing),
+                     entry.missing.count == 1 ? "is" : "are");
+    } else if (entry.missing_rank) {
       fmt::format_to(out, ", rank {} is missing", *entry.missing_rank);
+    }
+    if (!member.is_root() && entry.waiting != Waiting::for_owner) {
+      fmt::format_to(
+          out, ", the root (rank {}) was {}", group.root_rank,
+          entry.root_heard_at
+              ? fmt::format("heard {:.3f} s ago",
+                            static_cast<double>(elapsed_ns(now, *entry.root_heard_at)) * 1e-9)
+              : "never heard");
     }
     if (entry.sequence) {
       fmt::format_to(out, ", sequence {}", entry.sequence->value());

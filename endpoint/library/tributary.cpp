@@ -1,11 +1,12 @@
 // The functions of tributary.h about hosts and groups. Each checks its arguments and calls the
 // host.
 #include "endpoint/library/boundary.hpp"
+#include "endpoint/library/failure_text.hpp"
 #include "endpoint/library/host.hpp"
 #include "endpoint/library/named_group.hpp"
 #include "endpoint/library/parameters.hpp"
 #include "endpoint/library/status_text.hpp"
-#include "endpoint/transport/clock.hpp"
+#include "net/steady_clock.hpp"
 
 #include <fmt/format.h>
 
@@ -22,12 +23,14 @@ namespace library = tributary::library;
 
 namespace {
 
-/// Where an open that failed leaves its message, as there is no host to ask.
-thread_local std::string last_open_error;
-
 std::uint32_t usec(std::uint64_t ns_value) { return static_cast<std::uint32_t>(ns_value / 1000); }
 
 } // namespace
+
+std::string& tributary::library::error_without_host() {
+  thread_local std::string message;
+  return message;
+}
 
 tributary_host_options tributary_host_defaults(const char* interface) {
   return {.interface = interface,
@@ -41,7 +44,7 @@ int tributary_open(const tributary_host_options* options, tributary_host** host)
   if (host != nullptr) {
     *host = nullptr;
   }
-  return guarded(last_open_error, [&] {
+  return guarded(library::error_without_host(), [&] {
     require(options != nullptr && host != nullptr, "options or host is NULL");
     require(options->interface != nullptr, "the interface's name is NULL");
     *host = new tributary_host(*options);
@@ -51,11 +54,13 @@ int tributary_open(const tributary_host_options* options, tributary_host** host)
 
 void tributary_close(tributary_host* host) { delete host; }
 
-uint32_t tributary_nid(const tributary_host* host) { return host->nid().value; }
+uint32_t tributary_nid(const tributary_host* host) {
+  return host == nullptr ? TRIBUTARY_NID_UNKNOWN : host->nid().value;
+}
 
 int tributary_progress(tributary_host* host) {
   if (host == nullptr) {
-    return TRIBUTARY_ERR_ARGUMENT;
+    return library::no_host("the host");
   }
   return guarded(host->last_error, [&] {
     host->progress();
@@ -63,9 +68,14 @@ int tributary_progress(tributary_host* host) {
   });
 }
 
-int tributary_fd(const tributary_host* host) { return host->socket().fd(); }
+int tributary_fd(const tributary_host* host) {
+  return host == nullptr ? library::no_host("the host") : host->port().fd();
+}
 
 int64_t tributary_timeout_usec(const tributary_host* host) {
+  if (host == nullptr) {
+    return -1;
+  }
   if (host->has_to_send()) {
     return 100; // the kernel's queue was full: look again soon
   }
@@ -73,12 +83,12 @@ int64_t tributary_timeout_usec(const tributary_host* host) {
   if (deadline == tributary::never) {
     return -1;
   }
-  const std::uint64_t left = elapsed_ns(deadline, tributary::transport::now());
+  const std::uint64_t left = elapsed_ns(deadline, tributary::net::steady_now());
   return static_cast<int64_t>((left + 999) / 1000);
 }
 
 const char* tributary_last_error(const tributary_host* host) {
-  return host == nullptr ? last_open_error.c_str() : host->last_error.c_str();
+  return host == nullptr ? library::error_without_host().c_str() : host->last_error.c_str();
 }
 
 tributary_group_options tributary_group_defaults() {
@@ -99,7 +109,8 @@ tributary_group_options tributary_group_defaults() {
           .collective_timeout_usec = usec(p.collective_timeout_ns),
           .result_timeout_usec = usec(p.result_timeout_ns),
           .leave_timeout_usec = usec(p.leave_timeout_ns),
-          .linger_usec = usec(p.linger_ns)};
+          .linger_usec = usec(p.linger_ns),
+          .member_timeout_usec = usec(p.member_timeout_ns)};
 }
 
 int tributary_join(tributary_host* host, const tributary_group_options* options,
@@ -108,7 +119,7 @@ int tributary_join(tributary_host* host, const tributary_group_options* options,
     *group = nullptr;
   }
   if (host == nullptr) {
-    return TRIBUTARY_ERR_ARGUMENT;
+    return library::no_host("the host");
   }
   return guarded(host->last_error, [&] {
     require(options != nullptr && group != nullptr, "options or group is NULL");
@@ -123,26 +134,32 @@ int tributary_leave(tributary_group* group) {
     return TRIBUTARY_OK;
   }
   tributary_host& host = *group->host;
-  if (!group->requests.empty() || !group->pipeline.is_idle()) {
+  const bool ended = group->member.failure().has_value();
+  if (!group->requests.empty() || (!ended && !group->pipeline.is_idle())) {
     return fail(host.last_error, TRIBUTARY_ERR_BUSY,
                 fmt::format("{} requests of the group are outstanding; wait for them first",
                             group->requests.size()));
   }
   const int code = guarded(host.last_error, [&] {
     collective::Member& member = group->member;
-    const TimeNs begin = tributary::transport::now();
+    group->leaving = true;
+    const TimeNs begin = tributary::net::steady_now();
     member.leave(begin);
     // The member goes within its own bounds; the second beyond is for the kernel to take the last
     // frames.
     constexpr std::uint64_t to_drain_ns = 1'000'000'000;
     const GroupParameters& bounds = member.parameters();
     const bool gone =
-        host.wait_until([&] { return member.left() && member.outbox().empty(); },
+        host.wait_until([&] { return member.left() && !host.has_to_send(*group); },
                         begin + (bounds.leave_timeout_ns + bounds.linger_ns + to_drain_ns));
+    if (ended) {
+      return static_cast<int>(TRIBUTARY_OK); // whoever waited was told
+    }
     if (!gone || member.abandoned()) {
       return fail(host.last_error, TRIBUTARY_ERR_ABANDONED,
-                  "some members did not come to leave the group in time; they may be gone, or "
-                  "late, and may still miss results");
+                  fmt::format("some members did not come to leave the group in time; they may be "
+                              "gone, or late, and may still miss results{}",
+                              library::who_did_not_leave(*group)));
     }
     return static_cast<int>(TRIBUTARY_OK);
   });
@@ -152,29 +169,40 @@ int tributary_leave(tributary_group* group) {
   return code != TRIBUTARY_OK ? code : told;
 }
 
-uint32_t tributary_rank(const tributary_group* group) { return group->member.parameters().rank; }
+uint32_t tributary_rank(const tributary_group* group) {
+  return group == nullptr ? TRIBUTARY_RANK_ANY : group->member.parameters().rank;
+}
 
-uint32_t tributary_size(const tributary_group* group) { return group->member.parameters().size; }
+uint32_t tributary_size(const tributary_group* group) {
+  return group == nullptr ? 0 : group->member.parameters().size;
+}
 
 int tributary_get_statistics(tributary_group* group, struct tributary_statistics* out) {
-  if (group == nullptr || out == nullptr) {
-    return TRIBUTARY_ERR_ARGUMENT;
+  if (group == nullptr) {
+    return library::no_host("the group");
+  }
+  if (out == nullptr) {
+    return fail(group->host->last_error, TRIBUTARY_ERR_ARGUMENT, "the statistics are NULL");
   }
   const collective::Statistics& s = group->member.statistics();
 #define TRIBUTARY_X(name, text) out->name = s.name;
   TRIBUTARY_MEMBER_COUNTERS(TRIBUTARY_X)
 #undef TRIBUTARY_X
   out->host_frames_unknown = group->host->frames_unknown();
-  out->host_kernel_drops = group->host->socket().kernel_drops();
+  out->host_kernel_drops = group->host->port().counts().receive_drops;
   return TRIBUTARY_OK;
 }
 
 int tributary_status_text(const tributary_group* group, char* text, size_t size) {
-  if (group == nullptr || (text == nullptr && size > 0)) {
-    return TRIBUTARY_ERR_ARGUMENT;
+  if (group == nullptr) {
+    return library::no_host("the group");
   }
   return guarded(group->host->last_error, [&] {
-    std::string all = library::status_text(group->member, tributary::transport::now());
+    require(text != nullptr || size == 0, "the text is NULL though its size is not 0");
+    std::string all = library::status_text(group->member, tributary::net::steady_now());
+    if (group->member.failure()) {
+      all += fmt::format("  the group has ended: {}\n", library::failure_text(*group));
+    }
     if (group->named) {
       all += library::lease_text(*group->host, *group->named);
     }

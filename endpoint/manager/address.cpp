@@ -1,9 +1,11 @@
 #include "endpoint/manager/address.hpp"
 
+#include "net/address.hpp"
+
 #include <fmt/format.h>
 
-#include <charconv>
 #include <stdexcept>
+#include <utility>
 
 namespace tributary::manager_client {
 
@@ -20,32 +22,23 @@ constexpr std::string_view https_prefix = "https://";
       text, why));
 }
 
-std::uint16_t parse_port(std::string_view text, std::string_view digits) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (error != std::errc{} || end != digits.data() + digits.size() || port == 0) {
-    refuse(text, fmt::format("'{}' is no port, 1 to 65535", digits));
-  }
-  return port;
-}
-
 } // namespace
 
 std::string Address::text() const {
   if (scheme == Scheme::unix_socket) {
     return std::string(unix_prefix) + host;
   }
-  const bool is_ipv6 = host.find(':') != std::string::npos;
-  return fmt::format("{}{}{}{}:{}{}", scheme == Scheme::https ? https_prefix : http_prefix,
-                     is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port, path);
+  return fmt::format("{}{}{}", scheme == Scheme::https ? https_prefix : http_prefix,
+                     net::HostPort{host, port}.text(), path);
 }
 
 Address parse_address(std::string_view text) {
   Address address;
   if (text.starts_with(unix_prefix)) {
-    address.host = text.substr(unix_prefix.size());
-    if (!address.host.starts_with('/')) {
-      refuse(text, "the path of the socket must begin with a slash");
+    try {
+      address.host = net::parse_address(text, net::Purpose::dial).path;
+    } catch (const net::AddressError& error) {
+      refuse(text, error.reason());
     }
     return address;
   }
@@ -67,26 +60,12 @@ Address parse_address(std::string_view text) {
   if (address.path.find_first_of("?# ") != std::string::npos) {
     refuse(text, "it has a query, a fragment or a space");
   }
-  if (rest.starts_with('[')) {
-    const std::size_t bracket = rest.find(']');
-    if (bracket == std::string_view::npos) {
-      refuse(text, "the bracket around the IPv6 address is not closed");
-    }
-    address.host = rest.substr(1, bracket - 1);
-    rest = rest.substr(bracket + 1);
-    if (!rest.empty() && !rest.starts_with(':')) {
-      refuse(text, "behind the bracket only a port may follow");
-    }
-  } else {
-    const std::size_t colon = rest.find(':');
-    address.host = rest.substr(0, colon);
-    rest = colon == std::string_view::npos ? std::string_view{} : rest.substr(colon);
-  }
-  if (address.host.empty() || address.host.find_first_of("@ ") != std::string::npos) {
-    refuse(text, "it names no host");
-  }
-  if (!rest.empty()) {
-    address.port = parse_port(text, rest.substr(1));
+  try {
+    auto [host, port] = net::parse_host_port(rest, net::Purpose::dial, default_port);
+    address.host = std::move(host);
+    address.port = port;
+  } catch (const net::AddressError& error) {
+    refuse(text, error.reason());
   }
   return address;
 }

@@ -4,7 +4,9 @@
 //   http://host[:port][/path]      port 7580 unless given
 //   https://host[:port][/path]     port 7580 unless given; [::1] for an IPv6 address
 //
-// A path stands in front of every path of the API, for managers behind a proxy.
+// Socket, host and port are written as everywhere (net/address.hpp); the scheme says whether a
+// token crosses the network readably. A path stands in front of every path of the API, for managers
+// behind a proxy.
 #pragma once
 
 #include <cstdint>

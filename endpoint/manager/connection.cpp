@@ -1,35 +1,50 @@
 #include "endpoint/manager/connection.hpp"
 
+#include "net/tls_context.hpp"
+
 #include <boost/asio/connect.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
 #include <fmt/format.h>
-
-#include <filesystem>
 
 namespace tributary::manager_client {
 
-namespace net = boost::asio;
+namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using Kind = ManagerError::Kind;
 
 namespace {
 
 bool is_tls_error(const boost::system::error_code& error) {
-  return error.category() == net::error::get_ssl_category() ||
-         error.category() == net::ssl::error::get_stream_category();
+  return error.category() == asio::error::get_ssl_category() ||
+         error.category() == asio::ssl::error::get_stream_category();
+}
+
+/// `authority` is that of the settings.
+asio::ssl::context tls_context(const std::string& authority) {
+  const net::TlsVerify verify = authority == "off"  ? net::TlsVerify::nothing
+                                : authority.empty() ? net::TlsVerify::system
+                                                    : net::TlsVerify::authority;
+  try {
+    return net::tls_context({.role = net::TlsRole::client,
+                             .oldest = net::TlsVersion::tls_1_2,
+                             .verify = verify,
+                             .files = {.ca = authority, .certificate = {}, .key = {}}});
+  } catch (const net::TlsError& error) {
+    throw ManagerError(Kind::untrusted,
+                       fmt::format("the certificate authority '{}': {}", authority, error.what()));
+  }
 }
 
 /// What to look at after this error.
 std::string_view advice(const boost::system::error_code& error) {
-  if (error == net::error::connection_refused ||
+  if (error == asio::error::connection_refused ||
       error == boost::system::errc::no_such_file_or_directory) {
     return "; is tributary-fabricd running there?";
   }
-  if (error == net::error::access_denied) {
+  if (error == asio::error::access_denied) {
     return "; the socket is open to root and to the manager's own user and group";
   }
-  if (error == net::error::host_not_found || error == net::error::host_not_found_try_again) {
+  if (error == asio::error::host_not_found || error == asio::error::host_not_found_try_again) {
     return "; is the name of the host right?";
   }
   return "";
@@ -40,34 +55,11 @@ std::string_view advice(const boost::system::error_code& error) {
 Connection::Connection(const Settings& settings)
     : settings_(settings), place_("the fabric manager at " + settings.address.text()) {
   if (settings_.address.scheme == Address::Scheme::https) {
-    configure_tls();
+    tls_.emplace(tls_context(settings_.certificate_authority));
   }
 }
 
 Connection::~Connection() = default;
-
-void Connection::configure_tls() {
-  const std::string& authority = settings_.certificate_authority;
-  if (authority == "off") {
-    tls_.set_verify_mode(net::ssl::verify_none);
-    return;
-  }
-  tls_.set_verify_mode(net::ssl::verify_peer);
-  ErrorCode error;
-  if (authority.empty()) {
-    tls_.set_default_verify_paths(error);
-  } else if (std::filesystem::is_directory(authority)) {
-    tls_.add_verify_path(authority, error);
-  } else {
-    tls_.load_verify_file(authority, error);
-  }
-  if (error) {
-    throw ManagerError(Kind::untrusted,
-                       fmt::format("the certificate authority '{}' cannot be read: {}; give a PEM "
-                                   "file or a directory of them",
-                                   authority, error.message()));
-  }
-}
 
 void Connection::open(TimePoint deadline) {
   close();
@@ -96,7 +88,7 @@ void Connection::connect_unix(TimePoint deadline) {
 }
 
 void Connection::connect_tcp(TimePoint deadline) {
-  net::ip::tcp::resolver resolver(io_);
+  asio::ip::tcp::resolver resolver(io_);
   ErrorCode error;
   // In this thread: the asynchronous look-up would start one.
   const auto endpoints =
@@ -104,9 +96,9 @@ void Connection::connect_tcp(TimePoint deadline) {
   demand(error, "looking up the name of its host");
   auto& socket = stream_.emplace<TcpSocket>(io_);
   std::optional<ErrorCode> outcome;
-  net::async_connect(socket, endpoints, [&](const ErrorCode& e, const auto&) { outcome = e; });
+  asio::async_connect(socket, endpoints, [&](const ErrorCode& e, const auto&) { outcome = e; });
   demand(finish(outcome, deadline), "connecting");
-  socket.set_option(net::ip::tcp::no_delay(true), error);
+  socket.set_option(asio::ip::tcp::no_delay(true), error);
   if (settings_.address.scheme == Address::Scheme::https) {
     begin_tls(deadline);
   }
@@ -114,16 +106,10 @@ void Connection::connect_tcp(TimePoint deadline) {
 
 void Connection::begin_tls(TimePoint deadline) {
   TcpSocket socket = std::move(std::get<TcpSocket>(stream_));
-  auto& stream = stream_.emplace<TlsStream>(std::move(socket), tls_);
-  const std::string& host = settings_.address.host;
-  ErrorCode not_a_number;
-  net::ip::make_address(host, not_a_number);
-  if (not_a_number) {
-    SSL_set_tlsext_host_name(stream.native_handle(), host.c_str());
-  }
-  stream.set_verify_callback(net::ssl::host_name_verification(host));
+  auto& stream = stream_.emplace<TlsStream>(std::move(socket), *tls_);
+  net::expect_host(stream.native_handle(), settings_.address.host);
   std::optional<ErrorCode> outcome;
-  stream.async_handshake(net::ssl::stream_base::client, [&](const ErrorCode& e) { outcome = e; });
+  stream.async_handshake(asio::ssl::stream_base::client, [&](const ErrorCode& e) { outcome = e; });
   const ErrorCode error = finish(outcome, deadline);
   if (is_tls_error(error)) {
     close();
@@ -182,13 +168,13 @@ Connection::ErrorCode Connection::finish(std::optional<ErrorCode>& outcome, Time
   break_off();
   stream_.emplace<std::monostate>();
   buffer_.clear();
-  return cancelled_ ? ErrorCode(net::error::operation_aborted)
+  return cancelled_ ? ErrorCode(asio::error::operation_aborted)
          : in_time  ? *outcome
-                    : ErrorCode(net::error::timed_out);
+                    : ErrorCode(asio::error::timed_out);
 }
 
 void Connection::run_until(const std::function<bool()>& done, TimePoint deadline) {
-  const auto work = net::make_work_guard(io_);
+  const auto work = asio::make_work_guard(io_);
   io_.restart();
   while (!done() && !cancelled_ && std::chrono::steady_clock::now() < deadline) {
     io_.run_one_until(deadline);
@@ -198,7 +184,7 @@ void Connection::run_until(const std::function<bool()>& done, TimePoint deadline
 bool Connection::wait(const std::function<bool()>& done, TimePoint deadline) {
   run_until(done, deadline);
   if (cancelled_) {
-    demand(net::error::operation_aborted, "");
+    demand(asio::error::operation_aborted, "");
   }
   return done();
 }
@@ -210,7 +196,7 @@ void Connection::demand(const ErrorCode& error, std::string_view doing) const {
   if (cancelled_) {
     throw ManagerError(Kind::cancelled, "the call to " + place_ + " was cancelled");
   }
-  if (error == net::error::timed_out) {
+  if (error == asio::error::timed_out) {
     throw ManagerError(Kind::timed_out,
                        fmt::format("{} did not answer in time while {}", place_, doing));
   }
@@ -225,7 +211,7 @@ void Connection::demand(const ErrorCode& error, std::string_view doing) const {
 
 void Connection::cancel() {
   cancelled_ = true;
-  net::post(io_, [] {});
+  asio::post(io_, [] {});
 }
 
 } // namespace tributary::manager_client

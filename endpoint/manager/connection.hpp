@@ -100,13 +100,12 @@ private:
   void connect_unix(TimePoint deadline);
   void connect_tcp(TimePoint deadline);
   void begin_tls(TimePoint deadline);
-  void configure_tls();
 
   Settings settings_;
   std::string place_; ///< "the fabric manager at ..."
   std::atomic<bool> cancelled_ = false;
   boost::asio::io_context io_{1};
-  boost::asio::ssl::context tls_{boost::asio::ssl::context::tls_client};
+  std::optional<boost::asio::ssl::context> tls_; ///< with https
   std::variant<std::monostate, UnixSocket, TcpSocket, TlsStream> stream_;
   boost::beast::flat_buffer buffer_;
 };

@@ -4,8 +4,9 @@
 //   while (const auto event = events.next(std::chrono::seconds(1))) ...
 //
 // Holds a connection of its own. When that breaks, `next` throws ManagerError; a new stream with
-// `after` = the number of the last event seen goes on without a gap, as far as the manager still
-// has them. One thread at a time, but for `cancel`.
+// `after` = the number of the last event seen goes on behind it, across restarts of the manager,
+// too. What the manager does not have any more is told by an event of kind "gap". One thread at a
+// time, but for `cancel`.
 #pragma once
 
 #include "endpoint/manager/manager_client.hpp"
@@ -19,7 +20,7 @@ namespace tributary::manager_client {
 
 struct Event {
   std::uint64_t number = 0;
-  std::string kind; ///< "group", "link", "switch", ...
+  std::string kind; ///< "group", "link", "switch", ..., "gap"
   boost::json::value body;
 };
 

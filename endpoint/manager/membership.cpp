@@ -18,6 +18,7 @@ namespace {
 constexpr unsigned accepted = 202;
 constexpr unsigned not_found = 404;
 constexpr unsigned conflict = 409;
+constexpr unsigned gone = 410;
 /// One request waits at most so long at the manager: a connection that died silently is found then.
 constexpr milliseconds longest_wait{10'000};
 /// What an answer may take beyond the time it was asked to wait.
@@ -97,6 +98,51 @@ Membership read_membership(const Wish& wish, const Answer& answer) {
                                    "understood: {}",
                                    wish.group, error.what()));
   }
+}
+
+std::string text_in(const boost::json::object& from, std::string_view key) {
+  const auto* text = from.if_contains(key);
+  return text != nullptr && text->is_string() ? std::string(text->get_string()) : std::string();
+}
+bool flag_in(const boost::json::object& from, std::string_view key) {
+  const auto* flag = from.if_contains(key);
+  return flag != nullptr && flag->is_bool() && flag->get_bool();
+}
+
+/// An older manager says nothing but how long the lease is.
+Renewal read_renewal(const Wish& wish, const Membership& membership,
+                     const boost::json::value& body) {
+  Renewal renewal;
+  const auto* object = body.if_object();
+  if (object == nullptr) {
+    return renewal;
+  }
+  try {
+    if (object->contains("cookie") &&
+        number<std::uint32_t>(*object, "cookie", std::uint64_t{1} << 32) !=
+            membership.cookie.value) {
+      renewal.outcome = Renewal::Outcome::over;
+      renewal.news.over_because =
+          fmt::format("another group of the name '{}' has taken its place", wish.group);
+      return renewal;
+    }
+    if (const auto* list = object->if_contains("absent")) {
+      for (const boost::json::value& entry : list->as_array()) {
+        const boost::json::object& one = entry.as_object();
+        renewal.news.absent.push_back({.rank = number<std::uint32_t>(one, "rank", wish.size),
+                                       .nid = number<std::uint32_t>(one, "nid", max_nid + 1),
+                                       .host = text_in(one, "host"),
+                                       .why = text_in(one, "why"),
+                                       .gone = flag_in(one, "gone"),
+                                       .left = flag_in(one, "left")});
+      }
+    }
+  } catch (const std::exception& error) {
+    throw ManagerError(Kind::garbled, fmt::format("the fabric manager's word about group '{}' "
+                                                  "cannot be understood: {}",
+                                                  wish.group, error.what()));
+  }
+  return renewal;
 }
 
 /// Whom the group waits for, in the manager's words.
@@ -202,14 +248,22 @@ std::optional<Membership> ask_to_join(ManagerClient& manager, const Wish& wish) 
   return read_membership(wish, answer);
 }
 
-Renewal renew(ManagerClient& manager, const Wish& wish, const std::string& job) {
-  const Answer answer = manager.put(member_path(wish, job) + "/lease");
+Renewal renew(ManagerClient& manager, const Wish& wish, const Membership& membership) {
+  const Answer answer = manager.put(member_path(wish, membership.job) + "/lease");
   if (answer.status == not_found) {
-    return Renewal::forgotten;
+    return {.outcome = Renewal::Outcome::forgotten, .news = {}};
+  }
+  if (answer.status == conflict || answer.status == gone) {
+    std::string why = answer.message();
+    return {.outcome = Renewal::Outcome::over,
+            .news = {.over_because = why.empty() ? "the group is over" : std::move(why),
+                     .lease_ended = answer.body.is_object() &&
+                                    flag_in(answer.body.get_object(), "lease_ended"),
+                     .absent = {}}};
   }
   throw_unless_done(
       answer, fmt::format("renewing the lease of rank {} in group '{}'", wish.rank, wish.group));
-  return Renewal::renewed;
+  return read_renewal(wish, membership, answer.body);
 }
 
 void leave(ManagerClient& manager, const Wish& wish, const std::string& job) {

@@ -55,12 +55,38 @@ struct Membership {
 /// Asks once, without waiting; nothing while the group is not ready.
 [[nodiscard]] std::optional<Membership> ask_to_join(ManagerClient& manager, const Wish& wish);
 
-enum class Renewal {
-  renewed,
-  forgotten, ///< the manager knows no such group or member: to be joined anew
+/// A member of whom the manager says that something is wrong.
+struct Absent {
+  std::uint32_t rank = 0;
+  std::uint32_t nid = 0;
+  std::string host{}; ///< its name, or ""
+  std::string why{};  ///< "its lease ended"
+  bool gone = false;  ///< for good: it cannot come back
+  bool left = false;  ///< it left, as members do in the end
+  friend bool operator==(const Absent&, const Absent&) = default;
 };
-/// `job` is that of the Membership. Throws ManagerError for anything else.
-[[nodiscard]] Renewal renew(ManagerClient& manager, const Wish& wish, const std::string& job);
+
+/// How a group stands.
+struct GroupNews {
+  /// Not empty: it is over, or goes on without this member, and why.
+  std::string over_because{};
+  bool lease_ended = false; ///< and that is this member's own lease
+  /// The first few.
+  std::vector<Absent> absent{};
+  friend bool operator==(const GroupNews&, const GroupNews&) = default;
+};
+
+struct Renewal {
+  enum class Outcome {
+    renewed,
+    forgotten, ///< the manager knows no such group or member: to be joined anew
+    over,      ///< the group has ended, or has lost this member
+  };
+  Outcome outcome = Outcome::renewed;
+  GroupNews news{};
+};
+/// `membership` says which group it has to be. Throws ManagerError for anything else.
+[[nodiscard]] Renewal renew(ManagerClient& manager, const Wish& wish, const Membership& membership);
 
 /// A group that is not known any more counts as left.
 void leave(ManagerClient& manager, const Wish& wish, const std::string& job);

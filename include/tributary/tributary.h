@@ -52,6 +52,12 @@
  * stay valid, and go on once it is up. One that goes away ends the host: every further call answers
  * TRIBUTARY_ERR_NO_INTERFACE, and tributary_close is all that is left to do.
  *
+ * A member that does not come. tributary_wait with a time-out names who is missing, at every
+ * member, and so does tributary_status_text. A group ends when the fabric manager says that a
+ * member is gone, or when one is missing for member_timeout_usec: then every call that waits, and
+ * every later one, answers TRIBUTARY_ERR_MEMBER_MISSING, and tributary_leave is all that is left to
+ * do. How long it takes until then is a table in docs/protocol/collective.md.
+ *
  * Memory. Buffers belong to the caller, and must stay where they are until their operation is done.
  * in and out may be the same buffer; otherwise they must not overlap.
  */
@@ -93,8 +99,14 @@ enum tributary_error {
   TRIBUTARY_ERR_ABANDONED = -11,     /* left, but some members may not have */
   TRIBUTARY_ERR_MANAGER_UNREACHABLE = -12, /* no fabric manager there, or one not to be trusted */
   TRIBUTARY_ERR_MANAGER_REFUSED = -13,     /* it said no; tributary_last_error has its words */
-  TRIBUTARY_ERR_NOT_READY = -14            /* the group was not ready in time; tributary_last_error
+  TRIBUTARY_ERR_NOT_READY = -14,           /* the group was not ready in time; tributary_last_error
                                               names who is missing */
+  TRIBUTARY_ERR_MEMBER_MISSING = -15,      /* the group has ended, for members are missing;
+                                              tributary_last_error names them */
+  TRIBUTARY_ERR_COUNT_MISMATCH = -16,      /* the group has ended, for members called one operation
+                                              with different counts; tributary_last_error names two */
+  TRIBUTARY_ERR_GROUP_ENDED = -17          /* the fabric manager ended the group;
+                                              tributary_last_error has its words */
 };
 
 enum tributary_type {
@@ -191,7 +203,7 @@ struct tributary_result {
 
 struct tributary_host_options {
   const char* interface;
-  uint16_t ethertype; /* 0x88B5; must be the switch port's */
+  uint16_t ethertype; /* 0x88B5; must be the switch port's; from 0x0600 on */
   uint32_t nid;       /* 20 bits; TRIBUTARY_NID_FROM_ADDRESS: the low 20 of the interface's MAC */
   /* How long a call that waits looks for frames without sleeping. 0 suits machines that have more
    * to do than to wait; some tens of microseconds save the wake-up on an idle core. */
@@ -216,8 +228,9 @@ TRIBUTARY_API int tributary_fd(const struct tributary_host* host);
  * arrives; -1 when nothing is due. */
 TRIBUTARY_API int64_t tributary_timeout_usec(const struct tributary_host* host);
 
-/* The error of the last call with this host that failed, or of this thread's last tributary_open
- * that failed with NULL. Valid until the next failure. */
+/* What was wrong in the last call that failed: with this host, its groups or its requests; with
+ * NULL, in the last call of this thread that had no host, because tributary_open failed or a handle
+ * was NULL. Valid until the next failure. */
 TRIBUTARY_API const char* tributary_last_error(const struct tributary_host* host);
 /* What an error is in general, and what to do. Never NULL. */
 TRIBUTARY_API const char* tributary_error_string(int error);
@@ -249,6 +262,10 @@ struct tributary_group_options {
   uint32_t result_timeout_usec;     /* 1600000 */
   uint32_t leave_timeout_usec;      /* 20000000 */
   uint32_t linger_usec;             /* 4800000 */
+  /* The group ends when a member is missing for so long; at least 64 times retry_usec. 0: it waits
+   * for ever, or until the fabric manager says that a member is gone. Choose it longer than any
+   * member computes between two calls. The same at all members. */
+  uint32_t member_timeout_usec; /* 0 */
 };
 TRIBUTARY_API struct tributary_group_options tributary_group_defaults(void);
 
@@ -323,7 +340,8 @@ TRIBUTARY_API uint32_t tributary_size(const struct tributary_group* group);
  * tributary_wait with a time-out is for those who would rather know. The ..._start ones return at
  * once, and *request is to be handed to tributary_test or tributary_wait until that says that it is
  * done. result may be NULL. count is in elements of the type, of any number; all members give the
- * same one. type is an enum tributary_type, op an enum tributary_op. */
+ * same one, or else all are answered TRIBUTARY_ERR_COUNT_MISMATCH and the group has ended. type is
+ * an enum tributary_type, op an enum tributary_op. */
 
 TRIBUTARY_API int tributary_allreduce(struct tributary_group* group, const void* in, void* out,
                                       size_t count, int type, int op,
@@ -375,6 +393,7 @@ struct tributary_statistics {
   uint64_t frames_received;   /* frames of this tree that came in */
   uint64_t armed;             /* root: sequences armed because the arm period was over */
   uint64_t retried;           /* root: retries, contributions missing or counted twice */
+  uint64_t roll_calls;        /* root: retries without the engines, to hear who is there */
   uint64_t double_counted;    /* root: full counts refused, not made of everybody once */
   uint64_t requests_received; /* root: requests for a lost result */
   uint64_t replayed;          /* root: results sent again on request */

@@ -22,8 +22,9 @@ using service::PcapngWriter;
 CaptureFile::CaptureFile(std::string path, const std::vector<Source>& sources, Clock clock)
     : path_(std::move(path)), clock_(std::move(clock)) {
   survive_file_size_limit();
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) {
+  descriptor_ =
+      net::FileDescriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!descriptor_) {
     throw OutputError(output_problem(path_, errno));
   }
   std::vector<std::string> names;
@@ -37,29 +38,30 @@ CaptureFile::CaptureFile(std::string path, const std::vector<Source>& sources, C
 
 CaptureFile::~CaptureFile() { close(); }
 
-std::uint32_t CaptureFile::interface_of(const Port& port) const {
+std::uint32_t CaptureFile::interface_of(const link::Port& port) const {
   return static_cast<std::uint32_t>(std::find(ports_.begin(), ports_.end(), &port) -
                                     ports_.begin());
 }
 
-void CaptureFile::sent(const Port& port, std::span<const std::byte> frame) {
+void CaptureFile::sent(const link::Port& port, std::span<const std::byte> frame) {
   write(port, Direction::outbound, frame);
 }
 
-void CaptureFile::received(const Port& port, std::span<const std::byte> frame) {
+void CaptureFile::received(const link::Port& port, std::span<const std::byte> frame) {
   write(port, Direction::inbound, frame);
 }
 
-void CaptureFile::write(const Port& port, Direction direction, std::span<const std::byte> frame) {
+void CaptureFile::write(const link::Port& port, Direction direction,
+                        std::span<const std::byte> frame) {
   const std::uint32_t interface = interface_of(port);
   const std::lock_guard lock(mutex_);
-  if (descriptor_ < 0) {
+  if (!descriptor_) {
     return;
   }
   if (writer_.size() + PcapngWriter::packet_bytes(frame.size()) > buffer_bytes) {
     flush();
   }
-  if (descriptor_ >= 0) {
+  if (descriptor_) {
     writer_.packet(interface, clock_(), direction, frame, static_cast<std::uint32_t>(frame.size()));
     ++frames_;
   }
@@ -68,7 +70,7 @@ void CaptureFile::write(const Port& port, Direction direction, std::span<const s
 void CaptureFile::flush() {
   const auto bytes = writer_.bytes();
   const int error =
-      write_all(descriptor_, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      write_all(descriptor_.get(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (error != 0) {
     fail(error);
   } else {
@@ -81,31 +83,31 @@ void CaptureFile::flush() {
 void CaptureFile::fail(int error) {
   service::PcapngStream in_the_file;
   struct stat file {};
-  if (::fstat(descriptor_, &file) == 0 && S_ISREG(file.st_mode)) {
+  if (::fstat(descriptor_.get(), &file) == 0 && S_ISREG(file.st_mode)) {
     const std::size_t found_room =
         static_cast<std::size_t>(file.st_size) - static_cast<std::size_t>(written_);
     const std::size_t whole = in_the_file.add(writer_.bytes().first(found_room)).size();
     // Where it cannot be cut, readers complain of its last block, and show all others.
     static_cast<void>(
-        ::ftruncate(descriptor_, static_cast<off_t>(written_) + static_cast<off_t>(whole)));
+        ::ftruncate(descriptor_.get(), static_cast<off_t>(written_) + static_cast<off_t>(whole)));
   }
   frames_ = frames_written_ + in_the_file.packets();
-  ::close(std::exchange(descriptor_, -1));
+  descriptor_.close();
   problem_ =
       fmt::format("the capture ended after {} frames: {}", frames_, output_problem(path_, error));
 }
 
 void CaptureFile::close(std::span<const std::uint64_t> drops) {
   const std::lock_guard lock(mutex_);
-  if (descriptor_ < 0) {
+  if (!descriptor_) {
     return;
   }
   for (std::size_t i = 0; i < std::min(drops.size(), ports_.size()); ++i) {
     writer_.statistics(static_cast<std::uint32_t>(i), clock_(), drops[i]);
   }
   flush();
-  if (descriptor_ >= 0 && ::close(std::exchange(descriptor_, -1)) != 0) {
-    problem_ = output_problem(path_, errno);
+  if (const int error = descriptor_.close(); error != 0) {
+    problem_ = output_problem(path_, error);
   }
 }
 

@@ -12,7 +12,8 @@
 // called once for some ten thousand of them. Ports of several threads may share one capture.
 #pragma once
 
-#include "pktgen/transport/port.hpp"
+#include "link/port.hpp"
+#include "net/file_descriptor.hpp"
 #include "service/pcapng.hpp"
 
 #include <cstddef>
@@ -25,12 +26,12 @@
 
 namespace tributary::pktgen {
 
-class CaptureFile final : public FrameTap {
+class CaptureFile final : public link::FrameTap {
 public:
   /// Nanoseconds since 1970, called once for each frame.
   using Clock = std::function<std::uint64_t()>;
   struct Source {
-    const Port* port;
+    const link::Port* port;
     std::string name;
   };
   static constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
@@ -42,8 +43,8 @@ public:
   CaptureFile& operator=(const CaptureFile&) = delete;
 
   /// `port` is one of the sources'.
-  void sent(const Port& port, std::span<const std::byte> frame) override;
-  void received(const Port& port, std::span<const std::byte> frame) override;
+  void sent(const link::Port& port, std::span<const std::byte> frame) override;
+  void received(const link::Port& port, std::span<const std::byte> frame) override;
 
   /// Ends the capture with what each source's port had to drop, if that is known. Cold.
   void close(std::span<const std::uint64_t> drops = {});
@@ -55,8 +56,8 @@ public:
 private:
   using Direction = service::PcapngWriter::Direction;
 
-  [[nodiscard]] std::uint32_t interface_of(const Port& port) const;
-  void write(const Port& port, Direction direction, std::span<const std::byte> frame);
+  [[nodiscard]] std::uint32_t interface_of(const link::Port& port) const;
+  void write(const link::Port& port, Direction direction, std::span<const std::byte> frame);
   /// To the file; ends the capture when that cannot be done.
   void flush();
   /// Keeps the whole frames that are there, and says why it ends.
@@ -64,11 +65,11 @@ private:
 
   const std::string path_;
   const Clock clock_;
-  std::vector<const Port*> ports_; ///< by number of the interface
-  mutable std::mutex mutex_;       ///< of all that follows
-  service::PcapngWriter writer_;   ///< what is not in the file yet
-  int descriptor_ = -1;            ///< -1 once closed
-  std::uint64_t written_ = 0;      ///< bytes, all of them whole blocks
+  std::vector<const link::Port*> ports_; ///< by number of the interface
+  mutable std::mutex mutex_;             ///< of all that follows
+  service::PcapngWriter writer_;         ///< what is not in the file yet
+  net::FileDescriptor descriptor_;       ///< none once closed
+  std::uint64_t written_ = 0;            ///< bytes, all of them whole blocks
   std::uint64_t frames_ = 0;
   std::uint64_t frames_written_ = 0;
   std::string problem_;

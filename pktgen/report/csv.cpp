@@ -101,11 +101,8 @@ void set_measurement(Sheet& sheet, const Measurement& m) {
     sheet.set("switch.sent_frames", m.switch_figures->sent_frames);
     sheet.set("switch.busy_share", m.switch_figures->busy_share);
     sheet.set("switch.cycles_per_frame", m.switch_figures->cycles_per_frame);
-    std::uint64_t drops = 0;
-    for (const SwitchCounter& counter : m.switch_figures->drops) {
-      drops += counter.rise;
-    }
-    sheet.set("switch.drops", drops);
+    sheet.set("switch.arm_failures", m.switch_figures->arm_failures);
+    sheet.set("switch.drops", m.switch_figures->dropped_frames());
   }
   for (const Figure& figure : m.tally.figures) {
     sheet.set("figures." + figure.name, figure.value);

@@ -4,7 +4,7 @@
 // not have is left empty.
 #pragma once
 
-#include "pktgen/run/result.hpp"
+#include "pktgen/result/result.hpp"
 
 #include <string>
 #include <string_view>

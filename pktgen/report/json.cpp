@@ -59,6 +59,11 @@ json::object latency(const Histogram& histogram) {
     out[quantile.key] = histogram.quantile(quantile.share);
   }
   out["max_ns"] = histogram.max();
+  json::array buckets;
+  histogram.for_each([&](std::uint64_t lowest, std::uint64_t highest, std::uint64_t count) {
+    buckets.push_back({lowest, highest, count});
+  });
+  out["buckets"] = std::move(buckets);
   return out;
 }
 
@@ -90,6 +95,7 @@ json::value switch_figures(const std::optional<SwitchFigures>& figures) {
           {"sent_frames", figures->sent_frames},
           {"busy_share", number(figures->busy_share)},
           {"cycles_per_frame", number(figures->cycles_per_frame)},
+          {"arm_failures", figures->arm_failures},
           {"drops", std::move(drops)}};
 }
 
@@ -196,15 +202,36 @@ json::value ceiling(const std::optional<Ceiling>& c) {
           {"how", c->how}};
 }
 
+json::value latency_floor(const std::optional<LatencyFloor>& floor) {
+  if (!floor) {
+    return nullptr;
+  }
+  return {{"ns", floor->ns}, {"rests", floor->rests}};
+}
+
+json::object search_step(const SearchStep& step) {
+  json::array tries;
+  for (const SearchTry& one : step.tries) {
+    tries.push_back({{"achieved_operations_per_second", number(one.achieved)},
+                     {"loss", number(one.loss)},
+                     {"kept", one.kept},
+                     {"passed", one.passed}});
+  }
+  return {{"offered_operations_per_second", number(step.rate)},
+          {"achieved_operations_per_second", number(step.achieved)},
+          {"loss", number(step.loss)},
+          {"kept", step.kept},
+          {"passed", step.passed},
+          {"tries", std::move(tries)}};
+}
+
 json::value search(const std::optional<SearchResult>& found) {
   if (!found) {
     return nullptr;
   }
   json::array steps;
   for (const SearchStep& step : found->steps) {
-    steps.push_back({{"offered_operations_per_second", number(step.rate)},
-                     {"loss", number(step.loss)},
-                     {"passed", step.passed}});
+    steps.push_back(search_step(step));
   }
   json::array at_shares;
   for (const auto& [share, measurement] : found->at_shares) {
@@ -239,12 +266,14 @@ json::object json_of(const Result& result) {
           {"settings", std::move(settings)},
           {"ports", texts(result.port_descriptions)},
           {"ceiling", ceiling(result.ceiling)},
+          {"latency_floor", latency_floor(result.latency_floor)},
           {"generator_bound", generator_bound(result)},
           {"summary", summary_of(result)},
           {"repeats", repeats(result)},
           {"search", search(result.search)},
           {"failure", text_or_null(result.failure)},
-          {"problems", texts(result.problems)}};
+          {"problems", texts(result.problems)},
+          {"warnings", texts(result.warnings)}};
 }
 
 std::string json_text(const Result& result) { return json::serialize(json_of(result)) + '\n'; }

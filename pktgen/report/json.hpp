@@ -27,7 +27,7 @@
 // of "at_shares" have "share" besides. Numbers that are not finite become null.
 #pragma once
 
-#include "pktgen/run/result.hpp"
+#include "pktgen/result/result.hpp"
 
 #include <boost/json/object.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "pktgen/measure/histogram.hpp"
 #include "pktgen/measure/summary.hpp"
-#include "pktgen/run/result.hpp"
+#include "pktgen/result/result.hpp"
 
 #include <array>
 #include <cstdint>

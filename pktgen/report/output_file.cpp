@@ -1,5 +1,6 @@
 #include "pktgen/report/output_file.hpp"
 
+#include "net/file_descriptor.hpp"
 #include "pktgen/report/write_all.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -40,36 +42,33 @@ std::string advice(std::string_view path, int error) {
 }
 
 void write_in_place(const std::string& path, std::string_view content) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) {
+  const net::FileDescriptor descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!descriptor) {
     fail(path, errno);
   }
-  const int error = write_all(descriptor, content);
-  ::close(descriptor);
-  if (error != 0) {
+  if (const int error = write_all(descriptor.get(), content); error != 0) {
     fail(path, error);
   }
 }
 
 /// To the disk and closed: only then is it sure that there was room. An errno, or 0.
-int complete(int descriptor, std::string_view content) {
-  int error = write_all(descriptor, content);
-  if (error == 0 && ::fsync(descriptor) != 0) {
+int complete(net::FileDescriptor descriptor, std::string_view content) {
+  int error = write_all(descriptor.get(), content);
+  if (error == 0 && ::fsync(descriptor.get()) != 0) {
     error = errno;
   }
-  if (::close(descriptor) != 0 && error == 0) {
-    error = errno;
-  }
-  return error;
+  const int at_close = descriptor.close();
+  return error != 0 ? error : at_close;
 }
 
 void replace(const std::string& path, std::string_view content) {
   const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) {
+  net::FileDescriptor descriptor(
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!descriptor) {
     fail(path, errno);
   }
-  int error = complete(descriptor, content);
+  int error = complete(std::move(descriptor), content);
   if (error == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) {
     error = errno;
   }

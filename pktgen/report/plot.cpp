@@ -1,5 +1,6 @@
 #include "pktgen/report/plot.hpp"
 
+#include "net/file_descriptor.hpp"
 #include "pktgen/report/output_file.hpp"
 #include "pktgen/report/write_all.hpp"
 
@@ -29,26 +30,23 @@ namespace {
 class MemoryFile {
 public:
   explicit MemoryFile(const char* name) : descriptor_(::memfd_create(name, MFD_CLOEXEC)) {
-    if (descriptor_ < 0) {
+    if (!descriptor_) {
       no_plot("cannot make a file in memory", errno);
     }
   }
-  ~MemoryFile() { ::close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
 
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   void write(std::string_view text) const {
-    if (const int error = write_all(descriptor_, text); error != 0) {
+    if (const int error = write_all(descriptor(), text); error != 0) {
       no_plot("cannot write to memory", error);
     }
-    ::lseek(descriptor_, 0, SEEK_SET);
+    ::lseek(descriptor(), 0, SEEK_SET);
   }
   [[nodiscard]] std::string content() const {
     std::string all;
     std::array<char, 65'536> some{};
     ssize_t count = 0;
-    while ((count = ::pread(descriptor_, some.data(), some.size(),
+    while ((count = ::pread(descriptor(), some.data(), some.size(),
                             static_cast<off_t>(all.size()))) > 0) {
       all.append(some.data(), static_cast<std::size_t>(count));
     }
@@ -56,7 +54,7 @@ public:
   }
 
 private:
-  int descriptor_;
+  net::FileDescriptor descriptor_;
 };
 
 /// The exit status as waitpid(2) gives it.

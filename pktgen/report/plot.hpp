@@ -5,7 +5,7 @@
 // events that took less, on an axis that gives 90 %, 99 % and 99.9 % the same room.
 #pragma once
 
-#include "pktgen/run/result.hpp"
+#include "pktgen/result/result.hpp"
 
 #include <stdexcept>
 #include <string>

@@ -81,7 +81,7 @@ std::string rates_of_search(const SearchResult& search) {
   std::string failed;
   double highest = 0;
   for (const SearchStep& step : search.steps) {
-    (step.passed ? passed : failed) += point(step.rate, step.rate * (1 - step.loss));
+    (step.passed ? passed : failed) += point(step.rate, step.achieved * (1 - step.loss));
     highest = std::max(highest, step.rate);
   }
   Drawing drawing("rate");

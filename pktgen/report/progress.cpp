@@ -38,6 +38,9 @@ std::string progress_line(const LiveFigures& figures) {
   if (figures.drops > 0) {
     out += fmt::format("  dropped {}", figures.drops);
   }
+  if (figures.switch_drops.value_or(0) > 0) {
+    out += fmt::format("  switch dropped {}", *figures.switch_drops);
+  }
   if (!figures.waiting_for.empty()) {
     out += "  waiting for " + figures.waiting_for;
   }

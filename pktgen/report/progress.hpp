@@ -2,7 +2,7 @@
 // each second and each time another phase begins.
 #pragma once
 
-#include "pktgen/report/live.hpp"
+#include "pktgen/result/live_view.hpp"
 
 #include <string>
 

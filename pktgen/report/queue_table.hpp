@@ -1,7 +1,7 @@
 // The tables of the generator's queues and workers: by them a bad spread is seen.
 #pragma once
 
-#include "pktgen/run/result.hpp"
+#include "pktgen/result/result.hpp"
 
 #include <string>
 

@@ -85,6 +85,17 @@ std::string ceiling_line(const Result& result) {
                      quantity_text(c.frames_per_second, "frames/s"), c.cycles_per_frame, c.how);
 }
 
+std::string floor_line(const Result& result) {
+  if (!result.latency_floor) {
+    return "";
+  }
+  return fmt::format("Latency floor of the generator: up to {} of its own, {}\n",
+                     duration_text(result.latency_floor->ns),
+                     result.latency_floor->rests
+                         ? "as it rests with nothing to do (--busy-generator polls)"
+                         : "a turn over its ports");
+}
+
 std::string verdict_on_generator(const Result& result, bool colours) {
   if (!generator_bound(result)) {
     return "";
@@ -131,7 +142,14 @@ std::string switch_table(const Result& result, bool colours) {
       cycles.push_back(m.switch_figures->cycles_per_frame);
     }
   }
-  if (busy.empty() && cycles.empty()) {
+  std::vector<double> arm_failures;
+  for (const Measurement& m : result.repeats) {
+    if (m.switch_figures) {
+      arm_failures.push_back(static_cast<double>(m.switch_figures->arm_failures));
+    }
+  }
+  const bool failed = std::ranges::any_of(arm_failures, [](double count) { return count > 0; });
+  if (busy.empty() && cycles.empty() && !failed) {
     return "";
   }
   SummaryTable table("SWITCH", result.repeats.size());
@@ -140,6 +158,10 @@ std::string switch_table(const Result& result, bool colours) {
   }
   if (!cycles.empty()) {
     table.add("cycles a frame", cycles, [](double value) { return fmt::format("{:.0f}", value); });
+  }
+  if (failed) {
+    table.add("arm failures", arm_failures,
+              [](double value) { return fmt::format("{:.0f}", value); });
   }
   return '\n' + table.text(colours);
 }
@@ -208,15 +230,23 @@ std::string drops_table(const Result& result, bool colours) {
 }
 
 std::string search_text(const SearchResult& search, bool ended_early, bool colours) {
-  Table steps({{"OFFERED", right}, {"LOST", right}, {""}});
+  Table steps({{"OFFERED", right}, {"DONE", right}, {"LOST", right}, {"PASSED", right}, {""}});
   for (const SearchStep& step : search.steps) {
+    const auto passed = std::ranges::count_if(step.tries, &SearchTry::passed);
     steps.add({{quantity_text(step.rate, "op/s")},
+               {quantity_text(step.achieved, "op/s")},
                {share_text(step.loss)},
-               {step.passed ? "passed" : "failed", step.passed ? Style::good : Style::warning}});
+               {fmt::format("{} of {}", passed, step.tries.size())},
+               {step.passed  ? "passed"
+                : !step.kept ? "failed: the rate was not kept"
+                             : "failed",
+                step.passed ? Style::good : Style::warning}});
   }
   if (search.cut_short) {
     steps.add(
         {{quantity_text(search.cut_short->offered_rate, "op/s")},
+         {""},
+         {""},
          {""},
          {fmt::format("cut short after {:.4g} s", search.cut_short->seconds), Style::warning}});
   }
@@ -247,6 +277,9 @@ std::string troubles(const Result& result, const Tally& sum, bool colours) {
   std::string out;
   for (const std::string& remark : sum.remarks) {
     out += fmt::format("  {}\n", remark);
+  }
+  for (const std::string& warning : result.warnings) {
+    out += styled("warning: ", Style::warning, colours) + warning + '\n';
   }
   for (const std::string& problem : result.problems) {
     out += styled(problem, Style::bad, colours) + '\n';
@@ -282,7 +315,7 @@ std::string times_measured(const Result& result, bool colours) {
 } // namespace
 
 std::string table_text(const Result& result, bool colours) {
-  std::string out = heading(result, colours) + ceiling_line(result);
+  std::string out = heading(result, colours) + ceiling_line(result) + floor_line(result);
   const Tally sum = total(result);
   if (!result.repeats.empty()) {
     out += times_measured(result, colours);

@@ -3,7 +3,7 @@
 // faults red where colours are wanted.
 #pragma once
 
-#include "pktgen/run/result.hpp"
+#include "pktgen/result/result.hpp"
 
 #include <string>
 

@@ -179,6 +179,10 @@ std::string render(const WatchFrame& frame, Size size, bool colours) {
            highest(frame.operations));
   page.add(padded("dropped", label_columns) + std::to_string(f.drops),
            f.drops > 0 ? Style::warning : Style::plain);
+  if (f.switch_drops) {
+    page.add(padded("by switch", label_columns) + std::to_string(*f.switch_drops),
+             *f.switch_drops > 0 ? Style::warning : Style::plain);
+  }
   if (!f.waiting_for.empty()) {
     page.add("waiting for " + f.waiting_for);
   }

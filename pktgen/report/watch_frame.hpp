@@ -8,6 +8,7 @@
 //   received    1.2 Mframes/s     ▁▂▃▄▅▆▇█
 //   operations  300 kop/s         ▁▂▃▄▅▆▇█
 //   dropped     0
+//   by switch   0
 //   waiting for leaf 7
 //
 //   latency of 12345: p50 12 us, p99 80 us, max 1.2 ms
@@ -15,7 +16,7 @@
 //      20 us -     40 us  ███▎                   10.01 %
 #pragma once
 
-#include "pktgen/report/live.hpp"
+#include "pktgen/result/live_view.hpp"
 #include "terminal/descriptor.hpp"
 
 #include <cstddef>

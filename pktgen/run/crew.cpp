@@ -125,6 +125,20 @@ void Crew::halt() noexcept {
   }
 }
 
+void Crew::give_up() noexcept {
+  halt();
+  const TimeNs end = clock_.now() + giving_up_ns;
+  for (Worker& worker : workers_) {
+    try {
+      while (!worker.driver->give_up() && clock_.now() < end) {
+        std::this_thread::yield();
+      }
+    } catch (const std::exception&) {
+      // Its port is down or gone: nobody can be told anything through it.
+    }
+  }
+}
+
 void Crew::check() {
   if (running_ && failed_.load()) {
     pause();
@@ -152,11 +166,12 @@ void Crew::agree() {
   }
 }
 
-TimeNs Crew::begin_measuring() {
+TimeNs Crew::begin_measuring(std::uint64_t operations) {
   return standing_still([&] {
     const TimeNs now = clock_.now();
     agree();
     for (Worker& worker : workers_) {
+      worker.traffic->limit(operations);
       worker.traffic->begin_measuring(now);
       worker.driver->reset();
     }

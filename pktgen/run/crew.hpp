@@ -41,8 +41,8 @@ public:
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// Begins the traffics; the threads are there and stand still. Throws std::runtime_error when one
-  /// cannot be pinned to its core.
+  /// Begins the traffics; the threads are there and stand still.
+  /// Throws std::runtime_error when one cannot be pinned to its core.
   void start();
   /// Lets them run.
   void go();
@@ -61,9 +61,14 @@ public:
   void check();
   /// Has all stand still for good, whatever ended any of them; they can be looked at.
   void halt() noexcept;
+  /// Halts, and gives the traffics up (traffic.hpp), whatever ended any of them; not longer than
+  /// `giving_up_ns`, for a port may take nothing any more.
+  void give_up() noexcept;
+  static constexpr std::uint64_t giving_up_ns = 1'000'000'000;
 
-  /// Says when it began.
-  TimeNs begin_measuring();
+  /// Says when it began. At most `operations` begin in it, if that is not 0 and the traffic can
+  /// count them.
+  TimeNs begin_measuring(std::uint64_t operations = 0);
   /// Says when it stopped.
   TimeNs stop();
 

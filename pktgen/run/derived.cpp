@@ -13,6 +13,12 @@ double ratio(std::uint64_t a, std::uint64_t b) {
 
 } // namespace
 
+std::pair<std::string_view, std::string_view> part_and_name(std::string_view figure) {
+  const std::size_t dot = figure.find('.');
+  return dot == std::string_view::npos ? std::pair(std::string_view(), figure)
+                                       : std::pair(figure.substr(0, dot), figure.substr(dot + 1));
+}
+
 std::uint64_t operations_in(const Scenario& scenario, const Tally& tally) {
   switch (scenario.traffic.kind) {
   case Kind::reduce:
@@ -30,11 +36,20 @@ std::uint64_t operations_in(const Scenario& scenario, const Tally& tally) {
 }
 
 double lost_share(const Scenario& scenario, const Tally& tally) {
-  const std::uint64_t lost = tally.sum(Figure::Meaning::loss);
-  // Of a multicast frame several copies are expected.
-  const std::uint64_t all = scenario.traffic.kind == Kind::reduce
-                                ? lost + operations_in(scenario, tally)
-                                : tally.figure("expected");
+  if (scenario.traffic.kind == Kind::reduce) {
+    const std::uint64_t missed = tally.sum(Figure::Meaning::loss);
+    const std::uint64_t all = missed + operations_in(scenario, tally);
+    return all == 0 ? 1 : ratio(missed, all);
+  }
+  // Of a multicast frame several copies are expected. Of several traffics each has its figures.
+  std::uint64_t all = 0;
+  std::uint64_t lost = 0;
+  for (const Figure& figure : tally.figures) {
+    const std::string_view name = part_and_name(figure.name).second;
+    all += name == "expected" || name == "operations" || name == "operations_missed" ? figure.value
+                                                                                     : 0;
+    lost += figure.meaning == Figure::Meaning::loss ? figure.value : 0;
+  }
   return all == 0 ? 1 : ratio(lost, all);
 }
 

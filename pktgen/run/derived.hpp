@@ -1,10 +1,17 @@
 // Figures that come from several counts of one measurement.
 #pragma once
 
-#include "pktgen/run/result.hpp"
+#include "pktgen/result/result.hpp"
 #include "pktgen/scenario/scenario.hpp"
 
+#include <string_view>
+#include <utility>
+
 namespace tributary::pktgen {
+
+/// {"reduce_2", "lost"} of "reduce_2.lost", a figure of one of several traffics; {"", "lost"} of
+/// the only one's.
+[[nodiscard]] std::pair<std::string_view, std::string_view> part_and_name(std::string_view figure);
 
 /// Operations done: reductions of vectors finished at the root (or at the leaves, where only those
 /// are here), frames sent of streams (received, where only receivers are here) and captures.

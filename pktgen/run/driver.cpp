@@ -4,10 +4,10 @@
 
 namespace tributary::pktgen {
 
-void Driver::receive(LaneIndex lane, std::span<const core::FrameView> frames) {
+void Driver::receive(LaneIndex lane, std::span<const FrameView> frames) {
   const TimeNs arrived = clock_.now();
   counts_.received += frames.size();
-  for (const core::FrameView& frame : frames) {
+  for (const FrameView& frame : frames) {
     const Reception reception = traffic_.receive(lane, frame, arrived);
     counts_.strangers += reception ? 0 : 1;
     if (hand_off_ != nullptr && reception.concerns != Reception::Concerns::who_has_it) {
@@ -21,8 +21,9 @@ void Driver::receive(LaneIndex lane, std::span<const core::FrameView> frames) {
 std::size_t Driver::take_over() {
   return hand_off_ == nullptr
              ? 0
-             : hand_off_->take(worker_, [this](LaneIndex lane, const core::FrameView& frame,
-                                               TimeNs at) { traffic_.overhear(lane, frame, at); });
+             : hand_off_->take(worker_, [this](LaneIndex lane, const FrameView& frame, TimeNs at) {
+                 traffic_.overhear(lane, frame, at);
+               });
 }
 
 bool Driver::iterate(TimeNs now) {
@@ -50,6 +51,17 @@ bool Driver::iterate(TimeNs now) {
   worked = worked || sent != sent_;
   sent_ = sent;
   return worked;
+}
+
+bool Driver::give_up() {
+  bool done = traffic_.give_up(ports_, clock_.now());
+  for (Port* port : ports_) {
+    if (port != nullptr) {
+      port->flush();
+      done = done && port->pending() == 0;
+    }
+  }
+  return done;
 }
 
 void Driver::rest(TimeNs now) const {

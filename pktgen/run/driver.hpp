@@ -16,6 +16,7 @@
 #include "pktgen/traffic/traffic.hpp"
 #include "pktgen/transport/port.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -34,6 +35,7 @@ struct DriverCounts {
   std::uint64_t handed_on = 0;      ///< frames, to each other worker
   std::uint64_t taken_over = 0;     ///< frames, from other workers
   std::uint64_t hand_off_drops = 0; ///< frames that another worker had no room for
+  TimeNs active_at;                 ///< the last time that something was received or sent
   DriverCounts& operator+=(const DriverCounts& other) {
     iterations += other.iterations;
     cycles += other.cycles;
@@ -43,6 +45,7 @@ struct DriverCounts {
     handed_on += other.handed_on;
     taken_over += other.taken_over;
     hand_off_drops += other.hand_off_drops;
+    active_at = std::max(active_at, other.active_at);
     return *this;
   }
 };
@@ -73,19 +76,22 @@ public:
       begun = ended;
       now = clock_.at(ended);
       if (worked) {
-        active = now;
+        active = counts_.active_at = now;
       } else if (!busy_ && elapsed_ns(now, active) >= spin_ns) {
         rest(now);
       }
     }
   }
 
+  /// Gives the traffic up (traffic.hpp). False as long as ports take no more: call it again.
+  [[nodiscard]] bool give_up();
+
   [[nodiscard]] const DriverCounts& counts() const { return counts_; }
   void reset() { counts_ = {}; }
 
 private:
   bool iterate(TimeNs now);
-  void receive(LaneIndex lane, std::span<const core::FrameView> frames);
+  void receive(LaneIndex lane, std::span<const FrameView> frames);
   std::size_t take_over();
   void rest(TimeNs now) const;
 

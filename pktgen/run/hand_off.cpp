@@ -35,7 +35,7 @@ HandOff::HandOff(std::vector<std::size_t> worker_of_lane,
 }
 
 HandOff::Given HandOff::give(std::size_t from, LaneIndex lane, const Reception& reception,
-                             const core::FrameView& frame, TimeNs at) {
+                             const FrameView& frame, TimeNs at) {
   Given given;
   Handed handed{at, static_cast<std::uint32_t>(lane), frame.length, {}};
   // What follows is padding.

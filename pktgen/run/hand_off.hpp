@@ -39,15 +39,15 @@ public:
     std::uint32_t lost = 0;  ///< to so many, whose ring was full
   };
   /// A frame that came in at `lane` of worker `from`, to all others whom it concerns.
-  Given give(std::size_t from, LaneIndex lane, const Reception& reception,
-             const core::FrameView& frame, TimeNs at);
+  Given give(std::size_t from, LaneIndex lane, const Reception& reception, const FrameView& frame,
+             TimeNs at);
 
   /// Calls `f(lane, frame, at)` for each frame that waits for worker `to`; says how many.
   template <typename F> std::size_t take(std::size_t to, F&& f) {
     std::size_t count = 0;
     for (Ring* ring : to_worker_[to]) {
       count += ring->consume_all([&](Handed& handed) {
-        f(handed.lane, core::FrameView{handed.bytes.data(), handed.length}, handed.at);
+        f(handed.lane, FrameView{handed.bytes.data(), handed.length}, handed.at);
       });
     }
     return count;

@@ -2,8 +2,8 @@
 // crew stands still meanwhile.
 #pragma once
 
+#include "pktgen/result/result.hpp"
 #include "pktgen/run/crew.hpp"
-#include "pktgen/run/result.hpp"
 #include "pktgen/transport/transport.hpp"
 
 #include <span>

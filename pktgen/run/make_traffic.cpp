@@ -1,9 +1,9 @@
 #include "pktgen/run/make_traffic.hpp"
 
+#include "pktgen/capture/replay_file.hpp"
 #include "pktgen/scenario/keys.hpp"
 #include "pktgen/traffic/mixed.hpp"
 #include "pktgen/traffic/reduce.hpp"
-#include "pktgen/traffic/replay_file.hpp"
 #include "pktgen/traffic/stream.hpp"
 
 #include <fmt/format.h>
@@ -56,7 +56,8 @@ std::unique_ptr<Traffic> TrafficMaker::make(const Scenario& scenario, const Plac
     for (const Part& part : scenario.parts) {
       // Each draws from a seed of its own.
       parts.push_back({std::string(name_of(part.kind)),
-                       make_part(part, placement, scenario.seed + parts.size()), part.share});
+                       make_part(part, placement, scenario.seed + parts.size()), part.share,
+                       !has_rate_of_its_own(part)});
     }
     return std::make_unique<MixedTraffic>(std::move(parts));
   } catch (const std::invalid_argument& problem) {
@@ -77,6 +78,18 @@ Scenario at_rate(const Scenario& scenario, double rate) {
   changed.traffic.stream.packets_per_second = rate;
   changed.traffic.stream.bits_per_second = 0;
   return changed;
+}
+
+bool has_rate_of_its_own(const Part& part) {
+  switch (part.kind) {
+  case Kind::reduce: return part.reduce.rate > 0;
+  case Kind::multicast:
+  case Kind::unicast: return part.stream.packets_per_second > 0 || part.stream.bits_per_second > 0;
+  case Kind::replay: return part.replay.speed > 0;
+  case Kind::rdma:
+  case Kind::mixed: break;
+  }
+  return false;
 }
 
 double rate_of(const Scenario& scenario) {

@@ -40,6 +40,8 @@ private:
 [[nodiscard]] Scenario at_rate(const Scenario& scenario, double rate);
 /// Whether its traffic has a rate: one of reduce, multicast, unicast.
 [[nodiscard]] bool has_rate(const Scenario& scenario);
+/// Whether it is sent at a rate that its settings say, not as fast as possible.
+[[nodiscard]] bool has_rate_of_its_own(const Part& part);
 /// The rate it asks for, in operations a second; 0: as fast as it goes, or no such rate.
 [[nodiscard]] double rate_of(const Scenario& scenario);
 /// What a scenario must be for the generator's ceiling: nothing held back, nothing spoilt.

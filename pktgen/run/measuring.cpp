@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -36,7 +37,11 @@ public:
   [[nodiscard]] bool stands(const Tally& tally) const {
     return operations_in(scenario_, tally) == operations_;
   }
-  void show(LiveView& view, const Tally& tally, std::uint64_t drops, const std::string& waiting_for,
+  struct Drops {
+    std::uint64_t generator = 0;
+    std::optional<std::uint64_t> of_switch;
+  };
+  void show(LiveView& view, const Tally& tally, Drops drops, const std::string& waiting_for,
             TimeNs now) {
     const double seconds = static_cast<double>(elapsed_ns(now, last_)) / 1e9;
     const std::uint64_t operations = operations_in(scenario_, tally);
@@ -51,7 +56,8 @@ public:
     figures.received_frames_per_second = rate(tally.received.frames, received_);
     figures.operations_per_second = rate(operations, operations_);
     figures.latency = tally.latencies.empty() ? nullptr : &tally.latencies.front().histogram;
-    figures.drops = drops;
+    figures.drops = drops.generator;
+    figures.switch_drops = drops.of_switch;
     figures.waiting_for = waiting_for;
     view.show(figures, now);
     last_ = now;
@@ -102,10 +108,23 @@ void Measuring::warm_up(Crew& crew, Silence& silence) {
   });
 }
 
-void Measuring::watch(Crew& crew, Silence& silence, const std::string& phase, TimeNs begun,
+std::optional<std::uint64_t> Measuring::switch_drops() const {
+  SwitchProbe* const probe = transport_.probe();
+  if (probe == nullptr || scenario_.output.quiet) {
+    return std::nullopt;
+  }
+  try {
+    return probe->so_far().dropped_frames();
+  } catch (const std::runtime_error&) {
+    return std::nullopt; // whether that ends the run is settled at its end
+  }
+}
+
+bool Measuring::watch(Crew& crew, Silence& silence, const std::string& phase, TimeNs begun,
                       const std::vector<PortCounts>& before) {
   const Phases& phases = scenario_.phases;
   const bool counts_operations = phases.operations != 0;
+  bool all_done = false;
   Looks looks(scenario_, phase, begun);
   TimeNs next_look = begun + look_interval_ns;
   sleep_until(begun + static_cast<std::uint64_t>(phases.duration.count()), [&] {
@@ -113,21 +132,25 @@ void Measuring::watch(Crew& crew, Silence& silence, const std::string& phase, Ti
     const TimeNs now = clock_.now();
     silence.check(crew, now);
     const bool over = !has_rate(scenario_) && crew.exhausted();
+    all_done = over;
     if (!counts_operations && now < next_look) {
       return over;
     }
-    std::uint64_t drops = 0;
+    Looks::Drops drops;
     const Tally tally = crew.standing_still([&] {
-      drops = drops_since(before, lanes_);
+      drops.generator = drops_since(before, lanes_);
       return crew.tally();
     });
     if (now >= next_look) {
+      drops.of_switch = switch_drops();
       const std::string waiting = looks.stands(tally) ? crew.waiting_for() : std::string();
       looks.show(view_, tally, drops, waiting, now);
       next_look = now + look_interval_ns;
     }
-    return over || (counts_operations && operations_in(scenario_, tally) >= phases.operations);
+    all_done = over || (counts_operations && operations_in(scenario_, tally) >= phases.operations);
+    return all_done;
   });
+  return all_done;
 }
 
 bool Measuring::drain(Crew& crew) {
@@ -151,8 +174,12 @@ void Measuring::take_stock(Crew& crew, const std::vector<PortCounts>& before, Ti
   measured.generator_busy = busy_share(counts);
 }
 
-Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeTraffic& make) {
-  Crew crew(make, lanes_, clock_, scenario_.busy, scenario_.cores, transport_.port_of_lane());
+Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeTraffic& make,
+                        std::unique_ptr<Crew>& of_the_last) {
+  of_the_last.reset(); // there is not room for two of many members
+  of_the_last = std::make_unique<Crew>(make, lanes_, clock_, scenario_.busy, scenario_.cores,
+                                       transport_.port_of_lane());
+  Crew& crew = *of_the_last;
   SwitchProbe* const probe = transport_.probe();
   Silence silence(scenario_, ports_, clock_.now());
   crew.start();
@@ -166,7 +193,7 @@ Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeT
   std::vector<PortCounts> before;
   const TimeNs begun = crew.standing_still([&] {
     before = counts_of(lanes_);
-    return crew.begin_measuring();
+    return crew.begin_measuring(scenario_.phases.operations);
   });
   Measured found;
   Measurement& measured = found.measurement;
@@ -182,9 +209,13 @@ Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeT
   };
   unless_it_fails([&] {
     crew.go();
-    watch(crew, silence, phase, begun, before);
+    const bool all_done = watch(crew, silence, phase, begun, before);
     crew.standing_still([&] {
-      const TimeNs ended = crew.stop();
+      TimeNs ended = crew.stop();
+      if (all_done) {
+        // Not when it was noticed.
+        ended = std::clamp(crew.counts().active_at, begun + 1, ended);
+      }
       take_stock(crew, before, begun, ended, measured);
     });
   });
@@ -196,7 +227,7 @@ Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeT
   if (probe != nullptr) {
     // A switch that has ended tells nothing; what was seen from here stays.
     try {
-      measured.switch_figures = probe->end();
+      measured.switch_figures = probe->so_far();
     } catch (const std::runtime_error& failed) {
       found.failure = found.failure.empty() ? failed.what() : found.failure;
     }

@@ -1,7 +1,8 @@
 // One measurement of a scenario: start, warm up, measure, stop, wait for what is under way.
 //
 //   Measuring one(scenario, transport, clock, view, interruptions);
-//   const Measured found = one.run("measuring", rate, make_traffic);
+//   const Measured found = one.run("measuring", rate, make_traffic, crew);
+//   crew->give_up();                     behind the last one
 //
 // Whatever ends it before its time (a port that fails, silence, Ctrl-C) leaves what was measured
 // until then: the measurement is marked as cut short, with the time that it lasted.
@@ -9,16 +10,18 @@
 // The calling thread watches; the traffic runs on the crew's.
 #pragma once
 
-#include "pktgen/report/live.hpp"
+#include "pktgen/result/live_view.hpp"
+#include "pktgen/result/result.hpp"
 #include "pktgen/run/clock.hpp"
 #include "pktgen/run/crew.hpp"
-#include "pktgen/run/result.hpp"
 #include "pktgen/run/silence.hpp"
 #include "pktgen/scenario/scenario.hpp"
 #include "pktgen/transport/transport.hpp"
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -44,14 +47,19 @@ public:
   Measuring(const Scenario& scenario, Transport& transport, const Clock& clock, LiveView& view,
             const std::atomic<unsigned>& interruptions);
 
-  /// `rate` is that of the traffics that `make` makes, for the record. Throws std::runtime_error
-  /// when it ends before anything was measured.
-  [[nodiscard]] Measured run(const std::string& phase, double rate, const Crew::MakeTraffic& make);
+  /// `rate` is that of the traffics that `make` makes, for the record. The crew stands still in
+  /// `crew` then, for the next measurement, which arms anew whatever this one has armed, or for
+  /// whoever gives it up; also when it throws std::runtime_error, as it does when it ends before
+  /// anything was measured.
+  [[nodiscard]] Measured run(const std::string& phase, double rate, const Crew::MakeTraffic& make,
+                             std::unique_ptr<Crew>& crew);
 
 private:
   void warm_up(Crew& crew, Silence& silence);
-  /// Until it is over, for whatever reason.
-  void watch(Crew& crew, Silence& silence, const std::string& phase, TimeNs begun,
+  /// What the switch has dropped since the measurement began, for whoever looks on.
+  [[nodiscard]] std::optional<std::uint64_t> switch_drops() const;
+  /// Until it is over, for whatever reason; says whether that is because all was done.
+  bool watch(Crew& crew, Silence& silence, const std::string& phase, TimeNs begun,
              const std::vector<PortCounts>& before);
   /// Lets what is under way come in. Says whether nobody wanted it to end before.
   bool drain(Crew& crew);

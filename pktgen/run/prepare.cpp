@@ -1,7 +1,7 @@
 #include "pktgen/run/prepare.hpp"
 
+#include "pktgen/capture/replay_file.hpp"
 #include "pktgen/run/make_traffic.hpp"
-#include "pktgen/traffic/replay_file.hpp"
 
 #include <fmt/format.h>
 
@@ -98,6 +98,13 @@ std::vector<std::string> prepare(Scenario& scenario, const std::vector<unsigned>
   if (is_rdma(scenario.traffic) || std::ranges::any_of(scenario.parts, is_rdma)) {
     throw ScenarioError("rdma: this version has no RDMA transfers yet; reduce, multicast, unicast "
                         "and replay are there");
+  }
+  const Part& only = scenario.traffic;
+  const bool is_stream = only.kind == Kind::multicast || only.kind == Kind::unicast;
+  if (scenario.phases.max_loss < 1 &&
+      (only.kind == Kind::replay || (is_stream && only.stream.role == Role::root))) {
+    throw ScenarioError("max_loss: nobody here knows what was lost: a replay is not checked, and "
+                        "with role root the receivers are elsewhere");
   }
   std::vector<std::string> said;
   if (scenario.seed == 0) {

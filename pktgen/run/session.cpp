@@ -1,10 +1,12 @@
 #include "pktgen/run/session.hpp"
 
 #include "configuration/diagnostic.hpp"
+#include "pktgen/measure/summary.hpp"
 #include "pktgen/run/core_guard.hpp"
 #include "pktgen/run/derived.hpp"
 #include "pktgen/run/make_traffic.hpp"
 #include "pktgen/run/measuring.hpp"
+#include "pktgen/run/verdict.hpp"
 #include "pktgen/transport/loop.hpp"
 
 #include <fmt/format.h>
@@ -19,6 +21,7 @@ namespace {
 constexpr std::uint64_t calibration_warmup_ns = 50'000'000;
 constexpr std::uint64_t calibration_ns = 100'000'000;
 constexpr int calibration_slices = 5;
+constexpr std::uint64_t floor_ns = 20'000'000;
 /// A rate is kept when at least this share of it was done.
 constexpr double kept_share = 0.99;
 /// A result this near to the ceiling says more about the generator than about the switch.
@@ -27,6 +30,53 @@ constexpr double bound_share = 0.9;
 constexpr double resting_share = 0.95;
 constexpr std::size_t most_search_steps = 40;
 constexpr double shares_of_the_best[] = {0.1, 0.5, 0.9};
+
+/// The step that these tries make together.
+SearchStep search_step(double rate, std::vector<SearchTry> tries) {
+  SearchStep step;
+  const auto median = [&](double SearchTry::*figure) {
+    std::vector<double> values;
+    for (const SearchTry& one : tries) {
+      values.push_back(one.*figure);
+    }
+    return summarise(values).median;
+  };
+  const auto most = [&](bool SearchTry::*figure) {
+    return 2 * static_cast<std::size_t>(std::ranges::count(tries, true, figure)) > tries.size();
+  };
+  step.rate = rate;
+  step.achieved = median(&SearchTry::achieved);
+  step.loss = median(&SearchTry::loss);
+  step.kept = most(&SearchTry::kept);
+  step.passed = most(&SearchTry::passed);
+  step.tries = std::move(tries);
+  return step;
+}
+
+/// Whoever sends without end must not keep a run from beginning.
+constexpr std::size_t most_discarded = 65'536;
+
+/// Forgets what came in until now: frames of a run before would mislead the members of this one.
+void discard_what_waits(const std::vector<Port*>& lanes) {
+  for (Port* lane : lanes) {
+    for (std::size_t frames = 0, some = 1; some != 0 && frames < most_discarded; frames += some) {
+      some = lane->receive().size();
+    }
+  }
+}
+
+struct GiveUp {
+  std::unique_ptr<Crew>& crew;
+  explicit GiveUp(std::unique_ptr<Crew>& of_the_last) : crew(of_the_last) {}
+  ~GiveUp() {
+    if (crew) {
+      crew->give_up();
+      crew.reset();
+    }
+  }
+  GiveUp(const GiveUp&) = delete;
+  GiveUp& operator=(const GiveUp&) = delete;
+};
 
 /// One lane a port, until it is said otherwise.
 Placement placement_for(const Scenario& scenario, const std::vector<Port*>& ports) {
@@ -47,7 +97,9 @@ Session::Session(const Scenario& scenario, Transport& transport, const Clock& cl
       interruptions_(interruptions) {}
 
 void Session::run(Result& result) {
+  const GiveUp at_the_end(crew_);
   try {
+    discard_what_waits(transport_.lanes());
     if (scenario_.phases.calibrate) {
       calibrate(result);
     }
@@ -73,6 +125,7 @@ void Session::run(Result& result) {
     }
   }
   add_derived(result);
+  add_verdict(scenario_, result);
 }
 
 std::unique_ptr<Traffic> Session::traffic_at(double rate, const std::vector<bool>& elsewhere) {
@@ -129,6 +182,28 @@ void Session::calibrate(Result& result) {
       result.ceiling = {clock_.hz() / cycles_per_frame, cycles_per_frame, loop->description()};
     }
   }
+  // With nothing to do any more.
+  traffic->stop(clock_.now());
+  turn_until(clock_.now() + calibration_warmup_ns);
+  if (interruptions_ == 0) {
+    result.latency_floor = latency_floor(*traffic, ports);
+  }
+}
+
+LatencyFloor Session::latency_floor(Traffic& traffic, const std::vector<Port*>& ports) const {
+  Driver driver(traffic, ports, clock_, scenario_.busy);
+  Histogram turns;
+  const TimeNs started = clock_.now();
+  TimeNs last = started;
+  driver.run_until([&](TimeNs now) {
+    // First it spins for a while, whether it rests later or not.
+    if (elapsed_ns(last, started) > 2 * Driver::spin_ns) {
+      turns.record(elapsed_ns(now, last));
+    }
+    last = now;
+    return elapsed_ns(now, started) >= floor_ns || interruptions_ != 0;
+  });
+  return {turns.quantile(0.5), !scenario_.busy};
 }
 
 void Session::repeat(Result& result) {
@@ -149,7 +224,7 @@ Measurement Session::measure(const std::string& phase, double rate, Result& resu
   Measuring measuring(scenario_, transport_, clock_, view_, interruptions_);
   Measured found = measuring.run(
       phase, rate > 0 ? rate : rate_of(scenario_),
-      [&](const std::vector<bool>& elsewhere) { return traffic_at(rate, elsewhere); });
+      [&](const std::vector<bool>& elsewhere) { return traffic_at(rate, elsewhere); }, crew_);
   mark_bound(found.measurement, result);
   result.failure = std::move(found.failure);
   return std::move(found.measurement);
@@ -178,17 +253,17 @@ void Session::mark_bound(Measurement& measured, const Result& result) const {
       measured.generator_bound || measured.per_second(sent) >= bound_share * ceiling;
 }
 
-SearchStep Session::judge(double rate, const Measurement& measured) const {
-  SearchStep step;
-  step.rate = rate;
-  step.loss = lost_share(scenario_, measured.tally);
+SearchTry Session::judge(double rate, const Measurement& measured) const {
+  SearchTry one;
+  one.loss = lost_share(scenario_, measured.tally);
   // What was begun and lost was offered all the same.
   const std::uint64_t missed =
       scenario_.traffic.kind == Kind::reduce ? measured.tally.sum(Figure::Meaning::loss) : 0;
-  const bool kept = measured.per_second(measured.operations + missed) >= kept_share * rate;
-  step.passed =
-      kept && step.loss <= scenario_.search.loss && measured.tally.sum(Figure::Meaning::fault) == 0;
-  return step;
+  one.achieved = measured.per_second(measured.operations + missed);
+  one.kept = one.achieved >= kept_share * rate;
+  one.passed = one.kept && one.loss <= scenario_.search.loss &&
+               measured.tally.sum(Figure::Meaning::fault) == 0;
+  return one;
 }
 
 void Session::search(Result& result) {
@@ -228,12 +303,23 @@ void Session::search(Result& result) {
 }
 
 bool Session::try_rate(double rate, Result& result) {
-  Measurement at = measure(fmt::format("search: {:.0f} a second", rate), rate, result);
-  if (at.cut_short) {
-    result.search->cut_short = std::move(at);
-    return false;
+  const std::uint32_t most = scenario_.search.tries / 2 + 1;
+  std::vector<SearchTry> tries;
+  const auto count = [&](bool passed) {
+    return std::ranges::count(tries, passed, &SearchTry::passed);
+  };
+  while (count(true) < most && count(false) < most && tries.size() < scenario_.search.tries) {
+    Measurement at = measure(fmt::format("search: {:.0f} a second", rate), rate, result);
+    if (at.cut_short) {
+      result.search->cut_short = std::move(at);
+      return false;
+    }
+    tries.push_back(judge(rate, at));
+    if (!goes_on(result)) {
+      break;
+    }
   }
-  result.search->steps.push_back(judge(rate, at));
+  result.search->steps.push_back(search_step(rate, std::move(tries)));
   return true;
 }
 

@@ -74,8 +74,10 @@ const Key<RunKeys> run_keys[] = {
     {{.name = "operations",
       .type = Integer{0, INT64_MAX},
       .fallback = "0",
-      .help = "A measurement ends once so many operations (reductions, frames) are done, if the "
-              "duration is not over before; 0: no such limit."},
+      .help = "Exactly so many operations (reductions, frames of a stream) make a measurement, if "
+              "the duration is not over before. Of a replay, of several traffics, and with the "
+              "senders elsewhere it ends once so many frames are counted, and may have some more. "
+              "0: no such limit."},
      [](RunKeys& r, const Value& v) { r.phases.operations = integer<std::uint64_t>(v); }},
     {{.name = "warmup",
       .type = Duration{0, hour_ns},
@@ -95,10 +97,16 @@ const Key<RunKeys> run_keys[] = {
           "may be silent in between; what the scenario itself holds back (rate, skew_by, late_by, "
           "retry) comes on top."},
      [](RunKeys& r, const Value& v) { r.phases.patience = ns(v); }},
+    {{.name = "max_loss",
+      .type = Number{0, 1},
+      .fallback = "1",
+      .help = "The share of frames or operations that a measurement may lose; if one loses more, "
+              "the exit code is 1. 1: any."},
+     [](RunKeys& r, const Value& v) { r.phases.max_loss = number(v); }},
     {{.name = "calibrate",
       .type = Flag{},
       .fallback = "true",
-      .help = "Measure the generator against itself first: its ceiling."},
+      .help = "Measure the generator against itself first: its ceiling, and its latency floor."},
      [](RunKeys& r, const Value& v) { r.phases.calibrate = std::get<bool>(v); }},
     {{.name = "seed",
       .type = Integer{0, INT64_MAX},
@@ -237,6 +245,13 @@ const Key<Search> search_keys[] = {
       .fallback = "0.01",
       .help = "Of the rate, at which the search ends."},
      [](Search& s, const Value& v) { s.precision = number(v); }},
+    {{.name = "tries",
+      .type = Integer{1, 99},
+      .fallback = "3",
+      .help =
+          "Measurements at each rate: it passes when most of them do. None is made whose outcome "
+          "cannot matter any more."},
+     [](Search& s, const Value& v) { s.tries = integer<std::uint32_t>(v); }},
 };
 
 const Key<Part> traffic_keys[] = {
@@ -245,7 +260,8 @@ const Key<Part> traffic_keys[] = {
     {{.name = "share",
       .type = Number{0.0001, 1e6},
       .fallback = "1",
-      .help = "Of the frames sent, in proportion to the other traffics' of the scenario."},
+      .help = "Of the frames sent, in proportion to the other traffics' of the scenario. Traffics "
+              "without a rate of their own wait for each other to keep it."},
      [](Part& p, const Value& v) { p.share = number(v); }},
     // reduce
     {{.name = "leaves",

@@ -1,4 +1,4 @@
-// What to generate, as plain data. scenario/file.hpp reads it from TOML, scenario/command_line.hpp
+// What to generate, as plain data. scenario/file.hpp reads it from TOML, command_line.hpp
 // from options; both go through the same key tables, so they cannot differ.
 #pragma once
 
@@ -148,14 +148,16 @@ struct Search {
   bool wanted = false;
   double loss = 0;         ///< the highest share of frames that may be lost
   double precision = 0.01; ///< of the rate, where the search ends
+  std::uint32_t tries = 3; ///< at each rate; most of them have to pass
 };
 
 struct Phases {
   std::chrono::nanoseconds warmup{std::chrono::milliseconds(500)};
   std::chrono::nanoseconds duration{std::chrono::seconds(5)};
-  /// 0: as long as `duration`. Otherwise a measurement ends when so many operations (reductions,
-  /// frames) were begun.
+  /// 0: as long as `duration`. Otherwise a measurement begins so many operations (reductions,
+  /// frames of a stream) and ends when they are done.
   std::uint64_t operations = 0;
+  double max_loss = 1; ///< the share that may be lost in a measurement; above it the run has failed
   std::uint32_t repeats = 1;
   /// How long answers may take to come in at the end, and the first one at the start.
   std::chrono::nanoseconds patience{std::chrono::seconds(2)};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -39,6 +40,7 @@ MixedTraffic::MixedTraffic(std::vector<Part> parts) {
 }
 
 void MixedTraffic::start(TimeNs now) {
+  running_ = true;
   for (Member& member : members_) {
     member.part.traffic->start(now);
   }
@@ -51,12 +53,13 @@ void MixedTraffic::begin_measuring(TimeNs now) {
 }
 
 void MixedTraffic::stop(TimeNs now) {
+  running_ = false;
   for (Member& member : members_) {
     member.part.traffic->stop(now);
   }
 }
 
-Reception MixedTraffic::receive(LaneIndex lane, const core::FrameView& frame, TimeNs now) {
+Reception MixedTraffic::receive(LaneIndex lane, const FrameView& frame, TimeNs now) {
   for (Member& member : members_) {
     if (const Reception reception = member.part.traffic->receive(lane, frame, now)) {
       return reception;
@@ -65,22 +68,35 @@ Reception MixedTraffic::receive(LaneIndex lane, const core::FrameView& frame, Ti
   return false;
 }
 
-void MixedTraffic::overhear(LaneIndex lane, const core::FrameView& frame, TimeNs at) {
+void MixedTraffic::overhear(LaneIndex lane, const FrameView& frame, TimeNs at) {
   for (Member& member : members_) {
     member.part.traffic->overhear(lane, frame, at);
   }
 }
 
+double MixedTraffic::least_claimed() const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Member& member : members_) {
+    if (running_ && member.part.keeps_claim && member.part.traffic->sends() &&
+        !member.part.traffic->exhausted()) {
+      least = std::min(least, member.spent);
+    }
+  }
+  return least;
+}
+
 MixedTraffic::Member* MixedTraffic::whose_turn(TimeNs now) {
   Member* next = nullptr;
+  const double least = least_claimed();
   for (Member& member : members_) {
     const bool waits = member.part.traffic->next_due() <= now;
-    if (waits && !member.waited) {
+    if (waits && !member.waited && !member.part.keeps_claim) {
       // Turns that it did not want are gone.
       member.spent = std::max(member.spent, spent_by_the_last_);
     }
     member.waited = waits;
-    if (waits && !member.blocked && (next == nullptr || member.spent < next->spent)) {
+    if (waits && !member.blocked && !is_held(member, least) &&
+        (next == nullptr || member.spent < next->spent)) {
       next = &member;
     }
   }
@@ -88,6 +104,7 @@ MixedTraffic::Member* MixedTraffic::whose_turn(TimeNs now) {
 }
 
 void MixedTraffic::generate(Ports ports, TimeNs now) {
+  lead_ = static_cast<double>(Port::burst * ports.size());
   for (Member& member : members_) {
     member.blocked = false;
   }
@@ -133,8 +150,11 @@ bool MixedTraffic::exhausted() const {
 
 TimeNs MixedTraffic::next_due() const {
   TimeNs due = never;
+  const double least = least_claimed();
   for (const Member& member : members_) {
-    due = std::min(due, member.part.traffic->next_due());
+    if (!is_held(member, least)) {
+      due = std::min(due, member.part.traffic->next_due());
+    }
   }
   return due;
 }
@@ -144,10 +164,19 @@ bool MixedTraffic::drained(TimeNs now) const {
       members_, [&](const Member& member) { return member.part.traffic->drained(now); });
 }
 
+bool MixedTraffic::give_up(Ports ports, TimeNs now) {
+  bool done = true;
+  for (Member& member : members_) {
+    done = member.part.traffic->give_up(ports, now) && done;
+  }
+  return done;
+}
+
 Tally MixedTraffic::tally(TimeNs now) const {
   Tally sum;
   for (const Member& member : members_) {
     Tally tally = member.part.traffic->tally(now);
+    tally.figures.push_back({std::string(sent_figure), tally.sent.frames});
     const auto prefixed = [&](const std::string& name) { return member.part.name + "." + name; };
     for (Figure& figure : tally.figures) {
       figure.name = prefixed(figure.name);
@@ -161,6 +190,11 @@ Tally MixedTraffic::tally(TimeNs now) const {
     sum.merge(tally);
   }
   return sum;
+}
+
+bool MixedTraffic::sends() const {
+  return std::ranges::any_of(members_,
+                             [](const Member& member) { return member.part.traffic->sends(); });
 }
 
 std::string MixedTraffic::waiting_for(TimeNs now) const {

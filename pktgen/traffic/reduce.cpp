@@ -133,6 +133,12 @@ void ReduceTraffic::take_up_due(TimeNs now) {
       now, [&](std::uint32_t tree) { for_each_port([&](auto& port) { port.prompt(tree, now); }); });
 }
 
+void ReduceTraffic::limit(std::uint64_t operations) {
+  // Leaves whose root is elsewhere go on with whatever that one begins.
+  group_.set_quota(group_.settings().role == Role::leaves || operations == 0 ? ReduceGroup::no_end
+                                                                             : operations);
+}
+
 void ReduceTraffic::begin_measuring(TimeNs now) {
   group_.begin_measuring(now, scheduled_anywhere(now));
   before_ = statistics();
@@ -141,7 +147,7 @@ void ReduceTraffic::begin_measuring(TimeNs now) {
 
 void ReduceTraffic::stop(TimeNs now) { group_.end(now, scheduled_anywhere(now)); }
 
-bool ReduceTraffic::read(const core::FrameView& view, wire::ReductionFrame& frame,
+bool ReduceTraffic::read(const FrameView& view, wire::ReductionFrame& frame,
                          std::uint32_t& tree) const {
   if (wire::decode({view.data, view.length}, placement_.ethertype, frame) !=
       wire::DecodeError::none) {
@@ -166,6 +172,10 @@ Reception ReduceTraffic::deliver(LaneIndex lane, std::uint32_t tree,
     }
     return reception;
   }
+  if (group_.settings().armed && !frame.word.arm) {
+    // The farewell of a run before this one: new leaves would take its sequence for their root's.
+    return reception;
+  }
   for (LaneIndex each = lanes_.first(port); each < lanes_.end(port); ++each) {
     if (leaves_[each]) {
       leaves_[each]->receive(tree, frame, at);
@@ -175,7 +185,7 @@ Reception ReduceTraffic::deliver(LaneIndex lane, std::uint32_t tree,
   return reception;
 }
 
-Reception ReduceTraffic::receive(LaneIndex lane, const core::FrameView& view, TimeNs now) {
+Reception ReduceTraffic::receive(LaneIndex lane, const FrameView& view, TimeNs now) {
   wire::ReductionFrame frame;
   std::uint32_t tree = 0;
   if (!read(view, frame, tree)) {
@@ -188,7 +198,7 @@ Reception ReduceTraffic::receive(LaneIndex lane, const core::FrameView& view, Ti
   return deliver(lane, tree, frame, now);
 }
 
-void ReduceTraffic::overhear(LaneIndex lane, const core::FrameView& view, TimeNs at) {
+void ReduceTraffic::overhear(LaneIndex lane, const FrameView& view, TimeNs at) {
   wire::ReductionFrame frame;
   std::uint32_t tree = 0;
   if (read(view, frame, tree)) {
@@ -227,6 +237,22 @@ bool ReduceTraffic::drained(TimeNs) const {
   return finished;
 }
 
+bool ReduceTraffic::sends() const {
+  bool anybody = false;
+  for_each_port([&](const auto&) { anybody = true; });
+  return anybody;
+}
+
+bool ReduceTraffic::give_up(Ports ports, TimeNs now) {
+  bool done = true;
+  for (LaneIndex lane = 0; lane < ports.size(); ++lane) {
+    if (roots_[lane] && ports[lane] != nullptr) {
+      done = roots_[lane]->give_up(*ports[lane], now) && done;
+    }
+  }
+  return done;
+}
+
 collective::Statistics ReduceTraffic::statistics() const {
   collective::Statistics sum;
   for_each_port([&](const auto& port) {
@@ -263,10 +289,10 @@ Tally ReduceTraffic::tally(TimeNs) const {
       {"wrong_results", books.wrong_results, fault},
       {"contributions", books.contributions_sent},
       {"root_frames", books.root_frames},
-      {"reductions_by_one_frame", now.full - before_.full},
-      {"reductions_by_several_frames", now.partial - before_.partial},
-      {"reductions_by_single_contributions", now.unreduced - before_.unreduced},
-      {"frames_that_made_reductions", now.reduction_frames - before_.reduction_frames},
+      {"reductions_by_one_frame", books.pieces_by_one_frame},
+      {"reductions_by_several_frames", books.pieces_by_several_frames},
+      {"reductions_by_single_contributions", books.pieces_by_single_contributions},
+      {"frames_that_made_reductions", books.frames_of_pieces},
       {"asked_again", now.retried - before_.retried},
       {"contributions_sent_again", now.resent - before_.resent},
       {"results_requested", now.requests_sent - before_.requests_sent},

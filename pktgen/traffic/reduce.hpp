@@ -32,15 +32,19 @@ public:
   ReduceTraffic(const Reduce& reduce, const Placement& placement, std::uint64_t seed);
 
   void start(TimeNs now) override;
+  void limit(std::uint64_t operations) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(LaneIndex lane, const core::FrameView& frame, TimeNs now) override;
-  void overhear(LaneIndex lane, const core::FrameView& frame, TimeNs at) override;
+  Reception receive(LaneIndex lane, const FrameView& frame, TimeNs now) override;
+  void overhear(LaneIndex lane, const FrameView& frame, TimeNs at) override;
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] Progress progress() const override;
   void agree(const Progress& farthest) override { farthest_ = farthest; }
   [[nodiscard]] TimeNs next_due() const override;
   [[nodiscard]] bool drained(TimeNs now) const override;
+  [[nodiscard]] bool sends() const override;
+  /// The roots disarm the engines of all their reductions.
+  [[nodiscard]] bool give_up(Ports ports, TimeNs now) override;
   [[nodiscard]] Tally tally(TimeNs now) const override;
   [[nodiscard]] std::string waiting_for(TimeNs now) const override;
 
@@ -51,7 +55,7 @@ private:
     return port == 0 && group_.settings().role != Role::leaves;
   }
   /// Whether the frame is of one of its trees, and then which, from 0.
-  [[nodiscard]] bool read(const core::FrameView& view, wire::ReductionFrame& frame,
+  [[nodiscard]] bool read(const FrameView& view, wire::ReductionFrame& frame,
                           std::uint32_t& tree) const;
   /// To all whom it concerns and who are here.
   Reception deliver(LaneIndex lane, std::uint32_t tree, const wire::ReductionFrame& frame,

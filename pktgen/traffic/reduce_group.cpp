@@ -53,6 +53,7 @@ void ReduceGroup::start(TimeNs now) {
   ended_ = false;
   missed_ = 0;
   nth_ = 0;
+  last_ = no_end;
   for (std::uint32_t tree = 0; tree < trees(); ++tree) {
     base_[tree] = due_[tree];
     limits_[tree] = is_open_loop() ? due_[tree] : no_end;
@@ -83,6 +84,11 @@ void ReduceGroup::begin_measuring(TimeNs now, const std::vector<std::uint64_t>& 
     due_ = base_ = limits_ = scheduled;
     started_ = next_due_ = now;
     nth_ = 0;
+    last_ = quota_;
+  } else if (quota_ != no_end) {
+    for (std::uint32_t tree = 0; tree < trees(); ++tree) {
+      limits_[tree] = scheduled[tree] + quota_ / trees() + (tree < quota_ % trees() ? 1 : 0);
+    }
   }
   missed_ = 0;
   books_ = {};

@@ -6,9 +6,9 @@
 // room for it.
 #pragma once
 
+#include "pktgen/measure/tally.hpp"
 #include "pktgen/scenario/scenario.hpp"
 #include "pktgen/traffic/reduce_operands.hpp"
-#include "pktgen/traffic/tally.hpp"
 #include "tributary/types.hpp"
 
 #include <algorithm>
@@ -27,8 +27,14 @@ struct ReduceBooks {
   Volume received;
   std::uint64_t operations = 0; ///< finished at the root
   std::uint64_t operations_at_leaves = 0;
-  std::uint64_t pieces = 0;          ///< completed at the root
-  std::uint64_t results_checked = 0; ///< at all members
+  // Completed at the root. Each counts with all its frames or not at all: a reduction that was
+  // under way when the measurement began is nowhere here.
+  std::uint64_t pieces = 0;
+  std::uint64_t pieces_by_one_frame = 0;
+  std::uint64_t pieces_by_several_frames = 0;
+  std::uint64_t pieces_by_single_contributions = 0;
+  std::uint64_t frames_of_pieces = 0; ///< that completed them, repetitions not counted
+  std::uint64_t results_checked = 0;  ///< at all members
   std::uint64_t wrong_results = 0;
   std::uint64_t mismatches_reported = 0; ///< pieces that ended as they must after a wrong opcode
   std::uint64_t contributions_sent = 0;  ///< frames out of leaf ports
@@ -37,6 +43,18 @@ struct ReduceBooks {
   Histogram at_root;
   Histogram at_leaves;
   std::vector<std::string> remarks;
+
+  void add_piece(const collective::Completion& completion) {
+    ++pieces;
+    frames_of_pieces += completion.frames;
+    if (completion.frames == 1) {
+      ++pieces_by_one_frame;
+    } else if (completion.largest_frame > 1) {
+      ++pieces_by_several_frames;
+    } else {
+      ++pieces_by_single_contributions;
+    }
+  }
 };
 
 class ReduceGroup {
@@ -65,9 +83,9 @@ public:
     if (next_due_ > now) {
       return;
     }
-    const std::uint64_t first = std::exchange(nth_, first_after(now));
+    const std::uint64_t first = std::exchange(nth_, std::min(first_after(now), last_));
     const std::uint64_t count = nth_ - first;
-    next_due_ = time_of(nth_);
+    next_due_ = nth_ == last_ ? never : time_of(nth_);
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, trees()); ++i) {
       const auto tree = static_cast<std::uint32_t>((first + i) % trees());
       due_[tree] += count / trees() + (i < count % trees() ? 1 : 0);
@@ -91,6 +109,8 @@ public:
 
   // Books.
 
+  /// The next measurement has so many operations at most, dealt to the trees in turn; `no_end`.
+  void set_quota(std::uint64_t operations) { quota_ = operations; }
   /// What begins from now on is measured: operations that no member has scheduled yet, `scheduled`
   /// by tree. All members agree on which those are, whenever each begins them. The schedule of the
   /// open loop begins anew with them: what the warm-up did not manage would otherwise leave no time
@@ -134,6 +154,8 @@ private:
   TimeNs started_;
   TimeNs next_due_ = never;
   std::uint64_t nth_ = 0; ///< of the schedule: the next one
+  std::uint64_t quota_ = no_end;
+  std::uint64_t last_ = no_end; ///< where the schedule of what is measured ends
   bool ended_ = true;
   bool alone_ = true;
   std::vector<std::uint64_t> first_measured_; ///< by tree

@@ -16,7 +16,7 @@
 
 #include "endpoint/collective/element_type.hpp"
 #include "endpoint/collective/piece.hpp"
-#include "endpoint/host/workload.hpp"
+#include "endpoint/workload/workload.hpp"
 
 #include <cstddef>
 #include <cstdint>

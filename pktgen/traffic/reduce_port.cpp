@@ -157,7 +157,7 @@ void ReducePort<Role>::gather(Member& member, std::uint32_t tree, TimeNs at) {
       [&](const ReduceOperands::Place& place, const collective::Completion& completion) {
         group_.check(tree, member.rank(), place, completion);
         if (is_root && group_.is_measured(tree, place.operation)) {
-          ++books.pieces;
+          books.add_piece(completion);
         }
       },
       [&](std::uint64_t operation, TimeNs intended) {
@@ -278,6 +278,23 @@ template <typename Role> bool ReducePort<Role>::drain(Port& port, TimeNs now) {
       }
     }
     send(room, frame);
+  }
+  return true;
+}
+
+template <typename Role> bool ReducePort<Role>::give_up(Port& port, TimeNs now) {
+  waiting_ = 0;
+  starts_.clear();
+  if constexpr (is_root) {
+    for (Member& member : members_) {
+      if (!has_room() && !drain(port, now)) {
+        return false;
+      }
+      if (!member.role().left()) {
+        member.role().give_up(now);
+      }
+    }
+    return drain(port, now);
   }
   return true;
 }

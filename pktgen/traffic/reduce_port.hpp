@@ -56,6 +56,9 @@ public:
 
   /// Does what waits, until nothing does, the port takes no more, or it is others' turn.
   void work(Port& port, TimeNs now);
+  /// Of roots: has the engines forget all reductions; what waits here is forgotten, too. False as
+  /// long as the port takes no more frames. `work` is not called any more. Cold.
+  [[nodiscard]] bool give_up(Port& port, TimeNs now);
   /// When `work` has something to do; `never` when nothing waits.
   [[nodiscard]] TimeNs next_due() const;
 

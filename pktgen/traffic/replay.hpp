@@ -68,7 +68,7 @@ public:
   void start(TimeNs now) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(LaneIndex, const core::FrameView&, TimeNs) override { return false; }
+  Reception receive(LaneIndex, const FrameView&, TimeNs) override { return false; }
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] TimeNs next_due() const override;
   [[nodiscard]] bool exhausted() const override { return is_over(); }

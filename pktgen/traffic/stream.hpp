@@ -49,9 +49,14 @@ public:
                 PayloadCheck payload_check = PayloadCheck::whole);
 
   void start(TimeNs now) override;
+  void limit(std::uint64_t operations) override {
+    if (sender_) {
+      sender_->limit(operations);
+    }
+  }
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(LaneIndex lane, const core::FrameView& frame, TimeNs now) override {
+  Reception receive(LaneIndex lane, const FrameView& frame, TimeNs now) override {
     return receiver_ && receiver_->receive(plan_.placement.port_of(lane), frame, now);
   }
   void generate(Ports ports, TimeNs now) override {
@@ -64,6 +69,7 @@ public:
   void agree(const Progress& farthest) override { farthest_ = farthest; }
   [[nodiscard]] TimeNs next_due() const override { return sender_ ? sender_->next_due() : never; }
   /// Where it cannot be known what is still to come: when nothing came for `quiet_ns`.
+  [[nodiscard]] bool sends() const override { return sender_ && sender_->has_senders(); }
   [[nodiscard]] bool drained(TimeNs now) const override;
   [[nodiscard]] Tally tally(TimeNs now) const override;
   [[nodiscard]] std::string waiting_for(TimeNs now) const override;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "pktgen/scenario/scenario.hpp"
+#include "pktgen/scenario/sizes.hpp"
 #include "pktgen/traffic/flow_map.hpp"
 #include "pktgen/traffic/pattern.hpp"
 #include "pktgen/traffic/placement.hpp"
-#include "pktgen/traffic/sizes.hpp"
 #include "pktgen/traffic/stamp.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/fabric_address.hpp"

@@ -37,14 +37,14 @@ bool StreamReceiver::is_ours(const Stamp& stamp, Stamped what, const std::byte* 
   return run_ == stamp.run;
 }
 
-bool StreamReceiver::has_right_header(const core::FrameView& frame, std::uint32_t flow) const {
+bool StreamReceiver::has_right_header(const FrameView& frame, std::uint32_t flow) const {
   const std::byte* const fabric = frame.data + wire::ethernet_header_bytes;
   return wire::fabric_header_checksum_ok(fabric) &&
          wire::dfa_of(fabric) == plan_.destination_address(flow) &&
          wire::total_length_of(fabric) + wire::ethernet_header_bytes == frame.length;
 }
 
-bool StreamReceiver::receive(PortIndex port, const core::FrameView& frame, TimeNs now) {
+bool StreamReceiver::receive(PortIndex port, const FrameView& frame, TimeNs now) {
   Stamp stamp;
   const Stamped what = read_stamp(frame.data, frame.length, stamp);
   if (what == Stamped::foreign || !is_ours(stamp, what, frame.data)) {

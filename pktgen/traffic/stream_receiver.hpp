@@ -48,7 +48,7 @@ public:
   explicit StreamReceiver(const StreamPlan& plan);
 
   /// Whether the frame is one of this stream's.
-  bool receive(PortIndex port, const core::FrameView& frame, TimeNs now);
+  bool receive(PortIndex port, const FrameView& frame, TimeNs now);
   void begin_measuring(TimeNs begin);
   void stop();
 
@@ -71,7 +71,7 @@ private:
   };
 
   [[nodiscard]] bool is_ours(const Stamp& stamp, Stamped what, const std::byte* frame);
-  [[nodiscard]] bool has_right_header(const core::FrameView& frame, std::uint32_t flow) const;
+  [[nodiscard]] bool has_right_header(const FrameView& frame, std::uint32_t flow) const;
   void note(Incident::Kind kind, PortIndex port, const Stamp& stamp);
   [[nodiscard]] std::string words(const Incident& incident) const;
 

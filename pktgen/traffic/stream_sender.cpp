@@ -44,6 +44,22 @@ void StreamSender::deal_senders() {
     throw std::invalid_argument(
         "with this pattern nobody has anybody to send to; take more nodes or another pattern");
   }
+  for (Lane& lane : lanes_) {
+    lane.senders_before = senders_;
+    senders_ += lane.senders.size();
+  }
+}
+
+void StreamSender::deal_quota() {
+  __extension__ using Wide = unsigned __int128;
+  const auto of_first = [this](std::size_t senders) {
+    return static_cast<std::uint64_t>(Wide{quota_} * senders / senders_);
+  };
+  for (Lane& lane : lanes_) {
+    lane.left = quota_ == 0 ? no_end
+                            : of_first(lane.senders_before + lane.senders.size()) -
+                                  of_first(lane.senders_before);
+  }
 }
 
 /// The sequence of a flow has one that counts it.
@@ -62,16 +78,12 @@ void StreamSender::require_flows_of_one_worker() const {
 }
 
 void StreamSender::set_paces() {
-  std::size_t senders = 0;
-  for (const Lane& lane : lanes_) {
-    senders += lane.senders.size();
-  }
   const Stream& stream = plan_.stream;
   const double rate =
       stream.bits_per_second > 0 ? stream.bits_per_second : stream.packets_per_second;
   double before = 0;
   for (Lane& lane : lanes_) {
-    lane.share = static_cast<double>(lane.senders.size()) / static_cast<double>(senders);
+    lane.share = static_cast<double>(lane.senders.size()) / static_cast<double>(senders_);
     lane.pace.emplace(rate * lane.share);
     lane.start_after_ns =
         static_cast<std::uint64_t>(std::llround(before * 1e9 / plan_.frames_per_second()));
@@ -91,6 +103,7 @@ void StreamSender::start(TimeNs now) {
 
 void StreamSender::begin_measuring(TimeNs begin) {
   begin_ = begin;
+  deal_quota();
   sent_ = {};
   too_long_ = 0;
   behind_ = 0;
@@ -105,10 +118,10 @@ void StreamSender::begin_measuring(TimeNs begin) {
 
 void StreamSender::stop(TimeNs now) {
   for (const Lane& lane : lanes_) {
-    if (running_ && lane.pace && lane.pace->next() < now) {
+    if (running_ && lane.pace && lane.left != 0 && lane.pace->next() < now) {
       const double frames = static_cast<double>(elapsed_ns(now, lane.pace->next())) * 1e-9 *
                             plan_.frames_per_second() * lane.share;
-      behind_ += static_cast<std::uint64_t>(std::ceil(frames));
+      behind_ += std::min(static_cast<std::uint64_t>(std::ceil(frames)), lane.left);
     }
   }
   running_ = false;
@@ -124,7 +137,8 @@ void StreamSender::generate(Ports ports, TimeNs now) {
     }
     if (running_) {
       send(lane, *port, now);
-      next_due_ = std::min(next_due_, lane.pace ? lane.pace->next() : TimeNs{0});
+      next_due_ = lane.left == 0 ? next_due_
+                                 : std::min(next_due_, lane.pace ? lane.pace->next() : TimeNs{0});
     }
     if (port->pending() != 0) {
       port->flush();
@@ -138,7 +152,7 @@ void StreamSender::generate(Ports ports, TimeNs now) {
 
 void StreamSender::send(Lane& lane, Port& port, TimeNs now) {
   const std::uint32_t longest = port.longest_frame();
-  for (std::size_t i = 0; i < Port::burst; ++i) {
+  for (std::size_t i = 0; i < Port::burst && lane.left != 0; ++i) {
     const TimeNs intended = lane.pace ? lane.pace->next() : now;
     if (intended > now) {
       return;
@@ -153,6 +167,7 @@ void StreamSender::send(Lane& lane, Port& port, TimeNs now) {
       }
       compose(lane, take_choice(lane), frame, length, intended);
       port.push(length);
+      lane.left -= lane.left != no_end && intended >= begin_ ? 1 : 0;
     }
     next_size(lane);
     next_time(lane, length);

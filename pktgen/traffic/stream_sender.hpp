@@ -32,6 +32,10 @@ public:
   explicit StreamSender(const StreamPlan& plan);
 
   void start(TimeNs now);
+  /// The next measurement has so many frames at most, over the senders of all workers; 0: no such
+  /// limit. Each lane has its part of them by the number of its senders.
+  void limit(std::uint64_t frames) { quota_ = frames; }
+  [[nodiscard]] bool has_senders() const { return !lanes_.empty(); }
   /// Counts what is intended from then on, which must be later than `last_intended()`.
   void begin_measuring(TimeNs begin);
   /// Composes nothing more.
@@ -62,13 +66,17 @@ private:
   };
   static constexpr std::size_t choices_ahead = 8;
 
+  static constexpr std::uint64_t no_end = ~std::uint64_t{0};
+
   struct Lane {
     Lane(LaneIndex of, const StreamPlan& plan);
 
     LaneIndex number;
     PortIndex port;
     std::vector<std::uint32_t> senders;
-    double share = 1; ///< of the rate
+    std::size_t senders_before = 0; ///< of the lanes before it, those of other workers, too
+    std::uint64_t left = no_end;    ///< frames that it may still send
+    double share = 1;               ///< of the rate
     std::uint64_t start_after_ns = 0;
     std::optional<Pace> pace; ///< without: as fast as possible
     StreamHeader header;
@@ -83,6 +91,7 @@ private:
   };
 
   void deal_senders();
+  void deal_quota();
   void require_flows_of_one_worker() const;
   void set_paces();
   void send(Lane& lane, Port& port, TimeNs now);
@@ -103,6 +112,8 @@ private:
   TimeNs next_due_ = never;
   bool running_ = false;
   std::size_t untaken_ = 0;
+  std::size_t senders_ = 0; ///< of all lanes, those of other workers, too
+  std::uint64_t quota_ = 0;
   std::uint64_t composed_ = 0;
   std::uint64_t too_long_ = 0;
   std::uint64_t behind_ = 0;

@@ -12,6 +12,8 @@
 //   4. traffic.stop(now);             begins nothing new; what is under way goes on
 //      until drained(now) or the caller's patience ends: go on with 2
 //   5. traffic.tally(now)             any time, cold
+//   6. until traffic.give_up(ports, now): nothing more comes of it, and switches forget what they
+//      hold for it; whatever ended it. Nothing else is called then but `tally`.
 //
 // Several workers have a traffic each, of the same settings, and some of the lanes (placement.hpp).
 // A frame that also concerns hosts on lanes of others is handed to those: overhear().
@@ -24,8 +26,8 @@
 #pragma once
 
 #include "dataplane/core/frame_view.hpp"
+#include "pktgen/measure/tally.hpp"
 #include "pktgen/traffic/placement.hpp"
-#include "pktgen/traffic/tally.hpp"
 #include "pktgen/transport/port.hpp"
 #include "tributary/types.hpp"
 
@@ -67,14 +69,18 @@ public:
   Traffic& operator=(const Traffic&) = delete;
 
   virtual void start(TimeNs now) = 0;
+  /// The next measurement begins no more than so many operations at all workers together, and each
+  /// is told the same number, ahead of `begin_measuring`; 0: as many as it can. A traffic that
+  /// cannot tell which those are takes no notice.
+  virtual void limit(std::uint64_t operations) { static_cast<void>(operations); }
   virtual void begin_measuring(TimeNs now) = 0;
   virtual void stop(TimeNs now) = 0;
 
   /// A frame came in.
-  virtual Reception receive(LaneIndex lane, const core::FrameView& frame, TimeNs now) = 0;
+  virtual Reception receive(LaneIndex lane, const FrameView& frame, TimeNs now) = 0;
   /// Another worker received a frame at that lane of its own, then, and it concerns hosts here. It
   /// has been counted there.
-  virtual void overhear(LaneIndex, const core::FrameView&, TimeNs) {}
+  virtual void overhear(LaneIndex, const FrameView&, TimeNs) {}
   virtual void generate(Ports ports, TimeNs now) = 0;
   /// `never` when only a frame can bring it on.
   [[nodiscard]] virtual TimeNs next_due() const = 0;
@@ -84,10 +90,16 @@ public:
   [[nodiscard]] virtual Progress progress() const { return {}; }
   virtual void agree(const Progress& farthest) { static_cast<void>(farthest); }
 
+  /// Whether any of its hosts that send are here.
+  [[nodiscard]] virtual bool sends() const { return true; }
   /// Whether it has nothing more to begin, however long it went on.
   [[nodiscard]] virtual bool exhausted() const { return false; }
   /// After `stop`: whether nothing more is to be expected or sent.
   [[nodiscard]] virtual bool drained(TimeNs now) const = 0;
+
+  /// Has switches forget what they hold for it, so that whoever measures next finds them empty.
+  /// False as long as ports take no more: call it again. What is under way is not waited for.
+  [[nodiscard]] virtual bool give_up(Ports, TimeNs) { return true; }
 
   [[nodiscard]] virtual Tally tally(TimeNs now) const = 0;
   /// Whom or what it waits for, a line for a person; empty when for nothing. Cold.

@@ -1,6 +1,6 @@
 #include "pktgen/transport/dpdk_port.hpp"
 
-#include "pktgen/transport/raw_port.hpp"
+#include "link/interface.hpp"
 
 #include <fmt/format.h>
 
@@ -64,7 +64,7 @@ std::string DpdkPort::trouble() {
   }
   const config::Port& port = device_->configuration();
   if (on_kernel_interface(port.kind)) {
-    return trouble_with_interface(port.interface);
+    return link::trouble_with_interface(port.interface);
   }
   return fmt::format("{} is {}: nobody is at the other end", device_->description(), name_of(link));
 }

@@ -2,9 +2,10 @@
 
 #include "configuration/diagnostic.hpp"
 #include "dataplane/config/build_tables.hpp"
+#include "dataplane/core/dispatch.hpp"
+#include "link/memory_port.hpp"
 #include "pktgen/transport/dpdk_port.hpp"
 #include "pktgen/transport/loopback_port.hpp"
-#include "pktgen/transport/memory_link.hpp"
 #include "pktgen/transport/switch_for.hpp"
 #include "tributary/wire/reduction.hpp"
 
@@ -30,10 +31,10 @@ std::shared_ptr<const core::Tables> tables_of(const config::Switch& sw) {
 
 std::unique_ptr<LoopSwitch> LoopSwitch::through_memory(const Scenario& scenario) {
   constexpr auto longest =
-      static_cast<std::uint32_t>(RawPort::longest_payload + wire::ethernet_header_bytes);
+      static_cast<std::uint32_t>(link::RawSocket::longest_payload + wire::ethernet_header_bytes);
   std::vector<Link> links;
   for (std::size_t port = 0; port < generator_ports(scenario); ++port) {
-    links.push_back(MemoryPort::joined(longest, address_of_port(scenario, port)));
+    links.push_back(link::MemoryPort::joined(longest, address_of_port(scenario, port)));
   }
   return std::unique_ptr<LoopSwitch>(
       new LoopSwitch(switch_for(scenario), std::move(links), "in its own memory"));
@@ -106,56 +107,68 @@ void LoopSwitch::serve(PortNumber port, TimeNs now) {
   }
 }
 
+/// What becomes of the frames of a burst that are not sent yet; see core/dispatch.hpp.
+class LoopSwitch::Outputs {
+public:
+  Outputs(LoopSwitch& loop, Input& input) : loop_(loop), input_(input), first_(input.next) {}
+
+  bool release(std::size_t) { return true; }
+  bool deliver(std::size_t) { return true; }
+  bool send(std::size_t i, PortNumber port, std::uint8_t) {
+    const FrameView& frame = input_.frames[first_ + i];
+    return loop_.send(port, frame.data, frame.length);
+  }
+  bool send_result(std::size_t i, PortNumber port, std::uint16_t length, std::uint8_t) {
+    return loop_.send(port, input_.frames[first_ + i].data, length);
+  }
+  bool replicate(std::size_t first, std::size_t count, PortSet, std::uint8_t) {
+    for (std::size_t i = first; i < first + count; ++i) {
+      if (!send_copies(first_ + i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+private:
+  /// What left is not sent again, should other ports have to wait.
+  bool send_copies(std::size_t i) {
+    const FrameView& frame = input_.frames[i];
+    PortSet& ports = input_.decisions[i].ports;
+    const PortSet all = ports;
+    all.for_each([&](PortNumber out) {
+      if (loop_.send(out, frame.data, frame.length)) {
+        ports.erase(out);
+      }
+    });
+    return ports.size() == 0;
+  }
+
+  LoopSwitch& loop_;
+  Input& input_;
+  std::size_t first_;
+};
+
 /// Sends what is left of the burst; false when an output has no room.
 bool LoopSwitch::send_on(Input& input) {
-  for (; input.next < input.frames.size(); ++input.next) {
-    const core::FrameView& frame = input.frames[input.next];
-    core::Decision& decision = input.decisions[input.next];
-    switch (decision.action) {
-    case core::Action::deliver:
-    case core::Action::absorb:
-    case core::Action::drop: break;
-    case core::Action::emit:
-      if (!send(decision.port, frame.data, wire::reduction_frame_bytes)) {
-        return false;
-      }
-      break;
-    case core::Action::forward:
-      if (!send(decision.port, frame.data, frame.length)) {
-        return false;
-      }
-      break;
-    case core::Action::replicate: {
-      bool all = true;
-      decision.ports.for_each([&](PortNumber out) {
-        if (send(out, frame.data, frame.length)) {
-          decision.ports.erase(out); // not again, should others have to wait
-        } else {
-          all = false;
-        }
-      });
-      if (!all) {
-        return false;
-      }
-      break;
-    }
-    }
-  }
-  return true;
+  const auto left = std::span<const core::Decision>(input.decisions)
+                        .subspan(input.next, input.frames.size() - input.next);
+  input.next += core::dispatch(left, Outputs(*this, input));
+  return input.next == input.frames.size();
 }
 
-std::byte* LoopSwitch::buffer(PortNumber port) {
-  if (emitted_.size() == most_emitted) {
+std::byte* LoopSwitch::buffer(PortNumber port, std::uint32_t length) {
+  if (emitted_.size() == most_emitted || length > longest_result_bytes) {
     return nullptr;
   }
-  return emitted_.emplace_back(Emitted{{}, port}).frame.data();
+  return emitted_.emplace_back(Emitted{{}, port, length}).frame.data();
 }
 
 /// False when some had to stay.
 bool LoopSwitch::send_emitted() {
   while (!emitted_.empty()) {
     const Emitted& last = emitted_.back();
-    if (!send(last.port, last.frame.data(), wire::reduction_frame_bytes)) {
+    if (!send(last.port, last.frame.data(), last.length)) {
       return false;
     }
     emitted_.pop_back();

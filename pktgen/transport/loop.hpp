@@ -40,7 +40,7 @@ public:
   /// Links in memory.
   [[nodiscard]] static std::unique_ptr<LoopSwitch> through_memory(const Scenario& scenario);
   /// Links through raw sockets on the loopback interface. Throws std::runtime_error when that
-  /// cannot be: TransportError, or too many generators do it.
+  /// cannot be: LinkError, or too many generators do it.
   [[nodiscard]] static std::unique_ptr<LoopSwitch> through_sockets(const Scenario& scenario);
   /// Links through rings of DPDK. Throws dataplane::PortError. Destroy it before the Eal.
   [[nodiscard]] static std::unique_ptr<LoopSwitch> through_rings(const Scenario& scenario,
@@ -63,19 +63,22 @@ private:
   using Link = std::pair<std::unique_ptr<Port>, std::unique_ptr<Port>>;
   /// A burst in work: decided by the core, and not yet all sent.
   struct Input {
-    std::span<const core::FrameView> frames;
+    std::span<const FrameView> frames;
     std::array<core::Decision, Port::burst> decisions;
     std::size_t next = 0;
   };
+  class Outputs;
+  static constexpr std::size_t longest_result_bytes = 128;
   /// A partial result; it does not come out of a frame.
   struct Emitted {
-    std::array<std::byte, 128> frame;
+    std::array<std::byte, longest_result_bytes> frame;
     PortNumber port;
+    std::uint32_t length;
   };
   static constexpr std::size_t most_emitted = 64;
 
   LoopSwitch(const config::Switch& configuration, std::vector<Link> links, std::string description);
-  std::byte* buffer(PortNumber port) override;
+  std::byte* buffer(PortNumber port, std::uint32_t length) override;
   void serve(PortNumber port, TimeNs now);
   bool send_on(Input& input);
   bool send_emitted();

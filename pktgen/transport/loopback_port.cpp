@@ -1,14 +1,13 @@
 #include "pktgen/transport/loopback_port.hpp"
 
+#include "net/unix_address.hpp"
 #include "tributary/wire/byte_order.hpp"
 
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -29,12 +28,9 @@ LoopbackRange::LoopbackRange() {
   for (std::uint16_t range = 0; range < ranges; ++range) {
     // A name without a file, of this network namespace as the interface is.
     const std::string name = fmt::format("tributary-pktgen-loopback-{}", range);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path + 1, name.data(), name.size());
-    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    claim_ = transport::FileDescriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    if (::bind(claim_.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0) {
+    const auto address = net::UnixAddress::abstract(name);
+    claim_ = net::FileDescriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (::bind(claim_.get(), address->get(), address->size()) == 0) {
       first_ = static_cast<std::uint16_t>(first_ethertype + range * size);
       return;
     }
@@ -55,18 +51,18 @@ LoopbackPort::joined(std::size_t link, std::shared_ptr<LoopbackRange> range,
 
 LoopbackPort::LoopbackPort(std::shared_ptr<LoopbackRange> range, std::uint16_t ethertype,
                            std::uint16_t heard, std::uint16_t spoken)
-    : RawPort("lo", heard), range_(std::move(range)), ethertype_(ethertype), spoken_(spoken) {}
+    : RawSocket("lo", heard), range_(std::move(range)), ethertype_(ethertype), spoken_(spoken) {}
 
 std::size_t LoopbackPort::transmit(std::span<Slot> slots) {
   for (const Slot& slot : slots) {
     write_ethertype(slot.data, spoken_);
   }
-  return RawPort::transmit(slots);
+  return RawSocket::transmit(slots);
 }
 
-std::size_t LoopbackPort::take(std::span<core::FrameView> views) {
-  const std::size_t count = RawPort::take(views);
-  for (const core::FrameView& view : views.first(count)) {
+std::size_t LoopbackPort::take(std::span<FrameView> views) {
+  const std::size_t count = RawSocket::take(views);
+  for (const FrameView& view : views.first(count)) {
     write_ethertype(view.data, ethertype_);
   }
   return count;

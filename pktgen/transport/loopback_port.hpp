@@ -3,8 +3,8 @@
 // they are sent, and the fabric's own one is put back as they come in.
 #pragma once
 
-#include "endpoint/transport/file_descriptor.hpp"
-#include "pktgen/transport/raw_port.hpp"
+#include "link/raw_socket.hpp"
+#include "net/file_descriptor.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,13 +25,13 @@ public:
   [[nodiscard]] std::uint16_t first() const { return first_; }
 
 private:
-  transport::FileDescriptor claim_; ///< a socket whose name only one process can have
+  net::FileDescriptor claim_; ///< a socket whose name only one process can have
   std::uint16_t first_ = 0;
 };
 
-class LoopbackPort final : public RawPort {
+class LoopbackPort final : public link::RawSocket {
 public:
-  /// The two ends of link `link`, 0 to 63, of those in this range. Throws TransportError when the
+  /// The two ends of link `link`, 0 to 63, of those in this range. Throws LinkError when the
   /// loopback interface is down or raw sockets are not permitted.
   [[nodiscard]] static std::pair<std::unique_ptr<LoopbackPort>, std::unique_ptr<LoopbackPort>>
   joined(std::size_t link, std::shared_ptr<LoopbackRange> range, std::uint16_t ethertype);
@@ -40,7 +40,7 @@ private:
   LoopbackPort(std::shared_ptr<LoopbackRange> range, std::uint16_t ethertype, std::uint16_t heard,
                std::uint16_t spoken);
   std::size_t transmit(std::span<Slot> slots) override;
-  std::size_t take(std::span<core::FrameView> views) override;
+  std::size_t take(std::span<FrameView> views) override;
 
   std::shared_ptr<LoopbackRange> range_;
   std::uint16_t ethertype_; ///< of the fabric

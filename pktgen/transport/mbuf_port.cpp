@@ -48,7 +48,7 @@ std::size_t MbufPort::replenish(std::span<Slot> slots) {
   return count;
 }
 
-std::size_t MbufPort::take(std::span<core::FrameView> views) {
+std::size_t MbufPort::take(std::span<FrameView> views) {
   free_received();
   received_count_ = receive_burst(received_.data(), static_cast<std::uint16_t>(views.size()));
   for (std::uint16_t i = 0; i < received_count_; ++i) {

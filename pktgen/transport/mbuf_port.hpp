@@ -33,7 +33,7 @@ protected:
 private:
   std::size_t transmit(std::span<Slot> slots) final;
   std::size_t replenish(std::span<Slot> slots) final;
-  std::size_t take(std::span<core::FrameView> views) final;
+  std::size_t take(std::span<FrameView> views) final;
   void free_received();
 
   rte_mempool* pool_;

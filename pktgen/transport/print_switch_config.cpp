@@ -12,9 +12,6 @@
 namespace tributary::pktgen {
 namespace {
 
-/// What a file may ask for.
-constexpr std::uint32_t most_descriptors_of_a_file = 64;
-
 bool is_placeholder(const config::Port& port) {
   return port.interface.starts_with(interface_placeholder);
 }
@@ -77,9 +74,6 @@ std::string print_switch_config(const Scenario& scenario,
   for (std::size_t port = 0; port < std::min(interfaces.size(), sw.ports.size()); ++port) {
     sw.ports[port].interface = interfaces[port];
   }
-  const std::uint32_t descriptors =
-      std::min(sw.settings.descriptors_per_engine, most_descriptors_of_a_file);
-
   std::string out = fmt::format(
       "# The switch that scenario \"{}\" of tributary-pktgen needs. Port pN leads to port N of "
       "the\n"
@@ -99,17 +93,11 @@ std::string print_switch_config(const Scenario& scenario,
   if (needs_longer_frames || !scenario.switch_socket.empty()) {
     out += section(config::Section::process, process);
   }
-  if (descriptors < sw.settings.descriptors_per_engine) {
-    out +=
-        fmt::format("# The scenario may have {} reductions under way; those beyond the {} that an\n"
-                    "# engine holds pass unreduced.\n",
-                    sw.settings.descriptors_per_engine, descriptors);
-  }
-  out +=
-      section(config::Section::switches, Values()
-                                             .set("name", quoted(sw.name))
-                                             .set("ethertype", fmt::format("{:#06x}", sw.ethertype))
-                                             .set("descriptors_per_engine", descriptors));
+  out += section(config::Section::switches,
+                 Values()
+                     .set("name", quoted(sw.name))
+                     .set("ethertype", fmt::format("{:#06x}", sw.ethertype))
+                     .set("descriptors_per_engine", sw.settings.descriptors_per_engine));
   if (std::ranges::any_of(sw.ports, is_placeholder)) {
     out += "# IFACE0 and so on stand for the interfaces of the switch: put their names there.\n";
   }

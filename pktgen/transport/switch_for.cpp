@@ -2,7 +2,7 @@
 
 #include "configuration/findings.hpp"
 #include "dataplane/port/frame_room.hpp"
-#include "pktgen/traffic/sizes.hpp"
+#include "pktgen/scenario/sizes.hpp"
 #include "tributary/wire/fabric_address.hpp"
 
 #include <fmt/format.h>
@@ -15,16 +15,17 @@
 namespace tributary::pktgen {
 namespace {
 
-/// Reductions the engine of one port holds at least: tributary-switch's default.
+/// Reductions the engine of one port holds at least: what hardware has.
 constexpr std::uint32_t fewest_descriptors = 8;
 
-PortNumber number(std::size_t port) { return PortNumber{static_cast<std::uint8_t>(port)}; }
+PortNumber port_number(std::size_t port) { return PortNumber{static_cast<std::uint8_t>(port)}; }
 
 /// Collects what the parts of a scenario need, and what of it cannot be had.
 class Plan {
 public:
   Plan(const Scenario& scenario, config::Switch& sw)
-      : scenario_(scenario), switch_(sw), ports_(generator_ports(scenario)), far_(number(ports_)) {}
+      : scenario_(scenario), switch_(sw), ports_(generator_ports(scenario)),
+        far_(port_number(ports_)) {}
 
   void add(const Part& part, const std::string& what) {
     switch (part.kind) {
@@ -51,7 +52,7 @@ public:
     }
     findings_.throw_if_any(scenario_.name);
     for (std::uint32_t node = 0; node < routed_nodes_; ++node) {
-      switch_.routes.push_back({Nid{scenario_.first_nid + node}, number(node % ports_), 0});
+      switch_.routes.push_back({Nid{scenario_.first_nid + node}, port_number(node % ports_), 0});
     }
   }
 
@@ -63,7 +64,7 @@ private:
   }
 
   void add(const Reduce& reduce, const std::string& what) {
-    PortNumber parent = number(0);
+    PortNumber parent = port_number(0);
     PortSet children;
     switch (reduce.role) {
     case Role::both:
@@ -104,7 +105,7 @@ private:
       return;
     }
     for (std::uint32_t t = 0; t < stream.trees; ++t) {
-      PortNumber parent = number(t % std::max<std::size_t>(ports_, 1));
+      PortNumber parent = port_number(t % std::max<std::size_t>(ports_, 1));
       PortSet children = PortSet::first(ports_);
       switch (stream.role) {
       case Role::both: children.erase(parent); break;

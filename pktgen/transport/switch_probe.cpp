@@ -34,8 +34,12 @@ SwitchFigures figures_between(const SwitchCounters& before, const SwitchCounters
       figures.received_frames += rise;
     } else if (name.ends_with(".tx_frames")) {
       figures.sent_frames += rise;
-    } else if (name.find(drop_infix) != std::string::npos && rise != 0) {
-      figures.drops.push_back({name, rise});
+    } else if (name.ends_with(".arm_failures")) {
+      figures.arm_failures += rise;
+    } else if (name.find(drop_infix) != std::string::npos || name.ends_with(".rx_missed")) {
+      if (rise != 0) {
+        figures.drops.push_back({name, rise});
+      }
     } else if (of_worker && name.ends_with(".busy_cycles")) {
       busy_cycles += rise;
     } else if (of_worker && name.ends_with(".cycles")) {
@@ -62,7 +66,10 @@ SwitchCounters HostedSwitchProbe::look() {
     const auto counters = workers_.counters(s);
     for (std::size_t p = 0; p < plan.ports.size(); ++p) {
       const std::string prefix = fmt::format("{}.port.{}", plan.name, plan.ports[p]->name());
+      seen[prefix + ".rx_missed"] = plan.ports[p]->missed_frames();
       for (const core::Counters* part : counters) {
+        seen[fmt::format("{}.engine.{}.arm_failures", plan.name, plan.ports[p]->name())] +=
+            part->engines[p].arm_failures.read();
         const core::PortCounters& port = part->ports[p];
         seen[prefix + ".rx_frames"] += port.rx_frames.read();
         seen[prefix + ".tx_frames"] += port.tx_frames.read();

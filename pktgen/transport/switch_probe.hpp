@@ -1,12 +1,12 @@
 // Asks the switch under test what it did during a measurement: the hosted one directly, another one
 // over its control socket. Both give counters by the names that `tributaryctl show counters` has.
 //
-//   probe.begin();   ...measurement...   const SwitchFigures figures = probe.end();
+//   probe.begin();   ...measurement...   const SwitchFigures figures = probe.so_far();
 //
 // Not on the hot path: a look takes milliseconds. One thread.
 #pragma once
 
-#include "pktgen/run/result.hpp"
+#include "pktgen/result/result.hpp"
 #include "service/switch_client.hpp"
 
 #include <cstdint>
@@ -22,8 +22,9 @@ namespace tributary::pktgen {
 /// Counters by name.
 using SwitchCounters = std::map<std::string, std::uint64_t, std::less<>>;
 
-/// What rose between two looks. Frames are the sums over all ports, drops those counters
-/// "....drop.REASON" that rose, most first; cycles are those of workers that had something to do.
+/// What rose between two looks. Frames and arm failures are the sums over all ports, drops those
+/// counters "....drop.REASON" and "....rx_missed" that rose, most first; cycles are those of
+/// workers that had something to do.
 [[nodiscard]] SwitchFigures figures_between(const SwitchCounters& before,
                                             const SwitchCounters& after);
 
@@ -33,9 +34,9 @@ public:
   SwitchProbe(const SwitchProbe&) = delete;
   SwitchProbe& operator=(const SwitchProbe&) = delete;
 
-  /// Throws service::SwitchError when the switch cannot be asked, as `end`.
+  /// Throws service::SwitchError when the switch cannot be asked, as `so_far`.
   void begin() { before_ = look(); }
-  [[nodiscard]] SwitchFigures end() { return figures_between(before_, look()); }
+  [[nodiscard]] SwitchFigures so_far() { return figures_between(before_, look()); }
 
 protected:
   SwitchProbe() = default;

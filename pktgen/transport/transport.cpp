@@ -2,10 +2,11 @@
 
 #include "configuration/findings.hpp"
 #include "dataplane/port/privileges.hpp"
-#include "endpoint/transport/interface_facts.hpp"
+#include "link/interface.hpp"
+#include "link/raw_socket.hpp"
 #include "pktgen/transport/dpdk_port.hpp"
-#include "pktgen/transport/raw_port.hpp"
 #include "pktgen/transport/switch_for.hpp"
+#include "tributary/wire/portals.hpp"
 
 #include <rte_ethdev.h>
 
@@ -35,7 +36,7 @@ void check(const Scenario& scenario) {
   for (const PortSpec& spec : scenario.ports) {
     if (!spec.device.interface.empty()) {
       static_cast<void>(
-          transport::interface_facts(spec.device.interface, "looking for the scenario's ports"));
+          link::interface_facts(spec.device.interface, "looking for the scenario's ports"));
     }
     const std::string missing =
         spec.raw ? std::string() : dataplane::missing_privileges(spec.device.kind, have);
@@ -46,6 +47,13 @@ void check(const Scenario& scenario) {
           spec.device.name, missing));
     }
   }
+}
+
+/// Which of several sockets a frame is for: one flow stays on one of them.
+link::Spread by_fabric_addresses() {
+  return {.first_word = wire::portals_offset::sfa,
+          .second_word = wire::portals_offset::dfa,
+          .by = "fabric addresses"};
 }
 
 bool uses_dpdk(const Scenario& scenario) {
@@ -108,7 +116,8 @@ void Transport::open_ports(const Scenario& scenario) {
   for (PortIndex port = 0; port < scenario.ports.size(); ++port) {
     const PortSpec& spec = scenario.ports[port];
     if (spec.raw) {
-      add(port, RawPort::sharing(spec.device.interface, scenario.ethertype, spec.queues));
+      add(port, link::RawSocket::sharing(spec.device.interface, scenario.ethertype, spec.queues,
+                                         by_fabric_addresses()));
       continue;
     }
     config::Port device = spec.device;

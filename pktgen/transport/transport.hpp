@@ -25,7 +25,7 @@ namespace tributary::pktgen {
 class Transport {
 public:
   /// Opens everything, and lets the hosted switch run. Throws when something of it cannot be had:
-  /// config::ConfigError, transport::TransportError, dataplane::PortError, service::SwitchError.
+  /// config::ConfigError, link::LinkError, dataplane::PortError, service::SwitchError.
   explicit Transport(const Scenario& scenario);
   ~Transport();
   Transport(const Transport&) = delete;

@@ -19,10 +19,11 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "runner")]
 
+import kill_member  # noqa: E402
 import report  # noqa: E402
 import workload  # noqa: E402
 from building import RELEASE, Build, BuildFailed  # noqa: E402
-from fabric import HOSTS, LEAVES, SPINES, Fabric  # noqa: E402
+from fabric import Fabric, lay  # noqa: E402
 from repair import Repair  # noqa: E402
 from tributary import isolation  # noqa: E402
 from tributary.network import CommandFailed, wait_until  # noqa: E402
@@ -38,9 +39,11 @@ PROGRAMS = (
 
 EXAMPLES = """\
 examples:
-  scripts/demo                               the whole demo, under two minutes
+  scripts/demo                               the whole demo: half a minute, and before it, the
+                                             first time, minutes to install and build
   scripts/demo --json result.json            its figures, also as JSON
   scripts/demo --reductions 1000 --processes 1
+  scripts/demo --kill-member                 one host is killed; the others are told who is missing
 """
 
 
@@ -64,6 +67,11 @@ def arguments():
         help="how the switches drive their interfaces (default: %(default)s)",
     )
     parser.add_argument("--seed", type=int, help="of the operands (default: a new one, printed)")
+    parser.add_argument(
+        "--kill-member", action="store_true",
+        help="instead: kill one host in mid-run, and see that the others name it and end within the documented"
+        " time, and go on in a group without it",
+    )
     parser.add_argument("--no-setup", action="store_true", help="do not look for missing packages")
     parser.add_argument("--build", type=Path, metavar="DIR", help="take the programs from there as they are")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
@@ -113,6 +121,7 @@ def outside(options):
         sys.executable, str(HERE), "--inside", "--seed", str(seed), "--kind", options.kind,
         "--reductions", str(options.reductions), "--processes", str(options.processes),
         "--build", str((options.build or BUILD).absolute()),
+        *(["--kill-member"] if options.kill_member else []),
         *(["--result", str(result.fileno())] if result else []),
     ]  # fmt: skip
     return run_isolated(command, [result.fileno()] if result else [])
@@ -153,7 +162,7 @@ def inside(options):
     fabric = Fabric(Binaries(options.build), place, options.processes == 1, options.kind)
     progress = report.Progress()
     try:
-        return show(options, fabric, progress)
+        return kill_member.show(options, fabric, say) if options.kill_member else show(options, fabric, progress)
     except (StartFailed, CommandFailed, workload.Failed) as failure:
         progress.done("")
         return fail(str(failure))
@@ -162,15 +171,7 @@ def inside(options):
 
 
 def show(options, fabric, progress):
-    say(f"{HOSTS} hosts and {LEAVES + SPINES} switches in namespaces of their own, {options.kind} on veth")
-    fabric.lay_cables()
-    say("starting the fabric manager")
-    fabric.start_manager()
-    processes = "one process" if fabric.one_process else "a process each"
-    say(f"starting the switches, {processes}; no file says what is cabled to what, or names a tree")
-    fabric.start_switches()
-    connected, links = fabric.discovered()
-    say(f"the manager has found {connected} switches and {links} links between them")
+    lay(options, fabric, say)
     say(f"allreduces of every operator on every host, each result checked; seed {options.seed}")
 
     def run(group, armed, iterations, on_progress):

@@ -73,8 +73,8 @@ class Fabric:
                     self.namespace_of(f"spine{spine}"), f"s{spine}down{leaf}",
                 )
 
-    def start_manager(self):
-        self.manager = Manager(self.binaries, self.place)
+    def start_manager(self, **sections):
+        self.manager = Manager(self.binaries, self.place, **sections)
         self.token_file.write_text(self.manager.create_job(JOB) + "\n", encoding="utf-8")
 
     def _configs(self):
@@ -180,3 +180,16 @@ class Fabric:
                 self.manager.stop(10)
             except Exception:
                 self.manager.kill()
+
+
+def lay(options, fabric, say, **manager):
+    """Starts everything but the hosts. `manager` adds to the manager's configuration, by table."""
+    say(f"{HOSTS} hosts and {LEAVES + SPINES} switches in namespaces of their own, {options.kind} on veth")
+    fabric.lay_cables()
+    say("starting the fabric manager")
+    fabric.start_manager(**manager)
+    processes = "one process" if fabric.one_process else "a process each"
+    say(f"starting the switches, {processes}; no file says what is cabled to what, or names a tree")
+    fabric.start_switches()
+    connected, links = fabric.discovered()
+    say(f"the manager has found {connected} switches and {links} links between them")

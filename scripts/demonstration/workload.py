@@ -5,7 +5,7 @@ import selectors
 import subprocess
 import time
 
-from fabric import HOSTS, JOB
+from fabric import JOB
 
 # Runs what follows under a host name of its own, the first argument: hosts tell it in their hellos.
 NAMED = ("unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"')
@@ -33,28 +33,34 @@ class Run:
         self.p99 = max(report["latency_us"]["p99"] for report in reports)
 
 
-def command(fabric, host, group, iterations, armed, seed):
+def command(fabric, host, group, iterations, armed, seed, rank, size):
     return [
         "ip", "netns", "exec", host.namespace, *NAMED, host.namespace, str(fabric.binaries.host),
         "--interface", host.interface, "--nid", str(host.nid),
         "--group", group, "--job", JOB, "--manager", fabric.manager.url, "--token-file", str(fabric.token_file),
-        "--rank", str(host.number), "--size", str(HOSTS), "--root", "0",
+        "--rank", str(rank), "--size", str(size), "--root", "0",
         "--operator", "mix", "--iterations", str(iterations), "--in-flight", "8",
         "--vector-length", str(ELEMENTS), "--seed", str(seed), "--timeout", "30", "--check", "--json",
-        *(["--progress"] if host.number == 0 else []),
+        *(["--progress"] if rank == 0 else []),
         *([] if armed else ["--disarmed"]),
     ]  # fmt: skip
 
 
-def run(fabric, group, iterations, armed, seed, on_progress):
-    """Has all hosts join, reduce and leave. `on_progress(done)` is called about twice a second."""
-    children = {
+def start(fabric, hosts, group, iterations, armed, seed):
+    """The programs of these hosts, by host, in order of their ranks."""
+    return {
         host: subprocess.Popen(
-            command(fabric, host, group, iterations, armed, seed),
+            command(fabric, host, group, iterations, armed, seed, rank, len(hosts)),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
-        for host in fabric.hosts
+        for rank, host in enumerate(hosts)
     }
+
+
+def run(fabric, group, iterations, armed, seed, on_progress, hosts=None):
+    """Has the hosts, all if not said, join, reduce and leave. `on_progress(done)` is called about twice a
+    second."""
+    children = start(fabric, hosts or fabric.hosts, group, iterations, armed, seed)
     try:
         _follow(fabric, children, on_progress)
     except BaseException:
@@ -70,6 +76,53 @@ def run(fabric, group, iterations, armed, seed, on_progress):
             raise Failed(f"{host.namespace} ended with exit code {child.wait()}:\n{child.said}") from None
         child.wait()
     return Run(reports)
+
+
+class Crash:
+    """What came of a run in which one member was killed."""
+
+    def __init__(self, rank):
+        self.rank = rank
+        self.told = []  # (host, seconds after the kill, what it said), in order of time
+
+
+def crash(fabric, group, rank, seed, on_progress, limit):
+    """Has all hosts reduce without end, kills the member of this rank once `on_progress(done)` says so, and
+    waits until the others have ended, at most `limit` seconds."""
+    endless = 1_000_000  # hours on any machine that this is meant for
+    children = start(fabric, fabric.hosts, group, endless, True, seed)
+    outcome = Crash(rank)
+    try:
+        _until_killed(fabric, children, rank, on_progress)
+        killed = time.monotonic()
+        waiting = {host: child for host, child in children.items() if host.number != rank}
+        while waiting and time.monotonic() - killed < limit:
+            for host, child in list(waiting.items()):
+                if child.poll() is not None:
+                    outcome.told.append((host, time.monotonic() - killed, _last_line(child)))
+                    del waiting[host]
+            time.sleep(0.005)
+    finally:
+        for child in children.values():
+            child.kill()
+            child.wait()
+    return outcome
+
+
+def _until_killed(fabric, children, rank, on_progress):
+    root = next(iter(children.values()))
+    for line in root.stderr:
+        if not line.startswith("progress "):
+            raise Failed(f"a host ended early:\n{line}")
+        if on_progress(int(line.split()[1])):
+            list(children.values())[rank].kill()
+            return
+    raise Failed(f"a host ended early:\n{fabric.manager.log_text()}")
+
+
+def _last_line(child):
+    said = [line for line in child.stderr.read().splitlines() if not line.startswith("progress ")]
+    return said[-1] if said else ""
 
 
 def _follow(fabric, children, on_progress):

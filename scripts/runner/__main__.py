@@ -5,7 +5,7 @@ Tiers: style    formatting
        unit     one room at a time
        fabric   whole fabrics on virtual time, seeded
        hosts    real namespaces, real kernel interfaces; needs root
-       fuzz     libFuzzer targets, a bounded number of runs each
+       fuzz     libFuzzer targets, a bounded number of runs each, in the address sanitizer's build
 A build is `release` or a set of sanitizers; each has a build directory of its own.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import processes
 import style
-from building import FUZZ, RELEASE, Build, BuildFailed
+from building import ADDRESS, RELEASE, Build, BuildFailed
 from campaign import Campaign
 from fuzzing import Fuzzing
 from outcome import FAILED, Case, Outcome
@@ -31,6 +31,9 @@ TIERS = ("style", "headers", "unit", "fabric", "hosts", "fuzz")
 # that carry meson's suite `threads`: everything else is pure and single-threaded by construction.
 SANITIZED_TIERS = ("unit", "fabric", "hosts")
 THREADS_SUITE = "threads"
+# Rooms whose object code is another one in a release: kernels, engines, hot loops. Where the address
+# sanitizer's build runs every unit test as well, a release runs these.
+OPTIMISED_SUITE = "optimised"
 
 EXAMPLES = """\
 examples:
@@ -69,6 +72,8 @@ class Runner:
     def __init__(self, options):
         self.options = options
         self.seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
+        self.kinds = [RELEASE if kind == "none" else kind for kind in options.sanitize or ["none"]]
+        self.builds = {}
         self.outcome = Outcome()
         self.screen = Screen(self.outcome, options.verbose)
 
@@ -86,8 +91,27 @@ class Runner:
         key = (build.kind, tier)
         self.outcome.seconds[key] = self.outcome.seconds.get(key, 0) + time.monotonic() - started
 
+    def build(self, kind):
+        return self.builds.setdefault(kind, Build(ROOT, kind))
+
+    def compile(self, build, targets):
+        try:
+            build.compile(targets)
+        finally:
+            self.outcome.builds[build.kind] = (build.seconds, build.processor_seconds)
+
+    def programs(self, build, tiers):
+        """(those to run, those of these tiers that another build of this run has in their place)"""
+        programs = [program for program in build.programs() if program.tier in tiers]
+        if "thread" in build.kind:
+            return [program for program in programs if THREADS_SUITE in program.suites], []
+        if build.kind == RELEASE and any("address" in kind for kind in self.kinds):
+            elsewhere = [p for p in programs if p.tier == "unit" and OPTIMISED_SUITE not in p.suites]
+            return [program for program in programs if program not in elsewhere], elsewhere
+        return programs, []
+
     def run_build(self, kind, tiers):
-        build = Build(ROOT, kind)
+        build = self.build(kind)
         campaign = self.campaign(build)
         if "style" in tiers:
             self.timed(build, "style", lambda: style.run(campaign))
@@ -97,14 +121,14 @@ class Runner:
         self.screen.say(f"building {build.directory.name}/ ({kind})")
         try:
             build.configure()
-            programs = [program for program in build.programs() if program.tier in tiers]
+            programs, elsewhere = self.programs(build, tiers)
             if "thread" in kind:
-                programs = [program for program in programs if THREADS_SUITE in program.suites]
                 self.screen.say("programs with threads: " + ", ".join(p.name for p in programs))
-            everything = kind == RELEASE and not self.options.tier
-            needed = {target for program in programs for target in program.targets}
-            if everything or needed:
-                build.compile([] if everything else sorted(needed))
+            needed = sorted({target for program in programs for target in program.targets})
+            if kind == RELEASE and not self.options.tier:
+                needed = build.everything_but(elsewhere)
+            if needed:
+                self.compile(build, needed)
         except BuildFailed as failure:
             self.build_failed(build, tiers[0], failure)
             return
@@ -113,12 +137,12 @@ class Runner:
             self.timed(build, tier, lambda some=some: campaign.run(some))
 
     def run_fuzz(self):
-        build = Build(ROOT, FUZZ)
-        self.screen.say(f"building {build.directory.name}/ (libFuzzer, address and undefined)")
+        build = self.build(ADDRESS)
+        self.screen.say(f"building the fuzz targets in {build.directory.name}/")
         try:
             build.configure()
             targets = build.fuzz_targets()
-            build.compile([str(path.relative_to(build.directory)) for _, path in targets])
+            self.compile(build, [str(path.relative_to(build.directory)) for _, path in targets])
         except BuildFailed as failure:
             self.build_failed(build, "fuzz", failure)
             return
@@ -127,12 +151,11 @@ class Runner:
 
     def run(self):
         chosen = self.options.tier or TIERS
-        kinds = [RELEASE if kind == "none" else kind for kind in self.options.sanitize or ["none"]]
         self.screen.say(f"seed {self.seed}")
-        for kind in kinds:
+        for kind in self.kinds:
             possible = TIERS if kind == RELEASE else SANITIZED_TIERS
             self.run_build(kind, [tier for tier in TIERS if tier in chosen and tier in possible])
-        if "fuzz" in chosen and RELEASE in kinds:
+        if "fuzz" in chosen and {RELEASE, ADDRESS} & set(self.kinds):
             self.run_fuzz()
 
     def finish(self):

@@ -4,13 +4,14 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import processes
 
 RELEASE = "release"
-FUZZ = "fuzz"
+ADDRESS = "address,undefined"
 
 
 class BuildFailed(Exception):
@@ -27,6 +28,7 @@ class Program:
     env: dict
     workdir: str
     alone: bool
+    bounds_itself: bool  # no limit from outside: it has one for each of its cases
     targets: list  # files that must be built before it can run
 
     @property
@@ -36,15 +38,17 @@ class Program:
 
 class Build:
     def __init__(self, root, kind):
-        """`kind`: release, fuzz, or sanitizers joined by commas."""
+        """`kind`: release, or sanitizers joined by commas."""
         self.root = root
         self.kind = kind
         suffix = "" if kind == RELEASE else "-" + kind.replace(",", "-")
         self.directory = root / f"build{suffix}"
+        self.seconds = 0.0  # of building so far
+        self.processor_seconds = 0.0
 
     @property
     def sanitizers(self):
-        return "" if self.kind in (RELEASE, FUZZ) else self.kind
+        return "" if self.kind == RELEASE else self.kind
 
     def configure(self):
         """Makes the directory, or has an existing one take notice of changed meson.build files."""
@@ -52,36 +56,47 @@ class Build:
             self._run(["ninja", "-C", str(self.directory), "build.ninja"], {})
             return
         command = ["meson", "setup", str(self.directory), str(self.root)]
-        env = {}
-        if self.kind == FUZZ:
-            env = {"CC": "clang", "CXX": "clang++"}
-            command += ["-Dfuzz=true", "-Dsanitize=address,undefined"]
-        elif self.sanitizers:
-            command += [f"-Dsanitize={self.sanitizers}"]
-        # The instrumented builds keep the assertions and the line numbers. Optimization costs them more
-        # compile time than it saves in the tests: the address sanitizer's has it in the rooms that the
-        # virtual fabric keeps busy alone (hot_options in meson.build).
-        command += (
-            ["--buildtype=release"]
-            if self.kind == RELEASE
-            else [
-                f"-Doptimization={0 if 'address' in (self.sanitizers or '') else 1}",
-                "-Ddebug=false", "-Dc_args=-g1", "-Dcpp_args=-g1",
-            ]
-        )
-        # Most of their compile time is the standard library's and Asio's headers: eight files share
-        # them. The release compiles each file by itself, and so sees what one lacks.
-        if self.kind != RELEASE:
-            command += ["-Dunity=on", "-Dunity_size=8"]
-        self._run(command, env)
+        if self.kind == RELEASE:
+            self._run([*command, "--buildtype=release"], {})
+            return
+        # The instrumented builds keep the assertions and the line numbers. Most of their compile time
+        # is the standard library's and Asio's headers, so a target is one unit; clang needs less of it
+        # than gcc, and brings libFuzzer. Optimization costs the address sanitizer's more compile time
+        # than it saves in the tests, but for the rooms that the virtual fabric keeps busy
+        # (hot_options in meson.build).
+        with_address = "address" in self.kind
+        command += [
+            f"-Dsanitize={self.kind}", f"-Dfuzz={str(with_address).lower()}", "-Dunity=on",
+            f"-Doptimization={0 if with_address else 1}",
+            "-Db_ndebug=false", "-Ddebug=false", "-Dc_args=-g1", "-Dcpp_args=-g1",
+        ]
+        self._run(command, {"CC": "clang", "CXX": "clang++"})
 
     def compile(self, targets=()):
-        command = ["ninja", "-C", str(self.directory), *targets]
-        if sys.stdout.isatty():
-            if subprocess.run(command, check=False).returncode:
+        # All that does not compile is told in one run.
+        command = ["ninja", "-C", str(self.directory), "-k", "0", *targets]
+        started, before = time.monotonic(), os.times()
+        try:
+            if not sys.stdout.isatty():
+                self._run(command, {})
+            elif subprocess.run(command, check=False).returncode:
                 raise BuildFailed("see above")
-        else:
-            self._run(command, {})
+        finally:
+            now = os.times()
+            self.seconds += time.monotonic() - started
+            self.processor_seconds += now.children_user + now.children_system
+            self.processor_seconds -= before.children_user + before.children_system
+
+    def everything_but(self, programs):
+        """The targets of a plain `ninja`, without the executables of `programs`."""
+        left_out = {os.path.relpath(program.command[0], self.directory) for program in programs}
+        return [
+            os.path.relpath(name, self.directory)
+            for target in self._introspect("--targets")
+            if target["build_by_default"]
+            for name in target["filename"]
+            if os.path.relpath(name, self.directory) not in left_out
+        ]
 
     def programs(self):
         files = {t["id"]: t["filename"] for t in self._introspect("--targets")}
@@ -96,6 +111,7 @@ class Build:
                     test["env"],
                     test["workdir"],
                     not test["is_parallel"],
+                    test["timeout"] == 0,
                     [os.path.relpath(name, self.directory) for name in targets],
                 )
             )

@@ -5,12 +5,14 @@ import os
 import re
 import tempfile
 import time
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import allowed_skips
 import processes
 from googletest import Reader, names_in_list
 from outcome import FAILED, PASSED, SKIPPED, WHOLE_PROGRAM, Case
+from pool import finish
 
 HANG_SECONDS = 1500  # no test takes that long; one that does will never end
 MESON_SKIP = 77
@@ -44,18 +46,7 @@ class Campaign:
             programs = list({tuple(p.command): p for p in programs}.values())
         together = [program for program in programs if not program.alone]
         with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
-            pending = {pool.submit(self._run_one, program) for program in together}
-            try:
-                while pending:
-                    # In slices, so that Ctrl-C is heard.
-                    done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        future.result()
-            except BaseException:
-                for future in pending:
-                    future.cancel()
-                processes.stop_all()
-                raise
+            finish(pool, [pool.submit(self._run_one, program) for program in together])
         for program in programs:
             if program.alone:
                 self._run_one(program)
@@ -63,6 +54,7 @@ class Campaign:
     def add(self, program, cases, seconds):
         if not cases:
             return
+        cases = allowed_skips.enforced(cases)
         with self.screen.lock:
             self.outcome.cases += cases
             self.screen.finished(self.build.kind, program, cases, seconds)
@@ -100,7 +92,8 @@ class Campaign:
             }
             if self.pattern:
                 env["GTEST_FILTER"] = self.pattern
-            ended = processes.run(command, on_line, env, program.workdir, HANG_SECONDS)
+            limit = None if program.bounds_itself else HANG_SECONDS
+            ended = processes.run(command, on_line, env, program.workdir, limit)
             complete = reader.take_json(report)
             if reader.seen_googletest and not complete:
                 self._account_for_the_crash(program, reader, ended, env)

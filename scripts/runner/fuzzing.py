@@ -5,13 +5,36 @@ directory under findings/, with the command that runs it again.
 """
 
 import fnmatch
+import os
 import re
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import processes
 from outcome import FAILED, PASSED
+from pool import finish
+
+# A unit that runs for so long hangs; libFuzzer then keeps it as it keeps one that crashes.
+HANG_SECONDS = 60
+
+PROGRESS = re.compile(r"#\d+\s|\s*NEW_(FUNC|PC)|INFO: ")
+CAUSE = re.compile(
+    r"ERROR: |SUMMARY: |runtime error: |invariant broken|terminate called|what\(\): |Assertion .* failed"
+)
+UNIT = re.compile(r"Base64: \S*")
+MOST_CAUSES = 12
+MOST_BEHIND = 60
+
+
+def finding(lines):
+    """Of what a target said that failed: why first, then the unit, then the rest but for its progress."""
+    said = [line for line in lines if not PROGRESS.match(line)]
+    why = list(dict.fromkeys(line.strip() for line in said if CAUSE.search(line)))[:MOST_CAUSES]
+    unit = [line.strip() for line in said if UNIT.match(line.strip())]
+    rest = [line for line in said if line.strip() not in (*why, *unit)]
+    return [*why, *unit, *rest[:MOST_BEHIND]]
 
 
 class Fuzzing:
@@ -25,16 +48,19 @@ class Fuzzing:
         return self.build.root / "tests" / "fuzz" / "corpus" / target.removeprefix("fuzz-")
 
     def run(self, targets):
-        for name, path in targets:
-            pattern = self.campaign.pattern
-            if pattern and not fnmatch.fnmatchcase(name, pattern):
-                continue
-            started = time.monotonic()
-            with tempfile.TemporaryDirectory(prefix="tributary-fuzz-") as scratch:
-                result, reason, _ = self.fuzz(name, path, Path(scratch))
-            seconds = time.monotonic() - started
-            case = self.campaign.case("fuzz", f"fuzz/{name}", name, result, reason, seconds)
-            self.campaign.add(f"fuzz/{name}", [case], seconds)
+        """Side by side, a target a processor."""
+        pattern = self.campaign.pattern
+        chosen = [t for t in targets if not pattern or fnmatch.fnmatchcase(t[0], pattern)]
+        with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
+            finish(pool, [pool.submit(self._run_one, name, path) for name, path in chosen])
+
+    def _run_one(self, name, path):
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="tributary-fuzz-") as scratch:
+            result, reason, _ = self.fuzz(name, path, Path(scratch))
+        seconds = time.monotonic() - started
+        case = self.campaign.case("fuzz", f"fuzz/{name}", name, result, reason, seconds)
+        self.campaign.add(f"fuzz/{name}", [case], seconds)
 
     def fuzz(self, name, path, new_inputs):
         """New inputs that reach new code go to `new_inputs`. (result, reason, runs done)"""
@@ -45,6 +71,7 @@ class Fuzzing:
             str(path),
             f"-runs={self.runs}",
             f"-max_total_time={self.seconds}",
+            f"-timeout={HANG_SECONDS}",
             f"-seed={self.campaign.seed % 2**31 or 1}",
             "-print_final_stats=1",
             f"-artifact_prefix={findings}/",
@@ -59,8 +86,9 @@ class Fuzzing:
             else:
                 screen.progress("fuzz", f"{name} {line}")
 
-        # libFuzzer watches its own time; twice that and a minute means that it hangs.
-        ended = processes.run(command, on_line, self.build.environment(), None, self.seconds * 2 + 60)
+        # libFuzzer watches its own time; this ends one that does not even do that.
+        limit = self.seconds * 2 + 2 * HANG_SECONDS
+        ended = processes.run(command, on_line, self.build.environment(), None, limit)
         done = re.search(r"number_of_executed_units: (\d+)", "\n".join(ended.lines))
         if ended.code == 0 and done:
             return PASSED, "", int(done[1])
@@ -68,4 +96,5 @@ class Fuzzing:
         again = ""
         if artefact := re.search(r"Test unit written to (\S+)", "\n".join(ended.lines)):
             again = f"\nrun it again: {path} {artefact[1]}"
-        return FAILED, f"{ended.tail}\n{how}{again}", int(done[1]) if done else 0
+        said = "\n".join(finding(ended.lines))
+        return FAILED, f"{how}{again}\n{said}", int(done[1]) if done else 0

@@ -10,7 +10,7 @@ from os import cpu_count
 from pathlib import Path
 
 import processes
-from building import FUZZ, Build, BuildFailed
+from building import ADDRESS, Build, BuildFailed
 from campaign import Campaign
 from fuzzing import Fuzzing
 from outcome import PASSED, Outcome
@@ -68,7 +68,7 @@ def main():
     options = arguments()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
-    build = Build(ROOT, FUZZ)
+    build = Build(ROOT, ADDRESS)
     screen = Screen(Outcome(), options.verbose)
     try:
         build.configure()

@@ -23,6 +23,7 @@ class Outcome:
     def __init__(self):
         self.cases = []
         self.seconds = {}  # (build, tier) -> how long it took
+        self.builds = {}  # build -> how long compiling took, and how much processor time
 
     def count(self, result, build=None, tier=None):
         return sum(
@@ -56,6 +57,10 @@ class Outcome:
                     "seconds": round(self.seconds.get((build, tier), 0.0), 1),
                 }
                 for build, tier in self.groups()
+            ],
+            "builds": [
+                {"build": build, "seconds": round(wall, 1), "processor_seconds": round(processor, 1)}
+                for build, (wall, processor) in self.builds.items()
             ],
             "cases": [asdict(case) for case in self.cases],
         }

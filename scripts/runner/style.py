@@ -1,11 +1,13 @@
-"""The tier `style`: formatting, and that every script at least parses."""
+"""The tier `style`: formatting, that rooms use only what they may, that every script at least parses."""
 
 import ast
 import fnmatch
 import re
 import subprocess
 import time
+from pathlib import Path
 
+import layering
 from outcome import FAILED, PASSED, SKIPPED
 
 
@@ -47,6 +49,11 @@ def first_line(path):
         return text.readline().decode(errors="replace")
 
 
+def check_layering(files):
+    root = Path(__file__).resolve().parents[2]
+    return "\n".join(layering.problems(root, [path.relative_to(root).as_posix() for path in files]))
+
+
 def check_python(files):
     problems = []
     for path in files:
@@ -72,6 +79,7 @@ def check_shell(files):
 
 CHECKS = {
     "clang_format_agrees": check_format,
+    "rooms_use_what_the_table_allows": check_layering,
     "python_files_parse": check_python,
     "shell_scripts_parse": check_shell,
 }

@@ -10,6 +10,7 @@ the file named by GTEST_OUTPUT, the same GTEST_FILTER. So one reader, scripts/ru
 import fnmatch
 import json
 import os
+import threading
 import time
 import traceback
 from contextlib import contextmanager
@@ -34,33 +35,41 @@ def wanted(name):
 
 
 class Cases:
-    def __init__(self, program):
+    """With `side_by_side` cases may overlap: what a case has to say is printed when it ends."""
+
+    def __init__(self, program, side_by_side=False):
         self.program = program
+        self.side_by_side = side_by_side
+        self.lock = threading.Lock()
         self.suites = {}
 
     @contextmanager
     def case(self, suite, name):
         full = f"{suite}.{name}"
-        print(f"[ RUN      ] {full}", flush=True)
+        said = [f"[ RUN      ] {full}"]
+        if not self.side_by_side:
+            print(said.pop(), flush=True)
         result, failures, started = "COMPLETED", [], time.monotonic()
         try:
             yield
         except Skip as reason:
             result = "SKIPPED"
-            print(f"Skipped\n{reason}")
+            said.append(f"Skipped\n{reason}")
         except Failed as failure:
             failures.append({"failure": str(failure)})
-            print(failure)
+            said.append(str(failure))
         except Exception:
             failures.append({"failure": traceback.format_exc()})
-            print(failures[-1]["failure"])
+            said.append(failures[-1]["failure"])
         seconds = time.monotonic() - started
         label = "[  FAILED  ]" if failures else "[  SKIPPED ]" if result == "SKIPPED" else "[       OK ]"
-        print(f"{label} {full} ({seconds * 1000:.0f} ms)", flush=True)
+        said.append(f"{label} {full} ({seconds * 1000:.0f} ms)")
         entry = {"name": name, "classname": suite, "result": result, "time": f"{seconds:.3f}s"}
         if failures:
             entry["failures"] = failures
-        self.suites.setdefault(suite, []).append(entry)
+        with self.lock:
+            print(*said, sep="\n", flush=True)
+            self.suites.setdefault(suite, []).append(entry)
 
     def finish(self):
         """Writes the JSON if asked for; the exit code."""

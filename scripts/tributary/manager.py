@@ -103,7 +103,12 @@ class Manager:
 
     def list(self, what):
         """What GET /api/v1/<what> lists."""
-        return self.get(f"/api/v1/{what}")[1][what]
+        listed, path = [], f"/api/v1/{what}"
+        while path:
+            answer = self.get(path)[1]
+            listed += answer[what]
+            path = f"/api/v1/{what}?after={answer['next']}" if "next" in answer else None
+        return listed
 
     def ctl(self, *arguments):
         """tributaryctl fabric ... --json."""

@@ -113,7 +113,32 @@ void Fabric::publish(SwitchIndex s) {
   for (HostIndex h = 0; h < routes_.size(); ++h) {
     accepted(builder.add_route(Topology::nid(h), routes_[h][s]));
   }
-  switches_[s]->publish(builder.build(++tables_[s].version), now_, adoption_skew_ns);
+  const auto tables = builder.build(++tables_[s].version);
+  check_tables(s, *tables);
+  switches_[s]->publish(tables, now_, adoption_skew_ns);
+}
+
+void Fabric::check_tables(SwitchIndex s, const core::Tables& tables) {
+  const SwitchTables& given = tables_[s];
+  bool same = tables.version() == given.version && tables.port_count() == given.ports.size() &&
+              tables.tree_count() == given.trees.size();
+  for (std::size_t p = 0; same && p < given.ports.size(); ++p) {
+    same = tables.port(PortNumber{static_cast<std::uint8_t>(p)}) == given.ports[p];
+  }
+  for (std::uint16_t t = 0; same && t < max_trees; ++t) {
+    const core::MulticastEntry& entry = tables.tree(TreeNumber{t});
+    const auto part = given.trees.find(t);
+    same = entry.valid == (part != given.trees.end()) &&
+           (!entry.valid ||
+            (entry.parent == part->second.parent && entry.children == part->second.children &&
+             entry.wait_count == part->second.wait_count));
+  }
+  for (HostIndex h = 0; same && h < routes_.size(); ++h) {
+    same = tables.route(Topology::nid(h)) == routes_[h][s];
+  }
+  if (!same) {
+    violation(fmt::format("switch {}: its tables are not those it was given", s));
+  }
 }
 
 void Fabric::publish_all() {

@@ -119,6 +119,10 @@ public:
   [[nodiscard]] std::size_t descriptors_in_use() const;
   /// Frames that went into this link toward the host, and from it.
   [[nodiscard]] std::uint64_t frames_to_host(HostIndex host) const { return hosts_[host].received; }
+  /// Frames that were sent into a link from its end `ends[direction]`.
+  [[nodiscard]] std::uint64_t carried(LinkIndex link, std::uint32_t direction) const {
+    return links_[link].carried[direction];
+  }
 
   [[nodiscard]] std::uint64_t digest() const { return digest_.value(); }
   [[nodiscard]] std::uint64_t events() const { return event_count_; }
@@ -132,6 +136,7 @@ private:
   struct LinkState {
     bool up = true;
     TimeNs last_arrival[2]; ///< by direction; frames keep their order unless a fault says otherwise
+    std::uint64_t carried[2] = {0, 0}; ///< frames that were sent into it, by direction
   };
   struct Host {
     HostProgram* program = nullptr;
@@ -160,6 +165,8 @@ private:
   }
 
   void handle(const Event& event);
+  /// A snapshot holds what it was built from.
+  void check_tables(SwitchIndex s, const core::Tables& tables);
   void step();
   void enter_link(LinkIndex link, std::uint32_t direction, FrameIndex frame);
   /// Shows the frame to observers and aimed faults; whether it was lost, and how much it is

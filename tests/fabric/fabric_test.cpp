@@ -92,18 +92,23 @@ TEST(Fabric, hands_hellos_to_agents_and_never_forwards_or_believes_a_damaged_one
 }
 
 TEST(Fabric, notices_a_contribution_that_is_counted_twice) {
-  // Engines give up on member 9 after 20 ms; with the duplicate the count is right all the same.
-  // Without signatures the root cannot tell, so the result is wrong, and the reference must say so.
+  // Engines give up on members 8 and 9 after 20 ms; what the leaf switch then sends of the other
+  // two comes twice, so that the count is right all the same. Without signatures the root cannot
+  // tell, so the result is wrong, and the reference must say so.
   fabric::Run run({.seed = 1}, two_level(4, 4));
   GroupSetup setup{.hosts = run.all_hosts(), .pieces = 1, .only = reduce::Opcode::int_sum};
   setup.parameters.check_contributions = false;
   Group& group = run.add_group(setup);
+  group.misbehave(8, 0, {.not_before = TimeNs{milliseconds(28)}});
   group.misbehave(9, 0, {.not_before = TimeNs{milliseconds(28)}});
-  const AimedFault& fault =
-      run.fabric().aim({.fits = [](const Passage& p) { return p.out_of_host(4) && p.reduction; },
-                        .effect = AimedFault::Effect::duplicate,
-                        .take = 1,
-                        .delay_ns = microseconds(100)});
+  const AimedFault& fault = run.fabric().aim({.fits =
+                                                  [](const Passage& p) {
+                                                    return p.out_of_switch(3) && p.reduction &&
+                                                           p.reduction->word.count == 2;
+                                                  },
+                                              .effect = AimedFault::Effect::duplicate,
+                                              .take = 1,
+                                              .delay_ns = microseconds(100)});
   run.start();
   run.fabric().run_until(TimeNs{milliseconds(31)});
   EXPECT_EQ(fault.done, 1U);

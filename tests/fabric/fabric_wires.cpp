@@ -79,6 +79,7 @@ void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex fram
     trace(fmt::format("{} -> {}: {}", describe(l.ends[direction]), describe(l.ends[1 - direction]),
                       describe(frames_[frame].bytes())));
   }
+  ++links_[link].carried[direction];
   if (!links_[link].up) {
     end(frame, Fate::link_down);
     return;

@@ -72,7 +72,7 @@ private:
         progress = true;
       }
     }
-    if (completed_ == group_.workload_.pieces() && !parting_) {
+    if ((completed_ == group_.workload_.pieces() || member_.failure()) && !parting_) {
       parting_ = true;
       member_.leave(now);
       send_all(port);
@@ -88,7 +88,10 @@ private:
       group_.fabric_.count(Fault::wrong_opcode);
     }
     injected_at_[reduction_of(member_.next_piece()).value] = now;
-    member_.inject(group_.operand(member_.next_piece(), member_.parameters().rank), now);
+    const std::uint32_t elements =
+        m != nullptr && m->elements ? *m->elements : group_.setup_.elements;
+    member_.inject(group_.operand(member_.next_piece(), member_.parameters().rank), now,
+                   collective::mark_of({.elements = elements}));
     next_injection_ = now + random_.below(group_.setup_.gap_ns + 1);
   }
 
@@ -136,6 +139,12 @@ void Group::misbehave(std::uint32_t rank, PieceNumber piece, const Misbehaviour&
   misbehaviours_[{rank, piece}] = how;
 }
 
+void Group::misbehave_always(std::uint32_t rank, const Misbehaviour& how) {
+  for (PieceNumber piece = 0; piece < workload_.pieces(); ++piece) {
+    misbehave(rank, piece, how);
+  }
+}
+
 collective::Operand Group::operand(PieceNumber piece, std::uint32_t rank) const {
   collective::Operand operand = workload_.operand(piece, rank);
   if (const auto m = misbehaviours_.find({rank, piece});
@@ -145,7 +154,10 @@ collective::Operand Group::operand(PieceNumber piece, std::uint32_t rank) const 
   return operand;
 }
 
-void Group::on_completion(std::uint32_t rank, const Completion& completion) {
+void Group::on_completion(std::uint32_t rank, const Completion& finished) {
+  Completion completion = finished;
+  completion.frames = 0; // how it came about, the root alone knows
+  completion.largest_frame = 0;
   const auto violation = [&](const std::string& what) {
     fabric_.violation(fmt::format("tree {} rank {} piece {} ({}): {}", setup_.tree.value, rank,
                                   completion.piece, name_of(completion.op), what));

@@ -36,6 +36,8 @@ struct GroupSetup {
   /// Members inject after random gaps of up to this length.
   std::uint64_t gap_ns = 20'000;
   TimeNs start{};
+  /// What the pieces tell of the call they belong to, where `parameters.tells_calls`.
+  std::uint32_t elements = 0;
   /// What all members share; ranks and addresses are filled in.
   collective::GroupParameters parameters{};
 };
@@ -46,6 +48,8 @@ struct Misbehaviour {
   std::optional<TimeNs> not_before{};
   /// Contribute with this operator.
   std::optional<reduce::Opcode> opcode{};
+  /// Tell that it belongs to a call with so many elements.
+  std::optional<std::uint32_t> elements{};
 };
 
 class Group {
@@ -57,6 +61,8 @@ public:
 
   /// Before the member reaches the piece.
   void misbehave(std::uint32_t rank, collective::PieceNumber piece, const Misbehaviour& how);
+  /// With every piece.
+  void misbehave_always(std::uint32_t rank, const Misbehaviour& how);
 
   /// All pieces have completed at all members.
   [[nodiscard]] bool complete() const;

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -198,11 +199,15 @@ std::string fault_of_float_sum(Operands all, const collective::Completion& resul
 struct ReproducibleSum {
   Expected expected;
   bool dropped_something = false;
+  /// What falls off at one place adds up to something else than zero, in whatever order and in
+  /// whatever portions it does: at least one portion is not zero.
+  bool dropped_for_certain = false;
 };
 ReproducibleSum reproducible_sum(Operands all) {
   ReproducibleSum sum;
   Expected& expected = sum.expected;
   expected.m = std::ranges::max(all, {}, [](const Operand& o) { return o.m; }).m;
+  std::map<int, Int128> dropped; // by the limb's place
   for (const Operand& o : all) {
     const auto distance = static_cast<std::size_t>(expected.m - o.m);
     for (std::size_t limb = 0; limb < o.payload.size(); ++limb) {
@@ -210,9 +215,12 @@ ReproducibleSum reproducible_sum(Operands all) {
         expected.payload[limb - distance] += o.payload[limb];
       } else {
         sum.dropped_something = sum.dropped_something || o.payload[limb] != 0;
+        dropped[o.m + static_cast<int>(limb)] += std::bit_cast<std::int64_t>(o.payload[limb]);
       }
     }
   }
+  sum.dropped_for_certain =
+      std::ranges::any_of(dropped, [](const auto& place) { return place.second != 0; });
   return sum;
 }
 
@@ -261,8 +269,9 @@ std::string fault_of_result(Operands all, const collective::Completion& result) 
   case Opcode::flt_minmaxnumloc: return compare(float_locations(all, false), result);
   case Opcode::flt_repsum: {
     ReproducibleSum sum = reproducible_sum(all);
-    // Limbs that cancel before they are dropped leave no trace; so the flag may be missing.
-    if (sum.dropped_something && result.rc == ResultCode::repsum_inexact) {
+    // Limbs that cancel before they are dropped leave no trace: then the flag may be missing.
+    if (sum.dropped_for_certain ||
+        (sum.dropped_something && result.rc == ResultCode::repsum_inexact)) {
       sum.expected.rc = ResultCode::repsum_inexact;
     }
     return compare(sum.expected, result);

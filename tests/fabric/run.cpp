@@ -1,5 +1,7 @@
 #include "tests/fabric/run.hpp"
 
+#include "tests/fabric/budget.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,8 +42,8 @@ Group& Run::add_group(GroupSetup setup) {
   setup.cookie = Cookie{static_cast<std::uint32_t>(random_.next())};
   setup.seed = random_.next();
   trees_.push_back(
-      multicast_tree(fabric_.topology(), setup.hosts[setup.root_rank], setup.hosts, random_));
-  fabric_.install(setup.tree, trees_.back());
+      {multicast_tree(fabric_.topology(), setup.hosts[setup.root_rank], setup.hosts, random_)});
+  fabric_.install(setup.tree, trees_.back().front());
   return add(setup);
 }
 
@@ -55,9 +57,10 @@ Group& Run::add_twins(GroupSetup setup, std::span<const SwitchIndex> first_witho
     return multicast_tree(fabric_.topology(), setup.hosts[setup.root_rank], setup.hosts, random_,
                           without);
   };
-  trees_.push_back(route(first_without));
-  fabric_.install(setup.tree, trees_.back());
-  fabric_.install(*setup.twin, route(second_without));
+  trees_.push_back({route(first_without)});
+  trees_.back().push_back(route(second_without));
+  fabric_.install(setup.tree, trees_.back().front());
+  fabric_.install(*setup.twin, trees_.back().back());
   return add(setup);
 }
 
@@ -76,7 +79,7 @@ Group& Run::add(const GroupSetup& setup) {
 
 const std::vector<TreePart>& Run::tree_of(const Group& group) const {
   const auto at = std::ranges::find(groups_, &group, &std::unique_ptr<Group>::get);
-  return trees_[static_cast<std::size_t>(at - groups_.begin())];
+  return trees_[static_cast<std::size_t>(at - groups_.begin())].front();
 }
 
 void Run::start() {
@@ -121,11 +124,46 @@ void Run::finish(std::uint64_t limit_ns) {
     }
     fabric_.violation("not all members have left:" + status);
   }
+  if (fault_free()) {
+    const auto all_arrived = [&] { return fabric_.books().in_flight == 0; };
+    fabric_.run_until(all_arrived, fabric_.now() + milliseconds(1));
+    fabric_.run_until(fabric_.now() + microseconds(10)); // switches take what arrived
+    expect(fabric_.descriptors_in_use() == 0, "parting leaves no descriptor occupied");
+  }
   // The longest timer runs for twenty seconds; after it nothing may be left of anything.
   fabric_.run_until(fabric_.now() + seconds(21));
   expect(fabric_.descriptors_in_use() == 0, "no descriptor is occupied in the end");
   expect(fabric_.books().in_flight == 0, "no frame is under way in the end");
   fabric_.audit();
+}
+
+bool Run::fault_free() const {
+  for (std::size_t f = 0; f < fault_count; ++f) {
+    if (fabric_.fault_counts().of(static_cast<Fault>(f)) > 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Run::expect_no_waste(bool merged) {
+  Budget budget(fabric_.topology());
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    for (const std::vector<TreePart>& tree : trees_[g]) {
+      budget.add(*groups_[g], tree, merged);
+    }
+  }
+  const std::string fault = budget.compare(fabric_);
+  expect(fault.empty(), fault);
+  const collective::Statistics s = report().members;
+  expect(s.retried == 0 && s.requests_sent == 0 && s.resent == 0 && s.replayed == 0 &&
+             s.recovered == 0 && s.double_counted == 0,
+         "nobody asked twice for anything");
+  expect(s.stale == 0 && s.reordered == 0 && s.misdirected == 0 && s.malformed == 0 &&
+             s.outbox_full == 0,
+         "nothing was in vain");
+  // A host shows every frame to all groups it is a member of.
+  expect(s.foreign == 0 || groups_.size() > 1, "no frame went to a host it is not for");
 }
 
 RunReport Run::report() const {

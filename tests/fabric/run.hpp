@@ -67,6 +67,7 @@ public:
   /// A group on two trees, each of which goes without the switches that are named for it.
   Group& add_twins(GroupSetup setup, std::span<const SwitchIndex> first_without,
                    std::span<const SwitchIndex> second_without);
+  /// The only one, or the first of two.
   [[nodiscard]] const std::vector<TreePart>& tree_of(const Group& group) const;
   [[nodiscard]] std::vector<std::unique_ptr<Group>>& groups() { return groups_; }
 
@@ -77,20 +78,26 @@ public:
   /// Runs until all pieces have completed everywhere; a violation if they have not by then.
   void complete_within(std::uint64_t ns);
   /// Ends all chance faults, and checks what must hold in the end: every group completes and parts
-  /// in bounded time, no descriptor stays occupied, books and counters agree.
+  /// in bounded time, no descriptor stays occupied, books and counters agree. Where no fault
+  /// happened, parting itself has to free every descriptor; else timers may have to.
   void finish(std::uint64_t limit_ns = seconds(60));
+  /// After `finish`, where nothing went wrong: every link carried exactly the frames that the
+  /// protocol needs, and nobody asked twice for anything. `merged`: every engine had a descriptor
+  /// for every reduction; or none had one.
+  void expect_no_waste(bool merged = true);
 
   [[nodiscard]] RunReport report() const;
 
 private:
   Group& add(const GroupSetup& setup);
+  [[nodiscard]] bool fault_free() const;
 
   std::uint64_t seed_;
   Random random_;
   Fabric fabric_;
   std::vector<std::unique_ptr<GroupHost>> hosts_; ///< by host; null where no member lives
   std::vector<std::unique_ptr<Group>> groups_;
-  std::vector<std::vector<TreePart>> trees_; ///< by group
+  std::vector<std::vector<std::vector<TreePart>>> trees_; ///< by group, one or two of each
 };
 
 } // namespace tributary::fabric

@@ -1,5 +1,6 @@
 #include "tests/fabric/virtual_switch.hpp"
 
+#include "dataplane/core/dispatch.hpp"
 #include "tests/fabric/describe.hpp"
 #include "tributary/wire/reduction.hpp"
 
@@ -30,6 +31,8 @@ VirtualSwitch::VirtualSwitch(SwitchIndex index, std::size_t port_count,
 void VirtualSwitch::start_cores() {
   for (auto& worker : workers_) {
     worker.core = std::make_unique<core::SwitchCore>(options_.settings, worker.ports);
+    worker.account = std::make_unique<SwitchAccount>(
+        options_.settings, [this](const std::string& what) { expect(false, what); });
   }
 }
 
@@ -74,15 +77,18 @@ void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
   worker.poll_at = never;
   if (worker.next_tables && worker.adopt_at <= now) {
     adopting_ = true;
+    worker.account->begin_tables(worker.next_tables);
     worker.core->adopt(std::exchange(worker.next_tables, nullptr), now, *this);
     adopting_ = false;
     send_emissions(w, now);
-    check_ledger(worker);
+    worker.account->end_tables();
+    worker.account->compare(*worker.core, now, now, 0);
   }
   drain_ring(w, now);
   worker.ports.for_each([&](PortNumber port) { drain_port(w, port, now); });
   worker.core->expire(now, *this);
   send_emissions(w, now);
+  worker.account->expired(now, options_.no_buffer > 0);
 
   if (worker.next_tables) {
     request_poll(w, worker.adopt_at);
@@ -99,6 +105,8 @@ bool VirtualSwitch::keep_or_hand_over(std::size_t w, const Arrived& arrived, Tim
       arrived.in, {bytes.data(), static_cast<std::uint32_t>(bytes.size())});
   expect(engine.value < receive_queues_.size(),
          fmt::format("engine_port() named port {}, which does not exist", engine.value));
+  expect(engine == workers_[w].account->engine_port(arrived.in, bytes),
+         fmt::format("engine_port() named port {}, which has not the engine", engine.value));
   const std::size_t owner = owner_of(engine);
   if (owner == w) {
     return true;
@@ -134,6 +142,69 @@ void VirtualSwitch::drain_port(std::size_t w, PortNumber port, TimeNs now) {
   }
 }
 
+/// One decision carried out, and entered in the books; see core/dispatch.hpp.
+class VirtualSwitch::Performing {
+public:
+  Performing(VirtualSwitch& at, PortNumber in, FrameIndex frame, const core::Decision& decision,
+             const WireFrame& original, TimeNs now)
+      : at_(at), frames_(at.surroundings_.frames()), in_(in), frame_(frame), decision_(decision),
+        original_(original), now_(now) {}
+
+  bool release(std::size_t) {
+    ++(decision_.action == core::Action::drop     ? at_.books_.dropped
+       : decision_.action == core::Action::absorb ? at_.books_.absorbed
+                                                  : at_.books_.delivered);
+    frames_.release(frame_);
+    return true;
+  }
+  bool deliver(std::size_t) {
+    expect_unchanged("delivered");
+    at_.surroundings_.deliver(at_.index_, in_, original_.bytes(), now_);
+    return true;
+  }
+  bool send(std::size_t, PortNumber port, std::uint8_t) {
+    ++at_.books_.forwarded;
+    expect_unchanged("forwarded");
+    at_.send(port, frame_, now_);
+    return true;
+  }
+  bool send_result(std::size_t, PortNumber port, std::uint16_t length, std::uint8_t) {
+    ++at_.books_.completed;
+    const auto result = frames_[frame_].bytes();
+    at_.expect(result.size() >= length, "emitted a frame that is too short");
+    const FrameIndex emitted =
+        frames_.take(result.first(std::min<std::size_t>(result.size(), length)));
+    frames_.release(frame_);
+    at_.send(port, emitted, now_);
+    return true;
+  }
+  bool replicate(std::size_t, std::size_t, PortSet ports, std::uint8_t) {
+    ++at_.books_.replicated;
+    expect_unchanged("replicated");
+    at_.expect(!ports.contains(in_), "replicated a frame to the port it came in on");
+    ports.for_each([&](PortNumber port) {
+      ++at_.books_.copies_sent;
+      at_.send(port, frames_.copy(frame_), now_);
+    });
+    frames_.release(frame_);
+    return true;
+  }
+
+private:
+  void expect_unchanged(const std::string& how) {
+    at_.expect(std::ranges::equal(frames_[frame_].bytes(), original_.bytes()),
+               how + " a frame and changed it: " + describe(original_.bytes()));
+  }
+
+  VirtualSwitch& at_;
+  FramePool& frames_;
+  PortNumber in_;
+  FrameIndex frame_;
+  const core::Decision& decision_;
+  const WireFrame& original_;
+  TimeNs now_;
+};
+
 void VirtualSwitch::process(std::size_t w, PortNumber in, std::span<const FrameIndex> burst,
                             TimeNs now) {
   std::vector<core::FrameView> views;
@@ -151,62 +222,14 @@ void VirtualSwitch::process(std::size_t w, PortNumber in, std::span<const FrameI
   }
   books_.waiting -= burst.size();
   for (std::size_t i = 0; i < burst.size(); ++i) {
-    surroundings_.note(index_, in, decisions[i], originals[i].bytes(), now);
-    perform(w, in, burst[i], decisions[i], originals[i], now);
-  }
-}
-
-void VirtualSwitch::perform(std::size_t w, PortNumber in, FrameIndex frame,
-                            const core::Decision& decision, const WireFrame& original, TimeNs now) {
-  FramePool& frames = surroundings_.frames();
-  const auto unchanged = [&] {
-    return std::ranges::equal(frames[frame].bytes(), original.bytes());
-  };
-  expect(decision.action == core::Action::drop || !original.header_damaged,
-         "believed a frame whose header was damaged: " + describe(original.bytes()));
-  const std::string fault =
-      workers_[w].ledger.enter(decision.event, original.bytes(), frames[frame].bytes());
-  expect(fault.empty(), fault);
-  switch (decision.action) {
-  case core::Action::drop:
-    ++books_.dropped;
-    frames.release(frame);
-    return;
-  case core::Action::absorb:
-    ++books_.absorbed;
-    frames.release(frame);
-    return;
-  case core::Action::forward:
-    ++books_.forwarded;
-    expect(unchanged(), "forwarded a frame and changed it: " + describe(original.bytes()));
-    send(decision.port, frame, now);
-    return;
-  case core::Action::emit: {
-    ++books_.completed;
-    const auto result = frames[frame].bytes();
-    expect(result.size() >= wire::reduction_frame_bytes, "emitted a frame that is too short");
-    const FrameIndex emitted =
-        frames.take(result.first(std::min(result.size(), wire::reduction_frame_bytes)));
-    frames.release(frame);
-    send(decision.port, emitted, now);
-    return;
-  }
-  case core::Action::replicate:
-    ++books_.replicated;
-    expect(unchanged(), "replicated a frame and changed it: " + describe(original.bytes()));
-    expect(!decision.ports.contains(in), "replicated a frame to the port it came in on");
-    decision.ports.for_each([&](PortNumber port) {
-      ++books_.copies_sent;
-      send(port, frames.copy(frame), now);
-    });
-    frames.release(frame);
-    return;
-  case core::Action::deliver:
-    ++books_.delivered;
-    expect(unchanged(), "delivered a frame and changed it: " + describe(original.bytes()));
-    surroundings_.deliver(index_, in, original.bytes(), now);
-    frames.release(frame);
-    return;
+    const WireFrame& original = originals[i];
+    surroundings_.note(index_, in, decisions[i], original.bytes(), now);
+    expect(decisions[i].action == core::Action::drop || !original.header_damaged,
+           "believed a frame whose header was damaged: " + describe(original.bytes()));
+    workers_[w].account->judge(in, original.bytes(), decisions[i],
+                               surroundings_.frames()[burst[i]].bytes(), now);
+    core::dispatch(std::span(&decisions[i], 1),
+                   Performing(*this, in, burst[i], decisions[i], original, now));
   }
 }
 
@@ -228,12 +251,13 @@ void VirtualSwitch::send(PortNumber port, FrameIndex frame, TimeNs now) {
   surroundings_.transmit(index_, port, frame, now);
 }
 
-std::byte* VirtualSwitch::buffer(PortNumber port) {
+std::byte* VirtualSwitch::buffer(PortNumber port, std::uint32_t length) {
   // When tables change there is no second chance, so trouble with buffers is a matter of timers.
   if (!adopting_ && !surroundings_.buffer_is_free(options_.no_buffer)) {
+    workers_[owner_of(port)].account->delayed(port);
     return nullptr;
   }
-  constexpr std::array<std::byte, wire::reduction_frame_bytes> blank{};
+  const std::vector<std::byte> blank(length);
   const FrameIndex frame = surroundings_.frames().take(blank);
   emissions_.push_back({port, frame});
   return surroundings_.frames()[frame].bytes().data();
@@ -245,8 +269,7 @@ void VirtualSwitch::send_emissions(std::size_t w, TimeNs now) {
     const core::Decision decision{
         .action = core::Action::emit, .event = core::Event::emitted_partial, .port = emission.in};
     const auto bytes = surroundings_.frames()[emission.frame].bytes();
-    const std::string fault = workers_[w].ledger.enter(decision.event, bytes, bytes);
-    expect(fault.empty(), fault);
+    workers_[w].account->emitted(emission.in, bytes, now);
     surroundings_.note(index_, no_port, decision, bytes, now);
     send(emission.in, emission.frame, now);
   }
@@ -269,7 +292,6 @@ void VirtualSwitch::crash() {
     }
     worker.next_tables = nullptr;
     worker.poll_at = never;
-    worker.ledger.clear();
   }
 }
 
@@ -289,24 +311,13 @@ void VirtualSwitch::end_silence(TimeNs now) {
   }
 }
 
-void VirtualSwitch::check_ledger(const Worker& worker) {
-  const std::string fault = worker.ledger.compare(*worker.core);
-  expect(fault.empty(), fault);
-}
-
 void VirtualSwitch::check_descriptors(TimeNs now, std::uint64_t slack_ns) {
   if (!answers()) {
     return;
   }
   const std::uint64_t slack = slack_ns + (options_.no_buffer > 0 ? 50 * retry_emission_ns : 0);
   for (const auto& worker : workers_) {
-    check_ledger(worker);
-    worker.core->for_each_descriptor([&](const core::DescriptorView& d) {
-      const std::uint64_t late_ns = elapsed_ns(now, std::max(d.deadline, answers_since_));
-      expect(late_ns <= slack,
-             fmt::format("the descriptor of tree {}/{} has been occupied {} ns past its timer",
-                         d.key.tree().value, d.key.reduction().value, late_ns));
-    });
+    worker.account->compare(*worker.core, now, answers_since_, slack);
   }
 }
 
@@ -362,21 +373,9 @@ void VirtualSwitch::audit() {
   agree("frames sent", b.forwarded + b.completed + b.copies_sent + b.partials_sent + b.agent_sent,
         b.sent);
 
-  std::uint64_t dropped = 0;
-  for (std::size_t r = 0; r < core::drop_reason_count; ++r) {
-    const auto reason = static_cast<core::DropReason>(r);
-    // Contributions lost for want of a buffer are not frames any more.
-    dropped += reason == core::DropReason::no_buffer ? 0 : drops(reason);
+  for (const auto& worker : workers_) {
+    worker.account->audit(*worker.core);
   }
-  agree("drops counted by reason", dropped, b.dropped);
-  agree("contributions counted by engines", engines(&core::EngineCounters::contributions),
-        b.absorbed + b.completed);
-  agree("reductions counted full by engines", engines(&core::EngineCounters::full), b.completed);
-  agree("reductions counted full by trees", trees(&core::TreeCounters::full), b.completed);
-  agree("reductions counted partial by engines", engines(&core::EngineCounters::partial),
-        b.partials_sent);
-  agree("reductions counted partial by trees", trees(&core::TreeCounters::partial),
-        b.partials_sent);
 }
 
 } // namespace tributary::fabric

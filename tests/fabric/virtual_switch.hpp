@@ -7,14 +7,14 @@
 //           each poll ends with expire(); the next one is due at next_deadline()
 //
 // It also watches the core: frames that are passed on must be unchanged, a damaged header must not
-// be believed, an engine must emit what it absorbed, every frame is entered in the books, and the
-// core's counters must agree with them.
+// be believed, every frame is entered in the books, and each decision, descriptor and counter is
+// what the rules say it must be (switch_account.hpp).
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
 #include "tests/fabric/books.hpp"
-#include "tests/fabric/engine_ledger.hpp"
 #include "tests/fabric/faults.hpp"
+#include "tests/fabric/switch_account.hpp"
 #include "tests/fabric/wire_frame.hpp"
 
 #include <deque>
@@ -86,9 +86,9 @@ public:
 
   void set_no_buffer(double probability) { options_.no_buffer = probability; }
 
-  /// No descriptor may be occupied past its timer, or past the end of a silence that its timer ran
-  /// out in, by more than `slack_ns`, or by more than the lack of buffers explains.
-  /// And descriptors hold what their engines absorbed.
+  /// Descriptors hold what their engines absorbed. None is occupied past its timer, or past the end
+  /// of a silence that its timer ran out in, by more than `slack_ns`, or by more than the lack of
+  /// buffers explains.
   void check_descriptors(TimeNs now, std::uint64_t slack_ns);
   /// The books against themselves and against the core's counters.
   void audit();
@@ -120,7 +120,7 @@ private:
     TimeNs adopt_at = never;
     std::deque<Arrived> ring; ///< handed over by other workers
     TimeNs poll_at = never;
-    EngineLedger ledger;
+    std::unique_ptr<SwitchAccount> account;
   };
 
   [[nodiscard]] std::size_t owner_of(PortNumber p) const { return p.value % workers_.size(); }
@@ -131,12 +131,10 @@ private:
   /// Whether this worker must process the frame; hands it over to the right one otherwise.
   bool keep_or_hand_over(std::size_t worker, const Arrived& arrived, TimeNs now);
   void process(std::size_t worker, PortNumber in, std::span<const FrameIndex> burst, TimeNs now);
-  void perform(std::size_t worker, PortNumber in, FrameIndex frame, const core::Decision& decision,
-               const WireFrame& original, TimeNs now);
+  class Performing;
   void send(PortNumber port, FrameIndex frame, TimeNs now);
   void send_emissions(std::size_t worker, TimeNs now);
-  std::byte* buffer(PortNumber port) override;
-  void check_ledger(const Worker& worker);
+  std::byte* buffer(PortNumber port, std::uint32_t length) override;
   void expect(bool holds, const std::string& what);
 
   SwitchIndex index_;

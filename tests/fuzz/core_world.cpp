@@ -289,11 +289,13 @@ std::uint64_t CoreWorld::drops() const {
   return sum;
 }
 
-std::byte* CoreWorld::buffer(PortNumber port) {
+std::byte* CoreWorld::buffer(PortNumber port, std::uint32_t length) {
   if (!buffers_are_free_) {
     return nullptr;
   }
-  return emitted_.emplace_back(Emitted{port, {}}).bytes.data();
+  auto& bytes = emitted_.emplace_back(Emitted{port, {}}).bytes;
+  TRIBUTARY_REQUIRE(length <= bytes.size());
+  return bytes.data();
 }
 
 } // namespace tributary::fuzz

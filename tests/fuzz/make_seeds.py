@@ -198,6 +198,71 @@ def hello_seeds():
     yield "cut_short", bytes([4, 39]) + hello()[:39]
 
 
+class Queues:
+    """Choices of tests/unit/egress/world.hpp, in the order it asks for them."""
+
+    DROP, PAUSE = 1, 0
+
+    def __init__(self, *, frames=100, when_full=DROP, strict=(), weights=(), obeys=True, watchdog=20):
+        self.bytes = bytes([1]) + struct.pack("<H", 1000)
+        for c in range(8):
+            weight = weights[c] - 1 if c < len(weights) else 0
+            self.bytes += bytes([1, frames - 1]) + struct.pack("<I", 50000)
+            self.bytes += bytes([0 if c in strict else 1, weight, when_full, 0 if obeys else 1])
+        self.bytes += bytes([1, watchdog, watchdog]) if watchdog else bytes([0, 1])
+        for _ in range(8):
+            self.bytes += struct.pack("<BHBHBH", 4, 2000, 5, 3000, 6, 4000)
+
+    def step(self, room, what, rest=b""):
+        self.bytes += (bytes([0]) if room is None else bytes([1, room])) + bytes([what]) + rest
+        return self
+
+    def push(self, c, port, count, room=0, length=40):
+        one = bytes([1, length])  # 60 bytes more
+        many = bytes([1]) if count == 1 else bytes([0, count - 1])
+        return self.step(room, 8, many + bytes([1, c, 1, 0, port]) + one * count)
+
+    def flush(self, room=None):
+        return self.step(room, 4)
+
+    def pause(self, classes, quanta):
+        named = bin(classes).count("1")
+        return self.step(0, 0, bytes([classes]) + (bytes([1]) + struct.pack("<H", quanta)) * named)
+
+    def wait(self, units_of_5_us):
+        return self.step(0, 2, bytes([units_of_5_us]))
+
+    def link_down(self):
+        return self.step(0, 3, bytes([0]))
+
+
+def egress_seeds():
+    pause = bytes.fromhex("0180c2000001 02fd0ace0103 8808 0101 0089 ffff 0000 0000 0102" + "0000" * 4)
+    yield "pause", b"\0" + pause.ljust(60, b"\0")
+    yield "pause_of_link", b"\0" + (pause[:14] + b"\0\1\2\0").ljust(60, b"\0")
+    yield "pause_cut_short", b"\0" + pause[:33]
+    yield "tag", b"\0" + contribution()[:12] + bytes.fromhex("8100a064") + contribution()[12:]
+    yield "priority_tag", b"\0" + contribution()[:12] + bytes.fromhex("8100f000") + contribution()[12:]
+    yield "foreign_vlan", b"\0" + contribution()[:12] + bytes.fromhex("8100a065") + contribution()[12:]
+    yield "tag_cut_short", b"\0" + contribution()[:12] + bytes.fromhex("8100a0")
+    yield "no_tag", b"\0" + contribution()
+    yield "taken_at_once", Queues().push(0, 1, 40).flush().bytes
+    yield "queue_full", Queues(frames=8).push(0, 1, 20).flush(0).push(0, 1, 3).flush(5).flush().bytes
+    shares = Queues(weights=(1, 2, 5), strict=(3,))
+    for c in (0, 1, 2, 3) * 3:
+        shares.push(c, 1, 20)
+    yield "shares", (shares.flush(10).flush(17).flush(3).flush()).bytes
+    lossless = Queues(when_full=Queues.PAUSE).push(1, 0, 12).flush(0).push(1, 1, 30).flush(0)
+    yield "headroom_full", lossless.flush(9).flush(9).flush().bytes
+    paused = Queues(watchdog=0).pause(0x03, 200).push(0, 1, 4).push(2, 1, 4).flush()
+    yield "paused", paused.wait(10).flush().wait(20).flush().bytes
+    stuck = Queues(when_full=Queues.PAUSE).pause(0x01, 200).push(0, 1, 4).flush()
+    for _ in range(4):
+        stuck.wait(10).pause(0x01, 200).flush()
+    yield "given_up", stuck.push(0, 1, 2).flush().wait(30).flush().wait(30).push(0, 1, 2).flush().bytes
+    yield "link_down", Queues().push(0, 1, 20).flush(3).push(1, 1, 2).link_down().push(0, 1, 2).flush().bytes
+
+
 SMALL_TOML = b"""
 [[switch]]
 name = "leaf0"
@@ -241,9 +306,12 @@ def topology_seeds():
     yield "toml_errors", b"\0" + SMALL_TOML.replace(b"leaf0:3", b"leaf0:0").replace(b"0xa11ce", b"a11ce")
     yield "toml_syntax", b"\0[[switch]]\nname = \n"
     yield "toml_names", b"\0" + SMALL_TOML.replace(b'"h1"', b'"spine"')
+    yield "toml_host_like_a_switch", b'\0[[switch]]\nname = "x"\nports = 2\n[[host]]\nname = "x"\nnid = 1\nat = "x:0"\n'
+    yield "toml_long_name", b'\0[[switch]]\nname = "%s"\nports = 2\n' % (b"x" * 128)
     yield "netlist", b"\1" + SMALL_NETLIST
     yield "netlist_errors", b"\1" + SMALL_NETLIST.replace(b'"s"[1]', b'"s"[3]').replace(b"Ca 2", b"Ca x")
     yield "netlist_one_sided", b'\1Switch 2 "a"\n[1] "b"[2]\nSwitch 2 "b"\n'
+    yield "netlist_most_ports", b'\1Switch 1 "a"\nHca 65535 "h"\n[1] "a"[1]\n'
     yield "netlist_two_ports", b'\1Switch 2 "a"\nHca 2 "h"\n[1] "a"[1]\n[2] "a"[2]\nHca 1 "h-2"\n'
     yield "nothing", b""
 
@@ -297,6 +365,8 @@ for seed, content in codec_seeds():
     write(CORPUS / "codec", seed, content)
 for seed, content in hello_seeds():
     write(CORPUS / "hello", seed, content)
+for seed, content in egress_seeds():
+    write(CORPUS / "egress", seed, content)
 for seed, content in topology_seeds():
     write(CORPUS / "topology", seed, content)
 for seed, content in scenario_seeds():

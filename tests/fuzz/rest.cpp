@@ -4,9 +4,9 @@
 //   2  what reaches the service is in the ranges that service.hpp and types.hpp promise
 //   3  a body that is accepted is accepted again when it is written anew by the JSON library
 
-#include "controlplane/rest/json_body.hpp"
-#include "controlplane/rest/request_error.hpp"
-#include "controlplane/rest/requests.hpp"
+#include "controlplane/api/json_body.hpp"
+#include "controlplane/api/request_error.hpp"
+#include "controlplane/api/requests.hpp"
 #include "controlplane/rest/router.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/require.hpp"
@@ -94,13 +94,16 @@ public:
     check_name(job);
     named(name, reply);
   }
-  void view(const Caller&, View, const std::optional<std::string>& id, Reply reply) override {
-    TRIBUTARY_REQUIRE(!id || (check_name(*id), true));
+  void rebalance(const Caller&, bool, Reply reply) override { reply({200, {}, 0}); }
+  void view(const Caller&, const ViewRequest& r, Reply reply) override {
+    TRIBUTARY_REQUIRE(!r.id || (check_name(*r.id), true));
+    TRIBUTARY_REQUIRE(r.limit >= 1 && r.limit <= ViewRequest::most);
     done(reply);
   }
   std::string metrics() override { return {}; }
   std::string not_ready_because() override { return {}; }
-  std::function<void()> subscribe(std::uint64_t, std::function<void(const Event&)>) override {
+  std::function<void()> subscribe(const Caller&, std::uint64_t,
+                                  std::function<void(const Event&)>) override {
     return [] {};
   }
 

@@ -6,10 +6,10 @@
 //   3  whatever comes in from a port, virtual members and flows stay in order
 
 #include "configuration/file.hpp"
+#include "link/memory_port.hpp"
 #include "pktgen/scenario/file.hpp"
 #include "pktgen/traffic/reduce.hpp"
 #include "pktgen/traffic/stream.hpp"
-#include "pktgen/transport/memory_link.hpp"
 #include "tests/fuzz/require.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ public:
       : reductions_(three_leaves(), placement(), 1),
         unicast_(Kind::unicast, slow(), placement(), 1) {
     for (int i = 0; i < 2; ++i) {
-      links_.push_back(MemoryPort::joined(2048, {}));
+      links_.push_back(link::MemoryPort::joined(2048, {}));
       ports_.push_back(links_.back().first.get());
     }
     for (Traffic* traffic : traffics()) {
@@ -52,7 +52,7 @@ public:
   }
 
   void receive(std::vector<std::byte>& frame) {
-    const core::FrameView view{frame.data(), static_cast<std::uint32_t>(frame.size())};
+    const FrameView view{frame.data(), static_cast<std::uint32_t>(frame.size())};
     for (Traffic* traffic : traffics()) {
       for (PortIndex port = 0; port < ports_.size(); ++port) {
         traffic->receive(port, view, now_);
@@ -88,7 +88,8 @@ private:
 
   ReduceTraffic reductions_;
   StreamTraffic unicast_;
-  std::vector<std::pair<std::unique_ptr<MemoryPort>, std::unique_ptr<MemoryPort>>> links_;
+  std::vector<std::pair<std::unique_ptr<link::MemoryPort>, std::unique_ptr<link::MemoryPort>>>
+      links_;
   std::vector<Port*> ports_;
   TimeNs now_{1'000'000};
 };

@@ -6,6 +6,9 @@
 A test is a function `test_...(lab)` in a module test_*.py here. It runs as the first process of its own
 network, mount and process namespaces, so whatever it leaves, the kernel clears away, also after Ctrl-C.
 It is skipped, with the reason, where the machine cannot do what it needs. GTEST_FILTER selects.
+
+Several run side by side, for most of them wait most of the time. A module that needs the machine for
+itself says `ALONE = True`; its tests run after the others, one by one.
 """
 
 import argparse
@@ -16,6 +19,7 @@ import signal
 import subprocess
 import sys
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -25,8 +29,11 @@ sys.path.insert(0, str(HERE))
 from tributary import isolation  # noqa: E402
 from tributary.cases import Cases, Failed, Skip, wanted  # noqa: E402
 
+SIDE_BY_SIDE = 4
 SKIP_CODE = 77  # meson's and automake's
 HANG_SECONDS = 300
+
+worlds = set()  # the first process of every world there is now
 
 
 def discover():
@@ -38,6 +45,10 @@ def discover():
             if name.startswith("test_") and function.__module__ == path.stem:
                 found.append((path.stem.removeprefix("test_"), name.removeprefix("test_"), function))
     return sorted(found, key=lambda test: (test[0], test[2].__code__.co_firstlineno))
+
+
+def needs_the_machine(test):
+    return getattr(inspect.getmodule(test[2]), "ALONE", False)
 
 
 def run_one(full_name, build):
@@ -56,8 +67,8 @@ def run_one(full_name, build):
         print(reason)
         return SKIP_CODE
     except Exception:
-        traceback.print_exc(file=sys.stdout)
         lab.tell_all()
+        traceback.print_exc(file=sys.stdout)  # last: of a long report the end is kept
         return 1
     finally:
         lab.close()
@@ -71,16 +82,17 @@ def run_isolated(full_name, build):
         isolation.command(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
     )
+    worlds.add(child)
     try:
         printed, _ = child.communicate(timeout=HANG_SECONDS)
     except subprocess.TimeoutExpired:
         child.kill()
         printed, _ = child.communicate()
         raise Failed(f"{printed}\nit did not end within {HANG_SECONDS} s") from None
-    except BaseException:
+    finally:
         child.kill()  # and with it, through --kill-child, everything in its world
         child.wait()
-        raise
+        worlds.discard(child)
     if child.returncode == SKIP_CODE:
         raise Skip(printed.strip().splitlines()[-1])
     if child.returncode:
@@ -107,13 +119,27 @@ def main():
         isolation.check()
     except isolation.NotPossible as reason:
         impossible = str(reason)
-    report = Cases("hosts")
-    for module, name, _ in tests:
-        if wanted(f"{module}.{name}"):
-            with report.case(module, name):
-                if impossible:
-                    raise Skip(impossible)
-                run_isolated(f"{module}.{name}", options.build)
+    report = Cases("hosts", side_by_side=True)
+
+    def run(test):
+        module, name, _ = test
+        with report.case(module, name):
+            if impossible:
+                raise Skip(impossible)
+            run_isolated(f"{module}.{name}", options.build)
+
+    chosen = [test for test in tests if wanted(f"{test[0]}.{test[1]}")]
+    alone = [test for test in chosen if needs_the_machine(test)]
+    pool = ThreadPoolExecutor(SIDE_BY_SIDE)
+    try:
+        list(pool.map(run, [test for test in chosen if test not in alone]))
+        for test in alone:
+            run(test)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in set(worlds):
+            child.kill()
+        raise
     return report.finish()
 
 

@@ -1,20 +1,24 @@
 """The fabric manager with real switches, real hosts and real sockets: it finds, installs, dies, comes back."""
 
 import json
+import re
+import signal
 import subprocess
-import threading
+import time
 
+from beside import Beside
 from tributary.network import shell, wait_until
-from tributary.switch import Config
+from tributary.switch import EXIT_FAILED, Config
 
 JOB = "job"
+RETRY_USEC = 10_000_000
 
 
 class Fabric:
     """Two leaves and two spines; each leaf has `hosts` hosts. Everything is discovered; with `guards` the
     switches' files say which host is at which port, for hosts that say no hello."""
 
-    def __init__(self, lab, hosts=2, guards=False, **manager):
+    def __init__(self, lab, hosts=2, guards=False, descriptors=None, **manager):
         for binary in (lab.binaries.host, lab.binaries.ctl):
             lab.need(binary)
         self.lab = lab
@@ -24,8 +28,9 @@ class Fabric:
         self.token_file = lab.file("job.token")
         self.token_file.write_text(self.token + "\n")
         config = Config(lab.place / "switches.sock", self.manager.switches_address)
+        engines = {"descriptors_per_engine": descriptors} if descriptors else {}
         for leaf in range(2):
-            section = config.switch(f"leaf{leaf}")
+            section = config.switch(f"leaf{leaf}", **engines)
             for n in range(hosts):
                 number = leaf * hosts + n
                 name = lab.network.host(f"h{number}")
@@ -39,7 +44,7 @@ class Fabric:
                 lab.network.cable(None, f"l{leaf}s{spine}", None, f"s{spine}l{leaf}")
                 section.port(f"up{spine}", kind="af_packet", interface=f"l{leaf}s{spine}")
         for spine in range(2):
-            section = config.switch(f"spine{spine}")
+            section = config.switch(f"spine{spine}", **engines)
             for leaf in range(2):
                 section.port(f"leaf{leaf}", kind="af_packet", interface=f"s{spine}l{leaf}")
         self.config = config
@@ -56,17 +61,19 @@ class Fabric:
 
         wait_until(found, "the manager finds four switches and four links")
 
-    def start_hosts(self, group, iterations, *extra, manager=None):
+    def start_hosts(self, group, iterations, *extra, manager=None, size=None, timeout=60):
+        """Ranks 0 to size - 1, each on the host of its number; all hosts if not said."""
+        size = size or self.hosts
         return [
             subprocess.Popen(
                 ["ip", "netns", "exec", f"h{rank}", "unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"',
                  f"h{rank}", str(self.lab.binaries.host), "--interface", "eth0", "--group", group, "--job", JOB,
                  "--manager", manager or self.manager.url, "--token-file", str(self.token_file),
-                 "--rank", str(rank), "--size", str(self.hosts), "--iterations", str(iterations),
-                 "--json", "--timeout", "60", *extra],
+                 "--rank", str(rank), "--size", str(size), "--iterations", str(iterations),
+                 "--json", "--timeout", str(timeout), *extra],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             )
-            for rank in range(self.hosts)
+            for rank in range(size)
         ]  # fmt: skip
 
     def finish(self, hosts):
@@ -90,6 +97,9 @@ class Fabric:
     def trees_in_switches(self):
         return self.switch.ctl("show", "trees")
 
+    def tree_numbers(self):
+        return sorted((tree["switch"], tree["tree"]) for tree in self.trees_in_switches())
+
 
 def test_hosts_join_by_name_reduce_and_leave_nothing_behind(lab):
     fabric = Fabric(lab)
@@ -101,24 +111,36 @@ def test_hosts_join_by_name_reduce_and_leave_nothing_behind(lab):
     wait_until(lambda: not fabric.trees_in_switches(), "no switch holds a tree")
 
 
+def test_a_group_of_one_reduces_by_itself(lab):
+    fabric = Fabric(lab)
+    (report,) = fabric.finish(fabric.start_hosts("alone", 100, size=1))
+    assert report["root"] and report["iterations"] == 100
+    assert not fabric.trees_in_switches(), "nobody is below its root"
+    wait_until(lambda: not fabric.manager.list("groups"), "the group is gone")
+
+
 def test_a_manager_killed_while_hosts_reduce_finds_all_again(lab):
     fabric = Fabric(lab)
     hosts = fabric.start_hosts("demo", 30_000)
     fabric.wait_for_state("demo", "ready")
-    before = fabric.trees_in_switches()
+    before = fabric.tree_numbers()
+    assert before
     fabric.manager.kill()
-    assert fabric.trees_in_switches() == before or len(fabric.trees_in_switches()) == len(before)
+    assert fabric.tree_numbers() == before
     fabric.manager.start()
     fabric.wait_until_found()
-    assert fabric.group("demo")["state"] in ("ready", "receiving_leave_req")
+    assert all(host.poll() is None for host in hosts), "the manager died in the middle of the stream"
+    assert fabric.group("demo")["state"] == "ready"
     fabric.finish(hosts)
     wait_until(lambda: not fabric.manager.list("groups"), "the group is gone")
     wait_until(lambda: not fabric.trees_in_switches(), "no switch holds a tree")
 
 
 def test_twin_trees_lose_a_cable_without_a_retry(lab):
+    # On a busy machine a host may not run for longer than the usual 32 ms, and the root asks again; what
+    # only a retry can bring back takes these seconds here, and shows.
     fabric = Fabric(lab)
-    hosts = fabric.start_hosts("twins", 30_000, "--trees", "2")
+    hosts = fabric.start_hosts("twins", 30_000, "--trees", "2", "--retry", str(RETRY_USEC))
     fabric.wait_for_state("twins", "ready")
     group = fabric.group("twins")
     assert group["disjoint"], group
@@ -127,20 +149,44 @@ def test_twin_trees_lose_a_cable_without_a_retry(lab):
                  part["parent"]["to"].startswith("spine"))
     leaf, spine = inner["switch"][-1], inner["parent"]["to"][-1]
     shell(f"ip link set l{leaf}s{spine} down")
+    assert all(host.poll() is None for host in hosts), "it was cut in the middle of the stream"
     reports = fabric.finish(hosts)
     root = next(report for report in reports if report["root"])
     assert root["iterations"] == 30_000
+    asked = {name: sum(report["statistics"][name] for report in reports)
+             for name in ("retried", "requests_sent", "resent")}  # fmt: skip
+    assert not any(asked.values()), asked
+    assert all(root["statistics"][name] for name in ("won_on_first", "won_on_second")), root["statistics"]
 
 
 def test_a_crashed_member_does_not_hold_the_group_for_ever(lab):
     fabric = Fabric(lab, groups={"lease_ms": 1500, "leave_limit_ms": 3000})
-    hosts = fabric.start_hosts("demo", 10_000_000)
+    hosts = fabric.start_hosts("demo", 10_000_000, "--root", "0", timeout=4)
     fabric.wait_for_state("demo", "ready")
+    crashed = hosts.pop(1)
+    crashed.kill()
+    crashed.communicate()
     for host in hosts:
-        host.kill()
-        host.communicate()
+        out, err = host.communicate(timeout=100)
+        assert host.returncode == EXIT_FAILED, f"{out}{err}"
     wait_until(lambda: fabric.group("demo") is None, "the group of the dead is gone", 60)
     wait_until(lambda: not fabric.trees_in_switches(), "no switch holds a tree")
+
+
+def test_a_manager_that_was_stopped_for_longer_than_leases_run_ends_none(lab):
+    fabric = Fabric(lab, groups={"lease_ms": 1000})
+    hosts = fabric.start_hosts("demo", 10_000_000)
+    fabric.wait_for_state("demo", "ready")
+    fabric.manager.child.send_signal(signal.SIGSTOP)
+    time.sleep(2.5)  # of the manager's own time nothing passes
+    fabric.manager.child.send_signal(signal.SIGCONT)
+    wait_until(lambda: "did not run for 2." in fabric.manager.log_text(), "the manager notices")
+    group = fabric.group("demo")
+    assert group["state"] == "ready" and all(m["state"] == "joined" for m in group["members"]), group
+    for host in hosts:
+        host.kill()
+        host.wait()
+    wait_until(lambda: fabric.group("demo") is None, "leases end all the same", 30)
 
 
 def test_a_member_that_does_not_come_is_named_and_the_others_are_told(lab):
@@ -159,7 +205,7 @@ def test_a_client_of_the_slingshot_contract_gets_its_address_and_root(lab):
     body = {"macs": ["0:00:01", "0:00:02", "0:00:03"], "vni": 77, "timeout": 20_000_000,
             "jobID": JOB, "jobStepID": "0"}  # fmt: skip
     status, answer = request("POST", "/fabric/collectives/multicasts", body, fabric.token)
-    assert status in (200, 201), answer
+    assert status == 201, answer
     assert 0 <= answer["mcastID"] <= 8191
     assert answer["hwRoot"].split(":")[:3] == ["00", "00", "00"]
     assert len(answer["hwRoot"].split(":")) == 6
@@ -175,20 +221,13 @@ def test_groups_come_and_go_while_another_one_reduces(lab):
     fabric = Fabric(lab)
     lasting = fabric.start_hosts("lasting", 20_000, "--root", "0")
     fabric.wait_for_state("lasting", "ready")
-    failures = []
 
     def come_and_go():
-        try:
-            for n in range(3):
-                fabric.finish(fabric.start_hosts(f"short{n}", 50, "--root", "1"))
-        except AssertionError as failure:
-            failures.append(failure)
+        for n in range(3):
+            fabric.finish(fabric.start_hosts(f"short{n}", 50, "--root", "1"))
 
-    beside = threading.Thread(target=come_and_go)
-    beside.start()
-    fabric.finish(lasting)
-    beside.join(200)
-    assert not failures, failures[0]
+    with Beside(come_and_go):
+        fabric.finish(lasting)
 
 
 def test_events_and_metrics_tell_what_happened(lab):
@@ -200,3 +239,77 @@ def test_events_and_metrics_tell_what_happened(lab):
     assert text.rstrip().endswith("# EOF")
     assert fabric.manager.get("/readyz")[0] == 200
     assert fabric.manager.get("/openapi.json")[1]["openapi"].startswith("3.")
+
+
+def test_a_database_that_is_away_is_noticed_though_nothing_changes(lab):
+    fabric = Fabric(lab, guards=True)
+    manager = fabric.manager
+    assert manager.get("/readyz")[0] == 200
+    away = manager.database.with_name("away.db")
+    manager.database.rename(away)
+    wait_until(lambda: manager.get("/readyz")[0] == 503, "the manager notices")
+    assert f"{manager.database} was removed or replaced" in manager.get("/readyz")[1]["message"]
+    assert manager.get("/healthz")[0] == 200, "what runs goes on"
+    assert "tributary_store_failing 1" in manager.get("/metrics")[1]
+    complaint = rf" error: .*{manager.database} was removed or replaced"
+
+    def complaints():
+        return len(re.findall(complaint, manager.log_text()))
+
+    # Topology that was yet to be stored may have noticed first; the look at the names says it in any case.
+    wait_until(lambda: complaints() == 1, "the log says it as an error")
+    assert manager.request("POST", "/fabric/collectives/jobs", {"jobID": "lost"})[0] == 503
+    away.rename(manager.database)
+    wait_until(lambda: manager.get("/readyz")[0] == 200, "it is back, and taken notice of")
+    assert manager.request("POST", "/fabric/collectives/jobs", {"jobID": "kept"})[0] == 201
+    manager.database.unlink()
+    wait_until(lambda: manager.get("/readyz")[0] == 503, "the manager notices again")
+    wait_until(lambda: complaints() == 2, "once each time")
+    manager.kill()
+    manager.start()
+    fabric.wait_until_found()
+    wait_until(lambda: manager.get("/readyz")[0] == 200, "a new start makes a new one")
+
+
+def fill(directory):
+    """Until not a byte more goes in."""
+    with open(directory / "filler", "ab", buffering=0) as filler:
+        for block in (4096, 1):
+            try:
+                while True:
+                    filler.write(b"x" * block)
+            except OSError:
+                pass
+
+
+def test_a_full_disk_takes_nothing_on_and_does_not_keep_the_manager_from_starting(lab):
+    disk = lab.place / "disk"
+    disk.mkdir()
+    shell(f"mount -t tmpfs -o size=400k tmpfs {disk}")
+    manager = lab.start_manager(store={"file": str(disk / "fabric.db")})
+    token = manager.create_job("before")
+
+    def create(job):
+        return manager.request("POST", "/fabric/collectives/jobs", {"jobID": job})[0]
+
+    def jobs():
+        return {job["job"] for job in manager.list("jobs")}
+
+    fill(disk)
+    assert create("refused") == 503
+    assert jobs() == {"before"}, "it was answered 503 and done"
+    manager.kill()
+    manager.start()
+    assert jobs() == {"before"}
+    assert manager.get("/fabric/collectives/jobs/before", token)[0] == 200
+    assert "make room" in str(manager.get("/readyz")[1])
+    assert create("refused") == 503
+    (disk / "filler").unlink()
+    wait_until(lambda: create("after") == 201, "the store takes changes again")
+    manager.kill()
+    manager.start()
+    assert jobs() == {"before", "after"}
+    fill(disk)
+    other = lab.file("other.toml", manager.file.read_text().replace("fabric.db", "new.db"))
+    code, _, err = lab.run(lab.binaries.fabricd, "--config", other)
+    assert code == 1 and "no room for a new store" in err, err

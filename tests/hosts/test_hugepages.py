@@ -12,19 +12,19 @@ TAKEN = "another process took"
 
 
 def promise_hugepages(lab):
-    """Pages that are not there. Only this test's mount namespace sees them. Gives the MiB that are
-    really free."""
+    """Pages that are not there. Only this test's mount namespace sees them. Gives the MiB that the
+    machine has: how many of them are free changes with every switch that starts or ends beside this one."""
     pages = COUNTERS / "hugepages-2048kB"
     if not pages.is_dir():
         raise Skip("the kernel has no hugepages of 2 MiB")
-    free = 2 * int((pages / "free_hugepages").read_text())
+    has = 2 * int((pages / "nr_hugepages").read_text())
     lab.sh(f"mount -t tmpfs tmpfs {COUNTERS}")
     pages.mkdir()
-    count = free + 1024
+    count = has + 1024
     promised = {"nr": count, "free": count, "resv": 0, "surplus": 0, "nr_overcommit": 0}
     for name, count in promised.items():
         (pages / f"{name}_hugepages").write_text(f"{count}\n")
-    return free
+    return has
 
 
 def quiet_switch(lab, **process):
@@ -34,7 +34,7 @@ def quiet_switch(lab, **process):
 
 
 def test_a_switch_whose_hugepages_were_taken_runs_on_ordinary_pages(lab):
-    # Somewhat more than there are: DPDK refuses that without taking any.
+    # Somewhat more than there are, whoever holds them: DPDK refuses that without taking any.
     quiet_switch(lab, memory_mib=promise_hugepages(lab) + 256)
     switch = lab.start()
     log = switch.log_text()
@@ -44,8 +44,8 @@ def test_a_switch_whose_hugepages_were_taken_runs_on_ordinary_pages(lab):
 
 
 def test_a_switch_that_requires_hugepages_does_not_start_without_them(lab):
-    free = promise_hugepages(lab)
-    config = quiet_switch(lab, hugepages="require", memory_mib=free + 256)
+    has = promise_hugepages(lab)
+    config = quiet_switch(lab, hugepages="require", memory_mib=has + 256)
     code, _, error = lab.run_switch("--config", lab.file("switch.toml", config.text()))
     assert code == EXIT_FAILED, error
     assert TAKEN not in error and "hugepages" in error, error
@@ -54,7 +54,7 @@ def test_a_switch_that_requires_hugepages_does_not_start_without_them(lab):
 def test_a_generator_whose_hugepages_were_taken_measures_on_ordinary_pages(lab):
     lab.need(lab.binaries.pktgen)
     if promise_hugepages(lab):
-        raise Skip("hugepages are free here: the generator would have them")
+        raise Skip("the machine has hugepages: the generator would take them")
     code, out, error = lab.run(
         lab.binaries.pktgen, "unicast", "--in-process", "--no-busy", "--no-calibrate", "--warmup",
         "50ms", "--operations", "1000", "--seed", "7", "--json", "-",

@@ -3,6 +3,7 @@
 import threading
 
 from lab import COOKIE, SEQNO, TREE, VNI
+from beside import Beside
 from tributary import frames
 from tributary.network import RawPort, wait_until
 from tributary.switch import Config
@@ -47,9 +48,7 @@ def test_reload_loses_no_frame_of_an_untouched_tree(lab):
                 if (got := leaf.receive(len(batch))) != batch:
                     lost.append(f"{leaf.name} got {len(got)} of {len(batch)}")
 
-    thread = threading.Thread(target=traffic)
-    thread.start()
-    try:
+    with Beside(traffic, stop.set):
         for round_number in range(1, 11):
             if round_number % 2:
                 section.tree(200, 2, "host0", ["host1", "host2"])
@@ -61,9 +60,6 @@ def test_reload_loses_no_frame_of_an_untouched_tree(lab):
                 switch.ctl("version")["switches"][0]["tables_version"] >= wanted or lost,
                 f"reload {round_number}",
             )
-    finally:
-        stop.set()
-        thread.join()
     assert not lost, lost
     drops = {n: v for n, v in lab.counters(switch).items() if ".drop." in n and v}
     assert not drops, drops

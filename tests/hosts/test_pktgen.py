@@ -222,6 +222,131 @@ def test_silence_is_explained(lab):
     assert result["failure"], result
 
 
+def test_a_stream_of_which_nothing_comes_back_is_a_failure_however_short(lab):
+    generator = Generator(lab, 2)
+    for rate in ("0", "1000"):
+        code, result, error = generator.run(
+            "unicast", "--pattern", "permutation", "--packets-per-second", rate, *QUICK,
+            "--patience", "500ms", "--duration", "100ms",
+        )
+        assert code == EXIT_FAILED, error
+        assert "nothing came back" in error, error
+        assert result["problems"], result
+
+
+def test_reductions_none_of_which_ends_are_a_failure(lab):
+    lab.need(lab.binaries.pktgen)
+    # Three leaves of four are missing from each try: whatever is under way is given up.
+    code, out, error = lab.run(
+        lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--leaves", "64", "--absent", "0.75",
+        "--duration", "100ms", "--patience", "200ms", "--json", "-",
+    )
+    # Whether a frame of theirs comes back within the measurement is up to how long the try takes.
+    said = ("not one operation was completed", "nothing came back")
+    assert code == EXIT_FAILED and any(words in error for words in said), error
+    assert figures(json.loads(out)["repeats"][0])["operations"] == 0, out
+
+
+def test_a_bound_on_losses_is_in_the_exit_code(lab):
+    generator = Generator(lab, 2)
+    options = ("--pattern", "permutation", "--packets-per-second", "5000", *QUICK)
+    generator.start_switch("unicast", *options, impairment={"loss": 0.05, "seed": 11})
+    options = (*options, "--warmup", "0s", "--duration", "500ms")
+    code, result, error = generator.run("unicast", *options, "--max-loss", "0.001")
+    assert code == EXIT_FAILED and "--max-loss allows 0.1 %" in error, error
+    assert result["problems"], result
+    generator.measure("unicast", *options, "--max-loss", "0.5")
+
+
+def test_a_measurement_has_exactly_the_operations_that_were_asked_for(lab):
+    generator = Generator(lab, 3)
+    options = ("--leaves", "6", "--trees", "3", "--patience", "30s", *QUICK)
+    generator.start_switch("reduce", *options)
+    for more in ((), ("--rate", "3000"), ("--cores", "0,0")):
+        measured = generator.measure(
+            "reduce", *options, "--operations", "500", "--duration", "60s", *more
+        )
+        got = figures(measured)
+        assert got["operations"] == measured["operations"] == 500, got
+        assert got["operations_at_leaves"] == 3000, got
+        assert got["frames_that_made_reductions"] == got["reductions"] == 500, got
+
+
+def test_a_run_leaves_the_engines_to_the_next_one(lab):
+    generator = Generator(lab, 3)
+    options = ("--leaves", "16", "--patience", "30s", *QUICK)
+    both_trees = (*options, "--trees", "2")
+    socket = lab.place / "switch.sock"
+    code, text, error = lab.run(
+        *generator.command("reduce", *both_trees), "--print-switch-config",
+        "--switch-interfaces", ",".join(generator.far), "--switch-socket", socket,
+    )
+    assert code == EXIT_OK, error
+    # As many descriptors as one of the trees needs.
+    text, changed = re.subn(r"(?m)^descriptors_per_engine = .*$", "descriptors_per_engine = 8", text)
+    assert changed == 1, text
+    switch = lab.start(TextConfig(text, socket))
+    options = (*options, "--switch-socket", socket)
+
+    def occupied():
+        return sum(n for name, n in lab.counters(switch).items() if name.endswith(".occupied"))
+
+    def run(tree, *more):
+        measured = generator.measure("reduce", *options, "--first-tree", str(tree), *more)
+        assert measured["switch"]["arm_failures"] == 0, measured["switch"]
+        got = figures(measured)
+        assert got["reductions_by_one_frame"] == got["reductions"] > 0, got
+        lab.counter_reaches(switch, "switch0.engine.p0.disarms", 1)
+        assert occupied() == 0, "an engine stays armed"
+
+    run(0, "--duration", "300ms")
+    run(1, "--duration", "300ms")
+    # Whoever interrupts it leaves nothing behind either.
+    child = subprocess.Popen(
+        [*generator.command("reduce", *options, "--duration", "1h")],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+    )
+    full = lab.counters(switch)["switch0.tree.0.full"]
+    lab.counter_reaches(switch, "switch0.tree.0.full", full + 50)
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=60)
+    assert child.returncode == EXIT_FAILED
+    run(1, "--duration", "300ms")
+
+
+def test_arm_failures_of_the_switch_are_warned_of(lab):
+    lab.need(lab.binaries.pktgen)
+    code, out, error = lab.run(
+        lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--descriptors", "2",
+        "--duration", "60s", "--operations", "200", "--patience", "30s", "--json", "-",
+    )
+    assert code == EXIT_OK, error
+    result = json.loads(out)
+    assert "warning: the switch could not arm" in error and result["warnings"], error
+    assert result["repeats"][0]["switch"]["arm_failures"] > 0, result
+
+
+def test_several_traffics_keep_their_shares(lab):
+    lab.need(lab.binaries.pktgen)
+    scenario = lab.file(
+        "mixed.toml",
+        "[in_process]\nports = 4\n"
+        '[[traffic]]\nkind = "reduce"\nleaves = 64\nshare = 3\n'
+        '[[traffic]]\nkind = "unicast"\npattern = "permutation"\nsizes = [64, 1518]\nshare = 1\n',
+    )
+    code, out, error = lab.run(
+        lab.binaries.pktgen, "run", scenario, *QUICK, "--duration", "2s", "--patience", "30s",
+        "--json", "-",
+    )
+    assert code == EXIT_OK, error
+    result = json.loads(out)
+    (measured,) = result["repeats"]
+    got = figures(measured)
+    share = got["reduce.sent"] / measured["sent"]["frames"]
+    assert 0.7 < share < 0.8, (share, got)
+    assert not result["warnings"], result["warnings"]
+
+
 def test_an_interface_that_is_not_there(lab):
     generator = Generator(lab, 2)
     generator.interfaces[1] = "nowhere0"

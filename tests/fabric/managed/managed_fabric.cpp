@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace tributary::fabric {
@@ -348,6 +349,14 @@ std::vector<std::string> ManagedFabric::disagreements() const {
     for (std::uint16_t t = 0; t < max_trees; ++t) {
       const core::MulticastEntry& held = tables.tree(TreeNumber{t});
       const install::TreeTarget* target = manager_->coordinator().wanted(TreeNumber{t});
+      const auto edges = target == nullptr ? std::span<const install::Edge>() : target->edges;
+      for (const install::Edge& edge : edges) {
+        const PortNumber port{static_cast<std::uint8_t>(edge.at.port)};
+        if (id && edge.at.at == *id && tables.port(port).nid != edge.nid) {
+          found.push_back(
+              fmt::format("{} does not guard port {} for its member", switch_name(s), port.value));
+        }
+      }
       const multicast::TreePart* part = nullptr;
       if (target != nullptr && id) {
         const auto at = std::find_if(target->parts.begin(), target->parts.end(),

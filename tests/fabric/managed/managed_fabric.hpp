@@ -79,6 +79,8 @@ public:
   // How it stands.
 
   [[nodiscard]] agent::Agent& agent_of(SwitchIndex s) { return *stations_[s].agent; }
+  /// What its frames meet now.
+  [[nodiscard]] const core::Tables& tables_of(SwitchIndex s) const { return *stations_[s].tables; }
   [[nodiscard]] bool all_connected() const;
   /// In words, what any running switch holds that the manager does not want there, or lacks that it
   /// does. Empty when they agree. Asks the switches' own tables.
@@ -104,7 +106,7 @@ private:
   TimeNs now() override { return fabric_.now(); }
   std::string wall_time() override;
   void request_settle() override;
-  void store(std::span<const store::Change> changes) override { past_.apply(changes); }
+  void store(std::span<const records::Change> changes) override { past_.apply(changes); }
   void send(install::SessionNumber session, const control::ManagerMessage& message) override;
   void close(install::SessionNumber session, std::string_view why) override;
 

@@ -24,12 +24,13 @@ ManagedGroups::ManagedGroups(ManagedFabric& managed, std::uint64_t seed)
 ManagedGroups::~ManagedGroups() = default;
 
 ManagedGroup& ManagedGroups::join(const std::string& name, const std::vector<HostIndex>& hosts,
-                                  std::uint64_t pieces, std::uint32_t trees) {
+                                  std::uint64_t pieces, std::uint32_t trees, std::uint64_t gap_ns) {
   auto& group = *groups_.emplace_back(std::make_unique<ManagedGroup>());
   group.name = name;
   group.hosts = hosts;
   group.trees = trees;
   group.pieces = pieces;
+  group.gap_ns = gap_ns;
   group.joined.assign(hosts.size(), false);
   group.leaving.assign(hosts.size(), false);
   for (std::uint32_t rank = 0; rank < hosts.size(); ++rank) {
@@ -37,6 +38,15 @@ ManagedGroup& ManagedGroups::join(const std::string& name, const std::vector<Hos
     ask(group, rank);
   }
   return group;
+}
+
+void ManagedGroups::ask_again(ManagedGroup& group) {
+  group.refusal.clear();
+  group.joined.assign(group.hosts.size(), false);
+  for (std::uint32_t rank = 0; rank < group.hosts.size(); ++rank) {
+    managed_.announce(group.hosts[rank]);
+    ask(group, rank);
+  }
 }
 
 void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
@@ -91,13 +101,14 @@ void ManagedGroups::begin(ManagedGroup& managed) {
   GroupSetup setup;
   setup.tree = TreeNumber{static_cast<std::uint16_t>(number(trees.front()))};
   if (trees.size() == 2) {
-    setup.parameters.twin = TreeNumber{static_cast<std::uint16_t>(number(trees.back()))};
+    setup.twin = TreeNumber{static_cast<std::uint16_t>(number(trees.back()))};
   }
   setup.vni = Vni{static_cast<std::uint16_t>(number(given.at("vni")))};
   setup.cookie = Cookie{number(given.at("cookie"))};
   setup.root_rank = number(given.at("root_rank"));
   setup.hosts = managed.hosts;
   setup.pieces = managed.pieces;
+  setup.gap_ns = managed.gap_ns;
   setup.seed = random_.next();
   setup.start = managed_.fabric().now();
   managed.group = std::make_unique<Group>(managed_.fabric(), setup);

@@ -25,6 +25,7 @@ struct ManagedGroup {
   std::vector<HostIndex> hosts; ///< by rank
   std::uint32_t trees = 1;
   std::uint64_t pieces = 0;
+  std::uint64_t gap_ns = 0;  ///< its members inject after random gaps of up to this length
   std::vector<bool> joined;  ///< by rank: knows its membership
   std::vector<bool> leaving; ///< by rank: has told the manager
   boost::json::object membership;
@@ -44,7 +45,9 @@ public:
 
   /// Every host asks, and asks again when the manager is away.
   ManagedGroup& join(const std::string& name, const std::vector<HostIndex>& hosts,
-                     std::uint64_t pieces, std::uint32_t trees = 1);
+                     std::uint64_t pieces, std::uint32_t trees = 1, std::uint64_t gap_ns = 20'000);
+  /// Every host of a group that was refused asks anew.
+  void ask_again(ManagedGroup& group);
   /// Tells the manager of every member that has left; call now and then.
   void tell_departures();
   [[nodiscard]] std::vector<std::unique_ptr<ManagedGroup>>& all() { return groups_; }

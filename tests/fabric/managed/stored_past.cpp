@@ -9,13 +9,17 @@
 namespace tributary::fabric {
 namespace {
 
-using store::Snapshot;
+using records::Snapshot;
 
-auto key(const store::JobRecord& r) { return r.id; }
-auto key(const store::GroupRecord& r) { return r.id; }
-auto key(const store::MemberRecord& r) { return std::tuple(r.group, r.rank); }
-auto key(const store::TreeRecord& r) { return r.number; }
-auto key(const store::AddressRecord& r) { return r.space; }
+auto key(const records::JobRecord& r) { return r.id; }
+auto key(const records::GroupRecord& r) { return r.id; }
+auto key(const records::MemberRecord& r) { return std::tuple(r.group, r.rank); }
+auto key(const records::TreeRecord& r) { return r.number; }
+auto key(const records::AddressRecord& r) { return r.space; }
+
+auto key(const records::SwitchRecord& r) { return r.number; }
+auto key(const records::CableRecord& r) { return r.number; }
+auto key(const records::HostRecord& r) { return r.nid; }
 
 template <typename Record> void put(std::vector<Record>& records, const Record& record) {
   const auto at = std::lower_bound(records.begin(), records.end(), record,
@@ -29,21 +33,32 @@ template <typename Record> void put(std::vector<Record>& records, const Record& 
 
 struct Apply {
   Snapshot& snapshot;
-  void operator()(const store::JobRecord& r) const { put(snapshot.jobs, r); }
-  void operator()(const store::GroupRecord& r) const { put(snapshot.groups, r); }
-  void operator()(const store::MemberRecord& r) const { put(snapshot.members, r); }
-  void operator()(const store::TreeRecord& r) const { put(snapshot.trees, r); }
-  void operator()(const store::AddressRecord& r) const { put(snapshot.addresses, r); }
-  void operator()(const store::TopologyRecord& r) const { snapshot.topology = r; }
-  void operator()(const store::EraseJob& e) const {
+  void operator()(const records::JobRecord& r) const { put(snapshot.jobs, r); }
+  void operator()(const records::GroupRecord& r) const { put(snapshot.groups, r); }
+  void operator()(const records::MemberRecord& r) const { put(snapshot.members, r); }
+  void operator()(const records::TreeRecord& r) const { put(snapshot.trees, r); }
+  void operator()(const records::AddressRecord& r) const { put(snapshot.addresses, r); }
+  void operator()(const records::SwitchRecord& r) const { put(snapshot.switches, r); }
+  void operator()(const records::CableRecord& r) const { put(snapshot.cables, r); }
+  void operator()(const records::HostRecord& r) const { put(snapshot.hosts, r); }
+  void operator()(const records::EraseHost& e) const {
+    std::erase_if(snapshot.hosts, [&](const auto& r) { return r.nid == e.nid; });
+  }
+  void operator()(const records::EraseTopology&) const {
+    snapshot.switches.clear();
+    snapshot.cables.clear();
+    snapshot.hosts.clear();
+    snapshot.old_topology.reset();
+  }
+  void operator()(const records::EraseJob& e) const {
     std::erase_if(snapshot.jobs, [&](const auto& r) { return r.id == e.id; });
   }
-  void operator()(const store::EraseGroup& e) const {
+  void operator()(const records::EraseGroup& e) const {
     std::erase_if(snapshot.groups, [&](const auto& r) { return r.id == e.id; });
     std::erase_if(snapshot.members, [&](const auto& r) { return r.group == e.id; });
     std::erase_if(snapshot.trees, [&](const auto& r) { return r.group == e.id; });
   }
-  void operator()(const store::EraseMember& e) const {
+  void operator()(const records::EraseMember& e) const {
     std::erase_if(snapshot.members,
                   [&](const auto& r) { return r.group == e.group && r.rank == e.rank; });
   }
@@ -51,14 +66,14 @@ struct Apply {
 
 } // namespace
 
-void StoredPast::apply(std::span<const store::Change> changes) {
+void StoredPast::apply(std::span<const records::Change> changes) {
   ++writes_;
-  for (const store::Change& change : changes) {
+  for (const records::Change& change : changes) {
     std::visit(Apply{snapshot_}, change);
   }
 }
 
-store::Snapshot StoredPast::load() {
+records::Snapshot StoredPast::load() {
   ++snapshot_.epoch;
   return snapshot_;
 }

@@ -13,6 +13,7 @@ RunReport demo(const RunOptions& options) {
   Group& group = run.add_group({.hosts = run.all_hosts(), .pieces = 64});
   run.start();
   run.finish();
+  run.expect_no_waste();
   const collective::Statistics s = group.statistics();
   run.expect(s.full == 64, "every reduction reached the root as one frame");
   run.expect(s.reduction_frames == 64, "one frame per reduction");
@@ -28,6 +29,7 @@ RunReport disarmed(const RunOptions& options) {
   Group& group = run.add_group(setup);
   run.start();
   run.finish();
+  run.expect_no_waste(false);
   const collective::Statistics s = group.statistics();
   run.expect(s.unreduced == 64, "every reduction reached the root unreduced");
   run.expect(s.reduction_frames == 64 * 15, "fifteen frames per reduction");
@@ -41,6 +43,7 @@ RunReport deep_chain(const RunOptions& options) {
   Group& group = run.add_group({.hosts = run.all_hosts(), .root_rank = 5, .pieces = 40});
   run.start();
   run.finish();
+  run.expect_no_waste();
   run.expect(group.statistics().full == 40, "twelve switches in a row still send one frame");
   return run.report();
 }
@@ -61,7 +64,36 @@ RunReport several_groups(const RunOptions& options) {
   }
   run.start();
   run.finish();
-  run.expect(run.report().members.retried == 0, "nothing was retried");
+  run.expect_no_waste();
+  return run.report();
+}
+
+/// Two groups whose members are below the same leaf switch send through its one uplink, each with
+/// all eight reductions in flight: neither takes the other's descriptors.
+RunReport two_groups_over_one_uplink(const RunOptions& options) {
+  Run run(options, two_level(2, 8));
+  std::vector<HostIndex> below;
+  for (const HostIndex h : run.all_hosts()) {
+    if (h >= 8) {
+      below.push_back(h);
+    }
+  }
+  std::array<Group*, 2> groups{};
+  for (HostIndex root = 0; root < groups.size(); ++root) {
+    std::vector<HostIndex> hosts = below;
+    hosts.insert(hosts.begin(), root);
+    groups[root] = &run.add_group({.vni = Vni{static_cast<std::uint16_t>(0x400 + root)},
+                                   .hosts = std::move(hosts),
+                                   .pieces = 64});
+  }
+  run.start();
+  run.finish();
+  run.expect_no_waste();
+  run.expect(run.fabric().engines(&core::EngineCounters::arm_failures) == 0,
+             "every arm found room");
+  for (const Group* group : groups) {
+    run.expect(group->statistics().reduction_frames == 64, "one frame at the root per reduction");
+  }
   return run.report();
 }
 
@@ -73,6 +105,7 @@ RunReport two_workers(const RunOptions& options) {
   Group& group = run.add_group({.hosts = run.all_hosts(), .pieces = 64});
   run.start();
   run.finish();
+  run.expect_no_waste();
   run.expect(group.statistics().full == 64, "every reduction reached the root as one frame");
   return run.report();
 }
@@ -83,6 +116,7 @@ RunReport sequence_wrap(const RunOptions& options) {
   Group& group = run.add_group({.hosts = run.all_hosts(), .pieces = 10'000, .gap_ns = 2'000});
   run.start();
   run.finish();
+  run.expect_no_waste();
   run.expect(group.statistics().full == 10'000, "every reduction reached the root as one frame");
   return run.report();
 }
@@ -95,6 +129,7 @@ RunReport cxi_dialect(const RunOptions& options) {
   Group& group = run.add_group(setup);
   run.start();
   run.finish();
+  run.expect_no_waste();
   run.expect(group.statistics().full == 64, "every reduction reached the root as one frame");
   run.expect(group.statistics().pre_arms > 0, "leaves heard pre-arms");
   run.expect(run.fabric().engines(&core::EngineCounters::rearms) > 0, "engines were armed twice");
@@ -103,12 +138,16 @@ RunReport cxi_dialect(const RunOptions& options) {
 
 RunReport thousand_switches(const RunOptions& options) {
   Random random = Random(options.seed).fork(2);
-  Run run(options, random_network(1'000, 4'000, 200, random));
+  FabricOptions fabric_options;
+  // For all eight reductions of both groups, where they share a port upward.
+  fabric_options.switches.settings.descriptors_per_engine = 16;
+  Run run(options, random_network(1'000, 4'000, 200, random), fabric_options);
   Group& group = run.add_group({.hosts = run.all_hosts(), .pieces = 6});
   auto some = run.choose_hosts(500);
   Group& other = run.add_group({.vni = Vni{0x500}, .hosts = std::move(some), .pieces = 12});
   run.start();
   run.finish();
+  run.expect_no_waste();
   run.expect(group.statistics().full == 6,
              "four thousand contributions reach the root as one frame");
   run.expect(other.statistics().full == 12, "the other group's too");
@@ -171,6 +210,8 @@ RunReport unicast_and_multicast(const RunOptions& options) {
       fabric.send_from_host(others[3], plain_frame(Topology::nid(others[3]), to_host));
       const auto to_nobody = wire::FabricAddress::unicast(Nid{5});
       fabric.send_from_host(others[4], plain_frame(Topology::nid(others[4]), to_nobody));
+      const Nid itself = Topology::nid(others[5]);
+      fabric.send_from_host(others[5], plain_frame(itself, wire::FabricAddress::unicast(itself)));
     });
   }
   run.finish();
@@ -181,6 +222,8 @@ RunReport unicast_and_multicast(const RunOptions& options) {
   run.expect(fabric.drops(core::DropReason::not_from_parent) == rounds,
              "multicast from a child was refused");
   run.expect(fabric.drops(core::DropReason::no_route) == rounds, "an unknown NID has no route");
+  run.expect(fabric.drops(core::DropReason::route_to_ingress) == rounds,
+             "no frame goes back where it came from");
   return run.report();
 }
 
@@ -189,6 +232,8 @@ constexpr std::array scenarios = {
     Scenario{"disarmed", "engines disarmed: all contributions reach the root", disarmed, 5},
     Scenario{"deep_chain", "twelve switches in a row", deep_chain, 5},
     Scenario{"several_groups", "four groups over the same switches and hosts", several_groups},
+    Scenario{"two_groups_over_one_uplink", "full windows of two groups do not starve each other",
+             two_groups_over_one_uplink},
     Scenario{"two_workers", "two cores per switch with hand-off between them", two_workers},
     Scenario{"unicast_and_multicast", "frames that are no reductions, beside some that are",
              unicast_and_multicast, 10},

@@ -1,5 +1,6 @@
 // Faults aimed at one step of the protocol: a particular arm, result or contribution, a member that
 // is late or dead, engines that run out. After each, everything must complete.
+#include "endpoint/collective/signature.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
 
 #include <array>
@@ -102,21 +103,114 @@ RunReport lost_result_for_all(const RunOptions& options) {
   return run.report();
 }
 
-/// Everything the root says of the last piece and of the parting is lost for a while.
+/// The last result is lost, and from the parting's on everything for a while, so that neither the
+/// engines' timers nor what the root says when it goes can help: the root has to be there still.
 RunReport lost_last_words(const RunOptions& options) {
   Demo demo(options);
   Run& run = demo.run;
   const HostIndex host = demo.group->host(demo.random_leaf());
-  const AimedFault& fault = run.fabric().aim(
-      {.fits = [host](const Passage& p) { return is_result(p) && p.into_host(host); },
-       .skip = pieces - 1,
-       .take = 2});
+  std::uint64_t results = 0;
+  std::optional<TimeNs> silence;
+  const AimedFault& fault = run.fabric().aim({.fits = [&, host](const Passage& p) {
+    if (!p.into_host(host)) {
+      return false;
+    }
+    results += is_result(p) ? 1 : 0;
+    if (!silence && results > pieces) {
+      silence = p.now;
+    }
+    return silence ? elapsed_ns(p.now, *silence) < milliseconds(100)
+                   : is_result(p) && results == pieces;
+  }});
   run.start();
   run.finish();
-  run.expect(fault.done == 2, "the last result and that of the parting were lost");
+  run.expect(fault.done >= 2, "the last result and that of the parting were lost");
   for (std::uint32_t rank = 0; rank < demo.group->size(); ++rank) {
     run.expect(!demo.group->member(rank).abandoned(), "nobody gave up on the others");
   }
+  return run.report();
+}
+
+/// A result is lost for everybody while the root has nothing more to say: all ask for it at once,
+/// and one answer is for all.
+RunReport requests_of_all(const RunOptions& options) {
+  Demo demo(options);
+  Run& run = demo.run;
+  const std::uint32_t root_rank = demo.group->setup().root_rank;
+  const HostIndex root = demo.root_host();
+  const collective::PieceNumber piece = run.random().below(reductions_per_tree);
+  for (std::uint32_t rank = 0; rank < demo.group->size(); ++rank) {
+    demo.group->misbehave(rank, rank == root_rank ? piece + 1 : piece,
+                          {.not_before = TimeNs{rank == root_rank ? seconds(1) : milliseconds(1)}});
+  }
+  const AimedFault& fault =
+      run.fabric().aim({.fits =
+                            [root, piece](const Passage& p) {
+                              return is_result(p) && p.out_of_host(root) &&
+                                     p.reduction->reduction == collective::reduction_of(piece);
+                            },
+                        .take = 1});
+  run.start();
+  run.finish();
+  run.expect(fault.done == 1, "the fault struck");
+  const collective::Statistics s = demo.group->statistics();
+  run.expect(s.requests_received >= 15, "every leaf asked");
+  run.expect(s.replayed == 1, "the root answered all of them with one frame");
+  return run.report();
+}
+
+/// What the root said comes to one leaf once more, long after: it follows none of it.
+RunReport delayed_duplicates_from_above(const RunOptions& options) {
+  Run run(options, two_level(4, 4));
+  GroupSetup setup{.hosts = run.all_hosts(), .pieces = 200};
+  setup.root_rank = static_cast<std::uint32_t>(run.random().below(16));
+  Group& group = run.add_group(setup);
+  const HostIndex host =
+      group.host((setup.root_rank + 1 + static_cast<std::uint32_t>(run.random().below(15))) % 16);
+  constexpr std::uint64_t twice = 80;
+  const AimedFault& fault =
+      run.fabric().aim({.fits = [host](const Passage& p) { return is_arm(p) && p.into_host(host); },
+                        .effect = AimedFault::Effect::duplicate,
+                        .skip = run.random().below(32),
+                        .take = twice,
+                        .delay_ns = microseconds(500)});
+  run.start();
+  run.finish();
+  run.expect(fault.done == twice, "the fault struck");
+  const collective::Statistics s = group.statistics();
+  run.expect(s.reordered == twice, "the leaf took none of them for news");
+  run.expect(s.retried == 0 && s.requests_sent == 0, "nobody had to ask again");
+  return run.report();
+}
+
+/// A group is silent for so long that a leaf would follow an older sequence, as after a root that
+/// began anew. Then the first reduction's arm comes once more, the leaf contributes, and that
+/// reduction's result comes once more: it must not complete what the leaf contributed to last.
+RunReport old_words_after_a_silence(const RunOptions& options) {
+  Demo demo(options);
+  Run& run = demo.run;
+  const std::uint32_t leaf = demo.random_leaf();
+  const HostIndex host = demo.group->host(leaf);
+  for (std::uint32_t rank = 0; rank < demo.group->size(); ++rank) {
+    demo.group->misbehave(rank, reductions_per_tree,
+                          {.not_before = TimeNs{seconds(rank == leaf ? 10 : 11)}});
+  }
+  const auto first = [host](const Passage& p) {
+    return is_arm(p) && p.into_host(host) && p.reduction->reduction == ReductionId{0};
+  };
+  const AimedFault& arm = run.fabric().aim({.fits = first,
+                                            .effect = AimedFault::Effect::duplicate,
+                                            .take = 1,
+                                            .delay_ns = milliseconds(9'500)});
+  const AimedFault& result = run.fabric().aim({.fits = first,
+                                               .effect = AimedFault::Effect::duplicate,
+                                               .skip = 1,
+                                               .take = 1,
+                                               .delay_ns = milliseconds(10'500)});
+  run.start();
+  run.finish();
+  run.expect(arm.done == 1 && result.done == 1, "the faults struck");
+  run.expect(demo.group->statistics().reordered >= 2, "the leaf took neither for news");
   return run.report();
 }
 
@@ -138,13 +232,42 @@ RunReport lost_contribution(const RunOptions& options) {
   return run.report();
 }
 
-/// A contribution comes twice: the count is right, the contents are not. Counts cannot tell; the
-/// signature must.
+/// Two members below one leaf switch are late, so that its timer sends a partial result of the
+/// other two, and that comes twice: the count is right, the contents are not. The switch above
+/// cannot know what lies below the port; the signature must tell.
+RunReport duplicated_partial(const RunOptions& options) {
+  Demo demo(options);
+  Run& run = demo.run;
+  const std::uint32_t root_leaf = demo.group->setup().root_rank / 4;
+  const std::uint32_t leaf =
+      (root_leaf + 1 + static_cast<std::uint32_t>(run.random().below(3))) % 4;
+  // Engines give up on the late members after 20 ms, and the root asks again after 32: between the
+  // two, the second copy stands in for what is missing.
+  for (const std::uint32_t late : {4 * leaf, 4 * leaf + 1}) {
+    demo.group->misbehave(late, 0, {.not_before = TimeNs{milliseconds(28)}});
+  }
+  const AimedFault& fault = run.fabric().aim({.fits =
+                                                  [leaf](const Passage& p) {
+                                                    return p.out_of_switch(leaf + 1) &&
+                                                           p.reduction && !p.reduction->word.arm &&
+                                                           p.reduction->word.count == 2;
+                                                  },
+                                              .effect = AimedFault::Effect::duplicate,
+                                              .take = 1,
+                                              .delay_ns = microseconds(300)});
+  run.start();
+  run.finish();
+  run.expect(fault.done == 1, "the fault struck");
+  run.expect(demo.group->statistics().double_counted > 0,
+             "the root refused a count that was not made of everybody once");
+  return run.report();
+}
+
+/// A member's contribution comes twice while another one is missing: the first switch knows that
+/// one member is behind that port, and the root never learns of it.
 RunReport duplicated_contribution(const RunOptions& options) {
   Demo demo(options);
   Run& run = demo.run;
-  // Engines give up on the late member after 20 ms, and the root asks again after 32: between the
-  // two, the second copy stands in for the missing contribution.
   const std::uint32_t twice = demo.random_leaf();
   std::uint32_t late = twice;
   while (late == twice) {
@@ -160,8 +283,55 @@ RunReport duplicated_contribution(const RunOptions& options) {
   run.start();
   run.finish();
   run.expect(fault.done == 1, "the fault struck");
-  run.expect(demo.group->statistics().double_counted > 0,
-             "the root refused a count that was not made of everybody once");
+  run.expect(run.fabric().drops(core::DropReason::counted_twice) == 1,
+             "the first switch dropped the second copy");
+  run.expect(demo.group->statistics().double_counted == 0, "the root had nothing to refuse");
+  return run.report();
+}
+
+/// A member answers for another one, that is late: its frame counts two and has the signatures of
+/// both, so that the root could not tell. No switch next to a member believes it, whether its
+/// engine is armed (even seeds) or has no descriptor (odd ones).
+RunReport member_answers_for_another(const RunOptions& options) {
+  FabricOptions fabric_options;
+  fabric_options.switches.settings.descriptors_per_engine = options.seed % 2 == 0 ? 8 : 0;
+  Demo demo(options, fabric_options);
+  Run& run = demo.run;
+  Fabric& fabric = run.fabric();
+  const std::uint32_t greedy = demo.random_leaf();
+  std::uint32_t victim = greedy;
+  while (victim == greedy) {
+    victim = demo.random_leaf();
+  }
+  demo.group->misbehave(victim, 0, {.not_before = TimeNs{milliseconds(28)}});
+  const HostIndex host = demo.group->host(greedy);
+  const std::uint64_t victims =
+      collective::signature_base(demo.group->setup().cookie, victim); // of piece 0
+  bool sent = false;
+  const AimedFault& honest = fabric.aim(
+      {.fits =
+           [&, host](const Passage& p) {
+             if (!is_contribution(p) || !p.out_of_host(host) || p.reduction->word.count != 1 ||
+                 p.reduction->reduction != ReductionId{0}) {
+               return false;
+             }
+             if (!sent) {
+               wire::ReductionFrame both = *p.reduction;
+               both.word.count = 2;
+               both.signature = (both.signature + victims) & wire::signature_mask;
+               std::vector<std::byte> bytes(wire::reduction_frame_bytes);
+               wire::encode(both, std::span<std::byte, wire::reduction_frame_bytes>(bytes));
+               fabric.at(p.now, [&fabric, host, bytes] { fabric.send_from_host(host, bytes); });
+               sent = true;
+             }
+             return true;
+           },
+       .take = 1});
+  run.start();
+  run.finish();
+  run.expect(honest.done == 1, "the greedy member's own contribution was replaced");
+  run.expect(fabric.drops(core::DropReason::counts_others) == 1,
+             "the first switch did not believe it");
   return run.report();
 }
 
@@ -301,9 +471,18 @@ constexpr std::array scenarios = {
     Scenario{"lost_result_for_all", "results are lost for everybody", lost_result_for_all},
     Scenario{"lost_last_words", "a member misses the last result and the parting's",
              lost_last_words},
+    Scenario{"requests_of_all", "all leaves ask for a result at once: one answer", requests_of_all},
+    Scenario{"delayed_duplicates_from_above", "a leaf hears the root's old words again",
+             delayed_duplicates_from_above},
+    Scenario{"old_words_after_a_silence", "old words come again when the group was silent",
+             old_words_after_a_silence},
     Scenario{"lost_contribution", "contributions of one member are lost", lost_contribution},
-    Scenario{"duplicated_contribution", "one counted twice, one missing: the count is right",
+    Scenario{"duplicated_partial", "two counted twice, two missing: the count is right",
+             duplicated_partial},
+    Scenario{"duplicated_contribution", "one comes twice, one is missing: the first switch knows",
              duplicated_contribution},
+    Scenario{"member_answers_for_another", "a count of two with both signatures is not believed",
+             member_answers_for_another},
     Scenario{"delayed_duplicates", "contributions come again during later reductions",
              delayed_duplicates},
     Scenario{"exhausted_descriptors", "three groups on engines of two descriptors",

@@ -30,11 +30,12 @@ std::string command_for(const Scenario& scenario, std::uint64_t seed);
 std::span<const Scenario> basic_scenarios();
 std::span<const Scenario> failure_table_scenarios();
 std::span<const Scenario> protocol_fault_scenarios();
+std::span<const Scenario> missing_scenarios();
 std::span<const Scenario> stranger_scenarios();
 std::span<const Scenario> network_fault_scenarios();
 std::span<const Scenario> twin_scenarios();
 std::span<const Scenario> mixed_scenarios();
-/// The faults that the scenario "mixed" inflicts; each must happen in every fifty seeds.
+/// The faults that the scenario "mixed" inflicts; each must happen in a hundred of its seeds.
 std::span<const Fault> mixed_faults();
 
 } // namespace tributary::fabric

@@ -65,6 +65,16 @@ struct Twins {
   std::vector<LinkIndex> trunks; ///< links between switches
 };
 
+/// Nothing goes wrong: what one tree needs, twice.
+RunReport undisturbed(const RunOptions& options) {
+  Twins twins(options, 200);
+  twins.run.start();
+  twins.run.finish();
+  twins.expect_no_time_out();
+  twins.run.expect_no_waste();
+  return twins.run.report();
+}
+
 /// A crashed switch keeps its descriptors until it comes back.
 void restart_at_the_end(Fabric& fabric, SwitchIndex s) { fabric.restart(s); }
 
@@ -222,7 +232,9 @@ RunReport loss_on_both(const RunOptions& options) {
 
 /// The engine that both trees share has descriptors for one of them: the rest passes through.
 RunReport descriptors_for_one_tree(const RunOptions& options) {
-  Twins twins(options, 200, {});
+  FabricOptions eight_descriptors;
+  eight_descriptors.switches.settings.descriptors_per_engine = 8;
+  Twins twins(options, 200, eight_descriptors);
   twins.run.start();
   twins.run.complete_within(seconds(1));
   twins.expect_no_time_out();
@@ -234,6 +246,8 @@ RunReport descriptors_for_one_tree(const RunOptions& options) {
 }
 
 constexpr std::array scenarios = {
+    Scenario{"twins_undisturbed", "two trees and no fault: the frames of one tree, twice",
+             undisturbed, 10},
     Scenario{"twins_cut_each_in_turn", "two trees: each link and spine fails in turn: no time-out",
              cut_each_in_turn, 15},
     Scenario{"twins_one_tree_stays_dead", "two trees, one fails for good: no time-out, no late end",

@@ -28,7 +28,7 @@ TEST(Hello, tells_who_the_switch_is_and_what_it_can) {
   EXPECT_EQ(hello.software(), "1.2");
   EXPECT_EQ(hello.limits().trees(), 8192U);
   EXPECT_EQ(hello.limits().ports(), 6U);
-  EXPECT_EQ(hello.limits().descriptors_per_engine(), 8U);
+  EXPECT_EQ(hello.limits().descriptors_per_engine(), 65536U);
   ASSERT_EQ(hello.ports_size(), 6);
   EXPECT_EQ(hello.ports(2).name(), "port2");
   EXPECT_TRUE(hello.ports(2).up());

@@ -90,7 +90,12 @@ private:
       return change;
     }
     case 2: return remove_tree(pick(last_tree + 1));
-    case 3: return permit(pick(port_count), pick(4));
+    case 3: {
+      const unsigned at = pick(port_count);
+      const unsigned vni = pick(4);
+      // Port 0 is for NID 1 by its file.
+      return pick(2) == 0 ? permit(at, vni) : permit(at, vni, 1 + pick(2));
+    }
     default: return revoke(pick(port_count), pick(4));
     }
   }
@@ -101,6 +106,10 @@ private:
       const control::Tree& t = change.set_tree();
       return t.parent() < port_count && t.children() != 0 && t.children() >> port_count == 0 &&
              (t.children() >> t.parent() & 1U) == 0 && !of_file_.contains(t.number());
+    }
+    if (change.has_permit() && change.permit().has_nid()) {
+      const control::Permission& p = change.permit();
+      return p.port() != 0 || p.nid() == 1;
     }
     return change.kind_case() != control::Change::kRemoveTree ||
            !of_file_.contains(change.remove_tree());
@@ -144,7 +153,7 @@ private:
     }
     case control::Change::kRemoveTree: trees_.erase(change.remove_tree()); break;
     case control::Change::kPermit:
-      permitted_.insert({change.permit().port(), change.permit().vni()});
+      permitted_[{change.permit().port(), change.permit().vni()}] = change.permit().nid();
       break;
     default: permitted_.erase({change.revoke().port(), change.revoke().vni()}); break;
     }
@@ -227,6 +236,13 @@ private:
               << "port " << p << " VNI " << vni;
         }
       }
+      std::optional<Nid> guard = p == 0 ? std::optional(Nid{1}) : std::nullopt;
+      for (const auto& [place, nid] : permitted_) {
+        if (place.first == p && nid != 0 && !guard) {
+          guard = Nid{nid};
+        }
+      }
+      EXPECT_EQ(tables.port(port(p)).nid, guard) << "port " << p;
     }
   }
 
@@ -236,9 +252,9 @@ private:
     for (const control::Tree& t : told.trees()) {
       (t.from_file() ? of_file : trees)[t.number()] = {t.wait_count(), t.parent(), t.children()};
     }
-    std::set<std::pair<unsigned, unsigned>> permitted;
+    std::map<std::pair<unsigned, unsigned>, unsigned> permitted;
     for (const control::Permission& p : told.permissions()) {
-      permitted.insert({p.port(), p.vni()});
+      permitted[{p.port(), p.vni()}] = p.nid();
     }
     EXPECT_EQ(trees, trees_);
     EXPECT_EQ(of_file, of_file_);
@@ -249,7 +265,7 @@ private:
   TestAgent agent_{leaf0(), {.hello_interval_ns = 0}};
   std::map<unsigned, TreeState> of_file_{{1, {2, 5, 0b11}}};
   std::map<unsigned, TreeState> trees_;
-  std::set<std::pair<unsigned, unsigned>> permitted_;
+  std::map<std::pair<unsigned, unsigned>, unsigned> permitted_; ///< port and VNI; NID, 0 for none
   std::map<std::uint64_t, Changes> prepared_;
   std::multiset<std::string> expected_;
   int refusals_ = 0;

@@ -56,6 +56,11 @@ inline control::Change permit(unsigned at, unsigned vni) {
   change.mutable_permit()->set_vni(vni);
   return change;
 }
+inline control::Change permit(unsigned at, unsigned vni, unsigned nid) {
+  control::Change change = permit(at, vni);
+  change.mutable_permit()->set_nid(nid);
+  return change;
+}
 inline control::Change revoke(unsigned at, unsigned vni) {
   control::Change change;
   change.mutable_revoke()->set_port(at);
@@ -96,7 +101,8 @@ inline std::string text_of(const control::InForce& f) {
     text += fmt::format(" [{}]", text_of(t));
   }
   for (const auto& p : f.permissions()) {
-    text += fmt::format(" [port {} VNI {}]", p.port(), p.vni());
+    text += fmt::format(" [port {} VNI {}{}]", p.port(), p.vni(),
+                        p.has_nid() ? fmt::format(" NID {}", p.nid()) : "");
   }
   return text;
 }

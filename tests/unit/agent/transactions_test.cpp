@@ -245,6 +245,96 @@ TEST_F(Transactions, revoking_leaves_the_ports_own_list) {
   EXPECT_TRUE(agent.tables->port(port(0)).vnis->test(10));
 }
 
+// ---- source guards ----
+
+TEST_F(Transactions, a_permission_with_a_nid_guards_the_port_until_the_last_of_them_is_revoked) {
+  agent.prepare(1, {permit(2, 20, 7), permit(2, 21, 7), permit(1, 30)});
+  EXPECT_EQ(agent.tables->port(port(2)).nid, std::nullopt);
+  agent.commit(1);
+  agent.drain();
+  EXPECT_EQ(agent.tables->port(port(2)).nid, Nid{7});
+  EXPECT_EQ(agent.tables->port(port(1)).nid, std::nullopt);
+  EXPECT_EQ(agent.tables->port(port(3)).nid, std::nullopt);
+  agent.prepare(2, {revoke(2, 20)});
+  agent.commit(2);
+  agent.drain();
+  EXPECT_EQ(agent.tables->port(port(2)).nid, Nid{7});
+  agent.prepare(3, {revoke(2, 21)});
+  agent.commit(3);
+  agent.drain();
+  EXPECT_EQ(agent.tables->port(port(2)).nid, std::nullopt);
+}
+
+TEST_F(Transactions, the_guard_outlives_the_channel_and_is_told_in_the_next_hello) {
+  agent.prepare(1, {permit(2, 20, 7)});
+  agent.commit(1);
+  agent.drain();
+  agent.agent.channel_down(agent.now, "broken");
+  EXPECT_EQ(agent.tables->port(port(2)).nid, Nid{7});
+  EXPECT_THAT(agent.connect(), testing::HasSubstr("[port 2 VNI 20 NID 7]"));
+}
+
+TEST_F(Transactions, a_permission_given_again_takes_the_nid_it_is_given_with) {
+  agent.prepare(1, {permit(2, 20, 7)});
+  agent.commit(1);
+  agent.prepare(2, {permit(2, 20, 8)});
+  agent.commit(2);
+  agent.drain();
+  EXPECT_EQ(agent.tables->port(port(2)).nid, Nid{8});
+  agent.prepare(3, {permit(2, 20)});
+  agent.commit(3);
+  agent.drain();
+  EXPECT_EQ(agent.tables->port(port(2)).nid, std::nullopt);
+}
+
+TEST_F(Transactions, of_two_guards_at_one_port_that_of_the_lowest_vni_holds) {
+  agent.prepare(1, {permit(2, 21, 7), permit(2, 20), permit(2, 22, 8)});
+  agent.commit(1);
+  agent.drain();
+  EXPECT_EQ(agent.tables->port(port(2)).nid, Nid{7});
+  agent.prepare(2, {revoke(2, 21)});
+  agent.commit(2);
+  agent.drain();
+  EXPECT_EQ(agent.tables->port(port(2)).nid, Nid{8});
+}
+
+TEST_F(Transactions, a_guard_that_contradicts_the_file_is_refused_at_prepare) {
+  agent.prepare(3, {permit(0, 20, 2)});
+  agent.prepare(4, {permit(3, 20, 0xFFFFF)});
+  agent.prepare(5, {permit(0, 20, 1)});
+  EXPECT_THAT(
+      agent.drain(),
+      ElementsAre(
+          "refused 3: NID 2 at port 0: the switch's own file says that the port is for NID 1",
+          "refused 4: NID 1048575 at port 3: it cannot be an address: it must have 20 bits that do "
+          "not begin with nine ones",
+          "prepared 5"));
+}
+
+TEST_F(Transactions, the_guard_of_the_file_stands_before_and_after_a_permission) {
+  agent.prepare(1, {permit(0, 20, 1)});
+  agent.commit(1);
+  agent.drain();
+  EXPECT_EQ(agent.tables->port(port(0)).nid, Nid{1});
+  agent.prepare(2, {revoke(0, 20)});
+  agent.commit(2);
+  agent.drain();
+  EXPECT_EQ(agent.tables->port(port(0)).nid, Nid{1});
+}
+
+TEST_F(Transactions, a_reload_keeps_the_guards_and_its_own_come_first) {
+  agent.prepare(1, {permit(2, 20, 7), permit(3, 20, 8)});
+  agent.commit(1);
+  agent.drain();
+  config::Switch file = leaf0();
+  file.ports[3].policy.nid = Nid{9};
+  ASSERT_EQ(agent.agent.refuses(file), "");
+  agent.agent.file_reloaded(file);
+  agent.drain();
+  EXPECT_EQ(agent.tables->port(port(2)).nid, Nid{7});
+  EXPECT_EQ(agent.tables->port(port(3)).nid, Nid{9});
+}
+
 TEST_F(Transactions, permissions_at_a_port_that_lets_all_in_are_kept_without_effect) {
   agent.prepare(1, {permit(2, 20)});
   agent.commit(1);

@@ -34,10 +34,24 @@ TEST(fabric_command, show) {
   EXPECT_EQ(groups.what, "groups");
   EXPECT_EQ(groups.id, "j1/demo");
   EXPECT_EQ(groups.watch_seconds, 2.0);
+  const FabricCommand trees =
+      fabric_of({"show", "trees", "--switch", "leaf0", "--job", "j1", "--group", "demo"});
+  EXPECT_EQ(trees.at_switch, "leaf0");
+  EXPECT_EQ(trees.job, "j1");
+  EXPECT_EQ(trees.group, "demo");
   const FabricCommand events = fabric_of({"show", "events", "-f", "--after", "17"});
   EXPECT_TRUE(events.follow);
   EXPECT_EQ(events.after, 17U);
   EXPECT_THAT(refused({"show", "weather"}), HasSubstr("weather"));
+}
+
+TEST(fabric_command, topology) {
+  EXPECT_EQ(fabric_of({"topology"}).topology_format, "toml");
+  const FabricCommand command = fabric_of({"topology", "--format", "netlist", "-o", "net"});
+  EXPECT_EQ(command.verb, Verb::write_topology);
+  EXPECT_EQ(command.topology_format, "netlist");
+  EXPECT_EQ(command.output, "net");
+  EXPECT_THAT(refused({"topology", "--format", "svg"}), HasSubstr("svg"));
 }
 
 TEST(fabric_command, tree_draw) {
@@ -68,6 +82,10 @@ TEST(fabric_command, job) {
   EXPECT_EQ(create.verb, Verb::create_job);
   EXPECT_EQ(create.name, "j1");
   EXPECT_EQ(create.limit, 4U);
+  const FabricCommand limited = fabric_of({"job", "create", "j1", "--hosts", "h0,1-4", "--hosts",
+                                           "0:00:11", "--vnis", "1024,1030-1033"});
+  EXPECT_THAT(limited.hosts, ElementsAre("h0", "1-4", "0:00:11"));
+  EXPECT_THAT(limited.vnis, ElementsAre("1024", "1030-1033"));
   EXPECT_EQ(fabric_of({"job", "destroy", "j1"}).verb, Verb::destroy_job);
 }
 

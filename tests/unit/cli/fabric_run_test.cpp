@@ -1,6 +1,7 @@
 // `tributaryctl fabric` against the manager's HTTP server with a service of the test's own.
 #include "cli/exit_codes.hpp"
 #include "cli/fabric/run.hpp"
+#include "controlplane/topology/topology_file.hpp"
 #include "endpoint/manager/manager_error.hpp"
 #include "tests/unit/rest/server_fixture.hpp"
 
@@ -13,6 +14,7 @@ namespace tributary::cli {
 namespace {
 
 namespace json = boost::json;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 using Verb = FabricCommand::Verb;
@@ -69,6 +71,19 @@ protected:
   }
 };
 
+TEST_F(RunFabric, shows_all_pages_of_a_list_as_one) {
+  on_loop([&] {
+    service.pages[""] = json::parse(R"({"hosts": [{"name": "h0"}], "next": "5"})");
+    service.pages["5"] =
+        json::parse(R"({"hosts": [{"name": "h1"}, {"name": "h2"}], "next": "a b"})");
+    service.pages["a b"] = json::parse(R"({"hosts": [{"name": "h3"}]})");
+  });
+  EXPECT_EQ(json::parse(output(show("hosts"), true)),
+            json::parse(R"({"hosts": [{"name": "h0"}, {"name": "h1"}, {"name": "h2"},
+                                      {"name": "h3"}]})"));
+  EXPECT_THAT(output(show("hosts")), HasSubstr("h3"));
+}
+
 TEST_F(RunFabric, show_asks_for_lists_and_for_single_ones) {
   answers(R"({"hosts":[]})");
   EXPECT_EQ(output(show("hosts")), "No host has been heard yet.\n");
@@ -93,7 +108,7 @@ TEST_F(RunFabric, refusals_are_the_managers_words) {
 }
 
 TEST_F(RunFabric, tokens_come_from_a_file) {
-  const std::string file = (folder_.path / "token").string();
+  const std::string file = folder_.file("token");
   std::ofstream(file) << "secret\n";
   FabricCommand asking = show("hosts");
   asking.manager = "http://" + tcp_address();
@@ -101,7 +116,7 @@ TEST_F(RunFabric, tokens_come_from_a_file) {
   answers(R"({"hosts":[]})");
   output(asking);
   EXPECT_EQ(on_loop([this] { return service.caller->token; }), "secret");
-  asking.token_file = (folder_.path / "none").string();
+  asking.token_file = folder_.file("none");
   EXPECT_THROW(static_cast<void>(run_fabric(asking, false)), std::runtime_error);
 }
 
@@ -153,6 +168,80 @@ TEST_F(RunFabric, a_job_prints_its_token_alone) {
   EXPECT_EQ(last_call(), "delete_job j1");
 }
 
+TEST_F(RunFabric, a_job_is_limited_to_hosts_by_name_number_range_or_mac_and_to_vnis) {
+  FabricCommand create = command(Verb::create_job);
+  create.name = "j1";
+  create.hosts = {"1-2", "70000", "0:00:1F"};
+  create.vnis = {"1024", "1030-1032"};
+  answers(R"({"jobID":"j1","sessionToken":"abc","nid":5})", 201);
+  EXPECT_EQ(output(create), "abc\n");
+  const auto asked = [this] { return on_loop([this] { return *service.asked_job; }); };
+  EXPECT_THAT(*asked().hosts, ElementsAre(Nid{1}, Nid{2}, Nid{70000}, Nid{0x1F}));
+  EXPECT_THAT(*asked().vnis, ElementsAre(Vni{1024}, Vni{1030}, Vni{1031}, Vni{1032}));
+  EXPECT_EQ(json::parse(output(create, true)).at("sessionToken"), "abc");
+
+  answers(R"({"jobID":"j1","sessionToken":"abc","name":"node five","nid":5})");
+  create.hosts = {"node five"};
+  create.vnis.clear();
+  output(create);
+  EXPECT_THAT(*asked().hosts, ElementsAre(Nid{5}));
+  EXPECT_FALSE(asked().vnis.has_value());
+  create.hosts.clear();
+  output(create);
+  EXPECT_FALSE(asked().hosts.has_value());
+}
+
+TEST_F(RunFabric, limits_of_a_job_that_make_no_sense_are_usage_errors) {
+  FabricCommand create = command(Verb::create_job);
+  create.name = "j1";
+  create.vnis = {"1024", "many"};
+  EXPECT_THAT(usage_error(create), HasSubstr("\"many\" is no VNI"));
+  create.vnis = {"65536"};
+  EXPECT_THAT(usage_error(create), HasSubstr("0 to 65535"));
+  create.vnis.clear();
+  create.hosts = {"9-3"};
+  EXPECT_THAT(usage_error(create), HasSubstr("FIRST-LAST"));
+  create.hosts = {"1048576"};
+  EXPECT_THAT(usage_error(create), HasSubstr("0 to 1048575"));
+  answers(R"({"message":"there is no hosts of name \"h9\""})", 404);
+  create.hosts = {"h9"};
+  EXPECT_THROW(static_cast<void>(run_fabric(create, false)), manager_client::ManagerError);
+  EXPECT_FALSE(on_loop([this] { return service.asked_job.has_value(); })) << "no job was made";
+}
+
+TEST_F(RunFabric, lists_are_narrowed_to_a_switch_a_job_or_a_group) {
+  answers(R"({"trees":[]})");
+  FabricCommand trees = show("trees");
+  trees.at_switch = "leaf 0&x";
+  output(trees);
+  EXPECT_EQ(on_loop([this] { return service.asked_view.at_switch; }), "leaf 0&x");
+  trees.at_switch.clear();
+  trees.group = "demo";
+  EXPECT_THAT(usage_error(trees), HasSubstr("--job"));
+  trees.job = "j1";
+  output(trees, true);
+  EXPECT_EQ(on_loop([this] { return service.asked_view.job + '/' + service.asked_view.group; }),
+            "j1/demo");
+  FabricCommand hosts = show("hosts");
+  hosts.job = "j1";
+  EXPECT_THAT(usage_error(hosts), HasSubstr("--job narrows the lists of groups, trees, not of"));
+  FabricCommand one = show("trees", "7");
+  one.at_switch = "leaf0";
+  EXPECT_THAT(usage_error(one), HasSubstr("\"7\""));
+}
+
+TEST_F(RunFabric, every_page_of_a_list_is_narrowed) {
+  on_loop([&] {
+    service.pages[""] = json::parse(R"({"hosts": [{"name": "h0"}], "next": "5"})");
+    service.pages["5"] = json::parse(R"({"hosts": [{"name": "h1"}]})");
+  });
+  FabricCommand hosts = show("hosts");
+  hosts.at_switch = "leaf0";
+  EXPECT_THAT(output(hosts), HasSubstr("h1"));
+  EXPECT_EQ(on_loop([this] { return service.asked_view.after + service.asked_view.at_switch; }),
+            "5leaf0");
+}
+
 constexpr std::string_view small_tree =
     R"({"tree":5,"job":"j1","group":"demo","root":{"host":"h0"},
         "parts":[{"switch":"leaf0","parent":{"port":1,"to":"h0"},"depth":0,"wait_count":1,
@@ -166,12 +255,43 @@ TEST_F(RunFabric, trees_are_drawn_to_standard_output_or_a_file) {
   EXPECT_EQ(last_call(), "view 5 5");
   EXPECT_EQ(json::parse(output(draw, true)), json::parse(small_tree));
   draw.format = "svg";
-  draw.output = (folder_.path / "tree.svg").string();
+  draw.output = folder_.file("tree.svg");
   EXPECT_EQ(output(draw), "");
   std::ifstream file(draw.output);
   EXPECT_THAT(std::string(std::istreambuf_iterator<char>(file), {}), StartsWith("<svg"));
   draw.output = "/nowhere/tree.svg";
   EXPECT_THROW(static_cast<void>(run_fabric(draw, false)), std::runtime_error);
+}
+
+constexpr std::string_view found_topology = R"({"switches": [
+  {"name": "a", "guid": "0x00000000000a11ce", "up": true, "ports": [{"port": 0}, {"port": 7}]},
+  {"name": "b", "guid": "0x0000000000000b0b", "up": true, "ports": []}],
+ "hosts": [{"name": "h0", "nid": 1, "switch": "a", "port": 0, "up": true},
+           {"name": "moved", "nid": 2, "switch": "a", "port": 7, "up": false}],
+ "links": [{"link": 0, "a": {"switch": "a", "port": 7}, "b": {"switch": "b", "port": 2},
+            "up": true, "speed_mbps": 100},
+           {"link": 1, "a": {"switch": "a", "port": 3}, "b": {"switch": "b", "port": 3},
+            "up": false, "speed_mbps": 0}], "problems": []})";
+
+TEST_F(RunFabric, the_topology_that_was_found_is_written_in_every_format_and_read_again) {
+  answers(found_topology);
+  FabricCommand write = command(Verb::write_topology);
+  for (const char* format : {"toml", "netlist"}) {
+    write.topology_format = format;
+    const topology::Graph graph = topology::read_topology(output(write), format);
+    EXPECT_EQ(last_call(), "view 0 -");
+    ASSERT_EQ(graph.switches().size(), 2U) << format;
+    EXPECT_EQ(graph.switches()[0].guid, 0xA11CEU);
+    ASSERT_EQ(graph.hosts().size(), 1U) << "the other one's port has a cable by now";
+    EXPECT_EQ(graph.hosts()[0].name, "h0");
+    const auto cable = graph.cable_at({*graph.find_switch("a"), 7});
+    ASSERT_TRUE(cable.has_value());
+    EXPECT_EQ(graph[*cable].ends[1].port, 2);
+    EXPECT_EQ(graph.cables().size(), *format == 't' ? 2U : 1U) << "a netlist has what is up";
+  }
+  write.topology_format = "dot";
+  EXPECT_THAT(output(write), StartsWith("graph"));
+  EXPECT_EQ(json::parse(output(write, true)), json::parse(found_topology));
 }
 
 TEST_F(RunFabric, events_that_are_kept_are_shown_once) {

@@ -11,7 +11,8 @@ using testing::HasSubstr;
 
 constexpr std::string_view switches =
     R"({"name":"leaf0","guid":"0x1","connected":true,"up":true,"version":"0.1.0","trees":2,
-        "silent_seconds":0.4,"ports":[
+        "silent_seconds":0.4,"limits":{"trees":8192,"descriptors_per_engine":64},
+        "engines":[{"port":0,"trees":1,"may_hold":8},{"port":1,"trees":2,"may_hold":16}],"ports":[
           {"port":0,"name":"host0","up":true,"speed_mbps":100000,"to":"h0"},
           {"port":1,"name":"up","up":false,"speed_mbps":0,"to":"spine"}],
         "statistics":{"ports":[{"port":0,"received":10,"sent":20,"full":3,"partial":1,
@@ -32,8 +33,8 @@ std::string list(std::string_view what, std::string_view elements) {
 
 TEST(fabric_view, switches) {
   EXPECT_EQ(list("switches", switches),
-            "SWITCH  STATE              GUID  VERSION  PORTS UP  TREES  SILENT\n"
-            "leaf0   up                 0x1   0.1.0         1/2      2   0.4 s\n"
+            "SWITCH  STATE              GUID  VERSION  PORTS UP  TREES  DESCRIPTORS  SILENT\n"
+            "leaf0   up                 0x1   0.1.0         1/2      2        16/64   0.4 s\n"
             "spine   up, not connected                      0/0\n"
             "gone    down                                   0/0\n");
   EXPECT_EQ(list("switches", ""), "No switch has connected yet.\n");
@@ -44,9 +45,9 @@ TEST(fabric_view, one_switch_has_its_ports_with_figures) {
       std::string(switches.substr(0, switches.find(",\n       {\"name\":\"spine")));
   EXPECT_EQ(fabric_view("switches", true, parse(one), false),
             "leaf0: up, 2 trees\n"
-            "PORT  NAME   STATE  SPEED  TO     RECEIVED  SENT  FULL  PARTIAL  DROPS\n"
-            "   0  host0  up      100G  h0           10    20     3        1  runt 2\n"
-            "   1  up     down          spine\n");
+            "PORT  NAME   STATE  SPEED  TO     DESCRIPTORS  RECEIVED  SENT  FULL  PARTIAL  DROPS\n"
+            "   0  host0  up      100G  h0            8/64        10    20     3        1  runt 2\n"
+            "   1  up     down          spine        16/64\n");
 }
 
 TEST(fabric_view, hosts_and_links) {
@@ -103,9 +104,16 @@ TEST(fabric_view, transactions_and_jobs) {
                  "waits_for":["leaf0","spine"],"age_seconds":0.25,"text":""})"),
             "NUMBER  TREE  WHAT     STATE        AGE  WAITS FOR    REMARK\n"
             "     9     5  install  preparing  0.2 s  leaf0 spine\n");
-  EXPECT_EQ(list("jobs", R"({"job":"j1","mcast_limit":4,"groups":["a","b"],"vni":null})"),
-            "JOB  LIMIT  VNI  GROUPS\n"
-            "j1       4       a b\n");
+  EXPECT_EQ(list("jobs", R"({"job":"j1","mcast_limit":4,"groups":["a","b"],"vni":null,"hosts":null,
+                             "vnis":null},
+                            {"job":"j2","mcast_limit":1,"groups":[],"vni":1024,"hosts":[1,2,3],
+                             "vnis":[1024,1030]})"),
+            "JOB  LIMIT   VNI  HOSTS  VNIS       GROUPS\n"
+            "j1       4          any  any        a b\n"
+            "j2       1  1024      3  1024 1030\n");
+  EXPECT_THAT(
+      fabric_view("jobs", true, parse(R"({"job":"j2","hosts":[1,2,3],"vnis":[1024]})"), false),
+      HasSubstr("\nNIDs of its hosts: 1 2 3\n"));
 }
 
 TEST(fabric_view, topology_lists_what_hangs_where) {
@@ -131,6 +139,22 @@ TEST(fabric_view, topology_lists_what_hangs_where) {
                   "problem: two switches are called leaf0\n"
                   "\n"
                   "wrong cable: leaf0 port 3 should go to spine\n");
+}
+
+TEST(fabric_view, rebalance_says_what_moves_and_what_for) {
+  EXPECT_EQ(rebalance_view(parse(R"({"dry_run":true,"max_efi_before":6,"max_efi_after":5,"moves":[
+      {"job":"j1","group":"a","trees":[5],"why":"it leaves the fullest links",
+       "height_before":1,"height_after":1},
+      {"job":"j1","group":"b","trees":[6,7],"why":"its trees share less",
+       "height_before":2,"height_after":1,"shared_before":3,"shared_after":0}]})"),
+                           false),
+            "GROUP  TREES  HEIGHT  SHARED  WHY\n"
+            "j1/a   5      1 to 1          it leaves the fullest links\n"
+            "j1/b   6 7    2 to 1  3 to 0  its trees share less\n"
+            "\n"
+            "Trees on the fullest link: 6, then 5. Nothing was moved.\n");
+  EXPECT_EQ(rebalance_view(parse(R"({"dry_run":false,"max_efi_before":3,"moves":[]})"), false),
+            "No tree can be better; the fullest link carries 3.\n");
 }
 
 /// A newer or older manager may answer something else; that must not end the program.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "endpoint/collective/member.hpp"
+#include "endpoint/collective/notice.hpp"
 #include "endpoint/collective/signature.hpp"
 #include "tributary/wire/reduction.hpp"
 
@@ -56,6 +57,18 @@ inline std::vector<wire::ReductionFrame> drain(Member& member) {
     member.outbox().pop();
   }
   return frames;
+}
+
+/// Without the notices about who is missing.
+inline std::vector<wire::ReductionFrame>
+without_notices(const std::vector<wire::ReductionFrame>& frames) {
+  std::vector<wire::ReductionFrame> rest;
+  for (const wire::ReductionFrame& frame : frames) {
+    if (frame.word != notice_word()) {
+      rest.push_back(frame);
+    }
+  }
+  return rest;
 }
 
 /// What the leaf of this rank contributes to a piece, as the wire carries it.

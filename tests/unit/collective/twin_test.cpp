@@ -1,7 +1,7 @@
 // Groups on two trees (endpoint/collective/trees.hpp): who wins, what each tree may lose, and that
 // nothing is ever counted across trees.
-#include "allocations.hpp"
 #include "star_group.hpp"
+#include "tests/support/allocations.hpp"
 
 #include <gtest/gtest.h>
 
@@ -260,10 +260,10 @@ TEST_F(TwinTest, NothingIsAllocatedOnceMembersExist) {
   std::vector<std::size_t> counts;
   for (std::uint64_t round = 0; round < 3; ++round) {
     for (std::uint32_t rank = 0; rank < size; ++rank) {
-      const std::size_t before = allocations();
+      const std::size_t before = tributary::test::allocations();
       group[rank].inject(int_sum(round), group.now());
       group[rank].poll(group.now());
-      counts.push_back(allocations() - before);
+      counts.push_back(tributary::test::allocations() - before);
     }
     // Frames are carried by hand: the test's own containers are not what is measured.
     for (bool moved = true; moved;) {
@@ -271,11 +271,11 @@ TEST_F(TwinTest, NothingIsAllocatedOnceMembersExist) {
       for (std::uint32_t from = 0; from < size; ++from) {
         for (const wire::ReductionFrame& frame : drain(group[from])) {
           moved = true;
-          const std::size_t before = allocations();
+          const std::size_t before = tributary::test::allocations();
           for (std::uint32_t to = from == 0 ? 1 : 0; to < (from == 0 ? size : 1); ++to) {
             group[to].receive(frame, group.now());
           }
-          counts.push_back(allocations() - before);
+          counts.push_back(tributary::test::allocations() - before);
         }
       }
     }
@@ -284,7 +284,7 @@ TEST_F(TwinTest, NothingIsAllocatedOnceMembersExist) {
     }
   }
   EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::size_t{0}), 0U);
-  EXPECT_GT(allocations(), 0U) << "the count counts";
+  EXPECT_GT(tributary::test::allocations(), 0U) << "the count counts";
 }
 
 class TwinChaos : public testing::TestWithParam<std::uint32_t> {};

@@ -189,6 +189,27 @@ TEST(Vector, ReproducibleSumTakesAndGivesDoubles) {
   }
 }
 
+TEST(Vector, ASignallingNanIsInvalidForEverySumAndMinimumAndAQuietOneIsNot) {
+  // Whoever contributes it, and alone or beside what is infinite or smaller than a bin.
+  const double signalling = std::numeric_limits<double>::signaling_NaN();
+  const double quiet = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const Opcode op :
+       {Opcode::flt_repsum, Opcode::flt_sum_nearest, Opcode::flt_min, Opcode::flt_max}) {
+    for (const double other : {1.5, inf, 1e-300}) {
+      for (const bool first : {true, false}) {
+        const auto with = [&](double nan) {
+          return std::vector<std::vector<double>>{{first ? nan : other}, {first ? other : nan}};
+        };
+        const auto invalid =
+            reduce_all(op, ElementType::float64, with(signalling), reduce::ResultCode::flt_invalid);
+        EXPECT_TRUE(std::isnan(invalid[0][0]) && std::isnan(invalid[1][0])) << reduce::name_of(op);
+        EXPECT_TRUE(std::isnan(reduce_all(op, ElementType::float64, with(quiet))[1][0]));
+      }
+    }
+  }
+}
+
 struct IntTuple {
   std::int64_t min;
   std::uint64_t min_index;

@@ -1,7 +1,7 @@
 // The [manager] section: addresses of every form, and a file without it.
 
-#include "dataplane/config/manager_address.hpp"
 #include "sample.hpp"
+#include "tests/support/error_of.hpp"
 
 #include <gmock/gmock.h>
 
@@ -33,40 +33,22 @@ TEST(manager, over_tls_has_its_three_files) {
                                  "f")
                           .config.manager;
   ASSERT_TRUE(parsed.has_value());
-  EXPECT_EQ(parsed->parsed_address.host, "fabric.example");
-  EXPECT_EQ(parsed->parsed_address.service, "7581");
+  EXPECT_EQ(parsed->parsed_address.tcp.host, "fabric.example");
+  EXPECT_EQ(parsed->parsed_address.tcp.port, 7581);
   EXPECT_EQ(parsed->tls_ca, "ca");
   EXPECT_EQ(parsed->tls_certificate, "cert");
   EXPECT_EQ(parsed->tls_key, "key");
   EXPECT_EQ(parsed->hello_interval, std::chrono::milliseconds(250));
 }
 
-TEST(manager_address, is_taken_apart) {
-  const auto tcp = [](std::string_view text, const char* host, const char* service) {
-    ManagerAddress address;
-    EXPECT_EQ(parse_manager_address(text, address), "") << text;
-    EXPECT_FALSE(address.is_unix()) << text;
-    EXPECT_EQ(address.host, host) << text;
-    EXPECT_EQ(address.service, service) << text;
+TEST(manager_address, that_cannot_be_dialled_is_named_with_its_line) {
+  const auto refusal = [](const std::string& address) {
+    return tributary::test::message_of<ConfigError>(
+        [&] { return parse_text(file_with("[manager]\naddress = \"" + address + "\"\n"), "f"); });
   };
-  tcp("127.0.0.1:7581", "127.0.0.1", "7581");
-  tcp("tcp:127.0.0.1:7581", "127.0.0.1", "7581");
-  tcp("fabric.example:1", "fabric.example", "1");
-  tcp("[::1]:65535", "::1", "65535");
-  tcp("tcp:[fe80::1%eth1]:7581", "fe80::1%eth1", "7581");
-}
-
-TEST(manager_address, that_is_none_is_refused_with_what_is_understood) {
-  for (const char* text : {"", "fabric", "fabric:", ":7581", "fabric:port", "fabric:0",
-                           "fabric:65536", "fabric:7581x", "[]:7581"}) {
-    ManagerAddress address;
-    EXPECT_THAT(parse_manager_address(text, address), HasSubstr("give \"unix:PATH\"")) << text;
-  }
-  ManagerAddress address;
-  EXPECT_THAT(parse_manager_address("::1:7581", address), HasSubstr("in brackets"));
-  EXPECT_THAT(parse_manager_address("unix:", address), HasSubstr("1 to 107 bytes"));
-  EXPECT_THAT(parse_manager_address("unix:/" + std::string(107, 'x'), address),
-              HasSubstr("1 to 107 bytes"));
+  EXPECT_THAT(refusal("fabric:0"), HasSubstr("f:2: key 'manager.address': \"fabric:0\" is no"));
+  EXPECT_THAT(refusal("unix:"), HasSubstr("the path of the socket is missing"));
+  EXPECT_EQ(refusal("tcp:fabric.example:7581"), "");
 }
 
 TEST(guid, is_absent_or_what_the_file_says) {

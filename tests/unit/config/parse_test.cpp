@@ -1,5 +1,7 @@
+#include "configuration/read_file.hpp"
 #include "dataplane/config/build_tables.hpp"
 #include "sample.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 #include <cstdio>
 #include <fstream>
@@ -178,16 +180,16 @@ TEST(parse, several_switches_joined_by_a_ring) {
   EXPECT_EQ(c.switches.size(), 2U);
 }
 
-TEST(parse_file, reads_a_file_and_keeps_its_name) {
-  const std::string path = testing::TempDir() + "parse_file_test.toml";
+TEST(read_file, gives_the_text_that_is_parsed_under_its_name) {
+  const tributary::test::ScratchDirectory scratch;
+  const std::string path = scratch.file("switch.toml");
   std::ofstream(path) << two_ports;
-  EXPECT_EQ(parse_file(path).config.file, path);
-  std::remove(path.c_str());
+  EXPECT_EQ(parse_text(read_file(path), path).config.file, path);
 }
 
-TEST(parse_file, says_that_a_file_is_not_there) {
+TEST(read_file, says_that_a_file_is_not_there) {
   try {
-    static_cast<void>(parse_file("/nonexistent/switch.toml"));
+    static_cast<void>(read_file("/nonexistent/switch.toml"));
     FAIL();
   } catch (const ConfigError& e) {
     EXPECT_STREQ(e.what(), "/nonexistent/switch.toml: cannot be read (No such file or directory); "
@@ -195,9 +197,9 @@ TEST(parse_file, says_that_a_file_is_not_there) {
   }
 }
 
-TEST(parse_file, says_that_a_directory_is_not_a_file) {
+TEST(read_file, says_that_a_directory_is_not_a_file) {
   try {
-    static_cast<void>(parse_file(testing::TempDir()));
+    static_cast<void>(read_file(testing::TempDir()));
     FAIL();
   } catch (const ConfigError& e) {
     EXPECT_NE(std::string(e.what()).find("cannot be read"), std::string::npos) << e.what();

@@ -16,7 +16,7 @@ TablesBuilder tables_with(ContributionCount count, PortNumber tree_parent, PortS
     EXPECT_EQ(builder.add_port({}), "");
   }
   EXPECT_EQ(builder.add_tree(tree, count, tree_parent, tree_children), "");
-  EXPECT_EQ(builder.add_tree(other_tree, 3, parent, children), "");
+  EXPECT_EQ(builder.add_tree(other_tree, 5, parent, children), "");
   return builder;
 }
 TablesBuilder same_tables() { return tables_with(wait_count, parent, children); }
@@ -25,7 +25,7 @@ TablesBuilder tables_without() {
   for (std::size_t i = 0; i < port_count; ++i) {
     EXPECT_EQ(builder.add_port({}), "");
   }
-  EXPECT_EQ(builder.add_tree(other_tree, 3, parent, children), "");
+  EXPECT_EQ(builder.add_tree(other_tree, 5, parent, children), "");
   return builder;
 }
 
@@ -50,10 +50,10 @@ void expect_only_the_other_tree_left(TestSwitch& s) {
   EXPECT_EQ(s.descriptors()[0].key.tree(), other_tree);
   auto c = contribution(7);
   c.tree = other_tree;
-  c.word.count = 2;
+  c.word.count = 4;
   Frame last(c);
   expect_emitted(s.give(child, last), parent);
-  EXPECT_EQ(last.decoded().word.count, 3U);
+  EXPECT_EQ(last.decoded().word.count, 5U);
 }
 
 TEST(Adopt, EqualTreesKeepTheirReductions) {
@@ -83,12 +83,12 @@ TEST(Adopt, RemovedTreeIsEmittedToItsParentAndFreed) {
 
 TEST(Adopt, MovedParentIsEmittedToTheOldOne) {
   TestSwitch s = busy_switch();
-  s.adopt(tables_with(wait_count, fourth_child, PortSet{0b01111}));
+  s.adopt(tables_with(wait_count, routed, PortSet{0b01111}));
   ASSERT_EQ(s.emitted.size(), 1U);
   EXPECT_EQ(s.emitted[0].port, parent);
   expect_only_the_other_tree_left(s);
-  expect_forwarded(s.give(child, contribution(7)), fourth_child, Event::passed_not_armed);
-  expect_replicated(s.give(fourth_child, arm(8)), PortSet{0b01111}, Event::armed);
+  expect_forwarded(s.give(child, contribution(7)), routed, Event::passed_not_armed);
+  expect_replicated(s.give(routed, arm(8)), PortSet{0b01111}, Event::armed);
 }
 
 TEST(Adopt, ChangedWaitCountOrChildrenAreEmitted) {
@@ -122,7 +122,7 @@ TEST(Adopt, WithoutABufferTheDataIsDroppedAndCounted) {
 }
 
 TEST(Adopt, FreedDescriptorsCanBeHadAgain) {
-  TestSwitch s;
+  TestSwitch s({.descriptors_per_engine = 8});
   s.adopt(same_tables());
   for (int round = 0; round < 3; ++round) {
     s.adopt(same_tables());

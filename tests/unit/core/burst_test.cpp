@@ -57,7 +57,9 @@ void expect_equal(const Decision& a, const Decision& b) {
   }
   if (a.action == Action::forward || a.action == Action::emit) {
     ASSERT_EQ(a.port, b.port);
+    ASSERT_EQ(a.length, b.length);
   }
+  ASSERT_EQ(a.traffic_class, b.traffic_class);
 }
 
 TEST(ProcessBurst, IsTheSameAsFramesOneByOne) {
@@ -154,6 +156,9 @@ TEST(Explain, ForetellsTheDecisionAndChangesNothing) {
       }
       ASSERT_GE(e.steps.size(), 2U);
       ASSERT_NO_FATAL_FAILURE(expect_equal(e.decision, s.give(in, f)));
+      if (i % 64 == 0) {
+        s.core.port_changed(random.port(), random.below(3) != 0);
+      }
       s.pass(random.below(3000));
     }
   }

@@ -242,7 +242,7 @@ TEST(Unicast, FollowsItsRouteUnchanged) {
   for (const std::size_t length : {20U, 80U, 1500U}) {
     Frame f = unicast_frame(routed_nid, length);
     const Frame before = f;
-    expect_forwarded(s.give(child, f), fourth_child, Event::unicast);
+    expect_forwarded(s.give(child, f), routed, Event::unicast);
     EXPECT_EQ(f, before);
   }
 }
@@ -251,7 +251,7 @@ TEST(Unicast, PaddingBehindThePacketIsNotLookedAt) {
   TestSwitch s;
   Frame f = unicast_frame(routed_nid, 27);
   f.resize(60);
-  expect_forwarded(s.give(child, f), fourth_child, Event::unicast);
+  expect_forwarded(s.give(child, f), routed, Event::unicast);
 }
 
 TEST(Unicast, TotalLengthBeyondTheFrameOrShorterThanTheHeaderIsBadLength) {
@@ -269,7 +269,7 @@ TEST(Unicast, WithoutARouteIsDropped) {
 }
 
 TEST(Unicast, RouteBackOutOfTheIngressPortIsDropped) {
-  expect_refused(unicast_frame(routed_nid, 80), DropReason::route_to_ingress, fourth_child);
+  expect_refused(unicast_frame(routed_nid, 80), DropReason::route_to_ingress, routed);
 }
 
 /// A switch whose port 1 is an edge port of NID 0x12345 that may use VNI 0x400 alone.

@@ -111,12 +111,12 @@ TEST(Arm, PreArmThenArmIsTolerated) {
 }
 
 TEST(Arm, FailsWhenNoDescriptorIsFreeButIsReplicated) {
-  TestSwitch s;
+  TestSwitch s({.descriptors_per_engine = 8});
   TablesBuilder builder = standard_tables();
   const TreeNumber second{99};
   ASSERT_EQ(builder.add_tree(second, 4, parent, children), "");
   const TreeNumber elsewhere{100};
-  ASSERT_EQ(builder.add_tree(elsewhere, 4, fourth_child, PortSet{0b10}), "");
+  ASSERT_EQ(builder.add_tree(elsewhere, 4, routed, PortSet{0b10}), "");
   s.adopt(std::move(builder));
   for (std::uint8_t id = 0; id < 8; ++id) {
     auto a = arm(7);
@@ -139,7 +139,7 @@ TEST(Arm, FailsWhenNoDescriptorIsFreeButIsReplicated) {
   expect_replicated(s.give(parent, arm(8)), children, Event::rearmed);
   auto at_another_engine = arm(7);
   at_another_engine.tree = elsewhere;
-  expect_replicated(s.give(fourth_child, at_another_engine), PortSet{0b10}, Event::armed);
+  expect_replicated(s.give(routed, at_another_engine), PortSet{0b10}, Event::armed);
   // A freed descriptor can be had again.
   expect_replicated(s.give(parent, disarm(8)), children, Event::disarmed);
   expect_replicated(s.give(parent, one_too_many), children, Event::armed);

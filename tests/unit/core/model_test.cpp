@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 
 namespace tributary::core::test {
 namespace {
@@ -39,7 +40,7 @@ public:
       return up ? Answer{.reason = DropReason::not_from_parent, .result = {}}
                 : Answer{Action::replicate, Event::multicast, {}, {}};
     }
-    return up ? upward(f, entry) : Answer{Action::replicate, downward(f, entry, now), {}, {}};
+    return up ? upward(in, f, entry) : Answer{Action::replicate, downward(f, entry, now), {}, {}};
   }
 
   /// What is due, in no order.
@@ -72,6 +73,16 @@ private:
     std::vector<wire::ReductionFrame> contributions;
   };
 
+  /// The reduction a contribution belongs to, within its key.
+  using Name = std::tuple<std::uint32_t, std::uint16_t, unsigned>;
+  static Name reduction_of(const wire::ReductionFrame& f) {
+    return {f.cookie.value, f.vni.value, f.word.seqno.value()};
+  }
+  struct Counted {
+    std::optional<Name> of;
+    PortSet ports;
+  };
+
   Event downward(const wire::ReductionFrame& f, const MulticastEntry& entry, std::uint64_t now) {
     const Key key{f.tree, f.reduction};
     const auto found = armed_.find(key);
@@ -92,17 +103,37 @@ private:
       ++timer;
     }
     const std::uint64_t length = std::uint64_t{settings_.timers.units[timer]} * 1024000 / 850;
+    counted_[key] = {reduction_of(f), {}};
     armed_[key] = {f.cookie, f.vni, f.word.seqno.value(), now + length, entry.parent, {}};
     return found == armed_.end() ? Event::armed : Event::rearmed;
   }
 
-  Answer upward(const wire::ReductionFrame& f, const MulticastEntry& entry) {
-    const auto passed = [](Event event) { return Answer{Action::forward, event, {}, {}}; };
+  Answer upward(PortNumber in, const wire::ReductionFrame& f, const MulticastEntry& entry) {
+    const bool one = static_cast<ContributionCount>(entry.children.size()) == entry.wait_count;
+    Counted& counted = counted_[{f.tree, f.reduction}];
+    const bool mine = counted.of == reduction_of(f);
+    const auto passed = [&](Event event) {
+      if (one && f.word.count > 0 && reduce::is_supported(f.word.op)) {
+        if (!mine && armed_.find({f.tree, f.reduction}) == armed_.end()) {
+          counted = {reduction_of(f), {}};
+        }
+        if (counted.of == reduction_of(f)) {
+          counted.ports.insert(in);
+        }
+      }
+      return Answer{Action::forward, event, {}, {}};
+    };
     if (f.word.arm) {
       return {.reason = DropReason::arm_from_child, .result = {}};
     }
     if (f.word.count == 0) {
       return passed(Event::passed_empty);
+    }
+    if (one && f.word.count > 1) {
+      return {.reason = DropReason::counts_others, .result = {}};
+    }
+    if (one && mine && reduce::is_supported(f.word.op) && counted.ports.contains(in)) {
+      return {.reason = DropReason::counted_twice, .result = {}};
     }
     const Key key{f.tree, f.reduction};
     const auto found = armed_.find(key);
@@ -126,6 +157,7 @@ private:
     if (!reduce::is_supported(f.word.op)) {
       return passed(Event::passed_reserved);
     }
+    counted.ports.insert(in);
     a.contributions.push_back(f);
     std::uint64_t count = 0;
     for (const auto& c : a.contributions) {
@@ -203,6 +235,7 @@ private:
   SwitchSettings settings_;
   std::map<Key, Armed> armed_;
   std::map<Key, unsigned> ended_;
+  std::map<Key, Counted> counted_;
 };
 
 /// All a result says, for comparison and for a person.
@@ -225,6 +258,7 @@ TEST(Engine, AgreesWithTheModelOnRandomFrames) {
   s.adopt(random_test_tables(settings.timers));
   Model model(s.core.tables(), settings);
   std::map<Event, int> seen;
+  std::map<DropReason, int> dropped;
   for (int i = 0; i < 200'000; ++i) {
     const PortNumber in = random.port();
     wire::ReductionFrame r = random.reduction();
@@ -242,6 +276,7 @@ TEST(Engine, AgreesWithTheModelOnRandomFrames) {
     ASSERT_EQ(d.event, expected.event) << i << ' ' << name_of(expected.event);
     if (d.action == Action::drop) {
       ASSERT_EQ(d.reason, expected.reason) << i << ' ' << name_of(expected.reason);
+      ++dropped[d.reason];
     }
     if (d.action == Action::emit) {
       ASSERT_EQ(text_of(f.decoded()), text_of(*expected.result)) << i;
@@ -272,6 +307,11 @@ TEST(Engine, AgreesWithTheModelOnRandomFrames) {
         Event::completed_full, Event::passed_not_armed, Event::passed_late, Event::passed_foreign,
         Event::passed_newer, Event::passed_reserved, Event::passed_empty, Event::emitted_partial}) {
     EXPECT_GT(seen[e], 0) << name_of(e);
+  }
+  for (const DropReason r :
+       {DropReason::unknown_tree, DropReason::not_on_tree, DropReason::arm_from_child,
+        DropReason::stale_sequence, DropReason::counted_twice, DropReason::counts_others}) {
+    EXPECT_GT(dropped[r], 0) << name_of(r);
   }
 }
 

@@ -11,7 +11,8 @@ using tributary::test::Random;
 using tributary::test::seed;
 
 /// Trees 0 to 3 are reduction trees, 4 is an ordinary one, 5 does not exist. Tree 0 waits for 3,
-/// tree 1 for 1, tree 2 for 7 with port 3 as its parent, tree 3 for 3 like tree 0.
+/// tree 1 for 1, tree 2 for 7 with port 3 as its parent, tree 3 for 4. So one endpoint is behind
+/// each child port of trees 1 and 3.
 inline TablesBuilder random_test_tables(const EngineTimers& timers) {
   TablesBuilder b(timers);
   for (std::size_t i = 0; i < port_count; ++i) {
@@ -20,7 +21,7 @@ inline TablesBuilder random_test_tables(const EngineTimers& timers) {
   EXPECT_EQ(b.add_tree(TreeNumber{0}, 3, PortNumber{0}, PortSet{0b00110}), "");
   EXPECT_EQ(b.add_tree(TreeNumber{1}, 1, PortNumber{0}, PortSet{0b00010}), "");
   EXPECT_EQ(b.add_tree(TreeNumber{2}, 7, PortNumber{3}, PortSet{0b00111}), "");
-  EXPECT_EQ(b.add_tree(TreeNumber{3}, 3, PortNumber{0}, PortSet{0b11110}), "");
+  EXPECT_EQ(b.add_tree(TreeNumber{3}, 4, PortNumber{0}, PortSet{0b11110}), "");
   EXPECT_EQ(b.add_tree(TreeNumber{4}, 0, PortNumber{0}, PortSet{0b11110}), "");
   EXPECT_EQ(b.add_route(Nid{1}, PortNumber{1}), "");
   return b;

@@ -39,7 +39,7 @@ TEST(SeveralCores, TogetherDoWhatOneDoes) {
   const SwitchSettings settings = random_test_settings();
   TestSwitch whole(settings);
   std::deque<TestSwitch> parts;
-  for (const std::uint64_t ports : {0b000011, 0b001100, 0b110000}) {
+  for (const std::uint64_t ports : {0b000011U, 0b001100U, 0b110000U}) {
     parts.emplace_back(settings, PortSet{ports});
   }
   whole.adopt(random_test_tables(settings.timers));

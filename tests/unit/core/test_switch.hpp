@@ -2,8 +2,8 @@
 // emitted.
 //
 //   port 0      parent of `tree` (wait count 4) and of `ordinary_tree`
-//   ports 1-4   their children
-//   port 5      on no tree
+//   ports 1-3   their children; a switch could be behind any of them, so each may count several
+//   ports 4, 5  on no tree; port 4 has a route
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
@@ -19,10 +19,10 @@ inline constexpr PortNumber parent{0};
 inline constexpr PortNumber child{1};
 inline constexpr PortNumber other_child{2};
 inline constexpr PortNumber third_child{3};
-inline constexpr PortNumber fourth_child{4};
+inline constexpr PortNumber routed{4};
 inline constexpr PortNumber stranger{5};
 inline constexpr std::size_t port_count = 6;
-inline constexpr PortSet children{0b11110};
+inline constexpr PortSet children{0b01110};
 inline constexpr ContributionCount wait_count = 4;
 inline constexpr TreeNumber ordinary_tree{17};
 inline constexpr Nid routed_nid{0x00777}; ///< a route to port 4
@@ -35,7 +35,7 @@ inline TablesBuilder standard_tables(const EngineTimers& timers = {}) {
   }
   EXPECT_EQ(builder.add_tree(tree, wait_count, parent, children), "");
   EXPECT_EQ(builder.add_tree(ordinary_tree, 0, parent, children), "");
-  EXPECT_EQ(builder.add_route(routed_nid, fourth_child), "");
+  EXPECT_EQ(builder.add_route(routed_nid, routed), "");
   return builder;
 }
 
@@ -93,7 +93,7 @@ public:
   bool buffers_are_free = true; ///< whether an emission gets one
 
 private:
-  std::byte* buffer(PortNumber port) override {
+  std::byte* buffer(PortNumber port, std::uint32_t) override {
     if (!buffers_are_free) {
       return nullptr;
     }

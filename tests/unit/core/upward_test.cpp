@@ -195,7 +195,7 @@ TEST(Upward, MatchingContributionsAreAbsorbedAndTheLastOneIsEmitted) {
     EXPECT_EQ(s.descriptors()[0].count, ++count);
     EXPECT_TRUE(s.descriptors()[0].have_data);
   }
-  expect_emitted(s.give(fourth_child, contribution(7)), parent);
+  expect_emitted(s.give(other_child, contribution(7)), parent);
   EXPECT_TRUE(s.descriptors().empty());
   EXPECT_EQ(s.engine().contributions.read(), 4U);
   EXPECT_EQ(s.engine().full.read(), 1U);

@@ -46,6 +46,89 @@ TEST(Jobs, tokens_that_are_unknown_or_of_a_job_that_ended_are_told_apart) {
   EXPECT_THAT(expired.refusal().message, HasSubstr("has expired: job j1"));
 }
 
+TEST(Jobs, with_a_list_of_hosts_bring_no_others_into_a_group) {
+  Office office;
+  office.hosts(1, 4);
+  ASSERT_TRUE(office->create_job("j1", 4, {.hosts = {{Nid{2}, Nid{1}, Nid{2}}}, .vnis = {}}).ok());
+  office.job("j2");
+  for (int restarted = 0; restarted < 2; ++restarted) {
+    EXPECT_TRUE(office.join(0, 3).ok());
+    const auto foreign = office->join(wish_to_join(1, 3, 3), office.now);
+    ASSERT_FALSE(foreign.ok());
+    EXPECT_EQ(foreign.refusal().status, 403U);
+    EXPECT_THAT(foreign.refusal().message, HasSubstr("NID 3 is not one of the 2 hosts"));
+    const auto multicast = office->create_multicast(
+        {.job = "j1", .step = "0", .members = {Nid{1}, Nid{4}}, .vni = Vni{9}}, office.now);
+    ASSERT_FALSE(multicast.ok());
+    EXPECT_EQ(multicast.refusal().status, 403U);
+    EXPECT_TRUE(office.join(3, 5, "other", "j2").ok()) << "j2 may use any";
+    office.act();
+    office.restart();
+    office.hosts(1, 4);
+  }
+  const auto alone = office->join(wish_to_join(0, 3, 3, "another"), office.now);
+  EXPECT_FALSE(alone.ok());
+  EXPECT_EQ(office->find("j1", "another"), nullptr) << "a refused join leaves no group behind";
+}
+
+TEST(Jobs, with_a_list_of_vnis_have_them_before_anybody_brings_one) {
+  Office office;
+  office.hosts(1, 4);
+  ASSERT_TRUE(office->create_job("j1", 4, {.hosts = {}, .vnis = {{Vni{2000}, Vni{77}}}}).ok());
+  office.job("j2");
+  const auto bring = [&](const char* job, std::uint16_t vni) {
+    const auto made = office->create_multicast(
+        {.job = job, .step = "0", .members = {Nid{1}, Nid{2}}, .vni = Vni{vni}}, office.now);
+    return made.ok() ? 201U : made.refusal().status;
+  };
+  for (int restarted = 0; restarted < 2; ++restarted) {
+    EXPECT_EQ(bring("j2", 2000), 403U) << "it is j1's, which has not used it yet";
+    EXPECT_EQ(bring("j1", 1500), 403U) << "not among its own";
+    EXPECT_EQ((*office.join(2, 9))->vni, Vni{77}) << "its own groups have the first of its list";
+    const auto taken = office->create_job("j3", 4, {.hosts = {}, .vnis = {{Vni{77}}}});
+    ASSERT_FALSE(taken.ok());
+    EXPECT_EQ(taken.refusal().status, 409U);
+    EXPECT_THAT(taken.refusal().message, HasSubstr("VNI 77 belongs to job j1"));
+    EXPECT_EQ(office->find_job("j3"), nullptr);
+    office.act();
+    office.restart();
+    office.hosts(1, 4);
+  }
+  EXPECT_EQ(bring("j1", 2000), 201U);
+}
+
+TEST(Jobs, leave_their_vnis_to_the_next) {
+  Office office;
+  office.hosts(1, 4);
+  ASSERT_TRUE(office->create_job("j1", 4, {.hosts = {}, .vnis = {{Vni{2000}}}}).ok());
+  ASSERT_TRUE(office.join(0, 2).ok());
+  ASSERT_TRUE(office->delete_job("j1", office.now).ok());
+  office.act();
+  EXPECT_EQ(office->find("j1", "demo"), nullptr);
+  ASSERT_TRUE(office->create_job("j2", 4, {.hosts = {}, .vnis = {{Vni{2000}}}}).ok());
+  EXPECT_TRUE(
+      office
+          ->create_multicast(
+              {.job = "j2", .step = "0", .members = {Nid{1}, Nid{2}}, .vni = Vni{2000}}, office.now)
+          .ok());
+}
+
+TEST(Jobs, whose_limit_changes_have_the_new_one_after_a_restart_too) {
+  Office office;
+  office.job("j1", 1);
+  ASSERT_TRUE(office.join(0, 3, "a").ok());
+  EXPECT_EQ(office.join(0, 3, "b").refusal().status, 507U);
+  ASSERT_TRUE(office->set_limit("j1", 2).ok());
+  EXPECT_TRUE(office.join(0, 3, "b").ok());
+  ASSERT_TRUE(office->set_limit("j1", 1).ok());
+  office.act();
+  office.restart();
+  EXPECT_EQ(office->find_job("j1")->multicast_limit, 1U);
+  EXPECT_EQ(office->groups().size(), 2U) << "those there are go on";
+  EXPECT_EQ(office.join(0, 3, "c").refusal().status, 507U);
+  EXPECT_EQ(office->set_limit("nobody", 1).refusal().status, 404U);
+}
+
 TEST(Jobs, of_very_many_that_ended_the_first_are_forgotten) {
   Office office;
   std::vector<std::string> tokens;

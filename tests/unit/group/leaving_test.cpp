@@ -115,6 +115,35 @@ TEST(Lease, runs_out_unless_renewed_and_then_counts_as_having_left) {
   EXPECT_EQ(office->renew("j1", "demo", 1, office.now).refusal().status, 409U);
 }
 
+TEST(Lease, those_that_are_not_there_for_the_others_are_named_with_their_hosts) {
+  Office office;
+  office.job();
+  const GroupId id = office.ready(4);
+  const auto named = [&] {
+    std::string text;
+    for (const group::Absent& one : group::absent(*office->find(id), 8)) {
+      text += std::to_string(one.rank) + " " + one.host + " " + one.why +
+              (one.gone ? " for good; " : "; ");
+    }
+    return text;
+  };
+  EXPECT_EQ(named(), "");
+  office->lost(Nid{3});
+  EXPECT_EQ(named(), "2 h2 no switch hears of its host; ");
+  office->located(Nid{3}, office.now);
+  EXPECT_EQ(named(), "");
+  office->lost(Nid{2});
+  office.pass(29 * second);
+  for (const std::uint32_t rank : {0U, 2U, 3U}) {
+    ASSERT_TRUE(office->renew("j1", "demo", rank, office.now).ok());
+  }
+  office.pass(second);
+  EXPECT_EQ(named(), "1 h1 its lease ended for good; ") << "and not twice";
+  ASSERT_TRUE(office.leave(3).ok());
+  EXPECT_EQ(named(), "1 h1 its lease ended for good; 3 h3 it has left for good; ");
+  EXPECT_EQ(group::absent(*office->find(id), 1).size(), 1U);
+}
+
 TEST(Lease, one_that_crashes_before_all_are_there_has_never_joined) {
   Office office({.join_limit_ns = 100 * second});
   office.job();

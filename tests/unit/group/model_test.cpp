@@ -91,7 +91,8 @@ private:
     const std::uint32_t usual = 2 + (static_cast<unsigned>(name[0]) % 3);
     const std::uint32_t size = below(20) == 0 ? 1 + small(4) : usual;
     const std::uint32_t rank = below(30) == 0 ? small(6) : small(size);
-    const std::uint32_t nid = below(15) == 0 ? small(hosts) : (rank + name[0]) % hosts;
+    const std::uint32_t nid =
+        below(15) == 0 ? small(hosts) : (rank + static_cast<unsigned char>(name[0])) % hosts;
     const auto joined = office_->join(wish_to_join(rank, nid, size, name), office_.now);
     EXPECT_EQ(status(joined), plain_.join(name, size, rank, nid, office_.now))
         << name << " size " << size << " rank " << rank << " nid " << nid << ": "

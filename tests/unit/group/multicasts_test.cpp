@@ -33,6 +33,7 @@ TEST(Multicasts, are_computed_at_once_and_know_no_leases) {
   office.expect<group::Install>();
   EXPECT_EQ((*made)->cookie.value, 0x677D0000U | (*made)->routes[0].number.value);
   office->installed(id, office.now);
+  office->told(id);
   EXPECT_EQ(office->next_deadline(), never);
   office.pass(1'000'000 * second);
   EXPECT_EQ(office.state(id), GroupState::ready);
@@ -66,6 +67,7 @@ TEST(Multicasts, end_with_their_step_their_job_or_when_asked) {
     ids.push_back((*made)->id);
     ASSERT_TRUE(office->routes_ready(ids.back(), routes_over("s"), office.now));
     office->installed(ids.back(), office.now);
+    office->told(ids.back());
   }
   const std::vector<std::string> ended = {"1", "nine"};
   EXPECT_EQ(*office->end_steps("j1", ended, office.now), 2U);
@@ -101,12 +103,37 @@ TEST(Multicasts, when_every_member_is_a_root_already_none_is_made) {
   const auto second_one = office->create_multicast(wish({1, 2}), office.now);
   ASSERT_TRUE(second_one.ok());
   EXPECT_EQ((*second_one)->root, 1U);
+  office->told((*second_one)->id);
   const auto refused = office->create_multicast(wish({1, 2}), office.now);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.refusal().status, 507U);
   EXPECT_THAT(refused.refusal().message,
               AllOf(StartsWith("03: "), HasSubstr("NID 1"), HasSubstr("NID 2")));
   EXPECT_EQ(office->groups().size(), 2U);
+}
+
+TEST(Multicasts, that_nobody_was_told_of_are_answered_again_also_after_a_restart) {
+  Office office;
+  office.job();
+  office.hosts(1, 3);
+  const GroupId id = (*office->create_multicast(wish({1, 2, 3}), office.now))->id;
+  office.act();
+  EXPECT_EQ((*office->create_multicast(wish({1, 2, 3}), office.now))->id, id);
+  EXPECT_NE((*office->create_multicast(wish({1, 3, 2}), office.now))->id, id) << "other ranks";
+  EXPECT_NE((*office->create_multicast(wish({1, 2, 3}, 1025), office.now))->id, id);
+  EXPECT_EQ(office->groups().size(), 3U);
+  office.act();
+
+  office.restart();
+  office.hosts(1, 3);
+  office.act();
+  EXPECT_EQ((*office->create_multicast(wish({1, 2, 3}), office.now))->id, id);
+  ASSERT_TRUE(office->routes_ready(id, routes_over("s"), office.now));
+  office->installed(id, office.now);
+  EXPECT_EQ((*office->create_multicast(wish({1, 2, 3}), office.now))->id, id);
+  office->told(id);
+  office.pass(31 * second);
+  EXPECT_EQ(office.state(id), GroupState::ready);
 }
 
 TEST(Multicasts, count_against_the_quota) {

@@ -25,7 +25,7 @@ inline constexpr std::uint64_t second = 1'000'000'000;
 /// A tree that names its group's switch, so that one can tell which computation it is from.
 inline group::Routes routes_over(const std::string& center, std::uint32_t trees = 1,
                                  std::uint32_t limit = max_trees) {
-  store::TreeForm form;
+  records::TreeForm form;
   form.algorithm = "prism";
   form.center = center;
   form.height = 1;
@@ -123,7 +123,7 @@ public:
     now = now + ns;
     registry_->poll(now);
   }
-  [[nodiscard]] store::Snapshot disk() const { return disk_.load(epoch_); }
+  [[nodiscard]] records::Snapshot disk() const { return disk_.load(epoch_); }
 
   TimeNs now{1'000 * second};
 

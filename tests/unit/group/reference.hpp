@@ -223,7 +223,7 @@ private:
     }
     for (const auto& [rank, m] : g.members) {
       const bool taken = std::ranges::any_of(
-          groups, [&](const auto& other) { return other.second.root == m.nid; });
+          groups, [nid = m.nid](const auto& other) { return other.second.root == nid; });
       if (!taken) {
         g.root = m.nid;
         g.state = 'C';

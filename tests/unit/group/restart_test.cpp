@@ -167,7 +167,7 @@ TEST(Restart, ids_are_never_given_out_twice) {
 }
 
 TEST(Restart, a_past_that_contradicts_itself_is_refused) {
-  store::Snapshot past;
+  records::Snapshot past;
   past.groups.emplace_back().job = "nobody";
   const auto start = [&] {
     const Registry registry(

@@ -14,7 +14,7 @@
 namespace tributary::group {
 namespace {
 
-using store::GroupState;
+using records::GroupState;
 
 constexpr std::string_view letters = "RCYLDG";
 
@@ -76,7 +76,7 @@ TEST(StateMachine, every_pair_of_state_and_event_does_what_the_page_says) {
     for (std::size_t s = 0; s < state_count; ++s) {
       const auto state = static_cast<GroupState>(s);
       EXPECT_EQ(written(reaction(state, event)), row[1 + s])
-          << name_of(event) << " in " << store::name_of(state);
+          << name_of(event) << " in " << records::name_of(state);
     }
   }
   std::getline(page, line);

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -22,13 +21,16 @@ struct FakeTree {
   friend bool operator==(const FakeTree&, const FakeTree&) = default;
 };
 
+/// Port and VNI; the NID that the port is guarded for, 0 for none.
+using FakePermissions = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;
+
 class FakeSwitch {
 public:
   FakeSwitch(std::string name, std::uint32_t ports) : name_(std::move(name)), ports_(ports) {}
 
-  std::map<std::uint32_t, FakeTree> trees;                       ///< in force, the manager's
-  std::map<std::uint32_t, FakeTree> file_trees;                  ///< in force, the file's
-  std::set<std::pair<std::uint32_t, std::uint32_t>> permissions; ///< port, VNI
+  std::map<std::uint32_t, FakeTree> trees;      ///< in force, the manager's
+  std::map<std::uint32_t, FakeTree> file_trees; ///< in force, the file's
+  FakePermissions permissions;
   std::map<std::uint64_t, control::Prepare> prepared;
   /// Says why a Prepare cannot be; "" when it can.
   std::function<std::string(const control::Prepare&)> objection;
@@ -36,6 +38,7 @@ public:
   std::function<void(const control::Change&)> on_change;
   std::uint64_t boot = 1;
   std::uint32_t tree_limit = 8192;
+  bool knows_guards = true; ///< false: of an older version, which leaves out what it does not know
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -54,10 +57,13 @@ public:
     for (const auto& [number, tree] : file_trees) {
       add(in_force, number, tree, true);
     }
-    for (const auto& [port, vni] : permissions) {
+    for (const auto& [place, nid] : permissions) {
       control::Permission& permission = *in_force.add_permissions();
-      permission.set_port(port);
-      permission.set_vni(vni);
+      permission.set_port(place.first);
+      permission.set_vni(place.second);
+      if (nid != 0) {
+        permission.set_nid(nid);
+      }
     }
     return hello;
   }
@@ -145,7 +151,8 @@ private:
       break;
     case control::Change::kRemoveTree: trees.erase(change.remove_tree()); break;
     case control::Change::kPermit:
-      permissions.emplace(change.permit().port(), change.permit().vni());
+      permissions[{change.permit().port(), change.permit().vni()}] =
+          knows_guards ? change.permit().nid() : 0;
       break;
     case control::Change::kRevoke:
       permissions.erase({change.revoke().port(), change.revoke().vni()});

@@ -330,7 +330,7 @@ private:
 
   void check_agreement() {
     std::vector<std::map<std::uint32_t, FakeTree>> trees(switch_count);
-    std::vector<std::set<std::pair<std::uint32_t, std::uint32_t>>> permissions(switch_count);
+    std::vector<test::FakePermissions> permissions(switch_count);
     for (std::uint16_t n = 1; n <= tree_count; ++n) {
       const TreeNumber number{n};
       const TreeTarget* wanted = fabric_.coordinator->wanted(number);
@@ -343,8 +343,9 @@ private:
       for (const multicast::TreePart& part : wanted->parts) {
         trees[part.at.value].emplace(n, fake(part));
       }
-      for (const topology::Attachment& edge : wanted->edges) {
-        permissions[edge.at.value].emplace(edge.port, wanted->vni.value);
+      for (const Edge& edge : wanted->edges) {
+        permissions[edge.at.at.value].emplace(std::pair(edge.at.port, wanted->vni.value),
+                                              edge.nid->value);
       }
     }
     for (std::uint32_t i = 0; i < switch_count; ++i) {
@@ -413,7 +414,7 @@ TEST(Throughput, OfThousandsOfTransactionsAtOnce) {
                             .children = {},
                             .wait_count = 3,
                             .depth = 1});
-    target.edges.push_back(test::host_port(SwitchId{leaf}));
+    target.edges.push_back(test::host_edge(SwitchId{leaf}));
     for (std::uint32_t other = leaf + 1; other < leaf + 4; ++other) {
       target.parts[1].children.push_back(static_cast<topology::Port>(other));
       target.parts.push_back({.at = SwitchId{other},
@@ -421,7 +422,7 @@ TEST(Throughput, OfThousandsOfTransactionsAtOnce) {
                               .children = {test::first_host_port},
                               .wait_count = 1,
                               .depth = 2});
-      target.edges.push_back(test::host_port(SwitchId{other}));
+      target.edges.push_back(test::host_edge(SwitchId{other}));
     }
     fabric.set_tree(target);
   }

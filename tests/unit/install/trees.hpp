@@ -23,6 +23,11 @@ inline topology::Attachment host_port(install::SwitchId at, topology::Port host 
   return {at, static_cast<topology::Port>(first_host_port + host)};
 }
 
+/// The host at a host port: the port's NID tells the switch and the port.
+inline install::Edge host_edge(install::SwitchId at, topology::Port host = 0) {
+  return {host_port(at, host), Nid{at.value * 64 + host + 1}};
+}
+
 /// `leaves` switches, each with a cable to each of `spines`: leaf l is switch l, spine s is switch
 /// leaves + s; their ports to each other are s and l.
 inline topology::Graph leaf_spine(unsigned leaves, unsigned spines) {
@@ -77,12 +82,12 @@ inline install::TreeTarget mesh_tree(TreeNumber number, Vni vni,
       }
     }
     part.children.push_back(first_host_port + 1);
-    target.edges.push_back({install::SwitchId{at}, first_host_port + 1});
+    target.edges.push_back(host_edge(install::SwitchId{at}, 1));
     target.parts.push_back(std::move(part));
   }
   std::stable_sort(target.parts.begin(), target.parts.end(),
                    [](const auto& a, const auto& b) { return a.depth < b.depth; });
-  target.edges.push_back({target.parts.front().at, first_host_port});
+  target.edges.push_back(host_edge(target.parts.front().at));
   return target;
 }
 

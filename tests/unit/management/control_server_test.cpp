@@ -1,7 +1,11 @@
 // The server over a real Unix socket, its event loop in a thread of its own; clients block.
 #include "dataplane/management/control_server.hpp"
 #include "fake_inspector.hpp"
+#include "net/file_descriptor.hpp"
+#include "net/unix_address.hpp"
 #include "service/socket_file.hpp"
+#include "tests/support/eventually.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
@@ -14,8 +18,6 @@
 #include <thread>
 
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 namespace tributary::management {
 namespace {
@@ -26,28 +28,19 @@ using testing::StartsWith;
 class Client {
 public:
   explicit Client(const std::string& path) : descriptor_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-    EXPECT_EQ(::connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const auto address = net::UnixAddress::of_file(path);
+    EXPECT_EQ(::connect(descriptor_.get(), address->get(), address->size()), 0);
     // Only so that a broken server fails the test instead of hanging it.
     const timeval limit{.tv_sec = 30, .tv_usec = 0};
-    ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    ::setsockopt(descriptor_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   }
-  ~Client() { close(); }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
 
-  void close() {
-    if (descriptor_ >= 0) {
-      ::close(descriptor_);
-      descriptor_ = -1;
-    }
-  }
+  void close() { descriptor_.close(); }
   void send(const std::string& text) const {
     std::size_t sent = 0;
     while (sent < text.size()) {
-      const auto n = ::send(descriptor_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+      const auto n =
+          ::send(descriptor_.get(), text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
       if (n <= 0) {
         return;
       }
@@ -57,7 +50,7 @@ public:
   std::string line() const {
     std::string out;
     char c = 0;
-    while (::recv(descriptor_, &c, 1, 0) == 1) {
+    while (::recv(descriptor_.get(), &c, 1, 0) == 1) {
       out += c;
       if (c == '\n') {
         break;
@@ -67,14 +60,14 @@ public:
   }
   std::string bytes(std::size_t count) const {
     std::string out(count, '\0');
-    const auto n = ::recv(descriptor_, out.data(), count, MSG_WAITALL);
+    const auto n = ::recv(descriptor_.get(), out.data(), count, MSG_WAITALL);
     out.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
     return out;
   }
   std::string rest() const {
     std::string out;
     char buffer[4096];
-    for (ssize_t n = 0; (n = ::recv(descriptor_, buffer, sizeof buffer, 0)) > 0;) {
+    for (ssize_t n = 0; (n = ::recv(descriptor_.get(), buffer, sizeof buffer, 0)) > 0;) {
       out.append(buffer, static_cast<std::size_t>(n));
     }
     return out;
@@ -85,13 +78,13 @@ public:
   }
 
 private:
-  int descriptor_;
+  net::FileDescriptor descriptor_;
 };
 
 class control_server : public testing::Test {
 protected:
   control_server()
-      : file_(testing::TempDir() + "tributary-server-" + std::to_string(::getpid()) + ".sock"),
+      : file_(scratch_.file("switch.sock")),
         server_(context_, file_.release_descriptor(), inspector_),
         thread_([this] { context_.run(); }) {}
   ~control_server() override { stop(); }
@@ -114,16 +107,18 @@ protected:
   }
   /// Waits until the loop's thread sees `condition`.
   template <typename F> void await(F condition) {
-    for (bool met = false; !met;) {
+    bool met = false;
+    EXPECT_TRUE(tributary::test::eventually([&] {
       in_loop([&] { met = condition(); });
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+      return met;
+    }));
   }
 
   FakeInspector inspector_;
   boost::asio::io_context context_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_ =
       boost::asio::make_work_guard(context_);
+  tributary::test::ScratchDirectory scratch_;
   service::SocketFile file_;
   ControlServer server_;
   std::thread thread_;

@@ -39,6 +39,41 @@ TEST(config, the_printed_default_parses_and_says_the_same_as_an_empty_file) {
   EXPECT_EQ(printed.multicast.seed, empty.multicast.seed);
 }
 
+TEST(config, of_what_changed_the_live_keys_are_taken_over_and_the_others_named) {
+  Config running = parse_text("[groups]\nlease_ms = 5000\nfirst_vni = 10\n", "f.toml");
+  const Config wanted = parse_text("[manager]\nlog_level = \"debug\"\nopen_job = \"open\"\n"
+                                   "[groups]\nlease_ms = 7000\nmulticast_limit = 2\n"
+                                   "max_size = 9\nfirst_vni = 20\n",
+                                   "f.toml");
+  EXPECT_THAT(take_over(running, wanted),
+              testing::UnorderedElementsAre(HasSubstr("manager: open_job"),
+                                            HasSubstr("groups: first_vni, 10 -> 20")));
+  EXPECT_EQ(running.manager.log_level, "debug");
+  EXPECT_EQ(running.manager.open_job, "");
+  EXPECT_EQ(running.groups.lease, std::chrono::milliseconds(7000));
+  EXPECT_EQ(running.groups.multicast_limit, 2U);
+  EXPECT_EQ(running.groups.max_size, 9U);
+  EXPECT_EQ(running.groups.first_vni, 10U);
+  // What was taken over is what the next one is compared with.
+  EXPECT_THAT(take_over(running, parse_text("[groups]\nfirst_vni = 10\n", "f.toml")),
+              testing::IsEmpty());
+  EXPECT_EQ(running.groups.lease, std::chrono::milliseconds(30'000));
+}
+
+TEST(config, tokens_that_cross_a_network_readably_are_warned_of) {
+  const auto warned = [](std::string listen, std::string more = "") {
+    return warnings(parse_text("[rest]\nlisten = [\"" + listen + "\"]\n" + more, "f.toml"));
+  };
+  EXPECT_THAT(warned("0.0.0.0:7580"), testing::ElementsAre(HasSubstr("rest.listen 0.0.0.0:7580")));
+  EXPECT_THAT(warned("[::]:7580"), testing::SizeIs(1));
+  EXPECT_THAT(warned("manager.example:7580"), testing::SizeIs(1));
+  for (const char* local : {"127.0.0.1:7580", "[::1]:7580", "localhost:1", "unix:/run/x.sock"}) {
+    EXPECT_THAT(warned(local), testing::IsEmpty()) << local;
+  }
+  EXPECT_THAT(warned("0.0.0.0:7580", "tls_certificate = \"c\"\ntls_key = \"k\"\n"),
+              testing::IsEmpty());
+}
+
 TEST(config, mistakes_are_named_with_line_and_key) {
   EXPECT_THAT(refusal_of("[groups]\nlease = 3\n"), HasSubstr("f.toml:2: key 'groups.lease'"));
   EXPECT_THAT(refusal_of("[multicast]\nalgorithm = \"fastest\"\n"), HasSubstr("not known"));
@@ -46,6 +81,10 @@ TEST(config, mistakes_are_named_with_line_and_key) {
   EXPECT_THAT(refusal_of("[rest]\ntls_key = \"k\"\n"), HasSubstr("go together"));
   EXPECT_THAT(refusal_of("[switches]\nlisten = [\"0.0.0.0:7581\"]\n"), HasSubstr("TCP address"));
   EXPECT_THAT(refusal_of("[fabric]\n"), HasSubstr("unknown section"));
+  EXPECT_THAT(refusal_of("[rest]\nlisten = [\"fabricd\"]\n"),
+              HasSubstr("f.toml:2: key 'rest.listen': \"fabricd\" is no address: the port is"));
+  EXPECT_THAT(refusal_of("\n[switches]\nlisten = [\"unix:/x\", \"::1:7581\"]\n"),
+              HasSubstr("f.toml:3: key 'switches.listen': \"::1:7581\" is no address"));
 }
 
 TEST(guide, holds_the_tables_of_keys_as_the_schema_has_them) {

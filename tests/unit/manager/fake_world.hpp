@@ -12,6 +12,8 @@
 #include "controlplane/store/store.hpp"
 #include "tributary/wire/hello.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -43,6 +45,8 @@ private:
 
 class World final : public Surroundings {
 public:
+  static constexpr std::uint64_t second = 1'000'000'000;
+
   explicit World(Settings settings = {}) : settings_(std::move(settings)) {
     settings_.patience_ns = 0;
     start();
@@ -52,7 +56,11 @@ public:
   TimeNs now() override { return now_; }
   std::string wall_time() override { return "2026-01-01T00:00:00.000Z"; }
   void request_settle() override { settle_requested_ = true; }
-  void store(std::span<const store::Change> changes) override {
+  void store(std::span<const records::Change> changes) override {
+    if (full_after) {
+      store_is_full = *full_after == 0;
+      full_after = store_is_full ? std::nullopt : std::optional(*full_after - 1);
+    }
     if (store_is_full) {
       throw store::StoreError(store::StoreError::Kind::no_room, "the disk is full");
     }
@@ -60,6 +68,7 @@ public:
     if (disk) {
       disk->apply(changes);
     }
+    now_ = now_ + store_takes_ns;
     log.push_back("stored");
   }
   void send(install::SessionNumber session, const control::ManagerMessage& message) override {
@@ -78,8 +87,21 @@ public:
       answer_for_switches();
     }
   }
+  /// With the manager awake: it is called when it wants to be.
   void pass(std::uint64_t ns) {
-    now_ = now_ + ns;
+    const TimeNs end = now_ + ns;
+    while (now_ < end) {
+      const TimeNs due = manager->next_deadline();
+      EXPECT_GT(due, now_) << "a time that has passed is waited for, without a pause";
+      now_ = std::max(now_ + 1, std::min(end, due));
+      settle_requested_ = true;
+      settle();
+    }
+  }
+  /// Time goes by and the manager does not run: it was stopped.
+  void pause(std::uint64_t ns) { now_ = now_ + ns; }
+  /// As its timer does.
+  void wake() {
     settle_requested_ = true;
     settle();
   }
@@ -94,7 +116,7 @@ public:
     hello.set_guid(wire::guid_of_name(name));
     hello.mutable_limits()->set_trees(max_trees);
     hello.mutable_limits()->set_ports(64);
-    hello.mutable_limits()->set_descriptors_per_engine(8);
+    hello.mutable_limits()->set_descriptors_per_engine(descriptors_per_engine);
     for (std::uint32_t p = 0; p < ports; ++p) {
       control::Port& port = *hello.add_ports();
       port.set_number(p);
@@ -130,20 +152,60 @@ public:
     says(b, port_b, a, port_a);
   }
 
+  /// The switch hears a host at a port that has no guard.
+  void report_host(const std::string& at, std::uint32_t port, std::uint32_t nid) {
+    control::SwitchMessage message;
+    control::Port& changed = *message.mutable_ports()->add_ports();
+    changed.set_number(port);
+    changed.set_name("p" + std::to_string(port));
+    changed.set_up(true);
+    changed.mutable_neighbour()->set_name("host" + std::to_string(nid));
+    changed.mutable_neighbour()->set_nid(nid);
+    manager->message(sessions.at(at), message);
+  }
+  /// The switch says that this port has lost its link.
+  void report_down(const std::string& at, std::uint32_t port) {
+    control::SwitchMessage message;
+    control::Port& changed = *message.mutable_ports()->add_ports();
+    changed.set_number(port);
+    changed.set_name("p" + std::to_string(port));
+    changed.set_up(false);
+    manager->message(sessions.at(at), message);
+  }
+
   Given join(const std::string& name, std::uint32_t size, std::uint32_t rank, std::uint32_t nid,
-             const rest::Caller& caller = administrator, std::uint64_t wait_ms = 1000) {
+             const rest::Caller& caller = administrator, std::uint64_t wait_ms = 1000,
+             std::uint32_t trees = 1) {
     Given given;
     rest::JoinRequest request;
     request.group = {.name = name,
                      .job = caller.administrator ? "job" : "",
                      .size = size,
-                     .trees = 1,
+                     .trees = trees,
                      .root_rank = std::nullopt};
     request.rank = rank;
     request.nid = Nid{nid};
     request.wait = std::chrono::milliseconds(wait_ms);
     manager->join_group(caller, request, given.reply());
     return given;
+  }
+
+  Given multicast(std::vector<Nid> nids, const std::string& step = "0") {
+    Given given;
+    manager->create_multicast(administrator,
+                              {.macs = std::move(nids),
+                               .vni = Vni{99},
+                               .timeout = std::chrono::microseconds(0),
+                               .job = "job",
+                               .step = step},
+                              given.reply());
+    return given;
+  }
+
+  std::vector<rest::Event> events_of(const rest::Caller& caller, std::uint64_t after = 0) {
+    std::vector<rest::Event> heard;
+    manager->subscribe(caller, after, [&](const rest::Event& e) { heard.push_back(e); })();
+    return heard;
   }
 
   std::string create_job(const std::string& name) {
@@ -154,18 +216,34 @@ public:
                                 : std::string();
   }
 
+  /// The manager ends without a word, and another one begins with this past.
+  void restart(const records::Snapshot& past, std::uint64_t patience_ns = 0) {
+    settings_.patience_ns = patience_ns;
+    sent.clear();
+    sessions.clear();
+    start(past);
+  }
+
   std::unique_ptr<Manager> manager;
   bool store_is_full = false;
+  std::uint64_t store_takes_ns = 0; ///< of each write, in which nothing else is done
+  std::optional<int> full_after;    ///< so many more writes
   std::optional<store::Store> disk; ///< where changes go, too, when there is one
   std::size_t stored = 0;
   std::vector<std::string> log; ///< what went out, in order
   std::vector<std::pair<install::SessionNumber, control::ManagerMessage>> sent;
+  std::vector<std::pair<install::SessionNumber, control::ManagerMessage>> late; ///< not committed
   std::optional<std::string> rejected;
+  /// By port: the NIDs that the switches' permissions guard for, 0 for none.
+  std::map<std::uint32_t, std::uint32_t> permits;
+  std::uint32_t descriptors_per_engine = reduction_keys; ///< of switches that connect from now on
   bool switches_answer = true;
+  bool switches_commit = true; ///< otherwise they say that they have prepared, and then nothing
   std::map<std::string, install::SessionNumber> sessions; ///< by switch
 
 private:
-  void start() {
+  void start(const records::Snapshot& past = {}) {
+    manager.reset();
     manager = std::make_unique<Manager>(
         settings_, static_cast<Surroundings&>(*this),
         [this](std::span<std::byte> bytes) {
@@ -173,7 +251,7 @@ private:
             b = static_cast<std::byte>(++random_ * 37);
           }
         },
-        store::Snapshot{});
+        past);
     settle();
   }
 
@@ -181,10 +259,24 @@ private:
     if (!switches_answer) {
       return;
     }
+    if (switches_commit) {
+      sent.insert(sent.begin(), late.begin(), late.end());
+      late.clear();
+    }
     for (const auto& [session, message] : std::exchange(sent, {})) {
       control::SwitchMessage answer;
       if (message.has_prepare()) {
+        for (const control::Change& change : message.prepare().changes()) {
+          if (change.has_permit()) {
+            permits[change.permit().port()] = change.permit().nid();
+          } else if (change.has_revoke()) {
+            permits.erase(change.revoke().port());
+          }
+        }
         answer.mutable_prepared()->set_transaction(message.prepare().transaction());
+      } else if (message.has_commit() && !switches_commit) {
+        late.push_back({session, message});
+        continue;
       } else if (message.has_commit()) {
         answer.mutable_committed()->set_transaction(message.commit().transaction());
         answer.mutable_committed()->set_version(++version_);

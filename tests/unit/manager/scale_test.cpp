@@ -1,14 +1,9 @@
-// A thousand groups at once, computed, stored on a real disk, and installed in switches that answer
-// at once. Prints how long it took; the machine may be busy, so nothing is asserted of that.
+// A hundred groups at once, computed, stored on a real disk, and installed in switches that answer
+// at once. How long a group takes is measured by bench/group-setup, through the real programs.
+#include "tests/support/scratch_directory.hpp"
 #include "tests/unit/manager/fake_world.hpp"
 
 #include <gtest/gtest.h>
-
-#include <chrono>
-#include <cstdio>
-#include <filesystem>
-
-#include <unistd.h>
 
 namespace tributary::manager {
 namespace {
@@ -16,25 +11,18 @@ namespace {
 constexpr std::uint32_t leaves = 20;
 constexpr std::uint32_t hosts_per_leaf = 56;
 constexpr std::uint32_t spines = 2;
-constexpr std::uint32_t groups = 1000;
+constexpr std::uint32_t groups = 100;
 constexpr std::uint32_t members = 16;
 
 std::string leaf(std::uint32_t i) { return "leaf" + std::to_string(i); }
 
-TEST(scale, a_thousand_groups_of_sixteen_are_computed_stored_and_installed) {
-  const auto file = std::filesystem::temp_directory_path() /
-                    ("tributary-scale-" + std::to_string(::getpid()) + ".db");
-  const auto remove = [&] {
-    for (const char* end : {"", "-wal", "-shm", ".lock"}) {
-      std::filesystem::remove(file.string() + end);
-    }
-  };
-  remove();
+TEST(scale, a_hundred_groups_of_sixteen_are_computed_stored_and_installed) {
+  const test::ScratchDirectory scratch(test::ScratchDirectory::Place::disk);
   {
     Settings settings;
     settings.groups.default_multicast_limit = groups;
     World world(settings);
-    world.disk.emplace(file);
+    world.disk.emplace(scratch.file("fabric.db"));
     world.create_job("job");
     for (std::uint32_t i = 0; i < leaves; ++i) {
       world.connect_star(leaf(i), hosts_per_leaf, 1 + i * hosts_per_leaf, 64);
@@ -48,7 +36,6 @@ TEST(scale, a_thousand_groups_of_sixteen_are_computed_stored_and_installed) {
     }
     world.settle();
 
-    const auto started = std::chrono::steady_clock::now();
     std::vector<Given> answers;
     for (std::uint32_t g = 0; g < groups; ++g) {
       for (std::uint32_t rank = 0; rank < members; ++rank) {
@@ -56,23 +43,18 @@ TEST(scale, a_thousand_groups_of_sixteen_are_computed_stored_and_installed) {
         const std::uint32_t host = (g + rank * 67) % (leaves * hosts_per_leaf);
         answers.push_back(world.join("g" + std::to_string(g), members, rank, 1 + host));
       }
-      if (g % 100 == 99) {
+      if (g % 25 == 24) {
         world.settle(); // what came together is stored together
       }
     }
     world.settle();
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
     for (const Given& answer : answers) {
       ASSERT_TRUE(answer.there());
       ASSERT_EQ(answer->status, 200U);
     }
-    std::printf(
-        "%u groups of %u members over %u switches: %.0f groups a second, a hundred at a time\n",
-        groups, members, leaves + spines, groups / took.count());
     EXPECT_EQ(world.manager->groups().trees_in_use(), groups);
   }
-  EXPECT_EQ(store::Store(file).load().groups.size(), groups);
-  remove();
+  EXPECT_EQ(store::Store(scratch.file("fabric.db")).load().groups.size(), groups);
 }
 
 } // namespace

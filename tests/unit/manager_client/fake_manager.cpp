@@ -1,5 +1,7 @@
 #include "fake_manager.hpp"
 
+#include "net/unix_address.hpp"
+
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/ssl/stream.hpp>
@@ -9,7 +11,6 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -18,37 +19,24 @@
 
 namespace tributary::manager_client::test {
 
-namespace net = boost::asio;
+namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (std::filesystem::temp_directory_path() / "tributary-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw std::runtime_error("no temporary directory: " + name);
-  }
-  path_ = name;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-Certificates::Certificates(const TemporaryDirectory& directory)
-    : authority(directory / "authority.pem"), other_authority(directory / "other.pem"),
-      certificate(directory / "server.pem"), key(directory / "server.key") {
+Certificates::Certificates(const tributary::test::ScratchDirectory& directory)
+    : authority(directory.file("authority.pem")), other_authority(directory.file("other.pem")),
+      certificate(directory.file("server.pem")), key(directory.file("server.key")) {
   const auto run = [](const std::string& arguments) {
     if (std::system(("openssl " + arguments + " 2>/dev/null").c_str()) != 0) {
       throw std::runtime_error("failed: openssl " + arguments);
     }
   };
   const std::string new_key = " -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 ";
-  run("req -x509" + new_key + "-subj /CN=authority -keyout " + (directory / "authority.key") +
+  run("req -x509" + new_key + "-subj /CN=authority -keyout " + directory.file("authority.key") +
       " -out " + authority);
-  run("req -x509" + new_key + "-subj /CN=other -keyout " + (directory / "other.key") + " -out " +
+  run("req -x509" + new_key + "-subj /CN=other -keyout " + directory.file("other.key") + " -out " +
       other_authority);
   run("req -x509" + new_key + "-subj /CN=localhost -addext subjectAltName=DNS:localhost -CA " +
-      authority + " -CAkey " + (directory / "authority.key") + " -keyout " + key + " -out " +
+      authority + " -CAkey " + directory.file("authority.key") + " -keyout " + key + " -out " +
       certificate);
 }
 
@@ -56,7 +44,7 @@ FakeManager::FakeManager(Handler handler, On on, const Certificates* certificate
     : on_(on), handler_(std::move(handler)) {
   if (on == On::tls) {
     tls_.use_certificate_chain_file(certificates->certificate);
-    tls_.use_private_key_file(certificates->key, net::ssl::context::pem);
+    tls_.use_private_key_file(certificates->key, asio::ssl::context::pem);
   }
   start();
 }
@@ -64,7 +52,7 @@ FakeManager::FakeManager(Handler handler, On on, const Certificates* certificate
 FakeManager::~FakeManager() { stop(); }
 
 std::string FakeManager::url() const {
-  return on_ == On::unix_socket ? "unix:" + (directory_ / "socket")
+  return on_ == On::unix_socket ? "unix:" + directory_.file("socket")
          : on_ == On::tcp       ? "http://127.0.0.1:" + std::to_string(port_)
                                 : "https://localhost:" + std::to_string(port_);
 }
@@ -92,15 +80,14 @@ void FakeManager::start() {
     }
     return result;
   };
-  const int fd =
-      check(::socket(on_ == On::unix_socket ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  net::FileDescriptor socket(
+      check(::socket(on_ == On::unix_socket ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+  const int fd = socket.get();
   if (on_ == On::unix_socket) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string path = directory_ / "socket";
+    const std::string path = directory_.file("socket");
     ::unlink(path.c_str());
-    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    check(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address));
+    const auto address = net::UnixAddress::of_file(path);
+    check(::bind(fd, address->get(), address->size()));
   } else {
     const int yes = 1;
     check(::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes));
@@ -117,7 +104,7 @@ void FakeManager::start() {
   {
     const std::lock_guard lock(mutex_);
     running_ = true;
-    listener_ = fd;
+    listener_ = std::move(socket);
   }
   acceptor_ = std::thread([this] { accept(); });
 }
@@ -130,7 +117,7 @@ void FakeManager::stop() {
       return;
     }
     running_ = false;
-    ::shutdown(listener_, SHUT_RDWR);
+    ::shutdown(listener_.get(), SHUT_RDWR);
     for (const int fd : open_) {
       ::shutdown(fd, SHUT_RDWR);
     }
@@ -140,9 +127,9 @@ void FakeManager::stop() {
   {
     const std::lock_guard lock(mutex_);
     threads.swap(threads_);
-    ::close(listener_);
+    listener_.close();
     if (on_ == On::unix_socket) {
-      ::unlink((directory_ / "socket").c_str());
+      ::unlink(directory_.file("socket").c_str());
     }
   }
   for (std::thread& thread : threads) {
@@ -159,25 +146,23 @@ void FakeManager::accept() {
   int listener = -1;
   {
     const std::lock_guard lock(mutex_);
-    listener = listener_;
+    listener = listener_.get();
   }
   for (;;) {
-    const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    net::FileDescriptor accepted(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
     const std::lock_guard lock(mutex_);
     if (!running_) {
-      if (fd >= 0) {
-        ::close(fd);
-      }
       return;
     }
-    if (fd < 0) {
+    if (!accepted) {
       continue;
     }
+    const int fd = accepted.release();
     ++connections_;
     open_.insert(fd);
     threads_.emplace_back([this, fd] {
-      net::io_context io;
-      const net::generic::stream_protocol protocol(on_ == On::unix_socket ? AF_UNIX : AF_INET, 0);
+      asio::io_context io;
+      const asio::generic::stream_protocol protocol(on_ == On::unix_socket ? AF_UNIX : AF_INET, 0);
       serve(Socket(io, protocol, fd));
     });
   }
@@ -187,8 +172,8 @@ void FakeManager::serve(Socket socket) {
   const int fd = socket.native_handle();
   try {
     if (on_ == On::tls) {
-      net::ssl::stream<Socket&> stream(socket, tls_);
-      stream.handshake(net::ssl::stream_base::server);
+      asio::ssl::stream<Socket&> stream(socket, tls_);
+      stream.handshake(asio::ssl::stream_base::server);
       converse(stream);
     } else {
       converse(socket);
@@ -232,9 +217,9 @@ template <typename Stream> void FakeManager::converse(Stream& stream) {
     }
     if (!response.stream.empty()) {
       const std::string header = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
-      net::write(stream, net::buffer(header));
+      asio::write(stream, asio::buffer(header));
       for (const std::string& piece : response.stream) {
-        net::write(stream, net::buffer(piece));
+        asio::write(stream, asio::buffer(piece));
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
       }
       return;

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "endpoint/manager/manager_client.hpp"
+#include "net/file_descriptor.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -11,7 +13,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -22,22 +23,9 @@
 
 namespace tributary::manager_client::test {
 
-/// A directory of the test's own, gone with it.
-class TemporaryDirectory {
-public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ / name; }
-
-private:
-  std::filesystem::path path_;
-};
-
 /// Certificates made for one test by the openssl program.
 struct Certificates {
-  explicit Certificates(const TemporaryDirectory& directory);
+  explicit Certificates(const tributary::test::ScratchDirectory& directory);
   std::string authority;       ///< signed `certificate`
   std::string other_authority; ///< signed nothing
   std::string certificate;     ///< for the name "localhost"
@@ -90,7 +78,7 @@ private:
   void serve(Socket socket);
   template <typename Stream> void converse(Stream& stream);
 
-  TemporaryDirectory directory_;
+  tributary::test::ScratchDirectory directory_;
   On on_;
   boost::asio::ssl::context tls_{boost::asio::ssl::context::tls_server};
   std::uint16_t port_ = 0;
@@ -102,7 +90,7 @@ private:
   std::vector<FakeRequest> requests_;
   std::set<int> open_; ///< descriptors of connections
   bool running_ = false;
-  int listener_ = -1;
+  net::FileDescriptor listener_;
   std::vector<std::thread> threads_; ///< of connections
 
   std::mutex turn_; ///< one handler at a time

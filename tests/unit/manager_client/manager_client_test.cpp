@@ -1,9 +1,13 @@
 #include "endpoint/manager/manager_client.hpp"
 
 #include "endpoint/manager/event_stream.hpp"
-#include "error_of.hpp"
 #include "fake_manager.hpp"
+#include "tests/support/error_of.hpp"
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <gtest/gtest.h>
@@ -12,6 +16,8 @@
 
 namespace tributary::manager_client::test {
 namespace {
+
+using tributary::test::error_of;
 
 using namespace std::chrono_literals;
 using Kind = ManagerError::Kind;
@@ -72,22 +78,23 @@ TEST(ManagerClient, FailuresAreAnsweredWithTheManagersWords) {
   EXPECT_EQ(answer.status, 409U);
   EXPECT_EQ(answer.message(), "rank 3 is taken");
   EXPECT_EQ(answer.retry_after, 2s);
-  const ManagerError refused = error_of([&] { throw_unless_done(answer, "joining"); });
+  const ManagerError refused =
+      error_of<ManagerError>([&] { throw_unless_done(answer, "joining"); }).value();
   EXPECT_EQ(refused.kind(), Kind::refused);
   EXPECT_EQ(refused.status(), 409U);
   EXPECT_EQ(std::string(refused.what()),
             "the fabric manager refused, while joining: rank 3 is taken");
   EXPECT_EQ(client.get("/page").message(), "status 404 Not Found");
-  EXPECT_EQ(error_of([&] { client.get("/"); }).kind(), Kind::garbled);
+  EXPECT_EQ(error_of<ManagerError>([&] { client.get("/"); }).value().kind(), Kind::garbled);
   EXPECT_EQ(client.get_text("/"), "<html>");
-  EXPECT_EQ(error_of([&] { client.get_text("/page"); }).status(), 404U);
+  EXPECT_EQ(error_of<ManagerError>([&] { client.get_text("/page"); }).value().status(), 404U);
 }
 
 TEST(ManagerClient, NobodyThereIsSaidAtOnceWithoutPatience) {
   FakeManager manager(echo);
   ManagerClient client(manager.settings());
   manager.stop();
-  const ManagerError error = error_of([&] { client.get("/"); });
+  const ManagerError error = error_of<ManagerError>([&] { client.get("/"); }).value();
   EXPECT_EQ(error.kind(), Kind::unreachable);
   EXPECT_NE(std::string(error.what()).find("is tributary-fabricd running there?"),
             std::string::npos)
@@ -142,7 +149,7 @@ TEST(ManagerClient, SilentManagerEndsByTheTimeLimit) {
   Settings settings = manager.settings();
   settings.answer_limit = 50ms;
   ManagerClient client(settings);
-  const ManagerError error = error_of([&] { client.get("/"); });
+  const ManagerError error = error_of<ManagerError>([&] { client.get("/"); }).value();
   EXPECT_EQ(error.kind(), Kind::timed_out);
   EXPECT_NE(std::string(error.what()).find(manager.url()), std::string::npos);
   manager.stop();
@@ -158,27 +165,35 @@ TEST(ManagerClient, CancelEndsACallInProgressAndEveryLaterOne) {
   });
   held = &manager;
   ManagerClient client(manager.settings());
-  auto call =
-      std::async(std::launch::async, [&] { return error_of([&] { client.get("/"); }).kind(); });
+  auto call = std::async(std::launch::async, [&] {
+    return error_of<ManagerError>([&] { client.get("/"); }).value().kind();
+  });
   asked.get_future().wait();
   client.cancel();
   EXPECT_EQ(call.get(), Kind::cancelled);
-  EXPECT_EQ(error_of([&] { client.get("/"); }).kind(), Kind::cancelled);
-  EXPECT_EQ(error_of([&] { client.sleep(60s); }).kind(), Kind::cancelled);
+  EXPECT_EQ(error_of<ManagerError>([&] { client.get("/"); }).value().kind(), Kind::cancelled);
+  EXPECT_EQ(error_of<ManagerError>([&] { client.sleep(60s); }).value().kind(), Kind::cancelled);
   manager.stop();
 }
 
 TEST(ManagerClient, WhatIsNotHttpIsGarbled) {
-  FakeManager manager([](const FakeRequest&) -> FakeResponse { return {.status = 200}; },
-                      FakeManager::On::tcp);
-  // A TLS server does not speak HTTP to a plain client.
-  TemporaryDirectory directory;
-  const Certificates certificates(directory);
-  FakeManager tls(echo, FakeManager::On::tls, &certificates);
-  Settings settings = tls.settings();
-  settings.address.scheme = Address::Scheme::http;
-  const Kind kind = error_of([&] { ManagerClient(settings).get("/"); }).kind();
-  EXPECT_TRUE(kind == Kind::garbled || kind == Kind::unreachable);
+  using boost::asio::ip::tcp;
+  boost::asio::io_context io;
+  tcp::acceptor acceptor(io, tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0));
+  auto mail_server = std::async(std::launch::async, [&] {
+    tcp::socket client = acceptor.accept();
+    boost::asio::write(client, boost::asio::buffer(std::string("220 mail.example ready\r\n")));
+    client.shutdown(tcp::socket::shutdown_send);
+    boost::system::error_code end;
+    std::string asked; // until the client has gone, so that nothing is cut off under way
+    boost::asio::read(client, boost::asio::dynamic_buffer(asked), end);
+  });
+  Settings settings;
+  settings.address =
+      parse_address("http://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port()));
+  EXPECT_EQ(error_of<ManagerError>([&] { ManagerClient(settings).get("/"); }).value().kind(),
+            Kind::garbled);
+  mail_server.get();
 }
 
 class TlsTest : public testing::Test {
@@ -188,9 +203,9 @@ protected:
     Settings settings = manager.settings();
     settings.certificate_authority = authority;
     settings.address.host = host;
-    return error_of([&] { ManagerClient(settings).get("/"); }).kind();
+    return error_of<ManagerError>([&] { ManagerClient(settings).get("/"); }).value().kind();
   }
-  TemporaryDirectory directory;
+  tributary::test::ScratchDirectory directory;
   Certificates certificates;
   FakeManager manager;
 };
@@ -209,7 +224,7 @@ TEST_F(TlsTest, AnotherAuthorityNameOrNoneIsNot) {
   EXPECT_EQ(kind_with(""), Kind::untrusted) << "the system knows no such authority";
   EXPECT_EQ(kind_with(certificates.authority, "127.0.0.1"), Kind::untrusted)
       << "the certificate is made for localhost";
-  EXPECT_EQ(kind_with(directory / "missing.pem"), Kind::untrusted);
+  EXPECT_EQ(kind_with(directory.file("missing.pem")), Kind::untrusted);
   for (const FakeRequest& request : manager.requests()) {
     ADD_FAILURE() << request.target << " was sent to a server that is not trusted";
   }
@@ -241,7 +256,8 @@ TEST(EventStream, EventsComeAsTheyArriveWhateverThePieces) {
   ASSERT_TRUE(two);
   EXPECT_EQ(two->number, 8U);
   EXPECT_EQ(two->kind, "link");
-  EXPECT_EQ(error_of([&] { events.next(10s); }).kind(), Kind::unreachable) << "it ended";
+  EXPECT_EQ(error_of<ManagerError>([&] { events.next(10s); }).value().kind(), Kind::unreachable)
+      << "it ended";
   EXPECT_EQ(manager.requests()[0].fields.at("last-event-id"), "6");
   EXPECT_EQ(manager.requests()[0].target, "/api/v1/events");
 }
@@ -266,14 +282,17 @@ TEST(EventStream, NothingHappensForAWhile) {
 
 TEST(EventStream, RefusalAndCancelAreSaid) {
   FakeManager refusing([](const FakeRequest&) -> FakeResponse { return {.status = 401}; });
-  EXPECT_EQ(error_of([&] { EventStream events(refusing.settings()); }).status(), 401U);
+  EXPECT_EQ(
+      error_of<ManagerError>([&] { EventStream events(refusing.settings()); }).value().status(),
+      401U);
 
   FakeManager quiet([](const FakeRequest&) -> FakeResponse {
     return {.stream = std::vector<std::string>(100, ": still here\n\n")};
   });
   EventStream events(quiet.settings());
-  auto next =
-      std::async(std::launch::async, [&] { return error_of([&] { events.next(60s); }).kind(); });
+  auto next = std::async(std::launch::async, [&] {
+    return error_of<ManagerError>([&] { events.next(60s); }).value().kind();
+  });
   events.cancel();
   EXPECT_EQ(next.get(), Kind::cancelled);
   quiet.stop();

@@ -1,7 +1,7 @@
 #include "endpoint/manager/membership.hpp"
 
-#include "error_of.hpp"
 #include "fake_manager.hpp"
+#include "tests/support/error_of.hpp"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -9,6 +9,8 @@
 
 namespace tributary::manager_client::test {
 namespace {
+
+using tributary::test::error_of;
 
 using namespace std::chrono_literals;
 using Kind = ManagerError::Kind;
@@ -72,7 +74,8 @@ TEST(Membership, JoiningGivesWhatAMemberNeeds) {
 TEST(Membership, GroupThatDoesNotBecomeReadyNamesWhoIsMissingAndIsTakenBack) {
   FakeManager manager(in_turn({{.status = 202, .body = group_json}}));
   ManagerClient client(manager.settings());
-  const ManagerError error = error_of([&] { static_cast<void>(join(client, wish(), 0s)); });
+  const ManagerError error =
+      error_of<ManagerError>([&] { static_cast<void>(join(client, wish(), 0s)); }).value();
   EXPECT_EQ(error.kind(), Kind::not_ready);
   EXPECT_NE(std::string(error.what())
                 .find("waits for rank 3 (has not joined), rank 5 (joined, but no switch has heard "
@@ -87,7 +90,9 @@ TEST(Membership, GroupThatDoesNotBecomeReadyNamesWhoIsMissingAndIsTakenBack) {
 TEST(Membership, ManagerThatDoesNotHoldItsAnswerIsNotFlooded) {
   FakeManager manager(in_turn({{.status = 202, .body = group_json}}));
   ManagerClient client(manager.settings());
-  EXPECT_EQ(error_of([&] { static_cast<void>(join(client, wish(), 350ms)); }).kind(),
+  EXPECT_EQ(error_of<ManagerError>([&] { static_cast<void>(join(client, wish(), 350ms)); })
+                .value()
+                .kind(),
             Kind::not_ready);
   EXPECT_LE(manager.requests().size(), 6U);
 }
@@ -95,7 +100,8 @@ TEST(Membership, ManagerThatDoesNotHoldItsAnswerIsNotFlooded) {
 TEST(Membership, RefusalKeepsTheManagersWords) {
   FakeManager manager(in_turn({{.status = 409, .body = R"({"message": "16 members, not 15"})"}}));
   ManagerClient client(manager.settings());
-  const ManagerError error = error_of([&] { static_cast<void>(join(client, wish(), 30s)); });
+  const ManagerError error =
+      error_of<ManagerError>([&] { static_cast<void>(join(client, wish(), 30s)); }).value();
   EXPECT_EQ(error.kind(), Kind::refused);
   EXPECT_EQ(error.status(), 409U);
   EXPECT_NE(std::string(error.what()).find("16 members, not 15"), std::string::npos);
@@ -123,7 +129,8 @@ TEST(Membership, WhatCannotBeUnderstoodIsGarbledAndNamed) {
     body.as_object()[key] = value;
     FakeManager manager(in_turn({{.body = boost::json::serialize(body)}}));
     ManagerClient client(manager.settings());
-    const ManagerError error = error_of([&] { static_cast<void>(join(client, wish(), 0s)); });
+    const ManagerError error =
+        error_of<ManagerError>([&] { static_cast<void>(join(client, wish(), 0s)); }).value();
     EXPECT_EQ(error.kind(), Kind::garbled) << error.what();
     return std::string(error.what());
   };
@@ -149,20 +156,56 @@ TEST(Membership, AskingOnceDoesNotWait) {
 
 TEST(Membership, RenewingAndLeaving) {
   FakeManager manager(
-      in_turn({{}, {.status = 404}, {.status = 409}, {}, {.status = 404}, {.status = 403}}));
+      in_turn({{},
+               {.status = 404},
+               {.status = 409, .body = R"({"message": "it was destroyed on request"})"},
+               {},
+               {.status = 404},
+               {.status = 403}}));
   ManagerClient client(manager.settings());
   Wish w = wish();
   w.group = "a/b";
-  EXPECT_EQ(renew(client, w, "j1"), Renewal::renewed);
-  EXPECT_EQ(renew(client, w, "j1"), Renewal::forgotten);
-  EXPECT_EQ(error_of([&] { static_cast<void>(renew(client, w, "j1")); }).status(), 409U);
+  Membership m;
+  m.job = "j1";
+  m.cookie = Cookie{7};
+  using Outcome = Renewal::Outcome;
+  EXPECT_EQ(renew(client, w, m).outcome, Outcome::renewed);
+  EXPECT_EQ(renew(client, w, m).outcome, Outcome::forgotten);
+  const Renewal over = renew(client, w, m);
+  EXPECT_EQ(over.outcome, Outcome::over);
+  EXPECT_EQ(over.news.over_because, "it was destroyed on request");
   leave(client, w, "j1");
   leave(client, w, "j1"); // unknown there: as good as left
-  EXPECT_EQ(error_of([&] { leave(client, w, "j1"); }).status(), 403U);
+  EXPECT_EQ(error_of<ManagerError>([&] { leave(client, w, "j1"); }).value().status(), 403U);
   const auto requests = manager.requests();
   EXPECT_EQ(requests[0].method, "PUT");
   EXPECT_EQ(requests[0].target, "/api/v1/groups/j1/a%2Fb/members/3/lease");
   EXPECT_EQ(requests[3].method, "DELETE");
+}
+
+TEST(Membership, ARenewalTellsWhoIsAbsentAndWhetherItIsStillTheSameGroup) {
+  FakeManager manager(in_turn(
+      {{.body = R"({"lease_seconds": 9, "cookie": 7, "absent": [)"
+                R"({"rank": 2, "nid": 5, "host": "h2", "why": "its lease ended", "gone": true},)"
+                R"({"rank": 0, "nid": 6, "host": "", "why": "not heard", "gone": false}]})"},
+       {.body = R"({"lease_seconds": 9, "cookie": 8})"},
+       {.status = 410, .body = R"({"message": "the group ended"})"},
+       {.body = R"({"absent": [{"rank": 99, "nid": 1}]})"}}));
+  ManagerClient client(manager.settings());
+  Membership m;
+  m.job = "j1";
+  m.cookie = Cookie{7};
+  const Renewal told = renew(client, wish(), m);
+  ASSERT_EQ(told.news.absent.size(), 2U);
+  EXPECT_EQ(told.news.absent[0],
+            (Absent{.rank = 2, .nid = 5, .host = "h2", .why = "its lease ended", .gone = true}));
+  EXPECT_FALSE(told.news.absent[1].gone);
+  EXPECT_TRUE(told.news.over_because.empty());
+  EXPECT_EQ(renew(client, wish(), m).outcome, Renewal::Outcome::over) << "another cookie";
+  EXPECT_EQ(renew(client, wish(), m).news.over_because, "the group ended");
+  EXPECT_EQ(
+      error_of<ManagerError>([&] { static_cast<void>(renew(client, wish(), m)); }).value().kind(),
+      ManagerError::Kind::garbled);
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-#include "pktgen/traffic/tally.hpp"
+#include "pktgen/measure/tally.hpp"
 
 #include <gtest/gtest.h>
 

@@ -112,7 +112,7 @@ private:
   }
   void step() {
     for (PortIndex port = 0; port < 3; ++port) {
-      for (const core::FrameView& frame : loop_->ports()[port]->receive()) {
+      for (const FrameView& frame : loop_->ports()[port]->receive()) {
         arrive(port, frame);
       }
     }
@@ -129,7 +129,7 @@ private:
     now = now + 1000;
   }
   /// At any lane of the port, as chance has it.
-  void arrive(PortIndex port, const core::FrameView& frame) {
+  void arrive(PortIndex port, const FrameView& frame) {
     const auto of_port = static_cast<std::size_t>(std::ranges::count(port_of_lane, port));
     const auto first =
         static_cast<LaneIndex>(std::ranges::find(port_of_lane, port) - port_of_lane.begin());

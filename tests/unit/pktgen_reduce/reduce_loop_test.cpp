@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <utility>
 
 namespace tributary::pktgen::test {
 namespace {
@@ -17,6 +18,15 @@ Reduce leaves(std::uint32_t n) {
   Reduce reduce;
   reduce.leaves = n;
   return reduce;
+}
+
+/// What is due piles up as in any such time, but only at its beginning and at its end somebody
+/// works.
+void pile_up(ReduceRig& rig, std::uint64_t ns) {
+  constexpr std::uint64_t at_work = 1'000'000;
+  rig.run(at_work);
+  rig.stall(ns - 2 * at_work);
+  rig.run(at_work);
 }
 
 struct Shape {
@@ -81,6 +91,86 @@ TEST(ReduceLoop, WithoutArmsEveryContributionReachesTheRoot) {
   EXPECT_EQ(tally.figure("reductions_by_single_contributions"), tally.figure("reductions"));
 }
 
+TEST(ReduceLoop, WhatWasUnderWayWhenTheMeasurementBeganCountsNowhere) {
+  Reduce reduce = leaves(6);
+  reduce.trees = 5;
+  ReduceRig rig(reduce);
+  rig.run(101'000);
+  rig.traffic().begin_measuring(rig.now); // forty of them are under way
+  rig.run(30'000);
+  ASSERT_TRUE(rig.finish());
+  const Tally tally = rig.tally();
+  EXPECT_GT(tally.figure("reductions"), 0U);
+  EXPECT_EQ(tally.figure("frames_that_made_reductions"), tally.figure("reductions"));
+  EXPECT_EQ(tally.figure("reductions_by_one_frame"), tally.figure("reductions"));
+  EXPECT_EQ(tally.figure("reductions_by_several_frames"), 0U);
+}
+
+TEST(ReduceLoop, GivenUpInFullFlightItLeavesNoDescriptorArmed) {
+  Reduce reduce = leaves(6);
+  reduce.trees = 20; // more releases than an outbox holds at a time
+  ReduceRig rig(reduce);
+  rig.run(100'000);
+  const auto armed = [&] {
+    const core::EngineCounters& engine = rig.loop().counters().engines[0];
+    return engine.arms.read() - engine.disarms.read() - engine.full.read();
+  };
+  ASSERT_GT(armed(), 0U);
+  const std::vector<Port*> ports = rig.loop().ports();
+  for (bool done = false; !done;) {
+    done = rig.traffic().give_up(ports, rig.now);
+    for (Port* port : ports) {
+      port->flush();
+      while (!port->receive().empty()) {
+      }
+    }
+    rig.loop().turn(rig.now);
+  }
+  EXPECT_EQ(armed(), 0U);
+}
+
+TEST(ReduceLoop, ReleaseOfARunBeforeIsNoSequenceOfThisOne) {
+  Reduce reduce = leaves(6);
+  reduce.retry = std::chrono::milliseconds(1);
+  ReduceRig rig(reduce);
+  bool first = true;
+  rig.on_arrival = [&](PortIndex port, std::byte* frame) {
+    if (port != 0 && std::exchange(first, false)) {
+      std::byte* const p = frame + wire::ethernet_header_bytes;
+      wire::ReductionWord word = wire::load_word(p);
+      word.seqno = SequenceNumber{400};
+      word.arm = false;
+      wire::store_word(p, word);
+    }
+    return true;
+  };
+  rig.run(3'000'000); // longer than a retry, not as long as leaves take to follow a lost root
+  EXPECT_FALSE(first);
+  EXPECT_GT(rig.tally().figure("operations"), 100U);
+  EXPECT_TRUE(rig.finish());
+}
+
+TEST(ReduceLoop, BeginsExactlyAsManyOperationsAsItIsAllowed) {
+  for (const double rate : {0.0, 1e6}) {
+    Reduce reduce = leaves(5);
+    reduce.trees = 3;
+    reduce.in_flight = 4;
+    reduce.elements = 9; // three pieces
+    reduce.rate = rate;
+    ReduceRig rig(reduce);
+    rig.run(77'000);
+    rig.traffic().limit(100);
+    rig.traffic().begin_measuring(rig.now);
+    rig.run(20'000'000);
+    ASSERT_TRUE(rig.finish());
+    const Tally tally = rig.tally();
+    EXPECT_EQ(tally.figure("operations"), 100U) << "rate " << rate;
+    EXPECT_EQ(tally.figure("operations_at_leaves"), 500U);
+    EXPECT_EQ(tally.sum(Figure::Meaning::fault), 0U);
+    EXPECT_EQ(tally.sum(Figure::Meaning::loss), 0U);
+  }
+}
+
 TEST(ReduceLoop, DamageOnTheWayIsFoundAtTheMemberItReaches) {
   ReduceRig rig(leaves(4));
   int damaged = 0;
@@ -138,9 +228,9 @@ TEST(ReduceLoop, OpenLoopOfAnyRateGoesOnAndItsLatenciesGrow) {
     reduce.trees = 3;
     reduce.rate = rate;
     ReduceRig rig(reduce);
-    rig.run(20'000'000);
+    pile_up(rig, 20'000'000);
     const std::uint64_t half = rig.tally().latency("operation_at_root")->max();
-    rig.run(20'000'000);
+    pile_up(rig, 20'000'000);
     const std::uint64_t whole = rig.tally().latency("operation_at_root")->max();
     EXPECT_GT(half, 15'000'000U) << "at the end of 20 ms, what was meant for their beginning";
     EXPECT_GT(whole, half + 15'000'000U);
@@ -156,9 +246,9 @@ TEST(ReduceLoop, WhatTheWarmUpDidNotManageLeavesTimeForWhatIsMeasured) {
   Reduce reduce = leaves(6);
   reduce.rate = 1e9;
   ReduceRig rig(reduce);
-  rig.run(20'000'000);
+  pile_up(rig, 20'000'000);
   rig.traffic().begin_measuring(rig.now);
-  rig.run(30'000'000);
+  pile_up(rig, 30'000'000);
   ASSERT_TRUE(rig.finish());
   const Tally tally = rig.tally();
   EXPECT_GT(tally.figure("operations"), 100U);
@@ -180,10 +270,10 @@ TEST(ReduceLoop, SlowestRateBeginsOneOperationAndNoMore) {
 }
 
 TEST(ReduceLoop, OpenLoopBeyondWhatCanBeDoneSaysWhatWasMissed) {
-  Reduce reduce = leaves(200);
+  Reduce reduce = leaves(50);
   reduce.rate = 3e6;
   ReduceRig rig(reduce);
-  rig.run(30'000'000);
+  pile_up(rig, 30'000'000);
   ASSERT_TRUE(rig.finish());
   const Tally tally = rig.tally();
   EXPECT_GT(tally.figure("operations_missed"), 0U);

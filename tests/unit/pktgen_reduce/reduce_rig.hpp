@@ -71,7 +71,7 @@ private:
   void step() {
     bool worked = false;
     for (PortIndex p = 0; p < ports_.size(); ++p) {
-      for (const core::FrameView& frame : ports_[p]->receive()) {
+      for (const FrameView& frame : ports_[p]->receive()) {
         worked = true;
         if (on_arrival(p, frame.data)) {
           traffic_.receive(p, frame, now);

@@ -50,21 +50,21 @@ TEST(ReduceTampering, WhereAllAreLateNoOperationIsInTime) {
 }
 
 TEST(ReduceTampering, ForeignCookiesAndVnisReachTheRootAndAreIgnored) {
-  Tally tally = run_to_the_end(spoilt(&Tampering::wrong_cookie, 0.1), 20'000'000);
+  Tally tally = run_to_the_end(spoilt(&Tampering::wrong_cookie, 0.1), 4'000'000);
   EXPECT_GT(tally.figure("tampered_wrong_cookie"), 10U);
   EXPECT_EQ(tally.figure("frames_of_others"), tally.figure("tampered_wrong_cookie"));
-  tally = run_to_the_end(spoilt(&Tampering::wrong_vni, 0.1), 20'000'000);
+  tally = run_to_the_end(spoilt(&Tampering::wrong_vni, 0.1), 4'000'000);
   EXPECT_GT(tally.figure("tampered_wrong_vni"), 10U);
   EXPECT_EQ(tally.figure("frames_of_others"), tally.figure("tampered_wrong_vni"));
 }
 
 TEST(ReduceTampering, StaleSequencesChangeNothing) {
-  const Tally tally = run_to_the_end(spoilt(&Tampering::stale, 0.1), 20'000'000);
+  const Tally tally = run_to_the_end(spoilt(&Tampering::stale, 0.1), 5'000'000);
   EXPECT_GT(tally.figure("tampered_stale"), 10U);
 }
 
 TEST(ReduceTampering, WrongOpcodesAreReportedToEverybody) {
-  const Tally tally = run_to_the_end(spoilt(&Tampering::wrong_opcode, 0.005), 50'000'000);
+  const Tally tally = run_to_the_end(spoilt(&Tampering::wrong_opcode, 0.005), 15'000'000);
   EXPECT_GT(tally.figure("tampered_wrong_opcode"), 10U);
   EXPECT_GT(tally.figure("mismatches_reported"), 0U);
   EXPECT_LE(tally.figure("mismatches_reported"), tally.figure("tampered_wrong_opcode"));

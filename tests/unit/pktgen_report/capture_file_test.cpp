@@ -1,8 +1,8 @@
 #include "pktgen/report/capture_file.hpp"
 
 #include "pktgen/report/output_file.hpp"
+#include "tests/support/scratch_directory.hpp"
 #include "tests/unit/pktgen_report/file_size_limit.hpp"
-#include "tests/unit/pktgen_report/scratch_directory.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,13 +22,13 @@ namespace tributary::pktgen {
 namespace {
 
 using test::FileSizeLimit;
-using test::ScratchDirectory;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
+using tributary::test::ScratchDirectory;
 
 /// The tap asks nothing of the port it is given.
-class SilentPort final : public Port {
+class SilentPort final : public link::Port {
 public:
   [[nodiscard]] std::uint32_t longest_frame() const override { return 9014; }
   [[nodiscard]] wire::MacAddress address() const override { return {}; }
@@ -37,7 +37,7 @@ public:
 protected:
   std::size_t transmit(std::span<Slot> /*slots*/) override { return 0; }
   std::size_t replenish(std::span<Slot> /*slots*/) override { return 0; }
-  std::size_t take(std::span<core::FrameView> /*views*/) override { return 0; }
+  std::size_t take(std::span<FrameView> /*views*/) override { return 0; }
 };
 
 std::vector<std::byte> frame_of(std::size_t length, unsigned filling) {
@@ -97,7 +97,7 @@ std::uint64_t number(const std::vector<std::byte>& from, std::size_t at, std::si
 /// All blocks of a file, by type, without their heads and tails; read by the format's description
 /// alone, for libpcap tells neither interfaces nor directions.
 std::multimap<std::uint32_t, std::vector<std::byte>> blocks_of(const std::string& path) {
-  const std::string text = test::content_of(path);
+  const std::string text = tributary::test::content_of(path);
   std::vector<std::byte> all(text.size());
   std::memcpy(all.data(), text.data(), text.size());
   std::multimap<std::uint32_t, std::vector<std::byte>> blocks;

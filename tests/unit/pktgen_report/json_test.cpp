@@ -1,7 +1,7 @@
 #include "pktgen/report/json.hpp"
 
+#include "tests/support/scratch_directory.hpp"
 #include "tests/unit/pktgen_report/sample.hpp"
-#include "tests/unit/pktgen_report/scratch_directory.hpp"
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
@@ -48,6 +48,8 @@ const std::vector<std::string> every_path = {
     "ceiling.frames_per_second",
     "ceiling.cycles_per_frame",
     "ceiling.how",
+    "latency_floor.ns",
+    "latency_floor.rests",
     "generator_bound",
     "summary.repeats",
     "summary.operations_per_second.median",
@@ -91,6 +93,7 @@ const std::vector<std::string> every_path = {
     "summary.latencies.reduction_at_root.p99_ns",
     "summary.latencies.reduction_at_root.p99_9_ns",
     "summary.latencies.reduction_at_root.max_ns",
+    "summary.latencies.reduction_at_root.buckets[][]",
     "repeats[].seconds",
     "repeats[].cut_short",
     "repeats[].offered_operations_per_second",
@@ -118,6 +121,7 @@ const std::vector<std::string> every_path = {
     "repeats[].latencies.reduction_at_root.p99_ns",
     "repeats[].latencies.reduction_at_root.p99_9_ns",
     "repeats[].latencies.reduction_at_root.max_ns",
+    "repeats[].latencies.reduction_at_root.buckets[][]",
     "repeats[].remarks[]",
     "repeats[].ports[].name",
     "repeats[].ports[].sent.frames",
@@ -143,11 +147,13 @@ const std::vector<std::string> every_path = {
     "repeats[].switch.sent_frames",
     "repeats[].switch.busy_share",
     "repeats[].switch.cycles_per_frame",
+    "repeats[].switch.arm_failures",
     "repeats[].switch.drops.leaf0.port.root.drop.no_tree",
     "repeats[].derived.root_frames_per_reduction",
     "search",
     "failure",
     "problems",
+    "warnings",
 };
 
 TEST(json, has_these_keys_in_this_order_that_programs_rely_on) {
@@ -157,7 +163,8 @@ TEST(json, has_these_keys_in_this_order_that_programs_rely_on) {
 }
 
 TEST(json, every_key_is_explained_in_the_guide) {
-  const std::string page = test::content_of(TRIBUTARY_SOURCE "/docs/guide/pktgen-results.md");
+  const std::string page =
+      tributary::test::content_of(TRIBUTARY_SOURCE "/docs/guide/pktgen-results.md");
   ASSERT_FALSE(page.empty());
   std::set<std::string> names_of_others = {"leaves", "operators", "root", "no_tree"};
   const Result sample = sample_result();
@@ -232,6 +239,26 @@ TEST(json, latencies_of_a_repeat_are_its_quantiles) {
   EXPECT_EQ(latency.at("mean_ns").to_number<double>(), 50.5);
 }
 
+TEST(json, latencies_have_their_histogram_s_buckets) {
+  Histogram histogram;
+  histogram.record(7, 3);
+  histogram.record(300, 2);
+  Result result = sample_result();
+  result.repeats[0].tally.latencies = {{"reduction_at_root", histogram}};
+  const json::object out = json_of(result);
+  const json::value& latency = out.at("repeats").at(0).at("latencies").at("reduction_at_root");
+  EXPECT_EQ(latency.at("buckets"), json::parse("[[7,7,3],[300,301,2]]"));
+}
+
+TEST(json, tells_the_generator_s_latency_floor_and_warnings) {
+  Result result = sample_result();
+  result.warnings = {"look out"};
+  const json::object out = json_of(result);
+  EXPECT_EQ(out.at("latency_floor"), json::parse(R"({"ns":63000,"rests":true})"));
+  EXPECT_EQ(out.at("warnings"), json::parse(R"(["look out"])"));
+  EXPECT_EQ(out.at("repeats").at(2).at("switch").at("arm_failures").to_number<int>(), 14);
+}
+
 TEST(json, generator_bound_when_any_repeat_is) {
   Result result = sample_result();
   EXPECT_TRUE(json_of(result).at("generator_bound").as_bool());
@@ -243,10 +270,17 @@ TEST(json, search_tells_its_steps_and_what_was_measured_at_shares) {
   const json::object out = json_of(searched_result());
   const json::object& search = out.at("search").as_object();
   EXPECT_EQ(search.at("operations_per_second").as_double(), 750);
-  ASSERT_EQ(search.at("steps").as_array().size(), 3U);
+  ASSERT_EQ(search.at("steps").as_array().size(), 4U);
   EXPECT_EQ(search.at("steps").at(1).at("offered_operations_per_second").as_double(), 1000);
   EXPECT_EQ(search.at("steps").at(1).at("loss").as_double(), 0.02);
   EXPECT_FALSE(search.at("steps").at(1).at("passed").as_bool());
+  EXPECT_TRUE(search.at("steps").at(1).at("kept").as_bool());
+  const json::value& not_kept = search.at("steps").at(3);
+  EXPECT_FALSE(not_kept.at("kept").as_bool());
+  EXPECT_EQ(not_kept.at("achieved_operations_per_second").as_double(), 437.5);
+  ASSERT_EQ(not_kept.at("tries").as_array().size(), 3U);
+  EXPECT_TRUE(not_kept.at("tries").at(1).at("passed").as_bool());
+  EXPECT_EQ(not_kept.at("tries").at(1).at("achieved_operations_per_second").as_double(), 875);
   ASSERT_EQ(search.at("at_shares").as_array().size(), 2U);
   EXPECT_EQ(search.at("at_shares").at(1).at("share").as_double(), 0.9);
   EXPECT_EQ(search.at("at_shares").at(1).at("operations").to_number<int>(), 2000);
@@ -277,7 +311,7 @@ TEST(json, search_that_ended_early_has_the_try_under_way_beside_its_steps) {
   EXPECT_TRUE(json_of(searched_result()).at("search").at("cut_short").is_null());
   const json::object out = json_of(interrupted_search());
   const json::object& search = out.at("search").as_object();
-  EXPECT_EQ(search.at("steps").as_array().size(), 3U);
+  EXPECT_EQ(search.at("steps").as_array().size(), 4U);
   EXPECT_TRUE(search.at("cut_short").at("cut_short").as_bool());
   EXPECT_EQ(search.at("cut_short").at("operations").to_number<int>(), 3000);
 }

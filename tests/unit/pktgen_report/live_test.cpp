@@ -1,7 +1,8 @@
 #include "pktgen/report/live.hpp"
 
+#include "net/file_descriptor.hpp"
 #include "pktgen/report/progress.hpp"
-#include "tests/unit/pktgen_report/scratch_directory.hpp"
+#include "tests/support/scratch_directory.hpp"
 #include "tests/unit/terminal/pseudo_terminal.hpp"
 
 #include <gmock/gmock.h>
@@ -17,14 +18,14 @@
 namespace tributary::pktgen {
 namespace {
 
-using test::content_of;
-using test::ScratchDirectory;
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
+using tributary::test::content_of;
 using tributary::test::PseudoTerminal;
+using tributary::test::ScratchDirectory;
 
 constexpr std::uint64_t millisecond = 1'000'000;
 
@@ -43,10 +44,7 @@ class LogFile {
 public:
   LogFile()
       : descriptor_(::open(scratch_.file("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600)) {}
-  ~LogFile() { ::close(descriptor_); }
-  LogFile(const LogFile&) = delete;
-  LogFile& operator=(const LogFile&) = delete;
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   [[nodiscard]] std::string content() const { return content_of(scratch_.file("log")); }
   [[nodiscard]] std::ptrdiff_t lines() const {
     const std::string all = content();
@@ -55,7 +53,7 @@ public:
 
 private:
   ScratchDirectory scratch_;
-  int descriptor_;
+  net::FileDescriptor descriptor_;
 };
 
 TEST(progress_line, tells_only_what_there_is_to_tell) {
@@ -72,10 +70,11 @@ TEST(progress_line, tells_everything) {
   figures.operations_per_second = 1500;
   figures.latency = &latency;
   figures.drops = 3;
+  figures.switch_drops = 5;
   figures.waiting_for = "leaf 7";
   EXPECT_EQ(progress_line(figures),
             "measuring, 1.2 s  sent 1.2 Mframes/s  received 300 frames/s  1.5 kop/s  p50 12 us  "
-            "p99 12 us  dropped 3  waiting for leaf 7");
+            "p99 12 us  dropped 3  switch dropped 5  waiting for leaf 7");
 }
 
 TEST(progress, to_a_file_is_a_line_a_second_and_one_for_each_phase) {

@@ -1,7 +1,7 @@
 #include "pktgen/report/output_file.hpp"
 
+#include "tests/support/scratch_directory.hpp"
 #include "tests/unit/pktgen_report/file_size_limit.hpp"
-#include "tests/unit/pktgen_report/scratch_directory.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,11 +14,11 @@
 namespace tributary::pktgen {
 namespace {
 
-using test::content_of;
 using test::FileSizeLimit;
-using test::ScratchDirectory;
 using testing::AllOf;
 using testing::HasSubstr;
+using tributary::test::content_of;
+using tributary::test::ScratchDirectory;
 
 std::string problem_of(const std::string& path, const std::string& content) {
   try {

@@ -1,8 +1,8 @@
 #include "pktgen/report/plot.hpp"
 
 #include "pktgen/report/output_file.hpp"
+#include "tests/support/scratch_directory.hpp"
 #include "tests/unit/pktgen_report/sample.hpp"
-#include "tests/unit/pktgen_report/scratch_directory.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@ namespace tributary::pktgen {
 namespace {
 
 namespace fs = std::filesystem;
-using test::content_of;
 using test::sample_result;
-using test::ScratchDirectory;
 using test::searched_result;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
+using tributary::test::content_of;
+using tributary::test::ScratchDirectory;
 
 /// A program that stands in for gnuplot.
 std::string stand_in(const ScratchDirectory& scratch, const std::string& lines) {
@@ -70,7 +70,7 @@ TEST(plot_script, of_latencies_steps_at_the_share_that_took_less) {
 TEST(plot_script, of_a_search_has_what_was_offered_and_what_came_of_it) {
   const std::string script = plot_script(searched_result());
   EXPECT_THAT(script, HasSubstr("$rate1 << EOD\n500 500\n750 750\nEOD\n"));
-  EXPECT_THAT(script, HasSubstr("$rate2 << EOD\n1000 980\nEOD\n"));
+  EXPECT_THAT(script, HasSubstr("$rate2 << EOD\n1000 980\n875 437.5\nEOD\n"));
   EXPECT_THAT(script, HasSubstr("'reduction_at_root at 90 %'"));
 }
 

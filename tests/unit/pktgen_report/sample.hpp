@@ -1,7 +1,7 @@
 // A result with something in every field, whose figures are easy to check by hand.
 #pragma once
 
-#include "pktgen/run/result.hpp"
+#include "pktgen/result/result.hpp"
 
 namespace tributary::pktgen::test {
 
@@ -29,7 +29,8 @@ inline Measurement sample_measurement(std::uint64_t n) {
               0,
               {{{1000, 98'000}, {750, 73'500}}, {{2000, 196'000}, {250, 24'500}}}}};
   m.workers = {{4, {{0, 0}, {1, 1}}, 0.5, 1250, 30 * n, 70, 0}, {5, {{1, 0}}, 0.1, 750, 70, 30, n}};
-  m.switch_figures = SwitchFigures{3000, 1000, 0.5, 123, {{"leaf0.port.root.drop.no_tree", n}}};
+  m.switch_figures =
+      SwitchFigures{3000, 1000, 0.5, 123, 7 * n, {{"leaf0.port.root.drop.no_tree", n}}};
   m.generator_busy = 0.25;
   m.generator_bound = n == 2;
   return m;
@@ -46,14 +47,27 @@ inline Result sample_result() {
   result.seed = 42;
   result.tsc_hz = 2e9;
   result.ceiling = Ceiling{10'000, 812.4, "through rings in its own thread"};
+  result.latency_floor = LatencyFloor{63'000, true};
   result.repeats = {sample_measurement(0), sample_measurement(1), sample_measurement(2)};
   result.derived = {{"root_frames_per_reduction", {1, 1.5, 2}}};
   return result;
 }
 
+/// Two of three tries passed, or failed.
+inline SearchStep sample_step(double rate, double loss, bool kept, bool passed) {
+  const double achieved = kept ? rate : rate / 2;
+  const SearchTry most{achieved, loss, kept, passed};
+  return {rate, {most, {rate, 0.5, true, !passed}, most}, achieved, loss, kept, passed};
+}
+
 inline Result searched_result() {
   Result result = sample_result();
-  result.search = SearchResult{750, {{500, 0, true}, {1000, 0.02, false}, {750, 0, true}}, {}, {}};
+  result.search =
+      SearchResult{750,
+                   {sample_step(500, 0, true, true), sample_step(1000, 0.02, true, false),
+                    sample_step(750, 0, true, true), sample_step(875, 0, false, false)},
+                   {},
+                   {}};
   result.search->at_shares = {{0.1, sample_measurement(0)}, {0.9, sample_measurement(1)}};
   return result;
 }

@@ -23,6 +23,7 @@ TEST(table, tells_everything_of_three_repeats) {
   ring leaf0.p1
   on some processor, 2 cores
 Ceiling of the generator: 10 kframes/s, 812 cycles a frame, through rings in its own thread
+Latency floor of the generator: up to 63 us of its own, as it rests with nothing to do (--busy-generator polls)
 Measured 3 times for 2 s
 
 RATE                             MEDIAN    SPREAD           MIN            MAX
@@ -36,9 +37,10 @@ root frames per reduction           1.5   66.67 %             1              2
 generator busy                  25.00 %    0.00 %       25.00 %        25.00 %
 generator-bound: in 1 of 3 repeats the generator was at its limit, so this may be its own rate
 
-SWITCH           MEDIAN  SPREAD      MIN      MAX
-busy            50.00 %  0.00 %  50.00 %  50.00 %
-cycles a frame      123  0.00 %      123      123
+SWITCH           MEDIAN    SPREAD      MIN      MAX
+busy            50.00 %    0.00 %  50.00 %  50.00 %
+cycles a frame      123    0.00 %      123      123
+arm failures          7  200.00 %        0       14
 
 COUNT            TOTAL
 frames sent      24000
@@ -114,10 +116,11 @@ TEST(table, switch_that_told_nothing_has_no_table) {
 TEST(table, of_a_search_shows_steps_and_latencies_at_shares) {
   const std::string text = table_text(searched_result(), false);
   EXPECT_THAT(text, HasSubstr(R"(
- OFFERED    LOST
-500 op/s  0.00 %  passed
- 1 kop/s  2.00 %  failed
-750 op/s  0.00 %  passed
+ OFFERED        DONE    LOST  PASSED
+500 op/s    500 op/s  0.00 %  2 of 3  passed
+ 1 kop/s     1 kop/s  2.00 %  1 of 3  failed
+750 op/s    750 op/s  0.00 %  2 of 3  passed
+875 op/s  437.5 op/s  0.00 %  1 of 3  failed: the rate was not kept
 Highest rate that passed: 750 op/s
 
 LATENCY                    COUNT   MIN   MEAN    P50    P90     P99   P99.9     MAX
@@ -128,7 +131,7 @@ reduction at root at 90 %    100  2 ns  52 ns  51 ns  91 ns  100 ns  101 ns  101
 
 TEST(table, of_a_search_that_found_nothing_says_so) {
   Result result;
-  result.search = SearchResult{0, {{500, 0.5, false}}, {}, {}};
+  result.search = SearchResult{0, {test::sample_step(500, 0.5, true, false)}, {}, {}};
   EXPECT_THAT(table_text(result, false), EndsWith("No rate passed.\n"));
 }
 
@@ -153,6 +156,14 @@ TEST(table, of_a_search_that_ended_early_shows_the_try_under_way) {
   Result hopeless = sample_result();
   hopeless.search.emplace(); // nothing was done, however fast
   EXPECT_THAT(table_text(hopeless, false), HasSubstr("No rate passed"));
+}
+
+TEST(table, warnings_stand_ahead_of_what_went_wrong) {
+  Result result = sample_result();
+  result.warnings = {"shares were not kept"};
+  result.problems = {"nothing came back"};
+  EXPECT_THAT(table_text(result, false),
+              EndsWith("warning: shares were not kept\nnothing came back\n"));
 }
 
 TEST(table, run_that_ended_early_tells_why_and_what_was_measured) {

@@ -148,6 +148,16 @@ TEST(render, small_terminals_show_rates_before_latencies) {
   EXPECT_THAT(text, Not(HasSubstr("latency")));
 }
 
+TEST(render, shows_what_the_switch_dropped_if_it_tells) {
+  WatchFrame frame;
+  frame.figures.phase = "measuring";
+  EXPECT_THAT(render(frame, {40, 24}, false), testing::Not(HasSubstr("by switch")));
+  frame.figures.switch_drops = 0;
+  EXPECT_THAT(render(frame, {40, 24}, true), HasSubstr("\nby switch   0"));
+  frame.figures.switch_drops = 12;
+  EXPECT_THAT(render(frame, {40, 24}, true), HasSubstr("\033[33mby switch   12\033[0m"));
+}
+
 TEST(render, drops_are_yellow_where_colours_are_wanted) {
   WatchFrame frame = sample_frame(nullptr);
   EXPECT_THAT(render(frame, {40, 24}, true), Not(HasSubstr("\033[33m")));

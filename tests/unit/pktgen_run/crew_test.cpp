@@ -1,15 +1,17 @@
 // The crew: workers run, stand still when they are looked at, and end.
 #include "pktgen/run/crew.hpp"
 
-#include "pktgen/transport/memory_link.hpp"
+#include "link/memory_port.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
-#include <thread>
 
 namespace tributary::pktgen {
 namespace {
+
+using tributary::test::eventually;
 
 /// Counts its iterations without any lock: a thread sanitizer sees whoever looks while it runs.
 class Running final : public Traffic {
@@ -24,7 +26,7 @@ public:
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override { measured_from = iterations; }
   void stop(TimeNs) override { stopped = true; }
-  Reception receive(LaneIndex, const core::FrameView&, TimeNs) override { return true; }
+  Reception receive(LaneIndex, const FrameView&, TimeNs) override { return true; }
   void generate(Ports ports, TimeNs) override {
     ++iterations;
     for (std::size_t p = 0; p < ports.size(); ++p) {
@@ -48,7 +50,7 @@ class CrewTest : public testing::Test {
 protected:
   CrewTest() {
     for (int i = 0; i < 3; ++i) {
-      links_.push_back(MemoryPort::joined(2048, {}));
+      links_.push_back(link::MemoryPort::joined(2048, {}));
       ports_.push_back(links_.back().first.get());
     }
   }
@@ -63,7 +65,8 @@ protected:
   static std::vector<unsigned> two_cores() { return {0, 0}; }
 
   Clock clock_;
-  std::vector<std::pair<std::unique_ptr<MemoryPort>, std::unique_ptr<MemoryPort>>> links_;
+  std::vector<std::pair<std::unique_ptr<link::MemoryPort>, std::unique_ptr<link::MemoryPort>>>
+      links_;
   std::vector<Port*> ports_;
   std::vector<Running*> traffics_;
 };
@@ -73,10 +76,10 @@ TEST_F(CrewTest, PortsAreDealtToWorkersAndAllOfThemRun) {
   ASSERT_EQ(crew.size(), 2U);
   crew.start();
   crew.go();
-  while (!crew.standing_still(
-      [&] { return traffics_[0]->iterations > 10 && traffics_[1]->iterations > 10; })) {
-    std::this_thread::yield();
-  }
+  ASSERT_TRUE(eventually([&] {
+    return crew.standing_still(
+        [&] { return traffics_[0]->iterations > 10 && traffics_[1]->iterations > 10; });
+  }));
   crew.standing_still([&] {
     EXPECT_EQ(traffics_[0]->has, (std::map<std::size_t, bool>{{0, true}, {1, false}, {2, true}}));
     EXPECT_EQ(traffics_[1]->has, (std::map<std::size_t, bool>{{0, false}, {1, true}, {2, false}}));
@@ -121,13 +124,13 @@ public:
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override {}
   void stop(TimeNs) override {}
-  Reception receive(LaneIndex, const core::FrameView&, TimeNs) override {
+  Reception receive(LaneIndex, const FrameView&, TimeNs) override {
     ++received;
     Reception reception = true;
     reception.concerns = Reception::Concerns::whole_port;
     return reception;
   }
-  void overhear(LaneIndex, const core::FrameView&, TimeNs) override { ++overheard; }
+  void overhear(LaneIndex, const FrameView&, TimeNs) override { ++overheard; }
   void generate(Ports, TimeNs) override {}
   [[nodiscard]] TimeNs next_due() const override { return TimeNs{0}; }
   [[nodiscard]] bool drained(TimeNs) const override { return true; }
@@ -154,10 +157,10 @@ TEST_F(CrewTest, WorkersOfOnePortHandEachOtherWhatConcernsIt) {
   EXPECT_TRUE(crew.shares_ports());
   crew.start();
   crew.go();
-  while (!crew.standing_still(
-      [&] { return listening[0]->overheard == 10 && listening[1]->overheard == 10; })) {
-    std::this_thread::yield();
-  }
+  ASSERT_TRUE(eventually([&] {
+    return crew.standing_still(
+        [&] { return listening[0]->overheard == 10 && listening[1]->overheard == 10; });
+  }));
   crew.standing_still([&] {
     EXPECT_EQ(listening[0]->received, 20U);
     EXPECT_EQ(listening[1]->received, 10U);

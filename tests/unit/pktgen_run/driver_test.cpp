@@ -2,7 +2,7 @@
 // did.
 #include "pktgen/run/driver.hpp"
 
-#include "pktgen/transport/memory_link.hpp"
+#include "link/memory_port.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ public:
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override {}
   void stop(TimeNs) override {}
-  Reception receive(LaneIndex port, const core::FrameView& frame, TimeNs) override {
+  Reception receive(LaneIndex port, const FrameView& frame, TimeNs) override {
     if (port != 1) {
       return false;
     }
@@ -56,7 +56,7 @@ TEST(Driver, CarriesEverythingBothWaysThroughPortsThatAreFullNowAndThen) {
   const Clock clock;
   Counting traffic;
   traffic.to_send = 10'000;
-  auto [first, second] = MemoryPort::joined(2048, {});
+  auto [first, second] = link::MemoryPort::joined(2048, {});
   Driver driver(traffic, {first.get(), second.get()}, clock, true);
   driver.run_until([&](TimeNs now) { return traffic.drained(now); });
   EXPECT_EQ(traffic.received, 10'000U);
@@ -72,7 +72,7 @@ TEST(Driver, SleepsWithNothingToDoUnlessItIsBusy) {
   const Clock clock;
   for (const bool busy : {true, false}) {
     Counting traffic;
-    auto [first, second] = MemoryPort::joined(2048, {});
+    auto [first, second] = link::MemoryPort::joined(2048, {});
     Driver driver(traffic, {first.get(), second.get()}, clock, busy);
     const TimeNs end = clock.now() + 20'000'000;
     driver.run_until([&](TimeNs now) { return now >= end; });

@@ -20,7 +20,7 @@ Frame numbered(std::uint64_t number) {
   std::memcpy(frame.data() + 20, &number, sizeof number);
   return frame;
 }
-std::uint64_t number_in(const core::FrameView& frame) {
+std::uint64_t number_in(const FrameView& frame) {
   std::uint64_t number = 0;
   std::memcpy(&number, frame.data + 20, sizeof number);
   return number;
@@ -47,7 +47,7 @@ Reception to_lane(LaneIndex lane) {
 /// {lane, number} of all that waits.
 std::vector<std::pair<LaneIndex, std::uint64_t>> taken_by(HandOff& hand_off, std::size_t worker) {
   std::vector<std::pair<LaneIndex, std::uint64_t>> taken;
-  hand_off.take(worker, [&](LaneIndex lane, const core::FrameView& frame, TimeNs at) {
+  hand_off.take(worker, [&](LaneIndex lane, const FrameView& frame, TimeNs at) {
     EXPECT_EQ(at.value, number_in(frame));
     EXPECT_EQ(frame.length, wire::reduction_frame_bytes);
     taken.emplace_back(lane, number_in(frame));

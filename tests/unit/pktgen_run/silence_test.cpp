@@ -1,15 +1,16 @@
 // Silence: when it has lasted too long, and when it is only that nothing is due.
 #include "pktgen/run/silence.hpp"
 
+#include "link/memory_port.hpp"
 #include "pktgen/run/measuring.hpp"
-#include "pktgen/transport/memory_link.hpp"
+#include "tests/support/eventually.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,11 +24,19 @@ using testing::Not;
 class Waiting final : public Traffic {
 public:
   std::string waits_for = "rank 0 for contributions";
+  std::atomic<link::Port*> frame_from = nullptr;
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override {}
   void stop(TimeNs) override {}
-  Reception receive(LaneIndex, const core::FrameView&, TimeNs) override { return true; }
-  void generate(Ports, TimeNs) override {}
+  Reception receive(LaneIndex, const FrameView&, TimeNs) override { return true; }
+  /// A link in memory belongs to one thread: what is to come in is sent by the worker itself.
+  void generate(Ports, TimeNs) override {
+    if (link::Port* other_end = frame_from.exchange(nullptr)) {
+      EXPECT_NE(other_end->room(), nullptr);
+      other_end->push(64);
+      other_end->flush();
+    }
+  }
   [[nodiscard]] TimeNs next_due() const override { return never; }
   [[nodiscard]] bool drained(TimeNs) const override { return true; }
   [[nodiscard]] Tally tally(TimeNs) const override { return {}; }
@@ -52,17 +61,13 @@ protected:
   static TimeNs at(double seconds) { return {static_cast<std::uint64_t>(seconds * 1e9)}; }
   void frame_comes_in() {
     const std::uint64_t before = crew_.counts().received;
-    ASSERT_NE(links_.second->room(), nullptr);
-    links_.second->push(64);
-    links_.second->flush();
-    while (crew_.counts().received == before) {
-      std::this_thread::yield();
-    }
+    traffic_->frame_from = links_.second.get();
+    ASSERT_TRUE(tributary::test::eventually([&] { return crew_.counts().received != before; }));
   }
 
   Clock clock_;
-  std::pair<std::unique_ptr<MemoryPort>, std::unique_ptr<MemoryPort>> links_ =
-      MemoryPort::joined(2048, {});
+  std::pair<std::unique_ptr<link::MemoryPort>, std::unique_ptr<link::MemoryPort>> links_ =
+      link::MemoryPort::joined(2048, {});
   std::vector<Port*> ports_{links_.first.get()};
   Waiting* traffic_ = nullptr;
   Crew crew_{[this](const std::vector<bool>&) {

@@ -1,5 +1,7 @@
 // The command line: options over files, every key an option, and the user guide's table.
-#include "pktgen/scenario/command_line.hpp"
+#include "pktgen/command_line.hpp"
+
+#include "tests/support/scratch_directory.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,10 +44,12 @@ Said say(std::vector<std::string> words) {
 class CommandLine : public testing::Test {
 protected:
   std::string file(const std::string& text) {
-    const auto path = std::filesystem::path(testing::TempDir()) / "scenario_of_a_test.toml";
-    std::ofstream(path) << text;
-    return path;
+    std::ofstream(scratch_.file("scenario_of_a_test.toml")) << text;
+    return scratch_.file("scenario_of_a_test.toml");
   }
+
+private:
+  tributary::test::ScratchDirectory scratch_;
 };
 
 TEST_F(CommandLine, OptionsMakeAScenario) {

@@ -57,7 +57,7 @@ private:
     }
     return slots.size();
   }
-  std::size_t take(std::span<core::FrameView>) override { return 0; }
+  std::size_t take(std::span<FrameView>) override { return 0; }
 
   std::uint8_t number_;
   std::uint32_t longest_;

@@ -25,7 +25,7 @@ public:
   void start(TimeNs) override { ++started; }
   void begin_measuring(TimeNs) override { ++began; }
   void stop(TimeNs) override { ++stopped; }
-  Reception receive(LaneIndex, const core::FrameView& frame, TimeNs) override {
+  Reception receive(LaneIndex, const FrameView& frame, TimeNs) override {
     return frame.length == length_;
   }
   void generate(Ports ports, TimeNs) override {
@@ -72,8 +72,8 @@ private:
 /// Puppets with these shares on a common port.
 class Theatre {
 public:
-  explicit Theatre(const std::vector<double>& shares)
-      : mixed(make(shares)), ports_{&port, &other_port} {
+  explicit Theatre(const std::vector<double>& shares, bool keep_claims = false)
+      : mixed(make(shares, keep_claims)), ports_{&port, &other_port} {
     port.keeps = other_port.keeps = false;
   }
   void generate(int times) {
@@ -83,12 +83,12 @@ public:
   }
 
 private:
-  std::vector<MixedTraffic::Part> make(const std::vector<double>& shares) {
+  std::vector<MixedTraffic::Part> make(const std::vector<double>& shares, bool keep_claims) {
     std::vector<MixedTraffic::Part> parts;
     for (const double share : shares) {
       auto puppet = std::make_unique<Puppet>(static_cast<std::uint32_t>(60 + puppets.size()));
       puppets.push_back(puppet.get());
-      parts.push_back({"puppet", std::move(puppet), share});
+      parts.push_back({"puppet", std::move(puppet), share, keep_claims});
     }
     return parts;
   }
@@ -146,6 +146,37 @@ TEST(Mixed, leaves_the_turns_of_an_idle_part_to_the_others_for_good) {
   EXPECT_NEAR(static_cast<double>(theatre.puppets[0]->sent - before),
               static_cast<double>(theatre.puppets[1]->sent), 64)
       << "it cannot catch up with what it did not want";
+}
+
+TEST(Mixed, holds_back_whoever_is_ahead_of_one_that_waits_for_answers) {
+  Theatre theatre({3, 1}, true);
+  theatre.puppets[0]->is_drained = theatre.puppets[1]->is_drained = false;
+  theatre.mixed.start(TimeNs{1});
+  theatre.puppets[1]->waiting = plenty;
+  for (int i = 0; i < 1000; ++i) {
+    theatre.puppets[0]->waiting += 3; // as answers come in
+    theatre.generate(1);
+  }
+  EXPECT_EQ(theatre.puppets[0]->sent, 3'000U);
+  EXPECT_NEAR(static_cast<double>(theatre.puppets[1]->sent), 1'000, 96)
+      << "a burst a port ahead, and a turn";
+  EXPECT_EQ(theatre.mixed.next_due(), never) << "whoever is held back has nothing due";
+  // Whoever has nothing to send any more, or nobody here, is not waited for.
+  theatre.puppets[0]->is_drained = true;
+  theatre.generate(100);
+  EXPECT_GE(theatre.puppets[1]->sent, 6'400U);
+}
+
+TEST(Mixed, waits_for_nobody_once_it_is_stopped) {
+  Theatre theatre({1, 1}, true);
+  theatre.puppets[0]->is_drained = theatre.puppets[1]->is_drained = false;
+  theatre.mixed.start(TimeNs{1});
+  theatre.puppets[1]->waiting = plenty;
+  theatre.generate(100);
+  EXPECT_LE(theatre.puppets[1]->sent, 96U);
+  theatre.mixed.stop(TimeNs{2});
+  theatre.generate(100);
+  EXPECT_GE(theatre.puppets[1]->sent, 6'400U);
 }
 
 TEST(Mixed, serves_a_part_below_its_share_at_once) {

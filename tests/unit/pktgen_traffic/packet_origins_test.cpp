@@ -1,5 +1,5 @@
 // Interfaces and directions out of pcapng, in both byte orders and of all kinds of packets.
-#include "pktgen/traffic/packet_origins.hpp"
+#include "pktgen/capture/packet_origins.hpp"
 
 #include "service/pcapng.hpp"
 

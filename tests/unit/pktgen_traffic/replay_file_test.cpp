@@ -1,6 +1,7 @@
-#include "pktgen/traffic/replay_file.hpp"
+#include "pktgen/capture/replay_file.hpp"
 
 #include "service/pcapng.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 #include <gtest/gtest.h>
 #include <pcap/pcap.h>
@@ -15,7 +16,6 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
-#include <unistd.h>
 #include <vector>
 
 namespace tributary::pktgen {
@@ -24,22 +24,6 @@ namespace {
 /// A file of the test's own that goes with it.
 class ScratchFile {
 public:
-  ScratchFile() {
-    std::string pattern = std::filesystem::temp_directory_path() / "tributary-capture-XXXXXX";
-    const int file = ::mkstemp(pattern.data());
-    if (file < 0) {
-      throw std::runtime_error("no file for the test: " + pattern);
-    }
-    ::close(file);
-    path_ = pattern;
-  }
-  ~ScratchFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-
   [[nodiscard]] const std::string& path() const { return path_; }
   void write(const std::string& bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
   void cut(std::uintmax_t bytes) const {
@@ -47,7 +31,8 @@ public:
   }
 
 private:
-  std::string path_;
+  tributary::test::ScratchDirectory directory_;
+  std::string path_ = directory_.file("capture");
 };
 
 struct Frame {

@@ -1,4 +1,4 @@
-#include "pktgen/traffic/sizes.hpp"
+#include "pktgen/scenario/sizes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // A stream through a real switch core and back. Every figure is compared with what is known
 // exactly.
 
-#include "tests/unit/collective/allocations.hpp"
+#include "tests/support/allocations.hpp"
 #include "tests/unit/pktgen_traffic/stream_world.hpp"
 #include "tests/unit/wire/seed.hpp"
 
@@ -54,6 +54,26 @@ TEST_P(EveryPattern, passes_a_switch_without_one_refusal_and_comes_back_whole) {
   EXPECT_EQ(world.recognised, world.sent);
   EXPECT_TRUE(world.traffic.drained(world.now));
   EXPECT_EQ(world.traffic.waiting_for(world.now), "");
+}
+
+TEST_P(EveryPattern, sends_exactly_as_many_frames_as_it_is_allowed) {
+  const auto [pattern, nodes] = GetParam();
+  for (const double rate : {0.0, 5e8}) {
+    Stream stream = unicast(pattern, nodes);
+    stream.packets_per_second = rate;
+    StreamWorld world(Kind::unicast, stream, 4, seed());
+    world.traffic.start(world.now);
+    world.run(10, 1'000);
+    world.traffic.limit(1'001);
+    world.traffic.begin_measuring(world.now);
+    world.run(100, 1'000);
+    world.finish();
+    const Tally tally = world.traffic.tally(world.now);
+    expect_no_faults(world);
+    EXPECT_EQ(tally.sent.frames, 1'001U) << "rate " << rate;
+    EXPECT_EQ(tally.received.frames, 1'001U);
+    EXPECT_EQ(tally.figure("behind"), 0U);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Stream, EveryPattern,
@@ -313,7 +333,7 @@ TEST(Stream, takes_only_frames_of_its_own_run_and_kind) {
     other->traffic.start(other->now);
     other->traffic.generate(other->given, other->now);
     for (Bytes& frame : other->ports[0]->take_sent()) {
-      const core::FrameView view{frame.data(), static_cast<std::uint32_t>(frame.size())};
+      const FrameView view{frame.data(), static_cast<std::uint32_t>(frame.size())};
       EXPECT_FALSE(mine.traffic.receive(1, view, mine.now));
     }
   }
@@ -337,7 +357,7 @@ TEST(Stream, allocates_nothing_between_start_and_stop) {
   twin.generate(twins_ports, TimeNs{2});
   c.sent[0][45] ^= std::byte{1};
 
-  const std::size_t before = collective::test::allocations();
+  const std::size_t before = tributary::test::allocations();
   traffic.start(TimeNs{1});
   for (std::uint64_t now = 2; now < 100; ++now) {
     traffic.generate(ports, TimeNs{now});
@@ -350,7 +370,7 @@ TEST(Stream, allocates_nothing_between_start_and_stop) {
     }
   }
   traffic.stop(TimeNs{100});
-  EXPECT_EQ(collective::test::allocations(), before);
+  EXPECT_EQ(tributary::test::allocations(), before);
   EXPECT_GT(traffic.tally(TimeNs{100}).figure("misdelivered"), 0U);
 }
 

@@ -84,7 +84,7 @@ public:
   }
 
 private:
-  std::byte* buffer(PortNumber) override { return nullptr; }
+  std::byte* buffer(PortNumber, std::uint32_t) override { return nullptr; }
   core::SwitchCore core_;
 };
 
@@ -148,7 +148,7 @@ public:
     deliver();
   }
   void give(Arriving& frame) {
-    const core::FrameView view{frame.bytes.data(), static_cast<std::uint32_t>(frame.bytes.size())};
+    const FrameView view{frame.bytes.data(), static_cast<std::uint32_t>(frame.bytes.size())};
     recognised += traffic.receive(frame.port, view, now) ? 1 : 0;
     ++arrived;
   }

@@ -2,9 +2,9 @@
 #include "pktgen/transport/dpdk_port.hpp"
 
 #include "frames.hpp"
-#include "pktgen/transport/raw_port.hpp"
+#include "link/raw_socket.hpp"
+#include "tests/unit/link/private_network.hpp"
 #include "tests/unit/port/shared_eal.hpp"
-#include "tests/unit/transport/private_network.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@ namespace tributary::pktgen::test {
 namespace {
 
 using dataplane::test::shared_eal;
+using link::test::PrivateNetwork;
 using testing::HasSubstr;
-using transport::test::PrivateNetwork;
 
 constexpr wire::MacAddress address = wire::host_mac(Nid{0x123});
 
@@ -137,9 +137,9 @@ TEST_F(DpdkPortTest, PacketSocketDeviceExchangesFramesWithTheKernel) {
     config::Port device = port_of(config::PortKind::af_packet);
     device.interface = "left";
     DpdkPort left(device, shared_eal(), address);
-    RawPort right("right", wire::default_ethertype);
+    link::RawSocket right("right", wire::default_ethertype);
     EXPECT_EQ(left.longest_frame(), 1514U);
-    EXPECT_EQ(left.address(), wire::host_mac(Nid{transport::test::left_nid}));
+    EXPECT_EQ(left.address(), wire::host_mac(Nid{link::test::left_nid}));
     ASSERT_TRUE(send_numbers(left, 0, 100));
     EXPECT_EQ(receive_numbers(right, 100), numbers(0, 100));
     ASSERT_TRUE(send_numbers(right, 0, 50));

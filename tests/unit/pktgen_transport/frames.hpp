@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pktgen/transport/port.hpp"
+#include "tests/support/eventually.hpp"
 #include "tributary/wire/byte_order.hpp"
 #include "tributary/wire/ethernet.hpp"
 #include "tributary/wire/fabric_address.hpp"
@@ -9,11 +10,9 @@
 #include "tributary/wire/reduction.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <thread>
 #include <vector>
 
 namespace tributary::pktgen::test {
@@ -102,19 +101,16 @@ inline wire::ReductionFrame reduction(TreeNumber tree, bool arm, std::uint64_t v
   return f;
 }
 
-/// Takes frames until there are so many, or until none came for long; further ones would be seen
+/// Takes frames until there are so many, or until they do not come; further ones would be seen
 /// with `count` 0.
 inline std::vector<Frame> receive_frames(Port& port, std::size_t count) {
   std::vector<Frame> frames;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  do {
-    for (const core::FrameView& frame : port.receive()) {
+  tributary::test::eventually([&] {
+    for (const FrameView& frame : port.receive()) {
       frames.emplace_back(frame.data, frame.data + frame.length);
     }
-    if (frames.size() < count) {
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-  } while (frames.size() < count && std::chrono::steady_clock::now() < deadline);
+    return frames.size() >= count;
+  });
   return frames;
 }
 

@@ -5,6 +5,7 @@
 #include "pktgen/transport/dpdk_port.hpp"
 #include "pktgen/transport/switch_for.hpp"
 #include "pktgen/transport/switch_probe.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/unit/port/shared_eal.hpp"
 #include "tests/unit/service/one_shot_switch.hpp"
 
@@ -101,11 +102,11 @@ TEST(SwitchProbeTest, HostedSwitchTellsFramesAndDropsOfTheTimeBetweenTwoLooks) {
   ASSERT_TRUE(send_numbers(*lab.ports[1], 0, 3, to_1));
   ASSERT_TRUE(send_numbers(*lab.ports[0], 0, 20, to_1));
   ASSERT_EQ(receive_numbers(*lab.ports[1], 20).size(), 20U);
-  SwitchFigures figures = probe.end();
-  for (int i = 0; i < 1000 && figures.drops.size() < 2; ++i) { // port 1 is another ring
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    figures = probe.end();
-  }
+  SwitchFigures figures;
+  EXPECT_TRUE(tributary::test::eventually([&] { // port 1 is another ring
+    figures = probe.so_far();
+    return figures.drops.size() >= 2;
+  }));
   EXPECT_EQ(figures.received_frames, 30U);
   EXPECT_EQ(figures.sent_frames, 20U);
   ASSERT_EQ(figures.drops.size(), 2U);
@@ -138,6 +139,21 @@ TEST(SwitchProbeTest, FiguresAreDifferencesByName) {
   EXPECT_EQ(figures.drops[1].rise, 5U);
 }
 
+TEST(SwitchProbeTest, FiguresTellWhatDevicesMissedAndWhatEnginesCouldNotArm) {
+  const SwitchFigures figures =
+      figures_between({{"s.port.a.rx_missed", 10}, {"s.engine.a.arm_failures", 1}},
+                      {{"s.port.a.rx_missed", 25},
+                       {"s.port.b.rx_missed", 0},
+                       {"s.port.b.drop.runt", 2},
+                       {"s.engine.a.arm_failures", 4},
+                       {"s.engine.b.arm_failures", 5}});
+  EXPECT_EQ(figures.arm_failures, 8U);
+  ASSERT_EQ(figures.drops.size(), 2U);
+  EXPECT_EQ(figures.drops[0].name, "s.port.a.rx_missed");
+  EXPECT_EQ(figures.drops[0].rise, 15U);
+  EXPECT_EQ(figures.dropped_frames(), 17U);
+}
+
 TEST(SwitchProbeTest, SwitchThatWasStartedAnewCountsFromNothing) {
   EXPECT_EQ(
       figures_between({{"s.port.a.rx_frames", 1000}}, {{"s.port.a.rx_frames", 5}}).received_frames,
@@ -162,7 +178,7 @@ TEST(SwitchProbeTest, RunningSwitchIsAskedForItsCountersOverTheSocket) {
     });
     SocketSwitchProbe probe(fake.path());
     probe.begin();
-    figures = probe.end();
+    figures = probe.so_far();
   }
   EXPECT_EQ(asked, std::vector<std::string>(2, R"({"command":"show","what":"counters"})"));
   EXPECT_EQ(figures.received_frames, 4U);

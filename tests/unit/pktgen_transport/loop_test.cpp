@@ -3,8 +3,8 @@
 #include "pktgen/transport/loop.hpp"
 
 #include "frames.hpp"
+#include "tests/unit/link/private_network.hpp"
 #include "tests/unit/port/shared_eal.hpp"
-#include "tests/unit/transport/private_network.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace tributary::pktgen::test {
 namespace {
 
 using dataplane::test::shared_eal;
-using transport::test::PrivateNetwork;
+using link::test::PrivateNetwork;
 
 Scenario scenario_of(Kind kind, std::size_t ports) {
   Scenario scenario;
@@ -44,7 +44,7 @@ std::vector<Numbers> turn_until_quiet(LoopSwitch& loop) {
     ++quiet;
     for (std::size_t p = 0; p < ports.size(); ++p) {
       ports[p]->flush();
-      for (const core::FrameView& frame : ports[p]->receive()) {
+      for (const FrameView& frame : ports[p]->receive()) {
         received[p].push_back(number_in(frame.data));
         quiet = 0;
       }
@@ -67,7 +67,7 @@ void expect_all_unicast_frames_arrive(LoopSwitch& loop, const Scenario& scenario
   std::uint64_t in = 0;
   std::uint64_t out = 0;
   const auto take = [&](std::size_t p) {
-    for (const core::FrameView& frame : ports[p]->receive()) {
+    for (const FrameView& frame : ports[p]->receive()) {
       const std::uint64_t number = number_in(frame.data);
       ASSERT_EQ(frame.length, number_frame_bytes);
       ASSERT_EQ(wire::ethertype_of(frame.data), scenario.ethertype);
@@ -186,7 +186,7 @@ TEST(LoopSwitchTest, AMulticastWaitsForTheSlowestAndReachesAllOnce) {
       ++sent;
     }
     loop->turn(TimeNs{1});
-    for (const core::FrameView& frame : ports[1]->receive()) {
+    for (const FrameView& frame : ports[1]->receive()) {
       EXPECT_EQ(number_in(frame.data), at_fast++);
     }
   }

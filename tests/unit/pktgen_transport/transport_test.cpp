@@ -3,9 +3,9 @@
 #include "pktgen/transport/transport.hpp"
 
 #include "configuration/diagnostic.hpp"
-#include "endpoint/transport/transport_error.hpp"
 #include "frames.hpp"
-#include "tests/unit/transport/private_network.hpp"
+#include "link/link_error.hpp"
+#include "tests/unit/link/private_network.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@
 namespace tributary::pktgen::test {
 namespace {
 
+using link::test::PrivateNetwork;
 using testing::HasSubstr;
-using transport::test::PrivateNetwork;
 
 PortSpec raw_on(const std::string& interface) {
   PortSpec spec;
@@ -110,11 +110,11 @@ TEST(TransportTest, MoreDevicesThanDpdkHasRoomForAreRefused) {
 }
 
 TEST(TransportTest, MissingInterfaceIsRefusedForAnyKindOfPort) {
-  EXPECT_THAT(refusal_of<transport::TransportError>(unicast_over({raw_on("nosuch0")})),
+  EXPECT_THAT(refusal_of<link::LinkError>(unicast_over({raw_on("nosuch0")})),
               HasSubstr("'nosuch0' does not exist"));
   PortSpec device = device_of(config::PortKind::af_xdp);
   device.device.interface = "nosuch1";
-  EXPECT_THAT(refusal_of<transport::TransportError>(unicast_over({device})),
+  EXPECT_THAT(refusal_of<link::LinkError>(unicast_over({device})),
               HasSubstr("'nosuch1' does not exist"));
 }
 
@@ -188,7 +188,7 @@ TEST(TransportTest, HostedSwitchOfAllPortsRunsAnswersAndCalibratesBeside) {
         wire::FabricAddress::unicast(Nid{scenario.first_nid + static_cast<std::uint32_t>(to)})));
     EXPECT_EQ(receive_numbers(*ports[to], 100), numbers(100 * p, 100)) << "port " << p;
   }
-  EXPECT_EQ(transport.probe()->end().received_frames, 100U * max_ports);
+  EXPECT_EQ(transport.probe()->so_far().received_frames, 100U * max_ports);
 }
 
 } // namespace

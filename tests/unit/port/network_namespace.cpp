@@ -23,8 +23,8 @@
 namespace tributary::dataplane::test {
 
 NetworkNamespace::NetworkNamespace() {
-  previous_ = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-  if (previous_ < 0 || ::unshare(CLONE_NEWNET) != 0) {
+  previous_ = net::FileDescriptor(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+  if (!previous_ || ::unshare(CLONE_NEWNET) != 0) {
     unavailable_ = fmt::format("cannot make a network namespace: {} (needs CAP_SYS_ADMIN)",
                                std::strerror(errno));
     return;
@@ -37,9 +37,8 @@ NetworkNamespace::NetworkNamespace() {
 }
 
 NetworkNamespace::~NetworkNamespace() {
-  if (previous_ >= 0) {
-    std::ignore = ::setns(previous_, CLONE_NEWNET);
-    ::close(previous_);
+  if (previous_) {
+    std::ignore = ::setns(previous_.get(), CLONE_NEWNET);
   }
 }
 
@@ -63,18 +62,16 @@ PacketSocket::PacketSocket(const std::string& interface, std::uint16_t ethertype
   address.sll_family = AF_PACKET;
   address.sll_protocol = htons(ethertype);
   address.sll_ifindex = static_cast<int>(::if_nametoindex(interface.c_str()));
-  std::ignore = ::bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address);
+  std::ignore = ::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
 }
 
-PacketSocket::~PacketSocket() { ::close(fd_); }
-
 void PacketSocket::send(const std::vector<std::byte>& frame) const {
-  std::ignore = ::send(fd_, frame.data(), frame.size(), 0);
+  std::ignore = ::send(fd_.get(), frame.data(), frame.size(), 0);
 }
 
 std::optional<std::vector<std::byte>> PacketSocket::receive() const {
   std::vector<std::byte> frame(2048);
-  const ssize_t length = ::recv(fd_, frame.data(), frame.size(), 0);
+  const ssize_t length = ::recv(fd_.get(), frame.data(), frame.size(), 0);
   if (length < 0) {
     return std::nullopt;
   }

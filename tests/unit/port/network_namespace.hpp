@@ -6,6 +6,8 @@
 // clean up, also when the test is killed.
 #pragma once
 
+#include "net/file_descriptor.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -32,22 +34,19 @@ public:
 
 private:
   std::string unavailable_;
-  int previous_ = -1;
+  net::FileDescriptor previous_;
 };
 
 /// A raw packet socket on an interface: what a host, or the kernel, sees and sends there.
 class PacketSocket {
 public:
   PacketSocket(const std::string& interface, std::uint16_t ethertype);
-  ~PacketSocket();
-  PacketSocket(const PacketSocket&) = delete;
-  PacketSocket& operator=(const PacketSocket&) = delete;
 
   void send(const std::vector<std::byte>& frame) const;
   [[nodiscard]] std::optional<std::vector<std::byte>> receive() const;
 
 private:
-  int fd_;
+  net::FileDescriptor fd_;
 };
 
 /// The id of the XDP program on an interface; 0 = none.

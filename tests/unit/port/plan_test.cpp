@@ -4,7 +4,7 @@
 #include "dataplane/port/port_arguments.hpp"
 #include "dataplane/port/port_error.hpp"
 #include "dataplane/port/privileges.hpp"
-#include "tests/unit/port/message_of.hpp"
+#include "tests/support/error_of.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,6 +15,8 @@
 
 namespace tributary::dataplane::test {
 namespace {
+
+using tributary::test::message_of;
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -78,7 +80,7 @@ TEST(EalPlan, never_and_require_are_obeyed) {
   EXPECT_FALSE(plan_eal(c, host(4 * gib)).hugepages);
   c.process.hugepages = "require";
   EXPECT_TRUE(plan_eal(c, host(4 * gib)).hugepages);
-  const std::string message = message_of([&] { plan_eal(c, host(0)); });
+  const std::string message = message_of<PortError>([&] { plan_eal(c, host(0)); });
   EXPECT_THAT(message, HasSubstr("require"));
   EXPECT_THAT(message, HasSubstr("vm.nr_hugepages="));
 }
@@ -112,7 +114,7 @@ TEST(EalPlan, af_xdp_with_frames_that_do_not_fit_a_page_is_refused_with_what_hel
   c.process.longest_frame = 3328;
   EXPECT_EQ(plan_eal(c, host(0)).longest_frame, 3328U);
   c.process.longest_frame = 3329;
-  const std::string message = message_of([&] { plan_eal(c, host(0)); });
+  const std::string message = message_of<PortError>([&] { plan_eal(c, host(0)); });
   EXPECT_THAT(message, HasSubstr("\"up\""));
   EXPECT_THAT(message, HasSubstr("up to 3328 bytes"));
   EXPECT_THAT(message, HasSubstr("kind = \"af_packet\""));
@@ -215,7 +217,7 @@ TEST(DeviceArguments, refuses_a_value_that_would_become_another_argument) {
   config::Port port;
   port.name = "p1";
   port.interface = "eth1,queue_count=9";
-  const std::string message = message_of([&] { device_arguments(port, {}, 2048); });
+  const std::string message = message_of<PortError>([&] { device_arguments(port, {}, 2048); });
   EXPECT_THAT(message, HasSubstr("p1"));
   EXPECT_THAT(message, HasSubstr("comma"));
 }

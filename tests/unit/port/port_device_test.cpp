@@ -1,7 +1,10 @@
 // Ports on real kernel interfaces: a veth pair in a namespace of the test's own. Skipped, with the
 // reason, where no namespace can be made.
 #include "dataplane/port/port_device.hpp"
-#include "tests/unit/port/message_of.hpp"
+#include "link/interface.hpp"
+#include "tests/support/error_of.hpp"
+#include "tests/support/eventually.hpp"
+#include "tests/support/scratch_directory.hpp"
 #include "tests/unit/port/network_namespace.hpp"
 #include "tests/unit/port/shared_eal.hpp"
 #include "tributary/wire/reduction.hpp"
@@ -10,14 +13,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -28,6 +28,9 @@
 namespace tributary::dataplane::test {
 namespace {
 
+using tributary::test::eventually;
+using tributary::test::message_of;
+
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -35,17 +38,6 @@ using Frame = std::vector<std::byte>;
 constexpr std::uint16_t other_ethertype = 0x88B6;
 /// DPDK's AF_XDP driver does not give back the buffers of its fill ring when it closes.
 constexpr std::uint32_t kept_by_af_xdp_driver = 2048;
-
-bool eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return false;
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  }
-  return true;
-}
 
 Frame frame_of(std::uint16_t ethertype, std::uint8_t tag, std::size_t length = 94) {
   Frame frame(length, std::byte{tag});
@@ -169,7 +161,7 @@ TEST_P(KernelPortTest, more_frames_than_its_rings_hold_lose_no_buffer) {
 
 TEST_P(KernelPortTest, a_missing_interface_is_named_and_says_how_to_look) {
   const std::string message =
-      message_of([&] { PortDevice(on_interface(GetParam(), "nowhere"), shared_eal()); });
+      message_of<PortError>([&] { PortDevice(on_interface(GetParam(), "nowhere"), shared_eal()); });
   EXPECT_THAT(message, HasSubstr("\"p0\""));
   EXPECT_THAT(message, HasSubstr("\"nowhere\""));
   EXPECT_THAT(message, HasSubstr("ip link"));
@@ -266,7 +258,7 @@ TEST_P(XdpTest, an_interface_with_another_program_is_refused_by_name_and_left_al
   const std::uint32_t id = xdp_program_on("near");
   ASSERT_NE(id, 0U);
   const std::string message =
-      message_of([&] { PortDevice(on_interface(GetParam()), shared_eal()); });
+      message_of<PortError>([&] { PortDevice(on_interface(GetParam()), shared_eal()); });
   EXPECT_THAT(message, HasSubstr("busy"));
   EXPECT_THAT(message, HasSubstr("xsk_def_prog"));
   EXPECT_THAT(message, HasSubstr(std::to_string(id)));
@@ -322,11 +314,11 @@ TEST_P(XdpTest, a_multicast_leaves_several_ports_from_one_buffer) {
 
 TEST_P(XdpTest, an_interface_with_queues_that_cannot_be_polled_is_refused_with_the_remedy) {
   NetworkNamespace::ip("link add near numrxqueues 2 numtxqueues 2 type veth peer name far");
-  if (interface_receive_queues("near").all != 2) {
+  if (link::interface_receive_queues("near").all != 2) {
     GTEST_SKIP() << "this kernel did not give the veth the two receive queues asked for";
   }
   const std::string message =
-      message_of([&] { PortDevice(on_interface(GetParam()), shared_eal()); });
+      message_of<PortError>([&] { PortDevice(on_interface(GetParam()), shared_eal()); });
   EXPECT_THAT(message, HasSubstr("2 receive queues"));
   EXPECT_THAT(message, HasSubstr("ethtool -L near rx 1 tx 1"));
   EXPECT_EQ(xdp_program_on("near"), 0U);
@@ -360,7 +352,7 @@ TEST(PortDevice, a_third_port_on_a_ring_is_refused) {
   ring.name = "third";
   PortDevice a(ring, shared_eal());
   PortDevice b(ring, shared_eal());
-  const std::string message = message_of([&] { PortDevice(ring, shared_eal()); });
+  const std::string message = message_of<PortError>([&] { PortDevice(ring, shared_eal()); });
   EXPECT_THAT(message, HasSubstr("\"between\""));
   EXPECT_THAT(message, HasSubstr("third"));
 }
@@ -431,14 +423,14 @@ TEST(PortDevice, a_capture_file_that_cannot_be_read_is_named) {
   port.name = "replay";
   port.kind = config::PortKind::pcap;
   port.rx_file = "/nonexistent/frames.pcap";
-  const std::string message = message_of([&] { PortDevice(port, shared_eal()); });
+  const std::string message = message_of<PortError>([&] { PortDevice(port, shared_eal()); });
   EXPECT_THAT(message, HasSubstr("\"replay\""));
   EXPECT_THAT(message, HasSubstr("/nonexistent/frames.pcap"));
 }
 
 TEST(PortDevice, frames_sent_to_a_pcap_port_can_be_received_from_its_file) {
-  const auto file = std::filesystem::temp_directory_path() /
-                    fmt::format("tributary-port-test-{}.pcap", ::getpid());
+  const tributary::test::ScratchDirectory scratch;
+  const std::string file = scratch.file("frames.pcap");
   const std::uint32_t before = shared_eal().free_buffers();
   config::Port writer;
   writer.name = "writer";
@@ -468,7 +460,6 @@ TEST(PortDevice, frames_sent_to_a_pcap_port_can_be_received_from_its_file) {
       EXPECT_EQ(expect(port), frame_of(wire::default_ethertype, i % 5));
     }
   }
-  std::filesystem::remove(file);
   EXPECT_EQ(shared_eal().free_buffers(), before);
 }
 
@@ -492,9 +483,8 @@ TEST(PortDevice, two_memif_ports_connect_and_pass_frames) {
   config::Port server;
   server.name = "server";
   server.kind = config::PortKind::memif;
-  server.socket = (std::filesystem::temp_directory_path() /
-                   fmt::format("tributary-port-test-{}.sock", ::getpid()))
-                      .string();
+  const tributary::test::ScratchDirectory scratch;
+  server.socket = scratch.file("memif.sock");
   config::Port client = server;
   client.name = "client";
   client.role = "client";
@@ -511,14 +501,13 @@ TEST(PortDevice, two_memif_ports_connect_and_pass_frames) {
     send(b, frame);
     EXPECT_EQ(expect(a), frame);
   }
-  std::filesystem::remove(server.socket);
 }
 
 TEST(Eal, a_second_one_in_a_process_is_refused) {
   shared_eal();
   config::Config c;
   c.process.hugepages = "never";
-  EXPECT_THAT(message_of([&] { Eal second(c); }), HasSubstr("only once"));
+  EXPECT_THAT(message_of<PortError>([&] { Eal second(c); }), HasSubstr("only once"));
 }
 
 } // namespace

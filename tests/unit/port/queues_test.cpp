@@ -3,18 +3,17 @@
 #include "dataplane/port/mbuf_ownership.hpp"
 #include "dataplane/port/port_device.hpp"
 #include "dataplane/port/receive_spread.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/unit/port/network_namespace.hpp"
 #include "tests/unit/port/shared_eal.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
-#include <thread>
 
 namespace tributary::dataplane::test {
 namespace {
@@ -103,8 +102,7 @@ TEST_F(QueuesOfInterface, af_packet_sends_on_each_and_loses_none_whichever_recei
   }
   int received = 0;
   int echoed = 0;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while ((received < 50 || echoed < 50) && std::chrono::steady_clock::now() < deadline) {
+  tributary::test::eventually([&] {
     for (std::uint16_t queue = 0; queue < 2; ++queue) {
       rte_mbuf* frame = nullptr;
       while (port.receive_from(queue, &frame, 1) == 1) {
@@ -116,7 +114,8 @@ TEST_F(QueuesOfInterface, af_packet_sends_on_each_and_loses_none_whichever_recei
       }
     }
     echoed += far.receive() ? 1 : 0;
-  }
+    return received >= 50 && echoed >= 50;
+  });
   EXPECT_EQ(received, 50);
   EXPECT_EQ(echoed, 50);
 }

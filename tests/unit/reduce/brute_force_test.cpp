@@ -46,10 +46,9 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
 
 constexpr std::size_t case_count = 26;
 constexpr std::size_t chain_length = 4;
-constexpr std::size_t chains = 100'000 / TRIBUTARY_BRUTE_FORCE_DIVISOR;
+constexpr std::size_t chains = 100'000 / TRIBUTARY_SEED_DIVISOR;
 constexpr std::size_t least_combinations = 10'000'000;
-static_assert(case_count * chains * chain_length * TRIBUTARY_BRUTE_FORCE_DIVISOR >=
-              least_combinations);
+static_assert(case_count * chains * chain_length * TRIBUTARY_SEED_DIVISOR >= least_combinations);
 
 std::string described(const Contribution& c) {
   std::ostringstream out;

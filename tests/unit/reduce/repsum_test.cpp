@@ -216,9 +216,10 @@ TEST(Repsum, EqualInfinitiesStay) {
 
 TEST(RepsumLimit, JustBelowOneOverflowsAtOperand8388609) {
   const Contribution c = repsum_of(0.9999999999999999);
+  constexpr std::uint32_t one_by_one = 10'000;
   Accumulator acc;
-  reduce::start(acc, c);
-  for (std::uint32_t operand = 2; operand <= 1U << 23; ++operand) {
+  reduce::start(acc, repeated(0.9999999999999999, (1U << 23) - one_by_one));
+  for (std::uint32_t operand = 0; operand < one_by_one; ++operand) {
     reduce::combine(acc, c, NanMode::associative);
   }
   ASSERT_EQ(acc.result_code(), ResultCode::success) << "2^23 operands fit";

@@ -1,5 +1,7 @@
 #include "controlplane/rest/authentication.hpp"
 
+#include "net/file_descriptor.hpp"
+
 #include <gtest/gtest.h>
 
 #include <sys/socket.h>
@@ -35,12 +37,12 @@ TEST(same_secret, compares_whole_texts) {
 TEST(peer_user, is_the_one_at_the_other_end) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-  EXPECT_EQ(peer_user(ends[0]), ::geteuid());
-  EXPECT_TRUE(is_administrator(*peer_user(ends[0])));
+  const net::FileDescriptor here(ends[0]);
+  const net::FileDescriptor there(ends[1]);
+  EXPECT_EQ(peer_user(here.get()), ::geteuid());
+  EXPECT_TRUE(is_administrator(*peer_user(here.get())));
   EXPECT_TRUE(is_administrator(0));
   EXPECT_FALSE(is_administrator(::geteuid() + 12345));
-  ::close(ends[0]);
-  ::close(ends[1]);
   EXPECT_EQ(peer_user(-1), std::nullopt);
 }
 

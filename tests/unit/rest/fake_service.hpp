@@ -1,7 +1,7 @@
 // A service that remembers what it was asked and answers what the test says.
 #pragma once
 
-#include "controlplane/rest/service.hpp"
+#include "controlplane/api/service.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -22,6 +22,9 @@ public:
   /// One line for each call: its name, and what it was called with.
   std::vector<std::string> calls;
   std::optional<Caller> caller;
+  ViewRequest asked_view;
+  std::optional<JobRequest> asked_job;
+  std::map<std::string, boost::json::value> pages; ///< of any view, by what they come after
   Answer answer{200, boost::json::object{{"done", true}}, 0};
   /// Keeps the replies instead of answering.
   bool hold = false;
@@ -35,6 +38,7 @@ public:
   std::map<int, std::function<void(const Event&)>> sinks;
 
   void create_job(const Caller& c, const JobRequest& r, Reply reply) override {
+    asked_job = r;
     take(c, fmt::format("create_job {} {}", r.job, shown(r.multicast_limit)), std::move(reply));
   }
   void get_job(const Caller& c, const std::string& job, Reply reply) override {
@@ -87,9 +91,16 @@ public:
                     Reply reply) override {
     take(c, fmt::format("delete_group {} {}", job, name), std::move(reply));
   }
-  void view(const Caller& c, View what, const std::optional<std::string>& id,
-            Reply reply) override {
-    take(c, fmt::format("view {} {}", static_cast<int>(what), id.value_or("-")), std::move(reply));
+  void rebalance(const Caller& c, bool dry_run, Reply reply) override {
+    take(c, fmt::format("rebalance {}", dry_run), std::move(reply));
+  }
+  void view(const Caller& c, const ViewRequest& r, Reply reply) override {
+    asked_view = r;
+    if (const auto page = pages.find(r.after); page != pages.end()) {
+      return reply({200, page->second, 0});
+    }
+    take(c, fmt::format("view {} {}", static_cast<int>(r.what), r.id.value_or("-")),
+         std::move(reply));
   }
   std::string metrics() override {
     fail_if_told();
@@ -100,8 +111,9 @@ public:
     caller = c;
     return events_refused;
   }
-  std::function<void()> subscribe(std::uint64_t after,
+  std::function<void()> subscribe(const Caller& c, std::uint64_t after,
                                   std::function<void(const Event&)> sink) override {
+    caller = c;
     fail_if_told();
     for (const Event& event : kept) {
       if (event.number > after) {

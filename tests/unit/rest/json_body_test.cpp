@@ -1,6 +1,7 @@
-#include "controlplane/rest/json_body.hpp"
+#include "controlplane/api/json_body.hpp"
 
-#include "tests/unit/rest/error_of.hpp"
+#include "controlplane/api/request_error.hpp"
+#include "tests/support/error_of.hpp"
 
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
@@ -9,10 +10,12 @@
 namespace tributary::rest {
 namespace {
 
+using tributary::test::message_of;
+
 using testing::HasSubstr;
 
 std::string body_error(std::string_view text) {
-  return error_of([&] { return parse_body(text); });
+  return message_of<RequestError>([&] { return parse_body(text); });
 }
 
 TEST(parse_body, takes_an_object) {
@@ -72,43 +75,53 @@ TEST_F(FieldsTest, are_found_in_any_case) {
 }
 
 TEST_F(FieldsTest, of_two_spellings_are_refused) {
-  EXPECT_THAT(error_of([&] { return fields.number("twice", 0, 9); }), HasSubstr("given twice"));
+  EXPECT_THAT(message_of<RequestError>([&] { return fields.number("twice", 0, 9); }),
+              HasSubstr("given twice"));
 }
 
 TEST_F(FieldsTest, of_null_are_not_there) {
   EXPECT_EQ(fields.name("none"), std::nullopt);
   EXPECT_EQ(fields.number("none", 0, 1), std::nullopt);
-  EXPECT_EQ(error_of([&] { return fields.required_name("none"); }), "\"none\" is missing");
+  EXPECT_EQ(message_of<RequestError>([&] { return fields.required_name("none"); }),
+            "\"none\" is missing");
 }
 
 TEST_F(FieldsTest, numbers_are_integers_in_their_range) {
   EXPECT_EQ(fields.number("size", 16, 16), 16U);
   EXPECT_EQ(fields.number("real", 0, 100), 16U);
   for (const char* field : {"half", "minus", "huge", "text", "list", "object"}) {
-    EXPECT_THAT(error_of([&] { return fields.number(field, 0, 1 << 20); }),
+    EXPECT_THAT(message_of<RequestError>([&] { return fields.number(field, 0, 1 << 20); }),
                 HasSubstr("must be an integer from 0 to 1048576, not "))
         << field;
   }
-  EXPECT_THAT(error_of([&] { return fields.number("size", 17, 20); }), HasSubstr("not 16"));
-  EXPECT_THAT(error_of([&] { return fields.number("size", 0, 15); }), HasSubstr("not 16"));
-  EXPECT_EQ(error_of([&] { return fields.required_number("absent", 0, 1); }),
+  EXPECT_THAT(message_of<RequestError>([&] { return fields.number("size", 17, 20); }),
+              HasSubstr("not 16"));
+  EXPECT_THAT(message_of<RequestError>([&] { return fields.number("size", 0, 15); }),
+              HasSubstr("not 16"));
+  EXPECT_EQ(message_of<RequestError>([&] { return fields.required_number("absent", 0, 1); }),
             "\"absent\" is missing");
 }
 
 TEST_F(FieldsTest, names_are_printable_and_of_bounded_length) {
-  EXPECT_THAT(error_of([&] { return fields.name("size"); }), HasSubstr("must be a string, not 16"));
-  EXPECT_THAT(error_of([&] { return fields.name("empty"); }), HasSubstr("1 to 128 bytes"));
-  EXPECT_THAT(error_of([&] { return fields.name("control"); }), HasSubstr("control characters"));
+  EXPECT_THAT(message_of<RequestError>([&] { return fields.name("size"); }),
+              HasSubstr("must be a string, not 16"));
+  EXPECT_THAT(message_of<RequestError>([&] { return fields.name("empty"); }),
+              HasSubstr("1 to 128 bytes"));
+  EXPECT_THAT(message_of<RequestError>([&] { return fields.name("control"); }),
+              HasSubstr("control characters"));
   const boost::json::object longest{{"a", std::string(128, 'x')}, {"b", std::string(129, 'x')}};
   EXPECT_TRUE(Fields(longest).name("a"));
-  EXPECT_THAT(error_of([&] { return Fields(longest).name("b"); }), HasSubstr("not 129"));
+  EXPECT_THAT(message_of<RequestError>([&] { return Fields(longest).name("b"); }),
+              HasSubstr("not 129"));
 }
 
 TEST_F(FieldsTest, lists_and_objects_are_such) {
   EXPECT_TRUE(fields.required_list("list").empty());
   EXPECT_TRUE(fields.required_object("object").empty());
-  EXPECT_THAT(error_of([&] { return fields.required_list("object"); }), HasSubstr("not an object"));
-  EXPECT_THAT(error_of([&] { return fields.required_object("list"); }), HasSubstr("not a list"));
+  EXPECT_THAT(message_of<RequestError>([&] { return fields.required_list("object"); }),
+              HasSubstr("not an object"));
+  EXPECT_THAT(message_of<RequestError>([&] { return fields.required_object("list"); }),
+              HasSubstr("not a list"));
 }
 
 TEST(shown, is_short_and_never_cuts_a_character) {

@@ -3,6 +3,10 @@
 // hanging it.
 #pragma once
 
+#include "net/address.hpp"
+#include "net/file_descriptor.hpp"
+#include "net/unix_address.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +23,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 namespace tributary::rest {
 
@@ -35,35 +37,25 @@ public:
   static constexpr std::chrono::milliseconds patience{20'000};
 
   /// "unix:PATH" or "127.0.0.1:PORT".
-  explicit RawClient(const std::string& address) {
-    if (address.starts_with("unix:")) {
-      sockaddr_un to{};
-      to.sun_family = AF_UNIX;
-      address.copy(to.sun_path, sizeof to.sun_path - 1, 5);
-      connect(AF_UNIX, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+  explicit RawClient(const std::string& text) {
+    const net::Address address = net::parse_address(text, net::Purpose::dial);
+    if (address.is_unix()) {
+      const auto to = net::UnixAddress::of_file(address.path);
+      connect(AF_UNIX, to->get(), to->size());
     } else {
       sockaddr_in to{};
       to.sin_family = AF_INET;
-      to.sin_port =
-          htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+      to.sin_port = htons(address.tcp.port);
       to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
       connect(AF_INET, reinterpret_cast<const sockaddr*>(&to), sizeof to);
     }
   }
-  ~RawClient() { close(); }
-  RawClient(RawClient&& other) noexcept
-      : descriptor_(std::exchange(other.descriptor_, -1)), pending_(std::move(other.pending_)) {}
-  RawClient& operator=(RawClient&&) = delete;
 
-  void close() {
-    if (descriptor_ >= 0) {
-      ::close(std::exchange(descriptor_, -1));
-    }
-  }
+  void close() { descriptor_.close(); }
   /// False when the server does not take it.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
-      const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      const ssize_t sent = ::send(descriptor_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent <= 0) {
         return false;
       }
@@ -72,9 +64,9 @@ public:
     return true;
   }
   /// Half of the connection is closed: nothing more will be sent.
-  void finish_sending() { ::shutdown(descriptor_, SHUT_WR); }
+  void finish_sending() { ::shutdown(descriptor_.get(), SHUT_WR); }
   void receive_slowly(int bytes) {
-    ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    ::setsockopt(descriptor_.get(), SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
   }
 
   /// The next answer. `head`: it has no body, whatever its length says.
@@ -125,19 +117,19 @@ public:
 
 private:
   void connect(int family, const sockaddr* to, socklen_t length) {
-    descriptor_ = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (descriptor_ < 0 || ::connect(descriptor_, to, length) != 0) {
+    descriptor_ = net::FileDescriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!descriptor_ || ::connect(descriptor_.get(), to, length) != 0) {
       throw std::runtime_error(fmt::format("cannot connect: {}", std::strerror(errno)));
     }
   }
   bool receive() {
-    pollfd waiting{descriptor_, POLLIN, 0};
+    pollfd waiting{descriptor_.get(), POLLIN, 0};
     const int ready = ::poll(&waiting, 1, static_cast<int>(patience.count()));
     if (ready == 0) {
       throw std::runtime_error("the server neither answers nor closes");
     }
     char buffer[16 * 1024];
-    const ssize_t bytes = ::recv(descriptor_, buffer, sizeof buffer, 0);
+    const ssize_t bytes = ::recv(descriptor_.get(), buffer, sizeof buffer, 0);
     if (bytes <= 0) {
       return false;
     }
@@ -150,7 +142,7 @@ private:
     return taken;
   }
 
-  int descriptor_ = -1;
+  net::FileDescriptor descriptor_;
   std::string pending_;
 };
 

@@ -1,7 +1,8 @@
-#include "controlplane/rest/requests.hpp"
+#include "controlplane/api/requests.hpp"
 
-#include "controlplane/rest/json_body.hpp"
-#include "tests/unit/rest/error_of.hpp"
+#include "controlplane/api/json_body.hpp"
+#include "controlplane/api/request_error.hpp"
+#include "tests/support/error_of.hpp"
 
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
@@ -9,6 +10,8 @@
 
 namespace tributary::rest {
 namespace {
+
+using tributary::test::message_of;
 
 using testing::HasSubstr;
 
@@ -20,11 +23,41 @@ TEST(job_request, limit_is_optional) {
 }
 
 TEST(job_request, says_what_is_wrong) {
-  EXPECT_EQ(error_of([] { return job_request({}); }), "\"jobID\" is missing");
-  EXPECT_THAT(error_of([] { return job_request(parse_body(R"({"jobID":17})")); }),
+  EXPECT_EQ(message_of<RequestError>([] { return job_request({}); }), "\"jobID\" is missing");
+  EXPECT_THAT(message_of<RequestError>([] { return job_request(parse_body(R"({"jobID":17})")); }),
               HasSubstr("must be a string, not 17"));
+  EXPECT_THAT(message_of<RequestError>(
+                  [] { return job_request(parse_body(R"({"jobID":"a","mcastLimit":8193})")); }),
+              HasSubstr("from 0 to 8192"));
+}
+
+TEST(job_request, may_limit_the_job_to_hosts_and_vnis) {
+  const JobRequest any = job_request(parse_body(R"({"jobID":"c","hosts":null})"));
+  EXPECT_EQ(any.hosts, std::nullopt);
+  EXPECT_EQ(any.vnis, std::nullopt);
+  const JobRequest request = job_request(
+      parse_body(R"({"jobID":"c","hosts":["0:00:01","02:00:00:00:12:34"],"vnis":[0,65535]})"));
+  EXPECT_THAT(*request.hosts, testing::ElementsAre(Nid{1}, Nid{0x1234}));
+  EXPECT_THAT(*request.vnis, testing::ElementsAre(Vni{0}, Vni{65535}));
+  const auto error = [](const char* body) {
+    return message_of<RequestError>([&] { return job_request(parse_body(body)); });
+  };
+  EXPECT_THAT(error(R"({"jobID":"c","hosts":[]})"), HasSubstr("\"hosts\" must have 1 to"));
+  EXPECT_THAT(error(R"({"jobID":"c","hosts":"0:0:1"})"), HasSubstr("must be a list"));
+  EXPECT_THAT(error(R"({"jobID":"c","hosts":["0:0:1","h0"]})"), HasSubstr("\"hosts\"[1]"));
+  EXPECT_THAT(error(R"({"jobID":"c","vnis":[1,65536]})"), HasSubstr("\"vnis\"[1] must be"));
+  EXPECT_THAT(error(R"({"jobID":"c","vnis":["1"]})"), HasSubstr("must be an integer"));
+}
+
+TEST(job_patch, may_set_the_limit_with_steps_or_without) {
+  const JobPatch alone = job_patch("c-1", parse_body(R"({"mcastLimit":7})"));
+  EXPECT_EQ(alone.multicast_limit, 7U);
+  EXPECT_TRUE(alone.ended_steps.empty());
+  const JobPatch both = job_patch("c-1", parse_body(R"({"mcastLimit":0,"jobSteps":{"0":null}})"));
+  EXPECT_EQ(both.multicast_limit, 0U);
+  EXPECT_THAT(both.ended_steps, testing::ElementsAre("0"));
   EXPECT_THAT(
-      error_of([] { return job_request(parse_body(R"({"jobID":"a","mcastLimit":8193})")); }),
+      message_of<RequestError>([] { return job_patch("j", parse_body(R"({"mcastLimit":-1})")); }),
       HasSubstr("from 0 to 8192"));
 }
 
@@ -38,7 +71,7 @@ TEST(job_patch, ends_steps) {
 
 TEST(job_patch, says_what_is_wrong) {
   const auto error = [](const char* body) {
-    return error_of([&] { return job_patch("j", parse_body(body)); });
+    return message_of<RequestError>([&] { return job_patch("j", parse_body(body)); });
   };
   EXPECT_EQ(error("{}"), "\"jobSteps\" is missing");
   EXPECT_THAT(error(R"({"jobSteps":["0"]})"), HasSubstr("must be an object, not a list"));
@@ -58,7 +91,7 @@ TEST(multicast_request, takes_what_libfabric_sends) {
 
 TEST(multicast_request, says_what_is_wrong) {
   const auto error = [](const char* body) {
-    return error_of([&] { return multicast_request(parse_body(body)); });
+    return message_of<RequestError>([&] { return multicast_request(parse_body(body)); });
   };
   EXPECT_EQ(error(R"({"vni":1,"jobID":"j","jobStepID":"0"})"), "\"macs\" is missing");
   EXPECT_THAT(error(R"({"macs":[],"vni":1,"jobID":"j","jobStepID":"0"})"), HasSubstr("1 to "));
@@ -76,14 +109,15 @@ TEST(multicast_request, says_what_is_wrong) {
 
 TEST(group_request, root_must_be_a_member) {
   EXPECT_EQ(group_request(parse_body(R"({"name":"g","size":4,"root_rank":3})")).root_rank, 3U);
-  EXPECT_THAT(
-      error_of([] { return group_request(parse_body(R"({"name":"g","size":4,"root_rank":4})")); }),
-      HasSubstr("from 0 to 3"));
+  EXPECT_THAT(message_of<RequestError>([] {
+                return group_request(parse_body(R"({"name":"g","size":4,"root_rank":4})"));
+              }),
+              HasSubstr("from 0 to 3"));
 }
 
 TEST(group_request, sizes_and_trees_have_limits) {
   const auto error = [](const char* body) {
-    return error_of([&] { return group_request(parse_body(body)); });
+    return message_of<RequestError>([&] { return group_request(parse_body(body)); });
   };
   EXPECT_EQ(error(R"({"name":"g","size":1048575})"), "");
   EXPECT_THAT(error(R"({"name":"g","size":1048576})"), HasSubstr("from 1 to 1048575"));
@@ -107,7 +141,8 @@ TEST(join_request, has_its_group_from_the_path) {
 
 TEST(join_request, says_what_is_wrong) {
   const auto error = [](const char* body, const char* target = "/") {
-    return error_of([&] { return join_request("g", parse_target(target), parse_body(body)); });
+    return message_of<RequestError>(
+        [&] { return join_request("g", parse_target(target), parse_body(body)); });
   };
   EXPECT_THAT(error(R"({"rank":2,"size":2,"mac":"0:0:1"})"), HasSubstr("from 0 to 1"));
   EXPECT_THAT(error(R"({"rank":0,"size":2})"), HasSubstr("\"mac\" is missing"));
@@ -123,16 +158,19 @@ TEST(join_request, says_what_is_wrong) {
 TEST(member_request, rank_is_a_number) {
   EXPECT_EQ(member_request("j", "g", "7").rank, 7U);
   for (const char* rank : {"x", "", "-1", "1.0", "1048575", "99999999999999999999", " 1"}) {
-    EXPECT_THAT(error_of([&] { return member_request("j", "g", rank); }), HasSubstr("rank"))
+    EXPECT_THAT(message_of<RequestError>([&] { return member_request("j", "g", rank); }),
+                HasSubstr("rank"))
         << rank;
   }
-  EXPECT_THAT(error_of([] { return member_request(std::string(200, 'x'), "g", "1"); }),
-              HasSubstr("job's name"));
+  EXPECT_THAT(
+      message_of<RequestError>([] { return member_request(std::string(200, 'x'), "g", "1"); }),
+      HasSubstr("job's name"));
 }
 
 TEST(tree_number, is_below_8192) {
   EXPECT_EQ(tree_number("8191"), TreeNumber{8191});
-  EXPECT_THAT(error_of([] { return tree_number("8192"); }), HasSubstr("from 0 to 8191"));
+  EXPECT_THAT(message_of<RequestError>([] { return tree_number("8192"); }),
+              HasSubstr("from 0 to 8191"));
 }
 
 } // namespace

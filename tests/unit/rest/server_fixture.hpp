@@ -2,6 +2,8 @@
 #pragma once
 
 #include "controlplane/rest/server.hpp"
+#include "tests/support/eventually.hpp"
+#include "tests/support/scratch_directory.hpp"
 #include "tests/unit/rest/fake_service.hpp"
 #include "tests/unit/rest/raw_client.hpp"
 
@@ -10,8 +12,6 @@
 #include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <future>
 #include <memory>
 #include <optional>
@@ -22,31 +22,13 @@
 
 namespace tributary::rest {
 
-class TemporaryFolder {
-public:
-  TemporaryFolder() {
-    std::string pattern = "/tmp/tributary-rest-XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      throw std::runtime_error("cannot make a temporary folder");
-    }
-    path = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::filesystem::path path;
-};
-
 class ServerTest : public testing::Test {
 protected:
   ~ServerTest() override { shut_down(); }
 
   void start(Limits limits = {}) {
     Settings settings;
-    settings.listen = {"unix:" + (folder_.path / "fabricd.sock").string(), "127.0.0.1:0"};
+    settings.listen = {"unix:" + folder_.file("fabricd.sock"), "127.0.0.1:0"};
     settings.administrator_token = "the-administrator";
     settings.limits = limits;
     start(settings);
@@ -73,16 +55,9 @@ protected:
     boost::asio::post(context_, [&task] { task(); });
     return result.get();
   }
-  /// Waits until it holds in the loop.
+  /// Waits until it holds, asked in the loop.
   template <typename F> bool eventually(F holds) {
-    const auto end = std::chrono::steady_clock::now() + RawClient::patience;
-    while (std::chrono::steady_clock::now() < end) {
-      if (on_loop(holds)) {
-        return true;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    return false;
+    return tributary::test::eventually([&] { return on_loop(holds); });
   }
   bool connections_become(std::size_t count) {
     return eventually([this, count] { return server_->connection_count() == count; });
@@ -109,7 +84,7 @@ protected:
                                                       : "no message: " + answer.body;
   }
 
-  TemporaryFolder folder_;
+  tributary::test::ScratchDirectory folder_;
   FakeService service; ///< to be touched in the loop, once it runs
   boost::asio::io_context context_;
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;

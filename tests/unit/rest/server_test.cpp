@@ -59,6 +59,7 @@ TEST_F(Paths, each_asks_the_service_for_what_it_says) {
       {"GET", "/api/v1/links/3", "", "view 3 3"},
       {"GET", "/api/v1/trees", "", "view 5 -"},
       {"GET", "/api/v1/trees/5", "", "view 5 5"},
+      {"GET", "/api/v1/trees?limit=5&after=7&switch=leaf0&job=j1&group=a", "", "view 5 -"},
       {"GET", "/api/v1/transactions", "", "view 6 -"},
       {"GET", "/api/v1/transactions/9", "", "view 6 9"},
       {"GET", "/api/v1/jobs", "", "view 7 -"},
@@ -78,13 +79,22 @@ TEST_F(Paths, each_asks_the_service_for_what_it_says) {
   EXPECT_GE(std::size(cases), service_routes);
 }
 
-TEST_F(Paths, lists_stand_under_their_name) {
+TEST_F(Paths, pages_of_lists_are_asked_for_and_limits_that_are_none_refused) {
   start();
-  on_loop([this] { service.answer.body = boost::json::array{1, 2}; });
-  EXPECT_EQ(ask("GET", "/api/v1/hosts").body, "{\"hosts\":[1,2]}\n");
-  EXPECT_EQ(ask("GET", "/api/v1/groups").body, "{\"groups\":[1,2]}\n");
-  on_loop([this] { service.answer.body = boost::json::object{{"hosts", boost::json::array{}}}; });
-  EXPECT_EQ(ask("GET", "/api/v1/hosts").body, "{\"hosts\":[]}\n");
+  EXPECT_EQ(ask("GET", "/api/v1/trees?limit=5&after=7&switch=leaf0&job=j1&group=a%2Fb").status,
+            200U);
+  on_loop([&] {
+    EXPECT_EQ(service.asked_view.limit, 5U);
+    EXPECT_EQ(service.asked_view.after, "7");
+    EXPECT_EQ(service.asked_view.at_switch, "leaf0");
+    EXPECT_EQ(service.asked_view.job, "j1");
+    EXPECT_EQ(service.asked_view.group, "a/b");
+  });
+  EXPECT_EQ(ask("GET", "/api/v1/trees").status, 200U);
+  on_loop([&] { EXPECT_EQ(service.asked_view.limit, ViewRequest::default_limit); });
+  for (const char* query : {"limit=0", "limit=10001", "limit=x", "limit=", "after=", "switch="}) {
+    EXPECT_EQ(ask("GET", std::string("/api/v1/trees?") + query).status, 400U) << query;
+  }
 }
 
 TEST_F(Paths, slashes_at_the_end_or_doubled_do_not_matter) {
@@ -170,7 +180,7 @@ TEST_F(Answers, have_the_status_and_message_of_the_service) {
     on_loop([&] { service.answer = refusal(status, "01: why"); });
     const RawAnswer answer = ask("POST", "/fabric/collectives/multicasts", multicast);
     EXPECT_EQ(answer.status, static_cast<int>(status));
-    EXPECT_EQ(answer.body, "{\"message\":\"01: why\"}\n");
+    EXPECT_EQ(answer.body, "{\"message\":\"01: why\",\"detail\":\"01: why\"}\n");
     EXPECT_EQ(answer.fields.contains("www-authenticate"), status == 401);
     EXPECT_FALSE(answer.fields.contains("retry-after"));
   }
@@ -300,7 +310,7 @@ TEST_F(Callers, are_administrators_by_the_right_token_only) {
 
 TEST_F(Callers, without_an_administrators_token_nobody_has_it) {
   Settings settings;
-  settings.listen = {"unix:" + (folder_.path / "s").string(), "127.0.0.1:0"};
+  settings.listen = {"unix:" + folder_.file("s"), "127.0.0.1:0"};
   start(settings);
   EXPECT_FALSE(caller_of("").administrator);
   EXPECT_FALSE(caller_of("Authorization: Bearer \r\n").administrator);
@@ -309,7 +319,17 @@ TEST_F(Callers, without_an_administrators_token_nobody_has_it) {
 TEST_F(Callers, through_the_unix_socket_our_own_user_is_an_administrator) {
   start();
   EXPECT_TRUE(caller_of("", true).administrator);
-  EXPECT_TRUE(caller_of("Authorization: Bearer of-a-job\r\n", true).administrator);
+}
+
+TEST_F(Callers, through_the_unix_socket_a_token_that_is_given_wins) {
+  start();
+  const Caller of_job = caller_of("Authorization: Bearer of-a-job\r\n", true);
+  EXPECT_EQ(of_job.token, "of-a-job");
+  EXPECT_FALSE(of_job.administrator);
+  EXPECT_TRUE(caller_of("Authorization: Bearer the-administrator\r\n", true).administrator);
+  EXPECT_FALSE(caller_of("Authorization: Bearer \r\n", true).administrator)
+      << "a variable that was not set makes nobody an administrator";
+  EXPECT_FALSE(caller_of("Authorization: Digest abc\r\n", true).administrator);
 }
 
 class Addresses : public ServerTest {};

@@ -1,3 +1,4 @@
+#include "net/address.hpp"
 #include "tests/unit/rest/server_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -21,7 +22,7 @@ class Tls : public ServerTest {
 protected:
   /// A certificate for localhost that vouches for itself.
   void make_certificate(const std::string& name) {
-    const std::string base = (folder_.path / name).string();
+    const std::string base = folder_.file(name);
     const std::string command =
         fmt::format("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes "
                     "-days 2 -subj /CN={0} -addext subjectAltName=DNS:localhost -keyout {1}.key "
@@ -31,9 +32,9 @@ protected:
   }
   Settings settings_with(const std::string& name) {
     Settings settings;
-    settings.listen = {"unix:" + (folder_.path / "s").string(), "127.0.0.1:0"};
-    settings.tls_certificate = (folder_.path / (name + ".pem")).string();
-    settings.tls_key = (folder_.path / (name + ".key")).string();
+    settings.listen = {"unix:" + folder_.file("s"), "127.0.0.1:0"};
+    settings.tls_certificate = folder_.file(name + ".pem");
+    settings.tls_key = folder_.file(name + ".key");
     return settings;
   }
   /// The whole answer to one request, checked against this certificate; throws when the handshake
@@ -41,12 +42,10 @@ protected:
   std::string ask_securely(const std::string& trusted, const std::string& text) {
     asio::io_context context;
     asio::ssl::context tls(asio::ssl::context::tls_client);
-    tls.load_verify_file((folder_.path / (trusted + ".pem")).string());
+    tls.load_verify_file(folder_.file(trusted + ".pem"));
     tls.set_verify_mode(asio::ssl::verify_peer);
     asio::ssl::stream<asio::ip::tcp::socket> stream(context, tls);
-    const std::string address = tcp_address();
-    const auto port = static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
-    stream.next_layer().connect({asio::ip::address_v4::loopback(), port});
+    stream.next_layer().connect({asio::ip::address_v4::loopback(), tcp_port()});
     stream.handshake(asio::ssl::stream_base::client);
     asio::write(stream, asio::buffer(text));
     std::string answer;
@@ -54,6 +53,9 @@ protected:
     asio::read(stream, asio::dynamic_buffer(answer), error);
     EXPECT_EQ(error, asio::error::eof) << "the end is told, not just torn off: " << error.message();
     return answer;
+  }
+  std::uint16_t tcp_port() {
+    return net::parse_address(tcp_address(), net::Purpose::dial).tcp.port;
   }
   const std::string closing = request_text("GET", "/api/v1/hosts", "", "Connection: close\r\n");
 };
@@ -112,10 +114,7 @@ TEST_F(Tls, streams_events_until_the_server_stops) {
   asio::io_context context;
   asio::ssl::context tls(asio::ssl::context::tls_client);
   asio::ssl::stream<asio::ip::tcp::socket> stream(context, tls);
-  const std::string address = tcp_address();
-  stream.next_layer().connect(
-      {asio::ip::address_v4::loopback(),
-       static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)))});
+  stream.next_layer().connect({asio::ip::address_v4::loopback(), tcp_port()});
   stream.handshake(asio::ssl::stream_base::client);
   asio::write(stream, asio::buffer(request_text("GET", "/api/v1/events")));
   EXPECT_TRUE(eventually([this] { return service.sinks.size() == 1; }));
@@ -135,8 +134,8 @@ TEST_F(Tls, a_new_certificate_is_used_for_new_connections) {
   start(settings);
   EXPECT_THROW(ask_securely("two", closing), boost::system::system_error);
   for (const char* kind : {".pem", ".key"}) {
-    std::filesystem::copy_file(folder_.path / (std::string("two") + kind),
-                               folder_.path / (std::string("one") + kind),
+    std::filesystem::copy_file(folder_.file(std::string("two") + kind),
+                               folder_.file(std::string("one") + kind),
                                std::filesystem::copy_options::overwrite_existing);
   }
   on_loop([this] { server_->reload_certificate(); });
@@ -164,9 +163,9 @@ TEST_F(Tls, certificates_that_cannot_be_used_are_told) {
   Settings settings = settings_with("one");
   settings.tls_key.clear();
   EXPECT_THAT(refused(settings), HasSubstr("certificate and a key"));
-  settings.tls_key = (folder_.path / "two.key").string();
-  EXPECT_THAT(refused(settings), HasSubstr("belong together"));
-  settings.tls_certificate = (folder_.path / "none.pem").string();
+  settings.tls_key = folder_.file("two.key");
+  EXPECT_THAT(refused(settings), HasSubstr("must belong together"));
+  settings.tls_certificate = folder_.file("none.pem");
   EXPECT_THAT(refused(settings), HasSubstr("none.pem"));
 }
 

@@ -1,4 +1,4 @@
-#include "controlplane/rest/slingshot.hpp"
+#include "controlplane/api/slingshot.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "controlplane/rest/target.hpp"
+#include "controlplane/api/target.hpp"
 
-#include "controlplane/rest/request_error.hpp"
+#include "controlplane/api/request_error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,6 +25,16 @@ TEST(parse_target, splits_and_decodes) {
 TEST(parse_target, takes_what_proxies_send) {
   EXPECT_THAT(parse_target("http://host:1/a").segments, ElementsAre("a"));
   EXPECT_THAT(parse_target("/a://b").segments, ElementsAre("a:", "b"));
+}
+
+TEST(segment_of, is_read_again_as_the_name_it_was) {
+  EXPECT_EQ(segment_of("cluster-17_a.b~c"), "cluster-17_a.b~c");
+  EXPECT_EQ(segment_of("a b/\u00fc?%#"), "a%20b%2F%C3%BC%3F%25%23");
+  std::string every;
+  for (char c = ' '; c < 0x7F; ++c) {
+    every += c;
+  }
+  EXPECT_EQ(parse_target("/jobs/" + segment_of(every)).segments.back(), every);
 }
 
 TEST(parse_target, has_a_query) {

@@ -13,11 +13,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "scripts" / "runner")]
 
+import allowed_skips  # noqa: E402
 import campaign as campaigns  # noqa: E402
 import processes  # noqa: E402
 from building import Program  # noqa: E402
+from fuzzing import Fuzzing  # noqa: E402
 from googletest import Reader, names_in_list  # noqa: E402
-from outcome import FAILED, PASSED, SKIPPED, WHOLE_PROGRAM, Outcome  # noqa: E402
+from outcome import FAILED, PASSED, SKIPPED, WHOLE_PROGRAM, Case, Outcome  # noqa: E402
 from screen import Screen  # noqa: E402
 from tributary.cases import Cases, wanted  # noqa: E402
 from tributary.switch import Config  # noqa: E402
@@ -30,11 +32,67 @@ def outcome_of(source):
         script.write_text(f"import os, sys\nsys.path.insert(0, {str(ROOT / 'scripts')!r})\n{source}")
         build = types.SimpleNamespace(kind="release", sanitizers="", environment=dict)
         outcome = Outcome()
-        program = Program("unit/sample", ["unit"], [sys.executable, str(script)], {}, None, False, [])
+        program = Program("unit/sample", ["unit"], [sys.executable, str(script)], {}, None, False, False, [])
         runner = campaigns.Campaign(build, outcome, Screen(outcome, False), 1, None)
-        with redirect_stdout(io.StringIO()):
-            runner.run([program])
+        proved = os.environ.pop("CI", None)  # a skip of the sample is no skip of ours
+        try:
+            with redirect_stdout(io.StringIO()):
+                runner.run([program])
+        finally:
+            if proved is not None:
+                os.environ["CI"] = proved
     return {case.name: (case.result, case.reason) for case in outcome.cases}
+
+
+def fuzzed(source):
+    """Runs `source` as a libFuzzer target; (result, lines of the reason)."""
+    with tempfile.TemporaryDirectory() as place:
+        target = Path(place) / "fuzz-sample"
+        target.write_text(f"#!{sys.executable}\nimport os, sys\n{source}")
+        target.chmod(0o755)
+        build = types.SimpleNamespace(root=Path(place), directory=Path(place), environment=dict)
+        screen = types.SimpleNamespace(verbose=False, progress=lambda *_: None)
+        campaign = types.SimpleNamespace(build=build, seed=1, screen=screen)
+        result, reason, _ = Fuzzing(campaign, 10, 1).fuzz("fuzz-sample", target, Path(place) / "new")
+    return result, reason.splitlines()
+
+
+FINDING = """
+print("INFO: Seed: 1")
+for run in range(200):
+    print(f"#{run}\\tNEW    cov: 100 ft: 200 corp: 7/300b lim: 4096 exec/s: 1000 rss: 50Mb")
+print("sample.cpp:51: invariant broken: again == text")
+print("==7== ERROR: libFuzzer: deadly signal")
+for frame in range(100):
+    print(f"    #{frame} 0x5555 in frame{frame} sample.cpp")
+print("SUMMARY: libFuzzer: deadly signal")
+print("MS: 2 EraseBytes-InsertByte-; base unit: adc83b19e793491b1c6ea0fd8b46cd9f32e592fc")
+print("artifact_prefix='./'; Test unit written to ./crash-1")
+print("Base64: MFtb")
+print("#200\\tDONE   cov: 100")
+sys.exit(77)
+"""
+
+
+def test_a_finding_says_why_and_with_which_unit_before_anything_else():
+    result, reason = fuzzed(FINDING)
+    assert result == FAILED
+    assert reason[0] == "exit code 77" and reason[1].endswith("fuzz-sample ./crash-1")
+    assert reason[2:6] == [
+        "sample.cpp:51: invariant broken: again == text",
+        "==7== ERROR: libFuzzer: deadly signal",
+        "SUMMARY: libFuzzer: deadly signal",
+        "Base64: MFtb",
+    ]
+    assert "    #0 0x5555 in frame0 sample.cpp" in reason
+    assert not any("exec/s" in line or "DONE" in line for line in reason), "progress hides the cause"
+    assert len(reason) < 80
+
+
+def test_a_target_that_crashes_without_a_word_fails_with_its_signal():
+    assert fuzzed("os.kill(os.getpid(), 11)") == (FAILED, ["killed by SIGSEGV"])
+    assert fuzzed("sys.exit(0)")[0] == FAILED, "it has not said how many runs it did"
+    assert fuzzed("print('stat::number_of_executed_units: 10')")[0] == PASSED
 
 
 SAMPLE = """
@@ -44,6 +102,26 @@ if "--gtest_list_tests" in sys.argv:
     print("s.\\n  one\\n  two\\n  three")
     sys.exit(0)
 """
+
+
+def test_a_skip_that_is_not_on_the_list_fails_where_every_change_is_proved():
+    listed = Case("release", "unit", "unit/port", "Port.one", SKIPPED, "no such hardware")
+    unlisted = Case("release", "unit", "unit/port", "Port.two", SKIPPED, "no such hardware")
+    text = "# why\n\n*  unit/port  Port.o*  the hardware is rare\n"
+    proved = allowed_skips.enforced([listed, unlisted], {"CI": "true"}, text)
+    assert [case.result for case in proved] == [SKIPPED, FAILED]
+    assert "no such hardware" in proved[1].reason and "allowed_skips" in proved[1].reason
+    assert allowed_skips.enforced([unlisted], {}, text) == [unlisted]
+    try:
+        allowed_skips.read("*  unit/port  Port.one\n")
+    except ValueError as error:
+        assert "line 1" in str(error)
+    else:
+        raise AssertionError("an entry without a reason was taken")
+
+
+def test_every_entry_of_the_list_of_skips_has_a_reason():
+    assert all(len(entry.why) > 10 for entry in allowed_skips.read(allowed_skips.LIST.read_text()))
 
 
 def test_passed_failed_and_skipped_cases_are_counted_each():

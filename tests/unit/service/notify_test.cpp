@@ -1,14 +1,15 @@
 #include "service/notify.hpp"
 
+#include "net/file_descriptor.hpp"
+#include "net/unix_address.hpp"
+#include "tests/support/scratch_directory.hpp"
+
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace tributary::service {
@@ -19,22 +20,17 @@ class Manager {
 public:
   /// A name beginning with '@' is in the abstract namespace.
   explicit Manager(const std::string& name) : descriptor_(::socket(AF_UNIX, SOCK_DGRAM, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, name.data(), name.size());
-    if (name.front() == '@') {
-      address.sun_path[0] = '\0';
-    } else {
+    auto address = net::UnixAddress::abstract(name.substr(1));
+    if (name.front() != '@') {
       ::unlink(name.c_str());
       file_ = name;
+      address = net::UnixAddress::of_file(name);
     }
-    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
-    EXPECT_EQ(::bind(descriptor_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::bind(descriptor_.get(), address->get(), address->size()), 0);
     ::setenv("NOTIFY_SOCKET", name.c_str(), 1);
   }
   ~Manager() {
     ::unsetenv("NOTIFY_SOCKET");
-    ::close(descriptor_);
     if (!file_.empty()) {
       ::unlink(file_.c_str());
     }
@@ -44,17 +40,18 @@ public:
 
   [[nodiscard]] std::string received() const {
     char buffer[256];
-    const ssize_t n = ::recv(descriptor_, buffer, sizeof buffer, MSG_DONTWAIT);
+    const ssize_t n = ::recv(descriptor_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
     return {buffer, n > 0 ? static_cast<std::size_t>(n) : 0};
   }
 
 private:
-  int descriptor_;
+  net::FileDescriptor descriptor_;
   std::string file_;
 };
 
 TEST(notify_service_manager, sends_one_datagram_to_a_socket_file) {
-  const Manager manager(testing::TempDir() + "notify-" + std::to_string(::getpid()));
+  const tributary::test::ScratchDirectory scratch;
+  const Manager manager(scratch.file("notify"));
   EXPECT_TRUE(notify_service_manager("READY=1"));
   EXPECT_EQ(manager.received(), "READY=1");
 }

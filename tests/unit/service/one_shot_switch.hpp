@@ -1,16 +1,18 @@
 // A switch made of one thread and a socket, for tests of those who ask switches.
 #pragma once
 
+#include "net/file_descriptor.hpp"
+#include "net/unix_address.hpp"
+#include "tests/support/scratch_directory.hpp"
+
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace tributary::service::test {
@@ -29,23 +31,17 @@ inline std::string read_line(int descriptor) {
 class OneShotSwitch {
 public:
   explicit OneShotSwitch(std::function<void(int, const std::string&)> behave)
-      : path_(testing::TempDir() + "one-shot-switch-" + std::to_string(::getpid()) + ".sock"),
-        listener_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
-    ::unlink(path_.c_str());
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path_.c_str(), sizeof address.sun_path - 1);
-    EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(::listen(listener_, 1), 0);
+      : listener_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
+    const auto address = net::UnixAddress::of_file(path_);
+    EXPECT_EQ(::bind(listener_.get(), address->get(), address->size()), 0);
+    EXPECT_EQ(::listen(listener_.get(), 1), 0);
     thread_ = std::thread([this, behave = std::move(behave)] {
-      const int client = ::accept(listener_, nullptr, nullptr);
-      behave(client, read_line(client));
-      ::close(client);
+      const net::FileDescriptor client(::accept(listener_.get(), nullptr, nullptr));
+      behave(client.get(), read_line(client.get()));
     });
   }
   ~OneShotSwitch() {
     thread_.join();
-    ::close(listener_);
     ::unlink(path_.c_str());
   }
   OneShotSwitch(const OneShotSwitch&) = delete;
@@ -53,8 +49,9 @@ public:
   [[nodiscard]] const std::string& path() const { return path_; }
 
 private:
-  std::string path_;
-  int listener_;
+  tributary::test::ScratchDirectory scratch_;
+  std::string path_ = scratch_.file("switch.sock");
+  net::FileDescriptor listener_;
   std::thread thread_;
 };
 

@@ -1,16 +1,20 @@
 #include "service/socket_file.hpp"
 
+#include "net/file_descriptor.hpp"
+#include "net/unix_address.hpp"
+#include "tests/support/error_of.hpp"
+#include "tests/support/scratch_directory.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 namespace tributary::service {
 namespace {
@@ -19,25 +23,13 @@ using testing::HasSubstr;
 
 class socket_file : public testing::Test {
 protected:
-  socket_file() {
-    std::string pattern = testing::TempDir() + "tributary-socket-XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
-    path_ = directory_ + "/switch.sock";
-  }
-  ~socket_file() override { std::filesystem::remove_all(directory_); }
-
   static std::string error_of(const std::string& path) {
-    try {
-      const SocketFile file(path);
-    } catch (const SocketError& e) {
-      return e.what();
-    }
-    ADD_FAILURE() << "accepted: " << path;
-    return {};
+    return tributary::test::message_of<SocketError>([&] { return SocketFile(path).path(); });
   }
 
-  std::string directory_;
-  std::string path_;
+  tributary::test::ScratchDirectory scratch_;
+  std::string directory_ = scratch_.path();
+  std::string path_ = scratch_.file("switch.sock");
 };
 
 TEST_F(socket_file, has_mode_0660_and_goes_away) {
@@ -68,14 +60,29 @@ TEST_F(socket_file, refuses_where_somebody_listens) {
 
 TEST_F(socket_file, replaces_a_leftover) {
   // A socket that was bound and closed without being removed, as after a crash.
-  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path_.c_str(), sizeof address.sun_path - 1);
-  ASSERT_EQ(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  ::close(descriptor);
+  const auto address = net::UnixAddress::of_file(path_);
+  {
+    const net::FileDescriptor crashed(::socket(AF_UNIX, SOCK_STREAM, 0));
+    ASSERT_EQ(::bind(crashed.get(), address->get(), address->size()), 0);
+  }
   ASSERT_TRUE(std::filesystem::exists(path_));
   EXPECT_NO_THROW(SocketFile{path_});
+}
+
+TEST_F(socket_file, lets_very_many_wait_until_they_are_accepted) {
+  std::size_t wanted = 0;
+  std::ifstream("/proc/sys/net/core/somaxconn") >> wanted;
+  wanted = std::min<std::size_t>(wanted, 500);
+  const SocketFile file(path_);
+  const auto address = net::UnixAddress::of_file(path_);
+  std::vector<net::FileDescriptor> clients;
+  std::size_t refused = 0;
+  while (clients.size() < wanted) {
+    clients.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const int result = ::connect(clients.back().get(), address->get(), address->size());
+    refused += result == 0 ? 0 : 1;
+  }
+  EXPECT_EQ(refused, 0U) << "of " << wanted;
 }
 
 TEST_F(socket_file, leaves_an_ordinary_file_alone) {

@@ -2,6 +2,7 @@
 #include "service/switch_client.hpp"
 
 #include "one_shot_switch.hpp"
+#include "tests/support/error_of.hpp"
 
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
@@ -30,13 +31,9 @@ std::function<void(int, const std::string&)> answers(std::string text) {
 std::string error_of(const std::function<void(int, const std::string&)>& behave) {
   const OneShotSwitch fake(behave);
   SwitchClient client(fake.path(), how_to_name);
-  try {
-    static_cast<void>(client.ask({{"command", "version"}}));
-  } catch (const SwitchError& e) {
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
+  return tributary::test::message_of<SwitchError>([&] {
+    return client.ask({{"command", "version"}});
+  });
 }
 
 TEST(switch_client_ask, sends_one_line_and_returns_the_result) {

@@ -1,5 +1,5 @@
 // What waits for room on the disk leads to the same as if it had been applied at once.
-#include "controlplane/store/backlog.hpp"
+#include "controlplane/records/backlog.hpp"
 
 #include "tests/unit/store/memory_disk.hpp"
 #include "tests/unit/store/random_changes.hpp"
@@ -9,13 +9,13 @@
 namespace tributary::test {
 namespace {
 
-using store::Backlog;
+using records::Backlog;
 
 TEST(Backlog, of_several_changes_of_one_record_only_the_last_is_kept) {
   Backlog backlog;
   for (std::uint32_t next = 0; next < 1'000; ++next) {
-    std::vector<store::Change> change = {store::AddressRecord{"trees", next},
-                                         store::JobRecord{"j", next, "", std::nullopt, false}};
+    std::vector<records::Change> change = {records::AddressRecord{"trees", next},
+                                           records::JobRecord{"j", next, "", std::nullopt, false}};
     backlog.add(std::move(change));
   }
   EXPECT_EQ(backlog.size(), 2U);
@@ -31,13 +31,13 @@ TEST(Backlog, an_erased_group_leaves_one_change_behind) {
   Backlog backlog;
   backlog.add(whole_group(1, 64));
   EXPECT_EQ(backlog.size(), 66U);
-  backlog.add({store::EraseGroup{store::GroupId{1}}});
+  backlog.add({records::EraseGroup{records::GroupId{1}}});
   EXPECT_EQ(backlog.size(), 1U);
 }
 
 TEST(Backlog, a_job_that_ended_and_was_made_again_is_there) {
   Backlog backlog;
-  backlog.add({store::EraseJob{"j"}, store::JobRecord{"j", 3, "", std::nullopt, false}});
+  backlog.add({records::EraseJob{"j"}, records::JobRecord{"j", 3, "", std::nullopt, false}});
   MemoryDisk disk;
   disk.apply(backlog.changes());
   EXPECT_EQ(disk.load(1).jobs.size(), 1U);

@@ -2,8 +2,10 @@
 #include "controlplane/store/store.hpp"
 
 #include "controlplane/store/schema.hpp"
+#include "tests/support/error_of.hpp"
+#include "tests/support/scratch_directory.hpp"
 #include "tests/unit/store/memory_disk.hpp"
-#include "tests/unit/store/scratch.hpp"
+#include "tests/unit/store/records.hpp"
 
 #include <gmock/gmock.h>
 
@@ -19,6 +21,15 @@ using Kind = store::StoreError::Kind;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+/// The kind of the StoreError that `f` has to end with; its message goes to `message`.
+template <typename F> Kind kind_of(F&& f, std::string* message = nullptr) {
+  const store::StoreError error = error_of<store::StoreError>(std::forward<F>(f)).value();
+  if (message != nullptr) {
+    *message = error.what();
+  }
+  return error.kind();
+}
+
 void sql(const std::filesystem::path& file, const std::string& statements) {
   store::Database database(file);
   database.execute(statements);
@@ -29,101 +40,173 @@ void write(const std::filesystem::path& file, const std::string& content) {
 }
 
 TEST(StoreErrors, a_file_that_is_something_else_is_named_and_left_alone) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const std::string text = "[rest]\nlisten = \"127.0.0.1:7580\"\n" + std::string(4'000, '#');
-  write(scratch.file(), text);
+  write(scratch.file("fabric.db"), text);
   std::string message;
-  EXPECT_EQ(error_of([&] { Store store(scratch.file()); }, &message), Kind::not_a_database);
-  EXPECT_THAT(message, HasSubstr(scratch.file().string()));
-  EXPECT_EQ(content_of(scratch.file()), text);
+  EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }, &message),
+            Kind::not_a_database);
+  EXPECT_THAT(message, HasSubstr(scratch.file("fabric.db")));
+  EXPECT_EQ(content_of(scratch.file("fabric.db")), text);
 }
 
 TEST(StoreErrors, another_programs_database_is_left_alone) {
-  const Scratch scratch;
-  write(scratch.file(), "");
-  sql(scratch.file(), "CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x')");
-  const std::string before = content_of(scratch.file());
+  const ScratchDirectory scratch;
+  write(scratch.file("fabric.db"), "");
+  sql(scratch.file("fabric.db"),
+      "CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x')");
+  const std::string before = content_of(scratch.file("fabric.db"));
   std::string message;
-  EXPECT_EQ(error_of([&] { Store store(scratch.file()); }, &message), Kind::not_a_database);
+  EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }, &message),
+            Kind::not_a_database);
   EXPECT_THAT(message, HasSubstr("not a fabric manager's store"));
-  EXPECT_EQ(content_of(scratch.file()), before);
+  EXPECT_EQ(content_of(scratch.file("fabric.db")), before);
 }
 
 TEST(StoreErrors, a_database_from_a_newer_version_is_left_alone_and_both_versions_named) {
-  const Scratch scratch;
-  { Store store(scratch.file()); }
-  sql(scratch.file(), "PRAGMA user_version = 7");
+  const ScratchDirectory scratch;
+  { Store store(scratch.file("fabric.db")); }
+  sql(scratch.file("fabric.db"), "PRAGMA user_version = 7");
   std::string message;
-  EXPECT_EQ(error_of([&] { Store store(scratch.file()); }, &message), Kind::newer_version);
-  EXPECT_THAT(message, AllOf(HasSubstr("format version 7"), HasSubstr("versions up to 1")));
-  sql(scratch.file(), "PRAGMA user_version = 1");
-  Store store(scratch.file());
+  EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }, &message),
+            Kind::newer_version);
+  EXPECT_THAT(message, AllOf(HasSubstr("format version 7"), HasSubstr("versions up to 3")));
+  sql(scratch.file("fabric.db"), "PRAGMA user_version = 3");
+  Store store(scratch.file("fabric.db"));
   EXPECT_EQ(store.epoch(), 2U) << "the refused start did not count";
 }
 
 TEST(StoreErrors, damage_is_found_when_the_file_is_opened) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   {
-    Store store(scratch.file());
+    Store store(scratch.file("fabric.db"));
     for (std::uint64_t id = 1; id <= 50; ++id) {
       store.apply(whole_group(id, 64));
     }
   }
-  std::string bytes = content_of(scratch.file());
+  std::string bytes = content_of(scratch.file("fabric.db"));
   ASSERT_GT(bytes.size(), 100'000U);
   std::fill(bytes.begin() + 40'000, bytes.begin() + 60'000, '\x5A');
-  write(scratch.file(), bytes);
+  write(scratch.file("fabric.db"), bytes);
   std::string message;
-  EXPECT_EQ(error_of([&] { Store store(scratch.file()); }, &message), Kind::not_a_database);
-  EXPECT_THAT(message, AllOf(HasSubstr(scratch.file().string()), HasSubstr("back-up")));
+  EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }, &message),
+            Kind::not_a_database);
+  EXPECT_THAT(message, AllOf(HasSubstr(scratch.file("fabric.db")), HasSubstr("back-up")));
 }
 
 TEST(StoreErrors, a_file_that_was_cut_off_is_damaged) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   {
-    Store store(scratch.file());
+    Store store(scratch.file("fabric.db"));
     for (std::uint64_t id = 1; id <= 50; ++id) {
       store.apply(whole_group(id, 64));
     }
   }
-  std::filesystem::resize_file(scratch.file(), 50'000);
-  EXPECT_EQ(error_of([&] { Store store(scratch.file()); }), Kind::not_a_database);
+  std::filesystem::resize_file(scratch.file("fabric.db"), 50'000);
+  EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }), Kind::not_a_database);
 }
 
-TEST(StoreErrors, a_record_nobody_can_read_is_damage) {
-  const Scratch scratch;
+TEST(StoreErrors, a_record_nobody_can_read_is_set_aside_and_the_rest_works) {
+  const ScratchDirectory scratch;
+  const std::uint64_t first = std::uint64_t{1} << 32;
   {
-    Store store(scratch.file());
+    Store store(scratch.file("fabric.db"));
+    for (std::uint64_t n = 1; n <= 3; ++n) {
+      store.apply(sound_group(first + n, n));
+    }
+  }
+  sql(scratch.file("fabric.db"), "UPDATE trees SET form = '{\"algorithm\": 3}' WHERE number = 1;"
+                                 "UPDATE groups SET state = 'dancing' WHERE name = 'group2'");
+  {
+    Store store(scratch.file("fabric.db"));
+    const records::Snapshot past = store.load_sound();
+    ASSERT_EQ(past.groups.size(), 1U);
+    EXPECT_EQ(past.groups[0].name, "group3");
+    EXPECT_EQ(past.members.size(), 2U);
+    EXPECT_EQ(past.trees.size(), 1U);
+    std::string said;
+    for (const std::string& one : past.set_aside) {
+      said += one + '\n';
+    }
+    EXPECT_THAT(said, AllOf(HasSubstr("tree 1: "), HasSubstr("'group1' of job j"),
+                            HasSubstr("fabric.db.damaged-2")));
+    store.apply(sound_group(2 * first + 1, 4));
+  }
+  Store copy(scratch.file("fabric.db.damaged-2"));
+  EXPECT_EQ(copy.load().groups.size(), 2U) << "and what was set aside can be looked at there";
+  Store again(scratch.file("fabric.db"));
+  const records::Snapshot past = again.load_sound();
+  EXPECT_THAT(past.set_aside, ::testing::IsEmpty()) << "it is said once";
+  EXPECT_EQ(past.groups.size(), 2U);
+}
+
+TEST(StoreErrors, a_store_that_was_sound_is_taken_as_it_is) {
+  const ScratchDirectory scratch;
+  MemoryDisk expected;
+  {
+    Store store(scratch.file("fabric.db"));
+    for (std::uint64_t n = 1; n <= 3; ++n) {
+      const auto changes = sound_group((std::uint64_t{1} << 32) + n, n);
+      store.apply(changes);
+      expected.apply(changes);
+    }
+  }
+  Store store(scratch.file("fabric.db"));
+  const records::Snapshot past = store.load_sound();
+  EXPECT_THAT(past.set_aside, ::testing::IsEmpty());
+  EXPECT_TRUE(same_content(past, expected.load(2)));
+}
+
+TEST(StoreErrors, a_second_manager_does_not_write_though_the_lock_file_was_removed) {
+  const ScratchDirectory scratch;
+  Store first(scratch.file("fabric.db"));
+  first.apply(whole_group(1, 4));
+  std::filesystem::remove(scratch.file("fabric.db.lock"));
+  EXPECT_EQ(kind_of([&] { Store second(scratch.file("fabric.db")); }), Kind::locked);
+  first.apply(whole_group(2, 4));
+  EXPECT_EQ(first.load().groups.size(), 2U);
+}
+
+TEST(StoreErrors, a_database_that_was_removed_or_replaced_is_noticed) {
+  for (const char* removed : {"fabric.db", "fabric.db-wal"}) {
+    const ScratchDirectory scratch;
+    Store store(scratch.file("fabric.db"));
     store.apply(whole_group(1, 4));
+    store.expect_in_place();
+    const auto aside = scratch.file("aside");
+    std::filesystem::rename(scratch.file(removed), aside);
+    std::string message;
+    EXPECT_EQ(kind_of([&] { store.expect_in_place(); }), Kind::failed);
+    EXPECT_EQ(kind_of([&] { store.apply(whole_group(2, 4)); }, &message), Kind::failed);
+    EXPECT_THAT(message,
+                AllOf(HasSubstr(scratch.file(removed) + " was removed"), HasSubstr("put it back")));
+    write(scratch.file(removed), "something else");
+    EXPECT_EQ(kind_of([&] { store.apply(whole_group(2, 4)); }), Kind::failed) << "replaced";
+    std::filesystem::rename(aside, scratch.file(removed));
+    store.expect_in_place();
+    store.apply(whole_group(2, 4));
+    EXPECT_EQ(store.load().groups.size(), 2U);
   }
-  sql(scratch.file(), "UPDATE trees SET form = '{\"algorithm\": 3}'");
-  {
-    Store store(scratch.file());
-    EXPECT_EQ(error_of([&] { (void)store.load(); }), Kind::not_a_database);
-  }
-  sql(scratch.file(), "DELETE FROM trees; UPDATE groups SET state = 'dancing'");
-  Store store(scratch.file());
-  EXPECT_EQ(error_of([&] { (void)store.load(); }), Kind::not_a_database);
 }
 
 TEST(StoreErrors, one_manager_at_a_time_and_the_other_is_named) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   {
-    Store first(scratch.file());
+    Store first(scratch.file("fabric.db"));
     std::string message;
-    EXPECT_EQ(error_of([&] { Store second(scratch.file()); }, &message), Kind::locked);
+    EXPECT_EQ(kind_of([&] { Store second(scratch.file("fabric.db")); }, &message), Kind::locked);
     EXPECT_THAT(message, HasSubstr("process " + std::to_string(::getpid())));
     first.apply(whole_group(1, 4));
     EXPECT_EQ(first.load().groups.size(), 1U);
   }
-  Store second(scratch.file());
+  Store second(scratch.file("fabric.db"));
   EXPECT_EQ(second.load().groups.size(), 1U);
 }
 
 TEST(StoreErrors, a_directory_that_is_not_there_is_said) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   std::string message;
-  EXPECT_EQ(error_of([&] { Store store(scratch.file("no/fabric.db")); }, &message), Kind::failed);
+  EXPECT_EQ(kind_of([&] { Store store(scratch.file("no/fabric.db")); }, &message), Kind::failed);
   EXPECT_THAT(message, AllOf(HasSubstr("no/fabric.db"), HasSubstr("No such file or directory")));
 }
 
@@ -144,24 +227,24 @@ private:
 };
 
 TEST(StoreErrors, a_file_one_may_not_open_is_a_matter_of_permission) {
-  const Scratch scratch;
-  { Store store(scratch.file()); }
+  const ScratchDirectory scratch;
+  { Store store(scratch.file("fabric.db")); }
   namespace fs = std::filesystem;
   fs::permissions(scratch.file("fabric.db.lock"), fs::perms::none);
-  fs::permissions(scratch.file(), fs::perms::none);
+  fs::permissions(scratch.file("fabric.db"), fs::perms::none);
   const AsNobody nobody;
-  EXPECT_EQ(error_of([&] { Store store(scratch.file()); }), Kind::no_permission);
+  EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }), Kind::no_permission);
 }
 
 TEST(StoreErrors, a_file_one_may_only_read_is_a_matter_of_permission) {
-  const Scratch scratch;
-  { Store store(scratch.file()); }
+  const ScratchDirectory scratch;
+  { Store store(scratch.file("fabric.db")); }
   namespace fs = std::filesystem;
-  fs::permissions(scratch.file("").parent_path(), fs::perms::all);
+  fs::permissions(scratch.path(), fs::perms::all);
   fs::permissions(scratch.file("fabric.db.lock"), fs::perms::all);
-  fs::permissions(scratch.file(), fs::perms::owner_read | fs::perms::others_read);
+  fs::permissions(scratch.file("fabric.db"), fs::perms::owner_read | fs::perms::others_read);
   const AsNobody nobody;
-  EXPECT_EQ(error_of([&] { Store store(scratch.file()); }), Kind::no_permission);
+  EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }), Kind::no_permission);
 }
 
 // ---- no room ----
@@ -184,16 +267,16 @@ std::uint64_t fill(Store& store, MemoryDisk& expected) {
 }
 
 TEST(StoreErrors, a_store_at_its_size_limit_says_so_keeps_what_it_has_and_goes_on_with_room) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   MemoryDisk expected;
-  Store store(scratch.file(), {.size_limit_bytes = 400'000});
+  Store store(scratch.file("fabric.db"), {.size_limit_bytes = 400'000});
   const std::uint64_t stored = fill(store, expected);
   EXPECT_GT(stored, 10U);
   EXPECT_TRUE(same_content(store.load(), expected.load(1))) << "half of a batch was stored";
 
-  std::vector<store::Change> erase;
+  std::vector<records::Change> erase;
   for (std::uint64_t id = 1; id <= stored; ++id) {
-    erase.emplace_back(store::EraseGroup{store::GroupId{id}});
+    erase.emplace_back(records::EraseGroup{records::GroupId{id}});
   }
   store.apply(erase);
   expected.apply(erase);
@@ -225,17 +308,17 @@ private:
 };
 
 TEST(StoreErrors, writes_that_the_system_refuses_lose_nothing_and_the_same_changes_pass_later) {
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   MemoryDisk expected;
   std::uint64_t stored = 0;
   {
-    Store store(scratch.file());
+    Store store(scratch.file("fabric.db"));
     {
       const FileSizeLimit full(600'000);
       stored = fill(store, expected);
       EXPECT_GT(stored, 10U);
       EXPECT_TRUE(same_content(store.load(), expected.load(1)));
-      EXPECT_EQ(error_of([&] { store.apply(whole_group(stored + 1, 64)); }), Kind::no_room)
+      EXPECT_EQ(kind_of([&] { store.apply(whole_group(stored + 1, 64)); }), Kind::no_room)
           << "still full";
     }
     const auto changes = whole_group(stored + 1, 64);
@@ -243,9 +326,50 @@ TEST(StoreErrors, writes_that_the_system_refuses_lose_nothing_and_the_same_chang
     expected.apply(changes);
     EXPECT_TRUE(same_content(store.load(), expected.load(1)));
   }
-  Store again(scratch.file());
+  Store again(scratch.file("fabric.db"));
   EXPECT_TRUE(same_content(again.load(), expected.load(1)));
   EXPECT_EQ(again.load().groups.size(), stored + 1);
+}
+
+TEST(StoreErrors, a_full_disk_does_not_keep_a_store_from_being_read_and_the_start_counts_later) {
+  const ScratchDirectory scratch;
+  MemoryDisk expected;
+  {
+    Store store(scratch.file("fabric.db"));
+    store.apply(whole_group(1, 4));
+    expected.apply(whole_group(1, 4));
+  }
+  {
+    std::optional<FileSizeLimit> full(std::in_place, 0);
+    Store store(scratch.file("fabric.db"));
+    EXPECT_THAT(store.trouble(), HasSubstr("make room"));
+    EXPECT_EQ(store.epoch(), 2U);
+    EXPECT_TRUE(same_content(store.load(), expected.load(2)));
+    EXPECT_EQ(kind_of([&] { store.apply(whole_group(2, 4)); }), Kind::no_room);
+    full.reset();
+    store.apply(whole_group(2, 4));
+    expected.apply(whole_group(2, 4));
+    EXPECT_EQ(store.trouble(), "");
+    store.apply(whole_group(3, 4));
+    expected.apply(whole_group(3, 4));
+  }
+  Store again(scratch.file("fabric.db"));
+  EXPECT_EQ(again.epoch(), 3U) << "the start without room was counted, once";
+  EXPECT_TRUE(same_content(again.load(), expected.load(3)));
+}
+
+TEST(StoreErrors, what_a_killed_manager_left_in_the_log_is_read_on_a_full_disk) {
+  const ScratchDirectory scratch;
+  const ScratchDirectory killed;
+  Store store(scratch.file("fabric.db"));
+  store.apply(whole_group(1, 4));
+  for (const char* name : {"fabric.db", "fabric.db-wal"}) {
+    std::filesystem::copy(scratch.file(name), killed.file(name));
+  }
+  const FileSizeLimit full(0);
+  Store after(killed.file("fabric.db"));
+  EXPECT_NE(after.trouble(), "");
+  EXPECT_EQ(after.load().groups.size(), 1U);
 }
 
 } // namespace

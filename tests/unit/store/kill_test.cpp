@@ -5,8 +5,12 @@
 // and of the one under way all or nothing. Hundreds of times, on the same file.
 #include "controlplane/store/store.hpp"
 
-#include "tests/unit/store/scratch.hpp"
+#include "net/file_descriptor.hpp"
+#include "tests/support/scratch_directory.hpp"
+#include "tests/unit/store/records.hpp"
 #include "tests/unit/wire/seed.hpp"
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <csignal>
@@ -23,10 +27,10 @@ using store::Store;
 constexpr std::uint32_t members = 16;
 
 /// Batch `id`: a group as a whole, and the one of eight batches before erased, as a whole.
-std::vector<store::Change> batch(std::uint64_t id) {
+std::vector<records::Change> batch(std::uint64_t id) {
   auto changes = whole_group(id, members);
   if (id > 8) {
-    changes.emplace_back(store::EraseGroup{store::GroupId{id - 8}});
+    changes.emplace_back(records::EraseGroup{records::GroupId{id - 8}});
   }
   return changes;
 }
@@ -71,7 +75,7 @@ std::uint64_t newest_batch(const std::filesystem::path& file) {
 
 TEST(Kill, nothing_acknowledged_is_ever_lost_and_nothing_is_half_there) {
   constexpr int kills = 300;
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   Random random(seed());
   std::uint64_t newest = 0;
   int beyond_the_last_word = 0;
@@ -79,16 +83,18 @@ TEST(Kill, nothing_acknowledged_is_ever_lost_and_nothing_is_half_there) {
   for (int round = 0; round < kills; ++round) {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
+    net::FileDescriptor said(ends[0]);
+    net::FileDescriptor saying(ends[1]);
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      ::close(ends[0]);
-      apply_until_killed(scratch.file(), newest + 1, ends[1]);
+      said.close();
+      apply_until_killed(scratch.file("fabric.db"), newest + 1, saying.get());
     }
-    ::close(ends[1]);
+    saying.close();
     std::uint64_t acknowledged = newest;
     for (std::uint64_t words = random() % 8; words > 0; --words) {
-      acknowledged = std::max(acknowledged, read_one(ends[0]));
+      acknowledged = std::max(acknowledged, read_one(said.get()));
     }
     const timespec a_while{0, static_cast<long>(random() % 3'000'000)};
     ::nanosleep(&a_while, nullptr);
@@ -96,12 +102,11 @@ TEST(Kill, nothing_acknowledged_is_ever_lost_and_nothing_is_half_there) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "it ended by itself";
-    while (const std::uint64_t id = read_one(ends[0])) { // said before it died
+    while (const std::uint64_t id = read_one(said.get())) { // said before it died
       acknowledged = id;
     }
-    ::close(ends[0]);
 
-    const std::uint64_t found = newest_batch(scratch.file());
+    const std::uint64_t found = newest_batch(scratch.file("fabric.db"));
     ASSERT_GE(found, acknowledged) << "round " << round << ": lost what was acknowledged";
     ASSERT_LE(found, acknowledged + 1) << "round " << round;
     beyond_the_last_word += found > acknowledged ? 1 : 0;

@@ -2,7 +2,7 @@
 // own idea of records.hpp, to compare the real one with.
 #pragma once
 
-#include "controlplane/store/records.hpp"
+#include "controlplane/records/records.hpp"
 
 #include <map>
 #include <span>
@@ -13,14 +13,14 @@ namespace tributary::test {
 
 class MemoryDisk {
 public:
-  void apply(std::span<const store::Change> changes) {
+  void apply(std::span<const records::Change> changes) {
     for (const auto& change : changes) {
       std::visit([this](const auto& c) { one(c); }, change);
     }
   }
   /// As a store answers that is opened for the `epoch`th time.
-  [[nodiscard]] store::Snapshot load(std::uint64_t epoch) const {
-    store::Snapshot all;
+  [[nodiscard]] records::Snapshot load(std::uint64_t epoch) const {
+    records::Snapshot all;
     all.epoch = epoch;
     for (const auto& [key, r] : jobs_) {
       all.jobs.push_back(r);
@@ -37,40 +37,59 @@ public:
     for (const auto& [key, r] : addresses_) {
       all.addresses.push_back(r);
     }
-    all.topology = topology_;
+    for (const auto& [key, r] : switches_) {
+      all.switches.push_back(r);
+    }
+    for (const auto& [key, r] : cables_) {
+      all.cables.push_back(r);
+    }
+    for (const auto& [key, r] : hosts_) {
+      all.hosts.push_back(r);
+    }
     return all;
   }
 
 private:
-  using Id = store::GroupId;
-  void one(const store::JobRecord& r) { jobs_.insert_or_assign(r.id, r); }
-  void one(const store::GroupRecord& r) { groups_.insert_or_assign(r.id, r); }
-  void one(const store::MemberRecord& r) {
+  using Id = records::GroupId;
+  void one(const records::JobRecord& r) { jobs_.insert_or_assign(r.id, r); }
+  void one(const records::GroupRecord& r) { groups_.insert_or_assign(r.id, r); }
+  void one(const records::MemberRecord& r) {
     members_.insert_or_assign(std::pair{r.group, r.rank}, r);
   }
-  void one(const store::TreeRecord& r) { trees_.insert_or_assign(r.number, r); }
-  void one(const store::AddressRecord& r) { addresses_.insert_or_assign(r.space, r); }
-  void one(const store::TopologyRecord& r) { topology_ = r; }
-  void one(const store::EraseJob& e) { jobs_.erase(e.id); }
-  void one(const store::EraseMember& e) { members_.erase({e.group, e.rank}); }
-  void one(const store::EraseGroup& e) {
+  void one(const records::TreeRecord& r) { trees_.insert_or_assign(r.number, r); }
+  void one(const records::AddressRecord& r) { addresses_.insert_or_assign(r.space, r); }
+  void one(const records::SwitchRecord& r) { switches_.insert_or_assign(r.number, r); }
+  void one(const records::CableRecord& r) { cables_.insert_or_assign(r.number, r); }
+  void one(const records::HostRecord& r) { hosts_.insert_or_assign(r.nid, r); }
+  void one(const records::EraseHost& e) { hosts_.erase(e.nid); }
+  void one(const records::EraseTopology&) {
+    switches_.clear();
+    cables_.clear();
+    hosts_.clear();
+  }
+  void one(const records::EraseJob& e) { jobs_.erase(e.id); }
+  void one(const records::EraseMember& e) { members_.erase({e.group, e.rank}); }
+  void one(const records::EraseGroup& e) {
     groups_.erase(e.id);
     std::erase_if(members_, [&](const auto& m) { return m.second.group == e.id; });
     std::erase_if(trees_, [&](const auto& t) { return t.second.group == e.id; });
   }
 
-  std::map<std::string, store::JobRecord> jobs_;
-  std::map<Id, store::GroupRecord> groups_;
-  std::map<std::pair<Id, std::uint32_t>, store::MemberRecord> members_;
-  std::map<TreeNumber, store::TreeRecord> trees_;
-  std::map<std::string, store::AddressRecord> addresses_;
-  std::optional<store::TopologyRecord> topology_;
+  std::map<std::string, records::JobRecord> jobs_;
+  std::map<Id, records::GroupRecord> groups_;
+  std::map<std::pair<Id, std::uint32_t>, records::MemberRecord> members_;
+  std::map<TreeNumber, records::TreeRecord> trees_;
+  std::map<std::string, records::AddressRecord> addresses_;
+  std::map<std::uint32_t, records::SwitchRecord> switches_;
+  std::map<std::uint32_t, records::CableRecord> cables_;
+  std::map<Nid, records::HostRecord> hosts_;
 };
 
 /// Everything but the epoch.
-inline bool same_content(const store::Snapshot& a, const store::Snapshot& b) {
+inline bool same_content(const records::Snapshot& a, const records::Snapshot& b) {
   return a.jobs == b.jobs && a.groups == b.groups && a.members == b.members && a.trees == b.trees &&
-         a.addresses == b.addresses && a.topology == b.topology;
+         a.addresses == b.addresses && a.switches == b.switches && a.cables == b.cables &&
+         a.hosts == b.hosts && a.old_topology == b.old_topology;
 }
 
 } // namespace tributary::test

@@ -1,7 +1,8 @@
 // Older formats become today's step by step, in one transaction.
 #include "controlplane/store/schema.hpp"
 
-#include "tests/unit/store/scratch.hpp"
+#include "controlplane/store/store.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 #include <array>
 
@@ -12,21 +13,50 @@ using store::Database;
 
 class Migration : public ::testing::Test {
 protected:
-  Migration() { std::ofstream(scratch_.file()); }
-  const Scratch scratch_;
+  Migration() { std::ofstream(scratch_.file("fabric.db")); }
+  const ScratchDirectory scratch_;
 };
 
 TEST_F(Migration, a_new_file_takes_all_steps_and_a_later_start_none) {
-  Database database(scratch_.file());
+  Database database(scratch_.file("fabric.db"));
   EXPECT_EQ(migrate_and_count(database), 1U);
   EXPECT_EQ(database.integer("PRAGMA user_version"),
             static_cast<std::int64_t>(store::migrations().size()));
   EXPECT_EQ(migrate_and_count(database), 2U);
 }
 
+TEST_F(Migration, jobs_of_the_first_version_are_limited_to_nothing) {
+  {
+    Database database(scratch_.file("fabric.db"));
+    database.execute("PRAGMA journal_mode = WAL");
+    EXPECT_EQ(migrate_and_count(database, store::migrations().first(1)), 1U);
+    database.execute("INSERT INTO jobs VALUES ('old', 4, 'token', 1024, 0)");
+  }
+  store::Store store(scratch_.file("fabric.db"));
+  const records::Snapshot past = store.load();
+  ASSERT_EQ(past.jobs.size(), 1U);
+  EXPECT_EQ(past.jobs[0], (records::JobRecord{"old", 4, "token", Vni{1024}, false}));
+}
+
+TEST_F(Migration, the_document_of_the_topology_is_given_until_it_is_stored_record_by_record) {
+  {
+    Database database(scratch_.file("fabric.db"));
+    database.execute("PRAGMA journal_mode = WAL");
+    EXPECT_EQ(migrate_and_count(database, store::migrations().first(2)), 1U);
+    database.execute("INSERT INTO topology VALUES (1, 'what was seen')");
+  }
+  store::Store store(scratch_.file("fabric.db"));
+  EXPECT_EQ(store.load().old_topology, "what was seen");
+  const records::SwitchRecord leaf{0, "leaf", 7, 64, true};
+  store.apply(std::vector<records::Change>{records::EraseTopology{}, leaf});
+  const records::Snapshot now = store.load();
+  EXPECT_FALSE(now.old_topology.has_value());
+  EXPECT_EQ(now.switches, std::vector{leaf});
+}
+
 TEST_F(Migration, a_file_of_an_older_version_takes_the_steps_that_are_missing) {
-  Database database(scratch_.file());
-  EXPECT_EQ(migrate_and_count(database), 1U);
+  Database database(scratch_.file("fabric.db"));
+  EXPECT_EQ(migrate_and_count(database, store::migrations().first(1)), 1U);
   database.execute("INSERT INTO addresses VALUES ('trees', 5)");
   const std::array<const char*, 3> longer = {
       store::migrations()[0], "ALTER TABLE addresses ADD COLUMN note TEXT NOT NULL DEFAULT 'old'",
@@ -37,8 +67,8 @@ TEST_F(Migration, a_file_of_an_older_version_takes_the_steps_that_are_missing) {
 }
 
 TEST_F(Migration, a_step_that_fails_changes_nothing) {
-  Database database(scratch_.file());
-  EXPECT_EQ(migrate_and_count(database), 1U);
+  Database database(scratch_.file("fabric.db"));
+  EXPECT_EQ(migrate_and_count(database, store::migrations().first(1)), 1U);
   const std::array<const char*, 3> broken = {store::migrations()[0], "DROP TABLE addresses",
                                              "ALTER TABLE nothing ADD COLUMN x"};
   database.execute("BEGIN");

@@ -1,5 +1,6 @@
 #include "terminal/descriptor.hpp"
 
+#include "net/file_descriptor.hpp"
 #include "tests/unit/terminal/pseudo_terminal.hpp"
 
 #include <gtest/gtest.h>
@@ -45,12 +46,11 @@ TEST(a_terminal, that_is_dumb_gets_neither_colours_nor_escape_sequences) {
 }
 
 TEST(a_file, is_no_terminal_and_counts_as_80_by_24) {
-  const int file = ::open("/dev/null", O_WRONLY);
-  EXPECT_FALSE(is_terminal(file));
-  EXPECT_FALSE(wants_colours(file));
-  EXPECT_EQ(size_of(file).columns, 80U);
-  EXPECT_EQ(size_of(file).rows, 24U);
-  ::close(file);
+  const net::FileDescriptor file(::open("/dev/null", O_WRONLY));
+  EXPECT_FALSE(is_terminal(file.get()));
+  EXPECT_FALSE(wants_colours(file.get()));
+  EXPECT_EQ(size_of(file.get()).columns, 80U);
+  EXPECT_EQ(size_of(file.get()).rows, 24U);
 }
 
 } // namespace

@@ -84,6 +84,14 @@ TEST_F(CablingTest, missing_cable_goes_nowhere_and_so_does_one_that_is_down) {
                                          "leaf1 port 0 should go to spine0 port 1, goes nowhere"));
 }
 
+TEST_F(CablingTest, cable_that_was_unplugged_is_not_taken_for_the_one_that_is_there) {
+  const Attachment a{at(found, "leaf1"), 1};
+  const Attachment b{at(found, "spine1"), 1};
+  cut("leaf1", 1);
+  found.connect(a, b);
+  EXPECT_THAT(differences(), IsEmpty());
+}
+
 TEST_F(CablingTest, surplus_cable_is_named) {
   join(found, "leaf0", 3, "spine1", 3);
   EXPECT_THAT(differences(),

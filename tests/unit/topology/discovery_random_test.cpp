@@ -96,7 +96,7 @@ void disturb(World& world, Random& random) {
     if (world.host_at.erase(at) == 0 && !world.cables.contains(at)) {
       for (const auto& [nid, host] : world.hosts) {
         const bool placed = std::ranges::any_of(
-            world.host_at, [&](const auto& entry) { return entry.second == nid; });
+            world.host_at, [&, id = nid](const auto& entry) { return entry.second == id; });
         if (!placed) {
           world.host_at[at] = nid;
           return;
@@ -141,6 +141,13 @@ public:
       case Kind::host_moved: hosts_.at(change.host.value) = true; break;
       case Kind::host_up: set(hosts_, change.host.value, true); break;
       case Kind::host_down: set(hosts_, change.host.value, false); break;
+      case Kind::host_forgotten: {
+        const auto last = std::prev(hosts_.end());
+        EXPECT_FALSE(hosts_.at(change.host.value));
+        hosts_.at(change.host.value) = last->second;
+        hosts_.erase(last);
+        break;
+      }
       case Kind::switch_changed:
       case Kind::host_renamed: break;
       }
@@ -172,9 +179,83 @@ private:
   Ups switches_, cables_, hosts_;
 };
 
+/// The problems that are there, by what was told of them alone.
+class Told {
+public:
+  void apply(const std::vector<ProblemNews>& news) {
+    for (const ProblemNews& one : news) {
+      if (one.there) {
+        there_.insert(one.problem);
+      } else {
+        const auto found = there_.find(one.problem);
+        ASSERT_NE(found, there_.end()) << "over without having been there: " << one.problem.text;
+        there_.erase(found);
+      }
+    }
+  }
+  void expect_equal(const Discovery& discovery) const {
+    const std::vector<Problem> all(there_.begin(), there_.end());
+    ASSERT_EQ(all, discovery.problems());
+    ASSERT_EQ(all, discovery.problems_by_full_search());
+    ASSERT_EQ(all.size(), discovery.problem_count());
+  }
+
+private:
+  std::multiset<Problem> there_;
+};
+
+/// A copy of the graph, kept by what was touched alone.
+class Follower {
+public:
+  void follow(Discovery& discovery) {
+    const Graph& graph = discovery.graph();
+    const Touched touched = discovery.take_touched();
+    for (const SwitchId s : touched.switches) {
+      switches_[s] =
+          fmt::format("{} {} {} {}", graph[s].name, graph[s].guid, graph[s].ports, graph[s].up);
+    }
+    for (const CableId c : touched.cables) {
+      cables_[c] = text(graph, c);
+    }
+    for (const Nid nid : touched.hosts) {
+      if (const auto host = graph.find_host(nid)) {
+        hosts_[nid] = text(graph, *host);
+      } else {
+        hosts_.erase(nid);
+      }
+    }
+    ASSERT_EQ(switches_.size(), graph.switches().size());
+    ASSERT_EQ(cables_.size(), graph.cables().size());
+    ASSERT_EQ(hosts_.size(), graph.hosts().size());
+    for (const auto& [s, known] : switches_) {
+      ASSERT_EQ(known, fmt::format("{} {} {} {}", graph[s].name, graph[s].guid, graph[s].ports,
+                                   graph[s].up));
+    }
+    for (const auto& [c, known] : cables_) {
+      ASSERT_EQ(known, text(graph, c));
+    }
+    for (const auto& [nid, known] : hosts_) {
+      ASSERT_EQ(known, text(graph, graph.find_host(nid).value()));
+    }
+  }
+
+private:
+  static std::string text(const Graph& graph, CableId c) {
+    return fmt::format("{} {} {} {}", graph.describe(c), graph[c].speed_mbps, graph[c].up,
+                       graph[c].plugged);
+  }
+  static std::string text(const Graph& graph, HostId h) {
+    return fmt::format("{} {} {} {} {}", graph[h].name, graph[h].nid.value,
+                       graph.describe(graph[h].at), graph[h].up, graph[h].plugged);
+  }
+  std::map<SwitchId, std::string> switches_;
+  std::map<CableId, std::string> cables_;
+  std::map<Nid, std::string> hosts_;
+};
+
 TEST(RandomDiscovery, finds_the_same_fabric_in_whatever_order_switches_and_ports_report) {
   Random random(seed());
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 200 / TRIBUTARY_SEED_DIVISOR; ++round) {
     const World world = random_world(random);
     for (int order = 0; order < 5; ++order) {
       Discovery discovery;
@@ -219,10 +300,14 @@ TEST(RandomDiscovery, finds_the_same_fabric_in_whatever_order_switches_and_ports
 
 TEST(RandomDiscovery, ends_right_after_cables_hosts_and_channels_flapped) {
   Random random(seed() + 1);
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < 100 / TRIBUTARY_SEED_DIVISOR; ++round) {
     World world = random_world(random);
-    Discovery discovery;
+    DiscoverySettings settings;
+    settings.host_memory_ns = round % 2 == 0 ? 20 * second : settings.host_memory_ns;
+    Discovery discovery(settings);
     Mirror mirror;
+    Told told;
+    Follower copy;
     TimeNs now{second};
     std::set<std::string> connected;
     std::map<std::string, std::uint64_t> boots;
@@ -230,6 +315,10 @@ TEST(RandomDiscovery, ends_right_after_cables_hosts_and_channels_flapped) {
       mirror.apply(discovery.take_changes());
       mirror.expect_equal(discovery.graph());
       check_sanity(discovery.graph());
+      told.apply(discovery.take_news());
+      ASSERT_NO_FATAL_FAILURE(told.expect_equal(discovery));
+      ASSERT_EQ(discovery.next_deadline(), discovery.next_deadline_by_full_search());
+      ASSERT_NO_FATAL_FAILURE(copy.follow(discovery));
     };
     for (int step = 0; step < 300; ++step) {
       now = now + random() % (2 * second);
@@ -257,9 +346,11 @@ TEST(RandomDiscovery, ends_right_after_cables_hosts_and_channels_flapped) {
       }
       ASSERT_NO_FATAL_FAILURE(look());
       if (random() % 50 == 0) { // the manager restarts with what it stored
-        Discovery restarted;
+        Discovery restarted(settings);
         restarted.restore(discovery.graph(), now);
         discovery = std::move(restarted);
+        told = {};
+        std::ignore = discovery.take_touched();
         connected.clear();
       }
     }
@@ -269,13 +360,91 @@ TEST(RandomDiscovery, ends_right_after_cables_hosts_and_channels_flapped) {
     discovery.poll(now + 10 * second);
     ASSERT_NO_FATAL_FAILURE(look());
     ASSERT_EQ(test::live_of(discovery.graph()), test::live_of(world)) << "round " << round;
+    discovery.poll(now + 10 * second + 2 * settings.host_memory_ns);
+    ASSERT_NO_FATAL_FAILURE(look());
     EXPECT_EQ(discovery.next_deadline(), never);
+    ASSERT_EQ(test::live_of(discovery.graph()), test::live_of(world)) << "round " << round;
+    EXPECT_EQ(discovery.graph().hosts().size(), test::live_of(world).hosts.size());
   }
+}
+
+/// What no healthy port says.
+control::Port strange_port(const World& world, const End& at, Random& random) {
+  const auto any_host = [&] {
+    auto host = world.hosts.begin();
+    std::advance(host, static_cast<std::ptrdiff_t>(random() % world.hosts.size()));
+    return host->first;
+  };
+  auto other = world.switches.begin();
+  std::advance(other, static_cast<std::ptrdiff_t>(random() % world.switches.size()));
+  const auto port = static_cast<std::uint32_t>(random() % 12);
+  switch (random() % 6) {
+  case 0: return test::port_message(at.second, true, test::switch_neighbour("ghost", port));
+  case 1: return test::port_message(at.second, true, test::switch_neighbour(other->first, port));
+  case 2: { // of that name, and another one
+    control::Neighbour twin = test::switch_neighbour(other->first, port);
+    twin.set_guid(0xBAD);
+    return test::port_message(at.second, true, twin);
+  }
+  case 3: return test::port_message(at.second, true, test::host_neighbour("h", any_host()));
+  case 4: // an edge port, of another host than the one it hears
+    return test::port_message(at.second, true, test::host_neighbour("h", 900), any_host());
+  default:
+    return test::port_message(at.second, true,
+                              test::host_neighbour(world.hosts.at(any_host()).name, 901));
+  }
+}
+
+TEST(RandomDiscovery, problems_told_one_by_one_are_those_of_a_look_at_everything) {
+  Random random(seed() + 3);
+  std::size_t most = 0;
+  for (int round = 0; round < 60 / TRIBUTARY_SEED_DIVISOR; ++round) {
+    World world = random_world(random);
+    world.hosts[902] = {"h", true, false};
+    Discovery discovery;
+    Told told;
+    TimeNs now{second};
+    for (int step = 0; step < 150; ++step) {
+      now = now + random() % second;
+      discovery.poll(now);
+      auto chosen = world.switches.begin();
+      std::advance(chosen, static_cast<std::ptrdiff_t>(random() % world.switches.size()));
+      const std::string& name = chosen->first;
+      const End at{name, static_cast<std::uint32_t>(random() % chosen->second)};
+      switch (random() % 12) {
+      case 0: discovery.disconnected(name, now); break;
+      case 1: {
+        control::SwitchHello hello = world.hello(name, 1 + random() % 2);
+        if (random() % 4 == 0) {
+          hello.set_guid(wire::guid_of_name(world.switches.begin()->first));
+        }
+        discovery.connected(hello, now);
+        break;
+      }
+      case 2: disturb(world, random); break;
+      case 3:
+      case 4:
+      case 5:
+        discovery.report(name, test::report_of({strange_port(world, at, random)}), now);
+        break;
+      case 6:
+        now = now + 4 * second;
+        discovery.poll(now);
+        break;
+      default: discovery.report(name, test::report_of({world.port(at)}), now);
+      }
+      told.apply(discovery.take_news());
+      ASSERT_NO_FATAL_FAILURE(told.expect_equal(discovery)) << "round " << round;
+      ASSERT_EQ(discovery.next_deadline(), discovery.next_deadline_by_full_search());
+      most = std::max(most, discovery.problem_count());
+    }
+  }
+  EXPECT_GT(most, 4U) << "nothing strange happened";
 }
 
 TEST(RandomDiscovery, dead_switches_are_down_and_come_back) {
   Random random(seed() + 2);
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < 100 / TRIBUTARY_SEED_DIVISOR; ++round) {
     World world = random_world(random);
     Discovery discovery;
     TimeNs now{second};

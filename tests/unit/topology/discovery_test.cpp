@@ -220,7 +220,7 @@ TEST_F(DiscoveryTest, switch_is_down_when_its_last_neighbour_has_forgotten_it) {
   report("spine", port_message(0, true));
   EXPECT_THAT(kinds(), ElementsAre(Kind::cable_down, Kind::switch_down));
   EXPECT_EQ(texts[1], "switch leaf0 is down: it has no control channel, and no neighbour hears it");
-  pass(second);
+  pass(4 * second);
   EXPECT_EQ(discovery.next_deadline(), never);
 }
 
@@ -491,6 +491,73 @@ TEST_F(DiscoveryTest, host_makes_room_for_another_host) {
   EXPECT_THAT(kinds(), ElementsAre(Kind::host_down, Kind::host_added));
 }
 
+// ---- 7: hosts that are forgotten ----
+
+TEST_F(DiscoveryTest, host_that_is_down_for_long_is_forgotten_and_known_again_when_it_is_back) {
+  connect_all();
+  kinds();
+  world.host_at.erase({"leaf0", 1});
+  report("leaf0", 1);
+  const TimeNs down = now;
+  pass(DiscoverySettings{}.host_memory_ns - 1);
+  EXPECT_TRUE(graph().find_host(Nid{1}));
+  EXPECT_EQ(discovery.next_deadline(), down + DiscoverySettings{}.host_memory_ns);
+  pass(1);
+  EXPECT_THAT(kinds(), ElementsAre(Kind::host_down, Kind::host_forgotten));
+  EXPECT_THAT(texts.back(), HasSubstr("host h1 (NID 1) is forgotten: it was down for 600 s"));
+  EXPECT_FALSE(graph().find_host(Nid{1}));
+  EXPECT_EQ(graph()[host(2)].name, "h2");
+  EXPECT_EQ(discovery.next_deadline(), never);
+  world.host_at[{"leaf0", 1}] = 1;
+  report("leaf0", 1);
+  EXPECT_THAT(kinds(), ElementsAre(Kind::host_added));
+  EXPECT_EQ(test::live_of(graph()), test::live_of(world));
+}
+
+TEST_F(DiscoveryTest, host_that_is_of_use_is_remembered_for_as_long_as_it_is) {
+  bool used = true;
+  discovery.remember([&](Nid nid) { return nid == Nid{1} && used; });
+  connect_all();
+  world.host_at.erase({"leaf0", 1});
+  report("leaf0", 1);
+  pass(5 * DiscoverySettings{}.host_memory_ns);
+  EXPECT_TRUE(graph().find_host(Nid{1}));
+  used = false;
+  pass(DiscoverySettings{}.host_memory_ns);
+  EXPECT_FALSE(graph().find_host(Nid{1}));
+}
+
+TEST_F(DiscoveryTest, port_without_guard_brings_so_many_hosts_and_no_more) {
+  connect_all();
+  const std::size_t before = graph().hosts().size();
+  for (std::uint32_t nid = 1000; nid < 2000; ++nid) {
+    report("leaf1", port_message(3, true, host_neighbour(fmt::format("x{}", nid), nid)));
+    pass(second / 20);
+  }
+  EXPECT_EQ(graph().hosts().size(), before + 8);
+  EXPECT_EQ(discovery.hosts_refused(), 992U);
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("too_many_hosts: leaf1 port 3 has brought more "
+                                                "than 8 hosts")));
+  // Those that are known may come and go.
+  report("leaf1", port_message(3, true, host_neighbour("x1003", 1003)));
+  EXPECT_TRUE(graph()[host(1003)].up);
+  // When some are forgotten, there is room again.
+  pass(DiscoverySettings{}.host_memory_ns);
+  EXPECT_THAT(problems(), IsEmpty());
+  EXPECT_EQ(graph().hosts().size(), before + 1);
+  report("leaf1", port_message(3, true, host_neighbour("x3000", 3000)));
+  EXPECT_TRUE(graph()[host(3000)].up);
+}
+
+TEST_F(DiscoveryTest, guarded_port_is_believed_whatever_it_brought_before) {
+  connect_all();
+  for (std::uint32_t nid = 1000; nid < 1020; ++nid) {
+    report("leaf1", port_message(3, true, host_neighbour("x", nid)));
+  }
+  report("leaf1", port_message(3, true, {}, 4000));
+  EXPECT_TRUE(graph()[host(4000)].up);
+}
+
 // ---- what people are told ----
 
 TEST_F(DiscoveryTest, names_a_neighbour_that_never_connected) {
@@ -499,6 +566,36 @@ TEST_F(DiscoveryTest, names_a_neighbour_that_never_connected) {
   pass(4 * second);
   EXPECT_THAT(problems(), ElementsAre("unknown_neighbour: spine port 1 hears switch leaf1 port 0, "
                                       "and no switch of this name has ever connected"));
+}
+
+TEST_F(DiscoveryTest, problems_of_a_quiet_fabric_ripen_by_its_own_deadlines_within_the_patience) {
+  world.switches.erase("leaf1");
+  connect_all();
+  pass(4 * second);
+  EXPECT_THAT(discovery.take_news(), ::testing::SizeIs(1)) << "leaf1 is heard, and unknown";
+  const TimeNs since = now;
+  report("leaf0", port_message(3, true, switch_neighbour("ghost", 7)));
+  report("spine", port_message(3, true, host_neighbour("h1", 1)));
+  report("spine", port_message(2, true, switch_neighbour("leaf0", 2)));
+  EXPECT_THAT(discovery.take_news(), IsEmpty()) << "it may be over in a moment";
+  std::vector<std::string> told;
+  // Nobody polls but at the times that discovery itself asks for.
+  while (discovery.next_deadline() != never) {
+    now = discovery.next_deadline();
+    ASSERT_LE(elapsed_ns(now, since), DiscoverySettings{}.patience_ns);
+    discovery.poll(now);
+    for (const ProblemNews& news : discovery.take_news()) {
+      EXPECT_TRUE(news.there);
+      told.emplace_back(name_of(news.problem.kind));
+    }
+  }
+  EXPECT_THAT(told, ::testing::UnorderedElementsAre("unknown_neighbour", "nid_conflict",
+                                                    "one_sided_cable"));
+  report("leaf0", port_message(3, true));
+  const auto news = discovery.take_news();
+  ASSERT_EQ(news.size(), 1U);
+  EXPECT_FALSE(news[0].there);
+  EXPECT_EQ(news[0].problem.kind, Problem::Kind::unknown_neighbour);
 }
 
 TEST_F(DiscoveryTest, names_a_new_cable_to_a_switch_without_channel) {
@@ -590,10 +687,10 @@ TEST_F(DiscoveryTest, shows_what_a_port_said_last) {
 }
 
 TEST(Discovery, every_kind_has_a_name) {
-  for (int k = 0; k <= static_cast<int>(Kind::host_renamed); ++k) {
+  for (int k = 0; k <= static_cast<int>(Kind::host_forgotten); ++k) {
     EXPECT_NE(name_of(static_cast<Kind>(k)), "unknown");
   }
-  for (int k = 0; k <= static_cast<int>(Problem::Kind::host_name_conflict); ++k) {
+  for (int k = 0; k <= static_cast<int>(Problem::Kind::too_many_hosts); ++k) {
     EXPECT_NE(name_of(static_cast<Problem::Kind>(k)), "unknown");
   }
 }

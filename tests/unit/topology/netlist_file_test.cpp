@@ -100,6 +100,44 @@ TEST(Netlist, written_and_read_again_is_the_same_fabric_with_its_nids) {
   }
 }
 
+TEST(Netlist, of_an_adapter_with_as_many_ports_as_there_can_be_is_read) {
+  const Graph graph = read_netlist("Switch 2 \"a\"\nHca 65535 \"h\"\n"
+                                   "[1] \"a\"[1]\n[65535] \"a\"[2]\n",
+                                   "net");
+  EXPECT_THAT(test::live_of(graph).hosts, ElementsAre("h 1 a port 0", "h-65535 2 a port 1"));
+}
+
+TEST(Netlist, with_a_host_called_like_a_switch_is_written_so_that_it_can_be_read) {
+  Graph graph;
+  const SwitchId a = graph.add_switch({.name = "a", .ports = 4});
+  graph.add_switch({.name = "down", .ports = 4, .up = false});
+  graph.add_host({.name = "a", .nid = Nid{7}, .at = {a, 0}});
+  graph.add_host({.name = "a'", .nid = Nid{8}, .at = {a, 1}});
+  graph.add_host({.name = "down", .nid = Nid{9}, .at = {a, 2}});
+  const std::string text = write_netlist(graph);
+  const Graph again = read_netlist(text, "net");
+  EXPECT_THAT(test::live_of(again).hosts,
+              ElementsAre("a' 8 a port 1", "a'2 7 a port 0", "down 9 a port 2"));
+  EXPECT_EQ(write_netlist(again), text);
+}
+
+TEST(Netlist, takes_names_as_long_as_ours_and_cuts_them_where_a_suffix_must_fit) {
+  const std::string longest(255, 'x');
+  const std::string cut = longest.substr(0, 253) + "-2";
+  const std::string cut_again = longest.substr(0, 254) + "'";
+  Graph graph;
+  const SwitchId a = graph.add_switch({.name = longest, .ports = 4});
+  graph.add_host({.name = longest, .nid = Nid{7}, .at = {a, 0}});
+  const Graph again = read_netlist(write_netlist(graph), "net");
+  EXPECT_EQ(again[SwitchId{0}].name, longest);
+  EXPECT_EQ(again[HostId{0}].name, cut_again);
+
+  const Graph ports = read_netlist(
+      "Switch 2 \"a\"\nHca 2 \"" + longest + "\"\n[1] \"a\"[1]\n" + "[2] \"a\"[2]\n", "net");
+  EXPECT_EQ(ports[HostId{0}].name, longest);
+  EXPECT_EQ(ports[HostId{1}].name, cut);
+}
+
 TEST(Netlist, is_written_without_what_is_down) {
   Graph graph = build_model("ft3:4").graph;
   graph.set_up(CableId{0}, false);
@@ -128,7 +166,7 @@ TEST(Netlist, with_errors_in_its_lines_names_all_with_line_and_column) {
                          "Switch 8 \"\"\n"),
       ElementsAre(
           "net:1: column 8: a number of ports, 0 to 65535, is missing here",
-          "net:2: column 10: a name in quotes, 1 to 127 printable characters, is missing here",
+          "net:2: column 10: a name in quotes, 1 to 255 printable characters, is missing here",
           "net:3: column 14: nothing but a comment may follow; put # in front of it",
           HasSubstr("net:5: column 2: this is no port"),
           HasSubstr("net:6: column 4: this is no port"),
@@ -140,7 +178,7 @@ TEST(Netlist, with_errors_in_its_lines_names_all_with_line_and_column) {
           HasSubstr("net:12: column 1: this port belongs to no Switch"),
           HasSubstr("net:13: column 12: this is no guid"),
           HasSubstr("net:14: column 8: a number of ports"),
-          HasSubstr("net:15: column 10: a name in quotes, 1 to 127")));
+          HasSubstr("net:15: column 10: a name in quotes, 1 to 255")));
 }
 
 TEST(Netlist, that_contradicts_itself_names_all_contradictions) {

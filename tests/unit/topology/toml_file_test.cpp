@@ -70,14 +70,15 @@ TEST(TomlFile, written_and_read_again_is_the_same_graph) {
 
 TEST(TomlFile, keeps_numbers_states_and_what_is_unplugged) {
   tributary::test::Random random(tributary::test::seed());
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 200 / TRIBUTARY_SEED_DIVISOR; ++round) {
     // Cables and hosts come and go on a few ports, so that most ports have been used before.
     Graph graph;
     for (int s = 0; s < 4; ++s) {
-      graph.add_switch({.name = fmt::format("s{}", s),
-                        .guid = static_cast<std::uint64_t>(random() % 2 * (1000 + s)),
-                        .ports = 4,
-                        .up = random() % 4 != 0});
+      graph.add_switch(
+          {.name = fmt::format("s{}", s),
+           .guid = static_cast<std::uint64_t>(random() % 2 * (1000U + static_cast<unsigned>(s))),
+           .ports = 4,
+           .up = random() % 4 != 0});
     }
     const auto port = [&] {
       return Attachment{SwitchId{static_cast<std::uint32_t>(random() % 4)},
@@ -192,15 +193,6 @@ TEST(TomlFile, that_is_no_toml_or_has_other_sections_says_where) {
   EXPECT_THAT(
       toml_complaints("[[switch]]\nname = \"a\\u0007\"\nports = 1\n"),
       ElementsAre(HasSubstr("fabric.toml:2: key 'switch.name': has bytes that no name has")));
-}
-
-TEST(TomlFile, that_cannot_be_read_says_why) {
-  try {
-    const Graph graph = read_toml_file("/nonexistent/fabric.toml");
-    FAIL() << "read";
-  } catch (const config::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/nonexistent/fabric.toml: cannot be read (No such file"));
-  }
 }
 
 } // namespace

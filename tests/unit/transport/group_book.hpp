@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,6 +38,41 @@ public:
     given_ = given;
     members_.clear();
   }
+  /// A member joins of which the test needs no host.
+  void admit(std::uint32_t rank) {
+    const std::lock_guard lock(mutex_);
+    members_.insert(rank);
+  }
+  struct Absence {
+    std::uint32_t rank = 0;
+    std::string why;
+    bool gone = false;
+    bool left = false;
+  };
+  /// Whoever renews is told that these members are absent: rank n on host node(n + 1).
+  void miss(const std::vector<Absence>& absences) {
+    const std::lock_guard lock(mutex_);
+    absent_.clear();
+    for (const Absence& one : absences) {
+      absent_.push_back(boost::json::object{{"rank", one.rank},
+                                            {"nid", one.rank + 1},
+                                            {"host", "node" + std::to_string(one.rank + 1)},
+                                            {"why", one.why},
+                                            {"gone", one.gone},
+                                            {"left", one.left}});
+    }
+  }
+  /// This member's lease has ended: it is told so, and the others are.
+  void expire(std::uint32_t rank) {
+    miss({{.rank = rank, .why = "its lease ended", .gone = true}});
+    const std::lock_guard lock(mutex_);
+    expired_ = rank;
+  }
+  /// Whoever renews is told that the group has ended.
+  void end(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    ended_ = why;
+  }
   [[nodiscard]] std::uint64_t renewals() const { return counted(renewals_); }
   [[nodiscard]] std::uint64_t joins() const { return counted(joins_); }
   [[nodiscard]] std::uint64_t leavings() const { return counted(leavings_); }
@@ -60,6 +96,13 @@ private:
     const std::string rank_at = "/members/";
     const auto at = request.target.find(rank_at) + rank_at.size();
     const auto rank = static_cast<std::uint32_t>(std::stoul(request.target.substr(at)));
+    if (!ended_.empty() && request.method == "PUT") {
+      return {.status = 410,
+              .body = boost::json::serialize(boost::json::object{{"message", ended_}})};
+    }
+    if (rank == expired_ && request.method == "PUT") {
+      return {.status = 409, .body = R"({"message": "its lease ran out", "lease_ended": true})"};
+    }
     if (!members_.contains(rank)) {
       return {.status = 404, .body = R"({"message": "there is no such member"})"};
     }
@@ -68,6 +111,12 @@ private:
       members_.erase(rank);
     } else {
       ++renewals_;
+      if (!absent_.empty()) {
+        return {.body = boost::json::serialize(
+                    boost::json::object{{"lease_seconds", given_.lease_seconds},
+                                        {"cookie", given_.cookie},
+                                        {"absent", absent_}})};
+      }
     }
     return {};
   }
@@ -101,6 +150,9 @@ private:
   Given given_;
   std::set<std::uint32_t> members_;
   std::map<std::uint32_t, std::string> hosts_;
+  boost::json::array absent_;
+  std::string ended_;
+  std::optional<std::uint32_t> expired_;
   std::uint64_t joins_ = 0;
   std::uint64_t renewals_ = 0;
   std::uint64_t leavings_ = 0;

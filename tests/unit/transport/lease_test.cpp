@@ -54,6 +54,32 @@ TEST(Lease, ShortLeasesAreNotWaitedOut) {
   EXPECT_GE(Lease(m, TimeNs{0}).next_attempt(), TimeNs{second / 10}) << "never in a busy loop";
 }
 
+TEST(Lease, SomebodyWhoWaitsHasItRenewedAtATenth) {
+  manager_client::Membership m = membership();
+  m.lease = std::chrono::milliseconds(30'000);
+  Lease lease(m, TimeNs{0});
+  EXPECT_EQ(lease.next_attempt(), TimeNs{10 * second});
+  lease.hurry(true);
+  EXPECT_EQ(lease.next_attempt(), TimeNs{3 * second});
+  lease.renewed(TimeNs{4 * second});
+  EXPECT_EQ(lease.next_attempt(), TimeNs{7 * second});
+  lease.hurry(false);
+  EXPECT_EQ(lease.next_attempt(), TimeNs{14 * second});
+  lease.failed("no answer", TimeNs{14 * second});
+  const TimeNs retry = lease.next_attempt();
+  lease.hurry(true);
+  EXPECT_EQ(lease.next_attempt(), retry) << "in trouble it is asked often enough";
+}
+
+TEST(Lease, OfAGroupThatIsOverIsNotRenewedAnyMore) {
+  Lease lease(membership(), TimeNs{0});
+  lease.over();
+  lease.hurry(true);
+  EXPECT_EQ(lease.next_attempt(), never);
+  EXPECT_TRUE(lease.is_over());
+  EXPECT_EQ(lease.text(TimeNs{second}), "the group is over");
+}
+
 TEST(Lease, ForgottenGroupIsJoinedAgain) {
   Lease lease(membership(), TimeNs{0});
   lease.forgotten(TimeNs{second});

@@ -1,6 +1,6 @@
 // The C API between two hosts at the ends of a veth pair: no switch is needed, for whatever the
 // root multicasts reaches the one leaf, and whatever that contributes reaches the root.
-#include "pair_test.hpp"
+#include "tests/unit/link/pair_test.hpp"
 #include "tributary/tributary.h"
 
 #include <gtest/gtest.h>
@@ -16,6 +16,11 @@ extern "C" int exercise_from_c(const char* interface, uint32_t rank, double* sum
 
 namespace tributary::transport::test {
 namespace {
+
+using link::test::left_nid;
+using link::test::PairTest;
+using link::test::PrivateNetwork;
+using link::test::right_nid;
 
 class LibraryTest : public PairTest {
 protected:
@@ -266,6 +271,102 @@ TEST_F(LibraryTest, WaitThatTimesOutSaysForWhomAndLeavesTheRequestValid) {
   EXPECT_EQ(request[0], nullptr) << "a request that is done is gone";
 }
 
+/// Groups on another tree, whose members miss each other soon.
+class MissingMemberTest : public LibraryTest {
+protected:
+  void SetUp() override {
+    LibraryTest::SetUp();
+    if (IsSkipped()) {
+      return;
+    }
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      tributary_group_options who = member(rank);
+      who.tree = 78;
+      who.retry_usec = 2'000;
+      who.result_timeout_usec = 50'000;
+      who.member_timeout_usec = 64 * who.retry_usec;
+      ASSERT_EQ(tributary_join(host[rank], &who, &impatient[rank]), TRIBUTARY_OK)
+          << tributary_last_error(host[rank]);
+    }
+  }
+  int barrier(int rank) { return tributary_barrier(impatient[rank]); }
+  [[nodiscard]] std::string last_error(int rank) const { return tributary_last_error(host[rank]); }
+
+  tributary_group* impatient[2] = {};
+};
+
+TEST_F(MissingMemberTest, ABlockingCallEndsWithTheRankThatDoesNotCome) {
+  EXPECT_EQ(barrier(0), TRIBUTARY_ERR_MEMBER_MISSING);
+  EXPECT_NE(last_error(0).find("rank 1 did not contribute"), std::string::npos) << last_error(0);
+  EXPECT_EQ(barrier(0), TRIBUTARY_ERR_MEMBER_MISSING) << "and so does every later one";
+  tributary_request* request = nullptr;
+  EXPECT_EQ(tributary_barrier_start(impatient[0], &request), TRIBUTARY_ERR_MEMBER_MISSING);
+  EXPECT_EQ(request, nullptr);
+  // The other one comes too late, and is told what the root said.
+  EXPECT_EQ(barrier(1), TRIBUTARY_ERR_MEMBER_MISSING);
+  EXPECT_NE(last_error(1).find("rank 1 did not contribute"), std::string::npos) << last_error(1);
+  for (tributary_group* group_that_ended : impatient) {
+    EXPECT_EQ(tributary_leave(group_that_ended), TRIBUTARY_OK) << "nobody is waited for";
+  }
+}
+
+TEST_F(MissingMemberTest, ALeafNamesARootThatIsSilent) {
+  EXPECT_EQ(barrier(1), TRIBUTARY_ERR_MEMBER_MISSING);
+  EXPECT_NE(last_error(1).find("rank 0 did not contribute"), std::string::npos) << last_error(1);
+}
+
+TEST_F(MissingMemberTest, RequestsThatWereStartedEndToo) {
+  tributary_request* requests[3] = {};
+  for (tributary_request*& request : requests) {
+    ASSERT_EQ(tributary_barrier_start(impatient[0], &request), TRIBUTARY_OK);
+  }
+  for (tributary_request*& request : requests) {
+    EXPECT_EQ(tributary_wait(&request, 20'000'000, nullptr), TRIBUTARY_ERR_MEMBER_MISSING);
+    EXPECT_EQ(request, nullptr);
+  }
+  EXPECT_EQ(tributary_leave(impatient[0]), TRIBUTARY_OK);
+  EXPECT_EQ(allreduce<std::int64_t>({1}, {2}, TRIBUTARY_INT64, TRIBUTARY_SUM),
+            std::vector<std::int64_t>{3})
+      << "the host's other group goes on";
+}
+
+TEST_F(LibraryTest, DifferentCountsAreAnErrorAtBothThatNamesBoth) {
+  const std::vector<std::int64_t> in(100, 1);
+  std::vector<std::int64_t> out[2] = {std::vector<std::int64_t>(100),
+                                      std::vector<std::int64_t>(100)};
+  const std::size_t counts[2] = {100, 40};
+  tributary_request* request[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(tributary_allreduce_start(group[i], in.data(), out[i].data(), counts[i],
+                                        TRIBUTARY_INT64, TRIBUTARY_SUM, &request[i]),
+              TRIBUTARY_OK);
+  }
+  wait_both(request, result);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(code[i], TRIBUTARY_ERR_COUNT_MISMATCH);
+    const std::string message = tributary_last_error(host[i]);
+    EXPECT_NE(message.find("rank 1 called with 40 elements while rank 0 called with 100 elements"),
+              std::string::npos)
+        << message;
+    EXPECT_EQ(tributary_leave(group[i]), TRIBUTARY_OK);
+  }
+}
+
+TEST_F(LibraryTest, DifferentCountsOfOnePieceAreFoundToo) {
+  const double in[4] = {1, 2, 3, 4};
+  double out[2][4] = {};
+  tributary_request* request[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    const std::size_t count = i == 0 ? 3 : 4;
+    ASSERT_EQ(tributary_allreduce_start(group[i], in, out[i], count, TRIBUTARY_DOUBLE,
+                                        TRIBUTARY_SUM, &request[i]),
+              TRIBUTARY_OK);
+  }
+  wait_both(request, result);
+  EXPECT_EQ(code[0], TRIBUTARY_ERR_COUNT_MISMATCH);
+  EXPECT_EQ(code[1], TRIBUTARY_ERR_COUNT_MISMATCH);
+}
+
 TEST_F(LibraryTest, PollOnTheDescriptorAndTheTimeoutAreEnoughToMakeProgress) {
   const std::int64_t in = 1;
   std::int64_t out[2] = {};
@@ -376,6 +477,57 @@ TEST_F(LibraryTest, FaultyArgumentsAreRefusedWithTheReason) {
   EXPECT_EQ(s.injected, 0U) << "nothing was begun";
 }
 
+/// Whether a call fails for its arguments, and says so in words of its own.
+bool refused(int code, const tributary_host* host, const std::string& words) {
+  const std::string message = tributary_last_error(host);
+  EXPECT_NE(message.find(words), std::string::npos) << message;
+  return code == TRIBUTARY_ERR_ARGUMENT;
+}
+
+TEST_F(LibraryTest, AnErrorSaysWhatIsWrongInThisCallAndNotInAnEarlierOne) {
+  double x = 0;
+  tributary_request* request = nullptr;
+  int done = 0;
+  ASSERT_EQ(tributary_barrier_start(group[0], &request), TRIBUTARY_OK);
+  const auto spoil = [&] {
+    EXPECT_EQ(tributary_allreduce_start(group[0], &x, &x, 1, 99, TRIBUTARY_SUM, nullptr),
+              TRIBUTARY_ERR_ARGUMENT);
+    tributary_allreduce(group[0], &x, &x, 1, 99, TRIBUTARY_SUM, nullptr);
+  };
+  spoil();
+  EXPECT_TRUE(
+      refused(tributary_barrier_start(group[0], nullptr), host[0], "place for the request"));
+  spoil();
+  EXPECT_TRUE(refused(tributary_test(&request, nullptr, nullptr), host[0], "done is NULL"));
+  spoil();
+  EXPECT_TRUE(refused(tributary_get_statistics(group[0], nullptr), host[0], "statistics are NULL"));
+  spoil();
+  EXPECT_TRUE(refused(tributary_get_membership(group[0], nullptr), host[0], "membership is NULL"));
+  spoil();
+  EXPECT_TRUE(refused(tributary_status_text(group[0], nullptr, 9), host[0], "text is NULL"));
+  tributary_request* none = nullptr;
+  EXPECT_TRUE(refused(tributary_test(&none, &done, nullptr), nullptr, "the request is NULL"));
+  EXPECT_TRUE(refused(tributary_barrier(nullptr), nullptr, "the group is NULL"));
+  EXPECT_TRUE(refused(tributary_wait(nullptr, 0, nullptr), nullptr, "the request is NULL"));
+}
+
+TEST_F(LibraryTest, CountsThatNoBufferCanHaveAreRefused) {
+  double x = 0;
+  for (const std::size_t count : {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / sizeof x + 1}) {
+    EXPECT_TRUE(refused(
+        tributary_allreduce(group[0], &x, &x, count, TRIBUTARY_DOUBLE, TRIBUTARY_SUM, nullptr),
+        host[0], "no buffer has"));
+    EXPECT_TRUE(refused(
+        tributary_reduce(group[0], &x, &x, count, TRIBUTARY_DOUBLE, TRIBUTARY_SUM, 0, nullptr),
+        host[0], "no buffer has"));
+    EXPECT_TRUE(refused(tributary_broadcast(group[0], &x, count, TRIBUTARY_DOUBLE, 0), host[0],
+                        "no buffer has"));
+  }
+  tributary_statistics s{};
+  tributary_get_statistics(group[0], &s);
+  EXPECT_EQ(s.injected, 0U) << "nothing was begun";
+}
+
 TEST_F(LibraryTest, NothingToReduceIsDoneAtOnce) {
   EXPECT_EQ(
       tributary_allreduce(group[0], nullptr, nullptr, 0, TRIBUTARY_DOUBLE, TRIBUTARY_SUM, nullptr),
@@ -411,13 +563,51 @@ TEST(LibraryOpen, FailuresLeaveAMessageWithoutAHost) {
   tributary_close(nullptr);
 }
 
+TEST(LibraryOpen, AnEtherTypeThatIsNoneIsRefusedBeforeAnythingIsOpened) {
+  tributary_host* host = nullptr;
+  tributary_host_options on = tributary_host_defaults("nosuch0");
+  constexpr std::uint16_t wrong[] = {0, 3, 0x05DC, 0x05FF};
+  for (const std::uint16_t ethertype : wrong) {
+    on.ethertype = ethertype;
+    EXPECT_TRUE(refused(tributary_open(&on, &host), nullptr, "is no EtherType"));
+    EXPECT_EQ(host, nullptr);
+  }
+}
+
+TEST(LibraryHandles, NullIsAnsweredAndExplained) {
+  const tributary_group_options who = tributary_group_defaults();
+  const tributary_named_group_options named = tributary_named_group_defaults("a");
+  tributary_group* group = nullptr;
+  tributary_request* request = nullptr;
+  tributary_statistics statistics{};
+  tributary_membership membership{};
+  char text[8];
+  double x = 0;
+  const auto no = [](int code, const char* what) { return refused(code, nullptr, what); };
+  EXPECT_TRUE(no(tributary_progress(nullptr), "the host is NULL"));
+  EXPECT_TRUE(no(tributary_fd(nullptr), "the host is NULL"));
+  EXPECT_TRUE(no(tributary_join(nullptr, &who, &group), "the host is NULL"));
+  EXPECT_TRUE(no(tributary_join_named(nullptr, &named, &group), "the host is NULL"));
+  EXPECT_TRUE(no(tributary_get_statistics(nullptr, &statistics), "the group is NULL"));
+  EXPECT_TRUE(no(tributary_get_membership(nullptr, &membership), "the group is NULL"));
+  EXPECT_TRUE(no(tributary_status_text(nullptr, text, sizeof text), "the group is NULL"));
+  EXPECT_TRUE(no(tributary_broadcast(nullptr, &x, 1, TRIBUTARY_DOUBLE, 0), "the group is NULL"));
+  EXPECT_TRUE(no(tributary_barrier_start(nullptr, &request), "the group is NULL"));
+  EXPECT_EQ(tributary_timeout_usec(nullptr), -1);
+  EXPECT_EQ(tributary_nid(nullptr), TRIBUTARY_NID_UNKNOWN);
+  EXPECT_EQ(tributary_rank(nullptr), TRIBUTARY_RANK_ANY);
+  EXPECT_EQ(tributary_size(nullptr), 0U);
+  EXPECT_EQ(tributary_leave(nullptr), TRIBUTARY_OK);
+}
+
 TEST(LibraryNames, EveryErrorSaysWhatToDo) {
-  for (int code = 0; code >= TRIBUTARY_ERR_NOT_READY; --code) {
+  for (int code = 0; code >= TRIBUTARY_ERR_GROUP_ENDED; --code) {
     EXPECT_NE(std::string(tributary_error_string(code)), "not an error code of libtributary")
         << code;
   }
   EXPECT_EQ(std::string(tributary_error_string(1)), "not an error code of libtributary");
-  EXPECT_EQ(std::string(tributary_error_string(-15)), "not an error code of libtributary");
+  EXPECT_EQ(std::string(tributary_error_string(TRIBUTARY_ERR_GROUP_ENDED - 1)),
+            "not an error code of libtributary");
   EXPECT_EQ(std::string(tributary_result_name(TRIBUTARY_INT_OVERFLOW)), "integer overflow");
   EXPECT_EQ(std::string(tributary_result_name(2)), "unknown");
 }

@@ -1,9 +1,10 @@
 // Groups joined by name: two hosts at the ends of a veth pair, and a fabric manager that the test
 // plays. Trees need no switch here (library_test.cpp).
-#include "endpoint/transport/announcer.hpp"
-#include "endpoint/transport/raw_socket.hpp"
+#include "endpoint/library/announcer.hpp"
 #include "group_book.hpp"
-#include "pair_test.hpp"
+#include "link/raw_socket.hpp"
+#include "tests/support/eventually.hpp"
+#include "tests/unit/link/pair_test.hpp"
 #include "tributary/tributary.h"
 #include "tributary/wire/hello.hpp"
 
@@ -20,8 +21,12 @@
 namespace tributary::transport::test {
 namespace {
 
+using link::test::left_nid;
+using link::test::PairTest;
+
 using namespace std::chrono_literals;
 using manager_client::test::FakeManager;
+using tributary::test::eventually;
 
 class NamedGroupTest : public PairTest {
 protected:
@@ -60,6 +65,15 @@ protected:
     ASSERT_EQ(code, (std::array{0, 0})) << tributary_last_error(host[0]) << "\n"
                                         << tributary_last_error(host[1]);
   }
+  /// All that there is of the other two is that the manager knows them.
+  void join_as_root_of_three() {
+    book.admit(1);
+    book.admit(2);
+    tributary_named_group_options root = member(0);
+    root.size = 3;
+    ASSERT_EQ(tributary_join_named(host[0], &root, &group[0]), TRIBUTARY_OK)
+        << tributary_last_error(host[0]);
+  }
   /// Whoever is done first goes on moving its host: what the other one lost, only this one has.
   void on_both(const std::function<int(std::uint32_t)>& f) {
     std::atomic<int> done = 0;
@@ -92,13 +106,6 @@ protected:
     text.resize(static_cast<std::size_t>(tributary_status_text(group, text.data(), text.size())));
     return text;
   }
-  static void wait_until(const std::function<bool()>& done) {
-    const auto limit = std::chrono::steady_clock::now() + 20s;
-    while (!done()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), limit) << "it did not happen";
-      std::this_thread::sleep_for(5ms);
-    }
-  }
 
   GroupBook book;
   FakeManager manager{book.handler()};
@@ -119,7 +126,8 @@ TEST_F(NamedGroupTest, MembersGetTheirTreeFromTheManagerAndLeaveThereToo) {
   EXPECT_EQ(m.root_rank, 0U);
   EXPECT_EQ(m.root_nid, left_nid);
   EXPECT_EQ(m.lease_msec, 300U);
-  EXPECT_EQ(book.host_of(0), Announcer("left", 0x88B5, Nid{1}, machine_name()).host_name());
+  EXPECT_EQ(book.host_of(0),
+            library::Announcer("left", 0x88B5, Nid{1}, library::machine_name()).host_name());
   expect_reduction();
   leave_both();
   EXPECT_EQ(code, (std::array{0, 0})) << tributary_last_error(host[0]);
@@ -148,7 +156,7 @@ TEST_F(NamedGroupTest, TwinTreesWork) {
 }
 
 TEST_F(NamedGroupTest, HostAnnouncesItselfBeforeItAsks) {
-  RawSocket listener("right", wire::default_ethertype, 1U << 20);
+  link::RawSocket listener("right", wire::default_ethertype);
   tributary_named_group_options who = member(0);
   who.wait_usec = 0;
   EXPECT_EQ(tributary_join_named(host[0], &who, &group[0]), TRIBUTARY_ERR_NOT_READY);
@@ -159,15 +167,16 @@ TEST_F(NamedGroupTest, HostAnnouncesItselfBeforeItAsks) {
   tributary_close(host[0]);
   host[0] = nullptr;
   std::vector<wire::Hello> hellos;
-  wait_until([&] {
-    listener.receive([&](std::span<const std::byte> bytes) {
+  ASSERT_TRUE(eventually([&] {
+    for (const FrameView& frame : listener.receive()) {
       wire::Hello hello;
-      if (wire::decode(bytes, wire::default_ethertype, hello) == wire::HelloError::none) {
+      if (wire::decode(std::span<const std::byte>(frame.data, frame.length),
+                       wire::default_ethertype, hello) == wire::HelloError::none) {
         hellos.push_back(hello);
       }
-    });
+    }
     return !hellos.empty() && hellos.back().interval_ms == 0;
-  });
+  }));
   ASSERT_GE(hellos.size(), 2U);
   EXPECT_EQ(hellos.front().kind, wire::HelloKind::host);
   EXPECT_EQ(hellos.front().nid, Nid{left_nid});
@@ -178,7 +187,7 @@ TEST_F(NamedGroupTest, HostAnnouncesItselfBeforeItAsks) {
 
 TEST_F(NamedGroupTest, LeasesAreRenewedWithoutAnyCall) {
   join_both();
-  wait_until([&] { return book.renewals() >= 6; });
+  ASSERT_TRUE(eventually([&] { return book.renewals() >= 6; }));
   EXPECT_EQ(book.joins(), 2U);
   EXPECT_NE(status(group[0]).find("group 'demo' of job 'j1' at unix:"), std::string::npos);
   EXPECT_EQ(status(group[0]).find("in trouble"), std::string::npos);
@@ -190,18 +199,18 @@ TEST_F(NamedGroupTest, LeasesAreRenewedWithoutAnyCall) {
 
 TEST_F(NamedGroupTest, RestartOfTheManagerIsRiddenOut) {
   join_both();
-  wait_until([&] { return book.renewals() >= 2; });
+  ASSERT_TRUE(eventually([&] { return book.renewals() >= 2; }));
   manager.stop();
   // The first thing it meets may be the end of a connection that was there.
-  wait_until([&] {
+  ASSERT_TRUE(eventually([&] {
     const std::string text = status(group[0]);
     return text.find("in trouble") != std::string::npos &&
            text.find("is tributary-fabricd running there?") != std::string::npos;
-  });
+  }));
   expect_reduction();
   manager.start();
   const std::uint64_t renewals = book.renewals();
-  wait_until([&] { return book.renewals() >= renewals + 4; });
+  ASSERT_TRUE(eventually([&] { return book.renewals() >= renewals + 4; }));
   EXPECT_EQ(status(group[0]).find("in trouble"), std::string::npos);
   EXPECT_EQ(book.joins(), 2U) << "nobody had to join again";
   leave_both();
@@ -212,7 +221,7 @@ TEST_F(NamedGroupTest, ForgottenGroupIsJoinedAgainAndMovesWhereItIsGiven) {
   join_both();
   expect_reduction();
   book.forget_and_give({.trees = {1000}, .vni = 12, .cookie = 77, .lease_seconds = 0.3});
-  wait_until([&] { return book.joins() == 4; });
+  ASSERT_TRUE(eventually([&] { return book.joins() == 4; }));
   for (int i = 0; i < 5; ++i) {
     expect_reduction();
   }
@@ -222,12 +231,82 @@ TEST_F(NamedGroupTest, ForgottenGroupIsJoinedAgainAndMovesWhereItIsGiven) {
     tributary_get_membership(group[rank], &m);
     return m.tree == 1000 && m.vni == 12 && m.cookie == 77;
   };
-  wait_until([&] { return moved(0) && moved(1); });
+  ASSERT_TRUE(eventually([&] { return moved(0) && moved(1); }));
   expect_reduction();
-  wait_until(
-      [&] { return status(group[1]).find("joined again on other trees") != std::string::npos; });
+  ASSERT_TRUE(eventually(
+      [&] { return status(group[1]).find("joined again on other trees") != std::string::npos; }));
   leave_both();
   EXPECT_EQ(code, (std::array{0, 0}));
+}
+
+TEST_F(NamedGroupTest, ACallThatWaitsEndsWhenTheManagerSaysThatAMemberIsGone) {
+  join_both();
+  expect_reduction();
+  book.miss({{.rank = 1, .why = "its lease ended", .gone = true}});
+  EXPECT_EQ(tributary_barrier(group[0]), TRIBUTARY_ERR_MEMBER_MISSING);
+  const std::string message = tributary_last_error(host[0]);
+  EXPECT_NE(message.find("rank 1 (host node2: its lease ended) is gone"), std::string::npos)
+      << message;
+  EXPECT_NE(status(group[0]).find("the group has ended: rank 1"), std::string::npos);
+  EXPECT_EQ(tributary_leave(group[0]), TRIBUTARY_OK);
+  // The root told the leaf, and so did the manager: of itself it believes neither.
+  EXPECT_EQ(tributary_barrier(group[1]), TRIBUTARY_ERR_MEMBER_MISSING);
+}
+
+TEST_F(NamedGroupTest, WhoLeftBecauseAnotherOneDiedIsNotNamedWithIt) {
+  join_as_root_of_three();
+  book.miss({{.rank = 1, .why = "it left", .gone = true, .left = true},
+             {.rank = 2, .why = "its lease ended", .gone = true}});
+  EXPECT_EQ(tributary_barrier(group[0]), TRIBUTARY_ERR_MEMBER_MISSING);
+  const std::string message = tributary_last_error(host[0]);
+  EXPECT_NE(message.find("rank 2 (host node3: its lease ended) is gone"), std::string::npos)
+      << message;
+  EXPECT_EQ(message.find("rank 1"), std::string::npos) << message;
+}
+
+TEST_F(NamedGroupTest, WhoLeftWhileOthersStillReduceIsNamed) {
+  join_as_root_of_three();
+  book.miss({{.rank = 1, .why = "it left", .gone = true, .left = true}});
+  EXPECT_EQ(tributary_barrier(group[0]), TRIBUTARY_ERR_MEMBER_MISSING);
+  const std::string message = tributary_last_error(host[0]);
+  EXPECT_NE(message.find("rank 1 (host node2: it left) is gone"), std::string::npos) << message;
+}
+
+TEST_F(NamedGroupTest, ARootWhoseOwnLeaseEndedSaysSoAndItsLeafNamesIt) {
+  join_both();
+  book.expire(0);
+  EXPECT_EQ(tributary_barrier(group[0]), TRIBUTARY_ERR_MEMBER_MISSING);
+  const std::string own = tributary_last_error(host[0]);
+  EXPECT_NE(own.find("this member's lease"), std::string::npos) << own;
+  EXPECT_EQ(tributary_barrier(group[1]), TRIBUTARY_ERR_MEMBER_MISSING);
+  const std::string other = tributary_last_error(host[1]);
+  EXPECT_NE(other.find("rank 0"), std::string::npos) << other;
+}
+
+TEST_F(NamedGroupTest, AMemberWhoseHostIsNotHeardIsNamedAndWaitedFor) {
+  join_both();
+  book.miss({{.rank = 1, .why = "no switch hears of its host"}});
+  tributary_request* request = nullptr;
+  ASSERT_EQ(tributary_barrier_start(group[0], &request), TRIBUTARY_OK);
+  ASSERT_TRUE(eventually([&] {
+    tributary_progress(host[0]);
+    return status(group[0]).find("misses rank 1") != std::string::npos;
+  }));
+  EXPECT_EQ(tributary_wait(&request, 1000, nullptr), TRIBUTARY_ERR_TIMEOUT);
+  const std::string message = tributary_last_error(host[0]);
+  EXPECT_NE(message.find("rank 1 (host node2: no switch hears of its host)"), std::string::npos)
+      << message;
+}
+
+TEST_F(NamedGroupTest, AGroupThatTheManagerEndedEndsItsCallsAndIsNotJoinedAgain) {
+  join_both();
+  book.end("group 'demo' of job j1 was destroyed on request");
+  for (const int rank : {0, 1}) {
+    EXPECT_EQ(tributary_barrier(group[rank]), TRIBUTARY_ERR_GROUP_ENDED);
+  }
+  const std::string message = tributary_last_error(host[0]);
+  EXPECT_NE(message.find("destroyed on request"), std::string::npos) << message;
+  EXPECT_EQ(book.joins(), 2U);
 }
 
 TEST_F(NamedGroupTest, ManagerThatIsAwayWhenLeavingIsSaid) {
@@ -247,7 +326,7 @@ TEST_F(NamedGroupTest, ClosingWithoutLeavingEndsAtOnceWhateverTheManagerDoes) {
     return book.handler()(request);
   });
   const std::size_t before = manager.requests().size();
-  wait_until([&] { return manager.requests().size() > before; });
+  ASSERT_TRUE(eventually([&] { return manager.requests().size() > before; }));
   tributary_close(host[0]);
   tributary_close(host[1]);
   host[0] = host[1] = nullptr;
@@ -268,7 +347,7 @@ TEST_F(NamedGroupTest, ChildOfForkClosesOnlyItsOwnPart) {
   ASSERT_EQ(::waitpid(child, &ended, 0), child);
   EXPECT_TRUE(WIFEXITED(ended) && WEXITSTATUS(ended) == 0) << ended;
   const std::uint64_t renewals = book.renewals();
-  wait_until([&] { return book.renewals() >= renewals + 4; });
+  ASSERT_TRUE(eventually([&] { return book.renewals() >= renewals + 4; }));
   expect_reduction();
   leave_both();
   EXPECT_EQ(code, (std::array{0, 0}));

@@ -45,17 +45,6 @@ Eal& eal() {
   return instance;
 }
 
-bool eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return false;
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-  return true;
-}
-
 wire::ReductionFrame arm_frame(std::uint32_t sequence, TreeNumber t) {
   wire::ReductionFrame f;
   f.dscp = wire::dscp_root;

@@ -5,17 +5,16 @@
 #include "dataplane/port/eal.hpp"
 #include "dataplane/port/port_device.hpp"
 #include "dataplane/worker/worker_group.hpp"
+#include "tests/support/eventually.hpp"
 #include "tributary/wire/reduction.hpp"
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace tributary::dataplane::test {
@@ -23,8 +22,7 @@ namespace tributary::dataplane::test {
 /// DPDK starts once per process; every test uses this one.
 Eal& eal();
 
-/// Waits until it holds; a generous bound, only there to end a test that has failed.
-bool eventually(const std::function<bool()>& condition);
+using tributary::test::eventually;
 
 using Frame = std::vector<std::byte>;
 

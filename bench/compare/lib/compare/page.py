@@ -27,7 +27,8 @@ the time their threads were on a CPU, so that other load on the machine counts f
 better, the table says so: a ratio below 1. Peers come from Debian; `scripts/setup --bench` installs
 or unpacks them.
 
-[Multicast trees](benchmarks/multicast.md), an algorithm against algorithms, have their own page.
+[Multicast trees](benchmarks/multicast.md), an algorithm against algorithms, and
+[what a large fabric costs the manager](benchmarks/manager.md) have their own pages.
 """
 
 

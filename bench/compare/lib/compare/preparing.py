@@ -9,7 +9,7 @@ sys.path.append(str(places.ROOT / "scripts" / "runner"))
 
 from building import RELEASE, Build, BuildFailed  # noqa: E402
 
-PROGRAMS = ["dataplane/tributary-switch", "cli/tributaryctl", "bench/allreduce-tributary"]
+PROGRAMS = ("dataplane/tributary-switch", "cli/tributaryctl", "bench/allreduce-tributary")
 
 
 def install(peers):
@@ -18,12 +18,12 @@ def install(peers):
                     stdout=sys.stderr)
 
 
-def build():
-    """Brings build/ up to date. Raises RuntimeError with what the compiler said."""
+def build(programs=PROGRAMS):
+    """Brings these of build/ up to date. Raises RuntimeError with what the compiler said."""
     print("building build/ (a few minutes the first time)", file=sys.stderr, flush=True)
     release = Build(places.ROOT, RELEASE)
     try:
         release.configure()
-        release.compile(PROGRAMS)
+        release.compile(programs)
     except BuildFailed as failure:
         raise RuntimeError(f"the build failed: {failure}") from None

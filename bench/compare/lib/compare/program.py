@@ -43,9 +43,9 @@ def progress(text):
 
 
 class Comparison:
-    def __init__(self, manual, measure, pages, peers=True):
+    def __init__(self, manual, measure, pages, peers=True, against=False):
         """`pages(options)`: how many hugepages of 2 MiB all contenders need together. `peers`: whether
-        any of them is in scripts/packages-bench."""
+        any of them is in scripts/packages-bench. `against`: whether another build can take part."""
         self.measure, self.pages, self.peers = measure, pages, peers
         self.parser = argparse.ArgumentParser(
             description=manual, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -60,6 +60,9 @@ class Comparison:
             help="the CPU for everything else (default: %(default)s)")
         add("--build", metavar="DIR",
             help="measure this build as it is (default: build, brought up to date first)")
+        if against:
+            add("--against", metavar="DIR",
+                help="the switch of this build takes its turns, too: what a change costs or brings")
         add("--no-setup", action="store_true", help="do not install what is missing")
         add("--inside", action="store_true", help=argparse.SUPPRESS)
         add("--folder", type=Path, help=argparse.SUPPRESS)  # removed by who made it, outside
@@ -133,3 +136,11 @@ def numbers(text):
 def say(options, text):
     """A line of the result for a person: where --json does not go."""
     print(text, file=sys.stderr if options.json == "-" else sys.stdout, flush=True)
+
+
+def against_before(point):
+    """What --against adds to a line of the result."""
+    before = point.get("ratio_to_before")
+    if not before:
+        return ""
+    return f"; to the build before {before['median']:.3f} ({before['min']:.2f} to {before['max']:.2f})"

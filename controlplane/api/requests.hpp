@@ -1,0 +1,48 @@
+// Path, query and body of a request as the Service takes them (service.hpp), checked for shape:
+// everything that can be said without knowing the fabric. Pure; all throw RequestError.
+//
+// The fields are those of docs/protocol/manager-api.md and openapi.json.
+#pragma once
+
+#include "controlplane/api/service.hpp"
+#include "controlplane/api/target.hpp"
+
+#include <boost/json/object.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tributary::rest {
+
+/// Longest wait that a join may ask for.
+inline constexpr std::chrono::milliseconds max_join_wait{60'000};
+/// Longest "timeout" of a multicast: an hour.
+inline constexpr std::chrono::microseconds max_collective_timeout{3'600'000'000};
+
+[[nodiscard]] JobRequest job_request(const boost::json::object& body);
+[[nodiscard]] JobPatch job_patch(const std::string& job, const boost::json::object& body);
+[[nodiscard]] MulticastRequest multicast_request(const boost::json::object& body);
+[[nodiscard]] GroupRequest group_request(const boost::json::object& body);
+[[nodiscard]] JoinRequest join_request(const std::string& group, const Target& target,
+                                       const boost::json::object& body);
+[[nodiscard]] MemberRequest member_request(const std::string& job, const std::string& group,
+                                           const std::string& rank);
+
+/// ?dry_run=true or false; false when it is not said.
+[[nodiscard]] bool dry_run_of(const Target& target);
+
+struct EventsRequest {
+  std::uint64_t after = 0; ///< number of the last event that was seen
+  bool follow = true;      ///< otherwise only what is kept is wanted
+};
+[[nodiscard]] EventsRequest events_request(const Target& target, std::string_view last_event_id);
+
+/// limit, after, switch, job and group of the query. Throws RequestError.
+[[nodiscard]] ViewRequest view_request(View what, const Target& target);
+
+/// From a path.
+[[nodiscard]] TreeNumber tree_number(const std::string& text);
+
+} // namespace tributary::rest

@@ -1,0 +1,168 @@
+// What the HTTP API can be asked for: the one thing the rest room knows of the manager.
+//
+// Every request is answered through its Reply exactly once, at once or later, always on the event
+// loop's thread: a group's members may have to be waited for, a tree to be installed. The answer of
+// a change comes after the change is on disk. The server has checked the shape of what it hands
+// over (types, ranges, sizes); the service checks what it means (does the group exist, is the
+// caller allowed).
+//
+// The JSON of requests and answers is in docs/protocol/manager-api.md and openapi.json.
+#pragma once
+
+#include "tributary/types.hpp"
+
+#include <boost/json/value.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::rest {
+
+struct Answer {
+  unsigned status = 200;
+  boost::json::value body; ///< for a failure {"message": "...", "detail": "..."}; see `refusal`
+  /// Seconds for a Retry-After header; 0: none.
+  unsigned retry_after = 0;
+};
+using Reply = std::function<void(Answer)>;
+
+/// {"message": "...", "detail": "..."}, which say the same: libfabric's client reads the first,
+/// Slurm the second.
+[[nodiscard]] inline Answer refusal(unsigned status, const std::string& message) {
+  return {status, boost::json::object{{"message", message}, {"detail", message}}, 0};
+}
+
+/// Who asks.
+struct Caller {
+  std::string token;          ///< of the Authorization header, "" without one
+  bool administrator = false; ///< the admin token, or the Unix socket's owner or root
+};
+
+// ---- the Slingshot-shaped contract ----
+
+struct JobRequest {
+  std::string job; ///< "jobID"
+  std::optional<std::uint32_t> multicast_limit;
+  /// What its groups are limited to; nothing: any.
+  std::optional<std::vector<Nid>> hosts = std::nullopt;
+  std::optional<std::vector<Vni>> vnis = std::nullopt;
+};
+/// {"jobSteps": {"N": null}, "mcastLimit": 4}
+struct JobPatch {
+  std::string job;
+  std::vector<std::string> ended_steps;
+  std::optional<std::uint32_t> multicast_limit = std::nullopt; ///< from now on; the administrator's
+};
+struct MulticastRequest {
+  std::vector<Nid> macs; ///< by rank
+  Vni vni;
+  std::chrono::microseconds timeout{0}; ///< of one collective; 0: default
+  std::string job;
+  std::string step;
+};
+
+// ---- our own ----
+
+struct GroupRequest {
+  std::string name;
+  std::string job; ///< "" with a job's token: that job
+  std::uint32_t size = 0;
+  std::uint32_t trees = 1; ///< 1 or 2
+  std::optional<std::uint32_t> root_rank;
+};
+struct JoinRequest {
+  GroupRequest group; ///< creates the group when it is not there; must agree with it when it is
+  std::uint32_t rank = 0;
+  Nid nid;
+  std::string host; ///< its name, for people; "" when not said
+  /// How long to wait for the group to be ready before answering what is missing.
+  std::chrono::milliseconds wait{0};
+};
+struct MemberRequest {
+  std::string job;
+  std::string group;
+  std::uint32_t rank = 0;
+};
+
+enum class View : std::uint8_t {
+  topology,
+  switches,
+  hosts,
+  links,
+  groups,
+  trees,
+  transactions,
+  jobs,
+};
+
+/// What to look at: one of the things, or a page of the list.
+struct ViewRequest {
+  View what{};
+  std::optional<std::string> id = std::nullopt;
+  // The list: only what has to do with these; "" for all.
+  std::string at_switch{}; ///< hosts, links, trees
+  std::string job{};       ///< groups, trees
+  std::string group{};     ///< trees; with `job`
+  /// At most so many objects; fewer when they are large.
+  std::size_t limit = default_limit;
+  std::string after{}; ///< "next" of the page before; "" for the first one
+
+  static constexpr std::size_t default_limit = 1000;
+  static constexpr std::size_t most = 10'000;
+};
+
+/// One line of the event stream.
+struct Event {
+  std::uint64_t number = 0; ///< rises, by one as long as the manager runs, and with every start
+  std::string kind; ///< "gap", "group", "link", "switch", "host", "tree", "transaction", "job"
+  boost::json::object body; ///< with "time" and "text" in any case
+};
+
+class Service {
+public:
+  virtual ~Service() = default;
+
+  virtual void create_job(const Caller& caller, const JobRequest& request, Reply reply) = 0;
+  virtual void get_job(const Caller& caller, const std::string& job, Reply reply) = 0;
+  virtual void list_jobs(const Caller& caller, Reply reply) = 0;
+  virtual void patch_job(const Caller& caller, const JobPatch& patch, Reply reply) = 0;
+  virtual void delete_job(const Caller& caller, const std::string& job, Reply reply) = 0;
+  virtual void create_multicast(const Caller& caller, const MulticastRequest& request,
+                                Reply reply) = 0;
+  virtual void delete_multicast(const Caller& caller, TreeNumber tree, Reply reply) = 0;
+
+  virtual void create_group(const Caller& caller, const GroupRequest& request, Reply reply) = 0;
+  virtual void join_group(const Caller& caller, const JoinRequest& request, Reply reply) = 0;
+  virtual void leave_group(const Caller& caller, const MemberRequest& request, Reply reply) = 0;
+  virtual void renew_lease(const Caller& caller, const MemberRequest& request, Reply reply) = 0;
+  virtual void get_group(const Caller& caller, const std::string& job, const std::string& name,
+                         Reply reply) = 0;
+  virtual void delete_group(const Caller& caller, const std::string& job, const std::string& name,
+                            Reply reply) = 0;
+
+  /// An object with the list under its name, and `next` when there is more; with `id` one of them.
+  virtual void view(const Caller& caller, const ViewRequest& request, Reply reply) = 0;
+  /// Moves trees to where they are better, or says what would be moved. Answers 200 with the moves.
+  virtual void rebalance(const Caller& caller, bool dry_run, Reply reply) = 0;
+
+  /// OpenMetrics text, without the closing "# EOF".
+  virtual std::string metrics() = 0;
+  /// "" when requests can be served; otherwise what is missing.
+  virtual std::string not_ready_because() = 0;
+
+  /// The answer to a caller who may not watch events, 401 or 403.
+  virtual std::optional<Answer> refuse_events(const Caller& /*caller*/) { return std::nullopt; }
+  /// Calls `sink` for every event from now on that the caller may see, and first for those kept
+  /// that are newer than `after`; where others may have been between, one of kind "gap" comes
+  /// before them. 0: all that are kept. The answer ends the subscription when it is called.
+  virtual std::function<void()> subscribe(const Caller& caller, std::uint64_t after,
+                                          std::function<void(const Event&)> sink) = 0;
+};
+
+} // namespace tributary::rest

@@ -1,0 +1,180 @@
+// Groups and jobs, as JSON.
+#include "controlplane/manager/manager.hpp"
+
+#include "controlplane/manager/view_figures.hpp"
+
+#include <boost/json/value_from.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tributary::manager {
+
+namespace json = boost::json;
+using topology::CableId;
+
+namespace {
+
+constexpr std::size_t missing_named = 64;
+
+/// Null: any.
+template <typename Number>
+json::value numbers_json(const std::optional<std::vector<Number>>& numbers) {
+  if (!numbers) {
+    return nullptr;
+  }
+  json::array list;
+  for (const Number number : *numbers) {
+    list.emplace_back(number.value);
+  }
+  return list;
+}
+
+} // namespace
+
+json::object Manager::summary_of(const group::Group& group) const {
+  const TimeNs at = time();
+  json::object object{{"name", group.name},
+                      {"job", group.job},
+                      {"state", std::string(records::name_of(group.state))},
+                      {"size", group.size},
+                      {"trees", group.trees},
+                      {"joined", group.present},
+                      {"multicast", group.multicast},
+                      {"age_seconds", seconds(elapsed_ns(at, group.created))},
+                      {"ends_in_seconds", seconds_until(group.deadline, at)},
+                      {"text", describe(group, at)}};
+  json::array missing_ones;
+  for (const group::Missing& one : group::missing(group, missing_named)) {
+    json::object entry{{"rank", one.rank}, {"why", one.why}};
+    if (one.nid) {
+      entry["nid"] = one.nid->value;
+    }
+    missing_ones.push_back(std::move(entry));
+  }
+  for (const group::Absent& one : group::absent(group, missing_named)) {
+    if (!one.left) {
+      missing_ones.push_back({{"rank", one.rank}, {"nid", one.nid.value}, {"why", one.why}});
+    }
+  }
+  object["missing"] = std::move(missing_ones);
+  if (!group.trouble.empty()) {
+    object["trouble"] = group.trouble;
+  }
+  if (group.root && group.members.contains(*group.root)) {
+    const group::Member& root = group.members.at(*group.root);
+    object["vni"] = group.vni.value;
+    object["root"] = {{"rank", *group.root}, {"nid", root.nid.value}, {"host", root.host}};
+  }
+  if (group.routed()) {
+    const auto routing = routings_.find(group.id);
+    json::array routes;
+    for (std::size_t i = 0; i < group.routes.size(); ++i) {
+      std::uint32_t max_efi = 0;
+      if (routing != routings_.end()) {
+        for (const CableId cable : routing->second.trees[i].tree.cables) {
+          max_efi = std::max(max_efi, efi_of(cable));
+        }
+      }
+      const records::TreeForm& form = group.routes[i].form;
+      routes.push_back({{"tree", group.routes[i].number.value},
+                        {"switches", form.parts.size()},
+                        {"height", form.height},
+                        {"max_efi", max_efi}});
+    }
+    object["routes"] = std::move(routes);
+    if (group.trees == 2 && routing != routings_.end()) {
+      object["disjoint"] = routing->second.shared.empty();
+      object["shared"] = json::value_from(routing->second.shared);
+    }
+  }
+  return object;
+}
+
+json::object Manager::json_of(const group::Group& group) const {
+  const TimeNs at = time();
+  json::object object = summary_of(group);
+  json::array members;
+  members.reserve(group.members.size());
+  for (const auto& [rank, member] : group.members) {
+    members.push_back({{"rank", rank},
+                       {"nid", member.nid.value},
+                       {"host", member.host},
+                       {"state", std::string(records::name_of(member.state))},
+                       {"lease_seconds", seconds_until(member.lease_end, at)}});
+  }
+  object["members"] = std::move(members);
+  return object;
+}
+
+std::uint64_t Manager::lease_of(const group::Group& group, std::uint32_t rank) const {
+  const auto member = group.members.find(rank);
+  const bool told = member != group.members.end() && member->second.lease_ns != 0;
+  return told ? member->second.lease_ns : settings_.groups.lease_ns;
+}
+
+json::object Manager::membership(const group::Group& group, std::uint32_t rank) const {
+  json::array trees;
+  for (const group::GroupTree& tree : group.routes) {
+    trees.push_back(tree.number.value);
+  }
+  const auto routing = routings_.find(group.id);
+  return {{"group", group.name},
+          {"job", group.job},
+          {"state", std::string(records::name_of(group.state))},
+          {"rank", rank},
+          {"size", group.size},
+          {"vni", group.vni.value},
+          {"cookie", group.cookie.value},
+          {"root_rank", *group.root},
+          {"root_nid", group.members.at(*group.root).nid.value},
+          {"trees", std::move(trees)},
+          {"disjoint", routing != routings_.end() && routing->second.shared.empty()},
+          {"lease_seconds", seconds(lease_of(group, rank))}};
+}
+
+json::object Manager::json_of(const group::Job& job) {
+  json::array groups;
+  for (const auto& [name, id] : job.groups) {
+    groups.emplace_back(name);
+  }
+  return {{"job", job.id},
+          {"mcast_limit", job.multicast_limit},
+          {"groups", std::move(groups)},
+          {"vni", job.vni ? json::value(job.vni->value) : json::value(nullptr)},
+          {"hosts", numbers_json(job.hosts)},
+          {"vnis", numbers_json(job.vnis)}};
+}
+
+void Manager::list_jobs(Page& page, const std::string& after) const {
+  for (const group::Job* job : registry_.jobs()) {
+    if (!after.empty() && job->id <= after) {
+      continue;
+    }
+    if (!page.has_room()) {
+      return;
+    }
+    page.add(job->id, json_of(*job),
+             1 + job->groups.size() + (job->hosts ? job->hosts->size() : 0) +
+                 (job->vnis ? job->vnis->size() : 0));
+  }
+}
+
+/// By id, that is, by age.
+void Manager::list_groups(Page& page, const OnlyJob& only, const rest::ViewRequest& request,
+                          std::uint64_t from) const {
+  for (const group::Group* group : registry_.groups()) {
+    if (group->id.value < from || !sees(only, *group) ||
+        (!request.job.empty() && group->job != request.job)) {
+      continue;
+    }
+    if (!page.has_room()) {
+      return;
+    }
+    page.add(std::to_string(group->id.value), json_of(*group), 1 + group->members.size());
+  }
+}
+
+} // namespace tributary::manager

@@ -1,0 +1,279 @@
+// Trees that are whole and could be better are laid again when nothing else happens: twins that
+// share what they need not share since something came back, trees that are higher than they have to
+// be, and trees over the fullest links. A tree is moved under its number, the new before the old
+// (controlplane/install/order.hpp), so that its group reduces on.
+//
+// Every move makes something smaller that no other move makes larger again but for a smaller thing:
+// what twins share, then heights, then the largest load. So moving ends by itself.
+#include "controlplane/manager/manager.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tributary::manager {
+
+namespace json = boost::json;
+using topology::HostId;
+
+namespace {
+
+/// How much is done in one turn by itself, and how long after it nothing.
+constexpr std::size_t moves_at_a_time = 1;
+constexpr std::size_t attempts_at_a_time = 32;
+constexpr std::uint64_t move_pause_ns = 1'000'000'000;
+/// How much an administrator's request does.
+constexpr std::size_t moves_on_request = 16;
+constexpr std::size_t attempts_on_request = 64;
+
+std::uint32_t height_of(const std::vector<RoutedTree>& trees) {
+  std::uint32_t height = 0;
+  for (const RoutedTree& one : trees) {
+    height = std::max(height, one.tree.height);
+  }
+  return height;
+}
+
+} // namespace
+
+bool Manager::may_move(const group::Group& group) const {
+  const bool runs = group.state == records::GroupState::ready ||
+                    group.state == records::GroupState::receiving_leave_req;
+  if (!runs || !group.trouble.empty() || installing_.contains(group.id) ||
+      behind_.contains(group.id) || repair_at_.contains(group.id)) {
+    return false;
+  }
+  const auto routing = routings_.find(group.id);
+  return routing != routings_.end() &&
+         std::ranges::all_of(routing->second.trees, [&](const RoutedTree& one) {
+           return !one.parts.empty() && !one.tree.cables.empty() && intact(group, one);
+         });
+}
+
+/// Trees that were planned, oriented, and in the books of engines instead of those that are;
+/// nothing when a switch on them has no room for their numbers, or an engine no descriptors for
+/// them.
+std::optional<std::vector<RoutedTree>> Manager::fitted(const group::Group& group,
+                                                       std::vector<multicast::Tree> trees,
+                                                       std::span<const HostId> hosts) {
+  std::vector<RoutedTree> fitted;
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    auto one = routed(group, std::move(trees[i]), hosts);
+    if (!one || !std::ranges::all_of(one->parts, [&](const multicast::TreePart& part) {
+          return group.routes[i].number.value < switches_[part.at.value].limits.trees();
+        })) {
+      return std::nullopt;
+    }
+    fitted.push_back(std::move(*one));
+  }
+  const std::vector<RoutedTree>& before = routings_.at(group.id).trees;
+  for (const RoutedTree& old : before) {
+    engines_.remove(old.parts);
+  }
+  const bool fits = !full_engine_on(fitted);
+  for (const RoutedTree& one : fits ? fitted : before) {
+    engines_.add(one.parts);
+  }
+  return fits ? std::optional(std::move(fitted)) : std::nullopt;
+}
+
+std::optional<Manager::Improvement> Manager::improved(const group::Group& group) {
+  const Routing& routing = routings_.at(group.id);
+  const std::vector<HostId> hosts = hosts_of(group);
+  const bool twins = routing.trees.size() == 2;
+  if (twins && routing.shared.empty()) {
+    return std::nullopt;
+  }
+  for (const RoutedTree& old : routing.trees) {
+    planner_.release(old.tree);
+  }
+  std::vector<multicast::Tree> planned;
+  bool better = false;
+  if (twins) {
+    if (auto found = planner_.plan_twins(hosts)) {
+      better = found->shared_cables.size() + found->shared_switches.size() <
+               planner_.shared(routing.trees[0].tree, routing.trees[1].tree, hosts);
+      planned = {std::move(found->first), std::move(found->second)};
+    }
+  } else if (auto found = planner_.plan(hosts)) {
+    better = found->height < routing.trees[0].tree.height;
+    planned = {std::move(*found)};
+  }
+  if (better) {
+    if (auto after = fitted(group, planned, hosts)) {
+      return Improvement{group.id, routing.trees, *std::move(after),
+                         twins ? "its trees share less" : "its tree is lower"};
+    }
+  }
+  for (const multicast::Tree& tree : planned) {
+    planner_.release(tree);
+  }
+  for (const RoutedTree& old : routing.trees) {
+    planner_.adopt(old.tree);
+  }
+  return std::nullopt;
+}
+
+void Manager::relieve_fullest(const std::vector<const group::Group*>& movable, std::size_t most,
+                              std::size_t attempts, std::vector<Improvement>& found) {
+  std::vector<multicast::PlannedGroup> planned;
+  std::vector<const group::Group*> groups;
+  for (const group::Group* group : movable) {
+    const bool moves_already =
+        std::ranges::any_of(found, [&](const Improvement& i) { return i.group == group->id; });
+    const Routing& routing = routings_.at(group->id);
+    if (!moves_already && routing.trees.size() == 1) {
+      groups.push_back(group);
+      planned.push_back({hosts_of(*group), routing.trees[0].tree});
+    }
+  }
+  if (planner_.improve(planned, attempts, most) == 0) {
+    return;
+  }
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    const std::vector<RoutedTree>& before = routings_.at(groups[i]->id).trees;
+    if (planned[i].tree == before[0].tree) {
+      continue;
+    }
+    auto after = planned[i].tree.height <= before[0].tree.height
+                     ? fitted(*groups[i], {planned[i].tree}, planned[i].members)
+                     : std::nullopt;
+    if (after) {
+      found.push_back({groups[i]->id, before, *std::move(after), "it leaves the fullest links"});
+    } else {
+      planner_.release(planned[i].tree);
+      planner_.adopt(before[0].tree);
+    }
+  }
+}
+
+std::vector<Manager::Improvement> Manager::find_improvements(std::size_t most,
+                                                             std::size_t attempts) {
+  static_cast<void>(planner());
+  std::vector<const group::Group*> movable;
+  for (const group::Group* group : registry_.groups()) {
+    if (may_move(*group)) {
+      movable.push_back(group);
+    }
+  }
+  // By turns, so that those that cannot be better do not keep the others from it.
+  std::rotate(movable.begin(),
+              std::find_if(movable.begin(), movable.end(),
+                           [&](const group::Group* g) { return g->id >= rebalance_from_; }),
+              movable.end());
+  std::vector<Improvement> found;
+  for (std::size_t i = 0; i < movable.size() && i < attempts && found.size() < most; ++i) {
+    if (auto one = improved(*movable[i])) {
+      found.push_back(std::move(*one));
+    }
+    ++rebalance_tried_;
+    rebalance_from_ = group::GroupId{movable[i]->id.value + 1};
+  }
+  if (found.size() < most) {
+    relieve_fullest(movable, most - found.size(), attempts, found);
+  }
+  rebalance_ended_ = found.empty() && rebalance_tried_ >= movable.size();
+  return found;
+}
+
+void Manager::take_back(const Improvement& one) {
+  for (const RoutedTree& tree : one.after) {
+    planner_.release(tree.tree);
+    engines_.remove(tree.parts);
+  }
+  for (const RoutedTree& tree : one.before) {
+    planner_.adopt(tree.tree);
+    engines_.add(tree.parts);
+  }
+}
+
+void Manager::apply(const Improvement& one) {
+  const group::Group& group = *registry_.find(one.group);
+  Routing& routing = routings_.at(one.group);
+  routing.trees = one.after;
+  note_shared(routing);
+  ++moves_;
+  event("tree", fmt::format("group {}/{} is moved: {}", group.job, group.name, one.why),
+        {{"job", group.job}, {"group", group.name}});
+  if (!registry_.routes_ready(one.group, routes_of(routing), now())) {
+    release(one.group);
+  }
+}
+
+json::object Manager::json_of(const Improvement& one) {
+  const group::Group& group = *registry_.find(one.group);
+  json::array trees;
+  for (const group::GroupTree& tree : group.routes) {
+    trees.emplace_back(tree.number.value);
+  }
+  json::object body{{"job", group.job},
+                    {"group", group.name},
+                    {"trees", std::move(trees)},
+                    {"why", one.why},
+                    {"height_before", height_of(one.before)},
+                    {"height_after", height_of(one.after)}};
+  if (one.after.size() == 2) {
+    const std::vector<HostId> hosts = hosts_of(group);
+    body["shared_before"] = planner_.shared(one.before[0].tree, one.before[1].tree, hosts);
+    body["shared_after"] = planner_.shared(one.after[0].tree, one.after[1].tree, hosts);
+  }
+  return body;
+}
+
+void Manager::rebalance(const rest::Caller& caller, bool dry_run, rest::Reply reply) {
+  if (auto refusal = refuse_others(caller, "moving trees is")) {
+    return reply(std::move(*refusal));
+  }
+  if (!dry_run && refused(reply)) {
+    return;
+  }
+  rebalance_asked_.push_back({std::move(reply), dry_run});
+  surroundings_.request_settle();
+}
+
+void Manager::rebalance_as_asked() {
+  for (RebalanceAsked& asked : std::exchange(rebalance_asked_, {})) {
+    const std::uint32_t max_before = planner().efi().max;
+    const std::vector<Improvement> found = find_improvements(moves_on_request, attempts_on_request);
+    json::array moves;
+    for (const Improvement& one : found) {
+      moves.push_back(json_of(one));
+    }
+    const std::uint32_t max_after = planner_.efi().max;
+    for (const Improvement& one : found) {
+      asked.dry_run ? take_back(one) : apply(one);
+    }
+    answer(std::move(asked.reply),
+           {200,
+            json::object{{"dry_run", asked.dry_run},
+                         {"moves", std::move(moves)},
+                         {"max_efi_before", max_before},
+                         {"max_efi_after", max_after}},
+            0},
+           false);
+  }
+}
+
+void Manager::rebalance_by_itself() {
+  if (now() < rebalance_at_) {
+    return;
+  }
+  if (!store_trouble_.empty() || waits_for_switches()) {
+    rebalance_later(); // a time that has passed would be waited for without a pause
+    return;
+  }
+  for (const Improvement& one : find_improvements(moves_at_a_time, attempts_at_a_time)) {
+    apply(one);
+  }
+  rebalance_at_ = rebalance_ended_ ? never : now() + move_pause_ns;
+}
+
+void Manager::rebalance_later() {
+  rebalance_tried_ = 0;
+  if (settings_.rebalance_quiet_ns != 0) {
+    rebalance_at_ = now() + settings_.rebalance_quiet_ns;
+  }
+}
+
+} // namespace tributary::manager

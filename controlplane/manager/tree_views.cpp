@@ -1,0 +1,152 @@
+// Trees, and the transactions that change them, as JSON.
+#include "controlplane/manager/manager.hpp"
+
+#include "controlplane/manager/view_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::manager {
+
+namespace json = boost::json;
+using topology::SwitchId;
+
+json::object Manager::tree_json(const group::Group& group, std::size_t index) const {
+  const group::GroupTree& tree = group.routes[index];
+  const auto port_json = [&](SwitchId at, topology::Port port) {
+    return json::object{{"port", port}, {"to", other_end({at, port})}};
+  };
+  json::array parts;
+  json::array statistics;
+  for (const records::TreeForm::Part& part : tree.form.parts) {
+    const auto at = graph().find_switch(part.at);
+    json::array children;
+    for (const topology::Port port : part.children) {
+      children.push_back(at ? port_json(*at, port) : json::object{{"port", port}});
+    }
+    parts.push_back(
+        {{"switch", part.at},
+         {"parent", at ? port_json(*at, part.parent) : json::object{{"port", part.parent}}},
+         {"children", std::move(children)},
+         {"wait_count", part.wait_count},
+         {"depth", part.depth}});
+    if (at && at->value < switches_.size()) {
+      const auto found = switches_[at->value].trees.find(tree.number.value);
+      if (found != switches_[at->value].trees.end()) {
+        statistics.push_back({{"switch", part.at},
+                              {"full", found->second.full()},
+                              {"partial", found->second.partial()},
+                              {"late", found->second.late()},
+                              {"passed_through", found->second.passed_through()},
+                              {"stale", found->second.stale()}});
+      }
+    }
+  }
+  json::object root;
+  if (group.root && group.members.contains(*group.root)) {
+    const group::Member& member = group.members.at(*group.root);
+    root = {{"rank", *group.root}, {"nid", member.nid.value}, {"host", member.host}};
+    if (const auto host = graph().find_host(member.nid)) {
+      root["switch"] = graph()[graph()[*host].at.at].name;
+    }
+  }
+  return {{"tree", tree.number.value},
+          {"job", group.job},
+          {"group", group.name},
+          {"vni", group.vni.value},
+          {"state",
+           coordinator_.behind(tree.number).empty() && coordinator_.wanted(tree.number) != nullptr
+               ? "in_force"
+               : "changing"},
+          {"algorithm", tree.form.algorithm},
+          {"center", tree.form.center},
+          {"height", tree.form.height},
+          {"root", std::move(root)},
+          {"parts", std::move(parts)},
+          {"statistics", std::move(statistics)}};
+}
+
+/// By number.
+void Manager::list_trees(Page& page, const OnlyJob& only, const rest::ViewRequest& request,
+                         std::uint64_t from) const {
+  std::vector<TreeNumber> numbers;
+  if (!request.group.empty()) {
+    if (const group::Group* group = registry_.find(request.job, request.group)) {
+      for (const group::GroupTree& tree : group->routes) {
+        numbers.push_back(tree.number);
+      }
+      std::sort(numbers.begin(), numbers.end());
+    }
+  } else if (!request.at_switch.empty()) {
+    if (const auto at = graph().find_switch(request.at_switch)) {
+      numbers = coordinator_.wanted_at(*at);
+    }
+  } else {
+    for (std::uint64_t number = from; number < max_trees; ++number) {
+      numbers.push_back(TreeNumber{static_cast<std::uint16_t>(number)});
+    }
+  }
+  for (const TreeNumber number : numbers) {
+    const group::Group* group = number.value < from ? nullptr : registry_.find(number);
+    if (group == nullptr || !sees(only, *group) ||
+        (!request.job.empty() && group->job != request.job)) {
+      continue;
+    }
+    for (std::size_t i = 0; i < group->routes.size(); ++i) {
+      if (group->routes[i].number != number) {
+        continue;
+      }
+      if (!page.has_room()) {
+        return;
+      }
+      std::size_t weight = 1;
+      for (const records::TreeForm::Part& part : group->routes[i].form.parts) {
+        weight += 2 + part.children.size();
+      }
+      page.add(std::to_string(number.value), tree_json(*group, i), weight);
+    }
+  }
+}
+
+json::object Manager::transaction_json(const install::TransactionView& view) const {
+  json::array steps;
+  for (const auto& step : view.steps) {
+    steps.push_back(
+        {{"switch", graph()[step.at].name}, {"state", std::string(install::name(step.state))}});
+  }
+  json::array waits_for;
+  for (const SwitchId s : view.waits_for) {
+    waits_for.emplace_back(graph()[s].name);
+  }
+  return {{"transaction", view.number.value},
+          {"tree", view.tree ? json::value(view.tree->value) : json::value(nullptr)},
+          {"what", std::string(install::name(view.purpose))},
+          {"state", std::string(install::name(view.state))},
+          {"switches", std::move(steps)},
+          {"waits_for", std::move(waits_for)},
+          {"age_seconds", seconds(elapsed_ns(time(), view.since))},
+          {"text", view.text}};
+}
+
+/// By number, that is, by age.
+void Manager::list_transactions(Page& page, const OnlyJob& only, std::uint64_t from) const {
+  std::vector<install::TransactionView> views = coordinator_.transactions();
+  std::ranges::sort(views, {}, &install::TransactionView::number);
+  for (const install::TransactionView& view : views) {
+    if (view.number.value >= from && sees(only, view)) {
+      if (!page.has_room()) {
+        return;
+      }
+      page.add(std::to_string(view.number.value), transaction_json(view),
+               1 + view.steps.size() + view.waits_for.size());
+    }
+  }
+}
+
+} // namespace tributary::manager

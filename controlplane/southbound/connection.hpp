@@ -1,0 +1,96 @@
+// One switch's connection from the handshake to the end: what a framed stream becomes once it is
+// clear who speaks and when that has to be known. What the messages mean is the user's business.
+//
+//   accepted --(TLS handshake)--> reading --> first message --> user.greeted --> messages ... end
+//
+// It ends when the switch hangs up, sends what is no message, announces one that is too long, does
+// not read, or says nothing in time before `greeting_over`; or by `close`, after what was sent. The
+// user hears of its end exactly once, through `ended`, never from within a call of its own.
+//
+// All of it runs on the thread of the io_context. The coroutines keep the connection alive; the
+// user must outlive them, or call `cut_off`.
+#pragma once
+
+#include "net/framed_stream.hpp"
+#include "tributary/control.pb.h"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tributary::southbound {
+
+class Connection;
+
+class ConnectionUser {
+public:
+  /// The first message. `names` are those of the switch's certificate; none without TLS.
+  virtual void greeted(Connection& connection, const control::SwitchMessage& message,
+                       const std::optional<std::vector<std::string>>& names) = 0;
+  /// Any other one.
+  virtual void received(Connection& connection, const control::SwitchMessage& message) = 0;
+  /// Something has come, a message or a part of one.
+  virtual void alive(Connection& connection) = 0;
+  virtual void ended(Connection& connection, std::string_view why) = 0;
+
+protected:
+  ~ConnectionUser() = default;
+};
+
+struct ConnectionLimits {
+  std::size_t message_bytes = net::max_message_bytes;
+  std::size_t queued_bytes = 2 * net::max_message_bytes;
+  std::chrono::milliseconds hello = std::chrono::seconds(5);
+  std::chrono::milliseconds close = std::chrono::seconds(1);
+};
+
+class Connection final : public std::enable_shared_from_this<Connection>,
+                         private net::FramedStreamUser {
+public:
+  using Socket = net::FramedStream::Socket;
+
+  /// Without TLS when there is no context.
+  Connection(Socket socket, std::optional<boost::asio::ssl::context> tls, std::string peer,
+             const ConnectionLimits& limits, ConnectionUser& user);
+
+  /// Once.
+  void start();
+  /// Never blocks. Too much that waits ends the connection.
+  void send(const control::ManagerMessage& message) { stream_.send(message); }
+  /// Takes back what was sent and has not begun to leave.
+  void unsend() { stream_.unsend(); }
+  /// The switch has been taken on: it may be silent from here on.
+  void greeting_over() { hello_timer_.cancel(); }
+  /// Ends it when what was sent has gone out. Nothing is received any more.
+  void close(std::string why);
+  /// Ends it at once.
+  void fail(std::string why);
+  /// Ends it at once, and the user hears nothing any more.
+  void cut_off();
+
+  /// "127.0.0.1:40112", "unix"
+  [[nodiscard]] const std::string& peer() const { return peer_; }
+
+private:
+  boost::asio::awaitable<void> run();
+  std::string arrived(net::FrameReader& frames) override;
+
+  net::FramedStream stream_;
+  std::optional<boost::asio::ssl::context> tls_; ///< until the handshake
+  std::string peer_;
+  std::chrono::milliseconds hello_limit_;
+  std::chrono::milliseconds close_limit_;
+  ConnectionUser* user_; ///< null: cut off
+  boost::asio::steady_timer hello_timer_;
+  bool greeted_ = false;
+};
+
+} // namespace tributary::southbound

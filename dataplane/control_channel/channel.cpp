@@ -1,0 +1,269 @@
+#include "dataplane/control_channel/channel.hpp"
+
+#include "dataplane/control_channel/redial_pause.hpp"
+#include "net/as_result.hpp"
+#include "net/framed_stream.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <exception>
+#include <optional>
+#include <random>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tributary::control_channel {
+namespace {
+
+namespace asio = boost::asio;
+namespace ssl = asio::ssl;
+using namespace asio::experimental::awaitable_operators;
+using boost::system::error_code;
+using Socket = net::FramedStream::Socket;
+using Endpoint = asio::generic::stream_protocol::endpoint;
+
+/// Errors come back as values: a manager that is away is nothing exceptional.
+using net::as_result;
+
+ssl::context tls_context(const net::TlsFiles& files) {
+  try {
+    return net::tls_context({.role = net::TlsRole::client,
+                             .oldest = net::TlsVersion::tls_1_3,
+                             .verify = net::TlsVerify::authority,
+                             .files = files});
+  } catch (const net::TlsError& e) {
+    throw ChannelError(fmt::format("the fabric manager's channel: {}", e.what()));
+  }
+}
+
+} // namespace
+
+class Channel::Impl final : public std::enable_shared_from_this<Channel::Impl>,
+                            private net::FramedStreamUser {
+public:
+  Impl(asio::io_context& context, ChannelSettings settings, std::string switch_name,
+       ChannelUser& user)
+      : settings_(std::move(settings)), switch_name_(std::move(switch_name)), user_(user),
+        socket_(context), resolver_(context), timer_(context),
+        pause_(settings_.first_pause, settings_.longest_pause, std::random_device()()) {
+    if (!settings_.tls.ca.empty()) {
+      static_cast<void>(tls_context(settings_.tls));
+    }
+  }
+
+  void start() {
+    asio::co_spawn(
+        socket_.get_executor(), [self = shared_from_this()] { return self->run(); },
+        [](const std::exception_ptr& error) {
+          if (error) {
+            std::rethrow_exception(error); // the user's; ends the loop
+          }
+        });
+  }
+
+  void send(std::span<const control::SwitchMessage> messages) {
+    if (connected_) {
+      for (const control::SwitchMessage& message : messages) {
+        stream_->send(message);
+      }
+    }
+  }
+
+  void close(std::string why) {
+    if (connected_) {
+      stream_->end(std::move(why));
+    }
+  }
+
+  void stop() {
+    stopped_ = true;
+    resolver_.cancel();
+    timer_.cancel();
+    if (stream_) {
+      stream_->end({});
+    }
+    error_code ignored;
+    socket_.close(ignored);
+  }
+
+private:
+  using Text = std::string;
+
+  asio::awaitable<void> run() {
+    while (!stopped_) {
+      const Text problem = co_await attempt();
+      if (stopped_) {
+        co_return;
+      }
+      if (!problem.empty()) {
+        say(problem);
+      }
+      timer_.expires_after(pause_.next());
+      co_await timer_.async_wait(as_result);
+    }
+  }
+
+  /// A manager that is away for long is one line in the log, not one for every attempt.
+  void say(const Text& problem) {
+    if (problem != said_) {
+      said_ = problem;
+      spdlog::warn("switch {}: manager {}: {}; trying again until it answers", switch_name_,
+                   settings_.address_text, problem);
+    }
+  }
+
+  /// Dials, and serves the connection to its end. Says why there was none.
+  asio::awaitable<Text> attempt() {
+    Text problem = co_await dial();
+    if (!problem.empty() || stopped_) {
+      co_return problem;
+    }
+    stream_.emplace(std::move(socket_),
+                    net::FramedStreamSettings{.other_end = "the manager",
+                                              .message_bytes = net::max_message_bytes,
+                                              .queued_bytes = settings_.max_queued_bytes});
+    if (!settings_.tls.ca.empty()) {
+      problem = co_await secure();
+    }
+    if (problem.empty() && !stopped_) {
+      co_await serve();
+    }
+    stream_.reset();
+    co_return problem;
+  }
+
+  asio::awaitable<Text> dial() {
+    std::vector<Endpoint> endpoints;
+    if (settings_.address.is_unix()) {
+      endpoints.emplace_back(asio::local::stream_protocol::endpoint(settings_.address.path));
+    } else {
+      const net::HostPort& where = settings_.address.tcp;
+      timer_.expires_after(settings_.dial_limit);
+      const auto resolved =
+          co_await (resolver_.async_resolve(where.host, std::to_string(where.port), as_result) ||
+                    timer_.async_wait(as_result));
+      if (resolved.index() == 1) {
+        co_return Text("its name cannot be looked up in time");
+      }
+      const auto& [error, results] = std::get<0>(resolved);
+      if (error) {
+        co_return fmt::format("its name cannot be looked up: {}", error.message());
+      }
+      for (const auto& entry : results) {
+        endpoints.emplace_back(entry.endpoint());
+      }
+    }
+    Text problem;
+    for (const Endpoint& endpoint : endpoints) {
+      if (stopped_) {
+        break;
+      }
+      problem = co_await connect(endpoint);
+      if (problem.empty()) {
+        break;
+      }
+    }
+    co_return problem;
+  }
+
+  asio::awaitable<Text> connect(Endpoint endpoint) {
+    error_code ignored;
+    socket_.close(ignored);
+    timer_.expires_after(settings_.dial_limit);
+    const auto done =
+        co_await (socket_.async_connect(endpoint, as_result) || timer_.async_wait(as_result));
+    if (done.index() == 1) {
+      co_return Text("cannot connect: no answer in time");
+    }
+    const auto& [error] = std::get<0>(done);
+    if (error) {
+      co_return fmt::format("cannot connect: {}", error.message());
+    }
+    if (!settings_.address.is_unix()) {
+      socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    }
+    co_return Text();
+  }
+
+  asio::awaitable<Text> secure() {
+    std::optional<ssl::context> context;
+    Text problem;
+    try {
+      context.emplace(tls_context(settings_.tls));
+    } catch (const ChannelError& e) {
+      problem = e.what();
+    }
+    if (!context) {
+      co_return problem;
+    }
+    timer_.expires_after(settings_.dial_limit);
+    const auto done = co_await (
+        stream_->secure(std::move(*context), net::TlsRole::client, settings_.address.tcp.host) ||
+        timer_.async_wait(as_result));
+    co_return done.index() == 1 ? Text("no TLS handshake in time") : std::get<0>(done);
+  }
+
+  asio::awaitable<void> serve() {
+    connected_ = true;
+    said_.clear();
+    spdlog::info("switch {}: connected to the manager at {}", switch_name_, settings_.address_text);
+    user_.channel_up();
+    user_.batch_ended();
+    const Text why = co_await stream_->run(*this);
+    connected_ = false;
+    if (!stopped_) {
+      spdlog::warn("switch {}: the channel to the manager at {} ended: {}; what is in force stays",
+                   switch_name_, settings_.address_text, why);
+      user_.channel_down(why);
+    }
+  }
+
+  std::string arrived(net::FrameReader& frames) override {
+    std::string problem = net::take_messages<control::ManagerMessage>(
+        frames, [this](const control::ManagerMessage& message) {
+          if (message.has_welcome()) {
+            pause_.start_over();
+          }
+          user_.received(message);
+          return !stream_->ending();
+        });
+    if (problem.empty() && !stopped_) {
+      user_.batch_ended();
+    }
+    return problem;
+  }
+
+  ChannelSettings settings_;
+  std::string switch_name_;
+  ChannelUser& user_;
+  Socket socket_; ///< until it is connected
+  asio::ip::tcp::resolver resolver_;
+  asio::steady_timer timer_; ///< the pause between attempts, and the limits of one
+  RedialPause pause_;
+  Text said_; ///< the problem that is in the log already
+  std::optional<net::FramedStream> stream_;
+  bool connected_ = false;
+  bool stopped_ = false;
+};
+
+Channel::Channel(asio::io_context& context, ChannelSettings settings, std::string switch_name,
+                 ChannelUser& user)
+    : impl_(std::make_shared<Impl>(context, std::move(settings), std::move(switch_name), user)) {}
+Channel::~Channel() { impl_->stop(); }
+void Channel::start() { impl_->start(); }
+void Channel::send(std::span<const control::SwitchMessage> messages) { impl_->send(messages); }
+void Channel::close(std::string why) { impl_->close(std::move(why)); }
+void Channel::stop() { impl_->stop(); }
+
+} // namespace tributary::control_channel

@@ -1,0 +1,89 @@
+// The connection under an agent: dials the fabric manager, carries messages both ways, and dials
+// again for as long as it takes.
+//
+//   Channel channel(context, settings, "leaf0", user);
+//   channel.start();
+//   channel.send(messages);       from the loop's thread; never blocks
+//   channel.close("why");         ends this connection; the next one is dialled as after any loss
+//   channel.stop();               for good; the user hears nothing any more
+//
+// Attempts follow each other after 50 ms, then twice as long each time up to 5 s, less a random
+// part of up to a half, so that a fabric's switches do not all come at once when their manager is
+// back. An attempt that got as far as Welcome makes the next one quick again.
+//
+// With TLS (1.3), the manager's certificate must be signed by the CA and name the host dialled; the
+// switch shows its own. The files are read at every attempt: a renewed certificate needs no
+// restart.
+//
+// All of it runs on the thread of the io_context.
+#pragma once
+
+#include "net/address.hpp"
+#include "net/tls_context.hpp"
+#include "tributary/control.pb.h"
+
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace tributary::control_channel {
+
+/// A TLS file that cannot be used; says which.
+class ChannelError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+struct ChannelSettings {
+  net::Address address;
+  std::string address_text; ///< for messages
+  net::TlsFiles tls;        ///< none: in the clear
+  std::chrono::milliseconds first_pause{50};
+  std::chrono::milliseconds longest_pause{5000};
+  /// For looking up the name, connecting and the TLS handshake.
+  std::chrono::milliseconds dial_limit{5000};
+  /// What may wait for a manager that does not read.
+  std::size_t max_queued_bytes = std::size_t{64} << 20U;
+};
+
+/// What a channel calls.
+class ChannelUser {
+public:
+  /// Connected; the switch speaks first.
+  virtual void channel_up() = 0;
+  virtual void received(const control::ManagerMessage& message) = 0;
+  /// All that had come is handed over: the time to act on it at once, and to answer.
+  virtual void batch_ended() = 0;
+  /// Follows every `channel_up`, except after `stop`.
+  virtual void channel_down(const std::string& why) = 0;
+
+protected:
+  ~ChannelUser() = default;
+};
+
+class Channel {
+public:
+  /// Throws ChannelError when the TLS files cannot be used. The user outlives the channel.
+  Channel(boost::asio::io_context& context, ChannelSettings settings, std::string switch_name,
+          ChannelUser& user);
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  void start();
+  /// Dropped while there is no connection.
+  void send(std::span<const control::SwitchMessage> messages);
+  void close(std::string why);
+  void stop();
+
+private:
+  class Impl;
+  std::shared_ptr<Impl> impl_; ///< shared with the coroutines
+};
+
+} // namespace tributary::control_channel

@@ -1,0 +1,115 @@
+// The frames of one class that are to leave by one port: a ring of handles.
+//
+//      head           settled          tail
+//       v               v               v
+//   ... | what waits    | just collected | ...        at most `burst` collected
+//
+// What is pushed is collected; `settle` makes it wait, within the bounds. An empty queue begins at
+// the first element again, so that a queue that is never long uses the same few cache lines over
+// and over. Lossless classes also remember where each frame came in.
+//
+// All memory is made at construction. Belongs to PortQueues.
+#pragma once
+
+#include "dataplane/egress/queue_settings.hpp"
+#include "tributary/types.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace tributary::egress {
+
+template <typename Handle, std::uint32_t burst> class ClassQueue {
+public:
+  void allocate(const ClassSettings& settings) {
+    limit_ = settings.limit;
+    mask_ = std::bit_ceil(limit_.frames + burst) - 1;
+    // Not touched before they are used: what never waits costs no memory.
+    handles_ = std::make_unique_for_overwrite<Handle[]>(std::size_t{mask_} + 1);
+    if (settings.lossless()) {
+      ingress_ = std::make_unique_for_overwrite<std::uint8_t[]>(std::size_t{mask_} + 1);
+    }
+  }
+
+  /// Requires room: `collected()` and these are at most a burst.
+  void collect(const Handle* handles, std::uint32_t count, PortNumber ingress) {
+    for (std::uint32_t i = 0; i < count; ++i, ++tail_) {
+      handles_[tail_ & mask_] = handles[i];
+      if (lossless()) {
+        ingress_[tail_ & mask_] = ingress.value;
+      }
+    }
+  }
+
+  [[nodiscard]] bool empty() const { return head_ == tail_; }
+  [[nodiscard]] std::uint32_t size() const { return tail_ - head_; }
+  [[nodiscard]] std::uint32_t collected() const { return tail_ - settled_; }
+  [[nodiscard]] Depth waiting() const { return {settled_ - head_, bytes_}; }
+  [[nodiscard]] bool lossless() const { return ingress_ != nullptr; }
+
+  /// The first frames, as many as lie in one run.
+  [[nodiscard]] Handle* front() { return handles_.get() + (head_ & mask_); }
+  [[nodiscard]] std::uint32_t run() const { return std::min(size(), mask_ + 1 - (head_ & mask_)); }
+
+  /// The first `count` frames, of these lengths, are gone; calls `waited(ingress, bytes)` for those
+  /// that waited.
+  template <typename Waited>
+  void remove_front(const std::uint32_t* lengths, std::uint32_t count, Waited&& waited) {
+    const std::uint32_t end = head_ + count;
+    for (; head_ != end && head_ != settled_; ++head_, ++lengths) {
+      bytes_ -= *lengths;
+      waited(ingress_of(head_), *lengths);
+    }
+    if (head_ != end) {
+      head_ = settled_ = end;
+    }
+    begin_again_if_empty();
+  }
+
+  /// Makes what was collected wait, oldest first, as far as `admit(handle, ingress, depth)` agrees;
+  /// `depth` is what waits before the frame. It answers with the frame's length, or with nothing
+  /// where the frame must not wait: then it is the caller's.
+  template <typename Admit> void settle(Admit&& admit) {
+    std::uint32_t to = settled_;
+    for (std::uint32_t from = settled_; from != tail_; ++from) {
+      const Handle handle = handles_[from & mask_];
+      const PortNumber ingress = ingress_of(from);
+      const std::optional<std::uint32_t> bytes = admit(handle, ingress, Depth{to - head_, bytes_});
+      if (bytes) {
+        bytes_ += *bytes;
+        handles_[to & mask_] = handle;
+        if (lossless()) {
+          ingress_[to & mask_] = ingress.value;
+        }
+        ++to;
+      }
+    }
+    settled_ = tail_ = to;
+    begin_again_if_empty();
+  }
+  [[nodiscard]] Depth limit() const { return limit_; }
+
+private:
+  [[nodiscard]] PortNumber ingress_of(std::uint32_t at) const {
+    return lossless() ? PortNumber{ingress_[at & mask_]} : no_port;
+  }
+  void begin_again_if_empty() {
+    if (head_ == tail_) {
+      head_ = settled_ = tail_ = 0;
+    }
+  }
+
+  std::unique_ptr<Handle[]> handles_;
+  std::unique_ptr<std::uint8_t[]> ingress_; ///< ports; null where they do not matter
+  std::uint32_t mask_ = 0;
+  std::uint32_t head_ = 0; ///< these three count on; their low bits are places in the ring
+  std::uint32_t settled_ = 0;
+  std::uint32_t tail_ = 0;
+  std::uint32_t bytes_ = 0; ///< of what waits
+  Depth limit_;
+};
+
+} // namespace tributary::egress

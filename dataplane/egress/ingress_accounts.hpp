@@ -1,0 +1,98 @@
+// Who fills the queues: how much of each lossless class waits in this worker's queues, by the port
+// it came in by, and which ports' senders must pause therefore.
+//
+//        what waits
+//   xoff + headroom  - - - - - - - - -  beyond it frames are dropped: headroom_full
+//                        headroom       for what the sender sends before it heard of the pause
+//   xoff  - - - - - - - - - - - - - -   more than that waits: the sender must pause
+//                        hysteresis
+//   xon   - - - - - - - - - - - - - -   no more than that waits: it may go on
+//
+// Each bound has a side in frames and one in bytes; either is enough to pause, and both must be met
+// to go on. A frame that leaves by several ports waits in several queues, and counts in each.
+//
+// One instance for each worker and switch, for the queues of this worker. Frames of one port may
+// wait at several workers: each has bounds of its own, and a sender pauses as long as any of them
+// wants it to. So `wanted` and `ports` may be read by any thread: whoever owns the ingress port
+// asks them all, and sends the frame (pause_sender.hpp). All else is for the owner alone.
+#pragma once
+
+#include "dataplane/egress/gauge.hpp"
+#include "dataplane/egress/queue_settings.hpp"
+#include "tributary/types.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tributary::egress {
+
+struct PauseLimits {
+  Depth xoff{64, 128U << 10};
+  Depth xon{32, 64U << 10};
+  Depth headroom{128, 128U << 10};
+
+  /// The most that one port's senders can have waiting.
+  [[nodiscard]] constexpr Depth most() const { return xoff + headroom; }
+};
+
+/// What is wrong with the limits, for a person; "" when nothing is.
+[[nodiscard]] std::string problem_with(const PauseLimits& limits);
+
+/// Bytes that may still arrive after a pause was decided on: what a link holds for the time it
+/// takes to be heard (to the neighbour and back, and both ends' reaction: for a software switch an
+/// iteration of its worker), and the frames that both ends had begun.
+constexpr std::uint64_t headroom_bytes(std::uint32_t speed_mbps, std::uint64_t round_trip_ns,
+                                       std::uint32_t longest_frame) {
+  return (std::uint64_t{speed_mbps} * round_trip_ns + 7999) / 8000 + 2ULL * longest_frame;
+}
+
+class IngressAccounts {
+public:
+  /// The same limits for each ingress port, by class. Throws std::invalid_argument with
+  /// `problem_with` them.
+  explicit IngressAccounts(const std::array<PauseLimits, traffic_classes>& limits = {});
+
+  /// Before the first frame: limits of one port, whose link is longer or faster than others.
+  void set_limits(PortNumber ingress, TrafficClass c, const PauseLimits& limits);
+
+  /// A frame begins to wait. False, and nothing happened, when there is no headroom left for it.
+  [[nodiscard]] bool enter(PortNumber ingress, TrafficClass c, std::uint32_t bytes);
+  /// One that entered does not wait any more.
+  void leave(PortNumber ingress, TrafficClass c, std::uint32_t bytes);
+
+  // Any thread.
+
+  /// The classes that senders at this port must pause.
+  [[nodiscard]] ClassSet wanted(PortNumber ingress) const {
+    return ClassSet(wanted_[ingress.value % max_ports].load(std::memory_order_relaxed));
+  }
+  /// The ports with any such class.
+  [[nodiscard]] PortSet ports() const { return PortSet(ports_.load(std::memory_order_relaxed)); }
+  [[nodiscard]] Depth waiting(PortNumber ingress, TrafficClass c) const;
+  /// The most that waited at any time.
+  [[nodiscard]] Depth highest(PortNumber ingress, TrafficClass c) const;
+
+private:
+  struct Account {
+    PauseLimits limits;
+    Gauge frames;
+    Gauge bytes;
+    Gauge highest_frames;
+    Gauge highest_bytes;
+  };
+  using Accounts = std::array<std::array<Account, traffic_classes>, max_ports>;
+
+  [[nodiscard]] Account& account(PortNumber ingress, TrafficClass c) const {
+    return (*accounts_)[ingress.value % max_ports][c.value % traffic_classes];
+  }
+  void want(PortNumber ingress, ClassSet classes);
+
+  std::unique_ptr<Accounts> accounts_;
+  std::array<std::atomic<std::uint8_t>, max_ports> wanted_{};
+  std::atomic<std::uint64_t> ports_{0};
+};
+
+} // namespace tributary::egress

@@ -1,0 +1,500 @@
+// The queues of one port: what is to leave by it waits here by traffic class until the device takes
+// it. Pure: time and frames are brought, what must be done with a frame is said.
+//
+// How to use it:
+//
+//   1. Say what a frame is: a handle that is copied around, and its length, which does not change
+//      while the frame is here. E.g.
+//
+//        struct Mbufs {
+//          using Handle = rte_mbuf*;
+//          std::uint32_t length(rte_mbuf* frame) const { return frame->pkt_len; }
+//        };
+//        PortQueues<Mbufs> queues(settings, &accounts);
+//
+//      `accounts` are the worker's (ingress_accounts.hpp), needed where a class is lossless.
+//   2. Say what the device can do, in an object that is passed to each call that may need it:
+//
+//        struct Device {
+//          // Sends the first of the frames, and says how many. The others are as they were.
+//          std::uint16_t transmit(rte_mbuf** frames, std::uint16_t count, TrafficClass c);
+//          // Frees the frames; they have been counted.
+//          void drop(rte_mbuf** frames, std::uint16_t count, TrafficClass c, DropReason why);
+//        };
+//
+//      Neither may call the queues.
+//
+//   3. For each frame, or for a run of them that came in by one port:
+//        queues.push(frames, count, traffic_class, ingress, now, device);
+//      The frames are the queues' now. What is pushed is collected, and sent when a burst of its
+//      class is complete and more comes ...
+//   4. ... and at the end of the iteration:
+//        bool again = queues.flush(now, device);
+//      While it answers true, call it in each iteration, whether or not something was pushed: the
+//      device did not take everything, or a class is paused. When there is nothing else to do, the
+//      next thing happens at next_deadline().
+//   5. A pause frame came in by this port (wire/pause_frame.hpp):  queues.pause(pause, now);
+//      its link went down:  queues.link_down(DropReason::port_down, now, device);
+//      its link came up:    queues.set_link_speed(mbps);
+//   6. Before the end: link_down() once more. Who destroys queues with frames in them loses those.
+//
+// Who owns what. All methods belong to the port's worker, but for `snapshot`, which any thread may
+// call. A handle belongs to the queues from `push` until `transmit` took it or `drop` got it.
+//
+// What waits. The bounds of a class apply to what the device has left when it was asked: frames of
+// one burst and iteration are offered to it first. What then has no room is dropped, newest first,
+// as `queue_full`. A lossless class also keeps account of each frame at the port it came in by, and
+// drops as `headroom_full` what comes long after that port's senders had to pause; frames that came
+// in nowhere (`no_port`), because the switch made them, have no account.
+//
+// Order. Frames of one class leave in the order they were pushed. Between classes: strict ones
+// first, higher numbers before lower ones, then weighted ones in turns (deficit_round_robin.hpp).
+// A class that its neighbour pauses waits; one that is paused too long is given up and dropped
+// (pause_watchdog.hpp).
+//
+// Cost. Where nothing waits and no class is paused, frames of one lossy class are copied into an
+// array of handles and leave from there: a push is that copy, and a flush one sum of lengths and
+// one call of `transmit`. Only what the device leaves, what comes in another class than the frames
+// before it, and lossless classes go through the queues. No allocation after construction, no
+// exception, no lock.
+#pragma once
+
+#include "dataplane/core/counter.hpp"
+#include "dataplane/egress/class_queue.hpp"
+#include "dataplane/egress/deficit_round_robin.hpp"
+#include "dataplane/egress/drop_reason.hpp"
+#include "dataplane/egress/gauge.hpp"
+#include "dataplane/egress/ingress_accounts.hpp"
+#include "dataplane/egress/pause_receiver.hpp"
+#include "dataplane/egress/pause_watchdog.hpp"
+#include "dataplane/egress/queue_settings.hpp"
+#include "dataplane/egress/queue_snapshot.hpp"
+#include "tributary/types.hpp"
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace tributary::egress {
+
+/// Step 1 above.
+template <typename F>
+concept FrameAccess = std::is_trivially_copyable_v<typename F::Handle> &&
+    requires(const F& frames, typename F::Handle handle) {
+  { frames.length(handle) } -> std::convertible_to<std::uint32_t>;
+};
+
+/// Step 2 above.
+template <typename D, typename Handle>
+concept DeviceFor = requires(D& device, Handle* frames, std::uint16_t count, TrafficClass c,
+                             DropReason why) {
+  { device.transmit(frames, count, c) } -> std::convertible_to<std::uint16_t>;
+  device.drop(frames, count, c, why);
+};
+
+/// `burst`: how many frames of a class are collected before they are sent.
+template <FrameAccess Frames, std::uint16_t burst = 32> class PortQueues {
+public:
+  using Handle = typename Frames::Handle;
+
+  /// Allocates all that is ever needed. Throws std::invalid_argument with `problem_with` the
+  /// settings, or when a class is lossless and there are no accounts.
+  explicit PortQueues(const PortSettings& settings, IngressAccounts* accounts = nullptr,
+                      Frames frames = {})
+      : frames_(std::move(frames)), accounts_(accounts), turns_(settings),
+        pauses_(obeying(settings)), watchdog_(settings.watchdog) {
+    if (const std::string problem = problem_with(settings); !problem.empty()) {
+      throw std::invalid_argument(problem);
+    }
+    for (std::uint8_t c = 0; c < traffic_classes; ++c) {
+      const ClassSettings& of_class = settings.classes[c];
+      if (of_class.lossless() && accounts == nullptr) {
+        throw std::invalid_argument("class " + std::to_string(c) +
+                                    " is lossless, which needs accounts of what came in where");
+      }
+      queues_[c].allocate(of_class);
+      if (of_class.service == Service::strict) {
+        strict_.insert(TrafficClass{c});
+      }
+    }
+  }
+  PortQueues(const PortQueues&) = delete;
+  PortQueues& operator=(const PortQueues&) = delete;
+
+  /// Takes frames of one class that came in by one port, in order.
+  template <DeviceFor<Handle> Device>
+  void push(const Handle* handles, std::uint32_t count, TrafficClass c, PortNumber ingress,
+            TimeNs now, Device& device) {
+    if (count_ + count > room_[c.value % traffic_classes]) [[unlikely]] {
+      push_other(handles, count, c, ingress, now, device);
+      return;
+    }
+    std::copy_n(handles, count, collected_.begin() + count_);
+    count_ += count;
+  }
+  template <DeviceFor<Handle> Device>
+  void push(Handle handle, TrafficClass c, PortNumber ingress, TimeNs now, Device& device) {
+    if (count_ >= room_[c.value % traffic_classes]) [[unlikely]] {
+      push_other_one(handle, c, ingress, now, device);
+      return;
+    }
+    collected_[count_++] = handle;
+  }
+
+  /// Sends what may go and the device takes. True: call it again in the next iteration.
+  template <DeviceFor<Handle> Device> bool flush(TimeNs now, Device& device) {
+    if ((occupied_ | held_).empty()) [[likely]] {
+      return count_ != 0 && send_collected(device);
+    }
+    return flush_queues(now, device);
+  }
+
+  /// A pause frame of the neighbour.
+  void pause(const wire::PauseFrame& pause, TimeNs now) {
+    pauses_.receive(pause, now);
+    hold(now);
+  }
+  /// Drops all there is, and forgets what the neighbour paused and what it was given up for.
+  template <DeviceFor<Handle> Device> void link_down(DropReason why, TimeNs now, Device& device) {
+    if (count_ != 0) {
+      drop(collected_.data(), static_cast<std::uint16_t>(count_), collecting_, why, device);
+      count_ = 0;
+    }
+    room_[collecting_.value] = burst;
+    occupied_.for_each([&](TrafficClass c) { discard(c, why, device); });
+    pauses_.forget(now);
+    watchdog_.forget();
+    held_ = {};
+  }
+  /// Of the link, for the length of its quanta; 0: unknown.
+  void set_link_speed(std::uint32_t mbps) { pauses_.set_link_speed(mbps); }
+
+  [[nodiscard]] bool empty() const { return count_ == 0 && occupied_.empty(); }
+  /// After a flush: when the next one has something to do if nothing happens before. The beginning
+  /// of time when the device had no room, `never` when nothing is to be done.
+  [[nodiscard]] TimeNs next_deadline() const {
+    const ClassSet waits = pauses_.paused() - watchdog_.given_up();
+    if (count_ != 0 || !(occupied_ - waits).empty()) {
+      return {};
+    }
+    TimeNs due = watchdog_.next_deadline(pauses_);
+    pauses_.paused().for_each([&](TrafficClass c) { due = std::min(due, pauses_.until(c)); });
+    return due;
+  }
+
+  /// Any thread.
+  [[nodiscard]] QueueSnapshot snapshot(TrafficClass c) const {
+    const Counters& counters = counters_[c.value % traffic_classes];
+    const PauseReceiver::ClassCounters& pauses = pauses_.counters(c);
+    QueueSnapshot s{.traffic_class = c,
+                    .frames = counters.frames.read(),
+                    .bytes = counters.bytes.read(),
+                    .waiting = depth(counters.frames_waiting, counters.bytes_waiting),
+                    .highest = depth(counters.most_frames, counters.most_bytes),
+                    .limit = queues_[c.value % traffic_classes].limit(),
+                    .pauses_received = pauses.received.read(),
+                    .pauses_ignored = pauses.ignored.read(),
+                    .paused_ns = pauses.paused_ns.read(),
+                    .given_up_times = watchdog_.times(c),
+                    .paused = pauses_.paused_now().contains(c),
+                    .given_up = watchdog_.given_up_now().contains(c)};
+    for (std::size_t reason = 0; reason < drop_reason_count; ++reason) {
+      s.drops[reason] = counters.drops[reason].read();
+    }
+    return s;
+  }
+
+private:
+  using Queue = ClassQueue<Handle, burst>;
+  struct Counters {
+    core::Counter frames;
+    core::Counter bytes;
+    Gauge frames_waiting;
+    Gauge bytes_waiting;
+    Gauge most_frames;
+    Gauge most_bytes;
+    std::array<core::Counter, drop_reason_count> drops;
+  };
+  static constexpr std::uint64_t all_of_it = ~std::uint64_t{0};
+  static constexpr std::uint8_t no_class = traffic_classes;
+
+  static ClassSet obeying(const PortSettings& settings) {
+    ClassSet classes;
+    for (std::uint8_t c = 0; c < traffic_classes; ++c) {
+      if (settings.classes[c].obeys()) {
+        classes.insert(TrafficClass{c});
+      }
+    }
+    return classes;
+  }
+  static Depth depth(const Gauge& frames, const Gauge& bytes) {
+    return {static_cast<std::uint32_t>(frames.read()), static_cast<std::uint32_t>(bytes.read())};
+  }
+  [[nodiscard]] Queue& queue_of(TrafficClass c) { return queues_[c.value % traffic_classes]; }
+  [[nodiscard]] Counters& counters_of(TrafficClass c) {
+    return counters_[c.value % traffic_classes];
+  }
+
+  /// The common case: what was collected is all there is, and may leave. As `flush`.
+  template <typename Device> bool send_collected(Device& device) {
+    const auto count = static_cast<std::uint16_t>(count_);
+    std::uint64_t bytes = 0;
+    for (std::uint16_t i = 0; i < count; ++i) {
+      bytes += frames_.length(collected_[i]);
+    }
+    const std::uint16_t sent = device.transmit(collected_.data(), count, collecting_);
+    if (sent != count) [[unlikely]] {
+      bytes -= keep(sent, device);
+    }
+    count_ = 0;
+    Counters& counters = counters_of(collecting_);
+    counters.frames.add(sent);
+    counters.bytes.add(bytes);
+    return !occupied_.empty();
+  }
+
+  /// Makes wait what the device did not take of what was collected; its bytes.
+  template <typename Device>
+  [[gnu::noinline]] std::uint64_t keep(std::uint32_t sent, Device& device) {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t i = sent; i < count_; ++i) {
+      bytes += frames_.length(collected_[i]);
+    }
+    queue_of(collecting_).collect(collected_.data() + sent, count_ - sent, no_port);
+    occupied_.insert(collecting_);
+    settle(collecting_, device);
+    return bytes;
+  }
+
+  /// Frames that complete a burst, of another class than the last ones, or of a lossless one.
+  template <typename Device>
+  [[gnu::noinline]] void push_other(const Handle* handles, std::uint32_t count, TrafficClass c,
+                                    PortNumber ingress, TimeNs now, Device& device) {
+    c = TrafficClass{static_cast<std::uint8_t>(c.value % traffic_classes)};
+    Queue& queue = queue_of(c);
+    if (queue.lossless()) {
+      while (count != 0) {
+        if (queue.collected() == burst) {
+          flush(now, device);
+        }
+        const std::uint32_t taken = std::min(count, burst - queue.collected());
+        queue.collect(handles, taken, ingress);
+        occupied_.insert(c);
+        handles += taken;
+        count -= taken;
+      }
+      return;
+    }
+    if (c != collecting_) {
+      stage();
+      room_[collecting_.value] = 0;
+      collecting_ = c;
+      room_[c.value] = burst - queue.collected();
+    }
+    while (count != 0) {
+      if (count_ == room_[c.value]) {
+        flush(now, device);
+      }
+      const std::uint32_t taken = std::min(count, room_[c.value] - count_);
+      std::copy_n(handles, taken, collected_.begin() + count_);
+      count_ += taken;
+      handles += taken;
+      count -= taken;
+    }
+  }
+
+  /// The same for a frame, of which the common case then need not have the address.
+  template <typename Device>
+  [[gnu::noinline]] void push_other_one(Handle handle, TrafficClass c, PortNumber ingress,
+                                        TimeNs now, Device& device) {
+    push_other(&handle, 1, c, ingress, now, device);
+  }
+
+  /// Puts what was collected into the queue of its class, where it competes with the others.
+  void stage() {
+    if (count_ != 0) {
+      queue_of(collecting_).collect(collected_.data(), count_, no_port);
+      occupied_.insert(collecting_);
+      count_ = 0;
+    }
+  }
+
+  /// All other cases: something waits, or is paused or given up, or several classes compete.
+  template <typename Device> [[gnu::noinline]] bool flush_queues(TimeNs now, Device& device) {
+    stage();
+    room_[collecting_.value] = burst;
+    if (!held_.empty()) {
+      pauses_.update(now);
+      hold(now);
+      (occupied_ & watchdog_.given_up()).for_each([&](TrafficClass c) {
+        discard(c, DropReason::paused_too_long, device);
+      });
+    }
+    const ClassSet offered = occupied_;
+    serve(device);
+    offered.for_each([&](TrafficClass c) { settle(c, device); });
+    return !(occupied_ | held_).empty();
+  }
+
+  void hold(TimeNs now) {
+    const ClassSet held = pauses_.paused() | watchdog_.update(pauses_, now);
+    (held - held_).for_each([&](TrafficClass c) { turns_.leave(c); });
+    held_ = held;
+  }
+
+  template <typename Device> void serve(Device& device) {
+    for (ClassSet rest = (occupied_ & strict_) - held_; !rest.empty(); rest.erase(rest.highest())) {
+      if (!send(rest.highest(), all_of_it, false, device)) {
+        return;
+      }
+    }
+    for (;;) {
+      const ClassSet ready = occupied_ - strict_ - held_;
+      if (ready.empty()) {
+        return;
+      }
+      if (ready.has_one()) {
+        send(ready.lowest(), all_of_it, false, device);
+        return;
+      }
+      const TrafficClass c = turns_.next(ready);
+      if (!send(c, turns_.left(c), true, device)) {
+        return;
+      }
+      if (occupied_.contains(c)) {
+        turns_.end();
+      }
+    }
+  }
+
+  /// Sends from the front of a class, in whole frames, up to so many bytes. False: the device has
+  /// no more room.
+  template <typename Device>
+  bool send(TrafficClass c, std::uint64_t budget, bool in_turn, Device& device) {
+    Queue& queue = queue_of(c);
+    Counters& counters = counters_of(c);
+    std::array<std::uint32_t, burst> lengths;
+    while (!queue.empty()) {
+      Handle* frames = queue.front();
+      const std::uint32_t run = std::min<std::uint32_t>(queue.run(), burst);
+      std::uint16_t count = 0;
+      std::uint64_t bytes = 0;
+      for (; count < run; ++count) {
+        lengths[count] = frames_.length(frames[count]);
+        if (bytes + lengths[count] > budget) {
+          break;
+        }
+        bytes += lengths[count];
+      }
+      if (count == 0) {
+        return true;
+      }
+      const std::uint16_t sent = device.transmit(frames, count, c);
+      for (std::uint16_t i = sent; i < count; ++i) {
+        bytes -= lengths[i];
+      }
+      remove_front(c, lengths.data(), sent);
+      counters.frames.add(sent);
+      counters.bytes.add(bytes);
+      if (in_turn) {
+        budget -= bytes;
+        turns_.spend(c, bytes);
+      }
+      if (queue.empty()) {
+        occupied_.erase(c);
+        turns_.leave(c);
+      }
+      if (sent != count) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void remove_front(TrafficClass c, const std::uint32_t* lengths, std::uint32_t count) {
+    queue_of(c).remove_front(lengths, count, [&](PortNumber ingress, std::uint32_t bytes) {
+      if (ingress != no_port) {
+        accounts_->leave(ingress, c, bytes);
+      }
+    });
+  }
+
+  /// Makes what was collected and not sent wait, as far as there is room.
+  template <typename Device> void settle(TrafficClass c, Device& device) {
+    Queue& queue = queue_of(c);
+    Counters& counters = counters_of(c);
+    queue.settle(
+        [&](Handle handle, PortNumber ingress, Depth before) -> std::optional<std::uint32_t> {
+          const std::uint32_t bytes = frames_.length(handle);
+          const Depth limit = queue.limit();
+          if (before.frames >= limit.frames || std::uint64_t{before.bytes} + bytes > limit.bytes) {
+            drop(&handle, 1, c, DropReason::queue_full, device);
+            return std::nullopt;
+          }
+          if (ingress != no_port && !accounts_->enter(ingress, c, bytes)) {
+            drop(&handle, 1, c, DropReason::headroom_full, device);
+            return std::nullopt;
+          }
+          return bytes;
+        });
+    if (queue.empty()) {
+      occupied_.erase(c);
+      turns_.leave(c);
+    }
+    show_depth(c);
+    counters.most_frames.raise_to(queue.waiting().frames);
+    counters.most_bytes.raise_to(queue.waiting().bytes);
+  }
+
+  template <typename Device> void discard(TrafficClass c, DropReason why, Device& device) {
+    Queue& queue = queue_of(c);
+    while (!queue.empty()) {
+      Handle handle = *queue.front();
+      const std::uint32_t bytes = frames_.length(handle);
+      remove_front(c, &bytes, 1);
+      drop(&handle, 1, c, why, device);
+    }
+    occupied_.erase(c);
+    turns_.leave(c);
+    show_depth(c);
+  }
+
+  template <typename Device>
+  void drop(Handle* handles, std::uint16_t count, TrafficClass c, DropReason why, Device& device) {
+    counters_of(c).drops[static_cast<std::size_t>(why)].add(count);
+    device.drop(handles, count, c, why);
+  }
+
+  void show_depth(TrafficClass c) {
+    const Depth waiting = queue_of(c).waiting();
+    counters_of(c).frames_waiting.set(waiting.frames);
+    counters_of(c).bytes_waiting.set(waiting.bytes);
+  }
+
+  // Of the common case: an array of handles, of the lossy class pushed last.
+  std::uint32_t count_ = 0;
+  /// By class: how many may be collected. 0 for all but `collecting_`, and less than a burst for it
+  /// while its queue has a part of one.
+  std::array<std::uint32_t, traffic_classes + 1> room_{};
+  TrafficClass collecting_{no_class};
+  ClassSet occupied_; ///< with frames in their queue
+  ClassSet held_;     ///< paused, or given up
+  ClassSet strict_;
+  [[no_unique_address]] Frames frames_;
+  std::array<Handle, burst> collected_{};
+
+  std::array<Queue, traffic_classes> queues_;
+  std::array<Counters, traffic_classes> counters_;
+  IngressAccounts* accounts_;
+  DeficitRoundRobin turns_;
+  PauseReceiver pauses_;
+  PauseWatchdog watchdog_;
+};
+
+} // namespace tributary::egress

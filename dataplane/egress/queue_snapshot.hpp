@@ -1,0 +1,35 @@
+// What one queue of a port did and holds, as `tributaryctl show queues` tells it.
+#pragma once
+
+#include "dataplane/egress/drop_reason.hpp"
+#include "dataplane/egress/queue_settings.hpp"
+#include "tributary/traffic_class.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace tributary::egress {
+
+struct QueueSnapshot {
+  TrafficClass traffic_class{};
+  std::uint64_t frames = 0; ///< sent
+  std::uint64_t bytes = 0;  ///< sent
+  Depth waiting;
+  Depth highest; ///< the most that waited at any time, each side for itself
+  Depth limit;
+  std::array<std::uint64_t, drop_reason_count> drops{};
+
+  // As the neighbour's pauses have it; what the port asks of its neighbour PauseSender counts.
+  std::uint64_t pauses_received = 0;
+  std::uint64_t pauses_ignored = 0;
+  std::uint64_t paused_ns = 0;
+  std::uint64_t given_up_times = 0; ///< by the watchdog
+  bool paused = false;
+  bool given_up = false;
+
+  [[nodiscard]] std::uint64_t dropped(DropReason reason) const {
+    return drops[static_cast<std::size_t>(reason)];
+  }
+};
+
+} // namespace tributary::egress

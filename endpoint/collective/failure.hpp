@@ -1,0 +1,32 @@
+// Why a group ended before its members left it. A group that failed completes nothing any more; all
+// that its members can do is leave.
+#pragma once
+
+#include "endpoint/collective/missing_ranks.hpp"
+
+#include <cstdint>
+
+namespace tributary::collective {
+
+/// One member's call: how many elements, and which of its calls.
+struct Call {
+  std::uint32_t rank = 0;
+  std::uint64_t elements = 0; ///< 0 for a BARRIER
+  bool leaving = false;       ///< it was leaving the group instead
+  friend bool operator==(const Call&, const Call&) = default;
+};
+
+struct Failure {
+  enum class Reason : std::uint8_t {
+    members_missing, ///< `missing` did not contribute within the member time-out
+    unequal_counts, ///< `one` and `other` called with different counts, or are not at the same call
+    ended,          ///< somebody outside said so; `missing` as far as it is known
+  };
+  Reason reason = Reason::members_missing;
+  MissingRanks missing{};
+  Call one{}; ///< the root's
+  Call other{};
+  friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+} // namespace tributary::collective

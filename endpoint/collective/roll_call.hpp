@@ -1,0 +1,55 @@
+// Who contributed to one piece, rank by rank: what the root learns from contributions that reach it
+// by themselves. Engines add contributions up, and a sum does not say whose they were; so a root
+// that waits long leaves the engines out of a retry now and then (root.hpp), and hears everybody
+// who is there one by one.
+//
+// A rank that was heard once for the piece stays heard, so frames that are lost in one call are
+// made up for in the next.
+#pragma once
+
+#include "endpoint/collective/missing_ranks.hpp"
+#include "endpoint/collective/piece.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tributary::collective {
+
+class RollCall {
+public:
+  explicit RollCall(std::uint32_t size) : heard_(size) {}
+
+  [[nodiscard]] bool is_about(PieceNumber piece) const { return piece_ == piece; }
+  /// Begins one for a piece, or goes on with it.
+  void call(PieceNumber piece, std::uint32_t own_rank) {
+    if (piece_ != piece) {
+      piece_ = piece;
+      concluded_ = 0;
+      heard_.assign(heard_.size(), false);
+      heard_[own_rank] = true;
+    }
+  }
+  void hear(std::uint32_t rank) { heard_[rank] = true; }
+  /// Everybody had their time to answer a call.
+  void conclude() { ++concluded_; }
+  [[nodiscard]] std::uint32_t concluded() const { return concluded_; }
+  void end() { piece_.reset(); }
+  /// Takes time in proportion to the size of the group.
+  [[nodiscard]] MissingRanks missing() const {
+    MissingRanks missing;
+    for (std::uint32_t rank = 0; rank < heard_.size(); ++rank) {
+      if (!heard_[rank]) {
+        missing.add(rank);
+      }
+    }
+    return missing;
+  }
+
+private:
+  std::vector<bool> heard_; ///< by rank
+  std::optional<PieceNumber> piece_;
+  std::uint32_t concluded_ = 0;
+};
+
+} // namespace tributary::collective

@@ -1,0 +1,48 @@
+// Tells the switch at the other end of an interface's cable who hangs here: hellos (wire/hello.hpp)
+// through a port of its own that hears nothing. One thread at a time.
+#pragma once
+
+#include "link/raw_socket.hpp"
+#include "tributary/types.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tributary::library {
+
+class Announcer {
+public:
+  /// How often `announce` is to be called. The hellos themselves promise the next one within twice
+  /// that, so that one that comes late, or is lost, does not make a switch forget this host.
+  static constexpr std::chrono::milliseconds interval{1000};
+
+  /// Throws LinkError when there is no such interface, or the process may not open raw sockets.
+  /// What of `host_name` cannot stand in a hello is replaced by '-'.
+  Announcer(const std::string& interface, std::uint16_t ethertype, Nid nid,
+            const std::string& host_name);
+
+  /// Answers what went wrong, or an empty string. Never blocks. A hello that could not leave is
+  /// sent by the next call, in place of its own.
+  std::string announce() { return send(port_.pending() == 0 ? &hello_ : nullptr); }
+  /// Says that this host will announce itself no more.
+  void say_good_bye() { send(&good_bye_); }
+  /// As it stands in the hellos.
+  [[nodiscard]] const std::string& host_name() const { return host_name_; }
+
+private:
+  /// What waits, and the frame behind it if there is one.
+  std::string send(const std::vector<std::byte>* frame);
+
+  link::RawSocket port_;
+  std::string host_name_;
+  std::vector<std::byte> hello_;
+  std::vector<std::byte> good_bye_;
+};
+
+/// The name of this machine, or "host".
+[[nodiscard]] std::string machine_name();
+
+} // namespace tributary::library

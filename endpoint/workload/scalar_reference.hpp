@@ -1,0 +1,17 @@
+// The stress worker's own arithmetic: one element of every rank in, one result out, by the rules of
+// the wire format page in the plainest code there is. It shares nothing with the library.
+#pragma once
+
+#include "endpoint/workload/operands.hpp"
+#include "endpoint/workload/workload.hpp"
+
+#include <cstddef>
+#include <span>
+
+namespace tributary::host {
+
+/// Reduces `column`, one element of `kind.type` for each rank, into `out`; answers the result code.
+int reduce_column(const Kind& kind, std::span<const std::byte> column, const Place& place,
+                  std::byte* out);
+
+} // namespace tributary::host

@@ -1,0 +1,141 @@
+#include "endpoint/workload/workload.hpp"
+
+#include "endpoint/workload/operands.hpp"
+#include "endpoint/workload/scalar_reference.hpp"
+
+#include <cstring>
+
+namespace tributary::host {
+
+const std::vector<Kind>& all_kinds() {
+  static const std::vector<Kind> kinds = {
+      {"barrier", TRIBUTARY_OR, TRIBUTARY_UINT8, true},
+      {"and-uint64", TRIBUTARY_AND, TRIBUTARY_UINT64},
+      {"and-int32", TRIBUTARY_AND, TRIBUTARY_INT32},
+      {"or-uint64", TRIBUTARY_OR, TRIBUTARY_UINT64},
+      {"or-uint16", TRIBUTARY_OR, TRIBUTARY_UINT16},
+      {"xor-uint64", TRIBUTARY_XOR, TRIBUTARY_UINT64},
+      {"xor-uint8", TRIBUTARY_XOR, TRIBUTARY_UINT8},
+      {"min-int64", TRIBUTARY_MIN, TRIBUTARY_INT64},
+      {"max-int64", TRIBUTARY_MAX, TRIBUTARY_INT64},
+      {"sum-int64", TRIBUTARY_SUM, TRIBUTARY_INT64},
+      {"minmaxloc-int64", TRIBUTARY_MINMAXLOC, TRIBUTARY_MINMAXLOC_INT64},
+      {"min-double", TRIBUTARY_MIN, TRIBUTARY_DOUBLE},
+      {"max-double", TRIBUTARY_MAX, TRIBUTARY_DOUBLE},
+      {"minmaxloc-double", TRIBUTARY_MINMAXLOC, TRIBUTARY_MINMAXLOC_DOUBLE},
+      {"min-nan-double", TRIBUTARY_MIN_NAN, TRIBUTARY_DOUBLE},
+      {"max-nan-double", TRIBUTARY_MAX_NAN, TRIBUTARY_DOUBLE},
+      {"minmaxloc-nan-double", TRIBUTARY_MINMAXLOC_NAN, TRIBUTARY_MINMAXLOC_DOUBLE},
+      {"sum-double", TRIBUTARY_SUM, TRIBUTARY_DOUBLE},
+      {"sum-upward", TRIBUTARY_SUM_UPWARD, TRIBUTARY_DOUBLE},
+      {"sum-downward", TRIBUTARY_SUM_DOWNWARD, TRIBUTARY_DOUBLE},
+      {"sum-toward-zero", TRIBUTARY_SUM_TOWARD_ZERO, TRIBUTARY_DOUBLE},
+      {"sum-ftz", TRIBUTARY_SUM_FTZ, TRIBUTARY_DOUBLE},
+      {"sum-ftz-upward", TRIBUTARY_SUM_FTZ_UPWARD, TRIBUTARY_DOUBLE},
+      {"sum-ftz-downward", TRIBUTARY_SUM_FTZ_DOWNWARD, TRIBUTARY_DOUBLE},
+      {"sum-ftz-toward-zero", TRIBUTARY_SUM_FTZ_TOWARD_ZERO, TRIBUTARY_DOUBLE},
+      {"repsum", TRIBUTARY_REPSUM, TRIBUTARY_DOUBLE},
+  };
+  return kinds;
+}
+
+std::size_t bytes_of(tributary_type type) {
+  switch (type) {
+  case TRIBUTARY_INT8:
+  case TRIBUTARY_UINT8: return 1;
+  case TRIBUTARY_INT16:
+  case TRIBUTARY_UINT16: return 2;
+  case TRIBUTARY_INT32:
+  case TRIBUTARY_UINT32: return 4;
+  case TRIBUTARY_INT64:
+  case TRIBUTARY_UINT64:
+  case TRIBUTARY_DOUBLE: return 8;
+  case TRIBUTARY_MINMAXLOC_INT64:
+  case TRIBUTARY_MINMAXLOC_DOUBLE: return 32;
+  }
+  return 0;
+}
+
+namespace {
+
+template <typename T> void put(std::byte* at, const T& value) {
+  std::memcpy(at, &value, sizeof value);
+}
+
+/// One rank's element.
+void write_operand(std::byte* at, const Kind& kind, const Place& place, std::uint32_t rank) {
+  switch (kind.op) {
+  case TRIBUTARY_AND:
+  case TRIBUTARY_OR:
+  case TRIBUTARY_XOR: {
+    // Sparse zeros for AND and sparse ones for OR, else sixteen members leave nothing to see.
+    std::uint64_t bits = place.bits(rank);
+    const std::uint64_t more = place.common_bits(rank);
+    bits = kind.op == TRIBUTARY_AND ? bits | more : kind.op == TRIBUTARY_OR ? bits & more : bits;
+    std::memcpy(at, &bits, bytes_of(kind.type));
+    return;
+  }
+  case TRIBUTARY_MIN:
+  case TRIBUTARY_MAX:
+    if (kind.type == TRIBUTARY_INT64) {
+      return put(at, static_cast<std::int64_t>(place.bits(rank)));
+    }
+    return put(at, special_operand(place, rank));
+  case TRIBUTARY_MIN_NAN:
+  case TRIBUTARY_MAX_NAN: return put(at, special_operand(place, rank));
+  case TRIBUTARY_SUM:
+    if (kind.type == TRIBUTARY_INT64) {
+      return put(at, int_operand(place, rank));
+    }
+    return put(at, sum_operand(place, rank, false));
+  case TRIBUTARY_SUM_DOWNWARD:
+  case TRIBUTARY_SUM_FTZ_DOWNWARD: return put(at, sum_operand(place, rank, true));
+  case TRIBUTARY_SUM_UPWARD:
+  case TRIBUTARY_SUM_TOWARD_ZERO:
+  case TRIBUTARY_SUM_FTZ:
+  case TRIBUTARY_SUM_FTZ_UPWARD:
+  case TRIBUTARY_SUM_FTZ_TOWARD_ZERO: return put(at, sum_operand(place, rank, false));
+  case TRIBUTARY_REPSUM: return put(at, repsum_operand(place, rank));
+  case TRIBUTARY_MINMAXLOC:
+  case TRIBUTARY_MINMAXLOC_NAN: {
+    const std::uint64_t index = index_operand(place, rank);
+    if (kind.type == TRIBUTARY_MINMAXLOC_INT64) {
+      const std::int64_t value = tie_operand(place, rank);
+      return put(at, tributary_minmaxloc_int64{value, index, value, index});
+    }
+    const double value = special_operand(place, rank);
+    return put(at, tributary_minmaxloc_double{value, index, value, index});
+  }
+  }
+}
+
+} // namespace
+
+std::vector<std::byte> Workload::operand(const Kind& kind, std::uint64_t iteration,
+                                         std::uint32_t rank) const {
+  const std::size_t width = bytes_of(kind.type);
+  std::vector<std::byte> elements(kind.is_barrier ? 0 : length_ * width);
+  for (std::size_t i = 0; i * width < elements.size(); ++i) {
+    write_operand(&elements[i * width], kind, Place(seed_, iteration, i, size_), rank);
+  }
+  return elements;
+}
+
+Expected Workload::expected(const Kind& kind, std::uint64_t iteration) const {
+  const std::size_t width = bytes_of(kind.type);
+  Expected result;
+  result.elements.resize(kind.is_barrier ? 0 : length_ * width);
+  for (std::size_t i = 0; i * width < result.elements.size(); ++i) {
+    const Place place(seed_, iteration, i, size_);
+    // The operands of all ranks, side by side.
+    std::vector<std::byte> column(width * size_);
+    for (std::uint32_t rank = 0; rank < size_; ++rank) {
+      write_operand(&column[width * rank], kind, place, rank);
+    }
+    const int code = reduce_column(kind, column, place, &result.elements[i * width]);
+    result.code = code > result.code ? code : result.code;
+  }
+  return result;
+}
+
+} // namespace tributary::host

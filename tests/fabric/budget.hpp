@@ -1,0 +1,42 @@
+// What a group costs when nothing goes wrong, to the frame: derived from its tree, its size and the
+// number of pieces (docs/protocol/collective.md), and compared with what each link carried.
+//
+//   down, on every link of the tree      for each reduction id in use one arm before its first
+//                                        piece and one release at the end; one result per piece
+//   up, on a host's link                 one contribution per piece, and the farewell
+//   up, between switches and to the root one frame for all of these; disarmed, as many as there are
+//                                        leaves below
+//
+// The parting is one piece more. A group on two trees needs all of that on each. Hosts of the `cxi`
+// dialect arm twice and part without a word.
+#pragma once
+
+#include "tests/fabric/group.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::fabric {
+
+/// Frames by link and direction, as `Fabric::carried` counts them.
+class Budget {
+public:
+  explicit Budget(const Topology& topology)
+      : topology_(topology), links_(topology.links().size()) {}
+
+  /// One tree of the group. `merged`: engines combine what comes up, or all of it reaches the root
+  /// by itself.
+  void add(const Group& group, const std::vector<TreePart>& tree, bool merged);
+  /// Whether a link carried what it must. Says which did not, the first one.
+  [[nodiscard]] std::string compare(const Fabric& fabric) const;
+
+private:
+  std::uint64_t& frames(LinkIndex link, const LinkEnd& from);
+
+  const Topology& topology_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> links_; ///< from ends[0], from ends[1]
+};
+
+} // namespace tributary::fabric

@@ -1,0 +1,560 @@
+#include "tests/fabric/switch_account.hpp"
+
+#include "tests/fabric/describe.hpp"
+#include "tributary/wire/hello.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tributary::fabric {
+
+using core::Action;
+using core::Decision;
+using core::DropReason;
+
+namespace {
+
+constexpr unsigned contribution_overflow = 7;
+constexpr unsigned operator_mismatch = 8;
+constexpr std::uint64_t signatures_are_modulo = std::uint64_t{1} << 56;
+
+std::string name_of_key(std::uint16_t key) { return fmt::format("tree {}/{}", key / 8, key % 8); }
+
+bool same(core::Decision d, Action action, core::Event event, PortNumber port, PortSet ports,
+          DropReason reason) {
+  if (d.action != action || d.event != event) {
+    return false;
+  }
+  switch (action) {
+  case Action::drop: return d.reason == reason;
+  case Action::forward:
+  case Action::emit: return d.port == port;
+  case Action::replicate: return d.ports == ports;
+  case Action::absorb:
+  case Action::deliver: return true;
+  }
+  return false;
+}
+
+std::string text_of(Action action, core::Event event, DropReason reason, PortNumber port,
+                    PortSet ports) {
+  return fmt::format("{} {}{}{}{}", name_of(action), name_of(event),
+                     action == Action::drop ? fmt::format(" {}", name_of(reason)) : "",
+                     action == Action::forward || action == Action::emit
+                         ? fmt::format(" port {}", port.value)
+                         : "",
+                     action == Action::replicate ? fmt::format(" ports {:x}", ports.bits()) : "");
+}
+
+} // namespace
+
+SwitchAccount::SwitchAccount(const core::SwitchSettings& settings, Tell tell)
+    : settings_(settings), tell_(std::move(tell)), tables_(core::TablesBuilder().build(0)) {}
+
+SwitchAccount::Tree SwitchAccount::tree_of(TreeNumber number) const {
+  const core::MulticastEntry& entry = tables_->tree(number);
+  return {entry.valid, entry.parent, entry.children, entry.wait_count};
+}
+
+std::uint64_t SwitchAccount::timer_ns(ContributionCount wait_count) const {
+  std::size_t timer = 0;
+  while (timer < 3 && settings_.timers.limits[timer] <= wait_count) {
+    ++timer;
+  }
+  // Units of 1024 cycles at 850 MHz.
+  return std::uint64_t{settings_.timers.units[timer]} * 1'024'000 / 850;
+}
+
+std::uint64_t SwitchAccount::in_use(PortNumber engine) const {
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      armed_, [&](const auto& entry) { return entry.second.tree.parent == engine; }));
+}
+
+void SwitchAccount::begin_tables(std::shared_ptr<const core::Tables> tables) {
+  const auto old = std::exchange(tables_, std::move(tables));
+  const auto is_another = [&](std::uint16_t key) {
+    const TreeNumber tree{static_cast<std::uint16_t>(key / reductions_per_tree)};
+    const auto &a = old->tree(tree), &b = tables_->tree(tree);
+    return a.valid && !(b.valid && a.parent == b.parent && a.children == b.children &&
+                        a.wait_count == b.wait_count);
+  };
+  for (auto at = armed_.begin(); at != armed_.end();) {
+    if (!is_another(at->first)) {
+      ++at;
+      continue;
+    }
+    if (at->second.frames > 0) {
+      owed_.insert(*at);
+    }
+    at = armed_.erase(at);
+  }
+  std::erase_if(ended_, [&](const auto& entry) { return is_another(entry.first); });
+  std::erase_if(counted_, [&](const auto& entry) { return is_another(entry.first); });
+}
+
+void SwitchAccount::end_tables() {
+  for (const auto& [key, armed] : std::exchange(owed_, {})) {
+    tell_(fmt::format("{} went away, and the {} contributions its engine held with it",
+                      name_of_key(key), armed.contributions));
+  }
+}
+
+PortNumber SwitchAccount::engine_port(PortNumber in, std::span<const std::byte> frame) const {
+  const FrameReader f(frame);
+  if (f.length() < FrameReader::fabric_header_end || f.ethertype() != tables_->port(in).ethertype ||
+      !f.is_multicast()) {
+    return in;
+  }
+  const Tree tree = tree_of(f.tree());
+  return tree.wait_count > 0 && tree.children.contains(in) ? tree.parent : in;
+}
+
+/// What is wrong with the frame itself, before anybody asks for its tree.
+std::optional<DropReason> SwitchAccount::refused(PortNumber in, const FrameReader& f,
+                                                 std::span<const std::byte> bytes,
+                                                 bool& hello) const {
+  const core::PortPolicy& policy = tables_->port(in);
+  if (f.length() < FrameReader::fabric_header_end) {
+    return DropReason::runt;
+  }
+  if (f.length() > policy.longest_frame) {
+    return DropReason::too_long;
+  }
+  if (f.ethertype() != policy.ethertype) {
+    return DropReason::foreign_ethertype;
+  }
+  if (f.version() != 0x45) {
+    if (!wire::begins_hello(bytes.data() + FrameReader::fabric_header_at)) {
+      return DropReason::bad_version;
+    }
+    hello = wire::check_hello(bytes, policy.ethertype) == wire::HelloError::none;
+    return hello ? std::nullopt : std::optional(DropReason::bad_hello);
+  }
+  if (policy.verify_checksum && !f.checksum_is_right()) {
+    return DropReason::bad_checksum;
+  }
+  if (policy.nid && f.source_nid() != *policy.nid) {
+    return DropReason::source_guard;
+  }
+  if (policy.vnis && !policy.vnis->test(f.vni().value)) {
+    return DropReason::vni_not_permitted;
+  }
+  if (f.is_multicast() && f.action() != 7) {
+    return DropReason::bad_action;
+  }
+  return std::nullopt;
+}
+
+SwitchAccount::Answer SwitchAccount::expected(PortNumber in, const FrameReader& f,
+                                              std::span<const std::byte> bytes) const {
+  bool hello = false;
+  if (const auto reason = refused(in, f, bytes, hello)) {
+    return dropped(*reason);
+  }
+  if (hello) {
+    return {.action = Action::deliver, .event = core::Event::hello};
+  }
+  const bool has_its_length =
+      f.total_length() >= 20 && f.total_length() + FrameReader::fabric_header_at <= f.length();
+  if (!f.is_multicast()) {
+    if (!has_its_length) {
+      return dropped(DropReason::bad_length);
+    }
+    const PortNumber out = tables_->route(Nid{f.destination() >> 12});
+    return out == no_port ? dropped(DropReason::no_route)
+           : out == in
+               ? dropped(DropReason::route_to_ingress)
+               : Answer{.action = Action::forward, .event = core::Event::unicast, .port = out};
+  }
+  const Tree tree = tree_of(f.tree());
+  if (!tree.installed) {
+    return dropped(DropReason::unknown_tree);
+  }
+  const bool from_parent = tree.parent == in;
+  if (!from_parent && !tree.children.contains(in)) {
+    return dropped(DropReason::not_on_tree);
+  }
+  if (tree.wait_count == 0) {
+    return !has_its_length ? dropped(DropReason::bad_length)
+           : !from_parent  ? dropped(DropReason::not_from_parent)
+                           : Answer{.action = Action::replicate,
+                                    .event = core::Event::multicast,
+                                    .ports = tree.children};
+  }
+  if (f.total_length() != 80) {
+    return dropped(DropReason::bad_length);
+  }
+  if (f.length() < FrameReader::reduction_end) {
+    return dropped(DropReason::truncated);
+  }
+  if (f.request_length() != 49) {
+    return dropped(DropReason::bad_request);
+  }
+  return from_parent ? expected_down(f, tree) : expected_up(in, f, tree);
+}
+
+SwitchAccount::Answer SwitchAccount::expected_down(const FrameReader& f, const Tree& tree) const {
+  const auto found = armed_.find(key_of(f));
+  const auto replicated = [&](core::Event event) {
+    return Answer{.action = Action::replicate, .event = event, .ports = tree.children};
+  };
+  if (!f.arm()) {
+    const bool ours = found != armed_.end() && found->second.sequence.same_group(sequence_of(f));
+    return replicated(ours ? core::Event::disarmed : core::Event::disarm_no_match);
+  }
+  if (found != armed_.end()) {
+    return replicated(core::Event::rearmed);
+  }
+  const bool one_is_free = in_use(tree.parent) < settings_.descriptors_per_engine;
+  return replicated(one_is_free ? core::Event::armed : core::Event::arm_failed);
+}
+
+bool SwitchAccount::one_endpoint_behind(PortNumber in, const Tree& tree) const {
+  return tables_->port(in).nid ||
+         tree.wait_count == static_cast<ContributionCount>(tree.children.size());
+}
+
+SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReader& f,
+                                                 const Tree& tree) const {
+  const auto passed = [&](core::Event event) {
+    return Answer{.action = Action::forward, .event = event, .port = tree.parent};
+  };
+  if (f.arm()) {
+    return dropped(DropReason::arm_from_child);
+  }
+  if (f.count() == 0) {
+    return passed(core::Event::passed_empty);
+  }
+  const std::uint16_t key = key_of(f);
+  const bool known_operator = reduce::is_supported(static_cast<std::uint8_t>(f.opcode()));
+  if (one_endpoint_behind(in, tree)) {
+    if (f.count() > 1) {
+      return dropped(DropReason::counts_others);
+    }
+    const auto counted = counted_.find(key);
+    if (known_operator && counted != counted_.end() && counted->second.of == sequence_of(f) &&
+        counted->second.ports.contains(in)) {
+      return dropped(DropReason::counted_twice);
+    }
+  }
+  const auto found = armed_.find(key);
+  if (found == armed_.end()) {
+    const auto ended = ended_.find(key);
+    return passed(ended != ended_.end() && ended->second == f.sequence()
+                      ? core::Event::passed_late
+                      : core::Event::passed_not_armed);
+  }
+  const Armed& armed = found->second;
+  if (!armed.sequence.same_group(sequence_of(f))) {
+    return settings_.drop_foreign ? dropped(DropReason::foreign_cookie)
+                                  : passed(core::Event::passed_foreign);
+  }
+  const unsigned ahead = (f.sequence() + 1024 - armed.sequence.number) % 1024;
+  if (ahead >= 512) {
+    return dropped(DropReason::stale_sequence);
+  }
+  if (ahead > 0) {
+    return passed(core::Event::passed_newer);
+  }
+  if (!known_operator) {
+    return passed(core::Event::passed_reserved);
+  }
+  if (armed.contributions + f.count() < tree.wait_count) {
+    return {.action = Action::absorb, .event = core::Event::contributed};
+  }
+  return {.action = Action::emit, .event = core::Event::completed_full, .port = tree.parent};
+}
+
+void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before,
+                          const Decision& decision, std::span<const std::byte> after, TimeNs now) {
+  const FrameReader f(before);
+  const Answer answer = expected(in, f, before);
+  if (!same(decision, answer.action, answer.event, answer.port, answer.ports, answer.reason)) {
+    tell_(fmt::format(
+        "{} where the rules say {}, from port {}: {}",
+        text_of(decision.action, decision.event, decision.reason, decision.port, decision.ports),
+        text_of(answer.action, answer.event, answer.reason, answer.port, answer.ports), in.value,
+        describe(before)));
+  }
+  enter(in, f, before, decision, now);
+  if (decision.action == Action::emit) {
+    const std::uint16_t key = key_of(f);
+    if (const auto found = armed_.find(key); found != armed_.end()) {
+      check_result(found->second, after);
+      ended_[key] = found->second.sequence.number;
+      armed_.erase(found);
+    }
+  }
+}
+
+/// Follows what the core did.
+void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const std::byte> bytes,
+                          const Decision& decision, TimeNs now) {
+  if (decision.action == Action::drop) {
+    ++drops_[{in.value, decision.reason}];
+  }
+  if (!f.is_multicast()) {
+    return;
+  }
+  const std::uint16_t key = key_of(f);
+  const Tree tree = tree_of(f.tree());
+  Engine& engine = engines_[tree.parent.value % max_ports];
+  TreeCounts& counts = trees_[f.tree().value];
+  const auto found = armed_.find(key);
+  const auto discard = [&] {
+    if (found != armed_.end()) {
+      engine.discarded += found->second.contributions;
+    }
+  };
+  const bool up = tree.installed && tree.children.contains(in) && f.count() > 0 && !f.arm();
+  if (up && one_endpoint_behind(in, tree) && decision.action != Action::drop &&
+      reduce::is_supported(static_cast<std::uint8_t>(f.opcode()))) {
+    Counted& counted = counted_[key];
+    if (counted.of != sequence_of(f) && found == armed_.end()) {
+      counted = {sequence_of(f), {}};
+    }
+    if (counted.of == sequence_of(f)) {
+      counted.ports.insert(in);
+    }
+  }
+  switch (decision.event) {
+  case core::Event::armed:
+  case core::Event::rearmed:
+    discard();
+    ++(decision.event == core::Event::armed ? engine.arms : engine.rearms);
+    armed_[key] = {
+        .sequence = sequence_of(f), .tree = tree, .deadline = now + timer_ns(tree.wait_count)};
+    counted_[key] = {sequence_of(f), {}};
+    return;
+  case core::Event::arm_failed: ++engine.arm_failures; return;
+  case core::Event::disarmed:
+    discard();
+    ++engine.disarms;
+    armed_.erase(key);
+    return;
+  case core::Event::contributed:
+  case core::Event::completed_full: {
+    ++engine.contributions;
+    if (found != armed_.end()) {
+      engine.op_mismatches +=
+          found->second.frames > 0 && found->second.opcode != f.opcode() ? 1 : 0;
+      add(found->second, f, bytes);
+      if (decision.event == core::Event::completed_full) {
+        engine.overflows += found->second.contributions > tree.wait_count ? 1 : 0;
+      }
+    }
+    if (decision.event == core::Event::completed_full) {
+      ++engine.full;
+      ++counts.full;
+    }
+    return;
+  }
+  case core::Event::passed_late: ++counts.late; return;
+  case core::Event::passed_not_armed:
+  case core::Event::passed_foreign:
+  case core::Event::passed_newer:
+  case core::Event::passed_reserved: ++counts.passed_through; return;
+  case core::Event::none:
+    counts.stale += decision.reason == DropReason::stale_sequence ? 1 : 0;
+    return;
+  default: return;
+  }
+}
+
+void SwitchAccount::add(Armed& armed, const FrameReader& f, std::span<const std::byte> bytes) {
+  if (armed.frames == 0) {
+    armed.opcode = f.opcode();
+    std::copy_n(bytes.begin(), std::min(bytes.size(), armed.header.size()), armed.header.begin());
+  } else if (armed.opcode != f.opcode()) {
+    armed.result_code = std::max(armed.result_code, operator_mismatch);
+  }
+  ++armed.frames;
+  armed.contributions += f.count();
+  armed.signatures = (armed.signatures + f.signature()) % signatures_are_modulo;
+  armed.result_code = std::max(armed.result_code, f.result_code());
+}
+
+void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> frame) const {
+  const FrameReader r(frame);
+  const auto differ = [&](std::string_view what, std::uint64_t is, std::uint64_t should) {
+    if (is != should) {
+      tell_(fmt::format("a result's {} is {:x} instead of {:x}: {}", what, is, should,
+                        describe(frame)));
+    }
+  };
+  if (frame.size() < FrameReader::reduction_end) {
+    tell_("a result is shorter than a reduction frame");
+    return;
+  }
+  differ("count", r.count(), std::min<std::uint64_t>(armed.contributions, max_contributions));
+  differ("signature", r.signature(), armed.signatures);
+  differ("sequence", r.sequence(), armed.sequence.number);
+  differ("result's sequence", r.result_of(), armed.sequence.number);
+  differ("arm bit", r.arm() ? 1 : 0, 0);
+  differ("pad", r.pad(), 0);
+  differ("cookie", r.cookie().value, armed.sequence.cookie.value);
+  differ("opcode", r.opcode(), armed.opcode);
+  unsigned worst = armed.result_code;
+  if (armed.contributions > armed.tree.wait_count) {
+    worst = std::max(worst, contribution_overflow);
+  }
+  if (r.result_code() < worst) {
+    tell_(fmt::format("a result's code {} hides code {}", r.result_code(), worst));
+  }
+  if (r.result_code() >= contribution_overflow && worst < contribution_overflow) {
+    tell_(fmt::format("a result's code {} where contributions say {}", r.result_code(), worst));
+  }
+  for (std::size_t i = 0; i < armed.header.size(); ++i) {
+    const bool signature = i >= FrameReader::signature_at && i < FrameReader::signature_at + 7;
+    if (!signature && frame[i] != armed.header[i]) {
+      tell_(fmt::format("byte {} of a result is not that of the first contribution: {}", i,
+                        describe(frame)));
+      return;
+    }
+  }
+}
+
+void SwitchAccount::emitted(PortNumber port, std::span<const std::byte> frame, TimeNs now) {
+  const FrameReader r(frame);
+  const std::uint16_t key = key_of(r);
+  const bool owed = owed_.contains(key);
+  auto& from = owed ? owed_ : armed_;
+  const auto found = from.find(key);
+  if (found == from.end() || found->second.frames == 0) {
+    tell_(fmt::format("emitted a partial result of {}, which holds nothing", name_of_key(key)));
+    return;
+  }
+  const Armed& armed = found->second;
+  if (armed.tree.parent != port) {
+    tell_(fmt::format("emitted a partial result of {} out of port {}, its parent is {}",
+                      name_of_key(key), port.value, armed.tree.parent.value));
+  }
+  if (!owed && now < armed.deadline) {
+    tell_(fmt::format("emitted a partial result of {} {} ns before its time was over",
+                      name_of_key(key), elapsed_ns(armed.deadline, now)));
+  }
+  check_result(armed, frame);
+  ++engines_[armed.tree.parent.value].partial;
+  ++trees_[static_cast<std::uint16_t>(key / reductions_per_tree)].partial;
+  if (!owed) {
+    ended_[key] = armed.sequence.number;
+  }
+  from.erase(found);
+}
+
+void SwitchAccount::expired(TimeNs now, bool lack_of_buffers) {
+  for (auto at = armed_.begin(); at != armed_.end();) {
+    const auto& [key, armed] = *at;
+    if (armed.deadline > now) {
+      ++at;
+      continue;
+    }
+    if (armed.frames == 0) {
+      ++engines_[armed.tree.parent.value].expired_empty;
+    } else if (lack_of_buffers) {
+      ++at;
+      continue;
+    } else {
+      tell_(fmt::format("{}: its time was over, and {} contributions were not emitted",
+                        name_of_key(key), armed.contributions));
+    }
+    ended_[key] = armed.sequence.number;
+    at = armed_.erase(at);
+  }
+}
+
+void SwitchAccount::compare(const core::SwitchCore& core, TimeNs now, TimeNs answers_since,
+                            std::uint64_t slack_ns) const {
+  std::size_t occupied = 0;
+  core.for_each_descriptor([&](const core::DescriptorView& d) {
+    ++occupied;
+    const std::uint16_t key = d.key.index();
+    const auto found = armed_.find(key);
+    if (found == armed_.end()) {
+      tell_(fmt::format("a descriptor of {} is occupied that nobody armed", name_of_key(key)));
+      return;
+    }
+    const Armed& armed = found->second;
+    const auto differ = [&](std::string_view what, std::uint64_t is, std::uint64_t should) {
+      if (is != should) {
+        tell_(fmt::format("the descriptor of {}: {} {} instead of {}", name_of_key(key), what, is,
+                          should));
+      }
+    };
+    differ("port", d.port.value, armed.tree.parent.value);
+    differ("wait count", d.wait_count, armed.tree.wait_count);
+    differ("VNI", d.vni.value, armed.sequence.vni.value);
+    differ("cookie", d.cookie.value, armed.sequence.cookie.value);
+    differ("sequence", d.seqno.value(), armed.sequence.number);
+    differ("deadline", d.deadline.value, armed.deadline.value);
+    differ("data", d.have_data ? 1 : 0, armed.frames > 0 ? 1 : 0);
+    differ("contributions", d.count, armed.contributions);
+    if (d.have_data) {
+      differ("signature", d.signature, armed.signatures);
+    }
+  });
+  if (occupied != armed_.size()) {
+    tell_(fmt::format("{} descriptors are occupied where {} reductions are armed", occupied,
+                      armed_.size()));
+  }
+  for (const auto& [key, armed] : armed_) {
+    const std::uint64_t late_ns = elapsed_ns(now, std::max(armed.deadline, answers_since));
+    if (late_ns > slack_ns) {
+      tell_(fmt::format("the descriptor of {} has been occupied {} ns past its timer",
+                        name_of_key(key), late_ns));
+    }
+  }
+}
+
+void SwitchAccount::audit(const core::SwitchCore& core) const {
+  const core::Counters& counted = core.counters();
+  const auto agree = [&](std::string_view of, std::size_t port, std::string_view what,
+                         std::uint64_t is, std::uint64_t should) {
+    if (is != should) {
+      tell_(fmt::format("{} {}, {}: counted {} instead of {}", of, port, what, is, should));
+    }
+  };
+  for (std::size_t p = 0; p < max_ports; ++p) {
+    const core::EngineCounters& is = counted.engines[p];
+    const Engine& should = engines_[p];
+#define TRIBUTARY_X(name) agree("engine of port", p, #name, is.name.read(), should.name);
+    TRIBUTARY_X(arms)
+    TRIBUTARY_X(rearms)
+    TRIBUTARY_X(arm_failures)
+    TRIBUTARY_X(disarms)
+    TRIBUTARY_X(contributions)
+    TRIBUTARY_X(full)
+    TRIBUTARY_X(partial)
+    TRIBUTARY_X(expired_empty)
+    TRIBUTARY_X(op_mismatches)
+    TRIBUTARY_X(overflows)
+    TRIBUTARY_X(discarded)
+    TRIBUTARY_X(emission_delayed)
+#undef TRIBUTARY_X
+    for (std::size_t r = 0; r < core::drop_reason_count; ++r) {
+      const auto reason = static_cast<DropReason>(r);
+      const auto found = drops_.find({static_cast<std::uint8_t>(p), reason});
+      agree("drops at port", p, name_of(reason), counted.ports[p].drops[r].read(),
+            found == drops_.end() ? 0 : found->second);
+    }
+  }
+  for (std::size_t t = 0; t < max_trees; ++t) {
+    const core::TreeCounters& is = counted.trees[t];
+    const auto found = trees_.find(static_cast<std::uint16_t>(t));
+    const TreeCounts should = found == trees_.end() ? TreeCounts{} : found->second;
+    if (is.full.read() == should.full && is.partial.read() == should.partial &&
+        is.passed_through.read() == should.passed_through && is.late.read() == should.late &&
+        is.stale.read() == should.stale) {
+      continue;
+    }
+    tell_(fmt::format("tree {}: counted full {}, partial {}, passed {}, late {}, stale {} instead "
+                      "of {}, {}, {}, {}, {}",
+                      t, is.full.read(), is.partial.read(), is.passed_through.read(),
+                      is.late.read(), is.stale.read(), should.full, should.partial,
+                      should.passed_through, should.late, should.stale));
+  }
+}
+
+} // namespace tributary::fabric

@@ -1,0 +1,148 @@
+// What one worker of a switch has to do with every frame, and what its engines have to hold: the
+// rules of docs/protocol/engine.md, written down once more, in the plainest way and with none of
+// the core's code. The fabric asks it about each decision of the core; what differs is a violation.
+//
+//   1. begin_tables(tables) before the core adopts them; then `emitted` for each partial result the
+//      core made of it; then end_tables(core)
+//   2. judge(...) for each frame and what the core decided
+//   3. after the core's expire: `emitted` for each partial result; then expired(now, ...)
+//   4. compare(core, now): descriptors against what engines must hold, and until when;
+//      audit(core): the core's counters, by port and by tree, against what happened
+//
+// Each says what does not add up. An account that was wrong once goes on with what the core did, so
+// that one fault is told once.
+#pragma once
+
+#include "dataplane/core/switch_core.hpp"
+#include "tests/fabric/frame_reader.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::fabric {
+
+class SwitchAccount {
+public:
+  using Tell = std::function<void(const std::string&)>;
+
+  SwitchAccount(const core::SwitchSettings& settings, Tell tell);
+
+  void begin_tables(std::shared_ptr<const core::Tables> tables);
+  void end_tables();
+
+  /// Whose worker must process this frame.
+  [[nodiscard]] PortNumber engine_port(PortNumber in, std::span<const std::byte> frame) const;
+  /// `before` is the frame as it came, `after` as it is to leave.
+  void judge(PortNumber in, std::span<const std::byte> before, const core::Decision& decision,
+             std::span<const std::byte> after, TimeNs now);
+  /// A partial result that leaves through `port`.
+  void emitted(PortNumber port, std::span<const std::byte> frame, TimeNs now);
+  /// A timer's emission found no buffer.
+  void delayed(PortNumber port) { ++engines_[port.value].emission_delayed; }
+  /// The core has looked at its timers. `lack_of_buffers`: some of its emissions may have to wait.
+  void expired(TimeNs now, bool lack_of_buffers);
+
+  /// Descriptors that could not be emitted for want of a buffer may be over by `slack_ns`; a switch
+  /// that did not answer since before `answers_since` had no chance to look at its timers.
+  void compare(const core::SwitchCore& core, TimeNs now, TimeNs answers_since,
+               std::uint64_t slack_ns) const;
+  void audit(const core::SwitchCore& core) const;
+
+private:
+  /// The group and the sequence that a frame or a descriptor belongs to.
+  struct Sequence {
+    Vni vni;
+    Cookie cookie;
+    unsigned number = 0;
+    [[nodiscard]] bool same_group(const Sequence& other) const {
+      return vni == other.vni && cookie == other.cookie;
+    }
+    friend bool operator==(const Sequence&, const Sequence&) = default;
+  };
+  /// One tree as the switch was told it.
+  struct Tree {
+    bool installed = false;
+    PortNumber parent = no_port;
+    PortSet children;
+    ContributionCount wait_count = 0;
+  };
+  /// One reduction that is armed.
+  struct Armed {
+    Sequence sequence;
+    Tree tree;
+    TimeNs deadline;
+    std::uint64_t frames = 0; ///< absorbed
+    std::uint64_t contributions = 0;
+    std::uint64_t signatures = 0;
+    unsigned opcode = 0;      ///< of the first contribution
+    unsigned result_code = 0; ///< the worst of all contributions
+    std::array<std::byte, FrameReader::rank_end> header{};
+  };
+  /// Counters by engine, as the core has them.
+  struct Engine {
+    std::uint64_t arms = 0, rearms = 0, arm_failures = 0, disarms = 0, contributions = 0, full = 0,
+                  partial = 0, expired_empty = 0, op_mismatches = 0, overflows = 0, discarded = 0,
+                  emission_delayed = 0;
+  };
+  struct TreeCounts {
+    std::uint64_t full = 0, partial = 0, passed_through = 0, late = 0, stale = 0;
+  };
+  struct Answer {
+    core::Action action = core::Action::drop;
+    core::Event event = core::Event::none;
+    core::DropReason reason{};
+    PortNumber port = no_port;
+    PortSet ports{};
+  };
+
+  static Answer dropped(core::DropReason reason) { return {.reason = reason}; }
+  static std::uint16_t key_of(const FrameReader& f) {
+    return ReductionKey(f.tree(), f.reduction()).index();
+  }
+  static Sequence sequence_of(const FrameReader& f) { return {f.vni(), f.cookie(), f.sequence()}; }
+  [[nodiscard]] Tree tree_of(TreeNumber number) const;
+  [[nodiscard]] std::uint64_t timer_ns(ContributionCount wait_count) const;
+  [[nodiscard]] std::uint64_t in_use(PortNumber engine) const;
+
+  [[nodiscard]] Answer expected(PortNumber in, const FrameReader& f,
+                                std::span<const std::byte> bytes) const;
+  [[nodiscard]] std::optional<core::DropReason>
+  refused(PortNumber in, const FrameReader& f, std::span<const std::byte> bytes, bool& hello) const;
+  [[nodiscard]] Answer expected_down(const FrameReader& f, const Tree& tree) const;
+  [[nodiscard]] Answer expected_up(PortNumber in, const FrameReader& f, const Tree& tree) const;
+  /// Such a port counts one, once per reduction.
+  [[nodiscard]] bool one_endpoint_behind(PortNumber in, const Tree& tree) const;
+
+  void enter(PortNumber in, const FrameReader& f, std::span<const std::byte> bytes,
+             const core::Decision& decision, TimeNs now);
+  void add(Armed& armed, const FrameReader& f, std::span<const std::byte> bytes);
+  void check_result(const Armed& armed, std::span<const std::byte> frame) const;
+
+  core::SwitchSettings settings_;
+  Tell tell_;
+  std::shared_ptr<const core::Tables> tables_;
+  std::map<std::uint16_t, Armed> armed_;    ///< by reduction key
+  std::map<std::uint16_t, unsigned> ended_; ///< the sequence that ended last, by reduction key
+  std::map<std::uint16_t, Armed> owed_;     ///< held for trees that are gone: to be emitted at once
+  /// The ports with one endpoint behind them that have contributed to the reduction which was armed
+  /// last, or, where nothing is armed, to the one that passed through last.
+  struct Counted {
+    Sequence of;
+    PortSet ports;
+  };
+  std::map<std::uint16_t, Counted> counted_; ///< by reduction key
+  std::array<Engine, max_ports> engines_{};
+  std::map<std::uint16_t, TreeCounts> trees_;
+  std::map<std::pair<std::uint8_t, core::DropReason>, std::uint64_t> drops_; ///< by ingress port
+};
+
+} // namespace tributary::fabric

@@ -1,0 +1,221 @@
+"""Planted faults: each changes one line of the product into one that is wrong, and compiles.
+
+`scripts/mutation` plants them one at a time and says which are noticed. A fault is
+(name, file, why it is wrong, the right text, the wrong text); the right text must stand in its file
+exactly once. Whoever changes such a line changes its fault with it.
+"""
+
+from dataclasses import dataclass
+
+ENGINE = "dataplane/core/engine.cpp"
+BURST = "dataplane/core/process_burst.cpp"
+CORE = "dataplane/core/switch_core.cpp"
+TABLES = "dataplane/core/tables.hpp"
+CLASSIFY = "dataplane/core/classify.hpp"
+DEADLINES = "dataplane/core/deadline_queues.cpp"
+ROOT = "endpoint/collective/root.cpp"
+LEAF = "endpoint/collective/leaf.cpp"
+CHANNEL = "endpoint/collective/channel.cpp"
+SEQUENCE = "endpoint/collective/sequence.hpp"
+INTEGER = "include/tributary/reduce/integer.hpp"
+FLOATING = "include/tributary/reduce/floating.hpp"
+FLOAT_SUM = "include/tributary/reduce/float_sum.hpp"
+MINMAXLOC = "include/tributary/reduce/minmaxloc.hpp"
+REDUCER = "include/tributary/reduce/reducer.hpp"
+REPSUM = "include/tributary/reduce/repsum.hpp"
+WIRE = "include/tributary/wire/reduction.hpp"
+
+
+@dataclass(frozen=True)
+class Fault:
+    name: str
+    file: str
+    why: str
+    right: str
+    wrong: str
+
+
+FAULTS = [
+    # ---- engines ----
+    Fault("timer_twice_too_long", ENGINE, "a partial result comes after twice the tree's timer",
+          "now + timer_ns_[entry.timer]);", "now + 2 * timer_ns_[entry.timer]);"),
+    Fault("timer_of_another_class", ENGINE, "every tree runs the timer of the smallest ones",
+          "now + timer_ns_[entry.timer]);", "now + timer_ns_[0]);"),
+    Fault("one_descriptor_less", ENGINE, "an arm fails while one descriptor is free",
+          "if (in_use >= descriptors_per_engine_) {", "if (in_use + 1 >= descriptors_per_engine_) {"),
+    Fault("one_descriptor_more", ENGINE, "an engine holds more reductions than it has descriptors",
+          "if (in_use >= descriptors_per_engine_) {", "if (in_use > descriptors_per_engine_) {"),
+    Fault("rearm_keeps_count", ENGINE, "what a re-arm threw away counts as discarded once more",
+          "  d.match = carried.waiting();\n  d.accumulator.contributions = 0;",
+          "  d.match = carried.waiting();"),
+    Fault("rearm_not_counted_as_discard", ENGINE, "contributions thrown away by a re-arm are not told",
+          "    counted.rearms.add();\n    counted.discarded.add(d.accumulator.contributions);",
+          "    counted.rearms.add();"),
+    Fault("disarm_of_foreigners", ENGINE, "a frame of another group frees a descriptor",
+          "if (!d.match.armed() || !d.match.same_group(carried)) {", "if (!d.match.armed()) {"),
+    Fault("disarm_ignored", ENGINE, "a release leaves the descriptor occupied until its timer",
+          "  release(key, entry.parent);\n  return Event::disarmed;", "  return Event::disarmed;"),
+    Fault("release_leaks_a_descriptor", ENGINE, "the count of occupied descriptors only grows",
+          "  --in_use_[port.value];", "  in_use_[port.value] -= port.value % 2U == 0U ? 1U : 0U;"),
+    Fault("late_not_remembered", ENGINE, "a late contribution is taken for one that was never armed",
+          "  r.has_ended = true;", "  r.has_ended = false;"),
+    Fault("older_taken_for_newer", ENGINE, "contributions to old sequences travel on to the root",
+          "? Standing::older : Standing::newer;", "? Standing::newer : Standing::older;"),
+    Fault("foreign_taken_for_member", ENGINE, "another group's contribution is combined",
+          "  if (!match.same_group(carried)) {\n    return Standing::foreign;",
+          "  if (!match.same_group(carried) && match.sequence() != carried.sequence()) {\n"
+          "    return Standing::foreign;"),
+    Fault("result_without_signature", ENGINE, "a result carries the first contribution's signature",
+          "  wire::store_signature(p, d.signature);\n", ""),
+    Fault("overflow_not_reported", ENGINE, "too many contributions make no result code",
+          "  if (a.contributions > wait_count) {", "  if (a.contributions > wait_count + 1) {"),
+    Fault("result_of_previous_sequence", ENGINE, "a result names another sequence than its own",
+          ".resno = d.match.sequence(),",
+          ".resno = SequenceNumber{d.match.sequence().value() + 1023U},"),
+    # ---- the way of a frame ----
+    Fault("contribution_on_ingress_engine", BURST, "contributions are booked on a wrong engine",
+          "EngineCounters& counted = counters_->engines[entry.parent.value];\n"
+          "  counted.contributions.add();",
+          "EngineCounters& counted = counters_->engines[in.value];\n"
+          "  counted.contributions.add();"),
+    Fault("burst_counts_lost", BURST, "contributions between two engines of one burst are not counted",
+          "    if (engine != engine_) {\n      flush();", "    if (engine != engine_) {\n      contributions_ = 0;"),
+    Fault("completes_one_early", BURST, "a reduction is emitted before the last contribution",
+          "  if (d.accumulator.contributions >= entry.wait_count) {\n    return complete",
+          "  if (d.accumulator.contributions + 1 >= entry.wait_count) {\n    return complete"),
+    Fault("completes_only_when_equal", BURST, "a reduction that counts too many waits for its timer",
+          "  if (d.accumulator.contributions >= entry.wait_count) [[unlikely]] {",
+          "  if (d.accumulator.contributions == entry.wait_count) [[unlikely]] {"),
+    Fault("count_adds_one", BURST, "a frame with several contributions counts once",
+          "  d.accumulator.contributions += word.count;\n  counts.contribution(entry.parent);",
+          "  d.accumulator.contributions += 1;\n  counts.contribution(entry.parent);"),
+    Fault("signature_of_the_last", BURST, "the signatures of one reduction are not added up",
+          "  d.signature += wire::signature_of(p);\n  d.accumulator.contributions += word.count;\n"
+          "  counts",
+          "  d.signature = wire::signature_of(p);\n  d.accumulator.contributions += word.count;\n"
+          "  counts"),
+    Fault("arm_from_child_accepted", BURST, "an arm that comes from below travels up to the root",
+          "  if (word.arm) {\n    return drop(in, DropReason::arm_from_child);",
+          "  if (word.arm && word.count > 0xFFFFF) {\n    return drop(in, DropReason::arm_from_child);"),
+    Fault("empty_frames_combined", BURST, "a request for a result ends in an engine",
+          "  if (word.count == 0) {\n    return forward(entry.parent, Event::passed_empty);",
+          "  if (word.count == 0 && word.arm) {\n    return forward(entry.parent, Event::passed_empty);"),
+    Fault("stale_forwarded", BURST, "contributions to an older sequence are passed on",
+          "return drop(in, DropReason::stale_sequence);",
+          "return forward(entry.parent, Event::passed_newer);"),
+    Fault("late_counted_as_passed", BURST, "late contributions are not told from unarmed ones",
+          "case Standing::late: counted.late.add(); return",
+          "case Standing::late: counted.passed_through.add(); return"),
+    Fault("full_not_counted", BURST, "completed reductions are missing in the tree's counter",
+          "  counters_->trees[key.tree().value].full.add();\n  engines_.end", "  engines_.end"),
+    Fault("complete_releases_without_end", BURST, "a completed sequence is forgotten",
+          "  engines_.end(key, entry.parent);\n  return {.action = Action::emit",
+          "  engines_.release(key, entry.parent);\n  return {.action = Action::emit"),
+    Fault("mismatch_not_counted", BURST, "operators that differ are combined and not told",
+          "    counted.op_mismatches.add();\n", ""),
+    Fault("replicated_to_parent", BURST, "a frame from the root goes back to it",
+          "return replicate(entry.children, wire::unpack(packed).arm",
+          "return replicate(PortSet(entry.children.bits() | std::uint64_t{1} << entry.parent.value), "
+          "wire::unpack(packed).arm"),
+    Fault("reserved_opcode_combined", BURST, "an operator there is not is combined",
+          "  if (!reduce::is_supported(word.op)) {", "  if (!reduce::is_supported(word.op) && word.arm) {"),
+    Fault("unicast_back_out", BURST, "a frame returns to the port it came in on",
+          "  if (out == in) {", "  if (out == in && out == no_port) {"),
+    # ---- timers and tables ----
+    Fault("adopt_drops_held", CORE, "what an engine holds is lost when its tree changes",
+          "if (std::byte* frame = emission.buffer(before.parent)) {\n        emit_partial",
+          "if (std::byte* frame = before.parent == no_port ? emission.buffer(before.parent) : nullptr) {\n"
+          "        emit_partial"),
+    Fault("adopt_keeps_changed_trees", CORE, "a tree that moved keeps its old descriptors",
+          "    if (before == tables_->tree(key.tree())) {",
+          "    if (before.children == tables_->tree(key.tree()).children) {"),
+    Fault("adopt_touches_all_trees", CORE, "other trees' changes empty this one's engines",
+          "    if (before == tables_->tree(key.tree())) {",
+          "    if (before == tables_->tree(key.tree()) && tables_->version() % 2 == 0) {"),
+    Fault("expiry_without_end", CORE, "a sequence that timed out is taken for one never armed",
+          "    engines_.end(key, entry.parent);\n  });", "    engines_.release(key, entry.parent);\n  });"),
+    Fault("engine_at_ingress", CORE, "contributions are processed by the worker they came to",
+          "? entry.parent : in;", "? in : entry.parent;"),
+    Fault("partial_counted_as_full", CORE, "a partial result counts as a full one",
+          "  counters_->trees[key.tree().value].partial.add();",
+          "  counters_->trees[key.tree().value].full.add();"),
+    Fault("timer_limits_exclusive", TABLES, "a wait count at a limit gets the shorter timer",
+          "(limit <= wait_count ? 1 : 0)", "(limit < wait_count ? 1 : 0)"),
+    Fault("deadlines_forget_to_tighten", DEADLINES, "the next deadline is one that comes too late",
+          "      earliest_ = std::min(earliest_, links_[first].deadline);",
+          "      earliest_ = links_[first].deadline;"),
+    Fault("deadlines_out_of_order", DEADLINES, "the earliest deadline of a queue is not the first",
+          "  earliest_ = size_ == 0 ? deadline : std::min(earliest_, deadline);",
+          "  earliest_ = deadline;"),
+    Fault("checksum_not_verified", CLASSIFY, "a damaged header is believed",
+          "    return sum % 0xFFFF == 0;", "    return sum != 0;"),
+    Fault("source_guard_open", CLASSIFY, "a host speaks in another one's name",
+          "guard_mask_(policy.nid ? ~wire::FabricAddress::unicast(Nid{0}, 0xFFF).value : 0),",
+          "guard_mask_(policy.nid ? 0xFF000000U : 0),"),
+    # ---- hosts ----
+    Fault("root_counts_stale", ROOT, "a contribution to an old sequence counts for the current one",
+          "if (word.count == 0 || !slot.armed || word.resno != slot.sequence) {",
+          "if (word.count == 0 || !slot.armed) {"),
+    Fault("root_trusts_counts", ROOT, "a duplicate stands in for a member that is missing",
+          "  if (!group.checks() || gathered.signatures == everybody_.expected(slot.piece, slot.mark)) {",
+          "  if (!group.checks() || gathered.count == group.size) {"),
+    Fault("retry_does_not_back_off", ROOT, "a root without answers asks as fast for ever",
+          "std::min(2 * slot.retry_interval_ns, retry_backoff_limit",
+          "std::min(slot.retry_interval_ns, retry_backoff_limit"),
+    Fault("retry_keeps_sequence", ROOT, "a retry re-arms the sequence it gives up",
+          "  advance(slot, now);\n  slot.asked_at = now;",
+          "  if (!slot.armed) {\n    advance(slot, now);\n  }\n  slot.gathered = {};\n  slot.asked_at = now;"),
+    Fault("own_operand_missing_after_retry", ROOT, "the root's own operand is lost with a retry",
+          "    count_own(slot);\n    slot.retry_at = now + slot.retry_interval_ns;\n  }\n}",
+          "    if (slot.retries == 0) {\n      count_own(slot);\n    }\n"
+          "    slot.retry_at = now + slot.retry_interval_ns;\n  }\n}"),
+    Fault("answers_every_request", ROOT, "each request for a result makes a retry of its own",
+          "  if (!have_it || asked_just_now ||", "  if (!have_it ||"),
+    Fault("departs_one_farewell_early", ROOT, "the root goes while one leaf still needs it",
+          "if (farewells.count == group.size - 1 && everybody_once) {",
+          "if (farewells.count + 1 >= group.size - 1) {"),
+    Fault("no_release_at_the_end", ROOT, "engines stay armed when the group has left",
+          "      open_sequence(ReductionId{i}, slot, false, false);", ""),
+    Fault("leaf_believes_old_sequences", LEAF, "a frame that was overtaken is followed",
+          "  if (!slot.heard || is_newer(sequence, *slot.heard)) {",
+          "  if (!slot.heard || sequence != *slot.heard) {"),
+    Fault("leaf_contributes_to_completed", LEAF, "an old result is taken for the new one",
+          "  if (sequence == slot.completed) {\n    return false;\n  }\n", ""),
+    Fault("leaf_takes_any_result", LEAF, "a result of a sequence not contributed to completes",
+          "slot.state == State::waiting_for_result && word.count > 0 &&\n"
+          "         slot.contributed.test(word.resno.value());",
+          "slot.state == State::waiting_for_result && word.count > 0;"),
+    Fault("leaf_requests_at_once", LEAF, "leaves ask for results that are under way",
+          "std::min(first_request_retries * group.retry_ns, group.result_timeout_ns);",
+          "std::min(group.retry_ns / 1'000, group.result_timeout_ns);"),
+    Fault("leaf_says_no_farewell", LEAF, "the root lingers for leaves that have gone",
+          "      send_up(tree, id, *slot.heard, Operand{}, farewell_piece_, no_mark);\n", ""),
+    Fault("cookie_not_checked", CHANNEL, "frames of another group are taken",
+          "frame.vni != parameters.vni || frame.cookie != parameters.cookie_of(frame.reduction)) {",
+          "frame.vni != parameters.vni) {"),
+    Fault("sequence_wraps_at_1024", SEQUENCE, "hosts hand out the pre-arm's number",
+          "(std::uint32_t{s.value()} + 1) % usable_sequences", "(std::uint32_t{s.value()} + 1) % 1024U"),
+    # ---- operators and frames ----
+    Fault("int_overflow_hidden", INTEGER, "a sum that wrapped says success",
+          "wrapped |= (a ^ sum) & (b ^ sum);", "wrapped |= (a ^ sum) & (b ^ sum) & (a ^ b);"),
+    Fault("int_max_is_unsigned", INTEGER, "negative numbers count as the largest",
+          "return b > a ? b : a; }", "return (UnsignedLanePair)b > (UnsignedLanePair)a ? b : a; }"),
+    Fault("float_max_loses_nan", FLOATING, "a NaN does not win FLT_MIN",
+          "return ((order_of(b) < order_of(a)) & ~a_nan) | b_nan;",
+          "return ((order_of(b) < order_of(a)) & ~a_nan & ~b_nan);"),
+    Fault("rounding_mode_left_behind", FLOAT_SUM, "a directed sum rounds to nearest",
+          "  if (other_mode) {\n    mxcsr::write((entry & ~mxcsr::control) | wanted);\n  }\n",
+          "  if (other_mode && wanted == 0) {\n    mxcsr::write((entry & ~mxcsr::control) | wanted);\n  }\n"),
+    Fault("tie_takes_larger_index", MINMAXLOC, "of equal values the later place is named",
+          "const std::uint64_t tied = std::min(index_a, index_b);",
+          "const std::uint64_t tied = std::max(index_a, index_b);"),
+    Fault("result_code_of_the_last", REDUCER, "a milder result code hides a worse one",
+          "  acc.rc = worse(acc.rc, in.rc);\n  switch (in.op) {", "  acc.rc = in.rc;\n  switch (in.op) {"),
+    Fault("repsum_inexact_hidden", REPSUM, "limbs that were dropped are not told",
+          "      result.inexact |= smaller[j] != 0;\n", ""),
+    Fault("repsum_moved_wrong_way", REPSUM, "operands of different exponents are added unaligned",
+          "  acc.m = std::max(acc.m, in.m);\n  set_conditions(acc, result);",
+          "  acc.m = std::min(acc.m, in.m);\n  set_conditions(acc, result);"),
+    Fault("result_sequence_of_nine_bits", WIRE, "a frame's result sequence loses its highest bit",
+          "std::uint64_t{w.resno.value()} << 37", "std::uint64_t{w.resno.value() & 0x1FFU} << 37"),
+]

@@ -1,0 +1,106 @@
+"""Every program that scripts, benchmarks and tests run comes with a package of the lists, or with any
+Debian. On a machine that has the lists' packages; empty_root.py asks the same of an empty one."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).resolve().parent)]
+
+import programs  # noqa: E402
+from tributary.cases import Cases, Skip  # noqa: E402
+
+
+def installed():
+    """{package: (whether every Debian has it, the packages it needs)}; names provided count, too."""
+    form = "${db:Status-Status}|${Package}|${Priority}|${Essential}|${Depends}, ${Pre-Depends}|${Provides}\\n"
+    told = subprocess.run(["dpkg-query", "--show", f"--showformat={form}"], capture_output=True, text=True, check=True)
+    packages = {}
+    for line in told.stdout.splitlines():
+        status, name, priority, essential, needs, provides = line.split("|", 5) if line.count("|") == 5 else split(line)
+        if status != "installed":
+            continue
+        base = essential == "yes" or priority in ("required", "important")
+        needed = {word.split()[0].split(":")[0] for word in needs.replace("|", ",").split(",") if word.strip()}
+        for each in {name, *(word.split()[0] for word in provides.split(",") if word.strip())}:
+            packages.setdefault(each, (base, needed | ({name} if each != name else set())))
+    return packages
+
+
+def split(line):
+    """Alternatives in what a package needs have the separator, too."""
+    status, name, priority, essential, rest = line.split("|", 4)
+    needs, _, provides = rest.rpartition("|")
+    return status, name, priority, essential, needs, provides
+
+
+def candidates(program):
+    """Where it may be: in any folder of PATH, and through the links that alternatives are."""
+    found = set()
+    for folder in (os.environ.get("PATH", "") + ":/usr/sbin:/sbin").split(":"):
+        if folder and (path := shutil.which(program, path=folder)):
+            found |= {path, os.path.realpath(path)}
+    return sorted(found | {path.removeprefix("/usr") for path in found} | {f"/usr{path}" for path in found})
+
+
+def owners(named):
+    """{program: the package it is of}; none for those that are of no package."""
+    paths = {path: program for program in named for path in candidates(program)}
+    told = subprocess.run(["dpkg-query", "--search", *paths], capture_output=True, text=True, check=False).stdout
+    found = {}
+    for line in told.splitlines():
+        packages, _, path = line.partition(": ")
+        if path in paths:
+            found[paths[path]] = packages.split(",")[0].split(":")[0]
+    return found
+
+
+def brought_by(lists, packages):
+    """All that these packages bring along, and all that any Debian has."""
+    todo = [*lists, *(name for name, (base, _) in packages.items() if base)]
+    closure = set()
+    while todo:
+        name = todo.pop()
+        if name not in closure:
+            closure.add(name)
+            todo.extend(packages.get(name, (False, ()))[1])
+    return closure
+
+
+def check():
+    if shutil.which("dpkg-query") is None:
+        raise Skip("this is no Debian")
+    packages = installed()
+    of_peers = programs.listed(ROOT, "packages-bench") + programs.listed(ROOT, "packages-bench", True)
+    lacking = [name for name in programs.listed(ROOT) if name not in packages]
+    if lacking:
+        raise Skip(f"not installed: {' '.join(lacking)}; run scripts/setup")
+    all_peers = all(name in packages for name in of_peers)
+    closure = brought_by(programs.listed(ROOT) + of_peers, packages)
+    named = programs.named(ROOT)
+    package_of = owners(named)
+    wrong = []
+    for program, places in sorted(named.items()):
+        package = package_of.get(program)
+        if package is None:
+            # Peers need not be here; whatever else is named must be.
+            if not all_peers and set(places) & set(programs.PUT_TOGETHER.values()):
+                continue
+            wrong.append(f"{program} ({min(places)}): no listed package brings it")
+        elif package not in closure:
+            wrong.append(f"{program} ({min(places)}): it is of {package}, which no list has")
+    assert not wrong, "\n".join(wrong)
+
+
+def main():
+    report = Cases("packages")
+    with report.case("packages", "every_program_that_is_named_comes_with_a_listed_package"):
+        check()
+    sys.exit(report.finish())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Installs the lists in an empty Debian, and looks for every program that is named.
+
+    tests/packages/empty_root.py [--keep FOLDER]
+
+Takes ten minutes and 5 GB; needs root, debootstrap, and a mirror: the one that this machine's apt
+is set to, release and keys included. Exits with 1 when a program is missing, 77 when it cannot run
+here. Nothing outside a temporary folder changes.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(Path(__file__).resolve().parent)]
+
+import programs  # noqa: E402
+
+SKIPPED = 77
+KEYS = ("etc/apt/sources.list", "etc/apt/sources.list.d", "etc/apt/trusted.gpg.d", "usr/share/keyrings",
+        "etc/apt/auth.conf", "etc/apt/auth.conf.d", "etc/apt/apt.conf", "etc/apt/apt.conf.d", "etc/resolv.conf",
+        "etc/ssl/certs/ca-certificates.crt")
+
+
+def mirror():
+    """(where apt gets the base system from, its code name)"""
+    told = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)", "Created-By: Packages"],
+        capture_output=True, text=True, check=True,
+    ).stdout.split("\n")
+    plain = [line.split() for line in told if line.strip() and "-" not in line.split()[1]]
+    if not plain:
+        raise SystemExit("apt knows no repository of a whole release; run apt-get update")
+    return plain[0]
+
+
+def copy_settings(root):
+    for name in KEYS:
+        source, target = Path("/") / name, root / name
+        if source.is_dir():
+            shutil.copytree(source, target, dirs_exist_ok=True)
+        elif source.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target, follow_symlinks=True)
+
+
+def in_root(root, *command):
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+    return subprocess.run(["chroot", str(root), *command], env=environment, capture_output=True, text=True, check=False)
+
+
+def must(done):
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, done.args))} failed:\n{(done.stdout + done.stderr)[-4000:]}")
+
+
+def missing_in(root):
+    wrong = []
+    for program, places in sorted(programs.named(ROOT).items()):
+        found = in_root(root, "sh", "-c", f"command -v {program}").returncode == 0
+        # What is only unpacked on a user's machine may lie outside of PATH.
+        found = found or any(path.name == program and os.access(path, os.X_OK)
+                             for folder in ("usr/lib/openvswitch-switch-dpdk",) for path in (root / folder).glob("*"))
+        if not found:
+            wrong.append(f"{program} ({min(places)})")
+    return wrong
+
+
+def install(root):
+    where, release = mirror()
+    print(f"an empty {release} in {root}", flush=True)
+    must(subprocess.run(["debootstrap", "--variant=minbase", release, str(root), where], capture_output=True, text=True,
+                        check=False))
+    copy_settings(root)
+    # Nothing is started in there.
+    policy = root / "usr/sbin/policy-rc.d"
+    policy.write_text("#!/bin/sh\nexit 101\n")
+    policy.chmod(0o755)
+    must(in_root(root, "apt-get", "-q", "-y", "update"))
+    lists = programs.listed(ROOT) + programs.listed(ROOT, "packages-bench") + programs.listed(ROOT, "packages-bench", True)
+    print(f"installing {len(lists)} packages and what they need", flush=True)
+    must(in_root(root, "apt-get", "-q", "-y", "install", "--no-install-recommends", *lists))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", type=Path, help="a folder that the Debian is made in, and stays in")
+    chosen = parser.parse_args()
+    if os.geteuid() != 0 or shutil.which("debootstrap") is None:
+        print("skipped: this needs root and debootstrap")
+        sys.exit(SKIPPED)
+    with tempfile.TemporaryDirectory(prefix="tributary-empty-root-") as place:
+        root = chosen.keep or Path(place) / "root"
+        install(root)
+        wrong = missing_in(root)
+    for program in wrong:
+        print(f"missing: {program}: no package of scripts/packages or scripts/packages-bench brings it")
+    print(f"{len(programs.named(ROOT)) - len(wrong)} programs found, {len(wrong)} missing")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

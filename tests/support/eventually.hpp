@@ -1,0 +1,25 @@
+// Waiting for the thing itself, never for a time in which it should have come.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+namespace tributary::test {
+
+/// Far longer than anything takes, on the busiest machine and under any sanitizer; it only ends a
+/// hang.
+inline constexpr std::chrono::seconds patience{30};
+
+/// Whether `condition()` holds, asked again and again until it does.
+template <typename F> bool eventually(F condition) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  return true;
+}
+
+} // namespace tributary::test

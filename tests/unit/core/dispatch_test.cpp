@@ -1,0 +1,107 @@
+// Decisions carried out on frames, by their place in the burst.
+
+#include "dataplane/core/dispatch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace tributary::core::test {
+namespace {
+
+using std::to_string;
+
+/// Writes down what it is asked for, and has room for so much.
+class Diary {
+public:
+  explicit Diary(std::size_t room = ~std::size_t{0}) : room_(room) {}
+  bool release(std::size_t i) { return note("release " + to_string(i)); }
+  bool deliver(std::size_t i) { return note("deliver " + to_string(i)); }
+  bool send(std::size_t i, PortNumber port, std::uint8_t traffic_class) {
+    return note("send " + to_string(i) + " to " + to_string(port.value) + " in " +
+                to_string(traffic_class));
+  }
+  bool send_result(std::size_t i, PortNumber port, std::uint16_t length,
+                   std::uint8_t traffic_class) {
+    return note("result " + to_string(i) + " to " + to_string(port.value) + " of " +
+                to_string(length) + " in " + to_string(traffic_class));
+  }
+  bool replicate(std::size_t first, std::size_t count, PortSet ports, std::uint8_t traffic_class) {
+    return note("copy " + to_string(first) + "+" + to_string(count) + " to " +
+                to_string(ports.bits()) + " in " + to_string(traffic_class));
+  }
+  [[nodiscard]] const std::vector<std::string>& pages() const { return pages_; }
+
+private:
+  bool note(std::string what) {
+    if (pages_.size() == room_) {
+      return false;
+    }
+    pages_.push_back(std::move(what));
+    return true;
+  }
+  std::size_t room_;
+  std::vector<std::string> pages_;
+};
+
+Decision copies(std::uint64_t ports, std::uint8_t traffic_class = 0) {
+  return {.ports = PortSet(ports),
+          .action = Action::replicate,
+          .event = Event::multicast,
+          .traffic_class = traffic_class};
+}
+
+const std::vector<Decision> one_of_each = {
+    {.action = Action::drop, .reason = DropReason::runt},
+    {.action = Action::absorb, .event = Event::contributed},
+    {.action = Action::deliver, .event = Event::hello},
+    {.action = Action::forward, .event = Event::unicast, .port = PortNumber{3}, .traffic_class = 2},
+    {.action = Action::emit,
+     .event = Event::completed_full,
+     .port = PortNumber{4},
+     .length = 77,
+     .traffic_class = 1},
+    copies(6),
+};
+
+TEST(Dispatch, does_what_each_decision_says) {
+  Diary diary;
+  EXPECT_EQ(dispatch(one_of_each, diary), one_of_each.size());
+  EXPECT_EQ(diary.pages(),
+            (std::vector<std::string>{"release 0", "release 1", "deliver 2", "release 2",
+                                      "send 3 to 3 in 2", "result 4 to 4 of 77 in 1",
+                                      "copy 5+1 to 6 in 0"}));
+}
+
+TEST(Dispatch, of_nothing_asks_for_nothing) {
+  Diary diary;
+  EXPECT_EQ(dispatch(std::span<const Decision>(), diary), 0U);
+  EXPECT_TRUE(diary.pages().empty());
+}
+
+TEST(Dispatch, what_goes_the_same_way_in_one_class_goes_together) {
+  const std::vector<Decision> decisions = {copies(6), copies(6),      copies(2), copies(2, 1),
+                                           copies(2), one_of_each[0], copies(2)};
+  Diary diary;
+  dispatch(decisions, diary);
+  EXPECT_EQ(diary.pages(), (std::vector<std::string>{"copy 0+2 to 6 in 0", "copy 2+1 to 2 in 0",
+                                                     "copy 3+1 to 2 in 1", "copy 4+1 to 2 in 0",
+                                                     "release 5", "copy 6+1 to 2 in 0"}));
+}
+
+TEST(Dispatch, stops_where_the_shell_has_no_room_and_goes_on_from_there) {
+  for (std::size_t room = 0; room < 7; ++room) {
+    Diary first(room);
+    const std::size_t done = dispatch(one_of_each, first);
+    ASSERT_LT(done, one_of_each.size());
+    Diary rest;
+    dispatch(std::span(one_of_each).subspan(done), rest);
+    // A delivery whose release found no room is asked for again.
+    const std::size_t repeated = room == 3 ? 1 : 0;
+    EXPECT_EQ(first.pages().size() + rest.pages().size(), 7 + repeated) << room;
+  }
+}
+
+} // namespace
+} // namespace tributary::core::test
