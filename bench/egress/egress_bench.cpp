@@ -6,9 +6,8 @@
 //   queues/run:N   PortQueues, one lossy class
 //   lossless/run:N PortQueues, one lossless class
 //   tight/run:N    PortQueues, one lossy class; the device takes three of four frames it is
-//   offered,
-//                  so that frames wait, and what is left at the end of the iteration has to be
-//                  settled
+//                  offered, so that frames wait, and what is left at the end of the iteration has
+//                  to be settled
 //
 // An iteration pushes 256 frames in runs of N: 1 as forwarded frames come, 32 as multicasts in
 // runs. The device copies address and length into a ring of descriptors, behind a function pointer,

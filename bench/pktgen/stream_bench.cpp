@@ -4,8 +4,7 @@
 //
 //   header             Ethernet and fabric header alone
 //   compose/SIZE       choosing the destination, header, stamp, payload, and the port's push; a
-//   pair
-//                      of nodes
+//                      pair of nodes
 //   compose_of/NODES   the same with 64 bytes and the random pattern, by number of nodes
 //   receive/SIZE       recognising, header check, sequence, histogram, payload check
 //   receive_of/NODES   the same with 64 bytes and the random pattern

@@ -7,8 +7,8 @@
 //     while v is not marked:
 //       mark v
 //       of the ports of v that lead one hop nearer to the root, take the one whose cable carries
-//       the fewest trees, the lowest of those                          (link rotation) v = the
-//       switch there
+//       the fewest trees, the lowest of those                          (link rotation)
+//       v = the switch there
 //
 // A walk stops where the tree is already, so every cable of the tree is looked for once: members
 // times height times ports at most, and a thousand times less than a search of the whole fabric.

@@ -8,8 +8,7 @@
 //
 // Each leaf has one row of prices over the mids of its pod, ordered by plane; each mid has one row
 // over the tops of its plane. Rows are filled up with infinite prices, as are places without a
-// usable cable. Of parallel cables between
-// two switches, the cheapest stands for all.
+// usable cable. Of parallel cables between two switches, the cheapest stands for all.
 //
 // Two levels (leaves and spines) are one pod, or several that are not connected. The shape is that
 // of the wiring, so that failures do not turn it into another; prices are of what is usable.

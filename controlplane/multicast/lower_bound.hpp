@@ -3,18 +3,17 @@
 // Each bound counts cables that a set of cables C must carry at least, over all groups, and divides
 // by |C|: some cable of C has at least the mean, rounded up. The largest wins.
 //
-// | C                                     | every group needs of it at least |
-// |---------------------------------------|---------------------------------------------------------|
-// | the cables of one switch              | 1, when it has members there and elsewhere | | the
-// cables out of one region          | 1, when it has members inside and outside               | |
-// the cables between two levels         | one for each part of the fabric below them that it has  |
-// |                                       | members in, when there are several | | the cables
-// between regions            | regions with members - 1                                | | a
-// torus's cables along one dimension  | the ring less the largest gap between its members       |
-// | all                                   | the largest of: switches with members - 1; spanning |
-// |                                       | tree of the members' distances / (2 (1 - 1/members)); |
-// |                                       | the sums of the rows above over all C that share no |
-// |                                       | cable |
+//   C                              every group needs of it at least
+//   the cables of one switch       1, when it has members there and elsewhere
+//   the cables out of one region   1, when it has members inside and outside
+//   the cables between two levels  one for each part of the fabric below them that it has members
+//                                  in, when there are several
+//   the cables between regions     regions with members - 1
+//   a torus's cables along one     the ring less the largest gap between its members
+//     dimension
+//   all                            the largest of: switches with members - 1; spanning tree of the
+//                                  members' distances / (2 (1 - 1/members)); the sums of the rows
+//                                  above over all C that share no cable
 //
 // Regions are pods, dragonfly groups, and for leveled fabrics every part below a level. Tight on
 // fat trees; on the torus the last row is loose.

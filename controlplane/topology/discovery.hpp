@@ -13,8 +13,7 @@
 //   3  A lost control channel changes nothing by itself. The word of a switch without channel no
 //      longer counts: a cable that it had stays as long as the other end hears it.
 //   4  A switch is down when it has no channel and no neighbour hears it. When all that could hear
-//   it
-//      have lost their channels, too, or nobody could hear it to begin with, it is given
+//      it have lost their channels, too, or nobody could hear it to begin with, it is given
 //      `patience_ns` to come back.
 //   5  A port of a switch that has just started, and that is up but has not heard anybody yet, is
 //      given `patience_ns` as well: until then the other end's word decides, and where there is
@@ -22,10 +21,10 @@
 //   6  A host is its NID. It hangs where a port's guard says so, or else where a hello is heard; a
 //      guard is stronger. Claimed twice, it stays where it is until the claim there ends.
 //   7  A host that was down for `host_memory_ns`, and is of no use to anybody, is forgotten. A port
-//   without guard brings at most `hosts_per_port` hosts; another one is not taken there until one
-//   of them moves or is forgotten. So the table of hosts is bounded by the ports. 8  A port carries
-//   one cable or one host. What was there before is unplugged by what comes: down,
-//      its number kept, and the same number when it comes back to the same ports.
+//      without guard brings at most `hosts_per_port` hosts; another one is not taken there until
+//      one of them moves or is forgotten. So the table of hosts is bounded by the ports.
+//   8  A port carries one cable or one host. What was there before is unplugged by what comes:
+//      down, its number kept, and the same number when it comes back to the same ports.
 //
 // What people have to look at is kept up to date port by port: only what an event touches, and what
 // has lasted for `patience_ns`, is examined again. So an event costs what its switch has ports, and

@@ -29,11 +29,11 @@
 // How a shell drives it, after whatever it was told, and when next_deadline() has come:
 //
 //   agent.poll(now);
-//   while (auto tables = agent.take_tables()) { publish(tables);
-//   agent.published(tables->version()); } if (agent.statistics_due()) { agent.statistics(counters,
-//   descriptors_in_use); } for (auto& hello : agent.take_hellos()) { send(hello.port, hello.bytes);
-//   } for (auto& message : agent.take_messages()) { to the channel } if (auto why =
-//   agent.take_disconnect()) { close the channel, agent.channel_down(now) }
+//   while (auto tables = agent.take_tables())     publish(tables), agent.published(its version)
+//   if (agent.statistics_due())                   agent.statistics(counters, descriptors_in_use)
+//   for (auto& hello : agent.take_hellos())       send hello.bytes out of hello.port
+//   for (auto& message : agent.take_messages())   to the channel
+//   if (auto why = agent.take_disconnect())       close the channel, agent.channel_down(now)
 //
 // Pure: no clock, socket, thread or file. One Agent per switch; one thread at a time.
 #pragma once

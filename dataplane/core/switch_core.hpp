@@ -3,8 +3,7 @@
 //
 // How to drive it:
 //
-//   1. SwitchCore core(settings, owned_ports);   one per worker and switch; all ports for one
-//   worker
+//   1. SwitchCore core(settings, owned_ports);   one per worker and switch; one worker owns all
 //   2. core.adopt(tables, now, emission);        before the first frame, and for each new snapshot
 //   3. core.port_changed(port, up);              whenever a port's link goes down or comes up
 //   4. For each burst from a port, or handed over by another worker:
@@ -19,9 +18,8 @@
 // worker alone.
 //
 // A frame is changed only when its Decision says `emit`; its first `length` bytes then are the
-// result.
-// Everything else is bit-identical to what came in. So the caller must own the bytes of a frame
-// that goes up a tree; a frame shared with others must be copied first.
+// result. Everything else is bit-identical to what came in. So the caller must own the bytes of a
+// frame that goes up a tree; a frame shared with others must be copied first.
 //
 // Hot path: no allocation, no exception, no lock.
 #pragma once

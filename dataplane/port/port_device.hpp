@@ -2,8 +2,7 @@
 //
 // How to use it:
 //
-//   1. PortDevice port(configuration_port, eal);   opens, configures and starts it; throws
-//   PortError
+//   1. PortDevice port(configuration_port, eal);   opens, configures, starts; throws PortError
 //   2. Its one worker calls receive() and transmit() (see worker.hpp).
 //   3. The control thread looks at link() and, when the interface came back, calls reopen() while
 //      the worker keeps off the port. PortMonitor (worker/port_monitor.hpp) does both.

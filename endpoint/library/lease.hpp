@@ -3,9 +3,8 @@
 //   state       event                         next attempt
 //   fine        renewed                       after a third of the lease
 //   any         no answer, or a refusal       after 100 ms, then twice as long, up to a third of
-//   the
-//                                             lease and 5 s; the trouble stays known until it is
-//                                             over
+//                                             the lease and 5 s; the error stays known until it
+//                                             is over
 //   any         forgotten (404)               at once: join again
 //   forgotten   joined again                  as renewed; if the trees are others, the group moves
 //   forgotten   others are still missing      as without an answer

@@ -5,8 +5,7 @@
 //   reordered  first copy, but a larger sequence came before (RFC 4737, 3.3)
 //   duplicate  came before
 //   too_old    so far behind the largest that it is no longer known whether it came before. It
-//   counts
-//              as neither: where there are such, `missing` may be too large by their number
+//              counts as neither: where there are such, `missing` may be too large by their number
 //   absurd     2^32 or more ahead of the largest: no sequence number of ours
 //
 // Of each flow the checker keeps the next sequence, and one bit for each of the last `window()` and
@@ -17,12 +16,10 @@
 // Two ways of counting what is missing:
 //
 //   from the start     flows begin with sequence 0, and what precedes the first frame is missing.
-//   For
-//                      those who know what was sent, and so can subtract.
+//                      For those who know what was sent, and so can subtract.
 //   from what is seen  flows begin with whatever comes first, and at `begin_again` with the
-//   sequence
-//                      after the largest so far. For receivers that know nothing of the sender:
-//                      losses at the end of a flow, and flows lost whole, are not seen.
+//                      sequence after the largest so far. For receivers that know nothing of the
+//                      sender: losses at the end of a flow, and flows lost whole, are not seen.
 #pragma once
 
 #include <cstddef>

@@ -3,8 +3,7 @@
 // their share, too, and nothing is sent for them here.
 //
 //   lane   its senders in turn (nodes or trees), to whom the pattern says; chosen a few frames
-//   ahead,
-//          so that the memory of a flow among a million is there when its frame is composed
+//          ahead, so that the memory of a flow among a million is there when its frame is composed
 //          frame sizes in turn; after as many frames as there are senders one size further on, so
 //          that all senders send all sizes alike
 //          open loop: intended times from a pace; lanes begin one frame's time after each other

@@ -44,6 +44,21 @@ def check_format(files):
     return "\n".join([*listed, "to repair: clang-format -i FILE, or ninja -C build clang-format"])
 
 
+LONGEST_LINE = 100
+
+
+def check_comment_width(files):
+    """clang-format leaves comments alone, so that tables and code in them keep their shape."""
+    too_long = [
+        f"{path}:{number}"
+        for path in files
+        if path.suffix in (".hpp", ".cpp", ".h", ".c")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > LONGEST_LINE and line.lstrip().startswith(("//", "*", "/*"))
+    ]
+    return "\n".join([*too_long, f"comments have lines of {LONGEST_LINE} characters at most"]) if too_long else ""
+
+
 def first_line(path):
     with path.open("rb") as text:
         return text.readline().decode(errors="replace")
@@ -79,6 +94,7 @@ def check_shell(files):
 
 CHECKS = {
     "clang_format_agrees": check_format,
+    "comments_fit_the_line": check_comment_width,
     "rooms_use_what_the_table_allows": check_layering,
     "python_files_parse": check_python,
     "shell_scripts_parse": check_shell,

@@ -7,8 +7,7 @@
 //
 //   off size  field
 //     0    4  magic           00 "TRB"; no fabric header begins with 0, so that switches that do
-//     not
-//                             know hellos drop them as bad_version
+//                             not know hellos drop them as bad_version
 //     4    1  version         1
 //     5    1  kind            1 a switch's port, 2 a host
 //     6    1  name length     1 to 63

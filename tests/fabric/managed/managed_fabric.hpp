@@ -6,9 +6,8 @@
 //   managed.announce(host);                            as hosts do when they join
 //   managed.join({...}, [](rest::Answer a) { ... });   what HTTP would carry
 //   managed.kill_manager(); managed.start_manager();   what was stored is found again
-//   managed.break_channel(s); managed.crash(s); managed.restart(s); managed.set_link_up(link,
-//   false) managed.disagreements()                            what switches hold against what is
-//   wanted
+//   managed.break_channel(s); managed.crash(s); managed.restart(s); managed.set_link_up(l, false);
+//   managed.disagreements()                            what switches hold against what is wanted
 //
 // All of it happens on the virtual time of one Fabric and follows from the seed. Frames travel as
 // they do without a manager; control messages arrive in order, `channel_latency_ns` later, or not

@@ -3,8 +3,7 @@
 //
 //         spine 0        spine 1
 //          / | |\ \     / / | | \        each leaf switch is connected to both spines; the first
-//          tree
-//      leaf 2 ... leaf 5                 goes over spine 0, the second one over spine 1
+//      leaf 2 ... leaf 5                 tree goes over spine 0, the second one over spine 1
 //      4 hosts    4 hosts
 //
 // What one tree loses must cost no time-out: the root's retry comes after 32 ms, a leaf's first
