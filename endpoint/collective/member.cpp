@@ -69,6 +69,7 @@ TimeNs Member::next_deadline() const {
 }
 
 Outbox& Member::outbox() { return channel_of(role_).outbox; }
+const Outbox& Member::outbox() const { return channel_of(role_).outbox; }
 
 void Member::move_to(const GroupParameters& p, TimeNs now) {
   if (const std::string fault = fault_of(p); !fault.empty()) {

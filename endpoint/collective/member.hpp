@@ -63,6 +63,7 @@ public:
   /// When `poll` has something to do; `never` when nothing is due.
   [[nodiscard]] TimeNs next_deadline() const;
   [[nodiscard]] Outbox& outbox();
+  [[nodiscard]] const Outbox& outbox() const;
 
   /// Goes on where the group's frames travel otherwise from now on: other trees, VNI or cookie, the
   /// same members and root. All members must do so, in any order and at any time; what was under

@@ -2,15 +2,12 @@
 
 #include "endpoint/library/announcer.hpp"
 #include "endpoint/library/parameters.hpp"
-#include "link/wait.hpp"
-#include "tributary/wire/hello.hpp"
+#include "link/raw_socket.hpp"
+#include "net/steady_clock.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <stdexcept>
 
 using tributary::Nid;
@@ -18,14 +15,11 @@ using tributary::TimeNs;
 using tributary::TreeNumber;
 using tributary::collective::TreeIndex;
 using tributary::library::Announcer;
-using tributary::link::LinkError;
 using tributary::link::RawSocket;
 namespace wire = tributary::wire;
 
 namespace {
 
-/// A call that waits longer than this wants to know from the manager whether all are there.
-constexpr std::uint64_t long_wait_ns = 2'000'000'000;
 /// Between looks at the keeper while a call of a named group waits: nothing else may wake it.
 constexpr std::uint64_t news_interval_ns = 250'000'000;
 
@@ -67,23 +61,26 @@ static_assert(wire::reduction_frame_bytes < 128);
 } // namespace
 
 tributary_host::tributary_host(const tributary_host_options& options)
-    : ethertype_(checked_ethertype(options.ethertype)),
-      port_(options.interface, ethertype_, port_options(options)),
-      nid_(nid_for(options, port_.address())), spin_ns_(std::uint64_t{options.spin_usec} * 1000) {}
+    : interface_(options.interface), ethertype_(checked_ethertype(options.ethertype)),
+      loop_(std::make_unique<RawSocket>(interface_, ethertype_, port_options(options)), ethertype_,
+            std::uint64_t{options.spin_usec} * 1000),
+      nid_(nid_for(options, loop_.port().address())) {
+  loop_.engine().add(manager_news_);
+}
 
-tributary_group* tributary_host::group_on(TreeNumber tree) const {
-  const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const auto& group) {
-    const auto& parameters = group->member.parameters();
-    return parameters.tree == tree || parameters.twin == tree;
-  });
-  return found == groups_.end() ? nullptr : found->get();
+std::uint64_t tributary_host::frames_unknown() const {
+  std::uint64_t frames = loop_.engine().frames_unclaimed() + frames_unknown_;
+  for (const auto& group : groups_) {
+    frames += group->frames_unknown;
+  }
+  return frames;
 }
 
 void tributary_host::throw_if_in_use(const tributary::collective::GroupParameters& parameters,
                                      const tributary_group* except) const {
   for (TreeIndex i = 0; i < parameters.tree_count(); ++i) {
     const TreeNumber tree = parameters.tree_at(i);
-    const tributary_group* holder = group_on(tree);
+    const auto* holder = loop_.engine().holder_of(tree);
     if (holder != nullptr && holder != except) {
       throw tributary::library::TreeInUse(
           fmt::format("this host is in a group on tree {} already; leave that one first, or use "
@@ -93,19 +90,22 @@ void tributary_host::throw_if_in_use(const tributary::collective::GroupParameter
   }
 }
 
+void tributary_host::claim(tributary_group& group) {
+  const auto& parameters = group.member.parameters();
+  for (TreeIndex i = 0; i < parameters.tree_count(); ++i) {
+    loop_.engine().claim(group, parameters.tree_at(i));
+  }
+}
+
 tributary::library::Keeper& tributary_host::keeper() {
   if (!keeper_) {
     keeper_ = std::make_unique<tributary::library::Keeper>(std::make_unique<Announcer>(
-        port_.interface(), ethertype_, nid_, tributary::library::machine_name()));
+        interface_, ethertype_, nid_, tributary::library::machine_name()));
   }
   return *keeper_;
 }
 
 void tributary_host::follow_moves(TimeNs now) {
-  if (!keeper_ || keeper_->moves() == moves_seen_) {
-    return;
-  }
-  moves_seen_ = keeper_->moves();
   for (const auto& [ticket, membership] : keeper_->take_moves()) {
     for (const auto& group : groups_) {
       if (!group->named || group->named->ticket != ticket) {
@@ -117,6 +117,8 @@ void tributary_host::follow_moves(TimeNs now) {
             *this, tributary::library::options_of(named, membership));
         throw_if_in_use(parameters, group.get());
         group->member.move_to(parameters, now);
+        loop_.engine().release(*group);
+        claim(*group);
         named.membership = membership;
         named.trouble.clear();
       } catch (const std::exception& error) {
@@ -127,10 +129,6 @@ void tributary_host::follow_moves(TimeNs now) {
 }
 
 void tributary_host::follow_news(TimeNs now) {
-  if (!keeper_ || keeper_->news() == news_seen_) {
-    return;
-  }
-  news_seen_ = keeper_->news();
   for (const auto& [ticket, news] : keeper_->take_news()) {
     for (const auto& group : groups_) {
       if (group->named && group->named->ticket == ticket) {
@@ -165,27 +163,40 @@ void tributary_host::take_news(tributary_group& group,
   }
 }
 
-void tributary_host::watch(tributary_group& group, TimeNs now) {
-  const std::uint64_t completed = group.member.statistics().completed;
-  if (completed != group.completed || (group.pipeline.is_idle() && !group.leaving)) {
-    group.completed = completed;
-    group.moved_at = now;
+void tributary_host::ManagerNews::poll(TimeNs now) {
+  const tributary::library::Keeper* keeper = host_->keeper_.get();
+  if (keeper == nullptr) {
+    return;
   }
-  const bool long_since = elapsed_ns(now, group.moved_at) >= long_wait_ns;
-  if (group.named && group.named->hurried != long_since) {
-    group.named->hurried = long_since;
-    keeper_->hurry(group.named->ticket, long_since);
+  if (keeper->moves() != moves_seen_) {
+    moves_seen_ = keeper->moves();
+    host_->follow_moves(now);
   }
+  if (keeper->news() != news_seen_) {
+    news_seen_ = keeper->news();
+    host_->follow_news(now);
+  }
+}
+
+TimeNs tributary_host::ManagerNews::next_deadline() const {
+  const bool waits = std::ranges::any_of(host_->groups_, [](const auto& group) {
+    return group->named && (group->leaving || !group->pipeline.is_idle());
+  });
+  return waits ? tributary::net::steady_now() + news_interval_ns : tributary::never;
 }
 
 tributary_group& tributary_host::add(const tributary::collective::GroupParameters& parameters) {
   throw_if_in_use(parameters, nullptr);
   groups_.push_back(std::make_unique<tributary_group>(*this, parameters));
-  groups_.back()->moved_at = tributary::net::steady_now();
-  return *groups_.back();
+  tributary_group& added = *groups_.back();
+  loop_.engine().add(added);
+  claim(added);
+  return added;
 }
 
 void tributary_host::remove(tributary_group& group) {
+  frames_unknown_ += group.frames_unknown;
+  loop_.engine().remove(group);
   std::erase_if(groups_, [&](const auto& each) { return each.get() == &group; });
 }
 
@@ -196,130 +207,9 @@ void tributary_host::start(tributary_group& group,
     group.moved_at = now;
   }
   group.pipeline.start(operation, now);
-  try {
-    hand_over(group.member.outbox());
-    port_.flush();
-  } catch (const LinkError&) {
-    // The frames stay, so the next round meets the same error.
-  }
+  loop_.send(group);
 }
 
-void tributary_host::throw_if_broken() const {
-  if (broken_) {
-    throw *broken_;
-  }
-}
-
-void tributary_host::progress() {
-  throw_if_broken();
-  try {
-    std::size_t received = 0;
-    do {
-      const TimeNs now = tributary::net::steady_now();
-      follow_moves(now);
-      follow_news(now);
-      const auto frames = port_.receive();
-      received = frames.size();
-      for (const tributary::FrameView& frame : frames) {
-        deliver({frame.data, frame.length}, now);
-      }
-      for (const auto& group : groups_) {
-        advance(*group, now);
-      }
-      port_.flush();
-    } while (received == port_.frames_at_once());
-  } catch (const LinkError& error) {
-    if (error.kind() != LinkError::Kind::interface_down) {
-      broken_ = error;
-    }
-    throw;
-  }
-}
-
-void tributary_host::deliver(std::span<const std::byte> bytes, TimeNs now) {
-  if (wire::check_hello(bytes, ethertype_) == wire::HelloError::none) {
-    return; // the switch's, for whom it may concern
-  }
-  wire::ReductionFrame frame;
-  if (wire::decode(bytes, ethertype_, frame) != wire::DecodeError::none) {
-    ++frames_unknown_;
-    return;
-  }
-  tributary_group* group = group_on(frame.tree);
-  if (group == nullptr) {
-    ++frames_unknown_;
-    return;
-  }
-  group->member.receive(frame, now);
-}
-
-void tributary_host::advance(tributary_group& group, TimeNs now) {
-  if (now >= group.member.next_deadline()) {
-    group.member.poll(now);
-  }
-  group.pipeline.pump(now);
-  if (group.member.failure()) {
-    group.pipeline.abandon();
-  }
-  watch(group, now);
-  hand_over(group.member.outbox());
-}
-
-void tributary_host::hand_over(tributary::collective::Outbox& outbox) {
-  if (!outbox.empty() && port_.longest_frame() < wire::reduction_frame_bytes) {
-    throw tributary::link::link_error(EMSGSIZE, port_.interface(), "sending");
-  }
-  while (!outbox.empty()) {
-    std::byte* const room = port_.room();
-    if (room == nullptr) {
-      return;
-    }
-    const auto& frame = outbox.front();
-    std::memcpy(room, frame.data(), frame.size());
-    outbox.pop(); // it is the port's, whatever push meets
-    port_.push(static_cast<std::uint32_t>(wire::reduction_frame_bytes));
-  }
-}
-
-TimeNs tributary_host::next_deadline() const {
-  TimeNs deadline = tributary::never;
-  for (const auto& group : groups_) {
-    deadline = std::min(deadline, group->member.next_deadline());
-    if (group->named && (group->leaving || !group->pipeline.is_idle())) {
-      deadline = std::min(deadline, tributary::net::steady_now() + news_interval_ns);
-    }
-  }
-  return deadline;
-}
-
-bool tributary_host::has_to_send() const {
-  return port_.pending() > 0 || std::any_of(groups_.begin(), groups_.end(), [](const auto& group) {
-           return !group->member.outbox().empty();
-         });
-}
-
-bool tributary_host::has_to_send(tributary_group& group) const {
-  return port_.pending() > 0 || !group.member.outbox().empty();
-}
-
-void tributary_host::pause(TimeNs deadline) {
-  const TimeNs begin = tributary::net::steady_now();
-  const TimeNs due = std::min(deadline, next_deadline());
-  if (spin_ns_ > 0) {
-    const TimeNs spin_end = std::min(begin + spin_ns_, due);
-    do {
-      if (tributary::link::readable(port_.fd())) {
-        return;
-      }
-    } while (tributary::net::steady_now() < spin_end);
-  }
-  tributary::link::wait(port_.fd(), elapsed_ns(due, tributary::net::steady_now()), has_to_send());
-}
-
-void tributary_host::ride_out(const LinkError& error) {
-  if (error.kind() != LinkError::Kind::interface_down) {
-    throw error;
-  }
-  constexpr useconds_t between_looks = 10'000;
-  ::usleep(between_looks);
+bool tributary_host::has_to_send(const tributary_group& group) const {
+  return loop_.port().pending() > 0 || group.has_to_send();
 }

@@ -128,7 +128,7 @@ int tributary_join_named(tributary_host* host, const tributary_named_group_optio
   }
   return guarded(host->last_error, [&] {
     require(options != nullptr && group != nullptr, "options or group is NULL");
-    host->throw_if_broken();
+    host->loop().throw_if_broken();
     NamedGroup named = named_group(*host, *options);
     check(*host, named);
     library::Keeper& keeper = host->keeper(); // announces the host from now on

@@ -115,14 +115,14 @@ int run(tributary_group* group, MakeTask&& make_task, tributary_result* result) 
   std::string& message = group->host->last_error;
   return guarded(message, [&] {
     VectorOperation operation(make_task());
-    group->host->throw_if_broken();
+    group->host->loop().throw_if_broken();
     if (group->member.failure()) {
       return answer_of_ended(*group, result);
     }
     // An operation that is linked must not go away; if the host breaks, or the group ends, nothing
     // touches it again.
     group->host->start(*group, operation);
-    group->host->wait_through(
+    group->host->loop().wait_through(
         [&] { return operation.finished() || group->member.failure().has_value(); });
     return operation.finished() ? conclude(operation, message, result)
                                 : answer_of_ended(*group, result);
@@ -140,7 +140,7 @@ int start(tributary_group* group, MakeTask&& make_task, tributary_request** requ
   return guarded(group->host->last_error, [&] {
     require(request != nullptr, "there is no place for the request: it is NULL");
     const VectorTask task = make_task();
-    group->host->throw_if_broken();
+    group->host->loop().throw_if_broken();
     if (group->member.failure()) {
       return answer_of_ended(*group, nullptr);
     }
@@ -229,7 +229,7 @@ int tributary_test(tributary_request** request, int* done, tributary_result* res
   tributary_host& host = *(*request)->group->host;
   return guarded(host.last_error, [&] {
     require(done != nullptr, "done is NULL");
-    host.progress();
+    host.loop().progress();
     if (!is_over(**request)) {
       return static_cast<int>(TRIBUTARY_OK);
     }
@@ -251,7 +251,7 @@ int tributary_wait(tributary_request** request, int64_t timeout_usec, tributary_
     const TimeNs deadline =
         for_ever ? tributary::never
                  : tributary::net::steady_now() + static_cast<std::uint64_t>(timeout_usec) * 1000;
-    if (!host.wait_until([&] { return is_over(**request); }, deadline)) {
+    if (!host.loop().wait_until([&] { return is_over(**request); }, deadline)) {
       return fail(host.last_error, TRIBUTARY_ERR_TIMEOUT,
                   fmt::format("not done after {} us, {} of {} pieces are; the request is still "
                               "valid\n{}{}",

@@ -31,7 +31,7 @@ collective::GroupParameters parameters_of(const tributary_host& host,
   }
   p.ethertype = host.ethertype();
   p.destination = wire::port_mac(host.nid());
-  p.source = host.port().address();
+  p.source = host.loop().port().address();
   p.armed = options.armed != 0;
   p.dialect = options.cxi_compatible != 0 ? collective::Dialect::cxi : collective::Dialect::native;
   p.check_contributions = options.check_contributions != 0;

@@ -63,23 +63,23 @@ int tributary_progress(tributary_host* host) {
     return library::no_host("the host");
   }
   return guarded(host->last_error, [&] {
-    host->progress();
+    host->loop().progress();
     return static_cast<int>(TRIBUTARY_OK);
   });
 }
 
 int tributary_fd(const tributary_host* host) {
-  return host == nullptr ? library::no_host("the host") : host->port().fd();
+  return host == nullptr ? library::no_host("the host") : host->loop().port().fd();
 }
 
 int64_t tributary_timeout_usec(const tributary_host* host) {
   if (host == nullptr) {
     return -1;
   }
-  if (host->has_to_send()) {
+  if (host->loop().engine().has_to_send()) {
     return 100; // the kernel's queue was full: look again soon
   }
-  const TimeNs deadline = host->next_deadline();
+  const TimeNs deadline = host->loop().engine().next_deadline();
   if (deadline == tributary::never) {
     return -1;
   }
@@ -150,8 +150,8 @@ int tributary_leave(tributary_group* group) {
     constexpr std::uint64_t to_drain_ns = 1'000'000'000;
     const GroupParameters& bounds = member.parameters();
     const bool gone =
-        host.wait_until([&] { return member.left() && !host.has_to_send(*group); },
-                        begin + (bounds.leave_timeout_ns + bounds.linger_ns + to_drain_ns));
+        host.loop().wait_until([&] { return member.left() && !host.has_to_send(*group); },
+                               begin + (bounds.leave_timeout_ns + bounds.linger_ns + to_drain_ns));
     if (ended) {
       return static_cast<int>(TRIBUTARY_OK); // whoever waited was told
     }
@@ -189,7 +189,7 @@ int tributary_get_statistics(tributary_group* group, struct tributary_statistics
   TRIBUTARY_MEMBER_COUNTERS(TRIBUTARY_X)
 #undef TRIBUTARY_X
   out->host_frames_unknown = group->host->frames_unknown();
-  out->host_kernel_drops = group->host->port().counts().receive_drops;
+  out->host_kernel_drops = group->host->loop().port().counts().receive_drops;
   return TRIBUTARY_OK;
 }
 

@@ -1,0 +1,162 @@
+#include "endpoint/engine/engine.hpp"
+
+#include "tributary/wire/hello.hpp"
+#include "tributary/wire/portals.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace tributary::engine {
+
+Engine::Engine(link::Port& port, std::uint16_t ethertype)
+    : port_(&port), ethertype_(ethertype), tree_holders_(max_trees, nobody) {}
+
+void Engine::add(Protocol& protocol) {
+  auto slot = std::ranges::find(slots_, nullptr, &Slot::protocol);
+  if (slot == slots_.end()) {
+    slot = slots_.insert(slots_.end(), Slot{});
+  }
+  slot->protocol = &protocol;
+}
+
+void Engine::remove(Protocol& protocol) {
+  release(protocol);
+  Slot& slot = slots_[slot_of(protocol)];
+  frames_unclaimed_ += slot.count;
+  slot = {};
+}
+
+Protocol* Engine::holder_of(TreeNumber tree) const { return at(tree_holders_[tree.value]); }
+
+Protocol* Engine::holder_of_unicast() const { return at(unicast_holder_); }
+
+void Engine::claim(Protocol& protocol, TreeNumber tree) {
+  assert(holder_of(tree) == nullptr);
+  tree_holders_[tree.value] = slot_of(protocol);
+}
+
+void Engine::claim_unicast(Protocol& protocol) {
+  assert(holder_of_unicast() == nullptr);
+  unicast_holder_ = slot_of(protocol);
+}
+
+void Engine::release(Protocol& protocol) {
+  const Index slot = slot_of(protocol);
+  std::ranges::replace(tree_holders_, slot, nobody);
+  if (unicast_holder_ == slot) {
+    unicast_holder_ = nobody;
+  }
+}
+
+Engine::Round Engine::round(TimeNs now) {
+  const auto frames = port_->receive();
+  hand_out(frames, now);
+  // By index: a protocol may add others meanwhile.
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].protocol != nullptr) {
+      slots_[i].protocol->poll(now);
+    }
+  }
+  const bool more_to_send = collect();
+  port_->flush();
+  return {.received = frames.size(),
+          .again = more_to_send || frames.size() == port_->frames_at_once()};
+}
+
+void Engine::send(Protocol& protocol) {
+  Outlet outlet(*port_);
+  protocol.send(outlet);
+  port_->flush();
+}
+
+TimeNs Engine::next_deadline() const {
+  TimeNs deadline = never;
+  for (const Slot& slot : slots_) {
+    if (slot.protocol != nullptr) {
+      deadline = std::min(deadline, slot.protocol->next_deadline());
+    }
+  }
+  return deadline;
+}
+
+bool Engine::has_to_send() const {
+  return port_->pending() > 0 || std::ranges::any_of(slots_, [](const Slot& slot) {
+           return slot.protocol != nullptr && slot.protocol->has_to_send();
+         });
+}
+
+Engine::Index Engine::slot_of(const Protocol& protocol) const {
+  const auto slot = std::ranges::find(slots_, &protocol, &Slot::protocol);
+  assert(slot != slots_.end());
+  return static_cast<Index>(slot - slots_.begin());
+}
+
+Protocol* Engine::at(Index slot) const { return slot == nobody ? nullptr : slots_[slot].protocol; }
+
+Engine::Index Engine::claimant_of(const FrameView& frame) const {
+  constexpr std::size_t shortest = wire::ethernet_header_bytes + wire::fabric_header_bytes;
+  if (frame.length < shortest || wire::ethertype_of(frame.data) != ethertype_) {
+    return nobody;
+  }
+  const std::byte* const packet = frame.data + wire::ethernet_header_bytes;
+  if (packet[wire::portals_offset::version_ihl] != std::byte{wire::portals_version_ihl}) {
+    return nobody;
+  }
+  const wire::FabricAddress destination = wire::dfa_of(packet);
+  return destination.is_multicast() ? tree_holders_[destination.tree().value] : unicast_holder_;
+}
+
+void Engine::hand_out(std::span<const FrameView> frames, TimeNs now) {
+  std::size_t claimants = 0;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const Index claimant = claimant_of(frames[i]);
+    if (claimant == nobody) {
+      const std::span<const std::byte> bytes(frames[i].data, frames[i].length);
+      // Hellos are the switch's, for whom it may concern.
+      frames_unclaimed_ += wire::check_hello(bytes, ethertype_) == wire::HelloError::none ? 0 : 1;
+      continue;
+    }
+    Slot& slot = slots_[claimant];
+    if (slot.count++ == 0) {
+      slot.first = i;
+      claimants_[claimants++] = claimant;
+    } else {
+      next_[slot.last] = i;
+    }
+    slot.last = i;
+  }
+  for (const Index claimant : std::span(claimants_).first(claimants)) {
+    Slot& slot = slots_[claimant];
+    // One that was removed meanwhile has none left.
+    const std::size_t count = std::exchange(slot.count, 0);
+    for (std::size_t n = 0, i = slot.first; n < count; ++n, i = next_[i]) {
+      sorted_[n] = frames[i];
+    }
+    if (count > 0) {
+      slot.protocol->receive(std::span(sorted_).first(count), now);
+    }
+  }
+}
+
+bool Engine::collect() {
+  bool more = false;
+  const std::size_t begin = first_turn_;
+  for (std::size_t n = 0; n < slots_.size(); ++n) {
+    const std::size_t i = (begin + n) % slots_.size();
+    if (slots_[i].protocol == nullptr) {
+      continue;
+    }
+    Outlet outlet(*port_);
+    slots_[i].protocol->send(outlet);
+    more |= outlet.turn_over();
+    if (outlet.link_full()) {
+      // Whoever got nothing is first next time; whoever got something is last.
+      first_turn_ = outlet.pushed() == 0 ? i : (i + 1) % slots_.size();
+      return false;
+    }
+  }
+  return more;
+}
+
+} // namespace tributary::engine

@@ -1,0 +1,176 @@
+// Protocols and links that do what a test tells them.
+#pragma once
+
+#include "endpoint/engine/engine.hpp"
+#include "link/link_error.hpp"
+#include "link/memory_port.hpp"
+#include "tributary/wire/portals.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace tributary::engine::test {
+
+inline constexpr std::uint16_t ethertype = wire::default_ethertype;
+inline constexpr std::uint32_t longest_frame = 128;
+inline constexpr std::uint32_t frame_bytes = 64;
+/// Where a frame has its number: behind the fabric header.
+inline constexpr std::size_t number_offset =
+    wire::ethernet_header_bytes + wire::fabric_header_bytes;
+
+using Numbers = std::vector<std::uint64_t>;
+
+inline Numbers numbers(std::uint64_t first, std::uint64_t count) {
+  Numbers all(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    all[i] = first + i;
+  }
+  return all;
+}
+
+inline void write_frame(std::byte* frame, wire::FabricAddress to, std::uint64_t number) {
+  std::memset(frame, 0, frame_bytes);
+  wire::write_ethernet_header(frame, {}, {}, ethertype);
+  std::byte* const packet = frame + wire::ethernet_header_bytes;
+  packet[wire::portals_offset::version_ihl] = std::byte{wire::portals_version_ihl};
+  wire::store_be(packet + wire::portals_offset::dfa, to.value);
+  wire::store_be(frame + number_offset, number);
+}
+
+inline wire::FabricAddress on_tree(std::uint16_t tree) {
+  return wire::FabricAddress::multicast(TreeNumber{tree}, ReductionId{0});
+}
+
+inline std::uint64_t number_in(const FrameView& frame) {
+  return wire::load_be<std::uint64_t>(frame.data + number_offset);
+}
+
+/// Remembers what it got, and sends what it was given.
+class FakeProtocol final : public Protocol {
+public:
+  void receive(std::span<const FrameView> frames, TimeNs) override {
+    ++bursts;
+    for (const FrameView& frame : frames) {
+      received.push_back(number_in(frame));
+    }
+    if (on_receive) {
+      on_receive();
+    }
+  }
+  void poll(TimeNs now) override {
+    polled.push_back(now);
+    if (on_poll) {
+      on_poll();
+    }
+  }
+  [[nodiscard]] TimeNs next_deadline() const override { return deadline; }
+  [[nodiscard]] bool has_to_send() const override { return endless || !outbox.empty(); }
+  void send(Outlet& outlet) override {
+    while (has_to_send()) {
+      std::byte* const room = outlet.room();
+      if (room == nullptr) {
+        return;
+      }
+      if (endless) {
+        write_frame(room, to, sent);
+      } else {
+        write_frame(room, to, outbox.front());
+        outbox.pop_front();
+      }
+      ++sent;
+      outlet.push(frame_bytes);
+    }
+  }
+  void give(const Numbers& more) { outbox.insert(outbox.end(), more.begin(), more.end()); }
+
+  Numbers received;
+  std::size_t bursts = 0; ///< calls of receive
+  std::vector<TimeNs> polled;
+  TimeNs deadline = never;
+  std::deque<std::uint64_t> outbox;
+  bool endless = false; ///< always has one more
+  std::uint64_t sent = 0;
+  wire::FabricAddress to = on_tree(1);
+  std::function<void()> on_receive;
+  std::function<void()> on_poll;
+};
+
+/// A link that takes a few frames at a time, or fails, as it is told.
+class FakeLink final : public link::Port {
+public:
+  FakeLink() : Port(longest_burst) { reserve(); }
+
+  [[nodiscard]] std::uint32_t longest_frame() const override { return test::longest_frame; }
+  [[nodiscard]] wire::MacAddress address() const override { return {}; }
+  [[nodiscard]] std::string description() const override { return "fake"; }
+
+  void deliver(wire::FabricAddress to, std::uint64_t number) {
+    std::byte* const frame = incoming_.emplace_back(frame_bytes).data();
+    write_frame(frame, to, number);
+  }
+  [[nodiscard]] Numbers sent_to(wire::FabricAddress to) const {
+    Numbers all;
+    for (const auto& [address, number] : sent) {
+      if (address == to) {
+        all.push_back(number);
+      }
+    }
+    return all;
+  }
+
+  std::size_t takes = ~std::size_t{0}; ///< so many frames more
+  std::optional<link::LinkError> fails;
+  std::vector<std::pair<wire::FabricAddress, std::uint64_t>> sent;
+
+private:
+  void reserve() {
+    for (auto& buffer : buffers_) {
+      free_.push_back(buffer.data());
+    }
+  }
+  void fail_if_told() const {
+    if (fails) {
+      throw link::LinkError(*fails);
+    }
+  }
+  std::size_t transmit(std::span<Slot> slots) override {
+    fail_if_told();
+    const std::size_t count = std::min(takes, slots.size());
+    takes -= count;
+    for (const Slot& slot : slots.first(count)) {
+      sent.emplace_back(wire::dfa_of(slot.data + wire::ethernet_header_bytes),
+                        number_in({slot.data, slot.length}));
+      free_.push_back(slot.data);
+    }
+    return count;
+  }
+  std::size_t replenish(std::span<Slot> slots) override {
+    const std::size_t count = std::min(slots.size(), free_.size());
+    for (Slot& slot : slots.first(count)) {
+      slot.data = free_.back();
+      free_.pop_back();
+    }
+    return count;
+  }
+  std::size_t take(std::span<FrameView> views) override {
+    fail_if_told();
+    taken_.clear();
+    while (!incoming_.empty() && taken_.size() < views.size()) {
+      taken_.push_back(std::move(incoming_.front()));
+      incoming_.pop_front();
+      views[taken_.size() - 1] = {taken_.back().data(), frame_bytes};
+    }
+    return taken_.size();
+  }
+
+  std::array<std::array<std::byte, test::longest_frame>, longest_burst> buffers_{};
+  std::vector<std::byte*> free_;
+  std::deque<std::vector<std::byte>> incoming_;
+  std::vector<std::vector<std::byte>> taken_;
+};
+
+} // namespace tributary::engine::test

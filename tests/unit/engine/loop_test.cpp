@@ -1,0 +1,80 @@
+// The loop around the engine: what an error of the link means for all that follows.
+#include "endpoint/engine/loop.hpp"
+
+#include "fakes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tributary::engine::test {
+namespace {
+
+using link::LinkError;
+
+class LoopTest : public testing::Test {
+protected:
+  LoopTest() : LoopTest(std::make_unique<FakeLink>()) {}
+  explicit LoopTest(std::unique_ptr<FakeLink> made)
+      : link(*made), loop(std::move(made), ethertype, 0) {
+    loop.engine().add(protocol);
+    loop.engine().claim(protocol, TreeNumber{1});
+  }
+
+  FakeProtocol protocol;
+  FakeLink& link;
+  Loop loop;
+};
+
+TEST_F(LoopTest, ProgressTakesAllThatCameInHoweverManyBursts) {
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    link.deliver(on_tree(1), i);
+  }
+  loop.progress();
+  EXPECT_EQ(protocol.received, numbers(0, 1000));
+}
+
+TEST_F(LoopTest, ALinkThatIsGoneIsTheSameErrorForEverAndNoProtocolIsCalledAgain) {
+  link.fails = LinkError(LinkError::Kind::no_interface, "interface 'x' is gone");
+  EXPECT_THROW(loop.progress(), LinkError);
+  link.fails.reset();
+  protocol.polled.clear();
+  link.deliver(on_tree(1), 1);
+  try {
+    loop.progress();
+    FAIL() << "it is broken";
+  } catch (const LinkError& error) {
+    EXPECT_EQ(error.kind(), LinkError::Kind::no_interface);
+    EXPECT_STREQ(error.what(), "interface 'x' is gone");
+  }
+  EXPECT_THROW(loop.wait_through([] { return false; }), LinkError);
+  EXPECT_THROW(loop.throw_if_broken(), LinkError);
+  EXPECT_TRUE(protocol.polled.empty());
+  EXPECT_TRUE(protocol.received.empty());
+}
+
+TEST_F(LoopTest, ALinkThatIsDownEndsARoundAndGoesOnLater) {
+  link.fails = LinkError(LinkError::Kind::interface_down, "down");
+  protocol.give(numbers(0, 3));
+  loop.send(protocol);
+  EXPECT_THROW(loop.progress(), LinkError);
+  EXPECT_NO_THROW(loop.throw_if_broken());
+  link.fails.reset();
+  loop.progress();
+  EXPECT_EQ(link.sent_to(on_tree(1)), numbers(0, 3));
+}
+
+TEST_F(LoopTest, AWaitEndsWithItsDeadlineOrWhenItIsDone) {
+  EXPECT_FALSE(loop.wait_until([] { return false; }, net::steady_now()));
+  int looks = 0;
+  EXPECT_TRUE(loop.wait_until([&] { return ++looks == 3; }))
+      << "a link with nothing to wait on is looked at again and again";
+  protocol.on_poll = [&] {
+    if (protocol.polled.size() == 2) {
+      protocol.deadline = never;
+    }
+  };
+  protocol.deadline = net::steady_now();
+  EXPECT_TRUE(loop.wait_until([&] { return protocol.polled.size() >= 2; }));
+}
+
+} // namespace
+} // namespace tributary::engine::test
