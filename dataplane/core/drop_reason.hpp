@@ -33,8 +33,13 @@ namespace tributary::core {
   X(foreign_cookie,     "VNI or cookie differ from the armed ones, and the switch is set to drop such frames") \
   X(no_route,           "no route leads to this unicast address")                                  \
   X(route_to_ingress,   "the route leads back out of the port the frame came in on")               \
-  X(port_down,          "the output port is down or away")                                         \
-  X(transmit_full,      "the output port's queue is full")                                         \
+  X(port_down,          "the output port is down or away, or went down while the frame waited")    \
+  X(queue_full,         "the queue of its class at the output port is full")                       \
+  X(headroom_full,      "its class is paused at the port it came in by, and the headroom for what was on its way is used up") \
+  X(paused_too_long,    "the neighbour has paused its class for longer than the watchdog's limit") \
+  X(bad_pause,          "a MAC control frame that is cut short, or is no pause frame")             \
+  X(bad_tag,            "a frame that ends within its 802.1Q tag")                                 \
+  X(foreign_vlan,       "the VLAN id of its 802.1Q tag is not the link's")                         \
   X(handoff_full,       "the ring to the worker that owns the engine or the output port is full")  \
   X(delivery_full,      "the queue to the switch's agent is full, or nobody reads it")             \
   X(no_buffer,          "no buffer was free to copy or to emit a frame into")                      \

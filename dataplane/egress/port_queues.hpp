@@ -20,9 +20,11 @@
 //          std::uint16_t transmit(rte_mbuf** frames, std::uint16_t count, TrafficClass c);
 //          // Frees the frames; they have been counted.
 //          void drop(rte_mbuf** frames, std::uint16_t count, TrafficClass c, DropReason why);
+//          // May be left out: so many were sent, of so many bytes in all.
+//          void sent(std::uint16_t count, std::uint64_t bytes);
 //        };
 //
-//      Neither may call the queues.
+//      None may call the queues.
 //
 //   3. For each frame, or for a run of them that came in by one port:
 //        queues.push(frames, count, traffic_class, ingress, now, device);
@@ -204,7 +206,7 @@ public:
                     .given_up_times = watchdog_.times(c),
                     .paused = pauses_.paused_now().contains(c),
                     .given_up = watchdog_.given_up_now().contains(c)};
-    for (std::size_t reason = 0; reason < drop_reason_count; ++reason) {
+    for (std::size_t reason = 0; reason < queue_drop_reasons.size(); ++reason) {
       s.drops[reason] = counters.drops[reason].read();
     }
     return s;
@@ -219,7 +221,7 @@ private:
     Gauge bytes_waiting;
     Gauge most_frames;
     Gauge most_bytes;
-    std::array<core::Counter, drop_reason_count> drops;
+    std::array<core::Counter, queue_drop_reasons.size()> drops;
   };
   static constexpr std::uint64_t all_of_it = ~std::uint64_t{0};
   static constexpr std::uint8_t no_class = traffic_classes;
@@ -253,9 +255,7 @@ private:
       bytes -= keep(sent, device);
     }
     count_ = 0;
-    Counters& counters = counters_of(collecting_);
-    counters.frames.add(sent);
-    counters.bytes.add(bytes);
+    count_sent(collecting_, sent, bytes, device);
     return !occupied_.empty();
   }
 
@@ -378,7 +378,6 @@ private:
   template <typename Device>
   bool send(TrafficClass c, std::uint64_t budget, bool in_turn, Device& device) {
     Queue& queue = queue_of(c);
-    Counters& counters = counters_of(c);
     std::array<std::uint32_t, burst> lengths;
     while (!queue.empty()) {
       Handle* frames = queue.front();
@@ -400,8 +399,7 @@ private:
         bytes -= lengths[i];
       }
       remove_front(c, lengths.data(), sent);
-      counters.frames.add(sent);
-      counters.bytes.add(bytes);
+      count_sent(c, sent, bytes, device);
       if (in_turn) {
         budget -= bytes;
         turns_.spend(c, bytes);
@@ -467,8 +465,18 @@ private:
 
   template <typename Device>
   void drop(Handle* handles, std::uint16_t count, TrafficClass c, DropReason why, Device& device) {
-    counters_of(c).drops[static_cast<std::size_t>(why)].add(count);
+    counters_of(c).drops[queue_drop_index(why)].add(count);
     device.drop(handles, count, c, why);
+  }
+
+  template <typename Device>
+  void count_sent(TrafficClass c, std::uint16_t count, std::uint64_t bytes, Device& device) {
+    Counters& counters = counters_of(c);
+    counters.frames.add(count);
+    counters.bytes.add(bytes);
+    if constexpr (requires { device.sent(count, bytes); }) {
+      device.sent(count, bytes);
+    }
   }
 
   void show_depth(TrafficClass c) {

@@ -17,7 +17,7 @@ struct QueueSnapshot {
   Depth waiting;
   Depth highest; ///< the most that waited at any time, each side for itself
   Depth limit;
-  std::array<std::uint64_t, drop_reason_count> drops{};
+  std::array<std::uint64_t, queue_drop_reasons.size()> drops{}; ///< in their order
 
   // As the neighbour's pauses have it; what the port asks of its neighbour PauseSender counts.
   std::uint64_t pauses_received = 0;
@@ -28,7 +28,7 @@ struct QueueSnapshot {
   bool given_up = false;
 
   [[nodiscard]] std::uint64_t dropped(DropReason reason) const {
-    return drops[static_cast<std::size_t>(reason)];
+    return drops[queue_drop_index(reason)];
   }
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dataplane/worker/control_frames.hpp"
+#include "tributary/traffic_class.hpp"
 #include "tributary/types.hpp"
 
 #include <boost/lockfree/spsc_queue.hpp>
@@ -32,7 +33,11 @@ struct Handoff {
   std::uint8_t switch_index = 0;
   PortNumber port;
   HandoffPurpose purpose{};
+  // With `transmit`:
+  PortNumber ingress = no_port; ///< where it came in, if it did
+  TrafficClass traffic_class{};
 };
+static_assert(sizeof(Handoff) == 16);
 
 inline constexpr std::size_t handoff_ring_frames = 4096;
 using HandoffRing =

@@ -14,6 +14,10 @@
 namespace tributary::dataplane {
 namespace {
 
+/// How long the end waits for devices that take nothing, and for those that take a little.
+constexpr std::uint64_t drain_patience_ns = 100'000'000;
+constexpr std::uint64_t longest_drain_ns = 1'000'000'000;
+
 std::uint64_t seed_of(const config::Port& port) {
   if (port.impairment.seed != 0) {
     return port.impairment.seed;
@@ -78,9 +82,9 @@ void Worker::add_port(std::size_t switch_index, PortNumber number, PortDevice& d
     sending = std::make_unique<ImpairmentStage>(impairment, ~seed, pool_);
     part.impaired.insert(number);
   }
-  auto& output = part.outputs[number.value];
-  output = std::make_unique<OutputQueue>(device, number, part.core.counters(), std::move(sending));
-  outputs_.push_back(output.get());
+  part.outputs[number.value] =
+      std::make_unique<OutputPort>(device, part.core.counters().ports[number.value],
+                                   std::move(sending), egress::PortSettings{}, nullptr, now_);
   inputs_.push_back({&device, &part, number, std::move(receiving)});
   lively_ = inputs_.size();
 }
@@ -121,7 +125,7 @@ bool Worker::iterate(bool receiving) {
       did_something = true;
     }
   }
-  flush();
+  did_something |= flush();
   return did_something;
 }
 
@@ -177,8 +181,9 @@ TimeNs Worker::next_due() const {
   for (const auto& input : inputs_) {
     due = input.impairment ? std::min(due, input.impairment->next_due()) : due;
   }
-  for (const auto* output : outputs_) {
-    due = std::min(due, output->next_due());
+  for (const auto& part : parts_) {
+    part->waiting.for_each(
+        [&](PortNumber port) { due = std::min(due, part->outputs[port.value]->next_due()); });
   }
   return due;
 }
@@ -188,7 +193,7 @@ TimeNs Worker::next_due() const {
 ///
 ///   1  nothing is received any more; frames that impairments held back are processed
 ///   2  everything handed over was processed; what the engines hold is sent as partial results
-///   3  everything to be sent is sent
+///   3  everything to be sent is sent, or dropped where a device does not take it
 void Worker::drain() {
   for (auto& input : inputs_) {
     deliver_due(input, never);
@@ -197,9 +202,41 @@ void Worker::drain() {
   pass_phase(1);
   release_held();
   pass_phase(2);
-  now_ = never;
-  flush();
+  drain_outputs();
   pass_phase(3);
+}
+
+/// Sends what waits, as long as a device takes any of it now and then.
+void Worker::drain_outputs() {
+  const auto for_each_output = [&](auto&& f) {
+    for (auto& part : parts_) {
+      for (auto& output : part->outputs) {
+        if (output) {
+          f(*output);
+        }
+      }
+    }
+  };
+  for_each_output([](OutputPort& output) { output.hold_nothing(); });
+  const TimeNs begun = clock_.now();
+  TimeNs progress = begun;
+  for (;;) {
+    now_ = clock_.now();
+    if (flush()) {
+      progress = now_;
+    }
+    bool waits = false;
+    for_each_output([&](OutputPort& output) { waits |= !output.empty(); });
+    if (!waits || elapsed_ns(now_, progress) > drain_patience_ns ||
+        elapsed_ns(now_, begun) > longest_drain_ns) {
+      break;
+    }
+    if (progress != now_) { // whoever must make room may need this core
+      constexpr timespec moment{.tv_sec = 0, .tv_nsec = 50'000};
+      ::clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, nullptr);
+    }
+  }
+  for_each_output([](OutputPort& output) { output.drop_all(); });
 }
 
 /// Says that this worker reached the phase, and works on until all have. What others handed over

@@ -5,14 +5,14 @@
 // another thread, but for counters (any thread reads them), the hand-off rings, the rings to and
 // from the control thread, and the mailbox.
 //
-//   port --> [impairment] --> engine here? --> core --> output queue --> [impairment] --> port
+//   port --> [impairment] --> engine here? --> core --> output port: queues --> [impairment] --> port
 //                                  | no          ^         | port of another worker
 //                                  v             |         v
 //                             hand-off ring ------    hand-off ring
 //
 // One iteration: tell RCU that no table is held, adopt new tables, answer the mailbox, take a burst
 // of each port, take what other workers and the control thread handed over, let timers expire, send
-// what was collected, and sleep when there was nothing to do (idle_backoff.hpp).
+// what was collected and what waits, and sleep when there was nothing to do (idle_backoff.hpp).
 //
 // A worker that runs a switch whole never looks at `engine_port` and hands nothing over.
 //
@@ -31,7 +31,7 @@
 #include "dataplane/worker/handoff.hpp"
 #include "dataplane/worker/idle_backoff.hpp"
 #include "dataplane/worker/mailbox.hpp"
-#include "dataplane/worker/output_queue.hpp"
+#include "dataplane/worker/output_port.hpp"
 #include "dataplane/worker/table_publisher.hpp"
 #include "dataplane/worker/trace_ring.hpp"
 #include "dataplane/worker/tsc_clock.hpp"
@@ -103,6 +103,11 @@ public:
   [[nodiscard]] const WorkerStatistics& statistics() const { return statistics_; }
   /// Null when no port of this switch is here.
   [[nodiscard]] const core::Counters* counters(std::size_t switch_index) const;
+  /// Requires that the port is here.
+  [[nodiscard]] egress::QueueSnapshot queue(std::size_t switch_index, PortNumber port,
+                                            TrafficClass c) const {
+    return part_of(switch_index)->outputs[port.value]->snapshot(c);
+  }
   [[nodiscard]] const TraceRing& trace() const { return trace_; }
 
 private:
@@ -133,9 +138,10 @@ private:
     std::uint64_t ports_up = PortSet::first(max_ports).bits(); ///< what the core was told
     bool whole = true;                                         ///< all ports are here
     std::array<std::uint8_t, max_ports> owner{};
-    std::array<std::unique_ptr<OutputQueue>, max_ports> outputs; ///< null: another worker's
-    PortSet collecting; ///< whose output queues were given something since they were flushed
-    PortSet impaired;   ///< whose output queues may hold something back
+    std::array<std::unique_ptr<OutputPort>, max_ports> outputs; ///< null: another worker's
+    PortSet collecting; ///< outputs that were given something since they were flushed
+    PortSet waiting;    ///< outputs that want to be flushed again
+    PortSet impaired;
   };
   struct Input {
     PortDevice* device;
@@ -162,6 +168,7 @@ private:
   void adopt_published();
   void adopt_links(Part& part);
   void drain();
+  void drain_outputs();
   void pass_phase(unsigned phase);
   void release_held();
   void rest(bool did_something);
@@ -181,13 +188,15 @@ private:
   void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   void process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   rte_mbuf* made_private(Part& part, PortNumber in, rte_mbuf* frame);
-  void replicate(Part& part, rte_mbuf** frames, std::uint16_t count, PortSet ports);
-  void send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port);
-  void send(Part& part, rte_mbuf* frame, PortNumber port);
+  void replicate(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, PortSet ports,
+                 TrafficClass c);
+  void send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port, TrafficClass c,
+            PortNumber ingress);
+  void send(Part& part, rte_mbuf* frame, PortNumber port, TrafficClass c, PortNumber ingress);
   void send_emitted(Part& part, core::Event event);
   void hand_over(std::size_t to, const Handoff& item);
   void flush_handoffs(std::size_t to);
-  void flush();
+  bool flush();
   void tap(const Part& part, PortNumber port, Direction direction, const rte_mbuf* frame);
   void trace_burst(const Part& part, PortNumber in, std::uint16_t count);
 
@@ -202,7 +211,6 @@ private:
   std::vector<Input> inputs_;  ///< the quiet ones last
   std::size_t lively_ = 0;     ///< how many of them are not quiet
   std::size_t next_quiet_ = 0; ///< to be asked, by index
-  std::vector<OutputQueue*> outputs_;
   std::vector<Staged> staged_; ///< by worker
   TimeNs now_;
   std::uint64_t iteration_began_ = 0; ///< cycles

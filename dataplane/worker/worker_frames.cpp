@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include <rte_mbuf.h>
 
@@ -160,8 +161,10 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
     if (owner == index_) {
       frames[kept++] = frames[i];
     } else {
-      hand_over(owner, {frames[i], static_cast<std::uint8_t>(part.switch_index), in,
-                        HandoffPurpose::process});
+      hand_over(owner, {.frame = frames[i],
+                        .switch_index = static_cast<std::uint8_t>(part.switch_index),
+                        .port = in,
+                        .purpose = HandoffPurpose::process});
     }
   }
   if (kept != 0) {
@@ -184,17 +187,18 @@ public:
     worker_.deliver(part_, in_, worker_.views_[i]);
     return true;
   }
-  bool send(std::size_t i, PortNumber port, std::uint8_t) {
-    worker_.send(part_, frames_[i], port);
+  bool send(std::size_t i, PortNumber port, std::uint8_t traffic_class) {
+    worker_.send(part_, frames_[i], port, TrafficClass{traffic_class}, in_);
     return true;
   }
-  bool send_result(std::size_t i, PortNumber port, std::uint16_t length, std::uint8_t) {
+  bool send_result(std::size_t i, PortNumber port, std::uint16_t length,
+                   std::uint8_t traffic_class) {
     set_length(frames_[i], length);
-    worker_.send(part_, frames_[i], port);
-    return true;
+    return send(i, port, traffic_class);
   }
-  bool replicate(std::size_t first, std::size_t count, PortSet ports, std::uint8_t) {
-    worker_.replicate(part_, frames_ + first, static_cast<std::uint16_t>(count), ports);
+  bool replicate(std::size_t first, std::size_t count, PortSet ports, std::uint8_t traffic_class) {
+    worker_.replicate(part_, in_, frames_ + first, static_cast<std::uint16_t>(count), ports,
+                      TrafficClass{traffic_class});
     return true;
   }
   void free_released() {
@@ -260,7 +264,8 @@ rte_mbuf* Worker::made_private(Part& part, PortNumber in, rte_mbuf* frame) {
 }
 
 /// Sends each of the frames out of each of the ports: by reference, not by copy.
-void Worker::replicate(Part& part, rte_mbuf** frames, std::uint16_t count, PortSet ports) {
+void Worker::replicate(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
+                       PortSet ports, TrafficClass c) {
   const int copies = ports.size();
   if (copies == 0) [[unlikely]] {
     free_frames(pool_, frames, count);
@@ -271,27 +276,36 @@ void Worker::replicate(Part& part, rte_mbuf** frames, std::uint16_t count, PortS
       rte_mbuf_refcnt_update(frames[i], static_cast<std::int16_t>(copies - 1));
     }
   }
-  ports.for_each([&](PortNumber port) { send(part, frames, count, port); });
+  ports.for_each([&](PortNumber port) { send(part, frames, count, port, c, in); });
 }
 
-void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port) {
-  if (OutputQueue* output = part.outputs[port.value].get(); output != nullptr) [[likely]] {
+/// `ingress`: where they came in, or `no_port`.
+void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port,
+                  TrafficClass c, PortNumber ingress) {
+  if (OutputPort* output = part.outputs[port.value].get(); output != nullptr) [[likely]] {
     if (tap_ != nullptr) [[unlikely]] {
       for (std::uint16_t i = 0; i < count; ++i) {
         tap(part, port, Direction::transmitted, frames[i]);
       }
     }
-    output->push(frames, count, now_);
+    output->push(frames, count, c, ingress);
     part.collecting.insert(port);
     return;
   }
   for (std::uint16_t i = 0; i < count; ++i) {
-    hand_over(part.owner[port.value], {frames[i], static_cast<std::uint8_t>(part.switch_index),
-                                       port, HandoffPurpose::transmit});
+    hand_over(part.owner[port.value], {.frame = frames[i],
+                                       .switch_index = static_cast<std::uint8_t>(part.switch_index),
+                                       .port = port,
+                                       .purpose = HandoffPurpose::transmit,
+                                       .ingress = ingress,
+                                       .traffic_class = c});
   }
 }
 
-void Worker::send(Part& part, rte_mbuf* frame, PortNumber port) { send(part, &frame, 1, port); }
+void Worker::send(Part& part, rte_mbuf* frame, PortNumber port, TrafficClass c,
+                  PortNumber ingress) {
+  send(part, &frame, 1, port, c, ingress);
+}
 
 /// Sends what the core filled. `event` is what the trace calls it.
 void Worker::send_emitted(Part& part, core::Event event) {
@@ -303,7 +317,7 @@ void Worker::send_emitted(Part& part, core::Event event) {
       trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), emitted.port,
                  std::span(&decision, 1), std::span(&frame, 1));
     }
-    send(part, emitted.frame, emitted.port);
+    send(part, emitted.frame, emitted.port, TrafficClass{0}, no_port);
   }
   part.emission.emitted().clear();
   trace_.commit();
@@ -333,7 +347,7 @@ bool Worker::take_handoffs() {
         Part& part = *part_by_switch_[first.switch_index];
         look_at_clock(part);
         if (first.purpose == HandoffPurpose::transmit) {
-          send(part, first.frame, first.port);
+          send(part, first.frame, first.port, first.traffic_class, first.ingress);
           ++i;
           continue;
         }
@@ -366,7 +380,7 @@ bool Worker::take_frames_to_send() {
       return;
     }
     std::memcpy(rte_pktmbuf_append(frame, asked.length), asked.bytes.data(), asked.length);
-    send(part, frame, asked.port);
+    send(part, frame, asked.port, TrafficClass{0}, no_port);
   }) != 0;
 }
 
@@ -391,17 +405,27 @@ void Worker::flush_handoffs(std::size_t to) {
   staged.count = 0;
 }
 
-void Worker::flush() {
+/// Sends what was collected and what waits; true when something left that had waited.
+bool Worker::flush() {
+  bool sent = false;
   for (auto& part : parts_) {
-    const PortSet ports(part->collecting.bits() | part->impaired.bits());
-    part->collecting = {};
-    ports.for_each([&](PortNumber port) { part->outputs[port.value]->flush(now_); });
+    const PortSet waiting = std::exchange(part->waiting, {});
+    const PortSet collecting = std::exchange(part->collecting, {});
+    PortSet(collecting.bits() | waiting.bits()).for_each([&](PortNumber port) {
+      const core::Counter& frames = part->core.counters().ports[port.value].tx_frames;
+      const std::uint64_t before = frames.read();
+      if (part->outputs[port.value]->flush()) [[unlikely]] {
+        part->waiting.insert(port);
+      }
+      sent |= waiting.contains(port) && frames.read() != before;
+    });
   }
   for (std::size_t to = 0; to < staged_.size(); ++to) {
     if (staged_[to].count != 0) {
       flush_handoffs(to);
     }
   }
+  return sent;
 }
 
 void Worker::tap(const Part& part, PortNumber port, Direction direction, const rte_mbuf* frame) {

@@ -76,6 +76,11 @@ public:
   /// One entry for each worker that runs a part of this switch; a figure of the switch is the sum.
   /// Any thread.
   [[nodiscard]] std::vector<const core::Counters*> counters(std::size_t switch_index) const;
+  /// One queue of a port. Any thread.
+  [[nodiscard]] egress::QueueSnapshot queue(std::size_t switch_index, PortNumber port,
+                                            TrafficClass c) const {
+    return workers_[worker_of(switch_index, port)]->queue(switch_index, port, c);
+  }
   [[nodiscard]] const WorkerStatistics& statistics(std::size_t worker) const;
   /// Nanoseconds since this clock's origin are the TimeNs of traces and captures.
   [[nodiscard]] const TscClock& clock() const { return clock_; }

@@ -27,7 +27,7 @@ TEST(Model, QueuesDoWhatTheReferenceSays) {
     sum.sent += happened.sent;
     sum.pauses_wanted += happened.pauses_wanted;
     sum.given_up += happened.given_up;
-    for (std::size_t reason = 0; reason < drop_reason_count; ++reason) {
+    for (std::size_t reason = 0; reason < queue_drop_reasons.size(); ++reason) {
       sum.dropped[reason] += happened.dropped[reason];
     }
   }
@@ -36,7 +36,7 @@ TEST(Model, QueuesDoWhatTheReferenceSays) {
   EXPECT_GT(sum.given_up, 5U);
   for (const DropReason reason : {DropReason::queue_full, DropReason::headroom_full,
                                   DropReason::paused_too_long, DropReason::port_down}) {
-    EXPECT_GT(sum.dropped[static_cast<std::size_t>(reason)], 20U) << name_of(reason);
+    EXPECT_GT(sum.dropped[queue_drop_index(reason)], 20U) << name_of(reason);
   }
 }
 

@@ -56,7 +56,7 @@ public:
   /// How often each thing happened, so that a test can tell that it did.
   struct Happened {
     std::uint64_t sent = 0;
-    std::array<std::uint64_t, drop_reason_count> dropped{};
+    std::array<std::uint64_t, queue_drop_reasons.size()> dropped{};
     std::uint64_t pauses_wanted = 0; ///< ports and classes, at each step
     std::uint64_t given_up = 0;
   };
@@ -66,7 +66,7 @@ public:
       const QueueSnapshot s = queues_.snapshot(cls(c));
       all.sent += s.frames;
       all.given_up += s.given_up_times;
-      for (std::size_t reason = 0; reason < drop_reason_count; ++reason) {
+      for (std::size_t reason = 0; reason < queue_drop_reasons.size(); ++reason) {
         all.dropped[reason] += s.drops[reason];
       }
     }
@@ -186,7 +186,7 @@ private:
     }
     for (const Dropped& dropped : device_.dropped) {
       if (dropped.traffic_class == c) {
-        ++drops_before_[c.value][static_cast<std::size_t>(dropped.why)];
+        ++drops_before_[c.value][queue_drop_index(dropped.why)];
       }
     }
     if (s.frames != frames || s.bytes != bytes || s.drops != drops_before_[c.value]) {
@@ -238,7 +238,7 @@ private:
   std::uint64_t pauses_wanted_ = 0;
   std::array<std::uint64_t, traffic_classes> frames_before_{};
   std::array<std::uint64_t, traffic_classes> bytes_before_{};
-  std::array<std::array<std::uint64_t, drop_reason_count>, traffic_classes> drops_before_{};
+  std::array<std::array<std::uint64_t, queue_drop_reasons.size()>, traffic_classes> drops_before_{};
 };
 
 } // namespace tributary::egress::test

@@ -215,23 +215,93 @@ TEST_P(WorkerTest, a_frame_in_two_segments_is_joined) {
   EXPECT_EQ(eal().free_buffers(), before);
 }
 
-TEST_P(WorkerTest, a_full_output_ring_drops_as_transmit_full_and_loses_no_buffer) {
+egress::QueueSnapshot queue_of(Fabric& fabric, std::uint8_t port) {
+  return fabric.workers().queue(0, PortNumber{port}, TrafficClass{0});
+}
+
+/// What a port was given to send so far.
+std::uint64_t given_to(Fabric& fabric, std::uint8_t port) {
+  const egress::QueueSnapshot q = queue_of(fabric, port);
+  return q.frames + q.waiting.frames + q.dropped(core::DropReason::queue_full);
+}
+
+/// Nobody receives at the leaves: their rings fill up, then `waiting` frames wait.
+void fill_outputs(Fabric& fabric, std::uint64_t waiting) {
+  const std::uint64_t frames = RingLinks::frames_per_ring + waiting;
+  for (std::uint32_t i = 1; i <= frames; ++i) {
+    fabric.root().send(arm_frame(i));
+    if (i % 256 == 0 || i == frames) { // no faster than the ring between the workers takes them
+      ASSERT_TRUE(eventually([&] { return given_to(fabric, 1) == i && given_to(fabric, 2) == i; }));
+    }
+  }
+}
+
+TEST_P(WorkerTest, what_a_full_output_ring_does_not_take_waits_up_to_the_queues_bound) {
   const std::uint32_t before = eal().free_buffers();
   {
     Fabric fabric(options());
-    // Nobody receives at the leaves, so their rings fill up.
-    const std::uint64_t sent = RingLinks::frames_per_ring + 500;
-    for (std::uint64_t i = 1; i <= sent; ++i) {
-      fabric.root().send(arm_frame(1));
-      if (i % 256 == 0 || i == sent) { // no faster than the ring between the workers takes them
-        ASSERT_TRUE(eventually([&] {
-          return total_frames(fabric, &core::PortCounters::tx_frames, 1) +
-                     fabric.drops(1, core::DropReason::transmit_full) ==
-                 i;
-        }));
-      }
-    }
-    EXPECT_GT(fabric.drops(1, core::DropReason::transmit_full), 0U);
+    fill_outputs(fabric, 2000);
+    const egress::QueueSnapshot q = queue_of(fabric, 1);
+    EXPECT_EQ(q.waiting.frames, q.limit.frames);
+    EXPECT_EQ(q.waiting.bytes, q.limit.frames * wire::reduction_frame_bytes);
+    EXPECT_EQ(q.highest, q.waiting);
+    EXPECT_GT(fabric.drops(1, core::DropReason::queue_full), 0U);
+    EXPECT_EQ(fabric.drops(1, core::DropReason::queue_full),
+              q.dropped(core::DropReason::queue_full));
+    EXPECT_EQ(total_frames(fabric, &core::PortCounters::tx_frames, 1), q.frames);
+  }
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST_P(WorkerTest, what_waited_leaves_in_order_once_there_is_room) {
+  Fabric fabric(options());
+  fill_outputs(fabric, 300);
+  ASSERT_GT(queue_of(fabric, 1).waiting.frames, 0U);
+  for (std::uint32_t i = 1; i <= RingLinks::frames_per_ring + 300; ++i) {
+    const auto got = fabric.host(1).expect_reduction();
+    ASSERT_TRUE(got.has_value()) << "frame " << i;
+    ASSERT_EQ(got->word.seqno, SequenceNumber(i));
+  }
+  EXPECT_TRUE(eventually([&] { return queue_of(fabric, 1).waiting.frames == 0; }));
+  EXPECT_GT(queue_of(fabric, 1).highest.frames, 0U);
+  EXPECT_GT(queue_of(fabric, 2).waiting.frames, 0U) << "nobody receives there";
+}
+
+TEST_P(WorkerTest, what_waits_at_the_end_leaves_as_far_as_it_is_taken) {
+  const std::uint32_t before = eal().free_buffers();
+  // The end waits only so long for somebody who reads, whom a busy machine may hold up for longer.
+  bool all_of_it = false;
+  for (int attempt = 0; attempt < 10 && !all_of_it; ++attempt) {
+    Fabric fabric(options());
+    fill_outputs(fabric, 300);
+    const std::uint64_t frames = RingLinks::frames_per_ring + 300;
+    std::uint64_t got = 0;
+    fabric.workers().request_stop();
+    // Nobody reads at port 2, which must not keep anything from port 1.
+    EXPECT_TRUE(eventually([&] {
+      got += fabric.host(1).receive_all();
+      return got + fabric.drops(1, core::DropReason::port_down) == frames;
+    }));
+    fabric.stop();
+    EXPECT_EQ(queue_of(fabric, 2).frames + fabric.drops(2, core::DropReason::port_down), frames);
+    EXPECT_GT(fabric.drops(2, core::DropReason::port_down), 0U);
+    all_of_it = got == frames;
+  }
+  EXPECT_TRUE(all_of_it);
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST_P(WorkerTest, what_waits_when_a_port_is_paused_is_dropped_as_port_down) {
+  const std::uint32_t before = eal().free_buffers();
+  {
+    Fabric fabric(options());
+    fill_outputs(fabric, 300);
+    const std::uint64_t waiting = queue_of(fabric, 2).waiting.frames;
+    ASSERT_GT(waiting, 0U);
+    fabric.workers().pause_port(0, PortNumber{2});
+    EXPECT_EQ(fabric.drops(2, core::DropReason::port_down), waiting);
+    EXPECT_EQ(queue_of(fabric, 2).waiting.frames, 0U);
+    EXPECT_GT(queue_of(fabric, 1).waiting.frames, 0U);
   }
   EXPECT_EQ(eal().free_buffers(), before);
 }

@@ -1,0 +1,97 @@
+#include "dataplane/worker/output_port.hpp"
+
+#include "dataplane/port/mbuf_ownership.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tributary::dataplane {
+
+OutputDevice::OutputDevice(PortDevice& device, core::PortCounters& counters,
+                           std::unique_ptr<ImpairmentStage> impairment, const TimeNs& now)
+    : device_(device), counters_(counters), impairment_(std::move(impairment)), now_(now) {}
+
+OutputDevice::~OutputDevice() {
+  for (std::uint16_t i = 0; i < due_count_; ++i) {
+    give_back(due_[i]);
+  }
+}
+
+void OutputDevice::drop(rte_mbuf** frames, std::uint16_t count, TrafficClass /*c*/,
+                        core::DropReason why) {
+  counters_.drops[static_cast<std::size_t>(why)].add(count);
+  std::for_each_n(frames, count, give_back);
+}
+
+/// Takes all of them, unless what was taken before finds no room behind it.
+std::uint16_t OutputDevice::transmit_impaired(rte_mbuf** frames, std::uint16_t count) {
+  if (!send_due()) {
+    return 0;
+  }
+  counters_.drops[static_cast<std::size_t>(core::DropReason::impaired)].add(
+      impairment_->admit(frames, count, now_));
+  send_due();
+  return count;
+}
+
+bool OutputDevice::release_due() {
+  if (up()) {
+    send_due();
+  } else {
+    do {
+      drop(due_.data(), std::exchange(due_count_, std::uint16_t{0}), {},
+           core::DropReason::port_down);
+      due_count_ = impairment_->take_due(now_, due_.data(), burst);
+    } while (due_count_ != 0);
+  }
+  return holds();
+}
+
+/// Sends what is due. False: the device has no more room.
+bool OutputDevice::send_due() {
+  for (;;) {
+    if (due_count_ == 0) {
+      due_count_ = impairment_->take_due(holding_ ? now_ : never, due_.data(), burst);
+      if (due_count_ == 0) {
+        return true;
+      }
+    }
+    std::uint64_t bytes = 0;
+    std::array<std::uint32_t, burst> lengths;
+    for (std::uint16_t i = 0; i < due_count_; ++i) {
+      lengths[i] = due_[i]->pkt_len;
+    }
+    const std::uint16_t taken = device_.transmit(due_.data(), due_count_);
+    std::for_each_n(lengths.begin(), taken, [&](std::uint32_t length) { bytes += length; });
+    counters_.tx_frames.add(taken);
+    counters_.tx_bytes.add(bytes);
+    std::copy(due_.begin() + taken, due_.begin() + due_count_, due_.begin());
+    due_count_ = static_cast<std::uint16_t>(due_count_ - taken);
+    if (due_count_ != 0) {
+      return false;
+    }
+  }
+}
+
+/// Where more is to be done than sending what was pushed. As `flush`.
+[[gnu::noinline]] bool OutputPort::look_after() {
+  if (!device_.up()) {
+    drop_all();
+  }
+  const bool held = impaired_ && device_.release_due();
+  return held || !queues_.empty() || queues_.next_deadline() != never;
+}
+
+TimeNs OutputPort::next_due() const {
+  const TimeNs queues = queues_.next_deadline();
+  return std::min(queues == TimeNs{} ? never : queues, device_.next_due());
+}
+
+void OutputPort::pause(bool paused) {
+  device_.pause(paused);
+  if (paused) {
+    drop_all();
+  }
+}
+
+} // namespace tributary::dataplane

@@ -1,0 +1,133 @@
+// One port, seen from the decisions about frames: its queues (dataplane/egress/port_queues.hpp), and
+// behind them what the device is to the queues. Belongs to the port's worker.
+//
+//   push --> queues by class --> [impairment] --> device
+//
+// Frames that the device does not take wait in the queues, and so do those that an impairment let
+// go while the device has no room. While the link is down everything is dropped as `port_down`.
+#pragma once
+
+#include "dataplane/core/counters.hpp"
+#include "dataplane/egress/port_queues.hpp"
+#include "dataplane/port/impairment_stage.hpp"
+#include "dataplane/port/port_device.hpp"
+#include "tributary/types.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+namespace tributary::dataplane {
+
+/// What the queues have to know of a frame.
+struct Mbufs {
+  using Handle = rte_mbuf*;
+  static std::uint32_t length(const rte_mbuf* frame) { return frame->pkt_len; }
+};
+
+/// What the queues send to.
+class OutputDevice {
+public:
+  OutputDevice(PortDevice& device, core::PortCounters& counters,
+               std::unique_ptr<ImpairmentStage> impairment, const TimeNs& now);
+  ~OutputDevice();
+  OutputDevice(const OutputDevice&) = delete;
+  OutputDevice& operator=(const OutputDevice&) = delete;
+
+  // For the queues.
+
+  std::uint16_t transmit(rte_mbuf** frames, std::uint16_t count, TrafficClass /*c*/) {
+    if (!up()) [[unlikely]] {
+      return 0;
+    }
+    if (impairment_) [[unlikely]] {
+      return transmit_impaired(frames, count);
+    }
+    return device_.transmit(frames, count);
+  }
+  void drop(rte_mbuf** frames, std::uint16_t count, TrafficClass c, core::DropReason why);
+  void sent(std::uint16_t count, std::uint64_t bytes) {
+    if (!impairment_) [[likely]] { // or it is counted behind it
+      counters_.tx_frames.add(count);
+      counters_.tx_bytes.add(bytes);
+    }
+  }
+
+  // For the port.
+
+  [[nodiscard]] bool up() const { return !paused_ && device_.link() == LinkState::up; }
+  /// Off the device: it may be gone.
+  void pause(bool paused) { paused_ = paused; }
+  /// Passes on what an impairment held back until now. True: there is more.
+  bool release_due();
+  /// Whether an impairment holds anything.
+  [[nodiscard]] bool holds() const { return due_count_ != 0 || next_due() != never; }
+  [[nodiscard]] TimeNs next_due() const { return impairment_ ? impairment_->next_due() : never; }
+  /// From now on an impairment holds nothing back.
+  void hold_nothing() { holding_ = false; }
+
+private:
+  static constexpr std::uint16_t burst = 32;
+  std::uint16_t transmit_impaired(rte_mbuf** frames, std::uint16_t count);
+  bool send_due();
+
+  PortDevice& device_;
+  core::PortCounters& counters_;
+  std::unique_ptr<ImpairmentStage> impairment_; ///< may be null
+  const TimeNs& now_;
+  bool paused_ = false;
+  bool holding_ = true;
+  std::uint16_t due_count_ = 0; ///< that an impairment let go
+  std::array<rte_mbuf*, burst> due_{};
+};
+
+class OutputPort {
+public:
+  /// `impairment` and `accounts` may be null; `now` is the worker's time.
+  OutputPort(PortDevice& device, core::PortCounters& counters,
+             std::unique_ptr<ImpairmentStage> impairment, const egress::PortSettings& settings,
+             egress::IngressAccounts* accounts, const TimeNs& now)
+      : now_(now), impaired_(impairment != nullptr),
+        device_(device, counters, std::move(impairment), now), queues_(settings, accounts) {}
+  ~OutputPort() { drop_all(); }
+
+  /// Takes the frames; `ingress`: where they came in, or `no_port`.
+  void push(rte_mbuf* const* frames, std::uint16_t count, TrafficClass c, PortNumber ingress) {
+    queues_.push(frames, count, c, ingress, now_, device_);
+  }
+  void push(rte_mbuf* frame, TrafficClass c, PortNumber ingress) {
+    queues_.push(frame, c, ingress, now_, device_);
+  }
+  /// Sends what may go and the device takes. True: call it again in the next iteration.
+  bool flush() {
+    const bool again = queues_.flush(now_, device_);
+    if (again || impaired_) [[unlikely]] {
+      return look_after();
+    }
+    return false;
+  }
+  /// Something happens then that no frame tells of; `never` while only the device can say when it
+  /// has room again.
+  [[nodiscard]] TimeNs next_due() const;
+  /// Nothing waits, and nothing is held back.
+  [[nodiscard]] bool empty() const { return queues_.empty() && !device_.holds(); }
+  /// While paused everything is dropped as `port_down`: the device may be gone.
+  void pause(bool paused);
+  /// The program ends: an impairment holds nothing back any more.
+  void hold_nothing() { device_.hold_nothing(); }
+  /// What the device did not take in time.
+  void drop_all() { queues_.link_down(core::DropReason::port_down, now_, device_); }
+
+  /// Any thread.
+  [[nodiscard]] egress::QueueSnapshot snapshot(TrafficClass c) const { return queues_.snapshot(c); }
+
+private:
+  bool look_after();
+
+  const TimeNs& now_;
+  bool impaired_;
+  OutputDevice device_;
+  egress::PortQueues<Mbufs> queues_;
+};
+
+} // namespace tributary::dataplane
