@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 
 namespace tributary::link {
@@ -12,10 +13,11 @@ bool readable(int fd) {
   return ::poll(&poll, 1, 0) > 0;
 }
 
-void wait(int fd, std::uint64_t timeout_ns, bool to_send) {
-  pollfd poll{.fd = fd, .events = POLLIN, .revents = 0};
+void wait(int fd, std::uint64_t timeout_ns, bool to_send, int waker) {
+  std::array<pollfd, 2> polls{
+      {{.fd = fd, .events = POLLIN, .revents = 0}, {.fd = waker, .events = POLLIN, .revents = 0}}};
   if (to_send) {
-    poll.events |= POLLOUT;
+    polls[0].events |= POLLOUT;
     // After ENOBUFS the socket counts as writable although the queue below it is full: without a
     // pause this would spin.
     constexpr timespec pause{.tv_sec = 0, .tv_nsec = 50'000};
@@ -25,7 +27,7 @@ void wait(int fd, std::uint64_t timeout_ns, bool to_send) {
   const std::uint64_t bounded = std::min(timeout_ns, longest);
   const timespec timeout{.tv_sec = static_cast<time_t>(bounded / 1'000'000'000),
                          .tv_nsec = static_cast<long>(bounded % 1'000'000'000)};
-  ::ppoll(&poll, 1, &timeout, nullptr);
+  ::ppoll(polls.data(), waker < 0 ? 1 : polls.size(), &timeout, nullptr);
 }
 
 } // namespace tributary::link

@@ -1,13 +1,29 @@
-// The shell around an engine: owns its link, asks the clock, and waits.
+// The shell around an engine: owns its link, asks the clock, and waits. Progress is made on the
+// thread of whoever calls, or on a thread of the loop's own as well.
 //
-//   Loop loop(std::make_unique<link::RawSocket>(...), ethertype, spin_ns);
-//   loop.engine().add(protocol);
-//   loop.progress();                             all that can be done without sleeping
-//   loop.wait_until([&] { return done; });       the same, and sleeps meanwhile
+//   Loop loop(std::make_unique<link::RawSocket>(...), ethertype, {});
+//   {
+//     auto lock = loop.lock();                     for all that touches engine, link and protocols
+//     loop.engine().add(protocol);
+//     loop.progress();                             all that can be done without sleeping
+//     loop.wait_until(lock, [&] { return done; }); the same, and sleeps meanwhile
+//   }
+//
+// Who makes progress:
+//
+//                        on the caller's thread             with a thread of its own
+//   frames are taken     in progress and wait_until         at any time
+//   a wait sleeps        on the link                        until the thread did something
+//   lock                 costs nothing, locks nothing       a mutex, which no one holds asleep
+//   fd                   the link's                         readable once the thread did something
 //
 // Errors of the link are thrown as LinkError. When it is down, everything stays as it is and goes
 // on later. When it is gone the loop is broken: protocols are not called any more, and every
-// further round throws the same error again. One thread at a time.
+// further round throws the same error again. What the loop's own thread meets, every wait throws
+// that is under way.
+//
+// One thread at a time beside the loop's own. After fork() the child has no such thread; all that
+// it may do is destroy the loop, which then touches nothing that a lock may guard.
 #pragma once
 
 #include "endpoint/engine/engine.hpp"
@@ -18,14 +34,33 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 namespace tributary::engine {
 
 class Loop {
 public:
-  /// `spin_ns`: how long it looks for frames before it sleeps.
-  Loop(std::unique_ptr<link::Port> port, std::uint16_t ethertype, std::uint64_t spin_ns);
+  /// Of the loop's mutex, or of none.
+  using Lock = std::unique_lock<std::mutex>;
+
+  struct Options {
+    std::uint64_t spin_ns = 0; ///< how long it looks for frames before it sleeps
+    bool own_thread = false;
+  };
+
+  /// Throws LinkError when there is to be a thread, and the system gives none.
+  Loop(std::unique_ptr<link::Port> port, std::uint16_t ethertype, const Options& options);
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  /// Ends the loop's own thread, if there is one; takes no longer than a round. For owners whose
+  /// protocols go before the loop does. Must not hold the lock.
+  void end_thread();
+
+  /// All that follows requires it.
+  [[nodiscard]] Lock lock() const;
 
   [[nodiscard]] Engine& engine() { return engine_; }
   [[nodiscard]] const Engine& engine() const { return engine_; }
@@ -38,41 +73,75 @@ public:
   void progress();
   /// Sends what a protocol has now. What is wrong with the link is for the next round to say.
   void send(Protocol& protocol);
-  /// Rounds until `done()` or until `deadline`; answers whether it is done.
-  template <typename Done> bool wait_until(const Done& done, TimeNs deadline = never) {
+  /// Rounds until `done()` or until `deadline`; answers whether it is done. Gives the lock away
+  /// while it sleeps.
+  template <typename Done> bool wait_until(Lock& lock, const Done& done, TimeNs deadline = never) {
+    Watch watch(*this);
     for (;;) {
-      progress();
+      watch.progress();
       if (done()) {
         return true;
       }
       if (net::steady_now() >= deadline) {
         return false;
       }
-      pause(deadline);
+      pause(lock, deadline);
     }
   }
   /// The same without a deadline, waiting on while the link is down.
-  template <typename Done> void wait_through(const Done& done) {
+  template <typename Done> void wait_through(Lock& lock, const Done& done) {
     for (;;) {
       try {
-        wait_until(done);
+        wait_until(lock, done);
         return;
       } catch (const link::LinkError& error) {
-        ride_out(error);
+        ride_out(lock, error);
       }
     }
   }
 
+  /// For poll(2) alone: becomes readable when `progress` has something to do or to find.
+  [[nodiscard]] int fd() const;
+  /// When `progress` should be called though nothing became readable; `never` when nothing is due.
+  [[nodiscard]] TimeNs next_call() const;
+
 private:
+  struct OwnThread;
+  /// What a wait has to find out of the thread's errors.
+  class Watch {
+  public:
+    explicit Watch(Loop& loop) : loop_(&loop), errors_(loop.errors()) {}
+    /// Where the thread does so, only whether it met an error since.
+    void progress();
+
+  private:
+    Loop* loop_;
+    std::uint64_t errors_;
+  };
+
+  void rounds();
+  /// Met by the thread so far.
+  [[nodiscard]] std::uint64_t errors() const;
   /// Looks for frames for the spinning time, then sleeps until something may be due.
-  void pause(TimeNs deadline);
+  void pause(Lock& lock, TimeNs deadline);
   /// Sleeps a little if the link is only down; throws the error again otherwise.
-  static void ride_out(const link::LinkError& error);
+  static void ride_out(Lock& lock, const link::LinkError& error);
+  /// When to look next if no frame comes.
+  [[nodiscard]] TimeNs due_from(TimeNs now) const;
+  /// Looks for frames until the time is over; whether there are any.
+  [[nodiscard]] bool spin(Lock& lock, TimeNs end);
+
+  void start_thread();
+  void run_thread();
+  /// Lets the thread look at deadlines and frames that it did not know of when it fell asleep.
+  void wake_thread_if_needed();
 
   std::unique_ptr<link::Port> port_;
   Engine engine_;
-  std::uint64_t spin_ns_;
+  Options options_;
+  std::uint64_t frames_received_ = 0;
   std::optional<link::LinkError> broken_;
+  std::unique_ptr<OwnThread> thread_; ///< null where there is none
 };
 
 } // namespace tributary::engine

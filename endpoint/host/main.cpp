@@ -41,6 +41,9 @@ public:
     host.ethertype = options.ethertype;
     host.nid = options.nid;
     host.spin_usec = options.spin_usec;
+    if (options.own_thread) {
+      host.progress = TRIBUTARY_PROGRESS_THREAD;
+    }
     if (const int code = tributary_open(&host, &host_); code != TRIBUTARY_OK) {
       fail(code, tributary_last_error(nullptr));
     }

@@ -62,6 +62,9 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_option("--nid", o.nid, "Own NID; default: low 20 bits of the interface's MAC address");
   app.add_option("--spin", o.spin_usec, "Microseconds to look for frames before sleeping")
       ->capture_default_str();
+  app.add_flag(
+      "--own-thread", o.own_thread,
+      "Make progress on a thread of the library's own; default: as TRIBUTARY_PROGRESS says");
   CLI::Option_group& from = *app.add_option_group("where the tree comes from");
   CLI::Option* named =
       from.add_option("--group", o.name, "Join this group through the fabric manager");

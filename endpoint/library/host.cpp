@@ -1,6 +1,7 @@
 #include "endpoint/library/host.hpp"
 
 #include "endpoint/library/announcer.hpp"
+#include "endpoint/library/host_environment.hpp"
 #include "endpoint/library/parameters.hpp"
 #include "link/raw_socket.hpp"
 #include "net/steady_clock.hpp"
@@ -58,13 +59,24 @@ RawSocket::Options port_options(const tributary_host_options& options) {
 }
 static_assert(wire::reduction_frame_bytes < 128);
 
+tributary::engine::Loop::Options loop_options(const tributary_host_options& options) {
+  return {.spin_ns = std::uint64_t{options.spin_usec} * 1000,
+          .own_thread = tributary::library::has_progress_thread(options)};
+}
+
 } // namespace
 
+// What is wrong with the options is said before anything is opened.
 tributary_host::tributary_host(const tributary_host_options& options)
+    : tributary_host(options, loop_options(options)) {}
+
+tributary_host::tributary_host(const tributary_host_options& options,
+                               const tributary::engine::Loop::Options& loop)
     : interface_(options.interface), ethertype_(checked_ethertype(options.ethertype)),
       loop_(std::make_unique<RawSocket>(interface_, ethertype_, port_options(options)), ethertype_,
-            std::uint64_t{options.spin_usec} * 1000),
+            loop),
       nid_(nid_for(options, loop_.port().address())) {
+  const auto lock = loop_.lock();
   loop_.engine().add(manager_news_);
 }
 

@@ -30,6 +30,9 @@ public:
 
 struct tributary_host {
   explicit tributary_host(const tributary_host_options& options);
+  ~tributary_host() { loop_.end_thread(); } // which calls the groups
+  tributary_host(const tributary_host&) = delete;
+  tributary_host& operator=(const tributary_host&) = delete;
 
   [[nodiscard]] tributary::Nid nid() const { return nid_; }
   [[nodiscard]] std::uint16_t ethertype() const { return ethertype_; }
@@ -56,6 +59,9 @@ struct tributary_host {
   std::string last_error;
 
 private:
+  tributary_host(const tributary_host_options& options,
+                 const tributary::engine::Loop::Options& loop);
+
   /// What the fabric manager says of named groups, looked at in every round. Has no frames.
   class ManagerNews final : public tributary::engine::Protocol {
   public:

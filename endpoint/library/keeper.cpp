@@ -1,11 +1,10 @@
 #include "endpoint/library/keeper.hpp"
 
 #include "endpoint/library/announcer.hpp"
+#include "net/signals_blocked.hpp"
 #include "net/steady_clock.hpp"
 
 #include <fmt/format.h>
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,22 +28,6 @@ constexpr std::chrono::milliseconds call_limit{1500};
 
 constexpr std::uint64_t announce_ns =
     std::chrono::duration_cast<std::chrono::nanoseconds>(Announcer::interval).count();
-
-/// All signals are the program's business.
-class SignalsBlocked {
-public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
-private:
-  sigset_t before_;
-};
 
 } // namespace
 
@@ -87,7 +70,7 @@ Keeper::Keeper(std::unique_ptr<Announcer> announcer)
     : state_(std::make_unique<State>(std::move(announcer))) {
   // Here and not in the thread, which may begin later than the first question to the manager.
   state_->link_trouble = state_->announcer->announce();
-  const SignalsBlocked blocked; // the new thread inherits it
+  const net::SignalsBlocked blocked; // the new thread inherits it
   state_->thread = std::thread([state = state_.get()] { state->run(); });
 }
 

@@ -46,6 +46,13 @@ NamedGroup named_group(tributary_host& host, const tributary_named_group_options
   return named;
 }
 
+/// Throws if the interface is gone.
+library::Keeper& keeper_of(tributary_host& host) {
+  const auto lock = host.loop().lock();
+  host.loop().throw_if_broken();
+  return host.keeper();
+}
+
 /// What is wrong with a wish that the manager need not be asked about.
 void check(const tributary_host& host, NamedGroup& named) {
   manager_client::Membership imagined;
@@ -78,8 +85,9 @@ tributary_group_options options_of(const NamedGroup& named,
 
 int leave_at_manager(tributary_host& host, const NamedGroup& named) {
   return guarded(host.last_error, [&] {
-    const std::string job = host.keeper().membership(named.ticket).job;
-    host.keeper().remove(named.ticket);
+    Keeper& keeper = host.keeper(); // made when the group was joined, and stays
+    const std::string job = keeper.membership(named.ticket).job;
+    keeper.remove(named.ticket);
     manager_client::Settings settings = named.settings;
     settings.patience = patience_when_leaving;
     manager_client::ManagerClient manager(settings);
@@ -128,15 +136,15 @@ int tributary_join_named(tributary_host* host, const tributary_named_group_optio
   }
   return guarded(host->last_error, [&] {
     require(options != nullptr && group != nullptr, "options or group is NULL");
-    host->loop().throw_if_broken();
     NamedGroup named = named_group(*host, *options);
     check(*host, named);
-    library::Keeper& keeper = host->keeper(); // announces the host from now on
+    library::Keeper& keeper = keeper_of(*host); // announces the host from now on
     named.wish.host = keeper.host_name();
     manager_client::ManagerClient manager(named.settings);
     named.membership =
         manager_client::join(manager, named.wish, milliseconds(options->wait_usec / 1000));
     try {
+      const auto lock = host->loop().lock();
       tributary_group& added =
           host->add(library::parameters_of(*host, library::options_of(named, named.membership)));
       named.ticket = keeper.add(named.settings, named.wish, named.membership);
@@ -157,6 +165,7 @@ int tributary_get_membership(const tributary_group* group, tributary_membership*
   if (out == nullptr) {
     return library::fail(group->host->last_error, TRIBUTARY_ERR_ARGUMENT, "the membership is NULL");
   }
+  const auto lock = group->host->loop().lock();
   const GroupParameters& p = group->member.parameters();
   const bool named = group->named.has_value();
   *out = {.tree = p.tree.value,

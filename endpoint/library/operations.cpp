@@ -114,6 +114,7 @@ int run(tributary_group* group, MakeTask&& make_task, tributary_result* result) 
   }
   std::string& message = group->host->last_error;
   return guarded(message, [&] {
+    auto lock = group->host->loop().lock();
     VectorOperation operation(make_task());
     group->host->loop().throw_if_broken();
     if (group->member.failure()) {
@@ -123,9 +124,12 @@ int run(tributary_group* group, MakeTask&& make_task, tributary_result* result) 
     // touches it again.
     group->host->start(*group, operation);
     group->host->loop().wait_through(
-        [&] { return operation.finished() || group->member.failure().has_value(); });
-    return operation.finished() ? conclude(operation, message, result)
-                                : answer_of_ended(*group, result);
+        lock, [&] { return operation.finished() || group->member.failure().has_value(); });
+    if (operation.finished()) {
+      return conclude(operation, message, result);
+    }
+    group->pipeline.abandon();
+    return answer_of_ended(*group, result);
   });
 }
 
@@ -139,6 +143,7 @@ int start(tributary_group* group, MakeTask&& make_task, tributary_request** requ
   }
   return guarded(group->host->last_error, [&] {
     require(request != nullptr, "there is no place for the request: it is NULL");
+    const auto lock = group->host->loop().lock();
     const VectorTask task = make_task();
     group->host->loop().throw_if_broken();
     if (group->member.failure()) {
@@ -162,9 +167,12 @@ int release(tributary_request** request, tributary_result* result) {
   tributary_request* finished = *request;
   tributary_group& group = *finished->group;
   *request = nullptr;
-  const int code = finished->operation.finished()
-                       ? conclude(finished->operation, group.host->last_error, result)
-                       : answer_of_ended(group, result);
+  const bool done = finished->operation.finished();
+  const int code = done ? conclude(finished->operation, group.host->last_error, result)
+                        : answer_of_ended(group, result);
+  if (!done) {
+    group.pipeline.abandon();
+  }
   group.requests.remove(*finished);
   return code;
 }
@@ -229,6 +237,7 @@ int tributary_test(tributary_request** request, int* done, tributary_result* res
   tributary_host& host = *(*request)->group->host;
   return guarded(host.last_error, [&] {
     require(done != nullptr, "done is NULL");
+    const auto lock = host.loop().lock();
     host.loop().progress();
     if (!is_over(**request)) {
       return static_cast<int>(TRIBUTARY_OK);
@@ -245,13 +254,15 @@ int tributary_wait(tributary_request** request, int64_t timeout_usec, tributary_
   tributary_group& group = *(*request)->group;
   tributary_host& host = *group.host;
   return guarded(host.last_error, [&] {
+    auto lock = host.loop().lock();
     const VectorOperation& operation = (*request)->operation;
     constexpr std::int64_t longest_usec = 1'000'000'000'000'000; // thirty years
     const bool for_ever = timeout_usec < 0 || timeout_usec > longest_usec;
     const TimeNs deadline =
         for_ever ? tributary::never
                  : tributary::net::steady_now() + static_cast<std::uint64_t>(timeout_usec) * 1000;
-    if (!host.loop().wait_until([&] { return is_over(**request); }, deadline)) {
+    if (!host.loop().wait_until(
+            lock, [&] { return is_over(**request); }, deadline)) {
       return fail(host.last_error, TRIBUTARY_ERR_TIMEOUT,
                   fmt::format("not done after {} us, {} of {} pieces are; the request is still "
                               "valid\n{}{}",

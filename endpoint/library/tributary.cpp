@@ -37,7 +37,8 @@ tributary_host_options tributary_host_defaults(const char* interface) {
           .ethertype = tributary::wire::default_ethertype,
           .nid = TRIBUTARY_NID_FROM_ADDRESS,
           .spin_usec = 0,
-          .buffer_bytes = 1U << 20};
+          .buffer_bytes = 1U << 20,
+          .progress = TRIBUTARY_PROGRESS_DEFAULT};
 }
 
 int tributary_open(const tributary_host_options* options, tributary_host** host) {
@@ -63,23 +64,26 @@ int tributary_progress(tributary_host* host) {
     return library::no_host("the host");
   }
   return guarded(host->last_error, [&] {
+    const auto lock = host->loop().lock();
     host->loop().progress();
     return static_cast<int>(TRIBUTARY_OK);
   });
 }
 
 int tributary_fd(const tributary_host* host) {
-  return host == nullptr ? library::no_host("the host") : host->loop().port().fd();
+  if (host == nullptr) {
+    return library::no_host("the host");
+  }
+  const auto lock = host->loop().lock();
+  return host->loop().fd();
 }
 
 int64_t tributary_timeout_usec(const tributary_host* host) {
   if (host == nullptr) {
     return -1;
   }
-  if (host->loop().engine().has_to_send()) {
-    return 100; // the kernel's queue was full: look again soon
-  }
-  const TimeNs deadline = host->loop().engine().next_deadline();
+  const auto lock = host->loop().lock();
+  const TimeNs deadline = host->loop().next_call();
   if (deadline == tributary::never) {
     return -1;
   }
@@ -123,6 +127,7 @@ int tributary_join(tributary_host* host, const tributary_group_options* options,
   }
   return guarded(host->last_error, [&] {
     require(options != nullptr && group != nullptr, "options or group is NULL");
+    const auto lock = host->loop().lock();
     const GroupParameters parameters = library::parameters_of(*host, *options);
     *group = &host->add(parameters);
     return static_cast<int>(TRIBUTARY_OK);
@@ -134,6 +139,7 @@ int tributary_leave(tributary_group* group) {
     return TRIBUTARY_OK;
   }
   tributary_host& host = *group->host;
+  auto lock = host.loop().lock();
   const bool ended = group->member.failure().has_value();
   if (!group->requests.empty() || (!ended && !group->pipeline.is_idle())) {
     return fail(host.last_error, TRIBUTARY_ERR_BUSY,
@@ -149,9 +155,9 @@ int tributary_leave(tributary_group* group) {
     // frames.
     constexpr std::uint64_t to_drain_ns = 1'000'000'000;
     const GroupParameters& bounds = member.parameters();
-    const bool gone =
-        host.loop().wait_until([&] { return member.left() && !host.has_to_send(*group); },
-                               begin + (bounds.leave_timeout_ns + bounds.linger_ns + to_drain_ns));
+    const bool gone = host.loop().wait_until(
+        lock, [&] { return member.left() && !host.has_to_send(*group); },
+        begin + (bounds.leave_timeout_ns + bounds.linger_ns + to_drain_ns));
     if (ended) {
       return static_cast<int>(TRIBUTARY_OK); // whoever waited was told
     }
@@ -165,16 +171,27 @@ int tributary_leave(tributary_group* group) {
   });
   const std::optional<library::NamedGroup> named = std::move(group->named);
   host.remove(*group);
+  if (lock.owns_lock()) {
+    lock.unlock();
+  }
   const int told = named ? library::leave_at_manager(host, *named) : TRIBUTARY_OK;
   return code != TRIBUTARY_OK ? code : told;
 }
 
 uint32_t tributary_rank(const tributary_group* group) {
-  return group == nullptr ? TRIBUTARY_RANK_ANY : group->member.parameters().rank;
+  if (group == nullptr) {
+    return TRIBUTARY_RANK_ANY;
+  }
+  const auto lock = group->host->loop().lock();
+  return group->member.parameters().rank;
 }
 
 uint32_t tributary_size(const tributary_group* group) {
-  return group == nullptr ? 0 : group->member.parameters().size;
+  if (group == nullptr) {
+    return 0;
+  }
+  const auto lock = group->host->loop().lock();
+  return group->member.parameters().size;
 }
 
 int tributary_get_statistics(tributary_group* group, struct tributary_statistics* out) {
@@ -184,6 +201,7 @@ int tributary_get_statistics(tributary_group* group, struct tributary_statistics
   if (out == nullptr) {
     return fail(group->host->last_error, TRIBUTARY_ERR_ARGUMENT, "the statistics are NULL");
   }
+  const auto lock = group->host->loop().lock();
   const collective::Statistics& s = group->member.statistics();
 #define TRIBUTARY_X(name, text) out->name = s.name;
   TRIBUTARY_MEMBER_COUNTERS(TRIBUTARY_X)
@@ -199,6 +217,7 @@ int tributary_status_text(const tributary_group* group, char* text, size_t size)
   }
   return guarded(group->host->last_error, [&] {
     require(text != nullptr || size == 0, "the text is NULL though its size is not 0");
+    const auto lock = group->host->loop().lock();
     std::string all = library::status_text(group->member, tributary::net::steady_now());
     if (group->member.failure()) {
       all += fmt::format("  the group has ended: {}\n", library::failure_text(*group));

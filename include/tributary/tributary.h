@@ -32,16 +32,23 @@
  * Collective. All members of a group must call the same operations, with the same operator, type,
  * count and named rank, in the same order, starting and blocking ones alike.
  *
- * Threads. A host, its groups and their requests may be used by one thread at a time; different
- * hosts are independent. tributary_error_string, the ..._name functions and the ..._defaults
- * functions may be called by any thread at any time.
+ * Threads. A host, its groups and their requests may be used by one thread of the program at a
+ * time; different hosts are independent. tributary_error_string, the ..._name functions and the
+ * ..._defaults functions may be called by any thread at any time.
  *
- * Progress is made inside calls alone: no thread of the library touches frames. While requests are
- * outstanding and no call waits, call tributary_progress now and then, or when poll() on
- * tributary_fd says so, and at the latest after tributary_timeout_usec.
+ * Progress is made inside calls, unless the host was opened with TRIBUTARY_PROGRESS_THREAD. While
+ * requests are outstanding and no call waits, call tributary_progress now and then, or when poll()
+ * on tributary_fd says so, and at the latest after tributary_timeout_usec.
  *
- * A host with named groups has one small thread, from the first tributary_join_named until it is
- * closed. It announces the host on its link once a second and renews the groups' leases at the
+ * With TRIBUTARY_PROGRESS_THREAD a thread of the library does so at any time: a root answers whoever
+ * lost a result, and retries, while its program computes and calls nothing. Whoever uses the host is
+ * still one thread of the program at a time, and no call has to be made for the sake of others. It
+ * costs a mutex in every call, and in every call that waits one more change of threads. The
+ * thread calls no code of the program and blocks all signals; tributary_close ends it at once.
+ * Buffers of operations that were started are read and written by it.
+ *
+ * A host with named groups has one small thread more, from the first tributary_join_named until it
+ * is closed. It announces the host on its link once a second and renews the groups' leases at the
  * manager; it blocks all signals and calls no code of the program. After fork() only the parent
  * may use the host and its groups; a child may call tributary_close, which then ends nothing but
  * the child's own part.
@@ -201,6 +208,13 @@ struct tributary_result {
 
 #define TRIBUTARY_NID_FROM_ADDRESS 0xFFFFFFFFu
 
+enum tributary_progress_mode {
+  TRIBUTARY_PROGRESS_DEFAULT = 0, /* as TRIBUTARY_PROGRESS says in the environment, "caller" or
+                                     "thread"; if it is not there, the caller's thread */
+  TRIBUTARY_PROGRESS_CALLER = 1,  /* inside calls alone */
+  TRIBUTARY_PROGRESS_THREAD = 2   /* also on a thread of the host's own */
+};
+
 struct tributary_host_options {
   const char* interface;
   uint16_t ethertype; /* 0x88B5; must be the switch port's; from 0x0600 on */
@@ -208,7 +222,8 @@ struct tributary_host_options {
   /* How long a call that waits looks for frames without sleeping. 0 suits machines that have more
    * to do than to wait; some tens of microseconds save the wake-up on an idle core. */
   uint32_t spin_usec;
-  uint32_t buffer_bytes; /* for frames that were received while no call was made; 1 MiB */
+  uint32_t buffer_bytes; /* for frames that were received and not yet taken; 1 MiB */
+  int progress;          /* enum tributary_progress_mode; TRIBUTARY_PROGRESS_DEFAULT */
 };
 TRIBUTARY_API struct tributary_host_options tributary_host_defaults(const char* interface);
 
@@ -222,10 +237,11 @@ TRIBUTARY_API uint32_t tributary_nid(const struct tributary_host* host);
 
 /* Takes what has arrived, does what is due, sends what is to be sent. Never sleeps. */
 TRIBUTARY_API int tributary_progress(struct tributary_host* host);
-/* Readable when there is something to receive. For poll() alone. */
+/* Readable when there is something to receive; with TRIBUTARY_PROGRESS_THREAD, when something was
+ * received, and it may be that a request is done. For poll() alone. */
 TRIBUTARY_API int tributary_fd(const struct tributary_host* host);
 /* Microseconds, rounded up, after which tributary_progress should be called even if nothing
- * arrives; -1 when nothing is due. */
+ * arrives; -1 when nothing is due, and always with TRIBUTARY_PROGRESS_THREAD. */
 TRIBUTARY_API int64_t tributary_timeout_usec(const struct tributary_host* host);
 
 /* What was wrong in the last call that failed: with this host, its groups or its requests; with
@@ -303,8 +319,8 @@ struct tributary_named_group_options {
 TRIBUTARY_API struct tributary_named_group_options tributary_named_group_defaults(const char* name);
 
 /* Announces the host, asks the manager for membership, and waits until all members did so and the
- * tree is in every switch. Meanwhile this host's other groups make no progress. On an error *group
- * is NULL; the manager is told if it had taken the host for a member. */
+ * tree is in every switch. Meanwhile this host's other groups make no progress, unless the host has
+ * a thread for it. On an error *group is NULL; the manager is told if it had taken the host for a member. */
 TRIBUTARY_API int tributary_join_named(struct tributary_host* host,
                                        const struct tributary_named_group_options* options,
                                        struct tributary_group** group);

@@ -70,6 +70,15 @@ def test_results_stay_exact_when_ports_lose_duplicate_and_reorder(lab):
     assert lost > 0, "no fault was injected"
 
 
+def test_results_stay_exact_where_every_host_has_a_thread_of_its_own(lab):
+    switch = star(lab, 3, loss=0.02, duplicate=0.02, reorder=0.02, seed=6)
+    all_hosts(lab, "--own-thread", "--operator", "mix", "--in-flight", "8", "--retry", "5000",
+              iterations=300)
+    counters = lab.counters(switch)
+    lost = sum(v for name, v in counters.items() if name.endswith(".drop.impaired"))
+    assert lost > 0, "no fault was injected"
+
+
 def test_two_groups_on_two_trees_do_not_disturb_each_other(lab):
     section = lab.star(4)
     section.tree(TREE + 1, 1, "host3", ["host4"])

@@ -4,7 +4,12 @@
 #include "endpoint/engine/engine.hpp"
 #include "link/link_error.hpp"
 #include "link/memory_port.hpp"
+#include "net/file_descriptor.hpp"
 #include "tributary/wire/portals.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -108,9 +113,14 @@ public:
   [[nodiscard]] wire::MacAddress address() const override { return {}; }
   [[nodiscard]] std::string description() const override { return "fake"; }
 
+  /// Has a descriptor to wait on, as links outside of tests have.
+  void make_waitable() { event_ = net::FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_SEMAPHORE)); }
+  [[nodiscard]] int fd() const override { return event_.get(); }
+
   void deliver(wire::FabricAddress to, std::uint64_t number) {
     std::byte* const frame = incoming_.emplace_back(frame_bytes).data();
     write_frame(frame, to, number);
+    count(+1);
   }
   [[nodiscard]] Numbers sent_to(wire::FabricAddress to) const {
     Numbers all;
@@ -130,6 +140,13 @@ private:
   void reserve() {
     for (auto& buffer : buffers_) {
       free_.push_back(buffer.data());
+    }
+  }
+  /// The descriptor is readable while frames wait.
+  void count(int frames) {
+    std::uint64_t one = 1;
+    if (event_) {
+      EXPECT_GT(frames > 0 ? ::write(fd(), &one, sizeof one) : ::read(fd(), &one, sizeof one), 0);
     }
   }
   void fail_if_told() const {
@@ -162,11 +179,13 @@ private:
     while (!incoming_.empty() && taken_.size() < views.size()) {
       taken_.push_back(std::move(incoming_.front()));
       incoming_.pop_front();
+      count(-1);
       views[taken_.size() - 1] = {taken_.back().data(), frame_bytes};
     }
     return taken_.size();
   }
 
+  net::FileDescriptor event_;
   std::array<std::array<std::byte, test::longest_frame>, longest_burst> buffers_{};
   std::vector<std::byte*> free_;
   std::deque<std::vector<std::byte>> incoming_;

@@ -14,7 +14,7 @@ class LoopTest : public testing::Test {
 protected:
   LoopTest() : LoopTest(std::make_unique<FakeLink>()) {}
   explicit LoopTest(std::unique_ptr<FakeLink> made)
-      : link(*made), loop(std::move(made), ethertype, 0) {
+      : link(*made), loop(std::move(made), ethertype, {}) {
     loop.engine().add(protocol);
     loop.engine().claim(protocol, TreeNumber{1});
   }
@@ -22,6 +22,7 @@ protected:
   FakeProtocol protocol;
   FakeLink& link;
   Loop loop;
+  Loop::Lock lock = loop.lock();
 };
 
 TEST_F(LoopTest, ProgressTakesAllThatCameInHoweverManyBursts) {
@@ -45,7 +46,7 @@ TEST_F(LoopTest, ALinkThatIsGoneIsTheSameErrorForEverAndNoProtocolIsCalledAgain)
     EXPECT_EQ(error.kind(), LinkError::Kind::no_interface);
     EXPECT_STREQ(error.what(), "interface 'x' is gone");
   }
-  EXPECT_THROW(loop.wait_through([] { return false; }), LinkError);
+  EXPECT_THROW(loop.wait_through(lock, [] { return false; }), LinkError);
   EXPECT_THROW(loop.throw_if_broken(), LinkError);
   EXPECT_TRUE(protocol.polled.empty());
   EXPECT_TRUE(protocol.received.empty());
@@ -63,9 +64,10 @@ TEST_F(LoopTest, ALinkThatIsDownEndsARoundAndGoesOnLater) {
 }
 
 TEST_F(LoopTest, AWaitEndsWithItsDeadlineOrWhenItIsDone) {
-  EXPECT_FALSE(loop.wait_until([] { return false; }, net::steady_now()));
+  EXPECT_FALSE(loop.wait_until(
+      lock, [] { return false; }, net::steady_now()));
   int looks = 0;
-  EXPECT_TRUE(loop.wait_until([&] { return ++looks == 3; }))
+  EXPECT_TRUE(loop.wait_until(lock, [&] { return ++looks == 3; }))
       << "a link with nothing to wait on is looked at again and again";
   protocol.on_poll = [&] {
     if (protocol.polled.size() == 2) {
@@ -73,7 +75,7 @@ TEST_F(LoopTest, AWaitEndsWithItsDeadlineOrWhenItIsDone) {
     }
   };
   protocol.deadline = net::steady_now();
-  EXPECT_TRUE(loop.wait_until([&] { return protocol.polled.size() >= 2; }));
+  EXPECT_TRUE(loop.wait_until(lock, [&] { return protocol.polled.size() >= 2; }));
 }
 
 } // namespace

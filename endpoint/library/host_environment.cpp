@@ -1,0 +1,56 @@
+#include "endpoint/library/host_environment.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace tributary::library {
+
+namespace {
+
+struct Choice {
+  int value;
+  std::string_view name; ///< in the environment
+};
+
+/// The first choice is what it is when nobody says anything.
+template <std::size_t n>
+int chosen(int option, const char* what, const char* variable, const std::array<Choice, n>& all) {
+  std::string names;
+  for (const Choice& choice : all) {
+    if (option == choice.value) {
+      return option;
+    }
+    names += fmt::format("{}{}", names.empty() ? "" : " or ", choice.name);
+  }
+  if (option != 0) {
+    throw std::invalid_argument(
+        fmt::format("{} {} is none; tributary.h says which there are", what, option));
+  }
+  const char* const set = std::getenv(variable);
+  if (set == nullptr || *set == '\0') {
+    return all[0].value;
+  }
+  for (const Choice& choice : all) {
+    if (set == choice.name) {
+      return choice.value;
+    }
+  }
+  throw std::invalid_argument(
+      fmt::format("{} is '{}' in the environment; it can be {}", variable, set, names));
+}
+
+} // namespace
+
+bool has_progress_thread(const tributary_host_options& options) {
+  static constexpr std::array<Choice, 2> all{
+      {{TRIBUTARY_PROGRESS_CALLER, "caller"}, {TRIBUTARY_PROGRESS_THREAD, "thread"}}};
+  return chosen(options.progress, "the kind of progress", "TRIBUTARY_PROGRESS", all) ==
+         TRIBUTARY_PROGRESS_THREAD;
+}
+
+} // namespace tributary::library
