@@ -31,22 +31,26 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       "Exit codes: 0 done, 1 the switch or the manager cannot be reached or refused, 2 wrong\n"
       "command line.");
 
-  auto* show =
-      app.add_subcommand("show", "Ports, trees, engines, counters, workers or the fabric manager");
+  auto* show = app.add_subcommand(
+      "show", "Ports, queues, trees, engines, counters, workers or the fabric manager");
   show->add_option("what", command.what, "What to show")
       ->required()
-      ->check(CLI::IsMember({"ports", "trees", "engines", "counters", "workers", "manager"}));
+      ->check(
+          CLI::IsMember({"ports", "queues", "trees", "engines", "counters", "workers", "manager"}));
   show->add_option("--switch", command.switch_name, "Only this switch")->type_name("NAME");
+  show->add_option("--port", command.port, "With queues: only this port")->type_name("NAME");
   show->add_option("-w,--watch", command.watch_seconds, "Show again every so many seconds")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86400.0));
-  show->footer("Examples:\n"
-               "  tributaryctl show ports                   state, frames, drops by reason\n"
-               "  tributaryctl show trees --switch leaf0    what became of their reductions\n"
-               "  tributaryctl show engines                 and who is waited for right now\n"
-               "  tributaryctl show counters --json         every counter under one flat name\n"
-               "  tributaryctl show workers --watch 1\n"
-               "  tributaryctl show manager                 the channel to it, and the neighbours");
+  show->footer(
+      "Examples:\n"
+      "  tributaryctl show ports                   state, frames, drops by reason\n"
+      "  tributaryctl show queues --port host0     what waits to leave, and what was dropped\n"
+      "  tributaryctl show trees --switch leaf0    what became of their reductions\n"
+      "  tributaryctl show engines                 and who is waited for right now\n"
+      "  tributaryctl show counters --json         every counter under one flat name\n"
+      "  tributaryctl show workers --watch 1\n"
+      "  tributaryctl show manager                 the channel to it, and the neighbours");
 
   auto* trace = app.add_subcommand("trace", "The last events of every worker");
   trace->add_option("action", command.what, "on, off or dump")

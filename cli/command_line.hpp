@@ -23,7 +23,7 @@ struct Command {
   std::string what;        ///< show: ports, ...; trace: on, off, dump
   std::optional<double> watch_seconds;
 
-  std::string port;      ///< capture, explain
+  std::string port;      ///< show queues, capture, explain
   std::string direction; ///< capture: received, transmitted; empty: both
   std::optional<std::uint32_t> tree;
   std::optional<std::uint64_t> count;

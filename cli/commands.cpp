@@ -49,6 +49,7 @@ std::string view_of(const Command& command, const json::value& result, bool colo
   case Verb::show: break;
   }
   return command.what == "ports"     ? ports_view(result, colours)
+         : command.what == "queues"  ? queues_view(result, colours)
          : command.what == "trees"   ? trees_view(result, colours)
          : command.what == "engines" ? engines_view(result, colours)
          : command.what == "workers" ? workers_view(result, colours)
@@ -136,6 +137,7 @@ json::value request_of(const Command& command, const std::string& frame) {
     request["command"] = "show";
     request["what"] = command.what;
     add_text("switch", command.switch_name);
+    add_text("port", command.port);
     break;
   case Verb::trace:
     request["command"] = "trace";

@@ -70,6 +70,45 @@ std::string ports_view(const json::value& result, bool colours) {
   return table.text(colours);
 }
 
+std::string queues_view(const json::value& result, bool colours) {
+  Table table({{"SWITCH"},
+               {"PORT"},
+               {"CLASS", right},
+               {"STATE"},
+               {"WAITING", right},
+               {"BYTES", right},
+               {"HIGHEST", right},
+               {"TX FRAMES", right},
+               {"TX BYTES", right},
+               {"PAUSES", right},
+               {"PAUSED", right},
+               {"DROPS"}});
+  for (const Entry& q : elements(result)) {
+    const std::uint64_t waiting = q.number("frames_waiting");
+    const std::string state = q.flag("given_up") ? "given up"
+                              : q.flag("paused") ? "paused"
+                              : waiting != 0     ? "waiting"
+                                                 : "";
+    std::string drops;
+    q.for_each_member("drops", [&](std::string_view reason, const Entry& count) {
+      drops += fmt::format("{}{} {}", drops.empty() ? "" : ", ", reason, count.self());
+    });
+    table.add({{q.text("switch")},
+               {q.text("port")},
+               {q.text("class")},
+               {state, q.flag("given_up") ? Style::bad : Style::warning},
+               {fmt::format("{}/{}", waiting, q.number("frames_limit"))},
+               count_cell(q.number("bytes_waiting")),
+               count_cell(q.number("most_frames")),
+               count_cell(q.number("frames")),
+               count_cell(q.number("bytes")),
+               count_cell(q.number("pauses_received")),
+               {duration_text(q.number("paused_us") * 1000)},
+               {drops, Style::warning}});
+  }
+  return table.text(colours);
+}
+
 std::string trees_view(const json::value& result, bool colours) {
   Table table({{"SWITCH"},
                {"TREE", right},

@@ -8,6 +8,7 @@
 namespace tributary::cli {
 
 [[nodiscard]] std::string ports_view(const boost::json::value& result, bool colours);
+[[nodiscard]] std::string queues_view(const boost::json::value& result, bool colours);
 [[nodiscard]] std::string trees_view(const boost::json::value& result, bool colours);
 [[nodiscard]] std::string engines_view(const boost::json::value& result, bool colours);
 /// Only what is not 0.

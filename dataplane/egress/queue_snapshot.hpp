@@ -5,6 +5,7 @@
 #include "dataplane/egress/queue_settings.hpp"
 #include "tributary/traffic_class.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -27,6 +28,11 @@ struct QueueSnapshot {
   bool paused = false;
   bool given_up = false;
 
+  /// Whether there is anything to tell.
+  [[nodiscard]] bool used() const {
+    return frames != 0 || highest.frames != 0 || pauses_received != 0 || pauses_ignored != 0 ||
+           std::ranges::any_of(drops, [](std::uint64_t n) { return n != 0; });
+  }
   [[nodiscard]] std::uint64_t dropped(DropReason reason) const {
     return drops[queue_drop_index(reason)];
   }

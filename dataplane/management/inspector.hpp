@@ -57,6 +57,10 @@ class Inspector {
 public:
   virtual ~Inspector() = default;
   virtual std::vector<PortReport> ports(const std::string& switch_name) = 0;
+  /// Of all ports for an empty `port`. Of classes that nobody set, only those with something to
+  /// tell.
+  virtual std::vector<QueueReport> queues(const std::string& switch_name,
+                                          const std::string& port) = 0;
   virtual std::vector<TreeReport> trees(const std::string& switch_name) = 0;
   virtual std::vector<EngineReport> engines(const std::string& switch_name) = 0;
   virtual std::vector<WorkerReport> workers() = 0;

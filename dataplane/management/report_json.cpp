@@ -38,6 +38,19 @@ template <typename F> void for_each_counter(const PortReport& p, F&& f) {
   f("tx_frames", p.tx_frames);
   f("tx_bytes", p.tx_bytes);
 }
+template <typename F> void for_each_counter(const QueueReport& r, F&& f) {
+  const egress::QueueSnapshot& q = r.queue;
+  f("frames", q.frames);
+  f("bytes", q.bytes);
+  f("frames_waiting", q.waiting.frames);
+  f("bytes_waiting", q.waiting.bytes);
+  f("most_frames", q.highest.frames);
+  f("most_bytes", q.highest.bytes);
+  f("pauses_received", q.pauses_received);
+  f("pauses_ignored", q.pauses_ignored);
+  f("paused_us", q.paused_ns / 1000);
+  f("given_up_times", q.given_up_times);
+}
 template <typename F> void for_each_counter(const TreeReport& t, F&& f) {
   f("full", t.full);
   f("partial", t.partial);
@@ -102,6 +115,23 @@ json::object port_json(const PortReport& p) {
   for (std::size_t i = 0; i < p.drops.size(); ++i) {
     if (p.drops[i] != 0) {
       drops[view(core::name_of(static_cast<core::DropReason>(i)))] = p.drops[i];
+    }
+  }
+  out["drops"] = std::move(drops);
+  return out;
+}
+
+json::object queue_json(const QueueReport& r) {
+  const egress::QueueSnapshot& q = r.queue;
+  json::object out{{"switch", r.switch_name},        {"port", r.port},
+                   {"class", q.traffic_class.value}, {"frames_limit", q.limit.frames},
+                   {"bytes_limit", q.limit.bytes},   {"paused", q.paused},
+                   {"given_up", q.given_up}};
+  add_counters(out, r);
+  json::object drops;
+  for (const core::DropReason reason : egress::queue_drop_reasons) {
+    if (q.dropped(reason) != 0) {
+      drops[view(core::name_of(reason))] = q.dropped(reason);
     }
   }
   out["drops"] = std::move(drops);
@@ -220,6 +250,7 @@ json::object trace_json(const TraceReport& t) {
 } // namespace
 
 json::value to_json(const std::vector<PortReport>& ports) { return array_of(ports, port_json); }
+json::value to_json(const std::vector<QueueReport>& queues) { return array_of(queues, queue_json); }
 json::value to_json(const std::vector<TreeReport>& trees) { return array_of(trees, tree_json); }
 json::value to_json(const std::vector<EngineReport>& engines) {
   return array_of(engines, engine_json);
@@ -263,6 +294,7 @@ json::value to_json(const ReloadReport& r) {
 }
 
 json::value flat_counters(const std::vector<PortReport>& ports,
+                          const std::vector<QueueReport>& queues,
                           const std::vector<TreeReport>& trees,
                           const std::vector<EngineReport>& engines,
                           const std::vector<WorkerReport>& workers) {
@@ -273,6 +305,15 @@ json::value flat_counters(const std::vector<PortReport>& ports,
     for (std::size_t i = 0; i < p.drops.size(); ++i) {
       out[fmt::format("{}.drop.{}", prefix, core::name_of(static_cast<core::DropReason>(i)))] =
           p.drops[i];
+    }
+  }
+  for (const QueueReport& r : queues) {
+    const std::string prefix =
+        fmt::format("{}.queue.{}.{}", r.switch_name, r.port, r.queue.traffic_class.value);
+    add_flat(out, prefix, r);
+    // Not as drops: those of the port have them already.
+    for (const core::DropReason reason : egress::queue_drop_reasons) {
+      out[fmt::format("{}.{}", prefix, core::name_of(reason))] = r.queue.dropped(reason);
     }
   }
   for (const EngineReport& e : engines) {

@@ -11,6 +11,7 @@
 namespace tributary::management {
 
 [[nodiscard]] boost::json::value to_json(const std::vector<PortReport>& ports);
+[[nodiscard]] boost::json::value to_json(const std::vector<QueueReport>& queues);
 [[nodiscard]] boost::json::value to_json(const std::vector<TreeReport>& trees);
 [[nodiscard]] boost::json::value to_json(const std::vector<EngineReport>& engines);
 [[nodiscard]] boost::json::value to_json(const std::vector<WorkerReport>& workers);
@@ -22,6 +23,7 @@ namespace tributary::management {
 
 /// Every counter there is under one flat name, e.g. "leaf0.port.host0.drop.no_route".
 [[nodiscard]] boost::json::value flat_counters(const std::vector<PortReport>& ports,
+                                               const std::vector<QueueReport>& queues,
                                                const std::vector<TreeReport>& trees,
                                                const std::vector<EngineReport>& engines,
                                                const std::vector<WorkerReport>& workers);

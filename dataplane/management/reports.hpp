@@ -4,6 +4,7 @@
 
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/drop_reason.hpp"
+#include "dataplane/egress/queue_snapshot.hpp"
 #include "tributary/types.hpp"
 
 #include <array>
@@ -30,6 +31,13 @@ struct PortReport {
   std::uint64_t tx_frames = 0;
   std::uint64_t tx_bytes = 0;
   std::array<std::uint64_t, core::drop_reason_count> drops{};
+};
+
+/// One queue of a port.
+struct QueueReport {
+  std::string switch_name;
+  std::string port;
+  egress::QueueSnapshot queue;
 };
 
 struct TreeReport {

@@ -83,7 +83,7 @@ private:
 
 constexpr std::array<std::string_view, 6> commands = {"show",    "trace",   "capture",
                                                       "explain", "version", "reload"};
-constexpr std::array<std::string_view, 6> show_kinds = {"ports",    "trees",   "engines",
+constexpr std::array<std::string_view, 7> show_kinds = {"ports",    "queues",  "trees",  "engines",
                                                         "counters", "workers", "manager"};
 constexpr std::array<std::string_view, 3> trace_actions = {"on", "off", "dump"};
 constexpr std::array<std::string_view, 2> directions = {"received", "transmitted"};
@@ -92,6 +92,9 @@ Request show_request(Members& members) {
   ShowRequest request;
   request.what = static_cast<ShowRequest::What>(members.choice("what", show_kinds));
   request.switch_name = members.text("switch");
+  if (request.what == ShowRequest::What::queues) {
+    request.port = members.text("port");
+  }
   return request;
 }
 
@@ -131,14 +134,16 @@ Request explain_request(Members& members) {
 json::value result_of(const ShowRequest& r, Inspector& inspector) {
   switch (r.what) {
   case ShowRequest::What::ports: return to_json(inspector.ports(r.switch_name));
+  case ShowRequest::What::queues: return to_json(inspector.queues(r.switch_name, r.port));
   case ShowRequest::What::trees: return to_json(inspector.trees(r.switch_name));
   case ShowRequest::What::engines: return to_json(inspector.engines(r.switch_name));
   case ShowRequest::What::workers: return to_json(inspector.workers());
   case ShowRequest::What::manager: return to_json(inspector.managers(r.switch_name));
   case ShowRequest::What::counters: break;
   }
-  return flat_counters(inspector.ports(r.switch_name), inspector.trees(r.switch_name),
-                       inspector.engines(r.switch_name), inspector.workers());
+  return flat_counters(inspector.ports(r.switch_name), inspector.queues(r.switch_name, {}),
+                       inspector.trees(r.switch_name), inspector.engines(r.switch_name),
+                       inspector.workers());
 }
 json::value result_of(const TraceRequest& r, Inspector& inspector) {
   if (r.action == TraceRequest::Do::dump) {

@@ -1,7 +1,8 @@
 // One request on the control socket: a line of JSON, taken apart and checked.
 //
-//   {"command":"show","what":"ports","switch":"leaf0"}        what: ports trees engines counters
-//                                                              workers manager; switch optional
+//   {"command":"show","what":"ports","switch":"leaf0"}        what: ports queues trees engines
+//                                                              counters workers manager; switch
+//                                                              optional, and "port" with queues
 //   {"command":"trace","action":"on"}                          on off dump
 //   {"command":"capture","switch":"leaf0","port":"host0","tree":5,"direction":"received",
 //    "count":100}                                              all but the command optional
@@ -31,8 +32,17 @@ inline constexpr std::size_t max_request_bytes = 64 * 1024;
 inline constexpr std::size_t max_explained_bytes = 9216;
 
 struct ShowRequest {
-  enum class What : std::uint8_t { ports, trees, engines, counters, workers, manager } what{};
+  enum class What : std::uint8_t {
+    ports,
+    queues,
+    trees,
+    engines,
+    counters,
+    workers,
+    manager
+  } what{};
   std::string switch_name;
+  std::string port; ///< of queues
 };
 struct TraceRequest {
   enum class Do : std::uint8_t { on, off, dump } action{};

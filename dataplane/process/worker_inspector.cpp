@@ -147,6 +147,27 @@ std::vector<PortReport> WorkerInspector::ports(const std::string& switch_name) {
   return reports;
 }
 
+std::vector<QueueReport> WorkerInspector::queues(const std::string& switch_name,
+                                                 const std::string& port) {
+  std::vector<QueueReport> reports;
+  for (const std::size_t s : selected(switch_name)) {
+    PortSet ports = PortSet::first(workers_.plan(s).ports.size());
+    if (!port.empty()) {
+      ports = {};
+      ports.insert(port_of(s, port));
+    }
+    ports.for_each([&](PortNumber number) {
+      for (std::uint8_t c = 0; c < traffic_classes; ++c) {
+        const egress::QueueSnapshot queue = workers_.queue(s, number, TrafficClass{c});
+        if (c == 0 || queue.used()) {
+          reports.push_back({workers_.plan(s).name, port_name(s, number), queue});
+        }
+      }
+    });
+  }
+  return reports;
+}
+
 std::vector<TreeReport> WorkerInspector::trees(const std::string& switch_name) {
   std::vector<TreeReport> reports;
   for (const std::size_t s : selected(switch_name)) {

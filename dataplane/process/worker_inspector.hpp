@@ -26,6 +26,8 @@ public:
                   std::function<management::ReloadReport()> reload);
 
   std::vector<management::PortReport> ports(const std::string& switch_name) override;
+  std::vector<management::QueueReport> queues(const std::string& switch_name,
+                                              const std::string& port) override;
   std::vector<management::TreeReport> trees(const std::string& switch_name) override;
   std::vector<management::EngineReport> engines(const std::string& switch_name) override;
   std::vector<management::WorkerReport> workers() override;

@@ -75,7 +75,7 @@ def test_counters_have_flat_names(lab):
     counters = rows(switch, "counters")
     for name in (
         "leaf0.port.host0.rx_frames", "leaf0.port.host1.drop.source_guard", "leaf0.engine.host0.full",
-        "leaf0.tree.7.passed_through", "worker.0.iterations",
+        "leaf0.queue.host0.0.queue_full", "leaf0.tree.7.passed_through", "worker.0.iterations",
     ):
         assert name in counters, name
     assert all(isinstance(value, int) for value in counters.values())
@@ -85,7 +85,7 @@ def test_every_show_is_also_a_table_for_people(lab):
     lab.star(1)
     switch = lab.start()
     lab.reduce(switch)
-    for what in ("ports", "trees", "engines", "counters", "workers"):
+    for what in ("ports", "queues", "trees", "engines", "counters", "workers"):
         code, out, err = switch.ctl_raw("show", what)
         assert (code, err) == (0, ""), (what, code, err)
         assert "host0" in out, out
@@ -228,7 +228,7 @@ def test_answers_are_json_documents(lab):
     lab.star(1)
     switch = lab.start()
     commands = (
-        ("show", "ports"), ("show", "trees"), ("show", "engines"), ("show", "counters"),
+        ("show", "ports"), ("show", "queues"), ("show", "trees"), ("show", "engines"), ("show", "counters"),
         ("show", "workers"), ("trace", "dump"), ("trace", "on"), ("reload",), ("version",),
         ("explain", "--switch", "leaf0", "--port", "host1", bytes(frames.Frame()).hex()),
     )  # fmt: skip

@@ -71,6 +71,23 @@ public:
     p.drops[static_cast<std::size_t>(core::DropReason::source_guard)] = 2;
     return {p};
   }
+  std::vector<QueueReport> queues(const std::string&, const std::string& port) override {
+    QueueReport r;
+    r.switch_name = "leaf0";
+    r.port = port.empty() ? "host0" : port;
+    r.queue.traffic_class = TrafficClass{2};
+    r.queue.frames = 20;
+    r.queue.bytes = 1880;
+    r.queue.waiting = {3, 282};
+    r.queue.highest = {5, 470};
+    r.queue.limit = {512, 1 << 20};
+    r.queue.pauses_received = 4;
+    r.queue.paused_ns = 77'000;
+    r.queue.given_up_times = 1;
+    r.queue.paused = true;
+    r.queue.drops[egress::queue_drop_index(core::DropReason::queue_full)] = 9;
+    return {r};
+  }
   std::vector<TreeReport> trees(const std::string&) override {
     TreeReport t;
     t.switch_name = "leaf0";

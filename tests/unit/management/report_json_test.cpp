@@ -107,6 +107,16 @@ TEST(to_json, explanation_of_a_drop_has_its_meaning) {
   EXPECT_EQ(e.at("steps").as_array().size(), 2U);
 }
 
+TEST(to_json, queues) {
+  FakeInspector inspector;
+  EXPECT_EQ(to_json(inspector.queues("", "")),
+            parse(R"json([{"switch":"leaf0","port":"host0","class":2,"frames_limit":512,
+                      "bytes_limit":1048576,"paused":true,"given_up":false,"frames":20,
+                      "bytes":1880,"frames_waiting":3,"bytes_waiting":282,"most_frames":5,
+                      "most_bytes":470,"pauses_received":4,"pauses_ignored":0,"paused_us":77,
+                      "given_up_times":1,"drops":{"queue_full":9}}])json"));
+}
+
 TEST(to_json, version) {
   FakeInspector inspector;
   EXPECT_EQ(to_json(inspector.version()),
@@ -117,8 +127,8 @@ TEST(to_json, version) {
 
 TEST(flat_counters, name_every_drop_reason_of_every_port) {
   FakeInspector inspector;
-  const auto flat = flat_counters(inspector.ports(""), inspector.trees(""), inspector.engines(""),
-                                  inspector.workers())
+  const auto flat = flat_counters(inspector.ports(""), inspector.queues("", ""),
+                                  inspector.trees(""), inspector.engines(""), inspector.workers())
                         .as_object();
   EXPECT_EQ(flat.at("leaf0.port.host0.rx_frames"), 10U);
   EXPECT_EQ(flat.at("leaf0.port.host0.drop.source_guard"), 2U);
@@ -127,7 +137,10 @@ TEST(flat_counters, name_every_drop_reason_of_every_port) {
   EXPECT_EQ(flat.at("leaf0.engine.up.arms"), 9U);
   EXPECT_EQ(flat.at("leaf0.engine.up.occupied"), 1U);
   EXPECT_EQ(flat.at("worker.1.iterations"), 1000U);
-  EXPECT_EQ(flat.size(), 6 + core::drop_reason_count + 5 + 12 + 1 + 8);
+  EXPECT_EQ(flat.at("leaf0.queue.host0.2.frames_waiting"), 3U);
+  EXPECT_EQ(flat.at("leaf0.queue.host0.2.queue_full"), 9U);
+  EXPECT_EQ(flat.size(),
+            6 + core::drop_reason_count + 10 + egress::queue_drop_reasons.size() + 5 + 12 + 1 + 8);
 }
 
 } // namespace

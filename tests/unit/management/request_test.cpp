@@ -19,8 +19,9 @@ std::string error_of(const std::string& line) {
 TEST(parse_request, show_of_each_kind) {
   using What = ShowRequest::What;
   const std::pair<const char*, What> kinds[] = {
-      {"ports", What::ports},       {"trees", What::trees},     {"engines", What::engines},
-      {"counters", What::counters}, {"workers", What::workers}, {"manager", What::manager}};
+      {"ports", What::ports},     {"queues", What::queues},     {"trees", What::trees},
+      {"engines", What::engines}, {"counters", What::counters}, {"workers", What::workers},
+      {"manager", What::manager}};
   for (const auto& [name, what] : kinds) {
     const auto r = std::get<ShowRequest>(
         parse_request(fmt::format(R"({{"command":"show","what":"{}","switch":"leaf0"}})", name)));
@@ -29,6 +30,15 @@ TEST(parse_request, show_of_each_kind) {
   }
   EXPECT_EQ(
       std::get<ShowRequest>(parse_request(R"({"command":"show","what":"ports"})")).switch_name, "");
+}
+
+TEST(parse_request, queues_of_one_port) {
+  EXPECT_EQ(
+      std::get<ShowRequest>(parse_request(R"({"command":"show","what":"queues","port":"host0"})"))
+          .port,
+      "host0");
+  EXPECT_THAT(error_of(R"({"command":"show","what":"trees","port":"host0"})"),
+              HasSubstr("\"port\" means nothing for this command"));
 }
 
 TEST(parse_request, trace_actions) {
@@ -77,7 +87,7 @@ TEST(parse_request, refuses_what_it_does_not_understand) {
               HasSubstr("known are show, trace, capture, explain, version, reload"));
   EXPECT_THAT(error_of(R"({"command":"show"})"), HasSubstr("\"what\" is missing"));
   EXPECT_THAT(error_of(R"({"command":"show","what":"hosts"})"),
-              HasSubstr("known are ports, trees, engines, counters, workers, manager"));
+              HasSubstr("known are ports, queues, trees, engines, counters, workers, manager"));
   EXPECT_THAT(error_of(R"({"command":"show","what":"ports","port":"x"})"),
               HasSubstr("\"port\" means nothing for this command"));
   EXPECT_THAT(error_of(R"({"command":"capture","port":"x"})"),

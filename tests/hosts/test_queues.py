@@ -1,0 +1,82 @@
+"""What waits at an output port, and how an operator sees it."""
+
+import signal
+
+from lab import TREE, VNI
+from test_ports import host
+from tributary.network import wait_until
+from tributary.switch import Config
+
+QUEUE_FRAMES = 512
+
+
+def queue(switch, port):
+    """The only queue of a port."""
+    shown = switch.ctl("show", "queues", "--port", port)
+    assert [q["class"] for q in shown] == [0], shown
+    return shown[0]
+
+
+def two_switches(lab):
+    """h0 -- top -- memif -- leaf; what h0 multicasts goes down to the leaf."""
+    link = {"kind": "memif", "socket": str(lab.place / "memif.sock")}
+    lab.root = host(lab, 0)
+    top_config = Config(lab.place / "top.sock")
+    top = top_config.switch("top")
+    top.port("host0", kind="af_packet", interface="host0", nid=1, vnis=[VNI])
+    top.port("down", **link, role="server")
+    top.tree(TREE, 0, "host0", ["down"])
+    leaf_config = Config(lab.place / "leaf.sock")
+    leaf = leaf_config.switch("leaf")
+    leaf.port("up", **link, role="client")
+    leaf.port("sink", kind="null")
+    leaf.tree(TREE, 0, "up", ["sink"])
+    switches = [lab.start(top_config, "top"), lab.start(leaf_config, "leaf")]
+    wait_until(
+        lambda: all(p["state"] == "up" for s in switches for p in s.ctl("show", "ports")),
+        "the memif connects",
+    )
+    return switches
+
+
+def test_a_queue_fills_before_a_peer_that_does_not_read_and_empties_when_it_does(lab):
+    top, leaf = two_switches(lab)
+    frame = bytes(lab.arm(arm=0))
+    leaf.child.send_signal(signal.SIGSTOP)
+    try:
+        sent = 0
+        while not queue(top, "down")["drops"]:
+            assert sent < 100_000, queue(top, "down")
+            lab.root.send(*[frame] * 64)
+            sent += 64
+            lab.counter_reaches(top, "top.port.host0.rx_frames", sent)
+        full = queue(top, "down")
+        assert full["frames_waiting"] == full["most_frames"] == full["frames_limit"] == QUEUE_FRAMES
+        assert full["bytes_waiting"] == QUEUE_FRAMES * len(frame)
+        assert list(full["drops"]) == ["queue_full"]
+        assert lab.counters(top)["top.queue.down.0.frames_waiting"] == QUEUE_FRAMES
+        code, out, _ = top.ctl_raw("show", "queues", "--port", "down")
+        assert code == 0 and "waiting" in out and f"{QUEUE_FRAMES}/{QUEUE_FRAMES}" in out, out
+        _, out, _ = top.ctl_raw("show", "queues")
+        assert "host0" in out and "down" in out, out
+    finally:
+        leaf.child.send_signal(signal.SIGCONT)
+
+    def all_gone():
+        now = queue(top, "down")
+        return now["frames"] + now["drops"]["queue_full"] == sent
+
+    wait_until(all_gone, "what waited leaves")
+    after = queue(top, "down")
+    assert (after["frames_waiting"], after["most_frames"]) == (0, QUEUE_FRAMES)
+    assert lab.counters(top)["top.port.down.drop.queue_full"] == after["drops"]["queue_full"]
+    lab.counter_reaches(leaf, "leaf.port.sink.tx_frames", after["frames"])
+
+
+def test_a_port_that_is_not_there_has_no_queues(lab):
+    lab.star(1)
+    switch = lab.start()
+    code, _, err = switch.ctl_raw("show", "queues", "--port", "host7")
+    assert code == 1 and "no port" in err and "host7" in err, err
+    code, _, err = switch.ctl_raw("show", "trees", "--port", "host0")
+    assert code == 1 and '"port" means nothing' in err, err
