@@ -16,6 +16,8 @@ namespace tributary::fabric {
   X(lost)            /* by chance */                                                               \
   X(aimed_lost)      /* by an aimed fault */                                                       \
   X(link_down)       /* sent into, or under way on, a link that was down */                        \
+  X(host_queue)      /* dropped by the queues of the host that was to send it */                   \
+  X(missed)          /* the receive queue of the switch's port was full */                         \
   X(bad_fcs)         /* damaged on the wire, caught by the receiver's FCS check */                 \
   X(switch_silent)   /* arrived at a switch that had crashed or was silent */                      \
   X(host_dead)       /* arrived at a host that was dead, or runs nothing */
@@ -44,9 +46,9 @@ constexpr std::string_view name_of(Fate f) {
 
 /// All wires together.
 struct WireBooks {
-  std::uint64_t sent_by_hosts = 0;
-  std::uint64_t sent_by_switches = 0;
-  std::uint64_t duplicates = 0; ///< made by the wires themselves
+  std::uint64_t sent_by_hosts = 0;    ///< into their queues
+  std::uint64_t sent_by_switches = 0; ///< out of their queues
+  std::uint64_t duplicates = 0;       ///< made by the wires themselves
   std::array<std::uint64_t, fate_count> fates{};
   std::uint64_t in_flight = 0;
 
@@ -65,14 +67,24 @@ struct SwitchBooks {
   std::uint64_t forwarded = 0;
   std::uint64_t completed = 0; ///< the frame became a reduction's result
   std::uint64_t replicated = 0;
-  std::uint64_t delivered = 0; ///< to the switch's agent
-  std::uint64_t waiting = 0;   ///< in a receive queue or a hand-off ring
+  std::uint64_t delivered = 0;    ///< to the switch's agent
+  std::uint64_t paused = 0;       ///< pause frames, obeyed
+  std::uint64_t refused = 0;      ///< at the edge of the port: core::DropReason says why
+  std::uint64_t handoff_full = 0; ///< on their way to their engine
+  std::uint64_t waiting = 0;      ///< in a receive queue or a hand-off ring
   std::uint64_t lost_in_crash = 0;
 
   std::uint64_t copies_sent = 0;   ///< of replicated frames
   std::uint64_t partials_sent = 0; ///< by a timer or a table change
   std::uint64_t agent_sent = 0;
-  std::uint64_t sent = 0;
+  std::uint64_t sent = 0; ///< toward a queue
+
+  std::uint64_t crossing = 0;      ///< in a hand-off ring, to the worker that has the queue
+  std::uint64_t crossing_full = 0; ///< which was full
+  std::uint64_t port_down = 0;     ///< came to a queue whose link had gone down meanwhile
+  std::uint64_t queue_drops = 0;   ///< core::DropReason says why
+  std::uint64_t left = 0;          ///< onto a link
+  std::uint64_t pauses_sent = 0;   ///< onto a link; from no queue
 };
 
 } // namespace tributary::fabric

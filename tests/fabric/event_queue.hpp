@@ -12,6 +12,7 @@ namespace tributary::fabric {
 
 enum class EventKind : std::uint8_t {
   frame_arrival, ///< subject: link * 2 + direction, detail: frame
+  link_free,     ///< subject: link * 2 + direction
   worker_poll,   ///< subject: switch, detail: worker
   host_wake,     ///< subject: host
   script,        ///< subject: index of a scheduled action

@@ -19,7 +19,15 @@ constexpr std::uint64_t adoption_skew_ns = 1'500;
 class Fabric::Port final : public HostPort {
 public:
   Port(Fabric& fabric, HostIndex host) : fabric_(fabric), host_(host) {}
-  void send(std::span<const std::byte> frame) override { fabric_.send_from_host(host_, frame); }
+  void send(std::span<const std::byte> frame, TrafficClass c) override {
+    fabric_.send_from_host(host_, frame, c);
+  }
+  void send_pause(const wire::PauseFrame& pause) override {
+    fabric_.send_pause_from_host(host_, pause);
+  }
+  [[nodiscard]] std::uint32_t waiting(TrafficClass c) const override {
+    return static_cast<std::uint32_t>(fabric_.hosts_[host_].out->held(c));
+  }
 
 private:
   Fabric& fabric_;
@@ -31,6 +39,14 @@ Fabric::Fabric(Topology topology, FabricOptions options, std::uint64_t seed)
       fault_random_(Random(seed).fork(0xFA)), links_(topology_.links().size()),
       hosts_(topology_.host_count()),
       tables_(topology_.switch_count()), next_check_{options_.check_interval_ns} {
+  for (LinkIndex l = 0; l < links_.size(); ++l) {
+    const Link& link = topology_.links()[l];
+    links_[l].speed_mbps = link.speed_mbps;
+    const bool of_host = link.ends[0].kind == LinkEnd::Kind::host;
+    if (options_.vlan_id && (!of_host || options_.tag_hosts)) {
+      links_[l].edge = egress::LinkEdge(*options_.vlan_id);
+    }
+  }
   SwitchSurroundings& surroundings = *this;
   for (SwitchIndex s = 0; s < topology_.switch_count(); ++s) {
     const auto& ports = topology_.ports(s);
@@ -44,6 +60,9 @@ Fabric::Fabric(Topology topology, FabricOptions options, std::uint64_t seed)
   }
   for (HostIndex h = 0; h < hosts_.size(); ++h) {
     hosts_[h].port = std::make_unique<Port>(*this, h);
+    hosts_[h].out = std::make_unique<VirtualPort>(h, options_.host_queues, frames_,
+                                                  static_cast<VirtualPort::Wire&>(*this));
+    hosts_[h].out->link_changed(true, links_[topology_.link_of(h)].speed_mbps, now_);
     const LinkEnd& edge = topology_.edge_port(h);
     if (options_.guard_edges) {
       tables_[edge.node].ports[edge.port.value].nid = Topology::nid(h);
@@ -159,6 +178,35 @@ void Fabric::set_link_up(LinkIndex link, bool up) {
                     up ? "up" : "down"));
   fault_counts_.add(Fault::link_down, up ? 0 : 1);
   links_[link].up = up;
+  at(now_ + options_.carrier_ns, [this, link] { tell_ends(link); });
+}
+
+void Fabric::set_link_speed(LinkIndex link, std::uint32_t mbps) {
+  const Link& l = topology_.links()[link];
+  trace(
+      fmt::format("link {} - {} has {} Mb/s now", describe(l.ends[0]), describe(l.ends[1]), mbps));
+  fault_counts_.add(Fault::slow_link, mbps == 0 ? 0 : 1);
+  links_[link].speed_mbps = mbps;
+  for (const std::uint32_t direction : {0U, 1U}) {
+    queue_.push(now_, EventKind::link_free, link * 2 + direction);
+  }
+}
+
+void Fabric::set_poll_interval(SwitchIndex s, std::uint32_t worker, std::uint64_t ns) {
+  trace(fmt::format("switch {} worker {} polls every {} ns", s, worker, ns));
+  fault_counts_.add(Fault::slow_worker, ns == 0 ? 0 : 1);
+  switches_[s]->set_poll_interval(worker, ns);
+}
+
+void Fabric::tell_ends(LinkIndex link) {
+  const bool up = links_[link].up;
+  for (const LinkEnd& end : topology_.links()[link].ends) {
+    if (end.kind == LinkEnd::Kind::in_switch) {
+      switches_[end.node]->link_changed(end.port, up, now_);
+    } else {
+      hosts_[end.node].out->link_changed(up, links_[link].speed_mbps, now_);
+    }
+  }
 }
 
 void Fabric::crash(SwitchIndex s) {
@@ -217,6 +265,9 @@ void Fabric::step() {
 void Fabric::handle(const Event& event) {
   switch (event.kind) {
   case EventKind::frame_arrival: arrive(event.subject / 2, event.subject % 2, event.detail); return;
+  case EventKind::link_free:
+    end_sending(event.subject / 2, event.subject % 2, event.detail != 0);
+    return;
   case EventKind::worker_poll: switches_[event.subject]->poll(event.detail, now_); return;
   case EventKind::host_wake: {
     Host& host = hosts_[event.subject];
@@ -337,7 +388,10 @@ void Fabric::audit() {
   std::uint64_t waiting = 0;
   for (const auto& s : switches_) {
     s->audit();
-    waiting += s->books().waiting;
+    waiting += s->books().waiting + s->books().crossing + s->queued();
+  }
+  for (const Host& host : hosts_) {
+    host.out->audit();
   }
   if (frames_.in_use() != books_.in_flight + waiting) {
     violation(fmt::format("{} frame buffers are in use for {} frames on wires and {} in switches",

@@ -11,9 +11,14 @@
 // The run is a function of topology, options, programs and seed: `digest()` covers every event, and
 // is the same for the same seed, anywhere.
 //
+// Every end of a link has the product's queues in front of it. A link of unlimited speed takes all
+// at once; any other one takes a frame's time for a frame, and what waits, waits in the queues.
+// Pause frames and 802.1Q tags are on the links as they are on real ones.
+//
 // Invariants it watches by itself: no frame goes missing unnamed, a damaged frame is never
-// believed, frames are passed on unchanged, no descriptor is occupied past its timer, counters
-// agree with what happened. Whether results are right is for those to check who know the groups.
+// believed, frames are passed on unchanged, no descriptor is occupied past its timer, queues keep
+// their order and their bounds, counters agree with what happened. Whether results are right is for
+// those to check who know the groups.
 #pragma once
 
 #include "tests/fabric/books.hpp"
@@ -23,6 +28,7 @@
 #include "tests/fabric/host_program.hpp"
 #include "tests/fabric/multicast_tree.hpp"
 #include "tests/fabric/topology.hpp"
+#include "tests/fabric/virtual_port.hpp"
 #include "tests/fabric/virtual_switch.hpp"
 #include "tests/fabric/wire_frame.hpp"
 #include "tributary/random.hpp"
@@ -32,6 +38,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,13 +53,23 @@ struct FabricOptions {
   bool verify_checksums = true;
   /// Unicast routes to every host.
   bool unicast_routes = false;
+  /// The VLAN id of tags on links between switches; without one no link carries tags.
+  std::optional<std::uint16_t> vlan_id;
+  /// Links of hosts carry them as well.
+  bool tag_hosts = false;
+  /// What hosts send waits here. They have no senders of their own to pause.
+  egress::PortSettings host_queues{};
+  /// Frames that a device takes, the one that is on its way out included.
+  std::size_t device_frames = 2;
+  /// How long until both ends of a link that went down or came up know it.
+  std::uint64_t carrier_ns = 5'000;
   /// How often descriptors are checked against their timers.
   std::uint64_t check_interval_ns = 1'000'000;
   /// Where events are written as text; null for nowhere.
   std::FILE* trace = nullptr;
 };
 
-class Fabric final : SwitchSurroundings {
+class Fabric final : SwitchSurroundings, VirtualPort::Wire {
 public:
   Fabric(Topology topology, FabricOptions options, std::uint64_t seed);
   ~Fabric() override;
@@ -68,7 +85,8 @@ public:
   /// Makes a host wake now, after something was changed in its program from outside.
   void poke(HostIndex host);
   /// Puts a frame on a host's link now, whatever the host runs.
-  void send_from_host(HostIndex host, std::span<const std::byte> bytes);
+  void send_from_host(HostIndex host, std::span<const std::byte> bytes, TrafficClass c = {});
+  void send_pause_from_host(HostIndex host, const wire::PauseFrame& pause);
   /// A dead host hears, says and does nothing.
   void set_host_alive(HostIndex host, bool alive);
 
@@ -98,6 +116,10 @@ public:
   /// Calls this for every frame that enters a link that is up, before any fault.
   void observe(std::function<void(const Passage&)> observer);
   void set_link_up(LinkIndex link, bool up);
+  /// 0: unlimited. What is on its way out keeps its pace.
+  void set_link_speed(LinkIndex link, std::uint32_t mbps);
+  /// The worker polls so seldom; 0: as soon as there is something to do.
+  void set_poll_interval(SwitchIndex s, std::uint32_t worker, std::uint64_t ns);
   void crash(SwitchIndex s);
   void restart(SwitchIndex s);
   void silence(SwitchIndex s, std::uint64_t ns);
@@ -113,7 +135,12 @@ public:
   void audit();
   [[nodiscard]] const WireBooks& books() const { return books_; }
   [[nodiscard]] const FaultCounts& fault_counts() const { return fault_counts_; }
+  /// By all switches.
   [[nodiscard]] std::uint64_t drops(core::DropReason reason) const;
+  /// The queue of a host, of one class.
+  [[nodiscard]] egress::QueueSnapshot host_queue(HostIndex host, TrafficClass c) const {
+    return hosts_[host].out->snapshot(c);
+  }
   [[nodiscard]] std::uint64_t engines(core::Counter core::EngineCounters::*counter) const;
   [[nodiscard]] std::uint64_t trees(core::Counter core::TreeCounters::*counter) const;
   [[nodiscard]] std::size_t descriptors_in_use() const;
@@ -121,7 +148,7 @@ public:
   [[nodiscard]] std::uint64_t frames_to_host(HostIndex host) const { return hosts_[host].received; }
   /// Frames that were sent into a link from its end `ends[direction]`.
   [[nodiscard]] std::uint64_t carried(LinkIndex link, std::uint32_t direction) const {
-    return links_[link].carried[direction];
+    return links_[link].directions[direction].carried;
   }
 
   [[nodiscard]] std::uint64_t digest() const { return digest_.value(); }
@@ -133,14 +160,23 @@ public:
 
 private:
   class Port;
+  struct Direction {
+    TimeNs last_arrival;           ///< frames keep their order unless a fault says otherwise
+    std::uint64_t carried = 0;     ///< frames that were sent into it
+    bool busy = false;             ///< sending one
+    std::deque<FrameIndex> device; ///< taken, and not begun yet
+  };
   struct LinkState {
     bool up = true;
-    TimeNs last_arrival[2]; ///< by direction; frames keep their order unless a fault says otherwise
-    std::uint64_t carried[2] = {0, 0}; ///< frames that were sent into it, by direction
+    std::uint32_t speed_mbps = 0;
+    std::optional<egress::LinkEdge> edge; ///< where both ends tag
+    Direction directions[2];
   };
   struct Host {
     HostProgram* program = nullptr;
     std::unique_ptr<HostPort> port;
+    std::unique_ptr<VirtualPort> out;
+    TimeNs flush_at = never;
     bool alive = true;
     TimeNs wake_at = never;
     std::uint64_t received = 0;
@@ -152,7 +188,8 @@ private:
   };
 
   FramePool& frames() override { return frames_; }
-  void transmit(SwitchIndex from, PortNumber port, FrameIndex frame, TimeNs now) override;
+  bool transmit(SwitchIndex from, PortNumber port, FrameIndex frame, TimeNs now) override;
+  [[nodiscard]] PortLink link_at(SwitchIndex at, PortNumber port) const override;
   void schedule_poll(SwitchIndex at, std::uint32_t worker, TimeNs when) override;
   bool buffer_is_free(double no_buffer) override;
   void note(SwitchIndex at, PortNumber in, const core::Decision& decision,
@@ -164,14 +201,33 @@ private:
     }
   }
 
+  // VirtualPort::Wire, of the hosts' ports.
+  bool take(std::uint32_t host, FrameIndex frame) override;
+  void dropped(std::uint32_t host, FrameIndex frame, core::DropReason why) override;
+  void violation(std::uint32_t host, const std::string& what) override;
+
   void handle(const Event& event);
   /// A snapshot holds what it was built from.
   void check_tables(SwitchIndex s, const core::Tables& tables);
   void step();
-  void enter_link(LinkIndex link, std::uint32_t direction, FrameIndex frame);
+  void flush_host(HostIndex host);
+  void tell_ends(LinkIndex link);
+  /// Whether the device at this end took the frame.
+  bool offer(LinkIndex link, std::uint32_t direction, FrameIndex frame);
+  void begin_sending(LinkIndex link, std::uint32_t direction, FrameIndex frame);
+  /// Whether a frame has left, or somebody should look whether one can.
+  void end_sending(LinkIndex link, std::uint32_t direction, bool left);
+  [[nodiscard]] bool is_pause(FrameIndex frame);
+  [[nodiscard]] std::uint64_t sending_ns(LinkIndex link, FrameIndex frame);
+  /// A frame of the pool as it is on this link: tagged, with its FCS.
+  void seal(LinkIndex link, FrameIndex frame);
+  /// Its last bit leaves `sending_ns` from now.
+  void enter_link(LinkIndex link, std::uint32_t direction, FrameIndex frame,
+                  std::uint64_t sending_ns);
   /// Shows the frame to observers and aimed faults; whether it was lost, and how much it is
   /// delayed.
-  bool strike(LinkIndex link, std::uint32_t direction, FrameIndex frame, std::uint64_t& delay_ns);
+  bool strike(LinkIndex link, std::uint32_t direction, FrameIndex frame, std::uint64_t sending_ns,
+              std::uint64_t& delay_ns);
   void deliver_later(LinkIndex link, std::uint32_t direction, FrameIndex frame, TimeNs when);
   void arrive(LinkIndex link, std::uint32_t direction, FrameIndex frame);
   void end(FrameIndex frame, Fate fate);

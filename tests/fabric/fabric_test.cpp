@@ -118,7 +118,7 @@ TEST(Fabric, notices_a_contribution_that_is_counted_twice) {
 TEST(Fabric, notices_a_damaged_header_that_is_believed) {
   // A damaged VNI, where nobody verifies checksums, looks like another job's.
   class Shouter final : public HostProgram {
-    void receive(std::span<const std::byte>, TimeNs, HostPort&) override {}
+    void receive(std::span<const std::byte>, TrafficClass, TimeNs, HostPort&) override {}
     void wake(TimeNs, HostPort&) override {}
     [[nodiscard]] TimeNs next_wake() const override { return never; }
   } quiet;

@@ -8,19 +8,134 @@
 
 namespace tributary::fabric {
 
-void Fabric::send_from_host(HostIndex host, std::span<const std::byte> bytes) {
+namespace {
+/// Preamble, start of frame, and the gap to the next one.
+constexpr std::size_t between_frames_bytes = 20;
+constexpr std::size_t shortest_on_wire_bytes = 64;
+} // namespace
+
+void Fabric::send_from_host(HostIndex host, std::span<const std::byte> bytes, TrafficClass c) {
   ++books_.sent_by_hosts;
   ++books_.in_flight;
-  enter_link(topology_.link_of(host), 0, frames_.take(bytes));
+  const FrameIndex frame = frames_.take(bytes);
+  frames_[frame].traffic_class = c;
+  hosts_[host].out->push(frame, c, no_port, now_);
+  flush_host(host);
 }
 
-void Fabric::transmit(SwitchIndex from, PortNumber port, FrameIndex frame, TimeNs) {
-  ++books_.sent_by_switches;
+void Fabric::send_pause_from_host(HostIndex host, const wire::PauseFrame& pause) {
+  std::array<std::byte, wire::pause_frame_bytes> bytes;
+  wire::encode(pause, wire::host_mac(Topology::nid(host)), bytes);
+  ++books_.sent_by_hosts;
   ++books_.in_flight;
+  const FrameIndex frame = frames_.take(bytes);
+  if (!offer(topology_.link_of(host), 0, frame)) {
+    end(frame, Fate::host_queue);
+  }
+}
+
+void Fabric::flush_host(HostIndex h) {
+  Host& host = hosts_[h];
+  const TimeNs due = host.out->flush(now_);
+  if (due < host.flush_at) {
+    host.flush_at = std::max(due, now_ + 1);
+    queue_.push(host.flush_at, EventKind::link_free, topology_.link_of(h) * 2);
+  }
+}
+
+bool Fabric::take(std::uint32_t host, FrameIndex frame) {
+  return offer(topology_.link_of(host), 0, frame);
+}
+
+void Fabric::dropped(std::uint32_t, FrameIndex frame, core::DropReason) {
+  end(frame, Fate::host_queue);
+}
+
+void Fabric::violation(std::uint32_t host, const std::string& what) {
+  violation(fmt::format("host {}: {}", host, what));
+}
+
+PortLink Fabric::link_at(SwitchIndex at, PortNumber port) const {
+  const LinkState& link = links_[topology_.ports(at)[port.value]];
+  return {link.speed_mbps, link.edge};
+}
+
+bool Fabric::transmit(SwitchIndex from, PortNumber port, FrameIndex frame, TimeNs) {
   const LinkIndex link = topology_.ports(from)[port.value];
   const LinkEnd here{LinkEnd::Kind::in_switch, from, port};
+  ++books_.in_flight;
+  if (!offer(link, topology_.links()[link].ends[0] == here ? 0 : 1, frame)) {
+    --books_.in_flight;
+    return false;
+  }
+  ++books_.sent_by_switches;
+  return true;
+}
+
+bool Fabric::offer(LinkIndex link, std::uint32_t direction, FrameIndex frame) {
+  Direction& way = links_[link].directions[direction];
+  if (!way.busy) {
+    begin_sending(link, direction, frame);
+    return true;
+  }
+  if (way.device.size() + 1 >= options_.device_frames) {
+    return false;
+  }
+  way.device.push_back(frame);
+  return true;
+}
+
+std::uint64_t Fabric::sending_ns(LinkIndex link, FrameIndex frame) {
+  const LinkState& l = links_[link];
+  if (l.speed_mbps == 0) {
+    return 0;
+  }
+  const std::size_t bytes =
+      frames_[frame].bytes().size() + fcs_bytes + (l.edge ? wire::vlan_tag_bytes : std::size_t{0});
+  const std::size_t bits = 8 * (std::max(bytes, shortest_on_wire_bytes) + between_frames_bytes);
+  return (bits * 1000 + l.speed_mbps - 1) / l.speed_mbps;
+}
+
+void Fabric::begin_sending(LinkIndex link, std::uint32_t direction, FrameIndex frame) {
+  const std::uint64_t ns = sending_ns(link, frame);
+  if (ns > 0) {
+    links_[link].directions[direction].busy = true;
+    queue_.push(now_ + ns, EventKind::link_free, link * 2 + direction, 1);
+  }
   frames_[frame].header_damaged = false; // Whoever passed on a damaged frame was told already.
-  enter_link(link, topology_.links()[link].ends[0] == here ? 0 : 1, frame);
+  enter_link(link, direction, frame, ns);
+}
+
+void Fabric::end_sending(LinkIndex link, std::uint32_t direction, bool left) {
+  Direction& way = links_[link].directions[direction];
+  way.busy = way.busy && !left;
+  while (!way.busy && !way.device.empty()) {
+    const FrameIndex next = way.device.front();
+    way.device.pop_front();
+    begin_sending(link, direction, next);
+  }
+  const LinkEnd& from = topology_.links()[link].ends[direction];
+  if (from.kind == LinkEnd::Kind::in_switch) {
+    switches_[from.node]->link_free(from.port, now_);
+    return;
+  }
+  Host& host = hosts_[from.node];
+  if (host.flush_at <= now_) {
+    host.flush_at = never;
+  }
+  flush_host(from.node);
+}
+
+bool Fabric::is_pause(FrameIndex frame) {
+  const auto bytes = frames_[frame].bytes();
+  return bytes.size() >= wire::ethernet_header_bytes && wire::is_mac_control(bytes.data());
+}
+
+void Fabric::seal(LinkIndex link, FrameIndex frame) {
+  if (const auto& edge = links_[link].edge; edge && !is_pause(frame)) {
+    frames_[frame].depart(*edge);
+  }
+  frames_[frame].append_fcs();
 }
 
 void Fabric::end(FrameIndex frame, Fate fate) {
@@ -29,7 +144,7 @@ void Fabric::end(FrameIndex frame, Fate fate) {
 }
 
 bool Fabric::strike(LinkIndex link, std::uint32_t direction, FrameIndex frame,
-                    std::uint64_t& delay_ns) {
+                    std::uint64_t sending_ns, std::uint64_t& delay_ns) {
   if (aimed_.empty() && observers_.empty()) {
     return false;
   }
@@ -64,8 +179,8 @@ bool Fabric::strike(LinkIndex link, std::uint32_t direction, FrameIndex frame,
       ++books_.duplicates;
       ++books_.in_flight;
       const FrameIndex copy = frames_.copy(frame);
-      frames_[copy].append_fcs();
-      deliver_later(link, direction, copy, now_ + l.latency_ns + fault.delay_ns);
+      seal(link, copy);
+      deliver_later(link, direction, copy, now_ + sending_ns + l.latency_ns + fault.delay_ns);
       break;
     }
     }
@@ -73,19 +188,21 @@ bool Fabric::strike(LinkIndex link, std::uint32_t direction, FrameIndex frame,
   return false;
 }
 
-void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex frame) {
+void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex frame,
+                        std::uint64_t sending_ns) {
   const Link& l = topology_.links()[link];
   if (traces()) {
     trace(fmt::format("{} -> {}: {}", describe(l.ends[direction]), describe(l.ends[1 - direction]),
                       describe(frames_[frame].bytes())));
   }
-  ++links_[link].carried[direction];
+  Direction& way = links_[link].directions[direction];
+  ++way.carried;
   if (!links_[link].up) {
     end(frame, Fate::link_down);
     return;
   }
   std::uint64_t aimed_delay_ns = 0;
-  if (strike(link, direction, frame, aimed_delay_ns)) {
+  if (strike(link, direction, frame, sending_ns, aimed_delay_ns)) {
     return;
   }
   const LinkFaults& f = link_faults_;
@@ -97,19 +214,20 @@ void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex fram
   }
   WireFrame& on_wire = frames_[frame];
   constexpr std::size_t header_end = wire::ethernet_header_bytes + wire::fabric_header_bytes;
-  if (on_wire.bytes().size() >= header_end && random.chance(f.header_corruption)) {
+  if (on_wire.bytes().size() >= header_end && !is_pause(frame) &&
+      random.chance(f.header_corruption)) {
     fault_counts_.add(Fault::header_corruption);
     flip_bit(on_wire.bytes().subspan(wire::ethernet_header_bytes),
              random.below(8 * wire::fabric_header_bytes));
     on_wire.header_damaged = true;
   }
-  on_wire.append_fcs();
+  seal(link, frame);
   if (random.chance(f.duplicate)) {
     fault_counts_.add(Fault::duplicate);
     ++books_.duplicates;
     ++books_.in_flight;
     deliver_later(link, direction, frames_.copy(frame),
-                  now_ + l.latency_ns + random.below(f.hold_ns + 1));
+                  now_ + sending_ns + l.latency_ns + random.below(f.hold_ns + 1));
   }
   if (random.chance(f.wire_corruption)) {
     fault_counts_.add(Fault::wire_corruption);
@@ -120,7 +238,7 @@ void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex fram
       flip_bit(on_wire.wire_bytes(), (i - 1) * third + random.below(third));
     }
   }
-  TimeNs arrival = now_ + l.latency_ns + aimed_delay_ns;
+  TimeNs arrival = now_ + sending_ns + l.latency_ns + aimed_delay_ns;
   if (random.chance(f.reorder)) {
     fault_counts_.add(Fault::reorder);
     arrival = arrival + random.below(f.hold_ns + 1);
@@ -129,8 +247,7 @@ void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex fram
       fault_counts_.add(Fault::jitter);
       arrival = arrival + random.below(f.jitter_ns + 1);
     }
-    TimeNs& last = links_[link].last_arrival[direction];
-    arrival = last = std::max(arrival, last);
+    arrival = way.last_arrival = std::max(arrival, way.last_arrival);
   }
   deliver_later(link, direction, frame, arrival);
 }
@@ -155,17 +272,35 @@ void Fabric::arrive(LinkIndex link, std::uint32_t direction, FrameIndex frame) {
       end(frame, Fate::switch_silent);
       return;
     }
-    books_.end(Fate::to_switch);
-    switches_[to.node]->receive(to.port, frame, now_);
+    if (switches_[to.node]->receive(to.port, frame, now_)) {
+      books_.end(Fate::to_switch);
+    } else {
+      end(frame, Fate::missed);
+    }
     return;
   }
   Host& host = hosts_[to.node];
-  if (!host.alive || host.program == nullptr) {
+  if (!host.alive || (host.program == nullptr && !is_pause(frame))) {
     end(frame, Fate::host_dead);
     return;
   }
+  if (is_pause(frame)) {
+    wire::PauseFrame pause;
+    if (wire::decode(frames_[frame].bytes(), pause) == wire::PauseError::none) {
+      host.out->pause(pause, now_);
+      flush_host(to.node);
+    }
+    end(frame, Fate::to_host);
+    return;
+  }
+  if (links_[link].edge) {
+    const auto refused = frames_[frame].arrive(*links_[link].edge);
+    if (refused) {
+      violation(fmt::format("host {} refuses a frame: {}", to.node, name_of(*refused)));
+    }
+  }
   ++host.received;
-  host.program->receive(frames_[frame].bytes(), now_, *host.port);
+  host.program->receive(frames_[frame].bytes(), frames_[frame].traffic_class, now_, *host.port);
   end(frame, Fate::to_host);
   after_host_call(to.node);
 }

@@ -39,7 +39,8 @@ struct LinkFaults {
 // clang-format off
 #define TRIBUTARY_FABRIC_FAULTS(X)                                                                 \
   X(loss) X(duplicate) X(reorder) X(wire_corruption) X(header_corruption) X(jitter)                \
-  X(link_down) X(switch_crash) X(switch_silence) X(table_change) X(no_buffer)                      \
+  X(link_down) X(slow_link) X(switch_crash) X(switch_silence) X(slow_worker) X(table_change)        \
+  X(no_buffer) X(full_ring) X(incast) X(pause_storm)                                               \
   X(aimed_loss) X(aimed_delay) X(aimed_duplicate)                                                  \
   X(late_member) X(dead_member) X(wrong_opcode) X(foreign_cookie) X(foreign_vni)                   \
   X(spoofed_source) X(garbage) X(stale_replay) X(few_descriptors)

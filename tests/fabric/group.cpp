@@ -97,7 +97,7 @@ private:
 
   void send_all(HostPort& port) {
     for (auto& outbox = member_.outbox(); !outbox.empty(); outbox.pop()) {
-      port.send(outbox.front());
+      port.send(outbox.front(), group_.setup_.traffic_class);
     }
   }
 
@@ -283,7 +283,8 @@ std::string Group::describe_status() const {
   return text;
 }
 
-void GroupHost::receive(std::span<const std::byte> frame, TimeNs now, HostPort& port) {
+void GroupHost::receive(std::span<const std::byte> frame, TrafficClass /*of*/, TimeNs now,
+                        HostPort& port) {
   for (const Part& part : parts_) {
     part.group->applications_[part.rank]->receive(frame, now, port);
   }

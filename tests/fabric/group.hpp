@@ -36,6 +36,8 @@ struct GroupSetup {
   /// Members inject after random gaps of up to this length.
   std::uint64_t gap_ns = 20'000;
   TimeNs start{};
+  /// In which its members send.
+  TrafficClass traffic_class{};
   /// What the pieces tell of the call they belong to, where `parameters.tells_calls`.
   std::uint32_t elements = 0;
   /// What all members share; ranks and addresses are filled in.
@@ -109,7 +111,8 @@ public:
   /// The group must outlive the host.
   void join(Group& group, std::uint32_t rank) { parts_.push_back({&group, rank}); }
 
-  void receive(std::span<const std::byte> frame, TimeNs now, HostPort& port) override;
+  void receive(std::span<const std::byte> frame, TrafficClass c, TimeNs now,
+               HostPort& port) override;
   void wake(TimeNs now, HostPort& port) override;
   [[nodiscard]] TimeNs next_wake() const override;
 

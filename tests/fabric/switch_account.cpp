@@ -96,6 +96,10 @@ void SwitchAccount::begin_tables(std::shared_ptr<const core::Tables> tables) {
 
 void SwitchAccount::end_tables() {
   for (const auto& [key, armed] : std::exchange(owed_, {})) {
+    if (!up_.contains(armed.tree.parent)) {
+      ++drops_[{armed.tree.parent.value, DropReason::port_down}];
+      continue;
+    }
     tell_(fmt::format("{} went away, and the {} contributions its engine held with it",
                       name_of_key(key), armed.contributions));
   }
@@ -270,7 +274,12 @@ SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReade
 void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before,
                           const Decision& decision, std::span<const std::byte> after, TimeNs now) {
   const FrameReader f(before);
-  const Answer answer = expected(in, f, before);
+  const Answer meant = expected(in, f, before);
+  // What cannot leave is dropped at the port it cannot leave by, and has had its effect.
+  const bool leaves_by_one = meant.action == Action::forward || meant.action == Action::emit;
+  const bool blocked = leaves_by_one && !up_.contains(meant.port);
+  Answer answer = blocked ? dropped(DropReason::port_down) : meant;
+  answer.ports = PortSet(meant.ports.bits() & up_.bits());
   if (!same(decision, answer.action, answer.event, answer.port, answer.ports, answer.reason)) {
     tell_(fmt::format(
         "{} where the rules say {}, from port {}: {}",
@@ -278,8 +287,21 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before,
         text_of(answer.action, answer.event, answer.reason, answer.port, answer.ports), in.value,
         describe(before)));
   }
-  enter(in, f, before, decision, now);
-  if (decision.action == Action::emit) {
+  Decision effect = decision;
+  if (blocked && decision.action == Action::drop && decision.reason == DropReason::port_down) {
+    effect.action = meant.action;
+    effect.event = meant.event;
+    ++drops_[{meant.port.value, DropReason::port_down}];
+  }
+  if (decision.action == Action::replicate) {
+    PortSet(meant.ports.bits() & ~up_.bits()).for_each([&](PortNumber down) {
+      ++drops_[{down.value, DropReason::port_down}];
+    });
+  }
+  // A contribution that could not be passed on may come again.
+  const bool may_come_again = blocked && meant.action == Action::forward;
+  enter(in, f, before, effect, may_come_again, now);
+  if (effect.action == Action::emit) {
     const std::uint16_t key = key_of(f);
     if (const auto found = armed_.find(key); found != armed_.end()) {
       check_result(found->second, after);
@@ -291,7 +313,7 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before,
 
 /// Follows what the core did.
 void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const std::byte> bytes,
-                          const Decision& decision, TimeNs now) {
+                          const Decision& decision, bool may_come_again, TimeNs now) {
   if (decision.action == Action::drop) {
     ++drops_[{in.value, decision.reason}];
   }
@@ -309,7 +331,7 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
     }
   };
   const bool up = tree.installed && tree.children.contains(in) && f.count() > 0 && !f.arm();
-  if (up && one_endpoint_behind(in, tree) && decision.action != Action::drop &&
+  if (up && one_endpoint_behind(in, tree) && decision.action != Action::drop && !may_come_again &&
       reduce::is_supported(static_cast<std::uint8_t>(f.opcode()))) {
     Counted& counted = counted_[key];
     if (counted.of != sequence_of(f) && found == armed_.end()) {
@@ -453,6 +475,8 @@ void SwitchAccount::expired(TimeNs now, bool lack_of_buffers) {
     }
     if (armed.frames == 0) {
       ++engines_[armed.tree.parent.value].expired_empty;
+    } else if (!up_.contains(armed.tree.parent)) {
+      ++drops_[{armed.tree.parent.value, DropReason::port_down}];
     } else if (lack_of_buffers) {
       ++at;
       continue;

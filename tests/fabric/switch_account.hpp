@@ -46,6 +46,10 @@ public:
              std::span<const std::byte> after, TimeNs now);
   /// A partial result that leaves through `port`.
   void emitted(PortNumber port, std::span<const std::byte> frame, TimeNs now);
+  /// The core was told so.
+  void port_changed(PortNumber port, bool up) { (up ? up_.insert(port) : up_.erase(port)); }
+  /// Dropped beside the core's decisions, and counted in its counters.
+  void dropped_by_shell(PortNumber at, core::DropReason reason) { ++drops_[{at.value, reason}]; }
   /// A timer's emission found no buffer.
   void delayed(PortNumber port) { ++engines_[port.value].emission_delayed; }
   /// The core has looked at its timers. `lack_of_buffers`: some of its emissions may have to wait.
@@ -123,13 +127,14 @@ private:
   [[nodiscard]] bool one_endpoint_behind(PortNumber in, const Tree& tree) const;
 
   void enter(PortNumber in, const FrameReader& f, std::span<const std::byte> bytes,
-             const core::Decision& decision, TimeNs now);
+             const core::Decision& decision, bool may_come_again, TimeNs now);
   void add(Armed& armed, const FrameReader& f, std::span<const std::byte> bytes);
   void check_result(const Armed& armed, std::span<const std::byte> frame) const;
 
   core::SwitchSettings settings_;
   Tell tell_;
   std::shared_ptr<const core::Tables> tables_;
+  PortSet up_ = PortSet::first(max_ports);
   std::map<std::uint16_t, Armed> armed_;    ///< by reduction key
   std::map<std::uint16_t, unsigned> ended_; ///< the sequence that ended last, by reduction key
   std::map<std::uint16_t, Armed> owed_;     ///< held for trees that are gone: to be emitted at once

@@ -27,6 +27,8 @@ struct LinkEnd {
 struct Link {
   LinkEnd ends[2];
   std::uint64_t latency_ns = 0;
+  /// In either direction; 0: without limit, frames take no time to be sent.
+  std::uint32_t speed_mbps = 0;
 };
 
 class Topology {

@@ -20,10 +20,11 @@ constexpr std::uint64_t retry_emission_ns = 20'000;
 VirtualSwitch::VirtualSwitch(SwitchIndex index, std::size_t port_count,
                              const SwitchOptions& options, SwitchSurroundings& surroundings)
     : index_(index), options_(options), surroundings_(surroundings), workers_(options.workers),
-      receive_queues_(port_count) {
+      ports_(port_count) {
   for (std::size_t p = 0; p < port_count; ++p) {
     const PortNumber port{static_cast<std::uint8_t>(p)};
     workers_[owner_of(port)].ports.insert(port);
+    ports_[p].edge = surroundings.link_at(index, port).edge;
   }
   start_cores();
 }
@@ -33,6 +34,23 @@ void VirtualSwitch::start_cores() {
     worker.core = std::make_unique<core::SwitchCore>(options_.settings, worker.ports);
     worker.account = std::make_unique<SwitchAccount>(
         options_.settings, [this](const std::string& what) { expect(false, what); });
+    worker.ingress = std::make_unique<egress::IngressAccounts>(options_.pause_limits);
+    worker.ingress_account = std::make_unique<IngressAccount>(options_.pause_limits);
+    worker.rings.assign(workers_.size(), {});
+    worker.up = PortSet::first(max_ports);
+    worker.wanted = {};
+  }
+  VirtualPort::Wire& wire = *this;
+  for (std::uint8_t p = 0; p < ports_.size(); ++p) {
+    const Worker& worker = workers_[owner_of(PortNumber{p})];
+    Port& port = ports_[p];
+    port.out = std::make_unique<VirtualPort>(p, options_.queues, surroundings_.frames(), wire,
+                                             worker.ingress.get(), worker.ingress_account.get());
+    const std::uint32_t speed = surroundings_.link_at(index_, PortNumber{p}).speed_mbps;
+    port.out->link_changed(true, speed, now_);
+    port.pauses.forget();
+    port.pauses.set_link_speed(speed);
+    port.pushed = false;
   }
 }
 
@@ -55,18 +73,58 @@ void VirtualSwitch::publish(std::shared_ptr<const core::Tables> tables, TimeNs n
   }
 }
 
-void VirtualSwitch::request_poll(std::size_t worker, TimeNs at) {
-  if (at < workers_[worker].poll_at) {
-    workers_[worker].poll_at = at;
-    surroundings_.schedule_poll(index_, static_cast<std::uint32_t>(worker), at);
+void VirtualSwitch::request_poll(std::size_t w, TimeNs at) {
+  Worker& worker = workers_[w];
+  if (worker.poll_interval_ns > 0) {
+    at = std::max(at, worker.polled_at + worker.poll_interval_ns);
+  }
+  if (at < worker.poll_at) {
+    worker.poll_at = at;
+    surroundings_.schedule_poll(index_, static_cast<std::uint32_t>(w), at);
   }
 }
 
-void VirtualSwitch::receive(PortNumber in, FrameIndex frame, TimeNs now) {
+bool VirtualSwitch::receive(PortNumber in, FrameIndex frame, TimeNs now) {
+  if (ports_[in.value].received.size() >= options_.receive_frames) {
+    return false;
+  }
   ++books_.received;
   ++books_.waiting;
-  receive_queues_[in.value].push_back(frame);
+  ports_[in.value].received.push_back(frame);
   request_poll(owner_of(in), now + options_.poll_delay_ns);
+  return true;
+}
+
+void VirtualSwitch::link_changed(PortNumber port, bool up, TimeNs now) {
+  if (up) {
+    links_up_.insert(port);
+  } else {
+    links_up_.erase(port);
+  }
+  if (!crashed_) {
+    for (std::size_t w = 0; w < workers_.size(); ++w) {
+      request_poll(w, now + options_.poll_delay_ns);
+    }
+  }
+}
+
+/// Each core is told of all ports; the queues of a port by its owner.
+void VirtualSwitch::notice_links(std::size_t w, TimeNs now) {
+  Worker& worker = workers_[w];
+  const PortSet changed(worker.up.bits() ^ links_up_.bits());
+  worker.up = links_up_;
+  changed.for_each([&](PortNumber p) {
+    const bool up = links_up_.contains(p);
+    worker.core->port_changed(p, up);
+    worker.account->port_changed(p, up);
+    if (owner_of(p) != w) {
+      return;
+    }
+    const std::uint32_t speed = surroundings_.link_at(index_, p).speed_mbps;
+    ports_[p.value].out->link_changed(up, speed, now);
+    ports_[p.value].pauses.forget();
+    ports_[p.value].pauses.set_link_speed(speed);
+  });
 }
 
 void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
@@ -74,7 +132,10 @@ void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
   if (worker.poll_at != now || !answers()) {
     return; // An earlier poll has taken this one's place, or nobody is at home.
   }
+  now_ = now;
   worker.poll_at = never;
+  worker.polled_at = now;
+  notice_links(w, now);
   if (worker.next_tables && worker.adopt_at <= now) {
     adopting_ = true;
     worker.account->begin_tables(worker.next_tables);
@@ -84,11 +145,12 @@ void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
     worker.account->end_tables();
     worker.account->compare(*worker.core, now, now, 0);
   }
-  drain_ring(w, now);
+  drain_rings(w, now);
   worker.ports.for_each([&](PortNumber port) { drain_port(w, port, now); });
   worker.core->expire(now, *this);
   send_emissions(w, now);
   worker.account->expired(now, options_.no_buffer > 0);
+  flush(w, now);
 
   if (worker.next_tables) {
     request_poll(w, worker.adopt_at);
@@ -99,44 +161,150 @@ void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
   }
 }
 
-bool VirtualSwitch::keep_or_hand_over(std::size_t w, const Arrived& arrived, TimeNs now) {
-  const auto bytes = surroundings_.frames()[arrived.frame].bytes();
-  const PortNumber engine = workers_[w].core->engine_port(
-      arrived.in, {bytes.data(), static_cast<std::uint32_t>(bytes.size())});
-  expect(engine.value < receive_queues_.size(),
-         fmt::format("engine_port() named port {}, which does not exist", engine.value));
-  expect(engine == workers_[w].account->engine_port(arrived.in, bytes),
-         fmt::format("engine_port() named port {}, which has not the engine", engine.value));
-  const std::size_t owner = owner_of(engine);
-  if (owner == w) {
-    return true;
-  }
-  workers_[owner].ring.push_back(arrived);
-  request_poll(owner, now + options_.poll_delay_ns);
-  return false;
+/// What the queues may send now, and the pauses that follow from what then waits.
+void VirtualSwitch::flush(std::size_t w, TimeNs now) {
+  Worker& worker = workers_[w];
+  worker.ports.for_each([&](PortNumber p) {
+    Port& port = ports_[p.value];
+    if (port.pushed || port.out->held() > 0) {
+      port.pushed = false;
+      if (const TimeNs due = port.out->flush(now); due != never) {
+        request_poll(w, std::max(due, now + 1));
+      }
+    }
+  });
+  const std::string differs = worker.ingress_account->compare(*worker.ingress);
+  expect(differs.empty(), differs);
+  tell_wanted(w, now);
+  send_pauses(w, now);
 }
 
-void VirtualSwitch::drain_ring(std::size_t w, TimeNs now) {
-  // Only what lies in the ring now: a frame that this worker's tables send elsewhere goes back.
-  for (std::size_t n = workers_[w].ring.size(); n > 0; --n) {
-    const Arrived arrived = workers_[w].ring.front();
-    workers_[w].ring.pop_front();
-    if (keep_or_hand_over(w, arrived, now)) {
-      process(w, arrived.in, {&arrived.frame, 1}, now);
+void VirtualSwitch::tell_wanted(std::size_t w, TimeNs now) {
+  Worker& worker = workers_[w];
+  for (std::uint8_t p = 0; p < ports_.size(); ++p) {
+    const ClassSet wanted = worker.ingress->wanted(PortNumber{p});
+    if (std::exchange(worker.wanted[p], wanted) != wanted && owner_of(PortNumber{p}) != w) {
+      request_poll(owner_of(PortNumber{p}), now + options_.poll_delay_ns);
     }
   }
 }
 
+void VirtualSwitch::send_pauses(std::size_t w, TimeNs now) {
+  workers_[w].ports.for_each([&](PortNumber p) {
+    Port& port = ports_[p.value];
+    ClassSet wanted;
+    for (const Worker& worker : workers_) {
+      wanted = wanted | worker.ingress->wanted(p);
+    }
+    if (const auto pause = links_up_.contains(p) ? port.pauses.due(wanted, now) : std::nullopt) {
+      std::array<std::byte, wire::pause_frame_bytes> bytes;
+      wire::encode(*pause, wire::port_mac(Nid{index_}), bytes);
+      const FrameIndex frame = surroundings_.frames().take(bytes);
+      if (surroundings_.transmit(index_, p, frame, now)) {
+        ++books_.pauses_sent;
+        port.pauses.sent(*pause, now);
+      } else { // until the link is free
+        surroundings_.frames().release(frame);
+      }
+    }
+    if (const TimeNs due = port.pauses.next_deadline(); due > now && due != never) {
+      request_poll(w, due);
+    }
+  });
+}
+
+bool VirtualSwitch::hand_over(std::size_t from, std::size_t to, const Handoff& item,
+                              PortNumber counted_at, TimeNs now) {
+  auto& ring = workers_[to].rings[from];
+  if (ring.size() >= options_.handoff_frames) {
+    count_drop(from, counted_at, core::DropReason::handoff_full);
+    return false;
+  }
+  ring.push_back(item);
+  request_poll(to, now + options_.poll_delay_ns);
+  return true;
+}
+
+bool VirtualSwitch::keep_or_hand_over(std::size_t w, const Arrived& arrived, TimeNs now) {
+  const auto bytes = surroundings_.frames()[arrived.frame].bytes();
+  const PortNumber engine = workers_[w].core->engine_port(
+      arrived.in, {bytes.data(), static_cast<std::uint32_t>(bytes.size())});
+  if (engine.value >= ports_.size() ||
+      engine != workers_[w].account->engine_port(arrived.in, bytes)) {
+    expect(false,
+           fmt::format("engine_port() named port {}, which has not the engine", engine.value));
+  }
+  const std::size_t owner = owner_of(engine);
+  if (owner == w) {
+    return true;
+  }
+  if (!hand_over(w, owner, {arrived.frame, arrived.in}, arrived.in, now)) {
+    ++books_.handoff_full;
+    --books_.waiting;
+    surroundings_.frames().release(arrived.frame);
+  }
+  return false;
+}
+
+void VirtualSwitch::drain_rings(std::size_t w, TimeNs now) {
+  for (std::size_t from = 0; from < workers_.size(); ++from) {
+    auto& ring = workers_[w].rings[from];
+    // Only what lies there now: a frame that this worker's tables send elsewhere goes back.
+    for (std::size_t n = ring.size(); n > 0; --n) {
+      const Handoff item = ring.front();
+      ring.pop_front();
+      if (item.out != no_port) {
+        --books_.crossing;
+        push(w, item.in, item.out, item.frame, now);
+      } else if (keep_or_hand_over(w, {item.in, item.frame}, now)) {
+        process(w, item.in, {&item.frame, 1}, now);
+      }
+    }
+  }
+}
+
+bool VirtualSwitch::enter_port(std::size_t w, PortNumber p, FrameIndex index, TimeNs now) {
+  Port& port = ports_[p.value];
+  WireFrame& frame = surroundings_.frames()[index];
+  const auto bytes = frame.bytes();
+  std::optional<core::DropReason> refused;
+  if (bytes.size() >= wire::ethernet_header_bytes && wire::is_mac_control(bytes.data())) {
+    wire::PauseFrame pause;
+    if (wire::decode(bytes, pause) == wire::PauseError::none) {
+      port.out->pause(pause, now);
+      port.pushed = true;
+      ++books_.paused;
+      --books_.waiting;
+      surroundings_.frames().release(index);
+      return false;
+    }
+    refused = core::DropReason::bad_pause;
+  } else if (port.edge) {
+    refused = frame.arrive(*port.edge);
+  } else {
+    frame.traffic_class = {};
+  }
+  if (refused) {
+    count_drop(w, p, *refused);
+    ++books_.refused;
+    --books_.waiting;
+    surroundings_.frames().release(index);
+    return false;
+  }
+  return keep_or_hand_over(w, {p, index}, now);
+}
+
 void VirtualSwitch::drain_port(std::size_t w, PortNumber port, TimeNs now) {
-  auto& queue = receive_queues_[port.value];
+  auto& queue = ports_[port.value].received;
   std::vector<FrameIndex> burst;
   while (!queue.empty()) {
     burst.clear();
     while (!queue.empty() && burst.size() < burst_size) {
-      if (keep_or_hand_over(w, {port, queue.front()}, now)) {
-        burst.push_back(queue.front());
-      }
+      const FrameIndex frame = queue.front();
       queue.pop_front();
+      if (enter_port(w, port, frame, now)) {
+        burst.push_back(frame);
+      }
     }
     process(w, port, burst, now);
   }
@@ -145,10 +313,10 @@ void VirtualSwitch::drain_port(std::size_t w, PortNumber port, TimeNs now) {
 /// One decision carried out, and entered in the books; see core/dispatch.hpp.
 class VirtualSwitch::Performing {
 public:
-  Performing(VirtualSwitch& at, PortNumber in, FrameIndex frame, const core::Decision& decision,
-             const WireFrame& original, TimeNs now)
-      : at_(at), frames_(at.surroundings_.frames()), in_(in), frame_(frame), decision_(decision),
-        original_(original), now_(now) {}
+  Performing(VirtualSwitch& at, std::size_t worker, PortNumber in, FrameIndex frame,
+             const core::Decision& decision, const WireFrame& original, TimeNs now)
+      : at_(at), worker_(worker), frames_(at.surroundings_.frames()), in_(in), frame_(frame),
+        decision_(decision), original_(original), now_(now) {}
 
   bool release(std::size_t) {
     ++(decision_.action == core::Action::drop     ? at_.books_.dropped
@@ -165,17 +333,18 @@ public:
   bool send(std::size_t, PortNumber port, std::uint8_t) {
     ++at_.books_.forwarded;
     expect_unchanged("forwarded");
-    at_.send(port, frame_, now_);
+    at_.send(worker_, in_, port, frame_, now_);
     return true;
   }
-  bool send_result(std::size_t, PortNumber port, std::uint16_t length, std::uint8_t) {
+  bool send_result(std::size_t, PortNumber port, std::uint16_t length, std::uint8_t traffic_class) {
     ++at_.books_.completed;
     const auto result = frames_[frame_].bytes();
     at_.expect(result.size() >= length, "emitted a frame that is too short");
     const FrameIndex emitted =
         frames_.take(result.first(std::min<std::size_t>(result.size(), length)));
+    frames_[emitted].traffic_class = TrafficClass{traffic_class};
     frames_.release(frame_);
-    at_.send(port, emitted, now_);
+    at_.send(worker_, in_, port, emitted, now_);
     return true;
   }
   bool replicate(std::size_t, std::size_t, PortSet ports, std::uint8_t) {
@@ -184,19 +353,22 @@ public:
     at_.expect(!ports.contains(in_), "replicated a frame to the port it came in on");
     ports.for_each([&](PortNumber port) {
       ++at_.books_.copies_sent;
-      at_.send(port, frames_.copy(frame_), now_);
+      at_.send(worker_, in_, port, frames_.copy(frame_), now_);
     });
     frames_.release(frame_);
     return true;
   }
 
 private:
-  void expect_unchanged(const std::string& how) {
-    at_.expect(std::ranges::equal(frames_[frame_].bytes(), original_.bytes()),
-               how + " a frame and changed it: " + describe(original_.bytes()));
+  void expect_unchanged(const char* how) {
+    if (!std::ranges::equal(frames_[frame_].bytes(), original_.bytes())) {
+      at_.expect(false,
+                 std::string(how) + " a frame and changed it: " + describe(original_.bytes()));
+    }
   }
 
   VirtualSwitch& at_;
+  std::size_t worker_;
   FramePool& frames_;
   PortNumber in_;
   FrameIndex frame_;
@@ -211,7 +383,8 @@ void VirtualSwitch::process(std::size_t w, PortNumber in, std::span<const FrameI
   std::vector<WireFrame> originals;
   for (const FrameIndex frame : burst) {
     const auto bytes = surroundings_.frames()[frame].bytes();
-    views.push_back({bytes.data(), static_cast<std::uint32_t>(bytes.size())});
+    views.push_back({bytes.data(), static_cast<std::uint32_t>(bytes.size()),
+                     surroundings_.frames()[frame].traffic_class.value});
     originals.push_back(surroundings_.frames()[frame]);
   }
   std::vector<core::Decision> decisions(burst.size());
@@ -224,12 +397,21 @@ void VirtualSwitch::process(std::size_t w, PortNumber in, std::span<const FrameI
   for (std::size_t i = 0; i < burst.size(); ++i) {
     const WireFrame& original = originals[i];
     surroundings_.note(index_, in, decisions[i], original.bytes(), now);
-    expect(decisions[i].action == core::Action::drop || !original.header_damaged,
-           "believed a frame whose header was damaged: " + describe(original.bytes()));
+    const core::Decision& decision = decisions[i];
+    if (decision.action != core::Action::drop && original.header_damaged) {
+      expect(false, "believed a frame whose header was damaged: " + describe(original.bytes()));
+    }
+    const bool leaves = decision.action == core::Action::forward ||
+                        decision.action == core::Action::replicate ||
+                        decision.action == core::Action::emit;
+    if (leaves && decision.traffic_class != original.traffic_class.value) {
+      expect(false, fmt::format("a frame of class {} leaves in class {}",
+                                original.traffic_class.value, decision.traffic_class));
+    }
     workers_[w].account->judge(in, original.bytes(), decisions[i],
                                surroundings_.frames()[burst[i]].bytes(), now);
     core::dispatch(std::span(&decisions[i], 1),
-                   Performing(*this, in, burst[i], decisions[i], original, now));
+                   Performing(*this, w, in, burst[i], decisions[i], original, now));
   }
 }
 
@@ -237,18 +419,69 @@ void VirtualSwitch::send_from_agent(PortNumber port, std::span<const std::byte> 
   if (!answers()) {
     return;
   }
+  now_ = now;
   ++books_.agent_sent;
-  send(port, surroundings_.frames().take(bytes), now);
+  const std::size_t owner = owner_of(port);
+  send(owner, no_port, port, surroundings_.frames().take(bytes), now);
+  request_poll(owner, now);
 }
 
-void VirtualSwitch::send(PortNumber port, FrameIndex frame, TimeNs now) {
+void VirtualSwitch::send(std::size_t w, PortNumber in, PortNumber out, FrameIndex frame,
+                         TimeNs now) {
   ++books_.sent;
-  if (port.value >= receive_queues_.size()) {
-    expect(false, fmt::format("sent a frame out of port {}, which does not exist", port.value));
+  if (out.value >= ports_.size()) {
+    expect(false, fmt::format("sent a frame out of port {}, which does not exist", out.value));
     surroundings_.frames().release(frame);
     return;
   }
-  surroundings_.transmit(index_, port, frame, now);
+  const std::size_t owner = owner_of(out);
+  if (owner == w) {
+    push(w, in, out, frame, now);
+  } else if (hand_over(w, owner, {frame, in, out}, out, now)) {
+    ++books_.crossing;
+  } else {
+    ++books_.crossing_full;
+    surroundings_.frames().release(frame);
+  }
+}
+
+void VirtualSwitch::push(std::size_t w, PortNumber in, PortNumber out, FrameIndex frame,
+                         TimeNs now) {
+  if (!workers_[w].up.contains(out)) { // Whoever decided so did not know yet.
+    count_drop(w, out, core::DropReason::port_down);
+    ++books_.port_down;
+    surroundings_.frames().release(frame);
+    return;
+  }
+  ports_[out.value].pushed = true;
+  ports_[out.value].out->push(frame, surroundings_.frames()[frame].traffic_class, in, now);
+}
+
+void VirtualSwitch::count_drop(std::size_t w, PortNumber at, core::DropReason reason) {
+  workers_[w].core->counters().drop(at, reason);
+  workers_[w].account->dropped_by_shell(at, reason);
+}
+
+bool VirtualSwitch::take(std::uint32_t port, FrameIndex frame) {
+  const bool taken =
+      surroundings_.transmit(index_, PortNumber{static_cast<std::uint8_t>(port)}, frame, now_);
+  books_.left += taken ? 1 : 0;
+  return taken;
+}
+
+void VirtualSwitch::dropped(std::uint32_t p, FrameIndex frame, core::DropReason why) {
+  if (crashed_) {
+    ++books_.lost_in_crash;
+  } else {
+    const PortNumber port{static_cast<std::uint8_t>(p)};
+    ++books_.queue_drops;
+    count_drop(owner_of(port), port, why);
+  }
+  surroundings_.frames().release(frame);
+}
+
+void VirtualSwitch::violation(std::uint32_t port, const std::string& what) {
+  expect(false, fmt::format("port {}, {}", port, what));
 }
 
 std::byte* VirtualSwitch::buffer(PortNumber port, std::uint32_t length) {
@@ -264,14 +497,14 @@ std::byte* VirtualSwitch::buffer(PortNumber port, std::uint32_t length) {
 }
 
 void VirtualSwitch::send_emissions(std::size_t w, TimeNs now) {
-  for (const Arrived& emission : std::exchange(emissions_, {})) {
+  for (const Emitted& emission : std::exchange(emissions_, {})) {
     ++books_.partials_sent;
     const core::Decision decision{
-        .action = core::Action::emit, .event = core::Event::emitted_partial, .port = emission.in};
+        .action = core::Action::emit, .event = core::Event::emitted_partial, .port = emission.port};
     const auto bytes = surroundings_.frames()[emission.frame].bytes();
-    workers_[w].account->emitted(emission.in, bytes, now);
+    workers_[w].account->emitted(emission.port, bytes, now);
     surroundings_.note(index_, no_port, decision, bytes, now);
-    send(emission.in, emission.frame, now);
+    send(w, no_port, emission.port, emission.frame, now);
   }
 }
 
@@ -280,24 +513,31 @@ void VirtualSwitch::crash() {
   crashed_ = true;
   const auto lose = [&](FrameIndex frame) {
     surroundings_.frames().release(frame);
-    --books_.waiting;
     ++books_.lost_in_crash;
   };
-  for (auto& queue : receive_queues_) {
-    std::ranges::for_each(std::exchange(queue, {}), lose);
+  for (Port& port : ports_) {
+    std::ranges::for_each(std::exchange(port.received, {}), lose);
+    port.out->link_changed(false, 0, now_);
   }
   for (auto& worker : workers_) {
-    for (const Arrived& arrived : std::exchange(worker.ring, {})) {
-      lose(arrived.frame);
+    for (auto& ring : worker.rings) {
+      for (const Handoff& item : std::exchange(ring, {})) {
+        lose(item.frame);
+      }
     }
     worker.next_tables = nullptr;
     worker.poll_at = never;
   }
+  books_.waiting = books_.crossing = 0;
 }
 
 void VirtualSwitch::restart(TimeNs now) {
+  now_ = now;
   crashed_ = false;
   books_ = {};
+  for (Worker& worker : workers_) {
+    worker.poll_at = never;
+  }
   start_cores();
   publish(tables_, now, 0);
 }
@@ -317,7 +557,7 @@ void VirtualSwitch::check_descriptors(TimeNs now, std::uint64_t slack_ns) {
   }
   const std::uint64_t slack = slack_ns + (options_.no_buffer > 0 ? 50 * retry_emission_ns : 0);
   for (const auto& worker : workers_) {
-    worker.account->compare(*worker.core, now, answers_since_, slack);
+    worker.account->compare(*worker.core, now, answers_since_, slack + worker.poll_interval_ns);
   }
 }
 
@@ -335,6 +575,14 @@ std::uint64_t VirtualSwitch::drops(core::DropReason reason) const {
     for (const auto& port : worker.core->counters().ports) {
       n += port.drops[static_cast<std::size_t>(reason)].read();
     }
+  }
+  return n;
+}
+
+std::size_t VirtualSwitch::queued() const {
+  std::size_t n = 0;
+  for (const Port& port : ports_) {
+    n += port.out->held();
   }
   return n;
 }
@@ -368,10 +616,16 @@ void VirtualSwitch::audit() {
   };
   const SwitchBooks& b = books_;
   agree("frames that came in and went somewhere",
-        b.dropped + b.absorbed + b.forwarded + b.completed + b.replicated + b.delivered + b.waiting,
+        b.dropped + b.absorbed + b.forwarded + b.completed + b.replicated + b.delivered + b.paused +
+            b.refused + b.handoff_full + b.waiting,
         b.received);
   agree("frames sent", b.forwarded + b.completed + b.copies_sent + b.partials_sent + b.agent_sent,
         b.sent);
+  agree("frames sent that left, wait, or were dropped",
+        b.left + b.queue_drops + b.port_down + b.crossing + b.crossing_full + queued(), b.sent);
+  for (const Port& port : ports_) {
+    port.out->audit();
+  }
 
   for (const auto& worker : workers_) {
     worker.account->audit(*worker.core);

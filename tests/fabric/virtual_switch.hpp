@@ -2,23 +2,33 @@
 // dataplane's shell has them, on virtual time.
 //
 //   link -> receive queue of the port -> poll of the port's worker
+//             -> a pause frame? the queues of this port obey
 //             -> engine_port() is another worker's?  ring to that worker -> its poll
 //             -> process_burst() -> do what each Decision says
-//           each poll ends with expire(); the next one is due at next_deadline()
+//             -> the output port is another worker's?  ring to that worker -> its poll
+//             -> queues of the output port (virtual_port.hpp) -> link, when it is free
+//           each poll ends with expire(), what the queues may send, and the pauses that are due;
+//           the next one is due at next_deadline(), when a link is free, or a pause is over
 //
 // It also watches the core: frames that are passed on must be unchanged, a damaged header must not
 // be believed, every frame is entered in the books, and each decision, descriptor and counter is
-// what the rules say it must be (switch_account.hpp).
+// what the rules say it must be (switch_account.hpp, queue_account.hpp).
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
+#include "dataplane/egress/link_edge.hpp"
+#include "dataplane/egress/pause_sender.hpp"
 #include "tests/fabric/books.hpp"
 #include "tests/fabric/faults.hpp"
+#include "tests/fabric/queue_account.hpp"
 #include "tests/fabric/switch_account.hpp"
+#include "tests/fabric/virtual_port.hpp"
 #include "tests/fabric/wire_frame.hpp"
 
+#include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +52,27 @@ struct SwitchOptions {
   std::uint64_t poll_delay_ns = 300;
   /// Probability that no buffer is free when a timer wants to emit.
   double no_buffer = 0;
+  /// Of each port.
+  egress::PortSettings queues{};
+  /// Of each ingress port, at each worker.
+  PauseLimitsByClass pause_limits{};
+  /// What a hand-off ring between two workers holds.
+  std::size_t handoff_frames = 4096;
+  /// What a port holds that its worker has not taken.
+  std::size_t receive_frames = 4096;
+
+  /// Makes a class lossless, for frames that come in under these limits.
+  void make_lossless(TrafficClass c, const egress::PauseLimits& limits) {
+    queues.classes[c.value].when_full = egress::WhenFull::pause;
+    pause_limits[c.value] = limits;
+  }
+};
+
+/// What a switch knows of the link at a port.
+struct PortLink {
+  std::uint32_t speed_mbps = 0;
+  /// Set where both ends tag.
+  std::optional<egress::LinkEdge> edge;
 };
 
 /// What a switch needs of the fabric around it.
@@ -49,8 +80,9 @@ class SwitchSurroundings {
 public:
   virtual ~SwitchSurroundings() = default;
   virtual FramePool& frames() = 0;
-  /// Takes the frame over.
-  virtual void transmit(SwitchIndex from, PortNumber port, FrameIndex frame, TimeNs now) = 0;
+  /// Takes the frame over if the link is free for one more.
+  virtual bool transmit(SwitchIndex from, PortNumber port, FrameIndex frame, TimeNs now) = 0;
+  [[nodiscard]] virtual PortLink link_at(SwitchIndex at, PortNumber port) const = 0;
   virtual void schedule_poll(SwitchIndex at, std::uint32_t worker, TimeNs when) = 0;
   /// Whether a buffer is free, for a switch with this much trouble getting one.
   virtual bool buffer_is_free(double no_buffer) = 0;
@@ -63,14 +95,21 @@ public:
   virtual void violation(std::string what) = 0;
 };
 
-class VirtualSwitch final : core::Emission {
+class VirtualSwitch final : core::Emission, VirtualPort::Wire {
 public:
   VirtualSwitch(SwitchIndex index, std::size_t port_count, const SwitchOptions& options,
                 SwitchSurroundings& surroundings);
 
   /// Each worker adopts it at its next poll, `skew_ns` after the one before.
   void publish(std::shared_ptr<const core::Tables> tables, TimeNs now, std::uint64_t skew_ns);
-  void receive(PortNumber in, FrameIndex frame, TimeNs now);
+  /// False when the port's receive queue is full; then the frame is the caller's.
+  bool receive(PortNumber in, FrameIndex frame, TimeNs now);
+  /// The link at this port can take a frame.
+  void link_free(PortNumber port, TimeNs now) {
+    request_poll(owner_of(port), now + options_.poll_delay_ns);
+  }
+  /// Each worker learns of it at its next poll.
+  void link_changed(PortNumber port, bool up, TimeNs now);
   void poll(std::uint32_t worker, TimeNs now);
   /// What the switch's agent has sent out of a port. Nothing leaves a switch that does not answer.
   void send_from_agent(PortNumber port, std::span<const std::byte> bytes, TimeNs now);
@@ -85,6 +124,10 @@ public:
   [[nodiscard]] bool answers() const { return !crashed_ && !silent_; }
 
   void set_no_buffer(double probability) { options_.no_buffer = probability; }
+  /// From now on the worker begins a poll this long after the last one at the earliest.
+  void set_poll_interval(std::size_t worker, std::uint64_t ns) {
+    workers_[worker].poll_interval_ns = ns;
+  }
 
   /// Descriptors hold what their engines absorbed. None is occupied past its timer, or past the end
   /// of a silence that its timer ran out in, by more than `slack_ns`, or by more than the lack of
@@ -103,6 +146,17 @@ public:
   [[nodiscard]] const core::SwitchCore& core(std::size_t worker) const {
     return *workers_[worker].core;
   }
+  /// What a queue did and holds.
+  [[nodiscard]] egress::QueueSnapshot queue(PortNumber port, TrafficClass c) const {
+    return ports_[port.value].out->snapshot(c);
+  }
+  /// Pause frames sent out of this port that paused the class.
+  [[nodiscard]] std::uint64_t pauses_sent(PortNumber port, TrafficClass c) const {
+    return ports_[port.value].pauses.counters(c).pauses.read();
+  }
+  /// Frames that are in output queues.
+  [[nodiscard]] std::size_t queued() const;
+
   /// Sums over the workers.
   [[nodiscard]] std::uint64_t drops(core::DropReason reason) const;
   [[nodiscard]] std::uint64_t engines(core::Counter core::EngineCounters::*counter) const;
@@ -113,37 +167,79 @@ private:
     PortNumber in;
     FrameIndex frame = 0;
   };
+  /// What crosses from one worker to another.
+  struct Handoff {
+    FrameIndex frame = 0;
+    PortNumber in;            ///< where it came in; none where the switch made it
+    PortNumber out = no_port; ///< none: to be processed
+  };
+  /// A partial result.
+  struct Emitted {
+    PortNumber port;
+    FrameIndex frame = 0;
+  };
   struct Worker {
     PortSet ports;
     std::unique_ptr<core::SwitchCore> core;
     std::shared_ptr<const core::Tables> next_tables; ///< to adopt
     TimeNs adopt_at = never;
-    std::deque<Arrived> ring; ///< handed over by other workers
+    std::vector<std::deque<Handoff>> rings; ///< by the worker that hands over
     TimeNs poll_at = never;
+    TimeNs polled_at;
+    std::uint64_t poll_interval_ns = 0;
     std::unique_ptr<SwitchAccount> account;
+    std::unique_ptr<egress::IngressAccounts> ingress;
+    std::unique_ptr<IngressAccount> ingress_account;
+    PortSet up = PortSet::first(max_ports); ///< what the core was told
+    std::array<ClassSet, max_ports> wanted; ///< pauses, when the owners of the ports were told
   };
+  struct Port {
+    std::deque<FrameIndex> received;
+    std::unique_ptr<VirtualPort> out;
+    egress::PauseSender pauses;
+    std::optional<egress::LinkEdge> edge;
+    bool pushed = false; ///< has to be flushed
+  };
+  class Performing;
 
   [[nodiscard]] std::size_t owner_of(PortNumber p) const { return p.value % workers_.size(); }
   void start_cores();
   void request_poll(std::size_t worker, TimeNs at);
-  void drain_ring(std::size_t worker, TimeNs now);
+  void notice_links(std::size_t worker, TimeNs now);
+  void drain_rings(std::size_t worker, TimeNs now);
   void drain_port(std::size_t worker, PortNumber port, TimeNs now);
+  /// Takes off the tag. False: the frame was for the port itself, or refused.
+  bool enter_port(std::size_t worker, PortNumber port, FrameIndex frame, TimeNs now);
   /// Whether this worker must process the frame; hands it over to the right one otherwise.
   bool keep_or_hand_over(std::size_t worker, const Arrived& arrived, TimeNs now);
+  /// False when the ring is full; counted at `counted_at`. Then the frame is the caller's.
+  bool hand_over(std::size_t from, std::size_t to, const Handoff& item, PortNumber counted_at,
+                 TimeNs now);
   void process(std::size_t worker, PortNumber in, std::span<const FrameIndex> burst, TimeNs now);
-  class Performing;
-  void send(PortNumber port, FrameIndex frame, TimeNs now);
+  void send(std::size_t worker, PortNumber in, PortNumber out, FrameIndex frame, TimeNs now);
+  void push(std::size_t worker, PortNumber in, PortNumber out, FrameIndex frame, TimeNs now);
   void send_emissions(std::size_t worker, TimeNs now);
+  void flush(std::size_t worker, TimeNs now);
+  void send_pauses(std::size_t worker, TimeNs now);
+  /// Wakes the owners of ports whose senders this worker wants to pause, or go on.
+  void tell_wanted(std::size_t worker, TimeNs now);
+  /// Of the shell's own drops.
+  void count_drop(std::size_t worker, PortNumber at, core::DropReason reason);
   std::byte* buffer(PortNumber port, std::uint32_t length) override;
+  bool take(std::uint32_t port, FrameIndex frame) override;
+  void dropped(std::uint32_t port, FrameIndex frame, core::DropReason why) override;
+  void violation(std::uint32_t port, const std::string& what) override;
   void expect(bool holds, const std::string& what);
 
   SwitchIndex index_;
   SwitchOptions options_;
   SwitchSurroundings& surroundings_;
   std::vector<Worker> workers_;
-  std::vector<std::deque<FrameIndex>> receive_queues_; ///< by port
-  std::shared_ptr<const core::Tables> tables_;         ///< published last
-  std::vector<Arrived> emissions_;                     ///< filled by the core, not sent yet
+  std::vector<Port> ports_;
+  PortSet links_up_ = PortSet::first(max_ports);
+  std::shared_ptr<const core::Tables> tables_; ///< published last
+  std::vector<Emitted> emissions_;             ///< filled by the core, not sent yet
+  TimeNs now_;                                 ///< of what is going on
   bool adopting_ = false;
   bool crashed_ = false;
   bool silent_ = false;

@@ -4,7 +4,12 @@
 // A frame that is damaged on the wire is caught by its FCS, as in a real network. One that is
 // damaged before its FCS was computed (in a sender's or a switch's memory) arrives with a right
 // FCS; `header_damaged` remembers it, so that a run can tell whether anybody believed it.
+//
+// The traffic class travels beside the bytes; on a link whose ends tag it is in a real 802.1Q tag,
+// which the product's LinkEdge inserts and takes out again.
 #pragma once
+
+#include "dataplane/egress/link_edge.hpp"
 
 #include <boost/crc.hpp>
 
@@ -15,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,31 +42,54 @@ public:
   /// Takes a frame without FCS, at most `wire_frame_capacity - fcs_bytes` long.
   void assign(std::span<const std::byte> frame) {
     assert(frame.size() <= wire_frame_capacity - fcs_bytes);
+    begin_ = wire::vlan_tag_bytes;
     length_ = static_cast<std::uint32_t>(frame.size());
-    std::copy(frame.begin(), frame.end(), bytes_.begin());
+    std::copy(frame.begin(), frame.end(), bytes_.begin() + begin_);
+    traffic_class = {};
     header_damaged = false;
   }
   /// The frame as a host or a switch sees it, without FCS.
-  [[nodiscard]] std::span<std::byte> bytes() { return {bytes_.data(), length_}; }
-  [[nodiscard]] std::span<const std::byte> bytes() const { return {bytes_.data(), length_}; }
+  [[nodiscard]] std::span<std::byte> bytes() { return {bytes_.data() + begin_, length_}; }
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return {bytes_.data() + begin_, length_};
+  }
   /// The frame as it is on the wire, FCS included.
-  [[nodiscard]] std::span<std::byte> wire_bytes() { return {bytes_.data(), length_ + fcs_bytes}; }
+  [[nodiscard]] std::span<std::byte> wire_bytes() {
+    return {bytes_.data() + begin_, length_ + fcs_bytes};
+  }
+
+  /// Makes it what goes onto a link whose ends tag.
+  void depart(const egress::LinkEdge& edge) {
+    begin_ = static_cast<std::uint32_t>(edge.depart(bytes_.data() + begin_, traffic_class) -
+                                        bytes_.data());
+    length_ += static_cast<std::uint32_t>(wire::vlan_tag_bytes);
+  }
+  /// What came off such a link, in its class; or why it is refused.
+  [[nodiscard]] std::optional<core::DropReason> arrive(const egress::LinkEdge& edge) {
+    const egress::LinkEdge::Arrival arrival = edge.arrive(bytes_.data() + begin_, length_);
+    begin_ = static_cast<std::uint32_t>(arrival.frame - bytes_.data());
+    length_ = arrival.length;
+    traffic_class = arrival.traffic_class;
+    return arrival.refused;
+  }
 
   void append_fcs() {
     const std::uint32_t fcs = frame_check_sequence(bytes());
-    std::memcpy(bytes_.data() + length_, &fcs, sizeof fcs);
+    std::memcpy(bytes_.data() + begin_ + length_, &fcs, sizeof fcs);
   }
   [[nodiscard]] bool fcs_ok() const {
     std::uint32_t fcs = 0;
-    std::memcpy(&fcs, bytes_.data() + length_, sizeof fcs);
+    std::memcpy(&fcs, bytes_.data() + begin_ + length_, sizeof fcs);
     return fcs == frame_check_sequence(bytes());
   }
 
+  TrafficClass traffic_class{};
   /// A bit of its fabric header was changed, and the FCS was computed after that.
   bool header_damaged = false;
 
 private:
-  std::array<std::byte, wire_frame_capacity> bytes_{};
+  std::array<std::byte, wire::vlan_tag_bytes + wire_frame_capacity> bytes_{};
+  std::uint32_t begin_ = wire::vlan_tag_bytes; ///< less by a tag that is there
   std::uint32_t length_ = 0;
 };
 

@@ -157,7 +157,7 @@ RunReport thousand_switches(const RunOptions& options) {
 /// A host that only counts what it gets.
 class Listener final : public HostProgram {
 public:
-  void receive(std::span<const std::byte>, TimeNs, HostPort&) override { ++heard; }
+  void receive(std::span<const std::byte>, TrafficClass, TimeNs, HostPort&) override { ++heard; }
   void wake(TimeNs, HostPort&) override {}
   [[nodiscard]] TimeNs next_wake() const override { return never; }
   std::uint64_t heard = 0;

@@ -139,7 +139,9 @@ RunReport one_tree_stays_dead(const RunOptions& options) {
     restart_at_the_end(fabric, static_cast<SwitchIndex>(victim - twins.trunks.size()));
   }
   run.finish();
-  run.expect(fabric.books().of(Fate::link_down) + fabric.books().of(Fate::switch_silent) > 0,
+  run.expect(fabric.books().of(Fate::link_down) + fabric.books().of(Fate::switch_silent) +
+                     fabric.drops(core::DropReason::port_down) >
+                 0,
              "frames were lost where it was cut");
   return run.report();
 }

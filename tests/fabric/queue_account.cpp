@@ -1,0 +1,227 @@
+#include "tests/fabric/queue_account.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tributary::fabric {
+
+using core::DropReason;
+
+bool IngressAccount::has_room(PortNumber in, TrafficClass c, std::uint32_t bytes) const {
+  const auto found = shares_.find({in.value, c.value});
+  const Share share = found == shares_.end() ? Share{} : found->second;
+  const egress::PauseLimits& limits = limits_[c.value];
+  return share.frames + 1 <= limits.xoff.frames + limits.headroom.frames &&
+         share.bytes + bytes <= limits.xoff.bytes + limits.headroom.bytes;
+}
+
+void IngressAccount::enter(PortNumber in, TrafficClass c, std::uint32_t bytes) {
+  Share& share = shares_[{in.value, c.value}];
+  ++share.frames;
+  share.bytes += bytes;
+  const egress::Depth xoff = limits_[c.value].xoff;
+  share.pause = share.pause || share.frames > xoff.frames || share.bytes > xoff.bytes;
+}
+
+void IngressAccount::leave(PortNumber in, TrafficClass c, std::uint32_t bytes) {
+  Share& share = shares_[{in.value, c.value}];
+  --share.frames;
+  share.bytes -= bytes;
+  const egress::Depth xon = limits_[c.value].xon;
+  share.pause = share.pause && (share.frames > xon.frames || share.bytes > xon.bytes);
+}
+
+std::string IngressAccount::compare(const egress::IngressAccounts& product) const {
+  for (const auto& [of, share] : shares_) {
+    const PortNumber port{of.first};
+    const TrafficClass c{of.second};
+    const egress::Depth is = product.waiting(port, c);
+    if (is.frames != share.frames || is.bytes != share.bytes) {
+      return fmt::format(
+          "{} frames and {} bytes of port {}, class {} wait, but the account says {} "
+          "and {}",
+          share.frames, share.bytes, port.value, c.value, is.frames, is.bytes);
+    }
+    if (product.wanted(port).contains(c) != share.pause) {
+      return fmt::format("with {} frames and {} bytes of port {}, class {} its senders {} pause",
+                         share.frames, share.bytes, port.value, c.value,
+                         share.pause ? "must" : "must not");
+    }
+  }
+  return {};
+}
+
+QueueAccount::QueueAccount(const egress::PortSettings& settings, IngressAccount* ingress, Tell tell)
+    : settings_(settings), ingress_(ingress), tell_(std::move(tell)) {}
+
+void QueueAccount::pushed(FrameIndex frame, TrafficClass c, PortNumber ingress,
+                          std::uint32_t bytes) {
+  classes_[c.value].frames.push_back({frame, ingress, bytes});
+}
+
+/// The watchdog's rule, as far as it follows from the times of pause frames.
+void QueueAccount::watch(Class& of, TimeNs now) const {
+  const egress::WatchdogSettings& watchdog = settings_.watchdog;
+  if (watchdog.detection_ns == 0) {
+    return;
+  }
+  const TimeNs end = std::min(now, of.paused_until);
+  of.given_up = of.given_up || elapsed_ns(end, of.paused_since) >= watchdog.detection_ns;
+  if (now >= of.paused_until && elapsed_ns(now, of.paused_until) >= watchdog.restoration_ns) {
+    of.given_up = false;
+  }
+}
+
+void QueueAccount::paused(const wire::PauseFrame& pause, TimeNs now) {
+  pause.classes.for_each([&](TrafficClass c) {
+    if (!settings(c).obeys()) {
+      return;
+    }
+    Class& of = classes_[c.value];
+    watch(of, now);
+    const std::uint64_t quanta = pause.quanta[c.value];
+    if (quanta == 0) {
+      of.paused_until = std::min(of.paused_until, now);
+      return;
+    }
+    if (now >= of.paused_until) {
+      of.paused_since = now;
+    }
+    of.paused_until = now + (quanta * 512'000 + speed_mbps_ - 1) / speed_mbps_;
+  });
+}
+
+void QueueAccount::link_changed(bool up, TimeNs now) {
+  up_ = up;
+  for (Class& of : classes_) {
+    of.paused_since = of.paused_until = std::min(of.paused_until, now);
+    of.given_up = false;
+  }
+}
+
+void QueueAccount::make_wait(Frame& frame, TrafficClass c) {
+  if (!frame.waits) {
+    frame.waits = true;
+    if (settings(c).lossless() && frame.ingress != no_port) {
+      ingress_->enter(frame.ingress, c, frame.bytes);
+    }
+  }
+}
+
+void QueueAccount::remove(std::deque<Frame>& frames, std::deque<Frame>::iterator at,
+                          TrafficClass c) {
+  if (at->waits && settings(c).lossless() && at->ingress != no_port) {
+    ingress_->leave(at->ingress, c, at->bytes);
+  }
+  frames.erase(at);
+}
+
+void QueueAccount::sent(FrameIndex frame, TrafficClass c, const egress::QueueSnapshot& now_is,
+                        TimeNs now) {
+  Class& of = classes_[c.value];
+  if (of.frames.empty() || of.frames.front().frame != frame) {
+    tell_(fmt::format("class {} sent a frame that is not its first one", c.value));
+    return;
+  }
+  if (settings(c).obeys() && now < of.paused_until) {
+    tell_(fmt::format("class {} sent a frame while it is paused for another {} ns", c.value,
+                      elapsed_ns(of.paused_until, now)));
+  }
+  if (now_is.given_up) {
+    tell_(fmt::format("class {} sent a frame and is given up", c.value));
+  }
+  ++of.sent_frames;
+  of.sent_bytes += of.frames.front().bytes;
+  remove(of.frames, of.frames.begin(), c);
+}
+
+bool QueueAccount::is_allowed(DropReason why, TrafficClass c, std::size_t place) {
+  const Class& of = classes_[c.value];
+  const Frame& frame = of.frames[place];
+  std::uint64_t bytes_before = 0;
+  for (std::size_t i = 0; i < place; ++i) {
+    bytes_before += of.frames[i].bytes;
+  }
+  const egress::Depth limit = settings(c).limit;
+  const bool full = place >= limit.frames || bytes_before + frame.bytes > limit.bytes;
+  switch (why) {
+  case DropReason::queue_full: return full;
+  case DropReason::headroom_full:
+    return !full && settings(c).lossless() && frame.ingress != no_port &&
+           !ingress_->has_room(frame.ingress, c, frame.bytes);
+  case DropReason::paused_too_long: return of.given_up;
+  case DropReason::port_down: return !up_;
+  default: return false;
+  }
+}
+
+void QueueAccount::dropped(FrameIndex frame, TrafficClass c, DropReason why, TimeNs now) {
+  Class& of = classes_[c.value];
+  const auto at = std::ranges::find(of.frames, frame, &Frame::frame);
+  if (at == of.frames.end()) {
+    tell_(fmt::format("class {} dropped a frame that it did not have", c.value));
+    return;
+  }
+  watch(of, now);
+  if (why == DropReason::queue_full || why == DropReason::headroom_full) {
+    // Oldest first: what is before it has been found room for.
+    std::for_each(of.frames.begin(), at, [&](Frame& before) { make_wait(before, c); });
+  }
+  if (!is_allowed(why, c, static_cast<std::size_t>(at - of.frames.begin()))) {
+    tell_(
+        fmt::format("class {} dropped a frame as {}, and there was no reason to, behind {} others",
+                    c.value, name_of(why), at - of.frames.begin()));
+  }
+  ++of.drops[egress::queue_drop_index(why)];
+  remove(of.frames, at, c);
+}
+
+void QueueAccount::settled(const egress::QueueSnapshot& is) {
+  const TrafficClass c = is.traffic_class;
+  Class& of = classes_[c.value];
+  std::uint64_t frames = 0;
+  std::uint64_t bytes = 0;
+  for (Frame& frame : of.frames) {
+    if (frames == is.waiting.frames) {
+      break; // collected only
+    }
+    make_wait(frame, c);
+    ++frames;
+    bytes += frame.bytes;
+  }
+  if (frames != is.waiting.frames || bytes != is.waiting.bytes) {
+    tell_(fmt::format("class {} says that {} frames of {} bytes wait, where {} of {} can", c.value,
+                      is.waiting.frames, is.waiting.bytes, frames, bytes));
+  }
+  if (!is.waiting.within(settings(c).limit)) {
+    tell_(fmt::format("class {} has {} frames of {} bytes waiting, which is beyond its bounds",
+                      c.value, is.waiting.frames, is.waiting.bytes));
+  }
+}
+
+std::size_t QueueAccount::held() const {
+  std::size_t n = 0;
+  for (const Class& of : classes_) {
+    n += of.frames.size();
+  }
+  return n;
+}
+
+void QueueAccount::audit(const egress::QueueSnapshot& counted) const {
+  const Class& of = classes_[counted.traffic_class.value];
+  const auto agree = [&](std::string_view what, std::uint64_t is, std::uint64_t should) {
+    if (is != should) {
+      tell_(fmt::format("class {}, {}: counted {} instead of {}", counted.traffic_class.value, what,
+                        is, should));
+    }
+  };
+  agree("frames", counted.frames, of.sent_frames);
+  agree("bytes", counted.bytes, of.sent_bytes);
+  for (const DropReason reason : egress::queue_drop_reasons) {
+    agree(name_of(reason), counted.dropped(reason), of.drops[egress::queue_drop_index(reason)]);
+  }
+}
+
+} // namespace tributary::fabric

@@ -1,0 +1,113 @@
+// What the queues of one port have to do, and what the pauses of the ports behind them: the rules
+// of docs/protocol/queues.md, written down once more, in the plainest way and with none of the
+// product's code. The fabric tells it what is pushed, sent and dropped; what the rules do not allow
+// is a violation.
+//
+//   a frame is sent      the first of its class, which is neither paused nor given up
+//   queue_full           what waits before it fills the queue
+//   headroom_full        what came in by its port fills that port's share
+//   paused_too_long      its class has been paused for the watchdog's time
+//   port_down            the link is down
+//   waits                as many frames and bytes as the queue says, within its bounds
+//   a pause is wanted    from more than xoff on until no more than xon waits
+//
+// One QueueAccount for each port, one IngressAccount for all ports of a worker.
+#pragma once
+
+#include "dataplane/egress/ingress_accounts.hpp"
+#include "dataplane/egress/queue_settings.hpp"
+#include "dataplane/egress/queue_snapshot.hpp"
+#include "tests/fabric/wire_frame.hpp"
+#include "tributary/types.hpp"
+#include "tributary/wire/pause_frame.hpp"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace tributary::fabric {
+
+using PauseLimitsByClass = std::array<egress::PauseLimits, traffic_classes>;
+
+/// What waits of lossless classes in one worker's queues, by the port it came in by.
+class IngressAccount {
+public:
+  explicit IngressAccount(const PauseLimitsByClass& limits) : limits_(limits) {}
+
+  [[nodiscard]] bool has_room(PortNumber in, TrafficClass c, std::uint32_t bytes) const;
+  void enter(PortNumber in, TrafficClass c, std::uint32_t bytes);
+  void leave(PortNumber in, TrafficClass c, std::uint32_t bytes);
+  /// Says what differs; "" where nothing does.
+  [[nodiscard]] std::string compare(const egress::IngressAccounts& product) const;
+
+private:
+  struct Share {
+    std::uint64_t frames = 0;
+    std::uint64_t bytes = 0;
+    bool pause = false;
+  };
+  PauseLimitsByClass limits_;
+  std::map<std::pair<std::uint8_t, std::uint8_t>, Share> shares_; ///< by port, by class
+};
+
+class QueueAccount {
+public:
+  using Tell = std::function<void(const std::string&)>;
+
+  /// `ingress` may be null where no class is lossless.
+  QueueAccount(const egress::PortSettings& settings, IngressAccount* ingress, Tell tell);
+
+  void pushed(FrameIndex frame, TrafficClass c, PortNumber ingress, std::uint32_t bytes);
+  void sent(FrameIndex frame, TrafficClass c, const egress::QueueSnapshot& now_is, TimeNs now);
+  void dropped(FrameIndex frame, TrafficClass c, core::DropReason why, TimeNs now);
+  /// After each call of the queues: what they collected either left, was dropped, or waits now.
+  void settled(const egress::QueueSnapshot& of_class);
+
+  void set_speed(std::uint32_t mbps) { speed_mbps_ = mbps == 0 ? 10'000 : mbps; }
+  void paused(const wire::PauseFrame& pause, TimeNs now);
+  /// The queues drop what they hold while it is down.
+  void link_changed(bool up, TimeNs now);
+
+  /// Frames that are in the queues.
+  [[nodiscard]] std::size_t held() const;
+  [[nodiscard]] std::size_t held(TrafficClass c) const { return classes_[c.value].frames.size(); }
+  /// Counters against what happened.
+  void audit(const egress::QueueSnapshot& counted) const;
+
+private:
+  struct Frame {
+    FrameIndex frame = 0;
+    PortNumber ingress;
+    std::uint32_t bytes = 0;
+    bool waits = false; ///< beyond the call that brought it
+  };
+  struct Class {
+    std::deque<Frame> frames;
+    TimeNs paused_since;
+    TimeNs paused_until;
+    bool given_up = false;
+    std::uint64_t sent_frames = 0;
+    std::uint64_t sent_bytes = 0;
+    std::array<std::uint64_t, egress::queue_drop_reasons.size()> drops{};
+  };
+
+  [[nodiscard]] const egress::ClassSettings& settings(TrafficClass c) const {
+    return settings_.classes[c.value];
+  }
+  void watch(Class& of, TimeNs now) const;
+  void make_wait(Frame& frame, TrafficClass c);
+  void remove(std::deque<Frame>& frames, std::deque<Frame>::iterator at, TrafficClass c);
+  [[nodiscard]] bool is_allowed(core::DropReason why, TrafficClass c, std::size_t place);
+
+  egress::PortSettings settings_;
+  IngressAccount* ingress_;
+  Tell tell_;
+  std::uint32_t speed_mbps_ = 10'000;
+  bool up_ = true;
+  std::array<Class, traffic_classes> classes_;
+};
+
+} // namespace tributary::fabric
