@@ -107,10 +107,9 @@ std::string trouble_with_interface(const std::string& name) {
     return fmt::format("interface '{0}' is down; `ip link set {0} up`", name);
   }
   if (!state.running) {
-    return fmt::format(
-        "interface '{}' has no carrier: nothing is at the other end of its cable, or "
-        "it is down there",
-        name);
+    return fmt::format("interface '{}' has no carrier: nothing is at the other end of its link, or "
+                       "it is down there",
+                       name);
   }
   return {};
 }

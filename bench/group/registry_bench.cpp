@@ -22,7 +22,7 @@ void from_first_join_to_ready(benchmark::State& state) {
         const Nid nid{g * size + rank};
         office->located(nid, office.now);
         benchmark::DoNotOptimize(
-            office->join(wish_to_join(rank, nid.value, size, std::to_string(g)), office.now));
+            office->join(request_to_join(rank, nid.value, size, std::to_string(g)), office.now));
         benchmark::DoNotOptimize(office->renew("j1", std::to_string(g), rank, office.now));
       }
     }

@@ -194,10 +194,10 @@ int main(int argc, char** argv) {
       app.add_option("--budget", options.budget_seconds,
                      "Seconds for repair; default: what suits fabric and pattern, 0.02 to 0.35")
           ->check(CLI::NonNegativeNumber);
-  app.add_option("--dead", options.dead_percent, "Percent of cables that are down, by the seed")
+  app.add_option("--dead", options.dead_percent, "Percent of links that are down, by the seed")
       ->check(CLI::Range(0.0, 100.0))
       ->needs(topology_option);
-  app.add_option("--seed", options.settings.seed, "Of patterns, dead cables and random choices")
+  app.add_option("--seed", options.settings.seed, "Of patterns, dead links and random choices")
       ->capture_default_str();
   app.add_option("--runs", options.settings.runs, "Runs of each, in turns; the fastest counts")
       ->check(CLI::Range(1U, 1000U))

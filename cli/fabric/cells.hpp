@@ -42,9 +42,9 @@ inline Cell switch_state(const Entry& s) {
 
 inline Cell group_state(const Entry& group) {
   const std::string state = group.text("state");
-  const Style style = !group.text("trouble").empty() ? Style::bad
-                      : state == "ready"             ? Style::good
-                                                     : Style::warning;
+  const Style style = !group.text("error").empty() ? Style::bad
+                      : state == "ready"           ? Style::good
+                                                   : Style::warning;
   return {state, style};
 }
 

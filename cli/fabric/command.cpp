@@ -170,7 +170,7 @@ void add_route(CLI::App& fabric, FabricCommand& command) {
   route->add_option("--budget", command.budget_seconds, "For repair; default: what suits the model")
       ->type_name("SECONDS")
       ->check(CLI::NonNegativeNumber);
-  route->add_option("--dead", command.dead_percent, "Cables that are down, by the seed")
+  route->add_option("--dead", command.dead_percent, "Links that are down, by the seed")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 100.0));
   route->add_option("--seed", command.seed, "Of everything random")->capture_default_str();

@@ -67,8 +67,8 @@ std::string group_view(const Entry& g, bool colours) {
   std::string out = fmt::format("{}: {}, {} of {} members; {}\n", group_name(g),
                                 styled(state.text, state.style, colours), g.number("joined"),
                                 g.number("size"), g.text("text"));
-  if (const std::string trouble = g.text("trouble"); !trouble.empty()) {
-    out += styled(trouble, Style::bad, colours) + '\n';
+  if (const std::string error = g.text("error"); !error.empty()) {
+    out += styled(error, Style::bad, colours) + '\n';
   }
   for (const Entry& route : g.entries("routes")) {
     out += fmt::format("tree {}: {} switches, height {}, max EFI {}\n", route.text("tree"),
@@ -179,8 +179,7 @@ std::string topology_view(const Entry& all, bool colours) {
                          end.second ? "" : "  " + styled("down", Style::bad, colours));
     }
   }
-  for (const auto& [key, title] :
-       {std::pair{"problems", "problem"}, {"miscabled", "wrong cable"}}) {
+  for (const auto& [key, title] : {std::pair{"problems", "problem"}, {"miscabled", "wrong link"}}) {
     const auto texts = all.entries(key);
     out += texts.empty() ? "" : "\n";
     for (const Entry& text : texts) {

@@ -30,9 +30,7 @@ Attachment attachment(const Graph& graph, const Entry& entry) {
   return {*at, port_of(entry)};
 }
 
-bool is_free(const Graph& graph, Attachment at) {
-  return !graph.cable_at(at) && !graph.host_at(at);
-}
+bool is_free(const Graph& graph, Attachment at) { return !graph.link_at(at) && !graph.host_at(at); }
 
 /// The number of ports that each switch needs for all that is said of it.
 std::map<std::string, topology::Port> ports_of(const Entry& topology) {
@@ -75,9 +73,9 @@ Graph graph_of(const Entry& topology) {
       const Attachment a = attachment(graph, link.entry("a"));
       const Attachment b = attachment(graph, link.entry("b"));
       if (link.flag("up") == up && is_free(graph, a) && is_free(graph, b)) {
-        graph.add_cable({.ends = {a, b},
-                         .speed_mbps = static_cast<std::uint32_t>(link.number("speed_mbps")),
-                         .up = up});
+        graph.add_link({.ends = {a, b},
+                        .speed_mbps = static_cast<std::uint32_t>(link.number("speed_mbps")),
+                        .up = up});
       }
     }
     for (const Entry& host : topology.entries("hosts")) {

@@ -109,7 +109,7 @@ std::string groups(const std::vector<Entry>& list, bool colours) {
                {root_text(g.entry("root"))},
                {g.text("vni")},
                {max_efi(g)},
-               {g.text("trouble").empty() ? g.text("text") : g.text("trouble")}});
+               {g.text("error").empty() ? g.text("text") : g.text("error")}});
   }
   return table.empty() ? "There is no group.\n" : table.text(colours);
 }
@@ -121,7 +121,7 @@ std::string trees(const std::vector<Entry>& list, bool colours) {
                {"ROOT"},
                {"SWITCHES", right},
                {"HEIGHT", right},
-               {"CENTER"},
+               {"ROOT SWITCH"},
                {"ALGORITHM"}});
   for (const Entry& t : list) {
     const bool in_force = t.text("state") == "in_force";
@@ -131,7 +131,7 @@ std::string trees(const std::vector<Entry>& list, bool colours) {
                {root_text(t.entry("root"))},
                {fmt::format("{}", t.entries("parts").size())},
                {t.text("height")},
-               {t.text("center")},
+               {t.text("root_switch")},
                {t.text("algorithm")}});
   }
   return table.empty() ? "No tree is installed.\n" : table.text(colours);

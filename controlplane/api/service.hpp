@@ -26,7 +26,8 @@ namespace tributary::rest {
 
 struct Answer {
   unsigned status = 200;
-  boost::json::value body; ///< for a failure {"message": "...", "detail": "..."}; see `refusal`
+  boost::json::value
+      body; ///< for a failure {"message": "...", "detail": "..."}; see `error_answer`
   /// Seconds for a Retry-After header; 0: none.
   unsigned retry_after = 0;
 };
@@ -34,7 +35,7 @@ using Reply = std::function<void(Answer)>;
 
 /// {"message": "...", "detail": "..."}, which say the same: libfabric's client reads the first,
 /// Slurm the second.
-[[nodiscard]] inline Answer refusal(unsigned status, const std::string& message) {
+[[nodiscard]] inline Answer error_answer(unsigned status, const std::string& message) {
   return {status, boost::json::object{{"message", message}, {"detail", message}}, 0};
 }
 

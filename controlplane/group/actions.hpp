@@ -20,12 +20,12 @@ struct Install {
 struct Remove {
   GroupId group;
 };
-/// The state changed, or a member came or went, or trouble did: for those who wait, and the event
+/// The state changed, or a member came or went, or an error: for those who wait, and the event
 /// stream.
 struct Changed {
   GroupId group;
 };
-/// Nothing is left of it; `group.ending` says why. A copy: the registry has forgotten it.
+/// Nothing is left of it; `group.end_reason` says why. A copy: the registry has forgotten it.
 struct Gone {
   Group group;
 };

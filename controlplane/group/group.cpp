@@ -90,11 +90,11 @@ std::string describe(const Group& group, TimeNs now) {
                        counted(group.size, "member"), seconds(elapsed_ns(group.deadline, now)));
     break;
   case GroupState::destroying:
-    text = fmt::format("is being removed from the switches: {}", group.ending.message);
+    text = fmt::format("is being removed from the switches: {}", group.end_reason.message);
     break;
-  case GroupState::gone: text = fmt::format("is gone: {}", group.ending.message); break;
+  case GroupState::gone: text = fmt::format("is gone: {}", group.end_reason.message); break;
   }
-  return group.trouble.empty() ? text : fmt::format("{}; {}", text, group.trouble);
+  return group.error.empty() ? text : fmt::format("{}; {}", text, group.error);
 }
 
 } // namespace tributary::group

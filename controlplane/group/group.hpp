@@ -5,7 +5,7 @@
 // Plain data, no I/O.
 #pragma once
 
-#include "controlplane/group/refusal.hpp"
+#include "controlplane/group/error.hpp"
 #include "controlplane/records/records.hpp"
 #include "tributary/types.hpp"
 
@@ -79,9 +79,9 @@ struct Group {
   TimeNs state_since{};
   TimeNs deadline = never; ///< of this state
   /// In destroying: what whoever still waits for the group is told.
-  Refusal ending;
+  Error end_reason;
   /// "" when all is well; why the last change of its routes failed otherwise.
-  std::string trouble;
+  std::string error;
 
   /// Whether members have left or their leases ran out.
   [[nodiscard]] bool departed() const { return present < members.size(); }

@@ -20,20 +20,20 @@ std::string rank_or_any(std::optional<std::uint32_t> rank) {
   return rank ? fmt::format("rank {}", *rank) : "any rank";
 }
 
-std::optional<Refusal> disagreement(const Group& group, const GroupWish& wish) {
-  if (wish.size != group.size) {
-    return Refusal{409, fmt::format("{} has {}, not {}: all must name the same number",
-                                    title(group), counted(group.size, "member"), wish.size)};
+std::optional<Error> disagreement(const Group& group, const GroupRequest& request) {
+  if (request.size != group.size) {
+    return Error{409, fmt::format("{} has {}, not {}: all must name the same number", title(group),
+                                  counted(group.size, "member"), request.size)};
   }
-  if (wish.trees != group.trees) {
-    return Refusal{409, fmt::format("{} has {}, not {}: all must ask for the same number",
-                                    title(group), counted(group.trees, "tree"), wish.trees)};
+  if (request.trees != group.trees) {
+    return Error{409, fmt::format("{} has {}, not {}: all must ask for the same number",
+                                  title(group), counted(group.trees, "tree"), request.trees)};
   }
-  if (wish.root_rank && wish.root_rank != group.wanted_root) {
-    return Refusal{409,
-                   fmt::format("{} was asked to have {} as its root, not rank {}: all must ask "
-                               "for the same one",
-                               title(group), rank_or_any(group.wanted_root), *wish.root_rank)};
+  if (request.root_rank && request.root_rank != group.wanted_root) {
+    return Error{409,
+                 fmt::format("{} was asked to have {} as its root, not rank {}: all must ask "
+                             "for the same one",
+                             title(group), rank_or_any(group.wanted_root), *request.root_rank)};
   }
   return std::nullopt;
 }
@@ -42,27 +42,26 @@ std::optional<Refusal> disagreement(const Group& group, const GroupWish& wish) {
 
 // ---- groups ----
 
-std::optional<Refusal> Registry::fault_of(const GroupWish& wish) const {
+std::optional<Error> Registry::fault_of(const GroupRequest& request) const {
   const std::uint32_t largest = std::min(settings_.max_group_size, max_contributions + 1);
-  if (wish.size == 0 || wish.size > largest) {
-    return Refusal{400, fmt::format("group '{}' of {}: a group has 1 to {} members; more are not "
-                                    "configured, and no wait count goes beyond 20 bits",
-                                    wish.name, counted(wish.size, "member"), largest)};
+  if (request.size == 0 || request.size > largest) {
+    return Error{400, fmt::format("group '{}' of {}: a group has 1 to {} members; more are not "
+                                  "configured, and no wait count goes beyond 20 bits",
+                                  request.name, counted(request.size, "member"), largest)};
   }
-  if (wish.trees != 1 && wish.trees != 2) {
-    return Refusal{
-        400, fmt::format("group '{}' asks for {} trees: 1 or 2 can be had", wish.name, wish.trees)};
+  if (request.trees != 1 && request.trees != 2) {
+    return Error{400, fmt::format("group '{}' asks for {} trees: 1 or 2 can be had", request.name,
+                                  request.trees)};
   }
-  if (wish.root_rank && *wish.root_rank >= wish.size) {
-    return Refusal{400,
-                   fmt::format("group '{}' has no rank {} to be its root: its ranks are 0 to {}",
-                               wish.name, *wish.root_rank, wish.size - 1)};
+  if (request.root_rank && *request.root_rank >= request.size) {
+    return Error{400, fmt::format("group '{}' has no rank {} to be its root: its ranks are 0 to {}",
+                                  request.name, *request.root_rank, request.size - 1)};
   }
   return std::nullopt;
 }
 
-Result<Group*> Registry::make_group(const GroupWish& wish, Job& job, TimeNs now) {
-  if (auto fault = fault_of(wish)) {
+Result<Group*> Registry::make_group(const GroupRequest& request, Job& job, TimeNs now) {
+  if (auto fault = fault_of(request)) {
     return *std::move(fault);
   }
   if (auto fault = over_quota(job, now)) {
@@ -77,38 +76,38 @@ Result<Group*> Registry::make_group(const GroupWish& wish, Job& job, TimeNs now)
   if (!job.vni) {
     job.vni = vnis_.give_out(job.id);
     if (!job.vni) {
-      return Refusal{507, fmt::format("02: no VNI is left for job {}: all of {} to {} belong to "
-                                      "other jobs; one is free when one of them ends",
-                                      job.id, settings_.first_vni.value, settings_.last_vni.value)};
+      return Error{507, fmt::format("02: no VNI is left for job {}: all of {} to {} belong to "
+                                    "other jobs; one is free when one of them ends",
+                                    job.id, settings_.first_vni.value, settings_.last_vni.value)};
     }
     put(job);
     put_address("vnis", vnis_.pool());
   }
   Group group;
   group.job = job.id;
-  group.name = wish.name;
-  group.size = wish.size;
-  group.trees = wish.trees;
-  group.wanted_root = wish.root_rank;
+  group.name = request.name;
+  group.size = request.size;
+  group.trees = request.trees;
+  group.wanted_root = request.root_rank;
   group.vni = *job.vni;
   return &add_group(job, std::move(group), now);
 }
 
-std::optional<Refusal> Registry::not_among_hosts(const Job& job, std::span<const Nid> members) {
+std::optional<Error> Registry::not_among_hosts(const Job& job, std::span<const Nid> members) {
   if (!job.hosts) {
     return std::nullopt;
   }
   for (const Nid nid : members) {
     if (!std::ranges::binary_search(*job.hosts, nid)) {
-      return Refusal{403, fmt::format("NID {} is not one of the {} that job {} may use; the "
-                                      "administrator names them when the job is made",
-                                      nid.value, counted(job.hosts->size(), "host"), job.id)};
+      return Error{403, fmt::format("NID {} is not one of the {} that job {} may use; the "
+                                    "administrator names them when the job is made",
+                                    nid.value, counted(job.hosts->size(), "host"), job.id)};
     }
   }
   return std::nullopt;
 }
 
-std::optional<Refusal> Registry::over_quota(const Job& job, TimeNs now) const {
+std::optional<Error> Registry::over_quota(const Job& job, TimeNs now) const {
   if (job.groups.size() < job.multicast_limit) {
     return std::nullopt;
   }
@@ -130,22 +129,22 @@ Group& Registry::add_group(Job& job, Group group, TimeNs now) {
   return added;
 }
 
-Result<const Group*> Registry::create_group(const GroupWish& wish, TimeNs now) {
-  const auto job = job_in_use(wish.job);
+Result<const Group*> Registry::create_group(const GroupRequest& request, TimeNs now) {
+  const auto job = job_in_use(request.job);
   if (!job) {
-    return job.refusal();
+    return job.error();
   }
-  const auto known = (*job)->groups.find(wish.name);
+  const auto known = (*job)->groups.find(request.name);
   if (known == (*job)->groups.end()) {
-    const auto made = make_group(wish, **job, now);
-    return made ? Result<const Group*>(*made) : made.refusal();
+    const auto made = make_group(request, **job, now);
+    return made ? Result<const Group*>(*made) : made.error();
   }
   const Group& group = groups_.at(known->second);
-  const auto& verdict = reaction(group.state, Event::join_again);
-  if (verdict.kind == Reaction::Kind::refused) {
-    return refusal_of(group, verdict);
+  const auto& result = transition(group.state, Event::join_again);
+  if (result.kind == Transition::Kind::refused) {
+    return error_of(group, result);
   }
-  if (auto fault = disagreement(group, wish)) {
+  if (auto fault = disagreement(group, request)) {
     fault->contradicts = group.state != GroupState::receiving_leave_req;
     return *std::move(fault);
   }
@@ -154,82 +153,83 @@ Result<const Group*> Registry::create_group(const GroupWish& wish, TimeNs now) {
 
 // ---- joining ----
 
-std::optional<Refusal> Registry::contradiction(const Group& group, const JoinWish& wish,
-                                               TimeNs now) const {
-  if (auto fault = disagreement(group, wish.group)) {
+std::optional<Error> Registry::contradiction(const Group& group, const JoinRequest& request,
+                                             TimeNs now) const {
+  if (auto fault = disagreement(group, request.group)) {
     return fault;
   }
-  if (wish.rank >= group.size) {
-    return Refusal{400, fmt::format("{} has no rank {}: its ranks are 0 to {}", title(group),
-                                    wish.rank, group.size - 1)};
+  if (request.rank >= group.size) {
+    return Error{400, fmt::format("{} has no rank {}: its ranks are 0 to {}", title(group),
+                                  request.rank, group.size - 1)};
   }
-  const auto elsewhere = rank_at_.find({wish.nid, group.id});
-  if (elsewhere != rank_at_.end() && elsewhere->second != wish.rank) {
-    return Refusal{409, fmt::format("NID {} is rank {} of {} already and cannot be rank {} too",
-                                    wish.nid.value, elsewhere->second, title(group), wish.rank)};
+  const auto elsewhere = rank_at_.find({request.nid, group.id});
+  if (elsewhere != rank_at_.end() && elsewhere->second != request.rank) {
+    return Error{409,
+                 fmt::format("NID {} is rank {} of {} already and cannot be rank {} too",
+                             request.nid.value, elsewhere->second, title(group), request.rank)};
   }
   if (group.multicast && elsewhere == rank_at_.end()) {
-    return Refusal{404, fmt::format("NID {} is not in {}: its {} were named when it was made",
-                                    wish.nid.value, title(group), counted(group.size, "member"))};
+    return Error{404, fmt::format("NID {} is not in {}: its {} were named when it was made",
+                                  request.nid.value, title(group), counted(group.size, "member"))};
   }
-  const auto holder = group.members.find(wish.rank);
-  if (holder != group.members.end() && holder->second.nid != wish.nid) {
-    return Refusal{409,
-                   fmt::format("{} of {} has this rank, so that NID {} cannot have it; {}",
-                               who(wish.rank, holder->second), title(group), wish.nid.value,
-                               holder->second.state == MemberState::joined
-                                   ? fmt::format("its lease runs for {} unless renewed",
-                                                 seconds(elapsed_ns(holder->second.lease_end, now)))
-                                   : "it has left, and the group ends with the others")};
+  const auto holder = group.members.find(request.rank);
+  if (holder != group.members.end() && holder->second.nid != request.nid) {
+    return Error{409,
+                 fmt::format("{} of {} has this rank, so that NID {} cannot have it; {}",
+                             who(request.rank, holder->second), title(group), request.nid.value,
+                             holder->second.state == MemberState::joined
+                                 ? fmt::format("its lease runs for {} unless renewed",
+                                               seconds(elapsed_ns(holder->second.lease_end, now)))
+                                 : "it has left, and the group ends with the others")};
   }
   return std::nullopt;
 }
 
-Result<const Group*> Registry::join(const JoinWish& wish, TimeNs now) {
-  const auto job = job_in_use(wish.group.job);
+Result<const Group*> Registry::join(const JoinRequest& request, TimeNs now) {
+  const auto job = job_in_use(request.group.job);
   if (!job) {
-    return job.refusal();
+    return job.error();
   }
-  const auto known = (*job)->groups.find(wish.group.name);
-  if (known == (*job)->groups.end() && wish.rank >= wish.group.size) {
-    return Refusal{400, fmt::format("group '{}' of {} has no rank {}", wish.group.name,
-                                    counted(wish.group.size, "member"), wish.rank)};
+  const auto known = (*job)->groups.find(request.group.name);
+  if (known == (*job)->groups.end() && request.rank >= request.group.size) {
+    return Error{400, fmt::format("group '{}' of {} has no rank {}", request.group.name,
+                                  counted(request.group.size, "member"), request.rank)};
   }
-  if (wish.nid.value > max_nid) {
-    return Refusal{400, fmt::format("NID {} does not fit 20 bits", wish.nid.value)};
+  if (request.nid.value > max_nid) {
+    return Error{400, fmt::format("NID {} does not fit 20 bits", request.nid.value)};
   }
-  if (auto fault = not_among_hosts(**job, {&wish.nid, 1})) {
+  if (auto fault = not_among_hosts(**job, {&request.nid, 1})) {
     return *std::move(fault);
   }
   if (known == (*job)->groups.end()) {
-    const auto made = make_group(wish.group, **job, now);
+    const auto made = make_group(request.group, **job, now);
     if (!made) {
-      return made.refusal();
+      return made.error();
     }
   }
-  Group& group = groups_.at((*job)->groups.find(wish.group.name)->second);
+  Group& group = groups_.at((*job)->groups.find(request.group.name)->second);
 
-  const auto member = group.members.find(wish.rank);
+  const auto member = group.members.find(request.rank);
   const Event event = member == group.members.end()                 ? Event::join
                       : member->second.state == MemberState::joined ? Event::join_again
                                                                     : Event::join_after_leaving;
   if (group.state != GroupState::destroying) {
-    if (auto fault = contradiction(group, wish, now)) {
+    if (auto fault = contradiction(group, request, now)) {
       fault->contradicts = group.state != GroupState::receiving_leave_req;
       return *std::move(fault);
     }
   }
-  const auto accepted = happen(group, event, now);
+  const auto accepted = apply(group, event, now);
   if (!accepted) {
-    return accepted.refusal();
+    return accepted.error();
   }
   if (event == Event::join) {
-    add_member(group, wish.rank, wish.nid, wish.host, now);
+    add_member(group, request.rank, request.nid, request.host, now);
     if (auto fault = complete_if_all_there(group, now)) { // and the group is gone
       return *std::move(fault);
     }
   } else {
-    extend_lease(group, wish.rank, now);
+    extend_lease(group, request.rank, now);
   }
   return &group;
 }
@@ -265,13 +265,13 @@ Result<const Group*> Registry::renew(std::string_view job, std::string_view name
                                      std::uint32_t rank, TimeNs now) {
   const auto member = member_of(job, name, rank);
   if (!member) {
-    return member.refusal();
+    return member.error();
   }
   Group& group = **member;
   const bool in = group.members.at(rank).state == MemberState::joined;
-  const auto& verdict = reaction(group.state, in ? Event::renew : Event::renew_after_leaving);
-  if (verdict.kind == Reaction::Kind::refused) {
-    return refusal_of(group, verdict);
+  const auto& result = transition(group.state, in ? Event::renew : Event::renew_after_leaving);
+  if (result.kind == Transition::Kind::refused) {
+    return error_of(group, result);
   }
   extend_lease(group, rank, now);
   return &group;
@@ -281,14 +281,14 @@ Result<const Group*> Registry::leave(std::string_view job, std::string_view name
                                      std::uint32_t rank, TimeNs now) {
   const auto member = member_of(job, name, rank);
   if (!member) {
-    return member.refusal();
+    return member.error();
   }
   Group& group = **member;
   const GroupId id = group.id;
   const bool in = group.members.at(rank).state == MemberState::joined;
   const auto accepted = depart(group, rank, in ? Event::leave : Event::leave_again, now);
   if (!accepted) {
-    return accepted.refusal();
+    return accepted.error();
   }
   return find(id);
 }
@@ -297,10 +297,10 @@ Result<Group*> Registry::member_of(std::string_view job, std::string_view name,
                                    std::uint32_t rank) {
   const auto group = group_of(job, name);
   if (group && !(*group)->members.contains(rank)) {
-    return Refusal{404, rank < (*group)->size
-                            ? fmt::format("rank {} has not joined {}", rank, title(**group))
-                            : fmt::format("{} has no rank {}: its ranks are 0 to {}",
-                                          title(**group), rank, (*group)->size - 1)};
+    return Error{404, rank < (*group)->size
+                          ? fmt::format("rank {} has not joined {}", rank, title(**group))
+                          : fmt::format("{} has no rank {}: its ranks are 0 to {}", title(**group),
+                                        rank, (*group)->size - 1)};
   }
   return group;
 }
@@ -310,7 +310,7 @@ Result<bool> Registry::depart(Group& group, std::uint32_t rank, Event how, TimeN
   journal_.note(group);
   journal_.note(group, rank);
   const bool collecting = group.state == GroupState::receiving_join_req;
-  const auto accepted = happen(group, how, now);
+  const auto accepted = apply(group, how, now);
   if (!accepted || !*accepted) {
     return accepted;
   }
@@ -341,7 +341,7 @@ Result<bool> Registry::depart(Group& group, std::uint32_t rank, Event how, TimeN
 Result<const Group*> Registry::destroy(std::string_view job, std::string_view name, TimeNs now) {
   const auto group = group_of(job, name);
   if (!group) {
-    return group.refusal();
+    return group.error();
   }
   const GroupId id = (*group)->id;
   end(**group, Event::destroy, {409, fmt::format("{} was destroyed on request", title(**group))},

@@ -23,8 +23,8 @@ Group without_parts(const Group& g) {
   header.created = g.created;
   header.state_since = g.state_since;
   header.deadline = g.deadline;
-  header.ending = g.ending;
-  header.trouble = g.trouble;
+  header.end_reason = g.end_reason;
+  header.error = g.error;
   return header;
 }
 

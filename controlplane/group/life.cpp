@@ -21,19 +21,19 @@ std::string why_not_complete(const Group& group) {
 
 } // namespace
 
-Result<bool> Registry::happen(Group& group, Event event, TimeNs now) {
-  const Reaction& verdict = reaction(group.state, event);
-  if (verdict.kind == Reaction::Kind::refused) {
-    return refusal_of(group, verdict);
+Result<bool> Registry::apply(Group& group, Event event, TimeNs now) {
+  const Transition& result = transition(group.state, event);
+  if (result.kind == Transition::Kind::refused) {
+    return error_of(group, result);
   }
-  if (verdict.accepted() && verdict.next != group.state) {
-    enter(group, verdict.next, now);
+  if (result.accepted() && result.next != group.state) {
+    enter(group, result.next, now);
   }
-  return verdict.accepted();
+  return result.accepted();
 }
 
-Refusal Registry::refusal_of(const Group& group, const Reaction& verdict) {
-  return {verdict.status, fmt::format("{} {}", title(group), verdict.message)};
+Error Registry::error_of(const Group& group, const Transition& result) {
+  return {result.status, fmt::format("{} {}", title(group), result.message)};
 }
 
 void Registry::enter(Group& group, GroupState state, TimeNs now) {
@@ -62,17 +62,17 @@ void Registry::enter(Group& group, GroupState state, TimeNs now) {
     if (group.routed()) {
       actions_.emplace_back(Remove{group.id});
     } else {
-      happen(group, Event::removed, now);
+      apply(group, Event::removed, now);
     }
   }
 }
 
-void Registry::end(Group& group, Event event, Refusal why, TimeNs now) {
+void Registry::end(Group& group, Event event, Error why, TimeNs now) {
   journal_.note(group);
-  const Reaction& verdict = reaction(group.state, event);
-  if (verdict.accepted() && group.state != GroupState::destroying) {
-    group.ending = std::move(why);
-    happen(group, event, now);
+  const Transition& result = transition(group.state, event);
+  if (result.accepted() && group.state != GroupState::destroying) {
+    group.end_reason = std::move(why);
+    apply(group, event, now);
   }
 }
 

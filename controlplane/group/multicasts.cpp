@@ -9,43 +9,43 @@
 
 namespace tributary::group {
 
-std::optional<Refusal> Registry::fault_of(const MulticastWish& wish) const {
+std::optional<Error> Registry::fault_of(const MulticastRequest& request) const {
   const std::size_t largest = std::min(settings_.max_group_size, max_contributions + 1);
-  if (wish.members.empty() || wish.members.size() > largest) {
-    return Refusal{400, fmt::format("macs names {}: a multicast has 1 to {}; more are not "
-                                    "configured, and no wait count goes beyond 20 bits",
-                                    counted(wish.members.size(), "host"), largest)};
+  if (request.members.empty() || request.members.size() > largest) {
+    return Error{400, fmt::format("macs names {}: a multicast has 1 to {}; more are not "
+                                  "configured, and no wait count goes beyond 20 bits",
+                                  counted(request.members.size(), "host"), largest)};
   }
-  std::vector<Nid> sorted = wish.members;
+  std::vector<Nid> sorted = request.members;
   std::ranges::sort(sorted);
   if (sorted.back().value > max_nid) {
-    return Refusal{
-        400, fmt::format("macs names NID {}, which does not fit 20 bits", sorted.back().value)};
+    return Error{400,
+                 fmt::format("macs names NID {}, which does not fit 20 bits", sorted.back().value)};
   }
   const auto twice = std::ranges::adjacent_find(sorted);
   if (twice != sorted.end()) {
-    return Refusal{400, fmt::format("macs names NID {} twice", twice->value)};
+    return Error{400, fmt::format("macs names NID {} twice", twice->value)};
   }
   return std::nullopt;
 }
 
-std::optional<Refusal> Registry::no_resources(const MulticastWish& wish, const Job& job,
-                                              TimeNs now) const {
-  const std::string_view holder = vnis_.holder(wish.vni);
+std::optional<Error> Registry::no_resources(const MulticastRequest& request, const Job& job,
+                                            TimeNs now) const {
+  const std::string_view holder = vnis_.holder(request.vni);
   if (!holder.empty() && holder != job.id) {
-    return Refusal{403, fmt::format("VNI {} belongs to job {}; job {} has to bring one of its own",
-                                    wish.vni.value, holder, job.id)};
+    return Error{403, fmt::format("VNI {} belongs to job {}; job {} has to bring one of its own",
+                                  request.vni.value, holder, job.id)};
   }
-  if (job.vnis && !std::ranges::binary_search(*job.vnis, wish.vni)) {
-    return Refusal{403, fmt::format("VNI {} is not one of those that job {} may use; the "
-                                    "administrator names them when the job is made",
-                                    wish.vni.value, job.id)};
+  if (job.vnis && !std::ranges::binary_search(*job.vnis, request.vni)) {
+    return Error{403, fmt::format("VNI {} is not one of those that job {} may use; the "
+                                  "administrator names them when the job is made",
+                                  request.vni.value, job.id)};
   }
-  if (auto fault = not_among_hosts(job, wish.members)) {
+  if (auto fault = not_among_hosts(job, request.members)) {
     return fault;
   }
   std::vector<std::string> unknown;
-  for (const Nid nid : wish.members) {
+  for (const Nid nid : request.members) {
     if (!located_.contains(nid)) {
       unknown.push_back(std::to_string(nid.value));
     }
@@ -54,9 +54,9 @@ std::optional<Refusal> Registry::no_resources(const MulticastWish& wish, const J
     constexpr std::size_t named = 8;
     const std::size_t more = unknown.size() - std::min(named, unknown.size());
     unknown.resize(unknown.size() - more);
-    return Refusal{422, fmt::format("no switch has heard of the hosts with NID {}{}",
-                                    fmt::join(unknown, ", "),
-                                    more > 0 ? fmt::format(" and {} more", more) : "")};
+    return Error{422, fmt::format("no switch has heard of the hosts with NID {}{}",
+                                  fmt::join(unknown, ", "),
+                                  more > 0 ? fmt::format(" and {} more", more) : "")};
   }
   if (auto fault = over_quota(job, now)) {
     return fault;
@@ -64,28 +64,29 @@ std::optional<Refusal> Registry::no_resources(const MulticastWish& wish, const J
   if (tree_numbers_.in_use() == max_trees) {
     return no_number_left(max_trees, now);
   }
-  if (!choose_root(wish.members, std::nullopt, rooted_)) {
-    return no_root(fmt::format("the multicast of job {}", job.id), wish.members, std::nullopt, now);
+  if (!choose_root(request.members, std::nullopt, rooted_)) {
+    return no_root(fmt::format("the multicast of job {}", job.id), request.members, std::nullopt,
+                   now);
   }
   return std::nullopt;
 }
 
-Result<const Group*> Registry::create_multicast(const MulticastWish& wish, TimeNs now) {
-  const auto found = job_in_use(wish.job);
+Result<const Group*> Registry::create_multicast(const MulticastRequest& request, TimeNs now) {
+  const auto found = job_in_use(request.job);
   if (!found) {
-    return found.refusal();
+    return found.error();
   }
   Job& job = **found;
-  if (auto fault = fault_of(wish)) {
+  if (auto fault = fault_of(request)) {
     return *std::move(fault);
   }
-  if (const Group* const same = untold(wish)) {
+  if (const Group* const same = untold(request)) {
     return same;
   }
-  if (auto fault = no_resources(wish, job, now)) {
+  if (auto fault = no_resources(request, job, now)) {
     return *std::move(fault);
   }
-  vnis_.claim(wish.vni, job.id);
+  vnis_.claim(request.vni, job.id);
 
   Group wanted;
   for (std::uint64_t n = next_group_ & 0xFFFF'FFFF;
@@ -93,27 +94,28 @@ Result<const Group*> Registry::create_multicast(const MulticastWish& wish, TimeN
     wanted.name = fmt::format("multicast-{}", n);
   }
   wanted.job = job.id;
-  wanted.step = wish.step;
+  wanted.step = request.step;
   wanted.multicast = true;
-  wanted.size = static_cast<std::uint32_t>(wish.members.size());
-  wanted.vni = wish.vni;
-  wanted.timeout_us = wish.timeout_us;
+  wanted.size = static_cast<std::uint32_t>(request.members.size());
+  wanted.vni = request.vni;
+  wanted.timeout_us = request.timeout_us;
   wanted.untold = true;
   Group& group = add_group(job, std::move(wanted), now);
   untold_.insert(group.id);
   for (std::uint32_t rank = 0; rank < group.size; ++rank) {
-    add_member(group, rank, wish.members[rank], "", now);
+    add_member(group, rank, request.members[rank], "", now);
   }
   complete_if_all_there(group, now);
   return &group;
 }
 
-const Group* Registry::untold(const MulticastWish& wish) const {
+const Group* Registry::untold(const MulticastRequest& request) const {
   for (const GroupId id : untold_) {
     const Group& group = groups_.at(id);
     const auto is_member = [](const auto& entry, Nid nid) { return entry.second.nid == nid; };
-    if (group.state != GroupState::destroying && group.job == wish.job && group.step == wish.step &&
-        group.vni == wish.vni && std::ranges::equal(group.members, wish.members, is_member)) {
+    if (group.state != GroupState::destroying && group.job == request.job &&
+        group.step == request.step && group.vni == request.vni &&
+        std::ranges::equal(group.members, request.members, is_member)) {
       return &group;
     }
   }

@@ -8,7 +8,7 @@
 
 namespace tributary::group {
 
-Refusal quota_used_up(const Job& job, std::span<const Group* const> holders, TimeNs now) {
+Error quota_used_up(const Job& job, std::span<const Group* const> holders, TimeNs now) {
   constexpr std::size_t named = 8;
   std::string list;
   for (const Group* const group : holders.first(std::min(named, holders.size()))) {

@@ -9,7 +9,7 @@ namespace tributary::group {
 
 /// 507 "01: ...": the quota, the groups that use it up, and when each of them ends. `holders` are
 /// the job's groups by age; of very many only the first are named.
-[[nodiscard]] Refusal quota_used_up(const Job& job, std::span<const Group* const> holders,
-                                    TimeNs now);
+[[nodiscard]] Error quota_used_up(const Job& job, std::span<const Group* const> holders,
+                                  TimeNs now);
 
 } // namespace tributary::group

@@ -33,9 +33,9 @@ Result<const Job*> Registry::create_job(const std::string& id,
                                         JobBounds bounds) {
   for (const Vni vni : bounds.vnis.value_or(std::vector<Vni>())) {
     if (const std::string_view holder = vnis_.holder(vni); !holder.empty() && holder != id) {
-      return Refusal{409, fmt::format("VNI {} belongs to job {}; it is free when that job, or the "
-                                      "groups that brought it, have ended",
-                                      vni.value, holder)};
+      return Error{409, fmt::format("VNI {} belongs to job {}; it is free when that job, or the "
+                                    "groups that brought it, have ended",
+                                    vni.value, holder)};
     }
   }
   const auto [it, fresh] = jobs_.try_emplace(id);
@@ -44,7 +44,7 @@ Result<const Job*> Registry::create_job(const std::string& id,
     journal_.note_new_job(id);
   }
   if (!fresh) {
-    return Refusal{
+    return Error{
         409, job.ending ? fmt::format("job {} is ending: {} still to be removed from the switches; "
                                       "ask again",
                                       id, counted(job.groups.size(), "group"))
@@ -66,7 +66,7 @@ Result<const Job*> Registry::create_job(const std::string& id,
 Result<const Job*> Registry::set_limit(std::string_view id, std::uint32_t multicast_limit) {
   const auto job = job_in_use(id);
   if (!job) {
-    return job.refusal();
+    return job.error();
   }
   journal_.note(**job);
   (*job)->multicast_limit = multicast_limit;
@@ -78,7 +78,7 @@ Result<std::size_t> Registry::end_steps(std::string_view id, std::span<const std
                                         TimeNs now) {
   const auto job = job_in_use(id);
   if (!job) {
-    return job.refusal();
+    return job.error();
   }
   const auto ends = [&](const Group& group) {
     return group.multicast && std::ranges::find(steps, group.step) != steps.end();
@@ -89,7 +89,7 @@ Result<std::size_t> Registry::end_steps(std::string_view id, std::span<const std
 Result<std::size_t> Registry::delete_job(std::string_view id, TimeNs now) {
   const auto found = job_in_use(id);
   if (!found) {
-    return found.refusal();
+    return found.error();
   }
   Job& job = **found;
   journal_.note(job);
@@ -122,10 +122,10 @@ std::size_t Registry::end_groups(const Job& job, const std::function<bool(const 
 Result<Job*> Registry::job_in_use(std::string_view id) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) {
-    return Refusal{404, fmt::format("there is no job {}", id)};
+    return Error{404, fmt::format("there is no job {}", id)};
   }
   if (it->second.ending) {
-    return Refusal{404, fmt::format("job {} has ended", id)};
+    return Error{404, fmt::format("job {} has ended", id)};
   }
   return &it->second;
 }
@@ -140,10 +140,9 @@ Result<const Job*> Registry::job_of_token(std::string_view token) const {
     return &jobs_.find(*job)->second;
   }
   if (const std::string* const job = tokens_.ended_job_of(token)) {
-    return Refusal{401,
-                   fmt::format("the token has expired: job {}, whose it was, has ended", *job)};
+    return Error{401, fmt::format("the token has expired: job {}, whose it was, has ended", *job)};
   }
-  return Refusal{401, "the token is not known: it is no job's session token"};
+  return Error{401, "the token is not known: it is no job's session token"};
 }
 
 bool Registry::has_ended(std::string_view token, std::string_view job) const {
@@ -156,11 +155,11 @@ bool Registry::has_ended(std::string_view token, std::string_view job) const {
 Result<Group*> Registry::group_of(std::string_view job, std::string_view name) {
   const auto found = job_in_use(job);
   if (!found) {
-    return found.refusal();
+    return found.error();
   }
   const auto it = (*found)->groups.find(name);
   if (it == (*found)->groups.end()) {
-    return Refusal{404, fmt::format("job {} has no group '{}'", job, name)};
+    return Error{404, fmt::format("job {} has no group '{}'", job, name)};
   }
   return &groups_.at(it->second);
 }
@@ -187,10 +186,10 @@ const Group* Registry::find(TreeNumber tree) const {
 Result<const Group*> Registry::find_multicast(TreeNumber tree) const {
   const Group* const group = find(tree);
   if (group == nullptr || !group->multicast) {
-    return Refusal{404, fmt::format("there is no multicast {}", tree.value)};
+    return Error{404, fmt::format("there is no multicast {}", tree.value)};
   }
   if (group->state == GroupState::computing_routes) {
-    return Refusal{409, fmt::format("multicast {} is still being built; ask again", tree.value)};
+    return Error{409, fmt::format("multicast {} is still being built; ask again", tree.value)};
   }
   return group;
 }

@@ -2,7 +2,7 @@
 //
 // A caller (the manager) does the same after every call or a few of them:
 //
-//   auto joined = registry.join(caller's wishes, now);
+//   auto joined = registry.join(caller's request, now);
 //   store.apply(registry.take_changes());          on disk before anybody hears of it
 //   for (auto& action : registry.take_actions())   compute, install, remove; tell those who wait
 //     ...
@@ -11,7 +11,7 @@
 // What happens in which state is one table, state_machine.hpp; docs/protocol/groups.md explains it.
 // Routes are computed once, when all members have asked and a switch has heard of every host;
 // members that leave or whose leases run out cause no computation. Nothing a caller can send
-// throws: it is answered with a Refusal. Look-ups are by ordered or hashed keys, deadlines in
+// throws: it is answered with a Error. Look-ups are by ordered or hashed keys, deadlines in
 // ordered queues, so thousands of groups may be pending.
 //
 // Pure: time, random numbers and the stored past are handed in. All calls from one thread.
@@ -19,10 +19,10 @@
 
 #include "controlplane/group/actions.hpp"
 #include "controlplane/group/deadline_queue.hpp"
+#include "controlplane/group/error.hpp"
 #include "controlplane/group/group.hpp"
 #include "controlplane/group/journal.hpp"
 #include "controlplane/group/number_pool.hpp"
-#include "controlplane/group/refusal.hpp"
 #include "controlplane/group/root_choice.hpp"
 #include "controlplane/group/state_machine.hpp"
 #include "controlplane/group/token_book.hpp"
@@ -63,20 +63,20 @@ struct JobBounds {
 };
 
 /// What a group must agree in, whoever asks for it first.
-struct GroupWish {
+struct GroupRequest {
   std::string job;
   std::string name;
   std::uint32_t size = 0;
   std::uint32_t trees = 1; ///< 1 or 2
   std::optional<std::uint32_t> root_rank = std::nullopt;
 };
-struct JoinWish {
-  GroupWish group;
+struct JoinRequest {
+  GroupRequest group;
   std::uint32_t rank = 0;
   Nid nid;
   std::string host;
 };
-struct MulticastWish {
+struct MulticastRequest {
   std::string job;
   std::string step;
   std::vector<Nid> members; ///< by rank
@@ -124,10 +124,10 @@ public:
   // ---- groups ----
 
   /// The group is there and agrees: answers it. Otherwise creates it.
-  Result<const Group*> create_group(const GroupWish& wish, TimeNs now);
+  Result<const Group*> create_group(const GroupRequest& request, TimeNs now);
   /// Creates the group when it is not there. Asking again is not a second join. A last join that
   /// finds no root for the group ends it and is answered why.
-  Result<const Group*> join(const JoinWish& wish, TimeNs now);
+  Result<const Group*> join(const JoinRequest& request, TimeNs now);
   /// nullptr when the group is gone with that.
   Result<const Group*> leave(std::string_view job, std::string_view group, std::uint32_t rank,
                              TimeNs now);
@@ -135,7 +135,7 @@ public:
                              TimeNs now);
   /// One that was asked for with the same job, step, members and VNI, and whose address nobody was
   /// told yet, is answered again: a client that had to ask twice gets one.
-  Result<const Group*> create_multicast(const MulticastWish& wish, TimeNs now);
+  Result<const Group*> create_multicast(const MulticastRequest& request, TimeNs now);
   /// Somebody was answered the address of this multicast. One that is ready and that nobody was
   /// told of ends after `join_limit_ns`, for nobody would ever delete it.
   void told(GroupId id);
@@ -155,8 +155,8 @@ public:
   bool routes_ready(GroupId group, const Routes& routes, TimeNs now);
   /// Routes are not computed yet, for this reason. Nothing happens to a group that is further on.
   void routes_postponed(GroupId id, const std::string& why);
-  /// The group ends with this refusal, unless it is running: then it goes on, in trouble.
-  void routes_failed(GroupId group, const Refusal& why, TimeNs now);
+  /// The group ends with this error, unless it is running: then it goes on, and shows it.
+  void routes_failed(GroupId group, const Error& why, TimeNs now);
   /// All switches of all its trees have them in force.
   void installed(GroupId group, TimeNs now);
   void install_failed(GroupId group, const std::string& why, TimeNs now);
@@ -220,14 +220,14 @@ private:
 
   // joining.cpp
   /// 403 when the job has a list of hosts and one of these is not in it.
-  [[nodiscard]] static std::optional<Refusal> not_among_hosts(const Job& job,
-                                                              std::span<const Nid> members);
-  [[nodiscard]] std::optional<Refusal> fault_of(const GroupWish& wish) const;
-  [[nodiscard]] std::optional<Refusal> over_quota(const Job& job, TimeNs now) const;
-  Result<Group*> make_group(const GroupWish& wish, Job& job, TimeNs now);
+  [[nodiscard]] static std::optional<Error> not_among_hosts(const Job& job,
+                                                            std::span<const Nid> members);
+  [[nodiscard]] std::optional<Error> fault_of(const GroupRequest& request) const;
+  [[nodiscard]] std::optional<Error> over_quota(const Job& job, TimeNs now) const;
+  Result<Group*> make_group(const GroupRequest& request, Job& job, TimeNs now);
   Group& add_group(Job& job, Group group, TimeNs now);
-  [[nodiscard]] std::optional<Refusal> contradiction(const Group& group, const JoinWish& wish,
-                                                     TimeNs now) const;
+  [[nodiscard]] std::optional<Error> contradiction(const Group& group, const JoinRequest& request,
+                                                   TimeNs now) const;
   void add_member(Group& group, std::uint32_t rank, Nid nid, const std::string& host, TimeNs now);
   [[nodiscard]] Result<Group*> member_of(std::string_view job, std::string_view name,
                                          std::uint32_t rank);
@@ -235,28 +235,28 @@ private:
   Result<bool> depart(Group& group, std::uint32_t rank, Event how, TimeNs now);
 
   // multicasts.cpp
-  [[nodiscard]] const Group* untold(const MulticastWish& wish) const;
-  [[nodiscard]] std::optional<Refusal> fault_of(const MulticastWish& wish) const;
-  [[nodiscard]] std::optional<Refusal> no_resources(const MulticastWish& wish, const Job& job,
-                                                    TimeNs now) const;
+  [[nodiscard]] const Group* untold(const MulticastRequest& request) const;
+  [[nodiscard]] std::optional<Error> fault_of(const MulticastRequest& request) const;
+  [[nodiscard]] std::optional<Error> no_resources(const MulticastRequest& request, const Job& job,
+                                                  TimeNs now) const;
 
   // routing.cpp
   /// Starts the computation, or ends the group and answers why there is none.
-  std::optional<Refusal> complete_if_all_there(Group& group, TimeNs now);
-  [[nodiscard]] Refusal no_root(const std::string& whose, std::span<const Nid> members,
-                                std::optional<std::uint32_t> wanted, TimeNs now) const;
-  [[nodiscard]] std::optional<Refusal> give_numbers(Group& group, const Routes& routes, TimeNs now);
-  [[nodiscard]] Refusal no_number_left(std::uint32_t limit, TimeNs now) const;
+  std::optional<Error> complete_if_all_there(Group& group, TimeNs now);
+  [[nodiscard]] Error no_root(const std::string& whose, std::span<const Nid> members,
+                              std::optional<std::uint32_t> wanted, TimeNs now) const;
+  [[nodiscard]] std::optional<Error> give_numbers(Group& group, const Routes& routes, TimeNs now);
+  [[nodiscard]] Error no_number_left(std::uint32_t limit, TimeNs now) const;
   [[nodiscard]] Cookie make_cookie(const Group& group) const;
-  void fail(GroupId id, Event event, const Refusal& why, TimeNs now);
+  void fail(GroupId id, Event event, const Error& why, TimeNs now);
 
   // life.cpp
   /// What the table says: true when accepted, and then the state is changed and what belongs to it
   /// done. A group that is gone by that no longer exists when this returns.
-  Result<bool> happen(Group& group, Event event, TimeNs now);
-  [[nodiscard]] static Refusal refusal_of(const Group& group, const Reaction& verdict);
+  Result<bool> apply(Group& group, Event event, TimeNs now);
+  [[nodiscard]] static Error error_of(const Group& group, const Transition& result);
   void enter(Group& group, GroupState state, TimeNs now);
-  void end(Group& group, Event event, Refusal why, TimeNs now);
+  void end(Group& group, Event event, Error why, TimeNs now);
   void forget(Group& group);
   void forget_job_if_over(const Job& job);
   void put(const Group& group);

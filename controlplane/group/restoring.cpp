@@ -145,8 +145,8 @@ void Registry::resume(Group& group, TimeNs now) {
     break;
   case GroupState::computing_routes: actions_.emplace_back(Install{group.id}); break;
   case GroupState::destroying:
-    group.ending = {409,
-                    fmt::format("{} was being removed when the manager started", title(group))};
+    group.end_reason = {409,
+                        fmt::format("{} was being removed when the manager started", title(group))};
     enter(group, group.state, now);
     break;
   case GroupState::receiving_leave_req: enter(group, group.state, now); break;

@@ -16,8 +16,8 @@ namespace tributary::group {
 /// The hosts that are roots, and of which group.
 using Roots = std::map<Nid, GroupId>;
 
-/// The rank wanted if its host is free, without a wish the lowest one whose host is. `members` are
-/// NIDs by rank.
+/// The rank wanted if its host is free, without a request the lowest one whose host is. `members`
+/// are NIDs by rank.
 [[nodiscard]] std::optional<std::uint32_t>
 choose_root(std::span<const Nid> members, std::optional<std::uint32_t> wanted, const Roots& roots);
 

@@ -14,13 +14,13 @@ namespace tributary::group {
 namespace {
 
 /// Of a group that has its numbers: whether every switch on the new way has room for them.
-std::optional<Refusal> does_not_fit(const Group& group, const Routes& routes) {
+std::optional<Error> does_not_fit(const Group& group, const Routes& routes) {
   for (std::size_t i = 0; i < routes.trees.size(); ++i) {
     if (group.routes[i].number.value >= routes.trees[i].number_limit) {
-      return Refusal{422,
-                     fmt::format("tree {} cannot be moved: a switch on the new way has room for "
-                                 "trees 0 to {} only",
-                                 group.routes[i].number.value, routes.trees[i].number_limit - 1)};
+      return Error{422,
+                   fmt::format("tree {} cannot be moved: a switch on the new way has room for "
+                               "trees 0 to {} only",
+                               group.routes[i].number.value, routes.trees[i].number_limit - 1)};
     }
   }
   return std::nullopt;
@@ -60,7 +60,7 @@ void Registry::lost(Nid nid) {
 
 // ---- all are there ----
 
-std::optional<Refusal> Registry::complete_if_all_there(Group& group, TimeNs now) {
+std::optional<Error> Registry::complete_if_all_there(Group& group, TimeNs now) {
   if (group.state != GroupState::receiving_join_req || group.present < group.size ||
       !group.not_located.empty()) {
     return std::nullopt;
@@ -72,19 +72,19 @@ std::optional<Refusal> Registry::complete_if_all_there(Group& group, TimeNs now)
   }
   const auto root = choose_root(members, group.wanted_root, rooted_);
   if (!root) {
-    const Refusal why = no_root(title(group), members, group.wanted_root, now);
+    const Error why = no_root(title(group), members, group.wanted_root, now);
     end(group, Event::destroy, why, now);
     return why;
   }
   journal_.note(group);
   group.root = root;
   rooted_.emplace(members[*root], group.id);
-  happen(group, Event::completed, now);
+  apply(group, Event::completed, now);
   return std::nullopt;
 }
 
-Refusal Registry::no_root(const std::string& whose, std::span<const Nid> members,
-                          std::optional<std::uint32_t> wanted, TimeNs now) const {
+Error Registry::no_root(const std::string& whose, std::span<const Nid> members,
+                        std::optional<std::uint32_t> wanted, TimeNs now) const {
   constexpr std::size_t named = 8;
   const std::size_t first = wanted.value_or(0);
   const std::size_t end = wanted ? first + 1 : std::min(members.size(), named);
@@ -106,7 +106,7 @@ Refusal Registry::no_root(const std::string& whose, std::span<const Nid> members
 
 bool Registry::routes_ready(GroupId id, const Routes& routes, TimeNs now) {
   const auto it = groups_.find(id);
-  if (it == groups_.end() || !reaction(it->second.state, Event::routes_ready).accepted()) {
+  if (it == groups_.end() || !transition(it->second.state, Event::routes_ready).accepted()) {
     return false;
   }
   Group& group = it->second;
@@ -129,7 +129,7 @@ bool Registry::routes_ready(GroupId id, const Routes& routes, TimeNs now) {
   return true;
 }
 
-std::optional<Refusal> Registry::give_numbers(Group& group, const Routes& routes, TimeNs now) {
+std::optional<Error> Registry::give_numbers(Group& group, const Routes& routes, TimeNs now) {
   std::vector<GroupTree> given;
   for (const auto& route : routes.trees) {
     const auto number = tree_numbers_.take(route.number_limit);
@@ -150,7 +150,7 @@ std::optional<Refusal> Registry::give_numbers(Group& group, const Routes& routes
   return std::nullopt;
 }
 
-Refusal Registry::no_number_left(std::uint32_t limit, TimeNs now) const {
+Error Registry::no_number_left(std::uint32_t limit, TimeNs now) const {
   if (limit == 0) {
     return {422, "a switch that the tree must cross has room for no tree at all"};
   }
@@ -185,15 +185,15 @@ void Registry::reserve_tree(TreeNumber number) {
 
 // ---- what became of them ----
 
-void Registry::routes_failed(GroupId id, const Refusal& why, TimeNs now) {
+void Registry::routes_failed(GroupId id, const Error& why, TimeNs now) {
   fail(id, Event::routes_failed, why, now);
 }
 
 void Registry::routes_postponed(GroupId id, const std::string& why) {
   const auto it = groups_.find(id);
   if (it != groups_.end() && it->second.state == GroupState::computing_routes &&
-      it->second.trouble != why) {
-    it->second.trouble = why;
+      it->second.error != why) {
+    it->second.error = why;
     changed(it->second);
   }
 }
@@ -202,15 +202,15 @@ void Registry::install_failed(GroupId id, const std::string& why, TimeNs now) {
   fail(id, Event::install_failed, {503, why}, now);
 }
 
-void Registry::fail(GroupId id, Event event, const Refusal& why, TimeNs now) {
+void Registry::fail(GroupId id, Event event, const Error& why, TimeNs now) {
   const auto it = groups_.find(id);
   if (it == groups_.end()) {
     return;
   }
   Group& group = it->second;
-  const Reaction& verdict = reaction(group.state, event);
-  if (verdict.accepted() && verdict.next == group.state) { // it runs on with what it has
-    group.trouble = why.message;
+  const Transition& result = transition(group.state, event);
+  if (result.accepted() && result.next == group.state) { // it runs on with what it has
+    group.error = why.message;
     changed(group);
   } else {
     end(group, event, why, now);
@@ -223,13 +223,13 @@ void Registry::installed(GroupId id, TimeNs now) {
     return;
   }
   Group& group = it->second;
-  const bool was_in_trouble = !group.trouble.empty();
+  const bool had_failed = !group.error.empty();
   const bool first = group.state == GroupState::computing_routes;
-  group.trouble.clear();
-  const auto accepted = happen(group, Event::installed, now);
+  group.error.clear();
+  const auto accepted = apply(group, Event::installed, now);
   if (first && *accepted && group.departed()) { // some have left while it was computed
-    happen(group, Event::leave, now);
-  } else if (was_in_trouble) {
+    apply(group, Event::leave, now);
+  } else if (had_failed) {
     changed(group);
   }
 }
@@ -237,7 +237,7 @@ void Registry::installed(GroupId id, TimeNs now) {
 void Registry::removed(GroupId id, TimeNs now) {
   const auto it = groups_.find(id);
   if (it != groups_.end()) {
-    happen(it->second, Event::removed, now);
+    apply(it->second, Event::removed, now);
   }
 }
 

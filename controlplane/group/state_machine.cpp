@@ -7,28 +7,28 @@ namespace {
 
 using records::GroupState;
 
-constexpr Reaction to(GroupState next) { return {Reaction::Kind::accepted, next, 0, {}}; }
-constexpr Reaction refuse(unsigned status, std::string_view message) {
-  return {Reaction::Kind::refused, GroupState::gone, status, message};
+constexpr Transition to(GroupState next) { return {Transition::Kind::accepted, next, 0, {}}; }
+constexpr Transition refuse(unsigned status, std::string_view message) {
+  return {Transition::Kind::refused, GroupState::gone, status, message};
 }
 
-constexpr Reaction join = to(GroupState::receiving_join_req);
-constexpr Reaction compute = to(GroupState::computing_routes);
-constexpr Reaction ready = to(GroupState::ready);
-constexpr Reaction leave = to(GroupState::receiving_leave_req);
-constexpr Reaction destr = to(GroupState::destroying);
-constexpr Reaction gone = to(GroupState::gone);
-constexpr Reaction _ = {}; // ignored
+constexpr Transition join = to(GroupState::receiving_join_req);
+constexpr Transition compute = to(GroupState::computing_routes);
+constexpr Transition ready = to(GroupState::ready);
+constexpr Transition leave = to(GroupState::receiving_leave_req);
+constexpr Transition destr = to(GroupState::destroying);
+constexpr Transition gone = to(GroupState::gone);
+constexpr Transition _ = {}; // ignored
 
-constexpr Reaction full = refuse(409, "has all its members");
-constexpr Reaction over =
+constexpr Transition full = refuse(409, "has all its members");
+constexpr Transition over =
     refuse(409, "ends when the others have left, and this member has left or its lease ran out; "
                 "join again when the group is gone");
-constexpr Reaction late = refuse(
+constexpr Transition late = refuse(
     409, "is being removed from the switches; ask again, which makes a new group of this name");
-constexpr Reaction none = refuse(404, "is not there");
+constexpr Transition none = refuse(404, "is not there");
 
-using Row = std::array<Reaction, state_count>;
+using Row = std::array<Transition, state_count>;
 
 // clang-format off
 constexpr std::array<Row, event_count> table = {{
@@ -63,7 +63,7 @@ constexpr std::array<std::string_view, event_count> event_names = {
 
 std::string_view name_of(Event event) { return event_names[static_cast<std::size_t>(event)]; }
 
-const Reaction& reaction(records::GroupState state, Event event) {
+const Transition& transition(records::GroupState state, Event event) {
   return table[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
 }
 

@@ -48,7 +48,7 @@ inline constexpr std::size_t state_count = 6;
 /// "join_again"
 [[nodiscard]] std::string_view name_of(Event event);
 
-struct Reaction {
+struct Transition {
   enum class Kind : std::uint8_t { accepted, ignored, refused };
   Kind kind = Kind::ignored;
   records::GroupState next = records::GroupState::gone; ///< when accepted
@@ -57,6 +57,6 @@ struct Reaction {
   [[nodiscard]] bool accepted() const { return kind == Kind::accepted; }
 };
 
-[[nodiscard]] const Reaction& reaction(records::GroupState state, Event event);
+[[nodiscard]] const Transition& transition(records::GroupState state, Event event);
 
 } // namespace tributary::group

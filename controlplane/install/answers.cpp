@@ -81,7 +81,7 @@ void Coordinator::Impl::committed(SwitchId at, std::uint64_t number, TimeNs now)
 
 void Coordinator::Impl::lose(SwitchId at, std::string_view why, TimeNs now) {
   inventory_.lost(at);
-  to_settle_.erase(at);
+  to_reconcile_.erase(at);
   const auto steps = open_.extract(at);
   if (!steps) {
     return;

@@ -23,7 +23,7 @@ TransactionNumber Coordinator::Impl::request(TreeNumber tree, std::optional<Tree
   t.purpose = target ? Purpose::install : Purpose::remove;
   t.target = std::move(target);
   t.since = now;
-  lanes_[tree].queue.push_back(number);
+  tree_queues_[tree].queue.push_back(number);
   trees_due_.insert(tree);
   pump(now);
   return number;
@@ -36,13 +36,13 @@ void Coordinator::Impl::connected(SwitchId at, SessionNumber session,
   if (inventory_.at(at).session) {
     lose(at, "it has dialled again", now);
   }
-  std::set<TreeNumber> concerned = inventory_.at(at).unsettled;
+  std::set<TreeNumber> concerned = inventory_.at(at).unreconciled;
   inventory_.hello(at, session, hello);
   one_by_one_.erase(at);
   switches_due_.insert(at);
   // Entries elsewhere may have waited for what this switch holds.
   const Inventory::Switch& s = inventory_.at(at);
-  concerned.insert(s.unsettled.begin(), s.unsettled.end());
+  concerned.insert(s.unreconciled.begin(), s.unreconciled.end());
   for (const auto& [tree, entry] : s.wanted) {
     concerned.insert(tree);
   }
@@ -166,7 +166,7 @@ void Coordinator::Impl::clear_deadline(Running& t) {
 void Coordinator::Impl::note_behind(TreeNumber tree) {
   if (const Inventory::Tree* found = inventory_.find(tree)) {
     for (const SwitchId at : found->behind) {
-      to_settle_[at].insert(tree);
+      to_reconcile_[at].insert(tree);
       switches_due_.insert(at);
     }
   }
@@ -179,21 +179,21 @@ void Coordinator::Impl::pump(TimeNs now) {
       advance_lane(trees_due_.extract(trees_due_.begin()).value(), now);
     }
     if (!switches_due_.empty()) {
-      settle(switches_due_.extract(switches_due_.begin()).value(), now);
+      reconcile(switches_due_.extract(switches_due_.begin()).value(), now);
     }
   }
 }
 
 void Coordinator::Impl::advance_lane(TreeNumber tree, TimeNs now) {
-  const auto lane = lanes_.find(tree);
-  if (lane == lanes_.end() || lane->second.reconciling > 0) {
+  const auto queue = tree_queues_.find(tree);
+  if (queue == tree_queues_.end() || queue->second.reconciling > 0) {
     return;
   }
-  if (lane->second.queue.empty()) {
-    lanes_.erase(lane);
+  if (queue->second.queue.empty()) {
+    tree_queues_.erase(queue);
     return;
   }
-  Running& first = running_.at(lane->second.queue.front());
+  Running& first = running_.at(queue->second.queue.front());
   if (first.state == TransactionState::queued) {
     start(first, now);
   }

@@ -48,7 +48,7 @@ public:
 
 private:
   /// Transactions on one tree.
-  struct Lane {
+  struct TreeQueue {
     std::deque<TransactionNumber> queue; ///< the first one may be under way
     unsigned reconciling = 0;            ///< under way, one switch each
   };
@@ -113,7 +113,7 @@ private:
   // ---- reconcile.cpp ----
 
   /// Sends the switch what differs.
-  void settle(SwitchId at, TimeNs now);
+  void reconcile(SwitchId at, TimeNs now);
   void add_difference(SwitchId at, TreeNumber tree, Changes& changes);
   void refuse_file_tree(SwitchId at, TreeNumber tree);
   void reconciliation_refused(Running& t, const std::string& reason);
@@ -125,15 +125,15 @@ private:
   std::uint32_t counter_ = 0;
 
   std::map<TransactionNumber, Running> running_;
-  std::map<TreeNumber, Lane> lanes_;
+  std::map<TreeNumber, TreeQueue> tree_queues_;
   std::map<SwitchId, std::map<std::uint64_t, StepKey>> open_; ///< by the number on the wire
   std::set<std::pair<TimeNs, TransactionNumber>> deadlines_;
   std::deque<TransactionView> history_; ///< the latest first
 
   std::set<SwitchId> reconciling_;
-  /// Trees that may have come to differ in a way that can be settled now. Those that turn out to
+  /// Trees that may have come to differ in a way that can be reconciled now. Those that turn out to
   /// have to wait are taken out: what they wait for puts them in again.
-  std::map<SwitchId, std::set<TreeNumber>> to_settle_;
+  std::map<SwitchId, std::set<TreeNumber>> to_reconcile_;
   std::set<SwitchId> one_by_one_; ///< refused several changes at once
   std::set<TreeNumber> trees_due_;
   std::set<SwitchId> switches_due_;

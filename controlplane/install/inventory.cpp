@@ -88,7 +88,7 @@ void Inventory::release(const TreeTarget& target) {
       continue;
     }
     need.edges.erase(of_nid);
-    s.unsettled_permissions.insert(permission);
+    s.unreconciled_permissions.insert(permission);
     if (need.edges.empty()) {
       s.needed.erase(found);
     } else if (need.nid == edge.nid) {
@@ -104,7 +104,7 @@ void Inventory::hello(SwitchId id, SessionNumber session, const control::SwitchH
   s.trees = hello.limits().trees();
   s.ports = hello.limits().ports();
 
-  std::set<TreeNumber> touched = s.unsettled;
+  std::set<TreeNumber> touched = s.unreconciled;
   for (const auto& [number, entry] : s.in_force) {
     touched.insert(number);
   }
@@ -133,18 +133,18 @@ void Inventory::hello(SwitchId id, SessionNumber session, const control::SwitchH
   }
 
   s.permitted.clear();
-  s.unsettled_permissions.clear();
+  s.unreconciled_permissions.clear();
   for (const control::Permission& permission : hello.in_force().permissions()) {
     const Permission given{PortNumber{static_cast<std::uint8_t>(permission.port())},
                            Vni{static_cast<std::uint16_t>(permission.vni())}};
     s.permitted[given] = permission.has_nid() ? std::optional(Nid{permission.nid()}) : std::nullopt;
     if (!s.needed.contains(given)) {
-      s.unsettled_permissions.insert(given);
+      s.unreconciled_permissions.insert(given);
     }
   }
   for (const auto& [permission, need] : s.needed) {
     if (!permits(s, {permission, need.nid})) {
-      s.unsettled_permissions.insert(permission);
+      s.unreconciled_permissions.insert(permission);
     }
   }
 }
@@ -230,11 +230,11 @@ bool Inventory::holds(const multicast::TreePart& part, TreeNumber tree) const {
 }
 
 std::optional<SwitchId> Inventory::neighbour(SwitchId id, topology::Port port) const {
-  const auto cable = graph_->cable_at({id, port});
-  if (!cable) {
+  const auto link = graph_->link_at({id, port});
+  if (!link) {
     return std::nullopt;
   }
-  const topology::Cable& c = (*graph_)[*cable];
+  const topology::Link& c = (*graph_)[*link];
   return c.ends[0].at == id && c.ends[0].port == port ? c.ends[1].at : c.ends[0].at;
 }
 
@@ -295,11 +295,11 @@ void Inventory::refresh(SwitchId id, TreeNumber number) {
       wanted == nullptr ? in_force == nullptr : in_force != nullptr && *wanted == *in_force;
   if (same && s.heard && !s.in_doubt.contains(number)) {
     tree.behind.erase(id);
-    s.unsettled.erase(number);
+    s.unreconciled.erase(number);
     s.stuck.erase(number);
   } else {
     tree.behind.insert(id);
-    s.unsettled.insert(number);
+    s.unreconciled.insert(number);
   }
 }
 

@@ -6,7 +6,7 @@
 // thought to hold what it held; one that was never heard may hold anything.
 //
 // Invariants: a switch is in `Tree::holders` exactly when it holds, or may hold, the tree; and in
-// `Tree::behind`, and the tree in its `unsettled`, exactly when what it holds is not known to be
+// `Tree::behind`, and the tree in its `unreconciled`, exactly when what it holds is not known to be
 // what is wanted.
 //
 // Pure.
@@ -43,8 +43,8 @@ public:
     std::map<TreeNumber, Entry> in_force;
     std::map<TreeNumber, std::optional<Entry>> in_doubt; ///< told to commit, not answered
     std::map<TreeNumber, Entry> wanted;
-    std::set<TreeNumber> unsettled;
-    /// Unsettled, and refused: not asked for again before the next hello or transaction.
+    std::set<TreeNumber> unreconciled;
+    /// Unreconciled, and refused: not asked for again before the next hello or transaction.
     std::set<TreeNumber> stuck;
 
     /// In force, and no revocation is under way; with the NID that the port is guarded for.
@@ -52,7 +52,7 @@ public:
     std::map<Permission, Need> needed;
     /// By port: the NIDs that it is needed for, with how many edges of trees want each.
     std::map<topology::Port, std::map<Nid, std::uint32_t>> guarded_for;
-    std::set<Permission> unsettled_permissions; ///< may differ: to be looked at
+    std::set<Permission> unreconciled_permissions; ///< may differ: to be looked at
   };
 
   struct Tree {
@@ -75,7 +75,7 @@ public:
   void want(TreeNumber number, std::optional<TreeTarget> target);
   /// Counts the target's edges in `needed`.
   void need(const TreeTarget& target);
-  /// Takes them out again; what nobody needs then is unsettled.
+  /// Takes them out again; what nobody needs then is unreconciled.
   void release(const TreeTarget& target);
 
   // ---- what is in force ----
@@ -107,7 +107,7 @@ public:
   [[nodiscard]] bool may_close_loop(SwitchId id, TreeNumber tree, const Entry& entry) const;
 
 private:
-  /// Brings `holders`, `behind` and `unsettled` in line for one tree at one switch.
+  /// Brings `holders`, `behind` and `unreconciled` in line for one tree at one switch.
   void refresh(SwitchId id, TreeNumber number);
   void forget_if_unused(TreeNumber number);
 

@@ -10,7 +10,7 @@ namespace tributary::install {
 namespace {
 
 void add_permissions(Inventory::Switch& s, Changes& changes) {
-  for (const Permission& permission : std::exchange(s.unsettled_permissions, {})) {
+  for (const Permission& permission : std::exchange(s.unreconciled_permissions, {})) {
     const auto need = s.needed.find(permission);
     if (need == s.needed.end()) {
       if (s.permitted.contains(permission)) {
@@ -25,14 +25,14 @@ void add_permissions(Inventory::Switch& s, Changes& changes) {
 
 } // namespace
 
-void Coordinator::Impl::settle(SwitchId at, TimeNs now) {
+void Coordinator::Impl::reconcile(SwitchId at, TimeNs now) {
   Inventory::Switch& s = inventory_.at(at);
   if (!s.session || reconciling_.contains(at)) {
     return;
   }
   const bool one_by_one = one_by_one_.contains(at);
   Changes changes;
-  std::set<TreeNumber>& trees = to_settle_[at];
+  std::set<TreeNumber>& trees = to_reconcile_[at];
   while (!trees.empty() && !(one_by_one && changes.size() > 0)) {
     add_difference(at, trees.extract(trees.begin()).value(), changes);
   }
@@ -54,7 +54,7 @@ void Coordinator::Impl::settle(SwitchId at, TimeNs now) {
     t.tree = changes.trees.front().first;
   }
   for (const auto& [tree, entry] : changes.trees) {
-    ++lanes_[tree].reconciling;
+    ++tree_queues_[tree].reconciling;
   }
   reconciling_.insert(at);
   open_[at].emplace(number.value, StepKey{number, 0});
@@ -71,9 +71,9 @@ void Coordinator::Impl::settle(SwitchId at, TimeNs now) {
 
 void Coordinator::Impl::add_difference(SwitchId at, TreeNumber tree, Changes& changes) {
   const Inventory::Switch& s = inventory_.at(at);
-  const auto lane = lanes_.find(tree);
-  if (!s.unsettled.contains(tree) || s.stuck.contains(tree) ||
-      (lane != lanes_.end() && !lane->second.queue.empty())) {
+  const auto queue = tree_queues_.find(tree);
+  if (!s.unreconciled.contains(tree) || s.stuck.contains(tree) ||
+      (queue != tree_queues_.end() && !queue->second.queue.empty())) {
     return; // the end of the transaction that is under way brings us back here
   }
   const auto wanted = s.wanted.find(tree);
@@ -109,9 +109,9 @@ void Coordinator::Impl::reconciliation_refused(Running& t, const std::string& re
   } else if (step.changes.size() > 1) {
     one_by_one_.insert(step.at); // so that one that cannot be does not keep the others away
     for (const GuardedPermission& given : step.changes.permit) {
-      s.unsettled_permissions.insert(given.permission);
+      s.unreconciled_permissions.insert(given.permission);
     }
-    s.unsettled_permissions.insert(step.changes.revoke.begin(), step.changes.revoke.end());
+    s.unreconciled_permissions.insert(step.changes.revoke.begin(), step.changes.revoke.end());
   } else {
     s.stuck.insert(step.changes.trees.front().first);
   }
@@ -123,7 +123,7 @@ void Coordinator::Impl::reconciliation_ended(const Running& t) {
   reconciling_.erase(step.at);
   switches_due_.insert(step.at);
   for (const auto& [tree, entry] : step.changes.trees) {
-    --lanes_.at(tree).reconciling;
+    --tree_queues_.at(tree).reconciling;
     trees_due_.insert(tree);
     note_behind(tree);
   }

@@ -49,7 +49,7 @@ Admission Sessions::open(SessionNumber session, const control::SwitchHello& hell
     if (sessions_.at(number).boot != hello.boot()) {
       return reject(fmt::format("a switch \"{}\" is connected already; if it is the same one "
                                 "before a restart, its channel ends within {}",
-                                hello.name(), patience()));
+                                hello.name(), timeout_text()));
     }
     close(number);
     admission.superseded = number;
@@ -113,7 +113,7 @@ std::vector<Keepalive> Sessions::poll(TimeNs now) {
 
 TimeNs Sessions::next_deadline() const { return due_.empty() ? never : due_.begin()->first; }
 
-std::string Sessions::patience() const {
+std::string Sessions::timeout_text() const {
   const std::chrono::duration<double> silence = keepalives_missed * settings_.keepalive;
   return fmt::format("{:.1f} s", silence.count());
 }

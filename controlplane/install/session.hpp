@@ -64,7 +64,7 @@ public:
   [[nodiscard]] std::vector<Keepalive> poll(TimeNs now);
   [[nodiscard]] TimeNs next_deadline() const;
   /// How long a session may be silent, in words: "3.0 s".
-  [[nodiscard]] std::string patience() const;
+  [[nodiscard]] std::string timeout_text() const;
 
 private:
   struct Session {

@@ -284,12 +284,12 @@ void Coordinator::Impl::finish(Running& t, Result result, std::vector<SwitchId> 
     for (const RunningStep& step : t.steps) {
       if (step.state == StepState::behind) {
         for (const GuardedPermission& given : step.changes.permit) {
-          inventory_.at(step.at).unsettled_permissions.insert(given.permission);
+          inventory_.at(step.at).unreconciled_permissions.insert(given.permission);
         }
         switches_due_.insert(step.at);
       }
     }
-    lanes_.at(*t.tree).queue.pop_front();
+    tree_queues_.at(*t.tree).queue.pop_front();
     trees_due_.insert(*t.tree);
     note_behind(*t.tree);
   }

@@ -56,24 +56,24 @@ Manager::full_engine_on(std::span<const RoutedTree> trees) const {
   return std::nullopt;
 }
 
-std::vector<topology::CableId> Manager::cables_of_full_engines() const {
-  std::vector<topology::CableId> cables;
+std::vector<topology::LinkId> Manager::links_of_full_engines() const {
+  std::vector<topology::LinkId> links;
   const std::uint32_t each = settings_.groups.descriptors_per_tree;
   for (std::uint32_t s = 0; s < switches_.size(); ++s) {
     const auto has = scarce_descriptors(SwitchId{s});
     for (topology::Port port = 0; has && port < graph()[SwitchId{s}].ports; ++port) {
       const std::uint32_t trees = engines_.trees_at(SwitchId{s}, port);
       if (trees != 0 && (trees + 1) * each > *has) {
-        if (const auto cable = graph().cable_at({SwitchId{s}, port})) {
-          cables.push_back(*cable);
+        if (const auto link = graph().link_at({SwitchId{s}, port})) {
+          links.push_back(*link);
         }
       }
     }
   }
-  return cables;
+  return links;
 }
 
-group::Refusal Manager::engine_is_full(const group::Group& group, const FullEngine& full) const {
+group::Error Manager::engine_is_full(const group::Group& group, const FullEngine& full) const {
   std::string holders;
   std::size_t named = 0;
   for (const TreeNumber number : coordinator_.wanted_at(full.at)) {
@@ -134,8 +134,8 @@ std::vector<RoutedTree> Manager::laid(const group::Group& group, std::span<const
 std::vector<RoutedTree> Manager::laid_around_full_engines(const group::Group& group,
                                                           std::span<const HostId> hosts) {
   multicast::Tree weight;
-  for (const topology::CableId cable : cables_of_full_engines()) {
-    weight.cables.insert(weight.cables.end(), avoiding_weight, cable);
+  for (const topology::LinkId link : links_of_full_engines()) {
+    weight.links.insert(weight.links.end(), avoiding_weight, link);
   }
   planner().adopt(weight);
   std::vector<RoutedTree> routes = laid(group, hosts);

@@ -21,7 +21,7 @@ public:
     if (group.multicast) {
       return; // nobody renews anything of it
     }
-    if (reasons_.insert_or_assign(name, group.ending.message).second) {
+    if (reasons_.insert_or_assign(name, group.end_reason.message).second) {
       in_order_.push_back(name);
     }
     if (in_order_.size() > remembered) {

@@ -13,7 +13,7 @@
 namespace tributary::manager {
 
 namespace json = boost::json;
-using topology::CableId;
+using topology::LinkId;
 
 namespace {
 
@@ -60,8 +60,8 @@ json::object Manager::summary_of(const group::Group& group) const {
     }
   }
   object["missing"] = std::move(missing_ones);
-  if (!group.trouble.empty()) {
-    object["trouble"] = group.trouble;
+  if (!group.error.empty()) {
+    object["error"] = group.error;
   }
   if (group.root && group.members.contains(*group.root)) {
     const group::Member& root = group.members.at(*group.root);
@@ -74,8 +74,8 @@ json::object Manager::summary_of(const group::Group& group) const {
     for (std::size_t i = 0; i < group.routes.size(); ++i) {
       std::uint32_t max_efi = 0;
       if (routing != routings_.end()) {
-        for (const CableId cable : routing->second.trees[i].tree.cables) {
-          max_efi = std::max(max_efi, efi_of(cable));
+        for (const LinkId link : routing->second.trees[i].tree.links) {
+          max_efi = std::max(max_efi, efi_of(link));
         }
       }
       const records::TreeForm& form = group.routes[i].form;

@@ -26,9 +26,9 @@ std::uint32_t transaction_epoch(const records::Snapshot& past) {
 
 } // namespace
 
-Manager::Manager(const Settings& settings, Surroundings& surroundings, group::RandomSource random,
+Manager::Manager(const Settings& settings, Environment& environment, group::RandomSource random,
                  const records::Snapshot& past)
-    : settings_(settings), surroundings_(surroundings), last_look_(surroundings.now()),
+    : settings_(settings), environment_(environment), last_look_(environment.now()),
       started_(last_look_), discovery_(settings.discovery),
       planner_(planning_graph_, settings.planner),
       coordinator_(discovery_.graph(), {.epoch = transaction_epoch(past)}),
@@ -38,13 +38,13 @@ Manager::Manager(const Settings& settings, Surroundings& surroundings, group::Ra
   if (!settings_.open_job.empty() && registry_.find_job(settings_.open_job) == nullptr) {
     static_cast<void>(registry_.create_job(settings_.open_job, std::nullopt));
   }
-  if (!settings_.store_trouble.empty()) {
-    store_trouble_ = settings_.store_trouble;
-    event("manager", fmt::format("changes cannot be stored: {}", store_trouble_));
+  if (!settings_.store_failure.empty()) {
+    store_failure_ = settings_.store_failure;
+    event("manager", fmt::format("changes cannot be stored: {}", store_failure_));
     registry_.put_something();
   }
   registry_.begin_requests();
-  surroundings_.request_settle();
+  environment_.request_reconcile();
 }
 
 Manager::~Manager() = default;
@@ -87,17 +87,17 @@ void Manager::restore(const records::Snapshot& past) {
 // ---- time ----
 
 TimeNs Manager::now() {
-  const TimeNs at = surroundings_.now();
+  const TimeNs at = environment_.now();
   const std::uint64_t since = elapsed_ns(at, last_look_);
   if (waits_ && since > longest_turn_ns) {
     paused_ns_ += since;
-    surroundings_.request_settle();
+    environment_.request_reconcile();
   }
   last_look_ = at;
   return time();
 }
 
-TimeNs Manager::time() const { return {surroundings_.now().value - paused_ns_}; }
+TimeNs Manager::time() const { return {environment_.now().value - paused_ns_}; }
 
 void Manager::tell_pause() {
   if (paused_ns_ != pause_told_ns_) {
@@ -111,7 +111,7 @@ void Manager::tell_pause() {
 
 // ---- the turn ----
 
-void Manager::settle() {
+void Manager::reconcile() {
   store_requests();
   notice_store_away();
   const TimeNs at = now();
@@ -162,13 +162,13 @@ TimeNs Manager::first_deadline() const {
     next = std::min(next, waiter.until);
   }
   if (!deferred_.empty()) {
-    next = std::min(next, started_ + settings_.patience_ns);
+    next = std::min(next, started_ + settings_.timeout_ns);
   }
   return next;
 }
 
 bool Manager::waits_for_switches() {
-  if (elapsed_ns(now(), started_) >= settings_.patience_ns) {
+  if (elapsed_ns(now(), started_) >= settings_.timeout_ns) {
     return false;
   }
   return !discovery_.all_connected();
@@ -210,7 +210,7 @@ bool Manager::handle_actions() {
       endings_.add(gone->group);
       event("group",
             fmt::format("group {}/{} is gone: {}", gone->group.job, gone->group.name,
-                        gone->group.ending.message),
+                        gone->group.end_reason.message),
             {{"job", gone->group.job}, {"group", gone->group.name}, {"state", "gone"}});
       wake_waiters(gone->group);
     }
@@ -251,11 +251,11 @@ bool Manager::handle_topology() {
   switches_.resize(graph().switches().size());
   for (const topology::Change& change : changes) {
     using Kind = topology::Change::Kind;
-    const bool of_cable = change.kind == Kind::cable_added || change.kind == Kind::cable_up ||
-                          change.kind == Kind::cable_down;
+    const bool of_link = change.kind == Kind::link_added || change.kind == Kind::link_up ||
+                         change.kind == Kind::link_down;
     const bool of_switch = change.kind == Kind::switch_added || change.kind == Kind::switch_up ||
                            change.kind == Kind::switch_down || change.kind == Kind::switch_changed;
-    event(of_cable    ? "link"
+    event(of_link     ? "link"
           : of_switch ? "switch"
                       : "host",
           change.text, {{"change", std::string(topology::name_of(change.kind))}});
@@ -308,7 +308,7 @@ void Manager::store_what_waits() {
 void Manager::store_requests() {
   records::Backlog asked;
   asked.add({registry_.changes().begin(), registry_.changes().end()});
-  if (!asked.empty() && store_trouble_.empty()) {
+  if (!asked.empty() && store_failure_.empty()) {
     if (!try_to_store(asked.changes())) {
       take_back_requests();
       return;
@@ -327,12 +327,12 @@ void Manager::take_back_requests() {
   announcements_.clear();
   for (Answered& answered : answers_) {
     if (answered.changes && answered.answer.status < 300) {
-      answered.answer = store_refusal();
+      answered.answer = store_error_answer();
     }
   }
   for (auto it = waiters_.begin(); it != waiters_.end();) {
     if (it->second.turn == turn_) {
-      answer(std::move(it->second.reply), store_refusal(), false);
+      answer(std::move(it->second.reply), store_error_answer(), false);
       it = waiters_.erase(it);
     } else {
       ++it;
@@ -341,9 +341,9 @@ void Manager::take_back_requests() {
 }
 
 void Manager::store_is_away(std::string_view why) {
-  if (store_trouble_.empty()) {
+  if (store_failure_.empty()) {
     store_away_ = why;
-    surroundings_.request_settle();
+    environment_.request_reconcile();
   }
 }
 
@@ -351,29 +351,29 @@ void Manager::store_is_away(std::string_view why) {
 /// then.
 void Manager::notice_store_away() {
   const std::string why = std::exchange(store_away_, {});
-  if (!why.empty() && store_trouble_.empty()) {
-    note_store_trouble(why);
+  if (!why.empty() && store_failure_.empty()) {
+    note_store_failure(why);
     registry_.put_something(); // so that there is something to try again with
   }
 }
 
-void Manager::note_store_trouble(std::string_view why) {
-  if (store_trouble_.empty()) {
+void Manager::note_store_failure(std::string_view why) {
+  if (store_failure_.empty()) {
     event("manager", fmt::format("changes cannot be stored: {}", why));
   }
-  store_trouble_ = why;
+  store_failure_ = why;
   store_again_ = now() + store_pause_ns;
 }
 
 bool Manager::try_to_store(std::span<const records::Change> changes) {
   try {
-    surroundings_.store(changes);
+    environment_.store(changes);
   } catch (const store::StoreError& error) {
-    note_store_trouble(error.what());
+    note_store_failure(error.what());
     return false;
   }
-  if (!store_trouble_.empty()) {
-    store_trouble_.clear();
+  if (!store_failure_.empty()) {
+    store_failure_.clear();
     event("manager", "the store takes changes again");
   }
   return true;
@@ -408,17 +408,17 @@ void Manager::give_answers() {
 
 void Manager::tell_switches() {
   for (const install::Addressed& message : coordinator_.take_messages()) {
-    surroundings_.send(message.session, message.message);
+    environment_.send(message.session, message.message);
   }
   for (const install::Closure& closure : coordinator_.take_closures()) {
-    surroundings_.close(closure.session, closure.why);
+    environment_.close(closure.session, closure.why);
     disconnect(closure.session);
-    surroundings_.request_settle();
+    environment_.request_reconcile();
   }
 }
 
 void Manager::event(std::string kind, std::string text, boost::json::object body) {
-  body["time"] = surroundings_.wall_time();
+  body["time"] = environment_.wall_time();
   body["text"] = std::move(text);
   events_.add(std::move(kind), std::move(body));
 }
@@ -471,7 +471,7 @@ std::optional<std::string> Manager::connected(install::SessionNumber session,
   event("switch", fmt::format("switch {} is connected", hello.name()),
         {{"switch", hello.name()}, {"change", "connected"}});
   reachability_changed_.insert(*at);
-  surroundings_.request_settle();
+  environment_.request_reconcile();
   return std::nullopt;
 }
 
@@ -497,7 +497,7 @@ void Manager::message(install::SessionNumber session, const control::SwitchMessa
   } else {
     coordinator_.receive(at, session, message, now());
   }
-  surroundings_.request_settle();
+  environment_.request_reconcile();
 }
 
 void Manager::lost(install::SessionNumber session, std::string_view why) {
@@ -510,7 +510,7 @@ void Manager::lost(install::SessionNumber session, std::string_view why) {
   event("switch", fmt::format("switch {} has no channel any more: {}", graph()[at].name, why),
         {{"switch", graph()[at].name}, {"change", "disconnected"}});
   disconnect(session);
-  surroundings_.request_settle();
+  environment_.request_reconcile();
 }
 
 void Manager::turning_away(std::string_view why) {

@@ -10,11 +10,11 @@
 // Nothing is done twice over: each room decides its own part, and the manager carries one room's
 // answer to the next. How it is driven:
 //
-//   Manager manager(settings, surroundings, random, past);
+//   Manager manager(settings, environment, random, past);
 //   ... calls of rest::Service and install::ChannelSink, in any order ...
-//   manager.settle();    when the surroundings were asked for it, and at next_deadline()
+//   manager.reconcile(); when the environment was asked for it, and at next_deadline()
 //
-// `settle` is where all consequences happen. First what was asked for since the last turn is
+// `reconcile` is where every change takes effect. First what was asked for since the last turn is
 // stored, in one transaction; when the store takes nothing (disk full), it is taken back as if it
 // had never been asked for, and answered 503. Then rooms are asked for what they want done until
 // none wants anything; what changed by that is stored, in another transaction; and only then are
@@ -39,7 +39,7 @@
 // admission.cpp (descriptors of engines), rebalance.cpp (trees that could be better), requests.cpp
 // (rest::Service), views.cpp, *_views.cpp and metrics.cpp (what people see).
 //
-// Pure: one thread, no clock, no I/O but through Surroundings.
+// Pure: one thread, no clock, no I/O but through Environment.
 #pragma once
 
 #include "controlplane/api/service.hpp"
@@ -48,9 +48,9 @@
 #include "controlplane/install/coordinator.hpp"
 #include "controlplane/manager/endings.hpp"
 #include "controlplane/manager/engine_loads.hpp"
+#include "controlplane/manager/environment.hpp"
 #include "controlplane/manager/event_log.hpp"
 #include "controlplane/manager/page.hpp"
-#include "controlplane/manager/surroundings.hpp"
 #include "controlplane/manager/tree_form.hpp"
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/records/backlog.hpp"
@@ -75,13 +75,13 @@ struct Settings {
   topology::DiscoverySettings discovery;
   /// How long switches are waited for after a start, and a repair that failed waits for the next
   /// attempt.
-  std::uint64_t patience_ns = 3'500'000'000;
+  std::uint64_t timeout_ns = 3'500'000'000;
   std::uint64_t repair_pause_ns = 500'000'000;
   /// How long neither the topology nor the groups change before trees are moved to where they are
   /// better; 0: on request only.
   std::uint64_t rebalance_quiet_ns = 0;
   /// Why the store takes nothing at the start, which is then as later on; "" when it does.
-  std::string store_trouble;
+  std::string store_failure;
   /// How the fabric should be cabled; what is found is checked against it.
   std::optional<topology::Graph> expected;
 };
@@ -89,13 +89,13 @@ struct Settings {
 class Manager final : public rest::Service, public install::ChannelSink {
 public:
   /// Throws std::runtime_error when the stored past makes no sense.
-  Manager(const Settings& settings, Surroundings& surroundings, group::RandomSource random,
+  Manager(const Settings& settings, Environment& environment, group::RandomSource random,
           const records::Snapshot& past);
   ~Manager() override;
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
-  void settle();
+  void reconcile();
   /// Takes over the limits and leases of groups. Those that run keep the deadlines they have.
   void reconfigure(const group::Settings& groups);
   [[nodiscard]] TimeNs next_deadline() const;
@@ -158,7 +158,7 @@ private:
   /// The trees of one group whose load the planner carries.
   struct Routing {
     std::vector<RoutedTree> trees;
-    /// Names of switches and cables that twins share.
+    /// Names of switches and links that twins share.
     std::vector<std::string> shared;
   };
   /// Transactions that one group waits for.
@@ -195,7 +195,7 @@ private:
   };
 
   // manager.cpp
-  /// The manager's time: that of the surroundings without the spans in which it did not run. While
+  /// The manager's time: that of the environment without the spans in which it did not run. While
   /// something is waited for it wants to be called every `beat`; where it was not for longer than
   /// `longest_turn` it was stopped, or a write hung, and nobody could reach it: none of that counts
   /// for anybody's lease, time limit or answer.
@@ -215,7 +215,7 @@ private:
   void take_back_requests();
   void store_changes();
   void notice_store_away();
-  void note_store_trouble(std::string_view why);
+  void note_store_failure(std::string_view why);
   /// False, and no change is taken on for a while, when there is no room for them.
   bool try_to_store(std::span<const records::Change> changes);
   void give_answers();
@@ -233,7 +233,7 @@ private:
 
   // routes.cpp
   /// Finds trees for a group. Where there is no way, it waits for one until the fabric has been as
-  /// it is for a while: a switch that has just come has cables that are not known yet.
+  /// it is for a while: a switch that has just come has links that are not known yet.
   void compute(group::GroupId id);
   void compute_postponed(bool topology_changed);
   /// Why nobody can say where a member's host is: two ports claim it.
@@ -242,20 +242,20 @@ private:
   void remove(group::GroupId id);
   void finished(const install::Outcome& outcome);
   /// Says of groups that were behind that they are installed, once they are.
-  void settle_behind();
+  void reconcile_behind();
   void adopt(const group::Group& group);
   void release(group::GroupId id);
   /// None when nobody is below the root (a group of one, or whose others have left): its frames
   /// need not go anywhere, and no switch takes a tree without a child.
   [[nodiscard]] std::optional<install::TreeTarget> target_of(const group::Group& group,
                                                              std::size_t index) const;
-  /// Whether every cable it crosses is usable, and every member's host hangs where it leads.
+  /// Whether every link it crosses is usable, and every member's host hangs where it leads.
   [[nodiscard]] bool intact(const group::Group& group, const RoutedTree& routed) const;
   [[nodiscard]] std::vector<topology::HostId> hosts_of(const group::Group& group) const;
   [[nodiscard]] std::optional<RoutedTree> routed(const group::Group& group, multicast::Tree tree,
                                                  std::span<const topology::HostId> hosts) const;
-  [[nodiscard]] group::Refusal no_route(const group::Group& group,
-                                        std::span<const topology::HostId> hosts);
+  [[nodiscard]] group::Error no_route(const group::Group& group,
+                                      std::span<const topology::HostId> hosts);
   [[nodiscard]] group::Routes routes_of(const Routing& routing) const;
   /// Puts another tree in the place of one, in the books of engines, too.
   void replace(RoutedTree& tree, RoutedTree with);
@@ -283,9 +283,9 @@ private:
   /// The first engine that other groups have filled. The trees are one group's, and not in the
   /// books.
   [[nodiscard]] std::optional<FullEngine> full_engine_on(std::span<const RoutedTree> trees) const;
-  [[nodiscard]] std::vector<topology::CableId> cables_of_full_engines() const;
-  [[nodiscard]] group::Refusal engine_is_full(const group::Group& group,
-                                              const FullEngine& full) const;
+  [[nodiscard]] std::vector<topology::LinkId> links_of_full_engines() const;
+  [[nodiscard]] group::Error engine_is_full(const group::Group& group,
+                                            const FullEngine& full) const;
   /// As many as the group wants, or none. The planner carries them.
   [[nodiscard]] std::vector<multicast::Tree> planned(const group::Group& group,
                                                      std::span<const topology::HostId> hosts);
@@ -347,8 +347,8 @@ private:
                                                          const rest::Reply& reply) const;
   /// A 422 for hosts that were there before the start and whose switches are still waited for is a
   /// 409, which passes by itself.
-  [[nodiscard]] group::Refusal or_not_back_yet(group::Refusal refusal, std::span<const Nid> nids);
-  [[nodiscard]] rest::Answer store_refusal() const;
+  [[nodiscard]] group::Error or_not_back_yet(group::Error error, std::span<const Nid> nids);
+  [[nodiscard]] rest::Answer store_error_answer() const;
   /// Answers, and says true, when no change can be taken on now.
   bool refused(const rest::Reply& reply) const;
   void answer(rest::Reply reply, rest::Answer answer, bool changes);
@@ -376,11 +376,11 @@ private:
 
   // switch_views.cpp
   [[nodiscard]] std::string other_end(topology::Attachment end) const;
-  /// Trees that cross a cable; 0 for one that was found since the last settling.
-  [[nodiscard]] std::uint32_t efi_of(topology::CableId cable) const;
+  /// Trees that cross a link; 0 for one that was found since the last settling.
+  [[nodiscard]] std::uint32_t efi_of(topology::LinkId link) const;
   [[nodiscard]] boost::json::object switch_json(topology::SwitchId id) const;
   [[nodiscard]] boost::json::object host_json(topology::HostId id, const OnlyJob& only) const;
-  [[nodiscard]] boost::json::object link_json(topology::CableId id) const;
+  [[nodiscard]] boost::json::object link_json(topology::LinkId id) const;
   void list_switches(Page& page, std::uint64_t from) const;
   void list_hosts(Page& page, const OnlyJob& only, const rest::ViewRequest& request,
                   std::uint64_t from) const;
@@ -409,8 +409,8 @@ private:
                                                        const std::string& id) const;
 
   Settings settings_;
-  Surroundings& surroundings_;
-  TimeNs last_look_;            ///< at the time of the surroundings
+  Environment& environment_;
+  TimeNs last_look_;            ///< at the time of the environment
   std::uint64_t paused_ns_ = 0; ///< which the manager's time is behind that
   std::uint64_t pause_told_ns_ = 0;
   bool waits_ = true; ///< for some deadline, as of the last turn
@@ -454,7 +454,7 @@ private:
   std::uint64_t turn_ = 1;
   records::Backlog unstored_;
   std::string store_away_;    ///< was told of, and is to be taken notice of in the next turn
-  std::string store_trouble_; ///< "" when the store takes what it is given
+  std::string store_failure_; ///< "" when the store takes what it is given
   TimeNs store_again_ = never;
   std::string turning_away_; ///< why switches are, "" when they are not
   topology::Touched unstored_topology_;

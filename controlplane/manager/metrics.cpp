@@ -63,7 +63,7 @@ std::string Manager::metrics() {
   text.family("tributary_tree_repairs", "counter", "Groups that got a new tree after a fault.");
   text.sample("tributary_tree_repairs_total", "", repairs_);
   text.family("tributary_store_failing", "gauge", "1 while changes cannot be stored.");
-  text.sample("tributary_store_failing", "", store_trouble_.empty() ? 0 : 1);
+  text.sample("tributary_store_failing", "", store_failure_.empty() ? 0 : 1);
 
   text.family("tributary_switches_turned_away", "gauge",
               "1 while there is no descriptor for more switches.");
@@ -85,18 +85,18 @@ std::string Manager::metrics() {
                 fmt::format("{{switch={}}}", quoted(graph().switches()[s].name)),
                 discovery_.is_connected(topology::SwitchId{s}) ? 1 : 0);
   }
-  text.family("tributary_link_up", "gauge", "Whether the cable can be used.");
-  const auto link_labels = [&](topology::CableId cable) {
-    return fmt::format("{{link={}}}", quoted(graph().describe(cable)));
+  text.family("tributary_link_up", "gauge", "Whether the link can be used.");
+  const auto link_labels = [&](topology::LinkId link) {
+    return fmt::format("{{link={}}}", quoted(graph().describe(link)));
   };
-  for (std::uint32_t c = 0; c < graph().cables().size(); ++c) {
-    const topology::CableId cable{c};
-    text.sample("tributary_link_up", link_labels(cable), graph().usable(cable) ? 1 : 0);
+  for (std::uint32_t c = 0; c < graph().links().size(); ++c) {
+    const topology::LinkId link{c};
+    text.sample("tributary_link_up", link_labels(link), graph().usable(link) ? 1 : 0);
   }
-  text.family("tributary_link_efi", "gauge", "Trees that cross the cable.");
-  for (std::uint32_t c = 0; c < graph().cables().size(); ++c) {
-    const topology::CableId cable{c};
-    text.sample("tributary_link_efi", link_labels(cable), efi_of(cable));
+  text.family("tributary_link_efi", "gauge", "Trees that cross the link.");
+  for (std::uint32_t c = 0; c < graph().links().size(); ++c) {
+    const topology::LinkId link{c};
+    text.sample("tributary_link_efi", link_labels(link), efi_of(link));
   }
 
   const auto each_switch = [&](auto&& with) {

@@ -40,14 +40,14 @@ std::uint32_t height_of(const std::vector<RoutedTree>& trees) {
 bool Manager::may_move(const group::Group& group) const {
   const bool runs = group.state == records::GroupState::ready ||
                     group.state == records::GroupState::receiving_leave_req;
-  if (!runs || !group.trouble.empty() || installing_.contains(group.id) ||
+  if (!runs || !group.error.empty() || installing_.contains(group.id) ||
       behind_.contains(group.id) || repair_at_.contains(group.id)) {
     return false;
   }
   const auto routing = routings_.find(group.id);
   return routing != routings_.end() &&
          std::ranges::all_of(routing->second.trees, [&](const RoutedTree& one) {
-           return !one.parts.empty() && !one.tree.cables.empty() && intact(group, one);
+           return !one.parts.empty() && !one.tree.links.empty() && intact(group, one);
          });
 }
 
@@ -92,7 +92,7 @@ std::optional<Manager::Improvement> Manager::improved(const group::Group& group)
   bool better = false;
   if (twins) {
     if (auto found = planner_.plan_twins(hosts)) {
-      better = found->shared_cables.size() + found->shared_switches.size() <
+      better = found->shared_links.size() + found->shared_switches.size() <
                planner_.shared(routing.trees[0].tree, routing.trees[1].tree, hosts);
       planned = {std::move(found->first), std::move(found->second)};
     }
@@ -222,14 +222,14 @@ json::object Manager::json_of(const Improvement& one) {
 }
 
 void Manager::rebalance(const rest::Caller& caller, bool dry_run, rest::Reply reply) {
-  if (auto refusal = refuse_others(caller, "moving trees is")) {
-    return reply(std::move(*refusal));
+  if (auto error = refuse_others(caller, "moving trees is")) {
+    return reply(std::move(*error));
   }
   if (!dry_run && refused(reply)) {
     return;
   }
   rebalance_asked_.push_back({std::move(reply), dry_run});
-  surroundings_.request_settle();
+  environment_.request_reconcile();
 }
 
 void Manager::rebalance_as_asked() {
@@ -259,7 +259,7 @@ void Manager::rebalance_by_itself() {
   if (now() < rebalance_at_) {
     return;
   }
-  if (!store_trouble_.empty() || waits_for_switches()) {
+  if (!store_failure_.empty() || waits_for_switches()) {
     rebalance_later(); // a time that has passed would be waited for without a pause
     return;
   }

@@ -23,12 +23,12 @@ namespace {
 constexpr std::size_t absent_told = 8;
 
 /// Somewhat less than the five seconds that libfabric waits for an answer.
-constexpr std::uint64_t multicast_patience_ns = 4'500'000'000;
+constexpr std::uint64_t multicast_timeout_ns = 4'500'000'000;
 constexpr unsigned retry_soon_seconds = 1;
 
-rest::Answer answer_of(const group::Refusal& refusal) {
-  rest::Answer answer = rest::refusal(refusal.status, refusal.message);
-  if ((refusal.status == 409 && !refusal.contradicts) || refusal.status == 503) {
+rest::Answer answer_of(const group::Error& error) {
+  rest::Answer answer = rest::error_answer(error.status, error.message);
+  if ((error.status == 409 && !error.contradicts) || error.status == 503) {
     answer.retry_after = retry_soon_seconds;
   }
   return answer;
@@ -74,36 +74,36 @@ group::Result<std::string> Manager::job_for(const rest::Caller& caller,
   if (!caller.token.empty() && !caller.administrator) {
     const auto own = registry_.job_of_token(caller.token);
     if (!own) {
-      return own.refusal();
+      return own.error();
     }
     if (!wanted.empty() && wanted != (*own)->id) {
-      return group::Refusal{403, fmt::format("the token is job \"{}\"'s; it opens nothing of job "
-                                             "\"{}\"",
-                                             (*own)->id, wanted)};
+      return group::Error{403, fmt::format("the token is job \"{}\"'s; it opens nothing of job "
+                                           "\"{}\"",
+                                           (*own)->id, wanted)};
     }
     return (*own)->id;
   }
   if (caller.administrator && !wanted.empty()) {
     if (registry_.find_job(wanted) == nullptr) {
-      return group::Refusal{404, fmt::format("there is no job \"{}\"; POST it to "
-                                             "/fabric/collectives/jobs first",
-                                             wanted)};
+      return group::Error{404, fmt::format("there is no job \"{}\"; POST it to "
+                                           "/fabric/collectives/jobs first",
+                                           wanted)};
     }
     return wanted;
   }
   if (!settings_.open_job.empty() && (wanted.empty() || wanted == settings_.open_job)) {
     if (registry_.find_job(settings_.open_job) == nullptr) {
-      return group::Refusal{404, fmt::format("job \"{}\", which those without a token belong to, "
-                                             "was deleted; an administrator may POST it again to "
-                                             "/fabric/collectives/jobs",
-                                             settings_.open_job)};
+      return group::Error{404, fmt::format("job \"{}\", which those without a token belong to, "
+                                           "was deleted; an administrator may POST it again to "
+                                           "/fabric/collectives/jobs",
+                                           settings_.open_job)};
     }
     return settings_.open_job;
   }
   if (caller.administrator) {
-    return group::Refusal{400, "an administrator must say which \"job\" is meant"};
+    return group::Error{400, "an administrator must say which \"job\" is meant"};
   }
-  return group::Refusal{401, "this needs the token of a job: Authorization: Bearer TOKEN"};
+  return group::Error{401, "this needs the token of a job: Authorization: Bearer TOKEN"};
 }
 
 std::optional<rest::Answer> Manager::refuse_others(const rest::Caller& caller,
@@ -113,13 +113,13 @@ std::optional<rest::Answer> Manager::refuse_others(const rest::Caller& caller,
   }
   if (!caller.token.empty()) {
     const auto job = registry_.job_of_token(caller.token);
-    return job ? rest::refusal(403, fmt::format("{} the administrator's, and the token is job "
-                                                "\"{}\"'s; come without it, or with the "
-                                                "administrator's",
-                                                what, (*job)->id))
-               : answer_of(job.refusal());
+    return job ? rest::error_answer(403, fmt::format("{} the administrator's, and the token is job "
+                                                     "\"{}\"'s; come without it, or with the "
+                                                     "administrator's",
+                                                     what, (*job)->id))
+               : answer_of(job.error());
   }
-  return rest::refusal(403, fmt::format("{} the administrator's", what));
+  return rest::error_answer(403, fmt::format("{} the administrator's", what));
 }
 
 std::optional<std::string> Manager::job_to_see(const rest::Caller& caller,
@@ -127,7 +127,7 @@ std::optional<std::string> Manager::job_to_see(const rest::Caller& caller,
                                                const rest::Reply& reply) const {
   auto job = job_for(caller, wanted);
   if (!job) {
-    reply(answer_of(job.refusal()));
+    reply(answer_of(job.error()));
     return std::nullopt;
   }
   return *job;
@@ -140,24 +140,24 @@ std::optional<std::string> Manager::job_to_change(const rest::Caller& caller,
   return job && !refused(reply) ? job : std::nullopt;
 }
 
-rest::Answer Manager::store_refusal() const {
-  rest::Answer answer = rest::refusal(
-      503, fmt::format("nothing can be changed now: {}; what runs goes on", store_trouble_));
+rest::Answer Manager::store_error_answer() const {
+  rest::Answer answer = rest::error_answer(
+      503, fmt::format("nothing can be changed now: {}; what runs goes on", store_failure_));
   answer.retry_after = retry_soon_seconds;
   return answer;
 }
 
 bool Manager::refused(const rest::Reply& reply) const {
-  if (store_trouble_.empty()) {
+  if (store_failure_.empty()) {
     return false;
   }
-  reply(store_refusal());
+  reply(store_error_answer());
   return true;
 }
 
 void Manager::answer(rest::Reply reply, rest::Answer answer, bool changes) {
   answers_.push_back({std::move(reply), std::move(answer), changes});
-  surroundings_.request_settle();
+  environment_.request_reconcile();
 }
 
 // ---- those who wait ----
@@ -179,7 +179,7 @@ std::optional<rest::Answer> Manager::final_answer(const group::Group& group,
   case State::destroying:
   case State::gone:
     // It has ended for those who were in it; asking again would make another one.
-    return rest::refusal(group.ending.status, group.ending.message);
+    return rest::error_answer(group.end_reason.status, group.end_reason.message);
   case State::receiving_join_req:
   case State::computing_routes: break;
   }
@@ -202,7 +202,7 @@ void Manager::wake_waiters(const group::Group& group) {
 }
 
 void Manager::wake_due() {
-  if (!store_trouble_.empty()) {
+  if (!store_failure_.empty()) {
     return; // later: nobody hears of what a crash could lose
   }
   for (const group::GroupId id : std::exchange(to_wake_, {})) {
@@ -226,7 +226,7 @@ void Manager::time_out_waiters(TimeNs at) {
     Waiter waiter = std::move(it->second);
     it = waiters_.erase(it);
     if (group == nullptr) {
-      answer(std::move(waiter.reply), rest::refusal(404, "the group is gone"), false);
+      answer(std::move(waiter.reply), rest::error_answer(404, "the group is gone"), false);
     } else if (waiter.rank) {
       answer(std::move(waiter.reply), {202, summary_of(*group), 0}, true);
     } else {
@@ -242,8 +242,8 @@ void Manager::time_out_waiters(TimeNs at) {
 
 void Manager::create_job(const rest::Caller& caller, const rest::JobRequest& request,
                          rest::Reply reply) {
-  if (auto refusal = refuse_others(caller, "jobs are")) {
-    return reply(std::move(*refusal));
+  if (auto error = refuse_others(caller, "jobs are")) {
+    return reply(std::move(*error));
   }
   if (refused(reply)) {
     return;
@@ -251,7 +251,7 @@ void Manager::create_job(const rest::Caller& caller, const rest::JobRequest& req
   const auto job =
       registry_.create_job(request.job, request.multicast_limit, {request.hosts, request.vnis});
   if (!job) {
-    return answer(std::move(reply), answer_of(job.refusal()), false);
+    return answer(std::move(reply), answer_of(job.error()), false);
   }
   announce("job", fmt::format("job {} may have {} groups", request.job, (*job)->multicast_limit),
            {{"job", request.job}});
@@ -294,8 +294,8 @@ void Manager::get_job(const rest::Caller& caller, const std::string& id, rest::R
 }
 
 void Manager::list_jobs(const rest::Caller& caller, rest::Reply reply) {
-  if (auto refusal = refuse_others(caller, "the list of jobs is")) {
-    return reply(std::move(*refusal));
+  if (auto error = refuse_others(caller, "the list of jobs is")) {
+    return reply(std::move(*error));
   }
   json::array links;
   for (const group::Job* job : registry_.jobs()) {
@@ -311,18 +311,18 @@ void Manager::patch_job(const rest::Caller& caller, const rest::JobPatch& patch,
     return;
   }
   if (patch.multicast_limit) {
-    if (auto refusal = refuse_others(caller, "the limits of jobs are")) {
-      return reply(std::move(*refusal));
+    if (auto error = refuse_others(caller, "the limits of jobs are")) {
+      return reply(std::move(*error));
     }
     if (const auto job = registry_.set_limit(*allowed, *patch.multicast_limit); !job) {
-      return answer(std::move(reply), answer_of(job.refusal()), false);
+      return answer(std::move(reply), answer_of(job.error()), false);
     }
     announce("job", fmt::format("job {} may have {} groups", *allowed, *patch.multicast_limit),
              {{"job", *allowed}});
   }
   const auto ended = registry_.end_steps(*allowed, patch.ended_steps, now());
   if (!ended) {
-    return answer(std::move(reply), answer_of(ended.refusal()), false);
+    return answer(std::move(reply), answer_of(ended.error()), false);
   }
   answer(std::move(reply),
          {200,
@@ -334,8 +334,8 @@ void Manager::patch_job(const rest::Caller& caller, const rest::JobPatch& patch,
 }
 
 void Manager::delete_job(const rest::Caller& caller, const std::string& job, rest::Reply reply) {
-  if (auto refusal = refuse_others(caller, "jobs are")) {
-    return reply(std::move(*refusal));
+  if (auto error = refuse_others(caller, "jobs are")) {
+    return reply(std::move(*error));
   }
   if (refused(reply)) {
     return;
@@ -346,15 +346,15 @@ void Manager::delete_job(const rest::Caller& caller, const std::string& job, res
   }
   answer(std::move(reply),
          ended ? rest::Answer{200, json::object{{"jobID", job}, {"ended", *ended}}, 0}
-               : answer_of(ended.refusal()),
+               : answer_of(ended.error()),
          true);
 }
 
 // ---- multicasts ----
 
-group::Refusal Manager::or_not_back_yet(group::Refusal refusal, std::span<const Nid> nids) {
-  if (refusal.status != 422 || !waits_for_switches()) {
-    return refusal;
+group::Error Manager::or_not_back_yet(group::Error error, std::span<const Nid> nids) {
+  if (error.status != 422 || !waits_for_switches()) {
+    return error;
   }
   std::set<std::string> awaited;
   for (const Nid nid : nids) {
@@ -363,7 +363,7 @@ group::Refusal Manager::or_not_back_yet(group::Refusal refusal, std::span<const 
     }
     const auto host = graph().find_host(nid);
     if (!host || discovery_.is_connected(graph()[*host].at.at)) {
-      return refusal;
+      return error;
     }
     awaited.insert(graph()[graph()[*host].at.at].name);
   }
@@ -386,27 +386,27 @@ void Manager::create_multicast(const rest::Caller& caller, const rest::Multicast
        .timeout_us = static_cast<std::uint64_t>(request.timeout.count())},
       now());
   if (!group) {
-    return answer(std::move(reply), answer_of(or_not_back_yet(group.refusal(), request.macs)),
-                  false);
+    return answer(std::move(reply), answer_of(or_not_back_yet(group.error(), request.macs)), false);
   }
   waiters_.emplace((*group)->id,
-                   Waiter{std::move(reply), now() + multicast_patience_ns, std::nullopt, turn_});
+                   Waiter{std::move(reply), now() + multicast_timeout_ns, std::nullopt, turn_});
   to_wake_.insert((*group)->id);
-  surroundings_.request_settle();
+  environment_.request_reconcile();
 }
 
 void Manager::delete_multicast(const rest::Caller& caller, TreeNumber tree, rest::Reply reply) {
   if (!caller.administrator) {
     const auto own = job_for(caller, "");
     if (!own) {
-      return reply(answer_of(own.refusal()));
+      return reply(answer_of(own.error()));
     }
     // The same whether it is another job's or nobody's: numbers tell nothing about others.
     const group::Group* const known = registry_.find(tree);
     if (known == nullptr || !known->multicast || known->job != *own) {
-      return reply(rest::refusal(401, fmt::format("job \"{}\" has no multicast {}; it is gone, or "
-                                                  "another job's, whose token would be needed",
-                                                  *own, tree.value)));
+      return reply(
+          rest::error_answer(401, fmt::format("job \"{}\" has no multicast {}; it is gone, or "
+                                              "another job's, whose token would be needed",
+                                              *own, tree.value)));
     }
   }
   if (refused(reply)) {
@@ -414,14 +414,14 @@ void Manager::delete_multicast(const rest::Caller& caller, TreeNumber tree, rest
   }
   const auto group = registry_.find_multicast(tree);
   if (!group) {
-    return reply(answer_of(group.refusal()));
+    return reply(answer_of(group.error()));
   }
   const std::string job = (*group)->job;
   const std::string name = (*group)->name;
   const auto destroyed = registry_.destroy(job, name, now());
   answer(std::move(reply),
          destroyed ? rest::Answer{200, json::object{{"mcastID", tree.value}}, 0}
-                   : answer_of(destroyed.refusal()),
+                   : answer_of(destroyed.error()),
          true);
 }
 
@@ -436,7 +436,7 @@ void Manager::create_group(const rest::Caller& caller, const rest::GroupRequest&
   const auto group = registry_.create_group(
       {*job, request.name, request.size, request.trees, request.root_rank}, now());
   answer(std::move(reply),
-         group ? rest::Answer{201, json_of(**group), 0} : answer_of(group.refusal()), true);
+         group ? rest::Answer{201, json_of(**group), 0} : answer_of(group.error()), true);
 }
 
 void Manager::join_group(const rest::Caller& caller, const rest::JoinRequest& request,
@@ -445,20 +445,20 @@ void Manager::join_group(const rest::Caller& caller, const rest::JoinRequest& re
   if (!job) {
     return;
   }
-  const rest::GroupRequest& wish = request.group;
-  const auto group =
-      registry_.join({.group = {*job, wish.name, wish.size, wish.trees, wish.root_rank},
-                      .rank = request.rank,
-                      .nid = request.nid,
-                      .host = request.host},
-                     now());
+  const rest::GroupRequest& group_request = request.group;
+  const auto group = registry_.join({.group = {*job, group_request.name, group_request.size,
+                                               group_request.trees, group_request.root_rank},
+                                     .rank = request.rank,
+                                     .nid = request.nid,
+                                     .host = request.host},
+                                    now());
   if (!group) {
-    return answer(std::move(reply), answer_of(group.refusal()), false);
+    return answer(std::move(reply), answer_of(group.error()), false);
   }
   waiters_.emplace((*group)->id, Waiter{std::move(reply), now() + nanoseconds(request.wait),
                                         request.rank, turn_});
   to_wake_.insert((*group)->id);
-  surroundings_.request_settle();
+  environment_.request_reconcile();
 }
 
 void Manager::leave_group(const rest::Caller& caller, const rest::MemberRequest& request,
@@ -469,7 +469,7 @@ void Manager::leave_group(const rest::Caller& caller, const rest::MemberRequest&
   }
   const auto group = registry_.leave(*job, request.group, request.rank, now());
   if (!group) {
-    return answer(std::move(reply), answer_of(group.refusal()), false);
+    return answer(std::move(reply), answer_of(group.error()), false);
   }
   answer(std::move(reply),
          {200,
@@ -490,23 +490,23 @@ void Manager::renew_lease(const rest::Caller& caller, const rest::MemberRequest&
   const std::string* const ended = endings_.of(request.job, request.group);
   if (ended != nullptr && registry_.has_ended(caller.token, request.job)) {
     // Its job was deleted, and the group with it.
-    return reply(rest::refusal(410, *ended));
+    return reply(rest::error_answer(410, *ended));
   }
   const auto job = job_to_see(caller, request.job, reply);
   if (!job) {
     return;
   }
   const auto group = registry_.renew(*job, request.group, request.rank, now());
-  surroundings_.request_settle();
+  environment_.request_reconcile();
   if (!group) {
     const group::Group* const there = registry_.find(*job, request.group);
-    if (group.refusal().status == 404 && ended != nullptr) {
-      return reply(rest::refusal(410, *ended));
+    if (group.error().status == 404 && ended != nullptr) {
+      return reply(rest::error_answer(410, *ended));
     }
     if (there != nullptr && there->state == group::GroupState::destroying) {
-      return reply(rest::refusal(group.refusal().status, there->ending.message));
+      return reply(rest::error_answer(group.error().status, there->end_reason.message));
     }
-    rest::Answer refused = answer_of(group.refusal());
+    rest::Answer refused = answer_of(group.error());
     if (refused.status == 409) {
       refused.body.as_object()["lease_ended"] = true;
     }
@@ -539,7 +539,8 @@ void Manager::get_group(const rest::Caller& caller, const std::string& wanted,
   }
   const group::Group* group = registry_.find(*job, name);
   if (group == nullptr) {
-    return reply(rest::refusal(404, fmt::format("job \"{}\" has no group \"{}\"", *job, name)));
+    return reply(
+        rest::error_answer(404, fmt::format("job \"{}\" has no group \"{}\"", *job, name)));
   }
   reply({200, json_of(*group), 0});
 }
@@ -552,14 +553,14 @@ void Manager::delete_group(const rest::Caller& caller, const std::string& wanted
   }
   const auto group = registry_.destroy(*job, name, now());
   if (!group) {
-    return answer(std::move(reply), answer_of(group.refusal()), false);
+    return answer(std::move(reply), answer_of(group.error()), false);
   }
   answer(std::move(reply), {202, json::object{{"job", *job}, {"name", name}}, 0}, true);
 }
 
 std::string Manager::not_ready_because() {
-  if (!store_trouble_.empty()) {
-    return store_trouble_;
+  if (!store_failure_.empty()) {
+    return store_failure_;
   }
   if (waits_for_switches()) {
     return "the switches known before the start are not all connected yet";
@@ -582,9 +583,9 @@ std::function<void()> Manager::subscribe(const rest::Caller& caller, std::uint64
                                          std::function<void(const rest::Event&)> sink) {
   const auto only = only_job_of(caller);
   if (!only) {
-    return events_.follow(after, surroundings_.wall_time(), std::move(sink));
+    return events_.follow(after, environment_.wall_time(), std::move(sink));
   }
-  return events_.follow(after, surroundings_.wall_time(),
+  return events_.follow(after, environment_.wall_time(),
                         [job = *only, sink = std::move(sink)](const rest::Event& event) {
                           const json::value* const owner = event.body.if_contains("job");
                           const bool seen = owner == nullptr ? event.kind != "transaction"

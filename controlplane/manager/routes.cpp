@@ -59,7 +59,7 @@ std::vector<HostId> Manager::hosts_of(const group::Group& group) const {
   return hosts;
 }
 
-group::Refusal Manager::no_route(const group::Group& group, std::span<const HostId> hosts) {
+group::Error Manager::no_route(const group::Group& group, std::span<const HostId> hosts) {
   const auto parts = planner().parts(hosts);
   std::string text;
   for (const auto& part : parts) {
@@ -132,7 +132,7 @@ void Manager::compute(group::GroupId id) {
   registry_.routes_postponed(id, {});
   std::vector<RoutedTree> trees = laid(*group, hosts);
   if (trees.empty()) {
-    const TimeNs give_up = topology_changed_at_ + settings_.patience_ns;
+    const TimeNs give_up = topology_changed_at_ + settings_.timeout_ns;
     if (now() < give_up) {
       compute_at_[id] = give_up;
     } else {
@@ -201,10 +201,10 @@ void Manager::note_shared(Routing& routing) const {
   }
   const RoutedTree& first = routing.trees[0];
   const RoutedTree& second = routing.trees[1];
-  for (const topology::CableId cable : first.tree.cables) {
-    if (std::find(second.tree.cables.begin(), second.tree.cables.end(), cable) !=
-        second.tree.cables.end()) {
-      routing.shared.push_back(graph().describe(cable));
+  for (const topology::LinkId link : first.tree.links) {
+    if (std::find(second.tree.links.begin(), second.tree.links.end(), link) !=
+        second.tree.links.end()) {
+      routing.shared.push_back(graph().describe(link));
     }
   }
   // A switch whose only children are hosts, or that is next to the root, is a member's own.
@@ -337,7 +337,7 @@ void Manager::finished(const install::Outcome& outcome) {
     body["group"] = group->name;
   }
   event("transaction", outcome.text, std::move(body));
-  settle_behind();
+  reconcile_behind();
   if (owner == transactions_.end()) {
     return;
   }
@@ -366,7 +366,7 @@ void Manager::finished(const install::Outcome& outcome) {
   installing_.erase(installation);
   if (failure.empty()) {
     behind_.insert(id);
-    settle_behind();
+    reconcile_behind();
     return;
   }
   registry_.install_failed(id, failure, now());
@@ -376,7 +376,7 @@ void Manager::finished(const install::Outcome& outcome) {
   }
 }
 
-void Manager::settle_behind() {
+void Manager::reconcile_behind() {
   for (auto it = behind_.begin(); it != behind_.end();) {
     const group::Group* group = registry_.find(*it);
     const bool in_force =
@@ -399,8 +399,8 @@ void Manager::settle_behind() {
 // ---- faults ----
 
 bool Manager::intact(const group::Group& group, const RoutedTree& routed) const {
-  for (const topology::CableId cable : routed.tree.cables) {
-    if (!graph().usable(cable)) {
+  for (const topology::LinkId link : routed.tree.links) {
+    if (!graph().usable(link)) {
       return false;
     }
   }

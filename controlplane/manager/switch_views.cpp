@@ -15,7 +15,7 @@ namespace tributary::manager {
 
 namespace json = boost::json;
 using topology::Attachment;
-using topology::CableId;
+using topology::LinkId;
 using topology::SwitchId;
 
 namespace {
@@ -30,15 +30,15 @@ std::string Manager::other_end(Attachment end) const {
   if (const auto host = graph().host_at(end)) {
     return graph()[*host].name;
   }
-  if (const auto cable = graph().cable_at(end)) {
-    const topology::Cable& c = graph()[*cable];
+  if (const auto link = graph().link_at(end)) {
+    const topology::Link& c = graph()[*link];
     return graph()[c.ends[c.ends[0] == end ? 1 : 0].at].name;
   }
   return {};
 }
 
-std::uint32_t Manager::efi_of(CableId cable) const {
-  return cable.value < planning_graph_.cables().size() ? planner_.efi(cable) : 0;
+std::uint32_t Manager::efi_of(LinkId link) const {
+  return link.value < planning_graph_.links().size() ? planner_.efi(link) : 0;
 }
 
 json::object Manager::switch_json(SwitchId id) const {
@@ -151,29 +151,29 @@ void Manager::list_hosts(Page& page, const OnlyJob& only, const rest::ViewReques
   }
 }
 
-json::object Manager::link_json(CableId id) const {
-  const topology::Cable& cable = graph()[id];
+json::object Manager::link_json(LinkId id) const {
+  const topology::Link& link = graph()[id];
   return {{"link", id.value},
-          {"a", end_json(graph(), cable.ends[0])},
-          {"b", end_json(graph(), cable.ends[1])},
+          {"a", end_json(graph(), link.ends[0])},
+          {"b", end_json(graph(), link.ends[1])},
           {"up", graph().usable(id)},
-          {"speed_mbps", cable.speed_mbps},
+          {"speed_mbps", link.speed_mbps},
           {"efi", efi_of(id)}};
 }
 
 void Manager::list_links(Page& page, const rest::ViewRequest& request, std::uint64_t from) const {
-  const auto add = [&](CableId id) { page.add(std::to_string(id.value), link_json(id)); };
+  const auto add = [&](LinkId id) { page.add(std::to_string(id.value), link_json(id)); };
   if (request.at_switch.empty()) {
-    for (std::uint64_t c = from; c < graph().cables().size() && page.has_room(); ++c) {
-      add(CableId{static_cast<std::uint32_t>(c)});
+    for (std::uint64_t c = from; c < graph().links().size() && page.has_room(); ++c) {
+      add(LinkId{static_cast<std::uint32_t>(c)});
     }
   } else if (const auto at = graph().find_switch(request.at_switch)) {
     for (const topology::Hop& hop : graph().hops(*at)) { // in the order of their numbers
-      if (hop.cable.value >= from) {
+      if (hop.link.value >= from) {
         if (!page.has_room()) {
           return;
         }
-        add(hop.cable);
+        add(hop.link);
       }
     }
   }

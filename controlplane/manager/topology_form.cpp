@@ -38,12 +38,12 @@ Graph stored_graph(const records::Snapshot& past) {
     expect_number("switch", s.number, graph.switches().size());
     graph.add_switch({.name = s.name, .guid = s.guid, .ports = s.ports, .up = s.up});
   }
-  for (const records::CableRecord& c : past.cables) {
-    expect_number("cable", c.number, graph.cables().size());
-    graph.add_cable({.ends = {found(c.a), found(c.b)},
-                     .speed_mbps = c.speed_mbps,
-                     .up = c.up,
-                     .plugged = c.plugged});
+  for (const records::LinkRecord& c : past.links) {
+    expect_number("link", c.number, graph.links().size());
+    graph.add_link({.ends = {found(c.a), found(c.b)},
+                    .speed_mbps = c.speed_mbps,
+                    .up = c.up,
+                    .plugged = c.plugged});
   }
   for (const records::HostRecord& h : past.hosts) {
     graph.add_host(
@@ -54,15 +54,15 @@ Graph stored_graph(const records::Snapshot& past) {
 
 std::vector<records::Change> changes_of(const Graph& graph, const topology::Touched& touched) {
   std::vector<records::Change> changes;
-  changes.reserve(touched.switches.size() + touched.cables.size() + touched.hosts.size());
+  changes.reserve(touched.switches.size() + touched.links.size() + touched.hosts.size());
   for (const SwitchId id : touched.switches) {
     const topology::Switch& s = graph[id];
     changes.emplace_back(records::SwitchRecord{id.value, s.name, s.guid, s.ports, s.up});
   }
-  for (const topology::CableId id : touched.cables) {
-    const topology::Cable& c = graph[id];
-    changes.emplace_back(records::CableRecord{id.value, stored(c.ends[0]), stored(c.ends[1]),
-                                              c.speed_mbps, c.up, c.plugged});
+  for (const topology::LinkId id : touched.links) {
+    const topology::Link& c = graph[id];
+    changes.emplace_back(records::LinkRecord{id.value, stored(c.ends[0]), stored(c.ends[1]),
+                                             c.speed_mbps, c.up, c.plugged});
   }
   for (const Nid nid : touched.hosts) {
     if (const auto id = graph.find_host(nid)) {

@@ -13,16 +13,16 @@ std::optional<topology::Attachment> found(const topology::Graph& graph,
   return at ? std::optional(topology::Attachment{*at, port.port}) : std::nullopt;
 }
 
-/// The cable between these two ports, if that is what is there.
-std::optional<topology::CableId> found(const topology::Graph& graph,
-                                       const records::TreeForm::Cable& cable) {
-  const auto a = found(graph, cable.a);
-  const auto b = found(graph, cable.b);
+/// The link between these two ports, if that is what is there.
+std::optional<topology::LinkId> found(const topology::Graph& graph,
+                                      const records::TreeForm::Link& link) {
+  const auto a = found(graph, link.a);
+  const auto b = found(graph, link.b);
   if (!a || !b) {
     return std::nullopt;
   }
-  const auto id = graph.cable_at(*a);
-  return id && id == graph.cable_at(*b) ? id : std::nullopt;
+  const auto id = graph.link_at(*a);
+  return id && id == graph.link_at(*b) ? id : std::nullopt;
 }
 
 } // namespace
@@ -30,14 +30,14 @@ std::optional<topology::CableId> found(const topology::Graph& graph,
 records::TreeForm form_of(const topology::Graph& graph, const RoutedTree& routed,
                           const std::string& algorithm) {
   records::TreeForm form{.algorithm = algorithm,
-                         .center = graph[routed.tree.center].name,
+                         .root_switch = graph[routed.tree.root_switch].name,
                          .height = routed.tree.height,
-                         .cables = {},
+                         .links = {},
                          .parts = {}};
-  form.cables.reserve(routed.tree.cables.size());
-  for (const topology::CableId id : routed.tree.cables) {
-    const topology::Cable& cable = graph[id];
-    form.cables.push_back({named(graph, cable.ends[0]), named(graph, cable.ends[1])});
+  form.links.reserve(routed.tree.links.size());
+  for (const topology::LinkId id : routed.tree.links) {
+    const topology::Link& link = graph[id];
+    form.links.push_back({named(graph, link.ends[0]), named(graph, link.ends[1])});
   }
   form.parts.reserve(routed.parts.size());
   for (const multicast::TreePart& part : routed.parts) {
@@ -49,18 +49,18 @@ records::TreeForm form_of(const topology::Graph& graph, const RoutedTree& routed
 
 std::optional<RoutedTree> routed_tree(const topology::Graph& graph, const records::TreeForm& form) {
   RoutedTree routed;
-  const auto center = graph.find_switch(form.center);
+  const auto center = graph.find_switch(form.root_switch);
   if (!center) {
     return std::nullopt;
   }
-  routed.tree.center = *center;
+  routed.tree.root_switch = *center;
   routed.tree.height = form.height;
-  for (const records::TreeForm::Cable& cable : form.cables) {
-    const auto id = found(graph, cable);
+  for (const records::TreeForm::Link& link : form.links) {
+    const auto id = found(graph, link);
     if (!id) {
       return std::nullopt;
     }
-    routed.tree.cables.push_back(*id);
+    routed.tree.links.push_back(*id);
   }
   for (const records::TreeForm::Part& part : form.parts) {
     const auto at = graph.find_switch(part.at);

@@ -11,7 +11,7 @@
 
 namespace tributary::manager {
 
-/// A tree as it is in use: the cables it crosses and what each switch holds of it.
+/// A tree as it is in use: the links it crosses and what each switch holds of it.
 struct RoutedTree {
   multicast::Tree tree;
   std::vector<multicast::TreePart> parts; ///< by ascending depth
@@ -20,7 +20,7 @@ struct RoutedTree {
 [[nodiscard]] records::TreeForm form_of(const topology::Graph& graph, const RoutedTree& routed,
                                         const std::string& algorithm);
 
-/// Nothing when the graph lacks a switch or a cable of it.
+/// Nothing when the graph lacks a switch or a link of it.
 [[nodiscard]] std::optional<RoutedTree> routed_tree(const topology::Graph& graph,
                                                     const records::TreeForm& form);
 

@@ -65,7 +65,7 @@ json::object Manager::tree_json(const group::Group& group, std::size_t index) co
                ? "in_force"
                : "changing"},
           {"algorithm", tree.form.algorithm},
-          {"center", tree.form.center},
+          {"root_switch", tree.form.root_switch},
           {"height", tree.form.height},
           {"root", std::move(root)},
           {"parts", std::move(parts)},

@@ -33,7 +33,7 @@ std::optional<std::uint64_t> first_of(std::string_view after) {
 }
 
 rest::Answer bad_cursor(const std::string& after) {
-  return rest::refusal(
+  return rest::error_answer(
       400, fmt::format("\"{}\" is nothing to begin after; give what \"next\" said", after));
 }
 

@@ -17,7 +17,7 @@
 namespace tributary::manager {
 
 namespace json = boost::json;
-using topology::CableId;
+using topology::LinkId;
 
 /// Whoever may look at one thing may look at all, but for what is another job's.
 std::optional<rest::Answer> Manager::refuse_events(const rest::Caller& caller) {
@@ -28,10 +28,10 @@ std::optional<rest::Answer> Manager::refuse_events(const rest::Caller& caller) {
     if (!settings_.open_job.empty()) {
       return std::nullopt;
     }
-    return rest::refusal(401, "this needs a token: Authorization: Bearer TOKEN");
+    return rest::error_answer(401, "this needs a token: Authorization: Bearer TOKEN");
   }
   if (const auto job = registry_.job_of_token(caller.token); !job) {
-    return rest::refusal(job.refusal().status, job.refusal().message);
+    return rest::error_answer(job.error().status, job.error().message);
   }
   return std::nullopt;
 }
@@ -85,8 +85,8 @@ std::optional<json::object> Manager::one(const OnlyJob& only, rest::View what,
     }
     break;
   case rest::View::links:
-    if (number && *number < graph().cables().size()) {
-      return link_json(CableId{static_cast<std::uint32_t>(*number)});
+    if (number && *number < graph().links().size()) {
+      return link_json(LinkId{static_cast<std::uint32_t>(*number)});
     }
     break;
   case rest::View::trees:
@@ -150,7 +150,8 @@ void Manager::view(const rest::Caller& caller, const rest::ViewRequest& request,
       {"transactions", "transaction"},
       {"jobs", "job"}};
   const auto& [name, key] = keys[static_cast<std::size_t>(request.what)];
-  reply(rest::refusal(404, fmt::format("there is no {} of {} \"{}\"", name, key, *request.id)));
+  reply(
+      rest::error_answer(404, fmt::format("there is no {} of {} \"{}\"", name, key, *request.id)));
 }
 
 } // namespace tributary::manager

@@ -2,7 +2,7 @@
 //
 // Bit b of a switch's set says: "source b has been here". One step forward is, for every switch,
 // the union of its neighbours' newest bits, less the bits it has already: a few vector instructions
-// per cable for 512 searches. What is new in step d has distance d.
+// per link for 512 searches. What is new in step d has distance d.
 //
 // Writing d into a byte for each new bit would cost more than the search. Instead each switch keeps
 // eight sets, the binary digits of its 512 distances: a step ORs the new bits into the digits that
@@ -154,7 +154,7 @@ void Distances::make_block(std::uint32_t block) {
 
   std::vector<std::uint32_t> first_neighbour(switches + 1);
   std::vector<std::uint32_t> neighbours;
-  neighbours.reserve(2 * std::size_t{view_->usable_cable_count()});
+  neighbours.reserve(2 * std::size_t{view_->usable_link_count()});
   for (std::uint32_t s = 0; s < switches; ++s) {
     for (const Arc& arc : view_->arcs(SwitchId{s})) {
       neighbours.push_back(arc.to.value);

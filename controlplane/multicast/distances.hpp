@@ -1,7 +1,7 @@
-// How many cables lie between two switches, one byte a pair.
+// How many links lie between two switches, one byte a pair.
 //
 //   Distances distances(view);
-//   const std::uint8_t* row = distances.row(s);    row[t] = cables from s to t, s itself 0
+//   const std::uint8_t* row = distances.row(s);    row[t] = links from s to t, s itself 0
 //
 // Rows are made when they are first asked for, 512 at a time; `complete` makes all (12,000
 // switches: 144 MB). So a caller that only looks from its members' switches pays for those.
@@ -20,7 +20,7 @@ namespace tributary::multicast {
 
 class Distances {
 public:
-  /// There is no way, or one of more than 254 cables.
+  /// There is no way, or one of more than 254 links.
   static constexpr std::uint8_t unreachable = 0xFF;
   /// Rows begin at multiples of this many bytes, and are as long; what is behind the last switch is
   /// `unreachable`. Loops may run over whole rows in registers of any width.

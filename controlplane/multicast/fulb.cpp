@@ -13,7 +13,7 @@ Tree Fulb::grow(SwitchId root, std::span<const SwitchId> members, const Loads& l
     for (SwitchId at = member; marks_[at.value] != tree_;) {
       marks_[at.value] = tree_;
       const Arc& chosen = least_loaded(at, to_root, loads);
-      tree.cables.push_back(chosen.cable);
+      tree.links.push_back(chosen.link);
       at = chosen.to;
     }
   }
@@ -24,7 +24,7 @@ const Arc& Fulb::least_loaded(SwitchId at, const std::uint8_t* to_root, const Lo
   const Arc* best = nullptr;
   for (const Arc& arc : distances_->view().arcs(at)) {
     if (to_root[arc.to.value] + 1 == to_root[at.value] &&
-        (best == nullptr || loads[arc.cable] < loads[best->cable])) {
+        (best == nullptr || loads[arc.link] < loads[best->link])) {
       best = &arc;
     }
   }

@@ -6,18 +6,18 @@
 //     v = the member's switch
 //     while v is not marked:
 //       mark v
-//       of the ports of v that lead one hop nearer to the root, take the one whose cable carries
+//       of the ports of v that lead one hop nearer to the root, take the one whose link carries
 //       the fewest trees, the lowest of those                          (link rotation)
 //       v = the switch there
 //
-// A walk stops where the tree is already, so every cable of the tree is looked for once: members
+// A walk stops where the tree is already, so every link of the tree is looked for once: members
 // times height times ports at most, and a thousand times less than a search of the whole fabric.
-// The price is that all information is local: a port is free, and what is behind it may be full.
-// Where the first step up leaves no choice later (trimmed trees), loads pile up on the cables
+// The cost is that all information is local: a port is free, and what is behind it may be full.
+// Where the first step up leaves no choice later (trimmed trees), loads pile up on the links
 // above.
 //
-// The load of a cable grows by each tree, after the tree is complete: within one tree every switch
-// is left once, so no choice sees the tree's own cables.
+// The load of a link grows by each tree, after the tree is complete: within one tree every switch
+// is left once, so no choice sees the tree's own links.
 //
 // The two readings of a switch's load are `RootRule::least_rooted` and `least_through`.
 //

@@ -9,36 +9,36 @@ Loads::Loads(const RoutingView& view) : view_(&view), changed_(remembered_change
 
 void Loads::rebind(const RoutingView& view) {
   view_ = &view;
-  const auto cables_before = static_cast<std::uint32_t>(cables_.size());
-  cables_.resize(view.cable_count());
+  const auto links_before = static_cast<std::uint32_t>(links_.size());
+  links_.resize(view.link_count());
   rooted_.resize(view.switch_count());
   through_.resize(view.switch_count());
   seen_.resize(view.switch_count());
   count_at_.resize(std::max<std::size_t>(count_at_.size(), 1));
-  count_at_[0] += view.cable_count() - cables_before;
+  count_at_[0] += view.link_count() - links_before;
 }
 
 void Loads::add(const Tree& tree) {
-  ++rooted_[tree.center.value];
+  ++rooted_[tree.root_switch.value];
   for_each_switch(tree, [this](SwitchId s) { ++through_[s.value]; });
-  for (const CableId c : tree.cables) {
-    move(c, cables_[c.value] + 1);
+  for (const LinkId c : tree.links) {
+    move(c, links_[c.value] + 1);
   }
-  total_ += tree.cables.size();
+  total_ += tree.links.size();
 }
 
 void Loads::remove(const Tree& tree) {
-  assert(rooted_[tree.center.value] > 0);
-  --rooted_[tree.center.value];
+  assert(rooted_[tree.root_switch.value] > 0);
+  --rooted_[tree.root_switch.value];
   for_each_switch(tree, [this](SwitchId s) {
     assert(through_[s.value] > 0);
     --through_[s.value];
   });
-  for (const CableId c : tree.cables) {
-    assert(cables_[c.value] > 0);
-    move(c, cables_[c.value] - 1);
+  for (const LinkId c : tree.links) {
+    assert(links_[c.value] > 0);
+    move(c, links_[c.value] - 1);
   }
-  total_ -= tree.cables.size();
+  total_ -= tree.links.size();
 }
 
 template <typename Visit> void Loads::for_each_switch(const Tree& tree, Visit visit) {
@@ -49,17 +49,17 @@ template <typename Visit> void Loads::for_each_switch(const Tree& tree, Visit vi
       visit(s);
     }
   };
-  once(tree.center);
-  for (const CableId c : tree.cables) {
+  once(tree.root_switch);
+  for (const LinkId c : tree.links) {
     for (const SwitchId s : view_->ends(c)) {
       once(s);
     }
   }
 }
 
-void Loads::move(CableId c, std::uint32_t to) {
-  --count_at_[cables_[c.value]];
-  cables_[c.value] = to;
+void Loads::move(LinkId c, std::uint32_t to) {
+  --count_at_[links_[c.value]];
+  links_[c.value] = to;
   changed_[changes_++ % remembered_changes] = c;
   if (to >= count_at_.size()) {
     count_at_.resize(to + 1);

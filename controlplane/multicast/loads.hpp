@@ -1,7 +1,7 @@
-// What the trees in force cost: for each cable the number of trees that cross it (its EFI), for
-// each switch the trees that have their center there and those that pass.
+// What the trees in force cost: for each link the number of trees that cross it (its EFI), for
+// each switch the trees that have their root switch there and those that pass.
 //
-// `add` and `remove` touch the cables of that one tree. The books balance: when all trees are
+// `add` and `remove` touch the links of that one tree. The books balance: when all trees are
 // removed, everything is 0; `remove` of what was not added is a caller's error, and asserted.
 #pragma once
 
@@ -23,42 +23,42 @@ public:
   void add(const Tree& tree);
   void remove(const Tree& tree);
 
-  /// The cable's EFI.
-  [[nodiscard]] std::uint32_t operator[](CableId c) const { return cables_[c.value]; }
-  /// Trees with their center here.
+  /// The link's EFI.
+  [[nodiscard]] std::uint32_t operator[](LinkId c) const { return links_[c.value]; }
+  /// Trees with their root switch here.
   [[nodiscard]] std::uint32_t rooted(SwitchId s) const { return rooted_[s.value]; }
-  /// Trees with a cable here, or their center.
+  /// Trees with a link here, or their root switch.
   [[nodiscard]] std::uint32_t through(SwitchId s) const { return through_[s.value]; }
 
-  /// The largest EFI of any cable.
+  /// The largest EFI of any link.
   [[nodiscard]] std::uint32_t max() const { return max_; }
-  /// Cables with this EFI.
+  /// Links with this EFI.
   [[nodiscard]] std::uint32_t count_at(std::uint32_t efi) const {
     return efi < count_at_.size() ? count_at_[efi] : 0;
   }
-  /// The sum of all EFI: cables of all trees.
+  /// The sum of all EFI: links of all trees.
   [[nodiscard]] std::uint64_t total() const { return total_; }
 
   /// Changes of EFI are numbered from 0 on, and the last ones can be looked up: so what is derived
-  /// from loads, as prices are, follows step by step.
+  /// from loads, as costs are, follows step by step.
   static constexpr std::size_t remembered_changes = 4096;
   [[nodiscard]] std::uint64_t changes() const { return changes_; }
-  /// The cable of one of the last `remembered_changes` changes.
-  [[nodiscard]] CableId changed(std::uint64_t change) const {
+  /// The link of one of the last `remembered_changes` changes.
+  [[nodiscard]] LinkId changed(std::uint64_t change) const {
     return changed_[change % remembered_changes];
   }
 
 private:
   template <typename Visit> void for_each_switch(const Tree& tree, Visit visit);
-  void move(CableId c, std::uint32_t to);
+  void move(LinkId c, std::uint32_t to);
 
   const RoutingView* view_;
-  std::vector<std::uint32_t> cables_;
+  std::vector<std::uint32_t> links_;
   std::vector<std::uint32_t> rooted_;
   std::vector<std::uint32_t> through_;
   std::vector<std::uint32_t> count_at_; ///< by EFI
   std::vector<std::uint32_t> seen_;     ///< by switch: the last tree it was visited for
-  std::vector<CableId> changed_;        ///< a ring
+  std::vector<LinkId> changed_;         ///< a ring
   std::uint64_t changes_ = 0;
   std::uint32_t visits_ = 0;
   std::uint32_t max_ = 0;

@@ -33,15 +33,15 @@ std::uint64_t label_count(const Group& group, const Labels& labels,
   return found.size() + unlabelled;
 }
 
-/// Every label's cut: the groups that cross it by the usable cables that do.
+/// Every label's cut: the groups that cross it by the usable links that do.
 std::uint64_t cut_bound(const RoutingView& view, const Labels& labels,
                         std::span<const Group> groups) {
-  std::map<std::uint32_t, std::uint64_t> cables;
-  for (std::uint32_t c = 0; c < view.cable_count(); ++c) {
-    const auto [a, b] = view.ends(CableId{c});
-    if (view.usable(CableId{c}) && labels[a.value] != labels[b.value]) {
-      ++cables[labels[a.value]];
-      ++cables[labels[b.value]];
+  std::map<std::uint32_t, std::uint64_t> links;
+  for (std::uint32_t c = 0; c < view.link_count(); ++c) {
+    const auto [a, b] = view.ends(LinkId{c});
+    if (view.usable(LinkId{c}) && labels[a.value] != labels[b.value]) {
+      ++links[labels[a.value]];
+      ++links[labels[b.value]];
     }
   }
   std::map<std::uint32_t, std::uint64_t> crossing;
@@ -55,7 +55,7 @@ std::uint64_t cut_bound(const RoutingView& view, const Labels& labels,
   }
   std::uint64_t bound = 0;
   for (const auto& [label, count] : crossing) {
-    bound = std::max(bound, divided_up(count, cables[label]));
+    bound = std::max(bound, divided_up(count, links[label]));
   }
   return bound;
 }
@@ -68,7 +68,7 @@ Labels each_switch_alone(const RoutingView& view) {
   return labels;
 }
 
-/// The parts that usable cables connect using switches below `level` only; others have none.
+/// The parts that usable links connect using switches below `level` only; others have none.
 Labels parts_below(const RoutingView& view, std::uint32_t level) {
   Labels labels(view.switch_count(), none);
   std::vector<SwitchId> queue;
@@ -90,9 +90,9 @@ Labels parts_below(const RoutingView& view, std::uint32_t level) {
   return labels;
 }
 
-/// For each group what it needs at least of a class of cables, and how many that class has.
-struct CableClass {
-  std::uint64_t cables = 0;
+/// For each group what it needs at least of a class of links, and how many that class has.
+struct LinkClass {
+  std::uint64_t links = 0;
   std::vector<std::uint64_t> needs;
 
   [[nodiscard]] std::uint64_t bound() const {
@@ -100,18 +100,17 @@ struct CableClass {
     for (const std::uint64_t need : needs) {
       sum += need;
     }
-    return divided_up(sum, cables);
+    return divided_up(sum, links);
   }
 };
 
-/// Cables from below `level` to it; a group in several parts below leaves each of them.
-CableClass between_levels(const RoutingView& view, std::uint32_t level, const Labels& below,
-                          std::span<const Group> groups) {
-  CableClass made;
-  for (std::uint32_t c = 0; c < view.cable_count(); ++c) {
-    const auto [a, b] = view.ends(CableId{c});
-    made.cables +=
-        view.usable(CableId{c}) && std::max(view.level(a), view.level(b)) == level ? 1 : 0;
+/// Links from below `level` to it; a group in several parts below leaves each of them.
+LinkClass between_levels(const RoutingView& view, std::uint32_t level, const Labels& below,
+                         std::span<const Group> groups) {
+  LinkClass made;
+  for (std::uint32_t c = 0; c < view.link_count(); ++c) {
+    const auto [a, b] = view.ends(LinkId{c});
+    made.links += view.usable(LinkId{c}) && std::max(view.level(a), view.level(b)) == level ? 1 : 0;
   }
   std::vector<std::uint32_t> found;
   for (const Group& group : groups) {
@@ -121,12 +120,12 @@ CableClass between_levels(const RoutingView& view, std::uint32_t level, const La
   return made;
 }
 
-CableClass between_regions(const RoutingView& view, const Labels& regions,
-                           std::span<const Group> groups) {
-  CableClass made;
-  for (std::uint32_t c = 0; c < view.cable_count(); ++c) {
-    const auto [a, b] = view.ends(CableId{c});
-    made.cables += view.usable(CableId{c}) && regions[a.value] != regions[b.value] ? 1 : 0;
+LinkClass between_regions(const RoutingView& view, const Labels& regions,
+                          std::span<const Group> groups) {
+  LinkClass made;
+  for (std::uint32_t c = 0; c < view.link_count(); ++c) {
+    const auto [a, b] = view.ends(LinkId{c});
+    made.links += view.usable(LinkId{c}) && regions[a.value] != regions[b.value] ? 1 : 0;
   }
   std::vector<std::uint32_t> found;
   for (const Group& group : groups) {
@@ -135,7 +134,7 @@ CableClass between_regions(const RoutingView& view, const Labels& regions,
   return made;
 }
 
-/// Cables of a ring that places on it need: all but those of the largest gap.
+/// Links of a ring that places on it need: all but those of the largest gap.
 std::uint64_t ring_span(std::vector<std::uint32_t>& places, std::uint32_t ring) {
   std::ranges::sort(places);
   std::uint32_t gap = places.front() + ring - places.back();
@@ -145,18 +144,18 @@ std::uint64_t ring_span(std::vector<std::uint32_t>& places, std::uint32_t ring) 
   return ring - gap;
 }
 
-/// A torus's cables along dimension `d`, one class.
-CableClass along(const RoutingView& view, std::span<const std::uint32_t> shape, std::size_t d,
-                 std::span<const Group> groups) {
+/// A torus's links along dimension `d`, one class.
+LinkClass along(const RoutingView& view, std::span<const std::uint32_t> shape, std::size_t d,
+                std::span<const Group> groups) {
   std::uint32_t stride = 1;
   for (std::size_t later = d + 1; later < shape.size(); ++later) {
     stride *= shape[later];
   }
   const auto place = [&](SwitchId s) { return s.value / stride % shape[d]; };
-  CableClass made;
-  for (std::uint32_t c = 0; c < view.cable_count(); ++c) {
-    const auto [a, b] = view.ends(CableId{c});
-    made.cables += view.usable(CableId{c}) && place(a) != place(b) ? 1 : 0;
+  LinkClass made;
+  for (std::uint32_t c = 0; c < view.link_count(); ++c) {
+    const auto [a, b] = view.ends(LinkId{c});
+    made.links += view.usable(LinkId{c}) && place(a) != place(b) ? 1 : 0;
   }
   std::vector<std::uint32_t> places;
   for (const Group& group : groups) {
@@ -210,8 +209,8 @@ std::uint32_t lower_bound(const topology::Model& model, Distances& distances,
   std::uint64_t bound = cut_bound(view, each_switch_alone(view), groups);
   bound = std::max(bound, cut_bound(view, model.regions, groups));
 
-  std::vector<CableClass> apart; // classes that share no cable
-  if (view.leveled()) {
+  std::vector<LinkClass> apart; // classes that share no link
+  if (view.is_clos()) {
     std::uint32_t levels = 0;
     for (std::uint32_t s = 0; s < view.switch_count(); ++s) {
       const std::uint32_t level = view.level(SwitchId{s});
@@ -230,17 +229,17 @@ std::uint32_t lower_bound(const topology::Model& model, Distances& distances,
     apart.push_back(between_regions(view, model.regions, groups));
   }
 
-  CableClass all{view.usable_cable_count(), {}};
+  LinkClass all{view.usable_link_count(), {}};
   for (std::size_t g = 0; g < groups.size(); ++g) {
     std::uint64_t sum = 0;
-    for (const CableClass& one : apart) {
+    for (const LinkClass& one : apart) {
       sum += one.needs[g];
     }
     all.needs.push_back(std::max(
         {std::uint64_t{groups[g].size()} - 1, by_spanning_tree(groups[g], distances), sum}));
   }
   bound = std::max(bound, all.bound());
-  for (const CableClass& one : apart) {
+  for (const LinkClass& one : apart) {
     bound = std::max(bound, one.bound());
   }
   return static_cast<std::uint32_t>(bound);

@@ -17,7 +17,7 @@ Tree Minihop::grow(SwitchId root, std::span<const SwitchId> members, const Loads
           arcs, [&](const Arc& arc) { return to_member[arc.to.value] + 1 == to_member[at.value]; });
       if (reached_[lowest.to.value] != tree_) {
         reached_[lowest.to.value] = tree_;
-        tree.cables.push_back(lowest.cable);
+        tree.links.push_back(lowest.link);
       }
       at = lowest.to;
     }

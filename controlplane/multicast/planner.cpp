@@ -59,7 +59,7 @@ struct Planner::State {
   /// Made anew when it is first needed after a change, so that many changes at once cost one.
   Routing& current() {
     const bool grown = routing->view.switch_count() != graph.switches().size() ||
-                       routing->view.cable_count() != graph.cables().size();
+                       routing->view.link_count() != graph.links().size();
     if (outdated || grown) {
       routing = std::make_unique<Routing>(graph, settings);
       loads.rebind(routing->view);
@@ -115,7 +115,7 @@ std::optional<Twins> Planner::plan_twins(std::span<const HostId> members) {
   Twins twins{std::move(*first), {}, {}, {}};
   twins.second = now.twins.find(twins.first, switches, state_->loads);
   Overlap shared = overlap(now.view, twins.first, twins.second, switches);
-  twins.shared_cables = std::move(shared.cables);
+  twins.shared_links = std::move(shared.links);
   twins.shared_switches = std::move(shared.switches);
   adopt(twins.first);
   adopt(twins.second);
@@ -187,8 +187,8 @@ void Planner::topology_changed() { state_->outdated = true; }
 
 bool Planner::intact(const Tree& tree) const {
   const Graph& graph = state_->graph;
-  return graph[tree.center].up && std::all_of(tree.cables.begin(), tree.cables.end(),
-                                              [&](CableId c) { return graph.usable(c); });
+  return graph[tree.root_switch].up && std::all_of(tree.links.begin(), tree.links.end(),
+                                                   [&](LinkId c) { return graph.usable(c); });
 }
 
 std::vector<std::vector<HostId>> Planner::parts(std::span<const HostId> members) const {
@@ -209,16 +209,16 @@ std::vector<std::vector<HostId>> Planner::parts(std::span<const HostId> members)
   return parts;
 }
 
-std::uint32_t Planner::efi(CableId cable) const {
+std::uint32_t Planner::efi(LinkId link) const {
   state_->current();
-  return state_->loads[cable];
+  return state_->loads[link];
 }
 
 EfiSummary Planner::efi() const {
   const RoutingView& view = state_->current().view;
   EfiSummary summary;
   std::uint64_t sum = 0;
-  for (CableId c{0}; c.value < view.cable_count(); ++c.value) {
+  for (LinkId c{0}; c.value < view.link_count(); ++c.value) {
     if (!view.usable(c)) {
       continue;
     }
@@ -232,8 +232,8 @@ EfiSummary Planner::efi() const {
       summary.fullest.push_back(c);
     }
   }
-  if (view.usable_cable_count() > 0) {
-    summary.mean = static_cast<double>(sum) / view.usable_cable_count();
+  if (view.usable_link_count() > 0) {
+    summary.mean = static_cast<double>(sum) / view.usable_link_count();
   }
   return summary;
 }

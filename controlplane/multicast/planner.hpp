@@ -1,10 +1,10 @@
-// Where the manager gets its trees: one algorithm, the load of every cable, and the graph as it is
+// Where the manager gets its trees: one algorithm, the load of every link, and the graph as it is
 // now.
 //
 //   Planner planner(graph, settings);
 //   auto tree = planner.plan(members);            takes the tree's load
 //   planner.release(*tree);                       gives it back
-//   graph.set_up(cable, false);
+//   graph.set_up(link, false);
 //   planner.topology_changed();                   what broke: planner.intact(tree) says
 //   auto other = planner.replan(*tree, members);  releases, plans anew
 //
@@ -39,18 +39,18 @@ struct PlannerSettings {
 struct Twins {
   Tree first;
   Tree second;
-  /// Cables and switches that both use. Members' own switches are not counted: a host has one
-  /// cable.
-  std::vector<CableId> shared_cables;
+  /// Links and switches that both use. Members' own switches are not counted: a host has one
+  /// link.
+  std::vector<LinkId> shared_links;
   std::vector<SwitchId> shared_switches;
-  [[nodiscard]] bool disjoint() const { return shared_cables.empty() && shared_switches.empty(); }
+  [[nodiscard]] bool disjoint() const { return shared_links.empty() && shared_switches.empty(); }
 };
 
-/// Load of the fabric: EFI is the number of trees that cross a cable.
+/// Load of the fabric: EFI is the number of trees that cross a link.
 struct EfiSummary {
   std::uint32_t max = 0;
-  double mean = 0;              ///< over usable cables
-  std::vector<CableId> fullest; ///< those at `max`
+  double mean = 0;             ///< over usable links
+  std::vector<LinkId> fullest; ///< those at `max`
 };
 
 /// A group whose tree may be moved.
@@ -85,20 +85,20 @@ public:
   /// What two trees of these members share.
   [[nodiscard]] std::size_t shared(const Tree& a, const Tree& b, std::span<const HostId> members);
 
-  /// Moves trees off the fullest cables, as long as that helps, tries at most so often, and moves
+  /// Moves trees off the fullest links, as long as that helps, tries at most so often, and moves
   /// at most so many: a tree that moved must be installed anew. Returns how many did.
   std::size_t improve(std::span<PlannedGroup> groups, std::uint64_t attempts,
                       std::uint64_t moves = ~std::uint64_t{0});
 
-  /// To be called when switches or cables were added, went down or came up.
+  /// To be called when switches or links were added, went down or came up.
   void topology_changed();
-  /// Whether every cable and switch of the tree is usable.
+  /// Whether every link and switch of the tree is usable.
   [[nodiscard]] bool intact(const Tree& tree) const;
   /// Which parts of the fabric these hosts are in: one list when they are connected.
   [[nodiscard]] std::vector<std::vector<HostId>> parts(std::span<const HostId> members) const;
 
-  /// Trees that cross this cable.
-  [[nodiscard]] std::uint32_t efi(CableId cable) const;
+  /// Trees that cross this link.
+  [[nodiscard]] std::uint32_t efi(LinkId link) const;
   [[nodiscard]] EfiSummary efi() const;
 
 private:

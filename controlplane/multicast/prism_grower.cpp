@@ -8,39 +8,39 @@ namespace tributary::multicast {
 PrismGrower::PrismGrower(const RoutingView& view)
     : view_(view), marks_(view.switch_count(), 0), visits_(view.switch_count()) {}
 
-void PrismGrower::begin(std::span<const SwitchId> members, const PriceBook& book) {
+void PrismGrower::begin(std::span<const SwitchId> members, const LinkCosts& book) {
   book_ = &book;
   members_.clear();
   least_in_all_ = 0;
   for (const SwitchId member : members) {
-    float least = PriceTable::unusable;
+    float least = CostTable::unusable;
     for (const Arc& arc : view_.arcs(member)) {
-      least = std::min(least, book[arc.cable]);
+      least = std::min(least, book[arc.link]);
     }
     members_.push_back({member, least});
     least_in_all_ += least;
   }
 }
 
-bool PrismGrower::grow(SwitchId center, const std::uint8_t* distances, float limit) {
+bool PrismGrower::grow(SwitchId root_switch, const std::uint8_t* distances, float limit) {
   ++growth_;
   sort_by_distance(distances);
-  tree_.center = center;
+  tree_.root_switch = root_switch;
   tree_.height = distances[order_.front().at.value];
-  tree_.cables.clear();
-  price_ = 0;
+  tree_.links.clear();
+  cost_ = 0;
   for (const Member& member : order_) {
     mark(member.at, State::joins_later);
   }
-  // A center that is a member is the nearest one, and joins nowhere.
+  // A root switch that is a member is the nearest one, and joins nowhere.
   const Member& nearest = order_.back();
-  float least_to_come = least_in_all_ - (nearest.at == center ? nearest.least : 0);
-  mark(center, State::inside);
+  float least_to_come = least_in_all_ - (nearest.at == root_switch ? nearest.least : 0);
+  mark(root_switch, State::inside);
   for (const Member& member : order_) {
-    if (member.at != center) {
+    if (member.at != root_switch) {
       join(member.at, distances);
       least_to_come -= member.least;
-      if (price_ + least_to_come >= limit) {
+      if (cost_ + least_to_come >= limit) {
         return false;
       }
     }
@@ -72,24 +72,24 @@ void PrismGrower::sort_by_distance(const std::uint8_t* distances) {
 }
 
 void PrismGrower::join(SwitchId member, const std::uint8_t* distances) {
-  const PriceBook& book = *book_;
-  const auto dearer = [](const Candidate& a, const Candidate& b) { return a.price > b.price; };
+  const LinkCosts& book = *book_;
+  const auto dearer = [](const Candidate& a, const Candidate& b) { return a.cost > b.cost; };
   const float cheapest = book.of_load(0);
   ++search_;
   visits_[member.value] = {search_, 0, member, {}};
   open_.assign(1, {0, member});
-  Candidate met{PriceTable::unusable, member}; // the best place to join so far
-  // What goes on from a candidate costs a cable more at least.
-  for (std::uint32_t expanded = 0; !open_.empty() && open_.front().price + cheapest < met.price;
+  Candidate met{CostTable::unusable, member}; // the best place to join so far
+  // What goes on from a candidate costs a link more at least.
+  for (std::uint32_t expanded = 0; !open_.empty() && open_.front().cost + cheapest < met.cost;
        ++expanded) {
     const Candidate from = open_.front();
     if (expanded == expansions) {
-      met = met.price < PriceTable::unusable ? met : go_straight(from, distances);
+      met = met.cost < CostTable::unusable ? met : go_straight(from, distances);
       break;
     }
     std::pop_heap(open_.begin(), open_.end(), dearer);
     open_.pop_back();
-    if (from.price > visits_[from.at.value].price) {
+    if (from.cost > visits_[from.at.value].cost) {
       continue;
     }
     const std::uint8_t nearer = static_cast<std::uint8_t>(distances[from.at.value] - 1);
@@ -97,42 +97,42 @@ void PrismGrower::join(SwitchId member, const std::uint8_t* distances) {
       if (distances[arc.to.value] != nearer) {
         continue;
       }
-      const float price = from.price + book[arc.cable];
+      const float cost = from.cost + book[arc.link];
       Visit& visit = visits_[arc.to.value];
-      if (price >= met.price || (visit.search == search_ && price >= visit.price)) {
+      if (cost >= met.cost || (visit.search == search_ && cost >= visit.cost)) {
         continue;
       }
-      visit = {search_, price, from.at, arc.cable};
+      visit = {search_, cost, from.at, arc.link};
       if (state(arc.to) != State::outside) {
-        met = {price, arc.to};
+        met = {cost, arc.to};
       } else {
-        open_.push_back({price, arc.to});
+        open_.push_back({cost, arc.to});
         std::push_heap(open_.begin(), open_.end(), dearer);
       }
     }
   }
-  price_ += met.price;
+  cost_ += met.cost;
   for (SwitchId s = met.at; s != member;) {
     const Visit& visit = visits_[s.value];
-    tree_.cables.push_back(visit.by);
+    tree_.links.push_back(visit.by);
     s = visit.from;
     mark(s, State::inside);
   }
 }
 
 PrismGrower::Candidate PrismGrower::go_straight(Candidate at, const std::uint8_t* distances) {
-  const PriceBook& book = *book_;
+  const LinkCosts& book = *book_;
   do {
     const Arc* best = nullptr;
     for (const Arc& arc : view_.arcs(at.at)) {
       if (distances[arc.to.value] + 1 == distances[at.at.value] &&
-          (best == nullptr || book[arc.cable] < book[best->cable])) {
+          (best == nullptr || book[arc.link] < book[best->link])) {
         best = &arc;
       }
     }
-    const float price = at.price + book[best->cable];
-    visits_[best->to.value] = {search_, price, at.at, best->cable};
-    at = {price, best->to};
+    const float cost = at.cost + book[best->link];
+    visits_[best->to.value] = {search_, cost, at.at, best->link};
+    at = {cost, best->to};
   } while (state(at.at) == State::outside);
   return at;
 }

@@ -1,23 +1,23 @@
-// A cheap tree of shortest paths to a given center, on any fabric.
+// A cheap tree of shortest paths to a given root switch, on any fabric.
 //
 // Members join from the farthest to the nearest. Each looks for the cheapest way in the graph of
-// its shortest paths to the center (arcs that lead one step nearer), until it meets a switch that
-// is in the tree already or a member that has still to join, whose way is then shared:
+// its shortest paths to the root switch (arcs that lead one step nearer), until it meets a switch
+// that is in the tree already or a member that has still to join, whose way is then shared:
 //
-//      m1 ---- x ---- m2 ---- y ---- center          m1 stops at m2, which goes on by itself
+//      m1 ---- x ---- m2 ---- y ---- root switch          m1 stops at m2, which goes on by itself
 //                \    /
 //                 m3                                 m3 stops at x or at m2, as is cheaper
 //
 // That is Dijkstra's algorithm with a small bound: after `expansions` switches the way goes on by
-// the cheapest arc. Looking ahead is what saves cables on a torus, where there are many shortest
-// paths (21.9 trees a cable without, 18.2 with 64 expansions, 16.8 with 512).
+// the cheapest arc. Looking ahead is what saves links on a torus, where there are many shortest
+// paths (21.9 trees a link without, 18.2 with 64 expansions, 16.8 with 512).
 //
-// Every switch gets at most one arc towards the center and every arc leads one step nearer: no
+// Every switch gets at most one arc towards the root switch and every arc leads one step nearer: no
 // loop is possible, and no member is farther than it must be.
 #pragma once
 
 #include "controlplane/multicast/distances.hpp"
-#include "controlplane/multicast/prism_prices.hpp"
+#include "controlplane/multicast/prism_costs.hpp"
 #include "controlplane/multicast/routing_view.hpp"
 #include "controlplane/multicast/tree.hpp"
 
@@ -34,28 +34,28 @@ public:
   /// Switches a member looks at before it goes straight on.
   static constexpr std::uint32_t expansions = 64;
 
-  /// The members of the trees to come. What the cheapest cable of each costs is a bound from below:
+  /// The members of the trees to come. What the cheapest link of each costs is a bound from below:
   /// so a tree that will be too dear is given up early.
-  void begin(std::span<const SwitchId> members, const PriceBook& book);
-  /// Grows a tree over these members to the center. False when it would cost `limit` or more; then
-  /// there is no result. Requires that the members reach the center, that `distances` is the
-  /// center's row, and that no price has changed since `begin`.
-  [[nodiscard]] bool grow(SwitchId center, const std::uint8_t* distances, float limit);
+  void begin(std::span<const SwitchId> members, const LinkCosts& book);
+  /// Grows a tree over these members to the root switch. False when it would cost `limit` or more;
+  /// then there is no result. Requires that the members reach the root switch, that `distances` is
+  /// the root switch's row, and that no cost has changed since `begin`.
+  [[nodiscard]] bool grow(SwitchId root_switch, const std::uint8_t* distances, float limit);
   /// Of the last one that grew.
-  [[nodiscard]] float price() const { return price_; }
+  [[nodiscard]] float cost() const { return cost_; }
   [[nodiscard]] const Tree& tree() const { return tree_; }
 
 private:
   enum class State : std::uint8_t { outside, joins_later, inside };
   struct Candidate {
-    float price;
+    float cost;
     SwitchId at;
   };
   struct Visit {
     std::uint32_t search = 0;
-    float price = 0;
+    float cost = 0;
     SwitchId from;
-    CableId by;
+    LinkId by;
   };
 
   void mark(SwitchId s, State state) {
@@ -71,11 +71,11 @@ private:
 
   struct Member {
     SwitchId at;
-    float least; ///< price of its cheapest cable
+    float least; ///< cost of its cheapest link
   };
 
   const RoutingView& view_;
-  const PriceBook* book_ = nullptr;
+  const LinkCosts* book_ = nullptr;
   std::vector<Member> members_;
   float least_in_all_ = 0;
   std::vector<std::uint64_t> marks_; ///< by switch: growth number and state
@@ -85,7 +85,7 @@ private:
   std::vector<Candidate> open_; ///< a heap
   std::vector<Member> order_;   ///< the farthest first
   Tree tree_;
-  float price_ = 0;
+  float cost_ = 0;
 };
 
 } // namespace tributary::multicast

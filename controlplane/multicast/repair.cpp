@@ -19,22 +19,22 @@ public:
     for (std::uint32_t in_vain = 0; in_vain < patience && !done();) {
       const std::uint32_t full = loads_.max();
       const std::uint32_t count = loads_.count_at(full);
-      if (full != priced_for_) {
-        prism_.use(PriceTable::around(full));
-        priced_for_ = full;
+      if (full != costs_are_for_) {
+        prism_.use(CostTable::around(full));
+        costs_are_for_ = full;
       }
       relieve_all(full);
       const bool helped = loads_.max() < full || loads_.count_at(full) < count;
       in_vain = helped ? 0 : in_vain + 1;
     }
-    prism_.use(PriceTable::online());
+    prism_.use(CostTable::online());
     report_.max_after = loads_.max();
     return report_;
   }
 
 private:
   struct Crossing {
-    CableId cable;
+    LinkId link;
     std::uint32_t group;
   };
 
@@ -47,16 +47,16 @@ private:
   void relieve_all(std::uint32_t full) {
     crossings_.clear();
     for (std::uint32_t g = 0; g < groups_.size(); ++g) {
-      for (const CableId c : groups_[g].tree.cables) {
+      for (const LinkId c : groups_[g].tree.links) {
         if (loads_[c] == full) {
           crossings_.push_back({c, g});
         }
       }
     }
     std::stable_sort(crossings_.begin(), crossings_.end(),
-                     [](const Crossing& a, const Crossing& b) { return a.cable < b.cable; });
+                     [](const Crossing& a, const Crossing& b) { return a.link < b.link; });
     for (const Crossing& crossing : crossings_) {
-      if (loads_[crossing.cable] >= full && !done()) {
+      if (loads_[crossing.link] >= full && !done()) {
         reroute(groups_[crossing.group], full);
       }
     }
@@ -65,11 +65,11 @@ private:
   void reroute(RoutedGroup& group, std::uint32_t full) {
     ++report_.attempts;
     loads_.remove(group.tree);
-    const float now = prism_.price(group.tree, loads_);
+    const float now = prism_.cost(group.tree, loads_);
     // Rounding alone must not move a tree to and fro.
-    auto other = prism_.route_cheaper(group.members, loads_, group.tree.center, now * 0.999F);
-    const auto is_full = [&](CableId c) { return loads_[c] >= full; };
-    if (other && std::none_of(other->cables.begin(), other->cables.end(), is_full)) {
+    auto other = prism_.route_cheaper(group.members, loads_, group.tree.root_switch, now * 0.999F);
+    const auto is_full = [&](LinkId c) { return loads_[c] >= full; };
+    if (other && std::none_of(other->links.begin(), other->links.end(), is_full)) {
       group.tree = std::move(*other);
       ++report_.moves;
     }
@@ -82,7 +82,7 @@ private:
   const RepairLimits& limits_;
   RepairReport report_;
   std::vector<Crossing> crossings_;
-  std::uint32_t priced_for_ = 0;
+  std::uint32_t costs_are_for_ = 0;
   bool over_ = false;
 };
 

@@ -1,10 +1,10 @@
 // Rip-up and reroute, within bounds: groups that were routed one after another get a second chance.
 //
-// Online, a group knows the loads of those before it only. Repair takes the fullest cables, those
-// with T trees, and for each group on them: takes its tree away, routes it anew by prices that rise
+// Online, a group knows the loads of those before it only. Repair takes the fullest links, those
+// with T trees, and for each group on them: takes its tree away, routes it anew by costs that rise
 // by 8 around T, and keeps the new tree when it is cheaper. That is repeated with what is then the
 // largest load, until T is the lower bound, the budget is spent, or several rounds in a row did not
-// make the cables at T fewer. A move never makes the largest load larger.
+// make the links at T fewer. A move never makes the largest load larger.
 //
 // Meant for the groups of one collection window, before anybody uses their trees, and for idle
 // times: every move of a group in use would have to be installed anew.

@@ -5,7 +5,7 @@
 namespace tributary::multicast {
 namespace {
 
-/// Breadth first from all hosts' switches at once, over all cables.
+/// Breadth first from all hosts' switches at once, over all links.
 std::vector<std::uint32_t> levels_of(const Graph& graph,
                                      std::span<const std::uint32_t> host_counts) {
   std::vector<std::uint32_t> levels(graph.switches().size(), RoutingView::none);
@@ -29,9 +29,9 @@ std::vector<std::uint32_t> levels_of(const Graph& graph,
   return levels;
 }
 
-bool joins_adjacent_levels(const topology::Cable& cable, std::span<const std::uint32_t> levels) {
-  const std::uint32_t a = levels[cable.ends[0].at.value];
-  const std::uint32_t b = levels[cable.ends[1].at.value];
+bool joins_adjacent_levels(const topology::Link& link, std::span<const std::uint32_t> levels) {
+  const std::uint32_t a = levels[link.ends[0].at.value];
+  const std::uint32_t b = levels[link.ends[1].at.value];
   return a + 1 == b || b + 1 == a;
 }
 
@@ -40,35 +40,35 @@ bool joins_adjacent_levels(const topology::Cable& cable, std::span<const std::ui
 RoutingView::RoutingView(const Graph& graph)
     : first_arc_(graph.switches().size() + 1), host_counts_(graph.switches().size()),
       parts_(graph.switches().size(), none) {
-  const std::size_t cables = graph.cables().size();
-  ends_.reserve(cables);
-  cable_usable_.reserve(cables);
-  for (std::uint32_t c = 0; c < cables; ++c) {
-    const topology::Cable& cable = graph[CableId{c}];
-    ends_.push_back({cable.ends[0].at, cable.ends[1].at});
-    cable_usable_.push_back(graph.usable(CableId{c}) ? 1 : 0);
+  const std::size_t links = graph.links().size();
+  ends_.reserve(links);
+  link_usable_.reserve(links);
+  for (std::uint32_t c = 0; c < links; ++c) {
+    const topology::Link& link = graph[LinkId{c}];
+    ends_.push_back({link.ends[0].at, link.ends[1].at});
+    link_usable_.push_back(graph.usable(LinkId{c}) ? 1 : 0);
   }
   for (const topology::Host& host : graph.hosts()) {
     ++host_counts_[host.at.at.value];
   }
 
-  arcs_.reserve(2 * cables);
+  arcs_.reserve(2 * links);
   std::vector<topology::Hop> by_port;
   for (std::uint32_t s = 0; s < switch_count(); ++s) {
     const auto hops = graph.hops(SwitchId{s});
     by_port.assign(hops.begin(), hops.end());
     std::ranges::sort(by_port, {}, &topology::Hop::port);
     for (const topology::Hop& hop : by_port) {
-      if (usable(hop.cable)) {
-        arcs_.push_back({hop.to, hop.cable});
+      if (usable(hop.link)) {
+        arcs_.push_back({hop.to, hop.link});
       }
     }
     first_arc_[s + 1] = static_cast<std::uint32_t>(arcs_.size());
   }
 
   levels_ = levels_of(graph, host_counts_);
-  leveled_ = std::ranges::all_of(graph.cables(), [&](const topology::Cable& cable) {
-    return joins_adjacent_levels(cable, levels_);
+  clos_ = std::ranges::all_of(graph.links(), [&](const topology::Link& link) {
+    return joins_adjacent_levels(link, levels_);
   });
 
   std::vector<SwitchId> queue;

@@ -1,12 +1,12 @@
 // The fabric as routing sees it: what is usable now, in arrays that fit into caches.
 //
 // Made from a graph in one pass and never changed; after a change of the graph a new one is made
-// (tens of switches: microseconds; 12,000: milliseconds). Switches and cables keep the graph's
+// (tens of switches: microseconds; 12,000: milliseconds). Switches and links keep the graph's
 // numbers.
 //
-//   arcs      usable cables only, for each switch in one run, by ascending port: the first arc that
+//   arcs      usable links only, for each switch in one run, by ascending port: the first arc that
 //             satisfies a condition is "the lowest port" of the published algorithms
-//   level     of the fabric as it is wired, dead cables included: cables to the nearest switch with
+//   level     of the fabric as it is wired, dead links included: links to the nearest switch with
 //             hosts. Failures must not turn a fat tree into something else
 #pragma once
 
@@ -21,7 +21,7 @@ namespace tributary::multicast {
 
 struct Arc {
   SwitchId to;
-  CableId cable;
+  LinkId link;
 };
 
 class RoutingView {
@@ -34,46 +34,46 @@ public:
   [[nodiscard]] std::uint32_t switch_count() const {
     return static_cast<std::uint32_t>(parts_.size());
   }
-  [[nodiscard]] std::uint32_t cable_count() const {
+  [[nodiscard]] std::uint32_t link_count() const {
     return static_cast<std::uint32_t>(ends_.size());
   }
-  [[nodiscard]] std::uint32_t usable_cable_count() const {
+  [[nodiscard]] std::uint32_t usable_link_count() const {
     return static_cast<std::uint32_t>(arcs_.size() / 2);
   }
 
-  /// The usable cables of a switch, by ascending port; none when it is down.
+  /// The usable links of a switch, by ascending port; none when it is down.
   [[nodiscard]] std::span<const Arc> arcs(SwitchId s) const {
     return std::span(arcs_).subspan(first_arc_[s.value],
                                     first_arc_[s.value + 1] - first_arc_[s.value]);
   }
-  /// The switches that any cable joins, usable or not.
-  [[nodiscard]] std::array<SwitchId, 2> ends(CableId c) const { return ends_[c.value]; }
-  /// Whether the cable and the switches at both ends are up.
-  [[nodiscard]] bool usable(CableId c) const { return cable_usable_[c.value] != 0; }
+  /// The switches that any link joins, usable or not.
+  [[nodiscard]] std::array<SwitchId, 2> ends(LinkId c) const { return ends_[c.value]; }
+  /// Whether the link and the switches at both ends are up.
+  [[nodiscard]] bool usable(LinkId c) const { return link_usable_[c.value] != 0; }
   [[nodiscard]] bool usable(SwitchId s) const { return parts_[s.value] != none; }
 
   /// Hosts that hang on a switch, up or not.
   [[nodiscard]] std::uint32_t host_count(SwitchId s) const { return host_counts_[s.value]; }
 
-  /// Cables to the nearest switch with hosts, 0 for those themselves; `none` where there is no way.
+  /// Links to the nearest switch with hosts, 0 for those themselves; `none` where there is no way.
   [[nodiscard]] std::uint32_t level(SwitchId s) const { return levels_[s.value]; }
-  /// Whether every cable joins two adjacent levels: fat trees and what is like them.
-  [[nodiscard]] bool leveled() const { return leveled_; }
+  /// Whether every link joins two adjacent levels: fat trees and what is like them.
+  [[nodiscard]] bool is_clos() const { return clos_; }
 
-  /// Switches with the same number are connected by usable cables; `none` for one that is down.
+  /// Switches with the same number are connected by usable links; `none` for one that is down.
   [[nodiscard]] std::uint32_t part(SwitchId s) const { return parts_[s.value]; }
   /// Whether these switches are up and connected with each other. True for none at all.
   [[nodiscard]] bool connected(std::span<const SwitchId> switches) const;
 
 private:
   std::vector<std::uint32_t> first_arc_; ///< switches + 1
-  std::vector<Arc> arcs_;                ///< each usable cable twice
+  std::vector<Arc> arcs_;                ///< each usable link twice
   std::vector<std::array<SwitchId, 2>> ends_;
-  std::vector<std::uint8_t> cable_usable_;
+  std::vector<std::uint8_t> link_usable_;
   std::vector<std::uint32_t> host_counts_;
   std::vector<std::uint32_t> levels_;
   std::vector<std::uint32_t> parts_;
-  bool leveled_ = false;
+  bool clos_ = false;
 };
 
 } // namespace tributary::multicast

@@ -33,7 +33,7 @@ Tree Sssp::grow(SwitchId root, std::span<const SwitchId> members, const Loads& l
     tree.height = std::max(tree.height, hops);
     for (SwitchId at = member; in_tree_[at.value] != tree_; at = reached_[at.value].back.to) {
       in_tree_[at.value] = tree_;
-      tree.cables.push_back(reached_[at.value].back.cable);
+      tree.links.push_back(reached_[at.value].back.link);
     }
   }
   return tree;
@@ -49,9 +49,9 @@ void Sssp::search_with_heap(SwitchId root, const Loads& loads) {
       continue; // a cheaper way was found after this was noted
     }
     for (const Arc& arc : view_->arcs(at)) {
-      const std::uint64_t there = cost + one_hop + loads[arc.cable];
+      const std::uint64_t there = cost + one_hop + loads[arc.link];
       if (there < reached_[arc.to.value].cost) {
-        reached_[arc.to.value] = {there, {at, arc.cable}};
+        reached_[arc.to.value] = {there, {at, arc.link}};
         heap_.push_back({there, arc.to});
         std::ranges::push_heap(heap_, std::greater{});
       }
@@ -65,13 +65,13 @@ void Sssp::search_by_layers(SwitchId root, const Loads& loads) {
     const SwitchId at = queue_[next]; // all of the layer before have been here: its cost is final
     const std::uint64_t cost = reached_[at.value].cost;
     for (const Arc& arc : view_->arcs(at)) {
-      const std::uint64_t there = cost + one_hop + loads[arc.cable];
+      const std::uint64_t there = cost + one_hop + loads[arc.link];
       Reached& to = reached_[arc.to.value];
       if (to.cost == not_reached) {
         queue_.push_back(arc.to);
       }
       if (there < to.cost) {
-        to = {there, {at, arc.cable}};
+        to = {there, {at, arc.link}};
       }
     }
   }

@@ -2,18 +2,18 @@
 //
 // From the root a search over the whole fabric, with the weight
 //
-//   weight(cable) = BIG + load(cable)        BIG above any sum of loads on a path
+//   weight(link) = BIG + load(link)        BIG above any sum of loads on a path
 //
-// so that fewer cables always win, and among equally short paths the one whose loads have the
+// so that fewer links always win, and among equally short paths the one whose loads have the
 // smallest sum. What leads to members is kept.
 //
 // Two ways to search, of equal quality (ties fall differently):
 //
-//   heap      Dijkstra's, as OpenSM's engines of that name build their trees. Cables times the
+//   heap      Dijkstra's, as OpenSM's engines of that name build their trees. Links times the
 //             logarithm of switches
 //   layered   because BIG dominates, the order in which Dijkstra settles switches is that of their
 //             hops, and nothing is ever improved across layers: a breadth-first walk that looks at
-//             each cable once finds the same costs without a heap, 4 to 10 times as fast
+//             each link once finds the same costs without a heap, 4 to 10 times as fast
 //
 // OpenSM's own `sssp` and `dfsssp` engines search with the weights of unicast routes, which no
 // group changes, and so do not balance groups at all. What is here is the algorithm of the paper,
@@ -44,7 +44,7 @@ public:
                           const Loads& loads) override;
 
 private:
-  /// Of a switch: what the way there costs, and its last cable.
+  /// Of a switch: what the way there costs, and its last link.
   struct Reached {
     std::uint64_t cost = 0;
     Arc back; ///< `to` is the switch before

@@ -10,7 +10,7 @@ namespace tributary::multicast {
 
 namespace {
 
-/// One end of a cable of the tree, seen from the switch it is plugged into.
+/// One end of a link of the tree, seen from the switch it is plugged into.
 struct End {
   SwitchId at;
   SwitchId to;
@@ -44,8 +44,8 @@ std::vector<HostId> each_once(std::span<const HostId> hosts) {
 
 std::vector<End> ends_by_switch(const Graph& graph, const Tree& tree) {
   std::vector<End> ends;
-  ends.reserve(2 * tree.cables.size());
-  for (const CableId c : tree.cables) {
+  ends.reserve(2 * tree.links.size());
+  for (const LinkId c : tree.links) {
     const auto& [a, b] = graph[c].ends;
     ends.push_back({a.at, b.at, a.port, b.port});
     ends.push_back({b.at, a.at, b.port, a.port});

@@ -1,13 +1,13 @@
-// A multicast tree: which cables carry a group, and what it means for each switch.
+// A multicast tree: which links carry a group, and what it means for each switch.
 //
-// An algorithm finds the undirected tree and the switch in its middle (`center`), from which all
-// members are near. A reduction needs a direction: `orient` hangs the same cables up at the host
+// An algorithm finds the undirected tree and the switch in its middle (`root_switch`), from which
+// all members are near. A reduction needs a direction: `orient` hangs the same links up at the host
 // that is the group's root, and counts the endpoints below each switch.
 //
-//        center                 root host                       parent    children    wait count
-//        /  |  \                   |                   leaf0    h0's port h1, up      N - 1
-//     leaf0 leaf1 leaf2   ->     leaf0            ->   center   leaf0     leaf1,leaf2 those below
-//      h0 h1 h2 h3 h4            h1 center ...         leaf1    center    h2, h3      2
+//        spine                  root host                    parent    children     wait count
+//        /  |  \                   |                leaf0    h0's port  h1, up       N - 1
+//     leaf0 leaf1 leaf2   ->     leaf0          ->   spine    leaf0     leaf1,leaf2  those below
+//      h0 h1 h2 h3 h4            h1 spine ...        leaf1    spine     h2, h3       2
 //
 // Plain data, no I/O.
 #pragma once
@@ -21,16 +21,16 @@
 
 namespace tributary::multicast {
 
-using topology::CableId;
 using topology::Graph;
 using topology::HostId;
+using topology::LinkId;
 using topology::SwitchId;
 
-/// The cables between switches that carry one group; none when all members hang on one switch.
+/// The links between switches that carry one group; none when all members hang on one switch.
 struct Tree {
-  SwitchId center;
-  std::vector<CableId> cables;
-  /// Cables from the center to the farthest member's switch.
+  SwitchId root_switch;
+  std::vector<LinkId> links;
+  /// Links from the root switch to the farthest member's switch.
   std::uint32_t height = 0;
   friend bool operator==(const Tree&, const Tree&) = default;
 };
@@ -42,14 +42,14 @@ struct TreePart {
   std::vector<topology::Port> children; ///< ascending
   /// Endpoints below this switch, the root's host not counted.
   ContributionCount wait_count = 0;
-  /// Cables from here to the switch next to the root host; 0 there.
+  /// Links from here to the switch next to the root host; 0 there.
   std::uint32_t depth = 0;
   friend bool operator==(const TreePart&, const TreePart&) = default;
 };
 
 /// The tree hung up at `root`, which must be one of `members`: one part for each switch, by
 /// ascending depth. A branch that leads to no member is left out. Throws std::invalid_argument when
-/// the root is no member, a member is not reached, or the cables close a loop. O(tree log tree).
+/// the root is no member, a member is not reached, or the links close a loop. O(tree log tree).
 [[nodiscard]] std::vector<TreePart> orient(const Graph& graph, const Tree& tree,
                                            std::span<const HostId> members, HostId root);
 

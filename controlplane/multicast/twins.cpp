@@ -13,8 +13,8 @@ namespace {
 
 std::vector<SwitchId> inner_switches(const RoutingView& view, const Tree& tree,
                                      std::span<const SwitchId> members) {
-  std::vector<SwitchId> switches{tree.center};
-  for (const CableId c : tree.cables) {
+  std::vector<SwitchId> switches{tree.root_switch};
+  for (const LinkId c : tree.links) {
     const auto ends = view.ends(c);
     switches.insert(switches.end(), ends.begin(), ends.end());
   }
@@ -26,9 +26,9 @@ std::vector<SwitchId> inner_switches(const RoutingView& view, const Tree& tree,
   return inner;
 }
 
-std::vector<CableId> ascending(std::vector<CableId> cables) {
-  std::sort(cables.begin(), cables.end());
-  return cables;
+std::vector<LinkId> ascending(std::vector<LinkId> links) {
+  std::sort(links.begin(), links.end());
+  return links;
 }
 
 } // namespace
@@ -36,10 +36,10 @@ std::vector<CableId> ascending(std::vector<CableId> cables) {
 Overlap overlap(const RoutingView& view, const Tree& a, const Tree& b,
                 std::span<const SwitchId> members) {
   Overlap both;
-  const auto cables_a = ascending(a.cables);
-  const auto cables_b = ascending(b.cables);
-  std::set_intersection(cables_a.begin(), cables_a.end(), cables_b.begin(), cables_b.end(),
-                        std::back_inserter(both.cables));
+  const auto links_a = ascending(a.links);
+  const auto links_b = ascending(b.links);
+  std::set_intersection(links_a.begin(), links_a.end(), links_b.begin(), links_b.end(),
+                        std::back_inserter(both.links));
   const auto switches_a = inner_switches(view, a, members);
   const auto switches_b = inner_switches(view, b, members);
   std::set_intersection(switches_a.begin(), switches_a.end(), switches_b.begin(), switches_b.end(),
@@ -48,7 +48,7 @@ Overlap overlap(const RoutingView& view, const Tree& a, const Tree& b,
 }
 
 TwinSearch::TwinSearch(const RoutingView& view)
-    : view_(view), book_(view), grower_(view), cable_out_(view.cable_count(), 0),
+    : view_(view), book_(view), grower_(view), link_out_(view.link_count(), 0),
       switch_out_(view.switch_count(), 0), distances_(view.switch_count()),
       eccentricities_(view.switch_count()) {}
 
@@ -78,21 +78,21 @@ Tree TwinSearch::beside(const Tree& other, std::span<const SwitchId> members, co
   if (members.size() == 1) {
     return {members.front(), {}, 0};
   }
-  book_.follow(loads, [](CableId) {});
+  book_.follow(loads, [](LinkId) {});
   take_out(other, members);
   auto tree = grow_in_the_rest(members);
   if (!tree) {
-    tree = join_by_cheapest_ways(members, loads);
+    tree = join_by_least_cost_paths(members, loads);
   }
   put_back(loads);
   return std::move(*tree);
 }
 
 void TwinSearch::take_out(const Tree& tree, std::span<const SwitchId> members) {
-  cables_out_ = tree.cables;
+  links_out_ = tree.links;
   switches_out_ = inner_switches(view_, tree, members);
-  for (const CableId c : cables_out_) {
-    cable_out_[c.value] = 1;
+  for (const LinkId c : links_out_) {
+    link_out_[c.value] = 1;
     book_.forbid(c);
   }
   for (const SwitchId s : switches_out_) {
@@ -101,8 +101,8 @@ void TwinSearch::take_out(const Tree& tree, std::span<const SwitchId> members) {
 }
 
 void TwinSearch::put_back(const Loads& loads) {
-  for (const CableId c : cables_out_) {
-    cable_out_[c.value] = 0;
+  for (const LinkId c : links_out_) {
+    link_out_[c.value] = 0;
     book_.update(c, loads);
   }
   for (const SwitchId s : switches_out_) {
@@ -111,8 +111,9 @@ void TwinSearch::put_back(const Loads& loads) {
 }
 
 std::optional<Tree> TwinSearch::grow_in_the_rest(std::span<const SwitchId> members) {
-  /// Of all that are as near, those tried as the center; enough for every spine of most fabrics.
-  constexpr std::size_t most_centers = 32;
+  /// Of all that are as near, those tried as the root switch; enough for every spine of most
+  /// fabrics.
+  constexpr std::size_t most_root_switches = 32;
   std::fill(eccentricities_.begin(), eccentricities_.end(), std::uint8_t{0});
   for (const SwitchId member : members) {
     search_distances(member);
@@ -124,20 +125,20 @@ std::optional<Tree> TwinSearch::grow_in_the_rest(std::span<const SwitchId> membe
   if (least == Distances::unreachable) {
     return std::nullopt;
   }
-  std::vector<SwitchId> centers;
+  std::vector<SwitchId> root_switches;
   for (SwitchId s{0}; s.value < view_.switch_count(); ++s.value) {
     if (eccentricities_[s.value] == least) {
-      centers.push_back(s);
+      root_switches.push_back(s);
     }
   }
-  const std::size_t step = (centers.size() + most_centers - 1) / most_centers;
+  const std::size_t step = (root_switches.size() + most_root_switches - 1) / most_root_switches;
   grower_.begin(members, book_);
   std::optional<Tree> best;
-  float limit = PriceTable::unusable;
-  for (std::size_t i = 0; i < centers.size(); i += step) {
-    search_distances(centers[i]);
-    if (grower_.grow(centers[i], distances_.data(), limit)) {
-      limit = grower_.price();
+  float limit = CostTable::unusable;
+  for (std::size_t i = 0; i < root_switches.size(); i += step) {
+    search_distances(root_switches[i]);
+    if (grower_.grow(root_switches[i], distances_.data(), limit)) {
+      limit = grower_.cost();
       best = grower_.tree();
     }
   }
@@ -155,7 +156,7 @@ void TwinSearch::search_distances(SwitchId from) {
       return;
     }
     for (const Arc& arc : view_.arcs(at)) {
-      if (distances_[arc.to.value] == Distances::unreachable && cable_out_[arc.cable.value] == 0 &&
+      if (distances_[arc.to.value] == Distances::unreachable && link_out_[arc.link.value] == 0 &&
           switch_out_[arc.to.value] == 0) {
         distances_[arc.to.value] = next;
         queue_.push_back(arc.to);
@@ -164,13 +165,13 @@ void TwinSearch::search_distances(SwitchId from) {
   }
 }
 
-Tree TwinSearch::join_by_cheapest_ways(std::span<const SwitchId> members, const Loads& loads) {
+Tree TwinSearch::join_by_least_cost_paths(std::span<const SwitchId> members, const Loads& loads) {
   // Sharing less comes before a short way, that before little load.
   constexpr std::uint64_t shared = std::uint64_t{1} << 40;
   constexpr std::uint64_t hop = std::uint64_t{1} << 16;
-  return join_cheapest(view_, members, [&](CableId over, SwitchId to) {
+  return join_cheapest(view_, members, [&](LinkId over, SwitchId to) {
     return hop + std::min<std::uint64_t>(loads[over], hop - 1) +
-           shared * (cable_out_[over.value] + std::uint64_t{switch_out_[to.value]});
+           shared * (link_out_[over.value] + std::uint64_t{switch_out_[to.value]});
   });
 }
 

@@ -1,7 +1,7 @@
 // A second tree beside a first one, for groups that reduce on two at once.
 //
-// Cutting any one cable or switch must leave one of the two whole. So they should share no cable
-// and no switch, members' own switches excepted: a host has only one cable.
+// Cutting any one link or switch must leave one of the two whole. So they should share no link
+// and no switch, members' own switches excepted: a host has only one link.
 //
 //   1. What the first tree uses is taken out, and a tree of least height is grown in what is left,
 //      as PRISM-MC does (prism_grower.hpp).
@@ -16,8 +16,8 @@
 #pragma once
 
 #include "controlplane/multicast/loads.hpp"
+#include "controlplane/multicast/prism_costs.hpp"
 #include "controlplane/multicast/prism_grower.hpp"
-#include "controlplane/multicast/prism_prices.hpp"
 #include "controlplane/multicast/routing_view.hpp"
 #include "controlplane/multicast/tree.hpp"
 
@@ -31,9 +31,9 @@ namespace tributary::multicast {
 
 /// What two trees have in common, both ascending.
 struct Overlap {
-  std::vector<CableId> cables;
+  std::vector<LinkId> links;
   std::vector<SwitchId> switches; ///< without the members' own
-  [[nodiscard]] std::size_t size() const { return cables.size() + switches.size(); }
+  [[nodiscard]] std::size_t size() const { return links.size() + switches.size(); }
 };
 
 /// `members` as for `Algorithm::route`.
@@ -57,14 +57,15 @@ private:
   void put_back(const Loads& loads);
   [[nodiscard]] std::optional<Tree> grow_in_the_rest(std::span<const SwitchId> members);
   void search_distances(SwitchId from);
-  [[nodiscard]] Tree join_by_cheapest_ways(std::span<const SwitchId> members, const Loads& loads);
+  [[nodiscard]] Tree join_by_least_cost_paths(std::span<const SwitchId> members,
+                                              const Loads& loads);
 
   const RoutingView& view_;
-  PriceBook book_;
+  LinkCosts book_;
   PrismGrower grower_;
-  std::vector<std::uint8_t> cable_out_;  ///< by cable
+  std::vector<std::uint8_t> link_out_;   ///< by link
   std::vector<std::uint8_t> switch_out_; ///< by switch
-  std::vector<CableId> cables_out_;
+  std::vector<LinkId> links_out_;
   std::vector<SwitchId> switches_out_;
   std::vector<std::uint8_t> distances_;      ///< by switch, from the last one searched from
   std::vector<std::uint8_t> eccentricities_; ///< by switch

@@ -13,23 +13,23 @@ namespace {
 
 constexpr std::uint64_t far = std::numeric_limits<std::uint64_t>::max();
 
-std::vector<CableId> cheapest_cables(const RoutingView& view, std::span<const SwitchId> members,
-                                     const StepPrice& price) {
+std::vector<LinkId> cheapest_links(const RoutingView& view, std::span<const SwitchId> members,
+                                   const StepCost& cost) {
   struct Reached {
-    std::uint64_t price = far;
+    std::uint64_t cost = far;
     SwitchId from;
-    CableId by;
+    LinkId by;
     bool waits = false;
   };
   using Candidate = std::pair<std::uint64_t, SwitchId>;
   std::vector<Reached> reached(view.switch_count());
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> open;
-  std::vector<CableId> cables;
+  std::vector<LinkId> links;
   for (const SwitchId member : members) {
     reached[member.value].waits = true;
   }
   const auto take_in = [&](SwitchId s) {
-    reached[s.value].price = 0;
+    reached[s.value].cost = 0;
     reached[s.value].waits = false;
     open.emplace(0, s);
   };
@@ -37,14 +37,14 @@ std::vector<CableId> cheapest_cables(const RoutingView& view, std::span<const Sw
   for (std::size_t missing = members.size() - 1; missing > 0;) {
     const auto [paid, at] = open.top();
     open.pop();
-    if (paid > reached[at.value].price) {
+    if (paid > reached[at.value].cost) {
       continue;
     }
     if (reached[at.value].waits) {
       SwitchId s = at;
-      while (reached[s.value].price > 0) {
+      while (reached[s.value].cost > 0) {
         const SwitchId from = reached[s.value].from;
-        cables.push_back(reached[s.value].by);
+        links.push_back(reached[s.value].by);
         take_in(s);
         s = from;
       }
@@ -53,21 +53,21 @@ std::vector<CableId> cheapest_cables(const RoutingView& view, std::span<const Sw
     }
     for (const Arc& arc : view.arcs(at)) {
       Reached& next = reached[arc.to.value];
-      const std::uint64_t sum = paid + price(arc.cable, arc.to);
-      if (sum < next.price) {
-        next = {sum, at, arc.cable, next.waits};
+      const std::uint64_t sum = paid + cost(arc.link, arc.to);
+      if (sum < next.cost) {
+        next = {sum, at, arc.link, next.waits};
         open.emplace(sum, arc.to);
       }
     }
   }
-  return cables;
+  return links;
 }
 
 /// The tree by itself, to find its middle.
 class Within {
 public:
-  Within(const RoutingView& view, const std::vector<CableId>& cables) {
-    for (const CableId c : cables) {
+  Within(const RoutingView& view, const std::vector<LinkId>& links) {
+    for (const LinkId c : links) {
       const auto [a, b] = view.ends(c);
       neighbours_[a].push_back(b);
       neighbours_[b].push_back(a);
@@ -99,13 +99,13 @@ private:
 } // namespace
 
 Tree join_cheapest(const RoutingView& view, std::span<const SwitchId> members,
-                   const StepPrice& price) {
-  Tree tree{members.front(), cheapest_cables(view, members, price), 0};
-  if (!tree.cables.empty()) {
-    const Within within(view, tree.cables);
+                   const StepCost& cost) {
+  Tree tree{members.front(), cheapest_links(view, members, cost), 0};
+  if (!tree.links.empty()) {
+    const Within within(view, tree.links);
     const SwitchId end = within.longest_way(members.front()).front();
     const std::vector<SwitchId> diameter = within.longest_way(end);
-    tree.center = diameter[diameter.size() / 2];
+    tree.root_switch = diameter[diameter.size() / 2];
     tree.height = static_cast<std::uint32_t>(diameter.size() / 2);
   }
   return tree;

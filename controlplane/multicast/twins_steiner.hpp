@@ -1,5 +1,5 @@
 // A tree from cheapest ways, joined member by member: the way from the tree so far to whichever
-// member is nearest then (Takahashi and Matsuyama, 1980: at most twice the price of the best tree).
+// member is nearest then (Takahashi and Matsuyama, 1980: at most twice the cost of the best tree).
 //
 // One search in Dijkstra's manner goes on throughout: what joins the tree becomes a source with
 // distance 0, and what was reached from farther away is corrected as the search comes by again.
@@ -15,12 +15,12 @@
 
 namespace tributary::multicast {
 
-/// What it costs to go over this cable to this switch; positive.
-using StepPrice = std::function<std::uint64_t(CableId over, SwitchId to)>;
+/// What it costs to go over this link to this switch; positive.
+using StepCost = std::function<std::uint64_t(LinkId over, SwitchId to)>;
 
-/// Requires that usable cables connect the members, at least one. The center is a switch from
+/// Requires that usable links connect the members, at least one. The root switch is a switch from
 /// which the farthest member is as near as can be within the tree.
 [[nodiscard]] Tree join_cheapest(const RoutingView& view, std::span<const SwitchId> members,
-                                 const StepPrice& price);
+                                 const StepCost& cost);
 
 } // namespace tributary::multicast

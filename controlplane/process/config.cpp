@@ -196,7 +196,7 @@ const Key<Topology> topology_keys[] = {
       .sample = "\"/etc/tributary/topology.toml\"",
       .help = "The cabling as it should be, as TOML or a netlist; what is found is checked against "
               "it, and each wrong "
-              "cable is named."},
+              "link is named."},
      [](Topology& t, const Value& v) { t.file = text(v); }},
     {{.name = "host_memory_ms",
       .type = Integer{1000, 2'592'000'000},

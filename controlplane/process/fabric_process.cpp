@@ -57,7 +57,7 @@ group::Settings group_settings(const Groups& config) {
 
 manager::Settings manager_settings(const Config& config, const store::Store& store) {
   manager::Settings settings;
-  settings.store_trouble = store.trouble();
+  settings.store_failure = store.failure();
   settings.name = config.manager.name;
   settings.open_job = config.manager.open_job;
   settings.groups = group_settings(config.groups);
@@ -211,7 +211,7 @@ asio::awaitable<void> FabricProcess::wait_for_signals() {
     while (rest_.connection_count() > 0) {
       deadline_.expires_after(std::chrono::milliseconds(10));
       co_await deadline_.async_wait(as_result);
-      manager_.settle();
+      manager_.reconcile();
     }
     channels_.stop();
     manager_.store_what_waits();
@@ -245,7 +245,7 @@ asio::awaitable<void> FabricProcess::watch_store() {
   }
 }
 
-// ---- manager::Surroundings ----
+// ---- manager::Environment ----
 
 TimeNs FabricProcess::now() { return net::steady_now(); }
 
@@ -257,15 +257,15 @@ std::string FabricProcess::wall_time() {
                      fmt::gmtime(std::chrono::system_clock::to_time_t(now)), millis);
 }
 
-void FabricProcess::request_settle() {
-  if (!std::exchange(settle_requested_, true)) {
-    asio::post(context_, [this] { settle(); });
+void FabricProcess::request_reconcile() {
+  if (!std::exchange(reconcile_requested_, true)) {
+    asio::post(context_, [this] { reconcile(); });
   }
 }
 
-void FabricProcess::settle() {
-  settle_requested_ = false;
-  manager_.settle();
+void FabricProcess::reconcile() {
+  reconcile_requested_ = false;
+  manager_.reconcile();
   const TimeNs next = manager_.next_deadline();
   if (next == never) {
     deadline_.cancel();
@@ -274,7 +274,7 @@ void FabricProcess::settle() {
   deadline_.expires_after(std::chrono::nanoseconds(elapsed_ns(next, now())));
   deadline_.async_wait([this](boost::system::error_code error) {
     if (!error) {
-      request_settle();
+      request_reconcile();
     }
   });
 }

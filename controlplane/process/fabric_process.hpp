@@ -24,7 +24,7 @@
 
 namespace tributary::fabricd {
 
-class FabricProcess final : manager::Surroundings {
+class FabricProcess final : manager::Environment {
 public:
   /// Throws std::runtime_error, which says what to do.
   /// `keeps_log_level`: the command line says it, whatever the file does.
@@ -37,15 +37,15 @@ public:
   void run();
 
 private:
-  // manager::Surroundings
+  // manager::Environment
   TimeNs now() override;
   std::string wall_time() override;
-  void request_settle() override;
+  void request_reconcile() override;
   void store(std::span<const records::Change> changes) override;
   void send(install::SessionNumber session, const control::ManagerMessage& message) override;
   void close(install::SessionNumber session, std::string_view why) override;
 
-  void settle();
+  void reconcile();
   void follow_events();
   void say_ready();
   /// What SIGHUP does: takes from the files what may change now, and says what it did and did not.
@@ -59,7 +59,7 @@ private:
   boost::asio::io_context context_{1};
   boost::asio::signal_set signals_;
   boost::asio::steady_timer deadline_;
-  bool settle_requested_ = false;
+  bool reconcile_requested_ = false;
   store::Store store_;
   manager::Manager manager_;
   southbound::ChannelServer channels_;

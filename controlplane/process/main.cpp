@@ -35,7 +35,7 @@ boost::json::object check(const std::string& file) {
     return {{"http_addresses", config.rest.listen.size()},
             {"switch_addresses", config.switches.listen.size()},
             {"topology_switches", expected.switches().size()},
-            {"topology_cables", expected.cables().size()},
+            {"topology_links", expected.links().size()},
             {"topology_hosts", expected.hosts().size()}};
   }
   return {{"http_addresses", config.rest.listen.size()},

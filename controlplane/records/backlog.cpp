@@ -9,7 +9,7 @@ namespace {
 // Tables by the order they are written in: an erased group takes its trees along, so it comes
 // before another group's tree of the same number.
 // The whole topology is erased before something of it is put.
-enum Table : int { jobs, groups, members, trees, addresses, topology, switches, cables, hosts };
+enum Table : int { jobs, groups, members, trees, addresses, topology, switches, links, hosts };
 
 } // namespace
 
@@ -29,8 +29,8 @@ Backlog::Key Backlog::key_of(const Change& change) {
           return {addresses, 0, 0, c.space};
         } else if constexpr (std::is_same_v<C, SwitchRecord>) {
           return {switches, c.number, 0, {}};
-        } else if constexpr (std::is_same_v<C, CableRecord>) {
-          return {cables, c.number, 0, {}};
+        } else if constexpr (std::is_same_v<C, LinkRecord>) {
+          return {links, c.number, 0, {}};
         } else if constexpr (std::is_same_v<C, HostRecord> || std::is_same_v<C, EraseHost>) {
           return {hosts, c.nid.value, 0, {}};
         } else {

@@ -93,10 +93,10 @@ struct NamedPort {
 
 /// A multicast tree whatever the numbers of the graph: multicast::Tree with names.
 struct TreeForm {
-  struct Cable {
+  struct Link {
     NamedPort a;
     NamedPort b;
-    friend bool operator==(const Cable&, const Cable&) = default;
+    friend bool operator==(const Link&, const Link&) = default;
   };
   /// What is installed in one switch: multicast::TreePart with names.
   struct Part {
@@ -108,9 +108,9 @@ struct TreeForm {
     friend bool operator==(const Part&, const Part&) = default;
   };
   std::string algorithm;
-  std::string center; ///< a switch
+  std::string root_switch; ///< a switch
   std::uint32_t height = 0;
-  std::vector<Cable> cables;
+  std::vector<Link> links;
   std::vector<Part> parts; ///< by ascending depth
   friend bool operator==(const TreeForm&, const TreeForm&) = default;
 };
@@ -131,8 +131,8 @@ struct AddressRecord {
   friend bool operator==(const AddressRecord&, const AddressRecord&) = default;
 };
 
-// The topology last seen. Switches and cables have the numbers of the graph, which never change;
-// records of cables and hosts name switches by number.
+// The topology last seen. Switches and links have the numbers of the graph, which never change;
+// records of links and hosts name switches by number.
 
 /// Key: `number`.
 struct SwitchRecord {
@@ -149,14 +149,14 @@ struct NumberedPort {
   friend bool operator==(const NumberedPort&, const NumberedPort&) = default;
 };
 /// Key: `number`.
-struct CableRecord {
+struct LinkRecord {
   std::uint32_t number = 0;
   NumberedPort a;
   NumberedPort b;
   std::uint32_t speed_mbps = 0;
   bool up = true;
   bool plugged = true;
-  friend bool operator==(const CableRecord&, const CableRecord&) = default;
+  friend bool operator==(const LinkRecord&, const LinkRecord&) = default;
 };
 /// Key: `nid`.
 struct HostRecord {
@@ -183,12 +183,12 @@ struct EraseMember {
 struct EraseHost {
   Nid nid;
 };
-/// All switches, cables and hosts, and the document of format version 1.
+/// All switches, links and hosts, and the document of format version 1.
 struct EraseTopology {};
 
 using Change = std::variant<JobRecord, GroupRecord, MemberRecord, TreeRecord, AddressRecord,
-                            SwitchRecord, CableRecord, HostRecord, EraseJob, EraseGroup,
-                            EraseMember, EraseHost, EraseTopology>;
+                            SwitchRecord, LinkRecord, HostRecord, EraseJob, EraseGroup, EraseMember,
+                            EraseHost, EraseTopology>;
 
 /// All there is, each list by ascending key.
 struct Snapshot {
@@ -200,7 +200,7 @@ struct Snapshot {
   std::vector<TreeRecord> trees;
   std::vector<AddressRecord> addresses;
   std::vector<SwitchRecord> switches;
-  std::vector<CableRecord> cables;
+  std::vector<LinkRecord> links;
   std::vector<HostRecord> hosts;
   /// The topology as format version 1 had it, TOML, until it is stored anew.
   std::optional<std::string> old_topology;

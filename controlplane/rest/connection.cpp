@@ -42,7 +42,7 @@ Answer ok() { return {200, boost::json::object{{"status", "ok"}}, 0}; }
 /// What the service should not have thrown.
 Answer failure(std::string_view doing, const std::exception& what) {
   spdlog::error("{}: {}", doing, what.what());
-  return refusal(500, "the manager failed; see its log");
+  return error_answer(500, "the manager failed; see its log");
 }
 
 Response text_response(std::string content_type, std::string body) {
@@ -60,7 +60,7 @@ class Connection::Pending {
 public:
   explicit Pending(Connection& connection)
       : connection_(connection.weak_from_this()), number_(connection.asked_) {}
-  ~Pending() { give(refusal(500, "the manager gave this request up; see its log")); }
+  ~Pending() { give(error_answer(500, "the manager gave this request up; see its log")); }
   Pending(const Pending&) = delete;
   Pending& operator=(const Pending&) = delete;
 
@@ -117,7 +117,7 @@ asio::awaitable<void> Connection::run(bool busy) {
 }
 
 asio::awaitable<bool> Connection::refuse_busy() {
-  Answer answer = refusal(429, "too many connections; close some, or try again later");
+  Answer answer = error_answer(429, "too many connections; close some, or try again later");
   answer.retry_after = 1;
   return send(json_response(answer), Manner{});
 }
@@ -128,8 +128,8 @@ asio::awaitable<bool> Connection::serve_one() {
     co_return false;
   }
   Manner manner{.keep_alive = false, .with_body = true};
-  if (header.refusal) {
-    co_return co_await send(json_response(*header.refusal), manner);
+  if (header.error) {
+    co_return co_await send(json_response(*header.error), manner);
   }
   Match match;
   Call call;
@@ -145,8 +145,8 @@ asio::awaitable<bool> Connection::serve_one() {
     if (body.gone) {
       co_return false;
     }
-    if (body.refusal) {
-      co_return co_await send(json_response(*body.refusal), manner);
+    if (body.error) {
+      co_return co_await send(json_response(*body.error), manner);
     }
     call.body = std::move(reader_.request().body());
     response = co_await respond(*match.route, call, manner.with_body);
@@ -165,7 +165,7 @@ asio::awaitable<bool> Connection::serve_one() {
 std::optional<Response> Connection::refuse_early(Match& match, Call& call) {
   const auto& request = reader_.request();
   const auto refused = [](unsigned status, std::string message) {
-    return json_response(refusal(status, std::move(message)));
+    return json_response(error_answer(status, std::move(message)));
   };
   if (request.version() >= 11 && request.count(http::field::host) != 1) {
     return refused(400, "a request of HTTP/1.1 must have one Host field");
@@ -217,26 +217,26 @@ asio::awaitable<std::optional<Response>> Connection::respond(const Route& route,
     if (route.kind != Route::Kind::events || shared_->closed()) {
       co_return respond_alone(route.kind);
     }
-    const EventsRequest wish =
+    const EventsRequest request =
         events_request(call.target, view_of(reader_.request()["Last-Event-ID"]));
     if (const auto refused = shared_->service->refuse_events(call.caller)) {
       co_return json_response(*refused);
     }
-    if (!wish.follow) {
-      co_return json_response(kept_events(call.caller, wish.after));
+    if (!request.follow) {
+      co_return json_response(kept_events(call.caller, request.after));
     }
     if (!with_body) {
       co_return text_response(std::string(event_stream_type), "");
     }
     if (shared_->event_streams >= shared_->limits.event_streams) {
-      Answer busy = refusal(429, "too many readers of the event stream; try again later");
+      Answer busy = error_answer(429, "too many readers of the event stream; try again later");
       busy.retry_after = 5;
       co_return json_response(busy);
     }
     stream_ = std::make_shared<EventStream>(*shared_, *transport_, deadline_);
-    stream_->begin(call.caller, wish.after);
+    stream_->begin(call.caller, request.after);
   } catch (const RequestError& e) {
-    co_return json_response(refusal(400, e.what()));
+    co_return json_response(error_answer(400, e.what()));
   } catch (const std::exception& e) {
     co_return json_response(failure(route.path, e));
   }
@@ -254,14 +254,14 @@ Response Connection::respond_alone(Route::Kind kind) const {
     return text_response("application/json", std::string(openapi_document()));
   }
   if (shared_->closed()) {
-    return json_response(refusal(503, "the manager is stopping"));
+    return json_response(error_answer(503, "the manager is stopping"));
   }
   if (kind == Route::Kind::metrics) {
     return text_response("application/openmetrics-text; version=1.0.0; charset=utf-8",
                          shared_->service->metrics() + server_metrics(*shared_) + "# EOF\n");
   }
   const std::string missing = shared_->service->not_ready_because();
-  return json_response(missing.empty() ? ok() : refusal(503, missing));
+  return json_response(missing.empty() ? ok() : error_answer(503, missing));
 }
 
 Answer Connection::kept_events(const Caller& caller, std::uint64_t after) const {
@@ -285,7 +285,7 @@ asio::awaitable<Answer> Connection::ask(const Route& route, const Call& call) {
       pending->give(std::move(answer));
     });
   } catch (const RequestError& e) {
-    answer_ = refusal(400, e.what());
+    answer_ = error_answer(400, e.what());
   } catch (const std::exception& e) {
     answer_ = failure(route.path, e);
   }
@@ -296,8 +296,8 @@ asio::awaitable<Answer> Connection::ask(const Route& route, const Call& call) {
   }
   ++asked_; // an answer that comes after this one comes too late
   if (!answer_) {
-    co_return refusal(503,
-                      "the manager has not answered in time; whether it was done is not known");
+    co_return error_answer(
+        503, "the manager has not answered in time; whether it was done is not known");
   }
   co_return std::move(*answer_);
 }

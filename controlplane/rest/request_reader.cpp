@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t chunk_bytes = 8 * 1024;
 
 Answer too_slow(std::string_view what, std::chrono::milliseconds limit) {
-  return refusal(408, fmt::format("the request's {} did not come within {} s", what,
-                                  static_cast<double>(limit.count()) / 1000));
+  return error_answer(408, fmt::format("the request's {} did not come within {} s", what,
+                                       static_cast<double>(limit.count()) / 1000));
 }
 
 } // namespace
@@ -40,20 +40,20 @@ asio::awaitable<RequestReader::Outcome> RequestReader::header() {
     error_code error;
     const bool needs_more = parse(error);
     if (error) {
-      co_return Outcome{.gone = false, .refusal = refusal_for(error)};
+      co_return Outcome{.gone = false, .error = error_for(error)};
     }
     if (!needs_more) {
       continue;
     }
     if (idle_ && shared_.stopping) {
-      co_return Outcome{.gone = true, .refusal = {}};
+      co_return Outcome{.gone = true, .error = {}};
     }
     if (!co_await receive()) {
       // A connection that was used may rest as long as it may; a new one has something to say.
       const bool late = deadline_.expired() && (first_ || !idle_);
       co_return Outcome{.gone = !late,
-                        .refusal = late ? std::optional(too_slow("header", limits.header_time))
-                                        : std::nullopt};
+                        .error = late ? std::optional(too_slow("header", limits.header_time))
+                                      : std::nullopt};
     }
     if (std::exchange(idle_, false) && !first_) {
       deadline_.arm(limits.header_time);
@@ -61,32 +61,32 @@ asio::awaitable<RequestReader::Outcome> RequestReader::header() {
   }
   first_ = false;
   idle_ = false;
-  co_return Outcome{.gone = false, .refusal = refusal_of_framing()};
+  co_return Outcome{.gone = false, .error = refusal_of_framing()};
 }
 
 std::optional<Answer> RequestReader::refusal_of_framing() const {
   const auto& request = parser_->get();
   if (request.count(http::field::content_length) > 1 ||
       request[http::field::content_length].find(',') != boost::beast::string_view::npos) {
-    return refusal(400, "a request has one Content-Length");
+    return error_answer(400, "a request has one Content-Length");
   }
   const std::size_t codings = request.count(http::field::transfer_encoding);
   if (codings == 0) {
     return std::nullopt;
   }
   if (request.version() < 11 || request.count(http::field::content_length) != 0) {
-    return refusal(400, "a Transfer-Encoding is for HTTP/1.1, and without a Content-Length");
+    return error_answer(400, "a Transfer-Encoding is for HTTP/1.1, and without a Content-Length");
   }
   // The parser takes the body of a request in any other coding for the next request.
   if (codings > 1 || !boost::beast::iequals(request[http::field::transfer_encoding], "chunked")) {
-    return refusal(501, "the only Transfer-Encoding that is known here is chunked, and alone");
+    return error_answer(501, "the only Transfer-Encoding that is known here is chunked, and alone");
   }
   return std::nullopt;
 }
 
 asio::awaitable<RequestReader::Outcome> RequestReader::body() {
   Outcome outcome = co_await read_body();
-  if (outcome.refusal) {
+  if (outcome.error) {
     release_body();
   }
   co_return outcome;
@@ -99,13 +99,14 @@ asio::awaitable<RequestReader::Outcome> RequestReader::read_body() {
     error_code error;
     const bool needs_more = parse(error);
     if (error) {
-      co_return Outcome{.gone = false, .refusal = refusal_for(error)};
+      co_return Outcome{.gone = false, .error = error_for(error)};
     }
     count_body();
     if (shared_.buffered_bytes > limits.buffered_bytes) {
-      Answer busy = refusal(503, "too many large requests are being received; try again later");
+      Answer busy =
+          error_answer(503, "too many large requests are being received; try again later");
       busy.retry_after = 1;
-      co_return Outcome{.gone = false, .refusal = std::move(busy)};
+      co_return Outcome{.gone = false, .error = std::move(busy)};
     }
     if (!needs_more || parser_->is_done()) {
       continue;
@@ -113,8 +114,8 @@ asio::awaitable<RequestReader::Outcome> RequestReader::read_body() {
     if (!co_await receive()) {
       const bool late = deadline_.expired();
       co_return Outcome{.gone = !late,
-                        .refusal = late ? std::optional(too_slow("body", limits.body_time))
-                                        : std::nullopt};
+                        .error = late ? std::optional(too_slow("body", limits.body_time))
+                                      : std::nullopt};
     }
   }
   co_return Outcome{};
@@ -146,17 +147,17 @@ asio::awaitable<bool> RequestReader::receive() {
   co_return received.bytes > 0;
 }
 
-Answer RequestReader::refusal_for(error_code error) const {
+Answer RequestReader::error_for(error_code error) const {
   using Error = http::error;
   if (error == Error::header_limit || error == Error::buffer_overflow) {
-    return refusal(431, fmt::format("the request's header is longer than {} bytes",
-                                    shared_.limits.header_bytes));
+    return error_answer(431, fmt::format("the request's header is longer than {} bytes",
+                                         shared_.limits.header_bytes));
   }
   if (error == Error::body_limit) {
-    return refusal(
+    return error_answer(
         413, fmt::format("the request's body is longer than {} bytes", shared_.limits.body_bytes));
   }
-  return refusal(400, fmt::format("this is not a request of HTTP/1.1: {}", error.message()));
+  return error_answer(400, fmt::format("this is not a request of HTTP/1.1: {}", error.message()));
 }
 
 void RequestReader::count_body() {

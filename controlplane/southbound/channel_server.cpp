@@ -356,7 +356,7 @@ private:
         continue;
       }
       if (keepalive.lost) {
-        found->second->fail(fmt::format("silent for {}", sessions_.patience()));
+        found->second->fail(fmt::format("silent for {}", sessions_.timeout_text()));
       } else {
         found->second->send(keepalive.ping);
       }

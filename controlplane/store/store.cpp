@@ -89,7 +89,7 @@ public:
         tree_(db.prepare("INSERT OR REPLACE INTO trees VALUES (?, ?, ?, ?)")),
         address_(db.prepare("INSERT OR REPLACE INTO addresses VALUES (?, ?)")),
         switch_(db.prepare("INSERT OR REPLACE INTO switches VALUES (?, ?, ?, ?, ?)")),
-        cable_(db.prepare("INSERT OR REPLACE INTO cables VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
+        link_(db.prepare("INSERT OR REPLACE INTO cables VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
         host_(db.prepare("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?, ?, ?)")),
         erase_job_(db.prepare("DELETE FROM jobs WHERE id = ?")),
         erase_group_(db.prepare("DELETE FROM groups WHERE id = ?")),
@@ -120,8 +120,8 @@ public:
   void operator()(const records::SwitchRecord& s) {
     switch_.run(s.number, s.name, s.guid, s.ports, s.up);
   }
-  void operator()(const records::CableRecord& c) {
-    cable_.run(c.number, c.a.at, c.a.port, c.b.at, c.b.port, c.speed_mbps, c.up, c.plugged);
+  void operator()(const records::LinkRecord& c) {
+    link_.run(c.number, c.a.at, c.a.port, c.b.at, c.b.port, c.speed_mbps, c.up, c.plugged);
   }
   void operator()(const records::HostRecord& h) {
     host_.run(h.nid.value, h.name, h.at.at, h.at.port, h.up, h.plugged);
@@ -147,7 +147,7 @@ private:
   Statement tree_;
   Statement address_;
   Statement switch_;
-  Statement cable_;
+  Statement link_;
   Statement host_;
   Statement erase_job_;
   Statement erase_group_;
@@ -211,13 +211,13 @@ void read_topology(Database& db, records::Snapshot& all) {
                                       static_cast<std::uint64_t>(row.integer(2)),
                                       number_at<std::uint16_t>(row, 3), row.integer(4) != 0});
             });
-  read_rows(db, "cable",
+  read_rows(db, "link",
             "SELECT number, a_switch, a_port, b_switch, b_port, speed_mbps, up, plugged "
             "FROM cables ORDER BY 1",
             damaged, [&](const Statement& row) {
-              all.cables.push_back({number_at<std::uint32_t>(row, 0), port_at(row, 1),
-                                    port_at(row, 3), number_at<std::uint32_t>(row, 5),
-                                    row.integer(6) != 0, row.integer(7) != 0});
+              all.links.push_back({number_at<std::uint32_t>(row, 0), port_at(row, 1),
+                                   port_at(row, 3), number_at<std::uint32_t>(row, 5),
+                                   row.integer(6) != 0, row.integer(7) != 0});
             });
   read_rows(db, "host", "SELECT nid, name, at_switch, at_port, up, plugged FROM hosts ORDER BY 1",
             damaged, [&](const Statement& row) {
@@ -365,7 +365,7 @@ struct Store::Open {
   std::optional<Database> database;
   std::uint64_t epoch = 0;
   bool epoch_is_stored = true;
-  std::string trouble;
+  std::string failure;
   std::optional<Writer> writer;
 };
 
@@ -418,7 +418,7 @@ Store::Store(const std::filesystem::path& file, const StoreOptions& options)
     if (error.kind() != Kind::no_room) {
       throw;
     }
-    open_->trouble = error.what();
+    open_->failure = error.what();
     open_->without_room();
   }
   open_->writer.emplace(*open_->database);
@@ -429,7 +429,7 @@ Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 
 std::uint64_t Store::epoch() const { return open_->epoch; }
-const std::string& Store::trouble() const { return open_->trouble; }
+const std::string& Store::failure() const { return open_->failure; }
 
 records::Snapshot Store::load() { return read_all(*open_->database, open_->epoch); }
 
@@ -470,7 +470,7 @@ void Store::apply(std::span<const records::Change> changes) {
   }
   transaction.commit();
   open_->epoch_is_stored = true;
-  open_->trouble.clear();
+  open_->failure.clear();
 }
 
 void Store::expect_in_place() { open_->expect_in_place(); }

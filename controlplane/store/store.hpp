@@ -49,7 +49,7 @@ public:
   [[nodiscard]] std::uint64_t epoch() const;
   /// Why nothing can be written: the disk was full when the file was opened, and `apply` has not
   /// found room since. "" otherwise.
-  [[nodiscard]] const std::string& trouble() const;
+  [[nodiscard]] const std::string& failure() const;
   /// All that is stored and can be read; what cannot is named in `set_aside`. Throws StoreError.
   [[nodiscard]] records::Snapshot load();
   /// The same without records that contradict each other (soundness.hpp), for a manager to start

@@ -7,10 +7,10 @@ namespace tributary::store {
 namespace json = boost::json;
 
 std::string encode(const records::TreeForm& form) {
-  json::array cables;
-  cables.reserve(form.cables.size());
-  for (const auto& cable : form.cables) {
-    cables.push_back({cable.a.at, cable.a.port, cable.b.at, cable.b.port});
+  json::array links;
+  links.reserve(form.links.size());
+  for (const auto& link : form.links) {
+    links.push_back({link.a.at, link.a.port, link.b.at, link.b.port});
   }
   json::array parts;
   parts.reserve(form.parts.size());
@@ -22,9 +22,9 @@ std::string encode(const records::TreeForm& form) {
                      {"depth", part.depth}});
   }
   return json::serialize(json::object{{"algorithm", form.algorithm},
-                                      {"center", form.center},
+                                      {"center", form.root_switch},
                                       {"height", form.height},
-                                      {"cables", std::move(cables)},
+                                      {"cables", std::move(links)},
                                       {"parts", std::move(parts)}});
 }
 
@@ -35,11 +35,11 @@ records::TreeForm decode_tree_form(std::string_view text) {
   const json::value document = json::parse({text.data(), text.size()});
   records::TreeForm form;
   form.algorithm = string(document.at("algorithm"));
-  form.center = string(document.at("center"));
+  form.root_switch = string(document.at("center"));
   form.height = document.at("height").to_number<std::uint32_t>();
   for (const json::value& c : document.at("cables").as_array()) {
     const json::array& ends = c.as_array();
-    form.cables.push_back(
+    form.links.push_back(
         {{string(ends.at(0)), port(ends.at(1))}, {string(ends.at(2)), port(ends.at(3))}});
   }
   for (const json::value& p : document.at("parts").as_array()) {

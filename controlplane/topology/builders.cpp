@@ -168,13 +168,12 @@ Model dragonfly(Parameters& parameters) {
   Dragonfly shape;
   if (const auto how = parameters.take_word()) {
     if (*how == "absolute") {
-      shape.how = GlobalCables::absolute;
+      shape.how = GlobalLinks::absolute;
     } else if (*how == "relative") {
-      shape.how = GlobalCables::relative;
+      shape.how = GlobalLinks::relative;
     } else if (*how != "palmtree") {
       parameters.refuse(fmt::format(
-          "\"{}\" is no arrangement of global cables; they are palmtree, absolute, relative",
-          *how));
+          "\"{}\" is no arrangement of global links; they are palmtree, absolute, relative", *how));
     }
   }
   const auto n = parameters.exactly(3);

@@ -11,7 +11,7 @@
 // |                            | planes with N of a pod's middle switches each, and every middle |
 // |                            | switch joined to all tops of its plane                          |
 // | torus:AxB[xC...]xH         | torus of any dimension, H hosts a switch                        |
-// | dragonfly:A,P,H[,how]      | groups of A switches with P hosts and H global cables each,     |
+// | dragonfly:A,P,H[,how]      | groups of A switches with P hosts and H global links each,     |
 // |                            | every two of the A*H+1 groups joined once; how: palmtree        |
 // |                            | (default), absolute, relative                                   |
 // | kdft:AxB[xC...]xH[,R]      | k-dimension fat tree: a grid of leaves with H hosts each, the   |
@@ -26,7 +26,7 @@
 // The last two are models: of the machines only host and path counts are published.
 //
 // Hosts are numbered pod by pod and leaf by leaf (grids: last dimension fastest), their NIDs are
-// their numbers. Ports of a switch: hosts first, then cables downward or in the order of dimensions
+// their numbers. Ports of a switch: hosts first, then links downward or in the order of dimensions
 // (ahead before back), then upward.
 #pragma once
 
@@ -84,11 +84,11 @@ struct TrimmedFatTree {
 };
 [[nodiscard]] Model build_trimmed_fat_tree(const TrimmedFatTree& shape);
 
-/// One cable only where a dimension has two switches.
+/// One link only where a dimension has two switches.
 [[nodiscard]] Model build_torus(std::span<const std::uint32_t> shape, std::uint32_t hosts);
 
 /// Which group the global port g (0 to A*H-1) of group i leads to, of n groups in all:
-enum class GlobalCables {
+enum class GlobalLinks {
   palmtree, ///< (i - g - 1) mod n
   absolute, ///< g, or g + 1 from i on
   relative, ///< (i + g + 1) mod n
@@ -97,7 +97,7 @@ struct Dragonfly {
   std::uint32_t switches = 0; ///< of a group
   std::uint32_t hosts = 0;    ///< of a switch
   std::uint32_t globals = 0;  ///< of a switch
-  GlobalCables how = GlobalCables::palmtree;
+  GlobalLinks how = GlobalLinks::palmtree;
 };
 [[nodiscard]] Model build_dragonfly(const Dragonfly& shape);
 

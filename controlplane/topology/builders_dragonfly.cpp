@@ -1,8 +1,8 @@
 // Groups of switches, all joined with each other inside a group, every two groups joined once.
 //
-// Group i's global ports are numbered g = 0 ... A*H-1, H on each switch in order; `GlobalCables`
-// says which group each leads to. The same rule seen from there says on which port the cable ends.
-// Ports behind the hosts': the group's other switches in ascending order, then the global cables.
+// Group i's global ports are numbered g = 0 ... A*H-1, H on each switch in order; `GlobalLinks`
+// says which group each leads to. The same rule seen from there says on which port the link ends.
+// Ports behind the hosts': the group's other switches in ascending order, then the global links.
 
 #include "controlplane/topology/builders_parts.hpp"
 
@@ -12,25 +12,25 @@ namespace tributary::topology {
 namespace {
 
 /// The group behind global port `g` of group `i`.
-std::uint32_t group_behind(GlobalCables how, std::uint32_t i, std::uint32_t g,
+std::uint32_t group_behind(GlobalLinks how, std::uint32_t i, std::uint32_t g,
                            std::uint32_t groups) {
   switch (how) {
-  case GlobalCables::palmtree: return (i + groups - g - 1) % groups;
-  case GlobalCables::absolute: return g < i ? g : g + 1;
-  case GlobalCables::relative: return (i + g + 1) % groups;
+  case GlobalLinks::palmtree: return (i + groups - g - 1) % groups;
+  case GlobalLinks::absolute: return g < i ? g : g + 1;
+  case GlobalLinks::relative: return (i + g + 1) % groups;
   }
-  throw ModelError("no such arrangement of global cables");
+  throw ModelError("no such arrangement of global links");
 }
 
 /// The global port of group `i` that leads to group `to`.
-std::uint32_t port_towards(GlobalCables how, std::uint32_t i, std::uint32_t to,
+std::uint32_t port_towards(GlobalLinks how, std::uint32_t i, std::uint32_t to,
                            std::uint32_t groups) {
   switch (how) {
-  case GlobalCables::palmtree: return (i + groups - to - 1) % groups;
-  case GlobalCables::absolute: return to < i ? to : to - 1;
-  case GlobalCables::relative: return (to + groups - i - 1) % groups;
+  case GlobalLinks::palmtree: return (i + groups - to - 1) % groups;
+  case GlobalLinks::absolute: return to < i ? to : to - 1;
+  case GlobalLinks::relative: return (to + groups - i - 1) % groups;
   }
-  throw ModelError("no such arrangement of global cables");
+  throw ModelError("no such arrangement of global links");
 }
 
 } // namespace
@@ -39,7 +39,7 @@ Model build_dragonfly(const Dragonfly& shape) {
   const std::uint32_t switches = shape.switches;
   const std::uint32_t hosts = shape.hosts;
   const std::uint32_t globals = shape.globals;
-  const GlobalCables how = shape.how;
+  const GlobalLinks how = shape.how;
   const std::uint32_t groups = switches * globals + 1;
   Model model;
   for (std::uint32_t group = 0; group < groups; ++group) {

@@ -13,9 +13,9 @@ public:
 
   std::vector<std::string> run() {
     check_switches();
-    for (const Cable& cable : expected_.cables()) {
-      if (cable.plugged) {
-        check(cable);
+    for (const Link& link : expected_.links()) {
+      if (link.plugged) {
+        check(link);
       }
     }
     for (const Host& host : expected_.hosts()) {
@@ -56,10 +56,10 @@ private:
 
   /// What a port of the fabric found leads to, "" for nothing; and remembers that it was named.
   std::string where(Attachment at) {
-    if (const auto c = found_.cable_at(at); c && found_.usable(*c)) {
+    if (const auto c = found_.link_at(at); c && found_.usable(*c)) {
       named_.insert(*c);
-      const Cable& cable = found_[*c];
-      return found_.describe(cable.ends[cable.ends[0] == at ? 1 : 0]);
+      const Link& link = found_[*c];
+      return found_.describe(link.ends[link.ends[0] == at ? 1 : 0]);
     }
     if (const auto h = found_.host_at(at); h && found_[*h].up) {
       return fmt::format("host {}", found_[*h].name);
@@ -67,24 +67,24 @@ private:
     return "";
   }
 
-  void check(const Cable& cable) {
-    const auto a = same(expected_, cable.ends[0], found_);
-    const auto b = same(expected_, cable.ends[1], found_);
+  void check(const Link& link) {
+    const auto a = same(expected_, link.ends[0], found_);
+    const auto b = same(expected_, link.ends[1], found_);
     if (!a || !b) {
       return; // The switch that is not there has been named.
     }
     // One between the same ports that was unplugged may be remembered as well.
-    if (const auto c = found_.cable_at(*a); c && c == found_.cable_at(*b) && found_.usable(*c)) {
+    if (const auto c = found_.link_at(*a); c && c == found_.link_at(*b) && found_.usable(*c)) {
       named_.insert(*c);
       return;
     }
     const std::string from_a = where(*a);
     const std::string from_b = where(*b);
     const bool b_tells_more = from_a.empty() && !from_b.empty();
-    const Attachment here = cable.ends[b_tells_more ? 1 : 0];
+    const Attachment here = link.ends[b_tells_more ? 1 : 0];
     const std::string& instead = b_tells_more ? from_b : from_a;
     add("{} should go to {}, goes {}", expected_.describe(here),
-        expected_.describe(cable.ends[b_tells_more ? 0 : 1]),
+        expected_.describe(link.ends[b_tells_more ? 0 : 1]),
         instead.empty() ? "nowhere" : "to " + instead);
   }
 
@@ -108,18 +108,18 @@ private:
 
   bool is_expected(Attachment end) const {
     const auto at = same(found_, end, expected_);
-    return at && (expected_.cable_at(*at) || expected_.host_at(*at));
+    return at && (expected_.link_at(*at) || expected_.host_at(*at));
   }
 
-  /// Cables and hosts between known switches that nothing above spoke of.
+  /// Links and hosts between known switches that nothing above spoke of.
   void name_surplus() {
-    for (std::uint32_t i = 0; i < found_.cables().size(); ++i) {
-      const Cable& cable = found_[CableId{i}];
-      if (found_.usable(CableId{i}) && !named_.contains(CableId{i}) &&
-          expected_.find_switch(found_[cable.ends[0].at].name) &&
-          expected_.find_switch(found_[cable.ends[1].at].name)) {
-        add("{} goes to {}, and no such cable should be there", found_.describe(cable.ends[0]),
-            found_.describe(cable.ends[1]));
+    for (std::uint32_t i = 0; i < found_.links().size(); ++i) {
+      const Link& link = found_[LinkId{i}];
+      if (found_.usable(LinkId{i}) && !named_.contains(LinkId{i}) &&
+          expected_.find_switch(found_[link.ends[0].at].name) &&
+          expected_.find_switch(found_[link.ends[1].at].name)) {
+        add("{} goes to {}, and no such link should be there", found_.describe(link.ends[0]),
+            found_.describe(link.ends[1]));
       }
     }
     if (expected_.hosts().empty()) {
@@ -136,7 +136,7 @@ private:
 
   const Graph& expected_;
   const Graph& found_;
-  std::set<CableId> named_;
+  std::set<LinkId> named_;
   std::vector<std::string> differences_;
 };
 

@@ -27,9 +27,9 @@ std::string_view name_of(Change::Kind kind) {
   case Change::Kind::switch_up: return "switch_up";
   case Change::Kind::switch_down: return "switch_down";
   case Change::Kind::switch_changed: return "switch_changed";
-  case Change::Kind::cable_added: return "cable_added";
-  case Change::Kind::cable_up: return "cable_up";
-  case Change::Kind::cable_down: return "cable_down";
+  case Change::Kind::link_added: return "link_added";
+  case Change::Kind::link_up: return "link_up";
+  case Change::Kind::link_down: return "link_down";
   case Change::Kind::host_added: return "host_added";
   case Change::Kind::host_up: return "host_up";
   case Change::Kind::host_down: return "host_down";
@@ -45,7 +45,7 @@ std::string_view name_of(Problem::Kind kind) {
   case Problem::Kind::duplicate_switch_name: return "duplicate_switch_name";
   case Problem::Kind::duplicate_switch_guid: return "duplicate_switch_guid";
   case Problem::Kind::nid_conflict: return "nid_conflict";
-  case Problem::Kind::one_sided_cable: return "one_sided_cable";
+  case Problem::Kind::one_sided_link: return "one_sided_link";
   case Problem::Kind::unknown_neighbour: return "unknown_neighbour";
   case Problem::Kind::loop: return "loop";
   case Problem::Kind::switch_on_edge_port: return "switch_on_edge_port";
@@ -70,7 +70,7 @@ void Discovery::restore(Graph last_seen, TimeNs now) {
       doubt(s);
     }
   }
-  settle_doubts();
+  resolve_doubts();
   for (std::uint32_t h = 0; h < graph_.hosts().size(); ++h) {
     note_host(HostId{h});
   }
@@ -99,7 +99,7 @@ void Discovery::connected(const control::SwitchHello& hello, TimeNs now) {
       const Attachment at{s, static_cast<Port>(port.number())};
       const PortWord* before = word_at(at);
       take_port(at, port,
-                started             ? now + settings_.patience_ns
+                started             ? now + settings_.timeout_ns
                 : before != nullptr ? before->excused_until
                                     : now);
     }
@@ -111,10 +111,10 @@ void Discovery::connected(const control::SwitchHello& hello, TimeNs now) {
       take_port({s, port}, missing, now);
     }
   }
-  settle_switches_heard_by(s);
+  reconcile_switches_heard_by(s);
   // What others hear may fit now, or not any more.
   for (const Attachment by : hearers_of(hello.name())) {
-    settle_port(by);
+    reconcile_port(by);
   }
   suspect_all_of(s);
   suspect_guid(station.guid);
@@ -134,9 +134,9 @@ void Discovery::disconnected(std::string_view name, TimeNs now) {
   silent_.insert(*s);
   doubt(*s);
   for (const auto& [port, word] : station.ports) {
-    settle_port({*s, port});
+    reconcile_port({*s, port});
   }
-  settle_switches_heard_by(*s);
+  reconcile_switches_heard_by(*s);
   suspect_all_of(*s);
   suspect_guid(station.guid);
   examine();
@@ -163,8 +163,8 @@ void Discovery::poll(TimeNs now) {
   while (!excused_.empty() && excused_.begin()->first <= now) {
     const Attachment at = excused_.begin()->second;
     excused_.erase(excused_.begin());
-    settle_port(at);
-    settle_switches_heard_by(at.at); // it was taken for hearing whom it heard before
+    reconcile_port(at);
+    reconcile_switches_heard_by(at.at); // it was taken for hearing whom it heard before
     suspect(at);
   }
   while (!silent_due_.empty() && silent_due_.begin()->first <= now) {
@@ -172,7 +172,7 @@ void Discovery::poll(TimeNs now) {
     silent_due_.erase(silent_due_.begin());
     stations_[s.value].due = never;
     doubt(s);
-    settle_switch(s);
+    reconcile_switch(s);
   }
   forget_hosts();
   while (!ripening_.empty() && ripening_.begin()->first <= now) {
@@ -336,16 +336,16 @@ void Discovery::take_port(Attachment at, const control::Port& said, TimeNs excus
   }
 
   if (host_before && host_before != host_now) {
-    settle_host(*host_before);
+    reconcile_host(*host_before);
   }
-  settle_port(at);
+  reconcile_port(at);
   suspect(at);
   for (const std::string& name : {lost, found_switch}) {
     if (name.empty()) {
       continue;
     }
     if (const auto s = graph_.find_switch(name)) {
-      settle_switch(*s);
+      reconcile_switch(*s);
       doubt(*s);
     }
   }
@@ -364,7 +364,7 @@ void Discovery::remove_ports_from(SwitchId s, Port first) {
 }
 
 /// Marks a switch up or down that has no channel.
-void Discovery::settle_switch(SwitchId s) {
+void Discovery::reconcile_switch(SwitchId s) {
   Station& station = stations_[s.value];
   if (station.connected) {
     return;
@@ -391,7 +391,7 @@ void Discovery::settle_switch(SwitchId s) {
   }
 }
 
-void Discovery::settle_doubts() {
+void Discovery::resolve_doubts() {
   for (const SwitchId s : std::exchange(doubted_, {})) {
     Station& station = stations_[s.value];
     silent_due_.erase({std::exchange(station.due, never), s});
@@ -404,14 +404,14 @@ void Discovery::settle_doubts() {
 }
 
 /// Their neighbour's word has another weight now.
-void Discovery::settle_switches_heard_by(SwitchId s) {
+void Discovery::reconcile_switches_heard_by(SwitchId s) {
   for (const auto& [port, word] : stations_[s.value].ports) {
     if (const auto other = graph_.find_switch(word.said.neighbour().name())) {
-      settle_switch(*other);
+      reconcile_switch(*other);
     }
-    if (const auto cable = graph_.cable_at({s, port})) {
-      const Cable& c = graph_[*cable];
-      settle_switch(c.ends[c.ends[0].at == s ? 1 : 0].at);
+    if (const auto link = graph_.link_at({s, port})) {
+      const Link& c = graph_[*link];
+      reconcile_switch(c.ends[c.ends[0].at == s ? 1 : 0].at);
     }
   }
 }
@@ -422,17 +422,17 @@ TimeNs Discovery::down_at(SwitchId s) const {
   if (station.connected || is_heard_now(s)) {
     return never;
   }
-  TimeNs at = station.was_heard ? TimeNs{} : station.disconnected_at + settings_.patience_ns;
+  TimeNs at = station.was_heard ? TimeNs{} : station.disconnected_at + settings_.timeout_ns;
   for_each_hearer(graph_[s].name, [&](Attachment by) {
     if (names(word_at(by)->said, by, s)) { // and has no channel itself
-      at = std::max(at, stations_[by.at.value].disconnected_at + settings_.patience_ns);
+      at = std::max(at, stations_[by.at.value].disconnected_at + settings_.timeout_ns);
     }
     return false;
   });
   for (const Hop& hop : graph_.hops(s)) {
-    const Cable& cable = graph_[hop.cable];
-    const Attachment there = cable.ends[cable.ends[0].at == s ? 1 : 0];
-    if (cable.plugged && is_excused(there)) {
+    const Link& link = graph_[hop.link];
+    const Attachment there = link.ends[link.ends[0].at == s ? 1 : 0];
+    if (link.plugged && is_excused(there)) {
       at = std::max(at, word_at(there)->excused_until);
     }
   }

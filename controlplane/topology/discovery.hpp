@@ -8,26 +8,26 @@
 // Rules, each with the test that shows it in tests/unit/topology/discovery_test.cpp.
 //
 //   1  A switch is its name. It appears when it connects, and its numbers stay when it comes back.
-//   2  A cable is there when the ports at both its ends are up and each hears the other. What only
+//   2  A link is there when the ports at both its ends are up and each hears the other. What only
 //      one end hears is named, and not used.
 //   3  A lost control channel changes nothing by itself. The word of a switch without channel no
-//      longer counts: a cable that it had stays as long as the other end hears it.
+//      longer counts: a link that it had stays as long as the other end hears it.
 //   4  A switch is down when it has no channel and no neighbour hears it. When all that could hear
 //      it have lost their channels, too, or nobody could hear it to begin with, it is given
-//      `patience_ns` to come back.
+//      `timeout_ns` to come back.
 //   5  A port of a switch that has just started, and that is up but has not heard anybody yet, is
-//      given `patience_ns` as well: until then the other end's word decides, and where there is
+//      given `timeout_ns` as well: until then the other end's word decides, and where there is
 //      none, what was known before.
 //   6  A host is its NID. It hangs where a port's guard says so, or else where a hello is heard; a
 //      guard is stronger. Claimed twice, it stays where it is until the claim there ends.
 //   7  A host that was down for `host_memory_ns`, and is of no use to anybody, is forgotten. A port
 //      without guard brings at most `hosts_per_port` hosts; another one is not taken there until
 //      one of them moves or is forgotten. So the table of hosts is bounded by the ports.
-//   8  A port carries one cable or one host. What was there before is unplugged by what comes:
+//   8  A port carries one link or one host. What was there before is unplugged by what comes:
 //      down, its number kept, and the same number when it comes back to the same ports.
 //
 // What people have to look at is kept up to date port by port: only what an event touches, and what
-// has lasted for `patience_ns`, is examined again. So an event costs what its switch has ports, and
+// has lasted for `timeout_ns`, is examined again. So an event costs what its switch has ports, and
 // a quiet fabric tells of its problems by `next_deadline` and `poll` alone.
 //
 // The final graph does not depend on the order of the reports. Numbers do: they are given in the
@@ -55,7 +55,7 @@ namespace tributary::topology {
 struct DiscoverySettings {
   /// As long as a neighbour is remembered that has become silent, at the default interval of
   /// hellos.
-  std::uint64_t patience_ns = 3'500'000'000;
+  std::uint64_t timeout_ns = 3'500'000'000;
   /// For how long a host is remembered that is down.
   std::uint64_t host_memory_ns = 600'000'000'000;
   /// As many hosts as a port without guard is believed to have brought.
@@ -69,9 +69,9 @@ struct Change {
     switch_up,
     switch_down,
     switch_changed, ///< has another guid or another number of ports
-    cable_added,    ///< new, and up
-    cable_up,
-    cable_down,
+    link_added,     ///< new, and up
+    link_up,
+    link_down,
     host_added, ///< new, and up
     host_up,
     host_down,
@@ -81,10 +81,10 @@ struct Change {
   };
   Kind kind{};
   SwitchId at;
-  CableId cable;
+  LinkId link;
   HostId host;
   std::string
-      text; ///< for a person: "cable leaf0 port 3 - spine0 port 1 is down: leaf0 port 3 is down"
+      text; ///< for a person: "link leaf0 port 3 - spine0 port 1 is down: leaf0 port 3 is down"
 };
 [[nodiscard]] std::string_view name_of(Change::Kind kind);
 
@@ -94,9 +94,9 @@ struct Problem {
     duplicate_switch_name, ///< a neighbour calls itself like a switch, and has another guid
     duplicate_switch_guid, ///< two switches of different names have the same guid
     nid_conflict,          ///< a NID at two ports, or a host's hello that contradicts the guard
-    one_sided_cable,       ///< heard at one end only
+    one_sided_link,        ///< heard at one end only
     unknown_neighbour,     ///< heard, but no switch of that name ever connected
-    loop,                  ///< both ends of a cable in one switch
+    loop,                  ///< both ends of a link in one switch
     switch_on_edge_port,   ///< a switch is heard on a port with a guard for a host
     host_name_conflict,    ///< two hosts call themselves the same
     too_many_hosts,        ///< a port without guard brings one host after the other
@@ -121,7 +121,7 @@ public:
   void remember(std::function<bool(Nid)> is_in_use) { is_in_use_ = std::move(is_in_use); }
 
   /// Begins with the graph as it was last seen: all is as it was then, and each switch is given
-  /// `patience_ns` to connect or be heard. Before anything else; gives no changes.
+  /// `timeout_ns` to connect or be heard. Before anything else; gives no changes.
   void restore(Graph last_seen, TimeNs now);
 
   // ---- what happens ----
@@ -131,7 +131,7 @@ public:
   void disconnected(std::string_view name, TimeNs now);
   /// Ports of a switch that is connected; of others it is ignored.
   void report(std::string_view name, const control::PortReport& ports, TimeNs now);
-  /// Lets patience run out, also with what is about to be a problem.
+  /// Lets time-outs expire, also with what is about to be a problem.
   void poll(TimeNs now);
   /// When `poll` has something to do next; `never` when only an event can bring that.
   [[nodiscard]] TimeNs next_deadline() const;
@@ -144,7 +144,7 @@ public:
   /// What of the graph is not as it was at the last call.
   [[nodiscard]] Touched take_touched() { return graph_.take_touched(); }
   /// Those that are there now, in a fixed order. What may be over in a moment, because the other
-  /// end has still to say the same, becomes a problem only after `patience_ns`.
+  /// end has still to say the same, becomes a problem only after `timeout_ns`.
   [[nodiscard]] std::vector<Problem> problems() const;
   /// The same, from a look at everything that is known. Slow: tests compare both.
   [[nodiscard]] std::vector<Problem> problems_by_full_search() const;
@@ -183,7 +183,7 @@ private:
     TimeNs due = never; ///< in `silent_due_`
     std::map<Port, PortWord> ports;
   };
-  /// What one end says about a cable.
+  /// What one end says about a link.
   enum class Word : std::uint8_t {
     yes,     ///< this is my other end
     was_yes, ///< it was when it could tell last
@@ -212,15 +212,15 @@ private:
   void take_guid(SwitchId s, std::uint64_t guid);
   void take_port(Attachment at, const control::Port& said, TimeNs excused_until);
   void remove_ports_from(SwitchId s, Port first);
-  void settle_switch(SwitchId s);
+  void reconcile_switch(SwitchId s);
   /// When a silent switch is down may be another time now.
   void doubt(SwitchId s) {
     if (!stations_[s.value].connected) {
       doubted_.insert(s);
     }
   }
-  void settle_doubts();
-  void settle_switches_heard_by(SwitchId s);
+  void resolve_doubts();
+  void reconcile_switches_heard_by(SwitchId s);
   [[nodiscard]] TimeNs down_at(SwitchId s) const;
   [[nodiscard]] bool is_heard_now(SwitchId s) const;
   [[nodiscard]] bool is_excused(Attachment at) const;
@@ -245,10 +245,10 @@ private:
   [[nodiscard]] bool names(const control::Port& said, Attachment at, SwitchId s) const;
 
   // What hangs on a port: discovery_ports.cpp.
-  void settle_port(Attachment at);
-  void settle_cable(Attachment at);
-  void settle_pair(Attachment a, Attachment b);
-  void settle_host(Nid nid);
+  void reconcile_port(Attachment at);
+  void reconcile_link(Attachment at);
+  void reconcile_pair(Attachment a, Attachment b);
+  void reconcile_host(Nid nid);
   void put_host(const Claim& claim, Attachment at);
   /// Whether the port has brought as many hosts as it may.
   [[nodiscard]] bool is_crowded(Attachment at) const;
@@ -260,7 +260,7 @@ private:
   void forget_host(HostId h);
   void name_host(HostId h, const Claim& claim);
   void make_room(Attachment at);
-  void set_cable(CableId c, bool up, const std::string& why);
+  void set_link(LinkId c, bool up, const std::string& why);
   [[nodiscard]] std::optional<Attachment> peer_of(Attachment at) const;
   [[nodiscard]] Word word_of(Attachment at, Attachment about) const;
   [[nodiscard]] std::optional<Claim> claim_at(Attachment at) const;
@@ -281,13 +281,13 @@ private:
   /// Looks at all suspects again, and at when silent switches are down.
   void examine();
   [[nodiscard]] TimeNs ripe_at(const PortWord& word) const {
-    return word.since + settings_.patience_ns;
+    return word.since + settings_.timeout_ns;
   }
 
   void changed(Change::Kind kind, SwitchId s, std::string text) {
     changes_.push_back({kind, s, {}, {}, std::move(text)});
   }
-  void changed(Change::Kind kind, CableId c, std::string text) {
+  void changed(Change::Kind kind, LinkId c, std::string text) {
     changes_.push_back({kind, {}, c, {}, std::move(text)});
   }
   void changed(Change::Kind kind, HostId h, std::string text) {

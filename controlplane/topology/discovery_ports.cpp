@@ -1,4 +1,4 @@
-// What hangs on a port: a cable to another switch, a host, or nothing.
+// What hangs on a port: a link to another switch, a host, or nothing.
 #include "controlplane/topology/discovery.hpp"
 
 #include <fmt/format.h>
@@ -9,40 +9,40 @@
 namespace tributary::topology {
 namespace {
 
-Attachment other_end(const Cable& cable, Attachment at) {
-  return cable.ends[cable.ends[0] == at ? 1 : 0];
+Attachment other_end(const Link& link, Attachment at) {
+  return link.ends[link.ends[0] == at ? 1 : 0];
 }
 
 } // namespace
 
-void Discovery::settle_port(Attachment at) {
-  settle_cable(at);
+void Discovery::reconcile_port(Attachment at) {
+  reconcile_link(at);
   if (const auto host = graph_.host_at(at)) {
-    settle_host(graph_[*host].nid);
+    reconcile_host(graph_[*host].nid);
   }
   if (const auto claim = claim_at(at)) {
-    settle_host(claim->nid);
+    reconcile_host(claim->nid);
   }
 }
 
-/// The cable that is there, and the one that should be.
-void Discovery::settle_cable(Attachment at) {
-  if (const auto cable = graph_.cable_at(at)) {
-    settle_pair(at, other_end(graph_[*cable], at));
+/// The link that is there, and the one that should be.
+void Discovery::reconcile_link(Attachment at) {
+  if (const auto link = graph_.link_at(at)) {
+    reconcile_pair(at, other_end(graph_[*link], at));
   }
   if (const auto peer = peer_of(at)) {
-    settle_pair(at, *peer);
+    reconcile_pair(at, *peer);
   }
 }
 
-/// Whether there is a cable between these two (rules 2, 3 and 5).
-void Discovery::settle_pair(Attachment a, Attachment b) {
+/// Whether there is a link between these two (rules 2, 3 and 5).
+void Discovery::reconcile_pair(Attachment a, Attachment b) {
   const Word from_a = word_of(a, b);
   const Word from_b = word_of(b, a);
-  const auto known = graph_.find_cable(a, b);
+  const auto known = graph_.find_link(a, b);
   if (from_a == Word::no || from_b == Word::no) {
     if (known) {
-      set_cable(*known, false, from_a == Word::no ? what_is_wrong(a, b) : what_is_wrong(b, a));
+      set_link(*known, false, from_a == Word::no ? what_is_wrong(a, b) : what_is_wrong(b, a));
     }
     return;
   }
@@ -58,8 +58,8 @@ void Discovery::settle_pair(Attachment a, Attachment b) {
   if (!known) {
     // The same way round in whatever order they reported.
     const bool in_order = std::tie(graph_[a.at].name, a.port) < std::tie(graph_[b.at].name, b.port);
-    const CableId c = graph_.connect(in_order ? a : b, in_order ? b : a, speed_of(a, b));
-    changed(Change::Kind::cable_added, c, fmt::format("cable {} is there", graph_.describe(c)));
+    const LinkId c = graph_.connect(in_order ? a : b, in_order ? b : a, speed_of(a, b));
+    changed(Change::Kind::link_added, c, fmt::format("link {} is there", graph_.describe(c)));
     suspect(a);
     suspect(b);
     return;
@@ -68,10 +68,10 @@ void Discovery::settle_pair(Attachment a, Attachment b) {
   doubt(a.at);
   doubt(b.at);
   graph_.set_speed(*known, speed_of(a, b));
-  set_cable(*known, true, "both ends hear each other");
+  set_link(*known, true, "both ends hear each other");
 }
 
-void Discovery::set_cable(CableId c, bool up, const std::string& why) {
+void Discovery::set_link(LinkId c, bool up, const std::string& why) {
   if (graph_[c].up == up) {
     return;
   }
@@ -79,18 +79,18 @@ void Discovery::set_cable(CableId c, bool up, const std::string& why) {
   for (const Attachment end : graph_[c].ends) {
     suspect(end);
   }
-  changed(up ? Change::Kind::cable_up : Change::Kind::cable_down, c,
-          fmt::format("cable {} is {}: {}", graph_.describe(c), up ? "up" : "down", why));
+  changed(up ? Change::Kind::link_up : Change::Kind::link_down, c,
+          fmt::format("link {} is {}: {}", graph_.describe(c), up ? "up" : "down", why));
 }
 
 /// Unplugs what is there.
 void Discovery::make_room(Attachment at) {
-  if (const auto cable = graph_.cable_at(at)) {
-    set_cable(*cable, false, fmt::format("something else is on {} now", graph_.describe(at)));
-    for (const Attachment end : graph_[*cable].ends) {
+  if (const auto link = graph_.link_at(at)) {
+    set_link(*link, false, fmt::format("something else is on {} now", graph_.describe(at)));
+    for (const Attachment end : graph_[*link].ends) {
       doubt(end.at);
     }
-    graph_.unplug(*cable);
+    graph_.unplug(*link);
   }
   if (const auto host = graph_.host_at(at)) {
     const bool was_up = graph_[*host].up;
@@ -105,7 +105,7 @@ void Discovery::make_room(Attachment at) {
 }
 
 /// Puts a host where it belongs now (rule 6).
-void Discovery::settle_host(Nid nid) {
+void Discovery::reconcile_host(Nid nid) {
   suspect(nid);
   const auto known = graph_.find_host(nid);
   if (const auto at = best_claim(nid)) {
@@ -269,8 +269,8 @@ Discovery::Word Discovery::word_of(Attachment at, Attachment about) const {
   const bool connected = stations_[at.at.value].connected;
   const PortWord* word = word_at(at);
   if (word == nullptr || is_excused(at)) {
-    const auto cable = graph_.cable_at(at);
-    const bool known = cable && other_end(graph_[*cable], at) == about;
+    const auto link = graph_.link_at(at);
+    const bool known = link && other_end(graph_[*link], at) == about;
     return known ? Word::was_yes : connected ? Word::no : Word::was_no;
   }
   if (peer_of(at) == about) {

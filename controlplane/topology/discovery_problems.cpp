@@ -34,7 +34,7 @@ private:
   std::string name(Attachment at) const { return d_.graph_.describe(at); }
   /// Whether it has been so for long enough to be no passing state.
   bool lasts(const PortWord& word) const {
-    return elapsed_ns(d_.now_, word.since) >= d_.settings_.patience_ns;
+    return elapsed_ns(d_.now_, word.since) >= d_.settings_.timeout_ns;
   }
 
   void look_at_guid(std::uint64_t guid) {
@@ -92,15 +92,15 @@ private:
           name(at), said.nid(), other.name(), other.port());
       return;
     }
-    look_at_cable(at, word);
+    look_at_link(at, word);
   }
 
-  void look_at_cable(Attachment at, const PortWord& word) {
+  void look_at_link(Attachment at, const PortWord& word) {
     const control::Neighbour& other = word.said.neighbour();
     const auto s = d_.graph_.find_switch(other.name());
     if (s == at.at) {
       if (other.port() >= at.port) {
-        add(Problem::Kind::loop, "{} hears {} port {}: a cable with both ends in one switch",
+        add(Problem::Kind::loop, "{} hears {} port {}: a link with both ends in one switch",
             name(at), other.name(), other.port());
       }
       return;
@@ -122,7 +122,7 @@ private:
     }
     const auto peer = d_.peer_of(at);
     if (!peer) {
-      add(Problem::Kind::one_sided_cable, "{} hears {} port {}, and {} has only {} ports", name(at),
+      add(Problem::Kind::one_sided_link, "{} hears {} port {}, and {} has only {} ports", name(at),
           other.name(), other.port(), other.name(), d_.graph_[*s].ports);
       return;
     }
@@ -133,14 +133,14 @@ private:
     if (!lasts(word) || d_.is_excused(peer)) {
       return;
     }
-    if (const auto cable = d_.graph_.cable_at(at); cable && d_.graph_[*cable].up) {
-      const Attachment* const ends = d_.graph_[*cable].ends;
+    if (const auto link = d_.graph_.link_at(at); link && d_.graph_[*link].up) {
+      const Attachment* const ends = d_.graph_[*link].ends;
       if (ends[0] == peer || ends[1] == peer) {
         return;
       }
     }
     if (!d_.stations_[peer.at.value].connected) {
-      add(Problem::Kind::one_sided_cable,
+      add(Problem::Kind::one_sided_link,
           "{} hears {}, and {} has no control channel: nobody knows what it hears", name(at),
           name(peer), d_.graph_[peer.at].name);
       return;
@@ -149,7 +149,7 @@ private:
     if (there != nullptr && !lasts(*there)) {
       return;
     }
-    add(Problem::Kind::one_sided_cable, "{} hears {}, but {}", name(at), name(peer),
+    add(Problem::Kind::one_sided_link, "{} hears {}, but {}", name(at), name(peer),
         d_.what_is_wrong(peer, at));
   }
 
@@ -200,8 +200,8 @@ void Discovery::suspect(Attachment at) {
   if (const auto claim = claim_at(at)) {
     suspect(claim->nid);
   }
-  if (const auto cable = graph_.cable_at(at)) {
-    for (const Attachment end : graph_[*cable].ends) {
+  if (const auto link = graph_.link_at(at)) {
+    for (const Attachment end : graph_[*link].ends) {
       doubt(end.at);
     }
   }
@@ -235,7 +235,7 @@ void Discovery::suspect_namesakes(std::string_view name) {
 }
 
 void Discovery::examine() {
-  settle_doubts();
+  resolve_doubts();
   Findings findings(*this);
   for (const Subject& suspect : std::exchange(suspects_, {})) {
     std::vector<Problem> now_there = findings.at(suspect);

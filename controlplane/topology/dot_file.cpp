@@ -35,12 +35,12 @@ std::string write_dot(const Graph& graph, const DotOptions& options) {
     const Switch& s = graph.switches()[i];
     write("  s{} [shape=box, label={}, style={}];\n", i, quoted(s.name), style_of(s.up));
   }
-  for (std::uint32_t i = 0; i < graph.cables().size(); ++i) {
-    const Cable& cable = graph[CableId{i}];
-    if (cable.plugged) {
-      write("  s{} -- s{} [taillabel=\"{}\", headlabel=\"{}\", style={}];\n",
-            cable.ends[0].at.value, cable.ends[1].at.value, cable.ends[0].port, cable.ends[1].port,
-            style_of(graph.usable(CableId{i})));
+  for (std::uint32_t i = 0; i < graph.links().size(); ++i) {
+    const Link& link = graph[LinkId{i}];
+    if (link.plugged) {
+      write("  s{} -- s{} [taillabel=\"{}\", headlabel=\"{}\", style={}];\n", link.ends[0].at.value,
+            link.ends[1].at.value, link.ends[0].port, link.ends[1].port,
+            style_of(graph.usable(LinkId{i})));
     }
   }
   for (std::size_t i = 0; options.hosts && i < graph.hosts().size(); ++i) {

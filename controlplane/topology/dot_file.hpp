@@ -1,6 +1,6 @@
 // A fabric as a picture: the language of Graphviz. `dot -Tsvg`, or `neato`, draws it.
 //
-// Switches are boxes, hosts ellipses. A cable carries its port numbers at both ends; what is down
+// Switches are boxes, hosts ellipses. A link carries its port numbers at both ends; what is down
 // is dashed. What is unplugged is left out.
 #pragma once
 

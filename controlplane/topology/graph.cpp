@@ -55,12 +55,12 @@ HostId Graph::add_host(Host added) {
   return id;
 }
 
-CableId Graph::connect(Attachment a, Attachment b, std::uint32_t speed_mbps) {
-  return add_cable({.ends = {a, b}, .speed_mbps = speed_mbps});
+LinkId Graph::connect(Attachment a, Attachment b, std::uint32_t speed_mbps) {
+  return add_link({.ends = {a, b}, .speed_mbps = speed_mbps});
 }
 
-CableId Graph::add_cable(Cable added) {
-  const CableId id{static_cast<std::uint32_t>(cables_.size())};
+LinkId Graph::add_link(Link added) {
+  const LinkId id{static_cast<std::uint32_t>(links_.size())};
   const Attachment a = added.ends[0];
   const Attachment b = added.ends[1];
   for (const Attachment end : added.ends) {
@@ -72,15 +72,15 @@ CableId Graph::add_cable(Cable added) {
     }
   }
   if (a.at == b.at) {
-    throw GraphError(fmt::format("a cable joins {} and {}", describe(a), describe(b)));
+    throw GraphError(fmt::format("a link joins {} and {}", describe(a), describe(b)));
   }
   if (added.plugged) {
-    cable_at_.emplace(a, id);
-    cable_at_.emplace(b, id);
+    link_at_.emplace(a, id);
+    link_at_.emplace(b, id);
   }
   hops_[a.at.value].push_back({b.at, id, a.port});
   hops_[b.at.value].push_back({a.at, id, b.port});
-  cables_.push_back(added);
+  links_.push_back(added);
   touch(id);
   return id;
 }
@@ -95,14 +95,14 @@ void Graph::set_up(HostId h, bool up) {
   touch(h);
 }
 
-void Graph::set_up(CableId c, bool up) {
-  cables_[c.value].up = up;
+void Graph::set_up(LinkId c, bool up) {
+  links_[c.value].up = up;
   touch(c);
 }
 
-void Graph::set_speed(CableId c, std::uint32_t speed_mbps) {
-  if (cables_[c.value].speed_mbps != speed_mbps) {
-    cables_[c.value].speed_mbps = speed_mbps;
+void Graph::set_speed(LinkId c, std::uint32_t speed_mbps) {
+  if (links_[c.value].speed_mbps != speed_mbps) {
+    links_[c.value].speed_mbps = speed_mbps;
     touch(c);
   }
 }
@@ -137,13 +137,13 @@ void Graph::move_host(HostId h, Attachment to) {
   touch(h);
 }
 
-void Graph::unplug(CableId c) {
-  Cable& cable = cables_[c.value];
-  if (cable.plugged) {
-    cable_at_.erase(cable.ends[0]);
-    cable_at_.erase(cable.ends[1]);
+void Graph::unplug(LinkId c) {
+  Link& link = links_[c.value];
+  if (link.plugged) {
+    link_at_.erase(link.ends[0]);
+    link_at_.erase(link.ends[1]);
   }
-  cable.up = cable.plugged = false;
+  link.up = link.plugged = false;
   touch(c);
 }
 
@@ -156,16 +156,16 @@ void Graph::unplug(HostId h) {
   touch(h);
 }
 
-void Graph::plug_in(CableId c) {
-  Cable& cable = cables_[c.value];
-  if (cable.plugged) {
+void Graph::plug_in(LinkId c) {
+  Link& link = links_[c.value];
+  if (link.plugged) {
     return;
   }
-  require_free(cable.ends[0]);
-  require_free(cable.ends[1]);
-  cable_at_.emplace(cable.ends[0], c);
-  cable_at_.emplace(cable.ends[1], c);
-  cable.plugged = true;
+  require_free(link.ends[0]);
+  require_free(link.ends[1]);
+  link_at_.emplace(link.ends[0], c);
+  link_at_.emplace(link.ends[1], c);
+  link.plugged = true;
   touch(c);
 }
 
@@ -204,9 +204,9 @@ void Graph::rename(HostId h, std::string name) {
   touch(h);
 }
 
-bool Graph::usable(CableId c) const {
-  const Cable& cable = (*this)[c];
-  return cable.up && (*this)[cable.ends[0].at].up && (*this)[cable.ends[1].at].up;
+bool Graph::usable(LinkId c) const {
+  const Link& link = (*this)[c];
+  return link.up && (*this)[link.ends[0].at].up && (*this)[link.ends[1].at].up;
 }
 
 std::optional<SwitchId> Graph::find_switch(std::string_view name) const {
@@ -237,19 +237,19 @@ std::optional<HostId> Graph::first_host_from(std::uint64_t nid) const {
   return found == host_by_nid_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<CableId> Graph::find_cable(Attachment a, Attachment b) const {
+std::optional<LinkId> Graph::find_link(Attachment a, Attachment b) const {
   for (const Hop& hop : hops(a.at)) {
-    const Cable& cable = (*this)[hop.cable];
-    if ((cable.ends[0] == a && cable.ends[1] == b) || (cable.ends[0] == b && cable.ends[1] == a)) {
-      return hop.cable;
+    const Link& link = (*this)[hop.link];
+    if ((link.ends[0] == a && link.ends[1] == b) || (link.ends[0] == b && link.ends[1] == a)) {
+      return hop.link;
     }
   }
   return std::nullopt;
 }
 
-std::optional<CableId> Graph::cable_at(Attachment end) const {
-  const auto found = cable_at_.find(end);
-  return found == cable_at_.end() ? std::nullopt : std::optional(found->second);
+std::optional<LinkId> Graph::link_at(Attachment end) const {
+  const auto found = link_at_.find(end);
+  return found == link_at_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<HostId> Graph::host_at(Attachment end) const {
@@ -261,8 +261,8 @@ std::string Graph::describe(Attachment end) const {
   return fmt::format("{} port {}", (*this)[end.at].name, end.port);
 }
 
-std::string Graph::describe(CableId cable) const {
-  const Cable& c = (*this)[cable];
+std::string Graph::describe(LinkId link) const {
+  const Link& c = (*this)[link];
   return fmt::format("{} - {}", describe(c.ends[0]), describe(c.ends[1]));
 }
 
@@ -279,9 +279,9 @@ void Graph::require_free(Attachment end) const {
     throw GraphError(fmt::format("switch \"{}\" has no port {}; it has {}, from 0 on", s.name,
                                  end.port, s.ports));
   }
-  if (const auto cable = cable_at(end)) {
+  if (const auto link = link_at(end)) {
     throw GraphError(
-        fmt::format("{} is used already, by the cable {}", describe(end), describe(*cable)));
+        fmt::format("{} is used already, by the link {}", describe(end), describe(*link)));
   }
   if (const auto host = host_at(end)) {
     throw GraphError(

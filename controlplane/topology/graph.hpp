@@ -1,4 +1,4 @@
-// The fabric as a graph: switches, hosts, and the cables between them.
+// The fabric as a graph: switches, hosts, and the links between them.
 //
 //   topology::Graph graph;
 //   const SwitchId leaf = graph.add_switch({.name = "leaf0", .ports = 64});
@@ -7,9 +7,9 @@
 //   graph.add_host({.name = "h0", .nid = Nid{1}, .at = {leaf, 1}});
 //
 // Numbers are dense, given in the order of adding, and never change: what breaks is marked down and
-// marked up again, so that trees can be kept as lists of cables. A port carries one cable or one
+// marked up again, so that trees can be kept as lists of links. A port carries one link or one
 // host; what was there before can be unplugged: it keeps its number, is down, and can be plugged in
-// again. Several cables may join the same two switches. A host alone can be forgotten; the last one
+// again. Several links may join the same two switches. A host alone can be forgotten; the last one
 // gets its number then, so hosts are known by their NID wherever they are kept.
 //
 // A graph notes what was touched since it was last asked, so that what is stored of it can follow
@@ -34,12 +34,12 @@ namespace tributary::topology {
 
 using SwitchId = Strong<struct SwitchIdTag, std::uint32_t>;
 using HostId = Strong<struct HostIdTag, std::uint32_t>;
-using CableId = Strong<struct CableIdTag, std::uint32_t>;
+using LinkId = Strong<struct LinkIdTag, std::uint32_t>;
 /// A port of a switch in a graph. Wider than `tributary::PortNumber`: models of machines with more
 /// than 64 ports a switch are graphs, too.
 using Port = std::uint16_t;
 
-/// One end of a cable, or where a host hangs.
+/// One end of a link, or where a host hangs.
 struct Attachment {
   SwitchId at;
   Port port = 0;
@@ -61,7 +61,7 @@ struct Host {
   bool plugged = true; ///< one that is not is down
 };
 
-struct Cable {
+struct Link {
   Attachment ends[2];
   std::uint32_t speed_mbps = 0; ///< 0: not known
   bool up = true;
@@ -71,7 +71,7 @@ struct Cable {
 /// A way from one switch to the next.
 struct Hop {
   SwitchId to;
-  CableId cable;
+  LinkId link;
   Port port = 0; ///< of the switch it leaves
 };
 
@@ -88,12 +88,12 @@ public:
 /// What was added, changed or forgotten.
 struct Touched {
   std::set<SwitchId> switches;
-  std::set<CableId> cables;
+  std::set<LinkId> links;
   std::set<Nid> hosts;
-  [[nodiscard]] bool empty() const { return switches.empty() && cables.empty() && hosts.empty(); }
+  [[nodiscard]] bool empty() const { return switches.empty() && links.empty() && hosts.empty(); }
   void add(Touched more) {
     switches.merge(more.switches);
-    cables.merge(more.cables);
+    links.merge(more.links);
     hosts.merge(more.hosts);
   }
 };
@@ -106,26 +106,26 @@ public:
   /// that is not plugged in needs no port.
   HostId add_host(Host added);
   /// Throws GraphError when a port is used or out of range, or both ends are one switch.
-  CableId connect(Attachment a, Attachment b, std::uint32_t speed_mbps = 0);
+  LinkId connect(Attachment a, Attachment b, std::uint32_t speed_mbps = 0);
   /// The same with all its marks; one that is not plugged in needs no ports.
-  CableId add_cable(Cable added);
+  LinkId add_link(Link added);
 
   void set_up(SwitchId s, bool up);
   void set_up(HostId h, bool up);
-  void set_up(CableId c, bool up);
+  void set_up(LinkId c, bool up);
   /// The host moves, or is plugged in again; throws GraphError when the port is used or out of
   /// range.
   void move_host(HostId h, Attachment to);
   /// It is down, and its ports are free for others.
-  void unplug(CableId c);
+  void unplug(LinkId c);
   void unplug(HostId h);
-  /// Undoes `unplug`; the cable is still down. Throws GraphError when a port is used by now.
-  void plug_in(CableId c);
+  /// Undoes `unplug`; the link is still down. Throws GraphError when a port is used by now.
+  void plug_in(LinkId c);
 
   /// As if it had never been there; the last host has its number now.
   void forget(HostId h);
 
-  void set_speed(CableId c, std::uint32_t speed_mbps);
+  void set_speed(LinkId c, std::uint32_t speed_mbps);
   /// Throws GraphError when a port that goes away is used.
   void set_ports(SwitchId s, Port ports);
   /// Throws GraphError when another switch has this guid, which is not 0.
@@ -135,15 +135,15 @@ public:
 
   [[nodiscard]] std::span<const Switch> switches() const { return switches_; }
   [[nodiscard]] std::span<const Host> hosts() const { return hosts_; }
-  [[nodiscard]] std::span<const Cable> cables() const { return cables_; }
+  [[nodiscard]] std::span<const Link> links() const { return links_; }
   [[nodiscard]] const Switch& operator[](SwitchId s) const { return switches_[s.value]; }
   [[nodiscard]] const Host& operator[](HostId h) const { return hosts_[h.value]; }
-  [[nodiscard]] const Cable& operator[](CableId c) const { return cables_[c.value]; }
+  [[nodiscard]] const Link& operator[](LinkId c) const { return links_[c.value]; }
 
-  /// All cables of a switch, up or down, plugged in or not, in the order of connecting.
+  /// All links of a switch, up or down, plugged in or not, in the order of connecting.
   [[nodiscard]] std::span<const Hop> hops(SwitchId s) const { return hops_[s.value]; }
-  /// Whether the cable and the switches at both ends are up.
-  [[nodiscard]] bool usable(CableId c) const;
+  /// Whether the link and the switches at both ends are up.
+  [[nodiscard]] bool usable(LinkId c) const;
 
   [[nodiscard]] std::optional<SwitchId> find_switch(std::string_view name) const;
   [[nodiscard]] std::optional<SwitchId> find_switch_by_guid(std::uint64_t guid) const;
@@ -151,16 +151,16 @@ public:
   [[nodiscard]] std::optional<HostId> find_host(std::string_view name) const;
   /// The host with the lowest NID that is not below this one.
   [[nodiscard]] std::optional<HostId> first_host_from(std::uint64_t nid) const;
-  /// The cable between these ports, plugged in or not; in either direction.
-  [[nodiscard]] std::optional<CableId> find_cable(Attachment a, Attachment b) const;
+  /// The link between these ports, plugged in or not; in either direction.
+  [[nodiscard]] std::optional<LinkId> find_link(Attachment a, Attachment b) const;
   /// What is plugged in there.
-  [[nodiscard]] std::optional<CableId> cable_at(Attachment end) const;
+  [[nodiscard]] std::optional<LinkId> link_at(Attachment end) const;
   [[nodiscard]] std::optional<HostId> host_at(Attachment end) const;
 
   /// "leaf0 port 3"
   [[nodiscard]] std::string describe(Attachment end) const;
   /// "leaf0 port 3 - spine port 0"
-  [[nodiscard]] std::string describe(CableId cable) const;
+  [[nodiscard]] std::string describe(LinkId link) const;
 
   /// Since the last call.
   [[nodiscard]] Touched take_touched();
@@ -170,18 +170,18 @@ private:
   void require_switch(Attachment end) const;
   void require_free(Attachment end) const;
   void touch(SwitchId s) { touched_.switches.insert(s); }
-  void touch(CableId c) { touched_.cables.insert(c); }
+  void touch(LinkId c) { touched_.links.insert(c); }
   void touch(HostId h) { touched_.hosts.insert(hosts_[h.value].nid); }
 
   std::vector<Switch> switches_;
   std::vector<Host> hosts_;
-  std::vector<Cable> cables_;
+  std::vector<Link> links_;
   std::vector<std::vector<Hop>> hops_;
   std::map<std::string, SwitchId, std::less<>> switch_by_name_;
   std::map<std::uint64_t, SwitchId> switch_by_guid_;
   std::map<std::string, HostId, std::less<>> host_by_name_;
   std::map<std::uint32_t, HostId> host_by_nid_;
-  std::map<Attachment, CableId> cable_at_;
+  std::map<Attachment, LinkId> link_at_;
   std::map<Attachment, HostId> host_at_;
   Touched touched_;
 };

@@ -303,12 +303,12 @@ private:
     }
     if (record.host && other->second->host) {
       return complain(line.line,
-                      "\"{}\" and \"{}\" are hosts both; a cable needs a switch at one "
+                      "\"{}\" and \"{}\" are hosts both; a link needs a switch at one "
                       "end",
                       record.name, line.other);
     }
     if (record.name == line.other) {
-      return complain(line.line, "a cable has both ends in \"{}\"", record.name);
+      return complain(line.line, "a link has both ends in \"{}\"", record.name);
     }
     claim({record.name, line.port}, {line.other, line.other_port}, line.line);
     claim({line.other, line.other_port}, {record.name, line.port}, line.line);
@@ -474,9 +474,9 @@ std::string write_netlist(const Graph& graph) {
     }
     write("Switch\t{} \"{}\"\n", record.ports, record.name);
     for (Port port = 0; port < record.ports; ++port) {
-      if (const auto c = graph.cable_at({s, port}); c && graph.usable(*c)) {
-        const Cable& cable = graph[*c];
-        const Attachment other = cable.ends[cable.ends[0] == Attachment{s, port} ? 1 : 0];
+      if (const auto c = graph.link_at({s, port}); c && graph.usable(*c)) {
+        const Link& link = graph[*c];
+        const Attachment other = link.ends[link.ends[0] == Attachment{s, port} ? 1 : 0];
         write("[{}]\t\"{}\"[{}]\n", port + 1, graph[other.at].name, other.port + 1);
       } else if (const auto h = graph.host_at({s, port}); h && graph[*h].up) {
         write("[{}]\t\"{}\"[1]({:x})\n", port + 1, names[h->value],

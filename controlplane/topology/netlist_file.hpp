@@ -18,7 +18,7 @@
 //   NIDs     are not in the format. `write_netlist` writes a host's guid as 020000fffe0NNNNN, its
 //            NID in the last digits; where every host has such a guid, it is read back, otherwise
 //            hosts are numbered from 1 on, in their order
-//   cables   numbered as they are met first; each may stand at one end or at both
+//   links   numbered as they are met first; each may stand at one end or at both
 //   speeds   and what is down or unplugged are not written
 //
 // Chassis headings, routers (Rt, as hosts) and all other `name=value` lines of ibnetdiscover are

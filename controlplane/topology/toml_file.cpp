@@ -42,7 +42,7 @@ struct HostDraft {
   bool up = true;
   bool plugged = true;
 };
-struct CableDraft {
+struct LinkDraft {
   std::vector<std::string> ends;
   std::uint32_t speed_mbps = 0;
   bool up = true;
@@ -114,32 +114,32 @@ const Key<HostDraft> host_keys[] = {
      [](HostDraft& h, const Value& v) { h.plugged = std::get<bool>(v); }},
 };
 
-const Key<CableDraft> cable_keys[] = {
+const Key<LinkDraft> link_keys[] = {
     {{.name = "ends",
       .type = Texts{2, 2, max_end_length},
       .fallback = "",
       .sample = "[\"leaf0:3\", \"spine1:0\"]",
       .required = true,
       .help = "Two switches, each with a port."},
-     [](CableDraft& c, const Value& v) { c.ends = std::get<std::vector<std::string>>(v); }},
+     [](LinkDraft& c, const Value& v) { c.ends = std::get<std::vector<std::string>>(v); }},
     {{.name = "speed_mbps",
       .type = Integer{0, 4'294'967'295},
       .fallback = "0",
       .sample = "",
       .help = "0: not known."},
-     [](CableDraft& c, const Value& v) { c.speed_mbps = config::integer<std::uint32_t>(v); }},
+     [](LinkDraft& c, const Value& v) { c.speed_mbps = config::integer<std::uint32_t>(v); }},
     {{.name = "up",
       .type = Flag{},
       .fallback = "true",
       .sample = "",
       .help = "Whether it was, when the file was written."},
-     [](CableDraft& c, const Value& v) { c.up = std::get<bool>(v); }},
+     [](LinkDraft& c, const Value& v) { c.up = std::get<bool>(v); }},
     {{.name = "plugged",
       .type = Flag{},
       .fallback = "true",
       .sample = "",
-      .help = "false: other cables have its ports by now."},
-     [](CableDraft& c, const Value& v) { c.plugged = std::get<bool>(v); }},
+      .help = "false: other links have its ports by now."},
+     [](LinkDraft& c, const Value& v) { c.plugged = std::get<bool>(v); }},
 };
 
 void assign(std::size_t index, const Value& value, SwitchDraft& target) {
@@ -148,20 +148,20 @@ void assign(std::size_t index, const Value& value, SwitchDraft& target) {
 void assign(std::size_t index, const Value& value, HostDraft& target) {
   host_keys[index].set(target, value);
 }
-void assign(std::size_t index, const Value& value, CableDraft& target) {
-  cable_keys[index].set(target, value);
+void assign(std::size_t index, const Value& value, LinkDraft& target) {
+  link_keys[index].set(target, value);
 }
 
-enum SectionIndex : std::size_t { switch_section, host_section, cable_section };
+enum SectionIndex : std::size_t { switch_section, host_section, link_section };
 
 config::Schema schema() {
   static const auto switch_specs = config::specs_of(switch_keys);
   static const auto host_specs = config::specs_of(host_keys);
-  static const auto cable_specs = config::specs_of(cable_keys);
+  static const auto link_specs = config::specs_of(link_keys);
   static const SectionSpec sections[] = {
       {.path = "switch", .repeated = true, .keys = switch_specs},
       {.path = "host", .repeated = true, .keys = host_specs},
-      {.path = "cable", .repeated = true, .keys = cable_specs},
+      {.path = "link", .repeated = true, .keys = link_specs},
   };
   return sections;
 }
@@ -178,7 +178,7 @@ public:
   Graph run(const std::string& file) {
     check_top_level(root_, schema(), findings_);
     each<SwitchDraft>(switch_section, [&](const auto& draft, auto& at) { add(draft, at); });
-    each<CableDraft>(cable_section, [&](const auto& draft, auto& at) { add(draft, at); });
+    each<LinkDraft>(link_section, [&](const auto& draft, auto& at) { add(draft, at); });
     each<HostDraft>(host_section, [&](const auto& draft, auto& at) { add(draft, at); });
     findings_.throw_if_any(file);
     return std::move(graph_);
@@ -215,17 +215,17 @@ private:
     });
   }
 
-  void add(const CableDraft& draft, const SectionReader& at) {
+  void add(const LinkDraft& draft, const SectionReader& at) {
     const auto a = end_of(at, "ends", draft.ends[0]);
     const auto b = end_of(at, "ends", draft.ends[1]);
     if (!a || !b) {
       return;
     }
     attempt(at, "ends", [&] {
-      graph_.add_cable({.ends = {*a, *b},
-                        .speed_mbps = draft.speed_mbps,
-                        .up = draft.up,
-                        .plugged = draft.plugged});
+      graph_.add_link({.ends = {*a, *b},
+                       .speed_mbps = draft.speed_mbps,
+                       .up = draft.up,
+                       .plugged = draft.plugged});
     });
   }
 
@@ -319,13 +319,13 @@ std::string write_toml(const Graph& graph) {
     }
     write("{}\n", s.up ? "" : "up = false\n");
   }
-  for (const Cable& cable : graph.cables()) {
-    write("[[cable]]\nends = [{}, {}]\n", end_text(graph, cable.ends[0]),
-          end_text(graph, cable.ends[1]));
-    if (cable.speed_mbps != 0) {
-      write("speed_mbps = {}\n", cable.speed_mbps);
+  for (const Link& link : graph.links()) {
+    write("[[link]]\nends = [{}, {}]\n", end_text(graph, link.ends[0]),
+          end_text(graph, link.ends[1]));
+    if (link.speed_mbps != 0) {
+      write("speed_mbps = {}\n", link.speed_mbps);
     }
-    marks(cable);
+    marks(link);
   }
   for (const Host& host : graph.hosts()) {
     write("[[host]]\nname = \"{}\"\nnid = {}\nat = {}\n", host.name, host.nid.value,

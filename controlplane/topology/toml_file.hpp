@@ -1,4 +1,4 @@
-// A fabric as a file of our own: switches, hosts and cables, in TOML. The manager reads one to
+// A fabric as a file of our own: switches, hosts and links, in TOML. The manager reads one to
 // check the cabling against, and keeps the topology last seen in one.
 #pragma once
 

@@ -195,7 +195,7 @@ std::vector<std::string> Neighbours::problems() const {
     const std::uint32_t number = port.told.number();
     if (now_ < port.shared_until) {
       found.push_back(fmt::format("port {} hears several neighbours in turn, {} and {}; a port is "
-                                  "for one cable to one neighbour",
+                                  "for one link to one neighbour",
                                   number, port.before, describe(*port.heard)));
     }
     if (!port.heard) {
@@ -213,8 +213,8 @@ std::vector<std::string> Neighbours::problems() const {
     const bool same_name = hello.name == settings_.name;
     const bool same_guid = hello.guid == settings_.guid;
     if (same_name && same_guid) {
-      if (hello.port.value >= number) { // said once, where the cable begins
-        found.push_back(fmt::format("port {} hears this switch's own port {}; a cable joins both",
+      if (hello.port.value >= number) { // said once, where the link begins
+        found.push_back(fmt::format("port {} hears this switch's own port {}; a link joins both",
                                     number, hello.port.value));
       }
     } else if (same_name) {

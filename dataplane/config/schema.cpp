@@ -135,7 +135,7 @@ const Key<Manager> manager_keys[] = {
       .type = Integer{0, 60'000},
       .fallback = "1000",
       .sample = "",
-      .help = "How often a hello leaves each port that is up, so that the other end of the cable "
+      .help = "How often a hello leaves each port that is up, so that the other end of the link "
               "knows who is here; it forgets after 3.5 intervals. 0: never."},
      [](Manager& m, const Value& v) {
        m.hello_interval = std::chrono::milliseconds(std::get<std::int64_t>(v));

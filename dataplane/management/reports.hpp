@@ -134,7 +134,7 @@ struct ExplainReport {
   std::vector<std::string> steps;
 };
 
-/// The channel of one switch to its fabric manager, and who is at the other ends of its cables.
+/// The channel of one switch to its fabric manager, and who is at the other ends of its links.
 struct ManagerReport {
   std::string switch_name;
   std::string address; ///< empty: the file names no manager, and the figures below mean nothing

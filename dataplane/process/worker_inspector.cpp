@@ -35,7 +35,7 @@ std::string name_of(agent::Status::Channel channel) {
   return "unknown";
 }
 
-ManagerReport::Port cable_report(const control::Port& port) {
+ManagerReport::Port link_report(const control::Port& port) {
   ManagerReport::Port out{.name = port.name(),
                           .up = port.up(),
                           .speed_mbps = port.speed_mbps(),
@@ -396,7 +396,7 @@ std::vector<ManagerReport> WorkerInspector::managers(const std::string& switch_n
     report.aborted = status.counts.aborted;
     report.forgotten = status.counts.forgotten;
     report.last_refusal = status.last_refusal;
-    std::ranges::transform(status.ports, std::back_inserter(report.ports), cable_report);
+    std::ranges::transform(status.ports, std::back_inserter(report.ports), link_report);
     report.problems = status.problems;
   }
   return reports;

@@ -1,7 +1,7 @@
 // The trees of a group: one, or two that share as little as possible (twin trees).
 //
 // With twins every reduction runs on both trees at once, and the first complete result wins. A
-// frame, a cable or a switch that one tree loses then costs nothing: the other tree does not wait
+// frame, a link or a switch that one tree loses then costs nothing: the other tree does not wait
 // for it. Only what both lose is asked for again, by the root's retry as on a single tree.
 //
 //              tree 0                              tree 1

@@ -35,7 +35,7 @@ struct Membership {
   std::uint32_t root_rank = 0;
   Nid root_nid;
   std::vector<TreeNumber> trees; ///< one or two
-  bool disjoint = true;          ///< two trees share no cable and no inner switch
+  bool disjoint = true;          ///< two trees share no link and no inner switch
   std::chrono::milliseconds lease{0};
 
   /// Whether frames made for one of them fit the other.

@@ -333,7 +333,7 @@ struct tributary_membership {
   uint32_t cookie;
   uint32_t root_rank;
   uint32_t root_nid;   /* or TRIBUTARY_NID_UNKNOWN */
-  int disjoint;        /* named, two trees: they share no cable and no inner switch */
+  int disjoint;        /* named, two trees: they share no link and no inner switch */
   uint32_t lease_msec; /* named; 0 otherwise */
 };
 TRIBUTARY_API int tributary_get_membership(const struct tributary_group* group,

@@ -274,11 +274,11 @@ name = "spine"
 ports = 2
 up = false
 
-[[cable]]
+[[link]]
 ends = ["leaf0:0", "spine:1"]
 speed_mbps = 100000
 
-[[cable]]
+[[link]]
 ends = ["leaf0:0", "spine:5"]
 plugged = false
 

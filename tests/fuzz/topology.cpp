@@ -30,8 +30,8 @@ void check_graph(const Graph& graph) {
   for (const auto& s : graph.switches()) {
     whole = whole && s.up;
   }
-  for (const auto& cable : graph.cables()) {
-    whole = whole && (cable.up || !cable.plugged);
+  for (const auto& link : graph.links()) {
+    whole = whole && (link.up || !link.plugged);
   }
   for (const auto& host : graph.hosts()) {
     whole = whole && (host.up || !host.plugged);

@@ -31,7 +31,7 @@ def test_checking_the_managers_configuration_reads_the_topology_file_too(lab):
     config = lab.file("fabricd.toml", f'[topology]\nfile = "{topology}"\n')
     code, out, err = lab.run(lab.binaries.fabricd, "--check-config", "--config", config)
     assert code == EXIT_OK, err
-    topology.write_text('[[cable]]\nends = ["a:1", "b:1"]\n')
+    topology.write_text('[[link]]\nends = ["a:1", "b:1"]\n')
     code, out, err = lab.run(lab.binaries.fabricd, "--check-config", "--config", config)
     assert code == EXIT_USAGE, f"exit code {code}\n{out}{err}"
     assert str(topology) in err, err
@@ -107,7 +107,7 @@ def test_print_config_is_a_valid_config_that_marks_every_key(lab):
     assert "[live]" in out and "[restart]" in out
     for number in range(2):
         lab.network.host(f"h{number}")
-        lab.network.cable(f"h{number}", "eth0", None, f"eth{number}")
+        lab.network.link(f"h{number}", "eth0", None, f"eth{number}")
     switch = lab.start(TextConfig(out, "/run/tributary/switch.sock"))
     assert switch.stop() == 0
 

@@ -17,17 +17,17 @@ std::optional<std::string> Checker::find_fault(std::span<const SwitchId> members
                                                Height height) {
   const Graph& graph = *graph_;
   std::map<SwitchId, std::vector<SwitchId>> neighbours;
-  neighbours[tree.center];
-  std::set<CableId> cables;
-  for (const CableId c : tree.cables) {
-    if (c.value >= graph.cables().size()) {
-      return fmt::format("there is no cable {}", c.value);
+  neighbours[tree.root_switch];
+  std::set<LinkId> links;
+  for (const LinkId c : tree.links) {
+    if (c.value >= graph.links().size()) {
+      return fmt::format("there is no link {}", c.value);
     }
     if (!graph.usable(c)) {
-      return fmt::format("the cable {} is not usable", graph.describe(c));
+      return fmt::format("the link {} is not usable", graph.describe(c));
     }
-    if (!cables.insert(c).second) {
-      return fmt::format("the cable {} is there twice", graph.describe(c));
+    if (!links.insert(c).second) {
+      return fmt::format("the link {} is there twice", graph.describe(c));
     }
     const SwitchId a = graph[c].ends[0].at;
     const SwitchId b = graph[c].ends[1].at;
@@ -35,8 +35,8 @@ std::optional<std::string> Checker::find_fault(std::span<const SwitchId> members
     neighbours[b].push_back(a);
   }
 
-  std::map<SwitchId, std::uint32_t> depth{{tree.center, 0}};
-  std::vector<SwitchId> queue{tree.center};
+  std::map<SwitchId, std::uint32_t> depth{{tree.root_switch, 0}};
+  std::vector<SwitchId> queue{tree.root_switch};
   for (std::size_t next = 0; next < queue.size(); ++next) {
     const SwitchId at = queue[next];
     for (const SwitchId to : neighbours[at]) {
@@ -46,11 +46,11 @@ std::optional<std::string> Checker::find_fault(std::span<const SwitchId> members
     }
   }
   if (depth.size() != neighbours.size()) {
-    return fmt::format("{} of its {} switches are not connected with its center",
+    return fmt::format("{} of its {} switches are not connected with its root switch",
                        neighbours.size() - depth.size(), neighbours.size());
   }
-  if (cables.size() + 1 != depth.size()) {
-    return fmt::format("it has a loop: {} cables on {} switches", cables.size(), depth.size());
+  if (links.size() + 1 != depth.size()) {
+    return fmt::format("it has a loop: {} links on {} switches", links.size(), depth.size());
   }
 
   const std::set<SwitchId> member_set(members.begin(), members.end());
@@ -62,7 +62,7 @@ std::optional<std::string> Checker::find_fault(std::span<const SwitchId> members
     farthest = std::max(farthest, depth[m]);
   }
   for (const auto& [s, next_to] : neighbours) {
-    if (next_to.size() == 1 && s != tree.center && !member_set.contains(s)) {
+    if (next_to.size() == 1 && s != tree.root_switch && !member_set.contains(s)) {
       return fmt::format("it goes to {}, where no member is", graph[s].name);
     }
   }
@@ -95,21 +95,21 @@ std::uint32_t Checker::least_height(std::span<const SwitchId> members) {
 }
 
 CountedLoads Checker::count(std::span<const Tree> trees) const {
-  std::map<CableId, std::uint32_t> crossed;
+  std::map<LinkId, std::uint32_t> crossed;
   for (const Tree& tree : trees) {
-    for (const CableId c : tree.cables) {
+    for (const LinkId c : tree.links) {
       ++crossed[c];
     }
   }
   CountedLoads counted;
   std::uint64_t total = 0;
-  for (const auto& [cable, efi] : crossed) {
+  for (const auto& [link, efi] : crossed) {
     counted.max = std::max(counted.max, efi);
     total += efi;
   }
   std::uint64_t usable = 0;
-  for (std::uint32_t c = 0; c < graph_->cables().size(); ++c) {
-    usable += graph_->usable(CableId{c}) ? 1 : 0;
+  for (std::uint32_t c = 0; c < graph_->links().size(); ++c) {
+    usable += graph_->usable(LinkId{c}) ? 1 : 0;
   }
   counted.mean = usable == 0 ? 0 : static_cast<double>(total) / static_cast<double>(usable);
   return counted;
@@ -129,7 +129,7 @@ std::span<const std::uint16_t> Checker::hops_from(SwitchId from) {
   for (std::size_t next = 0; next < queue.size(); ++next) {
     const SwitchId at = queue[next];
     for (const topology::Hop& hop : graph_->hops(at)) {
-      if (hops[hop.to.value] == nowhere && graph_->usable(hop.cable)) {
+      if (hops[hop.to.value] == nowhere && graph_->usable(hop.link)) {
         hops[hop.to.value] = static_cast<std::uint16_t>(hops[at.value] + 1);
         queue.push_back(hop.to);
       }

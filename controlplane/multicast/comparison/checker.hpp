@@ -4,9 +4,9 @@
 //   Checker checker(graph);
 //   if (const auto wrong = checker.find_fault(members, tree, Height::least)) ...
 //
-// A tree is right when its cables are usable and distinct, connect to one piece without a loop that
-// holds its center and all members' switches, have a member at every end, and when its height is
-// what it says. `Height::least`: and no switch of the fabric would give a smaller one.
+// A tree is right when its links are usable and distinct, connect to one piece without a loop that
+// holds its root switch and all members' switches, have a member at every end, and when its height
+// is what it says. `Height::least`: and no switch of the fabric would give a smaller one.
 #pragma once
 
 #include "controlplane/multicast/tree.hpp"
@@ -24,7 +24,7 @@ enum class Height { any, least };
 /// EFI counted again, from the trees.
 struct CountedLoads {
   std::uint32_t max = 0;
-  double mean = 0; ///< over usable cables
+  double mean = 0; ///< over usable links
 };
 
 class Checker {
@@ -35,7 +35,7 @@ public:
   /// What is wrong with a tree over these switches.
   [[nodiscard]] std::optional<std::string> find_fault(std::span<const SwitchId> members,
                                                       const Tree& tree, Height height);
-  /// Whether usable cables connect these switches.
+  /// Whether usable links connect these switches.
   [[nodiscard]] bool connected(std::span<const SwitchId> members);
   /// The smallest height of any tree over these switches. Requires that they are connected.
   [[nodiscard]] std::uint32_t least_height(std::span<const SwitchId> members);

@@ -33,12 +33,12 @@ constexpr std::array all_compared{
 
 topology::Model broken_model(std::string_view topology, double dead_percent, std::uint64_t seed) {
   topology::Model model = topology::build_model(topology);
-  const std::size_t cables = model.graph.cables().size();
+  const std::size_t links = model.graph.links().size();
   const auto dead =
-      static_cast<std::size_t>(std::lround(static_cast<double>(cables) * dead_percent / 100.0));
+      static_cast<std::size_t>(std::lround(static_cast<double>(links) * dead_percent / 100.0));
   std::mt19937_64 random(seed);
-  for (std::size_t taken = 0; taken < std::min(dead, cables);) {
-    const CableId c{static_cast<std::uint32_t>(random() % cables)};
+  for (std::size_t taken = 0; taken < std::min(dead, links);) {
+    const LinkId c{static_cast<std::uint32_t>(random() % links)};
     if (model.graph[c].up) {
       model.graph.set_up(c, false);
       ++taken;
@@ -96,7 +96,7 @@ double Comparison::usual_budget(std::string_view pattern) const {
   if (dead_percent_ > 0) {
     return 0.3;
   }
-  if (view_.leveled()) {
+  if (view_.is_clos()) {
     return 0.02;
   }
   if (pattern.starts_with("rand:")) {
@@ -212,7 +212,7 @@ std::string Comparison::find_fault(const Routed& routed, std::span<const Group> 
   if (!routed.fault.empty()) {
     return routed.fault;
   }
-  // Where cables are dead our own algorithm may trade height for load.
+  // Where links are dead our own algorithm may trade height for load.
   const Height height =
       dead_percent_ > 0 && compared.algorithm == "prism" ? Height::any : Height::least;
   for (std::size_t i = 0; i < routed.trees.size(); ++i) {

@@ -60,11 +60,11 @@ struct Row {
   std::string topology;
   std::string pattern;
   std::string algorithm;
-  double dead_percent = 0; ///< of the cables
+  double dead_percent = 0; ///< of the links
   std::uint64_t seed = 0;
   std::uint32_t groups = 0;
   std::uint32_t max_efi = 0;
-  double mean_efi = 0; ///< over usable cables
+  double mean_efi = 0; ///< over usable links
   std::uint32_t lower_bound = 0;
   double root_seconds = 0; ///< choosing roots; 0 where root and tree are chosen together
   double tree_seconds = 0; ///< the rest, repair included
@@ -90,7 +90,7 @@ class Comparison {
 public:
   using Clock = std::function<double()>;
 
-  /// Builds the fabric, takes `dead_percent` of its cables down, by `seed`, and searches all
+  /// Builds the fabric, takes `dead_percent` of its links down, by `seed`, and searches all
   /// distances. Throws topology::ModelError.
   Comparison(std::string_view topology, double dead_percent, std::uint64_t seed, Clock clock);
 
@@ -101,8 +101,8 @@ public:
   [[nodiscard]] const topology::Model& model() const { return model_; }
   /// What all distances took.
   [[nodiscard]] double distance_seconds() const { return distance_seconds_; }
-  /// Leveled fabrics are done in 20 ms. Others get 100 (dragonfly) or 250 ms (torus), 350 when
-  /// members are random, and 300 when cables are dead.
+  /// Clos fabrics are done in 20 ms. Others get 100 (dragonfly) or 250 ms (torus), 350 when
+  /// members are random, and 300 when links are dead.
   [[nodiscard]] double usual_budget(std::string_view pattern) const;
 
 private:

@@ -1,7 +1,7 @@
-// The hello: how the two ends of a cable get to know each other.
+// The hello: how the two ends of a link get to know each other.
 //
 // Switches send one out of every port, hosts out of their one, at an interval. It never leaves the
-// cable: its destination is the address that no bridge forwards, and a switch hands it to its agent
+// link: its destination is the address that no bridge forwards, and a switch hands it to its agent
 // and to nobody else. Offsets count from the first byte behind the Ethernet header, whose EtherType
 // is that of all frames of the port, so that what steers those steers hellos.
 //

@@ -208,23 +208,23 @@ void ManagedFabric::end_channel(SwitchIndex s, std::string_view why, bool tell_m
 
 void ManagedFabric::break_channel(SwitchIndex s) { end_channel(s, "the channel broke", true); }
 
-// ---- manager::Surroundings ----
+// ---- manager::Environment ----
 
 std::string ManagedFabric::wall_time() { return fmt::format("T+{} ns", fabric_.now().value); }
 
-void ManagedFabric::request_settle() {
-  if (!std::exchange(settle_requested_, true)) {
+void ManagedFabric::request_reconcile() {
+  if (!std::exchange(reconcile_requested_, true)) {
     after(0, [this, life = manager_life_] {
       if (life == manager_life_ && has_manager()) {
-        settle();
+        reconcile();
       }
     });
   }
 }
 
-void ManagedFabric::settle() {
-  settle_requested_ = false;
-  manager_->settle();
+void ManagedFabric::reconcile() {
+  reconcile_requested_ = false;
+  manager_->reconcile();
   schedule_deadline();
 }
 
@@ -237,7 +237,7 @@ void ManagedFabric::schedule_deadline() {
   fabric_.at(deadline_at_, [this, life = manager_life_, at = deadline_at_] {
     if (life == manager_life_ && has_manager() && at == deadline_at_) {
       deadline_at_ = never;
-      settle();
+      reconcile();
     }
   });
 }
@@ -281,7 +281,7 @@ void ManagedFabric::kill_manager() {
   manager_.reset();
   sessions_.reset();
   ++manager_life_;
-  settle_requested_ = false;
+  reconcile_requested_ = false;
   deadline_at_ = never;
   for (SwitchIndex s = 0; s < stations_.size(); ++s) {
     end_channel(s, "the manager is gone", false);
@@ -292,7 +292,7 @@ void ManagedFabric::start_manager() {
   ++manager_life_;
   sessions_.emplace(install::SessionSettings{.manager = "virtual"});
   manager_ = std::make_unique<manager::Manager>(
-      options_.manager, static_cast<manager::Surroundings&>(*this),
+      options_.manager, static_cast<manager::Environment&>(*this),
       [this](std::span<std::byte> bytes) {
         for (std::byte& b : bytes) {
           b = static_cast<std::byte>(random_.below(256));

@@ -39,7 +39,7 @@ struct ManagedOptions {
   std::uint64_t hello_interval_ns = 1'000'000'000;
 };
 
-class ManagedFabric final : manager::Surroundings {
+class ManagedFabric final : manager::Environment {
 public:
   ManagedFabric(Topology topology, const ManagedOptions& options, std::uint64_t seed);
   ~ManagedFabric() override;
@@ -101,10 +101,10 @@ private:
     std::shared_ptr<const core::Tables> tables;
   };
 
-  // manager::Surroundings
+  // manager::Environment
   TimeNs now() override { return fabric_.now(); }
   std::string wall_time() override;
-  void request_settle() override;
+  void request_reconcile() override;
   void store(std::span<const records::Change> changes) override { past_.apply(changes); }
   void send(install::SessionNumber session, const control::ManagerMessage& message) override;
   void close(install::SessionNumber session, std::string_view why) override;
@@ -117,7 +117,7 @@ private:
   void hear(SwitchIndex s, std::uint64_t channel, const control::SwitchMessage& message);
   void end_channel(SwitchIndex s, std::string_view why, bool tell_manager);
   void to_switch(SwitchIndex s, const control::ManagerMessage& message);
-  void settle();
+  void reconcile();
   void schedule_deadline();
   void note_port(SwitchIndex s, PortNumber port);
   [[nodiscard]] config::Switch configuration_of(SwitchIndex s) const;
@@ -135,7 +135,7 @@ private:
   std::optional<install::Sessions> sessions_;
   std::map<install::SessionNumber, SwitchIndex> session_of_;
   std::uint64_t next_session_ = 1;
-  bool settle_requested_ = false;
+  bool reconcile_requested_ = false;
   TimeNs deadline_at_ = never;
 };
 

@@ -41,7 +41,7 @@ ManagedGroup& ManagedGroups::join(const std::string& name, const std::vector<Hos
 }
 
 void ManagedGroups::ask_again(ManagedGroup& group) {
-  group.refusal.clear();
+  group.error.clear();
   group.joined.assign(group.hosts.size(), false);
   for (std::uint32_t rank = 0; rank < group.hosts.size(); ++rank) {
     managed_.announce(group.hosts[rank]);
@@ -52,7 +52,7 @@ void ManagedGroups::ask_again(ManagedGroup& group) {
 void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
   Fabric& fabric = managed_.fabric();
   const auto again = [this, &group, rank] {
-    if (!group.joined[rank] && group.refusal.empty()) {
+    if (!group.joined[rank] && group.error.empty()) {
       managed_.announce(group.hosts[rank]);
       ask(group, rank);
     }
@@ -83,7 +83,7 @@ void ManagedGroups::answered(ManagedGroup& group, std::uint32_t rank, const rest
     return; // asked again in a while
   }
   if (answer.status != 200) {
-    group.refusal = boost::json::serialize(answer.body);
+    group.error = boost::json::serialize(answer.body);
     return;
   }
   group.joined[rank] = true;

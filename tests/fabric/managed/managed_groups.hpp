@@ -30,7 +30,7 @@ struct ManagedGroup {
   std::vector<bool> leaving; ///< by rank: has told the manager
   boost::json::object membership;
   std::unique_ptr<Group> group; ///< once all have joined
-  std::string refusal;          ///< of the first member that was refused
+  std::string error;            ///< of the first member that was refused
 
   [[nodiscard]] bool ready() const { return group != nullptr; }
   [[nodiscard]] bool over() const { return group != nullptr && group->parted(); }

@@ -1,4 +1,4 @@
-// The control plane at work in the virtual fabric: groups come and go, cables break, switches,
+// The control plane at work in the virtual fabric: groups come and go, links break, switches,
 // channels and the manager die, and in the end everybody agrees.
 #include "tests/fabric/managed/managed_groups.hpp"
 
@@ -91,7 +91,7 @@ boost::json::array links_of(ManagedFabric& managed) {
 
 /// How a group stands that should be further on.
 std::string describe(ManagedFabric& managed, const ManagedGroup& group) {
-  std::string text = group.name + ": " + group.refusal;
+  std::string text = group.name + ": " + group.error;
   if (group.group != nullptr) {
     return text + group.group->describe_status();
   }
@@ -118,7 +118,7 @@ TEST(managed_fabric, finds_its_topology_from_hellos) {
   managed.announce_all();
   ASSERT_TRUE(managed.run_until(
       [&] {
-        return managed.all_connected() && managed.manager().graph().cables().size() == 8 &&
+        return managed.all_connected() && managed.manager().graph().links().size() == 8 &&
                managed.manager().graph().hosts().size() == 16;
       },
       5 * s));
@@ -137,7 +137,7 @@ TEST(managed_fabric, hosts_join_by_name_reduce_and_leave_nothing_behind) {
   ManagedGroups groups(managed, seed_of(2));
   ManagedGroup& demo = groups.join("demo", hosts_from(0, 16), 50);
   ASSERT_TRUE(managed.run_until([&] { return demo.over(); }, 60 * s))
-      << demo.refusal << (demo.group ? demo.group->describe_status() : std::string(" never ready"));
+      << demo.error << (demo.group ? demo.group->describe_status() : std::string(" never ready"));
   groups.tell_departures();
   ASSERT_TRUE(managed.run_until([&] { return groups_known(managed) == 0; }, 10 * s));
   managed.run_for(10 * ms);
@@ -152,7 +152,7 @@ TEST(managed_fabric, a_cut_uplink_in_the_middle_of_a_stream_gives_another_tree_a
     ManagedFabric managed(leaves_and_spines(4, 2, 4), patient_options(), seed);
     ManagedGroups groups(managed, seed);
     ManagedGroup& demo = groups.join("demo", hosts_from(0, 16), 400);
-    ASSERT_TRUE(managed.run_until([&] { return demo.ready(); }, 60 * s)) << demo.refusal;
+    ASSERT_TRUE(managed.run_until([&] { return demo.ready(); }, 60 * s)) << demo.error;
     ASSERT_TRUE(
         managed.run_until([&] { return demo.group->pieces_complete_everywhere() > 100; }, 60 * s));
     const SwitchIndex leaf = 1 + static_cast<SwitchIndex>(seed % 3);
@@ -176,7 +176,7 @@ TEST(managed_fabric, a_cut_uplink_of_one_of_twins_costs_no_time_and_is_repaired)
     ManagedFabric managed(leaves_and_spines(4, 2, 4), options, seed);
     ManagedGroups groups(managed, seed);
     ManagedGroup& demo = groups.join("demo", hosts_from(0, 16), pieces, 2);
-    ASSERT_TRUE(managed.run_until([&] { return demo.ready(); }, 60 * s)) << demo.refusal;
+    ASSERT_TRUE(managed.run_until([&] { return demo.ready(); }, 60 * s)) << demo.error;
     ASSERT_TRUE(demo.group->setup().twin);
     ASSERT_TRUE(
         managed.run_until([&] { return demo.group->pieces_complete_everywhere() > 100; }, 60 * s));
@@ -201,7 +201,7 @@ TEST(managed_fabric, a_tree_that_is_moved_in_the_middle_of_a_stream_loses_no_red
     managed.announce_all();
     ASSERT_TRUE(managed.run_until(
         [&] {
-          return managed.all_connected() && managed.manager().graph().cables().size() == 8 &&
+          return managed.all_connected() && managed.manager().graph().links().size() == 8 &&
                  managed.manager().graph().hosts().size() == 16;
         },
         5 * s));
@@ -212,10 +212,10 @@ TEST(managed_fabric, a_tree_that_is_moved_in_the_middle_of_a_stream_loses_no_red
     for (HostIndex i = 0; i < 4; ++i) {
       const std::string number = std::to_string(i);
       const ManagedGroup& brief = groups.join("brief" + number, {i, 4 + i}, 1);
-      ASSERT_TRUE(managed.run_until([&] { return brief.ready(); }, 10 * s)) << brief.refusal;
+      ASSERT_TRUE(managed.run_until([&] { return brief.ready(); }, 10 * s)) << brief.error;
       lasting.push_back(&groups.join("lasting" + number, {8 + i, 12 + i, i, 4 + i}, pieces));
       ASSERT_TRUE(managed.run_until([&] { return lasting.back()->ready(); }, 10 * s))
-          << lasting.back()->refusal;
+          << lasting.back()->error;
     }
     groups.tell_departures();
     ASSERT_TRUE(managed.run_until([&] { return groups_known(managed) == lasting.size(); }, 10 * s));
@@ -329,11 +329,11 @@ TEST(managed_fabric, a_group_of_one_reduces_without_a_tree_in_any_switch) {
   expect_clean_end(managed);
 }
 
-TEST(managed_fabric, a_root_that_is_left_alone_is_no_trouble_when_its_tree_breaks) {
+TEST(managed_fabric, a_root_that_is_left_alone_is_no_error_when_its_tree_breaks) {
   ManagedFabric managed(leaves_and_spines(2, 2, 2), patient_options(), seed_of(7));
   ManagedGroups groups(managed, seed_of(7));
   ManagedGroup& pair = groups.join("pair", {0, 2}, 5);
-  ASSERT_TRUE(managed.run_until([&] { return pair.ready(); }, 60 * s)) << pair.refusal;
+  ASSERT_TRUE(managed.run_until([&] { return pair.ready(); }, 60 * s)) << pair.error;
   const LinkIndex cut = uplink_of(managed, pair, 1);
   managed.manager().leave_group({.token = {}, .administrator = true},
                                 {.job = {}, .group = "pair", .rank = 1},
@@ -342,7 +342,7 @@ TEST(managed_fabric, a_root_that_is_left_alone_is_no_trouble_when_its_tree_break
   managed.set_link_up(cut, false);
   managed.run_for(100 * ms);
   ASSERT_EQ(groups_known(managed), 1U);
-  EXPECT_EQ(managed.manager().groups().groups().front()->trouble, "");
+  EXPECT_EQ(managed.manager().groups().groups().front()->error, "");
   EXPECT_THAT(managed.disagreements(), IsEmpty());
 }
 
@@ -355,7 +355,7 @@ TEST(managed_fabric, groups_come_and_go_while_others_reduce) {
     // One that lasts longer than fifteen rounds can, and many that come and go around it.
     constexpr std::uint64_t pieces = 1'500;
     ManagedGroup& lasting = groups.join("lasting", hosts_from(0, 30), pieces, 1, 500'000);
-    ASSERT_TRUE(managed.run_until([&] { return lasting.ready(); }, 60 * s)) << lasting.refusal;
+    ASSERT_TRUE(managed.run_until([&] { return lasting.ready(); }, 60 * s)) << lasting.error;
     // A host can be the root of one group only, and the lowest rank whose host is none becomes it.
     // Every group here, the lasting one too, has a rank 0 of its own: nobody may be refused.
     for (HostIndex round = 1; round <= 15; ++round) {
@@ -423,13 +423,13 @@ TEST(managed_fabric, random_kills_of_switches_channels_and_the_manager_end_in_ag
       }
       managed.run_for(random.between(0, 20 * ms));
     }
-    const auto settled = [&] {
+    const auto reconciled = [&] {
       return managed.all_connected() &&
              std::ranges::all_of(groups.all(),
-                                 [](const auto& g) { return g->ready() || !g->refusal.empty(); }) &&
+                                 [](const auto& g) { return g->ready() || !g->error.empty(); }) &&
              managed.disagreements().empty();
     };
-    for (int i = 0; i < 1200 && !settled(); ++i) {
+    for (int i = 0; i < 1200 && !reconciled(); ++i) {
       managed.run_for(100 * ms);
     }
     // With a switch dead, some groups were told that their hosts are cut off. Now that all is well
@@ -439,7 +439,7 @@ TEST(managed_fabric, random_kills_of_switches_channels_and_the_manager_end_in_ag
       if (!group->ready()) {
         groups.ask_again(*group);
         EXPECT_TRUE(
-            managed.run_until([&] { return group->ready() || !group->refusal.empty(); }, 60 * s))
+            managed.run_until([&] { return group->ready() || !group->error.empty(); }, 60 * s))
             << describe(managed, *group) << " waits without an answer";
       }
     }
@@ -447,7 +447,7 @@ TEST(managed_fabric, random_kills_of_switches_channels_and_the_manager_end_in_ag
     for (const auto& group : groups.all()) {
       EXPECT_EQ(group->ready(), has_host_that_may_be_its_root(managed, *group))
           << describe(managed, *group);
-      EXPECT_TRUE(group->ready() || group->refusal.find("03:") != std::string::npos)
+      EXPECT_TRUE(group->ready() || group->error.find("03:") != std::string::npos)
           << describe(managed, *group);
       ready += group->ready() ? 1 : 0;
     }
@@ -457,7 +457,7 @@ TEST(managed_fabric, random_kills_of_switches_channels_and_the_manager_end_in_ag
   }
 }
 
-TEST(managed_fabric, a_cut_cable_under_a_thousand_groups_is_repaired_within_twenty_milliseconds) {
+TEST(managed_fabric, a_cut_link_under_a_thousand_groups_is_repaired_within_twenty_milliseconds) {
   constexpr std::uint32_t leaves = 32;
   constexpr std::uint32_t spines = 8;
   constexpr std::uint32_t hosts_per_leaf = 32;
@@ -469,7 +469,7 @@ TEST(managed_fabric, a_cut_cable_under_a_thousand_groups_is_repaired_within_twen
   ASSERT_TRUE(managed.run_until(
       [&] {
         return managed.all_connected() && managed.manager().graph().hosts().size() == hosts &&
-               managed.manager().graph().cables().size() == leaves * spines;
+               managed.manager().graph().links().size() == leaves * spines;
       },
       10 * s));
   Random random = Random(seed_of(5)).fork(3);
@@ -503,17 +503,17 @@ TEST(managed_fabric, a_cut_cable_under_a_thousand_groups_is_repaired_within_twen
   const LinkIndex cut = managed.fabric().topology().ports(3)[hosts_per_leaf];
   const auto crosses = [&] {
     const auto id = managed.manager().graph().find_switch(ManagedFabric::switch_name(3));
-    const auto cable = managed.manager().graph().cable_at({*id, hosts_per_leaf});
+    const auto link = managed.manager().graph().link_at({*id, hosts_per_leaf});
     std::uint32_t trees = 0;
-    for (const boost::json::value& link : links_of(managed)) {
-      if (link.at("link").to_number<std::uint32_t>() == cable->value) {
-        trees = link.at("efi").to_number<std::uint32_t>();
+    for (const boost::json::value& listed : links_of(managed)) {
+      if (listed.at("link").to_number<std::uint32_t>() == link->value) {
+        trees = listed.at("efi").to_number<std::uint32_t>();
       }
     }
     return trees;
   };
   const std::uint32_t touched = crosses();
-  ASSERT_GT(touched, 0U) << "no tree crosses the cable that is cut";
+  ASSERT_GT(touched, 0U) << "no tree crosses the link that is cut";
   const std::uint64_t transactions_before = managed.past().writes();
   const TimeNs at = managed.fabric().now();
   managed.set_link_up(cut, false);

@@ -18,7 +18,7 @@ auto key(const records::TreeRecord& r) { return r.number; }
 auto key(const records::AddressRecord& r) { return r.space; }
 
 auto key(const records::SwitchRecord& r) { return r.number; }
-auto key(const records::CableRecord& r) { return r.number; }
+auto key(const records::LinkRecord& r) { return r.number; }
 auto key(const records::HostRecord& r) { return r.nid; }
 
 template <typename Record> void put(std::vector<Record>& records, const Record& record) {
@@ -39,14 +39,14 @@ struct Apply {
   void operator()(const records::TreeRecord& r) const { put(snapshot.trees, r); }
   void operator()(const records::AddressRecord& r) const { put(snapshot.addresses, r); }
   void operator()(const records::SwitchRecord& r) const { put(snapshot.switches, r); }
-  void operator()(const records::CableRecord& r) const { put(snapshot.cables, r); }
+  void operator()(const records::LinkRecord& r) const { put(snapshot.links, r); }
   void operator()(const records::HostRecord& r) const { put(snapshot.hosts, r); }
   void operator()(const records::EraseHost& e) const {
     std::erase_if(snapshot.hosts, [&](const auto& r) { return r.nid == e.nid; });
   }
   void operator()(const records::EraseTopology&) const {
     snapshot.switches.clear();
-    snapshot.cables.clear();
+    snapshot.links.clear();
     snapshot.hosts.clear();
     snapshot.old_topology.reset();
   }

@@ -282,12 +282,12 @@ TEST_F(RunFabric, the_topology_that_was_found_is_written_in_every_format_and_rea
     EXPECT_EQ(last_call(), "view 0 -");
     ASSERT_EQ(graph.switches().size(), 2U) << format;
     EXPECT_EQ(graph.switches()[0].guid, 0xA11CEU);
-    ASSERT_EQ(graph.hosts().size(), 1U) << "the other one's port has a cable by now";
+    ASSERT_EQ(graph.hosts().size(), 1U) << "the other one's port has a link by now";
     EXPECT_EQ(graph.hosts()[0].name, "h0");
-    const auto cable = graph.cable_at({*graph.find_switch("a"), 7});
-    ASSERT_TRUE(cable.has_value());
-    EXPECT_EQ(graph[*cable].ends[1].port, 2);
-    EXPECT_EQ(graph.cables().size(), *format == 't' ? 2U : 1U) << "a netlist has what is up";
+    const auto link = graph.link_at({*graph.find_switch("a"), 7});
+    ASSERT_TRUE(link.has_value());
+    EXPECT_EQ(graph[*link].ends[1].port, 2);
+    EXPECT_EQ(graph.links().size(), *format == 't' ? 2U : 1U) << "a netlist has what is up";
   }
   write.topology_format = "dot";
   EXPECT_THAT(output(write), StartsWith("graph"));

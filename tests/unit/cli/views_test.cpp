@@ -95,14 +95,14 @@ TEST(manager_view, has_the_channel_the_transactions_and_the_neighbours) {
                       "last_refusal":"transaction 9: no"},
       "ports":[{"port":"host0","up":true,"speed_mbps":10000,"neighbour":"node7",
                 "neighbour_port":"eth1","neighbour_nid":"0x0002a"},{"port":"up0","up":false}],
-      "problems":["a cable"]}])json");
+      "problems":["a link"]}])json");
   const std::string text = manager_view(result, false);
   EXPECT_THAT(text, HasSubstr("leaf0: manager h:1, up for 1.5 s, \"fabric\"\n"));
   EXPECT_THAT(text, HasSubstr("trees: 2 of the manager, 1 of the file; permissions: 3\n"));
   EXPECT_THAT(text, HasSubstr("transactions: 5 committed, 0 prepared now, 1 refused"));
   EXPECT_THAT(text, HasSubstr("refused last: transaction 9: no\n"));
   EXPECT_THAT(text, HasSubstr("host0  up     10000  node7      eth1      0x0002a\n"));
-  EXPECT_THAT(text, HasSubstr("problem: a cable\n"));
+  EXPECT_THAT(text, HasSubstr("problem: a link\n"));
 }
 
 TEST(manager_view, of_a_switch_without_manager_says_so) {

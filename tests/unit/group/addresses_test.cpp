@@ -124,22 +124,22 @@ TEST(Addresses, a_switch_with_a_small_table_gets_small_numbers_or_the_group_is_t
   const GroupId b = office.computing(2, "b");
   EXPECT_FALSE(office->routes_ready(b, routes_over("s", 1, 1), office.now));
   auto gone = office.expect<group::Gone>();
-  EXPECT_EQ(gone.group.ending.status, 507U);
-  EXPECT_THAT(gone.group.ending.message, ::testing::StartsWith("02: "));
+  EXPECT_EQ(gone.group.end_reason.status, 507U);
+  EXPECT_THAT(gone.group.end_reason.message, ::testing::StartsWith("02: "));
 
   const GroupId c = office.computing(2, "c");
   EXPECT_FALSE(office->routes_ready(c, routes_over("s", 1, 0), office.now));
   gone = office.expect<group::Gone>();
-  EXPECT_EQ(gone.group.ending.status, 422U);
+  EXPECT_EQ(gone.group.end_reason.status, 422U);
 }
 
 TEST(Addresses, twins_that_find_only_one_number_take_none) {
   Office office;
   office.job();
   office.hosts(1, 1);
-  auto wish = wish_to_join(0, 1, 1, "t");
-  wish.group.trees = 2;
-  ASSERT_TRUE(office->join(wish, office.now).ok());
+  auto request = request_to_join(0, 1, 1, "t");
+  request.group.trees = 2;
+  ASSERT_TRUE(office->join(request, office.now).ok());
   const GroupId t = office.expect<group::ComputeRoutes>().group;
   EXPECT_FALSE(office->routes_ready(t, routes_over("s", 2, 1), office.now));
   office.act();
@@ -157,8 +157,8 @@ TEST(Addresses, a_job_has_one_vni_for_all_its_groups_until_it_ends) {
   EXPECT_EQ((*office.join(0, 2, "a", "j2"))->vni, Vni{51});
   const auto refused = office.join(0, 2, "a", "j3");
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.refusal().status, 507U);
-  EXPECT_THAT(refused.refusal().message, HasSubstr("50 to 51"));
+  EXPECT_EQ(refused.error().status, 507U);
+  EXPECT_THAT(refused.error().message, HasSubstr("50 to 51"));
   ASSERT_TRUE(office->delete_job("j1", office.now).ok());
   EXPECT_EQ((*office.join(0, 2, "a", "j3"))->vni, Vni{50});
 }
@@ -177,7 +177,7 @@ TEST(Addresses, cookies_are_random_and_never_0) {
       {}, TimeNs{});
   ASSERT_TRUE(registry.create_job("j", 4).ok());
   registry.located(Nid{1}, {});
-  const auto joined = registry.join(wish_to_join(0, 1, 1, "g", "j"), {});
+  const auto joined = registry.join(request_to_join(0, 1, 1, "g", "j"), {});
   ASSERT_TRUE(joined.ok());
   ASSERT_TRUE(registry.routes_ready((*joined)->id, routes_over("s"), {}));
   EXPECT_EQ((*joined)->cookie, Cookie{0xABABABABU});

@@ -30,20 +30,20 @@ TEST(Jobs, a_new_one_has_a_token_of_its_own_and_is_on_disk) {
 TEST(Jobs, the_same_name_twice_is_refused) {
   Office office;
   office.job();
-  EXPECT_EQ(office->create_job("j1", 1).refusal().status, 409U);
+  EXPECT_EQ(office->create_job("j1", 1).error().status, 409U);
 }
 
 TEST(Jobs, tokens_that_are_unknown_or_of_a_job_that_ended_are_told_apart) {
   Office office;
   office.job();
   const std::string token = office->find_job("j1")->token;
-  EXPECT_THAT(office->job_of_token("").refusal().message, HasSubstr("not known"));
-  EXPECT_THAT(office->job_of_token(std::string(64, '0')).refusal().message, HasSubstr("not known"));
+  EXPECT_THAT(office->job_of_token("").error().message, HasSubstr("not known"));
+  EXPECT_THAT(office->job_of_token(std::string(64, '0')).error().message, HasSubstr("not known"));
   ASSERT_TRUE(office->delete_job("j1", office.now).ok());
   const auto expired = office->job_of_token(token);
   ASSERT_FALSE(expired.ok());
-  EXPECT_EQ(expired.refusal().status, 401U);
-  EXPECT_THAT(expired.refusal().message, HasSubstr("has expired: job j1"));
+  EXPECT_EQ(expired.error().status, 401U);
+  EXPECT_THAT(expired.error().message, HasSubstr("has expired: job j1"));
 }
 
 TEST(Jobs, with_a_list_of_hosts_bring_no_others_into_a_group) {
@@ -53,20 +53,20 @@ TEST(Jobs, with_a_list_of_hosts_bring_no_others_into_a_group) {
   office.job("j2");
   for (int restarted = 0; restarted < 2; ++restarted) {
     EXPECT_TRUE(office.join(0, 3).ok());
-    const auto foreign = office->join(wish_to_join(1, 3, 3), office.now);
+    const auto foreign = office->join(request_to_join(1, 3, 3), office.now);
     ASSERT_FALSE(foreign.ok());
-    EXPECT_EQ(foreign.refusal().status, 403U);
-    EXPECT_THAT(foreign.refusal().message, HasSubstr("NID 3 is not one of the 2 hosts"));
+    EXPECT_EQ(foreign.error().status, 403U);
+    EXPECT_THAT(foreign.error().message, HasSubstr("NID 3 is not one of the 2 hosts"));
     const auto multicast = office->create_multicast(
         {.job = "j1", .step = "0", .members = {Nid{1}, Nid{4}}, .vni = Vni{9}}, office.now);
     ASSERT_FALSE(multicast.ok());
-    EXPECT_EQ(multicast.refusal().status, 403U);
+    EXPECT_EQ(multicast.error().status, 403U);
     EXPECT_TRUE(office.join(3, 5, "other", "j2").ok()) << "j2 may use any";
     office.act();
     office.restart();
     office.hosts(1, 4);
   }
-  const auto alone = office->join(wish_to_join(0, 3, 3, "another"), office.now);
+  const auto alone = office->join(request_to_join(0, 3, 3, "another"), office.now);
   EXPECT_FALSE(alone.ok());
   EXPECT_EQ(office->find("j1", "another"), nullptr) << "a refused join leaves no group behind";
 }
@@ -79,7 +79,7 @@ TEST(Jobs, with_a_list_of_vnis_have_them_before_anybody_brings_one) {
   const auto bring = [&](const char* job, std::uint16_t vni) {
     const auto made = office->create_multicast(
         {.job = job, .step = "0", .members = {Nid{1}, Nid{2}}, .vni = Vni{vni}}, office.now);
-    return made.ok() ? 201U : made.refusal().status;
+    return made.ok() ? 201U : made.error().status;
   };
   for (int restarted = 0; restarted < 2; ++restarted) {
     EXPECT_EQ(bring("j2", 2000), 403U) << "it is j1's, which has not used it yet";
@@ -87,8 +87,8 @@ TEST(Jobs, with_a_list_of_vnis_have_them_before_anybody_brings_one) {
     EXPECT_EQ((*office.join(2, 9))->vni, Vni{77}) << "its own groups have the first of its list";
     const auto taken = office->create_job("j3", 4, {.hosts = {}, .vnis = {{Vni{77}}}});
     ASSERT_FALSE(taken.ok());
-    EXPECT_EQ(taken.refusal().status, 409U);
-    EXPECT_THAT(taken.refusal().message, HasSubstr("VNI 77 belongs to job j1"));
+    EXPECT_EQ(taken.error().status, 409U);
+    EXPECT_THAT(taken.error().message, HasSubstr("VNI 77 belongs to job j1"));
     EXPECT_EQ(office->find_job("j3"), nullptr);
     office.act();
     office.restart();
@@ -117,7 +117,7 @@ TEST(Jobs, whose_limit_changes_have_the_new_one_after_a_restart_too) {
   Office office;
   office.job("j1", 1);
   ASSERT_TRUE(office.join(0, 3, "a").ok());
-  EXPECT_EQ(office.join(0, 3, "b").refusal().status, 507U);
+  EXPECT_EQ(office.join(0, 3, "b").error().status, 507U);
   ASSERT_TRUE(office->set_limit("j1", 2).ok());
   EXPECT_TRUE(office.join(0, 3, "b").ok());
   ASSERT_TRUE(office->set_limit("j1", 1).ok());
@@ -125,8 +125,8 @@ TEST(Jobs, whose_limit_changes_have_the_new_one_after_a_restart_too) {
   office.restart();
   EXPECT_EQ(office->find_job("j1")->multicast_limit, 1U);
   EXPECT_EQ(office->groups().size(), 2U) << "those there are go on";
-  EXPECT_EQ(office.join(0, 3, "c").refusal().status, 507U);
-  EXPECT_EQ(office->set_limit("nobody", 1).refusal().status, 404U);
+  EXPECT_EQ(office.join(0, 3, "c").error().status, 507U);
+  EXPECT_EQ(office->set_limit("nobody", 1).error().status, 404U);
 }
 
 TEST(Jobs, of_very_many_that_ended_the_first_are_forgotten) {
@@ -137,8 +137,8 @@ TEST(Jobs, of_very_many_that_ended_the_first_are_forgotten) {
     tokens.push_back((*office->create_job(id, 1))->token);
     ASSERT_TRUE(office->delete_job(id, office.now).ok());
   }
-  EXPECT_THAT(office->job_of_token(tokens.front()).refusal().message, HasSubstr("not known"));
-  EXPECT_THAT(office->job_of_token(tokens.back()).refusal().message, HasSubstr("has expired"));
+  EXPECT_THAT(office->job_of_token(tokens.front()).error().message, HasSubstr("not known"));
+  EXPECT_THAT(office->job_of_token(tokens.back()).error().message, HasSubstr("has expired"));
 }
 
 TEST(Jobs, one_that_is_deleted_is_gone_when_its_groups_are) {
@@ -151,11 +151,11 @@ TEST(Jobs, one_that_is_deleted_is_gone_when_its_groups_are) {
   ASSERT_TRUE(ended.ok());
   EXPECT_EQ(*ended, 2U);
   EXPECT_EQ(office->find_job("j1"), nullptr);
-  EXPECT_EQ(office.join(1, 2, "waiting").refusal().status, 404U);
+  EXPECT_EQ(office.join(1, 2, "waiting").error().status, 404U);
   const auto again = office->create_job("j1", 1);
-  EXPECT_EQ(again.refusal().status, 409U);
-  EXPECT_THAT(again.refusal().message, HasSubstr("1 group still to be removed"));
-  EXPECT_EQ(office->delete_job("j1", office.now).refusal().status, 404U);
+  EXPECT_EQ(again.error().status, 409U);
+  EXPECT_THAT(again.error().message, HasSubstr("1 group still to be removed"));
+  EXPECT_EQ(office->delete_job("j1", office.now).error().status, 404U);
   EXPECT_EQ(office.act().size(), 2U) << "one Gone, one Remove";
   EXPECT_TRUE(office.disk().jobs.at(0).ending);
 

@@ -9,8 +9,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-group::JoinWish wish(std::uint32_t rank, std::uint32_t nid, std::uint32_t size = 3) {
-  return wish_to_join(rank, nid, size);
+group::JoinRequest request(std::uint32_t rank, std::uint32_t nid, std::uint32_t size = 3) {
+  return request_to_join(rank, nid, size);
 }
 
 TEST(Joining, the_first_makes_the_group_and_the_last_starts_the_one_computation) {
@@ -57,10 +57,10 @@ TEST(Joining, another_host_under_the_same_rank_is_refused_and_told_who_has_it) {
   Office office;
   office.job();
   ASSERT_TRUE(office.join(1).ok());
-  const auto refused = office->join(wish(1, 9), office.now);
+  const auto refused = office->join(request(1, 9), office.now);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.refusal().status, 409U);
-  EXPECT_THAT(refused.refusal().message,
+  EXPECT_EQ(refused.error().status, 409U);
+  EXPECT_THAT(refused.error().message,
               AllOf(HasSubstr("rank 1 (NID 2, host h1)"), HasSubstr("NID 9"), HasSubstr("30.0 s")));
 }
 
@@ -68,30 +68,30 @@ TEST(Joining, one_host_cannot_have_two_ranks) {
   Office office;
   office.job();
   ASSERT_TRUE(office.join(1).ok());
-  const auto refused = office->join(wish(2, 2), office.now);
+  const auto refused = office->join(request(2, 2), office.now);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.refusal().status, 409U);
-  EXPECT_THAT(refused.refusal().message, HasSubstr("NID 2 is rank 1"));
+  EXPECT_EQ(refused.error().status, 409U);
+  EXPECT_THAT(refused.error().message, HasSubstr("NID 2 is rank 1"));
 }
 
 TEST(Joining, a_member_count_number_of_trees_or_root_that_disagrees_is_refused) {
   Office office;
   office.job();
   ASSERT_TRUE(office.join(0).ok());
-  const auto size = office->join(wish(1, 2, 4), office.now);
+  const auto size = office->join(request(1, 2, 4), office.now);
   ASSERT_FALSE(size.ok());
-  EXPECT_EQ(size.refusal().status, 409U);
-  EXPECT_THAT(size.refusal().message, HasSubstr("has 3 members, not 4"));
+  EXPECT_EQ(size.error().status, 409U);
+  EXPECT_THAT(size.error().message, HasSubstr("has 3 members, not 4"));
 
-  auto two_trees = wish(1, 2);
+  auto two_trees = request(1, 2);
   two_trees.group.trees = 2;
-  EXPECT_EQ(office->join(two_trees, office.now).refusal().status, 409U);
+  EXPECT_EQ(office->join(two_trees, office.now).error().status, 409U);
 
-  auto other_root = wish(1, 2);
+  auto other_root = request(1, 2);
   other_root.group.root_rank = 2;
   const auto root = office->join(other_root, office.now);
-  EXPECT_EQ(root.refusal().status, 409U);
-  EXPECT_THAT(root.refusal().message, HasSubstr("any rank"));
+  EXPECT_EQ(root.error().status, 409U);
+  EXPECT_THAT(root.error().message, HasSubstr("any rank"));
   EXPECT_EQ(office->find("j1", "demo")->present, 1U);
 }
 
@@ -99,10 +99,10 @@ TEST(Joining, sizes_ranks_trees_and_roots_out_of_range_are_bad_requests) {
   Office office;
   office.job();
   const auto status = [&](auto change) {
-    auto w = wish(0, 1);
+    auto w = request(0, 1);
     change(w);
     const auto r = office->join(w, office.now);
-    return r ? 200U : r.refusal().status;
+    return r ? 200U : r.error().status;
   };
   EXPECT_EQ(status([](auto& w) { w.group.size = 0; }), 400U);
   EXPECT_EQ(status([](auto& w) { w.group.size = 65'537; }), 400U);
@@ -122,7 +122,7 @@ TEST(Joining, no_wait_count_beyond_20_bits_whatever_is_configured) {
   const auto refused =
       office->create_group({.job = "j1", .name = "b", .size = (1 << 20) + 1}, office.now);
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.refusal().message, HasSubstr("20 bits"));
+  EXPECT_THAT(refused.error().message, HasSubstr("20 bits"));
 }
 
 TEST(Joining, a_member_whose_host_is_not_heard_keeps_the_group_waiting_and_is_named) {
@@ -174,8 +174,8 @@ TEST(Joining, the_time_limit_ends_a_group_and_names_who_was_missing) {
   EXPECT_EQ(office->next_deadline(), office.now + 10 * second);
   office.pass(10 * second);
   const auto gone = office.expect<group::Gone>();
-  EXPECT_EQ(gone.group.ending.status, 409U);
-  EXPECT_THAT(gone.group.ending.message,
+  EXPECT_EQ(gone.group.end_reason.status, 409U);
+  EXPECT_THAT(gone.group.end_reason.message,
               AllOf(HasSubstr("2 of 3 members"), HasSubstr("rank 1 has not joined")));
   EXPECT_EQ(office->find("j1", "demo"), nullptr);
   EXPECT_EQ(office->next_deadline(), never);
@@ -189,9 +189,9 @@ TEST(Joining, one_that_leaves_before_all_are_there_has_never_joined) {
   ASSERT_TRUE(office.join(0).ok());
   ASSERT_TRUE(office.join(1).ok());
   ASSERT_TRUE(office.leave(1).ok());
-  EXPECT_EQ(office.leave(1).refusal().status, 404U);
-  ASSERT_TRUE(office->join(wish(1, 9), office.now).ok()) << "the rank is another host's now";
-  ASSERT_TRUE(office->join(wish(2, 2), office.now).ok());
+  EXPECT_EQ(office.leave(1).error().status, 404U);
+  ASSERT_TRUE(office->join(request(1, 9), office.now).ok()) << "the rank is another host's now";
+  ASSERT_TRUE(office->join(request(2, 2), office.now).ok());
   EXPECT_EQ(office->find("j1", "demo")->state, GroupState::computing_routes);
 }
 
@@ -213,12 +213,12 @@ TEST(Joining, while_the_old_group_of_the_name_is_removed_one_is_asked_to_come_ag
   office.job();
   const GroupId id = office.ready();
   ASSERT_TRUE(office->destroy("j1", "demo", office.now).ok());
-  const auto refused = office->join(wish(0, 17, 99), office.now);
+  const auto refused = office->join(request(0, 17, 99), office.now);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.refusal().status, 409U);
-  EXPECT_THAT(refused.refusal().message, HasSubstr("ask again"));
+  EXPECT_EQ(refused.error().status, 409U);
+  EXPECT_THAT(refused.error().message, HasSubstr("ask again"));
   EXPECT_EQ(
-      office->create_group({.job = "j1", .name = "demo", .size = 3}, office.now).refusal().status,
+      office->create_group({.job = "j1", .name = "demo", .size = 3}, office.now).error().status,
       409U);
   office->removed(id, office.now);
   EXPECT_TRUE(office.join(0).ok());
@@ -242,20 +242,21 @@ TEST(Joining, only_a_refusal_that_passes_by_itself_does_not_contradict) {
   Office office;
   office.job();
   const GroupId id = office.ready();
-  EXPECT_TRUE(office->join(wish(0, 9), office.now).refusal().contradicts);
-  EXPECT_TRUE(office->join(wish(0, 1, 4), office.now).refusal().contradicts);
+  EXPECT_TRUE(office->join(request(0, 9), office.now).error().contradicts);
+  EXPECT_TRUE(office->join(request(0, 1, 4), office.now).error().contradicts);
   ASSERT_TRUE(office.leave(1).ok());
-  EXPECT_FALSE(office->join(wish(0, 9), office.now).refusal().contradicts) << "the group ends soon";
-  EXPECT_FALSE(office.join(1).refusal().contradicts);
+  EXPECT_FALSE(office->join(request(0, 9), office.now).error().contradicts)
+      << "the group ends soon";
+  EXPECT_FALSE(office.join(1).error().contradicts);
   ASSERT_TRUE(office->destroy("j1", "demo", office.now).ok());
-  EXPECT_FALSE(office->join(wish(0, 9), office.now).refusal().contradicts);
+  EXPECT_FALSE(office->join(request(0, 9), office.now).error().contradicts);
   office->removed(id, office.now);
-  EXPECT_TRUE(office->join(wish(0, 9), office.now).ok());
+  EXPECT_TRUE(office->join(request(0, 9), office.now).ok());
 }
 
 TEST(Joining, without_a_job_there_is_no_group) {
   Office office;
-  EXPECT_EQ(office.join(0).refusal().status, 404U);
+  EXPECT_EQ(office.join(0).error().status, 404U);
 }
 
 } // namespace

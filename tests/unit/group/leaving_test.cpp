@@ -20,7 +20,7 @@ TEST(Leaving, the_first_starts_collecting_and_the_last_has_the_trees_removed) {
   office->removed(id, office.now);
   const auto gone = office.expect<group::Gone>();
   EXPECT_EQ(gone.group.id, id);
-  EXPECT_THAT(gone.group.ending.message, HasSubstr("all its members have left"));
+  EXPECT_THAT(gone.group.end_reason.message, HasSubstr("all its members have left"));
   EXPECT_EQ(office.state(id), GroupState::gone);
 }
 
@@ -41,8 +41,8 @@ TEST(Leaving, who_left_cannot_join_or_renew_until_the_group_is_gone) {
   office.job();
   const GroupId id = office.ready();
   ASSERT_TRUE(office.leave(1).ok());
-  EXPECT_EQ(office.join(1).refusal().status, 409U);
-  EXPECT_EQ(office->renew("j1", "demo", 1, office.now).refusal().status, 409U);
+  EXPECT_EQ(office.join(1).error().status, 409U);
+  EXPECT_EQ(office->renew("j1", "demo", 1, office.now).error().status, 409U);
   ASSERT_TRUE(office->destroy("j1", "demo", office.now).ok());
   office->removed(id, office.now);
   EXPECT_TRUE(office.join(1).ok());
@@ -51,11 +51,11 @@ TEST(Leaving, who_left_cannot_join_or_renew_until_the_group_is_gone) {
 TEST(Leaving, ranks_that_are_not_there_are_not_found) {
   Office office;
   office.job();
-  EXPECT_EQ(office.leave(0).refusal().status, 404U);
+  EXPECT_EQ(office.leave(0).error().status, 404U);
   ASSERT_TRUE(office.join(0).ok());
-  EXPECT_THAT(office.leave(1).refusal().message, HasSubstr("has not joined"));
-  EXPECT_THAT(office.leave(7).refusal().message, HasSubstr("0 to 2"));
-  EXPECT_EQ(office->renew("j1", "demo", 1, office.now).refusal().status, 404U);
+  EXPECT_THAT(office.leave(1).error().message, HasSubstr("has not joined"));
+  EXPECT_THAT(office.leave(7).error().message, HasSubstr("0 to 2"));
+  EXPECT_EQ(office->renew("j1", "demo", 1, office.now).error().status, 404U);
 }
 
 TEST(Leaving, the_time_limit_ends_the_group_for_those_who_stay) {
@@ -67,7 +67,7 @@ TEST(Leaving, the_time_limit_ends_the_group_for_those_who_stay) {
   EXPECT_EQ(office.state(id), GroupState::receiving_leave_req);
   office.pass(1);
   EXPECT_EQ(office.state(id), GroupState::destroying);
-  EXPECT_THAT(office->find(id)->ending.message, HasSubstr("2 of 3 members did not leave"));
+  EXPECT_THAT(office->find(id)->end_reason.message, HasSubstr("2 of 3 members did not leave"));
   office.expect<group::Remove>();
 }
 
@@ -112,7 +112,7 @@ TEST(Lease, runs_out_unless_renewed_and_then_counts_as_having_left) {
   EXPECT_EQ(group.members.at(1).state, group::MemberState::expired);
   EXPECT_EQ(group.members.at(0).state, group::MemberState::joined);
   office.expect_nothing();
-  EXPECT_EQ(office->renew("j1", "demo", 1, office.now).refusal().status, 409U);
+  EXPECT_EQ(office->renew("j1", "demo", 1, office.now).error().status, 409U);
 }
 
 TEST(Lease, those_that_are_not_there_for_the_others_are_named_with_their_hosts) {
@@ -156,8 +156,8 @@ TEST(Lease, one_that_crashes_before_all_are_there_has_never_joined) {
   EXPECT_FALSE(group.members.contains(0));
   EXPECT_TRUE(group.members.contains(1));
   EXPECT_EQ(group.state, GroupState::receiving_join_req);
-  const auto other_host = office->join(wish_to_join(0, 9, 3, "demo"), office.now);
-  EXPECT_TRUE(other_host.ok()) << other_host.refusal().message;
+  const auto other_host = office->join(request_to_join(0, 9, 3, "demo"), office.now);
+  EXPECT_TRUE(other_host.ok()) << other_host.error().message;
 }
 
 TEST(Lease, when_everybody_crashed_the_trees_are_removed) {

@@ -80,7 +80,7 @@ private:
   std::string some_name() { return std::string(1, static_cast<char>('a' + below(6))); }
 
   template <typename T> unsigned status(const Result<T>& result) {
-    const unsigned status = result ? 200 : result.refusal().status;
+    const unsigned status = result ? 200 : result.error().status;
     ++seen.answers[status];
     return status;
   }
@@ -93,10 +93,10 @@ private:
     const std::uint32_t rank = below(30) == 0 ? small(6) : small(size);
     const std::uint32_t nid =
         below(15) == 0 ? small(hosts) : (rank + static_cast<unsigned char>(name[0])) % hosts;
-    const auto joined = office_->join(wish_to_join(rank, nid, size, name), office_.now);
+    const auto joined = office_->join(request_to_join(rank, nid, size, name), office_.now);
     EXPECT_EQ(status(joined), plain_.join(name, size, rank, nid, office_.now))
         << name << " size " << size << " rank " << rank << " nid " << nid << ": "
-        << (joined ? "" : joined.refusal().message);
+        << (joined ? "" : joined.error().message);
   }
   void leave() {
     const std::string name = some_name();

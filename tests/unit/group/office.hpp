@@ -27,9 +27,9 @@ inline group::Routes routes_over(const std::string& center, std::uint32_t trees 
                                  std::uint32_t limit = max_trees) {
   records::TreeForm form;
   form.algorithm = "prism";
-  form.center = center;
+  form.root_switch = center;
   form.height = 1;
-  form.cables = {{{"leaf0", 4}, {center, 0}}, {{"leaf1", 4}, {center, 1}}};
+  form.links = {{{"leaf0", 4}, {center, 0}}, {{"leaf1", 4}, {center, 1}}};
   form.parts = {{.at = "leaf0", .parent = 0, .children = {1, 4}, .wait_count = 3, .depth = 0},
                 {.at = center, .parent = 0, .children = {1}, .wait_count = 2, .depth = 1}};
   group::Routes routes;
@@ -38,17 +38,17 @@ inline group::Routes routes_over(const std::string& center, std::uint32_t trees 
 }
 
 /// `rank` of `size` in a group of job j1 that asks for nothing in particular.
-inline group::JoinWish wish_to_join(std::uint32_t rank, std::uint32_t nid, std::uint32_t size,
-                                    const std::string& name = "demo",
-                                    const std::string& job = "j1") {
-  group::JoinWish wish;
-  wish.group.job = job;
-  wish.group.name = name;
-  wish.group.size = size;
-  wish.rank = rank;
-  wish.nid = Nid{nid};
-  wish.host = "h" + std::to_string(rank);
-  return wish;
+inline group::JoinRequest request_to_join(std::uint32_t rank, std::uint32_t nid, std::uint32_t size,
+                                          const std::string& name = "demo",
+                                          const std::string& job = "j1") {
+  group::JoinRequest request;
+  request.group.job = job;
+  request.group.name = name;
+  request.group.size = size;
+  request.rank = rank;
+  request.nid = Nid{nid};
+  request.host = "h" + std::to_string(rank);
+  return request;
 }
 
 class Office {
@@ -93,7 +93,7 @@ public:
   /// Rank 0 is NID 1, and so on.
   Result<const Group*> join(std::uint32_t rank, std::uint32_t size = 3,
                             const std::string& name = "demo", const std::string& job = "j1") {
-    return registry_->join(wish_to_join(rank, rank + 1, size, name, job), now);
+    return registry_->join(request_to_join(rank, rank + 1, size, name, job), now);
   }
   Result<const Group*> leave(std::uint32_t rank, const std::string& name = "demo") {
     return registry_->leave("j1", name, rank, now);

@@ -22,8 +22,8 @@ TEST(Quota, the_refusal_names_the_quota_the_holders_and_when_they_end) {
 
   const auto refused = office.join(0, 2, "fourth");
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.refusal().status, 507U);
-  EXPECT_EQ(refused.refusal().message,
+  EXPECT_EQ(refused.error().status, 507U);
+  EXPECT_EQ(refused.error().message,
             "01: job j1 may have 3 groups at a time and has 3: "
             "'steady' (ready, 3 members, until its members leave; their leases run for 16.0 s "
             "unless renewed), "
@@ -40,14 +40,14 @@ TEST(Quota, of_many_holders_the_oldest_are_named_and_the_others_counted) {
     ASSERT_TRUE(office.join(0, 2, "g" + std::to_string(n)).ok());
   }
   const auto refused = office.join(0, 2, "more");
-  EXPECT_THAT(refused.refusal().message, AllOf(HasSubstr("'g7'"), ::testing::Not(HasSubstr("'g8'")),
-                                               ::testing::EndsWith(" and 12 more")));
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("'g7'"), ::testing::Not(HasSubstr("'g8'")),
+                                             ::testing::EndsWith(" and 12 more")));
 }
 
 TEST(Quota, a_job_may_have_none_at_all) {
   Office office;
   office.job("j1", 0);
-  EXPECT_THAT(office.join(0).refusal().message, StartsWith("01: job j1 may have 0 groups"));
+  EXPECT_THAT(office.join(0).error().message, StartsWith("01: job j1 may have 0 groups"));
 }
 
 TEST(Quota, each_job_has_its_own) {
@@ -56,7 +56,7 @@ TEST(Quota, each_job_has_its_own) {
   office.job("j2", 1);
   ASSERT_TRUE(office.join(0, 2, "a", "j1").ok());
   EXPECT_TRUE(office.join(0, 2, "a", "j2").ok());
-  EXPECT_EQ(office.join(0, 2, "b", "j2").refusal().status, 507U);
+  EXPECT_EQ(office.join(0, 2, "b", "j2").error().status, 507U);
   EXPECT_TRUE(office.join(1, 2, "a", "j2").ok()) << "joining one that exists needs no quota";
 }
 

@@ -97,8 +97,8 @@ TEST(Restart, roots_numbers_and_vnis_in_use_are_not_given_out_again) {
   office.job("j1");
   const GroupId a = office.ready(3, "a");
   office.hosts(7, 9);
-  group::MulticastWish wish{.job = "j1", .step = "", .members = {Nid{8}}, .vni = Vni{51}};
-  ASSERT_TRUE(office->create_multicast(wish, office.now).ok());
+  group::MulticastRequest request{.job = "j1", .step = "", .members = {Nid{8}}, .vni = Vni{51}};
+  ASSERT_TRUE(office->create_multicast(request, office.now).ok());
   office.act();
   office.restart();
   office.job("j2");

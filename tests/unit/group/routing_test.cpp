@@ -56,9 +56,9 @@ TEST(Routing, twins_get_two_numbers_and_one_cookie) {
   office.job();
   office.hosts(1, 2);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    auto wish = wish_to_join(rank, rank + 1, 2);
-    wish.group.trees = 2;
-    ASSERT_TRUE(office->join(wish, office.now).ok());
+    auto request = request_to_join(rank, rank + 1, 2);
+    request.group.trees = 2;
+    ASSERT_TRUE(office->join(request, office.now).ok());
   }
   const GroupId id = office.expect<group::ComputeRoutes>().group;
   EXPECT_THROW(office->routes_ready(id, routes_over("spine", 1), office.now),
@@ -77,7 +77,7 @@ TEST(Routing, failing_routes_end_the_group_with_their_reason) {
   const GroupId id = office.computing();
   office->routes_failed(id, {422, "NID 1 and NID 2 are in unconnected parts"}, office.now);
   const auto gone = office.expect<group::Gone>();
-  EXPECT_EQ(gone.group.ending, (group::Refusal{422, "NID 1 and NID 2 are in unconnected parts"}));
+  EXPECT_EQ(gone.group.end_reason, (group::Error{422, "NID 1 and NID 2 are in unconnected parts"}));
 }
 
 TEST(Routing, failing_installation_ends_the_group_and_removes_what_may_be_there) {
@@ -88,7 +88,7 @@ TEST(Routing, failing_installation_ends_the_group_and_removes_what_may_be_there)
   office.expect<group::Install>();
   office->install_failed(id, "leaf1 refused", office.now);
   EXPECT_EQ(office.state(id), GroupState::destroying);
-  EXPECT_EQ(office->find(id)->ending, (group::Refusal{503, "leaf1 refused"}));
+  EXPECT_EQ(office->find(id)->end_reason, (group::Error{503, "leaf1 refused"}));
   office.expect<group::Remove>();
   office->installed(id, office.now);
   EXPECT_EQ(office.state(id), GroupState::destroying) << "too late";
@@ -106,11 +106,11 @@ TEST(Routing, a_repair_replaces_the_routes_and_keeps_number_and_state) {
   EXPECT_EQ(group.state, GroupState::ready);
   EXPECT_EQ(group.routes[0].number, number);
   EXPECT_EQ(group.cookie, cookie);
-  EXPECT_EQ(group.routes[0].form.center, "other");
-  EXPECT_EQ(office.disk().trees[0].form.center, "other");
+  EXPECT_EQ(group.routes[0].form.root_switch, "other");
+  EXPECT_EQ(office.disk().trees[0].form.root_switch, "other");
 }
 
-TEST(Routing, a_repair_that_fails_is_trouble_and_not_the_end) {
+TEST(Routing, a_repair_that_fails_is_an_error_and_not_the_end) {
   Office office;
   office.job();
   const GroupId id = office.ready();
@@ -119,12 +119,12 @@ TEST(Routing, a_repair_that_fails_is_trouble_and_not_the_end) {
   EXPECT_EQ(group::describe(*office->find(id), office.now), "3 members reduce; leaf1 is cut off");
   ASSERT_TRUE(office->routes_ready(id, routes_over("other"), office.now));
   office->install_failed(id, "leaf1 refused", office.now);
-  EXPECT_EQ(office->find(id)->trouble, "leaf1 refused");
+  EXPECT_EQ(office->find(id)->error, "leaf1 refused");
   office->installed(id, office.now);
-  EXPECT_EQ(office->find(id)->trouble, "");
+  EXPECT_EQ(office->find(id)->error, "");
   EXPECT_FALSE(office->routes_ready(id, routes_over("tiny", 1, 0), office.now));
-  EXPECT_THAT(office->find(id)->trouble, HasSubstr("cannot be moved"));
-  EXPECT_EQ(office->find(id)->routes[0].form.center, "other");
+  EXPECT_THAT(office->find(id)->error, HasSubstr("cannot be moved"));
+  EXPECT_EQ(office->find(id)->routes[0].form.root_switch, "other");
 }
 
 TEST(Routing, answers_about_groups_that_are_gone_change_nothing) {
@@ -159,9 +159,9 @@ TEST(Root, a_host_is_the_root_of_one_group_only) {
   const auto last = office.join(2, 3, "d");
   ASSERT_FALSE(last.ok());
   const auto gone = office.expect<group::Gone>();
-  EXPECT_EQ(last.refusal(), gone.group.ending);
-  EXPECT_EQ(gone.group.ending.status, 507U);
-  EXPECT_THAT(gone.group.ending.message, ::testing::StartsWith("03: "));
+  EXPECT_EQ(last.error(), gone.group.end_reason);
+  EXPECT_EQ(gone.group.end_reason.status, 507U);
+  EXPECT_THAT(gone.group.end_reason.message, ::testing::StartsWith("03: "));
 
   ASSERT_TRUE(office->destroy("j1", "b", office.now).ok());
   office.act();
@@ -176,15 +176,15 @@ TEST(Root, the_one_asked_for_is_taken_or_the_group_ends_and_says_who_has_it) {
   office.hosts(1, 3);
   const auto join_all = [&](std::uint32_t root) {
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      auto wish = wish_to_join(rank, rank + 1, 3, "b");
-      wish.group.root_rank = root;
-      EXPECT_EQ(office->join(wish, office.now).ok(), rank < 2 || root != 0);
+      auto request = request_to_join(rank, rank + 1, 3, "b");
+      request.group.root_rank = root;
+      EXPECT_EQ(office->join(request, office.now).ok(), rank < 2 || root != 0);
     }
   };
   join_all(0);
   const auto gone = office.expect<group::Gone>();
-  EXPECT_EQ(gone.group.ending.status, 507U);
-  EXPECT_THAT(gone.group.ending.message,
+  EXPECT_EQ(gone.group.end_reason.status, 507U);
+  EXPECT_THAT(gone.group.end_reason.message,
               AllOf(HasSubstr("rank 0 (NID 1)"), HasSubstr("'a' of job j1")));
   join_all(2);
   const GroupId b = office.expect<group::ComputeRoutes>().group;

@@ -16,7 +16,7 @@ TEST(Scale, five_hundred_groups_of_sixteen_pending_at_once) {
       const Nid nid{g * size + rank};
       office->located(nid, office.now);
       ASSERT_TRUE(
-          office->join(wish_to_join(rank, nid.value, size, std::to_string(g)), office.now).ok());
+          office->join(request_to_join(rank, nid.value, size, std::to_string(g)), office.now).ok());
       ASSERT_TRUE(office->renew("j1", std::to_string(g), rank, office.now).ok());
     }
     if (rank + 1 < size) {

@@ -18,11 +18,11 @@ using records::GroupState;
 
 constexpr std::string_view letters = "RCYLDG";
 
-std::string written(const Reaction& r) {
+std::string written(const Transition& r) {
   switch (r.kind) {
-  case Reaction::Kind::ignored: return ".";
-  case Reaction::Kind::refused: return std::to_string(r.status);
-  case Reaction::Kind::accepted: return std::string(1, letters[static_cast<std::size_t>(r.next)]);
+  case Transition::Kind::ignored: return ".";
+  case Transition::Kind::refused: return std::to_string(r.status);
+  case Transition::Kind::accepted: return std::string(1, letters[static_cast<std::size_t>(r.next)]);
   }
   return "?";
 }
@@ -75,7 +75,7 @@ TEST(StateMachine, every_pair_of_state_and_event_does_what_the_page_says) {
     ASSERT_EQ(row[0], label);
     for (std::size_t s = 0; s < state_count; ++s) {
       const auto state = static_cast<GroupState>(s);
-      EXPECT_EQ(written(reaction(state, event)), row[1 + s])
+      EXPECT_EQ(written(transition(state, event)), row[1 + s])
           << name_of(event) << " in " << records::name_of(state);
     }
   }
@@ -86,9 +86,9 @@ TEST(StateMachine, every_pair_of_state_and_event_does_what_the_page_says) {
 TEST(StateMachine, every_refusal_has_words_and_a_status) {
   for (std::size_t e = 0; e < event_count; ++e) {
     for (std::size_t s = 0; s < state_count; ++s) {
-      const Reaction& r = reaction(static_cast<GroupState>(s), static_cast<Event>(e));
-      EXPECT_EQ(r.kind == Reaction::Kind::refused, !r.message.empty());
-      EXPECT_EQ(r.kind == Reaction::Kind::refused, r.status >= 400);
+      const Transition& r = transition(static_cast<GroupState>(s), static_cast<Event>(e));
+      EXPECT_EQ(r.kind == Transition::Kind::refused, !r.message.empty());
+      EXPECT_EQ(r.kind == Transition::Kind::refused, r.status >= 400);
     }
   }
 }
@@ -97,7 +97,7 @@ TEST(StateMachine, nothing_leads_back_and_everything_leads_to_gone) {
   for (std::size_t s = 0; s < state_count; ++s) {
     bool onward = false;
     for (std::size_t e = 0; e < event_count; ++e) {
-      const Reaction& r = reaction(static_cast<GroupState>(s), static_cast<Event>(e));
+      const Transition& r = transition(static_cast<GroupState>(s), static_cast<Event>(e));
       if (r.accepted()) {
         EXPECT_GE(static_cast<std::size_t>(r.next), s);
         onward |= static_cast<std::size_t>(r.next) > s;

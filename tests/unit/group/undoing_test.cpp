@@ -16,10 +16,10 @@ constexpr std::uint32_t hosts_there_are = 6;
 std::string text_of(const Group& g) {
   std::string text = fmt::format(
       "{} {} {} {} size {} state {} present {} root {} untold {} created {} since {} deadline {} "
-      "vni {} cookie {} ending '{}' trouble '{}' routes {} not located {}\n",
+      "vni {} cookie {} ending '{}' error '{}' routes {} not located {}\n",
       g.id.value, g.job, g.name, g.step, g.size, static_cast<int>(g.state), g.present,
       g.root ? static_cast<int>(*g.root) : -1, g.untold, g.created.value, g.state_since.value,
-      g.deadline.value, g.vni.value, g.cookie.value, g.ending.message, g.trouble, g.routes.size(),
+      g.deadline.value, g.vni.value, g.cookie.value, g.end_reason.message, g.error, g.routes.size(),
       g.not_located.size());
   for (const auto& [rank, m] : g.members) {
     text += fmt::format("  {}: {} {} {} {}{}\n", rank, m.nid.value, m.host,
@@ -102,15 +102,15 @@ public:
     case 3: static_cast<void>(office->create_group({job, name, size}, office.now)); break;
     case 4:
     case 5: {
-      group::MulticastWish wish{.job = job,
-                                .step = some("", 2),
-                                .members = {},
-                                .vni = Vni{static_cast<std::uint16_t>(1024 + small(4))}};
-      for (std::uint32_t nid = 1 + small(hosts_there_are); nid > 0 && wish.members.size() < 3;
+      group::MulticastRequest request{.job = job,
+                                      .step = some("", 2),
+                                      .members = {},
+                                      .vni = Vni{static_cast<std::uint16_t>(1024 + small(4))}};
+      for (std::uint32_t nid = 1 + small(hosts_there_are); nid > 0 && request.members.size() < 3;
            --nid) {
-        wish.members.push_back(Nid{nid});
+        request.members.push_back(Nid{nid});
       }
-      static_cast<void>(office->create_multicast(wish, office.now));
+      static_cast<void>(office->create_multicast(request, office.now));
       break;
     }
     case 6: static_cast<void>(office->destroy(job, name, office.now)); break;
@@ -118,7 +118,7 @@ public:
     default: {
       const std::uint32_t rank = small(size);
       static_cast<void>(office->join(
-          wish_to_join(rank, 1 + small(hosts_there_are), 1 + rank + small(2), name, job),
+          request_to_join(rank, 1 + small(hosts_there_are), 1 + rank + small(2), name, job),
           office.now));
     }
     }

@@ -339,7 +339,7 @@ TEST_F(NeighboursTest, keeps_one_of_two_that_are_heard_in_turn_and_names_both) {
   EXPECT_THAT(neighbours.problems(), IsEmpty());
 }
 
-TEST_F(NeighboursTest, names_a_cable_with_both_ends_here) {
+TEST_F(NeighboursTest, names_a_link_with_both_ends_here) {
   hear(p0, switch_hello("here", 2));
   hear(p2, switch_hello("here", 0));
   EXPECT_THAT(neighbours.problems(),

@@ -109,7 +109,7 @@ TEST_F(SessionsTest, ThreeIntervalsOfSilenceAreALoss) {
   EXPECT_FALSE(due[1].lost) << "it was heard";
   EXPECT_TRUE(
       sessions.open(SessionNumber{3}, hello("leaf0", 0, 2), start + 3 * ns_per_second).accepted);
-  EXPECT_EQ(sessions.patience(), "3.0 s");
+  EXPECT_EQ(sessions.timeout_text(), "3.0 s");
 }
 
 TEST_F(SessionsTest, AManagerThatWasHeldUpItselfTakesNobodyForLost) {

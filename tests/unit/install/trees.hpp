@@ -16,7 +16,7 @@
 
 namespace tributary::test {
 
-/// Ports from here on have no cable in the graphs below: hosts hang there.
+/// Ports from here on have no link in the graphs below: hosts hang there.
 inline constexpr topology::Port first_host_port = 40;
 
 inline topology::Attachment host_port(install::SwitchId at, topology::Port host = 0) {
@@ -28,7 +28,7 @@ inline install::Edge host_edge(install::SwitchId at, topology::Port host = 0) {
   return {host_port(at, host), Nid{at.value * 64 + host + 1}};
 }
 
-/// `leaves` switches, each with a cable to each of `spines`: leaf l is switch l, spine s is switch
+/// `leaves` switches, each with a link to each of `spines`: leaf l is switch l, spine s is switch
 /// leaves + s; their ports to each other are s and l.
 inline topology::Graph leaf_spine(unsigned leaves, unsigned spines) {
   topology::Graph graph;
@@ -45,7 +45,7 @@ inline topology::Graph leaf_spine(unsigned leaves, unsigned spines) {
   return graph;
 }
 
-/// Every switch has a cable to every other one: switch i's port j leads to switch j.
+/// Every switch has a link to every other one: switch i's port j leads to switch j.
 inline topology::Graph full_mesh(unsigned switches) {
   topology::Graph graph;
   for (unsigned i = 0; i < switches; ++i) {

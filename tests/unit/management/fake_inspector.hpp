@@ -148,7 +148,7 @@ public:
                 .neighbour = {},
                 .neighbour_port = {},
                 .neighbour_nid = {}}};
-    m.problems = {"port 3 and port 4 are the two ends of one cable"};
+    m.problems = {"port 3 and port 4 are the two ends of one link"};
     return {m};
   }
   std::vector<WorkerReport> workers() override {

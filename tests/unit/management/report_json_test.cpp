@@ -86,7 +86,7 @@ TEST(to_json, manager_with_its_neighbours) {
                        "ports":[{"port":"host0","up":true,"speed_mbps":10000,"neighbour":"node7",
                                  "neighbour_port":"eth1","neighbour_nid":"0x0002a"},
                                 {"port":"up0","up":false}],
-                       "problems":["port 3 and port 4 are the two ends of one cable"]}])json"));
+                       "problems":["port 3 and port 4 are the two ends of one link"]}])json"));
   managers[0].address.clear();
   EXPECT_FALSE(to_json(managers).as_array()[0].as_object().contains("channel"));
 }

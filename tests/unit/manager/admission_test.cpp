@@ -22,7 +22,7 @@ protected:
   void destroy(const std::string& name) {
     const Given given;
     world.manager->delete_group(administrator, "job", name, given.reply());
-    world.settle();
+    world.reconcile();
   }
   std::string refused(const std::string& name, std::uint32_t host) {
     const Given given = asked(name, host);
@@ -82,8 +82,8 @@ TEST_F(Admission, also_where_the_way_that_is_left_carries_more) {
   }
   world.descriptors_per_engine = 8;
   world.connect_star("spine1", 0, 1, 4);
-  cable(0, 1);
-  cable(1, 1);
+  link(0, 1);
+  link(1, 1);
   group("first", 3);
   EXPECT_THAT(spines_of("first"), ElementsAre("spine1")) << "the emptier one";
   group("second", 4);
@@ -125,7 +125,7 @@ TEST_F(Admission, refuses_no_tree_that_broke_and_names_the_engine_that_it_overbo
   EXPECT_THAT(problems(), Not(HasSubstr("descriptors")));
   cut(1, number(spines_of("a").at(0)));
   EXPECT_EQ(spines_of("a"), spines_of("b"));
-  EXPECT_EQ(world.manager->groups().find("job", "a")->trouble, "");
+  EXPECT_EQ(world.manager->groups().find("job", "a")->error, "");
   const std::string spine = spines_of("b").at(0);
   EXPECT_THAT(problems(), HasSubstr(spine + " port 0: 2 trees may hold 16 descriptors of its "
                                             "engine, which has 8"));
@@ -141,8 +141,8 @@ TEST_F(Admission, nothing_is_moved_by_itself_to_where_an_engine_is_full) {
   }
   world.descriptors_per_engine = 8; // one tree
   world.connect_star("spine1", 0, 1, 4);
-  cable(0, 1);
-  cable(1, 1);
+  link(0, 1);
+  link(1, 1);
   world.pass(200 * second);
   std::uint32_t there = 0;
   for (std::uint32_t g = 0; g < 6; ++g) {

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal_of(std::string_view text) {
+std::string error_of(std::string_view text) {
   try {
     static_cast<void>(parse_text(text, "f.toml"));
   } catch (const config::ConfigError& e) {
@@ -75,15 +75,15 @@ TEST(config, tokens_that_cross_a_network_readably_are_warned_of) {
 }
 
 TEST(config, mistakes_are_named_with_line_and_key) {
-  EXPECT_THAT(refusal_of("[groups]\nlease = 3\n"), HasSubstr("f.toml:2: key 'groups.lease'"));
-  EXPECT_THAT(refusal_of("[multicast]\nalgorithm = \"fastest\"\n"), HasSubstr("not known"));
-  EXPECT_THAT(refusal_of("[groups]\nfirst_vni = 9\nlast_vni = 8\n"), HasSubstr("below first_vni"));
-  EXPECT_THAT(refusal_of("[rest]\ntls_key = \"k\"\n"), HasSubstr("go together"));
-  EXPECT_THAT(refusal_of("[switches]\nlisten = [\"0.0.0.0:7581\"]\n"), HasSubstr("TCP address"));
-  EXPECT_THAT(refusal_of("[fabric]\n"), HasSubstr("unknown section"));
-  EXPECT_THAT(refusal_of("[rest]\nlisten = [\"fabricd\"]\n"),
+  EXPECT_THAT(error_of("[groups]\nlease = 3\n"), HasSubstr("f.toml:2: key 'groups.lease'"));
+  EXPECT_THAT(error_of("[multicast]\nalgorithm = \"fastest\"\n"), HasSubstr("not known"));
+  EXPECT_THAT(error_of("[groups]\nfirst_vni = 9\nlast_vni = 8\n"), HasSubstr("below first_vni"));
+  EXPECT_THAT(error_of("[rest]\ntls_key = \"k\"\n"), HasSubstr("go together"));
+  EXPECT_THAT(error_of("[switches]\nlisten = [\"0.0.0.0:7581\"]\n"), HasSubstr("TCP address"));
+  EXPECT_THAT(error_of("[fabric]\n"), HasSubstr("unknown section"));
+  EXPECT_THAT(error_of("[rest]\nlisten = [\"fabricd\"]\n"),
               HasSubstr("f.toml:2: key 'rest.listen': \"fabricd\" is no address: the port is"));
-  EXPECT_THAT(refusal_of("\n[switches]\nlisten = [\"unix:/x\", \"::1:7581\"]\n"),
+  EXPECT_THAT(error_of("\n[switches]\nlisten = [\"unix:/x\", \"::1:7581\"]\n"),
               HasSubstr("f.toml:3: key 'switches.listen': \"::1:7581\" is no address"));
 }
 

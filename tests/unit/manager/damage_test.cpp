@@ -49,8 +49,8 @@ void fill(const std::filesystem::path& file) {
   world.create_job("other");
   world.connect_star("a", 4, 1);
   world.connect_star("b", 4, 11);
-  world.report_cable("a", 5, "b", 5);
-  world.settle();
+  world.report_link("a", 5, "b", 5);
+  world.reconcile();
   for (std::uint32_t n = 0; n < 3; ++n) {
     static_cast<void>(world.join("g" + std::to_string(n), 2, 0, n + 1));
     static_cast<void>(world.join("g" + std::to_string(n), 2, 1, n + 11));
@@ -61,7 +61,7 @@ void fill(const std::filesystem::path& file) {
       administrator,
       {.macs = {Nid{4}, Nid{14}}, .vni = Vni{9}, .timeout = {}, .job = "other", .step = "0"},
       multicast.reply());
-  world.settle();
+  world.reconcile();
   world.pass(10'000'000'000);
 }
 
@@ -104,8 +104,8 @@ TEST(damage, of_any_record_leaves_a_manager_that_starts_and_serves) {
     ASSERT_NO_THROW(world.restart(past));
     world.connect_star("a", 4, 1);
     world.connect_star("b", 4, 11);
-    world.report_cable("a", 5, "b", 5);
-    world.settle();
+    world.report_link("a", 5, "b", 5);
+    world.reconcile();
     world.pass(60'000'000'000);
     ASSERT_EQ(world.manager->not_ready_because(), "");
     for (const rest::View view : {rest::View::topology, rest::View::groups, rest::View::trees}) {

@@ -62,7 +62,7 @@ TEST(events, behind_what_is_kept_or_of_no_number_are_a_gap) {
     Given given;
     world.manager->patch_job(administrator, {"job", {}, 9}, given.reply());
   }
-  world.settle();
+  world.reconcile();
   const auto late = world.events_of(administrator, first);
   ASSERT_EQ(late.size(), EventLog::kept + 1);
   EXPECT_EQ(late[0].kind, "gap");
@@ -80,7 +80,7 @@ TEST(events, say_once_that_routes_are_being_computed) {
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     static_cast<void>(world.join("demo", 4, rank, rank + 1));
   }
-  world.settle();
+  world.reconcile();
   std::map<std::string, int> told;
   for (const rest::Event& event : world.events_of(administrator)) {
     if (event.kind == "group") {

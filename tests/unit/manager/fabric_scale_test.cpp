@@ -21,7 +21,7 @@ void connect_chain(World& world, std::uint32_t first, std::uint32_t count) {
   for (std::uint32_t i = first; i < first + count; ++i) {
     world.connect_star(name_of(i), 4, 1 + 4 * i);
     if (i > 0) {
-      world.report_cable(name_of(i - 1), 7, name_of(i), 6);
+      world.report_link(name_of(i - 1), 7, name_of(i), 6);
     }
     world.pass(a_second);
   }
@@ -55,16 +55,16 @@ TEST(fabric_scale, a_switch_that_connects_writes_no_more_when_there_are_many_alr
   EXPECT_LT(late, 64U * 1024) << "bytes a switch";
   const records::Snapshot all = world.disk->load();
   EXPECT_EQ(all.switches.size(), 160U);
-  EXPECT_EQ(all.cables.size(), 159U);
+  EXPECT_EQ(all.links.size(), 159U);
   EXPECT_EQ(all.hosts.size(), 640U);
 }
 
-TEST(fabric_scale, a_switch_that_connects_stores_itself_its_cables_and_hosts_and_nothing_else) {
+TEST(fabric_scale, a_switch_that_connects_stores_itself_its_links_and_hosts_and_nothing_else) {
   World world;
   connect_chain(world, 0, 30);
   const std::size_t before = world.stored;
   connect_chain(world, 30, 1);
-  EXPECT_EQ(world.stored - before, 6U) << "a switch, a cable, four hosts";
+  EXPECT_EQ(world.stored - before, 6U) << "a switch, a link, four hosts";
 }
 
 TEST(fabric_scale, many_that_connect_together_are_stored_together) {
@@ -86,7 +86,7 @@ TEST(fabric_scale, the_graph_is_copied_for_whoever_plans_and_not_for_each_switch
   world.create_job("job");
   const Given first = world.join("demo", 2, 0, 1);
   const Given second = world.join("demo", 2, 1, 200);
-  world.settle();
+  world.reconcile();
   ASSERT_TRUE(second.there());
   EXPECT_EQ(second->status, 200U);
   EXPECT_EQ(world.manager->graph_copies(), before + 1);
@@ -108,7 +108,7 @@ TEST(host_table, is_not_filled_by_a_port_that_brings_one_host_after_the_other) {
     port.mutable_neighbour()->set_name("x");
     port.mutable_neighbour()->set_nid(1000 + i);
     world.manager->message(world.sessions.at(name_of(0)), message);
-    world.settle();
+    world.reconcile();
     world.pass(a_second / 20);
   }
   EXPECT_EQ(world.manager->graph().hosts().size(), before + 8);
@@ -136,7 +136,7 @@ TEST(host_table, forgets_who_is_down_and_in_no_group) {
     port.set_nid(1 + p);
   }
   world.manager->message(world.sessions.at(name_of(0)), message);
-  world.settle();
+  world.reconcile();
   world.pass(59 * a_second);
   EXPECT_EQ(world.manager->graph().hosts().size(), 4U);
   world.pass(a_second);
@@ -185,7 +185,7 @@ void make_groups(World& world, std::uint32_t count) {
       answers.push_back(world.join("g" + std::to_string(g), 2, rank, 1 + 4 * (g + rank)));
     }
   }
-  world.settle();
+  world.reconcile();
   for (const Given& answer : answers) {
     ASSERT_TRUE(answer.there());
     ASSERT_EQ(answer->status, 200U);
@@ -303,13 +303,13 @@ TEST(leaving, is_answered_with_as_much_as_the_first_whoever_else_is_there) {
   for (std::uint32_t rank = 0; rank < 200; ++rank) {
     joined.push_back(world.join("demo", 200, rank, 1 + rank));
   }
-  world.settle();
+  world.reconcile();
   ASSERT_EQ(joined.back()->status, 200U);
   std::size_t bytes = 0;
   for (std::uint32_t rank = 0; rank < 200; ++rank) {
     Given left;
     world.manager->leave_group(administrator, {"job", "demo", rank}, left.reply());
-    world.settle();
+    world.reconcile();
     ASSERT_EQ(left->status, 200U);
     bytes += boost::json::serialize(left->body).size();
     if (rank == 0) {
@@ -326,9 +326,9 @@ TEST(stored_topology, is_the_graph_again_after_a_restart) {
   World world;
   world.disk.emplace(scratch.file("fabric.db"));
   connect_chain(world, 0, 5);
-  // A host moves away, and a cable is replugged: their old places are taken.
-  world.report_cable(name_of(0), 3, name_of(4), 3);
-  world.settle();
+  // A host moves away, and a link is replugged: their old places are taken.
+  world.report_link(name_of(0), 3, name_of(4), 3);
+  world.reconcile();
   world.pass(a_second);
   const std::string before = topology::write_toml(world.manager->graph());
   world.restart(world.disk->load());
@@ -354,14 +354,14 @@ TEST(stored_topology, of_an_older_format_is_read_and_stored_as_today) {
   EXPECT_FALSE(now.old_topology.has_value());
   EXPECT_EQ(now.switches.size(), 3U);
   world.restart(now);
-  EXPECT_EQ(world.manager->graph().cables().size(), 2U);
+  EXPECT_EQ(world.manager->graph().links().size(), 2U);
 }
 
 TEST(stored_topology, that_makes_no_sense_is_named_and_found_anew) {
   World world;
   records::Snapshot past;
   past.switches = {{0, "leaf", 1, 8, true}};
-  past.cables = {{0, {0, 1}, {7, 1}, 0, true, true}}; // of a switch that is not there
+  past.links = {{0, {0, 1}, {7, 1}, 0, true, true}}; // of a switch that is not there
   world.restart(past);
   std::vector<std::string> told;
   world.manager->subscribe(administrator, 0, [&](const rest::Event& event) {
@@ -369,7 +369,7 @@ TEST(stored_topology, that_makes_no_sense_is_named_and_found_anew) {
   })();
   EXPECT_THAT(told, testing::Contains(testing::HasSubstr("there is no switch number 7")));
   connect_chain(world, 0, 2);
-  EXPECT_EQ(world.manager->graph().cables().size(), 1U);
+  EXPECT_EQ(world.manager->graph().links().size(), 1U);
 }
 
 } // namespace

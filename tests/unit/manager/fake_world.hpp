@@ -43,19 +43,19 @@ private:
       std::make_shared<std::optional<rest::Answer>>();
 };
 
-class World final : public Surroundings {
+class World final : public Environment {
 public:
   static constexpr std::uint64_t second = 1'000'000'000;
 
   explicit World(Settings settings = {}) : settings_(std::move(settings)) {
-    settings_.patience_ns = 0;
+    settings_.timeout_ns = 0;
     start();
   }
 
-  // Surroundings
+  // Environment
   TimeNs now() override { return now_; }
   std::string wall_time() override { return "2026-01-01T00:00:00.000Z"; }
-  void request_settle() override { settle_requested_ = true; }
+  void request_reconcile() override { reconcile_requested_ = true; }
   void store(std::span<const records::Change> changes) override {
     if (full_after) {
       store_is_full = *full_after == 0;
@@ -80,10 +80,10 @@ public:
   }
 
   /// Until nothing is asked for any more; switches answer at once.
-  void settle() {
-    while (settle_requested_) {
-      settle_requested_ = false;
-      manager->settle();
+  void reconcile() {
+    while (reconcile_requested_) {
+      reconcile_requested_ = false;
+      manager->reconcile();
       answer_for_switches();
     }
   }
@@ -94,16 +94,16 @@ public:
       const TimeNs due = manager->next_deadline();
       EXPECT_GT(due, now_) << "a time that has passed is waited for, without a pause";
       now_ = std::max(now_ + 1, std::min(end, due));
-      settle_requested_ = true;
-      settle();
+      reconcile_requested_ = true;
+      reconcile();
     }
   }
   /// Time goes by and the manager does not run: it was stopped.
   void pause(std::uint64_t ns) { now_ = now_ + ns; }
   /// As its timer does.
   void wake() {
-    settle_requested_ = true;
-    settle();
+    reconcile_requested_ = true;
+    reconcile();
   }
 
   /// A switch whose ports 0 to hosts - 1 have hosts with NIDs from `first_nid` on.
@@ -129,13 +129,13 @@ public:
     const install::SessionNumber session{++last_session_};
     sessions[name] = session;
     rejected = manager->connected(session, hello);
-    settle();
+    reconcile();
     return session;
   }
 
   /// Each of the two says that the other is at the end of its port.
-  void report_cable(const std::string& a, std::uint32_t port_a, const std::string& b,
-                    std::uint32_t port_b) {
+  void report_link(const std::string& a, std::uint32_t port_a, const std::string& b,
+                   std::uint32_t port_b) {
     const auto says = [&](const std::string& from, std::uint32_t port, const std::string& to,
                           std::uint32_t to_port) {
       control::SwitchMessage message;
@@ -211,14 +211,14 @@ public:
   std::string create_job(const std::string& name) {
     Given given;
     manager->create_job(administrator, {name, std::nullopt}, given.reply());
-    settle();
+    reconcile();
     return given->status == 201 ? std::string(given.body().at("sessionToken").as_string())
                                 : std::string();
   }
 
   /// The manager ends without a word, and another one begins with this past.
-  void restart(const records::Snapshot& past, std::uint64_t patience_ns = 0) {
-    settings_.patience_ns = patience_ns;
+  void restart(const records::Snapshot& past, std::uint64_t timeout_ns = 0) {
+    settings_.timeout_ns = timeout_ns;
     sent.clear();
     sessions.clear();
     start(past);
@@ -245,14 +245,14 @@ private:
   void start(const records::Snapshot& past = {}) {
     manager.reset();
     manager = std::make_unique<Manager>(
-        settings_, static_cast<Surroundings&>(*this),
+        settings_, static_cast<Environment&>(*this),
         [this](std::span<std::byte> bytes) {
           for (std::byte& b : bytes) {
             b = static_cast<std::byte>(++random_ * 37);
           }
         },
         past);
-    settle();
+    reconcile();
   }
 
   void answer_for_switches() {
@@ -289,7 +289,7 @@ private:
 
   Settings settings_;
   TimeNs now_{1'000'000'000};
-  bool settle_requested_ = false;
+  bool reconcile_requested_ = false;
   std::uint64_t last_session_ = 0;
   std::uint64_t version_ = 1;
   unsigned random_ = 0;

@@ -16,17 +16,17 @@ TEST(jobs, limits_are_changed_by_administrators_alone) {
   const rest::Caller own{.token = token, .administrator = false};
   Given refused;
   world.manager->patch_job(own, {"job", {}, 9}, refused.reply());
-  world.settle();
+  world.reconcile();
   EXPECT_EQ(refused->status, 403U);
   EXPECT_EQ(world.manager->groups().find_job("job")->multicast_limit, 16U);
   Given taken;
   world.manager->patch_job(administrator, {"job", {}, 9}, taken.reply());
-  world.settle();
+  world.reconcile();
   EXPECT_EQ(taken->status, 200U);
   EXPECT_EQ(taken.body().at("mcastLimit").to_number<int>(), 9);
   Given steps;
   world.manager->patch_job(own, {"job", {"0"}}, steps.reply());
-  world.settle();
+  world.reconcile();
   EXPECT_EQ(steps->status, 200U) << "its steps are its own";
 }
 
@@ -37,7 +37,7 @@ TEST(jobs, show_what_they_are_limited_to) {
       administrator,
       {.job = "job", .multicast_limit = 4, .hosts = {{Nid{2}, Nid{1}}}, .vnis = {{Vni{77}}}},
       made.reply());
-  world.settle();
+  world.reconcile();
   ASSERT_EQ(made->status, 201U);
   Given seen;
   world.manager->get_job(administrator, "job", seen.reply());
@@ -81,7 +81,7 @@ TEST(jobs, are_the_administrators) {
   EXPECT_EQ(world.create_job("job"), "") << "a second one of the same name";
   Given deleted;
   world.manager->delete_job(administrator, "job", deleted.reply());
-  world.settle();
+  world.reconcile();
   EXPECT_EQ(deleted->status, 200U);
 }
 

@@ -22,7 +22,7 @@ TEST(join, is_answered_to_all_when_the_tree_is_in_force) {
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     answers.push_back(world.join("demo", 3, rank, rank + 1));
   }
-  world.settle();
+  world.reconcile();
   for (const Given& answer : answers) {
     ASSERT_TRUE(answer.there());
     EXPECT_EQ(answer->status, 200U);
@@ -37,7 +37,7 @@ TEST(join, waits_for_the_others_and_then_says_who_is_missing) {
   world.create_job("job");
   world.connect_star("leaf", 3);
   const Given first = world.join("demo", 3, 0, 1, administrator, 500);
-  world.settle();
+  world.reconcile();
   EXPECT_FALSE(first.there());
   world.pass(World::second);
   ASSERT_TRUE(first.there());
@@ -51,7 +51,7 @@ TEST(join, of_a_host_that_no_switch_has_heard_keeps_the_group_waiting_and_is_nam
   world.connect_star("leaf", 1);
   const Given known = world.join("demo", 2, 0, 1, administrator, 100);
   const Given unknown = world.join("demo", 2, 1, 77, administrator, 100);
-  world.settle();
+  world.reconcile();
   world.pass(World::second);
   ASSERT_TRUE(unknown.there());
   EXPECT_EQ(unknown->status, 202U);
@@ -73,7 +73,7 @@ TEST(answers, come_after_the_change_is_stored_and_before_switches_are_told) {
   const Given first = world.join("demo", 2, 0, 1);
   const Given second = world.join("demo", 2, 1, 2);
   EXPECT_TRUE(world.log.empty());
-  world.settle();
+  world.reconcile();
   ASSERT_FALSE(world.log.empty());
   EXPECT_EQ(world.log.front(), "stored");
   EXPECT_EQ(std::count(world.log.begin(), world.log.end(), "stored"), 3)
@@ -97,7 +97,7 @@ TEST(restart, answers_409_for_hosts_whose_switch_is_waited_for_and_422_when_it_h
         administrator,
         {.macs = std::move(macs), .vni = Vni{9}, .timeout = {}, .job = "job", .step = "0"},
         given.reply());
-    world.settle();
+    world.reconcile();
     return given;
   };
   const Given early = multicast({Nid{1}, Nid{2}});

@@ -21,7 +21,7 @@ protected:
     world.connect_star("leaf", 3);
     world.join("demo", 2, 0, 1);
     world.join("demo", 2, 1, 2);
-    world.settle();
+    world.reconcile();
   }
   static Settings short_leases() {
     Settings settings;
@@ -81,7 +81,7 @@ TEST_F(Pause, does_not_end_a_change_that_is_under_way) {
   world.join("slow", 1, 0, 3);
   const Given one = world.join("late", 2, 0, 2);
   const Given two = world.join("late", 2, 1, 3);
-  world.settle();
+  world.reconcile();
   world.pause(10 * World::second);
   world.wake();
   world.switches_commit = true;
@@ -96,16 +96,16 @@ protected:
     world.connect_star("leaf", 3);
     Given made;
     world.manager->create_job(administrator, {"job", std::nullopt}, made.reply());
-    world.settle();
+    world.reconcile();
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
       static_cast<void>(world.join("demo", 3, rank, rank + 1));
-      world.settle();
+      world.reconcile();
     }
   }
   Given renew(std::uint32_t rank, const rest::Caller& caller = administrator) {
     Given given;
     world.manager->renew_lease(caller, {"job", "demo", rank}, given.reply());
-    world.settle();
+    world.reconcile();
     return given;
   }
   World world;
@@ -138,7 +138,7 @@ TEST_F(Renewals, of_a_group_that_ended_are_answered_410_with_the_reason) {
   world.switches_answer = false;
   Given destroyed;
   world.manager->delete_group(administrator, "job", "demo", destroyed.reply());
-  world.settle();
+  world.reconcile();
   const Given while_it_goes = renew(0);
   EXPECT_EQ(while_it_goes->status, 409U);
   EXPECT_THAT(while_it_goes.message(), HasSubstr("destroyed on request"));
@@ -159,7 +159,7 @@ TEST_F(Renewals, with_the_token_of_a_deleted_job_are_answered_410_as_well) {
   EXPECT_EQ(renew(0, member)->status, 200U);
   Given deleted;
   world.manager->delete_job(administrator, "job", deleted.reply());
-  world.settle();
+  world.reconcile();
   world.pass(1'000'000);
   EXPECT_EQ(renew(0, member)->status, 410U);
   EXPECT_EQ(renew(0, {.token = "made up"})->status, 401U);
@@ -178,10 +178,10 @@ TEST(reconfigured, limits_and_leases_count_from_then_on) {
   world.create_job("later");
   EXPECT_EQ(world.manager->groups().find_job("later")->multicast_limit, 3U);
   const Given large = world.join("large", 3, 0, 3);
-  world.settle();
+  world.reconcile();
   EXPECT_EQ(large->status, 400U);
   const Given second = world.join("demo", 2, 1, 2);
-  world.settle();
+  world.reconcile();
   ASSERT_TRUE(second.there());
   EXPECT_EQ(second.body().at("lease_seconds").to_number<double>(), 4);
   Given kept;

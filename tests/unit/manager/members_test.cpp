@@ -20,7 +20,7 @@ TEST(members, are_guarded_at_their_ports_with_the_tree) {
   world.report_host("leaf", 3, 13);
   const Given first = world.join("demo", 2, 0, 11);
   const Given second = world.join("demo", 2, 1, 12);
-  world.settle();
+  world.reconcile();
   ASSERT_TRUE(second.there());
   EXPECT_EQ(second->status, 200U);
   const std::map<std::uint32_t, std::uint32_t> guards{{1, 11}, {2, 12}};
@@ -34,10 +34,10 @@ TEST(members, that_two_ports_claim_keep_their_group_from_being_ready) {
   world.report_host("leaf", 1, 11);
   world.report_host("leaf", 2, 12);
   world.report_host("leaf", 3, 12);
-  world.settle();
+  world.reconcile();
   const Given first = world.join("demo", 2, 0, 11, administrator, 100);
   const Given second = world.join("demo", 2, 1, 12, administrator, 100);
-  world.settle();
+  world.reconcile();
   world.pass(World::second);
   ASSERT_TRUE(second.there());
   EXPECT_EQ(second->status, 202U);
@@ -67,14 +67,14 @@ TEST(members, of_a_group_that_is_ready_stay_where_they_are_when_another_port_cla
   world.report_host("leaf", 2, 12);
   const Given first = world.join("demo", 2, 0, 11);
   const Given second = world.join("demo", 2, 1, 12);
-  world.settle();
+  world.reconcile();
   world.report_host("leaf", 3, 12);
   world.pass(5 * World::second);
   EXPECT_EQ(world.permits.count(3), 0U);
   EXPECT_EQ(world.manager->groups().groups().front()->state, group::GroupState::ready);
   Given problems;
   world.manager->view(administrator, {.what = rest::View::topology}, problems.reply());
-  world.settle();
+  world.reconcile();
   EXPECT_THAT(boost::json::serialize(problems->body),
               HasSubstr("NID 12 is at leaf port 2 and at leaf port 3"));
 }
@@ -86,7 +86,7 @@ TEST(members, whose_port_has_a_guard_are_contested_by_nobody) {
   world.report_host("leaf", 3, 2);
   const Given first = world.join("demo", 2, 0, 1);
   const Given second = world.join("demo", 2, 1, 2);
-  world.settle();
+  world.reconcile();
   ASSERT_TRUE(second.there());
   EXPECT_EQ(second->status, 200U);
 }

@@ -19,13 +19,13 @@ TEST(multicast, of_another_job_is_401_to_delete_as_one_that_is_not_there) {
   world.manager->create_multicast(
       mine, {.macs = {Nid{1}, Nid{2}}, .vni = Vni{9}, .timeout = {}, .job = "mine", .step = "0"},
       made.reply());
-  world.settle();
+  world.reconcile();
   ASSERT_EQ(made->status, 201U);
   const TreeNumber number{made.body().at("mcastID").to_number<std::uint16_t>()};
   const auto answer = [&](const rest::Caller& caller, TreeNumber tree) {
     Given given;
     world.manager->delete_multicast(caller, tree, given.reply());
-    world.settle();
+    world.reconcile();
     return std::pair(given->status, given->status == 200 ? std::string() : given.message());
   };
   const auto there = answer(yours, number);
@@ -52,7 +52,7 @@ TEST(multicast, answers_its_address_and_a_root_of_six_octets_the_first_three_zer
                                    .job = "job",
                                    .step = "0"},
                                   given.reply());
-  world.settle();
+  world.reconcile();
   ASSERT_TRUE(given.there());
   ASSERT_EQ(given->status, 201U) << boost::json::serialize(given->body);
   EXPECT_LT(given.body().at("mcastID").to_number<std::uint32_t>(), max_trees);
@@ -61,7 +61,7 @@ TEST(multicast, answers_its_address_and_a_root_of_six_octets_the_first_three_zer
   world.manager->delete_multicast({.token = token, .administrator = false},
                                   TreeNumber{given.body().at("mcastID").to_number<std::uint16_t>()},
                                   deleted.reply());
-  world.settle();
+  world.reconcile();
   EXPECT_EQ(deleted->status, 200U);
   EXPECT_TRUE(world.manager->groups().groups().empty());
 }
@@ -79,7 +79,7 @@ TEST(multicast, that_is_not_in_force_in_time_is_409_so_that_the_client_asks_agai
                                    .job = "job",
                                    .step = "0"},
                                   given.reply());
-  world.settle();
+  world.reconcile();
   EXPECT_FALSE(given.there());
   world.pass(10 * World::second);
   ASSERT_TRUE(given.there());
@@ -94,7 +94,7 @@ protected:
     world.connect_star("leaf", 4);
     world.switches_commit = false;
     first = world.multicast({Nid{1}, Nid{2}});
-    world.settle();
+    world.reconcile();
     world.pass(4'600'000'000);
   }
   void SetUp() override {
@@ -114,7 +114,7 @@ protected:
 
 TEST_F(SlowSwitch, a_client_that_was_told_409_asks_again_and_gets_the_multicast_that_is_pending) {
   const Given second = world.multicast({Nid{1}, Nid{2}});
-  world.settle();
+  world.reconcile();
   EXPECT_EQ(groups(), 1U);
   EXPECT_FALSE(second.there());
   switch_commits();
@@ -122,7 +122,7 @@ TEST_F(SlowSwitch, a_client_that_was_told_409_asks_again_and_gets_the_multicast_
   ASSERT_EQ(second->status, 201U) << boost::json::serialize(second->body);
   // Now it has one, and asks for another.
   const Given third = world.multicast({Nid{1}, Nid{2}});
-  world.settle();
+  world.reconcile();
   ASSERT_TRUE(third.there());
   EXPECT_EQ(third->status, 201U) << boost::json::serialize(third->body);
   EXPECT_NE(third.body().at("mcastID"), second.body().at("mcastID"));
@@ -132,7 +132,7 @@ TEST_F(SlowSwitch, a_client_that_was_told_409_asks_again_and_gets_the_multicast_
 TEST_F(SlowSwitch, the_multicast_that_became_ready_meanwhile_is_his_who_asks_again) {
   switch_commits();
   const Given second = world.multicast({Nid{1}, Nid{2}});
-  world.settle();
+  world.reconcile();
   ASSERT_TRUE(second.there());
   EXPECT_EQ(second->status, 201U) << boost::json::serialize(second->body);
   EXPECT_EQ(groups(), 1U);
@@ -142,7 +142,7 @@ TEST_F(SlowSwitch, another_request_is_another_multicast) {
   world.multicast({Nid{1}, Nid{2}}, "1");
   world.multicast({Nid{4}, Nid{3}});
   world.multicast({Nid{3}, Nid{4}});
-  world.settle();
+  world.reconcile();
   EXPECT_EQ(groups(), 4U) << "another step, other hosts, and other ranks of the same";
 }
 

@@ -145,36 +145,36 @@ TEST(openapi, says_what_is_answered) {
   Given made;
   world.manager->create_job(administrator, {"job", std::nullopt, {{Nid{1}, Nid{2}, Nid{3}}}, {}},
                             made.reply());
-  world.settle();
+  world.reconcile();
   expect_documented("post", jobs, made);
   Given twice;
   world.manager->create_job(administrator, {"job", std::nullopt}, twice.reply());
-  world.settle();
+  world.reconcile();
   expect_documented("post", jobs, twice);
   world.create_job("empty");
   world.connect_star("a", 4);
   world.connect_star("b", 2, 11);
-  world.report_cable("a", 6, "b", 6);
+  world.report_link("a", 6, "b", 6);
   look_at_everything(world);
 
   const Given waits = world.join("demo", 2, 0, 1, administrator, 0);
-  world.settle();
+  world.reconcile();
   expect_documented("post", "/api/v1/groups/{name}/members", waits);
   look_at_everything(world);
   const Given joined = world.join("demo", 2, 1, 2);
-  world.settle();
+  world.reconcile();
   expect_documented("post", "/api/v1/groups/{name}/members", joined);
   Given multicast;
   world.manager->create_multicast(
       administrator,
       {.macs = {Nid{2}, Nid{3}}, .vni = Vni{9}, .timeout = {}, .job = "job", .step = "0"},
       multicast.reply());
-  world.settle();
+  world.reconcile();
   expect_documented("post", "/fabric/collectives/multicasts", multicast);
   world.switches_answer = false;
   static_cast<void>(world.join("slow", 2, 0, 1, administrator, 0));
   static_cast<void>(world.join("slow", 2, 1, 3, administrator, 0));
-  world.settle();
+  world.reconcile();
   look_at_everything(world);
   world.switches_answer = true;
 
@@ -191,37 +191,37 @@ TEST(openapi, says_what_is_answered) {
   world.manager->create_group(administrator,
                               {.name = "new", .job = "job", .size = 3, .trees = 2, .root_rank = 1},
                               created.reply());
-  world.settle();
+  world.reconcile();
   expect_documented("post", "/api/v1/groups", created);
   Given renewed;
   world.manager->renew_lease(administrator, {"job", "demo", 0}, renewed.reply());
   expect_documented("put", "/api/v1/groups/{job}/{name}/members/{rank}/lease", renewed);
   Given left;
   world.manager->leave_group(administrator, {"job", "demo", 0}, left.reply());
-  world.settle();
+  world.reconcile();
   expect_documented("delete", "/api/v1/groups/{job}/{name}/members/{rank}", left);
   look_at_everything(world);
   Given last;
   world.manager->leave_group(administrator, {"job", "demo", 1}, last.reply());
-  world.settle();
+  world.reconcile();
   expect_documented("delete", "/api/v1/groups/{job}/{name}/members/{rank}", last);
   Given destroyed;
   world.manager->delete_group(administrator, "job", "new", destroyed.reply());
-  world.settle();
+  world.reconcile();
   expect_documented("delete", "/api/v1/groups/{job}/{name}", destroyed);
   Given ended;
   world.manager->delete_multicast(
       administrator, TreeNumber{multicast.body().at("mcastID").to_number<std::uint16_t>()},
       ended.reply());
-  world.settle();
+  world.reconcile();
   expect_documented("delete", "/fabric/collectives/multicasts/{mcast}", ended);
   Given patched;
   world.manager->patch_job(administrator, {"job", {"0"}, 7}, patched.reply());
-  world.settle();
+  world.reconcile();
   expect_documented("patch", jobs + "/{job}", patched);
   Given deleted;
   world.manager->delete_job(administrator, "job", deleted.reply());
-  world.settle();
+  world.reconcile();
   expect_documented("delete", jobs + "/{job}", deleted);
   Given none;
   world.manager->get_job(administrator, "job", none.reply());

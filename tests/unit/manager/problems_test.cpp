@@ -53,7 +53,7 @@ TEST(problems, of_a_quiet_fabric_become_events_by_the_manager_s_own_deadlines) {
   port.set_up(true);
   port.mutable_neighbour()->set_name("stranger");
   world.manager->message(world.sessions.at("leaf"), message);
-  world.settle();
+  world.reconcile();
   const TimeNs heard = world.now();
   EXPECT_TRUE(told.empty());
   while (told.empty() && world.manager->next_deadline() != never) {

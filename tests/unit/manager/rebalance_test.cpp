@@ -26,7 +26,7 @@ TEST_F(Rebalance, a_repaired_twin_keeps_off_its_sibling_where_a_way_is_free) {
     ASSERT_EQ(after.size(), 2U);
     EXPECT_NE(after[0], after[1]) << "the repaired twin lies on its sibling";
     EXPECT_THAT(after, testing::Not(testing::Contains("spine" + std::to_string(broken))));
-    cable(1, broken);
+    link(1, broken);
   }
 }
 
@@ -37,7 +37,7 @@ TEST_F(Rebalance, twins_that_had_to_share_lie_apart_again_when_there_is_a_way) {
   EXPECT_THAT(spines_of("twins"), testing::ElementsAre("spine0", "spine0"));
   world.pass(100 * second);
   EXPECT_THAT(spines_of("twins"), testing::ElementsAre("spine0", "spine0"));
-  cable(0, 1);
+  link(0, 1);
   EXPECT_THAT(spines_of("twins"), testing::ElementsAre("spine0", "spine0")) << "not in a hurry";
   world.pass(40 * second);
   EXPECT_THAT(spines_of("twins"), testing::UnorderedElementsAre("spine0", "spine1"));
@@ -52,8 +52,8 @@ protected:
       group("g" + std::to_string(g), g);
     }
     world.connect_star("spine1", 0, 1, 4);
-    cable(0, 1);
-    cable(1, 1);
+    link(0, 1);
+    link(1, 1);
   }
   std::uint32_t on(const std::string& spine) {
     std::uint32_t trees = 0;
@@ -65,7 +65,7 @@ protected:
   Given ask(bool dry_run, const rest::Caller& caller = administrator) {
     Given given;
     world.manager->rebalance(caller, dry_run, given.reply());
-    world.settle();
+    world.reconcile();
     return given;
   }
 };
@@ -92,7 +92,7 @@ TEST_F(OneSpineMore, an_administrator_has_them_moved_and_nobody_else) {
   EXPECT_EQ(on("spine1"), 3U);
   for (const group::Group* group : world.manager->groups().groups()) {
     EXPECT_EQ(group->state, group::GroupState::ready);
-    EXPECT_EQ(group->trouble, "");
+    EXPECT_EQ(group->error, "");
   }
   const Given again = ask(false);
   EXPECT_TRUE(again.body().at("moves").as_array().empty());

@@ -31,10 +31,10 @@ TEST(scale, a_hundred_groups_of_sixteen_are_computed_stored_and_installed) {
       const std::string spine = "spine" + std::to_string(s);
       world.connect_star(spine, 0, 1, 64);
       for (std::uint32_t i = 0; i < leaves; ++i) {
-        world.report_cable(leaf(i), hosts_per_leaf + s, spine, i);
+        world.report_link(leaf(i), hosts_per_leaf + s, spine, i);
       }
     }
-    world.settle();
+    world.reconcile();
 
     std::vector<Given> answers;
     for (std::uint32_t g = 0; g < groups; ++g) {
@@ -44,10 +44,10 @@ TEST(scale, a_hundred_groups_of_sixteen_are_computed_stored_and_installed) {
         answers.push_back(world.join("g" + std::to_string(g), members, rank, 1 + host));
       }
       if (g % 25 == 24) {
-        world.settle(); // what came together is stored together
+        world.reconcile(); // what came together is stored together
       }
     }
-    world.settle();
+    world.reconcile();
     for (const Given& answer : answers) {
       ASSERT_TRUE(answer.there());
       ASSERT_EQ(answer->status, 200U);

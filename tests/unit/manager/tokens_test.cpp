@@ -23,7 +23,7 @@ TEST(tokens, open_their_own_job_and_no_other) {
   const rest::Caller me{.token = mine, .administrator = false};
   const rest::Caller you{.token = yours, .administrator = false};
   const Given joined = world.join("demo", 1, 0, 1, me);
-  world.settle();
+  world.reconcile();
   ASSERT_TRUE(joined.there());
   EXPECT_EQ(joined->status, 200U);
   Given other;
@@ -75,11 +75,11 @@ TEST(open_job, that_an_administrator_deleted_is_404_to_those_without_a_token) {
   World world(settings);
   world.connect_star("leaf", 2);
   static_cast<void>(world.join("demo", 2, 0, 1, {}));
-  world.settle();
+  world.reconcile();
   world.switches_answer = false;
   Given deleted;
   world.manager->delete_job(administrator, "everybody", deleted.reply());
-  world.settle();
+  world.reconcile();
   ASSERT_EQ(deleted->status, 200U);
 
   const auto is_404 = [](const Given& given) {
@@ -123,7 +123,7 @@ TEST(open_job, that_an_administrator_deleted_is_404_to_those_without_a_token) {
   EXPECT_TRUE(seen.there());
   Given again;
   world.manager->create_job(administrator, {"everybody", std::nullopt}, again.reply());
-  world.settle();
+  world.reconcile();
   EXPECT_EQ(again->status, 201U) << "nothing is left of it, so it can be had again";
   EXPECT_FALSE(world.join("demo", 2, 0, 1, {}).there());
 }
@@ -137,7 +137,7 @@ TEST(tenants, see_their_own_groups_trees_and_events_and_nobody_elses) {
   static_cast<void>(world.join("a", 2, 1, 2, mine));
   static_cast<void>(world.join("b", 2, 0, 3, yours));
   static_cast<void>(world.join("b", 2, 1, 4, yours));
-  world.settle();
+  world.reconcile();
   const auto seen = [&](const rest::Caller& caller, rest::View view) {
     Given given;
     world.manager->view(caller, rest::ViewRequest{.what = view}, given.reply());

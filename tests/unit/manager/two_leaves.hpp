@@ -26,27 +26,27 @@ protected:
     for (std::uint32_t spine = 0; spine < spines; ++spine) {
       world.connect_star("spine" + std::to_string(spine), 0, 1, 4);
       for (std::uint32_t leaf = 0; leaf < 2; ++leaf) {
-        cable(leaf, spine);
+        link(leaf, spine);
       }
     }
-    world.settle();
+    world.reconcile();
     world.pass(5 * second);
   }
-  void cable(std::uint32_t leaf, std::uint32_t spine) {
-    world.report_cable("leaf" + std::to_string(leaf), per_leaf + spine,
-                       "spine" + std::to_string(spine), leaf);
-    world.settle();
+  void link(std::uint32_t leaf, std::uint32_t spine) {
+    world.report_link("leaf" + std::to_string(leaf), per_leaf + spine,
+                      "spine" + std::to_string(spine), leaf);
+    world.reconcile();
   }
   void cut(std::uint32_t leaf, std::uint32_t spine) {
     world.report_down("leaf" + std::to_string(leaf), per_leaf + spine);
     world.report_down("spine" + std::to_string(spine), leaf);
-    world.settle();
+    world.reconcile();
   }
   /// A host of each leaf joins.
   Given asked(const std::string& name, std::uint32_t host, std::uint32_t trees = 1) {
     const Given one = world.join(name, 2, 0, 1 + host, administrator, 1000, trees);
     const Given two = world.join(name, 2, 1, 1 + host + per_leaf, administrator, 1000, trees);
-    world.settle();
+    world.reconcile();
     return two;
   }
   /// The same; ready.

@@ -14,7 +14,7 @@ TEST(views, name_what_is_there_and_404_what_is_not) {
   world.connect_star("leaf", 2);
   const Given one = world.join("demo", 2, 0, 1);
   const Given two = world.join("demo", 2, 1, 2);
-  world.settle();
+  world.reconcile();
   ASSERT_EQ(one->status, 200U);
   for (const auto& [view, name, key] :
        {std::tuple(rest::View::switches, "switches", "leaf"),
@@ -38,12 +38,12 @@ TEST(views, name_what_is_there_and_404_what_is_not) {
   EXPECT_THAT(world.manager->metrics(), HasSubstr("tributary_groups{state=\"ready\"} 1\n"));
 }
 
-TEST(views, may_be_asked_for_while_cables_are_found_that_no_tree_was_planned_over_yet) {
+TEST(views, may_be_asked_for_while_links_are_found_that_no_tree_was_planned_over_yet) {
   World world;
   world.connect_star("a", 1);
   world.connect_star("b", 1, 9);
-  // Both ends of a cable tell of each other; nothing is settled in between.
-  world.report_cable("a", 5, "b", 6);
+  // Both ends of a link tell of each other; nothing is settled in between.
+  world.report_link("a", 5, "b", 6);
   Given links;
   world.manager->view(administrator, rest::ViewRequest{.what = rest::View::links}, links.reply());
   ASSERT_EQ(links->status, 200U);

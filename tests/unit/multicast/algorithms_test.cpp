@@ -73,14 +73,14 @@ TEST_P(Algorithms, RouteRoundWhatIsDownAndRefuseOnlyWhatIsNotConnected) {
   const auto [name, fabric] = GetParam();
   test::Random random(test::seed());
   auto model = topology::build_model(fabric);
-  for (std::uint32_t c = 0; c < model.graph.cables().size(); ++c) {
-    model.graph.set_up(CableId{c}, random() % 5 != 0);
+  for (std::uint32_t c = 0; c < model.graph.links().size(); ++c) {
+    model.graph.set_up(LinkId{c}, random() % 5 != 0);
   }
   for (std::uint32_t s = 0; s < model.graph.switches().size(); ++s) {
     model.graph.set_up(SwitchId{s}, random() % 30 != 0);
   }
   Bench bench(std::move(model));
-  // Ours may trade height for balance where cables are dead.
+  // Ours may trade height for balance where links are dead.
   const Height height = std::string_view(name) == "prism" ? Height::any : Height::least;
   const auto groups = make_groups("~4x4", bench.model, test::seed());
   const auto trees = route(bench, name, test::seed(), groups);
@@ -110,12 +110,12 @@ TEST(MakeAlgorithm, KnowsNoOtherNames) {
   EXPECT_EQ(make_algorithm("dijkstra", bench.distances, 1), nullptr);
 }
 
-/// Random loads on all cables, and some trees rooted here and there.
+/// Random loads on all links, and some trees rooted here and there.
 Loads random_loads(const RoutingView& view, test::Random& random) {
   Loads loads(view);
-  for (std::uint32_t c = 0; c < view.cable_count(); ++c) {
+  for (std::uint32_t c = 0; c < view.link_count(); ++c) {
     for (std::size_t i = random() % 8; i > 0; --i) {
-      loads.add({view.ends(CableId{c})[random() % 2], {CableId{c}}, 1});
+      loads.add({view.ends(LinkId{c})[random() % 2], {LinkId{c}}, 1});
     }
   }
   return loads;
@@ -125,8 +125,8 @@ TEST(RootChoice, BothScansFindTheSameRoot) {
   test::Random random(test::seed());
   for (const char* const fabric : fabrics) {
     auto model = topology::build_model(fabric);
-    if (!model.graph.cables().empty()) {
-      model.graph.set_up(CableId{0}, false);
+    if (!model.graph.links().empty()) {
+      model.graph.set_up(LinkId{0}, false);
     }
     Bench bench(std::move(model));
     for (int round = 0; round < 20; ++round) {
@@ -155,8 +155,8 @@ TEST(RootChoice, TakesTheFirstOfTheLeastLoadedInTheMiddle) {
   loads.add({SwitchId{2}, {}, 0});
   EXPECT_EQ(choose(RootRule::first), SwitchId{2});
   EXPECT_EQ(choose(RootRule::least_rooted), SwitchId{3});
-  // Two trees pass switch 3 that have their center elsewhere.
-  const CableId to_3 = bench.view.arcs(SwitchId{0})[1].cable;
+  // Two trees pass switch 3 that have their root switch elsewhere.
+  const LinkId to_3 = bench.view.arcs(SwitchId{0})[1].link;
   loads.add({SwitchId{0}, {to_3}, 1});
   loads.add({SwitchId{0}, {to_3}, 1});
   EXPECT_EQ(choose(RootRule::least_rooted), SwitchId{3});
@@ -167,10 +167,10 @@ TEST(RootChoice, TakesTheFirstOfTheLeastLoadedInTheMiddle) {
 std::uint64_t cost_of_ways(const RoutingView& view, const Tree& tree, const Group& members,
                            const Loads& loads) {
   std::vector<std::uint64_t> cost(view.switch_count(), ~std::uint64_t{0});
-  cost[tree.center.value] = 0;
+  cost[tree.root_switch.value] = 0;
   for (bool more = true; more;) {
     more = false;
-    for (const CableId c : tree.cables) {
+    for (const LinkId c : tree.links) {
       auto [a, b] = view.ends(c);
       if (cost[a.value] == ~std::uint64_t{0}) {
         std::swap(a, b);
@@ -199,7 +199,7 @@ TEST(Sssp, TheSearchByLayersFindsWaysAsCheapAsDijkstras) {
       const auto group = make_groups("rand:1,2,2", bench.model, random()).front();
       const Tree one = *heap.route(group, loads);
       const Tree other = *layered.route(group, loads);
-      EXPECT_EQ(one.center, other.center);
+      EXPECT_EQ(one.root_switch, other.root_switch);
       EXPECT_EQ(cost_of_ways(bench.view, one, group, loads),
                 cost_of_ways(bench.view, other, group, loads));
     }

@@ -1,4 +1,4 @@
-// Model fabrics have the switches, hosts and cables that their names promise.
+// Model fabrics have the switches, hosts and links that their names promise.
 #include "controlplane/topology/builders.hpp"
 
 #include "controlplane/multicast/routing_view.hpp"
@@ -18,18 +18,18 @@ struct Counts {
   const char* name;
   std::size_t switches;
   std::size_t hosts;
-  std::size_t cables;
+  std::size_t links;
 };
 
 class BuildModel : public testing::TestWithParam<Counts> {};
 
-TEST_P(BuildModel, HasItsSwitchesHostsAndCablesInOnePiece) {
-  const auto [name, switches, hosts, cables] = GetParam();
+TEST_P(BuildModel, HasItsSwitchesHostsAndLinksInOnePiece) {
+  const auto [name, switches, hosts, links] = GetParam();
   const Model model = build_model(name);
   EXPECT_EQ(model.name, name);
   EXPECT_EQ(model.graph.switches().size(), switches);
   EXPECT_EQ(model.graph.hosts().size(), hosts);
-  EXPECT_EQ(model.graph.cables().size(), cables);
+  EXPECT_EQ(model.graph.links().size(), links);
   EXPECT_EQ(model.regions.size(), switches);
   const multicast::RoutingView view(model.graph);
   for (std::uint32_t s = 0; s < switches; ++s) {
@@ -59,13 +59,13 @@ TEST(Dragonfly, EveryTwoGroupsAreJoinedOnceWhateverTheArrangement) {
     const Model model = build_model(name);
     std::map<std::pair<std::uint32_t, std::uint32_t>, int> joined;
     std::map<SwitchId, int> globals;
-    for (const Cable& cable : model.graph.cables()) {
-      const std::uint32_t a = model.regions[cable.ends[0].at.value];
-      const std::uint32_t b = model.regions[cable.ends[1].at.value];
+    for (const Link& link : model.graph.links()) {
+      const std::uint32_t a = model.regions[link.ends[0].at.value];
+      const std::uint32_t b = model.regions[link.ends[1].at.value];
       if (a != b) {
         ++joined[std::minmax(a, b)];
-        ++globals[cable.ends[0].at];
-        ++globals[cable.ends[1].at];
+        ++globals[link.ends[0].at];
+        ++globals[link.ends[1].at];
       }
     }
     EXPECT_EQ(joined.size(), 13U * 12 / 2) << name;
@@ -80,8 +80,8 @@ TEST(Dragonfly, ArrangementsLeadWhereTheirRuleSays) {
     const Model model = build_model(name); // 13 groups; hosts on port 0, locals on 1 to 3
     const Attachment end{SwitchId{group * 4 + global_port / 3},
                          static_cast<Port>(4 + global_port % 3)};
-    const Cable& cable = model.graph[*model.graph.cable_at(end)];
-    const Attachment other = cable.ends[0] == end ? cable.ends[1] : cable.ends[0];
+    const Link& link = model.graph[*model.graph.link_at(end)];
+    const Attachment other = link.ends[0] == end ? link.ends[1] : link.ends[0];
     return model.regions[other.at.value];
   };
   EXPECT_EQ(behind("dragonfly:4,1,3", 5, 0), 4U);
@@ -113,7 +113,7 @@ TEST(Torus, RanksFollowTheLastDimensionAndPortsTheFirst) {
   const Model model = build_model("torus:3x4x5x2");
   const Graph& graph = model.graph;
   EXPECT_EQ(graph[*graph.find_host(Nid{2 * 7})].at.at, *graph.find_switch("s0.1.2"));
-  const auto ahead = graph.cable_at({*graph.find_switch("s2.1.2"), 2});
+  const auto ahead = graph.link_at({*graph.find_switch("s2.1.2"), 2});
   EXPECT_EQ(graph.describe(*ahead), "s2.1.2 port 2 - s0.1.2 port 3");
 }
 

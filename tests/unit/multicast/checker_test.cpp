@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A ring of six switches, 0 - 1 - ... - 5 - 0, with cable i from switch i onward, and 6 alone.
+/// A ring of six switches, 0 - 1 - ... - 5 - 0, with link i from switch i onward, and 6 alone.
 struct Ring : testing::Test {
   Graph graph;
   Ring() {
@@ -22,10 +22,11 @@ struct Ring : testing::Test {
   }
   std::vector<SwitchId> members{SwitchId{0}, SwitchId{2}};
 
-  static Tree tree(std::uint32_t center, std::vector<std::uint32_t> cables, std::uint32_t height) {
-    Tree made{SwitchId{center}, {}, height};
-    for (const std::uint32_t c : cables) {
-      made.cables.push_back(CableId{c});
+  static Tree tree(std::uint32_t root_switch, std::vector<std::uint32_t> links,
+                   std::uint32_t height) {
+    Tree made{SwitchId{root_switch}, {}, height};
+    for (const std::uint32_t c : links) {
+      made.links.push_back(LinkId{c});
     }
     return made;
   }
@@ -45,15 +46,15 @@ TEST_F(Ring, EachFaultIsNamed) {
   EXPECT_THAT(fault(tree(1, {0}, 1)), HasSubstr("the member's switch s2 is not in it"));
   EXPECT_THAT(fault(tree(1, {0, 3}, 1)), HasSubstr("2 of its 4 switches are not connected"));
   EXPECT_THAT(fault(tree(1, {0, 1, 2}, 1)), HasSubstr("it goes to s3, where no member is"));
-  EXPECT_THAT(fault(tree(1, {0, 1, 2, 3, 4, 5}, 1)), HasSubstr("a loop: 6 cables on 6"));
+  EXPECT_THAT(fault(tree(1, {0, 1, 2, 3, 4, 5}, 1)), HasSubstr("a loop: 6 links on 6"));
   EXPECT_THAT(fault(tree(1, {0, 0, 1}, 1)), HasSubstr("is there twice"));
-  EXPECT_THAT(fault(tree(1, {0, 9}, 1)), HasSubstr("there is no cable 9"));
+  EXPECT_THAT(fault(tree(1, {0, 9}, 1)), HasSubstr("there is no link 9"));
   EXPECT_THAT(fault(tree(1, {0, 1}, 2)), HasSubstr("says its height is 2, but it is 1"));
-  EXPECT_THAT(fault(tree(6, {0, 1}, 1)), HasSubstr("not connected with its center"));
+  EXPECT_THAT(fault(tree(6, {0, 1}, 1)), HasSubstr("not connected with its root switch"));
 }
 
-TEST_F(Ring, DeadCablesMakeTreesWrongAndLeastHeightsLarger) {
-  graph.set_up(CableId{1}, false);
+TEST_F(Ring, DeadLinksMakeTreesWrongAndLeastHeightsLarger) {
+  graph.set_up(LinkId{1}, false);
   EXPECT_THAT(fault(tree(1, {0, 1}, 1)), HasSubstr("s1 port 1 - s2 port 0 is not usable"));
   EXPECT_EQ(Checker(graph).least_height(members), 2U);
   EXPECT_EQ(fault(tree(4, {2, 3, 4, 5}, 2)), "");

@@ -82,7 +82,7 @@ TEST(Comparison, NothingIsBelowTheBoundAndRepairIsNeverWorse) {
 }
 
 TEST(LowerBound, CountsWhatASwitchMustCarry) {
-  // Every switch of a ring of eight is in all four groups and has two cables.
+  // Every switch of a ring of eight is in all four groups and has two links.
   const auto model = topology::build_model("torus:8x4");
   const RoutingView view(model.graph);
   Distances distances(view);
@@ -92,7 +92,7 @@ TEST(LowerBound, CountsWhatASwitchMustCarry) {
       group.push_back(SwitchId{s});
     }
   }
-  EXPECT_EQ(lower_bound(model, distances, groups), 4U); // 4 groups x 7 cables on 8
+  EXPECT_EQ(lower_bound(model, distances, groups), 4U); // 4 groups x 7 links on 8
   groups.resize(2);
   EXPECT_EQ(lower_bound(model, distances, groups), 2U);
   EXPECT_EQ(lower_bound(model, distances, std::vector<Group>{{SwitchId{3}}}), 0U);

@@ -44,10 +44,10 @@ void expect_right(const Graph& graph) {
   }
 }
 
-/// One of a hundred cables and switches down.
+/// One of a hundred links and switches down.
 void break_some(Graph& graph, test::Random& random) {
-  for (std::uint32_t c = 0; c < graph.cables().size(); ++c) {
-    graph.set_up(CableId{c}, random() % 100 != 0);
+  for (std::uint32_t c = 0; c < graph.links().size(); ++c) {
+    graph.set_up(LinkId{c}, random() % 100 != 0);
   }
   for (std::uint32_t s = 0; s < graph.switches().size(); ++s) {
     graph.set_up(SwitchId{s}, random() % 100 != 0);
@@ -65,7 +65,7 @@ TEST(Distances, EveryRowIsThatOfABreadthFirstSearch) {
   }
 }
 
-TEST(Distances, AWayOfMoreThan254CablesIsNone) {
+TEST(Distances, AWayOfMoreThan254LinksIsNone) {
   Graph chain;
   for (std::uint32_t s = 0; s < 300; ++s) {
     chain.add_switch({.name = std::to_string(s), .ports = 2});

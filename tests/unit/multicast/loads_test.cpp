@@ -1,4 +1,4 @@
-// The books of cables and switches balance.
+// The books of links and switches balance.
 #include "controlplane/multicast/loads.hpp"
 
 #include "controlplane/topology/builders.hpp"
@@ -22,11 +22,11 @@ TEST(Loads, AreWhatACountOfAllTreesGivesAndZeroWhenAllAreGone) {
   for (int round = 0; round < 300; ++round) {
     if (trees.empty() || random() % 3 != 0) {
       Tree tree{SwitchId{static_cast<std::uint32_t>(random() % 16)}, {}, 0};
-      std::set<CableId> cables;
+      std::set<LinkId> links;
       for (std::size_t i = random() % 6; i > 0; --i) {
-        cables.insert(CableId{static_cast<std::uint32_t>(random() % view.cable_count())});
+        links.insert(LinkId{static_cast<std::uint32_t>(random() % view.link_count())});
       }
-      tree.cables.assign(cables.begin(), cables.end());
+      tree.links.assign(links.begin(), links.end());
       loads.add(tree);
       trees.push_back(tree);
     } else {
@@ -34,25 +34,25 @@ TEST(Loads, AreWhatACountOfAllTreesGivesAndZeroWhenAllAreGone) {
       loads.remove(trees.back());
       trees.pop_back();
     }
-    std::vector<std::uint32_t> efi(view.cable_count());
+    std::vector<std::uint32_t> efi(view.link_count());
     std::map<SwitchId, std::uint32_t> rooted;
     std::map<SwitchId, std::uint32_t> through;
     std::uint64_t total = 0;
     for (const Tree& tree : trees) {
-      std::set<SwitchId> switches{tree.center};
-      for (const CableId c : tree.cables) {
+      std::set<SwitchId> switches{tree.root_switch};
+      for (const LinkId c : tree.links) {
         ++efi[c.value];
         ++total;
         switches.insert(view.ends(c)[0]);
         switches.insert(view.ends(c)[1]);
       }
-      ++rooted[tree.center];
+      ++rooted[tree.root_switch];
       for (const SwitchId s : switches) {
         ++through[s];
       }
     }
-    for (std::uint32_t c = 0; c < view.cable_count(); ++c) {
-      ASSERT_EQ(loads[CableId{c}], efi[c]);
+    for (std::uint32_t c = 0; c < view.link_count(); ++c) {
+      ASSERT_EQ(loads[LinkId{c}], efi[c]);
     }
     for (std::uint32_t s = 0; s < view.switch_count(); ++s) {
       ASSERT_EQ(loads.rooted(SwitchId{s}), rooted[SwitchId{s}]);
@@ -66,26 +66,26 @@ TEST(Loads, AreWhatACountOfAllTreesGivesAndZeroWhenAllAreGone) {
     loads.remove(tree);
   }
   EXPECT_EQ(loads.max(), 0U);
-  EXPECT_EQ(loads.count_at(0), view.cable_count());
+  EXPECT_EQ(loads.count_at(0), view.link_count());
 }
 
 TEST(Loads, StayWhenTheFabricGrows) {
   auto model = topology::build_model("torus:4x1");
   const RoutingView before(model.graph);
   Loads loads(before);
-  const Tree tree{SwitchId{0}, {CableId{0}}, 1};
+  const Tree tree{SwitchId{0}, {LinkId{0}}, 1};
   loads.add(tree);
   const SwitchId added = model.graph.add_switch({.name = "new", .ports = 2});
   const SwitchId other = model.graph.add_switch({.name = "other", .ports = 2});
-  const CableId cable = model.graph.connect({added, 0}, {other, 0});
+  const LinkId link = model.graph.connect({added, 0}, {other, 0});
   const RoutingView after(model.graph);
   loads.rebind(after);
-  loads.add({added, {cable}, 1});
+  loads.add({added, {link}, 1});
   EXPECT_EQ(loads.count_at(1), 2U);
   EXPECT_EQ(loads.count_at(0), 3U);
   EXPECT_EQ(loads.through(other), 1U);
   loads.remove(tree);
-  EXPECT_EQ(loads[CableId{0}], 0U);
+  EXPECT_EQ(loads[LinkId{0}], 0U);
 }
 
 } // namespace

@@ -16,7 +16,7 @@ namespace {
 
 using topology::Port;
 
-/// A graph that is a random tree of switches, with hosts here and there; some cables are doubled,
+/// A graph that is a random tree of switches, with hosts here and there; some links are doubled,
 /// so that a tree must name its ports exactly.
 struct RandomTree {
   Graph graph;
@@ -38,9 +38,9 @@ struct RandomTree {
       const std::size_t bundle = 1 + random() % 2;
       const std::size_t chosen = random() % bundle;
       for (std::size_t i = 0; i < bundle; ++i) {
-        const CableId c = graph.connect({SwitchId{s}, used[s]++}, {SwitchId{other}, used[other]++});
+        const LinkId c = graph.connect({SwitchId{s}, used[s]++}, {SwitchId{other}, used[other]++});
         if (i == chosen) {
-          tree.cables.push_back(c);
+          tree.links.push_back(c);
         }
       }
     }
@@ -51,7 +51,7 @@ struct RandomTree {
             {.name = fmt::format("h{}", nid), .nid = Nid{nid}, .at = {SwitchId{s}, used[s]++}}));
       }
     }
-    std::shuffle(tree.cables.begin(), tree.cables.end(), random);
+    std::shuffle(tree.links.begin(), tree.links.end(), random);
   }
 };
 
@@ -74,7 +74,7 @@ private:
         ++part.wait_count;
       }
     }
-    for (const CableId c : tree_.cables) {
+    for (const LinkId c : tree_.links) {
       for (int side = 0; side < 2; ++side) {
         const auto& here = graph_[c].ends[side];
         const auto& there = graph_[c].ends[1 - side];
@@ -134,8 +134,8 @@ struct TwoLeaves : testing::Test {
   HostId h1 = graph.add_host({.name = "h1", .nid = Nid{1}, .at = {leaf0, 1}});
   HostId h2 = graph.add_host({.name = "h2", .nid = Nid{2}, .at = {leaf1, 0}});
   HostId h3 = graph.add_host({.name = "h3", .nid = Nid{3}, .at = {leaf1, 1}});
-  CableId up0 = graph.connect({leaf0, 7}, {spine, 0});
-  CableId up1 = graph.connect({leaf1, 7}, {spine, 1});
+  LinkId up0 = graph.connect({leaf0, 7}, {spine, 0});
+  LinkId up1 = graph.connect({leaf1, 7}, {spine, 1});
   Tree tree{spine, {up0, up1}, 1};
 };
 
@@ -164,7 +164,7 @@ TEST_F(TwoLeaves, AStrangeRootAnUnreachedMemberAndALoopAreRefused) {
   EXPECT_THROW((void)orient(graph, tree, std::vector{h0, h2}, h1), std::invalid_argument);
   EXPECT_THROW((void)orient(graph, Tree{spine, {up0}, 1}, std::vector{h0, h2}, h0),
                std::invalid_argument);
-  const CableId second = graph.connect({leaf0, 6}, {spine, 2});
+  const LinkId second = graph.connect({leaf0, 6}, {spine, 2});
   EXPECT_THROW((void)orient(graph, Tree{spine, {up0, up1, second}, 1}, std::vector{h0, h2}, h0),
                std::invalid_argument);
 }

@@ -36,7 +36,7 @@ struct Installed {
 
 class PlannerWith : public testing::TestWithParam<std::string_view> {};
 
-TEST_P(PlannerWith, GroupsComeAndGoAndCablesFailAndComeBackAndTheBooksBalance) {
+TEST_P(PlannerWith, GroupsComeAndGoAndLinksFailAndComeBackAndTheBooksBalance) {
   test::Random random(test::seed());
   std::size_t replanned = 0;
   for (const char* fabric : {"ft3:4", "torus:3x3x3x2", "dragonfly:4,2,2"}) {
@@ -63,7 +63,7 @@ TEST_P(PlannerWith, GroupsComeAndGoAndCablesFailAndComeBackAndTheBooksBalance) {
         std::swap(installed[leaving], installed.back());
         installed.pop_back();
       } else {
-        const CableId c{static_cast<std::uint32_t>(random() % graph.cables().size())};
+        const LinkId c{static_cast<std::uint32_t>(random() % graph.links().size())};
         graph.set_up(c, !graph[c].up);
         planner.topology_changed();
         for (Installed& group : installed) {
@@ -76,13 +76,13 @@ TEST_P(PlannerWith, GroupsComeAndGoAndCablesFailAndComeBackAndTheBooksBalance) {
           }
         }
       }
-      std::vector<std::uint32_t> counted(graph.cables().size(), 0);
+      std::vector<std::uint32_t> counted(graph.links().size(), 0);
       for (const Installed& group : installed) {
-        for (const CableId c : group.tree.cables) {
+        for (const LinkId c : group.tree.links) {
           ++counted[c.value];
         }
       }
-      for (CableId c{0}; c.value < counted.size(); ++c.value) {
+      for (LinkId c{0}; c.value < counted.size(); ++c.value) {
         ASSERT_EQ(planner.efi(c), counted[c.value]) << graph.describe(c);
       }
     }
@@ -120,7 +120,7 @@ TEST(Planner, RefusesAnUnknownAlgorithmAndNamesThoseThereAre) {
   }
 }
 
-/// Leaves with two hosts each, every leaf joined to every spine by as many cables as asked for.
+/// Leaves with two hosts each, every leaf joined to every spine by as many links as asked for.
 struct LeafSpine {
   Graph graph;
   std::vector<SwitchId> leaves;
@@ -159,7 +159,7 @@ TEST(Planner, AnEmptyFabricAndAnEmptyGroupHaveNoTree) {
   EXPECT_EQ(planner.plan(std::vector{host}), (Tree{only, {}, 0}));
 }
 
-TEST(Planner, MembersOnOneSwitchNeedNoCable) {
+TEST(Planner, MembersOnOneSwitchNeedNoLink) {
   const LeafSpine fabric(2, 2);
   Planner planner(fabric.graph, {});
   const std::vector together{fabric.hosts[0], fabric.hosts[1], fabric.hosts[0]};
@@ -170,7 +170,7 @@ TEST(Planner, MembersOnOneSwitchNeedNoCable) {
   EXPECT_EQ(planner.efi().max, 0U);
 }
 
-TEST(Planner, TwoSwitchesShareTheLoadOverParallelCables) {
+TEST(Planner, TwoSwitchesShareTheLoadOverParallelLinks) {
   Graph graph;
   const SwitchId a = graph.add_switch({.name = "a", .ports = 8});
   const SwitchId b = graph.add_switch({.name = "b", .ports = 8});
@@ -201,7 +201,7 @@ TEST(Planner, AHostOnASpineMakesNoDifferenceToWhatWorks) {
       std::nullopt);
 }
 
-TEST(Planner, OnlyTreesOverTheBrokenCableAreTouched) {
+TEST(Planner, OnlyTreesOverTheBrokenLinkAreTouched) {
   LeafSpine fabric(16, 4);
   Planner planner(fabric.graph, {});
   test::Random random(test::seed());
@@ -210,7 +210,7 @@ TEST(Planner, OnlyTreesOverTheBrokenCableAreTouched) {
     const auto members = random_hosts(random, fabric.graph, 16);
     installed.push_back({members, planner.plan(members).value()});
   }
-  const CableId broken{5};
+  const LinkId broken{5};
   const std::uint32_t touched = planner.efi(broken);
   ASSERT_GT(touched, 0U);
   fabric.graph.set_up(broken, false);
@@ -233,8 +233,8 @@ TEST(Planner, AnAdoptedTreeTakesLoadAsIfPlannedHere) {
   const Tree tree = before.plan(members).value();
   Planner after(fabric.graph, {});
   after.adopt(tree);
-  EXPECT_EQ(after.efi(tree.cables.front()), 1U);
-  EXPECT_NE(after.plan(members)->center, tree.center) << "the other spine is free";
+  EXPECT_EQ(after.efi(tree.links.front()), 1U);
+  EXPECT_NE(after.plan(members)->root_switch, tree.root_switch) << "the other spine is free";
 }
 
 TEST(Planner, WhenThereIsNoWayNowTheOldTreeKeepsItsLoad) {
@@ -246,12 +246,12 @@ TEST(Planner, WhenThereIsNoWayNowTheOldTreeKeepsItsLoad) {
   planner.topology_changed();
   EXPECT_FALSE(planner.intact(tree));
   EXPECT_EQ(planner.replan(tree, members), std::nullopt);
-  EXPECT_EQ(planner.efi(tree.cables.front()), 1U);
+  EXPECT_EQ(planner.efi(tree.links.front()), 1U);
 }
 
 TEST(Planner, PartsSayWhoIsCutOff) {
   LeafSpine fabric(3, 1);
-  fabric.graph.set_up(CableId{2}, false); // leaf2
+  fabric.graph.set_up(LinkId{2}, false); // leaf2
   Planner planner(fabric.graph, {});
   const auto& h = fabric.hosts;
   EXPECT_EQ(planner.parts(std::vector{h[0], h[4], h[2], h[5]}),

@@ -58,12 +58,12 @@ TEST_P(PrismOnFabrics, TheSameSeedGivesTheSameTrees) {
   EXPECT_EQ(route_all(model.graph, groups, 7).trees, route_all(model.graph, groups, 7).trees);
 }
 
-TEST_P(PrismOnFabrics, TreesKeepOffDeadCables) {
+TEST_P(PrismOnFabrics, TreesKeepOffDeadLinks) {
   test::Random random(test::seed());
   for (const std::size_t percent : {1U, 5U, 20U}) {
-    const std::size_t cables = model.graph.cables().size();
-    for (std::size_t dead = 0; 100 * dead < percent * cables;) {
-      const CableId c{static_cast<std::uint32_t>(random() % cables)};
+    const std::size_t links = model.graph.links().size();
+    for (std::size_t dead = 0; 100 * dead < percent * links;) {
+      const LinkId c{static_cast<std::uint32_t>(random() % links)};
       dead += model.graph[c].up ? 1U : 0U;
       model.graph.set_up(c, false);
     }
@@ -77,8 +77,8 @@ TEST_P(PrismOnFabrics, TreesKeepOffDeadCables) {
       ASSERT_EQ(tree.has_value(), checker.connected(group));
       if (tree) {
         EXPECT_EQ(checker.find_fault(group, *tree, Height::any), std::nullopt);
-        // One cable more than it must be; on a leveled fabric two.
-        EXPECT_LE(tree->height, checker.least_height(group) + (view.leveled() ? 2 : 1));
+        // One link more than it must be; on a Clos fabric two.
+        EXPECT_LE(tree->height, checker.least_height(group) + (view.is_clos() ? 2 : 1));
         loads.add(*tree);
       }
     }
@@ -99,8 +99,8 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-/// The price of the cheapest tree of least height, by trying all centers and, for each, all ways in
-/// which members' shortest paths can be chosen.
+/// The cost of the cheapest tree of least height, by trying all root switches and, for each, all
+/// ways in which members' shortest paths can be chosen.
 class CheapestByTrial {
 public:
   CheapestByTrial(const RoutingView& view, Distances& distances, const Loads& loads)
@@ -121,7 +121,7 @@ public:
     best_ = 1e30;
     for (SwitchId s{0}; s.value < view_.switch_count(); ++s.value) {
       if (eccentricity(s) == least) {
-        center_ = s;
+        root_switch_ = s;
         paid_.assign(view_.switch_count(), false);
         paid_[s.value] = true;
         extend(group, 0, group.front(), 0);
@@ -146,8 +146,8 @@ private:
     }
     paid_[at.value] = true;
     for (const Arc& arc : view_.arcs(at)) {
-      if (distances_.between(arc.to, center_) + 1 == distances_.between(at, center_)) {
-        extend(group, index, arc.to, sum + 1 + std::pow(4.0, loads_[arc.cable]));
+      if (distances_.between(arc.to, root_switch_) + 1 == distances_.between(at, root_switch_)) {
+        extend(group, index, arc.to, sum + 1 + std::pow(4.0, loads_[arc.link]));
       }
     }
     paid_[at.value] = false;
@@ -156,21 +156,21 @@ private:
   const RoutingView& view_;
   Distances& distances_;
   const Loads& loads_;
-  SwitchId center_;
+  SwitchId root_switch_;
   std::vector<bool> paid_;
   double best_ = 0;
 };
 
-double price_of(const Tree& tree, const Loads& loads) {
+double cost_of(const Tree& tree, const Loads& loads) {
   double sum = 0;
-  for (const CableId c : tree.cables) {
+  for (const LinkId c : tree.links) {
     sum += 1 + std::pow(4.0, loads[c]);
   }
   return sum;
 }
 
-TEST(PrismOnLeveledFabrics, NoTreeOfAFatTreeIsCheaper) {
-  // One middle switch of a pod leads to a top, so that feeders leave no choice.
+TEST(PrismOnClosFabrics, NoTreeOfAFatTreeIsCheaper) {
+  // One middle switch of a pod leads to a core switch, so that feeders leave no choice.
   const Model model = build_model("ft3:4");
   const RoutingView view(model.graph);
   Distances distances(view);
@@ -179,12 +179,12 @@ TEST(PrismOnLeveledFabrics, NoTreeOfAFatTreeIsCheaper) {
   CheapestByTrial trial(view, distances, loads);
   for (const Group& group : make_groups("rand:60,2,6", model, test::seed())) {
     const Tree tree = prism.route(group, loads).value();
-    ASSERT_NEAR(price_of(tree, loads), trial.find(group), 1e-3 * price_of(tree, loads));
+    ASSERT_NEAR(cost_of(tree, loads), trial.find(group), 1e-3 * cost_of(tree, loads));
     loads.add(tree);
   }
 }
 
-TEST(PrismOnLeveledFabrics, SeveralFeedersCostLittleMoreThanTheCheapestTree) {
+TEST(PrismOnClosFabrics, SeveralFeedersCostLittleMoreThanTheCheapestTree) {
   const Model model = build_model("tft:3,3,2,4,4,2");
   const RoutingView view(model.graph);
   Distances distances(view);
@@ -193,19 +193,19 @@ TEST(PrismOnLeveledFabrics, SeveralFeedersCostLittleMoreThanTheCheapestTree) {
   CheapestByTrial trial(view, distances, loads);
   for (const Group& group : make_groups("rand:40,2,6", model, test::seed())) {
     const Tree tree = prism.route(group, loads).value();
-    ASSERT_LE(price_of(tree, loads), 2 * trial.find(group));
+    ASSERT_LE(cost_of(tree, loads), 2 * trial.find(group));
     loads.add(tree);
   }
 }
 
-TEST(PrismOnLeveledFabrics, GridsLeaveTheLeastLoadThereIs) {
-  // Every line of a 32x32 grid over ft3:16 needs two trees on some cable (a leaf has 8 cables up
+TEST(PrismOnClosFabrics, GridsLeaveTheLeastLoadThereIs) {
+  // Every line of a 32x32 grid over ft3:16 needs two trees on some link (a leaf has 8 links up
   // and takes part in 16 columns).
   const Model model = build_model("ft3:16");
   EXPECT_EQ(route_all(model.graph, make_groups("32x32", model, 1), 1).loads.max(), 2U);
 }
 
-/// Two leaves and two spines, each leaf with two cables to each spine.
+/// Two leaves and two spines, each leaf with two links to each spine.
 struct Bundles : testing::Test {
   Graph graph;
   std::vector<SwitchId> leaves{graph.add_switch({.name = "leaf0", .ports = 8}),
@@ -226,17 +226,17 @@ struct Bundles : testing::Test {
   }
 };
 
-TEST_F(Bundles, ParallelCablesShareTheLoad) {
+TEST_F(Bundles, ParallelLinksShareTheLoad) {
   const Routed routed = route_all(graph, std::vector<Group>(12, leaves), 1);
-  for (CableId c{0}; c.value < graph.cables().size(); ++c.value) {
+  for (LinkId c{0}; c.value < graph.links().size(); ++c.value) {
     EXPECT_EQ(routed.loads[c], 3U) << graph.describe(c);
   }
 }
 
-TEST_F(Bundles, ADeadCableOfABundleLeavesTheOther) {
-  graph.set_up(CableId{0}, false);
+TEST_F(Bundles, ADeadLinkOfABundleLeavesTheOther) {
+  graph.set_up(LinkId{0}, false);
   const Routed routed = route_all(graph, std::vector<Group>(3, leaves), 1);
-  EXPECT_EQ(routed.loads[CableId{0}], 0U);
+  EXPECT_EQ(routed.loads[LinkId{0}], 0U);
   EXPECT_EQ(routed.loads.max(), 1U);
 }
 
@@ -246,16 +246,16 @@ TEST_F(Bundles, LeavesWithoutACommonSpineMeetInALeaf) {
   graph.connect({leaf2, 1}, {spines[0], 6});
   graph.connect({leaf2, 2}, {spines[1], 6});
   for (const std::uint32_t c : {0U, 1U, 6U, 7U}) {
-    graph.set_up(CableId{c}, false); // leaf0 to spine0, leaf1 to spine1
+    graph.set_up(LinkId{c}, false); // leaf0 to spine0, leaf1 to spine1
   }
   const Group both{leaves[0], leaves[1]};
   const Routed routed = route_all(graph, {both}, 1);
-  EXPECT_EQ(routed.trees[0].center, leaf2);
+  EXPECT_EQ(routed.trees[0].root_switch, leaf2);
   EXPECT_EQ(routed.trees[0].height, 2U);
   EXPECT_EQ(Checker(graph).find_fault(both, routed.trees[0], Height::least), std::nullopt);
 }
 
-TEST_F(Bundles, OneSwitchNeedsNoCableAndADeadOneHasNoTree) {
+TEST_F(Bundles, OneSwitchNeedsNoLinkAndADeadOneHasNoTree) {
   EXPECT_EQ(route_all(graph, {{leaves[0]}}, 1).trees[0], (Tree{leaves[0], {}, 0}));
   graph.set_up(leaves[0], false);
   const RoutingView view(graph);
@@ -266,8 +266,8 @@ TEST_F(Bundles, OneSwitchNeedsNoCableAndADeadOneHasNoTree) {
   EXPECT_EQ(prism.route(leaves, loads), std::nullopt);
 }
 
-TEST_F(Bundles, WithoutAnyCableThereIsNoTree) {
-  for (CableId c{0}; c.value < graph.cables().size(); ++c.value) {
+TEST_F(Bundles, WithoutAnyLinkThereIsNoTree) {
+  for (LinkId c{0}; c.value < graph.links().size(); ++c.value) {
     graph.set_up(c, false);
   }
   const RoutingView view(graph);
@@ -276,16 +276,16 @@ TEST_F(Bundles, WithoutAnyCableThereIsNoTree) {
   EXPECT_EQ(prism.route(leaves, Loads(view)), std::nullopt);
 }
 
-TEST(PriceTable, RisesWithEveryTreeUpToAllThereCanBe) {
+TEST(CostTable, RisesWithEveryTreeUpToAllThereCanBe) {
   for (std::uint32_t load = 0; load < max_trees; ++load) {
-    ASSERT_LT(PriceTable::online()(load), PriceTable::online()(load + 1)) << load;
+    ASSERT_LT(CostTable::online()(load), CostTable::online()(load + 1)) << load;
   }
-  // A hundred thousand of the dearest are still a number.
-  EXPECT_LT(PriceTable::online()(max_trees) * 1e3F, PriceTable::unusable);
+  // A hundred thousand of the costliest are still a number.
+  EXPECT_LT(CostTable::online()(max_trees) * 1e3F, CostTable::unusable);
 }
 
-TEST(PriceTable, AroundALoadTheNextTreeCostsEightTimesAsMuch) {
-  const PriceTable table = PriceTable::around(20);
+TEST(CostTable, AroundALoadTheNextTreeCostsEightTimesAsMuch) {
+  const CostTable table = CostTable::around(20);
   EXPECT_FLOAT_EQ(table(20), 8 * table(19));
   EXPECT_FLOAT_EQ(table(19), 8 * table(18));
 }

@@ -43,7 +43,7 @@ struct Fabric {
 
 class RepairOnFabrics : public testing::TestWithParam<const char*> {};
 
-TEST_P(RepairOnFabrics, MovesTreesUntilTheFullestCablesAreFewerAndAllTreesStayRight) {
+TEST_P(RepairOnFabrics, MovesTreesUntilTheFullestLinksAreFewerAndAllTreesStayRight) {
   Fabric fabric(GetParam());
   const auto blind = make_algorithm("minihop", fabric.distances, 1);
   fabric.route_by(*blind, "rand:60,2,8");
@@ -85,12 +85,12 @@ TEST_P(RepairOnFabrics, LeavesTreesThatAreNotItsOwnAlone) {
   const auto half = std::span(fabric.groups).first(fabric.groups.size() / 2);
   const std::vector<RoutedGroup> others(fabric.groups.begin() + 30, fabric.groups.end());
   for (const RoutedGroup& group : half) {
-    own += group.tree.cables.size();
+    own += group.tree.links.size();
   }
   repair(fabric.prism, fabric.loads, half, {});
   std::uint64_t own_after = 0;
   for (const RoutedGroup& group : half) {
-    own_after += group.tree.cables.size();
+    own_after += group.tree.links.size();
   }
   EXPECT_EQ(fabric.loads.total() - own_after, all - own);
   for (std::size_t g = 0; g < others.size(); ++g) {
@@ -120,16 +120,16 @@ TEST(Repair, DoesNothingWhenTimeIsOverOrTheBoundIsReached) {
   EXPECT_EQ(repair(fabric.prism, fabric.loads, fabric.groups, limits).attempts, 0U);
 }
 
-TEST(Repair, GroupsRoutedAfterwardsSeeOnlinePricesAgain) {
+TEST(Repair, GroupsRoutedAfterwardsSeeOnlineCostsAgain) {
   Fabric fabric("torus:4x4x4x2");
   fabric.route("rand:60,2,8");
   repair(fabric.prism, fabric.loads, fabric.groups, {});
   const Tree& tree = fabric.groups.front().tree;
   float sum = 0;
-  for (const CableId c : tree.cables) {
-    sum += PriceTable::online()(fabric.loads[c]);
+  for (const LinkId c : tree.links) {
+    sum += CostTable::online()(fabric.loads[c]);
   }
-  EXPECT_FLOAT_EQ(fabric.prism.price(tree, fabric.loads), sum);
+  EXPECT_FLOAT_EQ(fabric.prism.cost(tree, fabric.loads), sum);
 }
 
 } // namespace

@@ -17,24 +17,24 @@ struct FourSwitches : testing::Test {
   SwitchId b = graph.add_switch({.name = "b", .ports = 8});
   SwitchId c = graph.add_switch({.name = "c", .ports = 8});
   SwitchId d = graph.add_switch({.name = "d", .ports = 8});
-  CableId bc = graph.connect({b, 5}, {c, 1});
-  CableId high = graph.connect({a, 7}, {b, 3});
-  CableId low = graph.connect({a, 2}, {b, 4});
+  LinkId bc = graph.connect({b, 5}, {c, 1});
+  LinkId high = graph.connect({a, 7}, {b, 3});
+  LinkId low = graph.connect({a, 2}, {b, 4});
   HostId host = graph.add_host({.name = "h", .nid = Nid{1}, .at = {a, 0}});
 
-  [[nodiscard]] static std::vector<CableId> cables(const RoutingView& view, SwitchId s) {
-    std::vector<CableId> all;
+  [[nodiscard]] static std::vector<LinkId> links(const RoutingView& view, SwitchId s) {
+    std::vector<LinkId> all;
     for (const Arc& arc : view.arcs(s)) {
-      all.push_back(arc.cable);
+      all.push_back(arc.link);
     }
     return all;
   }
 };
 
-TEST_F(FourSwitches, ArcsGoByPortAndParallelCablesStayApart) {
+TEST_F(FourSwitches, ArcsGoByPortAndParallelLinksStayApart) {
   const RoutingView view(graph);
-  EXPECT_EQ(cables(view, a), (std::vector{low, high}));
-  EXPECT_EQ(cables(view, b), (std::vector{high, low, bc}));
+  EXPECT_EQ(links(view, a), (std::vector{low, high}));
+  EXPECT_EQ(links(view, b), (std::vector{high, low, bc}));
   EXPECT_TRUE(view.arcs(d).empty());
   EXPECT_EQ(view.host_count(a), 1U);
 }
@@ -43,14 +43,14 @@ TEST_F(FourSwitches, WhatIsDownHasNoArcsButKeepsItsLevel) {
   graph.set_up(low, false);
   graph.set_up(c, false);
   const RoutingView view(graph);
-  EXPECT_EQ(cables(view, b), (std::vector{high}));
+  EXPECT_EQ(links(view, b), (std::vector{high}));
   EXPECT_FALSE(view.usable(bc));
   EXPECT_FALSE(view.usable(c));
   EXPECT_EQ(view.level(c), 2U);
   EXPECT_EQ(view.level(d), RoutingView::none);
 }
 
-TEST_F(FourSwitches, PartsAreWhatUsableCablesConnect) {
+TEST_F(FourSwitches, PartsAreWhatUsableLinksConnect) {
   EXPECT_TRUE(RoutingView(graph).connected(std::vector{c, a}));
   EXPECT_FALSE(RoutingView(graph).connected(std::vector{a, d}));
   graph.set_up(bc, false);
@@ -60,17 +60,17 @@ TEST_F(FourSwitches, PartsAreWhatUsableCablesConnect) {
   EXPECT_FALSE(RoutingView(graph).connected(std::vector{d}));
 }
 
-TEST(RoutingView, FatTreesAreLeveledAlsoWithDeadCablesAndOthersAreNot) {
+TEST(RoutingView, FatTreesAreClosFabricsAlsoWithDeadLinksAndOthersAreNot) {
   auto fat_tree = topology::build_model("ft3:4");
-  fat_tree.graph.set_up(CableId{0}, false);
-  fat_tree.graph.set_up(CableId{1}, false);
+  fat_tree.graph.set_up(LinkId{0}, false);
+  fat_tree.graph.set_up(LinkId{1}, false);
   const RoutingView view(fat_tree.graph);
-  EXPECT_TRUE(view.leveled());
+  EXPECT_TRUE(view.is_clos());
   EXPECT_EQ(view.level(*fat_tree.graph.find_switch("leaf1.1")), 0U);
   EXPECT_EQ(view.level(*fat_tree.graph.find_switch("middle1.1")), 1U);
   EXPECT_EQ(view.level(*fat_tree.graph.find_switch("top3")), 2U);
-  EXPECT_FALSE(RoutingView(topology::build_model("torus:3x3x1").graph).leveled());
-  EXPECT_FALSE(RoutingView(topology::build_model("dragonfly:4,2,2").graph).leveled());
+  EXPECT_FALSE(RoutingView(topology::build_model("torus:3x3x1").graph).is_clos());
+  EXPECT_FALSE(RoutingView(topology::build_model("dragonfly:4,2,2").graph).is_clos());
 }
 
 } // namespace

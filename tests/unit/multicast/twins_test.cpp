@@ -20,12 +20,12 @@ using topology::build_model;
 using topology::Model;
 
 /// What two trees share, counted without the code under test.
-std::pair<std::set<CableId>, std::set<SwitchId>> shared(const Graph& graph, const Twins& twins,
-                                                        const std::vector<SwitchId>& members) {
+std::pair<std::set<LinkId>, std::set<SwitchId>> shared(const Graph& graph, const Twins& twins,
+                                                       const std::vector<SwitchId>& members) {
   const auto parts = [&](const Tree& tree) {
-    std::pair<std::set<CableId>, std::set<SwitchId>> all;
-    all.second.insert(tree.center);
-    for (const CableId c : tree.cables) {
+    std::pair<std::set<LinkId>, std::set<SwitchId>> all;
+    all.second.insert(tree.root_switch);
+    for (const LinkId c : tree.links) {
       all.first.insert(c);
       all.second.insert(graph[c].ends[0].at);
       all.second.insert(graph[c].ends[1].at);
@@ -37,7 +37,7 @@ std::pair<std::set<CableId>, std::set<SwitchId>> shared(const Graph& graph, cons
   };
   const auto a = parts(twins.first);
   const auto b = parts(twins.second);
-  std::pair<std::set<CableId>, std::set<SwitchId>> both;
+  std::pair<std::set<LinkId>, std::set<SwitchId>> both;
   std::set_intersection(a.first.begin(), a.first.end(), b.first.begin(), b.first.end(),
                         std::inserter(both.first, both.first.end()));
   std::set_intersection(a.second.begin(), a.second.end(), b.second.begin(), b.second.end(),
@@ -68,8 +68,8 @@ TEST_P(TwinsOn, BothSpanTheMembersAndWhatTheyShareIsSaid) {
     const Twins twins = planner.plan_twins(hosts).value();
     EXPECT_EQ(checker.find_fault(members, twins.first, Height::any), std::nullopt);
     EXPECT_EQ(checker.find_fault(members, twins.second, Height::any), std::nullopt);
-    const auto [cables, switches] = shared(model.graph, twins, members);
-    EXPECT_TRUE(std::ranges::equal(cables, twins.shared_cables));
+    const auto [links, switches] = shared(model.graph, twins, members);
+    EXPECT_TRUE(std::ranges::equal(links, twins.shared_links));
     EXPECT_TRUE(std::ranges::equal(switches, twins.shared_switches));
     planner.release(twins.first);
     planner.release(twins.second);
@@ -78,7 +78,7 @@ TEST_P(TwinsOn, BothSpanTheMembersAndWhatTheyShareIsSaid) {
 }
 
 TEST_P(TwinsOn, PairsOfSwitchesThatTwoWaysJoinGetBoth) {
-  // Two members: two disjoint ways exist exactly when no single cable or switch cuts them apart.
+  // Two members: two disjoint ways exist exactly when no single link or switch cuts them apart.
   Planner planner(model.graph, {});
   std::size_t joined_twice = 0;
   for (int round = 0; round < 20; ++round) {
@@ -88,7 +88,7 @@ TEST_P(TwinsOn, PairsOfSwitchesThatTwoWaysJoinGetBoth) {
     const auto members = switches_of(model.graph, hosts);
     const Twins twins = planner.plan_twins(hosts).value();
     EXPECT_TRUE(twins.disjoint());
-    EXPECT_FALSE(twins.first.cables.empty());
+    EXPECT_FALSE(twins.first.links.empty());
     joined_twice += twins.disjoint() ? 1U : 0U;
   }
   EXPECT_GT(joined_twice, 0U);
@@ -133,7 +133,7 @@ TEST(Twins, TwoSpinesCarryOneTreeEach) {
   Planner planner(fabric.graph, {});
   const Twins twins = planner.plan_twins(fabric.hosts).value();
   EXPECT_TRUE(twins.disjoint());
-  EXPECT_NE(twins.first.center, twins.second.center);
+  EXPECT_NE(twins.first.root_switch, twins.second.root_switch);
   EXPECT_EQ(twins.first.height, 1U);
   EXPECT_EQ(twins.second.height, 1U);
   EXPECT_EQ(planner.efi().max, 1U);
@@ -153,15 +153,15 @@ TEST(Twins, OneSpineIsSharedAndNamed) {
   const Drawn fabric(3, {{0, 2}, {1, 2}}, 2);
   Planner planner(fabric.graph, {});
   const Twins twins = planner.plan_twins(fabric.hosts).value();
-  EXPECT_EQ(twins.shared_cables, (std::vector{CableId{0}, CableId{1}}));
+  EXPECT_EQ(twins.shared_links, (std::vector{LinkId{0}, LinkId{1}}));
   EXPECT_EQ(twins.shared_switches, (std::vector{SwitchId{2}}));
 }
 
-TEST(Twins, ParallelCablesOfTheOnlySpineAreNotShared) {
+TEST(Twins, ParallelLinksOfTheOnlySpineAreNotShared) {
   const Drawn fabric(3, {{0, 2}, {0, 2}, {1, 2}, {1, 2}}, 2);
   Planner planner(fabric.graph, {});
   const Twins twins = planner.plan_twins(fabric.hosts).value();
-  EXPECT_TRUE(twins.shared_cables.empty());
+  EXPECT_TRUE(twins.shared_links.empty());
   EXPECT_EQ(twins.shared_switches, (std::vector{SwitchId{2}}));
 }
 
@@ -171,7 +171,7 @@ TEST(Twins, OnlyTheBridgeIsSharedWhereTheFabricHasOne) {
                      2);
   Planner planner(fabric.graph, {});
   const Twins twins = planner.plan_twins(fabric.hosts).value();
-  EXPECT_EQ(twins.shared_cables, (std::vector{CableId{4}}));
+  EXPECT_EQ(twins.shared_links, (std::vector{LinkId{4}}));
   EXPECT_EQ(twins.shared_switches, (std::vector{SwitchId{4}, SwitchId{5}}));
 }
 
@@ -182,7 +182,7 @@ TEST(Twins, AFirstTreeThatIsInTheWayMakesRoom) {
                      2);
   Planner planner(fabric.graph, {});
   const auto alone = planner.plan(fabric.hosts);
-  ASSERT_EQ(alone->cables.size(), 3U) << "the shortest way is not what this test needs";
+  ASSERT_EQ(alone->links.size(), 3U) << "the shortest way is not what this test needs";
   planner.release(*alone);
   EXPECT_TRUE(planner.plan_twins(fabric.hosts)->disjoint());
 }

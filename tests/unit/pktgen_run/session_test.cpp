@@ -45,7 +45,7 @@ public:
 private:
   void count() {
     if (++seen > fails_after) {
-      throw std::runtime_error("the cable was eaten");
+      throw std::runtime_error("the link was eaten");
     }
   }
   void tap_all(link::FrameTap* tap) {
@@ -260,7 +260,7 @@ TEST_F(SessionTest, PortThatFailsKeepsWhatWasMeasured) {
     s.cores = std::vector<unsigned>(workers, usable_cores().front());
     tap.fails_after = tap.seen + 20'000;
     const Result result = run(s);
-    EXPECT_EQ(result.failure, "the cable was eaten");
+    EXPECT_EQ(result.failure, "the link was eaten");
     ASSERT_EQ(result.repeats.size(), 1U);
     const Measurement& m = result.repeats.front();
     EXPECT_TRUE(m.cut_short);

@@ -78,7 +78,7 @@ TEST_F(Events, need_a_number_to_go_on_from) {
 
 TEST_F(Events, are_refused_to_whom_the_service_refuses_them) {
   start();
-  on_loop([this] { service.events_refused = refusal(401, "a token is needed"); });
+  on_loop([this] { service.events_refused = error_answer(401, "a token is needed"); });
   const RawAnswer answer = ask("GET", "/api/v1/events", "", "Authorization: Bearer x\r\n");
   EXPECT_EQ(answer.status, 401);
   EXPECT_TRUE(answer.fields.contains("www-authenticate"));

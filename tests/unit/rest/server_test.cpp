@@ -177,7 +177,7 @@ TEST_F(Answers, have_the_status_and_message_of_the_service) {
   start();
   for (const unsigned status :
        {200U, 201U, 202U, 400U, 401U, 403U, 404U, 409U, 422U, 429U, 500U, 503U, 507U}) {
-    on_loop([&] { service.answer = refusal(status, "01: why"); });
+    on_loop([&] { service.answer = error_answer(status, "01: why"); });
     const RawAnswer answer = ask("POST", "/fabric/collectives/multicasts", multicast);
     EXPECT_EQ(answer.status, static_cast<int>(status));
     EXPECT_EQ(answer.body, "{\"message\":\"01: why\",\"detail\":\"01: why\"}\n");
@@ -215,9 +215,9 @@ TEST_F(Answers, may_come_later_and_in_any_order) {
   ASSERT_TRUE(eventually([this] { return service.held.size() == 1; }));
   second.send(request_text("GET", "/api/v1/hosts/second"));
   ASSERT_TRUE(eventually([this] { return service.held.size() == 2; }));
-  on_loop([this] { service.held[1](refusal(404, "second")); });
+  on_loop([this] { service.held[1](error_answer(404, "second")); });
   EXPECT_EQ(message_of(second.read_answer()), "second");
-  on_loop([this] { service.held[0](refusal(404, "first")); });
+  on_loop([this] { service.held[0](error_answer(404, "first")); });
   EXPECT_EQ(message_of(first.read_answer()), "first");
 }
 
@@ -228,15 +228,15 @@ TEST_F(Answers, given_twice_count_once) {
   client.send(request_text("GET", "/api/v1/hosts/a"));
   ASSERT_TRUE(eventually([this] { return service.held.size() == 1; }));
   on_loop([this] {
-    service.held[0](refusal(404, "once"));
-    service.held[0](refusal(404, "twice"));
+    service.held[0](error_answer(404, "once"));
+    service.held[0](error_answer(404, "twice"));
   });
   EXPECT_EQ(message_of(client.read_answer()), "once");
   client.send(request_text("GET", "/api/v1/hosts/b"));
   ASSERT_TRUE(eventually([this] { return service.held.size() == 2; }));
   on_loop([this] {
-    service.held[0](refusal(404, "much too late"));
-    service.held[1](refusal(404, "the right one"));
+    service.held[0](error_answer(404, "much too late"));
+    service.held[1](error_answer(404, "the right one"));
   });
   EXPECT_EQ(message_of(client.read_answer()), "the right one");
 }
@@ -395,7 +395,7 @@ TEST_F(Stop, lets_a_request_at_work_end) {
   client.send(request_text("GET", "/api/v1/hosts"));
   ASSERT_TRUE(eventually([this] { return service.held.size() == 1; }));
   on_loop([this] { server_->stop(); });
-  on_loop([this] { service.held[0](refusal(404, "to the end")); });
+  on_loop([this] { service.held[0](error_answer(404, "to the end")); });
   const RawAnswer answer = client.read_answer();
   EXPECT_EQ(message_of(answer), "to the end");
   EXPECT_EQ(answer.fields.at("connection"), "close");

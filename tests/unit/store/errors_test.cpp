@@ -342,14 +342,14 @@ TEST(StoreErrors, a_full_disk_does_not_keep_a_store_from_being_read_and_the_star
   {
     std::optional<FileSizeLimit> full(std::in_place, 0);
     Store store(scratch.file("fabric.db"));
-    EXPECT_THAT(store.trouble(), HasSubstr("make room"));
+    EXPECT_THAT(store.failure(), HasSubstr("make room"));
     EXPECT_EQ(store.epoch(), 2U);
     EXPECT_TRUE(same_content(store.load(), expected.load(2)));
     EXPECT_EQ(kind_of([&] { store.apply(whole_group(2, 4)); }), Kind::no_room);
     full.reset();
     store.apply(whole_group(2, 4));
     expected.apply(whole_group(2, 4));
-    EXPECT_EQ(store.trouble(), "");
+    EXPECT_EQ(store.failure(), "");
     store.apply(whole_group(3, 4));
     expected.apply(whole_group(3, 4));
   }
@@ -368,7 +368,7 @@ TEST(StoreErrors, what_a_killed_manager_left_in_the_log_is_read_on_a_full_disk) 
   }
   const FileSizeLimit full(0);
   Store after(killed.file("fabric.db"));
-  EXPECT_NE(after.trouble(), "");
+  EXPECT_NE(after.failure(), "");
   EXPECT_EQ(after.load().groups.size(), 1U);
 }
 

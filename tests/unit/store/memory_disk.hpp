@@ -40,8 +40,8 @@ public:
     for (const auto& [key, r] : switches_) {
       all.switches.push_back(r);
     }
-    for (const auto& [key, r] : cables_) {
-      all.cables.push_back(r);
+    for (const auto& [key, r] : links_) {
+      all.links.push_back(r);
     }
     for (const auto& [key, r] : hosts_) {
       all.hosts.push_back(r);
@@ -59,12 +59,12 @@ private:
   void one(const records::TreeRecord& r) { trees_.insert_or_assign(r.number, r); }
   void one(const records::AddressRecord& r) { addresses_.insert_or_assign(r.space, r); }
   void one(const records::SwitchRecord& r) { switches_.insert_or_assign(r.number, r); }
-  void one(const records::CableRecord& r) { cables_.insert_or_assign(r.number, r); }
+  void one(const records::LinkRecord& r) { links_.insert_or_assign(r.number, r); }
   void one(const records::HostRecord& r) { hosts_.insert_or_assign(r.nid, r); }
   void one(const records::EraseHost& e) { hosts_.erase(e.nid); }
   void one(const records::EraseTopology&) {
     switches_.clear();
-    cables_.clear();
+    links_.clear();
     hosts_.clear();
   }
   void one(const records::EraseJob& e) { jobs_.erase(e.id); }
@@ -81,14 +81,14 @@ private:
   std::map<TreeNumber, records::TreeRecord> trees_;
   std::map<std::string, records::AddressRecord> addresses_;
   std::map<std::uint32_t, records::SwitchRecord> switches_;
-  std::map<std::uint32_t, records::CableRecord> cables_;
+  std::map<std::uint32_t, records::LinkRecord> links_;
   std::map<Nid, records::HostRecord> hosts_;
 };
 
 /// Everything but the epoch.
 inline bool same_content(const records::Snapshot& a, const records::Snapshot& b) {
   return a.jobs == b.jobs && a.groups == b.groups && a.members == b.members && a.trees == b.trees &&
-         a.addresses == b.addresses && a.switches == b.switches && a.cables == b.cables &&
+         a.addresses == b.addresses && a.switches == b.switches && a.links == b.links &&
          a.hosts == b.hosts && a.old_topology == b.old_topology;
 }
 

@@ -101,7 +101,7 @@ private:
     case 10:
     case 11:
       changes.emplace_back(
-          records::CableRecord{small(5), port(), port(), small(400'000), flag(), flag()});
+          records::LinkRecord{small(5), port(), port(), small(400'000), flag(), flag()});
       break;
     default:
       changes.emplace_back(records::SwitchRecord{small(5), std::to_string(random_()), random_(),

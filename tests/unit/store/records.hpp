@@ -12,11 +12,11 @@ namespace tributary::test {
 
 inline records::TreeForm some_form(std::uint32_t switches) {
   records::TreeForm form{
-      .algorithm = "prism", .center = "spine0", .height = 1, .cables = {}, .parts = {}};
+      .algorithm = "prism", .root_switch = "spine0", .height = 1, .links = {}, .parts = {}};
   for (std::uint32_t n = 0; n < switches; ++n) {
     const std::string leaf = "leaf" + std::to_string(n);
     const auto port = static_cast<std::uint16_t>(n);
-    form.cables.push_back({{leaf, 63}, {"spine0", port}});
+    form.links.push_back({{leaf, 63}, {"spine0", port}});
     form.parts.push_back({.at = leaf,
                           .parent = 63,
                           .children = {0, 1, port},

@@ -42,8 +42,8 @@ TEST(Store, every_field_comes_back_as_it_was) {
       records::AddressRecord{"trees", 8191},
       records::SwitchRecord{0, "leaf0", 0xFFFF'FFFF'FFFF'FFFFU, 64, true},
       records::SwitchRecord{1, std::string(255, 's'), 0, 65535, false},
-      records::CableRecord{7, {0, 63}, {1, 65535}, 4'294'967'295U, false, true},
-      records::CableRecord{8, {1, 0}, {0, 1}, 0, true, false},
+      records::LinkRecord{7, {0, 63}, {1, 65535}, 4'294'967'295U, false, true},
+      records::LinkRecord{8, {1, 0}, {0, 1}, 0, true, false},
       records::HostRecord{Nid{max_nid}, "h;", {1, 9}, true, false},
       records::HostRecord{Nid{0}, "", {0, 0}, false, true},
   };

@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Two leaves, two spines, one cable from each to each; a host on each leaf's port 2. Both graphs
+/// Two leaves, two spines, one link from each to each; a host on each leaf's port 2. Both graphs
 /// number things in another order.
 class CablingTest : public ::testing::Test {
 protected:
@@ -47,7 +47,7 @@ protected:
     graph.add_host({.name = name, .nid = Nid{nid}, .at = {at(graph, s), port}});
   }
   void cut(const std::string& s, Port port) {
-    found.unplug(found.cable_at({at(found, s), port}).value());
+    found.unplug(found.link_at({at(found, s), port}).value());
   }
   std::vector<std::string> differences() { return check_cabling(expected, found); }
 
@@ -60,14 +60,14 @@ TEST_F(CablingTest, as_it_should_be_has_no_differences) {
   EXPECT_THAT(check_cabling(Graph(), Graph()), IsEmpty());
 }
 
-TEST_F(CablingTest, wrong_cable_is_named_with_where_it_goes) {
+TEST_F(CablingTest, wrong_link_is_named_with_where_it_goes) {
   cut("leaf0", 1);
   join(found, "leaf0", 1, "spine0", 2);
   EXPECT_THAT(differences(),
               ElementsAre("leaf0 port 1 should go to spine1 port 0, goes to spine0 port 2"));
 }
 
-TEST_F(CablingTest, two_swapped_cables_are_two_lines) {
+TEST_F(CablingTest, two_swapped_links_are_two_lines) {
   cut("leaf0", 0);
   cut("leaf1", 0);
   join(found, "leaf0", 0, "spine0", 1);
@@ -77,14 +77,14 @@ TEST_F(CablingTest, two_swapped_cables_are_two_lines) {
                           "leaf1 port 0 should go to spine0 port 1, goes to spine0 port 0"));
 }
 
-TEST_F(CablingTest, missing_cable_goes_nowhere_and_so_does_one_that_is_down) {
+TEST_F(CablingTest, missing_link_goes_nowhere_and_so_does_one_that_is_down) {
   cut("leaf0", 0);
-  found.set_up(found.cable_at({at(found, "leaf1"), 0}).value(), false);
+  found.set_up(found.link_at({at(found, "leaf1"), 0}).value(), false);
   EXPECT_THAT(differences(), ElementsAre("leaf0 port 0 should go to spine0 port 0, goes nowhere",
                                          "leaf1 port 0 should go to spine0 port 1, goes nowhere"));
 }
 
-TEST_F(CablingTest, cable_that_was_unplugged_is_not_taken_for_the_one_that_is_there) {
+TEST_F(CablingTest, link_that_was_unplugged_is_not_taken_for_the_one_that_is_there) {
   const Attachment a{at(found, "leaf1"), 1};
   const Attachment b{at(found, "spine1"), 1};
   cut("leaf1", 1);
@@ -92,13 +92,13 @@ TEST_F(CablingTest, cable_that_was_unplugged_is_not_taken_for_the_one_that_is_th
   EXPECT_THAT(differences(), IsEmpty());
 }
 
-TEST_F(CablingTest, surplus_cable_is_named) {
+TEST_F(CablingTest, surplus_link_is_named) {
   join(found, "leaf0", 3, "spine1", 3);
   EXPECT_THAT(differences(),
-              ElementsAre("leaf0 port 3 goes to spine1 port 3, and no such cable should be there"));
+              ElementsAre("leaf0 port 3 goes to spine1 port 3, and no such link should be there"));
 }
 
-TEST_F(CablingTest, missing_and_surplus_switches_are_named_without_their_cables) {
+TEST_F(CablingTest, missing_and_surplus_switches_are_named_without_their_links) {
   found.set_up(at(found, "spine0"), false);
   found.add_switch({.name = "stray", .ports = 4});
   join(found, "stray", 0, "leaf0", 3);
@@ -130,25 +130,25 @@ TEST_F(CablingTest, file_without_hosts_does_not_speak_of_hosts) {
   for (const Switch& s : expected.switches()) {
     switches_only.add_switch(s);
   }
-  for (const Cable& cable : expected.cables()) {
-    switches_only.connect(cable.ends[0], cable.ends[1]);
+  for (const Link& link : expected.links()) {
+    switches_only.connect(link.ends[0], link.ends[1]);
   }
   EXPECT_THAT(check_cabling(switches_only, found), IsEmpty());
 }
 
-TEST(Cabling, every_cable_of_a_random_miscabling_is_named_once) {
+TEST(Cabling, every_link_of_a_random_miscabling_is_named_once) {
   tributary::test::Random random(tributary::test::seed());
   for (int round = 0; round < 50; ++round) {
     const Graph expected = build_model("ft3:4").graph;
     Graph found = read_toml(write_toml(expected), "x");
-    // Some cables pulled, some pairs swapped at one end.
+    // Some links pulled, some pairs swapped at one end.
     std::size_t pulled = 0;
     std::size_t swapped = 0;
-    for (std::uint32_t i = 0; i + 1 < expected.cables().size(); i += 2) {
-      const CableId a{i};
-      const CableId b{i + 1};
-      const Cable& first = expected[a];
-      const Cable& second = expected[b];
+    for (std::uint32_t i = 0; i + 1 < expected.links().size(); i += 2) {
+      const LinkId a{i};
+      const LinkId b{i + 1};
+      const Link& first = expected[a];
+      const Link& second = expected[b];
       switch (random() % 4) {
       case 0:
         found.unplug(a);

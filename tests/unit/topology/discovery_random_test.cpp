@@ -18,7 +18,7 @@ using test::End;
 using test::second;
 using test::World;
 
-/// Switches with random cables, hosts with and without guards, some ports free.
+/// Switches with random links, hosts with and without guards, some ports free.
 World random_world(Random& random) {
   World world;
   const std::size_t switches = 2 + random() % 5;
@@ -70,7 +70,7 @@ void disturb(World& world, Random& random) {
     return;
   }
   case 1: world.part(any_port()); return;
-  case 2: { // a cable between two ports that were free, or are now
+  case 2: { // a link between two ports that were free, or are now
     const End a = any_port();
     const End b = any_port();
     if (a.first != b.first && !world.host_at.contains(a) && !world.host_at.contains(b)) {
@@ -93,7 +93,7 @@ void disturb(World& world, Random& random) {
   }
   default: { // a host goes, or another one comes
     const End at = any_port();
-    if (world.host_at.erase(at) == 0 && !world.cables.contains(at)) {
+    if (world.host_at.erase(at) == 0 && !world.links.contains(at)) {
       for (const auto& [nid, host] : world.hosts) {
         const bool placed = std::ranges::any_of(
             world.host_at, [&, id = nid](const auto& entry) { return entry.second == id; });
@@ -109,18 +109,18 @@ void disturb(World& world, Random& random) {
 
 /// What holds at any time.
 void check_sanity(const Graph& graph) {
-  for (std::uint32_t c = 0; c < graph.cables().size(); ++c) {
-    const Cable& cable = graph[CableId{c}];
-    ASSERT_TRUE(cable.plugged || !cable.up);
-    for (const Attachment end : cable.ends) {
-      ASSERT_EQ(cable.plugged, graph.cable_at(end) == CableId{c});
+  for (std::uint32_t c = 0; c < graph.links().size(); ++c) {
+    const Link& link = graph[LinkId{c}];
+    ASSERT_TRUE(link.plugged || !link.up);
+    for (const Attachment end : link.ends) {
+      ASSERT_EQ(link.plugged, graph.link_at(end) == LinkId{c});
     }
   }
   for (std::uint32_t h = 0; h < graph.hosts().size(); ++h) {
     const Host& host = graph[HostId{h}];
     ASSERT_TRUE(host.plugged || !host.up);
     ASSERT_EQ(host.plugged, graph.host_at(host.at) == HostId{h});
-    ASSERT_FALSE(host.plugged && graph.cable_at(host.at));
+    ASSERT_FALSE(host.plugged && graph.link_at(host.at));
   }
 }
 
@@ -134,9 +134,9 @@ public:
       case Kind::switch_added: add(switches_, change.at.value, true); break;
       case Kind::switch_up: set(switches_, change.at.value, true); break;
       case Kind::switch_down: set(switches_, change.at.value, false); break;
-      case Kind::cable_added: add(cables_, change.cable.value, true); break;
-      case Kind::cable_up: set(cables_, change.cable.value, true); break;
-      case Kind::cable_down: set(cables_, change.cable.value, false); break;
+      case Kind::link_added: add(links_, change.link.value, true); break;
+      case Kind::link_up: set(links_, change.link.value, true); break;
+      case Kind::link_down: set(links_, change.link.value, false); break;
       case Kind::host_added: add(hosts_, change.host.value, true); break;
       case Kind::host_moved: hosts_.at(change.host.value) = true; break;
       case Kind::host_up: set(hosts_, change.host.value, true); break;
@@ -162,7 +162,7 @@ public:
       }
     };
     compare(switches_, graph.switches());
-    compare(cables_, graph.cables());
+    compare(links_, graph.links());
     compare(hosts_, graph.hosts());
   }
 
@@ -176,7 +176,7 @@ private:
     EXPECT_NE(ups.at(id), up) << "a change that is none";
     ups.at(id) = up;
   }
-  Ups switches_, cables_, hosts_;
+  Ups switches_, links_, hosts_;
 };
 
 /// The problems that are there, by what was told of them alone.
@@ -214,8 +214,8 @@ public:
       switches_[s] =
           fmt::format("{} {} {} {}", graph[s].name, graph[s].guid, graph[s].ports, graph[s].up);
     }
-    for (const CableId c : touched.cables) {
-      cables_[c] = text(graph, c);
+    for (const LinkId c : touched.links) {
+      links_[c] = text(graph, c);
     }
     for (const Nid nid : touched.hosts) {
       if (const auto host = graph.find_host(nid)) {
@@ -225,13 +225,13 @@ public:
       }
     }
     ASSERT_EQ(switches_.size(), graph.switches().size());
-    ASSERT_EQ(cables_.size(), graph.cables().size());
+    ASSERT_EQ(links_.size(), graph.links().size());
     ASSERT_EQ(hosts_.size(), graph.hosts().size());
     for (const auto& [s, known] : switches_) {
       ASSERT_EQ(known, fmt::format("{} {} {} {}", graph[s].name, graph[s].guid, graph[s].ports,
                                    graph[s].up));
     }
-    for (const auto& [c, known] : cables_) {
+    for (const auto& [c, known] : links_) {
       ASSERT_EQ(known, text(graph, c));
     }
     for (const auto& [nid, known] : hosts_) {
@@ -240,7 +240,7 @@ public:
   }
 
 private:
-  static std::string text(const Graph& graph, CableId c) {
+  static std::string text(const Graph& graph, LinkId c) {
     return fmt::format("{} {} {} {}", graph.describe(c), graph[c].speed_mbps, graph[c].up,
                        graph[c].plugged);
   }
@@ -249,7 +249,7 @@ private:
                        graph.describe(graph[h].at), graph[h].up, graph[h].plugged);
   }
   std::map<SwitchId, std::string> switches_;
-  std::map<CableId, std::string> cables_;
+  std::map<LinkId, std::string> links_;
   std::map<Nid, std::string> hosts_;
 };
 
@@ -298,7 +298,7 @@ TEST(RandomDiscovery, finds_the_same_fabric_in_whatever_order_switches_and_ports
   }
 }
 
-TEST(RandomDiscovery, ends_right_after_cables_hosts_and_channels_flapped) {
+TEST(RandomDiscovery, ends_right_after_links_hosts_and_channels_flapped) {
   Random random(seed() + 1);
   for (int round = 0; round < 100 / TRIBUTARY_SEED_DIVISOR; ++round) {
     World world = random_world(random);

@@ -63,8 +63,8 @@ protected:
   }
   const Graph& graph() { return discovery.graph(); }
   SwitchId at(const std::string& name) { return graph().find_switch(name).value(); }
-  CableId cable(const std::string& a, Port pa, const std::string& b, Port pb) {
-    return graph().find_cable({at(a), pa}, {at(b), pb}).value();
+  LinkId link(const std::string& a, Port pa, const std::string& b, Port pb) {
+    return graph().find_link({at(a), pa}, {at(b), pb}).value();
   }
   HostId host(std::uint32_t nid) { return graph().find_host(Nid{nid}).value(); }
   std::vector<std::string> problems() {
@@ -86,9 +86,9 @@ protected:
 TEST_F(DiscoveryTest, finds_the_whole_fabric_when_all_have_connected) {
   connect_all();
   EXPECT_EQ(test::live_of(graph()), test::live_of(world));
-  EXPECT_EQ(graph().cables().size(), 2U);
+  EXPECT_EQ(graph().links().size(), 2U);
   EXPECT_EQ(graph().hosts().size(), 3U);
-  EXPECT_EQ(graph()[cable("leaf0", 0, "spine", 0)].speed_mbps, 100'000U);
+  EXPECT_EQ(graph()[link("leaf0", 0, "spine", 0)].speed_mbps, 100'000U);
   EXPECT_THAT(problems(), IsEmpty());
 }
 
@@ -96,12 +96,12 @@ TEST_F(DiscoveryTest, tells_what_it_finds_in_order) {
   discovery.connected(world.hello("leaf0"), now);
   EXPECT_THAT(kinds(), ElementsAre(Kind::switch_added, Kind::host_added, Kind::host_added));
   discovery.connected(world.hello("spine"), now);
-  EXPECT_THAT(kinds(), ElementsAre(Kind::switch_added, Kind::cable_added));
+  EXPECT_THAT(kinds(), ElementsAre(Kind::switch_added, Kind::link_added));
   EXPECT_THAT(texts, ElementsAre("switch leaf0 is there, with 4 ports",
                                  "host h1 (NID 1) is there, on leaf0 port 1",
                                  "host h2 (NID 2) is there, on leaf0 port 2",
                                  "switch spine is there, with 4 ports",
-                                 "cable leaf0 port 0 - spine port 0 is there"));
+                                 "link leaf0 port 0 - spine port 0 is there"));
 }
 
 TEST_F(DiscoveryTest, connecting_again_changes_nothing) {
@@ -132,74 +132,74 @@ TEST_F(DiscoveryTest, what_hung_on_ports_that_are_gone_is_down) {
   EXPECT_EQ(graph()[at("leaf0")].ports, 1);
   EXPECT_FALSE(graph()[host(1)].up);
   EXPECT_FALSE(graph()[host(2)].up);
-  EXPECT_TRUE(graph().usable(cable("leaf0", 0, "spine", 0)));
+  EXPECT_TRUE(graph().usable(link("leaf0", 0, "spine", 0)));
 }
 
 TEST_F(DiscoveryTest, ports_that_a_switch_does_not_list_are_down) {
   connect_all();
   discovery.connected(hello_of("leaf0", {port_message(3, true)}), now);
   EXPECT_FALSE(graph()[host(1)].up);
-  EXPECT_FALSE(graph().usable(cable("leaf0", 0, "spine", 0)));
+  EXPECT_FALSE(graph().usable(link("leaf0", 0, "spine", 0)));
 }
 
-// ---- 2: a cable is what both ends agree on ----
+// ---- 2: a link is what both ends agree on ----
 
-TEST_F(DiscoveryTest, cable_that_one_end_hears_is_named_and_not_used) {
+TEST_F(DiscoveryTest, link_that_one_end_hears_is_named_and_not_used) {
   connect_all();
   report("spine", port_message(3, true, switch_neighbour("leaf1", 3)));
-  EXPECT_EQ(graph().cables().size(), 2U);
+  EXPECT_EQ(graph().links().size(), 2U);
   EXPECT_THAT(problems(), IsEmpty()) << "it may be over in a moment";
   pass(4 * second);
-  EXPECT_THAT(problems(), ElementsAre("one_sided_cable: spine port 3 hears leaf1 port 3, but leaf1 "
+  EXPECT_THAT(problems(), ElementsAre("one_sided_link: spine port 3 hears leaf1 port 3, but leaf1 "
                                       "port 3 does not hear spine port 3"));
   report("leaf1", port_message(3, true, switch_neighbour("spine", 3)));
-  EXPECT_EQ(graph().cables().size(), 3U);
+  EXPECT_EQ(graph().links().size(), 3U);
   EXPECT_THAT(problems(), IsEmpty());
 }
 
-TEST_F(DiscoveryTest, cable_is_down_as_soon_as_one_end_says_so_and_up_again_when_both_do) {
+TEST_F(DiscoveryTest, link_is_down_as_soon_as_one_end_says_so_and_up_again_when_both_do) {
   connect_all();
   world.ports_down.insert({"leaf0", 0});
   report("leaf0", 0);
-  EXPECT_THAT(kinds(), ElementsAre(Kind::cable_down));
-  EXPECT_FALSE(graph().usable(cable("leaf0", 0, "spine", 0)));
+  EXPECT_THAT(kinds(), ElementsAre(Kind::link_down));
+  EXPECT_FALSE(graph().usable(link("leaf0", 0, "spine", 0)));
   report("spine", 0);
   world.ports_down.clear();
   report("spine", 0);
   EXPECT_THAT(kinds(), IsEmpty());
   report("leaf0", 0);
-  EXPECT_THAT(kinds(), ElementsAre(Kind::cable_up));
-  EXPECT_EQ(graph().cables().size(), 2U);
-  EXPECT_EQ(texts[0], "cable leaf0 port 0 - spine port 0 is down: leaf0 port 0 is down");
-  EXPECT_EQ(texts[1], "cable leaf0 port 0 - spine port 0 is up: both ends hear each other");
+  EXPECT_THAT(kinds(), ElementsAre(Kind::link_up));
+  EXPECT_EQ(graph().links().size(), 2U);
+  EXPECT_EQ(texts[0], "link leaf0 port 0 - spine port 0 is down: leaf0 port 0 is down");
+  EXPECT_EQ(texts[1], "link leaf0 port 0 - spine port 0 is up: both ends hear each other");
 }
 
-TEST_F(DiscoveryTest, cable_is_down_when_an_end_has_forgotten_the_other_or_hears_somebody_else) {
+TEST_F(DiscoveryTest, link_is_down_when_an_end_has_forgotten_the_other_or_hears_somebody_else) {
   connect_all();
   report("leaf0", port_message(0, true));
   report("spine", port_message(1, true, switch_neighbour("leaf9", 3)));
-  EXPECT_THAT(kinds(), ElementsAre(Kind::cable_down, Kind::cable_down));
-  EXPECT_EQ(texts[0], "cable leaf0 port 0 - spine port 0 is down: leaf0 port 0 does not hear spine "
+  EXPECT_THAT(kinds(), ElementsAre(Kind::link_down, Kind::link_down));
+  EXPECT_EQ(texts[0], "link leaf0 port 0 - spine port 0 is down: leaf0 port 0 does not hear spine "
                       "port 0");
-  EXPECT_EQ(texts[1], "cable leaf1 port 0 - spine port 1 is down: spine port 1 hears leaf9 port 3");
+  EXPECT_EQ(texts[1], "link leaf1 port 0 - spine port 1 is down: spine port 1 hears leaf9 port 3");
 }
 
-TEST_F(DiscoveryTest, speed_of_a_cable_is_that_of_its_slower_end) {
+TEST_F(DiscoveryTest, speed_of_a_link_is_that_of_its_slower_end) {
   connect_all();
   control::Port slow = world.port({"leaf0", 0});
   slow.set_speed_mbps(25'000);
   report("leaf0", slow);
-  EXPECT_EQ(graph()[cable("leaf0", 0, "spine", 0)].speed_mbps, 25'000U);
+  EXPECT_EQ(graph()[link("leaf0", 0, "spine", 0)].speed_mbps, 25'000U);
   slow.set_speed_mbps(0);
   report("leaf0", slow);
-  EXPECT_EQ(graph()[cable("leaf0", 0, "spine", 0)].speed_mbps, 100'000U);
+  EXPECT_EQ(graph()[link("leaf0", 0, "spine", 0)].speed_mbps, 100'000U);
 }
 
-TEST_F(DiscoveryTest, several_cables_join_the_same_two_switches) {
+TEST_F(DiscoveryTest, several_links_join_the_same_two_switches) {
   world.join({"leaf0", 3}, {"spine", 3});
   connect_all();
-  EXPECT_TRUE(graph().usable(cable("leaf0", 3, "spine", 3)));
-  EXPECT_TRUE(graph().usable(cable("leaf0", 0, "spine", 0)));
+  EXPECT_TRUE(graph().usable(link("leaf0", 3, "spine", 3)));
+  EXPECT_TRUE(graph().usable(link("leaf0", 0, "spine", 0)));
 }
 
 // ---- 3, 4: channels and switches ----
@@ -210,7 +210,7 @@ TEST_F(DiscoveryTest, lost_channel_alone_changes_nothing_however_long_it_lasts) 
   EXPECT_FALSE(discovery.is_connected(at("leaf0")));
   pass(1000 * second);
   EXPECT_THAT(kinds(), IsEmpty());
-  EXPECT_TRUE(graph().usable(cable("leaf0", 0, "spine", 0)));
+  EXPECT_TRUE(graph().usable(link("leaf0", 0, "spine", 0)));
 }
 
 TEST_F(DiscoveryTest, switch_is_down_when_its_last_neighbour_has_forgotten_it) {
@@ -218,7 +218,7 @@ TEST_F(DiscoveryTest, switch_is_down_when_its_last_neighbour_has_forgotten_it) {
   discovery.disconnected("leaf0", now);
   pass(3 * second);
   report("spine", port_message(0, true));
-  EXPECT_THAT(kinds(), ElementsAre(Kind::cable_down, Kind::switch_down));
+  EXPECT_THAT(kinds(), ElementsAre(Kind::link_down, Kind::switch_down));
   EXPECT_EQ(texts[1], "switch leaf0 is down: it has no control channel, and no neighbour hears it");
   pass(4 * second);
   EXPECT_EQ(discovery.next_deadline(), never);
@@ -230,7 +230,7 @@ TEST_F(DiscoveryTest, switch_that_is_heard_again_is_up_before_it_connects) {
   report("spine", port_message(0, true));
   kinds();
   report("spine", 0);
-  EXPECT_THAT(kinds(), ElementsAre(Kind::cable_up, Kind::switch_up));
+  EXPECT_THAT(kinds(), ElementsAre(Kind::link_up, Kind::switch_up));
   discovery.connected(world.hello("leaf0", 2), now);
   EXPECT_THAT(kinds(), IsEmpty());
 }
@@ -243,7 +243,7 @@ TEST_F(DiscoveryTest, switch_that_comes_back_is_up_with_all_it_had) {
   discovery.connected(world.hello("leaf0", 2), now);
   EXPECT_THAT(kinds(), ElementsAre(Kind::switch_up));
   report("spine", 0);
-  EXPECT_THAT(kinds(), ElementsAre(Kind::cable_up));
+  EXPECT_THAT(kinds(), ElementsAre(Kind::link_up));
   EXPECT_EQ(test::live_of(graph()), test::live_of(world));
 }
 
@@ -271,21 +271,21 @@ TEST_F(DiscoveryTest, all_channels_lost_at_once_are_given_time_to_come_back) {
   EXPECT_THAT(kinds(), ElementsAre(Kind::switch_down, Kind::switch_down, Kind::switch_down));
 }
 
-TEST_F(DiscoveryTest, cable_between_two_without_channel_stays_as_it_was) {
+TEST_F(DiscoveryTest, link_between_two_without_channel_stays_as_it_was) {
   connect_all();
   discovery.disconnected("leaf0", now);
   discovery.disconnected("spine", now);
   pass(second);
-  EXPECT_TRUE(graph().usable(cable("leaf0", 0, "spine", 0)));
+  EXPECT_TRUE(graph().usable(link("leaf0", 0, "spine", 0)));
 }
 
-TEST_F(DiscoveryTest, cable_that_failed_before_the_channel_did_does_not_come_back_by_itself) {
+TEST_F(DiscoveryTest, link_that_failed_before_the_channel_did_does_not_come_back_by_itself) {
   connect_all();
   report("leaf0", port_message(0, true)); // hears nothing; the spine still does
   kinds();
   discovery.disconnected("leaf0", now);
   EXPECT_THAT(kinds(), IsEmpty());
-  EXPECT_FALSE(graph().usable(cable("leaf0", 0, "spine", 0)));
+  EXPECT_FALSE(graph().usable(link("leaf0", 0, "spine", 0)));
 }
 
 TEST_F(DiscoveryTest, reports_of_a_switch_without_channel_or_of_none_are_ignored) {
@@ -313,13 +313,13 @@ TEST_F(DiscoveryTest, restarted_switch_has_time_to_hear_its_neighbours) {
   EXPECT_THAT(kinds(), IsEmpty());
   report("spine", 0);
   pass(3 * second);
-  EXPECT_THAT(kinds(), ElementsAre(Kind::cable_down)) << "port 1 never heard anybody";
-  EXPECT_TRUE(graph().usable(cable("leaf0", 0, "spine", 0)));
+  EXPECT_THAT(kinds(), ElementsAre(Kind::link_down)) << "port 1 never heard anybody";
+  EXPECT_TRUE(graph().usable(link("leaf0", 0, "spine", 0)));
   // The same process has no such excuse.
   report("spine", 1);
   kinds();
   discovery.connected(deaf(2), now);
-  EXPECT_THAT(kinds(), ElementsAre(Kind::cable_down, Kind::cable_down));
+  EXPECT_THAT(kinds(), ElementsAre(Kind::link_down, Kind::link_down));
 }
 
 TEST_F(DiscoveryTest, other_end_of_a_restarted_switch_is_believed_at_once) {
@@ -327,7 +327,7 @@ TEST_F(DiscoveryTest, other_end_of_a_restarted_switch_is_believed_at_once) {
   discovery.connected(hello_of("spine", {port_message(0, true), port_message(1, true)}, 2), now);
   kinds();
   report("leaf0", port_message(0, true));
-  EXPECT_THAT(kinds(), ElementsAre(Kind::cable_down));
+  EXPECT_THAT(kinds(), ElementsAre(Kind::link_down));
 }
 
 // ---- restored ----
@@ -345,8 +345,8 @@ TEST_F(DiscoveryTest, restored_graph_stands_until_its_switches_had_time_to_come)
   later.poll(now + 100 * second);
   EXPECT_THAT(later.take_changes(), IsEmpty()) << "leaf0 is heard by the spine";
   EXPECT_EQ(test::live_of(later.graph()), test::live_of(world));
-  EXPECT_EQ(later.graph().find_cable({at("leaf0"), 0}, {at("spine"), 0}),
-            cable("leaf0", 0, "spine", 0));
+  EXPECT_EQ(later.graph().find_link({at("leaf0"), 0}, {at("spine"), 0}),
+            link("leaf0", 0, "spine", 0));
 }
 
 TEST_F(DiscoveryTest, restored_graph_loses_what_is_not_there_any_more) {
@@ -445,28 +445,28 @@ TEST_F(DiscoveryTest, two_hosts_of_one_name_are_told_apart_and_named) {
 // ---- 7: a port carries one thing ----
 
 TEST_F(DiscoveryTest,
-       cable_that_was_replugged_is_another_one_and_the_old_number_comes_back_with_it) {
+       link_that_was_replugged_is_another_one_and_the_old_number_comes_back_with_it) {
   connect_all();
-  const CableId old_cable = cable("leaf0", 0, "spine", 0);
+  const LinkId old_link = link("leaf0", 0, "spine", 0);
   world.part({"leaf0", 0});
   world.join({"leaf0", 0}, {"spine", 3});
   report("leaf0", 0);
   report("spine", 0);
   report("spine", 3);
-  EXPECT_THAT(kinds(), ElementsAre(Kind::cable_down, Kind::cable_added));
-  EXPECT_FALSE(graph()[old_cable].plugged);
+  EXPECT_THAT(kinds(), ElementsAre(Kind::link_down, Kind::link_added));
+  EXPECT_FALSE(graph()[old_link].plugged);
   EXPECT_EQ(test::live_of(graph()), test::live_of(world));
   world.part({"leaf0", 0});
   world.join({"leaf0", 0}, {"spine", 0});
   report("spine", 0);
   report("spine", 3);
   report("leaf0", 0);
-  EXPECT_THAT(kinds(), ElementsAre(Kind::cable_down, Kind::cable_up));
-  EXPECT_TRUE(graph().usable(old_cable));
-  EXPECT_EQ(graph().cables().size(), 3U);
+  EXPECT_THAT(kinds(), ElementsAre(Kind::link_down, Kind::link_up));
+  EXPECT_TRUE(graph().usable(old_link));
+  EXPECT_EQ(graph().links().size(), 3U);
 }
 
-TEST_F(DiscoveryTest, host_makes_room_for_a_cable_and_a_cable_for_a_host) {
+TEST_F(DiscoveryTest, host_makes_room_for_a_link_and_a_link_for_a_host) {
   connect_all();
   world.host_at.erase({"leaf0", 1});
   world.join({"leaf0", 1}, {"spine", 2});
@@ -479,7 +479,7 @@ TEST_F(DiscoveryTest, host_makes_room_for_a_cable_and_a_cable_for_a_host) {
   report("spine", 2);
   report("leaf0", 1);
   EXPECT_EQ(test::live_of(graph()), test::live_of(world));
-  EXPECT_FALSE(graph()[cable("leaf0", 1, "spine", 2)].plugged);
+  EXPECT_FALSE(graph()[link("leaf0", 1, "spine", 2)].plugged);
 }
 
 TEST_F(DiscoveryTest, host_makes_room_for_another_host) {
@@ -568,7 +568,7 @@ TEST_F(DiscoveryTest, names_a_neighbour_that_never_connected) {
                                       "and no switch of this name has ever connected"));
 }
 
-TEST_F(DiscoveryTest, problems_of_a_quiet_fabric_ripen_by_its_own_deadlines_within_the_patience) {
+TEST_F(DiscoveryTest, problems_of_a_quiet_fabric_ripen_by_its_own_deadlines_within_the_timeout) {
   world.switches.erase("leaf1");
   connect_all();
   pass(4 * second);
@@ -582,15 +582,15 @@ TEST_F(DiscoveryTest, problems_of_a_quiet_fabric_ripen_by_its_own_deadlines_with
   // Nobody polls but at the times that discovery itself asks for.
   while (discovery.next_deadline() != never) {
     now = discovery.next_deadline();
-    ASSERT_LE(elapsed_ns(now, since), DiscoverySettings{}.patience_ns);
+    ASSERT_LE(elapsed_ns(now, since), DiscoverySettings{}.timeout_ns);
     discovery.poll(now);
     for (const ProblemNews& news : discovery.take_news()) {
       EXPECT_TRUE(news.there);
       told.emplace_back(name_of(news.problem.kind));
     }
   }
-  EXPECT_THAT(told, ::testing::UnorderedElementsAre("unknown_neighbour", "nid_conflict",
-                                                    "one_sided_cable"));
+  EXPECT_THAT(
+      told, ::testing::UnorderedElementsAre("unknown_neighbour", "nid_conflict", "one_sided_link"));
   report("leaf0", port_message(3, true));
   const auto news = discovery.take_news();
   ASSERT_EQ(news.size(), 1U);
@@ -598,12 +598,12 @@ TEST_F(DiscoveryTest, problems_of_a_quiet_fabric_ripen_by_its_own_deadlines_with
   EXPECT_EQ(news[0].problem.kind, Problem::Kind::unknown_neighbour);
 }
 
-TEST_F(DiscoveryTest, names_a_new_cable_to_a_switch_without_channel) {
+TEST_F(DiscoveryTest, names_a_new_link_to_a_switch_without_channel) {
   connect_all();
   discovery.disconnected("leaf1", now);
   report("spine", port_message(3, true, switch_neighbour("leaf1", 3)));
   pass(4 * second);
-  EXPECT_THAT(problems(), ElementsAre("one_sided_cable: spine port 3 hears leaf1 port 3, and leaf1 "
+  EXPECT_THAT(problems(), ElementsAre("one_sided_link: spine port 3 hears leaf1 port 3, and leaf1 "
                                       "has no control channel: nobody knows what it hears"));
 }
 
@@ -611,16 +611,15 @@ TEST_F(DiscoveryTest, names_both_ends_that_hear_different_things) {
   connect_all();
   report("leaf0", port_message(3, true, switch_neighbour("spine", 1)));
   pass(4 * second);
-  EXPECT_THAT(problems(), ElementsAre("one_sided_cable: leaf0 port 3 hears spine port 1, but spine "
+  EXPECT_THAT(problems(), ElementsAre("one_sided_link: leaf0 port 3 hears spine port 1, but spine "
                                       "port 1 hears leaf1 port 0"));
 }
 
 TEST_F(DiscoveryTest, names_a_port_that_the_other_switch_does_not_have) {
   connect_all();
   report("leaf0", port_message(3, true, switch_neighbour("spine", 17)));
-  EXPECT_THAT(problems(),
-              ElementsAre("one_sided_cable: leaf0 port 3 hears spine port 17, and spine "
-                          "has only 4 ports"));
+  EXPECT_THAT(problems(), ElementsAre("one_sided_link: leaf0 port 3 hears spine port 17, and spine "
+                                      "has only 4 ports"));
 }
 
 TEST_F(DiscoveryTest, names_two_switches_of_one_name) {
@@ -655,28 +654,27 @@ TEST_F(DiscoveryTest, renamed_switch_takes_its_guid_along) {
   EXPECT_THAT(problems(), IsEmpty());
 }
 
-TEST_F(DiscoveryTest, names_a_cable_with_both_ends_in_one_switch_once_and_does_not_use_it) {
+TEST_F(DiscoveryTest, names_a_link_with_both_ends_in_one_switch_once_and_does_not_use_it) {
   connect_all();
   report("spine", port_message(2, true, switch_neighbour("spine", 3)));
   report("spine", port_message(3, true, switch_neighbour("spine", 2)));
   EXPECT_THAT(problems(),
-              ElementsAre("loop: spine port 2 hears spine port 3: a cable with both ends "
+              ElementsAre("loop: spine port 2 hears spine port 3: a link with both ends "
                           "in one switch"));
-  EXPECT_EQ(graph().cables().size(), 2U);
+  EXPECT_EQ(graph().links().size(), 2U);
 }
 
-TEST_F(DiscoveryTest, names_a_switch_on_an_edge_port_and_does_not_use_the_cable) {
+TEST_F(DiscoveryTest, names_a_switch_on_an_edge_port_and_does_not_use_the_link) {
   connect_all();
   report("leaf0", port_message(3, true, switch_neighbour("spine", 3), 9));
   report("spine", port_message(3, true, switch_neighbour("leaf0", 3)));
-  EXPECT_EQ(graph().cables().size(), 2U);
+  EXPECT_EQ(graph().links().size(), 2U);
   pass(4 * second);
-  EXPECT_THAT(
-      problems(),
-      ElementsAre("one_sided_cable: spine port 3 hears leaf0 port 3, but leaf0 port 3 is an "
-                  "edge port now",
-                  HasSubstr("switch_on_edge_port: leaf0 port 3 is for the host with NID 9, "
-                            "and hears switch spine port 3")));
+  EXPECT_THAT(problems(),
+              ElementsAre("one_sided_link: spine port 3 hears leaf0 port 3, but leaf0 port 3 is an "
+                          "edge port now",
+                          HasSubstr("switch_on_edge_port: leaf0 port 3 is for the host with NID 9, "
+                                    "and hears switch spine port 3")));
 }
 
 TEST_F(DiscoveryTest, shows_what_a_port_said_last) {

@@ -17,16 +17,16 @@ inline void expect_equal(const Graph& a, const Graph& b) {
     EXPECT_EQ(a[s].up, b[s].up);
     ASSERT_EQ(a.hops(s).size(), b.hops(s).size());
     for (std::size_t hop = 0; hop < a.hops(s).size(); ++hop) {
-      EXPECT_EQ(a.hops(s)[hop].cable, b.hops(s)[hop].cable);
+      EXPECT_EQ(a.hops(s)[hop].link, b.hops(s)[hop].link);
     }
     for (Port port = 0; port < a[s].ports; ++port) {
-      EXPECT_EQ(a.cable_at({s, port}), b.cable_at({s, port}));
+      EXPECT_EQ(a.link_at({s, port}), b.link_at({s, port}));
       EXPECT_EQ(a.host_at({s, port}), b.host_at({s, port}));
     }
   }
-  ASSERT_EQ(a.cables().size(), b.cables().size());
-  for (std::uint32_t i = 0; i < a.cables().size(); ++i) {
-    const CableId c{i};
+  ASSERT_EQ(a.links().size(), b.links().size());
+  for (std::uint32_t i = 0; i < a.links().size(); ++i) {
+    const LinkId c{i};
     EXPECT_EQ(a[c].ends[0], b[c].ends[0]);
     EXPECT_EQ(a[c].ends[1], b[c].ends[1]);
     EXPECT_EQ(a[c].speed_mbps, b[c].speed_mbps);

@@ -26,8 +26,8 @@ protected:
   SwitchId leaf0 = graph.add_switch({.name = "leaf0", .guid = 1, .ports = 4});
   SwitchId leaf1 = graph.add_switch({.name = "leaf1", .guid = 2, .ports = 4});
   SwitchId spine = graph.add_switch({.name = "spine", .ports = 4});
-  CableId up0 = graph.connect({leaf0, 0}, {spine, 0}, 100);
-  CableId up1 = graph.connect({leaf1, 0}, {spine, 1}, 100);
+  LinkId up0 = graph.connect({leaf0, 0}, {spine, 0}, 100);
+  LinkId up1 = graph.connect({leaf1, 0}, {spine, 1}, 100);
   HostId host = graph.add_host({.name = "h", .nid = Nid{7}, .at = {leaf0, 1}});
 };
 
@@ -38,9 +38,9 @@ TEST_F(GraphTest, finds_what_was_added) {
   EXPECT_EQ(graph.find_switch_by_guid(0), std::nullopt);
   EXPECT_EQ(graph.find_host(Nid{7}), host);
   EXPECT_EQ(graph.find_host("h"), host);
-  EXPECT_EQ(graph.find_cable({spine, 1}, {leaf1, 0}), up1);
-  EXPECT_EQ(graph.find_cable({spine, 0}, {leaf1, 0}), std::nullopt);
-  EXPECT_EQ(graph.cable_at({spine, 0}), up0);
+  EXPECT_EQ(graph.find_link({spine, 1}, {leaf1, 0}), up1);
+  EXPECT_EQ(graph.find_link({spine, 0}, {leaf1, 0}), std::nullopt);
+  EXPECT_EQ(graph.link_at({spine, 0}), up0);
   EXPECT_EQ(graph.host_at({leaf0, 1}), host);
   EXPECT_EQ(graph.hops(spine).size(), 2U);
   EXPECT_EQ(graph.describe(up0), "leaf0 port 0 - spine port 0");
@@ -55,7 +55,7 @@ TEST_F(GraphTest, refuses_what_contradicts_it_and_says_why) {
   EXPECT_THAT(complaint([&] {
                 graph.connect({leaf0, 0}, {leaf1, 1});
               }),
-              HasSubstr("leaf0 port 0 is used already, by the cable leaf0 port 0 - spine port 0"));
+              HasSubstr("leaf0 port 0 is used already, by the link leaf0 port 0 - spine port 0"));
   EXPECT_THAT(complaint([&] {
                 graph.connect({leaf0, 1}, {leaf1, 1});
               }),
@@ -76,7 +76,7 @@ TEST_F(GraphTest, refuses_what_contradicts_it_and_says_why) {
   EXPECT_THAT(complaint([&] { graph.set_guid(leaf0, 2); }), HasSubstr("of switch \"leaf1\""));
 }
 
-TEST_F(GraphTest, cable_is_usable_only_with_both_switches) {
+TEST_F(GraphTest, link_is_usable_only_with_both_switches) {
   EXPECT_TRUE(graph.usable(up0));
   graph.set_up(spine, false);
   EXPECT_FALSE(graph.usable(up0));
@@ -86,21 +86,21 @@ TEST_F(GraphTest, cable_is_usable_only_with_both_switches) {
   EXPECT_TRUE(graph.usable(up1));
 }
 
-TEST_F(GraphTest, unplugged_cable_frees_its_ports_and_keeps_its_number) {
+TEST_F(GraphTest, unplugged_link_frees_its_ports_and_keeps_its_number) {
   graph.unplug(up0);
   EXPECT_FALSE(graph.usable(up0));
-  EXPECT_EQ(graph.cable_at({leaf0, 0}), std::nullopt);
-  EXPECT_EQ(graph.find_cable({leaf0, 0}, {spine, 0}), up0);
-  const CableId other = graph.connect({leaf0, 0}, {spine, 2});
+  EXPECT_EQ(graph.link_at({leaf0, 0}), std::nullopt);
+  EXPECT_EQ(graph.find_link({leaf0, 0}, {spine, 0}), up0);
+  const LinkId other = graph.connect({leaf0, 0}, {spine, 2});
   EXPECT_THAT(complaint([&] { graph.plug_in(up0); }), HasSubstr("leaf0 port 0 is used already"));
-  EXPECT_EQ(graph.cable_at({leaf0, 0}), other);
+  EXPECT_EQ(graph.link_at({leaf0, 0}), other);
   graph.unplug(other);
   graph.plug_in(up0);
-  EXPECT_EQ(graph.cable_at({spine, 0}), up0);
+  EXPECT_EQ(graph.link_at({spine, 0}), up0);
   EXPECT_FALSE(graph.usable(up0)) << "plugged in, but nobody said that it is up";
   graph.set_up(up0, true);
   EXPECT_TRUE(graph.usable(up0));
-  EXPECT_EQ(graph.cables().size(), 3U);
+  EXPECT_EQ(graph.links().size(), 3U);
 }
 
 TEST_F(GraphTest, unplugged_host_frees_its_port_and_comes_back_elsewhere) {

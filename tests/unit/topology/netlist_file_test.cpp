@@ -22,7 +22,7 @@ std::vector<std::string> netlist_complaints(std::string_view text) {
 }
 
 TEST(Netlist, as_a_simulator_reads_it) {
-  const Graph graph = read_netlist(R"(# two switches, two cables between them, two adapters
+  const Graph graph = read_netlist(R"(# two switches, two links between them, two adapters
 
 Switch	8 "Switch1"
 [1]	"Hca1"[1]
@@ -43,7 +43,7 @@ Hca	2 "Hca2"
                                    "net");
   const test::Live live = test::live_of(graph);
   EXPECT_THAT(live.switches, ElementsAre("Switch1", "Switch2"));
-  EXPECT_THAT(live.cables,
+  EXPECT_THAT(live.links,
               ElementsAre("Switch1 port 2 - Switch2 port 2", "Switch1 port 7 - Switch2 port 3"));
   EXPECT_THAT(live.hosts, ElementsAre("Hca1 1 Switch1 port 0", "Hca2 2 Switch1 port 1"));
   EXPECT_EQ(graph[SwitchId{1}].ports, 8);
@@ -78,11 +78,11 @@ Ca      2 "H-0008f10403961354"          # "adapter one"
                           "H-0008f10403961354-2 2 S-005442ba00003080 port 9"));
 }
 
-TEST(Netlist, with_a_cable_at_one_end_only_has_the_cable) {
+TEST(Netlist, with_a_link_at_one_end_only_has_the_link) {
   const Graph graph = read_netlist("Switch 2 \"a\"\n[1] \"b\"[2]\nSwitch 2 \"b\"\n\n"
                                    "Hca 1 \"h\"\n[1] \"b\"[1]",
                                    "net");
-  EXPECT_THAT(test::live_of(graph).cables, ElementsAre("a port 0 - b port 1"));
+  EXPECT_THAT(test::live_of(graph).links, ElementsAre("a port 0 - b port 1"));
   EXPECT_THAT(test::live_of(graph).hosts, ElementsAre("h 1 b port 0"));
 }
 
@@ -140,8 +140,8 @@ TEST(Netlist, takes_names_as_long_as_ours_and_cuts_them_where_a_suffix_must_fit)
 
 TEST(Netlist, is_written_without_what_is_down) {
   Graph graph = build_model("ft3:4").graph;
-  graph.set_up(CableId{0}, false);
-  graph.unplug(CableId{1});
+  graph.set_up(LinkId{0}, false);
+  graph.unplug(LinkId{1});
   graph.set_up(HostId{0}, false);
   graph.set_up(SwitchId{7}, false);
   EXPECT_EQ(test::live_of(read_netlist(write_netlist(graph), "net")), test::live_of(graph));
@@ -200,7 +200,7 @@ TEST(Netlist, that_contradicts_itself_names_all_contradictions) {
           "net:3: \"a\"[1] goes to \"b\"[2], but to \"b\"[1] in line 2; correct one of "
           "them",
           "net:4: \"a\" has no port 5; it has 1 to 4", "net:5: \"b\" has no port 9; it has 1 to 4",
-          HasSubstr("net:6: there is no \"nobody\""), "net:7: a cable has both ends in \"a\"",
+          HasSubstr("net:6: there is no \"nobody\""), "net:7: a link has both ends in \"a\"",
           HasSubstr("net:9: \"b\"[1] goes to \"a\"[2], but to \"a\"[1] in line 2"),
           HasSubstr("net:11: \"h\" and \"i\" are hosts both"),
           HasSubstr("net:13: there is a \"a\" already, in line 1")));
@@ -218,7 +218,7 @@ TEST(Netlist, of_nothing_is_an_empty_fabric) {
   EXPECT_EQ(write_netlist(Graph()), "");
 }
 
-TEST(Dot, draws_switches_cables_and_hosts_and_dashes_what_is_down) {
+TEST(Dot, draws_switches_links_and_hosts_and_dashes_what_is_down) {
   Graph graph;
   const SwitchId a = graph.add_switch({.name = "a \"b\"", .ports = 4});
   const SwitchId b = graph.add_switch({.name = "c", .ports = 4, .up = false});

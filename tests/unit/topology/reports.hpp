@@ -1,5 +1,5 @@
 // What switches would report of a fabric, for tests of discovery: a little physical world with
-// ports, cables and hosts, and the messages that follow from it.
+// ports, links and hosts, and the messages that follow from it.
 #pragma once
 
 #include "controlplane/topology/discovery.hpp"
@@ -77,7 +77,7 @@ inline control::SwitchHello hello_of(const std::string& name, std::vector<contro
 /// The physical fabric.
 struct World {
   std::map<std::string, std::uint32_t> switches; ///< ports by name
-  std::map<End, End> cables;                     ///< both directions
+  std::map<End, End> links;                      ///< both directions
   struct Host {
     std::string name;
     bool says_hello = true;
@@ -89,13 +89,13 @@ struct World {
   std::set<std::string> dead; ///< switches that say nothing
 
   void join(const End& a, const End& b) {
-    cables[a] = b;
-    cables[b] = a;
+    links[a] = b;
+    links[b] = a;
   }
   void part(const End& a) {
-    if (const auto other = cables.find(a); other != cables.end()) {
-      cables.erase(other->second);
-      cables.erase(a);
+    if (const auto other = links.find(a); other != links.end()) {
+      links.erase(other->second);
+      links.erase(a);
     }
   }
 
@@ -104,8 +104,8 @@ struct World {
     std::optional<control::Neighbour> neighbour;
     std::optional<std::uint32_t> guard;
     bool up = !ports_down.contains(at);
-    if (const auto cable = cables.find(at); cable != cables.end()) {
-      const End& there = cable->second;
+    if (const auto link = links.find(at); link != links.end()) {
+      const End& there = link->second;
       up = up && !ports_down.contains(there);
       if (!dead.contains(there.first)) {
         neighbour = switch_neighbour(there.first, there.second);
@@ -136,11 +136,11 @@ struct World {
 /// A graph without its numbers: what is up in it, by name.
 struct Live {
   std::set<std::string> switches;
-  std::set<std::string> cables; ///< ends in alphabetical order
-  std::set<std::string> hosts;  ///< "name NID at"
+  std::set<std::string> links; ///< ends in alphabetical order
+  std::set<std::string> hosts; ///< "name NID at"
   friend bool operator==(const Live&, const Live&) = default;
   friend void PrintTo(const Live& live, std::ostream* out) {
-    for (const auto& part : {live.switches, live.cables, live.hosts}) {
+    for (const auto& part : {live.switches, live.links, live.hosts}) {
       for (const auto& text : part) {
         *out << text << "; ";
       }
@@ -149,7 +149,7 @@ struct Live {
   }
 };
 
-inline std::string cable_text(std::string a, std::string b) {
+inline std::string link_text(std::string a, std::string b) {
   return a < b ? a + " - " + b : b + " - " + a;
 }
 
@@ -160,10 +160,10 @@ inline Live live_of(const Graph& graph) {
       live.switches.insert(s.name);
     }
   }
-  for (std::uint32_t c = 0; c < graph.cables().size(); ++c) {
-    if (graph.usable(CableId{c})) {
-      const Cable& cable = graph[CableId{c}];
-      live.cables.insert(cable_text(graph.describe(cable.ends[0]), graph.describe(cable.ends[1])));
+  for (std::uint32_t c = 0; c < graph.links().size(); ++c) {
+    if (graph.usable(LinkId{c})) {
+      const Link& link = graph[LinkId{c}];
+      live.links.insert(link_text(graph.describe(link.ends[0]), graph.describe(link.ends[1])));
     }
   }
   for (const Host& host : graph.hosts()) {
@@ -185,9 +185,9 @@ inline Live live_of(const World& world) {
       live.switches.insert(name);
     }
   }
-  for (const auto& [a, b] : world.cables) {
+  for (const auto& [a, b] : world.links) {
     if (up(a) && up(b) && !world.dead.contains(a.first) && !world.dead.contains(b.first)) {
-      live.cables.insert(cable_text(text(a), text(b)));
+      live.links.insert(link_text(text(a), text(b)));
     }
   }
   for (const auto& [at, nid] : world.host_at) {

@@ -30,7 +30,7 @@ guid = "0xa11ce"
 name = "spine"
 ports = 2
 
-[[cable]]
+[[link]]
 ends = ["leaf0:0", "spine:1"]
 speed_mbps = 100000
 
@@ -50,9 +50,9 @@ TEST(TomlFile, is_read_as_it_says) {
   EXPECT_EQ(graph[SwitchId{0}].name, "leaf0");
   EXPECT_EQ(graph[SwitchId{0}].guid, 0xA11CEU);
   EXPECT_EQ(graph[SwitchId{1}].ports, 2);
-  EXPECT_EQ(graph[CableId{0}].ends[1], (Attachment{SwitchId{1}, 1}));
-  EXPECT_EQ(graph[CableId{0}].speed_mbps, 100'000U);
-  EXPECT_TRUE(graph.usable(CableId{0}));
+  EXPECT_EQ(graph[LinkId{0}].ends[1], (Attachment{SwitchId{1}, 1}));
+  EXPECT_EQ(graph[LinkId{0}].speed_mbps, 100'000U);
+  EXPECT_TRUE(graph.usable(LinkId{0}));
   EXPECT_EQ(graph[HostId{0}].nid, Nid{0x12});
   EXPECT_EQ(graph[HostId{0}].at, (Attachment{SwitchId{0}, 3}));
 }
@@ -71,7 +71,7 @@ TEST(TomlFile, written_and_read_again_is_the_same_graph) {
 TEST(TomlFile, keeps_numbers_states_and_what_is_unplugged) {
   tributary::test::Random random(tributary::test::seed());
   for (int round = 0; round < 200 / TRIBUTARY_SEED_DIVISOR; ++round) {
-    // Cables and hosts come and go on a few ports, so that most ports have been used before.
+    // Links and hosts come and go on a few ports, so that most ports have been used before.
     Graph graph;
     for (int s = 0; s < 4; ++s) {
       graph.add_switch(
@@ -85,8 +85,8 @@ TEST(TomlFile, keeps_numbers_states_and_what_is_unplugged) {
                         static_cast<Port>(random() % 4)};
     };
     const auto make_room = [&](Attachment at) {
-      if (const auto cable = graph.cable_at(at)) {
-        graph.unplug(*cable);
+      if (const auto link = graph.link_at(at)) {
+        graph.unplug(*link);
       }
       if (const auto host = graph.host_at(at)) {
         graph.unplug(*host);
@@ -133,11 +133,11 @@ ports = 70000
 name = "odd"
 ports = 2
 guid = "a11ce"
-[[cable]]
+[[link]]
 ends = ["leaf0:0", "leaf0:1"]
-[[cable]]
+[[link]]
 ends = ["leaf0:9", "odd2:0"]
-[[cable]]
+[[link]]
 ends = ["leaf0", "leaf0:0"]
 [[host]]
 name = "h"
@@ -159,10 +159,10 @@ name = "i"
           HasSubstr("fabric.toml:9: key 'switch.ports': 70000 is out of range"),
           "fabric.toml:13: key 'switch.guid': \"a11ce\" is no guid; write 0x and up to 16 "
           "hexadecimal digits",
-          "fabric.toml:15: key 'cable.ends': a cable joins leaf0 port 0 and leaf0 port 1; "
+          "fabric.toml:15: key 'link.ends': a link joins leaf0 port 0 and leaf0 port 1; "
           "correct one of them",
-          HasSubstr("fabric.toml:17: key 'cable.ends': there is no switch \"odd2\""),
-          HasSubstr("fabric.toml:19: key 'cable.ends': \"leaf0\" is no port; write "
+          HasSubstr("fabric.toml:17: key 'link.ends': there is no switch \"odd2\""),
+          HasSubstr("fabric.toml:19: key 'link.ends': \"leaf0\" is no port; write "
                     "SWITCH:PORT"),
           HasSubstr("fabric.toml:22: key 'host.nid': 1046528 looks like a multicast address"),
           HasSubstr("fabric.toml:28: key 'host.speed': unknown key"),
@@ -173,7 +173,7 @@ TEST(TomlFile, with_a_port_used_twice_names_who_has_it) {
   const std::string text =
       std::string(small) + "[[host]]\nname = \"h2\"\nnid = 7\nat = \"leaf0:0\"\n";
   EXPECT_THAT(toml_complaints(text),
-              ElementsAre(HasSubstr("leaf0 port 0 is used already, by the cable "
+              ElementsAre(HasSubstr("leaf0 port 0 is used already, by the link "
                                     "leaf0 port 0 - spine port 1")));
 }
 

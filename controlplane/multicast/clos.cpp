@@ -1,4 +1,4 @@
-#include "controlplane/multicast/leveled.hpp"
+#include "controlplane/multicast/clos.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -7,7 +7,7 @@ namespace tributary::multicast {
 
 namespace {
 
-/// Which switches are connected by the cables that were shown so far.
+/// Which switches are connected by the links that were shown so far.
 class Components {
 public:
   explicit Components(std::uint32_t switches) : above_(switches) {
@@ -32,10 +32,10 @@ private:
   std::vector<std::uint32_t> above_;
 };
 
-/// The components of all cables whose upper end is on `level`.
+/// The components of all links whose upper end is on `level`.
 Components components_below(const RoutingView& view, std::uint32_t level) {
   Components components(view.switch_count());
-  for (CableId c{0}; c.value < view.cable_count(); ++c.value) {
+  for (LinkId c{0}; c.value < view.link_count(); ++c.value) {
     const auto [a, b] = view.ends(c);
     if (view.level(a) != RoutingView::none && std::max(view.level(a), view.level(b)) == level) {
       components.join(a, b);
@@ -46,8 +46,8 @@ Components components_below(const RoutingView& view, std::uint32_t level) {
 
 } // namespace
 
-bool LeveledFabric::fits(const RoutingView& view) {
-  if (!view.leveled()) {
+bool ClosFabric::fits(const RoutingView& view) {
+  if (!view.is_clos()) {
     return false;
   }
   for (SwitchId s{0}; s.value < view.switch_count(); ++s.value) {
@@ -58,14 +58,14 @@ bool LeveledFabric::fits(const RoutingView& view) {
   return true;
 }
 
-LeveledFabric::LeveledFabric(const RoutingView& view)
+ClosFabric::ClosFabric(const RoutingView& view)
     : pod_of_(view.switch_count(), none), number_(view.switch_count(), none) {
   find_pods(view);
   find_planes(view);
-  place_cables(view);
+  place_links(view);
 }
 
-void LeveledFabric::find_pods(const RoutingView& view) {
+void ClosFabric::find_pods(const RoutingView& view) {
   Components components = components_below(view, 1);
   std::vector<std::uint32_t> pod_of_leader(view.switch_count(), none);
   std::uint32_t leaves = 0;
@@ -83,12 +83,12 @@ void LeveledFabric::find_pods(const RoutingView& view) {
       number_[s.value] = leaves++;
       pods_[pod].leaves.push_back(s);
     } else {
-      pods_[pod].mids.push_back(s);
+      pods_[pod].aggregations.push_back(s);
     }
   }
 }
 
-void LeveledFabric::find_planes(const RoutingView& view) {
+void ClosFabric::find_planes(const RoutingView& view) {
   Components components = components_below(view, 2);
   std::vector<std::uint32_t> plane_of_leader(view.switch_count(), none);
   std::vector<std::uint32_t> plane_of(view.switch_count(), none);
@@ -108,37 +108,37 @@ void LeveledFabric::find_planes(const RoutingView& view) {
     }
   }
   for (Pod& pod : pods_) {
-    std::stable_sort(pod.mids.begin(), pod.mids.end(),
+    std::stable_sort(pod.aggregations.begin(), pod.aggregations.end(),
                      [&](SwitchId a, SwitchId b) { return plane_of[a.value] < plane_of[b.value]; });
-    for (std::uint32_t column = 0; column < pod.mids.size(); ++column) {
-      const SwitchId mid = pod.mids[column];
-      number_[mid.value] = column;
-      if (pod.runs.empty() || pod.runs.back().plane != plane_of[mid.value]) {
-        pod.runs.push_back({plane_of[mid.value], column, column});
+    for (std::uint32_t column = 0; column < pod.aggregations.size(); ++column) {
+      const SwitchId aggregation = pod.aggregations[column];
+      number_[aggregation.value] = column;
+      if (pod.runs.empty() || pod.runs.back().plane != plane_of[aggregation.value]) {
+        pod.runs.push_back({plane_of[aggregation.value], column, column});
       }
-      ++pod.runs.back().end_mid;
+      ++pod.runs.back().end_aggregation;
     }
-    mid_columns_ = std::max(mid_columns_, row_length(pod.mids.size()));
+    aggregation_columns_ = std::max(aggregation_columns_, row_length(pod.aggregations.size()));
   }
-  for (const auto& tops : planes_) {
-    top_columns_ = std::max(top_columns_, row_length(tops.size()));
+  for (const auto& cores : planes_) {
+    core_columns_ = std::max(core_columns_, row_length(cores.size()));
   }
 }
 
-void LeveledFabric::place_cables(const RoutingView& view) {
+void ClosFabric::place_links(const RoutingView& view) {
   std::size_t leaves = 0;
   for (const Pod& pod : pods_) {
     leaves += pod.leaves.size();
   }
-  first_top_price_ = leaves * mid_columns_;
-  const std::size_t places = first_top_price_ + pods_.size() * mid_columns_ * top_columns_;
-  constexpr CableId no_cable{none};
-  // The last place is for cables that lead to no host; nobody reads it.
-  prices_.assign(places + 1, PriceTable::unusable);
-  cheapest_.assign(places + 1, no_cable);
-  place_of_.assign(view.cable_count(), places);
-  next_parallel_.resize(view.cable_count());
-  for (CableId c{0}; c.value < view.cable_count(); ++c.value) {
+  first_core_cost_ = leaves * aggregation_columns_;
+  const std::size_t places = first_core_cost_ + pods_.size() * aggregation_columns_ * core_columns_;
+  constexpr LinkId no_link{none};
+  // The last place is for links that lead to no host; nobody reads it.
+  costs_.assign(places + 1, CostTable::unusable);
+  cheapest_.assign(places + 1, no_link);
+  place_of_.assign(view.link_count(), places);
+  next_parallel_.resize(view.link_count());
+  for (LinkId c{0}; c.value < view.link_count(); ++c.value) {
     next_parallel_[c.value] = c;
     auto [below, above] = view.ends(c);
     if (view.level(below) == none) {
@@ -147,12 +147,13 @@ void LeveledFabric::place_cables(const RoutingView& view) {
     if (view.level(below) > view.level(above)) {
       std::swap(below, above);
     }
-    const std::size_t place = view.level(below) == 0
-                                  ? leaf_place(number(below), number(above))
-                                  : mid_place(mid_row(pod_of(below), number(below)), number(above));
+    const std::size_t place =
+        view.level(below) == 0
+            ? leaf_place(number(below), number(above))
+            : aggregation_place(aggregation_row(pod_of(below), number(below)), number(above));
     place_of_[c.value] = place;
-    CableId& seen = cheapest_[place];
-    if (seen == no_cable) {
+    LinkId& seen = cheapest_[place];
+    if (seen == no_link) {
       seen = c;
     } else {
       std::swap(next_parallel_[c.value], next_parallel_[seen.value]);
@@ -160,15 +161,15 @@ void LeveledFabric::place_cables(const RoutingView& view) {
   }
 }
 
-void LeveledFabric::reprice(CableId cable, const PriceBook& book) {
-  CableId best = cable;
-  for (CableId c = next_parallel_[cable.value]; c != cable; c = next_parallel_[c.value]) {
+void ClosFabric::update_costs(LinkId link, const LinkCosts& book) {
+  LinkId best = link;
+  for (LinkId c = next_parallel_[link.value]; c != link; c = next_parallel_[c.value]) {
     if (book[c] < book[best]) {
       best = c;
     }
   }
-  const std::size_t place = place_of_[cable.value];
-  prices_[place] = book[best];
+  const std::size_t place = place_of_[link.value];
+  costs_[place] = book[best];
   cheapest_[place] = best;
 }
 

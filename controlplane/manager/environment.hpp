@@ -13,16 +13,16 @@
 
 namespace tributary::manager {
 
-class Surroundings {
+class Environment {
 public:
-  virtual ~Surroundings() = default;
+  virtual ~Environment() = default;
 
   [[nodiscard]] virtual TimeNs now() = 0;
   /// For events and people: "2026-01-31T12:34:56.789Z".
   [[nodiscard]] virtual std::string wall_time() = 0;
-  /// Have `Manager::settle` called soon: after what is being handled, together with whatever else
-  /// is ready to be.
-  virtual void request_settle() = 0;
+  /// Have `Manager::reconcile` called soon: after what is being handled, together with whatever
+  /// else is ready to be.
+  virtual void request_reconcile() = 0;
 
   /// On disk when it returns. Throws store::StoreError.
   virtual void store(std::span<const records::Change> changes) = 0;

@@ -15,7 +15,7 @@ TEST(full_disk, refuses_changes_with_503_and_takes_them_when_there_is_room) {
   world.connect_star("leaf", 2);
   world.store_is_full = true;
   const Given caught = world.join("demo", 2, 0, 1, administrator, 0);
-  world.settle();
+  world.reconcile();
   ASSERT_TRUE(caught.there());
   EXPECT_EQ(caught->status, 503U);
   EXPECT_THAT(caught.message(), HasSubstr("the disk is full"));
@@ -30,7 +30,7 @@ TEST(full_disk, refuses_changes_with_503_and_takes_them_when_there_is_room) {
   EXPECT_EQ(world.manager->not_ready_because(), "");
   const Given one = world.join("demo", 2, 0, 1);
   const Given two = world.join("demo", 2, 1, 2);
-  world.settle();
+  world.reconcile();
   ASSERT_TRUE(one.there() && two.there());
   EXPECT_EQ(one->status, 200U);
   EXPECT_EQ(two->status, 200U);
@@ -42,7 +42,7 @@ TEST(store_that_is_away, is_told_of_before_anything_is_to_be_written) {
   world.connect_star("leaf", 2);
   world.store_is_full = true; // whatever is written now is lost
   world.manager->store_is_away("fabric.db was removed");
-  world.settle();
+  world.reconcile();
   EXPECT_EQ(world.manager->not_ready_because(), "fabric.db was removed");
   EXPECT_THAT(world.manager->metrics(), HasSubstr("tributary_store_failing 1\n"));
   const Given refused = world.join("demo", 2, 0, 1, administrator, 0);
@@ -63,7 +63,7 @@ TEST(store_that_is_away, keeps_nothing_that_was_asked_for_in_the_same_turn) {
   world.store_is_full = true;
   const Given caught = world.join("demo", 2, 0, 1, administrator, 0);
   world.manager->store_is_away("fabric.db was removed");
-  world.settle();
+  world.reconcile();
   ASSERT_TRUE(caught.there());
   EXPECT_EQ(caught->status, 503U);
   EXPECT_EQ(world.manager->groups().find("job", "demo"), nullptr);
@@ -95,13 +95,13 @@ protected:
 TEST_F(FullDisk, a_multicast_that_was_answered_503_is_not_there_and_the_repeat_makes_one) {
   fill();
   const Given refused = world.multicast({Nid{1}, Nid{2}});
-  world.settle();
+  world.reconcile();
   expect_503(refused);
   EXPECT_EQ(groups(), 0U);
   make_room();
   EXPECT_EQ(groups(), 0U);
   const Given again = world.multicast({Nid{1}, Nid{2}});
-  world.settle();
+  world.reconcile();
   ASSERT_TRUE(again.there());
   EXPECT_EQ(again->status, 201U);
   EXPECT_EQ(groups(), 1U);
@@ -116,7 +116,7 @@ TEST_F(FullDisk, a_job_that_was_answered_503_can_be_made_with_its_token_told) {
 
 TEST_F(FullDisk, what_was_to_be_deleted_is_there_still) {
   const Given made = world.multicast({Nid{1}, Nid{2}});
-  world.settle();
+  world.reconcile();
   ASSERT_EQ(made->status, 201U);
   const TreeNumber tree{made.body().at("mcastID").to_number<std::uint16_t>()};
   fill();
@@ -124,7 +124,7 @@ TEST_F(FullDisk, what_was_to_be_deleted_is_there_still) {
   world.manager->delete_multicast(administrator, tree, refused.reply());
   Given job;
   world.manager->delete_job(administrator, "job", job.reply());
-  world.settle();
+  world.reconcile();
   expect_503(refused);
   expect_503(job);
   ASSERT_EQ(groups(), 1U);
@@ -132,17 +132,17 @@ TEST_F(FullDisk, what_was_to_be_deleted_is_there_still) {
   make_room();
   Given again;
   world.manager->delete_multicast(administrator, tree, again.reply());
-  world.settle();
+  world.reconcile();
   EXPECT_EQ(again->status, 200U);
   EXPECT_EQ(groups(), 0U);
 }
 
 TEST_F(FullDisk, a_join_that_was_answered_503_leaves_the_others_waiting_as_before) {
   const Given early = world.join("demo", 2, 0, 1, administrator, 20'000);
-  world.settle();
+  world.reconcile();
   fill();
   const Given refused = world.join("demo", 2, 1, 2);
-  world.settle();
+  world.reconcile();
   expect_503(refused);
   EXPECT_FALSE(early.there());
   ASSERT_EQ(groups(), 1U);
@@ -150,7 +150,7 @@ TEST_F(FullDisk, a_join_that_was_answered_503_leaves_the_others_waiting_as_befor
   EXPECT_TRUE(world.sent.empty()) << "switches were told of a tree that nobody may use";
   make_room();
   const Given again = world.join("demo", 2, 1, 2);
-  world.settle();
+  world.reconcile();
   ASSERT_TRUE(early.there() && again.there());
   EXPECT_EQ(early->status, 200U);
   EXPECT_EQ(again->status, 200U);
@@ -158,10 +158,10 @@ TEST_F(FullDisk, a_join_that_was_answered_503_leaves_the_others_waiting_as_befor
 
 TEST_F(FullDisk, a_tree_that_cannot_be_stored_is_told_when_it_can) {
   const Given early = world.join("demo", 2, 0, 1, administrator, 20'000);
-  world.settle();
+  world.reconcile();
   const Given last = world.join("demo", 2, 1, 2, administrator, 20'000);
   world.full_after = 1; // the join itself finds room
-  world.settle();
+  world.reconcile();
   EXPECT_FALSE(early.there() || last.there()) << "a crash would lose what they were told";
   make_room();
   ASSERT_TRUE(early.there() && last.there());
