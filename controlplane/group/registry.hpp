@@ -25,8 +25,8 @@
 #include "controlplane/group/number_pool.hpp"
 #include "controlplane/group/root_choice.hpp"
 #include "controlplane/group/state_machine.hpp"
-#include "controlplane/group/token_book.hpp"
-#include "controlplane/group/vni_book.hpp"
+#include "controlplane/group/token_table.hpp"
+#include "controlplane/group/vni_table.hpp"
 #include "controlplane/records/records.hpp"
 #include "tributary/types.hpp"
 
@@ -291,8 +291,8 @@ private:
 
   NumberPool tree_numbers_;
   std::set<TreeNumber> reserved_;
-  VniBook vnis_;
-  TokenBook tokens_;
+  VniTable vnis_;
+  TokenTable tokens_;
 
   DeadlineQueue<GroupId> limits_;
   DeadlineQueue<MemberKey> leases_;

@@ -76,7 +76,7 @@ void Registry::derive_again() {
   limits_ = {};
   leases_ = {};
   const std::uint32_t next_vni = vnis_.pool().next();
-  vnis_ = VniBook(settings_.first_vni, settings_.last_vni);
+  vnis_ = VniTable(settings_.first_vni, settings_.last_vni);
   for (auto& [id, job] : jobs_) {
     job.groups.clear();
     if (job.vni) {

@@ -1,5 +1,5 @@
-// One port, seen from the decisions about frames: its queues (dataplane/egress/port_queues.hpp), and
-// behind them what the device is to the queues. Belongs to the port's worker.
+// One port, seen from the decisions about frames: its queues (dataplane/egress/port_queues.hpp),
+// and behind them what the device is to the queues. Belongs to the port's worker.
 //
 //   push --> queues by class --> [impairment] --> device
 //

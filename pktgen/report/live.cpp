@@ -7,7 +7,7 @@
 namespace tributary::pktgen {
 namespace {
 
-class Silence final : public LiveView {
+class TrafficWatchdog final : public LiveView {
 public:
   void show(const LiveFigures& /*figures*/, TimeNs /*now*/) override {}
   void finish() override {}
@@ -17,7 +17,7 @@ public:
 
 std::unique_ptr<LiveView> live_view(const LiveOptions& options, int descriptor) {
   if (options.quiet) {
-    return std::make_unique<Silence>();
+    return std::make_unique<TrafficWatchdog>();
   }
   if (options.watch && terminal::is_terminal(descriptor)) {
     return std::make_unique<Watch>(descriptor);

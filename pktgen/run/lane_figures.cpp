@@ -34,9 +34,9 @@ std::vector<Measurement::PortFigures> port_figures(const Transport& transport,
 }
 
 std::vector<Measurement::WorkerFigures>
-worker_figures(Crew& crew, const std::vector<unsigned>& cores, const Transport& transport) {
+worker_figures(WorkerPool& pool, const std::vector<unsigned>& cores, const Transport& transport) {
   std::vector<Measurement::WorkerFigures> workers;
-  for (const DriverCounts& counts : crew.counts_by_worker()) {
+  for (const DriverCounts& counts : pool.counts_by_worker()) {
     Measurement::WorkerFigures& worker = workers.emplace_back();
     if (workers.size() <= cores.size()) {
       worker.core = cores[workers.size() - 1];
@@ -50,7 +50,7 @@ worker_figures(Crew& crew, const std::vector<unsigned>& cores, const Transport& 
   const std::vector<PortIndex>& ports = transport.port_of_lane();
   for (LaneIndex lane = 0; lane < ports.size(); ++lane) {
     const auto first = std::ranges::find(ports, ports[lane]) - ports.begin();
-    workers[crew.worker_of(lane)].queues.push_back(
+    workers[pool.worker_of(lane)].queues.push_back(
         {ports[lane], lane - static_cast<LaneIndex>(first)});
   }
   return workers;

@@ -1,9 +1,9 @@
 // What a measurement says about ports, their queues, and the workers that drive them. Cold; the
-// crew stands still meanwhile.
+// worker pool stands still meanwhile.
 #pragma once
 
 #include "pktgen/result/result.hpp"
-#include "pktgen/run/crew.hpp"
+#include "pktgen/run/worker_pool.hpp"
 #include "pktgen/transport/transport.hpp"
 
 #include <span>
@@ -20,7 +20,7 @@ port_figures(const Transport& transport, const std::vector<PortCounts>& before);
 
 /// What each worker did since the measurement began; `cores` are those of the scenario.
 [[nodiscard]] std::vector<Measurement::WorkerFigures>
-worker_figures(Crew& crew, const std::vector<unsigned>& cores, const Transport& transport);
+worker_figures(WorkerPool& pool, const std::vector<unsigned>& cores, const Transport& transport);
 
 /// The share of their time in which these workers had work.
 [[nodiscard]] double busy_share(std::span<const DriverCounts> workers);

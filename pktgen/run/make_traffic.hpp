@@ -44,7 +44,7 @@ private:
 [[nodiscard]] bool has_rate_of_its_own(const Part& part);
 /// The rate it asks for, in operations a second; 0: as fast as it goes, or no such rate.
 [[nodiscard]] double rate_of(const Scenario& scenario);
-/// What a scenario must be for the generator's ceiling: nothing held back, nothing spoilt.
+/// What a scenario must be for the generator's ceiling: nothing held back, nothing altered.
 [[nodiscard]] Scenario for_ceiling(const Scenario& scenario);
 
 /// Bytes of memory that its virtual members will take.

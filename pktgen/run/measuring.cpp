@@ -94,16 +94,16 @@ template <typename Enough> void Measuring::sleep_until(TimeNs end, Enough&& enou
   }
 }
 
-void Measuring::warm_up(Crew& crew, Silence& silence) {
+void Measuring::warm_up(WorkerPool& pool, TrafficWatchdog& watchdog) {
   const auto warmup = static_cast<std::uint64_t>(scenario_.phases.warmup.count());
   // A capture is replayed from its beginning.
   if (scenario_.traffic.kind == Kind::replay || warmup == 0) {
     return;
   }
-  crew.go();
+  pool.go();
   sleep_until(clock_.now() + warmup, [&] {
-    crew.check();
-    silence.check(crew, clock_.now());
+    pool.check();
+    watchdog.check(pool, clock_.now());
     return false;
   });
 }
@@ -120,30 +120,30 @@ std::optional<std::uint64_t> Measuring::switch_drops() const {
   }
 }
 
-bool Measuring::watch(Crew& crew, Silence& silence, const std::string& phase, TimeNs begun,
-                      const std::vector<PortCounts>& before) {
+bool Measuring::watch(WorkerPool& pool, TrafficWatchdog& watchdog, const std::string& phase,
+                      TimeNs begun, const std::vector<PortCounts>& before) {
   const Phases& phases = scenario_.phases;
   const bool counts_operations = phases.operations != 0;
   bool all_done = false;
   Looks looks(scenario_, phase, begun);
   TimeNs next_look = begun + look_interval_ns;
   sleep_until(begun + static_cast<std::uint64_t>(phases.duration.count()), [&] {
-    crew.check();
+    pool.check();
     const TimeNs now = clock_.now();
-    silence.check(crew, now);
-    const bool over = !has_rate(scenario_) && crew.exhausted();
+    watchdog.check(pool, now);
+    const bool over = !has_rate(scenario_) && pool.exhausted();
     all_done = over;
     if (!counts_operations && now < next_look) {
       return over;
     }
     Looks::Drops drops;
-    const Tally tally = crew.standing_still([&] {
+    const Tally tally = pool.standing_still([&] {
       drops.generator = drops_since(before, lanes_);
-      return crew.tally();
+      return pool.tally();
     });
     if (now >= next_look) {
       drops.of_switch = switch_drops();
-      const std::string waiting = looks.stands(tally) ? crew.waiting_for() : std::string();
+      const std::string waiting = looks.stands(tally) ? pool.waiting_for() : std::string();
       looks.show(view_, tally, drops, waiting, now);
       next_look = now + look_interval_ns;
     }
@@ -153,10 +153,10 @@ bool Measuring::watch(Crew& crew, Silence& silence, const std::string& phase, Ti
   return all_done;
 }
 
-bool Measuring::drain(Crew& crew) {
+bool Measuring::drain(WorkerPool& pool) {
   const TimeNs end = clock_.now() + longest_silence_ns(scenario_);
   const unsigned interruptions = interruptions_;
-  while (!crew.drained() && clock_.now() < end) {
+  while (!pool.drained() && clock_.now() < end) {
     if (interruptions_ != interruptions) {
       return false;
     }
@@ -165,25 +165,25 @@ bool Measuring::drain(Crew& crew) {
   return interruptions == 0;
 }
 
-void Measuring::take_stock(Crew& crew, const std::vector<PortCounts>& before, TimeNs begun,
+void Measuring::take_stock(WorkerPool& pool, const std::vector<PortCounts>& before, TimeNs begun,
                            TimeNs ended, Measurement& measured) const {
-  const std::vector<DriverCounts> counts = crew.counts_by_worker();
+  const std::vector<DriverCounts> counts = pool.counts_by_worker();
   measured.ports = port_figures(transport_, before);
-  measured.workers = worker_figures(crew, scenario_.cores, transport_);
+  measured.workers = worker_figures(pool, scenario_.cores, transport_);
   measured.seconds = static_cast<double>(elapsed_ns(ended, begun)) / 1e9;
   measured.generator_busy = busy_share(counts);
 }
 
-Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeTraffic& make,
-                        std::unique_ptr<Crew>& of_the_last) {
+Measured Measuring::run(const std::string& phase, double rate, const WorkerPool::MakeTraffic& make,
+                        std::unique_ptr<WorkerPool>& of_the_last) {
   of_the_last.reset(); // there is not room for two of many members
-  of_the_last = std::make_unique<Crew>(make, lanes_, clock_, scenario_.busy, scenario_.cores,
-                                       transport_.port_of_lane());
-  Crew& crew = *of_the_last;
+  of_the_last = std::make_unique<WorkerPool>(make, lanes_, clock_, scenario_.busy, scenario_.cores,
+                                             transport_.port_of_lane());
+  WorkerPool& pool = *of_the_last;
   SwitchProbe* const probe = transport_.probe();
-  Silence silence(scenario_, ports_, clock_.now());
-  crew.start();
-  warm_up(crew, silence);
+  TrafficWatchdog watchdog(scenario_, ports_, clock_.now());
+  pool.start();
+  warm_up(pool, watchdog);
   if (interruptions_ != 0) {
     throw RunFailed("interrupted");
   }
@@ -191,9 +191,9 @@ Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeT
     probe->begin();
   }
   std::vector<PortCounts> before;
-  const TimeNs begun = crew.standing_still([&] {
+  const TimeNs begun = pool.standing_still([&] {
     before = counts_of(lanes_);
-    return crew.begin_measuring(scenario_.phases.operations);
+    return pool.begin_measuring(scenario_.phases.operations);
   });
   Measured found;
   Measurement& measured = found.measurement;
@@ -208,21 +208,21 @@ Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeT
     }
   };
   unless_it_fails([&] {
-    crew.go();
-    const bool all_done = watch(crew, silence, phase, begun, before);
-    crew.standing_still([&] {
-      TimeNs ended = crew.stop();
+    pool.go();
+    const bool all_done = watch(pool, watchdog, phase, begun, before);
+    pool.standing_still([&] {
+      TimeNs ended = pool.stop();
       if (all_done) {
         // Not when it was noticed.
-        ended = std::clamp(crew.counts().active_at, begun + 1, ended);
+        ended = std::clamp(pool.counts().active_at, begun + 1, ended);
       }
-      take_stock(crew, before, begun, ended, measured);
+      take_stock(pool, before, begun, ended, measured);
     });
   });
   if (!in_good_order) {
     // What is under way is not lost, and never comes: the traffic is left as it is.
-    crew.halt();
-    take_stock(crew, before, begun, clock_.now(), measured);
+    pool.halt();
+    take_stock(pool, before, begun, clock_.now(), measured);
   }
   if (probe != nullptr) {
     // A switch that has ended tells nothing; what was seen from here stays.
@@ -233,20 +233,20 @@ Measured Measuring::run(const std::string& phase, double rate, const Crew::MakeT
     }
   }
   if (in_good_order) {
-    unless_it_fails([&] { in_good_order = drain(crew); });
+    unless_it_fails([&] { in_good_order = drain(pool); });
   }
   measured.cut_short = !in_good_order;
-  crew.halt();
-  measured.tally = crew.tally();
+  pool.halt();
+  measured.tally = pool.tally();
   add_savings(scenario_, measured.tally);
-  measured.tally.figures.push_back({"frames_of_no_traffic", crew.counts().strangers});
-  if (crew.shares_ports()) {
-    measured.tally.figures.push_back({"hand_off_drops", crew.counts().hand_off_drops});
+  measured.tally.figures.push_back({"frames_of_no_traffic", pool.counts().strangers});
+  if (pool.shares_ports()) {
+    measured.tally.figures.push_back({"hand_off_drops", pool.counts().hand_off_drops});
   }
   measured.operations = operations_in(scenario_, measured.tally);
-  if (const std::string waiting = crew.drained() ? std::string() : crew.waiting_for();
+  if (const std::string waiting = pool.drained() ? std::string() : pool.waiting_for();
       !waiting.empty()) {
-    measured.tally.remarks.push_back("still waiting at the end (more --patience gives it time): " +
+    measured.tally.remarks.push_back("still waiting at the end (more --timeout gives it time): " +
                                      waiting);
   }
   return found;

@@ -1,20 +1,20 @@
 // One measurement of a scenario: start, warm up, measure, stop, wait for what is under way.
 //
 //   Measuring one(scenario, transport, clock, view, interruptions);
-//   const Measured found = one.run("measuring", rate, make_traffic, crew);
-//   crew->give_up();                     behind the last one
+//   const Measured found = one.run("measuring", rate, make_traffic, pool);
+//   pool->give_up();                     behind the last one
 //
 // Whatever ends it before its time (a port that fails, silence, Ctrl-C) leaves what was measured
 // until then: the measurement is marked as cut short, with the time that it lasted.
 //
-// The calling thread watches; the traffic runs on the crew's.
+// The calling thread watches; the traffic runs on the worker pool's.
 #pragma once
 
 #include "pktgen/result/live_view.hpp"
 #include "pktgen/result/result.hpp"
 #include "pktgen/run/clock.hpp"
-#include "pktgen/run/crew.hpp"
-#include "pktgen/run/silence.hpp"
+#include "pktgen/run/traffic_watchdog.hpp"
+#include "pktgen/run/worker_pool.hpp"
 #include "pktgen/scenario/scenario.hpp"
 #include "pktgen/transport/transport.hpp"
 
@@ -47,25 +47,27 @@ public:
   Measuring(const Scenario& scenario, Transport& transport, const Clock& clock, LiveView& view,
             const std::atomic<unsigned>& interruptions);
 
-  /// `rate` is that of the traffics that `make` makes, for the record. The crew stands still in
-  /// `crew` then, for the next measurement, which arms anew whatever this one has armed, or for
+  /// `rate` is that of the traffics that `make` makes, for the record. The worker pool stands still
+  /// in `pool` then, for the next measurement, which arms anew whatever this one has armed, or for
   /// whoever gives it up; also when it throws std::runtime_error, as it does when it ends before
   /// anything was measured.
-  [[nodiscard]] Measured run(const std::string& phase, double rate, const Crew::MakeTraffic& make,
-                             std::unique_ptr<Crew>& crew);
+  [[nodiscard]] Measured run(const std::string& phase, double rate,
+                             const WorkerPool::MakeTraffic& make,
+                             std::unique_ptr<WorkerPool>& pool);
 
 private:
-  void warm_up(Crew& crew, Silence& silence);
+  void warm_up(WorkerPool& pool, TrafficWatchdog& watchdog);
   /// What the switch has dropped since the measurement began, for whoever looks on.
   [[nodiscard]] std::optional<std::uint64_t> switch_drops() const;
   /// Until it is over, for whatever reason; says whether that is because all was done.
-  bool watch(Crew& crew, Silence& silence, const std::string& phase, TimeNs begun,
+  bool watch(WorkerPool& pool, TrafficWatchdog& watchdog, const std::string& phase, TimeNs begun,
              const std::vector<PortCounts>& before);
   /// Lets what is under way come in. Says whether nobody wanted it to end before.
-  bool drain(Crew& crew);
-  /// What came over the ports and how busy the crew was, until now. The crew stands still.
-  void take_stock(Crew& crew, const std::vector<PortCounts>& before, TimeNs begun, TimeNs ended,
-                  Measurement& measured) const;
+  bool drain(WorkerPool& pool);
+  /// What came over the ports and how busy the worker pool was, until now. The worker pool stands
+  /// still.
+  void take_stock(WorkerPool& pool, const std::vector<PortCounts>& before, TimeNs begun,
+                  TimeNs ended, Measurement& measured) const;
   /// Asks `enough` now and then.
   template <typename Enough> void sleep_until(TimeNs end, Enough&& enough);
 

@@ -66,12 +66,12 @@ void discard_what_waits(const std::vector<Port*>& lanes) {
 }
 
 struct GiveUp {
-  std::unique_ptr<Crew>& crew;
-  explicit GiveUp(std::unique_ptr<Crew>& of_the_last) : crew(of_the_last) {}
+  std::unique_ptr<WorkerPool>& pool;
+  explicit GiveUp(std::unique_ptr<WorkerPool>& of_the_last) : pool(of_the_last) {}
   ~GiveUp() {
-    if (crew) {
-      crew->give_up();
-      crew.reset();
+    if (pool) {
+      pool->give_up();
+      pool.reset();
     }
   }
   GiveUp(const GiveUp&) = delete;
@@ -97,7 +97,7 @@ Session::Session(const Scenario& scenario, Transport& transport, const Clock& cl
       interruptions_(interruptions) {}
 
 void Session::run(Result& result) {
-  const GiveUp at_the_end(crew_);
+  const GiveUp at_the_end(pool_);
   try {
     discard_what_waits(transport_.lanes());
     if (scenario_.phases.calibrate) {
@@ -224,7 +224,7 @@ Measurement Session::measure(const std::string& phase, double rate, Result& resu
   Measuring measuring(scenario_, transport_, clock_, view_, interruptions_);
   Measured found = measuring.run(
       phase, rate > 0 ? rate : rate_of(scenario_),
-      [&](const std::vector<bool>& elsewhere) { return traffic_at(rate, elsewhere); }, crew_);
+      [&](const std::vector<bool>& elsewhere) { return traffic_at(rate, elsewhere); }, pool_);
   mark_bound(found.measurement, result);
   result.failure = std::move(found.failure);
   return std::move(found.measurement);

@@ -15,8 +15,8 @@
 #include "pktgen/result/live_view.hpp"
 #include "pktgen/result/result.hpp"
 #include "pktgen/run/clock.hpp"
-#include "pktgen/run/crew.hpp"
 #include "pktgen/run/make_traffic.hpp"
+#include "pktgen/run/worker_pool.hpp"
 #include "pktgen/scenario/scenario.hpp"
 #include "pktgen/transport/transport.hpp"
 
@@ -61,7 +61,7 @@ private:
   const std::atomic<unsigned>& interruptions_;
   TrafficMaker maker_;
   std::uint64_t measurements_ = 0;
-  std::unique_ptr<Crew> crew_; ///< of the last measurement
+  std::unique_ptr<WorkerPool> pool_; ///< of the last measurement
 };
 
 } // namespace tributary::pktgen

@@ -49,7 +49,7 @@ std::string came_to_nothing(const Measurement& measured) {
     if (part.reduces && part.operations == 0) {
       return fmt::format(
           "{}{}; look whether the switch has the trees of this scenario (--print-switch-config "
-          "prints them), give it a longer --duration or more --patience, or fewer leaves or a "
+          "prints them), give it a longer --duration or more --timeout, or fewer leaves or a "
           "smaller share of absent contributions",
           of_part(name),
           measured.tally.received.frames == 0 ? "nothing came back"

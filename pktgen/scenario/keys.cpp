@@ -89,14 +89,14 @@ const Key<RunKeys> run_keys[] = {
       .fallback = "1",
       .help = "Measurements; the result is their median, with the spread."},
      [](RunKeys& r, const Value& v) { r.phases.repeats = integer<std::uint32_t>(v); }},
-    {{.name = "patience",
+    {{.name = "timeout",
       .type = Duration{1'000'000, hour_ns},
       .fallback = "\"2s\"",
       .help =
           "How long the first answer, and after the end the last one, may take, and how long all "
           "may be silent in between; what the scenario itself holds back (rate, skew_by, late_by, "
           "retry) comes on top."},
-     [](RunKeys& r, const Value& v) { r.phases.patience = ns(v); }},
+     [](RunKeys& r, const Value& v) { r.phases.timeout = ns(v); }},
     {{.name = "max_loss",
       .type = Number{0, 1},
       .fallback = "1",

@@ -160,7 +160,7 @@ struct Phases {
   double max_loss = 1; ///< the share that may be lost in a measurement; above it the run has failed
   std::uint32_t repeats = 1;
   /// How long answers may take to come in at the end, and the first one at the start.
-  std::chrono::nanoseconds patience{std::chrono::seconds(2)};
+  std::chrono::nanoseconds timeout{std::chrono::seconds(2)};
   bool calibrate = true;
 };
 

@@ -192,8 +192,8 @@ Reception ReduceTraffic::receive(LaneIndex lane, const FrameView& view, TimeNs n
     return false;
   }
   if (group_.is_counting()) {
-    group_.books().received.add(view.length);
-    group_.books().root_frames += has_root_on(placement_.port_of(lane)) ? 1 : 0;
+    group_.accounts().received.add(view.length);
+    group_.accounts().root_frames += has_root_on(placement_.port_of(lane)) ? 1 : 0;
   }
   return deliver(lane, tree, frame, now);
 }
@@ -265,7 +265,7 @@ collective::Statistics ReduceTraffic::statistics() const {
 }
 
 Tally ReduceTraffic::tally(TimeNs) const {
-  const ReduceBooks& books = group_.books();
+  const ReduceAccounts& accounts = group_.accounts();
   const collective::Statistics now = statistics();
   std::uint64_t unfinished = 0;
   TamperingCounts tampered{};
@@ -277,44 +277,44 @@ Tally ReduceTraffic::tally(TimeNs) const {
   });
   using enum Figure::Meaning;
   Tally tally;
-  tally.sent = books.sent;
-  tally.received = books.received;
+  tally.sent = accounts.sent;
+  tally.received = accounts.received;
   tally.figures = {
-      {"operations", books.operations},
-      {"operations_at_leaves", books.operations_at_leaves},
+      {"operations", accounts.operations},
+      {"operations_at_leaves", accounts.operations_at_leaves},
       {"operations_missed", group_.missed(), loss},
       {"operations_unfinished", group_.ended() ? unfinished : 0, fault},
-      {"reductions", books.pieces},
-      {"results_checked", books.results_checked},
-      {"wrong_results", books.wrong_results, fault},
-      {"contributions", books.contributions_sent},
-      {"root_frames", books.root_frames},
-      {"reductions_by_one_frame", books.pieces_by_one_frame},
-      {"reductions_by_several_frames", books.pieces_by_several_frames},
-      {"reductions_by_single_contributions", books.pieces_by_single_contributions},
-      {"frames_that_made_reductions", books.frames_of_pieces},
+      {"reductions", accounts.pieces},
+      {"results_checked", accounts.results_checked},
+      {"wrong_results", accounts.wrong_results, fault},
+      {"contributions", accounts.contributions_sent},
+      {"root_frames", accounts.root_frames},
+      {"reductions_by_one_frame", accounts.pieces_by_one_frame},
+      {"reductions_by_several_frames", accounts.pieces_by_several_frames},
+      {"reductions_by_single_contributions", accounts.pieces_by_single_contributions},
+      {"frames_that_made_reductions", accounts.frames_of_pieces},
       {"asked_again", now.retried - before_.retried},
       {"contributions_sent_again", now.resent - before_.resent},
       {"results_requested", now.requests_sent - before_.requests_sent},
       {"stale_frames", now.stale - before_.stale},
       {"frames_of_others", now.foreign - before_.foreign},
-      {"overruns", books.overruns},
+      {"overruns", accounts.overruns},
   };
   if (group_.settings().tampering.any()) {
     for (std::size_t i = 1; i < tampered.size(); ++i) {
       tally.figures.push_back(
           {fmt::format("tampered_{}", name_of(static_cast<Tamper>(i))), tampered[i]});
     }
-    tally.figures.push_back({"mismatches_reported", books.mismatches_reported});
+    tally.figures.push_back({"mismatches_reported", accounts.mismatches_reported});
   }
   const auto is_here = [](const auto& members) { return members != nullptr; };
   if (std::ranges::any_of(roots_, is_here)) {
-    tally.latencies.push_back({"operation_at_root", books.at_root});
+    tally.latencies.push_back({"operation_at_root", accounts.at_root});
   }
   if (std::ranges::any_of(leaves_, is_here)) {
-    tally.latencies.push_back({"operation_at_leaves", books.at_leaves});
+    tally.latencies.push_back({"operation_at_leaves", accounts.at_leaves});
   }
-  tally.remarks = books.remarks;
+  tally.remarks = accounts.remarks;
   return tally;
 }
 

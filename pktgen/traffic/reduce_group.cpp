@@ -91,12 +91,12 @@ void ReduceGroup::begin_measuring(TimeNs now, const std::vector<std::uint64_t>& 
     }
   }
   missed_ = 0;
-  books_ = {};
+  accounts_ = {};
 }
 
 bool ReduceGroup::may_mismatch(Mismatch& state, bool at_root, bool mismatch) const {
   if (!alone_) {
-    return reduce_.tampering.wrong_opcode > 0; // whoever spoilt it may be elsewhere
+    return reduce_.tampering.wrong_opcode > 0; // whoever altered it may be elsewhere
   }
   if (at_root) {
     state.reported = state.expected && mismatch;
@@ -115,12 +115,12 @@ void ReduceGroup::check(std::uint32_t tree, std::uint32_t rank, const ReduceOper
   if (!is_measured(tree, place.operation)) {
     return;
   }
-  ++books_.results_checked;
-  books_.mismatches_reported += mismatch && right && rank == 0 ? 1 : 0;
+  ++accounts_.results_checked;
+  accounts_.mismatches_reported += mismatch && right && rank == 0 ? 1 : 0;
   if (!right) {
-    ++books_.wrong_results;
-    if (books_.remarks.size() < Tally::most_remarks) {
-      books_.remarks.push_back(fmt::format(
+    ++accounts_.wrong_results;
+    if (accounts_.remarks.size() < Tally::most_remarks) {
+      accounts_.remarks.push_back(fmt::format(
           "tree {}: rank {} got a wrong result for piece {} of operation {}: {}, count {} of {}",
           reduce_.first_tree + tree, rank, completion.piece, place.operation,
           reduce::name_of(completion.rc), completion.count, reduce_.leaves + 1));

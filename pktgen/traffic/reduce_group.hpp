@@ -22,7 +22,7 @@
 namespace tributary::pktgen {
 
 /// What a measurement counts; all of it begins at 0 with the measurement.
-struct ReduceBooks {
+struct ReduceAccounts {
   Volume sent;
   Volume received;
   std::uint64_t operations = 0; ///< finished at the root
@@ -121,8 +121,8 @@ public:
   }
   /// Whether frames that pass now are counted.
   [[nodiscard]] bool is_counting() const { return !ended_; }
-  [[nodiscard]] ReduceBooks& books() { return books_; }
-  [[nodiscard]] const ReduceBooks& books() const { return books_; }
+  [[nodiscard]] ReduceAccounts& accounts() { return accounts_; }
+  [[nodiscard]] const ReduceAccounts& accounts() const { return accounts_; }
   [[nodiscard]] std::uint64_t missed() const { return missed_; }
 
   /// The piece under way in this reduction was contributed to with a wrong opcode.
@@ -161,7 +161,7 @@ private:
   std::vector<std::uint64_t> first_measured_; ///< by tree
   std::uint64_t missed_ = 0;
   std::vector<Mismatch> mismatches_; ///< by tree and reduction id
-  ReduceBooks books_;
+  ReduceAccounts accounts_;
 };
 
 } // namespace tributary::pktgen

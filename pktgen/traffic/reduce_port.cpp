@@ -80,7 +80,7 @@ void ReducePort<Role>::receive(std::uint32_t tree, const wire::ReductionFrame& f
     return;
   }
   if (!put({Work::Kind::frame, tree, 0, now, first_member(tree), frame})) {
-    ++group_.books().overruns;
+    ++group_.accounts().overruns;
   }
 }
 
@@ -92,7 +92,7 @@ template <typename Role> void ReducePort<Role>::prompt(std::uint32_t tree, TimeN
 }
 
 template <typename Role> void ReducePort<Role>::poll(TimeNs now) {
-  const auto patience = static_cast<std::uint64_t>(group_.settings().retry.count()) / 2;
+  const auto quiet_ns = static_cast<std::uint64_t>(group_.settings().retry.count()) / 2;
   for (std::uint32_t tree = first_tree_; tree < group_.trees(); tree += tree_step_) {
     bool due = false;
     if constexpr (is_root) {
@@ -100,7 +100,7 @@ template <typename Role> void ReducePort<Role>::poll(TimeNs now) {
     } else {
       // Looking at thousands of timers costs more than their being late matters: they are for
       // frames that were lost, and then their tree stands still.
-      due = elapsed_ns(now, progressed_[tree]) >= patience;
+      due = elapsed_ns(now, progressed_[tree]) >= quiet_ns;
     }
     if (due && poll_waits_[tree] == 0 &&
         put({Work::Kind::poll, tree, 0, now, first_member(tree), {}})) {
@@ -151,13 +151,13 @@ template <typename Role> void ReducePort<Role>::serve(Work& work, TimeNs now) {
 
 template <typename Role>
 void ReducePort<Role>::gather(Member& member, std::uint32_t tree, TimeNs at) {
-  ReduceBooks& books = group_.books();
+  ReduceAccounts& accounts = group_.accounts();
   member.take_completions(
       group_.operands(),
       [&](const ReduceOperands::Place& place, const collective::Completion& completion) {
         group_.check(tree, member.rank(), place, completion);
         if (is_root && group_.is_measured(tree, place.operation)) {
-          books.add_piece(completion);
+          accounts.add_piece(completion);
         }
       },
       [&](std::uint64_t operation, TimeNs intended) {
@@ -165,8 +165,8 @@ void ReducePort<Role>::gather(Member& member, std::uint32_t tree, TimeNs at) {
           return;
         }
         const std::uint64_t latency = elapsed_ns(at, intended);
-        (is_root ? books.at_root : books.at_leaves).record(latency);
-        ++(is_root ? books.operations : books.operations_at_leaves);
+        (is_root ? accounts.at_root : accounts.at_leaves).record(latency);
+        ++(is_root ? accounts.operations : accounts.operations_at_leaves);
       });
 }
 
@@ -219,14 +219,14 @@ template <typename Role> void ReducePort<Role>::take_starts(TimeNs now) {
 }
 
 template <typename Role> bool ReducePort<Role>::drain(Port& port, TimeNs now) {
-  ReduceBooks& books = group_.books();
+  ReduceAccounts& accounts = group_.accounts();
   const bool counting = group_.is_counting();
   const auto send = [&](std::byte* room, const collective::Outbox::Frame& frame) {
     std::memcpy(room, frame.data(), frame.size());
     port.push(wire::reduction_frame_bytes);
     if (counting) {
-      books.sent.add(wire::reduction_frame_bytes);
-      books.contributions_sent += is_root ? 0 : 1;
+      accounts.sent.add(wire::reduction_frame_bytes);
+      accounts.contributions_sent += is_root ? 0 : 1;
     }
   };
   while (const collective::Outbox::Frame* late = tampering_.due(now)) {
@@ -245,7 +245,7 @@ template <typename Role> bool ReducePort<Role>::drain(Port& port, TimeNs now) {
     }
     if (!is_root && tampering_.is_active()) {
       const Tamper how = tampering_.draw(frame);
-      collective::Outbox::Frame spoilt;
+      collective::Outbox::Frame altered;
       switch (how) {
       case Tamper::none: break;
       case Tamper::absent: tampering_.count(how); continue;
@@ -255,21 +255,21 @@ template <typename Role> bool ReducePort<Role>::drain(Port& port, TimeNs now) {
         tampering_.count(tampering_.hold(frame, now) ? how : Tamper::absent);
         continue;
       case Tamper::wrong_opcode: {
-        Tamperer::spoil(how, frame, spoilt);
+        Tamperer::alter(how, frame, altered);
         const wire::FabricAddress address =
             wire::dfa_of(frame.data() + wire::ethernet_header_bytes);
         group_.expect_mismatch(address.tree().value - group_.settings().first_tree,
                                address.reduction());
         tampering_.count(how);
-        send(room, spoilt);
+        send(room, altered);
         continue;
       }
       case Tamper::wrong_cookie:
       case Tamper::wrong_vni:
       case Tamper::stale:
-        Tamperer::spoil(how, frame, spoilt);
+        Tamperer::alter(how, frame, altered);
         tampering_.count(how);
-        send(room, spoilt);
+        send(room, altered);
         room = port.room();
         if (room == nullptr) {
           return false; // the right one stays for the next time

@@ -58,9 +58,9 @@ Tamper Tamperer::draw(const Frame& frame) {
   return Tamper::none;
 }
 
-void Tamperer::spoil(Tamper how, const Frame& contribution, Frame& spoilt) {
-  spoilt = contribution;
-  std::byte* p = portals_of(spoilt);
+void Tamperer::alter(Tamper how, const Frame& contribution, Frame& altered) {
+  altered = contribution;
+  std::byte* p = portals_of(altered);
   wire::ReductionWord word = wire::load_word(p);
   switch (how) {
   case Tamper::wrong_cookie:

@@ -1,4 +1,4 @@
-// Between a leaf port's members and its port: spoils some of the contributions, as the scenario
+// Between a leaf port's members and its port: alters some of the contributions, as the scenario
 // asks, to show that a switch and a root stand it. Works on the bytes of frames.
 //
 //   absent        the frame is not sent                           the root asks again
@@ -62,7 +62,7 @@ public:
   /// What is to be done with a frame; always `none` for one that is no contribution.
   [[nodiscard]] Tamper draw(const Frame& frame);
   /// Writes the frame that goes ahead of a contribution, or in place of it (`wrong_opcode`).
-  static void spoil(Tamper how, const Frame& contribution, Frame& spoilt);
+  static void alter(Tamper how, const Frame& contribution, Frame& altered);
   /// Keeps a frame until `now + late_by`; false when there is no room.
   bool hold(const Frame& frame, TimeNs now);
   /// The frame held longest, if its time has come; null otherwise.

@@ -10,7 +10,7 @@
 //      nothing is due before next_due(), unless a frame comes
 //   3. traffic.begin_measuring(now);  after the warm-up: forgets what was counted, goes on
 //   4. traffic.stop(now);             begins nothing new; what is under way goes on
-//      until drained(now) or the caller's patience ends: go on with 2
+//      until drained(now) or the caller's time-out expires: go on with 2
 //   5. traffic.tally(now)             any time, cold
 //   6. until traffic.give_up(ports, now): nothing more comes of it, and switches forget what they
 //      hold for it; whatever ended it. Nothing else is called then but `tally`.

@@ -49,7 +49,7 @@ def test_long_frames_cross_packet_sockets_from_one_over_dpdk(lab):
 def test_long_frames_cross_memifs(lab):
     traffic = 'kind = "unicast"\nsizes = [9000, 64, 3000, 1518]\npackets_per_second = 1000\n'
     # The switch takes a moment to see that somebody has connected.
-    _, measured = over_memif(lab, f"[[traffic]]\n{traffic}", "--warmup", "1s", "--patience", "5s")
+    _, measured = over_memif(lab, f"[[traffic]]\n{traffic}", "--warmup", "1s", "--timeout", "5s")
     all_pass(measured)
 
 

@@ -70,7 +70,7 @@ def figures(measurement):
 
 def reductions_all_right(lab, kind):
     generator = Generator(lab, 3, kind)
-    options = ("--leaves", "24", "--trees", "2", "--operators", "mix", "--patience", "30s", *QUICK)
+    options = ("--leaves", "24", "--trees", "2", "--operators", "mix", "--timeout", "30s", *QUICK)
     switch = generator.start_switch("reduce", *options)
     measured = generator.measure(
         "reduce", *options, "--duration", "1s", "--switch-socket", switch.socket
@@ -107,7 +107,7 @@ def test_two_generators_share_the_root_and_the_leaves(lab):
     whole.interfaces = ["g1", "g2"]
     # What begins before the other one has ended has nobody to finish it with.
     _, leaves, error = whole.run(
-        "reduce", *options[:-1], "1s", "--role", "leaves", "--patience", "10s"
+        "reduce", *options[:-1], "1s", "--role", "leaves", "--timeout", "10s"
     )
     out, root_error = root.communicate(timeout=60)
     assert leaves and out, error + root_error
@@ -214,7 +214,7 @@ def test_a_full_disk_ends_the_capture_and_nothing_else(lab):
 def test_silence_is_explained(lab):
     generator = Generator(lab, 2)
     code, result, error = generator.run(
-        "reduce", "--leaves", "4", *QUICK, "--patience", "500ms", "--duration", "5s"
+        "reduce", "--leaves", "4", *QUICK, "--timeout", "500ms", "--duration", "5s"
     )
     assert code == EXIT_FAILED
     assert "nothing came back" in error and "rank 0" in error, error
@@ -227,7 +227,7 @@ def test_a_stream_of_which_nothing_comes_back_is_a_failure_however_short(lab):
     for rate in ("0", "1000"):
         code, result, error = generator.run(
             "unicast", "--pattern", "permutation", "--packets-per-second", rate, *QUICK,
-            "--patience", "500ms", "--duration", "100ms",
+            "--timeout", "500ms", "--duration", "100ms",
         )
         assert code == EXIT_FAILED, error
         assert "nothing came back" in error, error
@@ -239,7 +239,7 @@ def test_reductions_none_of_which_ends_are_a_failure(lab):
     # Three leaves of four are missing from each try: whatever is under way is given up.
     code, out, error = lab.run(
         lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--leaves", "64", "--absent", "0.75",
-        "--duration", "100ms", "--patience", "200ms", "--json", "-",
+        "--duration", "100ms", "--timeout", "200ms", "--json", "-",
     )
     # Whether a frame of theirs comes back within the measurement is up to how long the try takes.
     said = ("not one operation was completed", "nothing came back")
@@ -260,7 +260,7 @@ def test_a_bound_on_losses_is_in_the_exit_code(lab):
 
 def test_a_measurement_has_exactly_the_operations_that_were_asked_for(lab):
     generator = Generator(lab, 3)
-    options = ("--leaves", "6", "--trees", "3", "--patience", "30s", *QUICK)
+    options = ("--leaves", "6", "--trees", "3", "--timeout", "30s", *QUICK)
     generator.start_switch("reduce", *options)
     for more in ((), ("--rate", "3000"), ("--cores", "0,0")):
         measured = generator.measure(
@@ -274,7 +274,7 @@ def test_a_measurement_has_exactly_the_operations_that_were_asked_for(lab):
 
 def test_a_run_leaves_the_engines_to_the_next_one(lab):
     generator = Generator(lab, 3)
-    options = ("--leaves", "16", "--patience", "30s", *QUICK)
+    options = ("--leaves", "16", "--timeout", "30s", *QUICK)
     both_trees = (*options, "--trees", "2")
     socket = lab.place / "switch.sock"
     code, text, error = lab.run(
@@ -318,7 +318,7 @@ def test_arm_failures_of_the_switch_are_warned_of(lab):
     lab.need(lab.binaries.pktgen)
     code, out, error = lab.run(
         lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--descriptors", "2",
-        "--duration", "60s", "--operations", "200", "--patience", "30s", "--json", "-",
+        "--duration", "60s", "--operations", "200", "--timeout", "30s", "--json", "-",
     )
     assert code == EXIT_OK, error
     result = json.loads(out)
@@ -335,7 +335,7 @@ def test_several_traffics_keep_their_shares(lab):
         '[[traffic]]\nkind = "unicast"\npattern = "permutation"\nsizes = [64, 1518]\nshare = 1\n',
     )
     code, out, error = lab.run(
-        lab.binaries.pktgen, "run", scenario, *QUICK, "--duration", "2s", "--patience", "30s",
+        lab.binaries.pktgen, "run", scenario, *QUICK, "--duration", "2s", "--timeout", "30s",
         "--json", "-",
     )
     assert code == EXIT_OK, error
@@ -416,7 +416,7 @@ def test_ctrl_c_in_a_search_keeps_the_try_under_way(lab):
 
 def test_a_switch_that_ends_in_mid_run_is_noticed(lab):
     generator = Generator(lab, 3)
-    options = ("--leaves", "6", "--patience", "1s", *QUICK)
+    options = ("--leaves", "6", "--timeout", "1s", *QUICK)
     switch = generator.start_switch("reduce", *options, port_kind="af_packet")
     report = lab.file("report.json")
     child = subprocess.Popen(
@@ -460,7 +460,7 @@ def test_ten_thousand_leaves_in_process(lab):
     lab.need(lab.binaries.pktgen)
     code, out, error = lab.run(
         lab.binaries.pktgen, "reduce", "--leaves", "10000", "--in-process", "--duration", "60s",
-        "--operations", "50", "--patience", "60s", "--quiet", "--json", "-",
+        "--operations", "50", "--timeout", "60s", "--quiet", "--json", "-",
     )
     assert code == EXIT_OK, error
     result = json.loads(out)

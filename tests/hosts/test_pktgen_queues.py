@@ -18,7 +18,7 @@ def queues_of(measurement, port):
 
 def reductions_all_right(lab, kind):
     generator = Generator(lab, 2, kind)
-    options = ("--leaves", "24", "--trees", "4", "--patience", "30s", *WORKERS, *QUICK)
+    options = ("--leaves", "24", "--trees", "4", "--timeout", "30s", *WORKERS, *QUICK)
     generator.start_switch("reduce", *options)
     measured = generator.measure("reduce", *options, "--duration", "1s")
     got = figures(measured)

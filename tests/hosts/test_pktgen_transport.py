@@ -27,7 +27,7 @@ def over_memif(lab, traffic, *options):
     assert code == EXIT_OK and "server" in text, error + text
     switch = lab.start(TextConfig(text, socket))
     code, out, error = lab.run(
-        *command, "--duration", "1s", "--patience", "20s", *options, "--json", "-"
+        *command, "--duration", "1s", "--timeout", "20s", *options, "--json", "-"
     )
     assert code == EXIT_OK, f"{error}\n{out}"
     return switch, json.loads(out)["repeats"][0]
@@ -48,7 +48,7 @@ def test_the_switch_tells_its_drops_with_their_names(lab):
     switch = generator.start_switch("unicast", "--nodes", "2", *QUICK)
     _, result, _ = generator.run(
         "unicast", "--nodes", "4", "--packets-per-second", "2000", *QUICK, "--duration", "1s",
-        "--patience", "1s", "--switch-socket", switch.socket,
+        "--timeout", "1s", "--switch-socket", switch.socket,
     )
     measured = result["repeats"][0]
     drops = measured["switch"]["drops"]

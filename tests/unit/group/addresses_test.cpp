@@ -1,7 +1,7 @@
 // Numbers given out in turn, tree numbers, VNIs and cookies.
 #include "controlplane/group/number_pool.hpp"
-#include "controlplane/group/vni_book.hpp"
-#include "tests/unit/group/office.hpp"
+#include "controlplane/group/vni_table.hpp"
+#include "tests/unit/group/registry_fixture.hpp"
 #include "tests/unit/wire/seed.hpp"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ namespace tributary::test {
 namespace {
 
 using group::NumberPool;
-using group::VniBook;
+using group::VniTable;
 using ::testing::HasSubstr;
 
 TEST(NumberPool, what_was_given_back_rests_until_all_others_had_their_turn) {
@@ -69,8 +69,8 @@ TEST(NumberPool, agrees_with_a_set_whatever_is_done) {
   }
 }
 
-TEST(VniBook, no_two_jobs_have_one_in_common_given_out_or_brought) {
-  VniBook book(Vni{100}, Vni{102});
+TEST(VniTable, no_two_jobs_have_one_in_common_given_out_or_brought) {
+  VniTable book(Vni{100}, Vni{102});
   EXPECT_EQ(book.give_out("a"), Vni{100});
   EXPECT_FALSE(book.claim(Vni{100}, "b"));
   EXPECT_TRUE(book.claim(Vni{101}, "b"));
@@ -87,80 +87,80 @@ TEST(VniBook, no_two_jobs_have_one_in_common_given_out_or_brought) {
 }
 
 TEST(Addresses, tree_numbers_rest_and_skip_what_switches_files_have) {
-  Office office;
-  office.job();
-  office->reserve_tree(TreeNumber{1});
-  const auto number = [&](GroupId id) { return office->find(id)->routes[0].number.value; };
-  const GroupId a = office.ready(2, "a");
+  RegistryFixture fixture;
+  fixture.job();
+  fixture->reserve_tree(TreeNumber{1});
+  const auto number = [&](GroupId id) { return fixture->find(id)->routes[0].number.value; };
+  const GroupId a = fixture.ready(2, "a");
   EXPECT_EQ(number(a), 0U);
-  const GroupId b = office.ready(2, "b");
+  const GroupId b = fixture.ready(2, "b");
   EXPECT_EQ(number(b), 2U);
-  ASSERT_TRUE(office->destroy("j1", "a", office.now).ok());
-  office->removed(a, office.now);
-  office.act();
-  EXPECT_EQ(number(office.ready(2, "c")), 3U);
-  EXPECT_EQ(office->trees_in_use(), 2U);
+  ASSERT_TRUE(fixture->destroy("j1", "a", fixture.now).ok());
+  fixture->removed(a, fixture.now);
+  fixture.act();
+  EXPECT_EQ(number(fixture.ready(2, "c")), 3U);
+  EXPECT_EQ(fixture->trees_in_use(), 2U);
 }
 
 TEST(Addresses, a_number_reserved_while_a_group_has_it_is_not_given_out_again) {
-  Office office;
-  office.job();
-  const GroupId a = office.ready(2, "a");
-  office->reserve_tree(TreeNumber{0});
-  ASSERT_TRUE(office->destroy("j1", "a", office.now).ok());
-  office->removed(a, office.now);
-  office.act();
-  office.hosts(1, 2);
-  const GroupId b = office.computing(2, "b");
-  EXPECT_FALSE(office->routes_ready(b, routes_over("s", 1, 1), office.now));
+  RegistryFixture fixture;
+  fixture.job();
+  const GroupId a = fixture.ready(2, "a");
+  fixture->reserve_tree(TreeNumber{0});
+  ASSERT_TRUE(fixture->destroy("j1", "a", fixture.now).ok());
+  fixture->removed(a, fixture.now);
+  fixture.act();
+  fixture.hosts(1, 2);
+  const GroupId b = fixture.computing(2, "b");
+  EXPECT_FALSE(fixture->routes_ready(b, routes_over("s", 1, 1), fixture.now));
 }
 
 TEST(Addresses, a_switch_with_a_small_table_gets_small_numbers_or_the_group_is_told) {
-  Office office;
-  office.job();
-  const GroupId a = office.computing(2, "a");
-  ASSERT_TRUE(office->routes_ready(a, routes_over("s", 1, 1), office.now));
-  office.act();
-  const GroupId b = office.computing(2, "b");
-  EXPECT_FALSE(office->routes_ready(b, routes_over("s", 1, 1), office.now));
-  auto gone = office.expect<group::Gone>();
+  RegistryFixture fixture;
+  fixture.job();
+  const GroupId a = fixture.computing(2, "a");
+  ASSERT_TRUE(fixture->routes_ready(a, routes_over("s", 1, 1), fixture.now));
+  fixture.act();
+  const GroupId b = fixture.computing(2, "b");
+  EXPECT_FALSE(fixture->routes_ready(b, routes_over("s", 1, 1), fixture.now));
+  auto gone = fixture.expect<group::Gone>();
   EXPECT_EQ(gone.group.end_reason.status, 507U);
   EXPECT_THAT(gone.group.end_reason.message, ::testing::StartsWith("02: "));
 
-  const GroupId c = office.computing(2, "c");
-  EXPECT_FALSE(office->routes_ready(c, routes_over("s", 1, 0), office.now));
-  gone = office.expect<group::Gone>();
+  const GroupId c = fixture.computing(2, "c");
+  EXPECT_FALSE(fixture->routes_ready(c, routes_over("s", 1, 0), fixture.now));
+  gone = fixture.expect<group::Gone>();
   EXPECT_EQ(gone.group.end_reason.status, 422U);
 }
 
 TEST(Addresses, twins_that_find_only_one_number_take_none) {
-  Office office;
-  office.job();
-  office.hosts(1, 1);
+  RegistryFixture fixture;
+  fixture.job();
+  fixture.hosts(1, 1);
   auto request = request_to_join(0, 1, 1, "t");
   request.group.trees = 2;
-  ASSERT_TRUE(office->join(request, office.now).ok());
-  const GroupId t = office.expect<group::ComputeRoutes>().group;
-  EXPECT_FALSE(office->routes_ready(t, routes_over("s", 2, 1), office.now));
-  office.act();
-  const GroupId a = office.computing(2, "a");
-  EXPECT_TRUE(office->routes_ready(a, routes_over("s", 1, 1), office.now));
+  ASSERT_TRUE(fixture->join(request, fixture.now).ok());
+  const GroupId t = fixture.expect<group::ComputeRoutes>().group;
+  EXPECT_FALSE(fixture->routes_ready(t, routes_over("s", 2, 1), fixture.now));
+  fixture.act();
+  const GroupId a = fixture.computing(2, "a");
+  EXPECT_TRUE(fixture->routes_ready(a, routes_over("s", 1, 1), fixture.now));
 }
 
 TEST(Addresses, a_job_has_one_vni_for_all_its_groups_until_it_ends) {
-  Office office({.first_vni = Vni{50}, .last_vni = Vni{51}});
-  office.job("j1");
-  office.job("j2");
-  office.job("j3");
-  EXPECT_EQ((*office.join(0, 2, "a", "j1"))->vni, Vni{50});
-  EXPECT_EQ((*office.join(0, 2, "b", "j1"))->vni, Vni{50});
-  EXPECT_EQ((*office.join(0, 2, "a", "j2"))->vni, Vni{51});
-  const auto refused = office.join(0, 2, "a", "j3");
+  RegistryFixture fixture({.first_vni = Vni{50}, .last_vni = Vni{51}});
+  fixture.job("j1");
+  fixture.job("j2");
+  fixture.job("j3");
+  EXPECT_EQ((*fixture.join(0, 2, "a", "j1"))->vni, Vni{50});
+  EXPECT_EQ((*fixture.join(0, 2, "b", "j1"))->vni, Vni{50});
+  EXPECT_EQ((*fixture.join(0, 2, "a", "j2"))->vni, Vni{51});
+  const auto refused = fixture.join(0, 2, "a", "j3");
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().status, 507U);
   EXPECT_THAT(refused.error().message, HasSubstr("50 to 51"));
-  ASSERT_TRUE(office->delete_job("j1", office.now).ok());
-  EXPECT_EQ((*office.join(0, 2, "a", "j3"))->vni, Vni{50});
+  ASSERT_TRUE(fixture->delete_job("j1", fixture.now).ok());
+  EXPECT_EQ((*fixture.join(0, 2, "a", "j3"))->vni, Vni{50});
 }
 
 TEST(Addresses, cookies_are_random_and_never_0) {

@@ -1,8 +1,8 @@
 // Thousands of random requests, crashes, repeated, late and lost messages, and restarts from the
 // store in between; after every step the registry must be where the plain rules of reference.hpp
 // say, and the disk must hold what the registry knows.
-#include "tests/unit/group/office.hpp"
 #include "tests/unit/group/reference.hpp"
+#include "tests/unit/group/registry_fixture.hpp"
 #include "tests/unit/wire/seed.hpp"
 
 #include <iostream>
@@ -265,7 +265,7 @@ private:
   }
 
   Random random_;
-  Office office_{{.join_limit_ns = limit, .leave_limit_ns = limit, .lease_ns = lease}};
+  RegistryFixture office_{{.join_limit_ns = limit, .leave_limit_ns = limit, .lease_ns = lease}};
   Reference plain_{quota, limit, lease};
   std::map<std::uint64_t, group::Action> due_;
   std::uint64_t counter_ = 0;

@@ -1,5 +1,5 @@
 // Groups of the Slingshot-shaped contract.
-#include "tests/unit/group/office.hpp"
+#include "tests/unit/group/registry_fixture.hpp"
 
 #include <gmock/gmock.h>
 
@@ -20,153 +20,154 @@ group::MulticastRequest request(std::vector<std::uint32_t> nids, std::uint16_t v
 }
 
 TEST(Multicasts, are_computed_at_once_and_know_no_leases) {
-  Office office;
-  office.job();
-  office.hosts(1, 3);
-  const auto made = office->create_multicast(request({3, 1, 2}), office.now);
+  RegistryFixture fixture;
+  fixture.job();
+  fixture.hosts(1, 3);
+  const auto made = fixture->create_multicast(request({3, 1, 2}), fixture.now);
   ASSERT_TRUE(made.ok());
   EXPECT_EQ((*made)->state, GroupState::computing_routes);
   EXPECT_EQ((*made)->members.at(0).nid, Nid{3});
   EXPECT_EQ((*made)->vni, Vni{1024});
-  const GroupId id = office.expect<group::ComputeRoutes>().group;
-  ASSERT_TRUE(office->routes_ready(id, routes_over("s"), office.now));
-  office.expect<group::Install>();
+  const GroupId id = fixture.expect<group::ComputeRoutes>().group;
+  ASSERT_TRUE(fixture->routes_ready(id, routes_over("s"), fixture.now));
+  fixture.expect<group::Install>();
   EXPECT_EQ((*made)->cookie.value, 0x677D0000U | (*made)->routes[0].number.value);
-  office->installed(id, office.now);
-  office->told(id);
-  EXPECT_EQ(office->next_deadline(), never);
-  office.pass(1'000'000 * second);
-  EXPECT_EQ(office.state(id), GroupState::ready);
+  fixture->installed(id, fixture.now);
+  fixture->told(id);
+  EXPECT_EQ(fixture->next_deadline(), never);
+  fixture.pass(1'000'000 * second);
+  EXPECT_EQ(fixture.state(id), GroupState::ready);
 }
 
 TEST(Multicasts, are_found_by_their_tree_once_it_is_built) {
-  Office office;
-  office.job();
-  office.hosts(1, 3);
-  const GroupId id = (*office->create_multicast(request({1, 2, 3}), office.now))->id;
-  EXPECT_EQ(office->find_multicast(TreeNumber{0}).error().status, 404U);
-  ASSERT_TRUE(office->routes_ready(id, routes_over("s"), office.now));
-  EXPECT_EQ(office->find_multicast(TreeNumber{0}).error().status, 409U);
-  office->installed(id, office.now);
-  ASSERT_TRUE(office->find_multicast(TreeNumber{0}).ok());
-  EXPECT_EQ((*office->find_multicast(TreeNumber{0}))->id, id);
-  office.act();
-  const GroupId named = office.ready(3, "named");
-  EXPECT_EQ(office->find_multicast(office->find(named)->routes[0].number).error().status, 404U)
+  RegistryFixture fixture;
+  fixture.job();
+  fixture.hosts(1, 3);
+  const GroupId id = (*fixture->create_multicast(request({1, 2, 3}), fixture.now))->id;
+  EXPECT_EQ(fixture->find_multicast(TreeNumber{0}).error().status, 404U);
+  ASSERT_TRUE(fixture->routes_ready(id, routes_over("s"), fixture.now));
+  EXPECT_EQ(fixture->find_multicast(TreeNumber{0}).error().status, 409U);
+  fixture->installed(id, fixture.now);
+  ASSERT_TRUE(fixture->find_multicast(TreeNumber{0}).ok());
+  EXPECT_EQ((*fixture->find_multicast(TreeNumber{0}))->id, id);
+  fixture.act();
+  const GroupId named = fixture.ready(3, "named");
+  EXPECT_EQ(fixture->find_multicast(fixture->find(named)->routes[0].number).error().status, 404U)
       << "a group of another kind";
 }
 
 TEST(Multicasts, end_with_their_step_their_job_or_when_asked) {
-  Office office;
-  office.job();
-  office.hosts(1, 4);
+  RegistryFixture fixture;
+  fixture.job();
+  fixture.hosts(1, 4);
   std::vector<GroupId> ids;
   for (const std::string step : {"0", "1", "1", "2"}) {
-    const auto made = office->create_multicast(request({1, 2, 3, 4}, 1024, "j1", step), office.now);
+    const auto made =
+        fixture->create_multicast(request({1, 2, 3, 4}, 1024, "j1", step), fixture.now);
     ASSERT_TRUE(made.ok());
     ids.push_back((*made)->id);
-    ASSERT_TRUE(office->routes_ready(ids.back(), routes_over("s"), office.now));
-    office->installed(ids.back(), office.now);
-    office->told(ids.back());
+    ASSERT_TRUE(fixture->routes_ready(ids.back(), routes_over("s"), fixture.now));
+    fixture->installed(ids.back(), fixture.now);
+    fixture->told(ids.back());
   }
   const std::vector<std::string> ended = {"1", "nine"};
-  EXPECT_EQ(*office->end_steps("j1", ended, office.now), 2U);
-  EXPECT_EQ(office.state(ids[0]), GroupState::ready);
-  EXPECT_EQ(office.state(ids[1]), GroupState::destroying);
-  EXPECT_EQ(office.state(ids[2]), GroupState::destroying);
-  ASSERT_TRUE(office->destroy("j1", office->find(ids[0])->name, office.now).ok());
-  EXPECT_EQ(office.state(ids[0]), GroupState::destroying);
-  EXPECT_EQ(*office->delete_job("j1", office.now), 4U);
-  EXPECT_EQ(office.state(ids[3]), GroupState::destroying);
+  EXPECT_EQ(*fixture->end_steps("j1", ended, fixture.now), 2U);
+  EXPECT_EQ(fixture.state(ids[0]), GroupState::ready);
+  EXPECT_EQ(fixture.state(ids[1]), GroupState::destroying);
+  EXPECT_EQ(fixture.state(ids[2]), GroupState::destroying);
+  ASSERT_TRUE(fixture->destroy("j1", fixture->find(ids[0])->name, fixture.now).ok());
+  EXPECT_EQ(fixture.state(ids[0]), GroupState::destroying);
+  EXPECT_EQ(*fixture->delete_job("j1", fixture.now), 4U);
+  EXPECT_EQ(fixture.state(ids[3]), GroupState::destroying);
 }
 
 TEST(Multicasts, of_hosts_unknown_or_named_twice_are_refused_and_leave_nothing) {
-  Office office;
-  office.job();
-  office.hosts(1, 3);
-  const auto unknown = office->create_multicast(request({1, 8, 9}), office.now);
+  RegistryFixture fixture;
+  fixture.job();
+  fixture.hosts(1, 3);
+  const auto unknown = fixture->create_multicast(request({1, 8, 9}), fixture.now);
   EXPECT_EQ(unknown.error().status, 422U);
   EXPECT_THAT(unknown.error().message, HasSubstr("8, 9"));
-  EXPECT_EQ(office->create_multicast(request({1, 2, 1}), office.now).error().status, 400U);
-  EXPECT_EQ(office->create_multicast(request({}), office.now).error().status, 400U);
-  EXPECT_EQ(office->create_multicast(request({1, 1U << 20}), office.now).error().status, 400U);
-  EXPECT_EQ(office->create_multicast(request({1}, 1024, "j9"), office.now).error().status, 404U);
-  EXPECT_TRUE(office->groups().empty());
-  EXPECT_TRUE(office->create_multicast(request({1, 2, 3}), office.now).ok());
+  EXPECT_EQ(fixture->create_multicast(request({1, 2, 1}), fixture.now).error().status, 400U);
+  EXPECT_EQ(fixture->create_multicast(request({}), fixture.now).error().status, 400U);
+  EXPECT_EQ(fixture->create_multicast(request({1, 1U << 20}), fixture.now).error().status, 400U);
+  EXPECT_EQ(fixture->create_multicast(request({1}, 1024, "j9"), fixture.now).error().status, 404U);
+  EXPECT_TRUE(fixture->groups().empty());
+  EXPECT_TRUE(fixture->create_multicast(request({1, 2, 3}), fixture.now).ok());
 }
 
 TEST(Multicasts, when_every_member_is_a_root_already_none_is_made) {
-  Office office;
-  office.job();
-  office.hosts(1, 3);
-  ASSERT_TRUE(office->create_multicast(request({1, 3}), office.now).ok());
-  const auto second_one = office->create_multicast(request({1, 2}), office.now);
+  RegistryFixture fixture;
+  fixture.job();
+  fixture.hosts(1, 3);
+  ASSERT_TRUE(fixture->create_multicast(request({1, 3}), fixture.now).ok());
+  const auto second_one = fixture->create_multicast(request({1, 2}), fixture.now);
   ASSERT_TRUE(second_one.ok());
   EXPECT_EQ((*second_one)->root, 1U);
-  office->told((*second_one)->id);
-  const auto refused = office->create_multicast(request({1, 2}), office.now);
+  fixture->told((*second_one)->id);
+  const auto refused = fixture->create_multicast(request({1, 2}), fixture.now);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().status, 507U);
   EXPECT_THAT(refused.error().message,
               AllOf(StartsWith("03: "), HasSubstr("NID 1"), HasSubstr("NID 2")));
-  EXPECT_EQ(office->groups().size(), 2U);
+  EXPECT_EQ(fixture->groups().size(), 2U);
 }
 
 TEST(Multicasts, that_nobody_was_told_of_are_answered_again_also_after_a_restart) {
-  Office office;
-  office.job();
-  office.hosts(1, 3);
-  const GroupId id = (*office->create_multicast(request({1, 2, 3}), office.now))->id;
-  office.act();
-  EXPECT_EQ((*office->create_multicast(request({1, 2, 3}), office.now))->id, id);
-  EXPECT_NE((*office->create_multicast(request({1, 3, 2}), office.now))->id, id) << "other ranks";
-  EXPECT_NE((*office->create_multicast(request({1, 2, 3}, 1025), office.now))->id, id);
-  EXPECT_EQ(office->groups().size(), 3U);
-  office.act();
+  RegistryFixture fixture;
+  fixture.job();
+  fixture.hosts(1, 3);
+  const GroupId id = (*fixture->create_multicast(request({1, 2, 3}), fixture.now))->id;
+  fixture.act();
+  EXPECT_EQ((*fixture->create_multicast(request({1, 2, 3}), fixture.now))->id, id);
+  EXPECT_NE((*fixture->create_multicast(request({1, 3, 2}), fixture.now))->id, id) << "other ranks";
+  EXPECT_NE((*fixture->create_multicast(request({1, 2, 3}, 1025), fixture.now))->id, id);
+  EXPECT_EQ(fixture->groups().size(), 3U);
+  fixture.act();
 
-  office.restart();
-  office.hosts(1, 3);
-  office.act();
-  EXPECT_EQ((*office->create_multicast(request({1, 2, 3}), office.now))->id, id);
-  ASSERT_TRUE(office->routes_ready(id, routes_over("s"), office.now));
-  office->installed(id, office.now);
-  EXPECT_EQ((*office->create_multicast(request({1, 2, 3}), office.now))->id, id);
-  office->told(id);
-  office.pass(31 * second);
-  EXPECT_EQ(office.state(id), GroupState::ready);
+  fixture.restart();
+  fixture.hosts(1, 3);
+  fixture.act();
+  EXPECT_EQ((*fixture->create_multicast(request({1, 2, 3}), fixture.now))->id, id);
+  ASSERT_TRUE(fixture->routes_ready(id, routes_over("s"), fixture.now));
+  fixture->installed(id, fixture.now);
+  EXPECT_EQ((*fixture->create_multicast(request({1, 2, 3}), fixture.now))->id, id);
+  fixture->told(id);
+  fixture.pass(31 * second);
+  EXPECT_EQ(fixture.state(id), GroupState::ready);
 }
 
 TEST(Multicasts, count_against_the_quota) {
-  Office office;
-  office.job("j1", 1);
-  office.hosts(1, 3);
-  ASSERT_TRUE(office->create_multicast(request({1, 2}), office.now).ok());
-  const auto refused = office->create_multicast(request({2, 3}), office.now);
+  RegistryFixture fixture;
+  fixture.job("j1", 1);
+  fixture.hosts(1, 3);
+  ASSERT_TRUE(fixture->create_multicast(request({1, 2}), fixture.now).ok());
+  const auto refused = fixture->create_multicast(request({2, 3}), fixture.now);
   EXPECT_EQ(refused.error().status, 507U);
   EXPECT_THAT(refused.error().message, StartsWith("01: "));
 }
 
 TEST(Multicasts, cannot_bring_another_jobs_vni) {
-  Office office({.first_vni = Vni{50}, .last_vni = Vni{60}});
-  office.job("j1");
-  office.job("j2");
-  office.hosts(1, 4);
-  const GroupId id = (*office->create_multicast(request({1, 2}, 50, "j1"), office.now))->id;
-  const auto refused = office->create_multicast(request({3, 4}, 50, "j2"), office.now);
+  RegistryFixture fixture({.first_vni = Vni{50}, .last_vni = Vni{60}});
+  fixture.job("j1");
+  fixture.job("j2");
+  fixture.hosts(1, 4);
+  const GroupId id = (*fixture->create_multicast(request({1, 2}, 50, "j1"), fixture.now))->id;
+  const auto refused = fixture->create_multicast(request({3, 4}, 50, "j2"), fixture.now);
   EXPECT_EQ(refused.error().status, 403U);
   EXPECT_THAT(refused.error().message, HasSubstr("belongs to job j1"));
-  EXPECT_EQ((*office.join(0, 2, "a", "j2"))->vni, Vni{51}) << "50 was brought";
-  office->routes_failed(id, {422, "no way"}, office.now);
-  EXPECT_TRUE(office->create_multicast(request({3, 4}, 50, "j2"), office.now).ok());
+  EXPECT_EQ((*fixture.join(0, 2, "a", "j2"))->vni, Vni{51}) << "50 was brought";
+  fixture->routes_failed(id, {422, "no way"}, fixture.now);
+  EXPECT_TRUE(fixture->create_multicast(request({3, 4}, 50, "j2"), fixture.now).ok());
 }
 
 TEST(Multicasts, a_host_that_asks_for_one_it_is_not_in_is_told_so) {
-  Office office;
-  office.job();
-  office.hosts(1, 9);
-  const std::string name = (*office->create_multicast(request({1, 2, 3}), office.now))->name;
+  RegistryFixture fixture;
+  fixture.job();
+  fixture.hosts(1, 9);
+  const std::string name = (*fixture->create_multicast(request({1, 2, 3}), fixture.now))->name;
   const auto ask = [&](std::uint32_t rank, std::uint32_t nid) {
-    return office->join(request_to_join(rank, nid, 3, name), office.now);
+    return fixture->join(request_to_join(rank, nid, 3, name), fixture.now);
   };
   EXPECT_TRUE(ask(0, 1).ok());
   const auto stranger = ask(0, 9);
@@ -178,11 +179,11 @@ TEST(Multicasts, a_host_that_asks_for_one_it_is_not_in_is_told_so) {
 }
 
 TEST(Multicasts, get_names_that_are_free) {
-  Office office;
-  office.job();
-  office.hosts(1, 9);
-  ASSERT_TRUE(office.join(0, 2, "multicast-2").ok());
-  const auto made = office->create_multicast(request({4, 5}), office.now);
+  RegistryFixture fixture;
+  fixture.job();
+  fixture.hosts(1, 9);
+  ASSERT_TRUE(fixture.join(0, 2, "multicast-2").ok());
+  const auto made = fixture->create_multicast(request({4, 5}), fixture.now);
   ASSERT_TRUE(made.ok());
   EXPECT_EQ((*made)->name, "multicast-3");
 }

@@ -1,5 +1,5 @@
 // A job that has all the groups it may have is told which, and when they end.
-#include "tests/unit/group/office.hpp"
+#include "tests/unit/group/registry_fixture.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,16 +11,16 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 TEST(Quota, the_refusal_names_the_quota_the_holders_and_when_they_end) {
-  Office office;
-  office.job("j1", 3);
-  office.ready(3, "steady");
-  const GroupId going = office.ready(3, "going");
-  ASSERT_TRUE(office->destroy("j1", "going", office.now).ok());
-  office.pass(10 * second);
-  ASSERT_TRUE(office.join(0, 2, "waiting").ok());
-  office.pass(4 * second);
+  RegistryFixture fixture;
+  fixture.job("j1", 3);
+  fixture.ready(3, "steady");
+  const GroupId going = fixture.ready(3, "going");
+  ASSERT_TRUE(fixture->destroy("j1", "going", fixture.now).ok());
+  fixture.pass(10 * second);
+  ASSERT_TRUE(fixture.join(0, 2, "waiting").ok());
+  fixture.pass(4 * second);
 
-  const auto refused = office.join(0, 2, "fourth");
+  const auto refused = fixture.join(0, 2, "fourth");
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().status, 507U);
   EXPECT_EQ(refused.error().message,
@@ -29,41 +29,41 @@ TEST(Quota, the_refusal_names_the_quota_the_holders_and_when_they_end) {
             "unless renewed), "
             "'going' (destroying, 3 members, is being removed), "
             "'waiting' (receiving_join_req, 2 members, ends in 26.0 s at the latest)");
-  office->removed(going, office.now);
-  EXPECT_TRUE(office.join(0, 2, "fourth").ok());
+  fixture->removed(going, fixture.now);
+  EXPECT_TRUE(fixture.join(0, 2, "fourth").ok());
 }
 
 TEST(Quota, of_many_holders_the_oldest_are_named_and_the_others_counted) {
-  Office office;
-  office.job("j1", 20);
+  RegistryFixture fixture;
+  fixture.job("j1", 20);
   for (int n = 0; n < 20; ++n) {
-    ASSERT_TRUE(office.join(0, 2, "g" + std::to_string(n)).ok());
+    ASSERT_TRUE(fixture.join(0, 2, "g" + std::to_string(n)).ok());
   }
-  const auto refused = office.join(0, 2, "more");
+  const auto refused = fixture.join(0, 2, "more");
   EXPECT_THAT(refused.error().message, AllOf(HasSubstr("'g7'"), ::testing::Not(HasSubstr("'g8'")),
                                              ::testing::EndsWith(" and 12 more")));
 }
 
 TEST(Quota, a_job_may_have_none_at_all) {
-  Office office;
-  office.job("j1", 0);
-  EXPECT_THAT(office.join(0).error().message, StartsWith("01: job j1 may have 0 groups"));
+  RegistryFixture fixture;
+  fixture.job("j1", 0);
+  EXPECT_THAT(fixture.join(0).error().message, StartsWith("01: job j1 may have 0 groups"));
 }
 
 TEST(Quota, each_job_has_its_own) {
-  Office office;
-  office.job("j1", 1);
-  office.job("j2", 1);
-  ASSERT_TRUE(office.join(0, 2, "a", "j1").ok());
-  EXPECT_TRUE(office.join(0, 2, "a", "j2").ok());
-  EXPECT_EQ(office.join(0, 2, "b", "j2").error().status, 507U);
-  EXPECT_TRUE(office.join(1, 2, "a", "j2").ok()) << "joining one that exists needs no quota";
+  RegistryFixture fixture;
+  fixture.job("j1", 1);
+  fixture.job("j2", 1);
+  ASSERT_TRUE(fixture.join(0, 2, "a", "j1").ok());
+  EXPECT_TRUE(fixture.join(0, 2, "a", "j2").ok());
+  EXPECT_EQ(fixture.join(0, 2, "b", "j2").error().status, 507U);
+  EXPECT_TRUE(fixture.join(1, 2, "a", "j2").ok()) << "joining one that exists needs no quota";
 }
 
 TEST(Quota, a_job_that_names_none_has_the_default) {
-  Office office({.default_multicast_limit = 2});
-  office.job();
-  EXPECT_EQ(office->find_job("j1")->multicast_limit, 2U);
+  RegistryFixture fixture({.default_multicast_limit = 2});
+  fixture.job();
+  EXPECT_EQ(fixture->find_job("j1")->multicast_limit, 2U);
 }
 
 } // namespace

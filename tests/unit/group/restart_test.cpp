@@ -1,5 +1,5 @@
 // What a registry does with the stored past.
-#include "tests/unit/group/office.hpp"
+#include "tests/unit/group/registry_fixture.hpp"
 
 #include <stdexcept>
 
@@ -7,163 +7,163 @@ namespace tributary::test {
 namespace {
 
 TEST(Restart, a_group_that_waits_for_members_goes_on_waiting_with_time_and_leases_anew) {
-  Office office;
-  office.job();
-  office.hosts(1, 3);
-  ASSERT_TRUE(office.join(0).ok());
-  ASSERT_TRUE(office.join(1).ok());
-  const GroupId id = (*office.join(1))->id;
-  office.pass(29 * second);
-  office.act();
-  office.restart();
-  EXPECT_EQ(office->next_deadline(), office.now + 30 * second);
-  office.pass(20 * second);
-  EXPECT_EQ(office->find(id)->present, 2U);
-  ASSERT_TRUE(office.join(2).ok());
-  office.act();
-  EXPECT_EQ(office.state(id), GroupState::receiving_join_req) << "no host is heard of yet";
-  office.hosts(1, 3);
-  EXPECT_EQ(office.expect<group::ComputeRoutes>().group, id);
+  RegistryFixture fixture;
+  fixture.job();
+  fixture.hosts(1, 3);
+  ASSERT_TRUE(fixture.join(0).ok());
+  ASSERT_TRUE(fixture.join(1).ok());
+  const GroupId id = (*fixture.join(1))->id;
+  fixture.pass(29 * second);
+  fixture.act();
+  fixture.restart();
+  EXPECT_EQ(fixture->next_deadline(), fixture.now + 30 * second);
+  fixture.pass(20 * second);
+  EXPECT_EQ(fixture->find(id)->present, 2U);
+  ASSERT_TRUE(fixture.join(2).ok());
+  fixture.act();
+  EXPECT_EQ(fixture.state(id), GroupState::receiving_join_req) << "no host is heard of yet";
+  fixture.hosts(1, 3);
+  EXPECT_EQ(fixture.expect<group::ComputeRoutes>().group, id);
 }
 
 TEST(Restart, a_computation_that_was_lost_is_asked_for_again) {
-  Office office;
-  office.job();
-  const GroupId id = office.computing();
-  office.act();
-  office.restart();
-  EXPECT_EQ(office.state(id), GroupState::receiving_join_req);
-  EXPECT_EQ(office->find(id)->root, std::nullopt);
-  office.act();
-  office.hosts(1, 3);
-  EXPECT_EQ(office.expect<group::ComputeRoutes>().group, id);
-  EXPECT_EQ(office->find(id)->root, 0U);
+  RegistryFixture fixture;
+  fixture.job();
+  const GroupId id = fixture.computing();
+  fixture.act();
+  fixture.restart();
+  EXPECT_EQ(fixture.state(id), GroupState::receiving_join_req);
+  EXPECT_EQ(fixture->find(id)->root, std::nullopt);
+  fixture.act();
+  fixture.hosts(1, 3);
+  EXPECT_EQ(fixture.expect<group::ComputeRoutes>().group, id);
+  EXPECT_EQ(fixture->find(id)->root, 0U);
 }
 
 TEST(Restart, one_that_left_a_lost_computation_is_forgotten) {
-  Office office;
-  office.job();
-  const GroupId id = office.computing();
-  ASSERT_TRUE(office.leave(1).ok());
-  office.act();
-  office.restart();
-  EXPECT_EQ(office->find(id)->members.size(), 2U);
-  office.act();
-  EXPECT_EQ(office.disk().members.size(), 2U);
-  office.hosts(1, 3);
-  office.expect_nothing();
-  EXPECT_TRUE(office.join(1).ok());
-  office.expect<group::ComputeRoutes>();
+  RegistryFixture fixture;
+  fixture.job();
+  const GroupId id = fixture.computing();
+  ASSERT_TRUE(fixture.leave(1).ok());
+  fixture.act();
+  fixture.restart();
+  EXPECT_EQ(fixture->find(id)->members.size(), 2U);
+  fixture.act();
+  EXPECT_EQ(fixture.disk().members.size(), 2U);
+  fixture.hosts(1, 3);
+  fixture.expect_nothing();
+  EXPECT_TRUE(fixture.join(1).ok());
+  fixture.expect<group::ComputeRoutes>();
 }
 
 TEST(Restart, trees_that_were_being_installed_are_installed_again) {
-  Office office;
-  office.job();
-  const GroupId id = office.computing();
-  ASSERT_TRUE(office->routes_ready(id, routes_over("spine"), office.now));
-  office.act();
-  const Cookie cookie = office->find(id)->cookie;
-  office.restart();
-  EXPECT_EQ(office.expect<group::Install>().group, id);
-  EXPECT_EQ(office->find(id)->cookie, cookie);
-  EXPECT_EQ(office->find(id)->routes[0].form, routes_over("spine").trees[0].form);
-  office->installed(id, office.now);
-  EXPECT_EQ(office.state(id), GroupState::ready);
+  RegistryFixture fixture;
+  fixture.job();
+  const GroupId id = fixture.computing();
+  ASSERT_TRUE(fixture->routes_ready(id, routes_over("spine"), fixture.now));
+  fixture.act();
+  const Cookie cookie = fixture->find(id)->cookie;
+  fixture.restart();
+  EXPECT_EQ(fixture.expect<group::Install>().group, id);
+  EXPECT_EQ(fixture->find(id)->cookie, cookie);
+  EXPECT_EQ(fixture->find(id)->routes[0].form, routes_over("spine").trees[0].form);
+  fixture->installed(id, fixture.now);
+  EXPECT_EQ(fixture.state(id), GroupState::ready);
 }
 
 TEST(Restart, a_running_group_runs_on_and_its_members_have_a_whole_lease) {
-  Office office;
-  office.job();
-  const GroupId id = office.ready();
-  const Group before = *office->find(id);
-  office.pass(29 * second);
-  office.restart();
-  office.expect_nothing();
-  const Group& after = *office->find(id);
+  RegistryFixture fixture;
+  fixture.job();
+  const GroupId id = fixture.ready();
+  const Group before = *fixture->find(id);
+  fixture.pass(29 * second);
+  fixture.restart();
+  fixture.expect_nothing();
+  const Group& after = *fixture->find(id);
   EXPECT_EQ(after.state, GroupState::ready);
   EXPECT_EQ(after.vni, before.vni);
   EXPECT_EQ(after.cookie, before.cookie);
   EXPECT_EQ(after.root, before.root);
   EXPECT_EQ(after.routes[0].number, before.routes[0].number);
   EXPECT_EQ(after.members.at(2).host, "h2");
-  office.pass(29 * second);
-  EXPECT_EQ(office.state(id), GroupState::ready);
-  office.pass(second);
-  EXPECT_EQ(office.state(id), GroupState::destroying);
+  fixture.pass(29 * second);
+  EXPECT_EQ(fixture.state(id), GroupState::ready);
+  fixture.pass(second);
+  EXPECT_EQ(fixture.state(id), GroupState::destroying);
 }
 
 TEST(Restart, roots_numbers_and_vnis_in_use_are_not_given_out_again) {
-  Office office({.first_vni = Vni{50}, .last_vni = Vni{60}});
-  office.job("j1");
-  const GroupId a = office.ready(3, "a");
-  office.hosts(7, 9);
+  RegistryFixture fixture({.first_vni = Vni{50}, .last_vni = Vni{60}});
+  fixture.job("j1");
+  const GroupId a = fixture.ready(3, "a");
+  fixture.hosts(7, 9);
   group::MulticastRequest request{.job = "j1", .step = "", .members = {Nid{8}}, .vni = Vni{51}};
-  ASSERT_TRUE(office->create_multicast(request, office.now).ok());
-  office.act();
-  office.restart();
-  office.job("j2");
-  office.hosts(1, 9);
-  EXPECT_EQ((*office.join(0, 2, "x", "j2"))->vni, Vni{52});
-  office.act();
-  const GroupId b = office.computing(3, "b");
-  EXPECT_EQ(office->find(b)->root, 1U);
-  EXPECT_EQ(office->find(b)->vni, Vni{50});
-  ASSERT_TRUE(office->routes_ready(b, routes_over("s"), office.now));
-  EXPECT_EQ(office->find(b)->routes[0].number.value, 1U);
+  ASSERT_TRUE(fixture->create_multicast(request, fixture.now).ok());
+  fixture.act();
+  fixture.restart();
+  fixture.job("j2");
+  fixture.hosts(1, 9);
+  EXPECT_EQ((*fixture.join(0, 2, "x", "j2"))->vni, Vni{52});
+  fixture.act();
+  const GroupId b = fixture.computing(3, "b");
+  EXPECT_EQ(fixture->find(b)->root, 1U);
+  EXPECT_EQ(fixture->find(b)->vni, Vni{50});
+  ASSERT_TRUE(fixture->routes_ready(b, routes_over("s"), fixture.now));
+  EXPECT_EQ(fixture->find(b)->routes[0].number.value, 1U);
   EXPECT_GT(b, a);
 }
 
 TEST(Restart, numbers_that_rested_go_on_resting) {
-  Office office;
-  office.job();
-  const GroupId a = office.ready(3, "a");
-  ASSERT_TRUE(office->destroy("j1", "a", office.now).ok());
-  office->removed(a, office.now);
-  office.act();
-  office.restart();
-  office.hosts(1, 3);
-  const GroupId b = office.ready(3, "b");
-  EXPECT_EQ(office->find(b)->routes[0].number.value, 1U);
+  RegistryFixture fixture;
+  fixture.job();
+  const GroupId a = fixture.ready(3, "a");
+  ASSERT_TRUE(fixture->destroy("j1", "a", fixture.now).ok());
+  fixture->removed(a, fixture.now);
+  fixture.act();
+  fixture.restart();
+  fixture.hosts(1, 3);
+  const GroupId b = fixture.ready(3, "b");
+  EXPECT_EQ(fixture->find(b)->routes[0].number.value, 1U);
 }
 
 TEST(Restart, leaving_goes_on_and_has_its_time_anew) {
-  Office office;
-  office.job();
-  const GroupId id = office.ready();
-  ASSERT_TRUE(office.leave(0).ok());
-  office.act();
-  office.pass(25 * second);
-  office.restart();
-  EXPECT_EQ(office.state(id), GroupState::receiving_leave_req);
-  EXPECT_EQ(office->find(id)->present, 2U);
-  EXPECT_EQ(office->find(id)->deadline, office.now + 30 * second);
-  ASSERT_TRUE(office.leave(1).ok());
-  ASSERT_TRUE(office.leave(2).ok());
-  office.expect<group::Remove>();
+  RegistryFixture fixture;
+  fixture.job();
+  const GroupId id = fixture.ready();
+  ASSERT_TRUE(fixture.leave(0).ok());
+  fixture.act();
+  fixture.pass(25 * second);
+  fixture.restart();
+  EXPECT_EQ(fixture.state(id), GroupState::receiving_leave_req);
+  EXPECT_EQ(fixture->find(id)->present, 2U);
+  EXPECT_EQ(fixture->find(id)->deadline, fixture.now + 30 * second);
+  ASSERT_TRUE(fixture.leave(1).ok());
+  ASSERT_TRUE(fixture.leave(2).ok());
+  fixture.expect<group::Remove>();
 }
 
 TEST(Restart, removal_goes_on) {
-  Office office;
-  office.job();
-  const GroupId id = office.ready();
-  ASSERT_TRUE(office->destroy("j1", "demo", office.now).ok());
-  office.act();
-  office.restart();
-  EXPECT_EQ(office.expect<group::Remove>().group, id);
-  office->removed(id, office.now);
-  office.act();
-  EXPECT_TRUE(office.disk().groups.empty());
-  EXPECT_TRUE(office.disk().trees.empty());
+  RegistryFixture fixture;
+  fixture.job();
+  const GroupId id = fixture.ready();
+  ASSERT_TRUE(fixture->destroy("j1", "demo", fixture.now).ok());
+  fixture.act();
+  fixture.restart();
+  EXPECT_EQ(fixture.expect<group::Remove>().group, id);
+  fixture->removed(id, fixture.now);
+  fixture.act();
+  EXPECT_TRUE(fixture.disk().groups.empty());
+  EXPECT_TRUE(fixture.disk().trees.empty());
 }
 
 TEST(Restart, ids_are_never_given_out_twice) {
-  Office office;
-  office.job();
-  const GroupId a = (*office.join(0))->id;
-  ASSERT_TRUE(office.leave(0).ok());
-  office.act();
-  office.restart();
-  EXPECT_GT((*office.join(0))->id, a);
+  RegistryFixture fixture;
+  fixture.job();
+  const GroupId a = (*fixture.join(0))->id;
+  ASSERT_TRUE(fixture.leave(0).ok());
+  fixture.act();
+  fixture.restart();
+  EXPECT_GT((*fixture.join(0))->id, a);
 }
 
 TEST(Restart, a_past_that_contradicts_itself_is_refused) {

@@ -1,5 +1,5 @@
 // Requests that are taken back leave nothing behind, whatever they were and whenever they came.
-#include "tests/unit/group/office.hpp"
+#include "tests/unit/group/registry_fixture.hpp"
 #include "tests/unit/wire/seed.hpp"
 
 #include <fmt/format.h>
@@ -73,7 +73,7 @@ std::string text_of(Registry& registry) {
 
 class Requests {
 public:
-  explicit Requests(std::uint64_t seed) : random_(seed) { office.hosts(1, hosts_there_are - 1); }
+  explicit Requests(std::uint64_t seed) : random_(seed) { fixture.hosts(1, hosts_there_are - 1); }
 
   void one() {
     const std::string job = some("j", 3);
@@ -85,21 +85,21 @@ public:
       if (small(2) == 0) {
         bounds.vnis = {Vni{static_cast<std::uint16_t>(1024 + small(4))}};
       }
-      static_cast<void>(office->create_job(job, 1 + small(4), bounds));
-      static_cast<void>(office->set_limit(job, 1 + small(4)));
+      static_cast<void>(fixture->create_job(job, 1 + small(4), bounds));
+      static_cast<void>(fixture->set_limit(job, 1 + small(4)));
       break;
     }
     case 1:
       if (small(3) == 0) {
-        static_cast<void>(office->delete_job(job, office.now));
+        static_cast<void>(fixture->delete_job(job, fixture.now));
       }
       break;
     case 2: {
       const std::vector<std::string> steps = {some("", 2)};
-      static_cast<void>(office->end_steps(job, steps, office.now));
+      static_cast<void>(fixture->end_steps(job, steps, fixture.now));
       break;
     }
-    case 3: static_cast<void>(office->create_group({job, name, size}, office.now)); break;
+    case 3: static_cast<void>(fixture->create_group({job, name, size}, fixture.now)); break;
     case 4:
     case 5: {
       group::MulticastRequest request{.job = job,
@@ -110,16 +110,16 @@ public:
            --nid) {
         request.members.push_back(Nid{nid});
       }
-      static_cast<void>(office->create_multicast(request, office.now));
+      static_cast<void>(fixture->create_multicast(request, fixture.now));
       break;
     }
-    case 6: static_cast<void>(office->destroy(job, name, office.now)); break;
-    case 7: static_cast<void>(office->leave(job, name, small(4), office.now)); break;
+    case 6: static_cast<void>(fixture->destroy(job, name, fixture.now)); break;
+    case 7: static_cast<void>(fixture->leave(job, name, small(4), fixture.now)); break;
     default: {
       const std::uint32_t rank = small(size);
-      static_cast<void>(office->join(
+      static_cast<void>(fixture->join(
           request_to_join(rank, 1 + small(hosts_there_are), 1 + rank + small(2), name, job),
-          office.now));
+          fixture.now));
     }
     }
   }
@@ -127,14 +127,14 @@ public:
   /// What the manager and time do between requests.
   void go_on() {
     if (small(5) == 0) {
-      office.pass(small(20) * second);
+      fixture.pass(small(20) * second);
     }
     if (small(8) == 0) {
-      office->located(Nid{hosts_there_are}, office.now);
+      fixture->located(Nid{hosts_there_are}, fixture.now);
     } else if (small(8) == 0) {
-      office->lost(Nid{hosts_there_are});
+      fixture->lost(Nid{hosts_there_are});
     }
-    for (const group::Action& action : office.act()) {
+    for (const group::Action& action : fixture.act()) {
       if (const auto* compute = std::get_if<group::ComputeRoutes>(&action)) {
         pending_.push_back(compute->group);
       } else if (const auto* remove = std::get_if<group::Remove>(&action)) {
@@ -144,19 +144,19 @@ public:
     if (!pending_.empty() && small(2) == 0) {
       const GroupId id = pending_.back();
       pending_.pop_back();
-      if (office->routes_ready(id, routes_over("s"), office.now)) {
-        office->installed(id, office.now);
+      if (fixture->routes_ready(id, routes_over("s"), fixture.now)) {
+        fixture->installed(id, fixture.now);
       }
     }
     if (!removing_.empty() && small(2) == 0) {
-      office->removed(removing_.back(), office.now);
+      fixture->removed(removing_.back(), fixture.now);
       removing_.pop_back();
     }
-    static_cast<void>(office.act());
+    static_cast<void>(fixture.act());
   }
 
   std::uint32_t small(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
-  Office office;
+  RegistryFixture fixture;
 
 private:
   std::string some(const std::string& kind, std::uint32_t n) {
@@ -174,30 +174,30 @@ TEST(Undoing, takes_back_whatever_was_asked_for_and_nothing_else) {
     SCOPED_TRACE(round);
     Requests world(seed() + round);
     for (int step = 0; step < 100; ++step) {
-      const std::string before = text_of(*world.office);
-      world.office->begin_requests();
+      const std::string before = text_of(*world.fixture);
+      world.fixture->begin_requests();
       for (std::uint32_t n = 1 + world.small(5); n > 0; --n) {
         world.one();
       }
       if (world.small(2) == 0) {
-        undone += text_of(*world.office) != before ? 1 : 0;
-        world.office->undo_requests();
-        ASSERT_EQ(text_of(*world.office), before);
-        ASSERT_EQ(world.office->next_deadline(), first_deadline(*world.office));
-        ASSERT_TRUE(world.office->take_changes().empty());
-        ASSERT_TRUE(world.office->take_actions().empty());
+        undone += text_of(*world.fixture) != before ? 1 : 0;
+        world.fixture->undo_requests();
+        ASSERT_EQ(text_of(*world.fixture), before);
+        ASSERT_EQ(world.fixture->next_deadline(), first_deadline(*world.fixture));
+        ASSERT_TRUE(world.fixture->take_changes().empty());
+        ASSERT_TRUE(world.fixture->take_actions().empty());
       } else {
-        world.office->keep_requests();
+        world.fixture->keep_requests();
       }
       world.go_on();
     }
     // The disk never saw what was taken back, and knows the rest.
     std::vector<GroupId> known;
-    for (const Group* group : world.office->groups()) {
+    for (const Group* group : world.fixture->groups()) {
       known.push_back(group->id);
     }
     std::vector<GroupId> stored;
-    for (const auto& record : world.office.disk().groups) {
+    for (const auto& record : world.fixture.disk().groups) {
       stored.push_back(record.id);
     }
     ASSERT_EQ(known, stored);

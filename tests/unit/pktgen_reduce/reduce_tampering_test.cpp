@@ -1,4 +1,4 @@
-// Spoilt contributions: what was done is counted, and results are right all the same.
+// Altered contributions: what was done is counted, and results are right all the same.
 #include "reduce_rig.hpp"
 
 #include "pktgen/traffic/tampering.hpp"
@@ -8,7 +8,7 @@
 namespace tributary::pktgen::test {
 namespace {
 
-Reduce spoilt(double Tampering::*how, double share) {
+Reduce altered(double Tampering::*how, double share) {
   Reduce reduce;
   reduce.leaves = 12;
   reduce.tampering.*how = share;
@@ -26,13 +26,13 @@ Tally run_to_the_end(const Reduce& reduce, std::uint64_t ns = 200'000'000) {
 }
 
 TEST(ReduceTampering, AbsentContributionsAreAskedForAgain) {
-  const Tally tally = run_to_the_end(spoilt(&Tampering::absent, 0.01), 2'000'000'000);
+  const Tally tally = run_to_the_end(altered(&Tampering::absent, 0.01), 2'000'000'000);
   EXPECT_GT(tally.figure("tampered_absent"), 10U);
   EXPECT_GT(tally.figure("asked_again"), 0U);
 }
 
 TEST(ReduceTampering, LateContributionsComeLate) {
-  Reduce reduce = spoilt(&Tampering::late, 0.01);
+  Reduce reduce = altered(&Tampering::late, 0.01);
   reduce.tampering.late_by = std::chrono::microseconds(300);
   const Tally tally = run_to_the_end(reduce);
   EXPECT_GT(tally.figure("tampered_late"), 10U);
@@ -41,7 +41,7 @@ TEST(ReduceTampering, LateContributionsComeLate) {
 }
 
 TEST(ReduceTampering, WhereAllAreLateNoOperationIsInTime) {
-  Reduce reduce = spoilt(&Tampering::late, 1);
+  Reduce reduce = altered(&Tampering::late, 1);
   reduce.tampering.late_by = std::chrono::milliseconds(100);
   reduce.retry = std::chrono::milliseconds(32); // so that it asks again for what is held back
   const Tally tally = run_to_the_end(reduce, 2'000'000'000);
@@ -50,21 +50,21 @@ TEST(ReduceTampering, WhereAllAreLateNoOperationIsInTime) {
 }
 
 TEST(ReduceTampering, ForeignCookiesAndVnisReachTheRootAndAreIgnored) {
-  Tally tally = run_to_the_end(spoilt(&Tampering::wrong_cookie, 0.1), 4'000'000);
+  Tally tally = run_to_the_end(altered(&Tampering::wrong_cookie, 0.1), 4'000'000);
   EXPECT_GT(tally.figure("tampered_wrong_cookie"), 10U);
   EXPECT_EQ(tally.figure("frames_of_others"), tally.figure("tampered_wrong_cookie"));
-  tally = run_to_the_end(spoilt(&Tampering::wrong_vni, 0.1), 4'000'000);
+  tally = run_to_the_end(altered(&Tampering::wrong_vni, 0.1), 4'000'000);
   EXPECT_GT(tally.figure("tampered_wrong_vni"), 10U);
   EXPECT_EQ(tally.figure("frames_of_others"), tally.figure("tampered_wrong_vni"));
 }
 
 TEST(ReduceTampering, StaleSequencesChangeNothing) {
-  const Tally tally = run_to_the_end(spoilt(&Tampering::stale, 0.1), 5'000'000);
+  const Tally tally = run_to_the_end(altered(&Tampering::stale, 0.1), 5'000'000);
   EXPECT_GT(tally.figure("tampered_stale"), 10U);
 }
 
 TEST(ReduceTampering, WrongOpcodesAreReportedToEverybody) {
-  const Tally tally = run_to_the_end(spoilt(&Tampering::wrong_opcode, 0.005), 15'000'000);
+  const Tally tally = run_to_the_end(altered(&Tampering::wrong_opcode, 0.005), 15'000'000);
   EXPECT_GT(tally.figure("tampered_wrong_opcode"), 10U);
   EXPECT_GT(tally.figure("mismatches_reported"), 0U);
   EXPECT_LE(tally.figure("mismatches_reported"), tally.figure("tampered_wrong_opcode"));

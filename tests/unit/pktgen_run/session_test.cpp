@@ -238,7 +238,7 @@ TEST_F(SessionTest, InterruptedSearchKeepsTheTryUnderWay) {
 TEST_F(SessionTest, SilenceEndsTheRunAndNamesWhoIsWaitedFor) {
   Scenario s = scenario();
   s.phases.calibrate = false;
-  s.phases.patience = std::chrono::milliseconds(100);
+  s.phases.timeout = std::chrono::milliseconds(100);
   s.phases.duration = std::chrono::seconds(60);
   s.traffic.reduce.vni = 77;
   s.traffic.reduce.first_tree = 100; // the switch has no such tree

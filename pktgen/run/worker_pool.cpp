@@ -1,4 +1,4 @@
-#include "pktgen/run/crew.hpp"
+#include "pktgen/run/worker_pool.hpp"
 
 #include "pktgen/run/core_guard.hpp"
 
@@ -15,8 +15,9 @@
 
 namespace tributary::pktgen {
 
-Crew::Crew(const MakeTraffic& make, const std::vector<Port*>& ports, const Clock& clock, bool busy,
-           const std::vector<unsigned>& cores, std::vector<PortIndex> port_of_lane)
+WorkerPool::WorkerPool(const MakeTraffic& make, const std::vector<Port*>& ports, const Clock& clock,
+                       bool busy, const std::vector<unsigned>& cores,
+                       std::vector<PortIndex> port_of_lane)
     : clock_(clock), cores_(cores),
       workers_(std::clamp<std::size_t>(cores.size(), 1, std::max<std::size_t>(ports.size(), 1))) {
   std::vector<std::size_t> worker_of_lane(ports.size());
@@ -41,7 +42,7 @@ Crew::Crew(const MakeTraffic& make, const std::vector<Port*>& ports, const Clock
   }
 }
 
-Crew::~Crew() {
+WorkerPool::~WorkerPool() {
   command(Command::end);
   for (Worker& worker : workers_) {
     if (worker.thread.joinable()) {
@@ -53,12 +54,12 @@ Crew::~Crew() {
 // Pausing is Dekker's handshake: the caller writes the command and then reads who stands, a worker
 // says that it goes and then reads the command. So all of that is sequentially consistent.
 
-void Crew::command(Command command) {
+void WorkerPool::command(Command command) {
   command_.store(command);
   command_.notify_all();
 }
 
-void Crew::work(Worker& worker) {
+void WorkerPool::work(Worker& worker) {
   while (true) {
     standing_.fetch_add(1);
     Command now = command_.load();
@@ -74,7 +75,7 @@ void Crew::work(Worker& worker) {
   }
 }
 
-void Crew::start() {
+void WorkerPool::start() {
   const TimeNs now = clock_.now();
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     Worker& worker = workers_[w];
@@ -112,12 +113,12 @@ void Crew::start() {
   pause();
 }
 
-void Crew::go() {
+void WorkerPool::go() {
   running_ = true;
   command(Command::run);
 }
 
-void Crew::halt() noexcept {
+void WorkerPool::halt() noexcept {
   running_ = false;
   command(Command::pause);
   while (standing_.load() < workers_.size()) {
@@ -125,7 +126,7 @@ void Crew::halt() noexcept {
   }
 }
 
-void Crew::give_up() noexcept {
+void WorkerPool::give_up() noexcept {
   halt();
   const TimeNs end = clock_.now() + giving_up_ns;
   for (Worker& worker : workers_) {
@@ -139,20 +140,20 @@ void Crew::give_up() noexcept {
   }
 }
 
-void Crew::check() {
+void WorkerPool::check() {
   if (running_ && failed_.load()) {
     pause();
   }
 }
 
-void Crew::pause() {
+void WorkerPool::pause() {
   halt();
   if (failed_.load()) {
     std::rethrow_exception(failure_);
   }
 }
 
-void Crew::agree() {
+void WorkerPool::agree() {
   Progress farthest;
   for (const Worker& worker : workers_) {
     const Progress one = worker.traffic->progress();
@@ -166,7 +167,7 @@ void Crew::agree() {
   }
 }
 
-TimeNs Crew::begin_measuring(std::uint64_t operations) {
+TimeNs WorkerPool::begin_measuring(std::uint64_t operations) {
   return standing_still([&] {
     const TimeNs now = clock_.now();
     agree();
@@ -179,7 +180,7 @@ TimeNs Crew::begin_measuring(std::uint64_t operations) {
   });
 }
 
-TimeNs Crew::stop() {
+TimeNs WorkerPool::stop() {
   return standing_still([&] {
     const TimeNs now = clock_.now();
     agree();
@@ -190,20 +191,20 @@ TimeNs Crew::stop() {
   });
 }
 
-bool Crew::drained() {
+bool WorkerPool::drained() {
   return standing_still([&] {
     const TimeNs now = clock_.now();
     return std::ranges::all_of(workers_, [&](const Worker& w) { return w.traffic->drained(now); });
   });
 }
 
-bool Crew::exhausted() {
+bool WorkerPool::exhausted() {
   return standing_still([&] {
     return std::ranges::all_of(workers_, [](const Worker& w) { return w.traffic->exhausted(); });
   });
 }
 
-Tally Crew::tally() {
+Tally WorkerPool::tally() {
   return standing_still([&] {
     const TimeNs now = clock_.now();
     Tally sum;
@@ -214,7 +215,7 @@ Tally Crew::tally() {
   });
 }
 
-std::vector<DriverCounts> Crew::counts_by_worker() {
+std::vector<DriverCounts> WorkerPool::counts_by_worker() {
   return standing_still([&] {
     std::vector<DriverCounts> counts;
     for (const Worker& worker : workers_) {
@@ -224,7 +225,7 @@ std::vector<DriverCounts> Crew::counts_by_worker() {
   });
 }
 
-DriverCounts Crew::counts() {
+DriverCounts WorkerPool::counts() {
   DriverCounts sum;
   for (const DriverCounts& worker : counts_by_worker()) {
     sum += worker;
@@ -232,7 +233,7 @@ DriverCounts Crew::counts() {
   return sum;
 }
 
-std::string Crew::waiting_for() {
+std::string WorkerPool::waiting_for() {
   return standing_still([&] {
     const TimeNs now = clock_.now();
     for (const Worker& worker : workers_) {

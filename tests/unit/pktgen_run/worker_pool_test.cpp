@@ -1,5 +1,5 @@
-// The crew: workers run, stand still when they are looked at, and end.
-#include "pktgen/run/crew.hpp"
+// The worker pool: workers run, stand still when they are looked at, and end.
+#include "pktgen/run/worker_pool.hpp"
 
 #include "link/memory_port.hpp"
 #include "tests/support/eventually.hpp"
@@ -46,15 +46,15 @@ public:
   std::map<std::size_t, bool> has;
 };
 
-class CrewTest : public testing::Test {
+class WorkerPoolTest : public testing::Test {
 protected:
-  CrewTest() {
+  WorkerPoolTest() {
     for (int i = 0; i < 3; ++i) {
       links_.push_back(link::MemoryPort::joined(2048, {}));
       ports_.push_back(links_.back().first.get());
     }
   }
-  Crew::MakeTraffic maker() {
+  WorkerPool::MakeTraffic maker() {
     return [this](const std::vector<bool>&) {
       auto traffic = std::make_unique<Running>(10 * (traffics_.size() + 1));
       traffics_.push_back(traffic.get());
@@ -71,48 +71,48 @@ protected:
   std::vector<Running*> traffics_;
 };
 
-TEST_F(CrewTest, PortsAreDealtToWorkersAndAllOfThemRun) {
-  Crew crew(maker(), ports_, clock_, true, two_cores());
-  ASSERT_EQ(crew.size(), 2U);
-  crew.start();
-  crew.go();
+TEST_F(WorkerPoolTest, PortsAreDealtToWorkersAndAllOfThemRun) {
+  WorkerPool pool(maker(), ports_, clock_, true, two_cores());
+  ASSERT_EQ(pool.size(), 2U);
+  pool.start();
+  pool.go();
   ASSERT_TRUE(eventually([&] {
-    return crew.standing_still(
+    return pool.standing_still(
         [&] { return traffics_[0]->iterations > 10 && traffics_[1]->iterations > 10; });
   }));
-  crew.standing_still([&] {
+  pool.standing_still([&] {
     EXPECT_EQ(traffics_[0]->has, (std::map<std::size_t, bool>{{0, true}, {1, false}, {2, true}}));
     EXPECT_EQ(traffics_[1]->has, (std::map<std::size_t, bool>{{0, false}, {1, true}, {2, false}}));
   });
 }
 
-TEST_F(CrewTest, NobodyMovesWhileAllStandStill) {
-  Crew crew(maker(), ports_, clock_, true, two_cores());
-  crew.start();
-  crew.go();
+TEST_F(WorkerPoolTest, NobodyMovesWhileAllStandStill) {
+  WorkerPool pool(maker(), ports_, clock_, true, two_cores());
+  pool.start();
+  pool.go();
   for (int round = 0; round < 200; ++round) {
-    crew.standing_still([&] {
+    pool.standing_still([&] {
       const std::uint64_t a = traffics_[0]->iterations;
       const std::uint64_t b = traffics_[1]->iterations;
       for (int i = 0; i < 1000; ++i) {
-        ASSERT_EQ(crew.tally().figure("iterations"), a + b);
+        ASSERT_EQ(pool.tally().figure("iterations"), a + b);
       }
     });
   }
 }
 
-TEST_F(CrewTest, AllAreToldHowFarTheFarthestWent) {
-  Crew crew(maker(), ports_, clock_, true, two_cores());
-  crew.start();
-  crew.go();
-  crew.begin_measuring();
-  crew.stop();
-  crew.standing_still([&] {
+TEST_F(WorkerPoolTest, AllAreToldHowFarTheFarthestWent) {
+  WorkerPool pool(maker(), ports_, clock_, true, two_cores());
+  pool.start();
+  pool.go();
+  pool.begin_measuring();
+  pool.stop();
+  pool.standing_still([&] {
     for (const Running* traffic : traffics_) {
       EXPECT_EQ(traffic->farthest, (Progress{20, 100}));
     }
   });
-  EXPECT_TRUE(crew.drained());
+  EXPECT_TRUE(pool.drained());
 }
 
 /// All that comes in concerns the whole port.
@@ -138,7 +138,7 @@ public:
   [[nodiscard]] std::string waiting_for(TimeNs) const override { return {}; }
 };
 
-TEST_F(CrewTest, WorkersOfOnePortHandEachOtherWhatConcernsIt) {
+TEST_F(WorkerPoolTest, WorkersOfOnePortHandEachOtherWhatConcernsIt) {
   std::vector<Listening*> listening;
   const auto make = [&](const std::vector<bool>&) {
     auto traffic = std::make_unique<Listening>();
@@ -153,34 +153,34 @@ TEST_F(CrewTest, WorkersOfOnePortHandEachOtherWhatConcernsIt) {
     }
     link.second->flush();
   }
-  Crew crew(make, ports_, clock_, true, two_cores(), {0, 0, 1});
-  EXPECT_TRUE(crew.shares_ports());
-  crew.start();
-  crew.go();
+  WorkerPool pool(make, ports_, clock_, true, two_cores(), {0, 0, 1});
+  EXPECT_TRUE(pool.shares_ports());
+  pool.start();
+  pool.go();
   ASSERT_TRUE(eventually([&] {
-    return crew.standing_still(
+    return pool.standing_still(
         [&] { return listening[0]->overheard == 10 && listening[1]->overheard == 10; });
   }));
-  crew.standing_still([&] {
+  pool.standing_still([&] {
     EXPECT_EQ(listening[0]->received, 20U);
     EXPECT_EQ(listening[1]->received, 10U);
-    const auto counts = crew.counts_by_worker();
+    const auto counts = pool.counts_by_worker();
     EXPECT_EQ(counts[0].handed_on, 10U) << "what came in at the port of its own stays";
     EXPECT_EQ(counts[0].taken_over, 10U);
     EXPECT_EQ(counts[1].handed_on, 10U);
-    EXPECT_EQ(crew.counts().hand_off_drops, 0U);
+    EXPECT_EQ(pool.counts().hand_off_drops, 0U);
   });
 }
 
-TEST_F(CrewTest, NeverMoreWorkersThanPorts) {
-  const Crew crew(maker(), {ports_[0]}, clock_, false, two_cores());
-  EXPECT_EQ(crew.size(), 1U);
+TEST_F(WorkerPoolTest, NeverMoreWorkersThanPorts) {
+  const WorkerPool pool(maker(), {ports_[0]}, clock_, false, two_cores());
+  EXPECT_EQ(pool.size(), 1U);
 }
 
-TEST_F(CrewTest, CoreThatIsNotThereIsNamed) {
-  Crew crew(maker(), ports_, clock_, false, {1000});
+TEST_F(WorkerPoolTest, CoreThatIsNotThereIsNamed) {
+  WorkerPool pool(maker(), ports_, clock_, false, {1000});
   try {
-    crew.start();
+    pool.start();
     FAIL() << "started";
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find("core 1000"), std::string::npos) << error.what();

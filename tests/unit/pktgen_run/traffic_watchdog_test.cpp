@@ -1,5 +1,5 @@
 // Silence: when it has lasted too long, and when it is only that nothing is due.
-#include "pktgen/run/silence.hpp"
+#include "pktgen/run/traffic_watchdog.hpp"
 
 #include "link/memory_port.hpp"
 #include "pktgen/run/measuring.hpp"
@@ -43,16 +43,16 @@ public:
   [[nodiscard]] std::string waiting_for(TimeNs) const override { return waits_for; }
 };
 
-class SilenceTest : public testing::Test {
+class TrafficWatchdogTest : public testing::Test {
 protected:
-  SilenceTest() {
-    crew_.start();
-    crew_.go();
+  TrafficWatchdogTest() {
+    pool_.start();
+    pool_.go();
   }
   /// What the check says, at so many seconds; empty when it is content.
   std::string check(double seconds) {
     try {
-      silence_.check(crew_, at(seconds));
+      watchdog_.check(pool_, at(seconds));
       return {};
     } catch (const RunFailed& failed) {
       return failed.what();
@@ -60,9 +60,9 @@ protected:
   }
   static TimeNs at(double seconds) { return {static_cast<std::uint64_t>(seconds * 1e9)}; }
   void frame_comes_in() {
-    const std::uint64_t before = crew_.counts().received;
+    const std::uint64_t before = pool_.counts().received;
     traffic_->frame_from = links_.second.get();
-    ASSERT_TRUE(tributary::test::eventually([&] { return crew_.counts().received != before; }));
+    ASSERT_TRUE(tributary::test::eventually([&] { return pool_.counts().received != before; }));
   }
 
   Clock clock_;
@@ -70,33 +70,33 @@ protected:
       link::MemoryPort::joined(2048, {});
   std::vector<Port*> ports_{links_.first.get()};
   Waiting* traffic_ = nullptr;
-  Crew crew_{[this](const std::vector<bool>&) {
-               auto made = std::make_unique<Waiting>();
-               traffic_ = made.get();
-               return made;
-             },
-             ports_,
-             clock_,
-             false,
-             {}};
-  Silence silence_{one_second(), ports_, TimeNs{0}};
+  WorkerPool pool_{[this](const std::vector<bool>&) {
+                     auto made = std::make_unique<Waiting>();
+                     traffic_ = made.get();
+                     return made;
+                   },
+                   ports_,
+                   clock_,
+                   false,
+                   {}};
+  TrafficWatchdog watchdog_{one_second(), ports_, TimeNs{0}};
 
   static Scenario one_second() {
     Scenario s;
     s.traffic.kind = Kind::unicast;
-    s.phases.patience = std::chrono::seconds(1);
+    s.phases.timeout = std::chrono::seconds(1);
     return s;
   }
 };
 
-TEST_F(SilenceTest, NothingEverCameInNamesWhoWaitsAndWhatToLookAt) {
+TEST_F(TrafficWatchdogTest, NothingEverCameInNamesWhoWaitsAndWhatToLookAt) {
   EXPECT_EQ(check(0.9), "");
   EXPECT_THAT(check(1.2),
               AllOf(HasSubstr("nothing came back"), HasSubstr("within 1.2 s"),
                     HasSubstr("rank 0 for contributions"), HasSubstr("--print-switch-config")));
 }
 
-TEST_F(SilenceTest, PeerThatHasStoppedToAnswerIsToldFromOneThatNeverDid) {
+TEST_F(TrafficWatchdogTest, PeerThatHasStoppedToAnswerIsToldFromOneThatNeverDid) {
   frame_comes_in();
   EXPECT_EQ(check(0.9), "");
   EXPECT_EQ(check(1.8), "") << "not that long after the last frame";
@@ -104,22 +104,22 @@ TEST_F(SilenceTest, PeerThatHasStoppedToAnswerIsToldFromOneThatNeverDid) {
                                 HasSubstr("still runs"), Not(HasSubstr("--print-switch-config"))));
 }
 
-TEST_F(SilenceTest, WhatComesInNowAndThenEndsIt) {
+TEST_F(TrafficWatchdogTest, WhatComesInNowAndThenEndsIt) {
   for (double seconds = 0.9; seconds < 10; seconds += 0.9) {
     frame_comes_in();
     EXPECT_EQ(check(seconds), "") << seconds;
   }
 }
 
-TEST_F(SilenceTest, NobodyWhoWaitsMissesNothing) {
-  crew_.standing_still([&] { traffic_->waits_for.clear(); });
+TEST_F(TrafficWatchdogTest, NobodyWhoWaitsMissesNothing) {
+  pool_.standing_still([&] { traffic_->waits_for.clear(); });
   EXPECT_EQ(check(100), "");
 }
 
 TEST(longest_silence, counts_what_a_scenario_holds_back_by_itself) {
   using namespace std::chrono_literals;
   Scenario s;
-  s.phases.patience = 2s;
+  s.phases.timeout = 2s;
   s.traffic.reduce.leaves = 1;
   EXPECT_EQ(longest_silence_ns(s), 2'032'000'000U) << "and a retry";
   s.traffic.reduce.retry = 100ms;
@@ -137,7 +137,7 @@ TEST(longest_silence, counts_what_a_scenario_holds_back_by_itself) {
   s.traffic.reduce.tampering.late_by = 1s;
   EXPECT_EQ(longest_silence_ns(s), 3'100'000'000U);
   Scenario mixed;
-  mixed.phases.patience = 2s;
+  mixed.phases.timeout = 2s;
   mixed.traffic.kind = Kind::mixed;
   mixed.parts.resize(2);
   mixed.parts[0].kind = Kind::unicast;

@@ -1,4 +1,4 @@
-#include "controlplane/group/token_book.hpp"
+#include "controlplane/group/token_table.hpp"
 
 #include <array>
 #include <utility>
@@ -18,7 +18,7 @@ std::string make_token(const RandomSource& random) {
   return token;
 }
 
-void TokenBook::end(const std::string& token) {
+void TokenTable::end(const std::string& token) {
   auto node = current_.extract(token);
   if (node.empty()) {
     return;
@@ -31,22 +31,22 @@ void TokenBook::end(const std::string& token) {
   }
 }
 
-void TokenBook::forget(const std::string& token) {
+void TokenTable::forget(const std::string& token) {
   current_.erase(token);
   if (ended_.erase(token) != 0) {
     std::erase(ended_in_order_, token);
   }
 }
 
-const std::string* TokenBook::look_up(const Jobs& jobs, std::string_view token) {
+const std::string* TokenTable::look_up(const Jobs& jobs, std::string_view token) {
   const auto it = jobs.find(std::string(token));
   return it == jobs.end() ? nullptr : &it->second;
 }
 
-const std::string* TokenBook::job_of(std::string_view token) const {
+const std::string* TokenTable::job_of(std::string_view token) const {
   return look_up(current_, token);
 }
-const std::string* TokenBook::ended_job_of(std::string_view token) const {
+const std::string* TokenTable::ended_job_of(std::string_view token) const {
   return look_up(ended_, token);
 }
 

@@ -1,4 +1,4 @@
-#include "pktgen/run/silence.hpp"
+#include "pktgen/run/traffic_watchdog.hpp"
 
 #include "pktgen/run/measuring.hpp"
 
@@ -51,19 +51,20 @@ std::uint64_t longest_silence_ns(const Scenario& scenario) {
     held_back = std::max(held_back, held_back_ns(part));
   }
   constexpr double longest = 0x1p62;
-  return static_cast<std::uint64_t>(scenario.phases.patience.count()) +
+  return static_cast<std::uint64_t>(scenario.phases.timeout.count()) +
          static_cast<std::uint64_t>(std::min(held_back, longest));
 }
 
-Silence::Silence(const Scenario& scenario, const std::vector<Port*>& ports, TimeNs now)
+TrafficWatchdog::TrafficWatchdog(const Scenario& scenario, const std::vector<Port*>& ports,
+                                 TimeNs now)
     : ports_(ports), longest_ns_(longest_silence_ns(scenario)), next_(now), since_(now) {}
 
-void Silence::check(Crew& crew, TimeNs now) {
+void TrafficWatchdog::check(WorkerPool& pool, TimeNs now) {
   if (now < next_) {
     return;
   }
   next_ = now + std::min(listening_interval_ns, longest_ns_ / 4);
-  const std::uint64_t received = crew.counts().received;
+  const std::uint64_t received = pool.counts().received;
   if (received != received_) {
     received_ = received;
     answered_ = true;
@@ -73,12 +74,12 @@ void Silence::check(Crew& crew, TimeNs now) {
   if (elapsed_ns(now, since_) < longest_ns_) {
     return;
   }
-  if (const std::string waiting = crew.waiting_for(); !waiting.empty()) {
+  if (const std::string waiting = pool.waiting_for(); !waiting.empty()) {
     complain(waiting, static_cast<double>(elapsed_ns(now, since_)) / 1e9);
   }
 }
 
-void Silence::complain(const std::string& waiting, double seconds) const {
+void TrafficWatchdog::complain(const std::string& waiting, double seconds) const {
   std::vector<std::string> ports;
   for (Port* port : ports_) {
     ports.push_back(port->description());
@@ -91,7 +92,7 @@ void Silence::complain(const std::string& waiting, double seconds) const {
     throw RunFailed(fmt::format(
         "nothing has come back for {:.1f} s on any port ({}); {}; look whether the switch (and "
         "the other generator, if there is one) still runs and its links are up, or give more "
-        "--patience",
+        "--timeout",
         seconds, where, waiting));
   }
   throw RunFailed(fmt::format(

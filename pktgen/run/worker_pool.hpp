@@ -27,19 +27,20 @@
 
 namespace tributary::pktgen {
 
-class Crew {
+class WorkerPool {
 public:
   /// Makes the traffic of a worker; `elsewhere` says by lane which it has not.
   using MakeTraffic = std::function<std::unique_ptr<Traffic>(const std::vector<bool>& elsewhere)>;
 
   /// As many workers as there are cores; one, on no certain core, when there are none. Never more
   /// than lanes. `ports` by LaneIndex; `port_of_lane` says which belong together, when empty none.
-  Crew(const MakeTraffic& make, const std::vector<Port*>& ports, const Clock& clock, bool busy,
-       const std::vector<unsigned>& cores, std::vector<PortIndex> port_of_lane = {});
+  WorkerPool(const MakeTraffic& make, const std::vector<Port*>& ports, const Clock& clock,
+             bool busy, const std::vector<unsigned>& cores,
+             std::vector<PortIndex> port_of_lane = {});
   /// Ends the threads.
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
 
   /// Begins the traffics; the threads are there and stand still.
   /// Throws std::runtime_error when one cannot be pinned to its core.
@@ -94,8 +95,8 @@ private:
   };
   enum class Command : std::uint32_t { pause, run, end };
   struct GoOn {
-    Crew& crew;
-    ~GoOn() { crew.go(); }
+    WorkerPool& pool;
+    ~GoOn() { pool.go(); }
   };
 
   void work(Worker& worker);

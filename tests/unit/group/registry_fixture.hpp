@@ -51,9 +51,9 @@ inline group::JoinRequest request_to_join(std::uint32_t rank, std::uint32_t nid,
   return request;
 }
 
-class Office {
+class RegistryFixture {
 public:
-  explicit Office(group::Settings settings = {}) : settings_(settings) { start(); }
+  explicit RegistryFixture(group::Settings settings = {}) : settings_(settings) { start(); }
 
   /// As after a crash: what is not on disk is gone.
   void restart() {

@@ -1,14 +1,14 @@
 // Notices a peer that does not answer, or has stopped to: nothing comes in on any port, though
 // somebody waits for it.
 //
-//   Silence silence(scenario, ports, now);
-//   silence.check(crew, now);            now and then
+//   TrafficWatchdog watchdog(scenario, ports, now);
+//   watchdog.check(pool, now);           now and then
 //
 // Whatever comes in ends the silence. A switch that loses much is not silent; nor is one from which
 // nothing is expected, nor a traffic that holds itself back.
 #pragma once
 
-#include "pktgen/run/crew.hpp"
+#include "pktgen/run/worker_pool.hpp"
 #include "pktgen/scenario/scenario.hpp"
 #include "tributary/types.hpp"
 
@@ -18,17 +18,17 @@
 
 namespace tributary::pktgen {
 
-/// How long nothing may come in while a scenario runs and all is well: the patience, and what it
+/// How long nothing may come in while a scenario runs and all is well: the time-out, and what it
 /// holds back by its own will (rate, skew, lateness, retries).
 [[nodiscard]] std::uint64_t longest_silence_ns(const Scenario& scenario);
 
-class Silence {
+class TrafficWatchdog {
 public:
   /// From `now` on. `ports` outlive it.
-  Silence(const Scenario& scenario, const std::vector<Port*>& ports, TimeNs now);
+  TrafficWatchdog(const Scenario& scenario, const std::vector<Port*>& ports, TimeNs now);
 
   /// Throws RunFailed when it has lasted too long: who waits, for how long, what to look at.
-  void check(Crew& crew, TimeNs now);
+  void check(WorkerPool& pool, TimeNs now);
 
 private:
   [[noreturn]] void complain(const std::string& waiting, double seconds) const;

@@ -18,10 +18,10 @@
 
 namespace tributary::group {
 
-class VniBook {
+class VniTable {
 public:
   /// Gives out `first` to `last`; any may be brought.
-  VniBook(Vni first, Vni last) : pool_(first.value, last.value) {}
+  VniTable(Vni first, Vni last) : pool_(first.value, last.value) {}
 
   /// The next VNI that no job has, claimed once.
   std::optional<Vni> give_out(const std::string& job);

@@ -1,8 +1,8 @@
-#include "controlplane/group/vni_book.hpp"
+#include "controlplane/group/vni_table.hpp"
 
 namespace tributary::group {
 
-std::optional<Vni> VniBook::give_out(const std::string& job) {
+std::optional<Vni> VniTable::give_out(const std::string& job) {
   const auto number = pool_.take(pool_.last() + 1);
   if (!number) {
     return std::nullopt;
@@ -12,7 +12,7 @@ std::optional<Vni> VniBook::give_out(const std::string& job) {
   return vni;
 }
 
-bool VniBook::claim(Vni vni, const std::string& job) {
+bool VniTable::claim(Vni vni, const std::string& job) {
   const auto [it, fresh] = held_.try_emplace(vni, Held{job, 0});
   if (it->second.job != job) {
     return false;
@@ -24,7 +24,7 @@ bool VniBook::claim(Vni vni, const std::string& job) {
   return true;
 }
 
-void VniBook::release(Vni vni) {
+void VniTable::release(Vni vni) {
   const auto it = held_.find(vni);
   if (it != held_.end() && --it->second.claims == 0) {
     held_.erase(it);
@@ -32,7 +32,7 @@ void VniBook::release(Vni vni) {
   }
 }
 
-std::string_view VniBook::holder(Vni vni) const {
+std::string_view VniTable::holder(Vni vni) const {
   const auto it = held_.find(vni);
   return it == held_.end() ? std::string_view() : std::string_view(it->second.job);
 }

@@ -21,7 +21,7 @@ using RandomSource = std::function<void(std::span<std::byte>)>;
 /// 64 hexadecimal digits.
 [[nodiscard]] std::string make_token(const RandomSource& random);
 
-class TokenBook {
+class TokenTable {
 public:
   static constexpr std::size_t remembered = 1024;
 
