@@ -23,19 +23,19 @@ examples:
   tributary-pktgen reduce --leaves 10000 --in-process --duration 5s --json -
       a switch in this process, ten thousand virtual leaves: no privilege, no network
   tributary-pktgen reduce --leaves 64 --interface veth0,veth1 --switch-socket /run/tributary/switch.sock
-      the root on veth0, the leaves on veth1, the switch asked for its drops
+      root on veth0, leaves on veth1; the switch is asked for its drops
   tributary-pktgen reduce --leaves 256 --rate 200k --skew exponential --skew-by 50us --in-process
-      an open loop: latency from the time each operation was meant to begin
+      an open loop: latency from the scheduled start of each operation
   tributary-pktgen unicast --pattern hotspot --sizes 0 --bits-per-second 1G --interface eth1,eth2
-      IMIX at a gigabit a second
+      IMIX at one gigabit per second
   tributary-pktgen multicast --sizes 64 --in-process --ports 8 --search --loss 0.001
-      the highest rate that loses at most one frame of a thousand
+      the highest rate that loses at most one frame in a thousand
   tributary-pktgen run mixed.toml --repeats 5 --plot out.svg
       a scenario file; options override its keys
   tributary-pktgen reduce --leaves 64 --interface veth0,veth1 --print-switch-config --switch-interfaces s0,s1
       the configuration of a switch that suits this scenario
 exit codes:
-  0  all right
+  0  success
   1  something failed, a result was wrong, nothing came back or was completed, or a measurement lost
      more than --max-loss
   2  usage or scenario error)";
@@ -146,7 +146,7 @@ void Command::add_ports() {
       ->delimiter(',')
       ->group("Ports");
   app_->add_option("--transport", transport_,
-                   "How they are driven: raw, af_packet (ring) or af_xdp. [raw]")
+                   "Transport of those interfaces: raw, af_packet (ring) or af_xdp. [raw]")
       ->check(CLI::IsMember({"raw", "af_packet", "af_xdp"}))
       ->group("Ports");
   app_->add_option(
@@ -155,12 +155,12 @@ void Command::add_ports() {
           "memif:/run/m.sock, null:.")
       ->group("Ports");
   app_->add_option("--queues", queues_,
-                   "Queues of the ports, a worker each (--cores): one number for all, or one for "
-                   "each port, comma-separated. [1]")
+                   "Number of queues of the ports, each served by a worker (--cores): one number "
+                   "for all, or one for each port, comma-separated. [1]")
       ->delimiter(',')
       ->group("Ports");
   app_->add_flag("--in-process", in_process_,
-                 "Host a switch in this process and send to it through rings.")
+                 "Run a switch in this process and send to it through rings.")
       ->group("Switch in process");
 }
 
@@ -171,17 +171,17 @@ void Command::add_output() {
   file("--json", output_.json, "The result as JSON, to a file or - for standard output.")
       ->expected(0, 1)
       ->default_str("-");
-  file("--csv", output_.csv, "One line a measurement, to a file or -.");
+  file("--csv", output_.csv, "One CSV line for each measurement, to a file or -.");
   file("--plot", output_.plot, "Rate and latency as SVG, drawn by gnuplot.");
   file("--pcap", output_.pcap,
        "All frames sent and received, with their ports and directions: a capture file, pcapng.");
   app_->add_flag("--watch", output_.watch, "A full screen of live figures.")->group("Output");
-  app_->add_flag("--quiet", output_.quiet, "No progress.")->group("Output");
+  app_->add_flag("--quiet", output_.quiet, "No progress output.")->group("Output");
   app_->add_flag("--print-scenario", print_scenario_,
-                 "Print the scenario with all its settings, as a file, and end.")
+                 "Print the scenario with all its settings as a file and exit.")
       ->group("Output");
   app_->add_flag("--print-switch-config", print_switch_config_,
-                 "Print the configuration of a switch that suits it, and end.")
+                 "Print a switch configuration that suits the scenario and exit.")
       ->group("Output");
   app_->add_option("--switch-interfaces", switch_interfaces_,
                    "For --print-switch-config: the switch's interfaces, in the ports' order.")
@@ -264,8 +264,8 @@ void Command::overlay_queues(toml::table& root, const std::string& file) const {
   if (count == 0 || (queues_.size() != 1 && queues_.size() != count)) {
     throw config::ConfigError(
         file, {{0, "port.queues",
-                fmt::format("{} numbers of queues are given for {} ports; give one for all, or one "
-                            "for each (a switch in process has ports of one queue)",
+                fmt::format("{} queue counts are given for {} ports; give one for all ports, or "
+                            "one for each (ports of a switch in process have one queue)",
                             queues_.size(), count)}});
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -284,7 +284,7 @@ void check_outputs(const Output& output, const std::string& file) {
     if (*to && std::ranges::find(taken, **to) != taken.end()) {
       throw config::ConfigError(file,
                                 {{0, "output",
-                                  fmt::format("two outputs go to {}; name a file for one of them",
+                                  fmt::format("two outputs go to {}; give one of them another file",
                                               **to == "-" ? "standard output" : **to)}});
     }
     if (*to) {
@@ -292,7 +292,8 @@ void check_outputs(const Output& output, const std::string& file) {
     }
   }
   if (output.pcap == "-") {
-    throw config::ConfigError(file, {{0, "output", "a capture goes to a file; name one"}});
+    throw config::ConfigError(file,
+                              {{0, "output", "a capture needs a file name, not standard output"}});
   }
 }
 
@@ -332,26 +333,26 @@ std::string explain_unknown(const CLI::App& app, const std::deque<Command>& comm
     }
   }
   const std::string near(config::nearest(word, known));
-  return fmt::format("{} is not known{}; --help lists what is", word,
+  return fmt::format("{} is unknown{}; see --help", word,
                      near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 
 } // namespace
 
 std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_code) {
-  CLI::App app("Tributary's traffic generator: reductions, multicast, unicast and captures, "
-               "measured.",
+  CLI::App app("Tributary's traffic generator: sends and measures reductions, multicast, unicast "
+               "and captures.",
                "tributary-pktgen");
   app.set_version_flag("--version", fmt::format("tributary-pktgen {}", service::program_version));
   bool print_keys = false;
-  app.add_flag("--print-keys", print_keys, "Print the tables of all keys, as Markdown, and end.");
+  app.add_flag("--print-keys", print_keys, "Print the tables of all keys as Markdown and exit.");
   app.footer(examples);
   app.require_subcommand(0, 1);
   const auto kinds = section_spec(Section::traffic).kinds;
   constexpr std::array<const char*, 5> helps = {
       "Reductions by virtual members: roots, leaves, all results checked.",
       "Multicast test frames down trees.", "Unicast test frames between virtual hosts.",
-      "RDMA transfers (not there yet).", "A capture file."};
+      "RDMA transfers (not implemented yet).", "A capture file."};
   std::deque<Command> commands;
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     commands.emplace_back(app, std::string(kinds[kind]), helps[kind], kind);
@@ -375,7 +376,7 @@ std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_cod
   }
   const auto chosen = std::ranges::find_if(commands, &Command::parsed);
   if (chosen == commands.end()) {
-    fmt::print(stderr, "nothing is asked for; `tributary-pktgen --help` has examples\n");
+    fmt::print(stderr, "no command is given; see `tributary-pktgen --help` for examples\n");
     exit_code = service::exit_usage_or_config_error;
     return std::nullopt;
   }

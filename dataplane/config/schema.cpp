@@ -24,13 +24,14 @@ const Key<Process> process_keys[] = {
       .type = Integer{1, 64},
       .fallback = "1",
       .sample = "",
-      .help = "Poll loops, one thread each. The ports are shared out among them."},
+      .help = "Number of poll loops, one thread each. The ports are distributed over them."},
      [](Process& p, const Value& v) { p.workers = integer<std::uint32_t>(v); }},
     {{.name = "cores",
       .type = Integers{0, 64, 0, 1023},
       .fallback = "[]",
       .sample = "",
-      .help = "The CPU each worker is pinned to, one per worker; empty: the kernel places them."},
+      .help =
+          "CPUs that the workers are pinned to, one per worker; empty: the kernel places them."},
      [](Process& p, const Value& v) {
        p.cores.clear();
        for (const auto core : std::get<std::vector<std::int64_t>>(v)) {
@@ -41,54 +42,54 @@ const Key<Process> process_keys[] = {
       .type = Choice{poll_names},
       .fallback = "\"adaptive\"",
       .sample = "",
-      .help = "adaptive: a worker that finds nothing spins, then sleeps in short steps. "
-              "busy: it never sleeps and takes its CPU whole."},
+      .help = "Polling mode. adaptive: an idle worker spins, then sleeps in short steps. busy: a "
+              "worker never sleeps and uses its whole CPU."},
      [](Process& p, const Value& v) { p.poll = text(v) == "busy" ? Poll::busy : Poll::adaptive; }},
     {{.name = "idle_spin_us",
       .type = Integer{0, 1'000'000},
       .fallback = "20",
       .sample = "",
-      .help = "How long an adaptive worker spins on empty ports before its first sleep."},
+      .help = "Time that an adaptive worker spins on empty ports before its first sleep."},
      [](Process& p, const Value& v) { p.idle_spin = micros(v); }},
     {{.name = "idle_sleep_max_us",
       .type = Integer{1, 1'000'000},
       .fallback = "200",
       .sample = "",
-      .help = "The longest single sleep of an adaptive worker: what idleness adds to a latency."},
+      .help = "Longest single sleep of an adaptive worker, which adds to the latency after an idle "
+              "time."},
      [](Process& p, const Value& v) { p.idle_sleep_max = micros(v); }},
     {{.name = "control_socket",
       .type = Text{107},
       .fallback = "\"/run/tributary/switch.sock\"",
       .sample = "",
-      .help = "The Unix socket tributaryctl talks to; made with mode 0660."},
+      .help = "Unix socket for tributaryctl, created with mode 0660."},
      [](Process& p, const Value& v) { p.control_socket = text(v); }},
     {{.name = "hugepages",
       .type = Choice{hugepage_names},
       .fallback = "\"auto\"",
       .sample = "",
-      .help = "auto: use hugepages when some are free. never: ordinary pages. "
-              "require: do not start without."},
+      .help = "Use of hugepages. auto: if some are free. never: ordinary pages. require: do not "
+              "start without them."},
      [](Process& p, const Value& v) { p.hugepages = text(v); }},
     {{.name = "memory_mib",
       .type = Integer{0, 1 << 20},
       .fallback = "0",
       .sample = "",
-      .help = "Memory for frames when there are no hugepages; 0: computed from the ports."},
+      .help = "Memory for frames without hugepages; 0: computed from the ports."},
      [](Process& p, const Value& v) { p.memory_mib = integer<std::uint32_t>(v); }},
     {{.name = "buffers_per_port",
       .type = Integer{256, 1 << 20},
       .fallback = "4096",
       .sample = "",
-      .help = "Frame buffers for each port."},
+      .help = "Number of frame buffers for each port."},
      [](Process& p, const Value& v) { p.buffers_per_port = integer<std::uint32_t>(v); }},
     {{.name = "longest_frame",
       .type = Integer{1514, most_longest_frame},
       .fallback = "1792",
       .sample = "",
-      .help =
-          "Bytes of the longest frame from its Ethernet header on, without FCS: 14 more than an "
-          "interface's MTU. Longer ones are dropped as too_long. It sets the size of all "
-          "buffers; af_xdp takes up to 3328, a NIC what it can."},
+      .help = "Length of the longest frame in bytes, with its Ethernet header, without FCS: 14 "
+              "more than an interface's MTU. Longer frames are dropped as too_long. It sets the "
+              "size of all buffers. af_xdp allows up to 3328, a NIC as much as it supports."},
      // The ports take it over: parse.cpp.
      [](Process& p, const Value& v) { p.longest_frame = integer<std::uint32_t>(v); }},
     {{.name = "log_level",
@@ -96,7 +97,7 @@ const Key<Process> process_keys[] = {
       .fallback = "\"info\"",
       .sample = "",
       .change = Change::live,
-      .help = "What goes to the log, which is standard error."},
+      .help = "Lowest level of messages that are logged to standard error."},
      [](Process& p, const Value& v) { p.log_level = text(v); }},
 };
 
@@ -106,37 +107,36 @@ const Key<Manager> manager_keys[] = {
       .fallback = "",
       .sample = "\"unix:/run/tributary/switches.sock\"",
       .required = true,
-      .help = "Where the fabric manager listens for switches: \"unix:PATH\", \"HOST:PORT\", "
-              "\"[V6]:PORT\"."},
+      .help = "Address where the fabric manager listens for switches: \"unix:PATH\", "
+              "\"HOST:PORT\", \"[V6]:PORT\"."},
      [](Manager& m, const Value& v) { m.address = text(v); }},
     {{.name = "tls_ca",
       .type = Text{4095},
       .fallback = "",
       .sample = "\"/etc/tributary/ca.pem\"",
-      .help =
-          "Who must have signed the manager's certificate, which names the host of the address. "
-          "With the next two keys: mutual TLS. TCP only."},
+      .help = "CA that must have signed the manager's certificate, which names the host of the "
+              "address. With the next two keys: mutual TLS. TCP only."},
      [](Manager& m, const Value& v) { m.tls_ca = text(v); }},
     {{.name = "tls_certificate",
       .type = Text{4095},
       .fallback = "",
       .sample = "\"/etc/tributary/leaf0.pem\"",
-      .help = "The certificate shown to the manager, with its chain; its common name or one of its "
-              "DNS names is the switch's name. A process of several switches has all their names "
-              "in it."},
+      .help = "Certificate presented to the manager, with its chain; its common name or one of its "
+              "DNS names is the switch's name. For a process of several switches it contains all "
+              "their names."},
      [](Manager& m, const Value& v) { m.tls_certificate = text(v); }},
     {{.name = "tls_key",
       .type = Text{4095},
       .fallback = "",
       .sample = "\"/etc/tributary/leaf0.key\"",
-      .help = "Its private key, without a passphrase."},
+      .help = "Private key of that certificate, without a passphrase."},
      [](Manager& m, const Value& v) { m.tls_key = text(v); }},
     {{.name = "hello_interval_ms",
       .type = Integer{0, 60'000},
       .fallback = "1000",
       .sample = "",
-      .help = "How often a hello leaves each port that is up, so that the other end of the link "
-              "knows who is here; it forgets after 3.5 intervals. 0: never."},
+      .help = "Interval of the hellos that identify this switch to the other end of each link that "
+              "is up. A neighbour expires after 3.5 intervals. 0: no hellos."},
      [](Manager& m, const Value& v) {
        m.hello_interval = std::chrono::milliseconds(std::get<std::int64_t>(v));
      }},
@@ -148,20 +148,20 @@ const Key<Switch> switch_keys[] = {
       .fallback = "",
       .sample = "\"leaf0\"",
       .required = true,
-      .help = "What logs and tributaryctl call this switch."},
+      .help = "Name of this switch in logs and tributaryctl."},
      [](Switch& s, const Value& v) { s.name = text(v); }},
     {{.name = "guid",
       .type = Integer{1, INT64_MAX},
       .fallback = "",
       .sample = "0x02fd000000000001",
-      .help = "Who the switch is to its neighbours and the fabric manager; absent: a hash of the "
-              "name."},
+      .help = "Identity of the switch to its neighbours and the fabric manager; absent: a hash of "
+              "the name."},
      [](Switch& s, const Value& v) { s.guid = integer<std::uint64_t>(v); }},
     {{.name = "ethertype",
       .type = Integer{0x0600, 0xFFFF},
       .fallback = "0x88B5",
       .sample = "",
-      .help = "The EtherType of the fabric, the same on all ports of a switch: frames are "
+      .help = "EtherType of the fabric, the same on all ports of a switch because frames are "
               "replicated, never rewritten."},
      // The ports take it over: validate.cpp.
      [](Switch& s, const Value& v) { s.ethertype = integer<std::uint16_t>(v); }},
@@ -169,9 +169,9 @@ const Key<Switch> switch_keys[] = {
       .type = Integer{1, 65536},
       .fallback = "65536",
       .sample = "",
-      .help = "Reductions the engine of one port can hold at once. A tree has up to eight; the "
-              "default is enough for all 8,192. Fewer save no memory, they are for trying out what "
-              "hardware does: 8 there."},
+      .help = "Number of reductions that the engine of one port can hold at once. A tree has up to "
+              "eight; the default is enough for all 8,192 trees. Fewer save no memory; they serve "
+              "to emulate hardware, which has 8."},
      [](Switch& s, const Value& v) {
        s.settings.descriptors_per_engine = integer<std::uint32_t>(v);
      }},
@@ -179,8 +179,8 @@ const Key<Switch> switch_keys[] = {
       .type = Choice{nan_modes},
       .fallback = "\"associative\"",
       .sample = "",
-      .help = "How FLT_MINNUM and its kin treat signalling NaNs: associative gives the same result "
-              "in any order, ieee follows IEEE 754-2008 step by step."},
+      .help = "Treatment of signalling NaNs by FLT_MINNUM and the related operators: associative "
+              "gives the same result in any order, ieee follows IEEE 754-2008 step by step."},
      [](Switch& s, const Value& v) {
        s.settings.nan_mode =
            text(v) == "ieee" ? reduce::NanMode::ieee : reduce::NanMode::associative;
@@ -189,15 +189,15 @@ const Key<Switch> switch_keys[] = {
       .type = Choice{foreign_choices},
       .fallback = "\"forward\"",
       .sample = "",
-      .help = "A contribution whose VNI or cookie differs from the armed one: forward it to the "
-              "root unreduced, or drop it."},
+      .help = "Treatment of a contribution whose VNI or cookie differs from the armed one: forward "
+              "it to the root unreduced, or drop it."},
      [](Switch& s, const Value& v) { s.settings.drop_foreign = text(v) == "drop"; }},
     {{.name = "timer_limits",
       .type = Integers{3, 3, 1, max_contributions},
       .fallback = "[16, 256, 4096]",
       .sample = "",
-      .help = "Ascending wait counts that choose one of the four timers: below the first limit "
-              "the first timer, from the last limit on the fourth."},
+      .help = "Ascending wait counts that select one of the four timers: the first timer below the "
+              "first limit, the fourth from the last limit on."},
      [](Switch& s, const Value& v) {
        const auto& limits = std::get<std::vector<std::int64_t>>(v);
        for (std::size_t i = 0; i < limits.size(); ++i) {
@@ -208,8 +208,8 @@ const Key<Switch> switch_keys[] = {
       .type = Integers{4, 4, 1, max_timer_us},
       .fallback = "[12000000, 14000000, 17000000, 20000000]",
       .sample = "",
-      .help = "How long an engine waits, from its arm on, before it sends what it has. More than "
-              "half the hosts' collective timeout, which is 20 s."},
+      .help = "Timeouts of an engine, counted from its arm, after which it sends its partial "
+              "result. They must be more than half the hosts' collective timeout, which is 20 s."},
      [](Switch& s, const Value& v) {
        const auto& timers = std::get<std::vector<std::int64_t>>(v);
        for (std::size_t i = 0; i < timers.size(); ++i) {
@@ -227,15 +227,16 @@ const Key<Port> port_keys[] = {
       .fallback = "",
       .sample = "\"host0\"",
       .required = true,
-      .help = "What trees, routes, logs and tributaryctl call this port."},
+      .help = "Name of this port in trees, routes, logs and tributaryctl."},
      [](Port& p, const Value& v) { p.name = text(v); }},
     {{.name = "kind",
       .type = Choice{port_kind_names},
       .fallback = "\"af_xdp\"",
       .sample = "",
-      .help = "af_xdp, af_packet: a kernel interface, shared with the kernel. pci: a NIC taken "
-              "whole. memif: shared memory with another process. ring: a link to another port of "
-              "this process. pcap: files. null: nothing in, everything out is discarded."},
+      .help =
+          "Kind of port. af_xdp, af_packet: a kernel interface, shared with the kernel. pci: a NIC "
+          "owned by DPDK. memif: shared memory with another process. ring: a link to another port "
+          "of this process. pcap: files. null: receives nothing and discards what is sent."},
      [](Port& p, const Value& v) {
        for (std::size_t i = 0; i < std::size(port_kind_names); ++i) {
          if (port_kind_names[i] == text(v)) {
@@ -248,7 +249,7 @@ const Key<Port> port_keys[] = {
       .fallback = "",
       .sample = "\"eth0\"",
       .required = true,
-      .help = "The kernel interface.",
+      .help = "Name of the kernel interface.",
       .kinds = kernel_kinds},
      [](Port& p, const Value& v) { p.interface = text(v); }},
     {{.name = "pci",
@@ -256,7 +257,7 @@ const Key<Port> port_keys[] = {
       .fallback = "",
       .sample = "\"0000:03:00.0\"",
       .required = true,
-      .help = "The PCI address, as in lspci -D; bound to a DPDK driver.",
+      .help = "PCI address of the NIC, as in lspci -D, bound to a DPDK driver.",
       .kinds = mask_of(PortKind::pci)},
      [](Port& p, const Value& v) { p.pci_address = text(v); }},
     {{.name = "socket",
@@ -264,21 +265,21 @@ const Key<Port> port_keys[] = {
       .fallback = "",
       .sample = "\"/run/tributary/memif.sock\"",
       .required = true,
-      .help = "The Unix socket over which the two ends of a memif meet.",
+      .help = "Unix socket over which the two ends of a memif meet.",
       .kinds = mask_of(PortKind::memif)},
      [](Port& p, const Value& v) { p.socket = text(v); }},
     {{.name = "role",
       .type = Choice{memif_roles},
       .fallback = "\"server\"",
       .sample = "",
-      .help = "The server makes the socket, the client connects to it.",
+      .help = "End of the memif: the server creates the socket, the client connects to it.",
       .kinds = mask_of(PortKind::memif)},
      [](Port& p, const Value& v) { p.role = text(v); }},
     {{.name = "memif_id",
       .type = Integer{0, 0xFFFFFFFF},
       .fallback = "0",
       .sample = "",
-      .help = "Tells several memifs on one socket apart; the same at both ends.",
+      .help = "Number that distinguishes several memifs on one socket; the same at both ends.",
       .kinds = mask_of(PortKind::memif)},
      [](Port& p, const Value& v) { p.memif_id = integer<std::uint32_t>(v); }},
     {{.name = "ring",
@@ -286,28 +287,28 @@ const Key<Port> port_keys[] = {
       .fallback = "",
       .sample = "\"leaf0-root\"",
       .required = true,
-      .help = "The name of the link; exactly two ports of the process share it.",
+      .help = "Name of the link; exactly two ports of the process share it.",
       .kinds = mask_of(PortKind::ring)},
      [](Port& p, const Value& v) { p.ring = text(v); }},
     {{.name = "rx_file",
       .type = Text{4095},
       .fallback = "",
       .sample = "\"in.pcap\"",
-      .help = "Frames to receive; without it nothing comes in.",
+      .help = "Capture file with the frames to receive; without it none are received.",
       .kinds = mask_of(PortKind::pcap)},
      [](Port& p, const Value& v) { p.rx_file = text(v); }},
     {{.name = "tx_file",
       .type = Text{4095},
       .fallback = "",
       .sample = "\"out.pcap\"",
-      .help = "Where sent frames go; without it they are discarded.",
+      .help = "Capture file for sent frames; without it they are discarded.",
       .kinds = mask_of(PortKind::pcap)},
      [](Port& p, const Value& v) { p.tx_file = text(v); }},
     {{.name = "repeat",
       .type = Flag{},
       .fallback = "false",
       .sample = "",
-      .help = "Start over at the end of rx_file, without end.",
+      .help = "Whether to start over at the end of rx_file, endlessly.",
       .kinds = mask_of(PortKind::pcap)},
      [](Port& p, const Value& v) { p.repeat = std::get<bool>(v); }},
     {{.name = "nid",
@@ -315,15 +316,15 @@ const Key<Port> port_keys[] = {
       .fallback = "",
       .sample = "0x00001",
       .change = Change::live,
-      .help = "The host behind an edge port: frames that name another source are dropped. "
-              "Absent on links between switches."},
+      .help = "NID of the host behind an edge port; frames with another source are dropped. Absent "
+              "on links between switches."},
      [](Port& p, const Value& v) { p.policy.nid = Nid{integer<std::uint32_t>(v)}; }},
     {{.name = "vnis",
       .type = Integers{0, 65536, 0, 65535},
       .fallback = "",
       .sample = "[1024]",
       .change = Change::live,
-      .help = "The VNIs that may enter here; absent: every VNI, empty: none."},
+      .help = "VNIs allowed to enter at this port; absent: every VNI, empty: none."},
      [](Port& p, const Value& v) {
        auto set = std::make_shared<core::VniSet>();
        for (const auto vni : std::get<std::vector<std::int64_t>>(v)) {
@@ -336,7 +337,7 @@ const Key<Port> port_keys[] = {
       .fallback = "true",
       .sample = "",
       .change = Change::live,
-      .help = "Drop frames whose fabric header checksum is wrong."},
+      .help = "Whether to drop frames whose fabric header checksum is wrong."},
      [](Port& p, const Value& v) { p.policy.verify_checksum = std::get<bool>(v); }},
 };
 
@@ -345,37 +346,38 @@ const Key<Impairment> impairment_keys[] = {
       .type = Number{0, 1},
       .fallback = "0.0",
       .sample = "",
-      .help = "The probability that a frame is lost."},
+      .help = "Probability that a frame is lost."},
      [](Impairment& i, const Value& v) { i.loss = std::get<double>(v); }},
     {{.name = "duplicate",
       .type = Number{0, 1},
       .fallback = "0.0",
       .sample = "",
-      .help = "The probability that a frame comes twice."},
+      .help = "Probability that a frame is duplicated."},
      [](Impairment& i, const Value& v) { i.duplicate = std::get<double>(v); }},
     {{.name = "reorder",
       .type = Number{0, 1},
       .fallback = "0.0",
       .sample = "",
-      .help = "The probability that a frame is held back behind later ones."},
+      .help = "Probability that a frame is held back behind later ones."},
      [](Impairment& i, const Value& v) { i.reorder = std::get<double>(v); }},
     {{.name = "delay_us",
       .type = Integer{0, max_delay_us},
       .fallback = "0",
       .sample = "",
-      .help = "How long every frame is held back."},
+      .help = "Delay of every frame."},
      [](Impairment& i, const Value& v) { i.delay = micros(v); }},
     {{.name = "jitter_us",
       .type = Integer{0, max_delay_us},
       .fallback = "0",
       .sample = "",
-      .help = "The most that is added to the delay, a random part of it to each frame."},
+      .help = "Upper bound of the random time added to the delay of each frame."},
      [](Impairment& i, const Value& v) { i.jitter = micros(v); }},
     {{.name = "seed",
       .type = Integer{0, INT64_MAX},
       .fallback = "0",
       .sample = "",
-      .help = "Makes the faults repeatable; 0: from the system's random source, and logged."},
+      .help = "Seed that makes the faults repeatable; 0: drawn from the system's random source and "
+              "logged."},
      [](Impairment& i, const Value& v) { i.seed = integer<std::uint64_t>(v); }},
 };
 
@@ -386,7 +388,7 @@ const Key<TreeDraft> tree_keys[] = {
       .sample = "1",
       .change = Change::live,
       .required = true,
-      .help = "The tree's number, its multicast id."},
+      .help = "Number of the tree, its multicast id."},
      [](TreeDraft& t, const Value& v) { t.number = std::get<std::int64_t>(v); }},
     {{.name = "wait_count",
       .type = Integer{0, max_contributions},
@@ -394,8 +396,8 @@ const Key<TreeDraft> tree_keys[] = {
       .sample = "1",
       .change = Change::live,
       .required = true,
-      .help = "Endpoints below this switch on this tree, the contributions its engine waits for; "
-              "0: an ordinary multicast, no reduction."},
+      .help = "Number of endpoints below this switch on this tree, whose contributions its engine "
+              "waits for; 0: an ordinary multicast, no reduction."},
      [](TreeDraft& t, const Value& v) { t.wait_count = std::get<std::int64_t>(v); }},
     {{.name = "parent",
       .type = Name{},
@@ -403,7 +405,7 @@ const Key<TreeDraft> tree_keys[] = {
       .sample = "\"host0\"",
       .change = Change::live,
       .required = true,
-      .help = "The port toward the root; the root's own edge port at the last switch."},
+      .help = "Port toward the root; at the last switch, the root's own edge port."},
      [](TreeDraft& t, const Value& v) { t.parent = text(v); }},
     {{.name = "children",
       .type = Names{1, max_ports},
@@ -411,7 +413,7 @@ const Key<TreeDraft> tree_keys[] = {
       .sample = "[\"host1\"]",
       .change = Change::live,
       .required = true,
-      .help = "The ports away from the root."},
+      .help = "Ports away from the root."},
      [](TreeDraft& t, const Value& v) { t.children = std::get<std::vector<std::string>>(v); }},
 };
 
@@ -422,7 +424,7 @@ const Key<RouteDraft> route_keys[] = {
       .sample = "0x00001",
       .change = Change::live,
       .required = true,
-      .help = "The destination of unicast frames."},
+      .help = "Destination of unicast frames."},
      [](RouteDraft& r, const Value& v) { r.nid = std::get<std::int64_t>(v); }},
     {{.name = "port",
       .type = Name{},
@@ -430,7 +432,7 @@ const Key<RouteDraft> route_keys[] = {
       .sample = "\"host0\"",
       .change = Change::live,
       .required = true,
-      .help = "The port they leave by."},
+      .help = "Port by which they leave."},
      [](RouteDraft& r, const Value& v) { r.port = text(v); }},
 };
 

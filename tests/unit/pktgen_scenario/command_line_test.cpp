@@ -102,10 +102,10 @@ TEST_F(CommandLine, QueuesAreForAllPortsOrOneNumberForEach) {
 TEST_F(CommandLine, QueuesThatNoPortCanHaveAreRefused) {
   const Said three = say({"unicast", "--interface", "a,b", "--queues", "1,2,3"});
   EXPECT_EQ(three.code, 2);
-  EXPECT_THAT(three.error, HasSubstr("3 numbers of queues are given for 2 ports"));
+  EXPECT_THAT(three.error, HasSubstr("3 queue counts are given for 2 ports"));
   const Said hosted = say({"unicast", "--in-process", "--queues", "2"});
   EXPECT_EQ(hosted.code, 2);
-  EXPECT_THAT(hosted.error, HasSubstr("a switch in process has ports of one queue"));
+  EXPECT_THAT(hosted.error, HasSubstr("ports of a switch in process have one queue"));
   const Said memif = say({"unicast", "--port", "memif:/run/m.sock", "--queues", "2"});
   EXPECT_EQ(memif.code, 2);
   EXPECT_THAT(memif.error, HasSubstr("queues"));
@@ -163,7 +163,7 @@ TEST_F(CommandLine, ValueThatIsNoNumberIsShownWithWhatFits) {
 
 TEST_F(CommandLine, UnknownOptionsAndCommandsAreToldTheNearest) {
   EXPECT_THAT(say({"reduce", "--leafs", "4", "--in-process"}).error,
-              HasSubstr("--leafs is not known; did you mean --leaves?"));
+              HasSubstr("--leafs is unknown; did you mean --leaves?"));
   EXPECT_THAT(say({"unicast", "--in-proces"}).error, HasSubstr("did you mean --in-process?"));
   EXPECT_THAT(say({"redcue"}).error, HasSubstr("did you mean reduce?"));
   EXPECT_THAT(say({"fly"}).error, Not(HasSubstr("did you mean")));
@@ -175,7 +175,7 @@ TEST_F(CommandLine, TwoOutputsToOnePlaceAreRefused) {
   EXPECT_THAT(say({"reduce", "--in-process", "--plot", "a", "--pcap", "a"}).error,
               HasSubstr("two outputs go to a;"));
   EXPECT_THAT(say({"reduce", "--in-process", "--pcap", "-"}).error,
-              HasSubstr("a capture goes to a file"));
+              HasSubstr("a capture needs a file name"));
   EXPECT_TRUE(say({"reduce", "--in-process", "--json", "-", "--csv", "a"}).invocation);
 }
 
