@@ -38,18 +38,18 @@ const Key<Manager> manager_keys[] = {
     {{.name = "name",
       .type = Name{},
       .fallback = "\"fabric\"",
-      .help = "What switches and events call this manager."},
+      .help = "Name of this manager to switches and in events."},
      [](Manager& m, const Value& v) { m.name = text(v); }},
     {{.name = "open_job",
       .type = Name{},
       .sample = "\"open\"",
-      .help = "A job that whoever brings no token belongs to; absent: a token is needed."},
+      .help = "Job of callers without a token; absent: a token is required."},
      [](Manager& m, const Value& v) { m.open_job = text(v); }},
     {{.name = "log_level",
       .type = Choice{log_levels},
       .fallback = "\"info\"",
       .change = config::Change::live,
-      .help = "What goes to the log, which is standard error."},
+      .help = "Lowest level of messages that are logged to standard error."},
      [](Manager& m, const Value& v) { m.log_level = text(v); }},
 };
 
@@ -57,24 +57,24 @@ const Key<Rest> rest_keys[] = {
     {{.name = "listen",
       .type = Texts{1, 16, longest_address},
       .fallback = "[\"unix:/run/tributary/fabricd.sock\"]",
-      .help = "Where the HTTP API is served: \"unix:PATH\", \"HOST:PORT\", \"[V6]:PORT\". Root and "
+      .help = "Addresses of the HTTP API: \"unix:PATH\", \"HOST:PORT\", \"[V6]:PORT\". Root and "
               "the manager's own user are administrators on a Unix socket."},
      [](Rest& r, const Value& v) { r.listen = texts(v); }},
     {{.name = "tls_certificate",
       .type = Text{longest_path},
       .sample = "\"/etc/tributary/fabricd.pem\"",
-      .help = "With tls_key: TCP addresses speak TLS alone."},
+      .help = "Certificate of the HTTP API, PEM. With tls_key: TCP addresses accept only TLS."},
      [](Rest& r, const Value& v) { r.tls_certificate = text(v); }},
     {{.name = "tls_key",
       .type = Text{longest_path},
       .sample = "\"/etc/tributary/fabricd.key\"",
-      .help = "The certificate's private key, PEM."},
+      .help = "Private key of the certificate, PEM."},
      [](Rest& r, const Value& v) { r.tls_key = text(v); }},
     {{.name = "administrator_token_file",
       .type = Text{longest_path},
       .sample = "\"/etc/tributary/administrator.token\"",
-      .help = "Its first line is the bearer token of workload managers and administrators; absent: "
-              "they come through the Unix socket."},
+      .help = "File whose first line is the bearer token of workload managers and administrators; "
+              "absent: they use the Unix socket."},
      [](Rest& r, const Value& v) { r.administrator_token_file = text(v); }},
 };
 
@@ -82,33 +82,34 @@ const Key<Switches> switches_keys[] = {
     {{.name = "listen",
       .type = Texts{1, 16, longest_address},
       .fallback = "[\"unix:/run/tributary/switches.sock\"]",
-      .help = "Where switches dial: \"unix:PATH\", \"HOST:PORT\", \"[V6]:PORT\". TCP needs the "
-              "three tls keys."},
+      .help = "Addresses that switches connect to: \"unix:PATH\", \"HOST:PORT\", \"[V6]:PORT\". "
+              "TCP needs the three tls keys."},
      [](Switches& s, const Value& v) { s.listen = texts(v); }},
     {{.name = "tls_ca",
       .type = Text{longest_path},
       .sample = "\"/etc/tributary/fabric-ca.pem\"",
-      .help = "Who signs the certificates of switches; a certificate's name is the switch's."},
+      .help = "CA that signs the certificates of switches; a certificate's name is the switch's."},
      [](Switches& s, const Value& v) { s.tls_ca = text(v); }},
     {{.name = "tls_certificate",
       .type = Text{longest_path},
       .sample = "\"/etc/tributary/fabricd.pem\"",
-      .help = "Shown to switches."},
+      .help = "Certificate presented to switches, PEM."},
      [](Switches& s, const Value& v) { s.tls_certificate = text(v); }},
     {{.name = "tls_key",
       .type = Text{longest_path},
       .sample = "\"/etc/tributary/fabricd.key\"",
-      .help = "The certificate's private key, PEM."},
+      .help = "Private key of the certificate, PEM."},
      [](Switches& s, const Value& v) { s.tls_key = text(v); }},
     {{.name = "keepalive_ms",
       .type = Integer{10, 60'000},
       .fallback = "1000",
-      .help = "How often a switch is pinged; silence for three of them ends its channel."},
+      .help =
+          "Interval of the pings to each switch; silence for three intervals ends its channel."},
      [](Switches& s, const Value& v) { s.keepalive = millis(v); }},
     {{.name = "statistics_ms",
       .type = Integer{0, 3'600'000},
       .fallback = "1000",
-      .help = "How often switches send their counters; 0: never."},
+      .help = "Interval at which switches send their counters; 0: never."},
      [](Switches& s, const Value& v) { s.statistics = millis(v); }},
 };
 
@@ -116,7 +117,7 @@ const Key<Store> store_keys[] = {
     {{.name = "file",
       .type = Text{longest_path},
       .fallback = "\"/var/lib/tributary/fabric.db\"",
-      .help = "The database: jobs, groups, trees, the topology last seen."},
+      .help = "Database of jobs, groups, trees and the topology last seen."},
      [](Store& s, const Value& v) { s.file = text(v); }},
 };
 
@@ -125,49 +126,51 @@ const Key<Groups> groups_keys[] = {
       .type = Integer{1, 86'400'000},
       .fallback = "30000",
       .change = config::Change::live,
-      .help = "For all members of a group to join."},
+      .help = "Time for all members of a group to join."},
      [](Groups& g, const Value& v) { g.join_limit = millis(v); }},
     {{.name = "leave_limit_ms",
       .type = Integer{1, 86'400'000},
       .fallback = "30000",
       .change = config::Change::live,
-      .help = "For all members to leave once one has."},
+      .help = "Time for all members to leave once one has."},
      [](Groups& g, const Value& v) { g.leave_limit = millis(v); }},
     {{.name = "lease_ms",
       .type = Integer{100, 86'400'000},
       .fallback = "30000",
       .change = config::Change::live,
-      .help =
-          "For how long a member is believed to live without renewing. A change counts for those "
-          "that join from then on; a longer one at the next renewal, too."},
+      .help = "Time after which a member that has not renewed its lease expires. A change applies "
+              "to members that join later; a longer lease also at the next renewal."},
      [](Groups& g, const Value& v) { g.lease = millis(v); }},
     {{.name = "multicast_limit",
       .type = Integer{1, max_trees},
       .fallback = "16",
       .change = config::Change::live,
-      .help = "Groups of a job that names no limit of its own."},
+      .help = "Number of groups of a job that has no limit of its own."},
      [](Groups& g, const Value& v) { g.multicast_limit = integer<std::uint32_t>(v); }},
     {{.name = "max_size",
       .type = Integer{1, max_contributions},
       .fallback = "65536",
       .change = config::Change::live,
-      .help = "Members of a group."},
+      .help = "Largest number of members of a group."},
      [](Groups& g, const Value& v) { g.max_size = integer<std::uint32_t>(v); }},
     {{.name = "descriptors_per_tree",
       .type = Integer{0, reductions_per_tree},
       .fallback = "8",
       .change = config::Change::live,
-      .help = "Descriptors that each tree may hold of an engine that has fewer than all: a group "
-              "for which an engine that others use has not so many left is led around it, or "
-              "refused. Fewer where hosts keep fewer collectives under way; 0: not counted, first "
-              "come, first served."},
+      .help = "Number of descriptors reserved for each tree in an engine that has fewer than all "
+              "trees need. If an engine used by others has fewer left, a new group's tree avoids "
+              "it, or the group is refused. Set it lower where hosts have fewer collectives in "
+              "flight. 0: no reservation, first come, first served."},
      [](Groups& g, const Value& v) { g.descriptors_per_tree = integer<std::uint32_t>(v); }},
     {{.name = "first_vni",
       .type = Integer{1, 65535},
       .fallback = "1024",
-      .help = "The first VNI given to jobs that bring none."},
+      .help = "First VNI assigned to jobs that bring none."},
      [](Groups& g, const Value& v) { g.first_vni = integer<std::uint16_t>(v); }},
-    {{.name = "last_vni", .type = Integer{1, 65535}, .fallback = "65535", .help = "The last one."},
+    {{.name = "last_vni",
+      .type = Integer{1, 65535},
+      .fallback = "65535",
+      .help = "Last VNI assigned to such jobs."},
      [](Groups& g, const Value& v) { g.last_vni = integer<std::uint16_t>(v); }},
 };
 
@@ -175,18 +178,18 @@ const Key<Multicast> multicast_keys[] = {
     {{.name = "algorithm",
       .type = Choice{multicast::algorithm_names()},
       .fallback = "\"prism\"",
-      .help = "How trees are found; docs/protocol/multicast-trees.md compares them."},
+      .help = "Algorithm that computes trees; docs/protocol/multicast-trees.md compares them."},
      [](Multicast& m, const Value& v) { m.algorithm = text(v); }},
     {{.name = "seed",
       .type = Integer{0, INT64_MAX},
       .fallback = "1",
-      .help = "The same fabric, groups and seed give the same trees."},
+      .help = "Seed of the algorithm: the same fabric, groups and seed give the same trees."},
      [](Multicast& m, const Value& v) { m.seed = integer<std::uint64_t>(v); }},
     {{.name = "rebalance_quiet_ms",
       .type = Integer{0, 86'400'000},
       .fallback = "30000",
-      .help = "How long nothing changes before trees are moved to where they are better, one a "
-              "second; 0: on request only."},
+      .help = "Time without changes after which trees are rerouted where that improves them, one "
+              "per second; 0: on request only."},
      [](Multicast& m, const Value& v) { m.rebalance_quiet = millis(v); }},
 };
 
@@ -194,20 +197,19 @@ const Key<Topology> topology_keys[] = {
     {{.name = "file",
       .type = Text{longest_path},
       .sample = "\"/etc/tributary/topology.toml\"",
-      .help = "The cabling as it should be, as TOML or a netlist; what is found is checked against "
-              "it, and each wrong "
-              "link is named."},
+      .help = "File with the intended topology, as TOML or a netlist; the discovered topology is "
+              "checked against it, and each wrong link is reported."},
      [](Topology& t, const Value& v) { t.file = text(v); }},
     {{.name = "host_memory_ms",
       .type = Integer{1000, 2'592'000'000},
       .fallback = "600000",
-      .help = "For how long a host is remembered that is down and in no group."},
+      .help = "Time for which a host is remembered that is down and in no group."},
      [](Topology& t, const Value& v) { t.host_memory = millis(v); }},
     {{.name = "hosts_per_port",
       .type = Integer{1, 65'536},
       .fallback = "8",
-      .help = "Hosts that a port without `nid` can bring, one after the other; no more are taken "
-              "there until one of them is forgotten."},
+      .help = "Number of different hosts that a port without `nid` can announce over time; no more "
+              "are accepted there until one of them is forgotten."},
      [](Topology& t, const Value& v) { t.hosts_per_port = integer<std::uint32_t>(v); }},
 };
 
@@ -329,7 +331,7 @@ std::vector<std::string> warnings(const Config& config) {
   std::vector<std::string> found;
   for (const net::Address& address : config.rest.addresses) {
     if (!address.is_local() && config.rest.tls_certificate.empty()) {
-      found.push_back(fmt::format("rest.listen {}: tokens cross the network readably; set "
+      found.push_back(fmt::format("rest.listen {}: tokens cross the network in the clear; set "
                                   "rest.tls_certificate and rest.tls_key, or listen on 127.0.0.1",
                                   address.text()));
     }
@@ -339,7 +341,7 @@ std::vector<std::string> warnings(const Config& config) {
 
 std::string default_toml() {
   std::string out = "# The configuration of tributary-fabricd. Every key has a default. SIGHUP "
-                    "applies changes of\n# keys that are live; others need a new start.\n\n";
+                    "applies changes of\n# keys that are live; others need a restart.\n\n";
   for (const config::SectionSpec& section : manager_schema()) {
     out += config::section_text(section, {});
   }

@@ -182,7 +182,7 @@ void FabricProcess::reload() {
     }
     const Config wanted = parse_file(config_.file);
     for (const std::string& difference : take_over(config_, wanted)) {
-      spdlog::warn("SIGHUP: needs a new start and is left alone: {}", difference);
+      spdlog::warn("SIGHUP: needs a restart and is left alone: {}", difference);
     }
     manager_.reconfigure(group_settings(config_.groups));
     if (!keeps_log_level_) {

@@ -17,13 +17,14 @@ using namespace tributary;
 
 service::Presentation presentation() {
   return {.name = "tributary-fabricd",
-          .summary = "The fabric manager: finds the topology, computes multicast trees, admits "
-                     "groups, and installs it all in the switches.",
+          .summary = "The fabric manager: discovers the topology, computes multicast trees, "
+                     "admits groups, and installs their trees in the switches.",
           .config_file = "/etc/tributary/fabricd.toml",
           .log_level = "manager.log_level",
-          .signals = "SIGTERM and SIGINT end it; switches keep what they have. SIGHUP reads TLS\n"
-                     "certificates, the administrator's token and the configuration again: keys\n"
-                     "that are live change, of others it says that they need a new start.",
+          .signals =
+              "SIGTERM and SIGINT stop it; switches keep what is installed. SIGHUP reads TLS\n"
+              "certificates, the administrator's token and the configuration again: keys\n"
+              "that are live change, others are named in a warning.",
           .more_examples = "  tributaryctl fabric show topology\n"};
 }
 

@@ -71,7 +71,7 @@ def test_limits_leases_and_the_log_level_change_while_it_runs(lab):
 
     world.write(multicast_limit=5, lease_ms=60_000, max_size=3, join_limit_ms=1000, log_level='"debug"')
     said = world.hang_up()
-    assert "new start" not in said and " error: " not in said, said
+    assert "needs a restart" not in said and " error: " not in said, said
 
     assert world.limit_of_a_new_job("after") == 5
     assert manager.get(f"{JOBS}/before")[1]["mcastLimit"] == 2, "a job that was there keeps its limit"
@@ -118,7 +118,7 @@ def test_keys_that_need_a_new_start_are_named_and_left_alone(lab):
     database = world.manager.database
     world.write(file=f'"{lab.place}/other.db"', multicast_limit=3)
     said = world.hang_up()
-    assert re.search(r"needs a new start and is left alone: .*store.*file", said), said
+    assert re.search(r"needs a restart and is left alone: .*store.*file", said), said
     assert world.limit_of_a_new_job("after") == 3, "what may change did"
     assert database.exists() and not (lab.place / "other.db").exists()
 
