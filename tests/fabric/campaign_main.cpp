@@ -29,6 +29,8 @@ struct Arguments {
   bool as_json = false;
 };
 
+using Drops = decltype(RunReport::drops);
+
 /// What all runs of a scenario had together.
 struct Tally {
   std::uint64_t runs = 0;
@@ -38,6 +40,7 @@ struct Tally {
   std::uint64_t full = 0;
   std::uint64_t partial = 0;
   FaultCounts faults;
+  Drops drops{};
 
   void add(const RunReport& r) {
     ++runs;
@@ -47,6 +50,9 @@ struct Tally {
     full += r.full;
     partial += r.partial;
     faults += r.faults;
+    for (std::size_t i = 0; i < drops.size(); ++i) {
+      drops[i] += r.drops[i];
+    }
   }
 };
 
@@ -84,6 +90,16 @@ json::object faults_as_json(const FaultCounts& faults) {
   return counts;
 }
 
+json::object drops_as_json(const Drops& drops) {
+  json::object counts;
+  for (std::size_t i = 0; i < drops.size(); ++i) {
+    if (drops[i] > 0) {
+      counts[name_of(static_cast<tributary::core::DropReason>(i))] = drops[i];
+    }
+  }
+  return counts;
+}
+
 json::object run_as_json(const Scenario& scenario, const RunReport& r) {
   json::array violations;
   for (const auto& v : r.violations) {
@@ -103,6 +119,7 @@ json::object run_as_json(const Scenario& scenario, const RunReport& r) {
           {"retried", r.members.retried},
           {"double_counted", r.members.double_counted},
           {"faults", faults_as_json(r.faults)},
+          {"drops", drops_as_json(r.drops)},
           {"violations", std::move(violations)}};
 }
 
@@ -113,6 +130,14 @@ std::string faults_as_text(const FaultCounts& faults) {
     if (faults.of(fault) > 0) {
       text += fmt::format(" {} {}", name_of(fault), faults.of(fault));
     }
+  }
+  return text.empty() ? " none" : text;
+}
+
+std::string drops_as_text(const Drops& drops) {
+  std::string text;
+  for (const auto& [name, count] : drops_as_json(drops)) {
+    text += fmt::format(" {} {}", std::string_view(name.data(), name.size()), count.as_uint64());
   }
   return text.empty() ? " none" : text;
 }
@@ -179,9 +204,9 @@ int run(const Arguments& arguments) {
     failed += t.failed;
     if (!arguments.as_json) {
       fmt::print("{:<28} seeds {}..{}: {} runs, {} failed, {} pieces, {} full, {} partial, {} "
-                 "events; faults:{}\n",
+                 "events; faults:{}; drops:{}\n",
                  scenario.name, seeds.first, seeds.last, t.runs, t.failed, t.pieces, t.full,
-                 t.partial, t.events, faults_as_text(t.faults));
+                 t.partial, t.events, faults_as_text(t.faults), drops_as_text(t.drops));
     }
   }
   if (arguments.as_json) {

@@ -198,6 +198,12 @@ void Fabric::set_poll_interval(SwitchIndex s, std::uint32_t worker, std::uint64_
   switches_[s]->set_poll_interval(worker, ns);
 }
 
+void Fabric::set_handoff_frames(SwitchIndex s, std::size_t frames) {
+  trace(fmt::format("switch {} has hand-off rings of {} frames", s, frames));
+  fault_counts_.add(Fault::full_ring, frames < options_.switches.handoff_frames ? 1 : 0);
+  switches_[s]->set_handoff_frames(frames);
+}
+
 void Fabric::tell_ends(LinkIndex link) {
   const bool up = links_[link].up;
   for (const LinkEnd& end : topology_.links()[link].ends) {

@@ -78,6 +78,7 @@ public:
 
   [[nodiscard]] TimeNs now() const { return now_; }
   [[nodiscard]] const Topology& topology() const { return topology_; }
+  [[nodiscard]] const FabricOptions& options() const { return options_; }
   VirtualSwitch& at_switch(SwitchIndex s) { return *switches_[s]; }
 
   /// The fabric keeps a reference.
@@ -120,6 +121,8 @@ public:
   void set_link_speed(LinkIndex link, std::uint32_t mbps);
   /// The worker polls so seldom; 0: as soon as there is something to do.
   void set_poll_interval(SwitchIndex s, std::uint32_t worker, std::uint64_t ns);
+  /// What each hand-off ring of the switch holds.
+  void set_handoff_frames(SwitchIndex s, std::size_t frames);
   void crash(SwitchIndex s);
   void restart(SwitchIndex s);
   void silence(SwitchIndex s, std::uint64_t ns);
@@ -211,6 +214,8 @@ private:
   void check_tables(SwitchIndex s, const core::Tables& tables);
   void step();
   void flush_host(HostIndex host);
+  /// The same, and tells its program if anything left.
+  void drain_host(HostIndex host);
   void tell_ends(LinkIndex link);
   /// Whether the device at this end took the frame.
   bool offer(LinkIndex link, std::uint32_t direction, FrameIndex frame);

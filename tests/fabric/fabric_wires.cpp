@@ -43,6 +43,16 @@ void Fabric::flush_host(HostIndex h) {
   }
 }
 
+void Fabric::drain_host(HostIndex h) {
+  Host& host = hosts_[h];
+  const std::size_t before = host.out->held();
+  flush_host(h);
+  if (host.out->held() < before && host.alive && host.program != nullptr) {
+    host.program->drained(now_, *host.port);
+    after_host_call(h);
+  }
+}
+
 bool Fabric::take(std::uint32_t host, FrameIndex frame) {
   return offer(topology_.link_of(host), 0, frame);
 }
@@ -123,7 +133,7 @@ void Fabric::end_sending(LinkIndex link, std::uint32_t direction, bool left) {
   if (host.flush_at <= now_) {
     host.flush_at = never;
   }
-  flush_host(from.node);
+  drain_host(from.node);
 }
 
 bool Fabric::is_pause(FrameIndex frame) {
@@ -288,7 +298,7 @@ void Fabric::arrive(LinkIndex link, std::uint32_t direction, FrameIndex frame) {
     wire::PauseFrame pause;
     if (wire::decode(frames_[frame].bytes(), pause) == wire::PauseError::none) {
       host.out->pause(pause, now_);
-      flush_host(to.node);
+      drain_host(to.node);
     }
     end(frame, Fate::to_host);
     return;

@@ -34,6 +34,8 @@ public:
                        HostPort& port) = 0;
   /// The time `next_wake` asked for has come, or something else may have changed.
   virtual void wake(TimeNs now, HostPort& port) = 0;
+  /// Frames left the queues of its port.
+  virtual void drained(TimeNs /*now*/, HostPort& /*port*/) {}
   /// When to wake it next, or `never`. Asked after every call.
   [[nodiscard]] virtual TimeNs next_wake() const = 0;
 };

@@ -185,6 +185,9 @@ RunReport Run::report() const {
   r.full = fabric_.engines(&core::EngineCounters::full);
   r.partial = fabric_.engines(&core::EngineCounters::partial);
   r.faults = fabric_.fault_counts();
+  for (std::size_t reason = 0; reason < r.drops.size(); ++reason) {
+    r.drops[reason] = fabric_.drops(static_cast<core::DropReason>(reason));
+  }
   r.books = fabric_.books();
   r.violations = fabric_.violations();
   return r;

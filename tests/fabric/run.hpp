@@ -11,6 +11,7 @@
 #include "tests/fabric/fabric.hpp"
 #include "tests/fabric/group.hpp"
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -38,9 +39,14 @@ struct RunReport {
   std::uint64_t full = 0;   ///< by engines
   std::uint64_t partial = 0;
   FaultCounts faults;
+  std::array<std::uint64_t, core::drop_reason_count> drops{}; ///< by all switches
   WireBooks books;
   collective::Statistics members;
   std::vector<std::string> violations;
+
+  [[nodiscard]] std::uint64_t dropped(core::DropReason reason) const {
+    return drops[static_cast<std::size_t>(reason)];
+  }
 };
 
 constexpr std::uint64_t microseconds(std::uint64_t n) { return n * 1'000; }
@@ -60,6 +66,9 @@ public:
   std::vector<HostIndex> choose_hosts(std::size_t count);
   /// All hosts in order.
   [[nodiscard]] std::vector<HostIndex> all_hosts() const;
+
+  /// What runs on a host for its groups; null where no member lives.
+  [[nodiscard]] HostProgram* program_of(HostIndex host) { return hosts_[host].get(); }
 
   /// Computes and installs the group's tree and puts its members on their hosts. Tree number,
   /// cookie and seed are chosen where the setup leaves them at their defaults.

@@ -67,8 +67,13 @@ protected:
       EXPECT_GT(campaign_faults.of(f), 0U)
           << name_of(f) << " did not happen in " << campaign_runs << " runs of the campaign";
     }
+    for (const core::DropReason reason : mixed_drops()) {
+      EXPECT_GT(campaign_drops[static_cast<std::size_t>(reason)], 0U)
+          << name_of(reason) << " did not happen in " << campaign_runs << " runs of the campaign";
+    }
   }
   static inline FaultCounts campaign_faults;
+  static inline decltype(RunReport::drops) campaign_drops{};
   static inline std::uint64_t campaign_runs = 0;
 };
 
@@ -79,6 +84,9 @@ TEST_P(ScenarioTest, holds_for_all_seeds) {
     const RunReport r = block.scenario.run({.seed = seed});
     if (block.scenario.name == campaign) {
       campaign_faults += r.faults;
+      for (const core::DropReason reason : mixed_drops()) {
+        campaign_drops[static_cast<std::size_t>(reason)] += r.dropped(reason);
+      }
       ++campaign_runs;
     }
     for (const auto& v : r.violations) {

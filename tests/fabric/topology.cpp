@@ -48,6 +48,14 @@ const LinkEnd& Topology::neighbour(SwitchIndex s, PortNumber p) const {
   return link.ends[0] == here ? link.ends[1] : link.ends[0];
 }
 
+Topology Topology::with_speed(std::uint32_t mbps) const {
+  Topology t = *this;
+  for (Link& link : t.links_) {
+    link.speed_mbps = mbps;
+  }
+  return t;
+}
+
 Topology two_level(std::uint32_t leaves, std::uint32_t hosts_per_leaf) {
   Topology t;
   const SwitchIndex root = t.add_switch();

@@ -52,6 +52,9 @@ public:
   /// What is at the other end of a switch's port.
   [[nodiscard]] const LinkEnd& neighbour(SwitchIndex s, PortNumber p) const;
 
+  /// The same network with all links of this speed.
+  [[nodiscard]] Topology with_speed(std::uint32_t mbps) const;
+
   /// The NID of a host, scattered a little so that an index is never taken for a NID.
   static Nid nid(HostIndex h) { return Nid{0x10000 + h * 3}; }
 

@@ -124,6 +124,8 @@ public:
   [[nodiscard]] bool answers() const { return !crashed_ && !silent_; }
 
   void set_no_buffer(double probability) { options_.no_buffer = probability; }
+  /// Rings that hold more now keep it.
+  void set_handoff_frames(std::size_t frames) { options_.handoff_frames = frames; }
   /// From now on the worker begins a poll this long after the last one at the earliest.
   void set_poll_interval(std::size_t worker, std::uint64_t ns) {
     workers_[worker].poll_interval_ns = ns;

@@ -1,10 +1,13 @@
 // The campaign: every seed a network of its own with all faults mixed.
 //
-// At least five switches and sixteen members per group; one to three groups; one to three workers a
-// switch; engines of one to eight descriptors. While the faults last, links lose, double, delay,
-// reorder and damage frames, links and switches fail, tables change, members are late or stopped,
-// or contribute with a wrong operator, and strangers send what they should not. Then the faults
-// stop, and everything must complete.
+// At least five switches and sixteen members per group; one to three groups, each in a class of its
+// own choice, some of them lossless; one to three workers a switch; engines of one to eight
+// descriptors; queues of eight to 64 frames. While the faults last, links lose, double, delay, reorder
+// and damage frames, links and switches fail, links, workers and hand-off rings are too slow or too
+// short, many send to one, hosts pause without end, tables change, members are late or stopped, or
+// contribute with a wrong operator, and strangers send what they should not. Then the faults stop, and
+// everything must complete.
+#include "tests/fabric/flows.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
 
 #include <array>
@@ -18,15 +21,20 @@ constexpr std::uint64_t pieces = 16;
 class Mixed {
 public:
   explicit Mixed(const RunOptions& options)
-      : random_(Random(options.seed).fork(5)), run_(options, network(), fabric_options()) {}
+      : random_(Random(options.seed).fork(5)), run_(options, network(), fabric_options()),
+        flows_(run_.fabric()) {}
 
   RunReport go() {
     add_groups();
     run_.fabric().set_faults(weather());
     aim();
+    add_flows();
     run_.start();
     begin_ = run_.fabric().now();
+    flows_.start([this](HostIndex h) { return run_.program_of(h); });
     schedule_failures();
+    schedule_slowness();
+    schedule_pauses();
     schedule_table_changes();
     schedule_strangers();
     schedule_replays();
@@ -59,7 +67,37 @@ private:
       options.switches.settings.descriptors_per_engine =
           static_cast<std::uint32_t>(random_.between(1, 4));
     }
+    if (random_.chance(0.5)) {
+      options.vlan_id = static_cast<std::uint16_t>(random_.below(wire::max_vlan_id + 1));
+      options.tag_hosts = random_.chance(0.5);
+    }
+    add_queues(options);
     return options;
+  }
+
+  void add_queues(FabricOptions& options) {
+    options.unicast_routes = true;
+    options.device_frames = random_.between(1, 4);
+    egress::PortSettings& queues = options.switches.queues;
+    queues.watchdog = {.detection_ns = milliseconds(random_.between(2, 50)),
+                       .restoration_ns = milliseconds(random_.between(2, 50))};
+    const bool shallow = random_.chance(0.5);
+    ClassSet::all().for_each([&](TrafficClass c) {
+      egress::ClassSettings& of = queues.classes[c.value];
+      const auto most = static_cast<std::uint32_t>(shallow ? random_.between(8, 64) : 512);
+      of.limit = {most, most * static_cast<std::uint32_t>(random_.between(100, 200))};
+      of.service = random_.chance(0.3) ? egress::Service::strict : egress::Service::weighted;
+      of.weight = static_cast<std::uint16_t>(random_.between(1, 8));
+      of.obeys_pause = random_.chance(0.3);
+      options.host_queues.classes[c.value].obeys_pause = random_.chance(0.8);
+      if (random_.chance(0.3)) {
+        const auto xoff = static_cast<std::uint32_t>(random_.between(2, 16));
+        const auto headroom = static_cast<std::uint32_t>(random_.between(0, 32));
+        options.switches.make_lossless(c, {.xoff = {xoff, xoff * 150},
+                                           .xon = {xoff / 2, xoff * 75},
+                                           .headroom = {headroom, headroom * 150}});
+      }
+    });
   }
 
   /// Each kind of chance fault is on in about half of the runs.
@@ -84,6 +122,7 @@ private:
                        .pieces = pieces,
                        .gap_ns = random_.between(1'000, 50'000)};
       setup.root_rank = static_cast<std::uint32_t>(random_.below(setup.hosts.size()));
+      setup.traffic_class = some_class();
       setup.parameters.retry_ns = milliseconds(random_.between(1, 32));
       setup.parameters.armed = !random_.chance(0.05);
       setup.parameters.first_sequence = SequenceNumber{static_cast<std::uint32_t>(
@@ -102,6 +141,33 @@ private:
             some_rank(group), random_.below(pieces),
             {.opcode = random_.pick(std::span<const reduce::Opcode>(reduce::all_opcodes))});
       }
+    }
+  }
+
+  /// Only a tag carries one.
+  TrafficClass some_class() {
+    return TrafficClass{static_cast<std::uint8_t>(
+        run_.fabric().options().tag_hosts ? random_.below(traffic_classes) : 0)};
+  }
+
+  /// Many hosts send to one, together nearly 200 Mb/s, over a link that has at most 100.
+  void add_flows() {
+    flows_.allow_disorder();
+    if (!random_.chance(0.3)) {
+      return;
+    }
+    const auto hosts = run_.choose_hosts(random_.between(4, 16));
+    const TrafficClass c = some_class();
+    incast_onto_ = hosts[0];
+    for (std::size_t i = 1; i < hosts.size(); ++i) {
+      run_.fabric().count(Fault::incast);
+      flows_.add({.from = hosts[i],
+                  .to = hosts[0],
+                  .traffic_class = c,
+                  .frames = random_.between(20, 100),
+                  .frame_bytes = static_cast<std::uint32_t>(random_.between(60, 120)),
+                  .gap_ns = microseconds(5) * hosts.size(),
+                  .start = TimeNs{random_.below(milliseconds(20))}});
     }
   }
 
@@ -145,6 +211,64 @@ private:
         fabric.set_host_alive(host, false);
       });
       fabric.at(until(from), [&fabric, host] { fabric.set_host_alive(host, true); });
+    }
+  }
+
+  /// Slow links, slow workers, and rings between workers that hold little.
+  void schedule_slowness() {
+    Fabric& fabric = run_.fabric();
+    const auto& topology = fabric.topology();
+    const std::uint64_t slow_links = random_.chance(0.5) ? random_.between(1, 8) : 0;
+    const auto slow_down = [&](LinkIndex link, std::uint32_t mbps) {
+      const TimeNs from = begin_ + random_.below(milliseconds(10));
+      fabric.at(from, [&fabric, link, mbps] { fabric.set_link_speed(link, mbps); });
+      fabric.at(until(from), [&fabric, link] { fabric.set_link_speed(link, 0); });
+    };
+    for (std::uint64_t i = 0; i < slow_links; ++i) {
+      slow_down(static_cast<LinkIndex>(random_.below(topology.links().size())),
+                static_cast<std::uint32_t>(random_.between(20, 500)));
+    }
+    if (incast_onto_) {
+      slow_down(topology.link_of(*incast_onto_),
+                static_cast<std::uint32_t>(random_.between(5, 100)));
+    }
+    const auto s = static_cast<SwitchIndex>(random_.below(topology.switch_count()));
+    const TimeNs from = begin_ + random_.below(milliseconds(10));
+    if (random_.chance(0.2)) {
+      const auto worker =
+          static_cast<std::uint32_t>(random_.below(fabric.at_switch(s).worker_count()));
+      const std::uint64_t interval_ns = microseconds(random_.between(5, 500));
+      fabric.at(from, [&fabric, s, worker, interval_ns] {
+        fabric.set_poll_interval(s, worker, interval_ns);
+      });
+      fabric.at(until(from), [&fabric, s, worker] { fabric.set_poll_interval(s, worker, 0); });
+    }
+    if (random_.chance(0.2) && fabric.at_switch(s).worker_count() > 1) {
+      const std::uint64_t frames = random_.between(1, 8);
+      fabric.at(from, [&fabric, s, frames] { fabric.set_handoff_frames(s, frames); });
+      fabric.at(until(from), [&fabric, s] { fabric.set_handoff_frames(s, 4096); });
+    }
+  }
+
+  /// A host pauses some classes again and again.
+  void schedule_pauses() {
+    if (!random_.chance(0.2)) {
+      return;
+    }
+    Fabric& fabric = run_.fabric();
+    const auto host = static_cast<HostIndex>(random_.below(fabric.topology().host_count()));
+    wire::PauseFrame pause{ClassSet(static_cast<std::uint8_t>(random_.between(1, 255))), {}};
+    pause.classes.for_each([&](TrafficClass c) {
+      pause.quanta[c.value] = static_cast<std::uint16_t>(random_.below(0x10000));
+    });
+    const TimeNs from = some_time();
+    const TimeNs end = until(from);
+    const std::uint64_t interval_ns = microseconds(random_.between(100, 3'000));
+    for (TimeNs when = from; when < end; when = when + interval_ns) {
+      fabric.at(when, [&fabric, host, pause] {
+        fabric.count(Fault::pause_storm);
+        fabric.send_pause_from_host(host, pause);
+      });
     }
   }
 
@@ -260,6 +384,8 @@ private:
   bool few_descriptors_ = false;
   Random random_;
   Run run_;
+  Flows flows_;
+  std::optional<HostIndex> incast_onto_;
   TimeNs begin_;
   std::vector<std::pair<HostIndex, std::vector<std::byte>>> recorded_;
 };
@@ -282,8 +408,18 @@ std::span<const Fault> mixed_faults() {
       Fault::table_change, Fault::no_buffer,       Fault::late_member,
       Fault::dead_member,  Fault::wrong_opcode,    Fault::foreign_cookie,
       Fault::foreign_vni,  Fault::spoofed_source,  Fault::few_descriptors,
-      Fault::aimed_loss,   Fault::stale_replay};
+      Fault::aimed_loss,   Fault::stale_replay,    Fault::slow_link,
+      Fault::slow_worker,  Fault::full_ring,       Fault::incast,
+      Fault::pause_storm};
   return faults;
+}
+
+std::span<const core::DropReason> mixed_drops() {
+  using core::DropReason;
+  static constexpr std::array drops = {DropReason::queue_full, DropReason::headroom_full,
+                                       DropReason::paused_too_long, DropReason::port_down,
+                                       DropReason::handoff_full};
+  return drops;
 }
 
 } // namespace tributary::fabric

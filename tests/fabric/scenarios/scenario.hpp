@@ -34,8 +34,14 @@ std::span<const Scenario> missing_scenarios();
 std::span<const Scenario> stranger_scenarios();
 std::span<const Scenario> network_fault_scenarios();
 std::span<const Scenario> twin_scenarios();
+std::span<const Scenario> incast_scenarios();
+std::span<const Scenario> pause_scenarios();
+std::span<const Scenario> slow_part_scenarios();
 std::span<const Scenario> mixed_scenarios();
 /// The faults that the scenario "mixed" inflicts; each must happen in a hundred of its seeds.
 std::span<const Fault> mixed_faults();
+
+/// The reasons for which the queues and rings of its switches drop frames; likewise.
+std::span<const core::DropReason> mixed_drops();
 
 } // namespace tributary::fabric

@@ -1,0 +1,80 @@
+// Plain traffic beside groups: hosts that send unicast frames to others, and count what comes.
+//
+//   Flows flows(run.fabric());
+//   flows.add({.from = 3, .to = 0, .traffic_class = TrafficClass{3}, .frames = 500});
+//   flows.start(...);          each host goes on with what it ran, too
+//   flows.of(0).received
+//
+// Frames of a flow are numbered and carry their class. A flow never overtakes itself, so what comes
+// out of order, twice, or in another class is a violation.
+#pragma once
+
+#include "tests/fabric/fabric.hpp"
+#include "tests/fabric/host_program.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace tributary::fabric {
+
+struct Flow {
+  HostIndex from = 0;
+  HostIndex to = 0;
+  TrafficClass traffic_class{};
+  std::uint64_t frames = 100;
+  std::uint32_t frame_bytes = 94;
+  /// From one frame to the next, as long as its host has less than this waiting.
+  std::uint64_t gap_ns = 1'000;
+  std::uint32_t most_waiting = 4;
+  TimeNs start{};
+
+  // What became of it.
+
+  std::uint64_t sent = 0; ///< into the host's queue
+  std::uint64_t received = 0;
+  TimeNs last_received{};
+  TimeNs next_at{}; ///< to be sent
+  bool waits_for_queue = false;
+  std::uint64_t next_number = 0; ///< to be received, at the earliest
+
+  [[nodiscard]] bool all_sent() const { return sent == frames; }
+  [[nodiscard]] bool all_received() const { return received == frames; }
+  [[nodiscard]] std::uint64_t took_ns() const { return elapsed_ns(last_received, start); }
+};
+
+/// Needs unicast routes.
+class Flows {
+public:
+  explicit Flows(Fabric& fabric);
+  ~Flows();
+  Flows(const Flows&) = delete;
+  Flows& operator=(const Flows&) = delete;
+
+  /// The flow stays where it is.
+  Flow& add(const Flow& flow);
+  /// Where links duplicate and reorder.
+  void allow_disorder() { in_order_ = false; }
+  /// Begins; `program_of` says what else runs on a host, or null.
+  void start(const std::function<HostProgram*(HostIndex)>& program_of);
+
+  [[nodiscard]] std::uint64_t sent() const;
+  [[nodiscard]] std::uint64_t received() const;
+  [[nodiscard]] bool all_sent() const;
+  [[nodiscard]] bool all_received() const;
+
+private:
+  class FlowHost;
+  void send(Flow& flow, std::uint32_t number, HostPort& port) const;
+  void receive(std::span<const std::byte> frame, TrafficClass c, TimeNs now);
+
+  Fabric& fabric_;
+  bool in_order_ = true;
+  std::deque<Flow> flows_;
+  std::map<HostIndex, std::unique_ptr<FlowHost>> hosts_;
+};
+
+} // namespace tributary::fabric
