@@ -48,12 +48,20 @@ void PacketSocket::hear(int interface_index, const Hearing& hearing) {
   if (!set_option(fd(), SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)) {
     throw link_error(errno, interface_, "ignoring outgoing frames; Linux 4.20 is needed");
   }
+  be_promiscuous(interface_index);
+  bind_to(interface_index, hearing.ethertype);
+}
+
+void PacketSocket::be_promiscuous() {
+  be_promiscuous(interface_facts(fd(), interface_, "looking it up").index);
+}
+
+void PacketSocket::be_promiscuous(int interface_index) {
   const packet_mreq membership{
       .mr_ifindex = interface_index, .mr_type = PACKET_MR_PROMISC, .mr_alen = 0, .mr_address = {}};
   if (!set_option(fd(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, membership)) {
     throw link_error(errno, interface_, "asking for promiscuous mode");
   }
-  bind_to(interface_index, hearing.ethertype);
 }
 
 void PacketSocket::bind_to(int interface_index, std::uint16_t ethertype) {

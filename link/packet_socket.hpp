@@ -39,6 +39,10 @@ public:
   /// The longest payload behind an Ethernet header, as it was when the socket was opened.
   [[nodiscard]] std::uint32_t mtu() const { return mtu_; }
 
+  /// Has the interface take frames for whatever address, as one that hears does. For those whose
+  /// frames come another way. Throws LinkError.
+  void be_promiscuous();
+
   /// After a failed call: throws, unless the error is an old one of an interface that is up again,
   /// which the kernel keeps until somebody is told. `doing` completes "while ...".
   void throw_unless_recovered(int error_number, const std::string& doing) const;
@@ -48,6 +52,7 @@ public:
 
 private:
   void hear(int interface_index, const Hearing& hearing);
+  void be_promiscuous(int interface_index);
   void bind_to(int interface_index, std::uint16_t ethertype);
 
   std::string interface_;

@@ -15,7 +15,7 @@ std::byte* Port::make_room() {
 }
 
 void Port::flush() {
-  if (used_ == 0) {
+  if (pending() == 0) {
     return;
   }
   if (tap_ != nullptr) {

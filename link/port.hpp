@@ -76,9 +76,12 @@ public:
   void flush();
   /// Frames the device has taken since the port was opened.
   [[nodiscard]] std::uint64_t sent_frames() const { return counts_.sent_frames; }
-  /// Pushed, and not taken by the device yet.
-  [[nodiscard]] std::size_t pending() const { return used_; }
+  /// Pushed, and not on their way yet: the device has not taken them, or wants to be asked again.
+  [[nodiscard]] std::size_t pending() const { return used_ + held_; }
 
+  /// Whether `receive` may have something to give, frames or an error. For those who look again and
+  /// again; a port that cannot tell says yes.
+  [[nodiscard]] virtual bool may_receive() { return true; }
   /// The frames that wait, at most `frames_at_once()` of them.
   [[nodiscard]] std::span<const FrameView> receive();
   [[nodiscard]] std::size_t frames_at_once() const { return burst_; }
@@ -120,7 +123,8 @@ protected:
   /// end.
   [[nodiscard]] std::span<Slot> stocked() { return std::span(slots_).first(ready_); }
 
-  /// Sends the first of these slots and says how many; their buffers are the device's then. Throws
+  /// Sends the first of these slots and says how many; their buffers are the device's then. There
+  /// are none only where it holds some back. Throws
   /// when the device can send no more and a person has to do something about it; then nothing was
   /// sent.
   virtual std::size_t transmit(std::span<Slot> slots) = 0;
@@ -130,6 +134,9 @@ protected:
   virtual std::size_t take(std::span<FrameView> views) = 0;
 
   PortCounts counts_;
+  /// Frames that the device has taken, and will not send unless `transmit` is called again, be it
+  /// without slots.
+  std::size_t held_ = 0;
 
 private:
   std::byte* make_room();

@@ -1,6 +1,7 @@
 #include "link/raw_socket.hpp"
 
 #include "link/interface.hpp"
+#include "link/wait.hpp"
 
 #include <linux/if_packet.h>
 
@@ -78,6 +79,8 @@ std::string RawSocket::description() const {
                        : fmt::format("raw sockets on {} ({} queues, spread by {})",
                                      socket_.interface(), sharers_, spread_by_);
 }
+
+bool RawSocket::may_receive() { return readable(fd()); }
 
 const PortCounts& RawSocket::counts() {
   counts_.receive_drops = socket_.kernel_drops();

@@ -54,6 +54,7 @@ public:
 
   [[nodiscard]] const std::string& interface() const { return socket_.interface(); }
   [[nodiscard]] int fd() const final { return socket_.fd(); }
+  [[nodiscard]] bool may_receive() final;
   [[nodiscard]] std::uint32_t longest_frame() const final { return longest_frame_; }
   [[nodiscard]] wire::MacAddress address() const final { return socket_.address(); }
   [[nodiscard]] std::string description() const override;

@@ -154,8 +154,14 @@ void PortDevice::probe() {
     facts.queue_pairs = pollable_queues(interface, queues_);
     facts.zero_copy = !copies_for_af_xdp(link::interface_driver(interface));
     receive_queues_ = facts.queue_pairs;
-    steering_ = std::make_unique<XdpSteering>(interface, configuration_.policy.ethertype,
-                                              facts.queue_pairs);
+    steering_ = std::make_unique<link::XdpSteering>(interface, configuration_.policy.ethertype,
+                                                    facts.queue_pairs,
+                                                    "use the interface with kind = \"af_packet\"");
+    if (!steering_->why_generic().empty()) {
+      spdlog::warn("interface {} cannot run XDP in native mode ({}): fell back to generic mode, "
+                   "which is slower",
+                   interface, steering_->why_generic());
+    }
   }
   const DeviceArguments device = device_arguments(configuration_, facts, eal_.plan().buffer_bytes);
   device_name_ = next_device_name(device.driver);
@@ -386,7 +392,7 @@ std::string PortDevice::description() const {
   switch (configuration_.kind) {
   case config::PortKind::af_xdp:
     return fmt::format("af_xdp {} ({}, {} receive queue{})", configuration_.interface,
-                       steering_ ? name_of(steering_->mode()) : "closed", receive_queues_,
+                       steering_ ? link::name_of(steering_->mode()) : "closed", receive_queues_,
                        receive_queues_ == 1 ? "" : "s");
   case config::PortKind::af_packet:
     return fmt::format("af_packet {}{}", configuration_.interface, words_on_queues());

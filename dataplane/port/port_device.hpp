@@ -33,7 +33,7 @@
 #include "dataplane/port/kernel_interface.hpp"
 #include "dataplane/port/mbuf_ownership.hpp"
 #include "dataplane/port/port_error.hpp"
-#include "dataplane/port/xdp_steering.hpp"
+#include "link/xdp/xdp_steering.hpp"
 #include "tributary/wire/ethernet.hpp"
 
 #include <atomic>
@@ -163,7 +163,7 @@ private:
   bool started_ = false;
   std::string device_name_;
   std::unique_ptr<InterfaceGuard> interface_guard_;
-  std::unique_ptr<XdpSteering> steering_;
+  std::unique_ptr<link::XdpSteering> steering_;
 };
 
 } // namespace tributary::dataplane

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -23,11 +23,13 @@ namespace {
 
 /// At a link that has nothing to wait on.
 constexpr std::uint64_t look_again_ns = 50'000;
+/// At a link that did not take all.
+constexpr std::uint64_t offer_again_ns = ns_per_ms;
 /// At a link that is down.
-constexpr std::chrono::milliseconds between_looks{10};
-/// The thread sleeps no longer than that after a frame, so that operations which follow each other
-/// need not wake it for their deadlines.
-constexpr std::uint64_t busy_sleep_ns = 20 * ns_per_ms;
+constexpr std::uint64_t between_looks_ns = 10 * ns_per_ms;
+/// How long the thread steps aside for callers; the longer, the longer they drive without a break.
+constexpr std::uint64_t shortest_aside_ns = ns_per_ms;
+constexpr std::uint64_t longest_aside_ns = 16 * ns_per_ms;
 
 net::FileDescriptor event(const link::Port& port) {
   net::FileDescriptor fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
@@ -59,13 +61,12 @@ struct Loop::OwnThread {
 
   const pid_t process = ::getpid();
   std::mutex mutex; ///< of the loop, its link and its protocols, and of all that follows
-  std::condition_variable changed; ///< the thread did something
   bool stop = false;
-  /// Until when it sleeps unless it is woken; zero while it is awake.
+  /// Until when it sleeps unless it is woken; zero while it is awake, or has stepped aside.
   TimeNs asleep_until{};
-  std::uint64_t errors = 0; ///< of the link, that it met
-  std::optional<LinkError> last_error;
-  bool news_wanted = false; ///< somebody asked for `news`
+  std::uint64_t driven = 0;  ///< by callers, how often
+  bool caller_waits = false; ///< on the link
+  bool news_wanted = false;  ///< somebody asked for `news`
   net::FileDescriptor waker;
   net::FileDescriptor news;
   std::thread thread;
@@ -113,6 +114,9 @@ void Loop::progress() {
   if (thread_ && thread_->news_wanted) {
     lower(thread_->news);
   }
+  if (thread_) {
+    ++thread_->driven;
+  }
   rounds();
   wake_thread_if_needed();
 }
@@ -120,11 +124,8 @@ void Loop::progress() {
 void Loop::rounds() {
   throw_if_broken();
   try {
-    Engine::Round round;
-    do {
-      round = engine_.round(net::steady_now());
-      frames_received_ += round.received;
-    } while (round.again);
+    while (engine_.round(net::steady_now()).again) {
+    }
   } catch (const LinkError& error) {
     if (error.kind() != LinkError::Kind::interface_down) {
       broken_ = error;
@@ -142,29 +143,18 @@ void Loop::send(Protocol& protocol) {
   wake_thread_if_needed();
 }
 
-std::uint64_t Loop::errors() const { return thread_ ? thread_->errors : 0; }
-
-void Loop::Watch::progress() {
-  if (!loop_->thread_) {
-    loop_->rounds();
-    return;
-  }
-  loop_->throw_if_broken();
-  const OwnThread& thread = *loop_->thread_;
-  if (std::exchange(errors_, thread.errors) != thread.errors) {
-    throw LinkError(*thread.last_error);
-  }
-}
-
 TimeNs Loop::due_from(TimeNs now) const {
   const TimeNs due = engine_.next_deadline();
-  // Where there is nothing to wait on one has to look.
-  return port_->fd() < 0 ? std::min(due, now + look_again_ns) : due;
+  if (port_->fd() < 0) {
+    return std::min(due, now + look_again_ns); // there is nothing to wait on
+  }
+  // Not every descriptor tells that there is room again.
+  return engine_.has_to_send() ? std::min(due, now + offer_again_ns) : due;
 }
 
 bool Loop::spin(Lock& lock, TimeNs end) {
   while (net::steady_now() < end) {
-    if (link::readable(port_->fd())) {
+    if (port_->may_receive()) {
       return true;
     }
     // Others may want the processor, and the lock: where there are more programs than processors,
@@ -182,21 +172,25 @@ bool Loop::spin(Lock& lock, TimeNs end) {
 }
 
 void Loop::pause(Lock& lock, TimeNs deadline) {
-  if (thread_) {
-    wake_thread_if_needed();
-    if (deadline == never) {
-      thread_->changed.wait(lock);
-    } else {
-      thread_->changed.wait_until(lock, net::time_point_of(deadline));
-    }
-    return;
-  }
   const TimeNs begin = net::steady_now();
   const TimeNs due = std::min(deadline, due_from(begin));
-  if (options_.spin_ns > 0 && spin(lock, std::min(begin + options_.spin_ns, due))) {
-    return;
+  if (thread_) {
+    thread_->caller_waits = true;
   }
-  link::wait(port_->fd(), elapsed_ns(due, net::steady_now()), engine_.has_to_send());
+  if (options_.spin_ns == 0 || !spin(lock, std::min(begin + options_.spin_ns, due))) {
+    const bool to_send = engine_.has_to_send();
+    if (thread_) {
+      lock.unlock();
+    }
+    link::wait(port_->fd(), elapsed_ns(due, net::steady_now()), to_send);
+    if (thread_) {
+      lock.lock();
+    }
+  }
+  if (thread_) {
+    thread_->caller_waits = false;
+    ++thread_->driven;
+  }
 }
 
 void Loop::ride_out(Lock& lock, const LinkError& error) {
@@ -207,7 +201,7 @@ void Loop::ride_out(Lock& lock, const LinkError& error) {
   if (locked) {
     lock.unlock();
   }
-  std::this_thread::sleep_for(between_looks);
+  std::this_thread::sleep_for(std::chrono::nanoseconds(between_looks_ns));
   if (locked) {
     lock.lock();
   }
@@ -258,43 +252,47 @@ void Loop::wake_thread_if_needed() {
 void Loop::run_thread() {
   OwnThread& self = *thread_;
   Lock held(self.mutex);
-  std::uint64_t frames_seen = 0;
+  std::uint64_t driven_seen = 0;
+  std::uint64_t aside_ns = shortest_aside_ns;
   while (!self.stop) {
-    bool down = false;
-    try {
-      rounds();
-    } catch (const LinkError& error) {
-      ++self.errors;
-      self.last_error = error;
-      down = true;
+    const bool somebody_drives =
+        self.caller_waits || std::exchange(driven_seen, self.driven) != self.driven;
+    TimeNs due{};
+    if (somebody_drives) {
+      due = net::steady_now() + aside_ns;
+      aside_ns = std::min(2 * aside_ns, longest_aside_ns);
+    } else {
+      due = drive_from_thread();
+      aside_ns = shortest_aside_ns;
     }
-    self.changed.notify_all();
-    if (self.news_wanted) {
-      raise(self.news);
-    }
-    const TimeNs now = net::steady_now();
-    TimeNs due = due_from(now);
-    if (std::exchange(frames_seen, frames_received_) != frames_received_) {
-      due = std::min(due, now + busy_sleep_ns);
-    }
-    if (broken_) {
-      due = never; // nothing is left to do but to end
-    } else if (down) {
-      due = now + static_cast<std::uint64_t>(
-                      std::chrono::duration_cast<std::chrono::nanoseconds>(between_looks).count());
-    } else if (options_.spin_ns > 0 && spin(held, std::min(now + options_.spin_ns, due))) {
-      continue;
-    }
-    const bool to_send = !down && !broken_ && engine_.has_to_send();
-    const int link = down || broken_ ? -1 : port_->fd();
-    self.asleep_until = down || broken_ ? TimeNs{} : due;
+    const bool looks = self.asleep_until != TimeNs{};
+    const bool to_send = looks && engine_.has_to_send();
     held.unlock();
-    link::wait(link, elapsed_ns(due, net::steady_now()), to_send, self.waker.get());
+    link::wait(looks ? port_->fd() : -1, elapsed_ns(due, net::steady_now()), to_send,
+               self.waker.get());
     held.lock();
     if (std::exchange(self.asleep_until, TimeNs{}) == TimeNs{}) {
       lower(self.waker);
     }
   }
+}
+
+TimeNs Loop::drive_from_thread() {
+  OwnThread& self = *thread_;
+  TimeNs due = never; // once the link is gone nothing is left to do but to end
+  try {
+    rounds();
+    due = self.asleep_until = due_from(net::steady_now());
+  } catch (const LinkError&) {
+    // The next caller meets it as well.
+    if (!broken_) {
+      due = net::steady_now() + between_looks_ns;
+    }
+  }
+  if (self.news_wanted) {
+    raise(self.news);
+  }
+  return due;
 }
 
 } // namespace tributary::engine

@@ -12,15 +12,17 @@
 // Who makes progress:
 //
 //                        on the caller's thread             with a thread of its own
-//   frames are taken     in progress and wait_until         at any time
-//   a wait sleeps        on the link                        until the thread did something
+//   frames are taken     in progress and wait_until         there, and by the thread when no one is
 //   lock                 costs nothing, locks nothing       a mutex, which no one holds asleep
 //   fd                   the link's                         readable once the thread did something
 //
+// Whoever calls drives the loop in either case: a wait sleeps on the link and takes the frame it
+// waits for itself. The thread steps aside meanwhile, and comes back some milliseconds after the last
+// call that drove; from then on it sleeps on the link, until a frame comes or something is due.
+//
 // Errors of the link are thrown as LinkError. When it is down, everything stays as it is and goes
 // on later. When it is gone the loop is broken: protocols are not called any more, and every
-// further round throws the same error again. What the loop's own thread meets, every wait throws
-// that is under way.
+// further round throws the same error again.
 //
 // One thread at a time beside the loop's own. After fork() the child has no such thread; all that
 // it may do is destroy the loop, which then touches nothing that a lock may guard.
@@ -76,9 +78,8 @@ public:
   /// Rounds until `done()` or until `deadline`; answers whether it is done. Gives the lock away
   /// while it sleeps.
   template <typename Done> bool wait_until(Lock& lock, const Done& done, TimeNs deadline = never) {
-    Watch watch(*this);
     for (;;) {
-      watch.progress();
+      progress();
       if (done()) {
         return true;
       }
@@ -107,21 +108,7 @@ public:
 
 private:
   struct OwnThread;
-  /// What a wait has to find out of the thread's errors.
-  class Watch {
-  public:
-    explicit Watch(Loop& loop) : loop_(&loop), errors_(loop.errors()) {}
-    /// Where the thread does so, only whether it met an error since.
-    void progress();
-
-  private:
-    Loop* loop_;
-    std::uint64_t errors_;
-  };
-
   void rounds();
-  /// Met by the thread so far.
-  [[nodiscard]] std::uint64_t errors() const;
   /// Looks for frames for the spinning time, then sleeps until something may be due.
   void pause(Lock& lock, TimeNs deadline);
   /// Sleeps a little if the link is only down; throws the error again otherwise.
@@ -133,13 +120,14 @@ private:
 
   void start_thread();
   void run_thread();
+  /// Rounds of the thread; when it should look next.
+  [[nodiscard]] TimeNs drive_from_thread();
   /// Lets the thread look at deadlines and frames that it did not know of when it fell asleep.
   void wake_thread_if_needed();
 
   std::unique_ptr<link::Port> port_;
   Engine engine_;
   Options options_;
-  std::uint64_t frames_received_ = 0;
   std::optional<link::LinkError> broken_;
   std::unique_ptr<OwnThread> thread_; ///< null where there is none
 };

@@ -41,6 +41,7 @@ public:
     host.ethertype = options.ethertype;
     host.nid = options.nid;
     host.spin_usec = options.spin_usec;
+    host.transport = options.transport;
     if (options.own_thread) {
       host.progress = TRIBUTARY_PROGRESS_THREAD;
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 namespace tributary::host {
 
@@ -62,6 +63,10 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_option("--nid", o.nid, "Own NID; default: low 20 bits of the interface's MAC address");
   app.add_option("--spin", o.spin_usec, "Microseconds to look for frames before sleeping")
       ->capture_default_str();
+  app.add_option("--transport", o.transport,
+                 "How frames travel: raw or af_xdp; default: as TRIBUTARY_TRANSPORT says, or raw")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, int>{
+          {"raw", TRIBUTARY_TRANSPORT_RAW}, {"af_xdp", TRIBUTARY_TRANSPORT_AF_XDP}}));
   app.add_flag(
       "--own-thread", o.own_thread,
       "Make progress on a thread of the library's own; default: as TRIBUTARY_PROGRESS says");

@@ -15,6 +15,7 @@ struct Options {
   std::uint16_t ethertype = 0;
   std::uint32_t nid = TRIBUTARY_NID_FROM_ADDRESS;
   std::uint32_t spin_usec = 0;
+  int transport = TRIBUTARY_TRANSPORT_DEFAULT;
   bool own_thread = false; ///< else as the environment says
   tributary_group_options group{};
   /// A group that the fabric manager knows by this name; "" takes the tree of `group` as it is.

@@ -4,6 +4,7 @@
 #include "endpoint/library/host_environment.hpp"
 #include "endpoint/library/parameters.hpp"
 #include "link/raw_socket.hpp"
+#include "link/xdp/af_xdp_port.hpp"
 #include "net/steady_clock.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +17,8 @@ using tributary::TimeNs;
 using tributary::TreeNumber;
 using tributary::collective::TreeIndex;
 using tributary::library::Announcer;
+using tributary::link::AfXdpPort;
+using tributary::link::Port;
 using tributary::link::RawSocket;
 namespace wire = tributary::wire;
 
@@ -48,16 +51,29 @@ std::uint16_t checked_ethertype(std::uint16_t ethertype) {
   return ethertype;
 }
 
-/// Frames wait in the interface's queue as any host's do, and are short: the longest that is read
-/// is a reduction frame with a trailer.
-RawSocket::Options port_options(const tributary_host_options& options) {
-  return {.bypass_queueing = false,
-          .hears = true,
-          .receive_buffer_bytes = options.buffer_bytes,
-          .longest_frame = 128,
-          .frames_at_once = RawSocket::longest_burst};
+/// The longest that is read is a reduction frame with a trailer.
+constexpr std::uint32_t longest_frame = 128;
+static_assert(wire::reduction_frame_bytes < longest_frame);
+
+/// Through raw sockets frames wait in the interface's queue as any host's do.
+std::unique_ptr<Port> open_port(const tributary_host_options& options) {
+  if (tributary::library::wants_af_xdp(options)) {
+    return std::make_unique<AfXdpPort>(
+        options.interface, options.ethertype,
+        AfXdpPort::Options{.receive_buffer_bytes = options.buffer_bytes,
+                           .longest_frame = longest_frame,
+                           .frames_at_once = Port::longest_burst,
+                           .otherwise = "use raw sockets: TRIBUTARY_TRANSPORT=raw, or "
+                                        "TRIBUTARY_TRANSPORT_RAW in the options"});
+  }
+  return std::make_unique<RawSocket>(
+      options.interface, options.ethertype,
+      RawSocket::Options{.bypass_queueing = false,
+                         .hears = true,
+                         .receive_buffer_bytes = options.buffer_bytes,
+                         .longest_frame = longest_frame,
+                         .frames_at_once = Port::longest_burst});
 }
-static_assert(wire::reduction_frame_bytes < 128);
 
 tributary::engine::Loop::Options loop_options(const tributary_host_options& options) {
   return {.spin_ns = std::uint64_t{options.spin_usec} * 1000,
@@ -73,9 +89,7 @@ tributary_host::tributary_host(const tributary_host_options& options)
 tributary_host::tributary_host(const tributary_host_options& options,
                                const tributary::engine::Loop::Options& loop)
     : interface_(options.interface), ethertype_(checked_ethertype(options.ethertype)),
-      loop_(std::make_unique<RawSocket>(interface_, ethertype_, port_options(options)), ethertype_,
-            loop),
-      nid_(nid_for(options, loop_.port().address())) {
+      loop_(open_port(options), ethertype_, loop), nid_(nid_for(options, loop_.port().address())) {
   const auto lock = loop_.lock();
   loop_.engine().add(manager_news_);
 }

@@ -53,4 +53,11 @@ bool has_progress_thread(const tributary_host_options& options) {
          TRIBUTARY_PROGRESS_THREAD;
 }
 
+bool wants_af_xdp(const tributary_host_options& options) {
+  static constexpr std::array<Choice, 2> all{
+      {{TRIBUTARY_TRANSPORT_RAW, "raw"}, {TRIBUTARY_TRANSPORT_AF_XDP, "af_xdp"}}};
+  return chosen(options.transport, "the transport", "TRIBUTARY_TRANSPORT", all) ==
+         TRIBUTARY_TRANSPORT_AF_XDP;
+}
+
 } // namespace tributary::library

@@ -38,7 +38,8 @@ tributary_host_options tributary_host_defaults(const char* interface) {
           .nid = TRIBUTARY_NID_FROM_ADDRESS,
           .spin_usec = 0,
           .buffer_bytes = 1U << 20,
-          .progress = TRIBUTARY_PROGRESS_DEFAULT};
+          .progress = TRIBUTARY_PROGRESS_DEFAULT,
+          .transport = TRIBUTARY_TRANSPORT_DEFAULT};
 }
 
 int tributary_open(const tributary_host_options* options, tributary_host** host) {

@@ -40,12 +40,12 @@
  * requests are outstanding and no call waits, call tributary_progress now and then, or when poll()
  * on tributary_fd says so, and at the latest after tributary_timeout_usec.
  *
- * With TRIBUTARY_PROGRESS_THREAD a thread of the library does so at any time: a root answers whoever
- * lost a result, and retries, while its program computes and calls nothing. Whoever uses the host is
- * still one thread of the program at a time, and no call has to be made for the sake of others. It
- * costs a mutex in every call, and in every call that waits one more change of threads. The
- * thread calls no code of the program and blocks all signals; tributary_close ends it at once.
- * Buffers of operations that were started are read and written by it.
+ * With TRIBUTARY_PROGRESS_THREAD a thread of the library does so while no call does: a root answers
+ * whoever lost a result, and retries, while its program computes and calls nothing. Whoever uses
+ * the host is still one thread of the program at a time. It costs a mutex in every call, and some
+ * 60 wake-ups a second while calls are made. The thread calls no code of the program and blocks all
+ * signals; tributary_close ends it at once. It reads and writes the buffers of operations that were
+ * started.
  *
  * A host with named groups has one small thread more, from the first tributary_join_named until it
  * is closed. It announces the host on its link once a second and renews the groups' leases at the
@@ -97,7 +97,7 @@ enum tributary_error {
   TRIBUTARY_ERR_MEMORY = -2,         /* no memory */
   TRIBUTARY_ERR_NO_INTERFACE = -3,   /* there is no interface of this name, or it went away */
   TRIBUTARY_ERR_INTERFACE_DOWN = -4, /* the interface is down; bring it up and call again */
-  TRIBUTARY_ERR_NOT_PERMITTED = -5,  /* raw sockets need CAP_NET_RAW */
+  TRIBUTARY_ERR_NOT_PERMITTED = -5,  /* a capability is missing, such as CAP_NET_RAW */
   TRIBUTARY_ERR_SYSTEM = -6,         /* another system call failed */
   TRIBUTARY_ERR_TREE_IN_USE = -7,    /* this host is in a group on this tree already */
   TRIBUTARY_ERR_BUSY = -8,           /* requests of the group are outstanding */
@@ -215,6 +215,16 @@ enum tributary_progress_mode {
   TRIBUTARY_PROGRESS_THREAD = 2   /* also on a thread of the host's own */
 };
 
+enum tributary_transport {
+  TRIBUTARY_TRANSPORT_DEFAULT = 0, /* as TRIBUTARY_TRANSPORT says in the environment, "raw" or
+                                      "af_xdp"; if it is not there, raw sockets */
+  TRIBUTARY_TRANSPORT_RAW = 1,     /* needs CAP_NET_RAW */
+  /* Fewer system calls. Needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF, and has the interface's
+   * frames of its EtherType for itself: one host for an interface. Other traffic stays with the
+   * kernel. */
+  TRIBUTARY_TRANSPORT_AF_XDP = 2
+};
+
 struct tributary_host_options {
   const char* interface;
   uint16_t ethertype; /* 0x88B5; must be the switch port's; from 0x0600 on */
@@ -224,6 +234,7 @@ struct tributary_host_options {
   uint32_t spin_usec;
   uint32_t buffer_bytes; /* for frames that were received and not yet taken; 1 MiB */
   int progress;          /* enum tributary_progress_mode; TRIBUTARY_PROGRESS_DEFAULT */
+  int transport;         /* enum tributary_transport; TRIBUTARY_TRANSPORT_DEFAULT */
 };
 TRIBUTARY_API struct tributary_host_options tributary_host_defaults(const char* interface);
 
@@ -320,7 +331,8 @@ TRIBUTARY_API struct tributary_named_group_options tributary_named_group_default
 
 /* Announces the host, asks the manager for membership, and waits until all members did so and the
  * tree is in every switch. Meanwhile this host's other groups make no progress, unless the host has
- * a thread for it. On an error *group is NULL; the manager is told if it had taken the host for a member. */
+ * a thread for it. On an error *group is NULL; the manager is told if it had taken the host for a
+ * member. */
 TRIBUTARY_API int tributary_join_named(struct tributary_host* host,
                                        const struct tributary_named_group_options* options,
                                        struct tributary_group** group);

@@ -4,6 +4,7 @@ import json
 import subprocess
 
 from lab import COOKIE, TREE, VNI
+from tributary.network import wait_until
 
 
 def host(lab, rank, size, *extra, iterations=400):
@@ -77,6 +78,24 @@ def test_results_stay_exact_where_every_host_has_a_thread_of_its_own(lab):
     counters = lab.counters(switch)
     lost = sum(v for name, v in counters.items() if name.endswith(".drop.impaired"))
     assert lost > 0, "no fault was injected"
+
+
+def test_hosts_on_af_xdp_reduce_while_their_interfaces_carry_ping(lab):
+    star(lab, 3)
+    lab.sh("ip -n h1 addr add 10.77.2.1/24 dev eth0; ip addr add 10.77.2.2/24 dev host1")
+    lab.need(lab.binaries.host)
+    options = ["--transport", "af_xdp", "--operator", "mix", "--in-flight", "8", "--progress"]
+    children = [host(lab, rank, 4, *options, iterations=300) for rank in range(3)]
+    wait_until(lambda: "xdp" in lab.sh("ip -n h1 link show dev eth0"), "the host takes its frames")
+    lab.sh("ip netns exec h1 ping -c 3 -i 0.05 -W 20 10.77.2.2")
+    lab.sh("ping -c 3 -i 0.05 -W 20 10.77.2.1")
+    # The last member comes only now: the others were there for the pings.
+    children.append(host(lab, 3, 4, *options, iterations=300))
+    for child in children:
+        out, err = child.communicate(timeout=200)
+        assert child.returncode == 0, out + err
+        assert json.loads(out)["wrong"] == 0
+    assert "xdp" not in lab.sh("ip -n h1 link show dev eth0"), "the interface is as it was found"
 
 
 def test_two_groups_on_two_trees_do_not_disturb_each_other(lab):

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace tributary::engine::test {
@@ -77,6 +77,33 @@ TEST_F(OwnThreadTest, ADeadlineThatIsSetWhileItSleepsIsKept) {
       << polls() << " polls";
 }
 
+TEST_F(OwnThreadTest, ADeadlineThatACallLeavesBehindIsKeptByTheThread) {
+  for (int i = 0; i < 20; ++i) {
+    // Time for the thread to fall asleep without a deadline; whether it does is not for us to say.
+    std::this_thread::sleep_for(std::chrono::milliseconds(i));
+    const TimeNs due = net::steady_now() + 2 * ns_per_ms;
+    with_lock([&] {
+      protocol.on_poll = [this, due] {
+        protocol.deadline = protocol.polled.back() >= due ? never : due;
+      };
+      loop.progress();
+    });
+    ASSERT_TRUE(eventually([&] { return with_lock([&] { return protocol.deadline == never; }); }));
+    with_lock([&] { protocol.on_poll = nullptr; });
+  }
+}
+
+TEST_F(OwnThreadTest, ItComesBackWhenNobodyDrivesAnyMore) {
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    auto lock = loop.lock();
+    link.deliver(on_tree(1), 2 * i);
+    EXPECT_TRUE(loop.wait_until(lock, [&] { return protocol.received.size() == 2 * i + 1; }));
+    link.deliver(on_tree(1), 2 * i + 1);
+    lock.unlock();
+    ASSERT_TRUE(received(2 * i + 2));
+  }
+}
+
 TEST_F(OwnThreadTest, WhatTheLinkDidNotTakeLeavesLater) {
   with_lock([&] {
     link.takes = 0;
@@ -88,7 +115,7 @@ TEST_F(OwnThreadTest, WhatTheLinkDidNotTakeLeavesLater) {
   EXPECT_TRUE(eventually([&] { return with_lock([&] { return link.sent.size(); }) == 5; }));
 }
 
-TEST_F(OwnThreadTest, AWaitEndsWithTheFrameThatTheThreadTook) {
+TEST_F(OwnThreadTest, AWaitEndsWithTheFramesItWaitsFor) {
   std::thread sender([&] {
     for (std::uint64_t i = 0; i < 100; ++i) {
       deliver(i);
@@ -103,7 +130,7 @@ TEST_F(OwnThreadTest, AWaitEndsWithTheFrameThatTheThreadTook) {
   sender.join();
 }
 
-TEST_F(OwnThreadTest, WhatItMeetsAWaitThatIsUnderWayThrows) {
+TEST_F(OwnThreadTest, AWaitThatIsUnderWayThrowsWhatEitherMeets) {
   std::thread cutter([&] {
     with_lock([&] { link.fails = LinkError(LinkError::Kind::no_interface, "gone"); });
     deliver(0);

@@ -254,7 +254,7 @@ TEST_P(XdpTest, the_configured_ethertype_is_the_one_that_is_taken) {
 
 TEST_P(XdpTest, an_interface_with_another_program_is_refused_by_name_and_left_alone) {
   namespace_.add_pair();
-  const XdpSteering another("near", wire::default_ethertype, 1);
+  const link::XdpSteering another("near", wire::default_ethertype, 1, "do without");
   const std::uint32_t id = xdp_program_on("near");
   ASSERT_NE(id, 0U);
   const std::string message =
@@ -267,8 +267,11 @@ TEST_P(XdpTest, an_interface_with_another_program_is_refused_by_name_and_left_al
 
 TEST_P(XdpTest, veth_runs_the_program_natively_and_loopback_falls_back_to_generic) {
   namespace_.add_pair();
-  EXPECT_EQ(XdpSteering("near", wire::default_ethertype, 1).mode(), XdpMode::native);
-  EXPECT_EQ(XdpSteering("lo", wire::default_ethertype, 1).mode(), XdpMode::generic);
+  const auto mode_on = [](const char* interface) {
+    return link::XdpSteering(interface, wire::default_ethertype, 1, "do without").mode();
+  };
+  EXPECT_EQ(mode_on("near"), link::XdpMode::native);
+  EXPECT_EQ(mode_on("lo"), link::XdpMode::generic);
   EXPECT_EQ(xdp_program_on("lo"), 0U);
 }
 
@@ -276,7 +279,7 @@ TEST_P(XdpTest, the_kernel_detaches_the_program_of_a_killed_process) {
   namespace_.add_pair();
   const pid_t child = ::fork();
   if (child == 0) {
-    const XdpSteering steering("near", wire::default_ethertype, 1);
+    const link::XdpSteering steering("near", wire::default_ethertype, 1, "do without");
     ::pause();
     ::_exit(0);
   }

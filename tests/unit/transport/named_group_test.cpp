@@ -17,6 +17,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace tributary::transport::test {
 namespace {
@@ -155,6 +156,7 @@ TEST_F(NamedGroupTest, TwinTreesWork) {
 }
 
 TEST_F(NamedGroupTest, HostAnnouncesItselfBeforeItAsks) {
+  tributary_close(std::exchange(host[1], nullptr)); // through AF_XDP it would have them all
   link::RawSocket listener("right", wire::default_ethertype);
   tributary_named_group_options who = member(0);
   who.wait_usec = 0;

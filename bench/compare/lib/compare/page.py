@@ -27,8 +27,9 @@ the time their threads were on a CPU, so that other load on the machine counts f
 better, the table says so: a ratio below 1. Peers come from Debian; `scripts/setup --bench` installs
 or unpacks them.
 
-[Multicast trees](benchmarks/multicast.md), an algorithm against algorithms, and
-[what a large fabric costs the manager](benchmarks/manager.md) have their own pages.
+[Multicast trees](benchmarks/multicast.md), an algorithm against algorithms,
+[what a large fabric costs the manager](benchmarks/manager.md) and
+[what an allreduce costs a host](benchmarks/hosts.md) have their own pages.
 """
 
 
