@@ -82,6 +82,7 @@ std::string queues_view(const json::value& result, bool colours) {
                {"TX BYTES", right},
                {"PAUSES", right},
                {"PAUSED", right},
+               {"SENT", right},
                {"DROPS"}});
   for (const Entry& q : elements(result)) {
     const std::uint64_t waiting = q.number("frames_waiting");
@@ -104,6 +105,7 @@ std::string queues_view(const json::value& result, bool colours) {
                count_cell(q.number("bytes")),
                count_cell(q.number("pauses_received")),
                {duration_text(q.number("paused_us") * 1000)},
+               count_cell(q.number("pauses_sent")),
                {drops, Style::warning}});
   }
   return table.text(colours);

@@ -3,9 +3,13 @@
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
+#include "dataplane/egress/ingress_accounts.hpp"
+#include "dataplane/egress/queue_settings.hpp"
 #include "net/address.hpp"
 #include "tributary/types.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -29,6 +33,19 @@ struct Impairment {
   }
 };
 
+/// The traffic classes of a port: those that the file sets, on a [[switch.class]] of its switch or a
+/// [[switch.port.class]] of its own, and the others as they are by default.
+struct Classes {
+  egress::PortSettings queues;
+  /// When senders at this port must pause, by class; where its class pauses.
+  std::array<egress::PauseLimits, traffic_classes> pauses{};
+  ClassSet set; ///< by the file
+  /// In the file, by class, for messages.
+  std::array<int, traffic_classes> lines{};
+
+  [[nodiscard]] bool lossless(TrafficClass c) const { return queues.classes[c.value].lossless(); }
+};
+
 struct Port {
   std::string name;
   PortKind kind = PortKind::af_xdp;
@@ -43,7 +60,16 @@ struct Port {
   bool repeat = false; ///< pcap: start over at the end of rx_file
   core::PortPolicy policy;
   Impairment impairment;
-  int line = 0; ///< in the file, for messages
+  Classes classes;
+  /// Whether frames carry their class in an 802.1Q tag, with this VLAN id.
+  bool tags = false;
+  std::uint16_t vlan = 0;
+  int line = 0;
+
+  /// Whether tags and pause frames mean anything here.
+  [[nodiscard]] bool has_edge() const {
+    return tags || std::ranges::any_of(classes.queues.classes, &egress::ClassSettings::lossless);
+  } ///< in the file, for messages
 };
 
 /// By index into `Switch::ports`.
@@ -68,6 +94,7 @@ struct Switch {
   /// Of all ports, and in their policies too: frames are replicated by reference, never rewritten.
   std::uint16_t ethertype = wire::default_ethertype;
   core::SwitchSettings settings;
+  Classes classes; ///< what its ports begin with
   std::vector<Port> ports;
   std::vector<Tree> trees;
   std::vector<Route> routes;

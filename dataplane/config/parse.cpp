@@ -58,6 +58,7 @@ private:
     const std::string owner = fmt::format("switch {}", sw.name);
     reader.write_to(parsed_.document, owner);
     validator_.check(sw, reader);
+    read_classes(table, Section::switch_class, sw.classes, owner);
     for (const toml::table* port : tables_of(table, "port", spec_of(Section::port), findings())) {
       read_port(*port, sw, owner);
     }
@@ -84,6 +85,7 @@ private:
     Port port;
     port.line = reader.line();
     port.policy.longest_frame = parsed_.config.process.longest_frame;
+    port.classes = sw.classes;
     reader.read_into(port);
     const std::string port_owner = fmt::format("{}, port {}", owner, port.name);
     reader.write_to(parsed_.document, port_owner);
@@ -94,7 +96,31 @@ private:
       impairment_reader.read_into(port.impairment);
       impairment_reader.write_to(parsed_.document, port_owner + ", impairment");
     }
+    read_classes(table, Section::port_class, port.classes, port_owner);
     validator_.add(sw, std::move(port), reader);
+  }
+
+  /// What a section does not say stays as it was.
+  void read_classes(const toml::table& table, Section section, Classes& classes,
+                    const std::string& owner) {
+    ClassSet seen;
+    for (const toml::table* one : tables_of(table, "class", spec_of(section), findings())) {
+      const SectionReader reader(*one, switch_schema(), spec_of(section), findings());
+      ClassDraft number;
+      reader.read_into(number);
+      const TrafficClass c{static_cast<std::uint8_t>(number.number)};
+      ClassDraft draft{.number = number.number,
+                       .queue = classes.queues.classes[c.value],
+                       .pause = classes.pauses[c.value]};
+      reader.read_into(draft);
+      reader.write_to(parsed_.document, fmt::format("{}, class {}", owner, c.value));
+      validator_.check(draft, seen.contains(c), reader);
+      seen.insert(c);
+      classes.queues.classes[c.value] = draft.queue;
+      classes.pauses[c.value] = draft.pause;
+      classes.lines[c.value] = reader.line();
+      classes.set.insert(c);
+    }
   }
 
   Parsed& parsed_;

@@ -31,10 +31,17 @@ std::string default_toml() {
   out += commented_out(section_text(spec_of(Section::manager), {}));
   out += "# A process may host several switches.\n";
   out += section_text(spec_of(Section::switches), {});
+  out +=
+      "# A traffic class of all its ports. By default all are alike, and only class 0 is used.\n";
+  out += commented_out(section_text(spec_of(Section::switch_class), {}));
   out += "# A port of the switch above; its keys depend on its kind.\n";
   out += section_text(spec_of(Section::port), {{"interface", "\"eth0\""}, {"nid", "0x00001"}});
   out += "# Faults the port inflicts on purpose, for tests; none by default.\n";
   out += section_text(spec_of(Section::impairment), {});
+  out += "# A traffic class of the port above; what it does not say is as the switch's class has "
+         "it.\n";
+  out += commented_out(
+      short_section(spec_of(Section::port_class), {{"class", "3"}, {"queue_frames", "1024"}}));
   out += short_section(spec_of(Section::port),
                        {{"name", "\"host1\""}, {"interface", "\"eth1\""}, {"nid", "0x00002"}});
   out += "# A multicast tree through the switch above. Here host0 is the root.\n";

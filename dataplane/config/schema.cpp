@@ -1,5 +1,7 @@
 #include "dataplane/config/schema.hpp"
 
+#include "tributary/wire/vlan_tag.hpp"
+
 #include <memory>
 
 namespace tributary::config {
@@ -12,10 +14,18 @@ constexpr std::string_view hugepage_names[] = {"auto", "never", "require"};
 constexpr std::string_view log_levels[] = {"trace", "debug", "info", "warning", "error"};
 constexpr std::string_view nan_modes[] = {"associative", "ieee"};
 constexpr std::string_view foreign_choices[] = {"forward", "drop"};
+constexpr std::string_view services[] = {"strict", "weighted"};
+constexpr std::string_view full_policies[] = {"drop", "pause"};
 constexpr std::string_view memif_roles[] = {"server", "client"};
 
 constexpr std::int64_t max_timer_us = std::int64_t{core::EngineTimers::max_units} * 1024 / 850;
 constexpr std::int64_t max_delay_us = 10'000'000;
+
+/// Of a class that is taken up again after the same time.
+void set_watchdog(Classes& classes, const Value& v) {
+  const std::uint64_t ns = integer<std::uint64_t>(v) * ns_per_ms;
+  classes.queues.watchdog = {.detection_ns = ns, .restoration_ns = ns};
+}
 
 microseconds micros(const Value& v) { return microseconds(std::get<std::int64_t>(v)); }
 
@@ -217,6 +227,14 @@ const Key<Switch> switch_keys[] = {
              core::EngineTimers::units_from_us(static_cast<std::uint64_t>(timers[i]));
        }
      }},
+    {{.name = "watchdog_ms",
+      .type = Integer{0, 60'000},
+      .fallback = "200",
+      .sample = "",
+      .help = "Time for which a neighbour may pause a class of a port without a break. Beyond it "
+              "the class is given up: its frames are dropped until it was not paused for as long. "
+              "0: never."},
+     [](Switch& s, const Value& v) { set_watchdog(s.classes, v); }},
 };
 
 constexpr KindMask kernel_kinds = mask_of(PortKind::af_xdp) | mask_of(PortKind::af_packet);
@@ -339,6 +357,26 @@ const Key<Port> port_keys[] = {
       .change = Change::live,
       .help = "Whether to drop frames whose fabric header checksum is wrong."},
      [](Port& p, const Value& v) { p.policy.verify_checksum = std::get<bool>(v); }},
+    {{.name = "tags",
+      .type = Flag{},
+      .fallback = "false",
+      .sample = "",
+      .help = "Whether this is a link to another switch on which frames carry their class in an "
+              "802.1Q tag. Frames without one are of class 0."},
+     [](Port& p, const Value& v) { p.tags = std::get<bool>(v); }},
+    {{.name = "vlan",
+      .type = Integer{0, wire::max_vlan_id},
+      .fallback = "0",
+      .sample = "",
+      .help = "VLAN id in the tags, the same at both ends. 0: the tag carries the class alone, and "
+              "frames of class 0 have none."},
+     [](Port& p, const Value& v) { p.vlan = integer<std::uint16_t>(v); }},
+    {{.name = "watchdog_ms",
+      .type = Integer{0, 60'000},
+      .fallback = "",
+      .sample = "200",
+      .help = "Watchdog time of this port, if different from the switch's."},
+     [](Port& p, const Value& v) { set_watchdog(p.classes, v); }},
 };
 
 const Key<Impairment> impairment_keys[] = {
@@ -379,6 +417,96 @@ const Key<Impairment> impairment_keys[] = {
       .help = "Seed that makes the faults repeatable; 0: drawn from the system's random source and "
               "logged."},
      [](Impairment& i, const Value& v) { i.seed = integer<std::uint64_t>(v); }},
+};
+
+constexpr std::int64_t max_queue_bytes = std::int64_t{1} << 31;
+
+const Key<ClassDraft> class_keys[] = {
+    {{.name = "class",
+      .type = Integer{0, traffic_classes - 1},
+      .fallback = "",
+      .sample = "3",
+      .required = true,
+      .help = "Number of the traffic class. All frames are of class 0, except those that arrive "
+              "with another class in their tag."},
+     [](ClassDraft& c, const Value& v) { c.number = std::get<std::int64_t>(v); }},
+    {{.name = "service",
+      .type = Choice{services},
+      .fallback = "\"weighted\"",
+      .sample = "",
+      .help = "Order of sending. strict: before all weighted classes, and among strict ones the "
+              "higher number first. weighted: in turns, by weight."},
+     [](ClassDraft& c, const Value& v) {
+       c.queue.service = text(v) == "strict" ? egress::Service::strict : egress::Service::weighted;
+     }},
+    {{.name = "weight",
+      .type = Integer{1, 65535},
+      .fallback = "1",
+      .sample = "",
+      .help = "Share of a weighted class in what strict ones leave: a class of weight 3 sends "
+              "three bytes for each byte of a class of weight 1."},
+     [](ClassDraft& c, const Value& v) { c.queue.weight = integer<std::uint16_t>(v); }},
+    {{.name = "policy",
+      .type = Choice{full_policies},
+      .fallback = "\"drop\"",
+      .sample = "",
+      .help = "Treatment of frames that find the queue full. drop: they are dropped. pause: the "
+              "class is lossless; senders are asked to pause in time, and pause frames of the "
+              "neighbour are obeyed."},
+     [](ClassDraft& c, const Value& v) {
+       c.queue.when_full = text(v) == "pause" ? egress::WhenFull::pause : egress::WhenFull::drop;
+     }},
+    {{.name = "queue_frames",
+      .type = Integer{1, egress::most_queue_frames},
+      .fallback = "512",
+      .sample = "",
+      .help = "Number of frames of the class that may wait to leave by the port."},
+     [](ClassDraft& c, const Value& v) { c.queue.limit.frames = integer<std::uint32_t>(v); }},
+    {{.name = "queue_bytes",
+      .type = Integer{1, max_queue_bytes},
+      .fallback = "1048576",
+      .sample = "",
+      .help = "Number of bytes that may wait."},
+     [](ClassDraft& c, const Value& v) { c.queue.limit.bytes = integer<std::uint32_t>(v); }},
+    {{.name = "xoff_frames",
+      .type = Integer{1, egress::most_queue_frames},
+      .fallback = "64",
+      .sample = "",
+      .help = "Number of waiting frames that came in by this port above which its senders must "
+              "pause; with pause."},
+     [](ClassDraft& c, const Value& v) { c.pause.xoff.frames = integer<std::uint32_t>(v); }},
+    {{.name = "xoff_bytes",
+      .type = Integer{1, max_queue_bytes},
+      .fallback = "131072",
+      .sample = "",
+      .help = "The same in bytes; either is enough."},
+     [](ClassDraft& c, const Value& v) { c.pause.xoff.bytes = integer<std::uint32_t>(v); }},
+    {{.name = "xon_frames",
+      .type = Integer{0, egress::most_queue_frames},
+      .fallback = "32",
+      .sample = "",
+      .help = "Number of waiting frames at which the pause ends; with pause."},
+     [](ClassDraft& c, const Value& v) { c.pause.xon.frames = integer<std::uint32_t>(v); }},
+    {{.name = "xon_bytes",
+      .type = Integer{0, max_queue_bytes},
+      .fallback = "65536",
+      .sample = "",
+      .help = "The same in bytes; both must be met."},
+     [](ClassDraft& c, const Value& v) { c.pause.xon.bytes = integer<std::uint32_t>(v); }},
+    {{.name = "headroom_frames",
+      .type = Integer{0, egress::most_queue_frames},
+      .fallback = "128",
+      .sample = "",
+      .help = "Number of frames beyond xoff that may still wait, because they were on their way; "
+              "with pause."},
+     [](ClassDraft& c, const Value& v) { c.pause.headroom.frames = integer<std::uint32_t>(v); }},
+    {{.name = "headroom_bytes",
+      .type = Integer{0, max_queue_bytes},
+      .fallback = "131072",
+      .sample = "",
+      .help = "The same in bytes: link speed times the time until the sender has heard, and two of "
+              "the longest frames."},
+     [](ClassDraft& c, const Value& v) { c.pause.headroom.bytes = integer<std::uint32_t>(v); }},
 };
 
 const Key<TreeDraft> tree_keys[] = {
@@ -444,6 +572,7 @@ Schema switch_schema() {
   static const auto of_switch = specs_of(switch_keys);
   static const auto of_port = specs_of(port_keys);
   static const auto of_impairment = specs_of(impairment_keys);
+  static const auto of_class = specs_of(class_keys);
   static const auto of_tree = specs_of(tree_keys);
   static const auto of_route = specs_of(route_keys);
   static const SectionSpec sections[] = {
@@ -452,14 +581,16 @@ Schema switch_schema() {
       {.path = "switch",
        .repeated = true,
        .keys = of_switch,
-       .subsections = {"port", "tree", "route"}},
+       .subsections = {"class", "port", "tree", "route"}},
+      {.path = "switch.class", .repeated = true, .keys = of_class},
       {.path = "switch.port",
        .repeated = true,
        .keys = of_port,
-       .subsections = {"impairment"},
+       .subsections = {"impairment", "class"},
        .kinds = port_kind_names,
        .kind_key = "kind"},
       {.path = "switch.port.impairment", .keys = of_impairment},
+      {.path = "switch.port.class", .repeated = true, .keys = of_class},
       {.path = "switch.tree", .repeated = true, .keys = of_tree},
       {.path = "switch.route", .repeated = true, .keys = of_route},
   };
@@ -480,6 +611,9 @@ void assign(std::size_t index, const Value& value, Port& target) {
 }
 void assign(std::size_t index, const Value& value, Impairment& target) {
   impairment_keys[index].set(target, value);
+}
+void assign(std::size_t index, const Value& value, ClassDraft& target) {
+  class_keys[index].set(target, value);
 }
 void assign(std::size_t index, const Value& value, TreeDraft& target) {
   tree_keys[index].set(target, value);

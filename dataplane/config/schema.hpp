@@ -11,7 +11,17 @@
 
 namespace tributary::config {
 
-enum class Section : std::uint8_t { process, manager, switches, port, impairment, tree, route };
+enum class Section : std::uint8_t {
+  process,
+  manager,
+  switches,
+  switch_class,
+  port,
+  impairment,
+  port_class,
+  tree,
+  route,
+};
 
 /// In the order of `Section`.
 [[nodiscard]] Schema switch_schema();
@@ -34,6 +44,11 @@ struct TreeDraft {
   std::string parent;
   std::vector<std::string> children;
 };
+struct ClassDraft {
+  std::int64_t number = 0;
+  egress::ClassSettings queue;
+  egress::PauseLimits pause;
+};
 struct RouteDraft {
   std::int64_t nid = 0;
   std::string port;
@@ -45,6 +60,7 @@ void assign(std::size_t index, const Value& value, Manager& target);
 void assign(std::size_t index, const Value& value, Switch& target);
 void assign(std::size_t index, const Value& value, Port& target);
 void assign(std::size_t index, const Value& value, Impairment& target);
+void assign(std::size_t index, const Value& value, ClassDraft& target);
 void assign(std::size_t index, const Value& value, TreeDraft& target);
 void assign(std::size_t index, const Value& value, RouteDraft& target);
 

@@ -111,6 +111,51 @@ void Validator::check(const Switch& sw, const SectionReader& reader) {
   }
 }
 
+void Validator::check(const ClassDraft& draft, bool again, const SectionReader& reader) {
+  if (again) {
+    findings_.add(reader.line("class"), reader.path("class"),
+                  "class {} stands there twice; say all about it in one place", draft.number);
+  }
+  if (std::string problem = egress::problem_with(draft.pause); !problem.empty()) {
+    findings_.add(reader.line("xon_frames"), reader.path("xon_frames"),
+                  "{}; lower xon_frames and xon_bytes, or raise xoff_frames and xoff_bytes",
+                  problem);
+  }
+}
+
+void Validator::check_room(const Switch& sw) {
+  for (const Port& port : sw.ports) {
+    for (std::uint8_t number = 0; number < traffic_classes; ++number) {
+      const TrafficClass c{number};
+      if (!port.classes.lossless(c)) {
+        continue;
+      }
+      std::uint64_t frames = 0;
+      std::uint64_t bytes = 0;
+      int feeding = 0;
+      for (const Port& other : sw.ports) {
+        if (&other != &port && (other.tags || number == 0)) {
+          ++feeding;
+          frames += std::uint64_t{other.classes.pauses[number].xoff.frames} +
+                    other.classes.pauses[number].headroom.frames;
+          bytes += std::uint64_t{other.classes.pauses[number].xoff.bytes} +
+                   other.classes.pauses[number].headroom.bytes;
+        }
+      }
+      const egress::Depth limit = port.classes.queues.classes[number].limit;
+      if (frames > limit.frames || bytes > limit.bytes) {
+        findings_.add(port.classes.lines[number], "switch.port.class",
+                      "class {} pauses, so its queue at port \"{}\" must hold xoff and headroom of "
+                      "the {} port{} that may fill it: {} frames and {} bytes, and not {} and {}; "
+                      "raise queue_frames and queue_bytes, or lower xoff and headroom",
+                      number, port.name, feeding, feeding == 1 ? "" : "s", frames, bytes,
+                      limit.frames, limit.bytes);
+        return; // the other ports' are mostly the same
+      }
+    }
+  }
+}
+
 void Validator::add(Switch& sw, Port port, const SectionReader& reader) {
   const std::string owner = fmt::format("port \"{}\" of switch \"{}\"", port.name, sw.name);
   if (!port.name.empty()) {
@@ -139,6 +184,10 @@ void Validator::add(Switch& sw, Port port, const SectionReader& reader) {
                     nid->value);
     }
     claim("the NID", fmt::format("{:#x}", nid->value), owner, reader, "nid");
+  }
+  if (port.vlan != 0 && !port.tags) {
+    findings_.add(reader.line("vlan"), reader.path("vlan"),
+                  "there are no tags that it could stand in; set tags = true, or remove the key");
   }
   port.policy.ethertype = sw.ethertype;
   sw.ports.push_back(std::move(port));
@@ -204,6 +253,9 @@ void Validator::finish(const Config& config) {
       findings_.add(sw.line, "switch.port", "switch \"{}\" has no port; add a [[switch.port]]",
                     sw.name);
     }
+  }
+  for (const Switch& sw : config.switches) {
+    check_room(sw);
   }
   unsigned devices = 0;
   for (const Switch& sw : config.switches) {

@@ -22,6 +22,8 @@ public:
   void check(Manager& manager, const SectionReader& reader);
   /// The switch before it has ports.
   void check(const Switch& sw, const SectionReader& reader);
+  /// `again`: its owner has set the class before.
+  void check(const ClassDraft& draft, bool again, const SectionReader& reader);
   void add(Switch& sw, Port port, const SectionReader& reader);
   void add(Switch& sw, const TreeDraft& draft, const SectionReader& reader);
   void add(Switch& sw, const RouteDraft& draft, const SectionReader& reader);
@@ -29,6 +31,8 @@ public:
   void finish(const Config& config);
 
 private:
+  /// Whether what its senders may have waiting fits into its lossless queues.
+  void check_room(const Switch& sw);
   struct First {
     std::string owner; ///< who has it, for the message
     int line = 0;

@@ -52,6 +52,7 @@ struct ClassSettings {
 
   [[nodiscard]] constexpr bool lossless() const { return when_full == WhenFull::pause; }
   [[nodiscard]] constexpr bool obeys() const { return lossless() || obeys_pause; }
+  friend constexpr bool operator==(const ClassSettings&, const ClassSettings&) = default;
 };
 
 /// See pause_watchdog.hpp.

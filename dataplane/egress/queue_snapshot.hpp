@@ -20,18 +20,21 @@ struct QueueSnapshot {
   Depth limit;
   std::array<std::uint64_t, queue_drop_reasons.size()> drops{}; ///< in their order
 
-  // As the neighbour's pauses have it; what the port asks of its neighbour PauseSender counts.
+  // What the neighbour asked for.
   std::uint64_t pauses_received = 0;
   std::uint64_t pauses_ignored = 0;
   std::uint64_t paused_ns = 0;
   std::uint64_t given_up_times = 0; ///< by the watchdog
+  // What the port asked its neighbour for; PauseSender counts it, and not the queues.
+  std::uint64_t pauses_sent = 0;
+  std::uint64_t resumes_sent = 0;
   bool paused = false;
   bool given_up = false;
 
   /// Whether there is anything to tell.
   [[nodiscard]] bool used() const {
     return frames != 0 || highest.frames != 0 || pauses_received != 0 || pauses_ignored != 0 ||
-           std::ranges::any_of(drops, [](std::uint64_t n) { return n != 0; });
+           pauses_sent != 0 || std::ranges::any_of(drops, [](std::uint64_t n) { return n != 0; });
   }
   [[nodiscard]] std::uint64_t dropped(DropReason reason) const {
     return drops[queue_drop_index(reason)];

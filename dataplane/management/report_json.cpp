@@ -49,6 +49,8 @@ template <typename F> void for_each_counter(const QueueReport& r, F&& f) {
   f("pauses_received", q.pauses_received);
   f("pauses_ignored", q.pauses_ignored);
   f("paused_us", q.paused_ns / 1000);
+  f("pauses_sent", q.pauses_sent);
+  f("resumes_sent", q.resumes_sent);
   f("given_up_times", q.given_up_times);
 }
 template <typename F> void for_each_counter(const TreeReport& t, F&& f) {

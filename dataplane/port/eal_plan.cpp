@@ -141,11 +141,14 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
   const config::Process& process = configuration.process;
   EalPlan plan;
   std::uint64_t ports = 0;
+  std::uint64_t waiting = 0; ///< what queues that the file sets may hold
   std::vector<std::string> pci_addresses;
   plan.longest_frame = process.longest_frame;
   plan.buffer_bytes = buffer_bytes_for(process.longest_frame);
   for_each_port(configuration, [&](const config::Port& port) {
     ++ports;
+    port.classes.set.for_each(
+        [&](TrafficClass c) { waiting += port.classes.queues.classes[c.value].limit.frames; });
     refuse_if_too_long(port, process.longest_frame, host.page_bytes);
     if (port.kind == config::PortKind::pci) {
       pci_addresses.push_back(port.pci_address);
@@ -153,7 +156,7 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
   });
   plan.buffers = static_cast<std::uint32_t>(ports * process.buffers_per_port +
                                             std::uint64_t{process.workers} * buffers_per_worker +
-                                            host.replayed_frames);
+                                            waiting + host.replayed_frames);
   std::uint64_t need = base_memory_bytes + ports * bytes_per_port +
                        plan.buffers * (plan.buffer_bytes + bytes_beside_frame);
   if (process.memory_mib != 0) {

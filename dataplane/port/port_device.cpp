@@ -154,9 +154,9 @@ void PortDevice::probe() {
     facts.queue_pairs = pollable_queues(interface, queues_);
     facts.zero_copy = !copies_for_af_xdp(link::interface_driver(interface));
     receive_queues_ = facts.queue_pairs;
-    steering_ = std::make_unique<link::XdpSteering>(interface, configuration_.policy.ethertype,
-                                                    facts.queue_pairs,
-                                                    "use the interface with kind = \"af_packet\"");
+    steering_ = std::make_unique<link::XdpSteering>(
+        interface, configuration_.policy.ethertype, facts.queue_pairs,
+        "use the interface with kind = \"af_packet\"", configuration_.has_edge());
     if (!steering_->why_generic().empty()) {
       spdlog::warn("interface {} cannot run XDP in native mode ({}): fell back to generic mode, "
                    "which is slower",

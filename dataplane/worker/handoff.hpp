@@ -6,6 +6,7 @@
 // `handoff_full` by the worker that sends it.
 #pragma once
 
+#include "dataplane/egress/ingress_accounts.hpp"
 #include "dataplane/worker/control_frames.hpp"
 #include "tributary/traffic_class.hpp"
 #include "tributary/types.hpp"
@@ -46,7 +47,7 @@ using HandoffRing =
 /// What the workers of a group share besides the published tables.
 struct WorkerShared {
   WorkerShared(std::size_t workers, std::size_t switches)
-      : worker_count(workers), phases(workers), ports_up(switches) {
+      : worker_count(workers), phases(workers), accounts(switches), ports_up(switches) {
     for (auto& ports : ports_up) {
       ports.store(PortSet::first(max_ports).bits(), std::memory_order_relaxed);
     }
@@ -69,6 +70,10 @@ struct WorkerShared {
   std::atomic<bool> trace{true};
   /// How far each worker has got in ending; see Worker::drain.
   std::vector<std::atomic<unsigned>> phases;
+  /// By switch and worker: what waits of lossless classes in that worker's queues. A worker writes
+  /// its own; who owns a port asks all of them what its senders must pause. Empty where no class of
+  /// the switch is lossless.
+  std::vector<std::vector<std::unique_ptr<egress::IngressAccounts>>> accounts;
   /// By switch: the ports whose links are up, as the control thread last saw them.
   std::vector<std::atomic<std::uint64_t>> ports_up;
 };

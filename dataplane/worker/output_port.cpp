@@ -3,13 +3,16 @@
 #include "dataplane/port/mbuf_ownership.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace tributary::dataplane {
 
 OutputDevice::OutputDevice(PortDevice& device, core::PortCounters& counters,
-                           std::unique_ptr<ImpairmentStage> impairment, const TimeNs& now)
-    : device_(device), counters_(counters), impairment_(std::move(impairment)), now_(now) {}
+                           std::unique_ptr<ImpairmentStage> impairment, PortEdge* edge,
+                           const TimeNs& now)
+    : device_(device), counters_(counters), impairment_(std::move(impairment)), edge_(edge),
+      now_(now) {}
 
 OutputDevice::~OutputDevice() {
   for (std::uint16_t i = 0; i < due_count_; ++i) {
@@ -21,6 +24,14 @@ void OutputDevice::drop(rte_mbuf** frames, std::uint16_t count, TrafficClass /*c
                         core::DropReason why) {
   counters_.drops[static_cast<std::size_t>(why)].add(count);
   std::for_each_n(frames, count, give_back);
+}
+
+std::uint16_t OutputDevice::transmit_tagged(rte_mbuf** frames, std::uint16_t count,
+                                            TrafficClass c) {
+  const std::uint16_t tagged = edge_->depart(frames, count, c);
+  const std::uint16_t sent = transmit_untagged(frames, tagged);
+  PortEdge::take_back(frames + sent, static_cast<std::uint16_t>(tagged - sent));
+  return sent;
 }
 
 /// Takes all of them, unless what was taken before finds no room behind it.
@@ -73,6 +84,56 @@ bool OutputDevice::send_due() {
   }
 }
 
+OutputPort::OutputPort(PortDevice& device, core::PortCounters& counters,
+                       std::unique_ptr<ImpairmentStage> impairment,
+                       egress::IngressAccounts* accounts, rte_mempool* pool, const TimeNs& now)
+    : now_(now), impaired_(impairment != nullptr),
+      edge_(device.configuration().has_edge()
+                ? std::make_unique<PortEdge>(device.configuration(), counters, pool)
+                : nullptr),
+      device_(device, counters, std::move(impairment), edge_.get(), now),
+      queues_(device.configuration().classes.queues, accounts), pool_(pool) {}
+
+std::uint16_t OutputPort::arrive(rte_mbuf** frames, std::uint16_t count) {
+  return edge_->arrive(frames, count,
+                       [&](const wire::PauseFrame& pause) { queues_.pause(pause, now_); });
+}
+
+void OutputPort::tell_pauses(ClassSet wanted) {
+  if (!device_.up()) [[unlikely]] {
+    pauses_.forget();
+    return;
+  }
+  const auto pause = pauses_.due(wanted, now_);
+  if (!pause) [[likely]] {
+    return;
+  }
+  rte_mbuf* frame = allocate(pool_);
+  if (frame == nullptr) {
+    return; // and try again
+  }
+  auto* bytes = reinterpret_cast<std::byte*>(rte_pktmbuf_append(frame, wire::pause_frame_bytes));
+  wire::encode(*pause, device_.mac(),
+               std::span<std::byte, wire::pause_frame_bytes>(bytes, wire::pause_frame_bytes));
+  if (device_.transmit_at_once(frame)) {
+    pauses_.sent(*pause, now_);
+  } else {
+    give_back(frame);
+  }
+}
+
+void OutputPort::set_link_speed(std::uint32_t mbps) {
+  queues_.set_link_speed(mbps);
+  pauses_.set_link_speed(mbps);
+}
+
+egress::QueueSnapshot OutputPort::snapshot(TrafficClass c) const {
+  egress::QueueSnapshot snapshot = queues_.snapshot(c);
+  snapshot.pauses_sent = pauses_.counters(c).pauses.read();
+  snapshot.resumes_sent = pauses_.counters(c).resumes.read();
+  return snapshot;
+}
+
 /// Where more is to be done than sending what was pushed. As `flush`.
 [[gnu::noinline]] bool OutputPort::look_after() {
   if (!device_.up()) {
@@ -84,14 +145,8 @@ bool OutputDevice::send_due() {
 
 TimeNs OutputPort::next_due() const {
   const TimeNs queues = queues_.next_deadline();
-  return std::min(queues == TimeNs{} ? never : queues, device_.next_due());
-}
-
-void OutputPort::pause(bool paused) {
-  device_.pause(paused);
-  if (paused) {
-    drop_all();
-  }
+  return std::min(
+      {queues == TimeNs{} ? never : queues, device_.next_due(), pauses_.next_deadline()});
 }
 
 } // namespace tributary::dataplane

@@ -1,16 +1,21 @@
 // One port, seen from the decisions about frames: its queues (dataplane/egress/port_queues.hpp),
 // and behind them what the device is to the queues. Belongs to the port's worker.
 //
-//   push --> queues by class --> [impairment] --> device
+//   push --> queues by class --> [tags on] --> [impairment] --> device
+//
+// On a link between switches it also has the port's edge (port_edge.hpp): it takes pause frames out
+// of what arrives, and sends those that the worker's accounts want, past queues and impairment.
 //
 // Frames that the device does not take wait in the queues, and so do those that an impairment let
 // go while the device has no room. While the link is down everything is dropped as `port_down`.
 #pragma once
 
 #include "dataplane/core/counters.hpp"
+#include "dataplane/egress/pause_sender.hpp"
 #include "dataplane/egress/port_queues.hpp"
 #include "dataplane/port/impairment_stage.hpp"
 #include "dataplane/port/port_device.hpp"
+#include "dataplane/worker/port_edge.hpp"
 #include "tributary/types.hpp"
 
 #include <array>
@@ -29,17 +34,23 @@ struct Mbufs {
 class OutputDevice {
 public:
   OutputDevice(PortDevice& device, core::PortCounters& counters,
-               std::unique_ptr<ImpairmentStage> impairment, const TimeNs& now);
+               std::unique_ptr<ImpairmentStage> impairment, PortEdge* edge, const TimeNs& now);
   ~OutputDevice();
   OutputDevice(const OutputDevice&) = delete;
   OutputDevice& operator=(const OutputDevice&) = delete;
 
   // For the queues.
 
-  std::uint16_t transmit(rte_mbuf** frames, std::uint16_t count, TrafficClass /*c*/) {
+  std::uint16_t transmit(rte_mbuf** frames, std::uint16_t count, TrafficClass c) {
     if (!up()) [[unlikely]] {
       return 0;
     }
+    if (edge_ != nullptr && edge_->tags(c)) [[unlikely]] {
+      return transmit_tagged(frames, count, c);
+    }
+    return transmit_untagged(frames, count);
+  }
+  std::uint16_t transmit_untagged(rte_mbuf** frames, std::uint16_t count) {
     if (impairment_) [[unlikely]] {
       return transmit_impaired(frames, count);
     }
@@ -58,6 +69,9 @@ public:
   [[nodiscard]] bool up() const { return !paused_ && device_.link() == LinkState::up; }
   /// Off the device: it may be gone.
   void pause(bool paused) { paused_ = paused; }
+  /// Past queues and impairment. False: the device has no room, and the frame remains the caller's.
+  bool transmit_at_once(rte_mbuf* frame) { return up() && device_.transmit(&frame, 1) == 1; }
+  [[nodiscard]] const wire::MacAddress& mac() const { return device_.mac(); }
   /// Passes on what an impairment held back until now. True: there is more.
   bool release_due();
   /// Whether an impairment holds anything.
@@ -68,12 +82,14 @@ public:
 
 private:
   static constexpr std::uint16_t burst = 32;
+  std::uint16_t transmit_tagged(rte_mbuf** frames, std::uint16_t count, TrafficClass c);
   std::uint16_t transmit_impaired(rte_mbuf** frames, std::uint16_t count);
   bool send_due();
 
   PortDevice& device_;
   core::PortCounters& counters_;
   std::unique_ptr<ImpairmentStage> impairment_; ///< may be null
+  PortEdge* edge_;                              ///< may be null
   const TimeNs& now_;
   bool paused_ = false;
   bool holding_ = true;
@@ -83,12 +99,11 @@ private:
 
 class OutputPort {
 public:
-  /// `impairment` and `accounts` may be null; `now` is the worker's time.
+  /// `impairment` and `accounts` may be null; `now` is the worker's time, `pool` has the buffers of
+  /// copies and pause frames.
   OutputPort(PortDevice& device, core::PortCounters& counters,
-             std::unique_ptr<ImpairmentStage> impairment, const egress::PortSettings& settings,
-             egress::IngressAccounts* accounts, const TimeNs& now)
-      : now_(now), impaired_(impairment != nullptr),
-        device_(device, counters, std::move(impairment), now), queues_(settings, accounts) {}
+             std::unique_ptr<ImpairmentStage> impairment, egress::IngressAccounts* accounts,
+             rte_mempool* pool, const TimeNs& now);
   ~OutputPort() { drop_all(); }
 
   /// Takes the frames; `ingress`: where they came in, or `no_port`.
@@ -106,28 +121,42 @@ public:
     }
     return false;
   }
+
+  // Where the port is on a link between switches.
+
+  [[nodiscard]] bool has_edge() const { return edge_ != nullptr; }
+  /// What came in by it; says how many are for the core, the first ones then.
+  std::uint16_t arrive(rte_mbuf** frames, std::uint16_t count);
+  /// Tells the neighbour which classes it must pause, where it does not know yet.
+  void tell_pauses(ClassSet wanted);
+  /// 0: unknown.
+  void set_link_speed(std::uint32_t mbps);
+
   /// Something happens then that no frame tells of; `never` while only the device can say when it
   /// has room again.
   [[nodiscard]] TimeNs next_due() const;
   /// Nothing waits, and nothing is held back.
   [[nodiscard]] bool empty() const { return queues_.empty() && !device_.holds(); }
   /// While paused everything is dropped as `port_down`: the device may be gone.
-  void pause(bool paused);
+  void pause(bool paused) { device_.pause(paused); }
   /// The program ends: an impairment holds nothing back any more.
   void hold_nothing() { device_.hold_nothing(); }
   /// What the device did not take in time.
   void drop_all() { queues_.link_down(core::DropReason::port_down, now_, device_); }
 
   /// Any thread.
-  [[nodiscard]] egress::QueueSnapshot snapshot(TrafficClass c) const { return queues_.snapshot(c); }
+  [[nodiscard]] egress::QueueSnapshot snapshot(TrafficClass c) const;
 
 private:
   bool look_after();
 
   const TimeNs& now_;
   bool impaired_;
+  std::unique_ptr<PortEdge> edge_;
   OutputDevice device_;
   egress::PortQueues<Mbufs> queues_;
+  egress::PauseSender pauses_;
+  rte_mempool* pool_;
 };
 
 } // namespace tributary::dataplane

@@ -12,6 +12,7 @@ PortMonitor::PortMonitor(WorkerGroup& workers) : workers_(workers) {
       histories.push_back({.state = port->link()});
     }
     last_errors_.emplace_back(ports.size());
+    given_up_.emplace_back(ports.size());
   }
 }
 
@@ -47,8 +48,33 @@ void PortMonitor::look_at(std::size_t switch_index, PortNumber port) {
       break;
     }
   }
+  if (device.configuration().has_edge()) {
+    look_at_watchdog(switch_index, port);
+  }
   if (device.came_back()) {
     reopen(switch_index, port);
+  }
+}
+
+void PortMonitor::look_at_watchdog(std::size_t switch_index, PortNumber port) {
+  GivenUp& known = given_up_[switch_index][port.value];
+  const SwitchPlan& plan = workers_.plan(switch_index);
+  const std::string& name = plan.ports[port.value]->name();
+  for (std::uint8_t number = 0; number < traffic_classes; ++number) {
+    const TrafficClass c{number};
+    const egress::QueueSnapshot queue = workers_.queue(switch_index, port, c);
+    if (queue.given_up_times != known.times[number]) {
+      known.times[number] = queue.given_up_times;
+      known.now.insert(c);
+      spdlog::warn("switch {}: port {}: its neighbour has paused class {} for longer than the "
+                   "watchdog allows; the class is given up, and what is to leave in it is dropped",
+                   plan.name, name, number);
+    }
+    if (known.now.contains(c) && !queue.given_up) {
+      known.now.erase(c);
+      spdlog::info("switch {}: port {}: class {} is no longer paused, and taken up again",
+                   plan.name, name, number);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // Watches the links of all ports: counts and logs every change, and opens a port again when the
 // kernel interface it stood on went away and came back under its name. A port that is down or away
-// does not disturb the others: what is sent to it is dropped as `port_down`.
+// does not disturb the others: what is sent to it is dropped as `port_down`. Also says when the
+// watchdog of a port gave a class up, or took it up again (egress/pause_watchdog.hpp).
 //
 // Call `poll()` from the control thread, every 200 ms or so. It never waits for a link; a reopen
 // takes as long as opening a port.
@@ -9,6 +10,7 @@
 #include "dataplane/port/port_device.hpp"
 #include "dataplane/worker/worker_group.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -36,9 +38,16 @@ public:
 
 private:
   void look_at(std::size_t switch_index, PortNumber port);
+  void look_at_watchdog(std::size_t switch_index, PortNumber port);
   void reopen(std::size_t switch_index, PortNumber port);
 
   WorkerGroup& workers_;
+  /// How often classes were given up, as far as that was said.
+  struct GivenUp {
+    std::array<std::uint64_t, traffic_classes> times{};
+    ClassSet now;
+  };
+  std::vector<std::vector<GivenUp>> given_up_;        ///< [switch][port]
   std::vector<std::vector<LinkHistory>> histories_;   ///< [switch][port]
   std::vector<std::vector<std::string>> last_errors_; ///< of reopening, said once each
 };

@@ -56,7 +56,7 @@ Worker::~Worker() {
 }
 
 void Worker::add_switch(std::size_t switch_index, const core::SwitchSettings& settings,
-                        const std::vector<std::size_t>& owners) {
+                        const std::vector<std::size_t>& owners, PortSet tagged) {
   PortSet owned;
   for (std::size_t port = 0; port < owners.size(); ++port) {
     if (owners[port] == index_) {
@@ -64,6 +64,7 @@ void Worker::add_switch(std::size_t switch_index, const core::SwitchSettings& se
     }
   }
   auto part = std::make_unique<Part>(switch_index, settings, owned, pool_);
+  part->tagged = tagged;
   part->whole = static_cast<std::size_t>(owned.size()) == owners.size();
   std::ranges::transform(owners, part->owner.begin(),
                          [](std::size_t w) { return static_cast<std::uint8_t>(w); });
@@ -82,10 +83,16 @@ void Worker::add_port(std::size_t switch_index, PortNumber number, PortDevice& d
     sending = std::make_unique<ImpairmentStage>(impairment, ~seed, pool_);
     part.impaired.insert(number);
   }
-  part.outputs[number.value] =
-      std::make_unique<OutputPort>(device, part.core.counters().ports[number.value],
-                                   std::move(sending), egress::PortSettings{}, nullptr, now_);
-  inputs_.push_back({&device, &part, number, std::move(receiving)});
+  const auto& accounts = shared_.accounts[switch_index];
+  auto& output = part.outputs[number.value];
+  output = std::make_unique<OutputPort>(
+      device, part.core.counters().ports[number.value], std::move(sending),
+      accounts.empty() ? nullptr : accounts[index_].get(), pool_, now_);
+  if (output->has_edge()) {
+    part.edges.insert(number);
+  }
+  inputs_.push_back(
+      {&device, &part, number, std::move(receiving), output->has_edge() ? output.get() : nullptr});
   lively_ = inputs_.size();
 }
 
@@ -182,8 +189,9 @@ TimeNs Worker::next_due() const {
     due = input.impairment ? std::min(due, input.impairment->next_due()) : due;
   }
   for (const auto& part : parts_) {
-    part->waiting.for_each(
-        [&](PortNumber port) { due = std::min(due, part->outputs[port.value]->next_due()); });
+    PortSet(part->waiting.bits() | part->edges.bits()).for_each([&](PortNumber port) {
+      due = std::min(due, part->outputs[port.value]->next_due());
+    });
   }
   return due;
 }

@@ -5,7 +5,7 @@
 // another thread, but for counters (any thread reads them), the hand-off rings, the rings to and
 // from the control thread, and the mailbox.
 //
-//   port --> [impairment] --> engine here? --> core --> output port: queues --> [impairment] --> port
+//   port --> [edge] --> [impairment] --> engine here? --> core --> output port: queues --> [impairment] --> port
 //                                  | no          ^         | port of another worker
 //                                  v             |         v
 //                             hand-off ring ------    hand-off ring
@@ -70,8 +70,9 @@ public:
   // Before the thread runs.
 
   /// This worker's part of a switch. `owners` says which worker each port belongs to.
+  /// `tagged`: ports whose frames bring a traffic class.
   void add_switch(std::size_t switch_index, const core::SwitchSettings& settings,
-                  const std::vector<std::size_t>& owners);
+                  const std::vector<std::size_t>& owners, PortSet tagged);
   /// A port of a switch added before, which `owners` gave to this worker.
   void add_port(std::size_t switch_index, PortNumber number, PortDevice& device);
 
@@ -95,6 +96,10 @@ public:
     return part_of(switch_index)->core;
   }
   void pause_port(std::size_t switch_index, PortNumber number, bool paused);
+  /// Requires that the port is here. 0: unknown.
+  void set_link_speed(std::size_t switch_index, PortNumber number, std::uint32_t mbps) {
+    part_of(switch_index)->outputs[number.value]->set_link_speed(mbps);
+  }
   /// Null ends the capture.
   void set_tap(CaptureTap* tap) { tap_ = tap; }
 
@@ -142,12 +147,15 @@ private:
     PortSet collecting; ///< outputs that were given something since they were flushed
     PortSet waiting;    ///< outputs that want to be flushed again
     PortSet impaired;
+    PortSet edges;  ///< outputs on links between switches
+    PortSet tagged; ///< ports, also of other workers, whose frames bring a class
   };
   struct Input {
     PortDevice* device;
     Part* part;
     PortNumber number;
     std::unique_ptr<ImpairmentStage> impairment; ///< may be null
+    OutputPort* edge;                            ///< the port's own output, where that has an edge
     bool paused = false;
     std::uint8_t empty_polls = 0; ///< in a row, up to `quiet_after`
   };
@@ -197,6 +205,7 @@ private:
   void hand_over(std::size_t to, const Handoff& item);
   void flush_handoffs(std::size_t to);
   bool flush();
+  void tell_pauses(Part& part);
   void tap(const Part& part, PortNumber port, Direction direction, const rte_mbuf* frame);
   void trace_burst(const Part& part, PortNumber in, std::uint16_t count);
 

@@ -90,8 +90,9 @@ bool Worker::receive_from(Input& input) {
     return false;
   }
   std::array<rte_mbuf*, burst> frames;
-  const std::uint16_t count = input.device->receive(frames.data(), burst);
-  if (count != 0) {
+  std::uint16_t count = input.device->receive(frames.data(), burst);
+  const bool received = count != 0;
+  if (received) {
     input.empty_polls = 0;
     look_at_clock(*input.part);
     std::uint64_t bytes = 0;
@@ -107,6 +108,10 @@ bool Worker::receive_from(Input& input) {
         tap(*input.part, input.number, Direction::received, frames[i]);
       }
     }
+    if (input.edge != nullptr) [[unlikely]] {
+      count = input.edge->arrive(frames.data(), count);
+      input.part->waiting.insert(input.number); // a pause may have begun or ended
+    }
     if (!input.impairment) [[likely]] {
       steer(*input.part, input.number, frames.data(), count);
     } else {
@@ -115,12 +120,12 @@ bool Worker::receive_from(Input& input) {
     }
   }
   if (input.impairment) [[unlikely]] {
-    return deliver_due(input, now_) || count != 0; // and is never quiet
+    return deliver_due(input, now_) || received; // and is never quiet
   }
-  if (count == 0) {
+  if (!received) {
     ++input.empty_polls;
   }
-  return count != 0;
+  return received;
 }
 
 /// Where frames are delayed on purpose, the delay begins when a frame is here, and not when this
@@ -227,6 +232,11 @@ void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t
     }
     frames[ready] = frame;
     views_[ready++] = view_of(frame);
+  }
+  if (part.tagged.contains(in)) [[unlikely]] {
+    for (std::uint16_t i = 0; i < ready; ++i) {
+      views_[i].traffic_class = traffic_class_of(frames[i]);
+    }
   }
   part.core.process_burst(in, std::span(views_).first(ready), now_,
                           std::span(decisions_).first(ready));
@@ -405,10 +415,24 @@ void Worker::flush_handoffs(std::size_t to) {
   staged.count = 0;
 }
 
+/// What senders at the ports here must pause, whoever's queues they fill.
+void Worker::tell_pauses(Part& part) {
+  part.edges.for_each([&](PortNumber port) {
+    ClassSet wanted;
+    for (const auto& accounts : shared_.accounts[part.switch_index]) {
+      wanted = wanted | accounts->wanted(port);
+    }
+    part.outputs[port.value]->tell_pauses(wanted);
+  });
+}
+
 /// Sends what was collected and what waits; true when something left that had waited.
 bool Worker::flush() {
   bool sent = false;
   for (auto& part : parts_) {
+    if (!part->edges.empty()) [[unlikely]] {
+      tell_pauses(*part);
+    }
     const PortSet waiting = std::exchange(part->waiting, {});
     const PortSet collecting = std::exchange(part->collecting, {});
     PortSet(collecting.bits() | waiting.bits()).for_each([&](PortNumber port) {

@@ -23,6 +23,39 @@ tables_of(const std::vector<SwitchPlan>& switches) {
   return tables;
 }
 
+/// Until a worker that has frames to deal with has dealt with a burst of each port.
+constexpr std::uint64_t reaction_ns = 20'000;
+
+/// Of the ports whose frames bring a traffic class.
+PortSet tagged_ports(const SwitchPlan& plan) {
+  PortSet tagged;
+  for (std::size_t port = 0; port < plan.ports.size(); ++port) {
+    if (plan.ports[port]->configuration().tags) {
+      tagged.insert(PortNumber{static_cast<std::uint8_t>(port)});
+    }
+  }
+  return tagged;
+}
+
+/// What waits in the queues of one worker; null where no class of any port is lossless.
+std::unique_ptr<egress::IngressAccounts> accounts_for(const SwitchPlan& plan) {
+  std::unique_ptr<egress::IngressAccounts> accounts;
+  for (const PortDevice* device : plan.ports) {
+    for (std::uint8_t c = 0; c < traffic_classes; ++c) {
+      if (!accounts && device->configuration().classes.lossless(TrafficClass{c})) {
+        accounts = std::make_unique<egress::IngressAccounts>();
+      }
+    }
+  }
+  for (std::size_t port = 0; accounts && port < plan.ports.size(); ++port) {
+    for (std::uint8_t c = 0; c < traffic_classes; ++c) {
+      accounts->set_limits(PortNumber{static_cast<std::uint8_t>(port)}, TrafficClass{c},
+                           plan.ports[port]->configuration().classes.pauses[c]);
+    }
+  }
+  return accounts;
+}
+
 void pin_to(unsigned cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -41,6 +74,13 @@ WorkerGroup::WorkerGroup(const config::Process& process, Eal& eal, std::vector<S
       publisher_(process.workers, tables_of(switches_)),
       shared_(process.workers, switches_.size()) {
   distribute();
+  for (std::size_t s = 0; s < switches_.size(); ++s) {
+    for (std::size_t index = 0; index < process_.workers; ++index) {
+      if (auto accounts = accounts_for(switches_[s])) {
+        shared_.accounts[s].push_back(std::move(accounts));
+      }
+    }
+  }
   for (std::size_t index = 0; index < process_.workers; ++index) {
     auto worker =
         std::make_unique<Worker>(index, process_, clock_, publisher_, shared_, eal_.pool());
@@ -48,7 +88,7 @@ WorkerGroup::WorkerGroup(const config::Process& process, Eal& eal, std::vector<S
       if (std::ranges::find(owners_[s], index) == owners_[s].end()) {
         continue;
       }
-      worker->add_switch(s, switches_[s].settings, owners_[s]);
+      worker->add_switch(s, switches_[s].settings, owners_[s], tagged_ports(switches_[s]));
       for (std::size_t port = 0; port < owners_[s].size(); ++port) {
         if (owners_[s][port] == index) {
           worker->add_port(s, PortNumber{static_cast<std::uint8_t>(port)},
@@ -169,9 +209,33 @@ void WorkerGroup::port_changed(std::size_t switch_index, PortNumber port, bool u
   one.insert(port);
   auto& ports = shared_.ports_up[switch_index];
   if (up) {
+    learn_speed(switch_index, port);
     ports.fetch_or(one.bits(), std::memory_order_relaxed);
   } else {
     ports.fetch_and(~one.bits(), std::memory_order_relaxed);
+  }
+}
+
+/// Pauses are told in times of bits. Says when the headroom of a class is too small for the link.
+void WorkerGroup::learn_speed(std::size_t switch_index, PortNumber port) {
+  const PortDevice& device = *switches_[switch_index].ports[port.value];
+  if (!device.configuration().has_edge()) {
+    return;
+  }
+  const std::uint32_t mbps = device.speed_mbps();
+  Worker& worker = *workers_[worker_of(switch_index, port)];
+  worker.call([&] { worker.set_link_speed(switch_index, port, mbps); });
+  const config::Classes& classes = device.configuration().classes;
+  const std::uint64_t needed =
+      egress::headroom_bytes(mbps, 2 * reaction_ns, device.longest_frame());
+  for (std::uint8_t c = 0; c < traffic_classes; ++c) {
+    if (mbps != 0 && classes.lossless(TrafficClass{c}) &&
+        classes.pauses[c].headroom.bytes < needed) {
+      spdlog::warn("switch {}: port {}, class {}: a headroom of {} bytes may be too small; at {} "
+                   "Mb/s up to {} bytes come before a sender has heard that it must pause",
+                   switches_[switch_index].name, device.name(), c, classes.pauses[c].headroom.bytes,
+                   mbps, needed);
+    }
   }
 }
 

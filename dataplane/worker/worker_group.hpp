@@ -129,6 +129,7 @@ public:
 
 private:
   void distribute();
+  void learn_speed(std::size_t switch_index, PortNumber port);
   void run(std::size_t index);
 
   config::Process process_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0 OR BSD-3-Clause)
 // Steers the frames of one EtherType to the AF_XDP sockets of the switch; everything else is passed
-// to the kernel untouched.
+// to the kernel untouched. On a link between switches also those that have it behind an 802.1Q tag,
+// and MAC control frames, which are pauses.
 //
 // libxdp, through which DPDK opens its AF_XDP sockets, adopts a program that is already attached
 // if it looks like libxdp's own default one. The names are that convention, and must stay:
@@ -28,6 +29,28 @@ volatile int refcnt = 1;
 
 // In host byte order; written by the loader before the kernel sees the program.
 volatile const __u16 ethertype = 0;
+volatile const __u8 between_switches = 0;
+
+struct tagged_header {
+  struct ethhdr outer;
+  __be16 control;
+  __be16 proto;
+} __attribute__((packed));
+
+static __always_inline int is_ours(struct ethhdr* header, void* data_end) {
+  if (header->h_proto == bpf_htons(ethertype)) {
+    return 1;
+  }
+  if (!between_switches) {
+    return 0;
+  }
+  if (header->h_proto == bpf_htons(0x8808)) {
+    return 1;
+  }
+  struct tagged_header* tagged = (void*)header;
+  return header->h_proto == bpf_htons(ETH_P_8021Q) && (void*)(tagged + 1) <= data_end &&
+         tagged->proto == bpf_htons(ethertype);
+}
 
 SEC("xdp")
 int xsk_def_prog(struct xdp_md* ctx) {
@@ -37,7 +60,7 @@ int xsk_def_prog(struct xdp_md* ctx) {
   if ((void*)(header + 1) > data_end) {
     return XDP_PASS;
   }
-  if (header->h_proto != bpf_htons(ethertype)) {
+  if (!is_ours(header, data_end)) {
     return XDP_PASS;
   }
   // Without a socket on this queue the frame stays with the kernel.

@@ -36,9 +36,10 @@ public:
   /// Tries native mode first and falls back to generic. `queues` is how many receive queues the
   /// interface has; `otherwise` is what to do without XDP, for a person: "use raw sockets". Throws
   /// LinkError when there is no such interface, another XDP program is attached, a privilege is
-  /// missing, or neither mode works.
+  /// missing, or neither mode works. `between_switches`: tagged frames and pause frames are taken,
+  /// too.
   XdpSteering(const std::string& interface, std::uint16_t ethertype, std::uint32_t queues,
-              const std::string& otherwise);
+              const std::string& otherwise, bool between_switches = false);
   ~XdpSteering();
   XdpSteering(const XdpSteering&) = delete;
   XdpSteering& operator=(const XdpSteering&) = delete;

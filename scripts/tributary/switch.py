@@ -39,11 +39,15 @@ class SwitchSection:
     def __init__(self, name, **settings):
         self.head = {"name": name, **settings}
         self.ports, self.trees, self.routes, self.impairments = {}, {}, {}, {}
+        self.classes = {}
 
     def port(self, name, impairment=None, **settings):
         self.ports[name] = settings
         if impairment:
             self.impairments[name] = impairment
+
+    def traffic_class(self, number, **settings):
+        self.classes[number] = settings
 
     def tree(self, number, wait_count, parent, children):
         self.trees[number] = {"wait_count": wait_count, "parent": parent, "children": children}
@@ -53,6 +57,8 @@ class SwitchSection:
 
     def text(self):
         parts = [section_text("[[switch]]", self.head)]
+        for number, settings in self.classes.items():
+            parts.append(section_text("[[switch.class]]", {"class": number, **settings}))
         for name, settings in self.ports.items():
             parts.append(section_text("[[switch.port]]", {"name": name, **settings}))
             if name in self.impairments:

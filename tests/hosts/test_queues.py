@@ -1,6 +1,7 @@
 """What waits at an output port, and how an operator sees it."""
 
 import signal
+import struct
 
 from lab import TREE, VNI
 from test_ports import host
@@ -80,3 +81,68 @@ def test_a_port_that_is_not_there_has_no_queues(lab):
     assert code == 1 and "no port" in err and "host7" in err, err
     code, _, err = switch.ctl_raw("show", "trees", "--port", "host0")
     assert code == 1 and '"port" means nothing' in err, err
+
+
+URGENT = 3
+
+
+def tagged(frame, traffic_class):
+    return frame[:12] + struct.pack("!HH", 0x8100, traffic_class << 13) + frame[12:]
+
+
+def pause(traffic_class, quanta):
+    """A priority flow control frame."""
+    header = bytes.fromhex("0180c2000001") + b"\2" * 6 + struct.pack("!HHH", 0x8808, 0x0101, 1 << traffic_class)
+    each = [quanta if c == traffic_class else 0 for c in range(8)]
+    return (header + struct.pack("!8H", *each)).ljust(60, b"\0")
+
+
+def class_queue(switch, port, number=URGENT):
+    shown = switch.ctl("show", "queues", "--port", port)
+    return next((q for q in shown if q["class"] == number), None)
+
+
+def neighbour_pauses(lab, kind):
+    """Two neighbours on tagged links: one sends in a lossless class, the other one never stops pausing it."""
+    section = lab.star(1, kind=kind)
+    section.traffic_class(URGENT, policy="pause", queue_frames=512)
+    section.head["watchdog_ms"] = 1  # less than a pause lasts
+    section.tree(TREE, 0, "host0", ["host1"])
+    for settings in section.ports.values():
+        settings.update(tags=True, nid=None)
+    switch = lab.start()
+    plain = bytes(lab.arm(arm=0))
+    lab.root.send(tagged(plain, URGENT))
+    assert lab.leaves[0].receive() == [plain]  # whose kernel takes the tag off
+    wait_until(lambda: (class_queue(switch, "host1") or {}).get("frames") == 1, "it is counted")
+
+    def given_up():
+        lab.leaves[0].send(pause(URGENT, 0xFFFF))
+        lab.root.send(tagged(plain, URGENT))
+        return class_queue(switch, "host1")["drops"].get("paused_too_long")
+
+    wait_until(given_up, "the watchdog gives the class up")
+    queue = class_queue(switch, "host1")
+    assert queue["pauses_received"] > 0 and queue["paused_us"] > 0 and queue["given_up_times"] > 0
+    assert lab.counters(switch)["leaf0.port.host1.drop.bad_pause"] == 0
+    wait_until(lambda: "port host1: its neighbour has paused class 3" in switch.log_text(), "the log says so")
+    wait_until(lambda: "class 3 is no longer paused" in switch.log_text(), "it is taken up again")
+    assert not class_queue(switch, "host1")["given_up"]
+
+
+def test_a_neighbour_that_never_stops_pausing_is_named_over_af_packet(lab):
+    neighbour_pauses(lab, "af_packet")
+
+
+def test_a_neighbour_that_never_stops_pausing_is_named_over_af_xdp(lab):
+    neighbour_pauses(lab, "af_xdp")
+
+
+def test_a_lossless_queue_too_small_for_those_who_fill_it_is_refused(lab):
+    section = lab.star(2)
+    section.traffic_class(URGENT, policy="pause", queue_frames=100)
+    for settings in section.ports.values():
+        settings.update(tags=True, nid=None)
+    file = lab.file("switch.toml", lab.config.text())
+    code, _, err = lab.run_switch("--check-config", "--config", file)
+    assert code == 2 and "class 3 pauses, so its queue at port" in err and "384 frames" in err, err

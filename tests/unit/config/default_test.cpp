@@ -64,11 +64,16 @@ TEST(schema, written_out_fallbacks_equal_the_defaults_of_the_structures) {
            a.settings.descriptors_per_engine == b.settings.descriptors_per_engine &&
            a.settings.drop_foreign == b.settings.drop_foreign &&
            a.settings.timers.limits == b.settings.timers.limits &&
-           a.settings.timers.units == b.settings.timers.units;
+           a.settings.timers.units == b.settings.timers.units &&
+           a.classes.queues.watchdog.detection_ns == b.classes.queues.watchdog.detection_ns;
   });
   check(Section::port, Port{}, [](const Port& a, const Port& b) {
     return a.kind == b.kind && a.role == b.role && a.memif_id == b.memif_id &&
-           a.repeat == b.repeat && a.policy == b.policy;
+           a.repeat == b.repeat && a.policy == b.policy && a.tags == b.tags && a.vlan == b.vlan;
+  });
+  check(Section::switch_class, ClassDraft{}, [](const ClassDraft& a, const ClassDraft& b) {
+    return a.queue == b.queue && a.pause.xoff == b.pause.xoff && a.pause.xon == b.pause.xon &&
+           a.pause.headroom == b.pause.headroom;
   });
   check(Section::impairment, Impairment{}, [](const Impairment& a, const Impairment& b) {
     return a.loss == b.loss && a.duplicate == b.duplicate && a.reorder == b.reorder &&

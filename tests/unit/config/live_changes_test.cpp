@@ -93,6 +93,16 @@ TEST(plan_live_changes, interface_of_a_port_needs_a_restart) {
   EXPECT_EQ(changes.config.switches[0].ports[0].interface, "e0");
 }
 
+TEST(plan_live_changes, classes_need_a_restart) {
+  const std::string classes = "[[switch.class]]\nclass = 3\nweight = 2\n";
+  const auto changes = plan_live_changes(
+      parsed(with(classes)), parsed(replaced(with(classes), "weight = 2", "weight = 5")));
+  EXPECT_THAT(changes.ignored, ElementsAre("switch leaf0, class 3: weight, 2 -> 5"));
+  EXPECT_EQ(changes.config.switches[0].ports[0].classes.queues.classes[3].weight, 2U);
+  const auto added = plan_live_changes(parsed(two_ports), parsed(with(classes)));
+  EXPECT_THAT(added.ignored, ElementsAre("switch leaf0, class 3 was added"));
+}
+
 TEST(plan_live_changes, new_port_and_new_switch_are_named_once_each) {
   const auto changes = plan_live_changes(
       parsed(two_ports), parsed(with("[[switch.port]]\nname = \"x\"\nkind = \"null\"\n"

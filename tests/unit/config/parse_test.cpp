@@ -126,6 +126,55 @@ TEST(parse, empty_vni_list_permits_none) {
   EXPECT_TRUE(c.switches[0].ports[0].policy.vnis->none());
 }
 
+TEST(parse, every_key_of_a_class_reaches_its_member) {
+  const Switch s = parse_text(with("[[switch.class]]\nclass = 3\nservice = \"strict\"\n"
+                                   "weight = 9\npolicy = \"pause\"\nqueue_frames = 1000\n"
+                                   "queue_bytes = 2000000\nxoff_frames = 11\nxoff_bytes = 1200\n"
+                                   "xon_frames = 3\nxon_bytes = 400\nheadroom_frames = 15\n"
+                                   "headroom_bytes = 16000\n"),
+                              "test.toml")
+                       .config.switches[0];
+  const egress::ClassSettings& queue = s.classes.queues.classes[3];
+  EXPECT_EQ(queue.service, egress::Service::strict);
+  EXPECT_EQ(queue.weight, 9U);
+  EXPECT_EQ(queue.when_full, egress::WhenFull::pause);
+  EXPECT_EQ(queue.limit, (egress::Depth{1000, 2'000'000}));
+  const egress::PauseLimits& pause = s.classes.pauses[3];
+  EXPECT_EQ(pause.xoff, (egress::Depth{11, 1200}));
+  EXPECT_EQ(pause.xon, (egress::Depth{3, 400}));
+  EXPECT_EQ(pause.headroom, (egress::Depth{15, 16'000}));
+  EXPECT_EQ(s.classes.set, ClassSet::of(TrafficClass{3}));
+}
+
+TEST(parse, a_port_takes_over_the_classes_of_its_switch_and_says_what_differs) {
+  const Switch s = parse_text("[[switch]]\nname = \"s\"\nwatchdog_ms = 7\n"
+                              "[[switch.port]]\nname = \"a\"\nkind = \"null\"\n"
+                              "[[switch.port]]\nname = \"b\"\nkind = \"null\"\ntags = true\n"
+                              "vlan = 12\nwatchdog_ms = 0\n"
+                              "[[switch.port.class]]\nclass = 2\nweight = 5\n"
+                              // Where it stands does not matter.
+                              "[[switch.class]]\nclass = 2\nqueue_frames = 77\nweight = 3\n",
+                              "test.toml")
+                       .config.switches[0];
+  EXPECT_EQ(s.ports[0].classes.queues.classes[2].limit.frames, 77U);
+  EXPECT_EQ(s.ports[0].classes.queues.classes[2].weight, 3U);
+  EXPECT_EQ(s.ports[0].classes.queues.watchdog.detection_ns, 7'000'000U);
+  EXPECT_FALSE(s.ports[0].has_edge());
+  EXPECT_EQ(s.ports[1].classes.queues.classes[2].limit.frames, 77U);
+  EXPECT_EQ(s.ports[1].classes.queues.classes[2].weight, 5U);
+  EXPECT_EQ(s.ports[1].classes.queues.watchdog.detection_ns, 0U);
+  EXPECT_TRUE(s.ports[1].tags);
+  EXPECT_EQ(s.ports[1].vlan, 12U);
+  EXPECT_TRUE(s.ports[1].has_edge());
+  EXPECT_EQ(s.ports[1].classes.queues.classes[1], egress::ClassSettings{});
+}
+
+TEST(parse, a_lossless_class_above_0_needs_room_for_ports_with_tags_alone) {
+  const std::string text = with("[[switch.class]]\nclass = 3\npolicy = \"pause\"\n"
+                                "queue_frames = 1\n");
+  EXPECT_NO_THROW(static_cast<void>(parse_text(text, "test.toml")));
+}
+
 TEST(parse, every_key_of_impairment_reaches_its_member) {
   const Config c = parse_text("[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"a\"\n"
                               "kind = \"null\"\n[switch.port.impairment]\n"

@@ -83,6 +83,8 @@ public:
     r.queue.limit = {512, 1 << 20};
     r.queue.pauses_received = 4;
     r.queue.paused_ns = 77'000;
+    r.queue.pauses_sent = 6;
+    r.queue.resumes_sent = 2;
     r.queue.given_up_times = 1;
     r.queue.paused = true;
     r.queue.drops[egress::queue_drop_index(core::DropReason::queue_full)] = 9;

@@ -113,7 +113,7 @@ TEST(to_json, queues) {
             parse(R"json([{"switch":"leaf0","port":"host0","class":2,"frames_limit":512,
                       "bytes_limit":1048576,"paused":true,"given_up":false,"frames":20,
                       "bytes":1880,"frames_waiting":3,"bytes_waiting":282,"most_frames":5,
-                      "most_bytes":470,"pauses_received":4,"pauses_ignored":0,"paused_us":77,
+                      "most_bytes":470,"pauses_received":4,"pauses_ignored":0,"paused_us":77,"pauses_sent":6,"resumes_sent":2,
                       "given_up_times":1,"drops":{"queue_full":9}}])json"));
 }
 
@@ -140,7 +140,7 @@ TEST(flat_counters, name_every_drop_reason_of_every_port) {
   EXPECT_EQ(flat.at("leaf0.queue.host0.2.frames_waiting"), 3U);
   EXPECT_EQ(flat.at("leaf0.queue.host0.2.queue_full"), 9U);
   EXPECT_EQ(flat.size(),
-            6 + core::drop_reason_count + 10 + egress::queue_drop_reasons.size() + 5 + 12 + 1 + 8);
+            6 + core::drop_reason_count + 12 + egress::queue_drop_reasons.size() + 5 + 12 + 1 + 8);
 }
 
 } // namespace

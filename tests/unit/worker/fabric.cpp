@@ -142,6 +142,9 @@ Fabric::Fabric(const Options& options) {
     if (i < options.impairments.size()) {
       port.impairment = options.impairments[i];
     }
+    if (options.configure) {
+      options.configure(i, port);
+    }
     devices_.push_back(std::make_unique<PortDevice>(port, eal()));
     hosts_.push_back(std::make_unique<Host>(ring));
     plan.ports.push_back(devices_.back().get());

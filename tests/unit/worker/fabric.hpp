@@ -61,6 +61,8 @@ struct Options {
   core::SwitchSettings settings{};
   /// By port; missing ones are not impaired.
   std::vector<config::Impairment> impairments{};
+  /// What else a port is told; may be empty.
+  std::function<void(std::size_t number, config::Port&)> configure{};
 };
 
 /// Tables with `ports` ports and a tree whose parent is port 0 and whose children are all others.
