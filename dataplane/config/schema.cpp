@@ -419,7 +419,7 @@ const Key<Impairment> impairment_keys[] = {
      [](Impairment& i, const Value& v) { i.seed = integer<std::uint64_t>(v); }},
 };
 
-constexpr std::int64_t max_queue_bytes = std::int64_t{1} << 31;
+constexpr std::int64_t max_queue_bytes = 1 << 30;
 
 const Key<ClassDraft> class_keys[] = {
     {{.name = "class",

@@ -107,7 +107,7 @@ def test_print_config_is_a_valid_config_that_marks_every_key(lab):
     assert "[live]" in out and "[restart]" in out
     for number in range(2):
         lab.network.host(f"h{number}")
-        lab.network.link(f"h{number}", "eth0", None, f"eth{number}")
+        lab.network.cable(f"h{number}", "eth0", None, f"eth{number}")
     switch = lab.start(TextConfig(out, "/run/tributary/switch.sock"))
     assert switch.stop() == 0
 
