@@ -112,9 +112,11 @@ void OutputPort::tell_pauses(ClassSet wanted) {
   if (frame == nullptr) {
     return; // and try again
   }
-  auto* bytes = reinterpret_cast<std::byte*>(rte_pktmbuf_append(frame, wire::pause_frame_bytes));
+  frame->data_len = wire::pause_frame_bytes;
+  frame->pkt_len = wire::pause_frame_bytes;
   wire::encode(*pause, device_.mac(),
-               std::span<std::byte, wire::pause_frame_bytes>(bytes, wire::pause_frame_bytes));
+               std::span<std::byte, wire::pause_frame_bytes>(rte_pktmbuf_mtod(frame, std::byte*),
+                                                             wire::pause_frame_bytes));
   if (device_.transmit_at_once(frame)) {
     pauses_.sent(*pause, now_);
   } else {
