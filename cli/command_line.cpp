@@ -9,7 +9,7 @@ namespace tributary::cli {
 ParsedCommand parse_command_line(int argc, const char* const* argv) {
   ParsedCommand parsed;
   Command& command = parsed.command;
-  CLI::App app("Looks into a running tributary-switch, and asks the fabric manager.",
+  CLI::App app("Inspects a running tributary-switch and queries the fabric manager.",
                "tributaryctl");
   app.set_version_flag("--version", "tributaryctl " TRIBUTARY_VERSION);
   // Options of the program may also stand behind a command.
@@ -27,8 +27,8 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       "  tributaryctl capture --switch leaf0 --port host0 -o host0.pcapng\n"
       "  tributaryctl show counters --json\n"
       "  tributaryctl fabric show groups\n\n"
-      "`tributaryctl COMMAND --help` tells more about a command.\n"
-      "Exit codes: 0 done, 1 the switch or the manager cannot be reached or refused, 2 wrong\n"
+      "`tributaryctl COMMAND --help` describes a command.\n"
+      "Exit codes: 0 success, 1 the switch or the manager cannot be reached or refuses, 2 wrong\n"
       "command line.");
 
   auto* show = app.add_subcommand(
@@ -39,18 +39,17 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
           CLI::IsMember({"ports", "queues", "trees", "engines", "counters", "workers", "manager"}));
   show->add_option("--switch", command.switch_name, "Only this switch")->type_name("NAME");
   show->add_option("--port", command.port, "With queues: only this port")->type_name("NAME");
-  show->add_option("-w,--watch", command.watch_seconds, "Show again every so many seconds")
+  show->add_option("-w,--watch", command.watch_seconds, "Interval of repeated output in seconds")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86400.0));
-  show->footer(
-      "Examples:\n"
-      "  tributaryctl show ports                   state, frames, drops by reason\n"
-      "  tributaryctl show queues --port host0     what waits to leave, and what was dropped\n"
-      "  tributaryctl show trees --switch leaf0    what became of their reductions\n"
-      "  tributaryctl show engines                 and who is waited for right now\n"
-      "  tributaryctl show counters --json         every counter under one flat name\n"
-      "  tributaryctl show workers --watch 1\n"
-      "  tributaryctl show manager                 the channel to it, and the neighbours");
+  show->footer("Examples:\n"
+               "  tributaryctl show ports                   state, frames, drops by reason\n"
+               "  tributaryctl show queues --port host0     waiting and dropped frames by class\n"
+               "  tributaryctl show trees --switch leaf0    outcome of their reductions\n"
+               "  tributaryctl show engines                 with the members waited for\n"
+               "  tributaryctl show counters --json         every counter under one flat name\n"
+               "  tributaryctl show workers --watch 1\n"
+               "  tributaryctl show manager                 the channel to it, and the neighbours");
 
   auto* trace = app.add_subcommand("trace", "The last events of every worker");
   trace->add_option("action", command.what, "on, off or dump")
@@ -68,45 +67,46 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       ->check(CLI::Range(0, 8191));
   capture->add_option("--direction", command.direction, "received or transmitted; default both")
       ->check(CLI::IsMember({"received", "transmitted"}));
-  capture->add_option("-n,--count", command.count, "End after so many frames")
+  capture->add_option("-n,--count", command.count, "Number of frames after which it ends")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
-  capture->add_option("-d,--duration", command.duration_seconds, "End after so many seconds")
+  capture->add_option("-d,--duration", command.duration_seconds, "Seconds after which it ends")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86400.0 * 365));
-  capture->add_option("-o,--output", command.output, "The file to write; - is standard output")
+  capture->add_option("-o,--output", command.output, "File to write; - is standard output")
       ->type_name("FILE")
       ->required();
-  capture->footer("Ends at the count, after the duration, or with Ctrl-C; the file is whole then.\n"
-                  "Examples:\n"
-                  "  tributaryctl capture --switch leaf0 --port host0 --count 100 -o host0.pcapng\n"
-                  "  tributaryctl capture --tree 7 --duration 10 -o tree7.pcapng\n"
-                  "  tributaryctl capture --switch leaf0 -o - | wireshark -k -i -");
+  capture->footer(
+      "Ends at the count, after the duration, or with Ctrl-C; the file is then complete.\n"
+      "Examples:\n"
+      "  tributaryctl capture --switch leaf0 --port host0 --count 100 -o host0.pcapng\n"
+      "  tributaryctl capture --tree 7 --duration 10 -o tree7.pcapng\n"
+      "  tributaryctl capture --switch leaf0 -o - | wireshark -k -i -");
 
   auto* explain = app.add_subcommand("explain", "What the switch would do with a frame, and why");
   explain->add_option("--switch", command.switch_name, "The switch")->type_name("NAME")->required();
-  explain->add_option("--port", command.port, "The port it would come in at")
+  explain->add_option("--port", command.port, "The port by which it would arrive")
       ->type_name("NAME")
       ->required();
   explain
       ->add_option("frame", command.frame,
-                   "From the first byte of the Ethernet header, in hex; - is standard input")
+                   "The frame in hex, from its Ethernet header on; - is standard input")
       ->type_name("HEX")
       ->required();
   explain->footer(
-      "Blanks, colons and the offsets of a hex dump may stand between the digits.\n"
+      "Blanks, colons and the offsets of a hex dump are ignored.\n"
       "Nothing is sent, changed or counted.\n"
       "Examples:\n"
       "  tributaryctl explain --switch leaf0 --port host0 02fe0001234502000001234588b545...\n"
       "  xxd -p frame.bin | tributaryctl explain --switch leaf0 --port host0 -");
 
-  auto* reload = app.add_subcommand("reload", "Have the switch read its configuration again");
+  auto* reload = app.add_subcommand("reload", "Make the switch reread its configuration");
   reload->footer("Trees, routes, source guards, VNI lists and the log level change at once; what "
-                 "needs a\nrestart is named. A file with a mistake changes nothing.\n"
+                 "needs a\nrestart is listed. A file with an error changes nothing.\n"
                  "Example:\n"
                  "  tributaryctl reload");
 
-  app.add_subcommand("version", "Which switch answers")
+  app.add_subcommand("version", "Version of the switch and its tables in force")
       ->footer("Example:\n  tributaryctl version --json");
 
   auto* fabric = add_fabric_command(app, command.fabric);

@@ -383,7 +383,7 @@ std::string reload_view(const json::value& result, bool colours) {
     out +=
         styled("needs a restart, left alone:", Style::warning, colours) + " " + line.self() + "\n";
   }
-  return out.empty() ? "The file says what is in force already.\n" : out;
+  return out.empty() ? "Nothing to apply: the file equals the configuration in force.\n" : out;
 }
 
 } // namespace tributary::cli

@@ -19,27 +19,28 @@ CLI::App* add(CLI::App& parent, FabricCommand& command, const char* name, const 
 }
 
 void add_show(CLI::App& fabric, FabricCommand& command) {
-  auto* const show = add(fabric, command, "show", "What the manager knows", Verb::show);
+  auto* const show = add(fabric, command, "show", "State of the fabric", Verb::show);
   show->add_option("what", command.what, "What to show")
       ->required()
       ->check(CLI::IsMember({"topology", "switches", "hosts", "links", "groups", "trees",
                              "transactions", "jobs", "events"}));
-  show->add_option("id", command.id,
-                   "Only this one, in detail: a name, or a number; groups: JOB/NAME");
-  show->add_option("--switch", command.at_switch, "hosts, links, trees: only those at this switch")
+  show->add_option("id", command.id, "One object in detail: a name or a number; groups: JOB/NAME");
+  show->add_option("--switch", command.at_switch,
+                   "hosts, links, trees: only objects at this switch")
       ->type_name("NAME");
-  show->add_option("--job", command.job, "groups, trees: only those of this job")->type_name("JOB");
-  show->add_option("--group", command.group, "trees: only those of this group; with its job")
+  show->add_option("--job", command.job, "groups, trees: only objects of this job")
+      ->type_name("JOB");
+  show->add_option("--group", command.group, "trees: only trees of this group; needs its job")
       ->type_name("NAME");
-  show->add_option("-w,--watch", command.watch_seconds, "Show again every so many seconds")
+  show->add_option("-w,--watch", command.watch_seconds, "Interval of repeated output in seconds")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86400.0));
-  show->add_flag("-f,--follow", command.follow, "events: go on showing what happens");
-  show->add_option("--after", command.after, "events: only those behind this number")
+  show->add_flag("-f,--follow", command.follow, "events: also show new events");
+  show->add_option("--after", command.after, "events: only events after this number")
       ->type_name("N");
   show->footer("Examples:\n"
-               "  tributaryctl fabric show topology            every switch, and what hangs where\n"
-               "  tributaryctl fabric show groups              their state, and who is missing\n"
+               "  tributaryctl fabric show topology            every switch and its neighbours\n"
+               "  tributaryctl fabric show groups              their state and missing members\n"
                "  tributaryctl fabric show groups j1/demo      its members\n"
                "  tributaryctl fabric show links --watch 1     EFI: trees that cross each link\n"
                "  tributaryctl fabric show hosts --switch leaf0\n"
@@ -55,7 +56,7 @@ void add_tree(CLI::App& fabric, FabricCommand& command) {
   draw->add_option("--format", command.format, "How")
       ->check(CLI::IsMember({"text", "dot", "svg"}))
       ->capture_default_str();
-  draw->add_option("-o,--output", command.output, "The file to write; - is standard output")
+  draw->add_option("-o,--output", command.output, "File to write; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();
   draw->footer("Examples:\n"
@@ -66,14 +67,14 @@ void add_tree(CLI::App& fabric, FabricCommand& command) {
 
 void add_topology(CLI::App& fabric, FabricCommand& command) {
   auto* const topology =
-      add(fabric, command, "topology", "Writes the fabric that was found", Verb::write_topology);
+      add(fabric, command, "topology", "Writes the discovered topology", Verb::write_topology);
   topology
       ->add_option("--format", command.topology_format,
                    "toml, as the manager's topology.file; netlist, as InfiniBand's tools have it; "
                    "dot, a picture for Graphviz")
       ->check(CLI::IsMember({"toml", "netlist", "dot"}))
       ->capture_default_str();
-  topology->add_option("-o,--output", command.output, "The file to write; - is standard output")
+  topology->add_option("-o,--output", command.output, "File to write; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();
   topology->footer(
@@ -90,16 +91,16 @@ void add_group(CLI::App& fabric, FabricCommand& command) {
         ->type_name("JOB");
   };
   auto* const create =
-      add(*group, command, "create", "Makes a group that members will join", Verb::create_group);
+      add(*group, command, "create", "Creates a group that members will join", Verb::create_group);
   create->add_option("name", command.name, "Its name")->required()->type_name("NAME");
   create->add_option("--size", command.size, "Members")->required()->type_name("N");
   create->add_option("--trees", command.trees, "2: every reduction runs on two trees")
       ->check(CLI::Range(1, 2))
       ->capture_default_str();
-  create->add_option("--root-rank", command.root_rank, "The rank to be the root; default: any")
+  create->add_option("--root-rank", command.root_rank, "Rank of the root; default: any")
       ->type_name("RANK");
   add_job(create);
-  create->footer("Members that join make their group, too; this is for making it beforehand.\n"
+  create->footer("The first member that joins creates its group, too; this creates it beforehand.\n"
                  "Example:\n"
                  "  tributaryctl fabric group create demo --job j1 --size 16");
   auto* const destroy =
@@ -113,9 +114,10 @@ void add_job(CLI::App& fabric, FabricCommand& command) {
   auto* const job = fabric.add_subcommand("job", "Jobs, which own groups (administrators)");
   job->require_subcommand(1);
   auto* const create =
-      add(*job, command, "create", "Makes a job and prints its token", Verb::create_job);
+      add(*job, command, "create", "Creates a job and prints its token", Verb::create_job);
   create->add_option("job", command.name, "Its ID")->required()->type_name("JOB");
-  create->add_option("--limit", command.limit, "Groups it may have at a time")->type_name("N");
+  create->add_option("--limit", command.limit, "Largest number of groups at a time")
+      ->type_name("N");
   create
       ->add_option("--hosts", command.hosts,
                    "The only hosts of its groups: names, NIDs, ranges of NIDs, MACs; default: any")
@@ -123,8 +125,8 @@ void add_job(CLI::App& fabric, FabricCommand& command) {
       ->delimiter(',');
   create
       ->add_option("--vnis", command.vnis,
-                   "The only VNIs of its groups, and no other job's; numbers, ranges; default: any "
-                   "that nobody has")
+                   "The only VNIs of its groups, reserved for it; numbers, ranges; default: any "
+                   "that no job has reserved")
       ->type_name("VNI,...")
       ->delimiter(',');
   create->footer("Examples:\n"
@@ -138,21 +140,20 @@ void add_job(CLI::App& fabric, FabricCommand& command) {
 
 void add_rebalance(CLI::App& fabric, FabricCommand& command) {
   auto* const rebalance =
-      add(fabric, command, "rebalance", "Moves trees to where they are better (administrators)",
+      add(fabric, command, "rebalance", "Reroutes trees that could be better (administrators)",
           Verb::rebalance);
-  rebalance->add_flag("-n,--dry-run", command.dry_run, "Only say what would be moved");
-  rebalance->footer(
-      "Twins that share a link or switch without need, trees that are higher than\n"
-      "needed, and trees over the fullest links; some at a time. Their groups reduce\n"
-      "on meanwhile.\n"
-      "Examples:\n"
-      "  tributaryctl fabric rebalance --dry-run\n"
-      "  tributaryctl fabric rebalance");
+  rebalance->add_flag("-n,--dry-run", command.dry_run, "Only report what would be moved");
+  rebalance->footer("Twins that share a link or switch without need, trees that are higher than\n"
+                    "needed, and trees over the most loaded links; some at a time. Their groups\n"
+                    "continue to reduce meanwhile.\n"
+                    "Examples:\n"
+                    "  tributaryctl fabric rebalance --dry-run\n"
+                    "  tributaryctl fabric rebalance");
 }
 
 void add_route(CLI::App& fabric, FabricCommand& command) {
   auto* const route = add(fabric, command, "route",
-                          "Compares algorithms on a model fabric; asks no manager", Verb::route);
+                          "Compares algorithms on a model fabric; needs no manager", Verb::route);
   route
       ->add_option("--topology", command.topologies,
                    fmt::format("{}", fmt::join(topology::model_forms(), ", ")))
@@ -164,17 +165,21 @@ void add_route(CLI::App& fabric, FabricCommand& command) {
                    "rand:GROUPS,LEAST,MOST")
       ->required()
       ->type_name("PATTERN");
-  route->add_option("--algorithm", command.algorithms, "Which; all, or a name")
+  route->add_option("--algorithm", command.algorithms, "Algorithm to run: all, or a name")
       ->type_name("NAME")
       ->capture_default_str();
-  route->add_option("--budget", command.budget_seconds, "For repair; default: what suits the model")
+  route
+      ->add_option("--budget", command.budget_seconds,
+                   "Time limit of repair; default: by the model")
       ->type_name("SECONDS")
       ->check(CLI::NonNegativeNumber);
-  route->add_option("--dead", command.dead_percent, "Links that are down, by the seed")
+  route
+      ->add_option("--dead", command.dead_percent,
+                   "Share of links that are down, chosen by the seed")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 100.0));
-  route->add_option("--seed", command.seed, "Of everything random")->capture_default_str();
-  route->add_option("--runs", command.runs, "Of each algorithm; the fastest counts")
+  route->add_option("--seed", command.seed, "Seed of everything random")->capture_default_str();
+  route->add_option("--runs", command.runs, "Runs of each algorithm; the fastest counts")
       ->check(CLI::Range(1U, 1000U))
       ->capture_default_str();
   route->footer(
@@ -190,7 +195,7 @@ void add_route(CLI::App& fabric, FabricCommand& command) {
 
 CLI::App* add_fabric_command(CLI::App& app, FabricCommand& command) {
   auto* const fabric =
-      app.add_subcommand("fabric", "Asks the fabric manager: topology, groups, trees, jobs");
+      app.add_subcommand("fabric", "Queries the fabric manager: topology, groups, trees, jobs");
   fabric->require_subcommand(1);
   fabric
       ->add_option("-m,--manager", command.manager,
@@ -202,8 +207,9 @@ CLI::App* add_fabric_command(CLI::App& app, FabricCommand& command) {
                    "The file with the token; default TRIBUTARY_FABRIC_MANAGER_TOKEN")
       ->type_name("FILE");
   fabric
-      ->add_option("--ca", command.certificate_authority,
-                   "What https is checked against: a PEM file or folder, yes for the system's, no")
+      ->add_option(
+          "--ca", command.certificate_authority,
+          "CA for https: a PEM file or directory, yes for the system's CAs, no for no check")
       ->type_name("PATH");
   add_show(*fabric, command);
   add_tree(*fabric, command);
@@ -216,7 +222,7 @@ CLI::App* add_fabric_command(CLI::App& app, FabricCommand& command) {
                  "  tributaryctl fabric show groups\n"
                  "  tributaryctl fabric tree draw 5\n"
                  "  tributaryctl fabric --manager https://fm:7580 --token-file t show topology\n\n"
-                 "Everything takes --json. Through the manager's Unix socket, root and its own\n"
+                 "Every command takes --json. On the manager's Unix socket, root and its own\n"
                  "user need no token.");
   return fabric;
 }

@@ -56,27 +56,27 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   std::optional<std::string> token_file;
 
   CLI::App app("tributary-host: one member of a reduction group. Runs reductions with all the "
-               "others and checks every result bit for bit against arithmetic of its own.\n"
+               "others and checks every result bit for bit against its own arithmetic.\n"
                "Exit code 0: all results right; 1: a wrong result or a failure; 2: usage.");
   app.add_option("--interface", o.interface, "Network interface, for example eth0")->required();
   app.add_option("--ethertype", o.ethertype, "EtherType of the frames")->capture_default_str();
   app.add_option("--nid", o.nid, "Own NID; default: low 20 bits of the interface's MAC address");
-  app.add_option("--spin", o.spin_usec, "Microseconds to look for frames before sleeping")
+  app.add_option("--spin", o.spin_usec, "Microseconds to poll for frames before sleeping")
       ->capture_default_str();
   app.add_option("--transport", o.transport,
-                 "How frames travel: raw or af_xdp; default: as TRIBUTARY_TRANSPORT says, or raw")
+                 "Transport of frames: raw or af_xdp; default: TRIBUTARY_TRANSPORT, or raw")
       ->transform(CLI::CheckedTransformer(std::map<std::string, int>{
           {"raw", TRIBUTARY_TRANSPORT_RAW}, {"af_xdp", TRIBUTARY_TRANSPORT_AF_XDP}}));
-  app.add_flag(
-      "--own-thread", o.own_thread,
-      "Make progress on a thread of the library's own; default: as TRIBUTARY_PROGRESS says");
+  app.add_flag("--own-thread", o.own_thread,
+               "Make progress on a thread of the library's own; default: TRIBUTARY_PROGRESS");
   CLI::Option_group& from = *app.add_option_group("where the tree comes from");
   CLI::Option* named =
       from.add_option("--group", o.name, "Join this group through the fabric manager");
   CLI::Option* fixed = from.add_option("--tree", o.group.tree,
                                        "Tree number, 0 to 8191, as installed in the switches");
   from.require_option(1);
-  app.add_option("--twin-tree", o.group.twin_tree, "With --tree: the second one of twin trees")
+  app.add_option("--twin-tree", o.group.twin_tree,
+                 "With --tree: number of the second one of twin trees")
       ->needs(fixed);
   app.add_option("--vni", o.group.vni, "With --tree: protection key")
       ->needs(fixed)
@@ -84,7 +84,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_option("--cookie", o.group.cookie, "With --tree: the group's cookie")
       ->needs(fixed)
       ->capture_default_str();
-  app.add_option("--trees", o.trees, "With --group: 1, or 2 for twin trees")
+  app.add_option("--trees", o.trees, "With --group: number of trees, 1, or 2 for twin trees")
       ->check(CLI::Range(1, 2))
       ->needs(named)
       ->capture_default_str();
@@ -97,9 +97,10 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_option("--token-file", token_file,
                  "With --group: file with the job's token; default: TRIBUTARY_FABRIC_MANAGER_TOKEN")
       ->needs(named);
-  app.add_option("--ca", o.certificate_authority,
-                 "With --group: what the manager's certificate is checked against: a PEM file or "
-                 "directory, yes or no; default: TRIBUTARY_FABRIC_MANAGER_CACERT, or yes")
+  app.add_option(
+         "--ca", o.certificate_authority,
+         "With --group: CA of the manager's certificate: a PEM file or directory, yes for the "
+         "system's CAs, no for no check; default: TRIBUTARY_FABRIC_MANAGER_CACERT, or yes")
       ->needs(named);
   app.add_option("--wait", o.wait_seconds, "With --group: seconds for all members to join")
       ->check(CLI::NonNegativeNumber)
@@ -108,29 +109,32 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_option("--rank", o.group.rank, "Own rank")->required();
   app.add_option("--size", o.group.size, "Members of the group")->required();
   app.add_option("--root", root, "Rank of the root; default: 0, or the manager's choice");
-  app.add_option("--root-nid", o.group.root_nid, "NID of the root, to believe no one else");
-  app.add_flag("--disarmed", disarmed, "Root: leave the engines of the switches out");
-  app.add_option("--retry", o.group.retry_usec, "Microseconds before the root asks again")
+  app.add_option("--root-nid", o.group.root_nid,
+                 "NID of the root; frames of another sender are ignored");
+  app.add_flag("--disarmed", disarmed, "Root: bypass the engines of the switches");
+  app.add_option("--retry", o.group.retry_usec, "Microseconds before the root retries")
       ->capture_default_str();
-  app.add_option("--member-timeout", member_timeout_seconds,
-                 "Seconds after which a member that does not come ends the group; 0: never, the "
-                 "same at all members")
+  app.add_option(
+         "--member-timeout", member_timeout_seconds,
+         "Seconds after which a missing member ends the group; the same at all members; 0: never")
       ->check(CLI::Range(0.0, 4294.0))
       ->capture_default_str();
-  app.add_option("--iterations", o.iterations, "Reductions to run")->capture_default_str();
-  app.add_option("--operator", operators, "Operators, gone through in turn, or 'mix' for all")
+  app.add_option("--iterations", o.iterations, "Number of reductions to run")
+      ->capture_default_str();
+  app.add_option("--operator", operators, "Operators, used in turn, or 'mix' for all")
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--vector-length", o.length, "Elements of each reduction")->capture_default_str();
-  app.add_option("--in-flight", o.in_flight, "Reductions begun before the first is waited for")
+  app.add_option("--in-flight", o.in_flight,
+                 "Number of reductions started before waiting for the first")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--seed", o.seed, "Where the operands come from; the same at all members")
+  app.add_option("--seed", o.seed, "Seed of the operands; the same at all members")
       ->capture_default_str();
   app.add_option("--timeout", o.timeout_seconds, "Seconds that one reduction may take")
       ->capture_default_str();
   app.add_flag("--check,!--no-check", o.check, "Compare every result with the reference (default)");
-  app.add_flag("--progress", o.progress, "Say on standard error how far it is, twice a second");
+  app.add_flag("--progress", o.progress, "Report progress on standard error twice a second");
   app.add_flag("--json", o.json, "Report as one line of JSON");
   try {
     app.parse(argc, argv);

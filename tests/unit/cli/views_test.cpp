@@ -137,7 +137,7 @@ TEST(reload_view, says_what_was_and_was_not_applied) {
   EXPECT_EQ(reload_view(parse(R"({"applied":["x"],"ignored":["y"]})"), false),
             "applied: x\nneeds a restart, left alone: y\n");
   EXPECT_EQ(reload_view(parse(R"({"applied":[],"ignored":[]})"), false),
-            "The file says what is in force already.\n");
+            "Nothing to apply: the file equals the configuration in force.\n");
 }
 
 TEST(version_view, has_a_table_of_switches) {
