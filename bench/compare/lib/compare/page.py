@@ -16,18 +16,17 @@ QUIET_LOAD = 0.5  # of other programs, before allreduce begins
 INTRODUCTION = """\
 # Side by side
 
-Tributary and what others build, doing the same work on the same machine. One command writes this page:
+This page compares Tributary with other software doing the same work on the same machine. One command writes it:
 
     bench/compare/all
 
-Every comparison is a command of its own, with `--help`, `--quick` and `--json`. What takes part is started
-once and takes turns, A B C A B C; a ratio is formed between turns that follow each other, and what is
-shown is the median of the ratios with the least and the greatest. Rates of polling programs are divided by
-the time their threads were on a CPU, so that other load on the machine counts for little. Where a peer is
-better, the table says so: a ratio below 1. Peers come from Debian; `scripts/setup --bench` installs
-or unpacks them.
+Every comparison is a command of its own, with `--help`, `--quick` and `--json`. The programs are started
+once and take turns, A B C A B C; a ratio is formed between successive turns, and the tables show the
+median of the ratios with the least and the greatest. Rates of polling programs are divided by the time
+their threads were on a CPU, so that other load on the machine has little effect. Where a peer is better,
+the ratio is below 1. Peers come from Debian; `scripts/setup --bench` installs or unpacks them.
 
-[Multicast trees](benchmarks/multicast.md), an algorithm against algorithms,
+[Multicast trees](benchmarks/multicast.md), a comparison of algorithms,
 [what a large fabric costs the manager](benchmarks/manager.md) and
 [what an allreduce costs a host](benchmarks/hosts.md) have their own pages.
 """
