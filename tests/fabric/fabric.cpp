@@ -172,6 +172,18 @@ void Fabric::observe(std::function<void(const Passage&)> observer) {
   observers_.push_back(std::move(observer));
 }
 
+void Fabric::set_faults(const LinkFaults& faults) {
+  jitter_ns_ = faults.jitter_ns;
+  for (LinkState& link : links_) {
+    for (Direction& way : link.directions) {
+      way.impairer.reset();
+      if (faults.any()) {
+        way.impairer.emplace(faults, fault_random_.next());
+      }
+    }
+  }
+}
+
 void Fabric::set_link_up(LinkIndex link, bool up) {
   const Link& l = topology_.links()[link];
   trace(fmt::format("link {} - {} goes {}", describe(l.ends[0]), describe(l.ends[1]),

@@ -111,7 +111,7 @@ public:
   void publish_all();
 
   // Things that go wrong.
-  void set_faults(const LinkFaults& faults) { link_faults_ = faults; }
+  void set_faults(const LinkFaults& faults);
   /// The fault stays where it is until the fabric ends, so that its counts can be read.
   AimedFault& aim(AimedFault fault);
   /// Calls this for every frame that enters a link that is up, before any fault.
@@ -164,10 +164,10 @@ public:
 private:
   class Port;
   struct Direction {
-    TimeNs last_arrival;           ///< frames keep their order unless a fault says otherwise
-    std::uint64_t carried = 0;     ///< frames that were sent into it
-    bool busy = false;             ///< sending one
-    std::deque<FrameIndex> device; ///< taken, and not begun yet
+    std::optional<impairment::Impairer> impairer; ///< while there are faults
+    std::uint64_t carried = 0;                    ///< frames that were sent into it
+    bool busy = false;                            ///< sending one
+    std::deque<FrameIndex> device;                ///< taken, and not begun yet
   };
   struct LinkState {
     bool up = true;
@@ -233,6 +233,8 @@ private:
   /// delayed.
   bool strike(LinkIndex link, std::uint32_t direction, FrameIndex frame, std::uint64_t sending_ns,
               std::uint64_t& delay_ns);
+  void pass_on(LinkIndex link, std::uint32_t direction, FrameIndex frame,
+               const impairment::Fate& fate, std::size_t copy);
   void deliver_later(LinkIndex link, std::uint32_t direction, FrameIndex frame, TimeNs when);
   void arrive(LinkIndex link, std::uint32_t direction, FrameIndex frame);
   void end(FrameIndex frame, Fate fate);
@@ -252,7 +254,7 @@ private:
   TimeNs now_;
   TimeNs next_check_;
   FramePool frames_;
-  LinkFaults link_faults_;
+  std::uint64_t jitter_ns_ = 0;
   std::deque<AimedFault> aimed_;
   std::vector<std::function<void(const Passage&)>> observers_;
   std::deque<std::function<void()>> scripts_;

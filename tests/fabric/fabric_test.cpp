@@ -81,7 +81,7 @@ TEST(Fabric, hands_hellos_to_agents_and_never_forwards_or_believes_a_damaged_one
   fabric.run_until(TimeNs{milliseconds(1)});
   EXPECT_GT(sent, 0U);
   EXPECT_EQ(heard, sent);
-  fabric.set_faults({.header_corruption = 1.0});
+  fabric.set_faults({.header_damage = 1.0});
   everyone_says_hello();
   fabric.run_until(TimeNs{milliseconds(2)});
   EXPECT_EQ(heard, sent);
@@ -133,7 +133,7 @@ TEST(Fabric, notices_a_damaged_header_that_is_believed) {
   fabric.publish_all();
   fabric.attach(0, quiet);
   fabric.run_until(TimeNs{microseconds(10)});
-  fabric.set_faults({.header_corruption = 1});
+  fabric.set_faults({.header_damage = 1});
   wire::ReductionFrame f;
   f.tree = TreeNumber{3};
   f.word.count = 1;
@@ -162,8 +162,8 @@ TEST(Fabric, accounts_for_every_frame_under_all_chance_faults) {
   run.fabric().set_faults({.loss = 0.03,
                            .duplicate = 0.03,
                            .reorder = 0.03,
-                           .wire_corruption = 0.03,
-                           .header_corruption = 0.03,
+                           .wire_damage = 0.03,
+                           .header_damage = 0.03,
                            .jitter_ns = 5'000});
   run.start();
   run.fabric().run_until(TimeNs{milliseconds(300)});

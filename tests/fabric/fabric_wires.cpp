@@ -215,51 +215,49 @@ void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex fram
   if (strike(link, direction, frame, sending_ns, aimed_delay_ns)) {
     return;
   }
-  const LinkFaults& f = link_faults_;
-  Random& random = fault_random_;
-  if (random.chance(f.loss)) {
-    fault_counts_.add(Fault::loss);
-    end(frame, Fate::lost);
+  const TimeNs unharmed = now_ + sending_ns + l.latency_ns + aimed_delay_ns;
+  impairment::Fate fate{.copies = 1, .at = {unharmed}};
+  if (way.impairer) {
+    fate = way.impairer->decide(unharmed);
+    fault_counts_.add(Fault::loss, fate.copies == 0 ? 1 : 0);
+    fault_counts_.add(Fault::duplicate, fate.copies == 2 ? 1 : 0);
+  }
+  if (fate.copies == 0) {
+    end(frame, fabric::Fate::lost);
     return;
   }
+  if (fate.copies == 2) {
+    ++books_.duplicates;
+    ++books_.in_flight;
+    pass_on(link, direction, frames_.copy(frame), fate, 1);
+  }
+  pass_on(link, direction, frame, fate, 0);
+}
+
+/// One copy of a frame goes its way.
+void Fabric::pass_on(LinkIndex link, std::uint32_t direction, FrameIndex frame,
+                     const impairment::Fate& fate, std::size_t copy) {
+  fault_counts_.add(Fault::jitter, jitter_ns_ > 0 ? 1 : 0);
+  fault_counts_.add(Fault::reorder, fate.held[copy] ? 1 : 0);
   WireFrame& on_wire = frames_[frame];
   constexpr std::size_t header_end = wire::ethernet_header_bytes + wire::fabric_header_bytes;
-  if (on_wire.bytes().size() >= header_end && !is_pause(frame) &&
-      random.chance(f.header_corruption)) {
+  if (fate.damage[copy].in_header && on_wire.bytes().size() >= header_end && !is_pause(frame)) {
     fault_counts_.add(Fault::header_corruption);
     flip_bit(on_wire.bytes().subspan(wire::ethernet_header_bytes),
-             random.below(8 * wire::fabric_header_bytes));
+             fault_random_.below(8 * wire::fabric_header_bytes));
     on_wire.header_damaged = true;
   }
   seal(link, frame);
-  if (random.chance(f.duplicate)) {
-    fault_counts_.add(Fault::duplicate);
-    ++books_.duplicates;
-    ++books_.in_flight;
-    deliver_later(link, direction, frames_.copy(frame),
-                  now_ + sending_ns + l.latency_ns + random.below(f.hold_ns + 1));
-  }
-  if (random.chance(f.wire_corruption)) {
+  if (fate.damage[copy].on_wire) {
     fault_counts_.add(Fault::wire_corruption);
     // A CRC-32 finds any three changed bits in a frame of this length. Bits of different thirds,
     // so that none is changed back.
     const std::size_t third = 8 * on_wire.wire_bytes().size() / 3;
-    for (std::uint64_t i = random.between(1, 3); i > 0; --i) {
-      flip_bit(on_wire.wire_bytes(), (i - 1) * third + random.below(third));
+    for (std::uint64_t i = fault_random_.between(1, 3); i > 0; --i) {
+      flip_bit(on_wire.wire_bytes(), (i - 1) * third + fault_random_.below(third));
     }
   }
-  TimeNs arrival = now_ + sending_ns + l.latency_ns + aimed_delay_ns;
-  if (random.chance(f.reorder)) {
-    fault_counts_.add(Fault::reorder);
-    arrival = arrival + random.below(f.hold_ns + 1);
-  } else if (aimed_delay_ns == 0) {
-    if (f.jitter_ns > 0) {
-      fault_counts_.add(Fault::jitter);
-      arrival = arrival + random.below(f.jitter_ns + 1);
-    }
-    arrival = way.last_arrival = std::max(arrival, way.last_arrival);
-  }
-  deliver_later(link, direction, frame, arrival);
+  deliver_later(link, direction, frame, fate.at[copy]);
 }
 
 void Fabric::deliver_later(LinkIndex link, std::uint32_t direction, FrameIndex frame, TimeNs when) {

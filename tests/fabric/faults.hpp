@@ -1,10 +1,12 @@
 // What can go wrong on a link, and the books of what did.
 //
-// Chance faults are probabilities per frame and direction (LinkFaults). Aimed faults take the
+// Chance faults are probabilities per frame and direction, decided by the product's impairment
+// (LinkFaults). Aimed faults take the
 // nth frame that fits a description (AimedFault): "the second arm that reaches switch 3". Both are
 // counted by name, so that a fault test can show that the fault happened.
 #pragma once
 
+#include "dataplane/impairment/impairer.hpp"
 #include "tests/fabric/topology.hpp"
 #include "tributary/wire/reduction.hpp"
 
@@ -20,21 +22,9 @@
 
 namespace tributary::fabric {
 
-/// Probabilities per frame that enters a link; times in virtual nanoseconds.
-struct LinkFaults {
-  double loss = 0;
-  double duplicate = 0;         ///< a second copy arrives up to `hold_ns` later
-  double reorder = 0;           ///< held back up to `hold_ns`, so that later frames overtake it
-  double wire_corruption = 0;   ///< one to three bits change on the wire; the FCS catches it
-  double header_corruption = 0; ///< one bit of the fabric header changed before the FCS
-  std::uint64_t jitter_ns = 0;  ///< up to this much extra delay; keeps the order
-  std::uint64_t hold_ns = 40'000;
-
-  [[nodiscard]] bool any() const {
-    return loss > 0 || duplicate > 0 || reorder > 0 || wire_corruption > 0 ||
-           header_corruption > 0 || jitter_ns > 0;
-  }
-};
+/// What befalls frames by chance: as the ports of a switch can do it, and damage beside it. One
+/// direction of each link has an Impairer of its own.
+using LinkFaults = impairment::Settings;
 
 // clang-format off
 #define TRIBUTARY_FABRIC_FAULTS(X)                                                                 \

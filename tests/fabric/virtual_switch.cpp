@@ -555,9 +555,11 @@ void VirtualSwitch::check_descriptors(TimeNs now, std::uint64_t slack_ns) {
   if (!answers()) {
     return;
   }
-  const std::uint64_t slack = slack_ns + (options_.no_buffer > 0 ? 50 * retry_emission_ns : 0);
   for (const auto& worker : workers_) {
-    worker.account->compare(*worker.core, now, answers_since_, slack + worker.poll_interval_ns);
+    const std::uint64_t again_ns = std::max(retry_emission_ns, worker.slowest_ns);
+    const std::uint64_t slack =
+        slack_ns + worker.slowest_ns + (options_.no_buffer > 0 ? 50 * again_ns : 0);
+    worker.account->compare(*worker.core, now, answers_since_, slack);
   }
 }
 

@@ -25,6 +25,7 @@
 #include "tests/fabric/virtual_port.hpp"
 #include "tests/fabric/wire_frame.hpp"
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
@@ -129,6 +130,7 @@ public:
   /// From now on the worker begins a poll this long after the last one at the earliest.
   void set_poll_interval(std::size_t worker, std::uint64_t ns) {
     workers_[worker].poll_interval_ns = ns;
+    workers_[worker].slowest_ns = std::max(workers_[worker].slowest_ns, ns);
   }
 
   /// Descriptors hold what their engines absorbed. None is occupied past its timer, or past the end
@@ -189,6 +191,7 @@ private:
     TimeNs poll_at = never;
     TimeNs polled_at;
     std::uint64_t poll_interval_ns = 0;
+    std::uint64_t slowest_ns = 0; ///< the longest interval it ever had
     std::unique_ptr<SwitchAccount> account;
     std::unique_ptr<egress::IngressAccounts> ingress;
     std::unique_ptr<IngressAccount> ingress_account;

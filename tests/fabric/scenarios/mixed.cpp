@@ -108,8 +108,8 @@ private:
     return {.loss = sometimes(0.05),
             .duplicate = sometimes(0.04),
             .reorder = sometimes(0.08),
-            .wire_corruption = sometimes(0.02),
-            .header_corruption = sometimes(0.02),
+            .wire_damage = sometimes(0.02),
+            .header_damage = sometimes(0.02),
             .jitter_ns = random_.chance(0.3) ? random_.below(microseconds(100)) : 0,
             .hold_ns = random_.between(microseconds(2), microseconds(500))};
   }

@@ -38,7 +38,7 @@ RunReport heavy_loss(const RunOptions& options) {
   return under(options, {.loss = 0.3}, Fault::loss, seconds(2));
 }
 RunReport duplication(const RunOptions& options) {
-  return under(options, {.duplicate = 0.05}, Fault::duplicate);
+  return under(options, {.duplicate = 0.05, .jitter_ns = microseconds(40)}, Fault::duplicate);
 }
 RunReport reordering(const RunOptions& options) {
   return under(options, {.reorder = 0.1}, Fault::reorder);
@@ -47,10 +47,10 @@ RunReport jitter(const RunOptions& options) {
   return under(options, {.jitter_ns = microseconds(200)}, Fault::jitter);
 }
 RunReport wire_corruption(const RunOptions& options) {
-  return under(options, {.wire_corruption = 0.03}, Fault::wire_corruption);
+  return under(options, {.wire_damage = 0.03}, Fault::wire_corruption);
 }
 RunReport header_corruption(const RunOptions& options) {
-  return under(options, {.header_corruption = 0.03}, Fault::header_corruption);
+  return under(options, {.header_damage = 0.03}, Fault::header_corruption);
 }
 
 /// The demo's network with one group whose root is chosen at random.
