@@ -34,9 +34,10 @@ std::optional<Range> range_in(const std::string& word, std::string_view what, st
     return std::nullopt;
   }
   if (*last > most || *first > *last) {
-    throw std::invalid_argument(fmt::format("\"{}\" names no {}: they are 0 to {}, and a range is "
-                                            "FIRST-LAST",
-                                            word, what, most));
+    throw std::invalid_argument(
+        fmt::format("\"{}\" is not a valid {}: values are 0 to {}, and a range is "
+                    "FIRST-LAST",
+                    word, what, most));
   }
   return Range{static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(*last)};
 }
@@ -70,8 +71,8 @@ std::vector<std::uint32_t> vnis_of(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     const auto range = range_in(word, "VNI", last_vni);
     if (!range) {
-      throw std::invalid_argument(
-          fmt::format("\"{}\" is no VNI and no range of them; write 1024 or 1024-1031", word));
+      throw std::invalid_argument(fmt::format(
+          "\"{}\" is neither a VNI nor a range of VNIs; write 1024 or 1024-1031", word));
     }
     for (std::uint32_t vni = range->first; vni <= range->last; ++vni) {
       vnis.push_back(vni);

@@ -73,7 +73,7 @@ manager_client::Settings settings_of(const FabricCommand& command) {
 /// "j1/demo", or the name alone with the job from elsewhere.
 std::string group_path(const std::string& job, const std::string& name) {
   if (job.empty()) {
-    throw UsageError("say which job the group is of: --job JOB, or JOB/NAME");
+    throw UsageError("the group needs its job: give --job JOB, or JOB/NAME");
   }
   return fmt::format("/api/v1/groups/{}/{}", encoded(job), encoded(name));
 }
@@ -95,12 +95,12 @@ std::string filters_of(const FabricCommand& command) {
       continue;
     }
     if (std::find(filter.lists.begin(), filter.lists.end(), command.what) == filter.lists.end()) {
-      throw UsageError(fmt::format("{} narrows the lists of {}, not of {}", filter.option,
+      throw UsageError(fmt::format("{} filters only the lists of {}, not of {}", filter.option,
                                    fmt::join(filter.lists, ", "), command.what));
     }
     if (!command.id.empty()) {
       throw UsageError(
-          fmt::format("{} narrows a list; leave it away, or \"{}\"", filter.option, command.id));
+          fmt::format("{} filters a list; omit it, or \"{}\"", filter.option, command.id));
     }
     query +=
         fmt::format("{}{}={}", query.empty() ? '?' : '&', filter.parameter, encoded(filter.value));
@@ -120,7 +120,7 @@ std::string path_of(const FabricCommand& command) {
     return "/api/v1/" + command.what + filters;
   }
   if (command.what == "topology") {
-    throw UsageError("there is one topology: leave the name away, or show switches");
+    throw UsageError("there is only one topology: omit the name, or show switches");
   }
   if (command.what == "groups") {
     const std::size_t slash = command.id.find('/');

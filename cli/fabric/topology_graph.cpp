@@ -25,7 +25,7 @@ Attachment attachment(const Graph& graph, const Entry& entry) {
   const std::string name = entry.text("switch");
   const auto at = graph.find_switch(name);
   if (!at) {
-    throw topology::GraphError(fmt::format("switch \"{}\" is named, and is not there", name));
+    throw topology::GraphError(fmt::format("switch \"{}\" is named, but does not exist", name));
   }
   return {*at, port_of(entry)};
 }

@@ -111,7 +111,7 @@ std::string tree_text(const DrawnTree& tree) {
   std::string out = fmt::format("{}\n{}  (root)\n", tree.title, tree.nodes.front().name);
   add_lines(tree, 0, "", out);
   for (const std::string& name : tree.apart) {
-    out += fmt::format("apart from the rest: {}\n", name);
+    out += fmt::format("disconnected: {}\n", name);
   }
   return out;
 }

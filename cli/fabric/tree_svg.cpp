@@ -68,9 +68,9 @@ public:
     out += lines_ + boxes_;
     double y = title_height + sizes_[0].height + 2 * margin;
     for (const std::string& name : tree_.apart) {
-      out += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" fill=\"#b00020\">apart from the rest: "
-                         "{}</text>\n",
-                         margin, y, escaped(name));
+      out +=
+          fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" fill=\"#b00020\">disconnected: {}</text>\n",
+                      margin, y, escaped(name));
       y += host_height;
     }
     return out + "</svg>\n";

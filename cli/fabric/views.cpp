@@ -246,10 +246,10 @@ std::string rebalance_view(const json::value& answer, bool colours) {
                {move.text("why")}});
   }
   if (table.empty()) {
-    return fmt::format("No tree can be better; the fullest link carries {}.\n",
+    return fmt::format("No tree can be improved; the most loaded link carries {}.\n",
                        entry.text("max_efi_before"));
   }
-  return fmt::format("{}\nTrees on the fullest link: {}, then {}.{}\n", table.text(colours),
+  return fmt::format("{}\nTrees on the most loaded link: {}, then {}.{}\n", table.text(colours),
                      entry.text("max_efi_before"), entry.text("max_efi_after"),
                      entry.flag("dry_run") ? " Nothing was moved." : "");
 }

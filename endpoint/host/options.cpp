@@ -110,7 +110,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_option("--size", o.group.size, "Members of the group")->required();
   app.add_option("--root", root, "Rank of the root; default: 0, or the manager's choice");
   app.add_option("--root-nid", o.group.root_nid,
-                 "NID of the root; frames of another sender are ignored");
+                 "NID of the root; leaves ignore frames of other senders");
   app.add_flag("--disarmed", disarmed, "Root: bypass the engines of the switches");
   app.add_option("--retry", o.group.retry_usec, "Microseconds before the root retries")
       ->capture_default_str();

@@ -195,7 +195,7 @@ TEST_F(RunFabric, limits_of_a_job_that_make_no_sense_are_usage_errors) {
   FabricCommand create = command(Verb::create_job);
   create.name = "j1";
   create.vnis = {"1024", "many"};
-  EXPECT_THAT(usage_error(create), HasSubstr("\"many\" is no VNI"));
+  EXPECT_THAT(usage_error(create), HasSubstr("\"many\" is neither a VNI nor"));
   create.vnis = {"65536"};
   EXPECT_THAT(usage_error(create), HasSubstr("0 to 65535"));
   create.vnis.clear();
@@ -224,7 +224,8 @@ TEST_F(RunFabric, lists_are_narrowed_to_a_switch_a_job_or_a_group) {
             "j1/demo");
   FabricCommand hosts = show("hosts");
   hosts.job = "j1";
-  EXPECT_THAT(usage_error(hosts), HasSubstr("--job narrows the lists of groups, trees, not of"));
+  EXPECT_THAT(usage_error(hosts),
+              HasSubstr("--job filters only the lists of groups, trees, not of"));
   FabricCommand one = show("trees", "7");
   one.at_switch = "leaf0";
   EXPECT_THAT(usage_error(one), HasSubstr("\"7\""));

@@ -153,9 +153,9 @@ TEST(fabric_view, rebalance_says_what_moves_and_what_for) {
             "j1/a   5      1 to 1          it leaves the fullest links\n"
             "j1/b   6 7    2 to 1  3 to 0  its trees share less\n"
             "\n"
-            "Trees on the fullest link: 6, then 5. Nothing was moved.\n");
+            "Trees on the most loaded link: 6, then 5. Nothing was moved.\n");
   EXPECT_EQ(rebalance_view(parse(R"({"dry_run":false,"max_efi_before":3,"moves":[]})"), false),
-            "No tree can be better; the fullest link carries 3.\n");
+            "No tree can be improved; the most loaded link carries 3.\n");
 }
 
 /// A newer or older manager may answer something else; that must not end the program.

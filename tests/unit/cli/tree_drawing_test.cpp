@@ -59,9 +59,9 @@ TEST(tree_drawing, a_tree_that_does_not_hang_together_is_shown_as_far_as_it_does
     {"switch":"c","depth":2,"parent":{"port":0},"children":[]}]})");
   EXPECT_EQ(tree.nodes.size(), 5U);
   EXPECT_THAT(tree.apart, testing::ElementsAre("c"));
-  EXPECT_THAT(tree_text(tree), HasSubstr("apart from the rest: c\n"));
+  EXPECT_THAT(tree_text(tree), HasSubstr("disconnected: c\n"));
   EXPECT_THAT(tree_dot(tree), HasSubstr("\"c\" [shape=box, style=dashed]"));
-  EXPECT_THAT(tree_svg(tree), HasSubstr("apart from the rest: c"));
+  EXPECT_THAT(tree_svg(tree), HasSubstr("disconnected: c"));
 }
 
 TEST(tree_drawing, takes_what_is_no_tree) {

@@ -66,7 +66,7 @@ def losses(results):
         gains = [p["armed_gain"] for p in result["points"] if "armed_gain" in p]
         undecided = [g for g in gains if g["min"] <= 1]
         if undecided:
-            yield (f"{name}: in {len(undecided)} of {len(gains)} points armed engines do not shorten the latency "
+            yield (f"{name}: in {len(undecided)} of {len(gains)} points armed engines do not reduce the latency "
                    "in every turn; the lead over MPI there is the transport's, not theirs")
         for goal in result["goals"]:
             if reached(goal) is False:
@@ -79,7 +79,7 @@ def section(result):
     versions = ", ".join(f"{k} {v}" for k, v in result["versions"].items() if v)
     load = result["machine"]["load"]
     parts = [f"## {title}", text, f"    {result['command']}",
-             f"Versions: {versions}. Load average when it began: {load}."]
+             f"Versions: {versions}. Load average at the start: {load}."]
     if name == "allreduce" and load > QUIET_LOAD:
         parts.append(f"**The machine was busy (load average {load}): ratios to MPI are too good, not to be quoted.**")
     parts += [TABLES[name](result["points"])]
