@@ -13,7 +13,7 @@ ParsedOptions parse_options(int argc, char** argv, const Presentation& program) 
   options.config_file = program.config_file;
   CLI::App app(program.summary, program.name);
   app.set_version_flag("--version", fmt::format("{} {}", program.name, program_version));
-  auto* file = app.add_option("-c,--config", options.config_file, "The configuration, a TOML file")
+  auto* file = app.add_option("-c,--config", options.config_file, "Configuration file, TOML")
                    ->type_name("FILE")
                    ->capture_default_str();
   app.add_option("--log-level", options.log_level,
@@ -23,11 +23,9 @@ ParsedOptions parse_options(int argc, char** argv, const Presentation& program) 
   bool print_keys = false;
   bool check_config = false;
   auto* print =
-      app.add_flag("--print-config", print_config, "Write the commented default configuration");
-  auto* keys =
-      app.add_flag("--print-keys", print_keys, "Write the reference of all keys, as Markdown");
-  auto* check =
-      app.add_flag("--check-config", check_config, "Only say whether the configuration is good");
+      app.add_flag("--print-config", print_config, "Print the commented default configuration");
+  auto* keys = app.add_flag("--print-keys", print_keys, "Print the tables of all keys as Markdown");
+  auto* check = app.add_flag("--check-config", check_config, "Only check the configuration");
   print->excludes(keys)->excludes(check);
   keys->excludes(check);
   app.add_flag("--json", options.json, "With --check-config: answer in JSON")->needs(check);
@@ -37,7 +35,7 @@ ParsedOptions parse_options(int argc, char** argv, const Presentation& program) 
                   "  {0} --check-config --config my.toml\n"
                   "  {0} --config my.toml\n{1}\n"
                   "{2}\n"
-                  "Exit codes: 0 ended as asked, 1 failed while starting or running, 2 wrong "
+                  "Exit codes: 0 stopped by a signal, 1 failed while starting or running, 2 wrong "
                   "command\nline or configuration.",
                   program.name, program.more_examples, program.signals));
   try {

@@ -57,7 +57,7 @@ void Validator::check(const Process& process, const SectionReader& reader) {
     }
     if (!seen.insert(core).second) {
       findings_.add(line, key,
-                    "core {} stands there twice; two workers on one core starve each "
+                    "core {} is listed twice; two workers on one core starve each "
                     "other, give each its own",
                     core);
     }
@@ -114,7 +114,7 @@ void Validator::check(const Switch& sw, const SectionReader& reader) {
 void Validator::check(const ClassDraft& draft, bool again, const SectionReader& reader) {
   if (again) {
     findings_.add(reader.line("class"), reader.path("class"),
-                  "class {} stands there twice; say all about it in one place", draft.number);
+                  "class {} is defined twice; merge the two sections", draft.number);
   }
   if (std::string problem = egress::problem_with(draft.pause); !problem.empty()) {
     findings_.add(reader.line("xon_frames"), reader.path("xon_frames"),
@@ -187,7 +187,7 @@ void Validator::add(Switch& sw, Port port, const SectionReader& reader) {
   }
   if (port.vlan != 0 && !port.tags) {
     findings_.add(reader.line("vlan"), reader.path("vlan"),
-                  "there are no tags that it could stand in; set tags = true, or remove the key");
+                  "has no effect without tags; set tags = true, or remove the key");
   }
   port.policy.ethertype = sw.ethertype;
   sw.ports.push_back(std::move(port));
@@ -220,7 +220,7 @@ void Validator::add(Switch& sw, const TreeDraft& draft, const SectionReader& rea
                     child, draft.number);
     } else if (tree.children.contains(port)) {
       findings_.add(reader.line("children"), reader.path("children"),
-                    "\"{}\" stands there twice; name each child once", child);
+                    "\"{}\" is listed twice; name each child once", child);
     }
     tree.children.insert(port);
   }
