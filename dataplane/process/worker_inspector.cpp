@@ -157,9 +157,10 @@ std::vector<QueueReport> WorkerInspector::queues(const std::string& switch_name,
       ports.insert(port_of(s, port));
     }
     ports.for_each([&](PortNumber number) {
+      const ClassSet set = workers_.plan(s).ports[number.value]->configuration().classes.set;
       for (std::uint8_t c = 0; c < traffic_classes; ++c) {
         const egress::QueueSnapshot queue = workers_.queue(s, number, TrafficClass{c});
-        if (c == 0 || queue.used()) {
+        if (c == 0 || set.contains(TrafficClass{c}) || queue.used()) {
           reports.push_back({workers_.plan(s).name, port_name(s, number), queue});
         }
       }

@@ -5,10 +5,10 @@
 // another thread, but for counters (any thread reads them), the hand-off rings, the rings to and
 // from the control thread, and the mailbox.
 //
-//   port --> [edge] --> [impairment] --> engine here? --> core --> output port: queues --> [impairment] --> port
-//                                  | no          ^         | port of another worker
-//                                  v             |         v
-//                             hand-off ring ------    hand-off ring
+//   port --> [edge] --> [impairment] --> engine here? --> core --> output port --> port
+//                                          | no           ^   | port of another worker
+//                                          v              |   v
+//                                     hand-off ring ------    hand-off ring
 //
 // One iteration: tell RCU that no table is held, adopt new tables, answer the mailbox, take a burst
 // of each port, take what other workers and the control thread handed over, let timers expire, send

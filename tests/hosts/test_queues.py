@@ -111,10 +111,11 @@ def neighbour_pauses(lab, kind):
     for settings in section.ports.values():
         settings.update(tags=True, nid=None)
     switch = lab.start()
+    assert class_queue(switch, "host1")["frames"] == 0, "a class that the file sets is shown"
     plain = bytes(lab.arm(arm=0))
     lab.root.send(tagged(plain, URGENT))
     assert lab.leaves[0].receive() == [plain]  # whose kernel takes the tag off
-    wait_until(lambda: (class_queue(switch, "host1") or {}).get("frames") == 1, "it is counted")
+    wait_until(lambda: class_queue(switch, "host1")["frames"] == 1, "it is counted")
 
     def given_up():
         lab.leaves[0].send(pause(URGENT, 0xFFFF))
