@@ -98,7 +98,7 @@ InterfaceState interface_state(const std::string& name) {
   return state;
 }
 
-std::string trouble_with_interface(const std::string& name) {
+std::string interface_error(const std::string& name) {
   const InterfaceState state = interface_state(name);
   if (!state.exists()) {
     return fmt::format("interface '{}' is gone", name);

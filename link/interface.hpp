@@ -36,7 +36,7 @@ struct InterfaceState {
 
 [[nodiscard]] InterfaceState interface_state(const std::string& name);
 /// The same for a person: why nothing can get through it; empty when nothing speaks against it.
-[[nodiscard]] std::string trouble_with_interface(const std::string& name);
+[[nodiscard]] std::string interface_error(const std::string& name);
 /// The kernel driver's name, e.g. "veth"; empty when it does not say.
 [[nodiscard]] std::string interface_driver(const std::string& name);
 /// 0 when the driver does not say.

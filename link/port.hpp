@@ -102,8 +102,8 @@ public:
   [[nodiscard]] virtual const PortCounts& counts() { return counts_; }
   /// Why nothing can get through, for a person; empty when nothing speaks against it. Cold: asks
   /// the kernel or the device.
-  [[nodiscard]] virtual std::string trouble() { return {}; }
-  [[nodiscard]] bool up() { return trouble().empty(); }
+  [[nodiscard]] virtual std::string error() { return {}; }
+  [[nodiscard]] bool up() { return error().empty(); }
   /// 0 when nobody knows. Cold.
   [[nodiscard]] virtual std::uint32_t speed_mbps() const { return 0; }
   /// Copies of all frames go to this one, sent and received; null ends that. The tap is not owned.

@@ -87,7 +87,7 @@ const PortCounts& RawSocket::counts() {
   return counts_;
 }
 
-std::string RawSocket::trouble() { return trouble_with_interface(socket_.interface()); }
+std::string RawSocket::error() { return interface_error(socket_.interface()); }
 
 std::uint32_t RawSocket::speed_mbps() const { return interface_speed_mbps(socket_.interface()); }
 

@@ -59,7 +59,7 @@ public:
   [[nodiscard]] wire::MacAddress address() const final { return socket_.address(); }
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] const PortCounts& counts() final;
-  [[nodiscard]] std::string trouble() final;
+  [[nodiscard]] std::string error() final;
   [[nodiscard]] std::uint32_t speed_mbps() const final;
 
 protected:

@@ -55,7 +55,7 @@ std::string token_in(const std::string& path) {
   return token;
 }
 
-manager_client::Settings settings_of(const FabricCommand& command) {
+manager_client::ClientSettings settings_of(const FabricCommand& command) {
   const std::string token = command.token_file ? token_in(*command.token_file) : std::string();
   const auto given = [](const std::optional<std::string>& text) {
     return text ? text->c_str() : nullptr;
@@ -192,7 +192,8 @@ void print_event(const manager_client::Event& event, bool as_json) {
   std::fflush(stdout);
 }
 
-int follow_events(const manager_client::Settings& settings, std::uint64_t last, bool as_json) {
+int follow_events(const manager_client::ClientSettings& settings, std::uint64_t last,
+                  bool as_json) {
   catch_interrupts();
   bool reached = false;
   while (!interrupted()) {
@@ -327,7 +328,7 @@ int rebalance(ManagerClient& manager, const FabricCommand& command, bool as_json
 }
 
 int ask_manager(const FabricCommand& command, bool as_json) {
-  const manager_client::Settings settings = settings_of(command);
+  const manager_client::ClientSettings settings = settings_of(command);
   ManagerClient manager(settings);
   switch (command.verb) {
   case Verb::show:

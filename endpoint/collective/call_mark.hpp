@@ -1,7 +1,7 @@
 // The mark of a call: how many elements a member called an operation with, and which of its calls
 // that is, as a 56-bit number that is added to the signature of each of the operation's pieces.
 //
-// Members that called with different counts so spoil the sum of the signatures at the first piece
+// Members that called with different counts so falsify the sum of the signatures at the first piece
 // they have in common, before anybody has a result. The number is a bijection without visible
 // order, so that differences do not cancel out (99 + 101 is not 2 * 100), and a root that has a
 // member's contribution by itself can turn the mark back into the call.

@@ -59,7 +59,7 @@ struct GroupParameters {
   /// The longest that leaving may wait for the others.
   std::uint64_t leave_timeout_ns = 20'000'000'000;
   /// The longest a root that left still answers requests for the last result; it ends early once
-  /// every leaf has said farewell.
+  /// every leaf has sent its leave frame.
   std::uint64_t linger_ns = 4'800'000'000;
   /// How long the group waits for a member that does not contribute, before it ends with the names
   /// of those that are missing; 0: for ever. At the root from inject on; a leaf that hears nothing

@@ -97,8 +97,8 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now) {
       return;
     }
   }
-  if (phase_ == Phase::saying_farewell || (result && phase_ == Phase::parting)) {
-    say_farewell(frame.reduction, slot, now);
+  if (phase_ == Phase::sending_leave || (result && phase_ == Phase::leaving)) {
+    send_leave(frame.reduction, slot, now);
   } else if (!result) {
     answer(frame, slot, *tree, now);
   }
@@ -129,9 +129,9 @@ void Leaf::fail(const Failure& failure) {
     slot.request_at = never;
   }
   if (phase_ != Phase::active) {
-    abandoned_ = phase_ == Phase::parting;
+    abandoned_ = phase_ == Phase::leaving;
     phase_ = Phase::left;
-    parting_ends_ = never;
+    leaving_ends_ = never;
   }
 }
 
@@ -250,8 +250,8 @@ void Leaf::poll(TimeNs now) {
   if (phase_ == Phase::left) {
     return;
   }
-  if (now >= parting_ends_) {
-    abandoned_ = phase_ == Phase::parting;
+  if (now >= leaving_ends_) {
+    abandoned_ = phase_ == Phase::leaving;
     phase_ = Phase::left;
     return;
   }
@@ -283,7 +283,7 @@ TimeNs Leaf::next_deadline() const {
   if (phase_ == Phase::left) {
     return never;
   }
-  TimeNs deadline = std::min(parting_ends_, root_missing_at());
+  TimeNs deadline = std::min(leaving_ends_, root_missing_at());
   for (const Slot& slot : slots_) {
     deadline = std::min(deadline, slot.request_at);
   }
@@ -310,27 +310,27 @@ void Leaf::leave(TimeNs now) {
     phase_ = Phase::left;
     return;
   }
-  phase_ = Phase::parting;
-  parting_ends_ = now + channel_.parameters.leave_timeout_ns;
-  farewell_piece_ = begin(Operand{}, leaving_mark(channel_.parameters), now) + reductions_per_tree;
+  phase_ = Phase::leaving;
+  leaving_ends_ = now + channel_.parameters.leave_timeout_ns;
+  leave_piece_ = begin(Operand{}, leaving_mark(channel_.parameters), now) + reductions_per_tree;
 }
 
-void Leaf::say_farewell(ReductionId id, const Slot& slot, TimeNs now) {
-  if (id != reduction_of(farewell_piece_)) {
+void Leaf::send_leave(ReductionId id, const Slot& slot, TimeNs now) {
+  if (id != reduction_of(leave_piece_)) {
     return;
   }
   for (TreeIndex tree = 0; tree < channel_.tree_count(); ++tree) {
-    if (slot.heard_on.contains(tree) && !farewell_on_.contains(tree)) {
-      send_up(tree, id, *slot.heard, Operand{}, farewell_piece_, no_mark);
-      farewell_on_.insert(tree);
+    if (slot.heard_on.contains(tree) && !leave_sent_on_.contains(tree)) {
+      send_up(tree, id, *slot.heard, Operand{}, leave_piece_, no_mark);
+      leave_sent_on_.insert(tree);
     }
   }
-  if (farewell_on_.is_all_of(channel_.tree_count())) {
+  if (leave_sent_on_.is_all_of(channel_.tree_count())) {
     phase_ = Phase::left;
-    parting_ends_ = never;
-  } else if (phase_ == Phase::parting) {
-    phase_ = Phase::saying_farewell;
-    parting_ends_ = now + channel_.parameters.retry_ns;
+    leaving_ends_ = never;
+  } else if (phase_ == Phase::leaving) {
+    phase_ = Phase::sending_leave;
+    leaving_ends_ = now + channel_.parameters.retry_ns;
   }
 }
 

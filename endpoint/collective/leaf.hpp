@@ -32,10 +32,10 @@
 // What else it may hear: a notice (notice.hpp) that says who is missing, or that the group has
 // ended. With a member time-out, a root that is silent for so long while the leaf waits is missing.
 //
-// Leaving: the result of the last BARRIER is answered with the farewell (root.hpp), and the leaf is
-// gone. With twin trees it says so on both, and waits a retry interval for the second to say so on.
-// If that result does not come within `leave_timeout_ns` it goes all the same: its own work
-// is complete.
+// Leaving: the result of the last BARRIER is answered with the leave frame (root.hpp), and the leaf
+// is gone. With twin trees it says so on both, and waits a retry interval for the second to say so
+// on. If that result does not come within `leave_timeout_ns` it goes all the same: its own work is
+// complete.
 //
 // Twin trees (trees.hpp): what is heard, contributed and completed is remembered for the group;
 // only on which trees the newest sequence was heard and contributed to is remembered for each.
@@ -110,7 +110,7 @@ private:
     std::uint64_t request_interval_ns = 0;
     TimeNs request_at = never;
   };
-  enum class Phase : std::uint8_t { active, parting, saying_farewell, left };
+  enum class Phase : std::uint8_t { active, leaving, sending_leave, left };
 
   [[nodiscard]] bool is_result_for(const Slot& slot, const wire::ReductionWord& word) const;
   /// Whether to follow a frame that opens `sequence` on this tree.
@@ -130,7 +130,7 @@ private:
   /// When the root is missing, if nothing is heard of it until then; `never` while nothing waits.
   [[nodiscard]] TimeNs root_missing_at() const;
   /// On every tree on which the newest sequence was heard and that was not told yet.
-  void say_farewell(ReductionId id, const Slot& slot, TimeNs now);
+  void send_leave(ReductionId id, const Slot& slot, TimeNs now);
   void send_up(TreeIndex tree, ReductionId id, SequenceNumber sequence, const Operand& operand,
                PieceNumber piece, CallMark mark);
 
@@ -144,9 +144,9 @@ private:
   MissingRanks missing_;            ///< as the root said last
   std::uint32_t missing_piece_ = 0; ///< and for which piece, modulo 2^32
   std::optional<Failure> failure_;
-  TimeNs parting_ends_ = never;
-  TreeSet farewell_on_;
-  PieceNumber farewell_piece_ = 0;
+  TimeNs leaving_ends_ = never;
+  TreeSet leave_sent_on_;
+  PieceNumber leave_piece_ = 0;
 };
 
 } // namespace tributary::collective

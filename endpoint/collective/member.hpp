@@ -79,11 +79,11 @@ public:
   /// Ends the group. The root tells the others.
   void fail(const Failure& failure, TimeNs now);
 
-  /// Begins the parting. Requires `is_idle()`, and that the group was not left before.
+  /// Begins to leave. Requires `is_idle()`, and that the group was not left before.
   void leave(TimeNs now);
-  /// Whether the parting is over: the member sends nothing more.
+  /// Whether leaving is over: the member sends nothing more.
   [[nodiscard]] bool left() const;
-  /// Whether the parting ended by its time-out, so that some members may not have left.
+  /// Whether leaving ended by its time-out, so that some members may not have left.
   [[nodiscard]] bool abandoned() const;
 
   [[nodiscard]] const GroupParameters& parameters() const;

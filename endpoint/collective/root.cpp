@@ -57,7 +57,7 @@ PieceNumber Root::begin(const Operand& operand, CallMark mark, TimeNs now) {
   } else {
     count_own(slot);
     slot.retry_at = now + slot.retry_interval_ns;
-    settle_all(id, slot, now);
+    reconcile_all(id, slot, now);
   }
   return piece;
 }
@@ -93,7 +93,7 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now) {
     return;
   }
   if (phase_ == Phase::lingering) {
-    count_farewell(frame, *tree, now);
+    count_leave(frame, *tree, now);
     return;
   }
   const Operand operand{.payload = frame.payload,
@@ -109,7 +109,7 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now) {
   if (word.count == 1 && slot.in_progress && roll_call_.is_about(slot.piece)) {
     hear(frame, slot, now);
   }
-  settle(frame.reduction, slot, *tree, now);
+  reconcile(frame.reduction, slot, *tree, now);
 }
 
 void Root::poll(TimeNs now) {
@@ -126,8 +126,8 @@ void Root::poll(TimeNs now) {
     }
     return;
   }
-  if (now >= parting_ends_) {
-    abandoned_ = phase_ == Phase::parting;
+  if (now >= leaving_ends_) {
+    abandoned_ = phase_ == Phase::leaving;
     depart(now);
     return;
   }
@@ -155,7 +155,7 @@ void Root::poll(TimeNs now) {
 }
 
 TimeNs Root::next_deadline() const {
-  TimeNs deadline = std::min(parting_ends_, tell_failure_at_);
+  TimeNs deadline = std::min(leaving_ends_, tell_failure_at_);
   for (const Slot& slot : slots_) {
     if (slot.in_progress) {
       deadline = std::min(deadline, slot.retry_at);
@@ -284,7 +284,7 @@ void Root::fail(const Failure& failure, TimeNs now) {
   if (phase_ != Phase::active) {
     abandoned_ = true;
     phase_ = Phase::left;
-    parting_ends_ = never;
+    leaving_ends_ = never;
   }
 }
 
@@ -307,13 +307,13 @@ void Root::count_own(Slot& slot) const {
   }
 }
 
-void Root::settle_all(ReductionId id, Slot& slot, TimeNs now) {
+void Root::reconcile_all(ReductionId id, Slot& slot, TimeNs now) {
   for (TreeIndex tree = 0; tree < channel_.tree_count(); ++tree) {
-    settle(id, slot, tree, now);
+    reconcile(id, slot, tree, now);
   }
 }
 
-void Root::settle(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
+void Root::reconcile(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
   // Before the own operand is in, nothing can be complete; what was counted twice shows then.
   if (!slot.in_progress || slot.gathered[tree].count < channel_.parameters.size) {
     return;
@@ -397,7 +397,7 @@ void Root::finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now) {
   if (channel_.parameters.size > 1) {
     open_sequence(id, slot, channel_.parameters.armed, false);
   }
-  if (phase_ == Phase::parting) {
+  if (phase_ == Phase::leaving) {
     begin_linger(now);
   }
 }
@@ -470,39 +470,39 @@ void Root::leave(TimeNs now) {
     depart(now);
     return;
   }
-  phase_ = Phase::parting;
-  parting_ends_ = now + channel_.parameters.leave_timeout_ns;
-  farewell_piece_ = begin(Operand{}, leaving_mark(channel_.parameters), now) + reductions_per_tree;
+  phase_ = Phase::leaving;
+  leaving_ends_ = now + channel_.parameters.leave_timeout_ns;
+  leave_piece_ = begin(Operand{}, leaving_mark(channel_.parameters), now) + reductions_per_tree;
 }
 
 void Root::begin_linger(TimeNs now) {
   phase_ = Phase::lingering;
-  parting_ends_ = now + channel_.parameters.linger_ns;
+  leaving_ends_ = now + channel_.parameters.linger_ns;
 }
 
-void Root::count_farewell(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now) {
+void Root::count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now) {
   const GroupParameters& group = channel_.parameters;
-  if (frame.reduction != reduction_of(farewell_piece_)) {
+  if (frame.reduction != reduction_of(leave_piece_)) {
     ++channel_.statistics.stale;
     return;
   }
-  // A leaf says farewell once and is gone, so farewells under different sequences add up.
-  Farewells& farewells = farewells_[tree];
-  farewells.count += frame.word.count;
-  farewells.signatures = (farewells.signatures + frame.signature) & wire::signature_mask;
+  // A leaf sends its leave frame once and is gone, so those under different sequences add up.
+  LeaveCount& leaves = leave_counts_[tree];
+  leaves.count += frame.word.count;
+  leaves.signatures = (leaves.signatures + frame.signature) & wire::signature_mask;
   const std::uint64_t own =
-      signature_of_piece(signature_base(group.cookie, group.rank), farewell_piece_);
+      signature_of_piece(signature_base(group.cookie, group.rank), leave_piece_);
   const bool everybody_once =
       !group.checks() ||
-      ((farewells.signatures + own) & wire::signature_mask) == everybody_.expected(farewell_piece_);
-  if (farewells.count == group.size - 1 && everybody_once) {
+      ((leaves.signatures + own) & wire::signature_mask) == everybody_.expected(leave_piece_);
+  if (leaves.count == group.size - 1 && everybody_once) {
     depart(now);
   }
 }
 
 void Root::depart(TimeNs now) {
   phase_ = Phase::left;
-  parting_ends_ = never;
+  leaving_ends_ = never;
   for (std::uint8_t i = 0; i < reductions_per_tree; ++i) {
     Slot& slot = slots_[i];
     slot.in_progress = false;

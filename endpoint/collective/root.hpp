@@ -53,9 +53,9 @@
 // and a pre-arm with sequence 1022 goes ahead of it.
 //
 // Leaving. After its last piece every member injects one BARRIER. Its result tells each leaf that
-// everybody is done; each answers it with a farewell, a contribution to the sequence that result
-// opened, and is gone. The root stays to answer requests until all farewells came or `linger_ns` is
-// over; then it releases the engines with an unarmed copy of each id's last result. In the `cxi`
+// everybody is done; each answers it with a leave frame, a contribution to the sequence that result
+// opened, and is gone. The root stays to answer requests until all leave frames came or `linger_ns`
+// is over; then it releases the engines with an unarmed copy of each id's last result. In the `cxi`
 // dialect peers know no such thing, and leaving is just the release.
 //
 // Twin trees (trees.hpp): whatever opens a sequence opens it on both; contributions are gathered,
@@ -146,7 +146,7 @@ private:
     wire::Payload last_payload{};
     TimeNs asked_at; ///< the last retry frame, which limits replays
   };
-  enum class Phase : std::uint8_t { active, parting, lingering, left };
+  enum class Phase : std::uint8_t { active, leaving, lingering, left };
 
   [[nodiscard]] Slot& slot_of(PieceNumber piece) { return slots_[reduction_of(piece).value]; }
   PieceNumber begin(const Operand& operand, CallMark mark, TimeNs now);
@@ -171,8 +171,8 @@ private:
   void count_own(Slot& slot) const;
   /// Completes the reduction if everybody was counted on this tree, or starts it over if somebody
   /// was twice and no other tree can still complete it.
-  void settle(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now);
-  void settle_all(ReductionId id, Slot& slot, TimeNs now);
+  void reconcile(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now);
+  void reconcile_all(ReductionId id, Slot& slot, TimeNs now);
   [[nodiscard]] bool is_everybody_once(const Gathered& gathered, const Slot& slot) const;
   /// Whether a tree lacks contributions to the current sequence.
   [[nodiscard]] bool is_any_tree_short(const Slot& slot) const;
@@ -182,7 +182,7 @@ private:
   /// Sends the frame that opens the slot's sequence, on every tree.
   void open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry);
   void begin_linger(TimeNs now);
-  void count_farewell(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now);
+  void count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now);
   void depart(TimeNs now);
   /// The tree on which most came, the first one if both are alike.
   [[nodiscard]] TreeIndex fullest_tree(const Slot& slot) const;
@@ -199,13 +199,13 @@ private:
   std::array<Slot, reductions_per_tree> slots_;
   Phase phase_ = Phase::active;
   bool abandoned_ = false;
-  TimeNs parting_ends_ = never;
-  PieceNumber farewell_piece_ = 0;
-  struct Farewells {
+  TimeNs leaving_ends_ = never;
+  PieceNumber leave_piece_ = 0;
+  struct LeaveCount {
     ContributionCount count = 0;
     std::uint64_t signatures = 0;
   };
-  std::array<Farewells, max_group_trees> farewells_; ///< by tree
+  std::array<LeaveCount, max_group_trees> leave_counts_; ///< by tree
 };
 
 } // namespace tributary::collective

@@ -20,16 +20,16 @@
 //      sequence is void, what still travels is older than their sequence and dropped.
 //   2. The root gathers on each tree by itself and never adds up across trees. So nothing is
 //      counted twice, and either tree's signatures alone must be everybody's.
-//   3. A full count that is not everybody once spoils that tree for the sequence; the other one may
-//      still complete it. When both are spoilt the root asks again at once.
+//   3. A full count that is not everybody once invalidates that tree for the sequence; the other
+//      one may still complete it. When both are invalid the root asks again at once.
 //   4. A leaf contributes to a sequence on the trees on which it heard that sequence open, once
 //      each. So no contribution overtakes the arm of its own tree, and a tree that is cut is sent
 //      nothing.
 //   5. A result counts from whichever tree; the second copy finds the piece complete.
 //   6. Requests for a lost result go up both trees; the root answers one of them.
-//   7. A leaf that leaves says farewell on each tree on which it hears the last result, and waits
-//      for the second one not longer than a retry interval: a dead tree delays nobody by more. The
-//      root goes when the farewells of one tree are complete.
+//   7. A leaf that leaves sends its leave frame on each tree on which it hears the last result, and
+//      waits for the second one not longer than a retry interval: a dead tree delays nobody by
+//      more. The root goes when the leave frames of one tree are complete.
 //
 // Which tree wins decides about the order of additions: with twins, sums that round may differ from
 // one run to the next. All members get the same result, and reproducible sums do not depend on it.

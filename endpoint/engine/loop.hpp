@@ -17,8 +17,9 @@
 //   fd                   the link's                         readable once the thread did something
 //
 // Whoever calls drives the loop in either case: a wait sleeps on the link and takes the frame it
-// waits for itself. The thread steps aside meanwhile, and comes back some milliseconds after the last
-// call that drove; from then on it sleeps on the link, until a frame comes or something is due.
+// waits for itself. The thread steps aside meanwhile, and comes back some milliseconds after the
+// last call that drove; from then on it sleeps on the link, until a frame comes or something is
+// due.
 //
 // Errors of the link are thrown as LinkError. When it is down, everything stays as it is and goes
 // on later. When it is gone the loop is broken: protocols are not called any more, and every

@@ -53,7 +53,7 @@ void tributary_group::watch(TimeNs now) {
   const bool long_since = elapsed_ns(now, moved_at) >= long_wait_ns;
   if (named && named->hurried != long_since) {
     named->hurried = long_since;
-    host->keeper().hurry(named->ticket, long_since);
+    host->agent().hurry(named->ticket, long_since);
   }
 }
 

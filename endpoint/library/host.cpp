@@ -1,6 +1,6 @@
 #include "endpoint/library/host.hpp"
 
-#include "endpoint/library/announcer.hpp"
+#include "endpoint/library/hello_sender.hpp"
 #include "endpoint/library/host_environment.hpp"
 #include "endpoint/library/parameters.hpp"
 #include "link/raw_socket.hpp"
@@ -16,7 +16,7 @@ using tributary::Nid;
 using tributary::TimeNs;
 using tributary::TreeNumber;
 using tributary::collective::TreeIndex;
-using tributary::library::Announcer;
+using tributary::library::HelloSender;
 using tributary::link::AfXdpPort;
 using tributary::link::Port;
 using tributary::link::RawSocket;
@@ -24,7 +24,7 @@ namespace wire = tributary::wire;
 
 namespace {
 
-/// Between looks at the keeper while a call of a named group waits: nothing else may wake it.
+/// Between looks at the agent while a call of a named group waits: nothing else may wake it.
 constexpr std::uint64_t news_interval_ns = 250'000'000;
 
 Nid nid_for(const tributary_host_options& options, const wire::MacAddress& address) {
@@ -123,16 +123,16 @@ void tributary_host::claim(tributary_group& group) {
   }
 }
 
-tributary::library::Keeper& tributary_host::keeper() {
-  if (!keeper_) {
-    keeper_ = std::make_unique<tributary::library::Keeper>(std::make_unique<Announcer>(
+tributary::library::MembershipAgent& tributary_host::agent() {
+  if (!agent_) {
+    agent_ = std::make_unique<tributary::library::MembershipAgent>(std::make_unique<HelloSender>(
         interface_, ethertype_, nid_, tributary::library::machine_name()));
   }
-  return *keeper_;
+  return *agent_;
 }
 
 void tributary_host::follow_moves(TimeNs now) {
-  for (const auto& [ticket, membership] : keeper_->take_moves()) {
+  for (const auto& [ticket, membership] : agent_->take_moves()) {
     for (const auto& group : groups_) {
       if (!group->named || group->named->ticket != ticket) {
         continue;
@@ -146,16 +146,16 @@ void tributary_host::follow_moves(TimeNs now) {
         loop_.engine().release(*group);
         claim(*group);
         named.membership = membership;
-        named.trouble.clear();
+        named.error.clear();
       } catch (const std::exception& error) {
-        named.trouble = error.what();
+        named.error = error.what();
       }
     }
   }
 }
 
 void tributary_host::follow_news(TimeNs now) {
-  for (const auto& [ticket, news] : keeper_->take_news()) {
+  for (const auto& [ticket, news] : agent_->take_news()) {
     for (const auto& group : groups_) {
       if (group->named && group->named->ticket == ticket) {
         take_news(*group, news, now);
@@ -190,16 +190,16 @@ void tributary_host::take_news(tributary_group& group,
 }
 
 void tributary_host::ManagerNews::poll(TimeNs now) {
-  const tributary::library::Keeper* keeper = host_->keeper_.get();
-  if (keeper == nullptr) {
+  const tributary::library::MembershipAgent* agent = host_->agent_.get();
+  if (agent == nullptr) {
     return;
   }
-  if (keeper->moves() != moves_seen_) {
-    moves_seen_ = keeper->moves();
+  if (agent->moves() != moves_seen_) {
+    moves_seen_ = agent->moves();
     host_->follow_moves(now);
   }
-  if (keeper->news() != news_seen_) {
-    news_seen_ = keeper->news();
+  if (agent->news() != news_seen_) {
+    news_seen_ = agent->news();
     host_->follow_news(now);
   }
 }

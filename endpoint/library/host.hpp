@@ -2,15 +2,17 @@
 // manager says of them together.
 //
 //   frames in -> engine (endpoint/engine) -> group -> member -> pipeline -> outbox -> frames out
-//   keeper    -> news, once a round       -> group
+//   agent     -> news, once a round        -> group
 //
-// One thread at a time. A host with named groups has a keeper (keeper.hpp) with a thread of its
-// own, which touches neither members nor frames.
+// One thread at a time, beside the loop's own where the options ask for one: so everything but nid,
+// ethertype, interface and last_error is used under the loop's lock. A host with named groups has a
+// membership agent (membership_agent.hpp) with a thread of its own, which touches neither members
+// nor frames; what waits for the manager, or for that thread, is done without the lock.
 #pragma once
 
 #include "endpoint/engine/loop.hpp"
 #include "endpoint/library/group.hpp"
-#include "endpoint/library/keeper.hpp"
+#include "endpoint/library/membership_agent.hpp"
 #include "tributary/tributary.h"
 
 #include <memory>
@@ -47,7 +49,7 @@ struct tributary_host {
   void remove(tributary_group& group);
 
   /// What keeps named groups alive; made when it is first asked for. Throws LinkError.
-  tributary::library::Keeper& keeper();
+  tributary::library::MembershipAgent& agent();
 
   /// Puts an operation behind all others of its group. What is wrong with the interface is for the
   /// next round to say. Requires that the loop is not broken.
@@ -95,5 +97,5 @@ private:
   ManagerNews manager_news_{*this};
   std::uint64_t frames_unknown_ = 0; ///< of groups that are gone
   std::vector<std::unique_ptr<tributary_group>> groups_;
-  std::unique_ptr<tributary::library::Keeper> keeper_;
+  std::unique_ptr<tributary::library::MembershipAgent> agent_;
 };

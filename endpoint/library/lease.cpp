@@ -35,7 +35,7 @@ void Lease::over() {
 
 void Lease::hurry(bool hurried) {
   hurried_ = hurried;
-  if (!over_ && !forgotten_ && !trouble_since_) {
+  if (!over_ && !forgotten_ && !failing_since_) {
     next_attempt_ = renewed_at_ + interval_ns();
   }
 }
@@ -45,8 +45,8 @@ void Lease::renewed(TimeNs now) {
   next_attempt_ = now + interval_ns();
   back_off_ns_ = 0;
   forgotten_ = false;
-  trouble_since_.reset();
-  trouble_.clear();
+  failing_since_.reset();
+  failure_.clear();
 }
 
 void Lease::forgotten(TimeNs now) {
@@ -63,10 +63,10 @@ bool Lease::joined_again(const manager_client::Membership& membership, TimeNs no
 }
 
 void Lease::failed(const std::string& why, TimeNs now) {
-  if (!trouble_since_) {
-    trouble_since_ = now;
+  if (!failing_since_) {
+    failing_since_ = now;
   }
-  trouble_ = why;
+  failure_ = why;
   back_off_ns_ = back_off_ns_ == 0 ? first_back_off_ns : 2 * back_off_ns_;
   back_off_ns_ = std::min({back_off_ns_, longest_back_off_ns, third_of_lease_ns()});
   next_attempt_ = now + back_off_ns_;
@@ -82,9 +82,9 @@ std::string Lease::text(TimeNs now) const {
   if (moves_ > 0) {
     text += fmt::format(", joined again on other trees {} times", moves_);
   }
-  if (trouble_since_) {
-    text += fmt::format("; in trouble for {:.1f} s: {}; next attempt in {:.1f} s",
-                        seconds(elapsed_ns(now, *trouble_since_)), trouble_,
+  if (failing_since_) {
+    text += fmt::format("; failing for {:.1f} s: {}; next attempt in {:.1f} s",
+                        seconds(elapsed_ns(now, *failing_since_)), failure_,
                         seconds(elapsed_ns(next_attempt_, now)));
   }
   return text;

@@ -57,8 +57,8 @@ private:
   bool forgotten_ = false;
   bool over_ = false;
   bool hurried_ = false;
-  std::optional<TimeNs> trouble_since_;
-  std::string trouble_;
+  std::optional<TimeNs> failing_since_;
+  std::string failure_;
   std::uint64_t moves_ = 0;
 };
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t default_wait_usec = 60'000'000;
 /// A manager that restarts is back by then; one that is not hears of the leaving by the lease.
-constexpr milliseconds patience_when_leaving{2000};
+constexpr milliseconds retry_limit_when_leaving{2000};
 
 NamedGroup named_group(tributary_host& host, const tributary_named_group_options& options) {
   require(options.name != nullptr && *options.name != '\0', "the group has no name");
@@ -33,30 +33,30 @@ NamedGroup named_group(tributary_host& host, const tributary_named_group_options
       manager_client::settings_from({.url = options.manager_url,
                                      .token = options.token,
                                      .certificate_authority = options.certificate_authority});
-  named.wish.group = options.name;
-  named.wish.job = manager_client::job_from(options.job);
-  named.wish.rank = options.rank;
-  named.wish.size = options.size;
-  named.wish.trees = options.trees;
+  named.request.group = options.name;
+  named.request.job = manager_client::job_from(options.job);
+  named.request.rank = options.rank;
+  named.request.size = options.size;
+  named.request.trees = options.trees;
   if (options.root_rank != TRIBUTARY_RANK_ANY) {
-    named.wish.root_rank = options.root_rank;
+    named.request.root_rank = options.root_rank;
   }
-  named.wish.nid = host.nid();
+  named.request.nid = host.nid();
   named.protocol = options.protocol;
   return named;
 }
 
 /// Throws if the interface is gone.
-library::Keeper& keeper_of(tributary_host& host) {
+library::MembershipAgent& agent_of(tributary_host& host) {
   const auto lock = host.loop().lock();
   host.loop().throw_if_broken();
-  return host.keeper();
+  return host.agent();
 }
 
-/// What is wrong with a wish that the manager need not be asked about.
+/// What is wrong with a request that the manager need not be asked about.
 void check(const tributary_host& host, NamedGroup& named) {
   manager_client::Membership imagined;
-  imagined.root_rank = named.wish.root_rank.value_or(0);
+  imagined.root_rank = named.request.root_rank.value_or(0);
   tributary_group_options options = library::options_of(named, imagined);
   options.root_nid = TRIBUTARY_NID_UNKNOWN;
   if (const std::string fault = fault_of(library::parameters_of(host, options)); !fault.empty()) {
@@ -75,8 +75,8 @@ tributary_group_options options_of(const NamedGroup& named,
   options.twin_tree = membership.trees.size() > 1 ? membership.trees[1].value : TRIBUTARY_NO_TREE;
   options.vni = membership.vni.value;
   options.cookie = membership.cookie.value;
-  options.rank = named.wish.rank;
-  options.size = named.wish.size;
+  options.rank = named.request.rank;
+  options.size = named.request.size;
   options.root_rank = membership.root_rank;
   options.root_nid = membership.root_nid.value;
   options.cxi_compatible = 0;
@@ -85,27 +85,27 @@ tributary_group_options options_of(const NamedGroup& named,
 
 int leave_at_manager(tributary_host& host, const NamedGroup& named) {
   return guarded(host.last_error, [&] {
-    Keeper& keeper = host.keeper(); // made when the group was joined, and stays
-    const std::string job = keeper.membership(named.ticket).job;
-    keeper.remove(named.ticket);
-    manager_client::Settings settings = named.settings;
-    settings.patience = patience_when_leaving;
+    MembershipAgent& agent = host.agent(); // made when the group was joined, and stays
+    const std::string job = agent.membership(named.ticket).job;
+    agent.remove(named.ticket);
+    manager_client::ClientSettings settings = named.settings;
+    settings.retry_limit = retry_limit_when_leaving;
     manager_client::ManagerClient manager(settings);
-    manager_client::leave(manager, named.wish, job);
+    manager_client::leave(manager, named.request, job);
     return static_cast<int>(TRIBUTARY_OK);
   });
 }
 
 std::string lease_text(tributary_host& host, const NamedGroup& named) {
-  std::string text = host.keeper().text(named.ticket);
+  std::string text = host.agent().text(named.ticket);
   for (const auto& absent : named.news.absent) {
     text += fmt::format("  the fabric manager misses rank {} (host {}, NID {}): {}\n", absent.rank,
                         absent.host.empty() ? "unnamed" : absent.host, absent.nid, absent.why);
   }
-  if (!named.trouble.empty()) {
+  if (!named.error.empty()) {
     text += fmt::format("  the group was made anew on other trees, but cannot go on there: {}; "
                         "leave it and join again\n",
-                        named.trouble);
+                        named.error);
   }
   return text;
 }
@@ -138,20 +138,20 @@ int tributary_join_named(tributary_host* host, const tributary_named_group_optio
     require(options != nullptr && group != nullptr, "options or group is NULL");
     NamedGroup named = named_group(*host, *options);
     check(*host, named);
-    library::Keeper& keeper = keeper_of(*host); // announces the host from now on
-    named.wish.host = keeper.host_name();
+    library::MembershipAgent& agent = agent_of(*host); // announces the host from now on
+    named.request.host = agent.host_name();
     manager_client::ManagerClient manager(named.settings);
     named.membership =
-        manager_client::join(manager, named.wish, milliseconds(options->wait_usec / 1000));
+        manager_client::join(manager, named.request, milliseconds(options->wait_usec / 1000));
     try {
       const auto lock = host->loop().lock();
       tributary_group& added =
           host->add(library::parameters_of(*host, library::options_of(named, named.membership)));
-      named.ticket = keeper.add(named.settings, named.wish, named.membership);
+      named.ticket = agent.add(named.settings, named.request, named.membership);
       added.named = std::move(named);
       *group = &added;
     } catch (...) {
-      manager_client::leave(manager, named.wish, named.membership.job);
+      manager_client::leave(manager, named.request, named.membership.job);
       throw;
     }
     return static_cast<int>(TRIBUTARY_OK);

@@ -2,7 +2,7 @@
 // member, and what is done about it at the manager.
 #pragma once
 
-#include "endpoint/library/keeper.hpp"
+#include "endpoint/library/membership_agent.hpp"
 #include "endpoint/manager/manager_client.hpp"
 #include "endpoint/manager/membership.hpp"
 #include "tributary/tributary.h"
@@ -12,16 +12,16 @@
 namespace tributary::library {
 
 struct NamedGroup {
-  manager_client::Settings settings;
-  manager_client::Wish wish;
-  Keeper::Ticket ticket = 0;
+  manager_client::ClientSettings settings;
+  manager_client::JoinRequest request;
+  MembershipAgent::Ticket ticket = 0;
   /// What the manager gave when frames began to travel where they do.
   manager_client::Membership membership;
   tributary_group_options protocol{};
   /// What the manager said last of members that are not there.
   manager_client::GroupNews news;
-  bool hurried = false; ///< the keeper was asked to renew often
-  std::string trouble;  ///< why the last move could not be followed
+  bool hurried = false; ///< the agent was asked to renew often
+  std::string error;    ///< why the last move could not be followed
 };
 
 /// The options of a group with the manager's part filled in.

@@ -52,7 +52,7 @@ std::string_view advice(const boost::system::error_code& error) {
 
 } // namespace
 
-Connection::Connection(const Settings& settings)
+Connection::Connection(const ClientSettings& settings)
     : settings_(settings), place_("the fabric manager at " + settings.address.text()) {
   if (settings_.address.scheme == Address::Scheme::https) {
     tls_.emplace(tls_context(settings_.certificate_authority));

@@ -31,7 +31,7 @@ public:
   using ErrorCode = boost::system::error_code;
 
   /// Throws ManagerError when the certificate authority of the settings cannot be read.
-  explicit Connection(const Settings& settings);
+  explicit Connection(const ClientSettings& settings);
   ~Connection();
 
   [[nodiscard]] bool is_open() const { return !std::holds_alternative<std::monostate>(stream_); }
@@ -101,7 +101,7 @@ private:
   void connect_tcp(TimePoint deadline);
   void begin_tls(TimePoint deadline);
 
-  Settings settings_;
+  ClientSettings settings_;
   std::string place_; ///< "the fabric manager at ..."
   std::atomic<bool> cancelled_ = false;
   boost::asio::io_context io_{1};

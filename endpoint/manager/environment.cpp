@@ -30,8 +30,8 @@ Found find(const char* given, const char* ours, const char* theirs) {
 
 } // namespace
 
-Settings settings_from(const Given& given) {
-  Settings settings;
+ClientSettings settings_from(const Given& given) {
+  ClientSettings settings;
   Found url = find(given.url, "TRIBUTARY_FABRIC_MANAGER_URL", their_url);
   if (url.value.empty()) {
     url.value = default_url;

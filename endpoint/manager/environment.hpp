@@ -28,7 +28,7 @@ struct Given {
 };
 
 /// Throws std::invalid_argument when the address is none, and says where it came from.
-[[nodiscard]] Settings settings_from(const Given& given);
+[[nodiscard]] ClientSettings settings_from(const Given& given);
 
 /// `given`, or the job of the environment, or "".
 [[nodiscard]] std::string job_from(const char* given);

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 using Kind = ManagerError::Kind;
 
 struct EventStream::State {
-  explicit State(const Settings& settings) : connection(settings) {}
+  explicit State(const ClientSettings& settings) : connection(settings) {}
 
   Connection connection;
   http::response_parser<http::buffer_body> parser;
@@ -98,7 +98,7 @@ struct EventStream::State {
   }
 };
 
-EventStream::EventStream(const Settings& settings, std::uint64_t after)
+EventStream::EventStream(const ClientSettings& settings, std::uint64_t after)
     : state_(std::make_unique<State>(settings)) {
   Connection& connection = state_->connection;
   connection.open(Clock::now() + settings.connect_limit);

@@ -27,7 +27,7 @@ struct Event {
 class EventStream {
 public:
   /// Connects and asks for the events behind number `after`; 0 for all that are kept.
-  explicit EventStream(const Settings& settings, std::uint64_t after = 0);
+  explicit EventStream(const ClientSettings& settings, std::uint64_t after = 0);
   ~EventStream();
   EventStream(const EventStream&) = delete;
   EventStream& operator=(const EventStream&) = delete;

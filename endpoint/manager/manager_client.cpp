@@ -59,7 +59,7 @@ void throw_unless_done(const Answer& answer, std::string_view doing) {
   }
 }
 
-ManagerClient::ManagerClient(Settings settings)
+ManagerClient::ManagerClient(ClientSettings settings)
     : settings_(std::move(settings)), connection_(std::make_unique<Connection>(settings_)) {}
 
 ManagerClient::~ManagerClient() = default;
@@ -117,10 +117,10 @@ ManagerClient::Raw ManagerClient::ask(std::string_view method, std::string_view 
   if (answer_limit == milliseconds::zero()) {
     answer_limit = settings_.answer_limit;
   }
-  const auto patience_ends = Clock::now() + settings_.patience;
+  const auto retries_end = Clock::now() + settings_.retry_limit;
   for (milliseconds back_off = first_back_off;;
        back_off = std::min(2 * back_off, longest_back_off)) {
-    const bool last = Clock::now() >= patience_ends;
+    const bool last = Clock::now() >= retries_end;
     try {
       Raw raw = attempt(method, path, text ? &*text : nullptr, answer_limit);
       if (raw.status != 503 || last) {
@@ -132,7 +132,7 @@ ManagerClient::Raw ManagerClient::ask(std::string_view method, std::string_view 
         throw;
       }
     }
-    const auto left = std::chrono::ceil<milliseconds>(patience_ends - Clock::now());
+    const auto left = std::chrono::ceil<milliseconds>(retries_end - Clock::now());
     sleep(std::clamp(left, milliseconds(0), back_off));
   }
 }

@@ -7,8 +7,8 @@
 //
 // Every call answers what the manager answered, whatever the status, or throws ManagerError when
 // there is no answer. One connection is kept open between calls and opened again when it broke in
-// between. With `patience` a manager that is away (nobody listens, or it answers 503) is asked
-// again, first after 50 ms, then twice as long up to 5 s, until the patience is over: restarts of
+// between. With `retry_limit` a manager that is away (nobody listens, or it answers 503) is asked
+// again, first after 50 ms, then twice as long up to 5 s, until that is over: restarts of
 // the manager do not show. A request that reached it is not repeated unless that is harmless: GET,
 // PUT and DELETE; and POST, for the API's POSTs answer a repetition with what is there or with 409.
 //
@@ -29,7 +29,7 @@
 
 namespace tributary::manager_client {
 
-struct Settings {
+struct ClientSettings {
   Address address;
   /// Bearer token; "" sends none (the Unix socket needs none for root and the manager's user).
   std::string token;
@@ -40,7 +40,7 @@ struct Settings {
   /// From the request's first byte to the answer's last; a call may bring a longer one.
   std::chrono::milliseconds answer_limit{10'000};
   /// How long to go on asking a manager that is away. 0: asked once.
-  std::chrono::milliseconds patience{0};
+  std::chrono::milliseconds retry_limit{0};
 };
 
 struct Answer {
@@ -64,7 +64,7 @@ class ManagerClient {
 public:
   /// Connects with the first call. Throws ManagerError when the certificate authority cannot be
   /// read.
-  explicit ManagerClient(Settings settings);
+  explicit ManagerClient(ClientSettings settings);
   ~ManagerClient();
   ManagerClient(const ManagerClient&) = delete;
   ManagerClient& operator=(const ManagerClient&) = delete;
@@ -82,10 +82,10 @@ public:
 
   /// Does nothing for so long, unless cancelled.
   void sleep(std::chrono::milliseconds duration);
-  void set_patience(std::chrono::milliseconds patience) { settings_.patience = patience; }
+  void set_retry_limit(std::chrono::milliseconds limit) { settings_.retry_limit = limit; }
   /// Ends a call that is in progress, and every later one, with ManagerError of kind `cancelled`.
   void cancel();
-  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] const ClientSettings& settings() const { return settings_; }
 
 private:
   struct Raw;
@@ -95,7 +95,7 @@ private:
               std::chrono::milliseconds answer_limit);
   Answer call(std::string_view method, std::string_view path, const boost::json::value* body,
               std::chrono::milliseconds answer_limit = {});
-  Settings settings_;
+  ClientSettings settings_;
   std::unique_ptr<Connection> connection_;
 };
 

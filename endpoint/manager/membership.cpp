@@ -33,27 +33,29 @@ std::string mac_of(Nid nid) {
                      mac[4], mac[5]);
 }
 
-boost::json::value body_of(const Wish& wish) {
-  boost::json::object body = {
-      {"rank", wish.rank}, {"size", wish.size}, {"mac", mac_of(wish.nid)}, {"trees", wish.trees}};
-  if (!wish.job.empty()) {
-    body["job"] = wish.job;
+boost::json::value body_of(const JoinRequest& request) {
+  boost::json::object body = {{"rank", request.rank},
+                              {"size", request.size},
+                              {"mac", mac_of(request.nid)},
+                              {"trees", request.trees}};
+  if (!request.job.empty()) {
+    body["job"] = request.job;
   }
-  if (!wish.host.empty()) {
-    body["host"] = wish.host;
+  if (!request.host.empty()) {
+    body["host"] = request.host;
   }
-  if (wish.root_rank) {
-    body["root_rank"] = *wish.root_rank;
+  if (request.root_rank) {
+    body["root_rank"] = *request.root_rank;
   }
   return body;
 }
 
-std::string members_path(const Wish& wish) {
-  return fmt::format("/api/v1/groups/{}/members", encoded(wish.group));
+std::string members_path(const JoinRequest& request) {
+  return fmt::format("/api/v1/groups/{}/members", encoded(request.group));
 }
-std::string member_path(const Wish& wish, const std::string& job) {
-  return fmt::format("/api/v1/groups/{}/{}/members/{}", encoded(job), encoded(wish.group),
-                     wish.rank);
+std::string member_path(const JoinRequest& request, const std::string& job) {
+  return fmt::format("/api/v1/groups/{}/{}/members/{}", encoded(job), encoded(request.group),
+                     request.rank);
 }
 
 /// A whole number below `limit` from an answer.
@@ -66,14 +68,14 @@ T number(const boost::json::object& from, std::string_view key, std::uint64_t li
   return static_cast<T>(value);
 }
 
-Membership read_membership(const Wish& wish, const Answer& answer) {
+Membership read_membership(const JoinRequest& request, const Answer& answer) {
   try {
     const boost::json::object& body = answer.body.as_object();
     Membership m;
     m.job = boost::json::value_to<std::string>(body.at("job"));
     m.vni = Vni{number<std::uint16_t>(body, "vni", 1U << 16)};
     m.cookie = Cookie{number<std::uint32_t>(body, "cookie", std::uint64_t{1} << 32)};
-    m.root_rank = number<std::uint32_t>(body, "root_rank", wish.size);
+    m.root_rank = number<std::uint32_t>(body, "root_rank", request.size);
     m.root_nid = Nid{number<std::uint32_t>(body, "root_nid", max_nid + 1)};
     for (const boost::json::value& tree : body.at("trees").as_array()) {
       const auto value = boost::json::value_to<std::uint64_t>(tree);
@@ -82,9 +84,9 @@ Membership read_membership(const Wish& wish, const Answer& answer) {
       }
       m.trees.emplace_back(static_cast<std::uint16_t>(value));
     }
-    if (m.trees.empty() || m.trees.size() > wish.trees) {
+    if (m.trees.empty() || m.trees.size() > request.trees) {
       throw std::out_of_range(
-          fmt::format("{} trees where {} was asked for", m.trees.size(), wish.trees));
+          fmt::format("{} trees where {} was asked for", m.trees.size(), request.trees));
     }
     if (const auto* disjoint = body.if_contains("disjoint")) {
       m.disjoint = disjoint->as_bool();
@@ -96,7 +98,7 @@ Membership read_membership(const Wish& wish, const Answer& answer) {
     throw ManagerError(Kind::garbled,
                        fmt::format("the fabric manager's membership in group '{}' cannot be "
                                    "understood: {}",
-                                   wish.group, error.what()));
+                                   request.group, error.what()));
   }
 }
 
@@ -110,7 +112,7 @@ bool flag_in(const boost::json::object& from, std::string_view key) {
 }
 
 /// An older manager says nothing but how long the lease is.
-Renewal read_renewal(const Wish& wish, const Membership& membership,
+Renewal read_renewal(const JoinRequest& request, const Membership& membership,
                      const boost::json::value& body) {
   Renewal renewal;
   const auto* object = body.if_object();
@@ -123,13 +125,13 @@ Renewal read_renewal(const Wish& wish, const Membership& membership,
             membership.cookie.value) {
       renewal.outcome = Renewal::Outcome::over;
       renewal.news.over_because =
-          fmt::format("another group of the name '{}' has taken its place", wish.group);
+          fmt::format("another group of the name '{}' has taken its place", request.group);
       return renewal;
     }
     if (const auto* list = object->if_contains("absent")) {
       for (const boost::json::value& entry : list->as_array()) {
         const boost::json::object& one = entry.as_object();
-        renewal.news.absent.push_back({.rank = number<std::uint32_t>(one, "rank", wish.size),
+        renewal.news.absent.push_back({.rank = number<std::uint32_t>(one, "rank", request.size),
                                        .nid = number<std::uint32_t>(one, "nid", max_nid + 1),
                                        .host = text_in(one, "host"),
                                        .why = text_in(one, "why"),
@@ -140,7 +142,7 @@ Renewal read_renewal(const Wish& wish, const Membership& membership,
   } catch (const std::exception& error) {
     throw ManagerError(Kind::garbled, fmt::format("the fabric manager's word about group '{}' "
                                                   "cannot be understood: {}",
-                                                  wish.group, error.what()));
+                                                  request.group, error.what()));
   }
   return renewal;
 }
@@ -172,7 +174,7 @@ std::string missing_in(const boost::json::value& group) {
   return text;
 }
 
-[[noreturn]] void throw_not_ready(const Wish& wish, milliseconds limit,
+[[noreturn]] void throw_not_ready(const JoinRequest& request, milliseconds limit,
                                   const boost::json::value& group) {
   std::string waits_for = missing_in(group);
   if (waits_for.empty()) {
@@ -183,52 +185,54 @@ std::string missing_in(const boost::json::value& group) {
   }
   throw ManagerError(Kind::not_ready,
                      fmt::format("group '{}' was not ready after {:.1f} s; it waits for {}",
-                                 wish.group, static_cast<double>(limit.count()) / 1e3, waits_for));
+                                 request.group, static_cast<double>(limit.count()) / 1e3,
+                                 waits_for));
 }
 
 /// Leaves a group that did not become ready. If that fails the lease ends by itself.
-void take_back(ManagerClient& manager, const Wish& wish, const boost::json::value& group) {
+void take_back(ManagerClient& manager, const JoinRequest& request,
+               const boost::json::value& group) {
   const auto* object = group.if_object();
   const auto* job = object == nullptr ? nullptr : object->if_contains("job");
   if (job == nullptr || !job->is_string()) {
     return;
   }
   try {
-    leave(manager, wish, std::string(job->get_string()));
+    leave(manager, request, std::string(job->get_string()));
   } catch (const ManagerError&) {
     // That the group is not ready is what the caller has to hear of.
     return;
   }
 }
 
-Answer post(ManagerClient& manager, const Wish& wish, milliseconds wait) {
-  return manager.post(fmt::format("{}?wait={}", members_path(wish), wait.count()), body_of(wish),
-                      wait + to_answer);
+Answer post(ManagerClient& manager, const JoinRequest& request, milliseconds wait) {
+  return manager.post(fmt::format("{}?wait={}", members_path(request), wait.count()),
+                      body_of(request), wait + to_answer);
 }
 
 } // namespace
 
-Membership join(ManagerClient& manager, const Wish& wish, milliseconds limit) {
+Membership join(ManagerClient& manager, const JoinRequest& request, milliseconds limit) {
   const auto end = Clock::now() + limit;
   const auto left = [&] {
     return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(end - Clock::now()));
   };
   milliseconds pause = first_pause;
   for (;;) {
-    manager.set_patience(left());
+    manager.set_retry_limit(left());
     const auto asked_at = Clock::now();
     const milliseconds wait = std::min(left(), longest_wait);
-    const Answer answer = post(manager, wish, wait);
+    const Answer answer = post(manager, request, wait);
     if (answer.status == accepted && left() == milliseconds(0)) {
-      take_back(manager, wish, answer.body);
-      throw_not_ready(wish, limit, answer.body);
+      take_back(manager, request, answer.body);
+      throw_not_ready(request, limit, answer.body);
     }
     // A group of this name that is just ending makes room in a moment.
     const bool ending = answer.status == conflict && answer.retry_after;
     if (answer.status != accepted && (!ending || left() == milliseconds(0))) {
-      throw_unless_done(answer, fmt::format("joining group '{}' as rank {} of {}", wish.group,
-                                            wish.rank, wish.size));
-      return read_membership(wish, answer);
+      throw_unless_done(answer, fmt::format("joining group '{}' as rank {} of {}", request.group,
+                                            request.rank, request.size));
+      return read_membership(request, answer);
     }
     const bool was_held = answer.status == accepted && Clock::now() - asked_at >= wait / 2;
     if (!was_held) {
@@ -238,18 +242,18 @@ Membership join(ManagerClient& manager, const Wish& wish, milliseconds limit) {
   }
 }
 
-std::optional<Membership> ask_to_join(ManagerClient& manager, const Wish& wish) {
-  const Answer answer = post(manager, wish, milliseconds(0));
+std::optional<Membership> ask_to_join(ManagerClient& manager, const JoinRequest& request) {
+  const Answer answer = post(manager, request, milliseconds(0));
   if (answer.status == accepted || (answer.status == conflict && answer.retry_after)) {
     return std::nullopt;
   }
-  throw_unless_done(answer, fmt::format("joining group '{}' again as rank {} of {}", wish.group,
-                                        wish.rank, wish.size));
-  return read_membership(wish, answer);
+  throw_unless_done(answer, fmt::format("joining group '{}' again as rank {} of {}", request.group,
+                                        request.rank, request.size));
+  return read_membership(request, answer);
 }
 
-Renewal renew(ManagerClient& manager, const Wish& wish, const Membership& membership) {
-  const Answer answer = manager.put(member_path(wish, membership.job) + "/lease");
+Renewal renew(ManagerClient& manager, const JoinRequest& request, const Membership& membership) {
+  const Answer answer = manager.put(member_path(request, membership.job) + "/lease");
   if (answer.status == not_found) {
     return {.outcome = Renewal::Outcome::forgotten, .news = {}};
   }
@@ -261,15 +265,16 @@ Renewal renew(ManagerClient& manager, const Wish& wish, const Membership& member
                                     flag_in(answer.body.get_object(), "lease_ended"),
                      .absent = {}}};
   }
-  throw_unless_done(
-      answer, fmt::format("renewing the lease of rank {} in group '{}'", wish.rank, wish.group));
-  return read_renewal(wish, membership, answer.body);
+  throw_unless_done(answer, fmt::format("renewing the lease of rank {} in group '{}'", request.rank,
+                                        request.group));
+  return read_renewal(request, membership, answer.body);
 }
 
-void leave(ManagerClient& manager, const Wish& wish, const std::string& job) {
-  const Answer answer = manager.del(member_path(wish, job));
+void leave(ManagerClient& manager, const JoinRequest& request, const std::string& job) {
+  const Answer answer = manager.del(member_path(request, job));
   if (answer.status != not_found) {
-    throw_unless_done(answer, fmt::format("leaving group '{}' as rank {}", wish.group, wish.rank));
+    throw_unless_done(answer,
+                      fmt::format("leaving group '{}' as rank {}", request.group, request.rank));
   }
 }
 

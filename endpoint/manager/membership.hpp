@@ -16,7 +16,7 @@
 namespace tributary::manager_client {
 
 /// Who wants to be a member of what. All but `rank`, `nid` and `host` are the same at every member.
-struct Wish {
+struct JoinRequest {
   std::string group;
   std::string job; ///< "": the one of the token
   std::uint32_t rank = 0;
@@ -49,11 +49,12 @@ struct Membership {
 /// ManagerError: `not_ready` when the group was not ready in time, naming whom it waits for (the
 /// manager then does not count on this member any more); `refused` with the manager's words;
 /// `unreachable` when it was away to the end.
-[[nodiscard]] Membership join(ManagerClient& manager, const Wish& wish,
+[[nodiscard]] Membership join(ManagerClient& manager, const JoinRequest& request,
                               std::chrono::milliseconds limit);
 
 /// Asks once, without waiting; nothing while the group is not ready.
-[[nodiscard]] std::optional<Membership> ask_to_join(ManagerClient& manager, const Wish& wish);
+[[nodiscard]] std::optional<Membership> ask_to_join(ManagerClient& manager,
+                                                    const JoinRequest& request);
 
 /// A member of whom the manager says that something is wrong.
 struct Absent {
@@ -86,9 +87,10 @@ struct Renewal {
   GroupNews news{};
 };
 /// `membership` says which group it has to be. Throws ManagerError for anything else.
-[[nodiscard]] Renewal renew(ManagerClient& manager, const Wish& wish, const Membership& membership);
+[[nodiscard]] Renewal renew(ManagerClient& manager, const JoinRequest& request,
+                            const Membership& membership);
 
 /// A group that is not known any more counts as left.
-void leave(ManagerClient& manager, const Wish& wish, const std::string& job);
+void leave(ManagerClient& manager, const JoinRequest& request, const std::string& job);
 
 } // namespace tributary::manager_client

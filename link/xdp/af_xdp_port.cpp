@@ -236,7 +236,7 @@ const PortCounts& AfXdpPort::counts() {
   return counts_;
 }
 
-std::string AfXdpPort::trouble() { return trouble_with_interface(socket_.interface()); }
+std::string AfXdpPort::error() { return interface_error(socket_.interface()); }
 
 std::uint32_t AfXdpPort::speed_mbps() const { return interface_speed_mbps(socket_.interface()); }
 

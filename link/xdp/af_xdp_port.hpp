@@ -57,7 +57,7 @@ public:
   [[nodiscard]] wire::MacAddress address() const override { return socket_.address(); }
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] const PortCounts& counts() override;
-  [[nodiscard]] std::string trouble() override;
+  [[nodiscard]] std::string error() override;
   [[nodiscard]] std::uint32_t speed_mbps() const override;
 
 private:

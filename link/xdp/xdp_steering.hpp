@@ -8,8 +8,9 @@
 // Two kinds of owners bring their sockets to it:
 //
 //   AfXdpPort (af_xdp_port.hpp)   enters them in `sockets_map()`, by receive queue
-//   DPDK's AF_XDP driver          through libxdp, which uses a program that it finds attached instead
-//                                 of its own when that follows libxdp's conventions (steer.bpf.c)
+//   DPDK's AF_XDP driver          through libxdp, which uses a program that it finds attached
+//                                 instead of its own when that follows libxdp's conventions
+//                                 (steer.bpf.c)
 //
 // Either makes the steering before its sockets, and closes these first. One thread.
 #pragma once

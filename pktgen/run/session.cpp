@@ -120,8 +120,8 @@ void Session::run(Result& result) {
                                             : "interrupted; what was measured until then is shown";
   }
   for (Port* port : transport_.ports()) {
-    if (std::string trouble = port->trouble(); !trouble.empty()) {
-      result.problems.push_back(std::move(trouble));
+    if (std::string error = port->error(); !error.empty()) {
+      result.problems.push_back(std::move(error));
     }
   }
   add_derived(result);

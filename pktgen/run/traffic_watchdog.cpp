@@ -83,8 +83,8 @@ void TrafficWatchdog::complain(const std::string& waiting, double seconds) const
   std::vector<std::string> ports;
   for (Port* port : ports_) {
     ports.push_back(port->description());
-    if (const std::string trouble = port->trouble(); !trouble.empty()) {
-      throw RunFailed(trouble);
+    if (const std::string error = port->error(); !error.empty()) {
+      throw RunFailed(error);
     }
   }
   const std::string where = fmt::format("{}", fmt::join(ports, ", "));

@@ -57,14 +57,14 @@ const PortCounts& DpdkPort::counts() {
   return counts_;
 }
 
-std::string DpdkPort::trouble() {
+std::string DpdkPort::error() {
   const LinkState link = device_->refresh_link();
   if (link == LinkState::up) {
     return {};
   }
   const config::Port& port = device_->configuration();
   if (on_kernel_interface(port.kind)) {
-    return link::trouble_with_interface(port.interface);
+    return link::interface_error(port.interface);
   }
   return fmt::format("{} is {}: nobody is at the other end", device_->description(), name_of(link));
 }

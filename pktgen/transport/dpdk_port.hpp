@@ -27,7 +27,7 @@ public:
 
   [[nodiscard]] std::string description() const override { return device_->description(); }
   [[nodiscard]] const PortCounts& counts() override;
-  [[nodiscard]] std::string trouble() override;
+  [[nodiscard]] std::string error() override;
   [[nodiscard]] std::uint32_t speed_mbps() const override { return device_->speed_mbps(); }
 
 private:

@@ -1,4 +1,4 @@
-// The parting: nobody goes before everybody has its results, nobody waits without bound.
+// Leaving: nobody goes before everybody has its results, nobody waits without bound.
 #include "star_group.hpp"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(Leave, OnAPerfectWireEverybodyIsGoneAtOnce) {
 
 TEST(Leave, TheLastWordOfTheRootReleasesEveryEngineItArmed) {
   StarGroup group(size);
-  run_pieces(group, 3); // ids 0 to 2; the parting uses id 3
+  run_pieces(group, 3); // ids 0 to 2; leaving uses id 3
   std::vector<ReductionId> released;
   group.set_script([&](auto from, auto to, const wire::ReductionFrame& f) {
     if (from == 0 && to == 1 && !f.word.arm) {
@@ -97,7 +97,7 @@ TEST(Leave, LeafThatMissesTheLastResultGetsItFromTheLingeringRoot) {
   EXPECT_EQ(lost, 1);
   EXPECT_TRUE(group[1].left());
   EXPECT_FALSE(group[2].left());
-  EXPECT_FALSE(group.root().left()) << "one farewell is missing";
+  EXPECT_FALSE(group.root().left()) << "one leave frame is missing";
   group.pass(129 * ms);
   EXPECT_TRUE(all_left(group));
   EXPECT_FALSE(group[2].abandoned());
@@ -109,7 +109,7 @@ TEST(Leave, LostFarewellEndsTheRootsLingeringAtItsTime) {
   run_pieces(group, 1);
   int lost = 0;
   group.set_script([&](auto from, auto, const wire::ReductionFrame& f) {
-    // The farewell is the second contribution on id 1.
+    // The leave frame is the second contribution on id 1.
     const bool lose =
         from == 3 && f.reduction == ReductionId{1} && f.word.resno == SequenceNumber{1};
     lost += lose ? 1 : 0;

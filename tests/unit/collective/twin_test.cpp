@@ -153,7 +153,7 @@ TEST_F(TwinTest, SpoiltCountsOnBothTreesAreAskedForAtOnce) {
   for (std::uint64_t id = 0; id < reductions_per_tree; ++id) {
     reduce_one(id);
   }
-  // The sequence that is open for reduction 0 now is spoilt on both trees.
+  // The sequence that is open for reduction 0 now is invalid on both trees.
   group.set_script([&](std::uint32_t from, auto, const wire::ReductionFrame& f) {
     if (from == 0 || f.word.seqno != SequenceNumber{1}) {
       return 1;
@@ -232,7 +232,7 @@ TEST_F(TwinTest, LeavingWithOneDeadTreeTakesOneRetryInterval) {
     lose_everything_on(cut);
     leave_everywhere();
     group.carry();
-    EXPECT_TRUE(group.root().left()) << "one tree's farewells are enough";
+    EXPECT_TRUE(group.root().left()) << "one tree's leave frames are enough";
     EXPECT_EQ(gone(), 1U);
     group.pass(32 * ms);
     EXPECT_EQ(gone(), size);
@@ -241,13 +241,13 @@ TEST_F(TwinTest, LeavingWithOneDeadTreeTakesOneRetryInterval) {
 
 TEST_F(TwinTest, RootThatHearsNoFarewellLingersAndGoes) {
   reduce_one(1);
-  const PieceNumber farewell = 1 + reductions_per_tree;
+  const PieceNumber leave = 1 + reductions_per_tree;
   group.set_script([&](std::uint32_t from, auto, const wire::ReductionFrame& f) {
-    const bool is_farewell =
+    const bool is_leave =
         from != 0 &&
         f.signature ==
-            signature_of_piece(signature_base(group.root().parameters().cookie, from), farewell);
-    return is_farewell ? 0 : 1;
+            signature_of_piece(signature_base(group.root().parameters().cookie, from), leave);
+    return is_leave ? 0 : 1;
   });
   leave_everywhere();
   group.pass(32 * ms);

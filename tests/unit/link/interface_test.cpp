@@ -50,25 +50,25 @@ TEST_F(InterfaceTest, MissingOneIsNamedWithWhatWasDone) {
     EXPECT_EQ(interface_mtu(name), 0U);
     EXPECT_EQ(interface_driver(name), "");
     EXPECT_EQ(interface_speed_mbps(name), 0U);
-    EXPECT_THAT(trouble_with_interface(name), HasSubstr("is gone"));
+    EXPECT_THAT(interface_error(name), HasSubstr("is gone"));
     EXPECT_EQ(set_interface_up(name, true), ENODEV);
   }
 }
 
 TEST_F(InterfaceTest, DownAndWithoutCarrierAreToldApart) {
   EXPECT_TRUE(interface_state("left").running);
-  EXPECT_EQ(trouble_with_interface("left"), "");
+  EXPECT_EQ(interface_error("left"), "");
   ASSERT_EQ(set_interface_up("left", false), 0);
   EXPECT_FALSE(interface_state("left").up);
   EXPECT_FALSE(interface_state("left").running);
   EXPECT_TRUE(interface_state("right").up);
   EXPECT_FALSE(interface_state("right").running);
-  EXPECT_THAT(trouble_with_interface("left"), HasSubstr("ip link set left up"));
-  EXPECT_THAT(trouble_with_interface("right"), HasSubstr("no carrier"));
+  EXPECT_THAT(interface_error("left"), HasSubstr("ip link set left up"));
+  EXPECT_THAT(interface_error("right"), HasSubstr("no carrier"));
   ASSERT_EQ(set_interface_up("left", true), 0);
   PrivateNetwork::wait_for_carrier("left");
-  EXPECT_EQ(trouble_with_interface("left"), "");
-  EXPECT_EQ(trouble_with_interface("right"), "");
+  EXPECT_EQ(interface_error("left"), "");
+  EXPECT_EQ(interface_error("right"), "");
 }
 
 } // namespace

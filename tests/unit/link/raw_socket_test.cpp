@@ -123,10 +123,10 @@ TEST_F(RawSocketTest, MissingCapabilityIsNamed) {
 TEST_F(RawSocketTest, GoingDownWhileSendingIsAnErrorAndComingUpAgainIsEnough) {
   RawSocket left("left", ethertype);
   RawSocket right("right", ethertype);
-  EXPECT_EQ(left.trouble(), "");
+  EXPECT_EQ(left.error(), "");
   PrivateNetwork::run("ip link set left down");
-  EXPECT_THAT(left.trouble(), HasSubstr("ip link set left up"));
-  EXPECT_THAT(right.trouble(), HasSubstr("no carrier"));
+  EXPECT_THAT(left.error(), HasSubstr("ip link set left up"));
+  EXPECT_THAT(right.error(), HasSubstr("no carrier"));
   try {
     send_numbers(left, 0, 1);
     FAIL() << "sent through an interface that is down";
@@ -138,14 +138,14 @@ TEST_F(RawSocketTest, GoingDownWhileSendingIsAnErrorAndComingUpAgainIsEnough) {
   PrivateNetwork::wait_for_carrier("left");
   left.flush();
   EXPECT_EQ(receive_numbers(right, 1), numbers(0, 1));
-  EXPECT_EQ(left.trouble(), "");
+  EXPECT_EQ(left.error(), "");
 }
 
 TEST_F(RawSocketTest, InterfaceRemovedWhileSendingIsAnError) {
   RawSocket left("left", ethertype);
   ASSERT_TRUE(send_numbers(left, 0, 5));
   PrivateNetwork::remove_pair();
-  EXPECT_THAT(left.trouble(), HasSubstr("is gone"));
+  EXPECT_THAT(left.error(), HasSubstr("is gone"));
   try {
     send_numbers(left, 5, 1);
     FAIL() << "sent through an interface that is gone";

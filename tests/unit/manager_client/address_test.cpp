@@ -66,7 +66,7 @@ protected:
 };
 
 TEST_F(EnvironmentTest, WithoutAnythingItIsTheSocketOfThisMachine) {
-  const Settings settings = settings_from({});
+  const ClientSettings settings = settings_from({});
   EXPECT_EQ(settings.address.text(), "unix:/run/tributary/fabricd.sock");
   EXPECT_EQ(settings.token, "");
   EXPECT_EQ(settings.certificate_authority, "");
@@ -78,7 +78,7 @@ TEST_F(EnvironmentTest, NamesOfExistingToolsAreUnderstood) {
   set("FI_CXI_COLL_MCAST_TOKEN", "theirs");
   set("FI_CXI_COLL_FABRIC_MGR_CACERT", "no");
   set("FI_CXI_COLL_JOB_ID", "cluster-17");
-  const Settings settings = settings_from({});
+  const ClientSettings settings = settings_from({});
   EXPECT_EQ(settings.address.text(), "https://fm:8443/a");
   EXPECT_EQ(settings.token, "theirs");
   EXPECT_EQ(settings.certificate_authority, "off");
@@ -93,7 +93,7 @@ TEST_F(EnvironmentTest, OursWinAndWhatTheCallerGaveWinsOverAll) {
   set("TRIBUTARY_FABRIC_MANAGER_TOKEN", "ours");
   set("TRIBUTARY_FABRIC_MANAGER_CACERT", "/etc/ours.pem");
   set("TRIBUTARY_JOB_ID", "ours");
-  Settings settings = settings_from({});
+  ClientSettings settings = settings_from({});
   EXPECT_EQ(settings.address.text(), "http://ours:1/fabric/kept") << "ours is taken as it stands";
   EXPECT_EQ(settings.token, "ours");
   EXPECT_EQ(settings.certificate_authority, "/etc/ours.pem");

@@ -57,8 +57,8 @@ std::string FakeManager::url() const {
                                 : "https://localhost:" + std::to_string(port_);
 }
 
-Settings FakeManager::settings() const {
-  Settings settings;
+ClientSettings FakeManager::settings() const {
+  ClientSettings settings;
   settings.address = parse_address(url());
   return settings;
 }

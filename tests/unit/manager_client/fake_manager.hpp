@@ -65,7 +65,7 @@ public:
   void set_handler(Handler handler);
 
   [[nodiscard]] std::string url() const;
-  [[nodiscard]] Settings settings() const;
+  [[nodiscard]] ClientSettings settings() const;
   [[nodiscard]] std::vector<FakeRequest> requests() const;
   [[nodiscard]] std::size_t connections() const { return connections_; }
   /// Sleeps a handler until the server stops, or so long.

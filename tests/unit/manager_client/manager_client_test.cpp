@@ -30,7 +30,7 @@ FakeResponse echo(const FakeRequest& request) {
 
 TEST(ManagerClient, EachMethodArrivesWithItsBodyAndToken) {
   FakeManager manager(echo);
-  Settings settings = manager.settings();
+  ClientSettings settings = manager.settings();
   settings.token = "secret";
   ManagerClient client(settings);
   const boost::json::value body = {{"a", 1}};
@@ -55,7 +55,7 @@ TEST(ManagerClient, EachMethodArrivesWithItsBodyAndToken) {
 
 TEST(ManagerClient, PathOfTheAddressStandsInFront) {
   FakeManager manager(echo, FakeManager::On::tcp);
-  Settings settings = manager.settings();
+  ClientSettings settings = manager.settings();
   settings.address.path = "/proxy";
   EXPECT_EQ(ManagerClient(settings).get("/api").body.at("target").as_string(), "/proxy/api");
   EXPECT_FALSE(manager.requests()[0].fields.contains("authorization"));
@@ -103,8 +103,8 @@ TEST(ManagerClient, NobodyThereIsSaidAtOnceWithoutPatience) {
 
 TEST(ManagerClient, PatienceWaitsForARestart) {
   FakeManager manager(echo, FakeManager::On::tcp);
-  Settings settings = manager.settings();
-  settings.patience = 20s;
+  ClientSettings settings = manager.settings();
+  settings.retry_limit = 20s;
   ManagerClient client(settings);
   EXPECT_EQ(client.get("/before").status, 200U);
   manager.stop();
@@ -118,9 +118,9 @@ TEST(ManagerClient, ManagerThatIsNotReadyIsAskedAgain) {
   int asked = 0;
   FakeManager manager(
       [&](const FakeRequest&) -> FakeResponse { return {.status = ++asked < 3 ? 503U : 200U}; });
-  Settings settings = manager.settings();
+  ClientSettings settings = manager.settings();
   EXPECT_EQ(ManagerClient(settings).get("/").status, 503U) << "no patience";
-  settings.patience = 20s;
+  settings.retry_limit = 20s;
   EXPECT_EQ(ManagerClient(settings).get("/").status, 200U);
   EXPECT_EQ(asked, 3);
 }
@@ -146,7 +146,7 @@ TEST(ManagerClient, SilentManagerEndsByTheTimeLimit) {
     return echo(request);
   });
   held = &manager;
-  Settings settings = manager.settings();
+  ClientSettings settings = manager.settings();
   settings.answer_limit = 50ms;
   ManagerClient client(settings);
   const ManagerError error = error_of<ManagerError>([&] { client.get("/"); }).value();
@@ -188,7 +188,7 @@ TEST(ManagerClient, WhatIsNotHttpIsGarbled) {
     std::string asked; // until the client has gone, so that nothing is cut off under way
     boost::asio::read(client, boost::asio::dynamic_buffer(asked), end);
   });
-  Settings settings;
+  ClientSettings settings;
   settings.address =
       parse_address("http://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port()));
   EXPECT_EQ(error_of<ManagerError>([&] { ManagerClient(settings).get("/"); }).value().kind(),
@@ -200,7 +200,7 @@ class TlsTest : public testing::Test {
 protected:
   TlsTest() : certificates(directory), manager(echo, FakeManager::On::tls, &certificates) {}
   Kind kind_with(const std::string& authority, const std::string& host = "localhost") {
-    Settings settings = manager.settings();
+    ClientSettings settings = manager.settings();
     settings.certificate_authority = authority;
     settings.address.host = host;
     return error_of<ManagerError>([&] { ManagerClient(settings).get("/"); }).value().kind();
@@ -211,7 +211,7 @@ protected:
 };
 
 TEST_F(TlsTest, TheRightAuthorityIsBelieved) {
-  Settings settings = manager.settings();
+  ClientSettings settings = manager.settings();
   settings.certificate_authority = certificates.authority;
   ManagerClient client(settings);
   EXPECT_EQ(client.get("/x").body.at("target").as_string(), "/x");
@@ -231,7 +231,7 @@ TEST_F(TlsTest, AnotherAuthorityNameOrNoneIsNot) {
 }
 
 TEST_F(TlsTest, CheckingCanBeSwitchedOff) {
-  Settings settings = manager.settings();
+  ClientSettings settings = manager.settings();
   settings.certificate_authority = "off";
   EXPECT_EQ(ManagerClient(settings).get("/").status, 200U);
 }

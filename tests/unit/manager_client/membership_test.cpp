@@ -25,8 +25,8 @@ const std::string group_json =
                     {"rank": 5, "nid": 6, "why": "joined, but no switch has heard of its host"}],
         "text": "waits for 2 of 16 members"})";
 
-Wish wish() {
-  Wish w;
+JoinRequest request() {
+  JoinRequest w;
   w.group = "demo";
   w.rank = 3;
   w.size = 16;
@@ -48,7 +48,7 @@ FakeManager::Handler in_turn(std::vector<FakeResponse> responses) {
 TEST(Membership, JoiningGivesWhatAMemberNeeds) {
   FakeManager manager(in_turn({{.status = 202, .body = group_json}, {.body = membership_json}}));
   ManagerClient client(manager.settings());
-  Wish w = wish();
+  JoinRequest w = request();
   w.job = "j1";
   w.root_rank = 1;
   const Membership m = join(client, w, 30s);
@@ -75,7 +75,7 @@ TEST(Membership, GroupThatDoesNotBecomeReadyNamesWhoIsMissingAndIsTakenBack) {
   FakeManager manager(in_turn({{.status = 202, .body = group_json}}));
   ManagerClient client(manager.settings());
   const ManagerError error =
-      error_of<ManagerError>([&] { static_cast<void>(join(client, wish(), 0s)); }).value();
+      error_of<ManagerError>([&] { static_cast<void>(join(client, request(), 0s)); }).value();
   EXPECT_EQ(error.kind(), Kind::not_ready);
   EXPECT_NE(std::string(error.what())
                 .find("waits for rank 3 (has not joined), rank 5 (joined, but no switch has heard "
@@ -90,7 +90,7 @@ TEST(Membership, GroupThatDoesNotBecomeReadyNamesWhoIsMissingAndIsTakenBack) {
 TEST(Membership, ManagerThatDoesNotHoldItsAnswerIsNotFlooded) {
   FakeManager manager(in_turn({{.status = 202, .body = group_json}}));
   ManagerClient client(manager.settings());
-  EXPECT_EQ(error_of<ManagerError>([&] { static_cast<void>(join(client, wish(), 350ms)); })
+  EXPECT_EQ(error_of<ManagerError>([&] { static_cast<void>(join(client, request(), 350ms)); })
                 .value()
                 .kind(),
             Kind::not_ready);
@@ -101,7 +101,7 @@ TEST(Membership, RefusalKeepsTheManagersWords) {
   FakeManager manager(in_turn({{.status = 409, .body = R"({"message": "16 members, not 15"})"}}));
   ManagerClient client(manager.settings());
   const ManagerError error =
-      error_of<ManagerError>([&] { static_cast<void>(join(client, wish(), 30s)); }).value();
+      error_of<ManagerError>([&] { static_cast<void>(join(client, request(), 30s)); }).value();
   EXPECT_EQ(error.kind(), Kind::refused);
   EXPECT_EQ(error.status(), 409U);
   EXPECT_NE(std::string(error.what()).find("16 members, not 15"), std::string::npos);
@@ -114,13 +114,13 @@ TEST(Membership, GroupThatIsEndingIsWaitedFor) {
                                 .fields = {{"Retry-After", "1"}}},
                                {.body = membership_json}}));
   ManagerClient client(manager.settings());
-  EXPECT_EQ(join(client, wish(), 30s).job, "j1");
+  EXPECT_EQ(join(client, request(), 30s).job, "j1");
 }
 
 TEST(Membership, RestartOfTheManagerWhileJoiningDoesNotShow) {
   FakeManager manager(in_turn({{.hang_up = true}, {.hang_up = true}, {.body = membership_json}}));
   ManagerClient client(manager.settings());
-  EXPECT_EQ(join(client, wish(), 30s).job, "j1");
+  EXPECT_EQ(join(client, request(), 30s).job, "j1");
 }
 
 TEST(Membership, WhatCannotBeUnderstoodIsGarbledAndNamed) {
@@ -130,7 +130,7 @@ TEST(Membership, WhatCannotBeUnderstoodIsGarbledAndNamed) {
     FakeManager manager(in_turn({{.body = boost::json::serialize(body)}}));
     ManagerClient client(manager.settings());
     const ManagerError error =
-        error_of<ManagerError>([&] { static_cast<void>(join(client, wish(), 0s)); }).value();
+        error_of<ManagerError>([&] { static_cast<void>(join(client, request(), 0s)); }).value();
     EXPECT_EQ(error.kind(), Kind::garbled) << error.what();
     return std::string(error.what());
   };
@@ -149,9 +149,9 @@ TEST(Membership, WhatCannotBeUnderstoodIsGarbledAndNamed) {
 TEST(Membership, AskingOnceDoesNotWait) {
   FakeManager manager(in_turn({{.status = 202, .body = group_json}, {.body = membership_json}}));
   ManagerClient client(manager.settings());
-  EXPECT_FALSE(ask_to_join(client, wish()));
+  EXPECT_FALSE(ask_to_join(client, request()));
   EXPECT_EQ(manager.requests()[0].target, "/api/v1/groups/demo/members?wait=0");
-  EXPECT_TRUE(ask_to_join(client, wish()));
+  EXPECT_TRUE(ask_to_join(client, request()));
 }
 
 TEST(Membership, RenewingAndLeaving) {
@@ -163,7 +163,7 @@ TEST(Membership, RenewingAndLeaving) {
                {.status = 404},
                {.status = 403}}));
   ManagerClient client(manager.settings());
-  Wish w = wish();
+  JoinRequest w = request();
   w.group = "a/b";
   Membership m;
   m.job = "j1";
@@ -195,17 +195,18 @@ TEST(Membership, ARenewalTellsWhoIsAbsentAndWhetherItIsStillTheSameGroup) {
   Membership m;
   m.job = "j1";
   m.cookie = Cookie{7};
-  const Renewal told = renew(client, wish(), m);
+  const Renewal told = renew(client, request(), m);
   ASSERT_EQ(told.news.absent.size(), 2U);
   EXPECT_EQ(told.news.absent[0],
             (Absent{.rank = 2, .nid = 5, .host = "h2", .why = "its lease ended", .gone = true}));
   EXPECT_FALSE(told.news.absent[1].gone);
   EXPECT_TRUE(told.news.over_because.empty());
-  EXPECT_EQ(renew(client, wish(), m).outcome, Renewal::Outcome::over) << "another cookie";
-  EXPECT_EQ(renew(client, wish(), m).news.over_because, "the group ended");
-  EXPECT_EQ(
-      error_of<ManagerError>([&] { static_cast<void>(renew(client, wish(), m)); }).value().kind(),
-      ManagerError::Kind::garbled);
+  EXPECT_EQ(renew(client, request(), m).outcome, Renewal::Outcome::over) << "another cookie";
+  EXPECT_EQ(renew(client, request(), m).news.over_because, "the group ended");
+  EXPECT_EQ(error_of<ManagerError>([&] { static_cast<void>(renew(client, request(), m)); })
+                .value()
+                .kind(),
+            ManagerError::Kind::garbled);
 }
 
 } // namespace

@@ -84,7 +84,7 @@ TEST_F(DpdkPortTest, NullTakesAllAndGivesNothing) {
   ASSERT_TRUE(send_numbers(port, 0, 1000));
   EXPECT_EQ(port.counts().sent_frames, 1000U);
   EXPECT_TRUE(port.receive().empty());
-  EXPECT_EQ(port.trouble(), "");
+  EXPECT_EQ(port.error(), "");
 }
 
 TEST_F(DpdkPortTest, SharersOfADeviceSendOnTheirOwn) {
@@ -118,14 +118,14 @@ TEST_F(DpdkPortTest, PcapReadsBackWhatItWrote) {
 TEST_F(DpdkPortTest, RingWithOneEndSaysThatNobodyIsThere) {
   DpdkPort port(ring_end("alone"), shared_eal(), address);
   EXPECT_EQ(port.address(), address) << "a ring has no address of its own";
-  EXPECT_THAT(port.trouble(), HasSubstr("nobody is at the other end"));
+  EXPECT_THAT(port.error(), HasSubstr("nobody is at the other end"));
   {
     DpdkPort peer(ring_end("alone"), shared_eal(), address);
-    EXPECT_EQ(port.trouble(), "");
+    EXPECT_EQ(port.error(), "");
     ASSERT_TRUE(send_numbers(port, 0, 9));
     EXPECT_EQ(receive_numbers(peer, 9), numbers(0, 9));
   }
-  EXPECT_THAT(port.trouble(), HasSubstr("nobody is at the other end"));
+  EXPECT_THAT(port.error(), HasSubstr("nobody is at the other end"));
 }
 
 TEST_F(DpdkPortTest, PacketSocketDeviceExchangesFramesWithTheKernel) {
@@ -144,11 +144,11 @@ TEST_F(DpdkPortTest, PacketSocketDeviceExchangesFramesWithTheKernel) {
     EXPECT_EQ(receive_numbers(right, 100), numbers(0, 100));
     ASSERT_TRUE(send_numbers(right, 0, 50));
     EXPECT_EQ(receive_numbers(left, 50), numbers(0, 50));
-    EXPECT_EQ(left.trouble(), "");
+    EXPECT_EQ(left.error(), "");
     PrivateNetwork::run("ip link set left down");
-    EXPECT_THAT(left.trouble(), HasSubstr("ip link set left up"));
+    EXPECT_THAT(left.error(), HasSubstr("ip link set left up"));
     PrivateNetwork::remove_pair();
-    EXPECT_THAT(left.trouble(), HasSubstr("is gone"));
+    EXPECT_THAT(left.error(), HasSubstr("is gone"));
   }
 }
 

@@ -121,11 +121,11 @@ private:
     return {};
   }
 
-  FakeResponse join(const boost::json::object& wish) {
-    const auto rank = boost::json::value_to<std::uint32_t>(wish.at("rank"));
-    const auto size = boost::json::value_to<std::uint32_t>(wish.at("size"));
+  FakeResponse join(const boost::json::object& request) {
+    const auto rank = boost::json::value_to<std::uint32_t>(request.at("rank"));
+    const auto size = boost::json::value_to<std::uint32_t>(request.at("size"));
     joins_ += members_.insert(rank).second ? 1 : 0;
-    hosts_[rank] = boost::json::value_to<std::string>(wish.at("host"));
+    hosts_[rank] = boost::json::value_to<std::string>(request.at("host"));
     boost::json::object body = {{"name", "demo"}, {"job", "j1"}};
     if (members_.size() < size) {
       boost::json::array missing;

@@ -33,7 +33,7 @@ TEST(Lease, FailuresAreRepeatedLessAndLessOftenUntilOneSucceeds) {
     now = lease.next_attempt();
   }
   EXPECT_EQ(waits_ms, (std::vector<std::uint64_t>{100, 200, 400, 800, 1600, 3200, 5000, 5000}));
-  EXPECT_EQ(lease.text(now), "lease of 30.0 s renewed 26.3 s ago; in trouble for 16.3 s: nobody "
+  EXPECT_EQ(lease.text(now), "lease of 30.0 s renewed 26.3 s ago; failing for 16.3 s: nobody "
                              "answers; next attempt in 0.0 s");
   lease.renewed(now);
   EXPECT_EQ(lease.text(now), "lease of 30.0 s renewed 0.0 s ago");
@@ -68,7 +68,7 @@ TEST(Lease, SomebodyWhoWaitsHasItRenewedAtATenth) {
   lease.failed("no answer", TimeNs{14 * second});
   const TimeNs retry = lease.next_attempt();
   lease.hurry(true);
-  EXPECT_EQ(lease.next_attempt(), retry) << "in trouble it is asked often enough";
+  EXPECT_EQ(lease.next_attempt(), retry) << "while it fails it is asked often enough";
 }
 
 TEST(Lease, OfAGroupThatIsOverIsNotRenewedAnyMore) {

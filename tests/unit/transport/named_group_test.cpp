@@ -1,6 +1,6 @@
 // Groups joined by name: two hosts at the ends of a veth pair, and a fabric manager that the test
 // plays. Trees need no switch here (library_test.cpp).
-#include "endpoint/library/announcer.hpp"
+#include "endpoint/library/hello_sender.hpp"
 #include "group_book.hpp"
 #include "link/raw_socket.hpp"
 #include "tests/support/eventually.hpp"
@@ -128,7 +128,7 @@ TEST_F(NamedGroupTest, MembersGetTheirTreeFromTheManagerAndLeaveThereToo) {
   EXPECT_EQ(m.root_nid, left_nid);
   EXPECT_EQ(m.lease_msec, 300U);
   EXPECT_EQ(book.host_of(0),
-            library::Announcer("left", 0x88B5, Nid{1}, library::machine_name()).host_name());
+            library::HelloSender("left", 0x88B5, Nid{1}, library::machine_name()).host_name());
   expect_reduction();
   leave_both();
   EXPECT_EQ(code, (std::array{0, 0})) << tributary_last_error(host[0]);
@@ -191,7 +191,7 @@ TEST_F(NamedGroupTest, LeasesAreRenewedWithoutAnyCall) {
   ASSERT_TRUE(eventually([&] { return book.renewals() >= 6; }));
   EXPECT_EQ(book.joins(), 2U);
   EXPECT_NE(status(group[0]).find("group 'demo' of job 'j1' at unix:"), std::string::npos);
-  EXPECT_EQ(status(group[0]).find("in trouble"), std::string::npos);
+  EXPECT_EQ(status(group[0]).find("failing for"), std::string::npos);
   leave_both();
   const std::uint64_t renewals = book.renewals();
   std::this_thread::sleep_for(300ms);
@@ -205,14 +205,14 @@ TEST_F(NamedGroupTest, RestartOfTheManagerIsRiddenOut) {
   // The first thing it meets may be the end of a connection that was there.
   ASSERT_TRUE(eventually([&] {
     const std::string text = status(group[0]);
-    return text.find("in trouble") != std::string::npos &&
+    return text.find("failing for") != std::string::npos &&
            text.find("is tributary-fabricd running there?") != std::string::npos;
   }));
   expect_reduction();
   manager.start();
   const std::uint64_t renewals = book.renewals();
   ASSERT_TRUE(eventually([&] { return book.renewals() >= renewals + 4; }));
-  EXPECT_EQ(status(group[0]).find("in trouble"), std::string::npos);
+  EXPECT_EQ(status(group[0]).find("failing for"), std::string::npos);
   EXPECT_EQ(book.joins(), 2U) << "nobody had to join again";
   leave_both();
   EXPECT_EQ(code, (std::array{0, 0}));

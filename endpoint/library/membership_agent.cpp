@@ -1,6 +1,6 @@
-#include "endpoint/library/keeper.hpp"
+#include "endpoint/library/membership_agent.hpp"
 
-#include "endpoint/library/announcer.hpp"
+#include "endpoint/library/hello_sender.hpp"
 #include "net/signals_blocked.hpp"
 #include "net/steady_clock.hpp"
 
@@ -15,33 +15,33 @@
 
 namespace tributary::library {
 
+using manager_client::ClientSettings;
+using manager_client::JoinRequest;
 using manager_client::ManagerClient;
 using manager_client::ManagerError;
 using manager_client::Membership;
-using manager_client::Settings;
-using manager_client::Wish;
 
 namespace {
 
 /// One call must not keep the announcements waiting.
 constexpr std::chrono::milliseconds call_limit{1500};
 
-constexpr std::uint64_t announce_ns =
-    std::chrono::duration_cast<std::chrono::nanoseconds>(Announcer::interval).count();
+constexpr std::uint64_t hello_interval_ns =
+    std::chrono::duration_cast<std::chrono::nanoseconds>(HelloSender::interval).count();
 
 } // namespace
 
-struct Keeper::State {
+struct MembershipAgent::State {
   struct Kept {
-    Settings settings;
-    Wish wish;
+    ClientSettings settings;
+    JoinRequest request;
     Lease lease;
     bool moved = false; ///< and not taken yet
     manager_client::GroupNews news;
     bool has_news = false; ///< and not taken yet
   };
 
-  explicit State(std::unique_ptr<Announcer> a) : announcer(std::move(a)) {}
+  explicit State(std::unique_ptr<HelloSender> a) : hello_sender(std::move(a)) {}
 
   void run();
   void attend(std::unique_lock<std::mutex>& lock, Ticket ticket);
@@ -49,7 +49,7 @@ struct Keeper::State {
   [[nodiscard]] std::map<Ticket, Kept>::iterator first_due();
 
   const pid_t process = ::getpid();
-  const std::unique_ptr<Announcer> announcer; ///< the thread's
+  const std::unique_ptr<HelloSender> hello_sender; ///< the thread's
   std::atomic<std::uint64_t> moves = 0;
   std::atomic<std::uint64_t> news = 0;
 
@@ -58,7 +58,7 @@ struct Keeper::State {
   bool stop = false;
   std::map<Ticket, Kept> kept;
   Ticket next_ticket = 1;
-  std::string link_trouble;
+  std::string hello_error;
   Ticket attended = 0; ///< the one whose call is in progress
   ManagerClient* calling = nullptr;
 
@@ -66,15 +66,15 @@ struct Keeper::State {
   State* next_abandoned = nullptr;
 };
 
-Keeper::Keeper(std::unique_ptr<Announcer> announcer)
-    : state_(std::make_unique<State>(std::move(announcer))) {
+MembershipAgent::MembershipAgent(std::unique_ptr<HelloSender> hello_sender)
+    : state_(std::make_unique<State>(std::move(hello_sender))) {
   // Here and not in the thread, which may begin later than the first question to the manager.
-  state_->link_trouble = state_->announcer->announce();
+  state_->hello_error = state_->hello_sender->send_hello();
   const net::SignalsBlocked blocked; // the new thread inherits it
   state_->thread = std::thread([state = state_.get()] { state->run(); });
 }
 
-Keeper::~Keeper() {
+MembershipAgent::~MembershipAgent() {
   if (::getpid() != state_->process) {
     // Kept reachable, so that leak checkers see that it is meant.
     static State* abandoned = nullptr;
@@ -93,23 +93,25 @@ Keeper::~Keeper() {
   state_->thread.join();
 }
 
-const std::string& Keeper::host_name() const { return state_->announcer->host_name(); }
+const std::string& MembershipAgent::host_name() const { return state_->hello_sender->host_name(); }
 
-Keeper::Ticket Keeper::add(const Settings& settings, const Wish& wish,
-                           const Membership& membership) {
-  Settings patient = settings;
-  patient.connect_limit = std::min(settings.connect_limit, call_limit);
-  patient.answer_limit = std::min(settings.answer_limit, call_limit);
-  patient.patience = {};
+MembershipAgent::Ticket MembershipAgent::add(const ClientSettings& settings,
+                                             const JoinRequest& request,
+                                             const Membership& membership) {
+  ClientSettings short_calls = settings;
+  short_calls.connect_limit = std::min(settings.connect_limit, call_limit);
+  short_calls.answer_limit = std::min(settings.answer_limit, call_limit);
+  short_calls.retry_limit = {};
   const std::lock_guard lock(state_->mutex);
   const Ticket ticket = state_->next_ticket++;
   state_->kept.emplace(
-      ticket, State::Kept{patient, wish, Lease(membership, net::steady_now()), false, {}, false});
+      ticket,
+      State::Kept{short_calls, request, Lease(membership, net::steady_now()), false, {}, false});
   state_->changed.notify_all();
   return ticket;
 }
 
-void Keeper::remove(Ticket ticket) {
+void MembershipAgent::remove(Ticket ticket) {
   std::unique_lock lock(state_->mutex);
   state_->kept.erase(ticket);
   if (state_->attended == ticket && state_->calling != nullptr) {
@@ -118,9 +120,11 @@ void Keeper::remove(Ticket ticket) {
   state_->changed.wait(lock, [&] { return state_->attended != ticket; });
 }
 
-std::uint64_t Keeper::moves() const { return state_->moves.load(std::memory_order_relaxed); }
+std::uint64_t MembershipAgent::moves() const {
+  return state_->moves.load(std::memory_order_relaxed);
+}
 
-std::vector<std::pair<Keeper::Ticket, Membership>> Keeper::take_moves() {
+std::vector<std::pair<MembershipAgent::Ticket, Membership>> MembershipAgent::take_moves() {
   const std::lock_guard lock(state_->mutex);
   std::vector<std::pair<Ticket, Membership>> moved;
   for (auto& [ticket, kept] : state_->kept) {
@@ -131,9 +135,10 @@ std::vector<std::pair<Keeper::Ticket, Membership>> Keeper::take_moves() {
   return moved;
 }
 
-std::uint64_t Keeper::news() const { return state_->news.load(std::memory_order_relaxed); }
+std::uint64_t MembershipAgent::news() const { return state_->news.load(std::memory_order_relaxed); }
 
-std::vector<std::pair<Keeper::Ticket, manager_client::GroupNews>> Keeper::take_news() {
+std::vector<std::pair<MembershipAgent::Ticket, manager_client::GroupNews>>
+MembershipAgent::take_news() {
   const std::lock_guard lock(state_->mutex);
   std::vector<std::pair<Ticket, manager_client::GroupNews>> news;
   for (auto& [ticket, kept] : state_->kept) {
@@ -144,42 +149,43 @@ std::vector<std::pair<Keeper::Ticket, manager_client::GroupNews>> Keeper::take_n
   return news;
 }
 
-void Keeper::hurry(Ticket ticket, bool hurried) {
+void MembershipAgent::hurry(Ticket ticket, bool hurried) {
   const std::lock_guard lock(state_->mutex);
   state_->kept.at(ticket).lease.hurry(hurried);
   state_->changed.notify_all();
 }
 
-Membership Keeper::membership(Ticket ticket) const {
+Membership MembershipAgent::membership(Ticket ticket) const {
   const std::lock_guard lock(state_->mutex);
   return state_->kept.at(ticket).lease.membership();
 }
 
-std::string Keeper::text(Ticket ticket) const {
+std::string MembershipAgent::text(Ticket ticket) const {
   const std::lock_guard lock(state_->mutex);
   const State::Kept& kept = state_->kept.at(ticket);
-  std::string text = fmt::format("  group '{}' of job '{}' at {}: {}\n", kept.wish.group,
+  std::string text = fmt::format("  group '{}' of job '{}' at {}: {}\n", kept.request.group,
                                  kept.lease.membership().job, kept.settings.address.text(),
                                  kept.lease.text(net::steady_now()));
-  if (!state_->link_trouble.empty()) {
-    text += fmt::format("  the switch does not hear of this host: {}\n", state_->link_trouble);
+  if (!state_->hello_error.empty()) {
+    text += fmt::format("  the switch does not hear of this host: {}\n", state_->hello_error);
   }
   return text;
 }
 
-std::map<Keeper::Ticket, Keeper::State::Kept>::iterator Keeper::State::first_due() {
+std::map<MembershipAgent::Ticket, MembershipAgent::State::Kept>::iterator
+MembershipAgent::State::first_due() {
   return std::ranges::min_element(
       kept, {}, [](const auto& each) { return each.second.lease.next_attempt(); });
 }
 
-void Keeper::State::run() {
+void MembershipAgent::State::run() {
   std::unique_lock lock(mutex);
-  TimeNs announce_at = net::steady_now() + announce_ns;
+  TimeNs next_hello = net::steady_now() + hello_interval_ns;
   while (!stop) {
     const TimeNs now = net::steady_now();
-    if (now >= announce_at) {
-      link_trouble = announcer->announce();
-      announce_at = now + announce_ns;
+    if (now >= next_hello) {
+      hello_error = hello_sender->send_hello();
+      next_hello = now + hello_interval_ns;
     }
     const auto due = first_due();
     if (due != kept.end() && now >= due->second.lease.next_attempt()) {
@@ -188,22 +194,22 @@ void Keeper::State::run() {
     }
     changed.wait_until(
         lock, net::time_point_of(due == kept.end()
-                                     ? announce_at
-                                     : std::min(announce_at, due->second.lease.next_attempt())));
+                                     ? next_hello
+                                     : std::min(next_hello, due->second.lease.next_attempt())));
   }
-  announcer->say_good_bye();
+  hello_sender->send_leave();
 }
 
-void Keeper::State::attend(std::unique_lock<std::mutex>& lock, Ticket ticket) {
+void MembershipAgent::State::attend(std::unique_lock<std::mutex>& lock, Ticket ticket) {
   const Kept& before = kept.at(ticket);
-  Wish wish = before.wish;
-  const Settings settings = before.settings;
+  JoinRequest request = before.request;
+  const ClientSettings settings = before.settings;
   const Membership membership = before.lease.membership();
   const std::string& job = membership.job;
   const bool join = before.lease.is_forgotten();
   // The member at work cannot take another root.
-  wish.root_rank = join ? before.lease.membership().root_rank : wish.root_rank;
-  wish.job = join ? job : wish.job;
+  request.root_rank = join ? before.lease.membership().root_rank : request.root_rank;
+  request.job = join ? job : request.job;
 
   std::string failure;
   manager_client::Renewal renewal;
@@ -215,10 +221,10 @@ void Keeper::State::attend(std::unique_lock<std::mutex>& lock, Ticket ticket) {
     lock.unlock();
     try {
       if (join) {
-        joined = manager_client::ask_to_join(manager, wish);
+        joined = manager_client::ask_to_join(manager, request);
         failure = joined ? "" : "the manager had forgotten the group; others are still missing";
       } else {
-        renewal = manager_client::renew(manager, wish, membership);
+        renewal = manager_client::renew(manager, request, membership);
       }
     } catch (const std::exception& error) {
       failure = error.what();

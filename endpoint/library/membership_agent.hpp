@@ -2,12 +2,12 @@
 // its leases at the fabric manager. One instance per host, with one thread, from the host's first
 // tributary_join_named until the host is closed.
 //
-//   host's thread                            keeper's thread
-//   add(wish, membership) -----------------> renews at a third of each lease (lease.hpp)
+//   host's thread                            agent's thread
+//   add(request, membership) --------------> renews at a third of each lease (lease.hpp)
 //   moves() rose: take_moves() <------------ joined again, and the manager gave other trees
 //   news() rose: take_news() <-------------- who is absent, or that the group is over
 //   hurry(ticket, yes) --------------------> renews at a tenth: a call waits, and wants the news
-//   text(ticket) for people  <-------------- troubles
+//   text(ticket) for people  <-------------- failures
 //   remove(ticket) ------------------------> leaves it alone; waits for a call in progress
 //
 // The thread holds no lock while it talks to the manager, and its calls are short, so that the
@@ -31,23 +31,24 @@
 
 namespace tributary::library {
 
-class Announcer;
+class HelloSender;
 
-class Keeper {
+class MembershipAgent {
 public:
   using Ticket = std::uint64_t;
 
   /// Announces the host at once, and from then on.
-  explicit Keeper(std::unique_ptr<Announcer> announcer);
-  /// Ends calls in progress, says good-bye on the link, and joins the thread.
-  ~Keeper();
-  Keeper(const Keeper&) = delete;
-  Keeper& operator=(const Keeper&) = delete;
+  explicit MembershipAgent(std::unique_ptr<HelloSender> hello_sender);
+  /// Ends calls in progress, tells the switch, and joins the thread.
+  ~MembershipAgent();
+  MembershipAgent(const MembershipAgent&) = delete;
+  MembershipAgent& operator=(const MembershipAgent&) = delete;
 
   /// As announced.
   [[nodiscard]] const std::string& host_name() const;
 
-  Ticket add(const manager_client::Settings& settings, const manager_client::Wish& wish,
+  Ticket add(const manager_client::ClientSettings& settings,
+             const manager_client::JoinRequest& request,
              const manager_client::Membership& membership);
   /// From its return on nothing is renewed for it.
   void remove(Ticket ticket);

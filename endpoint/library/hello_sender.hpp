@@ -13,22 +13,22 @@
 
 namespace tributary::library {
 
-class Announcer {
+class HelloSender {
 public:
-  /// How often `announce` is to be called. The hellos themselves promise the next one within twice
-  /// that, so that one that comes late, or is lost, does not make a switch forget this host.
+  /// How often `send_hello` is to be called. The hellos themselves promise the next one within
+  /// twice that, so that one that comes late, or is lost, does not make a switch forget this host.
   static constexpr std::chrono::milliseconds interval{1000};
 
   /// Throws LinkError when there is no such interface, or the process may not open raw sockets.
   /// What of `host_name` cannot stand in a hello is replaced by '-'.
-  Announcer(const std::string& interface, std::uint16_t ethertype, Nid nid,
-            const std::string& host_name);
+  HelloSender(const std::string& interface, std::uint16_t ethertype, Nid nid,
+              const std::string& host_name);
 
   /// Answers what went wrong, or an empty string. Never blocks. A hello that could not leave is
   /// sent by the next call, in place of its own.
-  std::string announce() { return send(port_.pending() == 0 ? &hello_ : nullptr); }
+  std::string send_hello() { return send(port_.pending() == 0 ? &hello_ : nullptr); }
   /// Says that this host will announce itself no more.
-  void say_good_bye() { send(&good_bye_); }
+  void send_leave() { send(&leave_); }
   /// As it stands in the hellos.
   [[nodiscard]] const std::string& host_name() const { return host_name_; }
 
@@ -39,7 +39,7 @@ private:
   link::RawSocket port_;
   std::string host_name_;
   std::vector<std::byte> hello_;
-  std::vector<std::byte> good_bye_;
+  std::vector<std::byte> leave_;
 };
 
 /// The name of this machine, or "host".

@@ -1,4 +1,4 @@
-#include "endpoint/library/announcer.hpp"
+#include "endpoint/library/hello_sender.hpp"
 
 #include "link/link_error.hpp"
 #include "tributary/wire/hello.hpp"
@@ -26,7 +26,7 @@ std::string in_hello_letters(std::string name, std::size_t longest) {
   return name;
 }
 
-/// A hello that had to stay and the good-bye behind it find room, and do not leave by themselves.
+/// Room for a hello that had to stay and for the leave behind it; neither is sent by a full burst.
 constexpr link::RawSocket::Options only_sends{.bypass_queueing = false,
                                               .hears = false,
                                               .receive_buffer_bytes = 0,
@@ -35,8 +35,8 @@ constexpr link::RawSocket::Options only_sends{.bypass_queueing = false,
 
 } // namespace
 
-Announcer::Announcer(const std::string& interface, std::uint16_t ethertype, Nid nid,
-                     const std::string& host_name)
+HelloSender::HelloSender(const std::string& interface, std::uint16_t ethertype, Nid nid,
+                         const std::string& host_name)
     : port_(interface, ethertype, only_sends),
       host_name_(in_hello_letters(host_name, wire::max_hello_name)) {
   if (host_name_.empty()) {
@@ -50,10 +50,10 @@ Announcer::Announcer(const std::string& interface, std::uint16_t ethertype, Nid 
   hello.port_name = in_hello_letters(interface, wire::max_hello_port_name);
   hello_ = wire::encode(hello, ethertype);
   hello.interval_ms = 0;
-  good_bye_ = wire::encode(hello, ethertype);
+  leave_ = wire::encode(hello, ethertype);
 }
 
-std::string Announcer::send(const std::vector<std::byte>* frame) {
+std::string HelloSender::send(const std::vector<std::byte>* frame) {
   try {
     if (frame != nullptr) {
       if (frame->size() > port_.longest_frame()) {
