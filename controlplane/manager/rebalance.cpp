@@ -140,7 +140,8 @@ void Manager::relieve_fullest(const std::vector<const group::Group*>& movable, s
                      ? fitted(*groups[i], {planned[i].tree}, planned[i].members)
                      : std::nullopt;
     if (after) {
-      found.push_back({groups[i]->id, before, *std::move(after), "it leaves the fullest links"});
+      found.push_back(
+          {groups[i]->id, before, *std::move(after), "it avoids the most loaded links"});
     } else {
       planner_.release(planned[i].tree);
       planner_.adopt(before[0].tree);

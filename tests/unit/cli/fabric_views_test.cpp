@@ -144,13 +144,13 @@ TEST(fabric_view, topology_lists_what_hangs_where) {
 
 TEST(fabric_view, rebalance_says_what_moves_and_what_for) {
   EXPECT_EQ(rebalance_view(parse(R"({"dry_run":true,"max_efi_before":6,"max_efi_after":5,"moves":[
-      {"job":"j1","group":"a","trees":[5],"why":"it leaves the fullest links",
+      {"job":"j1","group":"a","trees":[5],"why":"it avoids the most loaded links",
        "height_before":1,"height_after":1},
       {"job":"j1","group":"b","trees":[6,7],"why":"its trees share less",
        "height_before":2,"height_after":1,"shared_before":3,"shared_after":0}]})"),
                            false),
             "GROUP  TREES  HEIGHT  SHARED  WHY\n"
-            "j1/a   5      1 to 1          it leaves the fullest links\n"
+            "j1/a   5      1 to 1          it avoids the most loaded links\n"
             "j1/b   6 7    2 to 1  3 to 0  its trees share less\n"
             "\n"
             "Trees on the most loaded link: 6, then 5. Nothing was moved.\n");
