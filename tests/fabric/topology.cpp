@@ -1,6 +1,7 @@
 #include "tests/fabric/topology.hpp"
 
 #include <cassert>
+#include <string>
 
 namespace tributary::fabric {
 
@@ -9,41 +10,56 @@ constexpr std::uint64_t edge_latency_ns = 400;
 constexpr std::uint64_t trunk_latency_ns = 700;
 } // namespace
 
-SwitchIndex Topology::add_switch() {
-  switches_.emplace_back();
-  return static_cast<SwitchIndex>(switches_.size() - 1);
+Topology::Topology(const topology::Graph& model) {
+  for (std::size_t s = 0; s < model.switches().size(); ++s) {
+    add_switch();
+  }
+  for (const topology::Host& host : model.hosts()) {
+    add_host(host.at.at.value, edge_latency_ns);
+  }
+  for (const topology::Link& link : model.links()) {
+    const LinkIndex index = connect(link.ends[0].at.value, link.ends[1].at.value, trunk_latency_ns);
+    links_[index].speed_mbps = link.speed_mbps;
+  }
 }
 
-LinkIndex Topology::add_link(const Link& link) {
-  const auto index = static_cast<LinkIndex>(links_.size());
-  links_.push_back(link);
-  for (auto& end : links_.back().ends) {
-    if (end.kind == LinkEnd::Kind::in_switch) {
-      auto& ports = switches_[end.node];
-      assert(ports.size() < max_ports);
-      end.port = PortNumber{static_cast<std::uint8_t>(ports.size())};
-      ports.push_back(index);
-    }
-  }
-  return index;
+SwitchIndex Topology::add_switch() {
+  const auto s = static_cast<SwitchIndex>(switch_count());
+  graph_.add_switch({.name = "s" + std::to_string(s), .ports = max_ports});
+  ports_.emplace_back();
+  return s;
+}
+
+LinkEnd Topology::take_port(SwitchIndex s, LinkIndex link) {
+  assert(free_ports(s) > 0);
+  const PortNumber port{static_cast<std::uint8_t>(ports_[s].size())};
+  ports_[s].push_back(link);
+  return {LinkEnd::Kind::in_switch, s, port};
 }
 
 HostIndex Topology::add_host(SwitchIndex at, std::uint64_t latency_ns) {
-  const auto host = static_cast<HostIndex>(hosts_.size());
-  hosts_.push_back(add_link(
-      {{{LinkEnd::Kind::host, host, PortNumber{0}}, {LinkEnd::Kind::in_switch, at, PortNumber{0}}},
-       latency_ns}));
+  const auto host = static_cast<HostIndex>(host_count());
+  const auto link = static_cast<LinkIndex>(links_.size());
+  const LinkEnd edge = take_port(at, link);
+  graph_.add_host({.name = "h" + std::to_string(host),
+                   .nid = nid(host),
+                   .at = {topology::SwitchId{at}, edge.port.value}});
+  links_.push_back({{{LinkEnd::Kind::host, host, PortNumber{0}}, edge}, latency_ns});
+  link_of_host_.push_back(link);
   return host;
 }
 
 LinkIndex Topology::connect(SwitchIndex a, SwitchIndex b, std::uint64_t latency_ns) {
-  return add_link(
-      {{{LinkEnd::Kind::in_switch, a, PortNumber{0}}, {LinkEnd::Kind::in_switch, b, PortNumber{0}}},
-       latency_ns});
+  const auto link = static_cast<LinkIndex>(links_.size());
+  const LinkEnd from = take_port(a, link);
+  const LinkEnd to = take_port(b, link);
+  graph_.connect({topology::SwitchId{a}, from.port.value}, {topology::SwitchId{b}, to.port.value});
+  links_.push_back({{from, to}, latency_ns});
+  return link;
 }
 
 const LinkEnd& Topology::neighbour(SwitchIndex s, PortNumber p) const {
-  const Link& link = links_[switches_[s][p.value]];
+  const Link& link = links_[ports_[s][p.value]];
   const LinkEnd here{LinkEnd::Kind::in_switch, s, p};
   return link.ends[0] == here ? link.ends[1] : link.ends[0];
 }

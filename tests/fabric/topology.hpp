@@ -1,7 +1,9 @@
-// The physical network: switches, hosts, and the links between their ports. Plain data; nothing in
-// it changes while a run goes on (links that go down are the fabric's business).
+// The physical network of a run: the control plane's graph, and what a simulation needs beside it: one
+// number for each link, of switches and of hosts, and how long frames take on it. Plain data; nothing
+// in it changes while a run goes on (links that go down are the fabric's business).
 #pragma once
 
+#include "controlplane/topology/graph.hpp"
 #include "tributary/random.hpp"
 #include "tributary/types.hpp"
 
@@ -33,22 +35,29 @@ struct Link {
 
 class Topology {
 public:
+  Topology() = default;
+  /// The same switches, links with their speeds, and hosts as in a graph, e.g. one that
+  /// topology::build_model made. Ports and NIDs are numbered as here. Requires at most 64 ports a
+  /// switch.
+  explicit Topology(const topology::Graph& model);
+
   SwitchIndex add_switch();
   /// Hangs a new host on a switch that has a free port.
   HostIndex add_host(SwitchIndex at, std::uint64_t latency_ns);
   LinkIndex connect(SwitchIndex a, SwitchIndex b, std::uint64_t latency_ns);
 
-  [[nodiscard]] std::size_t switch_count() const { return switches_.size(); }
-  [[nodiscard]] std::size_t host_count() const { return hosts_.size(); }
+  [[nodiscard]] const topology::Graph& graph() const { return graph_; }
+  [[nodiscard]] std::size_t switch_count() const { return graph_.switches().size(); }
+  [[nodiscard]] std::size_t host_count() const { return graph_.hosts().size(); }
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
   /// The links of a switch by port number.
-  [[nodiscard]] const std::vector<LinkIndex>& ports(SwitchIndex s) const { return switches_[s]; }
-  [[nodiscard]] std::size_t free_ports(SwitchIndex s) const {
-    return max_ports - switches_[s].size();
-  }
-  [[nodiscard]] LinkIndex link_of(HostIndex h) const { return hosts_[h]; }
+  [[nodiscard]] const std::vector<LinkIndex>& ports(SwitchIndex s) const { return ports_[s]; }
+  [[nodiscard]] std::size_t free_ports(SwitchIndex s) const { return max_ports - ports_[s].size(); }
+  [[nodiscard]] LinkIndex link_of(HostIndex h) const { return link_of_host_[h]; }
   /// The switch port a host hangs on.
-  [[nodiscard]] const LinkEnd& edge_port(HostIndex h) const { return links_[hosts_[h]].ends[1]; }
+  [[nodiscard]] const LinkEnd& edge_port(HostIndex h) const {
+    return links_[link_of_host_[h]].ends[1];
+  }
   /// What is at the other end of a switch's port.
   [[nodiscard]] const LinkEnd& neighbour(SwitchIndex s, PortNumber p) const;
 
@@ -59,10 +68,13 @@ public:
   static Nid nid(HostIndex h) { return Nid{0x10000 + h * 3}; }
 
 private:
-  LinkIndex add_link(const Link& link);
-  std::vector<std::vector<LinkIndex>> switches_;
-  std::vector<LinkIndex> hosts_;
-  std::vector<Link> links_;
+  /// The switch's next port, for this link.
+  LinkEnd take_port(SwitchIndex s, LinkIndex link);
+
+  topology::Graph graph_;
+  std::vector<Link> links_;                   ///< in the order of adding
+  std::vector<std::vector<LinkIndex>> ports_; ///< by switch, by port
+  std::vector<LinkIndex> link_of_host_;
 };
 
 /// The demo's network: `leaves` switches with `hosts_per_leaf` hosts each under one root switch.

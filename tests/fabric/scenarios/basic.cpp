@@ -1,4 +1,5 @@
 // Scenarios without faults: what the fabric does when all is well.
+#include "controlplane/topology/builders.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
 
 #include <array>
@@ -35,6 +36,20 @@ RunReport disarmed(const RunOptions& options) {
   run.expect(s.reduction_frames == 64 * 15, "fifteen frames per reduction");
   run.expect(run.fabric().engines(&core::EngineCounters::contributions) == 0,
              "no engine touched a contribution");
+  return run.report();
+}
+
+/// Fabrics as the control plane builds them: a fat tree, a torus, a dragonfly, a k-dimension fat tree.
+RunReport models_of_the_control_plane(const RunOptions& options) {
+  constexpr std::array models = {"ft3:4", "torus:3x3x2", "dragonfly:3,2,1", "kdft:3x3x2"};
+  Run run(options, Topology(topology::build_model(models[options.seed % models.size()]).graph));
+  auto hosts = run.all_hosts();
+  run.random().shuffle(hosts);
+  const Group& group = run.add_group({.hosts = hosts, .pieces = 40});
+  run.start();
+  run.finish();
+  run.expect_no_waste();
+  run.expect(group.statistics().full == 40, "every reduction reached the root as one frame");
   return run.report();
 }
 
@@ -230,6 +245,9 @@ RunReport unicast_and_multicast(const RunOptions& options) {
 constexpr std::array scenarios = {
     Scenario{"demo", "16 hosts, 4 leaf switches, 1 root switch, no faults", demo},
     Scenario{"disarmed", "engines disarmed: all contributions reach the root", disarmed, 5},
+    Scenario{"models_of_the_control_plane",
+             "a fat tree, a torus, a dragonfly, a k-dimension fat tree",
+             models_of_the_control_plane, 8},
     Scenario{"deep_chain", "twelve switches in a row", deep_chain, 5},
     Scenario{"several_groups", "four groups over the same switches and hosts", several_groups},
     Scenario{"two_groups_over_one_uplink", "full windows of two groups do not starve each other",
