@@ -87,7 +87,7 @@ std::unique_ptr<SwitchCore> make_core(std::size_t trees, ContributionCount wait_
   return core;
 }
 
-wire::ReductionFrame contribution(std::size_t tree, std::size_t id, reduce::Opcode op) {
+wire::ReductionFrame contribution(std::size_t tree, std::size_t id, wire::Opcode op) {
   wire::ReductionFrame f;
   f.vni = vni;
   f.cookie = cookie;
@@ -103,7 +103,7 @@ wire::ReductionFrame contribution(std::size_t tree, std::size_t id, reduce::Opco
 }
 
 wire::ReductionFrame arm(std::size_t tree, std::size_t id) {
-  wire::ReductionFrame f = contribution(tree, id, reduce::Opcode::barrier);
+  wire::ReductionFrame f = contribution(tree, id, wire::Opcode::barrier);
   f.dscp = wire::dscp_root;
   f.word.arm = true;
   f.word.count = 0;
@@ -111,7 +111,7 @@ wire::ReductionFrame arm(std::size_t tree, std::size_t id) {
 }
 
 /// One contribution for every id of every tree, in an order without a pattern.
-Frames contributions(std::size_t trees, std::size_t ids, reduce::Opcode op) {
+Frames contributions(std::size_t trees, std::size_t ids, wire::Opcode op) {
   const std::size_t count = std::max(trees * ids, default_burst * 2);
   std::vector<std::size_t> order(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -145,7 +145,7 @@ void report(benchmark::State& state, std::size_t frames_per_iteration) {
 void classify(benchmark::State& state) {
   const auto trees = static_cast<std::size_t>(state.range(0));
   const auto ids = static_cast<std::size_t>(state.range(1));
-  const Frames frames = contributions(trees, ids, reduce::Opcode::int_sum);
+  const Frames frames = contributions(trees, ids, wire::Opcode::int_sum);
   const PortPolicy policy;
   std::size_t at = 0;
   for (auto _ : state) {
@@ -160,7 +160,7 @@ void classify(benchmark::State& state) {
   report(state, default_burst);
 }
 
-void contribute(benchmark::State& state, reduce::Opcode op) {
+void contribute(benchmark::State& state, wire::Opcode op) {
   const auto trees = static_cast<std::size_t>(state.range(0));
   const auto ids = static_cast<std::size_t>(state.range(1));
   const auto burst = static_cast<std::size_t>(state.range(2));
@@ -203,7 +203,7 @@ void reduce_trees(benchmark::State& state, bool of_hosts) {
     for (std::size_t id = 0; id < ids; ++id) {
       arms.set(t * ids + id, arm(t, id));
       for (std::size_t i = 0; i < wait_count; ++i) {
-        rest.set((t * wait_count + i) * ids + id, contribution(t, id, reduce::Opcode::int_sum));
+        rest.set((t * wait_count + i) * ids + id, contribution(t, id, wire::Opcode::int_sum));
       }
     }
   }
@@ -257,7 +257,7 @@ void unicast(benchmark::State& state) {
   const auto core = make_core(1, 16);
   Frames frames(default_burst);
   for (std::size_t i = 0; i < default_burst; ++i) {
-    frames.set(i, contribution(0, 0, reduce::Opcode::int_sum));
+    frames.set(i, contribution(0, 0, wire::Opcode::int_sum));
     std::byte* p = frames.burst(i, 1)[0].data + wire::ethernet_header_bytes;
     wire::store_be<std::uint32_t>(p + wire::portals_offset::dfa,
                                   wire::FabricAddress::unicast(Nid{77}).value);
@@ -284,7 +284,7 @@ void trees_and_bursts(benchmark::internal::Benchmark* b) {
 }
 
 BENCHMARK(classify)->Name("classify")->ArgNames({"trees", "ids"})->Args({1, 8});
-BENCHMARK_CAPTURE(contribute, int_sum, reduce::Opcode::int_sum)->Apply(trees_and_bursts);
+BENCHMARK_CAPTURE(contribute, int_sum, wire::Opcode::int_sum)->Apply(trees_and_bursts);
 BENCHMARK(classify)
     ->Name("classify_same")
     ->ArgNames({"trees", "ids"})
@@ -294,12 +294,12 @@ BENCHMARK(classify)
 void one_tree(benchmark::internal::Benchmark* b) {
   b->ArgNames({"trees", "ids", "burst"})->Args({1, 8, 32});
 }
-BENCHMARK_CAPTURE(contribute, barrier, reduce::Opcode::barrier)->Apply(one_tree);
-BENCHMARK_CAPTURE(contribute, int_minmaxloc, reduce::Opcode::int_minmaxloc)->Apply(one_tree);
-BENCHMARK_CAPTURE(contribute, flt_minnum, reduce::Opcode::flt_minnum)->Apply(one_tree);
-BENCHMARK_CAPTURE(contribute, flt_sum, reduce::Opcode::flt_sum_nearest)->Apply(one_tree);
-BENCHMARK_CAPTURE(contribute, flt_sum_upward, reduce::Opcode::flt_sum_upward)->Apply(one_tree);
-BENCHMARK_CAPTURE(contribute, flt_repsum, reduce::Opcode::flt_repsum)->Apply(one_tree);
+BENCHMARK_CAPTURE(contribute, barrier, wire::Opcode::barrier)->Apply(one_tree);
+BENCHMARK_CAPTURE(contribute, int_minmaxloc, wire::Opcode::int_minmaxloc)->Apply(one_tree);
+BENCHMARK_CAPTURE(contribute, flt_minnum, wire::Opcode::flt_minnum)->Apply(one_tree);
+BENCHMARK_CAPTURE(contribute, flt_sum, wire::Opcode::flt_sum_nearest)->Apply(one_tree);
+BENCHMARK_CAPTURE(contribute, flt_sum_upward, wire::Opcode::flt_sum_upward)->Apply(one_tree);
+BENCHMARK_CAPTURE(contribute, flt_repsum, wire::Opcode::flt_repsum)->Apply(one_tree);
 void reduction_sizes(benchmark::internal::Benchmark* b) {
   b->ArgNames({"trees", "wait_count"})
       ->Args({1, 4})

@@ -21,7 +21,7 @@ wire::ReductionFrame sample() {
   f.tree = TreeNumber{0xABC};
   f.reduction = ReductionId{5};
   f.cookie = Cookie{0x677DAABC};
-  f.word.op = static_cast<std::uint8_t>(reduce::Opcode::int_sum);
+  f.word.op = static_cast<std::uint8_t>(wire::Opcode::int_sum);
   f.word.count = 1;
   f.payload = {1, 2, 3, 4};
   return f;

@@ -15,7 +15,7 @@ namespace {
 using reduce::Accumulator;
 using reduce::FloatState;
 using reduce::NanMode;
-using reduce::Opcode;
+using wire::Opcode;
 
 constexpr std::size_t descriptors = 8;
 using Accumulators = std::array<Accumulator, descriptors>;
@@ -82,7 +82,7 @@ void from_frame(benchmark::State& state, Opcode op) {
     const wire::ReductionWord word = wire::load_word(p);
     const reduce::Contribution in{.payload = wire::load_payload(p),
                                   .op = word.opcode(),
-                                  .rc = static_cast<reduce::ResultCode>(word.rc),
+                                  .rc = static_cast<wire::ResultCode>(word.rc),
                                   .m = word.m,
                                   .overflow_id = word.overflow_id,
                                   .source = wire::sfa_of(p)};
@@ -92,15 +92,15 @@ void from_frame(benchmark::State& state, Opcode op) {
 
 const bool registered = [] {
   const auto named = [](const char* what, Opcode op) {
-    return std::string(what) + "/" + std::string(reduce::name_of(op));
+    return std::string(what) + "/" + std::string(wire::name_of(op));
   };
-  for (const Opcode op : reduce::all_opcodes) {
+  for (const Opcode op : wire::all_opcodes) {
     benchmark::RegisterBenchmark(named("start", op).c_str(), start, op);
   }
-  for (const Opcode op : reduce::all_opcodes) {
+  for (const Opcode op : wire::all_opcodes) {
     benchmark::RegisterBenchmark(named("combine", op).c_str(), combine<FloatState::restore>, op);
   }
-  for (const Opcode op : reduce::all_opcodes) {
+  for (const Opcode op : wire::all_opcodes) {
     benchmark::RegisterBenchmark(named("from_frame", op).c_str(), from_frame, op);
   }
   for (const Opcode op : {Opcode::flt_sum_nearest, Opcode::flt_sum_upward}) {

@@ -16,7 +16,7 @@ namespace tributary::bench {
 inline constexpr std::size_t operand_count = 64;
 using Operands = std::array<reduce::Contribution, operand_count>;
 
-inline Operands operands_for(reduce::Opcode op) {
+inline Operands operands_for(wire::Opcode op) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> number(-1.0, 1.0);
   std::uniform_int_distribution<std::int64_t> integer(-1'000'000, 1'000'000);
@@ -25,7 +25,7 @@ inline Operands operands_for(reduce::Opcode op) {
   for (auto& c : operands) {
     c.op = op;
     c.source = wire::FabricAddress::unicast(Nid{static_cast<std::uint32_t>(random() & max_nid)});
-    if (op == reduce::Opcode::flt_repsum) {
+    if (op == wire::Opcode::flt_repsum) {
       const auto sum = reduce::to_reproducible(number(random));
       c.payload = sum.limbs;
       c.m = sum.m;
@@ -35,7 +35,7 @@ inline Operands operands_for(reduce::Opcode op) {
       word = (code & 0x20) != 0 ? std::bit_cast<std::uint64_t>(number(random))
                                 : static_cast<std::uint64_t>(integer(random));
     }
-    if (reduce::is_minmaxloc(op)) {
+    if (wire::is_minmaxloc(op)) {
       c.payload[2] = c.payload[0];
       c.payload[1] = c.payload[3] = random() % 1024;
     }

@@ -108,9 +108,9 @@ void ReductionEngines::write_result(ReductionKey key, ContributionCount wait_cou
                                     std::byte* frame) const {
   const Descriptor& d = descriptor(key);
   const reduce::Accumulator& a = d.accumulator;
-  reduce::ResultCode rc = a.result_code();
+  wire::ResultCode rc = a.result_code();
   if (a.contributions > wait_count) {
-    rc = reduce::worse(rc, reduce::ResultCode::contr_overflow);
+    rc = wire::worse(rc, wire::ResultCode::contr_overflow);
   }
   std::memcpy(frame, record(key).header.data(), saved_frame_bytes);
   std::byte* p = frame + wire::ethernet_header_bytes;

@@ -121,8 +121,8 @@ struct DescriptorView {
   ContributionCount wait_count = 0;
   ContributionCount count = 0;
   bool have_data = false; ///< whether a contribution came; op, rc and signature mean nothing before
-  reduce::Opcode op = reduce::Opcode::barrier;
-  reduce::ResultCode rc = reduce::ResultCode::success;
+  wire::Opcode op = wire::Opcode::barrier;
+  wire::ResultCode rc = wire::ResultCode::success;
   std::uint64_t signature = 0;
   TimeNs armed_at;
   TimeNs deadline;

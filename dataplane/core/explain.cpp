@@ -126,8 +126,8 @@ private:
     note("reduction header: cookie 0x{:08x}, sequence {}, arm {}, opcode 0x{:02x} {}, count {}, "
          "result of sequence {}, code {} {}",
          carried.cookie().value, word.seqno.value(), word.arm ? 1 : 0, word.op,
-         reduce::is_supported(word.op) ? reduce::name_of(word.opcode()) : "RESERVED", word.count,
-         word.resno.value(), word.rc, name_of(static_cast<reduce::ResultCode>(word.rc)));
+         wire::is_supported(word.op) ? wire::name_of(word.opcode()) : "RESERVED", word.count,
+         word.resno.value(), word.rc, name_of(static_cast<wire::ResultCode>(word.rc)));
     const PortNumber engine = core_.engine_port(in_, frame_);
     if (!core_.owned_ports().contains(engine)) {
       note("the engine of port {} belongs to another worker: what follows holds for this worker's "
@@ -195,7 +195,7 @@ private:
       if (word.count > 1) {
         return drop(DropReason::counts_others);
       }
-      if (reduce::is_supported(word.op) && core_.engines().has_counted(key, carried, in_)) {
+      if (wire::is_supported(word.op) && core_.engines().has_counted(key, carried, in_)) {
         return drop(DropReason::counted_twice);
       }
     }
@@ -213,7 +213,7 @@ private:
       return forward(entry.parent, Event::passed_newer, "its sequence is newer than the armed one");
     case Standing::match: break;
     }
-    if (!reduce::is_supported(word.op)) {
+    if (!wire::is_supported(word.op)) {
       return forward(entry.parent, Event::passed_reserved, "its opcode is reserved");
     }
     const reduce::Accumulator& held = core_.engines().descriptor(key).accumulator;

@@ -43,7 +43,7 @@ reduce::Contribution contribution_of(const std::byte* portals, std::uint64_t pac
   const wire::ReductionWord word = wire::unpack(packed);
   return {.payload = wire::load_payload(portals),
           .op = word.opcode(),
-          .rc = static_cast<reduce::ResultCode>(word.rc),
+          .rc = static_cast<wire::ResultCode>(word.rc),
           .m = word.m,
           .overflow_id = word.overflow_id,
           .source = wire::sfa_of(portals)};
@@ -51,7 +51,7 @@ reduce::Contribution contribution_of(const std::byte* portals, std::uint64_t pac
 
 /// A contribution that is not the first, of a known opcode: one function with just that part of the
 /// kernel in it, so that the operand goes from the frame to the lanes without a stop in memory.
-template <reduce::Opcode op>
+template <wire::Opcode op>
 [[gnu::flatten]] void combine_as(reduce::Accumulator& accumulator, const std::byte* portals,
                                  std::uint64_t packed, reduce::NanMode mode) {
   reduce::Contribution contribution = contribution_of(portals, packed);
@@ -63,12 +63,11 @@ using Combine = void (*)(reduce::Accumulator&, const std::byte*, std::uint64_t, 
 
 /// By opcode; null for reserved ones.
 constexpr auto combine_by_opcode = []<std::size_t... i>(std::index_sequence<i...>) {
-  std::array<Combine, reduce::opcode_count> table{};
-  ((table[static_cast<std::size_t>(reduce::all_opcodes[i])] = combine_as<reduce::all_opcodes[i]>),
-   ...);
+  std::array<Combine, wire::opcode_count> table{};
+  ((table[static_cast<std::size_t>(wire::all_opcodes[i])] = combine_as<wire::all_opcodes[i]>), ...);
   return table;
 }
-(std::make_index_sequence<std::size(reduce::all_opcodes)>());
+(std::make_index_sequence<std::size(wire::all_opcodes)>());
 
 } // namespace
 
@@ -269,7 +268,7 @@ PackedDecision SwitchCore::upward(PortNumber in, FrameView frame, ReductionKey k
   }
   const MatchWord carried = match_word_of(p, packed);
   // A reserved opcode is nobody's contribution, so it is not counted either.
-  const bool counts_once = one_endpoint && reduce::is_supported(word.op);
+  const bool counts_once = one_endpoint && wire::is_supported(word.op);
   if (counts_once && engines_.has_counted(key, carried, in)) {
     return drop(in, DropReason::counted_twice);
   }
@@ -284,7 +283,7 @@ PackedDecision SwitchCore::upward(PortNumber in, FrameView frame, ReductionKey k
       return decision;
     }
   }
-  if (!reduce::is_supported(word.op)) {
+  if (!wire::is_supported(word.op)) {
     counters_->trees[key.tree().value].passed_through.add();
     return forward(frame, entry.parent, Event::passed_reserved);
   }

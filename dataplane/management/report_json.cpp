@@ -1,6 +1,6 @@
 #include "dataplane/management/report_json.hpp"
 
-#include "tributary/reduce/opcode.hpp"
+#include "tributary/wire/opcode.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -243,7 +243,7 @@ json::object trace_json(const TraceReport& t) {
     out["reduction"] = t.reduction->id.value;
     out["sequence"] = t.reduction->sequence;
     out["arm"] = t.reduction->arm;
-    out["opcode"] = view(reduce::name_of(static_cast<reduce::Opcode>(t.reduction->op)));
+    out["opcode"] = view(wire::name_of(static_cast<wire::Opcode>(t.reduction->op)));
     out["count"] = t.reduction->count;
   }
   return out;

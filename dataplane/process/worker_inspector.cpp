@@ -5,8 +5,8 @@
 #include "dataplane/process/worker_capture.hpp"
 #include "net/steady_clock.hpp"
 #include "service/version.hpp"
-#include "tributary/reduce/opcode.hpp"
-#include "tributary/reduce/result_code.hpp"
+#include "tributary/wire/opcode.hpp"
+#include "tributary/wire/result_code.hpp"
 
 #include <fmt/format.h>
 
@@ -248,8 +248,8 @@ std::vector<EngineReport> WorkerInspector::engines(const std::string& switch_nam
       report.count = view.count;
       report.wait_count = view.wait_count;
       if (view.have_data) {
-        report.opcode = reduce::name_of(view.op);
-        report.result_code = reduce::name_of(view.rc);
+        report.opcode = wire::name_of(view.op);
+        report.result_code = wire::name_of(view.rc);
       }
       report.age_us = elapsed_ns(now, view.armed_at) / 1000;
       report.remaining_us = elapsed_ns(view.deadline, now) / 1000;

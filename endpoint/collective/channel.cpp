@@ -1,7 +1,7 @@
 #include "endpoint/collective/channel.hpp"
 
-#include "tributary/reduce/opcode.hpp"
-#include "tributary/reduce/result_code.hpp"
+#include "tributary/wire/opcode.hpp"
+#include "tributary/wire/result_code.hpp"
 
 namespace tributary::collective {
 
@@ -43,8 +43,8 @@ std::optional<TreeIndex> Channel::admit(const wire::ReductionFrame& frame) {
     ++statistics.misdirected;
     return std::nullopt;
   }
-  if (!reduce::is_supported(frame.word.op) ||
-      frame.word.rc > static_cast<std::uint8_t>(reduce::ResultCode::op_mismatch)) {
+  if (!wire::is_supported(frame.word.op) ||
+      frame.word.rc > static_cast<std::uint8_t>(wire::ResultCode::op_mismatch)) {
     ++statistics.malformed;
     return std::nullopt;
   }

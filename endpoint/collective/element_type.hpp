@@ -12,7 +12,7 @@
 // of one reproducible sum.
 #pragma once
 
-#include "tributary/reduce/opcode.hpp"
+#include "tributary/wire/opcode.hpp"
 #include "tributary/wire/reduction.hpp"
 
 #include <cstddef>
@@ -53,8 +53,8 @@ constexpr std::size_t bytes_of(ElementType type) {
 }
 
 /// Whether there is such a reduction. Never for BARRIER, which has no elements.
-constexpr bool reduces(reduce::Opcode op, ElementType type) {
-  using reduce::Opcode;
+constexpr bool reduces(wire::Opcode op, ElementType type) {
+  using wire::Opcode;
   switch (op) {
   case Opcode::barrier: return false;
   case Opcode::bit_and:
@@ -84,8 +84,8 @@ constexpr bool reduces(reduce::Opcode op, ElementType type) {
 }
 
 /// How many elements one frame carries. Requires `reduces(op, type)`.
-constexpr std::size_t elements_per_piece(reduce::Opcode op, ElementType type) {
-  return op == reduce::Opcode::flt_repsum ? 1 : sizeof(wire::Payload) / bytes_of(type);
+constexpr std::size_t elements_per_piece(wire::Opcode op, ElementType type) {
+  return op == wire::Opcode::flt_repsum ? 1 : sizeof(wire::Payload) / bytes_of(type);
 }
 
 } // namespace tributary::collective

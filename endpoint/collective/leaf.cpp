@@ -239,7 +239,7 @@ void Leaf::finish(Slot& slot, const wire::ReductionFrame& frame) {
     channel_.complete({.piece = slot.piece,
                        .payload = frame.payload,
                        .op = word.opcode(),
-                       .rc = static_cast<reduce::ResultCode>(word.rc),
+                       .rc = static_cast<wire::ResultCode>(word.rc),
                        .m = word.m,
                        .overflow_id = word.overflow_id,
                        .count = word.count});

@@ -25,8 +25,8 @@ using Operand = reduce::Contribution;
 struct Completion {
   PieceNumber piece = 0;
   wire::Payload payload{};
-  reduce::Opcode op = reduce::Opcode::barrier;
-  reduce::ResultCode rc = reduce::ResultCode::success;
+  wire::Opcode op = wire::Opcode::barrier;
+  wire::ResultCode rc = wire::ResultCode::success;
   std::int8_t m = 0;
   std::uint8_t overflow_id = 0;
   ContributionCount count = 0;

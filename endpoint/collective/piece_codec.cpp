@@ -9,13 +9,13 @@
 
 namespace tributary::collective {
 
-Operand encode_piece(reduce::Opcode op, ElementType type, const std::byte* elements,
+Operand encode_piece(wire::Opcode op, ElementType type, const std::byte* elements,
                      std::size_t count) {
   Operand operand = reduce::identity(op);
   if (elements == nullptr) {
     return operand;
   }
-  if (op == reduce::Opcode::flt_repsum) {
+  if (op == wire::Opcode::flt_repsum) {
     double value;
     std::memcpy(&value, elements, sizeof value);
     const reduce::ReproducibleSum sum = reduce::to_reproducible(value);
@@ -24,7 +24,7 @@ Operand encode_piece(reduce::Opcode op, ElementType type, const std::byte* eleme
     // The limbs have one NaN only, so a signalling one must be told here: FLT_SUM and FLT_MIN find
     // it in the operand itself.
     if (reduce::is_signalling_nan(std::bit_cast<std::uint64_t>(value))) {
-      operand.rc = reduce::ResultCode::flt_invalid;
+      operand.rc = wire::ResultCode::flt_invalid;
     }
     return operand;
   }
@@ -34,7 +34,7 @@ Operand encode_piece(reduce::Opcode op, ElementType type, const std::byte* eleme
 
 void decode_piece(const Completion& piece, ElementType type, std::byte* elements,
                   std::size_t count) {
-  if (piece.op == reduce::Opcode::flt_repsum) {
+  if (piece.op == wire::Opcode::flt_repsum) {
     const double value = reduce::to_double({.limbs = piece.payload, .m = piece.m});
     std::memcpy(elements, &value, sizeof value);
     return;

@@ -15,7 +15,7 @@ namespace tributary::collective {
 
 /// The operand for `count` elements at `elements`, which need not be aligned; the identity alone
 /// when `elements` is null. Requires `reduces(op, type)` and 1 <= count <= elements_per_piece.
-[[nodiscard]] Operand encode_piece(reduce::Opcode op, ElementType type, const std::byte* elements,
+[[nodiscard]] Operand encode_piece(wire::Opcode op, ElementType type, const std::byte* elements,
                                    std::size_t count);
 
 /// Writes the first `count` elements of a finished piece to `elements`, which need not be aligned.

@@ -98,7 +98,7 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now) {
   }
   const Operand operand{.payload = frame.payload,
                         .op = word.opcode(),
-                        .rc = static_cast<reduce::ResultCode>(word.rc),
+                        .rc = static_cast<wire::ResultCode>(word.rc),
                         .m = word.m,
                         .overflow_id = word.overflow_id,
                         .source = wire::FabricAddress::unicast(frame.source_nid)};

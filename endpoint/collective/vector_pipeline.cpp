@@ -8,7 +8,7 @@
 namespace tributary::collective {
 
 VectorOperation::VectorOperation(const VectorTask& task) : task_(task) {
-  if (task.op == reduce::Opcode::barrier) {
+  if (task.op == wire::Opcode::barrier) {
     pieces_ = 1;
     return;
   }
@@ -22,7 +22,7 @@ std::size_t VectorOperation::elements_in(std::uint64_t piece) const {
 }
 
 Operand VectorOperation::operand(std::uint64_t piece) const {
-  if (task_.op == reduce::Opcode::barrier) {
+  if (task_.op == wire::Opcode::barrier) {
     return {};
   }
   const std::byte* elements =
@@ -32,19 +32,19 @@ Operand VectorOperation::operand(std::uint64_t piece) const {
 
 void VectorOperation::take(const Completion& completion) {
   ++done_;
-  if (completion.rc == reduce::ResultCode::op_mismatch) {
-    if (rc_ != reduce::ResultCode::op_mismatch) {
+  if (completion.rc == wire::ResultCode::op_mismatch) {
+    if (rc_ != wire::ResultCode::op_mismatch) {
       first_source_ =
           wire::FabricAddress{static_cast<std::uint32_t>(completion.payload[0] >> 32)}.nid();
       offending_source_ =
           wire::FabricAddress{static_cast<std::uint32_t>(completion.payload[0])}.nid();
     }
-  } else if (task_.out != nullptr && task_.op != reduce::Opcode::barrier) {
+  } else if (task_.out != nullptr && task_.op != wire::Opcode::barrier) {
     const std::uint64_t piece = completion.piece - first_piece_;
     decode_piece(completion, task_.type, task_.out + first_element(piece) * bytes_of(task_.type),
                  elements_in(piece));
   }
-  rc_ = reduce::worse(rc_, completion.rc);
+  rc_ = wire::worse(rc_, completion.rc);
 }
 
 void VectorPipeline::start(VectorOperation& operation, TimeNs now) {

@@ -25,7 +25,7 @@ namespace tributary::collective {
 
 /// What to reduce. A BARRIER has no type, no buffers and no elements.
 struct VectorTask {
-  reduce::Opcode op = reduce::Opcode::barrier;
+  wire::Opcode op = wire::Opcode::barrier;
   ElementType type = ElementType::uint64;
   const std::byte* in = nullptr; ///< null contributes the operator's identity
   std::byte* out = nullptr;      ///< null throws the result away
@@ -41,7 +41,7 @@ public:
 
   [[nodiscard]] bool finished() const { return done_ == pieces_; }
   /// The worst code of all pieces. With op_mismatch `out` is incomplete.
-  [[nodiscard]] reduce::ResultCode rc() const { return rc_; }
+  [[nodiscard]] wire::ResultCode rc() const { return rc_; }
   /// With op_mismatch: a member whose operator was taken for the group's, and one that differed.
   [[nodiscard]] Nid first_source() const { return first_source_; }
   [[nodiscard]] Nid offending_source() const { return offending_source_; }
@@ -66,7 +66,7 @@ private:
   std::uint64_t done_ = 0;
   CallMark mark_ = no_mark;
   PieceNumber first_piece_ = 0; ///< of the group's numbering, once issued_ > 0
-  reduce::ResultCode rc_ = reduce::ResultCode::success;
+  wire::ResultCode rc_ = wire::ResultCode::success;
   Nid first_source_;
   Nid offending_source_;
   VectorOperation* next_ = nullptr;

@@ -1,6 +1,6 @@
 // The texts of tributary.h that need neither host nor memory.
-#include "tributary/reduce/result_code.hpp"
 #include "tributary/tributary.h"
+#include "tributary/wire/result_code.hpp"
 
 const char* tributary_error_string(int error) {
   switch (error) {
@@ -69,7 +69,7 @@ const char* tributary_result_name(int code) {
 }
 
 namespace {
-using tributary::reduce::ResultCode;
+using tributary::wire::ResultCode;
 static_assert(TRIBUTARY_INEXACT == static_cast<int>(ResultCode::flt_inexact));
 static_assert(TRIBUTARY_FLOAT_OVERFLOW == static_cast<int>(ResultCode::flt_overflow));
 static_assert(TRIBUTARY_INVALID == static_cast<int>(ResultCode::flt_invalid));

@@ -27,7 +27,7 @@ namespace {
 
 /// The answer of a finished operation.
 int conclude(const VectorOperation& operation, std::string& message, tributary_result* result) {
-  const bool mismatch = operation.rc() == reduce::ResultCode::op_mismatch;
+  const bool mismatch = operation.rc() == wire::ResultCode::op_mismatch;
   if (result != nullptr) {
     *result = {.code = mismatch ? 0 : static_cast<int>(operation.rc()),
                .first_nid = operation.first_source().value,
@@ -94,7 +94,7 @@ VectorTask broadcast(const tributary_group& group, void* buffer, std::size_t cou
   require(from_rank < group.member.parameters().size, "from_rank is not below the group's size");
   require(count == 0 || buffer != nullptr, "the buffer is NULL though there are elements");
   const bool speaks = group.member.parameters().rank == from_rank;
-  return {.op = reduce::Opcode::bit_or,
+  return {.op = wire::Opcode::bit_or,
           .type = ElementType::uint8,
           .in = speaks ? static_cast<const std::byte*>(buffer) : nullptr,
           .out = speaks ? nullptr : static_cast<std::byte*>(buffer),

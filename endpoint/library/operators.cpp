@@ -5,7 +5,7 @@ namespace tributary::library {
 namespace {
 
 using collective::ElementType;
-using reduce::Opcode;
+using wire::Opcode;
 
 /// The operators whose opcode depends on the type.
 Opcode by_type(ElementType type, Opcode integer, Opcode floating) {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "endpoint/collective/element_type.hpp"
-#include "tributary/reduce/opcode.hpp"
 #include "tributary/tributary.h"
+#include "tributary/wire/opcode.hpp"
 
 #include <optional>
 
@@ -14,6 +14,6 @@ namespace tributary::library {
 [[nodiscard]] std::optional<collective::ElementType> element_type(int type);
 
 /// The opcode that reduces this type with this operator, or nothing if there is no such reduction.
-[[nodiscard]] std::optional<reduce::Opcode> opcode_for(int op, collective::ElementType type);
+[[nodiscard]] std::optional<wire::Opcode> opcode_for(int op, collective::ElementType type);
 
 } // namespace tributary::library

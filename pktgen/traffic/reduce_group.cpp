@@ -1,6 +1,6 @@
 #include "pktgen/traffic/reduce_group.hpp"
 
-#include "tributary/reduce/result_code.hpp"
+#include "tributary/wire/result_code.hpp"
 
 #include <fmt/format.h>
 
@@ -109,7 +109,7 @@ void ReduceGroup::check(std::uint32_t tree, std::uint32_t rank, const ReduceOper
                         const collective::Completion& completion) {
   const std::size_t key =
       tree * reductions_per_tree + collective::reduction_of(completion.piece).value;
-  const bool mismatch = completion.rc == reduce::ResultCode::op_mismatch;
+  const bool mismatch = completion.rc == wire::ResultCode::op_mismatch;
   const bool expected = may_mismatch(mismatches_[key], rank == 0, mismatch);
   const bool right = mismatch ? expected : operands_.is_right(place.row, completion);
   if (!is_measured(tree, place.operation)) {
@@ -123,7 +123,7 @@ void ReduceGroup::check(std::uint32_t tree, std::uint32_t rank, const ReduceOper
       accounts_.remarks.push_back(fmt::format(
           "tree {}: rank {} got a wrong result for piece {} of operation {}: {}, count {} of {}",
           reduce_.first_tree + tree, rank, completion.piece, place.operation,
-          reduce::name_of(completion.rc), completion.count, reduce_.leaves + 1));
+          wire::name_of(completion.rc), completion.count, reduce_.leaves + 1));
     }
   }
 }

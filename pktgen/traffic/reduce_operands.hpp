@@ -67,7 +67,7 @@ public:
 private:
   struct Kind {
     host::Kind named;
-    reduce::Opcode op = reduce::Opcode::barrier;
+    wire::Opcode op = wire::Opcode::barrier;
     collective::ElementType type = collective::ElementType::uint64;
     std::uint32_t pieces = 1;
     std::uint32_t first_piece = 0; ///< in the cycle

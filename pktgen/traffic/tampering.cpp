@@ -1,6 +1,6 @@
 #include "pktgen/traffic/tampering.hpp"
 
-#include "tributary/reduce/opcode.hpp"
+#include "tributary/wire/opcode.hpp"
 #include "tributary/wire/reduction.hpp"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ const std::byte* portals_of(const Tamperer::Frame& frame) {
 
 /// Some other operator than this one; a wrong one whatever the group's is.
 std::uint8_t other_opcode(std::uint8_t op) {
-  const auto sum = static_cast<std::uint8_t>(reduce::Opcode::int_sum);
-  return op == sum ? static_cast<std::uint8_t>(reduce::Opcode::bit_xor) : sum;
+  const auto sum = static_cast<std::uint8_t>(wire::Opcode::int_sum);
+  return op == sum ? static_cast<std::uint8_t>(wire::Opcode::bit_xor) : sum;
 }
 
 } // namespace

@@ -17,7 +17,7 @@ std::string describe(std::span<const std::byte> frame) {
                      "{:08x} from nid {:05x} data {:x},{:x},{:x},{:x}",
                      f.tree.value, f.reduction.value, w.arm ? " ARM" : "",
                      w.retry() ? " RETRY" : "", w.seqno.value(), w.resno.value(), w.count,
-                     reduce::name_of(w.opcode()), w.rc, f.signature, f.vni.value, f.cookie.value,
+                     wire::name_of(w.opcode()), w.rc, f.signature, f.vni.value, f.cookie.value,
                      f.source_nid.value, f.payload[0], f.payload[1], f.payload[2], f.payload[3]);
 }
 

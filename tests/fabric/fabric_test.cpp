@@ -96,7 +96,7 @@ TEST(Fabric, notices_a_contribution_that_is_counted_twice) {
   // two comes twice, so that the count is right all the same. Without signatures the root cannot
   // tell, so the result is wrong, and the reference must say so.
   fabric::Run run({.seed = 1}, two_level(4, 4));
-  GroupSetup setup{.hosts = run.all_hosts(), .pieces = 1, .only = reduce::Opcode::int_sum};
+  GroupSetup setup{.hosts = run.all_hosts(), .pieces = 1, .only = wire::Opcode::int_sum};
   setup.parameters.check_contributions = false;
   Group& group = run.add_group(setup);
   group.misbehave(8, 0, {.not_before = TimeNs{milliseconds(28)}});

@@ -189,13 +189,13 @@ std::string Group::fault_of(const Completion& completion) const {
     return fault_of_result(contributions, completion);
   }
   // A mismatch names two members with different operators.
-  if (completion.rc != reduce::ResultCode::op_mismatch) {
+  if (completion.rc != wire::ResultCode::op_mismatch) {
     return fmt::format("two operators, but result code {}", name_of(completion.rc));
   }
   if (completion.count != size()) {
     return fmt::format("counts {} contributions instead of {}", completion.count, size());
   }
-  const auto operator_of = [&](std::uint32_t address) -> std::optional<reduce::Opcode> {
+  const auto operator_of = [&](std::uint32_t address) -> std::optional<wire::Opcode> {
     for (std::uint32_t rank = 0; rank < size(); ++rank) {
       if (wire::FabricAddress::unicast(Topology::nid(host(rank))).value == address) {
         return contributions[rank].op;

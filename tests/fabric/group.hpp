@@ -31,7 +31,7 @@ struct GroupSetup {
   std::vector<HostIndex> hosts{};
   std::uint32_t root_rank = 0;
   std::uint64_t pieces = 20;
-  std::optional<reduce::Opcode> only{};
+  std::optional<wire::Opcode> only{};
   std::uint64_t seed = 1;
   /// Members inject after random gaps of up to this length.
   std::uint64_t gap_ns = 20'000;
@@ -49,7 +49,7 @@ struct Misbehaviour {
   /// Inject it not before this time.
   std::optional<TimeNs> not_before{};
   /// Contribute with this operator.
-  std::optional<reduce::Opcode> opcode{};
+  std::optional<wire::Opcode> opcode{};
   /// Tell that it belongs to a call with so many elements.
   std::optional<std::uint32_t> elements{};
 };

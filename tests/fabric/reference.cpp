@@ -1,6 +1,6 @@
 #include "tests/fabric/reference.hpp"
 
-#include "tributary/reduce/opcode.hpp"
+#include "tributary/wire/opcode.hpp"
 
 #include <fmt/format.h>
 
@@ -18,8 +18,8 @@ namespace tributary::fabric {
 namespace {
 
 using collective::Operand;
-using reduce::Opcode;
-using reduce::ResultCode;
+using wire::Opcode;
+using wire::ResultCode;
 using Operands = std::span<const Operand>;
 __extension__ using Int128 = __int128;
 
@@ -142,7 +142,7 @@ Expected integer_sums(Operands all) {
 }
 
 std::string fault_of_float_sum(Operands all, const collective::Completion& result) {
-  const auto rounding = reduce::rounding_of(result.op);
+  const auto rounding = wire::rounding_of(result.op);
   ResultCode least = ResultCode::success;
   bool may_round = false;
   for (std::size_t lane = 0; lane < result.payload.size(); ++lane) {
@@ -177,18 +177,18 @@ std::string fault_of_float_sum(Operands all, const collective::Completion& resul
       return fmt::format("lane {} is {:.17g}, too far from the exact sum {:.17g}", lane, got,
                          static_cast<double>(exact));
     }
-    if ((rounding == reduce::Rounding::upward && error < 0) ||
-        ((rounding == reduce::Rounding::downward || rounding == reduce::Rounding::toward_zero) &&
+    if ((rounding == wire::Rounding::upward && error < 0) ||
+        ((rounding == wire::Rounding::downward || rounding == wire::Rounding::toward_zero) &&
          error > 0)) {
       return fmt::format("lane {} is {:.17g}, on the wrong side of the exact sum {:.17g}", lane,
                          got, static_cast<double>(exact));
     }
-    if (exact == 0 && std::signbit(got) != (rounding == reduce::Rounding::downward)) {
+    if (exact == 0 && std::signbit(got) != (rounding == wire::Rounding::downward)) {
       return fmt::format("lane {} is a zero of the wrong sign", lane);
     }
-    least = error != 0 ? reduce::worse(least, ResultCode::flt_inexact) : least;
+    least = error != 0 ? wire::worse(least, ResultCode::flt_inexact) : least;
   }
-  const ResultCode most = may_round ? reduce::worse(least, ResultCode::flt_inexact) : least;
+  const ResultCode most = may_round ? wire::worse(least, ResultCode::flt_inexact) : least;
   return result.rc < least || result.rc > most
              ? fmt::format("result code {} instead of {} to {}", name_of(result.rc), name_of(least),
                            name_of(most))

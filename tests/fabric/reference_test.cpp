@@ -12,8 +12,8 @@ namespace {
 
 using collective::Completion;
 using collective::Operand;
-using reduce::Opcode;
-using reduce::ResultCode;
+using wire::Opcode;
+using wire::ResultCode;
 
 std::uint64_t bits(double v) { return std::bit_cast<std::uint64_t>(v); }
 wire::Payload all(std::uint64_t v) { return {v, v, v, v}; }
@@ -109,7 +109,7 @@ TEST(Workload, gives_every_member_its_own_values_and_the_same_ones_again) {
       EXPECT_NE(a.payload, one.operand(piece, 4).payload);
     }
   }
-  EXPECT_EQ(operators.size(), std::size(reduce::all_opcodes)) << "every operator takes part";
+  EXPECT_EQ(operators.size(), std::size(wire::all_opcodes)) << "every operator takes part";
 }
 
 TEST(Workload, makes_reproducible_sums_that_mean_their_value) {

@@ -232,7 +232,7 @@ SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReade
     return passed(core::Event::passed_empty);
   }
   const std::uint16_t key = key_of(f);
-  const bool known_operator = reduce::is_supported(static_cast<std::uint8_t>(f.opcode()));
+  const bool known_operator = wire::is_supported(static_cast<std::uint8_t>(f.opcode()));
   if (one_endpoint_behind(in, tree)) {
     if (f.count() > 1) {
       return dropped(DropReason::counts_others);
@@ -332,7 +332,7 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
   };
   const bool up = tree.installed && tree.children.contains(in) && f.count() > 0 && !f.arm();
   if (up && one_endpoint_behind(in, tree) && decision.action != Action::drop && !may_come_again &&
-      reduce::is_supported(static_cast<std::uint8_t>(f.opcode()))) {
+      wire::is_supported(static_cast<std::uint8_t>(f.opcode()))) {
     Counted& counted = counted_[key];
     if (counted.of != sequence_of(f) && found == armed_.end()) {
       counted = {sequence_of(f), {}};

@@ -41,7 +41,7 @@ public:
     f.reduction = ReductionId{id};
     f.word.arm = arm;
     f.word.count = arm ? 0 : 1;
-    f.word.op = static_cast<std::uint8_t>(reduce::Opcode::int_sum);
+    f.word.op = static_cast<std::uint8_t>(wire::Opcode::int_sum);
     std::array<std::byte, wire::reduction_frame_bytes> bytes;
     wire::encode(f, bytes);
     const auto before = bytes;

@@ -8,7 +8,7 @@ namespace tributary::fabric {
 
 namespace {
 
-using reduce::Opcode;
+using wire::Opcode;
 
 constexpr std::uint64_t quiet_nan = 0x7FF8000000000000;
 constexpr std::uint64_t negative_quiet_nan_with_payload = 0xFFF8000000001234;
@@ -109,7 +109,7 @@ Workload::Workload(std::uint64_t seed, std::uint64_t pieces, std::uint32_t membe
     : members_(members) {
   Random random = Random(seed).fork(0x3C);
   for (std::uint64_t i = 0; i < pieces; ++i) {
-    const Opcode op = only ? *only : random.pick(std::span<const Opcode>(reduce::all_opcodes));
+    const Opcode op = only ? *only : random.pick(std::span<const Opcode>(wire::all_opcodes));
     // Sums go wrong only where two meet: a single member's are always plain.
     const bool extreme = random.chance(0.3) && members > 1;
     pieces_.push_back({op, extreme ? Style::extreme : Style::plain, random.next()});

@@ -8,7 +8,7 @@
 
 #include "endpoint/collective/piece.hpp"
 #include "tributary/random.hpp"
-#include "tributary/reduce/opcode.hpp"
+#include "tributary/wire/opcode.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -26,11 +26,11 @@ class Workload {
 public:
   /// With `only`, every piece uses this operator.
   Workload(std::uint64_t seed, std::uint64_t pieces, std::uint32_t members,
-           std::optional<reduce::Opcode> only = std::nullopt);
+           std::optional<wire::Opcode> only = std::nullopt);
 
   [[nodiscard]] std::uint64_t pieces() const { return pieces_.size(); }
   [[nodiscard]] std::uint32_t members() const { return members_; }
-  [[nodiscard]] reduce::Opcode opcode(collective::PieceNumber piece) const {
+  [[nodiscard]] wire::Opcode opcode(collective::PieceNumber piece) const {
     return pieces_[piece].op;
   }
   [[nodiscard]] Style style(collective::PieceNumber piece) const { return pieces_[piece].style; }
@@ -40,7 +40,7 @@ public:
 
 private:
   struct Piece {
-    reduce::Opcode op = reduce::Opcode::barrier;
+    wire::Opcode op = wire::Opcode::barrier;
     Style style = Style::plain;
     std::uint64_t seed = 0;
   };

@@ -52,7 +52,7 @@ void check_classifier(Bytes& bytes, DecodeError error, const wire::ReductionFram
 reduce::Contribution contribution_of(const wire::ReductionFrame& f) {
   return {.payload = f.payload,
           .op = f.word.opcode(),
-          .rc = static_cast<reduce::ResultCode>(f.word.rc),
+          .rc = static_cast<wire::ResultCode>(f.word.rc),
           .m = f.word.m,
           .overflow_id = f.word.overflow_id,
           .source = wire::FabricAddress::unicast(f.source_nid)};
@@ -65,7 +65,7 @@ bool is_foreign_nan(std::uint64_t bits) {
 }
 
 void check_kernel(const wire::ReductionFrame& a, const wire::ReductionFrame& b) {
-  if (!reduce::is_supported(a.word.op) || !reduce::is_supported(b.word.op)) {
+  if (!wire::is_supported(a.word.op) || !wire::is_supported(b.word.op)) {
     return;
   }
   for (const auto mode : {reduce::NanMode::associative, reduce::NanMode::ieee}) {
@@ -74,14 +74,14 @@ void check_kernel(const wire::ReductionFrame& a, const wire::ReductionFrame& b) 
     reduce::combine(acc, contribution_of(b), mode);
     TRIBUTARY_REQUIRE(acc.op == a.word.opcode());
     const auto rc = acc.result_code();
-    if (acc.op != reduce::Opcode::flt_repsum) {
-      TRIBUTARY_REQUIRE(rc >= static_cast<reduce::ResultCode>(a.word.rc));
-      TRIBUTARY_REQUIRE(rc >= static_cast<reduce::ResultCode>(b.word.rc));
+    if (acc.op != wire::Opcode::flt_repsum) {
+      TRIBUTARY_REQUIRE(rc >= static_cast<wire::ResultCode>(a.word.rc));
+      TRIBUTARY_REQUIRE(rc >= static_cast<wire::ResultCode>(b.word.rc));
     }
     if (a.word.op != b.word.op) {
-      TRIBUTARY_REQUIRE(rc >= reduce::ResultCode::op_mismatch);
+      TRIBUTARY_REQUIRE(rc >= wire::ResultCode::op_mismatch);
     }
-    if (reduce::is_flt_sum(acc.op) && rc < reduce::ResultCode::op_mismatch) {
+    if (wire::is_flt_sum(acc.op) && rc < wire::ResultCode::op_mismatch) {
       for (const auto lane : acc.payload) {
         TRIBUTARY_REQUIRE(!is_foreign_nan(lane));
       }

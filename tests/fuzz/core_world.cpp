@@ -225,7 +225,7 @@ void CoreWorld::expect_result(const std::byte* frame, ContributionCount count) c
                                  f) == wire::DecodeError::none);
   TRIBUTARY_REQUIRE(f.word.count == std::min(count, max_contributions));
   TRIBUTARY_REQUIRE(!f.word.arm && f.word.pad == 0 && f.word.resno == f.word.seqno);
-  TRIBUTARY_REQUIRE(reduce::is_supported(f.word.op));
+  TRIBUTARY_REQUIRE(wire::is_supported(f.word.op));
 }
 
 void CoreWorld::pass_time(std::uint64_t ns) {

@@ -118,7 +118,7 @@ FAULTS = [
           "return replicate(PortSet(entry.children.bits() | std::uint64_t{1} << entry.parent.value), "
           "wire::unpack(packed).arm"),
     Fault("reserved_opcode_combined", BURST, "an operator there is not is combined",
-          "  if (!reduce::is_supported(word.op)) {", "  if (!reduce::is_supported(word.op) && word.arm) {"),
+          "  if (!wire::is_supported(word.op)) {", "  if (!wire::is_supported(word.op) && word.arm) {"),
     Fault("unicast_back_out", BURST, "a frame returns to the port it came in on",
           "  if (out == in) {", "  if (out == in && out == no_port) {"),
     # ---- timers and tables ----

@@ -8,14 +8,22 @@
 // The counting of contributions and the sequence rules belong to whoever owns the accumulator.
 #pragma once
 
-#include "tributary/reduce/opcode.hpp"
-#include "tributary/reduce/result_code.hpp"
 #include "tributary/wire/fabric_address.hpp"
+#include "tributary/wire/opcode.hpp"
 #include "tributary/wire/reduction.hpp"
+#include "tributary/wire/result_code.hpp"
 
 #include <cstdint>
 
 namespace tributary::reduce {
+
+// The codes are the frames' own; the operators speak of nothing else.
+using wire::all_opcodes;
+using wire::is_supported;
+using wire::name_of;
+using wire::Opcode;
+using wire::ResultCode;
+using wire::worse;
 
 /// How MINNUM, MAXNUM and MINMAXNUMLOC treat a signalling NaN beside a number: `associative`
 /// returns the number (order-independent, the default), `ieee` returns a quiet NaN (not

@@ -18,12 +18,15 @@
 // passes through. Arithmetic between two pins of its operands and of its result stays there.
 #pragma once
 
-#include "tributary/reduce/opcode.hpp"
+#include "tributary/wire/opcode.hpp"
 
 #include <cfenv>
 #include <cstdint>
 
 namespace tributary::reduce {
+
+using wire::Opcode;
+using wire::Rounding;
 
 /// What a sum leaves behind in the thread's floating-point state.
 enum class FloatState : std::uint8_t {

@@ -23,12 +23,14 @@
 
 #include "tributary/reduce/accumulator.hpp"
 #include "tributary/reduce/lanes.hpp"
-#include "tributary/reduce/result_code.hpp"
+#include "tributary/wire/result_code.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
 namespace tributary::reduce {
+
+using wire::ResultCode;
 
 inline constexpr std::uint64_t canonical_nan = 0x7FF8'0000'0000'0000;
 inline constexpr std::uint64_t float_sign = 0x8000'0000'0000'0000;

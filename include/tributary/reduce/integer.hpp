@@ -5,9 +5,11 @@
 #pragma once
 
 #include "tributary/reduce/lanes.hpp"
-#include "tributary/reduce/result_code.hpp"
+#include "tributary/wire/result_code.hpp"
 
 namespace tributary::reduce {
+
+using wire::ResultCode;
 
 inline void bit_and(wire::Payload& acc, const wire::Payload& in) noexcept {
   for_each_pair(acc, in, [](LanePair a, LanePair b) { return a & b; });

@@ -31,13 +31,13 @@
 // See docs/decisions/2026-11-21-contribution-signature.md.
 #pragma once
 
-#include "tributary/reduce/opcode.hpp"
-#include "tributary/reduce/result_code.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/byte_order.hpp"
 #include "tributary/wire/ethernet.hpp"
 #include "tributary/wire/fabric_address.hpp"
+#include "tributary/wire/opcode.hpp"
 #include "tributary/wire/portals.hpp"
+#include "tributary/wire/result_code.hpp"
 
 #include <array>
 #include <cstddef>
@@ -71,7 +71,7 @@ inline constexpr std::uint8_t pad_retry = 1; ///< bit 61, the lowest of the thre
 struct ReductionWord {
   SequenceNumber seqno;
   bool arm = false;
-  std::uint8_t op = 0; ///< six bits; may be reserved, see reduce::is_supported
+  std::uint8_t op = 0; ///< six bits; may be reserved, see is_supported
   ContributionCount count = 0;
   SequenceNumber resno;
   std::uint8_t rc = 0; ///< four bits
@@ -80,7 +80,7 @@ struct ReductionWord {
   std::uint8_t pad = 0;         ///< three bits
 
   [[nodiscard]] constexpr bool retry() const { return (pad & pad_retry) != 0; }
-  [[nodiscard]] constexpr reduce::Opcode opcode() const { return static_cast<reduce::Opcode>(op); }
+  [[nodiscard]] constexpr Opcode opcode() const { return static_cast<Opcode>(op); }
   friend constexpr bool operator==(const ReductionWord&, const ReductionWord&) = default;
 };
 

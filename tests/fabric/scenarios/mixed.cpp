@@ -137,9 +137,8 @@ private:
                         {.not_before = TimeNs{seconds(1) + random_.below(seconds(3))}});
       }
       if (random_.chance(0.2)) {
-        group.misbehave(
-            some_rank(group), random_.below(pieces),
-            {.opcode = random_.pick(std::span<const reduce::Opcode>(reduce::all_opcodes))});
+        group.misbehave(some_rank(group), random_.below(pieces),
+                        {.opcode = random_.pick(std::span<const wire::Opcode>(wire::all_opcodes))});
       }
     }
   }

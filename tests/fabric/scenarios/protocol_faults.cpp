@@ -421,14 +421,14 @@ RunReport wrong_opcode(const RunOptions& options) {
   Run& run = demo.run;
   const collective::PieceNumber piece = run.random().below(pieces);
   // INT_MAX or INT_MIN: whichever the piece is, at least one of the two wrong ones differs.
-  demo.group->misbehave(demo.random_leaf(), piece, {.opcode = reduce::Opcode::int_max});
+  demo.group->misbehave(demo.random_leaf(), piece, {.opcode = wire::Opcode::int_max});
   demo.group->misbehave(demo.random_leaf(), (piece + 1) % pieces,
-                        {.opcode = reduce::Opcode::int_min});
+                        {.opcode = wire::Opcode::int_min});
   run.start();
   run.finish();
   const auto rc = [&](collective::PieceNumber p) { return demo.group->result(p)->rc; };
-  run.expect(rc(piece) == reduce::ResultCode::op_mismatch ||
-                 rc((piece + 1) % pieces) == reduce::ResultCode::op_mismatch,
+  run.expect(rc(piece) == wire::ResultCode::op_mismatch ||
+                 rc((piece + 1) % pieces) == wire::ResultCode::op_mismatch,
              "a mismatch was reported");
   run.expect(run.fabric().engines(&core::EngineCounters::op_mismatches) > 0 ||
                  demo.group->statistics().full < pieces,

@@ -39,7 +39,7 @@ struct Neighbourhood {
     f.cookie = group->setup().cookie;
     f.word.seqno = SequenceNumber{seqno};
     f.word.resno = SequenceNumber{seqno};
-    f.word.op = static_cast<std::uint8_t>(reduce::Opcode::int_sum);
+    f.word.op = static_cast<std::uint8_t>(wire::Opcode::int_sum);
     f.word.count = 1;
     f.payload = {1, 1, 1, 1};
     return f;

@@ -30,7 +30,7 @@ inline GroupParameters group_of(std::uint32_t size, std::uint32_t rank) {
   return p;
 }
 
-inline Operand operand_of(reduce::Opcode op, const wire::Payload& payload, std::int8_t m = 0) {
+inline Operand operand_of(wire::Opcode op, const wire::Payload& payload, std::int8_t m = 0) {
   Operand operand;
   operand.op = op;
   operand.payload = payload;
@@ -38,7 +38,7 @@ inline Operand operand_of(reduce::Opcode op, const wire::Payload& payload, std::
   return operand;
 }
 inline Operand int_sum(std::uint64_t value) {
-  return operand_of(reduce::Opcode::int_sum, {value, 0, 0, 0});
+  return operand_of(wire::Opcode::int_sum, {value, 0, 0, 0});
 }
 
 inline wire::ReductionFrame decoded(std::span<const std::byte> bytes) {
@@ -114,8 +114,8 @@ inline wire::ReductionWord retry_word(std::uint32_t seqno, std::uint32_t resno =
                                       ContributionCount count = 0) {
   return {.seqno = SequenceNumber{seqno},
           .arm = true,
-          .op = static_cast<std::uint8_t>(count == 0 ? reduce::Opcode::barrier
-                                                     : reduce::Opcode::int_sum),
+          .op =
+              static_cast<std::uint8_t>(count == 0 ? wire::Opcode::barrier : wire::Opcode::int_sum),
           .count = count,
           .resno = SequenceNumber{resno},
           .pad = wire::pad_retry};

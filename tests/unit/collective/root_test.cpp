@@ -35,7 +35,7 @@ TEST_F(RootTest, CompletesWhenTheCountIsFullAndOpensTheNextSequenceWithTheResult
   ASSERT_TRUE(done.has_value());
   EXPECT_EQ(done->payload[0], 16U);
   EXPECT_EQ(done->count, size);
-  EXPECT_EQ(done->rc, reduce::ResultCode::success);
+  EXPECT_EQ(done->rc, wire::ResultCode::success);
   const auto sent = drain(root);
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(sent[0].word, result_word(1, 0, size));
@@ -181,7 +181,7 @@ TEST_F(RootTest, NegativeExponentOfAReproducibleSumIsSigned) {
   group.size = 2;
   Member root(group);
   // 0.5 is M = -1 with limb 3 = 2^39; two of them are 2^40 there.
-  const Operand half = operand_of(reduce::Opcode::flt_repsum, {0, 0, 0, 0x8000000000}, -1);
+  const Operand half = operand_of(wire::Opcode::flt_repsum, {0, 0, 0, 0x8000000000}, -1);
   root.inject(half, now);
   root.receive(contribution(group, 1, 0, SequenceNumber{0}, half), now);
   const auto done = root.take_completion();
@@ -195,13 +195,13 @@ TEST_F(RootTest, DifferentOperatorsCompleteWithBothSources) {
   Member root(group);
   root.inject(int_sum(1), now);
   contribute(root, 1, 0, SequenceNumber{0}, 1);
-  root.receive(contribution(group, 2, 0, SequenceNumber{0},
-                            operand_of(reduce::Opcode::bit_or, {1, 0, 0, 0})),
-               now);
+  root.receive(
+      contribution(group, 2, 0, SequenceNumber{0}, operand_of(wire::Opcode::bit_or, {1, 0, 0, 0})),
+      now);
   contribute(root, 3, 0, SequenceNumber{0}, 1);
   const auto done = root.take_completion();
   ASSERT_TRUE(done.has_value());
-  EXPECT_EQ(done->rc, reduce::ResultCode::op_mismatch);
+  EXPECT_EQ(done->rc, wire::ResultCode::op_mismatch);
   EXPECT_EQ(done->payload[0] >> 32, wire::FabricAddress::unicast(nid_of_rank(0)).value);
   EXPECT_EQ(done->payload[0] & 0xFFFFFFFF, wire::FabricAddress::unicast(nid_of_rank(2)).value);
 }

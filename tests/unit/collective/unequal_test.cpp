@@ -25,7 +25,7 @@ public:
   VectorOperation& call(std::uint32_t rank, std::size_t count) {
     auto& buffer = buffers.emplace_back(std::make_unique<std::vector<std::uint64_t>>(count, 1));
     operations.push_back(std::make_unique<VectorOperation>(
-        VectorTask{.op = reduce::Opcode::int_sum,
+        VectorTask{.op = wire::Opcode::int_sum,
                    .type = ElementType::int64,
                    .in = reinterpret_cast<const std::byte*>(buffer->data()),
                    .out = reinterpret_cast<std::byte*>(buffer->data()),
@@ -112,7 +112,7 @@ TEST(Unequal, LeavesThatTellNoCallAreBelieved) {
   VectorPipeline root(group.root());
   VectorPipeline first(group[1]);
   std::vector<std::uint64_t> in(4, 1);
-  const VectorTask task{.op = reduce::Opcode::int_sum,
+  const VectorTask task{.op = wire::Opcode::int_sum,
                         .type = ElementType::int64,
                         .in = reinterpret_cast<const std::byte*>(in.data()),
                         .out = nullptr,
@@ -122,7 +122,7 @@ TEST(Unequal, LeavesThatTellNoCallAreBelieved) {
   root.start(at_root, group.now());
   first.start(at_first, group.now());
   for (const std::uint32_t rank : {2U, 3U}) { // driven without a pipeline: no mark
-    group[rank].inject(operand_of(reduce::Opcode::int_sum, {1, 1, 1, 1}), group.now());
+    group[rank].inject(operand_of(wire::Opcode::int_sum, {1, 1, 1, 1}), group.now());
   }
   group.pass(ms);
   root.pump(group.now());

@@ -14,7 +14,7 @@
 namespace tributary::collective::test {
 namespace {
 
-using reduce::Opcode;
+using wire::Opcode;
 
 /// A group whose members reduce vectors.
 class VectorGroup {
@@ -46,9 +46,9 @@ template <typename T> std::byte* bytes(std::vector<T>& v) {
 
 /// Reduces `in[rank]` everywhere and gives back every member's result.
 template <typename T>
-std::vector<std::vector<T>>
-reduce_all(Opcode op, ElementType type, const std::vector<std::vector<T>>& in,
-           reduce::ResultCode expected_rc = reduce::ResultCode::success) {
+std::vector<std::vector<T>> reduce_all(Opcode op, ElementType type,
+                                       const std::vector<std::vector<T>>& in,
+                                       wire::ResultCode expected_rc = wire::ResultCode::success) {
   const auto size = static_cast<std::uint32_t>(in.size());
   VectorGroup group(size);
   std::vector<std::vector<T>> out(size, std::vector<T>(in[0].size()));
@@ -63,7 +63,7 @@ reduce_all(Opcode op, ElementType type, const std::vector<std::vector<T>>& in,
                        [](const auto& o) { return o->finished(); });
   });
   for (const auto& operation : operations) {
-    EXPECT_EQ(operation->rc(), expected_rc) << reduce::name_of(operation->rc());
+    EXPECT_EQ(operation->rc(), expected_rc) << wire::name_of(operation->rc());
   }
   return out;
 }
@@ -109,7 +109,7 @@ TYPED_TEST(NarrowBits, AndOrXorOfEveryLengthAroundTheEdgesOfAPiece) {
                                    : op == Opcode::bit_or ? in[0][i] | in[1][i] | in[2][i]
                                                           : in[0][i] ^ in[1][i] ^ in[2][i]);
         for (const auto& result : out) {
-          ASSERT_EQ(result[i], expected) << reduce::name_of(op) << " element " << i;
+          ASSERT_EQ(result[i], expected) << wire::name_of(op) << " element " << i;
         }
       }
     }
@@ -135,7 +135,7 @@ TEST(Vector, IntegerSumThatWrapsSaysSoForTheWholeOperation) {
   std::vector<std::int64_t> one_large = ones;
   one_large[42] = std::numeric_limits<std::int64_t>::max();
   const auto out = reduce_all<std::int64_t>(Opcode::int_sum, ElementType::int64, {ones, one_large},
-                                            reduce::ResultCode::int_overflow);
+                                            wire::ResultCode::int_overflow);
   EXPECT_EQ(out[0][42], std::numeric_limits<std::int64_t>::min());
   EXPECT_EQ(out[1][43], 2);
 }
@@ -167,12 +167,12 @@ TEST(Vector, FloatSumsInEveryRoundingModeAndTheTailRoundsNothing) {
     const auto op = static_cast<Opcode>(code);
     EXPECT_EQ(reduce_all(op, ElementType::float64, exact)[0],
               (std::vector<double>{11, 22, 33, 44, 55}))
-        << reduce::name_of(op);
+        << wire::name_of(op);
     const double up = std::nextafter(1.0, 2.0);
-    const double expected = reduce::rounding_of(op) == reduce::Rounding::upward ? up : 1.0;
-    EXPECT_EQ(reduce_all(op, ElementType::float64, inexact, reduce::ResultCode::flt_inexact)[1],
+    const double expected = wire::rounding_of(op) == wire::Rounding::upward ? up : 1.0;
+    EXPECT_EQ(reduce_all(op, ElementType::float64, inexact, wire::ResultCode::flt_inexact)[1],
               std::vector<double>(5, expected))
-        << reduce::name_of(op);
+        << wire::name_of(op);
   }
 }
 
@@ -180,7 +180,7 @@ TEST(Vector, ReproducibleSumTakesAndGivesDoubles) {
   const std::vector<std::vector<double>> in = {
       {0.1, 1e16, -3.5, 1e300}, {0.2, 1, 1.25, -1e300}, {0, 1, 0.25, 1}};
   const auto out =
-      reduce_all(Opcode::flt_repsum, ElementType::float64, in, reduce::ResultCode::repsum_inexact);
+      reduce_all(Opcode::flt_repsum, ElementType::float64, in, wire::ResultCode::repsum_inexact);
   for (const auto& result : out) {
     EXPECT_EQ(result[0], 0.30000000000000004);
     EXPECT_EQ(result[1], 10000000000000002.0) << "exact, where plain addition loses both ones";
@@ -202,8 +202,8 @@ TEST(Vector, ASignallingNanIsInvalidForEverySumAndMinimumAndAQuietOneIsNot) {
           return std::vector<std::vector<double>>{{first ? nan : other}, {first ? other : nan}};
         };
         const auto invalid =
-            reduce_all(op, ElementType::float64, with(signalling), reduce::ResultCode::flt_invalid);
-        EXPECT_TRUE(std::isnan(invalid[0][0]) && std::isnan(invalid[1][0])) << reduce::name_of(op);
+            reduce_all(op, ElementType::float64, with(signalling), wire::ResultCode::flt_invalid);
+        EXPECT_TRUE(std::isnan(invalid[0][0]) && std::isnan(invalid[1][0])) << wire::name_of(op);
         EXPECT_TRUE(std::isnan(reduce_all(op, ElementType::float64, with(quiet))[1][0]));
       }
     }
@@ -273,7 +273,7 @@ TEST(Vector, MemberWithoutInputContributesTheIdentityAndOneWithoutOutputKeepsNot
 }
 
 TEST(Vector, IdentityOfEveryOperatorLeavesTheOthersValues) {
-  for (const Opcode op : reduce::all_opcodes) {
+  for (const Opcode op : wire::all_opcodes) {
     for (std::size_t t = 0; t < element_type_count; ++t) {
       const auto type = static_cast<ElementType>(t);
       if (!reduces(op, type)) {
@@ -289,8 +289,8 @@ TEST(Vector, IdentityOfEveryOperatorLeavesTheOthersValues) {
       group.pipelines[0].start(speak, group.star.now());
       group.pipelines[1].start(listen, group.star.now());
       group.run_until([&] { return speak.finished() && listen.finished(); });
-      EXPECT_EQ(heard, values) << reduce::name_of(op);
-      EXPECT_EQ(listen.rc(), reduce::ResultCode::success) << reduce::name_of(op);
+      EXPECT_EQ(heard, values) << wire::name_of(op);
+      EXPECT_EQ(listen.rc(), wire::ResultCode::success) << wire::name_of(op);
     }
   }
 }
@@ -381,7 +381,7 @@ TEST(Vector, MembersThatCallDifferentOperatorsLearnWhoDiffered) {
   group.pipelines[1].start(min, group.star.now());
   group.run_until([&] { return sum.finished() && min.finished(); });
   for (const VectorOperation* operation : {&sum, &min}) {
-    EXPECT_EQ(operation->rc(), reduce::ResultCode::op_mismatch);
+    EXPECT_EQ(operation->rc(), wire::ResultCode::op_mismatch);
     EXPECT_EQ(operation->first_source(), nid_of_rank(0));
     EXPECT_EQ(operation->offending_source(), nid_of_rank(1));
   }
@@ -399,7 +399,7 @@ TEST(Vector, AGroupOfOneCopies) {
 }
 
 TEST(ElementType, EveryOperatorButBarrierReducesSomeTypeAndFillsAFrame) {
-  for (const Opcode op : reduce::all_opcodes) {
+  for (const Opcode op : wire::all_opcodes) {
     int types = 0;
     for (std::size_t t = 0; t < element_type_count; ++t) {
       const auto type = static_cast<ElementType>(t);
@@ -410,7 +410,7 @@ TEST(ElementType, EveryOperatorButBarrierReducesSomeTypeAndFillsAFrame) {
       const std::size_t expected = op == Opcode::flt_repsum ? 1 : 32 / bytes_of(type);
       EXPECT_EQ(elements_per_piece(op, type), expected);
     }
-    EXPECT_EQ(types > 0, op != Opcode::barrier) << reduce::name_of(op);
+    EXPECT_EQ(types > 0, op != Opcode::barrier) << wire::name_of(op);
   }
 }
 

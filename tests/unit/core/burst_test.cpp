@@ -33,8 +33,8 @@ std::vector<std::uint64_t> all_counters(const SwitchCore& core) {
 }
 
 using ComparableDescriptor =
-    std::tuple<std::uint16_t, std::uint32_t, std::uint16_t, ContributionCount, reduce::Opcode,
-               reduce::ResultCode, std::uint64_t, TimeNs>;
+    std::tuple<std::uint16_t, std::uint32_t, std::uint16_t, ContributionCount, wire::Opcode,
+               wire::ResultCode, std::uint64_t, TimeNs>;
 
 std::vector<ComparableDescriptor> all_descriptors(const TestSwitch& s) {
   std::vector<ComparableDescriptor> all;

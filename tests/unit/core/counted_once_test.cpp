@@ -57,7 +57,7 @@ TEST(CountedOnce, ASecondContributionOfAnEndpointIsDroppedAndChangesNothing) {
   expect_absorbed(s.give(child, c));
   expect_dropped(s, s.give(child, c), child, DropReason::counted_twice);
   // Neither as the same operator nor as another one.
-  c.word.op = static_cast<std::uint8_t>(reduce::Opcode::int_max);
+  c.word.op = static_cast<std::uint8_t>(wire::Opcode::int_max);
   EXPECT_EQ(s.give(child, c).reason, DropReason::counted_twice);
   EXPECT_EQ(s.engine().op_mismatches.read(), 0U);
   ASSERT_EQ(s.descriptors().size(), 1U);

@@ -36,8 +36,8 @@ TEST(Arm, DoesNotLookAtOpcodeCountAndDataOfTheFrame) {
   expect_replicated(s.give(parent, a), children, Event::armed);
   expect_absorbed(s.give(child, contribution(7)));
   EXPECT_EQ(s.descriptors()[0].count, 1U);
-  EXPECT_EQ(s.descriptors()[0].op, reduce::Opcode::int_sum);
-  EXPECT_EQ(s.descriptors()[0].rc, reduce::ResultCode::success);
+  EXPECT_EQ(s.descriptors()[0].op, wire::Opcode::int_sum);
+  EXPECT_EQ(s.descriptors()[0].rc, wire::ResultCode::success);
 }
 
 TEST(Arm, OfAnArmedKeyOverwritesVniCookieAndSequence) {

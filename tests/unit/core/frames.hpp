@@ -61,7 +61,7 @@ inline wire::ReductionFrame contribution(std::uint32_t seqno, Nid source = Nid{0
   f.rank = source.value & 0xFF;
   f.cookie = cookie;
   f.word.seqno = f.word.resno = SequenceNumber{seqno};
-  f.word.op = static_cast<std::uint8_t>(reduce::Opcode::int_sum);
+  f.word.op = static_cast<std::uint8_t>(wire::Opcode::int_sum);
   f.word.count = 1;
   f.payload = {1, 2, 3, 4};
   return f;

@@ -11,8 +11,8 @@
 namespace tributary::core::test {
 namespace {
 
-using reduce::Opcode;
-using reduce::ResultCode;
+using wire::Opcode;
+using wire::ResultCode;
 
 /// What the rules of the wire format page say, written down once more.
 class Model {
@@ -113,7 +113,7 @@ private:
     Counted& counted = counted_[{f.tree, f.reduction}];
     const bool mine = counted.of == reduction_of(f);
     const auto passed = [&](Event event) {
-      if (one && f.word.count > 0 && reduce::is_supported(f.word.op)) {
+      if (one && f.word.count > 0 && wire::is_supported(f.word.op)) {
         if (!mine && armed_.find({f.tree, f.reduction}) == armed_.end()) {
           counted = {reduction_of(f), {}};
         }
@@ -132,7 +132,7 @@ private:
     if (one && f.word.count > 1) {
       return {.reason = DropReason::counts_others, .result = {}};
     }
-    if (one && mine && reduce::is_supported(f.word.op) && counted.ports.contains(in)) {
+    if (one && mine && wire::is_supported(f.word.op) && counted.ports.contains(in)) {
       return {.reason = DropReason::counted_twice, .result = {}};
     }
     const Key key{f.tree, f.reduction};
@@ -154,7 +154,7 @@ private:
     if (d != 0) {
       return passed(Event::passed_newer);
     }
-    if (!reduce::is_supported(f.word.op)) {
+    if (!wire::is_supported(f.word.op)) {
       return passed(Event::passed_reserved);
     }
     counted.ports.insert(in);
@@ -263,7 +263,7 @@ TEST(Engine, AgreesWithTheModelOnRandomFrames) {
     const PortNumber in = random.port();
     wire::ReductionFrame r = random.reduction();
     // The model knows four operators; any other may only be the odd one out.
-    if (reduce::is_supported(r.word.op) && r.word.opcode() != Opcode::int_sum &&
+    if (wire::is_supported(r.word.op) && r.word.opcode() != Opcode::int_sum &&
         r.word.opcode() != Opcode::int_max && r.word.opcode() != Opcode::bit_xor &&
         r.word.opcode() != Opcode::barrier) {
       r.word.op = static_cast<std::uint8_t>(Opcode::bit_xor);

@@ -47,9 +47,9 @@ public:
 
   /// A frame that could come in on `in`, most of the time.
   wire::ReductionFrame reduction() {
-    static constexpr reduce::Opcode ops[] = {reduce::Opcode::int_sum, reduce::Opcode::int_sum,
-                                             reduce::Opcode::int_sum, reduce::Opcode::bit_xor,
-                                             reduce::Opcode::int_max, reduce::Opcode::barrier};
+    static constexpr wire::Opcode ops[] = {wire::Opcode::int_sum, wire::Opcode::int_sum,
+                                           wire::Opcode::int_sum, wire::Opcode::bit_xor,
+                                           wire::Opcode::int_max, wire::Opcode::barrier};
     wire::ReductionFrame f = contribution(static_cast<std::uint32_t>(1000 + below(60)),
                                           Nid{static_cast<std::uint32_t>(1 + below(4))});
     if (!one_in(4)) {

@@ -104,7 +104,7 @@ TEST(Result, RepsumCarriesMAndTheOverflowId) {
   TestSwitch s;
   s.give(parent, arm(7));
   auto c = contribution(7);
-  c.word.op = static_cast<std::uint8_t>(reduce::Opcode::flt_repsum);
+  c.word.op = static_cast<std::uint8_t>(wire::Opcode::flt_repsum);
   c.word.m = -26;
   c.word.count = 2;
   c.payload = {0, 0, 0x7FFFFFFFFFFFFFFF, 5};
@@ -113,7 +113,7 @@ TEST(Result, RepsumCarriesMAndTheOverflowId) {
   expect_emitted(s.give(child, last), parent);
   EXPECT_EQ(last.decoded().word.m, -26);
   EXPECT_EQ(last.decoded().word.overflow_id, 2U);
-  EXPECT_EQ(last.decoded().word.rc, static_cast<std::uint8_t>(reduce::ResultCode::int_overflow));
+  EXPECT_EQ(last.decoded().word.rc, static_cast<std::uint8_t>(wire::ResultCode::int_overflow));
   EXPECT_EQ(last.decoded().payload, (wire::Payload{0, 0, 0xFFFFFFFFFFFFFFFE, 10}));
 }
 
@@ -121,7 +121,7 @@ TEST(Result, BarrierDataIsZero) {
   TestSwitch s;
   s.give(parent, arm(7));
   auto c = contribution(7);
-  c.word.op = static_cast<std::uint8_t>(reduce::Opcode::barrier);
+  c.word.op = static_cast<std::uint8_t>(wire::Opcode::barrier);
   Frame last;
   for (int i = 0; i < 4; ++i) {
     last = Frame(c);

@@ -5,8 +5,8 @@
 namespace tributary::core::test {
 namespace {
 
-using reduce::Opcode;
-using reduce::ResultCode;
+using wire::Opcode;
+using wire::ResultCode;
 
 /// Gives a frame and expects that it went on to the parent bit for bit.
 void expect_passed(TestSwitch& s, const wire::ReductionFrame& r, Event event) {
@@ -156,14 +156,14 @@ TEST(Upward, ReservedOpcodePassesThrough) {
   s.give(parent, arm(7));
   std::uint64_t reserved = 0;
   for (std::uint8_t op = 0; op < 64; ++op) {
-    if (!reduce::is_supported(op)) {
+    if (!wire::is_supported(op)) {
       auto c = contribution(7);
       c.word.op = op;
       expect_passed(s, c, Event::passed_reserved);
       ++reserved;
     }
   }
-  EXPECT_EQ(reserved, 64 - std::size(reduce::all_opcodes));
+  EXPECT_EQ(reserved, 64 - std::size(wire::all_opcodes));
   EXPECT_EQ(s.of(tree).passed_through.read(), reserved);
   EXPECT_FALSE(s.descriptors()[0].have_data);
   // Beside data of another opcode it is no mismatch either.

@@ -43,7 +43,7 @@ TEST(ReduceOperands, OnlyTheSumOfAllIsRight) {
   ReduceOperands operands({"sum-int64"}, 4, 5, 9);
   const std::uint32_t row = operands.place_of(0).row;
   collective::Completion sum;
-  sum.op = reduce::Opcode::int_sum;
+  sum.op = wire::Opcode::int_sum;
   sum.count = 5;
   for (std::uint32_t rank = 0; rank < 5; ++rank) {
     for (std::size_t lane = 0; lane < 4; ++lane) {
@@ -59,8 +59,8 @@ TEST(ReduceOperands, OnlyTheSumOfAllIsRight) {
   };
   EXPECT_TRUE(wrong([](auto& c) { c.payload[3] ^= 1; }));
   EXPECT_TRUE(wrong([](auto& c) { c.count = 4; }));
-  EXPECT_TRUE(wrong([](auto& c) { c.rc = reduce::ResultCode::int_overflow; }));
-  EXPECT_TRUE(wrong([](auto& c) { c.op = reduce::Opcode::int_max; }));
+  EXPECT_TRUE(wrong([](auto& c) { c.rc = wire::ResultCode::int_overflow; }));
+  EXPECT_TRUE(wrong([](auto& c) { c.op = wire::Opcode::int_max; }));
   EXPECT_FALSE(operands.is_right(operands.place_of(1).row, sum));
 }
 

@@ -79,7 +79,7 @@ TEST(ReduceTampering, MismatchThatNobodyCausedIsAFault) {
     std::byte* p = frame + wire::ethernet_header_bytes;
     wire::ReductionWord word = wire::load_word(p);
     if (port == 2 && word.count != 0 && !done) {
-      word.rc = static_cast<std::uint8_t>(reduce::ResultCode::op_mismatch);
+      word.rc = static_cast<std::uint8_t>(wire::ResultCode::op_mismatch);
       wire::store_word(p, word);
       done = true;
     }

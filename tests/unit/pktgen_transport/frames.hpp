@@ -95,7 +95,7 @@ inline wire::ReductionFrame reduction(TreeNumber tree, bool arm, std::uint64_t v
   f.cookie = Cookie{0x7EED};
   f.word.seqno = f.word.resno = SequenceNumber{7};
   f.word.arm = arm;
-  f.word.op = static_cast<std::uint8_t>(reduce::Opcode::int_sum);
+  f.word.op = static_cast<std::uint8_t>(wire::Opcode::int_sum);
   f.word.count = arm ? 0 : 1;
   f.payload = {value, 2 * value, 3 * value, 4 * value};
   return f;

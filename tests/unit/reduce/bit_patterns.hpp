@@ -75,7 +75,7 @@ inline std::uint64_t random_word(Random& random, std::uint64_t other) {
 }
 
 /// A contribution of `op` with anything in it that a frame may carry, code 8 included but rare.
-inline reduce::Contribution random_contribution(Random& random, reduce::Opcode op,
+inline reduce::Contribution random_contribution(Random& random, wire::Opcode op,
                                                 const reduce::Contribution* other = nullptr) {
   reduce::Contribution c;
   c.op = op;
@@ -83,20 +83,20 @@ inline reduce::Contribution random_contribution(Random& random, reduce::Opcode o
   for (std::size_t i = 0; i < 4; ++i) {
     c.payload[i] = random_word(random, other != nullptr ? other->payload[i] : random());
   }
-  if (reduce::is_minmaxloc(op)) {
+  if (wire::is_minmaxloc(op)) {
     for (const std::size_t i : {1U, 3U}) {
       const std::uint64_t kinds[] = {random() % 3, ~(random() % 2), random()};
       c.payload[i] = kinds[random() % 3];
     }
   }
-  if (op == reduce::Opcode::flt_repsum) {
+  if (op == wire::Opcode::flt_repsum) {
     const std::uint64_t kinds[] = {random() % 7 - 3, random() % 7 - 3, random() % 53 - 26,
                                    125 + random() % 3, random()};
     c.m = static_cast<std::int8_t>(kinds[random() % 16 < 12 ? random() % 2 : 2 + random() % 3]);
     c.overflow_id = static_cast<std::uint8_t>(random() % 4);
   }
   if (random() % 8 == 0) {
-    c.rc = static_cast<reduce::ResultCode>(random() % 64 == 0 ? 8 : random() % 8);
+    c.rc = static_cast<wire::ResultCode>(random() % 64 == 0 ? 8 : random() % 8);
   }
   return c;
 }

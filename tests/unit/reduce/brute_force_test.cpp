@@ -19,7 +19,7 @@ namespace {
 using reduce::Accumulator;
 using reduce::Contribution;
 using reduce::NanMode;
-using reduce::Opcode;
+using wire::Opcode;
 
 struct Case {
   Opcode op;
@@ -31,7 +31,7 @@ constexpr bool depends_on_mode(Opcode op) {
 }
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const Opcode op : reduce::all_opcodes) {
+  for (const Opcode op : wire::all_opcodes) {
     cases.push_back({op, NanMode::associative});
     if (depends_on_mode(op)) {
       cases.push_back({op, NanMode::ieee});
@@ -40,7 +40,7 @@ std::vector<Case> all_cases() {
   return cases;
 }
 std::string case_name(const testing::TestParamInfo<Case>& info) {
-  return std::string(reduce::name_of(info.param.op)) +
+  return std::string(wire::name_of(info.param.op)) +
          (info.param.mode == NanMode::ieee ? "_ieee" : "");
 }
 
@@ -52,7 +52,7 @@ static_assert(case_count * chains * chain_length * TRIBUTARY_SEED_DIVISOR >= lea
 
 std::string described(const Contribution& c) {
   std::ostringstream out;
-  out << reduce::name_of(c.op) << std::hex;
+  out << wire::name_of(c.op) << std::hex;
   for (const std::uint64_t word : c.payload) {
     out << ' ' << word;
   }
@@ -94,7 +94,7 @@ TEST_P(BruteForce, FourLaneKernelEqualsScalarReference) {
                         .source = acc.source};
         Contribution should = is;
         should.payload = expected.data();
-        should.rc = static_cast<reduce::ResultCode>(expected.code());
+        should.rc = static_cast<wire::ResultCode>(expected.code());
         should.m = static_cast<std::int8_t>(expected.m());
         should.overflow_id = static_cast<std::uint8_t>(expected.overflow_limb());
         FAIL() << "operands\n"
@@ -111,7 +111,7 @@ TEST_P(BruteForce, FourLaneKernelEqualsScalarReference) {
       expected.add(last, mode);
       ++combinations;
     }
-    changed_by_a_nan_or_code += acc.result_code() != reduce::ResultCode::success ? 1 : 0;
+    changed_by_a_nan_or_code += acc.result_code() != wire::ResultCode::success ? 1 : 0;
   }
   EXPECT_EQ(combinations, chains * chain_length);
   EXPECT_GT(changed_by_a_nan_or_code, chains / 100) << "the operands met no special case";

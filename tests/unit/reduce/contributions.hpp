@@ -13,8 +13,8 @@ namespace tributary::test {
 using reduce::Accumulator;
 using reduce::Contribution;
 using reduce::NanMode;
-using reduce::Opcode;
-using reduce::ResultCode;
+using wire::Opcode;
+using wire::ResultCode;
 
 inline constexpr std::uint64_t quiet_nan = 0x7FF8000000000000;
 inline constexpr std::uint64_t other_quiet_nan = 0xFFFC000000000123;

@@ -17,7 +17,7 @@
 namespace tributary::test {
 namespace {
 
-using reduce::Rounding;
+using wire::Rounding;
 
 constexpr Opcode all_sums[] = {Opcode::flt_sum_nearest,      Opcode::flt_sum_upward,
                                Opcode::flt_sum_downward,     Opcode::flt_sum_toward_zero,
@@ -32,7 +32,7 @@ struct Sum {
 
 Sum by_the_library(Opcode op, std::uint64_t a, std::uint64_t b) {
   constexpr int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
-  std::fesetround(modes[static_cast<std::size_t>(reduce::rounding_of(op))]);
+  std::fesetround(modes[static_cast<std::size_t>(wire::rounding_of(op))]);
   std::feclearexcept(FE_ALL_EXCEPT);
   volatile double x = std::bit_cast<double>(a);
   volatile double y = std::bit_cast<double>(b);
@@ -44,7 +44,7 @@ Sum by_the_library(Opcode op, std::uint64_t a, std::uint64_t b) {
                   : (raised & FE_OVERFLOW) != 0 ? ResultCode::flt_overflow
                   : (raised & FE_INEXACT) != 0  ? ResultCode::flt_inexact
                                                 : ResultCode::success;
-  if (reduce::flushes_to_zero(op) && std::fpclassify(result) == FP_SUBNORMAL) {
+  if (wire::flushes_to_zero(op) && std::fpclassify(result) == FP_SUBNORMAL) {
     result = std::copysign(0.0, result);
     rc = ResultCode::flt_inexact;
   }
@@ -65,7 +65,7 @@ Sum by_the_kernel(Opcode op, std::uint64_t a, std::uint64_t b, std::size_t lane)
 
 class FltSum : public testing::TestWithParam<Opcode> {};
 INSTANTIATE_TEST_SUITE_P(Modes, FltSum, testing::ValuesIn(all_sums),
-                         [](const auto& p) { return std::string(reduce::name_of(p.param)); });
+                         [](const auto& p) { return std::string(wire::name_of(p.param)); });
 
 TEST_P(FltSum, EqualsTheCLibraryForEveryPairOfSpecialPatterns) {
   for (const std::uint64_t a : special_patterns) {
@@ -128,7 +128,7 @@ TEST_P(FltSum, PortablePathEqualsTheNativeOne) {
     const Contribution b = random_contribution(random, op, &a);
     reduce::detail::RawSums native;
     reduce::detail::RawSums portable;
-    const auto rounding = reduce::rounding_of(op);
+    const auto rounding = wire::rounding_of(op);
     const ResultCode by_flags =
         reduce::detail::add_through_library(a.payload, b.payload, rounding, portable);
     const ResultCode by_kernel = reduce::detail::add<reduce::FloatState::restore>(
@@ -136,7 +136,7 @@ TEST_P(FltSum, PortablePathEqualsTheNativeOne) {
     ASSERT_EQ(by_kernel, by_flags);
     wire::Payload native_words;
     wire::Payload portable_words;
-    const bool flush = reduce::flushes_to_zero(op);
+    const bool flush = wire::flushes_to_zero(op);
     ASSERT_EQ(reduce::detail::finish_sums(native, flush, native_words),
               reduce::detail::finish_sums(portable, flush, portable_words));
     ASSERT_EQ(native_words, portable_words);
@@ -161,8 +161,8 @@ TEST(FltSumRounding, OneAndALittleInEachMode) {
 TEST(FltSumRounding, ExactZeroIsNegativeOnlyWhenRoundingDownward) {
   for (const Opcode op : all_sums) {
     const Accumulator acc = reduced({in_all_lanes(op, bits(3)), in_all_lanes(op, bits(-3))});
-    const bool downward = reduce::rounding_of(op) == Rounding::downward;
-    EXPECT_EQ(acc.payload[1], downward ? minus_zero : 0) << reduce::name_of(op);
+    const bool downward = wire::rounding_of(op) == Rounding::downward;
+    EXPECT_EQ(acc.payload[1], downward ? minus_zero : 0) << wire::name_of(op);
     EXPECT_EQ(acc.result_code(), ResultCode::success);
   }
 }

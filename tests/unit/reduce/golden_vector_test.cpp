@@ -150,9 +150,9 @@ TEST(GoldenFloat, WhatSectionFourDemandsWherePublicHostCodeDiffers) {
                                        in_all_lanes(row.op, swapped ? row.a : row.b)});
       const auto r = row.result;
       EXPECT_EQ(acc.payload, (wire::Payload{r, r, r, r}))
-          << reduce::name_of(row.op) << std::hex << ' ' << row.a << ' ' << row.b;
+          << wire::name_of(row.op) << std::hex << ' ' << row.a << ' ' << row.b;
       EXPECT_EQ(static_cast<int>(acc.result_code()), row.rc)
-          << reduce::name_of(row.op) << std::hex << ' ' << row.a << ' ' << row.b;
+          << wire::name_of(row.op) << std::hex << ' ' << row.a << ' ' << row.b;
     }
   }
 }

@@ -22,7 +22,7 @@ Contribution operand(Random& random, Opcode op) {
     // Anything a double can be: below the smallest M there is nothing to preserve.
     return repsum_of(std::bit_cast<double>(random_word(random, random())));
   }
-  if (reduce::is_flt_sum(op) && reduce::flushes_to_zero(op)) {
+  if (wire::is_flt_sum(op) && wire::flushes_to_zero(op)) {
     for (auto& w : c.payload) {
       if (std::fpclassify(std::bit_cast<double>(w)) == FP_SUBNORMAL) {
         w = minus_zero;
@@ -34,26 +34,26 @@ Contribution operand(Random& random, Opcode op) {
 
 TEST(Identity, ChangesNoOperandOnEitherSide) {
   Random random(seed());
-  for (const Opcode op : reduce::all_opcodes) {
+  for (const Opcode op : wire::all_opcodes) {
     for (int i = 0; i < 5'000; ++i) {
       const Contribution c = operand(random, op);
       const Accumulator alone = reduced({c});
       for (const Accumulator& acc :
            {reduced({c, reduce::identity(op)}), reduced({reduce::identity(op), c})}) {
-        ASSERT_EQ(acc.payload, alone.payload) << reduce::name_of(op);
-        ASSERT_EQ(acc.result_code(), alone.result_code()) << reduce::name_of(op);
-        ASSERT_EQ(acc.m, alone.m) << reduce::name_of(op);
+        ASSERT_EQ(acc.payload, alone.payload) << wire::name_of(op);
+        ASSERT_EQ(acc.result_code(), alone.result_code()) << wire::name_of(op);
+        ASSERT_EQ(acc.m, alone.m) << wire::name_of(op);
       }
     }
   }
 }
 
 TEST(Identity, OfTwoIdentitiesIsTheIdentity) {
-  for (const Opcode op : reduce::all_opcodes) {
+  for (const Opcode op : wire::all_opcodes) {
     const Contribution e = reduce::identity(op);
-    EXPECT_EQ(reduced({e, e}).payload, e.payload) << reduce::name_of(op);
-    EXPECT_EQ(reduced({e, e}).m, e.m) << reduce::name_of(op);
-    EXPECT_EQ(reduced({e, e}).result_code(), ResultCode::success) << reduce::name_of(op);
+    EXPECT_EQ(reduced({e, e}).payload, e.payload) << wire::name_of(op);
+    EXPECT_EQ(reduced({e, e}).m, e.m) << wire::name_of(op);
+    EXPECT_EQ(reduced({e, e}).result_code(), ResultCode::success) << wire::name_of(op);
     EXPECT_EQ(e.op, op);
   }
 }

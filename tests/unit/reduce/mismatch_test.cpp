@@ -51,14 +51,14 @@ TEST(OpMismatch, OfTwoReportsTheStoredOneStays) {
 }
 
 TEST(OpMismatch, AReportThatComesFirstStaysWhateverItsOpcodeIs) {
-  for (const Opcode op : reduce::all_opcodes) {
+  for (const Opcode op : wire::all_opcodes) {
     Contribution first = contribution(op, {report(5, 6), 0, 0, 0}, ResultCode::op_mismatch);
     // As bits of a double this payload may be anything; it must not be touched.
     first.payload[0] |= 0xFFF0000000000000;
     const Accumulator lone = reduced({first});
-    EXPECT_EQ(lone.payload, first.payload) << reduce::name_of(op);
+    EXPECT_EQ(lone.payload, first.payload) << wire::name_of(op);
     const Accumulator two = reduced({first, in_all_lanes(op, 7)});
-    EXPECT_EQ(two.payload, first.payload) << reduce::name_of(op);
+    EXPECT_EQ(two.payload, first.payload) << wire::name_of(op);
     EXPECT_EQ(two.result_code(), ResultCode::op_mismatch);
   }
 }

@@ -26,9 +26,9 @@ void expect_rows(Opcode op, NanMode mode, const std::vector<Row>& rows) {
       const Accumulator all = reduced({in_all_lanes(op, first), in_all_lanes(op, second)}, mode);
       const auto r = row.result;
       EXPECT_EQ(all.payload, (wire::Payload{r, r, r, r}))
-          << reduce::name_of(op) << std::hex << ' ' << first << ' ' << second;
+          << wire::name_of(op) << std::hex << ' ' << first << ' ' << second;
       EXPECT_EQ(static_cast<int>(all.result_code()), row.rc)
-          << reduce::name_of(op) << std::hex << ' ' << first << ' ' << second;
+          << wire::name_of(op) << std::hex << ' ' << first << ' ' << second;
       for (std::size_t lane = 0; lane < 4; ++lane) {
         Contribution x = in_all_lanes(op, bits(2));
         Contribution y = x;
@@ -37,7 +37,7 @@ void expect_rows(Opcode op, NanMode mode, const std::vector<Row>& rows) {
         y.payload[lane] = second;
         expected[lane] = r;
         const Accumulator one = reduced({x, y}, mode);
-        EXPECT_EQ(one.payload, expected) << reduce::name_of(op) << " lane " << lane;
+        EXPECT_EQ(one.payload, expected) << wire::name_of(op) << " lane " << lane;
         EXPECT_EQ(static_cast<int>(one.result_code()), row.rc);
       }
     }

@@ -44,7 +44,7 @@ Contribution from_host(Random& random, Opcode op, std::uint64_t common) {
   for (auto& w : c.payload) {
     w = random_word(random, common);
   }
-  if (reduce::is_minmaxloc(op)) {
+  if (wire::is_minmaxloc(op)) {
     c.payload[1] = random() % 16;
     c.payload[2] = c.payload[0];
     c.payload[3] = c.payload[1];
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Operators, OrderIndependence,
                                          Opcode::flt_max, Opcode::flt_minmaxloc, Opcode::flt_minnum,
                                          Opcode::flt_maxnum, Opcode::flt_minmaxnumloc,
                                          Opcode::flt_repsum),
-                         [](const auto& p) { return std::string(reduce::name_of(p.param)); });
+                         [](const auto& p) { return std::string(wire::name_of(p.param)); });
 
 TEST_P(OrderIndependence, DataIsTheSameThroughAnyTree) {
   const Opcode op = GetParam();

@@ -12,7 +12,7 @@ namespace tributary::test {
 namespace {
 
 TEST(ResultCode, TheLargerOfTwoStaysForEveryPairAndOperator) {
-  for (const Opcode op : reduce::all_opcodes) {
+  for (const Opcode op : wire::all_opcodes) {
     if (op == Opcode::flt_repsum) {
       continue; // its codes 5 and 6 are conditions that can be withdrawn
     }
@@ -23,7 +23,7 @@ TEST(ResultCode, TheLargerOfTwoStaysForEveryPairAndOperator) {
         first.rc = static_cast<ResultCode>(a);
         second.rc = static_cast<ResultCode>(b);
         EXPECT_EQ(static_cast<int>(reduced({first, second}).result_code()), std::max(a, b))
-            << reduce::name_of(op);
+            << wire::name_of(op);
       }
     }
   }
@@ -53,29 +53,29 @@ TEST(ResultCode, AReceivedTwoTakesPartByItsMagnitude) {
 TEST(ResultCode, EveryCodeHasItsOwnName) {
   std::set<std::string_view> names;
   for (int rc = 0; rc <= 8; ++rc) {
-    names.insert(reduce::name_of(static_cast<ResultCode>(rc)));
+    names.insert(wire::name_of(static_cast<ResultCode>(rc)));
   }
   EXPECT_EQ(names.size(), 9U);
   EXPECT_FALSE(names.contains("unknown"));
-  EXPECT_EQ(reduce::name_of(static_cast<ResultCode>(9)), "unknown");
+  EXPECT_EQ(wire::name_of(static_cast<ResultCode>(9)), "unknown");
 }
 
 TEST(Opcode, ExactlyTheListedCodesAreSupported) {
   const std::set<int> listed{0x00, 0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x14, 0x20, 0x21, 0x22, 0x24,
                              0x25, 0x26, 0x28, 0x29, 0x2A, 0x2B, 0x2C, 0x2D, 0x2E, 0x2F, 0x30};
   for (int code = 0; code < 256; ++code) {
-    EXPECT_EQ(reduce::is_supported(static_cast<std::uint8_t>(code)), listed.contains(code))
+    EXPECT_EQ(wire::is_supported(static_cast<std::uint8_t>(code)), listed.contains(code))
         << "code " << code;
-    EXPECT_EQ(reduce::name_of(static_cast<Opcode>(code)) != "RESERVED", listed.contains(code));
+    EXPECT_EQ(wire::name_of(static_cast<Opcode>(code)) != "RESERVED", listed.contains(code));
   }
 }
 
 TEST(Opcode, SumsCodeTheirRoundingAndFlushing) {
-  EXPECT_EQ(reduce::rounding_of(Opcode::flt_sum_ftz_downward), reduce::Rounding::downward);
-  EXPECT_TRUE(reduce::flushes_to_zero(Opcode::flt_sum_ftz_nearest));
-  EXPECT_FALSE(reduce::flushes_to_zero(Opcode::flt_sum_toward_zero));
-  EXPECT_FALSE(reduce::is_flt_sum(Opcode::flt_minmaxnumloc));
-  EXPECT_FALSE(reduce::is_flt_sum(Opcode::flt_repsum));
+  EXPECT_EQ(wire::rounding_of(Opcode::flt_sum_ftz_downward), wire::Rounding::downward);
+  EXPECT_TRUE(wire::flushes_to_zero(Opcode::flt_sum_ftz_nearest));
+  EXPECT_FALSE(wire::flushes_to_zero(Opcode::flt_sum_toward_zero));
+  EXPECT_FALSE(wire::is_flt_sum(Opcode::flt_minmaxnumloc));
+  EXPECT_FALSE(wire::is_flt_sum(Opcode::flt_repsum));
 }
 
 } // namespace

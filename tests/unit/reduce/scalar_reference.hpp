@@ -19,7 +19,7 @@ namespace tributary::reference {
 
 using reduce::Contribution;
 using reduce::NanMode;
-using reduce::Opcode;
+using wire::Opcode;
 using wire::Payload;
 
 __extension__ using Int128 = __int128;
@@ -88,7 +88,7 @@ public:
       float_loc(2, in.payload, theirs, true, mode);
       break;
     default:
-      if (reduce::is_flt_sum(op_)) {
+      if (wire::is_flt_sum(op_)) {
         add_floats(theirs);
       } else {
         for (std::size_t i = 0; i < 4; ++i) {
@@ -127,7 +127,7 @@ private:
     return code >= 0x20 && code < 0x30;
   }
   [[nodiscard]] bool is_value_word(std::size_t i) const {
-    return !reduce::is_minmaxloc(op_) || i % 2 == 0;
+    return !wire::is_minmaxloc(op_) || i % 2 == 0;
   }
   /// Beside code 4, a NaN of a MINMAXLOC frame was a signalling one before an engine quieted it.
   void recall_signalling(Payload& words, const Contribution& from) const {

@@ -44,7 +44,7 @@ TEST(Start, ALoneQuietNanIsSentCanonicalWithoutACode) {
     const Accumulator acc =
         reduced({contribution(op, {other_quiet_nan, bits(1), other_quiet_nan, minus_zero})});
     EXPECT_EQ(acc.payload, (wire::Payload{quiet_nan, bits(1), quiet_nan, minus_zero}));
-    EXPECT_EQ(acc.result_code(), ResultCode::success) << reduce::name_of(op);
+    EXPECT_EQ(acc.result_code(), ResultCode::success) << wire::name_of(op);
   }
 }
 
@@ -56,7 +56,7 @@ TEST(Start, ALoneSignallingNanIsSentCanonicalAndInvalid) {
       const Accumulator acc = reduced({c});
       EXPECT_EQ(acc.payload[lane], quiet_nan);
       EXPECT_EQ(acc.payload[(lane + 1) % 4], bits(1));
-      EXPECT_EQ(acc.result_code(), ResultCode::flt_invalid) << reduce::name_of(op);
+      EXPECT_EQ(acc.result_code(), ResultCode::flt_invalid) << wire::name_of(op);
     }
   }
 }

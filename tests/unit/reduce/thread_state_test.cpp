@@ -69,7 +69,7 @@ Outcome outcome(const Contribution& a, const Contribution& b) {
 
 TEST(ThreadState, ChangesNoResultOfAnyOperator) {
   Random random(seed());
-  for (const Opcode op : reduce::all_opcodes) {
+  for (const Opcode op : wire::all_opcodes) {
     for (int i = 0; i < 300; ++i) {
       const Contribution a = random_contribution(random, op);
       const Contribution b = random_contribution(random, op, &a);
@@ -82,8 +82,8 @@ TEST(ThreadState, ChangesNoResultOfAnyOperator) {
           restored = outcome(a, b);
           kept = outcome<FloatState::keep>(a, b);
         }
-        ASSERT_EQ(restored, expected) << reduce::name_of(op) << " in state " << std::hex << state;
-        ASSERT_EQ(kept, expected) << reduce::name_of(op) << " in state " << std::hex << state;
+        ASSERT_EQ(restored, expected) << wire::name_of(op) << " in state " << std::hex << state;
+        ASSERT_EQ(kept, expected) << wire::name_of(op) << " in state " << std::hex << state;
       }
     }
   }
@@ -91,7 +91,7 @@ TEST(ThreadState, ChangesNoResultOfAnyOperator) {
 
 TEST(ThreadState, ControlBitsAreRestoredAndNoFlagIsTakenAway) {
   Random random(seed() + 1);
-  for (const Opcode op : reduce::all_opcodes) {
+  for (const Opcode op : wire::all_opcodes) {
     for (int i = 0; i < 100; ++i) {
       const Contribution a = random_contribution(random, op);
       const Contribution b = random_contribution(random, op, &a);
@@ -102,8 +102,8 @@ TEST(ThreadState, ControlBitsAreRestoredAndNoFlagIsTakenAway) {
           outcome(a, b);
           after = mxcsr::read();
         }
-        ASSERT_EQ(after & mxcsr::control, state & mxcsr::control) << reduce::name_of(op);
-        ASSERT_EQ(after & state & all_flags, state & all_flags) << reduce::name_of(op);
+        ASSERT_EQ(after & mxcsr::control, state & mxcsr::control) << wire::name_of(op);
+        ASSERT_EQ(after & state & all_flags, state & all_flags) << wire::name_of(op);
       }
     }
   }
@@ -117,13 +117,13 @@ TEST(ThreadState, KeepLeavesTheModeOfTheSumForTheNext) {
     outcome<FloatState::keep>(one, one);
     after = mxcsr::read();
   }
-  EXPECT_EQ(after & mxcsr::control, mxcsr::control_for(reduce::Rounding::upward));
+  EXPECT_EQ(after & mxcsr::control, mxcsr::control_for(wire::Rounding::upward));
 }
 
 TEST(ThreadState, OperatorsOtherThanSumsRaiseNoFlag) {
   Random random(seed() + 2);
-  for (const Opcode op : reduce::all_opcodes) {
-    if (reduce::is_flt_sum(op)) {
+  for (const Opcode op : wire::all_opcodes) {
+    if (wire::is_flt_sum(op)) {
       continue;
     }
     for (int i = 0; i < 1'000; ++i) {
@@ -135,7 +135,7 @@ TEST(ThreadState, OperatorsOtherThanSumsRaiseNoFlag) {
         outcome(a, b);
         after = mxcsr::read();
       }
-      ASSERT_EQ(after, mxcsr::all_masked) << reduce::name_of(op);
+      ASSERT_EQ(after, mxcsr::all_masked) << wire::name_of(op);
     }
   }
 }

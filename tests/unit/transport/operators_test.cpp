@@ -6,7 +6,7 @@ namespace tributary::library {
 namespace {
 
 using collective::ElementType;
-using reduce::Opcode;
+using wire::Opcode;
 
 TEST(Operators, FollowTheTableOfTheHeader) {
   const auto of = [](int op, int type) { return opcode_for(op, element_type(type).value()); };

@@ -63,7 +63,7 @@ TEST_P(EveryKind, ReferenceAndLibraryAgreeWhateverTheOrder) {
         operands.push_back(workload.operand(kind, iteration, rank));
       }
       std::vector<std::byte> elements(length * width);
-      auto code = reduce::ResultCode::success;
+      auto code = wire::ResultCode::success;
       const std::size_t step = collective::elements_per_piece(opcode, type);
       for (std::size_t at = 0; at < length; at += step) {
         const std::size_t count = std::min(step, length - at);
@@ -78,7 +78,7 @@ TEST_P(EveryKind, ReferenceAndLibraryAgreeWhateverTheOrder) {
         piece.op = result.op;
         piece.m = result.m;
         collective::decode_piece(piece, type, &elements[at * width], count);
-        code = reduce::worse(code, result.rc);
+        code = wire::worse(code, result.rc);
       }
       ASSERT_EQ(elements, expected.elements) << "size " << size << ", iteration " << iteration;
       ASSERT_EQ(static_cast<int>(code), expected.code)
@@ -86,7 +86,7 @@ TEST_P(EveryKind, ReferenceAndLibraryAgreeWhateverTheOrder) {
       codes_seen |= std::size_t{1} << expected.code;
     }
   }
-  const bool sums_doubles = reduce::is_flt_sum(opcode);
+  const bool sums_doubles = wire::is_flt_sum(opcode);
   EXPECT_EQ((codes_seen >> TRIBUTARY_INEXACT & 1U) != 0, sums_doubles)
       << "operands that are rounded take part in sums";
 }
@@ -111,8 +111,8 @@ TEST(Workload, CoversEveryOpcode) {
         library::opcode_for(kind.op, library::element_type(kind.type).value()).value();
     seen |= std::uint64_t{1} << static_cast<unsigned>(opcode);
   }
-  for (const reduce::Opcode op : reduce::all_opcodes) {
-    EXPECT_NE(seen >> static_cast<unsigned>(op) & 1U, 0U) << reduce::name_of(op);
+  for (const wire::Opcode op : wire::all_opcodes) {
+    EXPECT_NE(seen >> static_cast<unsigned>(op) & 1U, 0U) << wire::name_of(op);
   }
 }
 

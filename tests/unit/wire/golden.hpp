@@ -26,7 +26,7 @@ inline wire::ReductionFrame contribution_frame() {
   f.cookie = Cookie{0x677DAABC};
   f.word.seqno = SequenceNumber{0x155};
   f.word.resno = SequenceNumber{0x155};
-  f.word.op = static_cast<std::uint8_t>(reduce::Opcode::int_sum);
+  f.word.op = static_cast<std::uint8_t>(wire::Opcode::int_sum);
   f.word.count = 1;
   f.payload = {1, static_cast<std::uint64_t>(-2), 3, 0x1122334455667788};
   return f;

@@ -62,7 +62,7 @@ wire::ReductionFrame contribution(std::uint32_t sequence, std::uint64_t value, T
   f.tree = t;
   f.cookie = cookie;
   f.word.seqno = SequenceNumber(sequence);
-  f.word.op = static_cast<std::uint8_t>(reduce::Opcode::int_sum);
+  f.word.op = static_cast<std::uint8_t>(wire::Opcode::int_sum);
   f.word.count = 1;
   f.payload = {value, value + 1, value + 2, value + 3};
   return f;

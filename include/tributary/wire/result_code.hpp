@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tributary::reduce {
+namespace tributary::wire {
 
 enum class ResultCode : std::uint8_t {
   success = 0,
@@ -37,4 +37,4 @@ constexpr std::string_view name_of(ResultCode rc) {
   return "unknown";
 }
 
-} // namespace tributary::reduce
+} // namespace tributary::wire

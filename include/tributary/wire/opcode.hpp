@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tributary::reduce {
+namespace tributary::wire {
 
 enum class Opcode : std::uint8_t {
   barrier = 0x00,
@@ -138,4 +138,4 @@ constexpr std::string_view name_of(Opcode op) {
   return "RESERVED";
 }
 
-} // namespace tributary::reduce
+} // namespace tributary::wire
