@@ -1,6 +1,6 @@
 // What the registry of groups costs: from the first join of a group to the moment it is ready, with
 // all the others waiting beside it. Routes and installation answer at once.
-#include "tests/unit/group/registry_fixture.hpp"
+#include "tests/unit/controlplane/group/registry_fixture.hpp"
 
 #include <benchmark/benchmark.h>
 

@@ -5,7 +5,7 @@
 //   disconnected(name)      --+    claims to be at     +--> problems()      for people
 //   poll(now)               --+    its other end       +--> take_news()     which came and went
 //
-// Rules, each with the test that shows it in tests/unit/topology/discovery_test.cpp.
+// Rules, each with the test that shows it in tests/unit/controlplane/topology/discovery_test.cpp.
 //
 //   1  A switch is its name. It appears when it connects, and its numbers stay when it comes back.
 //   2  A link is there when the ports at both its ends are up and each hears the other. What only

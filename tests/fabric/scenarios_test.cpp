@@ -4,7 +4,7 @@
 // Half of the campaign's seeds, those of "mixed", are always the same; the other half come from
 // TRIBUTARY_SEED, so that each run sees some that none has seen before.
 #include "tests/fabric/scenarios/scenario.hpp"
-#include "tests/unit/wire/seed.hpp"
+#include "tests/unit/include/wire/seed.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Any bytes at the edge of a port: as a frame that comes off the wire, or as what happens to its
-// queues, beside their reference (tests/unit/egress/world.hpp says what must hold).
+// queues, beside their reference (tests/unit/dataplane/egress/world.hpp says what must hold).
 //
 //   first byte 0   the rest is a frame: pause frames and tags
 //   else           the rest are the choices of a World, from its settings on
@@ -7,7 +7,7 @@
 #include "dataplane/egress/link_edge.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/require.hpp"
-#include "tests/unit/egress/world.hpp"
+#include "tests/unit/dataplane/egress/world.hpp"
 #include "tributary/wire/pause_frame.hpp"
 
 #include <array>

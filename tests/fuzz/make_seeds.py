@@ -199,7 +199,7 @@ def hello_seeds():
 
 
 class Queues:
-    """Choices of tests/unit/egress/world.hpp, in the order it asks for them."""
+    """Choices of tests/unit/dataplane/egress/world.hpp, in the order it asks for them."""
 
     DROP, PAUSE = 1, 0
 

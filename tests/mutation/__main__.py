@@ -29,8 +29,8 @@ TIERS = {
     "fabric": [("tests/fabric/fabric-kernel", []), ("tests/fabric/fabric-scenarios", ["--gtest_filter=-*mixed*"]),
                ("tests/fabric/fabric-scenarios", ["--gtest_filter=*mixed*"])],
     "campaign": [("tests/fabric/fabric-scenarios", ["--gtest_filter=*mixed*"])],
-    "unit": [("tests/unit/wire/unit-wire", []), ("tests/unit/reduce/unit-reduce", []),
-             ("tests/unit/core/unit-core", []), ("tests/unit/collective/unit-collective", [])],
+    "unit": [("tests/unit/include/wire/unit-wire", []), ("tests/unit/include/reduce/unit-reduce", []),
+             ("tests/unit/dataplane/core/unit-core", []), ("tests/unit/endpoint/collective/unit-collective", [])],
 }
 
 

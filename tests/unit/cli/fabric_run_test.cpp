@@ -3,7 +3,7 @@
 #include "cli/fabric/run.hpp"
 #include "controlplane/topology/topology_file.hpp"
 #include "endpoint/manager/manager_error.hpp"
-#include "tests/unit/rest/server_fixture.hpp"
+#include "tests/unit/controlplane/rest/server_fixture.hpp"
 
 #include <gmock/gmock.h>
 

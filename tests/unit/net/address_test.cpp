@@ -1,7 +1,7 @@
 #include "net/address.hpp"
 
 #include "tests/support/error_of.hpp"
-#include "tests/unit/wire/seed.hpp"
+#include "tests/unit/include/wire/seed.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 
 #include "net/as_result.hpp"
 #include "tests/support/certificates.hpp"
-#include "tests/unit/wire/seed.hpp"
+#include "tests/unit/include/wire/seed.hpp"
 #include "tributary/control.pb.h"
 
 #include <boost/asio/co_spawn.hpp>

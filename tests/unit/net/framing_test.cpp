@@ -1,6 +1,6 @@
 #include "net/framing.hpp"
 
-#include "tests/unit/wire/seed.hpp"
+#include "tests/unit/include/wire/seed.hpp"
 #include "tributary/control.pb.h"
 
 #include <gtest/gtest.h>

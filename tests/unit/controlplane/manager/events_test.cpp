@@ -1,0 +1,95 @@
+// The stream of events.
+#include "tests/unit/controlplane/manager/fake_world.hpp"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tributary::manager {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(events, are_numbered_kept_and_followed) {
+  World world;
+  world.create_job("job");
+  std::vector<rest::Event> heard;
+  const auto end =
+      world.manager->subscribe(administrator, 0, [&](const rest::Event& e) { heard.push_back(e); });
+  const std::size_t before = heard.size();
+  EXPECT_GT(before, 0U) << "what happened before is kept";
+  world.connect_star("leaf", 1);
+  ASSERT_GT(heard.size(), before);
+  for (std::size_t i = 1; i < heard.size(); ++i) {
+    EXPECT_EQ(heard[i].number, heard[i - 1].number + 1);
+  }
+  end();
+  const std::size_t then = heard.size();
+  world.connect_star("other", 1, 50);
+  EXPECT_EQ(heard.size(), then);
+}
+
+TEST(events, have_numbers_that_rise_over_a_restart_and_tell_of_the_gap) {
+  World world;
+  world.create_job("job");
+  const std::uint64_t last = world.events_of(administrator).back().number;
+  EXPECT_TRUE(world.events_of(administrator, last).empty()) << "nothing was missed";
+
+  records::Snapshot past;
+  past.epoch = 2;
+  world.restart(past);
+  world.create_job("job");
+  const auto after = world.events_of(administrator, last);
+  ASSERT_GE(after.size(), 2U) << "what happened since is behind the number from before";
+  EXPECT_EQ(after[0].kind, "gap");
+  EXPECT_THAT(std::string(after[0].body.at("text").as_string()), HasSubstr("started anew"));
+  EXPECT_EQ(after[1].kind, "job");
+  EXPECT_GT(after[1].number, last);
+  EXPECT_EQ(after[0].number + 1, after[1].number) << "so that who ends at the gap comes back to it";
+  const auto resumed = world.events_of(administrator, after[0].number);
+  ASSERT_FALSE(resumed.empty());
+  EXPECT_EQ(resumed[0].kind, "job");
+  EXPECT_NE(world.events_of(administrator)[0].kind, "gap") << "who has seen nothing misses nothing";
+}
+
+TEST(events, behind_what_is_kept_or_of_no_number_are_a_gap) {
+  World world;
+  world.create_job("job");
+  const std::uint64_t first = world.events_of(administrator).front().number;
+  for (std::size_t i = 0; i < EventLog::kept + 1; ++i) {
+    Given given;
+    world.manager->patch_job(administrator, {"job", {}, 9}, given.reply());
+  }
+  world.reconcile();
+  const auto late = world.events_of(administrator, first);
+  ASSERT_EQ(late.size(), EventLog::kept + 1);
+  EXPECT_EQ(late[0].kind, "gap");
+  EXPECT_THAT(std::string(late[0].body.at("text").as_string()), HasSubstr("not kept any more"));
+  EXPECT_EQ(late[0].body.at("next").to_number<std::uint64_t>(), late[1].number);
+  const auto wild = world.events_of(administrator, late.back().number + 5);
+  ASSERT_EQ(wild.size(), EventLog::kept + 1);
+  EXPECT_THAT(std::string(wild[0].body.at("text").as_string()), HasSubstr("not given to any"));
+}
+
+TEST(events, say_once_that_routes_are_being_computed) {
+  World world;
+  world.create_job("job");
+  world.connect_star("leaf", 4);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    static_cast<void>(world.join("demo", 4, rank, rank + 1));
+  }
+  world.reconcile();
+  std::map<std::string, int> told;
+  for (const rest::Event& event : world.events_of(administrator)) {
+    if (event.kind == "group") {
+      ++told[std::string(event.body.at("text").as_string())];
+    }
+  }
+  EXPECT_EQ(told["group job/demo its routes are being computed"], 1);
+  EXPECT_EQ(told["group job/demo 4 members reduce"], 1);
+}
+
+} // namespace
+} // namespace tributary::manager

@@ -1,0 +1,180 @@
+// Who may do and see what.
+#include "tests/unit/controlplane/manager/fake_world.hpp"
+
+#include <boost/json/serialize.hpp>
+#include <gmock/gmock.h>
+
+#include <optional>
+#include <set>
+#include <string>
+
+namespace tributary::manager {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(tokens, open_their_own_job_and_no_other) {
+  World world;
+  const std::string mine = world.create_job("mine");
+  const std::string yours = world.create_job("yours");
+  world.connect_star("leaf", 1);
+  const rest::Caller me{.token = mine, .administrator = false};
+  const rest::Caller you{.token = yours, .administrator = false};
+  const Given joined = world.join("demo", 1, 0, 1, me);
+  world.reconcile();
+  ASSERT_TRUE(joined.there());
+  EXPECT_EQ(joined->status, 200U);
+  Given other;
+  world.manager->get_group(you, "mine", "demo", other.reply());
+  EXPECT_EQ(other->status, 403U);
+  Given nobody;
+  world.manager->get_group({}, "mine", "demo", nobody.reply());
+  EXPECT_EQ(nobody->status, 401U);
+  Given wrong;
+  world.manager->get_group({.token = "nonsense", .administrator = false}, "mine", "demo",
+                           wrong.reply());
+  EXPECT_EQ(wrong->status, 401U);
+  Given own;
+  world.manager->get_group(me, "mine", "demo", own.reply());
+  EXPECT_EQ(own->status, 200U);
+}
+
+TEST(tokens, that_are_given_must_be_right_also_where_there_is_an_open_job) {
+  Settings settings;
+  settings.open_job = "everybody";
+  World world(settings);
+  const rest::Caller stranger{.token = "made-up", .administrator = false};
+  const auto status_of = [](const Given& given) { return given.there() ? given->status : 0; };
+  for (const rest::View view : {rest::View::topology, rest::View::groups, rest::View::jobs}) {
+    Given viewed;
+    world.manager->view(stranger, rest::ViewRequest{.what = view}, viewed.reply());
+    EXPECT_EQ(status_of(viewed), 401U);
+  }
+  EXPECT_EQ(world.manager->refuse_events(stranger).value().status, 401U);
+  Given created;
+  world.manager->create_job(stranger, {"other", std::nullopt}, created.reply());
+  EXPECT_EQ(status_of(created), 401U);
+  Given listed;
+  world.manager->list_jobs(stranger, listed.reply());
+  EXPECT_EQ(status_of(listed), 401U);
+  Given deleted;
+  world.manager->delete_job(stranger, "everybody", deleted.reply());
+  EXPECT_EQ(status_of(deleted), 401U);
+  Given one;
+  world.manager->get_job(stranger, "everybody", one.reply());
+  EXPECT_EQ(status_of(one), 401U);
+  EXPECT_EQ(status_of(world.join("demo", 1, 0, 1, stranger)), 401U);
+  EXPECT_FALSE(world.manager->refuse_events({}).has_value()) << "nobody needs a token here";
+}
+
+TEST(open_job, that_an_administrator_deleted_is_404_to_those_without_a_token) {
+  Settings settings;
+  settings.open_job = "everybody";
+  World world(settings);
+  world.connect_star("leaf", 2);
+  static_cast<void>(world.join("demo", 2, 0, 1, {}));
+  world.reconcile();
+  world.switches_answer = false;
+  Given deleted;
+  world.manager->delete_job(administrator, "everybody", deleted.reply());
+  world.reconcile();
+  ASSERT_EQ(deleted->status, 200U);
+
+  const auto is_404 = [](const Given& given) {
+    ASSERT_TRUE(given.there());
+    EXPECT_EQ(given->status, 404U);
+    EXPECT_THAT(given.message(), HasSubstr("everybody"));
+  };
+  for (const char* named : {"everybody", ""}) {
+    for (const rest::Caller& caller : {rest::Caller{}, administrator}) {
+      if (caller.administrator && *named == '\0') {
+        continue; // names no job at all
+      }
+      Given got;
+      world.manager->get_job(caller, named, got.reply());
+      is_404(got);
+      Given group;
+      world.manager->get_group(caller, named, "demo", group.reply());
+      is_404(group);
+      Given left;
+      world.manager->leave_group(caller, {named, "demo", 0}, left.reply());
+      is_404(left);
+      Given renewed;
+      world.manager->renew_lease(caller, {named, "demo", 0}, renewed.reply());
+      is_404(renewed);
+      Given patched;
+      world.manager->patch_job(caller, {named, {"0"}}, patched.reply());
+      is_404(patched);
+      Given destroyed;
+      world.manager->delete_group(caller, named, "demo", destroyed.reply());
+      is_404(destroyed);
+      Given multicast;
+      world.manager->create_multicast(
+          caller, {.macs = {Nid{1}}, .vni = Vni{9}, .timeout = {}, .job = named, .step = "0"},
+          multicast.reply());
+      is_404(multicast);
+    }
+  }
+  is_404(world.join("demo", 2, 0, 1, {}));
+  Given seen;
+  world.manager->view({}, rest::ViewRequest{.what = rest::View::groups}, seen.reply());
+  EXPECT_TRUE(seen.there());
+  Given again;
+  world.manager->create_job(administrator, {"everybody", std::nullopt}, again.reply());
+  world.reconcile();
+  EXPECT_EQ(again->status, 201U) << "nothing is left of it, so it can be had again";
+  EXPECT_FALSE(world.join("demo", 2, 0, 1, {}).there());
+}
+
+TEST(tenants, see_their_own_groups_trees_and_events_and_nobody_elses) {
+  World world;
+  const rest::Caller mine{.token = world.create_job("mine"), .administrator = false};
+  const rest::Caller yours{.token = world.create_job("yours"), .administrator = false};
+  world.connect_star("leaf", 4);
+  static_cast<void>(world.join("a", 2, 0, 1, mine));
+  static_cast<void>(world.join("a", 2, 1, 2, mine));
+  static_cast<void>(world.join("b", 2, 0, 3, yours));
+  static_cast<void>(world.join("b", 2, 1, 4, yours));
+  world.reconcile();
+  const auto seen = [&](const rest::Caller& caller, rest::View view) {
+    Given given;
+    world.manager->view(caller, rest::ViewRequest{.what = view}, given.reply());
+    return boost::json::serialize(given->body);
+  };
+  for (const rest::View view : {rest::View::groups, rest::View::trees}) {
+    EXPECT_THAT(seen(mine, view), HasSubstr("\"job\":\"mine\""));
+    EXPECT_THAT(seen(mine, view), Not(HasSubstr("yours")));
+    EXPECT_THAT(seen(administrator, view), AllOf(HasSubstr("mine"), HasSubstr("yours")));
+  }
+  for (const rest::View view : {rest::View::hosts, rest::View::topology}) {
+    EXPECT_THAT(seen(yours, view), AllOf(HasSubstr("yours/b"), Not(HasSubstr("mine"))));
+    EXPECT_THAT(seen(yours, view), HasSubstr("nid-1")) << "the fabric is everybody's";
+  }
+  const std::string my_tree =
+      std::to_string(world.manager->groups().find("mine", "a")->routes[0].number.value);
+  Given other;
+  world.manager->view(yours, rest::ViewRequest{.what = rest::View::trees, .id = my_tree},
+                      other.reply());
+  EXPECT_EQ(other->status, 404U);
+  Given own;
+  world.manager->view(mine, rest::ViewRequest{.what = rest::View::trees, .id = my_tree},
+                      own.reply());
+  EXPECT_EQ(own->status, 200U);
+
+  std::set<std::string> kinds;
+  for (const rest::Event& event : world.events_of(mine)) {
+    kinds.insert(event.kind);
+    EXPECT_THAT(boost::json::serialize(event.body), Not(HasSubstr("yours")));
+  }
+  EXPECT_THAT(kinds, testing::IsSupersetOf({"group", "job", "switch", "transaction"}));
+  std::size_t transactions = 0;
+  for (const rest::Event& event : world.events_of(mine)) {
+    transactions += event.kind == "transaction" ? 1 : 0;
+  }
+  EXPECT_EQ(transactions, 1U) << "the other one is of the other's tree";
+}
+
+} // namespace
+} // namespace tributary::manager

@@ -1,0 +1,172 @@
+#include "tests/unit/controlplane/rest/server_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+namespace tributary::rest {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+Event event(std::uint64_t number, std::string text = "something") {
+  return {number, "group", boost::json::object{{"time", 1.5}, {"text", std::move(text)}}};
+}
+
+class Events : public ServerTest {
+protected:
+  /// A reader of the stream; what it is greeted with has been read.
+  RawClient reader(std::string_view more_fields = {}) {
+    RawClient client(tcp_address());
+    client.send(request_text("GET", "/api/v1/events", "", more_fields));
+    const RawAnswer answer = client.read_answer();
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.fields.at("content-type"), "text/event-stream");
+    EXPECT_EQ(client.read_until("\n\n"), "retry: 1000\n\n");
+    return client;
+  }
+  void keep(std::uint64_t count) {
+    on_loop([&] {
+      for (std::uint64_t i = 1; i <= count; ++i) {
+        service.publish(event(i));
+      }
+    });
+  }
+};
+
+TEST_F(Events, come_as_they_happen) {
+  start();
+  RawClient client = reader();
+  on_loop([this] { service.publish(event(1, "line\nbreak")); });
+  EXPECT_EQ(client.read_until("\n\n"),
+            "id: 1\nevent: group\ndata: {\"time\":1.5E0,\"text\":\"line\\nbreak\"}\n\n");
+  on_loop([this] { service.publish(event(2)); });
+  EXPECT_THAT(client.read_until("\n\n"), StartsWith("id: 2\n"));
+}
+
+TEST_F(Events, that_are_kept_come_first_and_go_on_behind_the_last_one_seen) {
+  start();
+  keep(3);
+  RawClient all = reader();
+  EXPECT_THAT(all.read_until("\n\n"), StartsWith("id: 1\n"));
+  RawClient resumed = reader("Last-Event-ID: 2\r\n");
+  EXPECT_THAT(resumed.read_until("\n\n"), StartsWith("id: 3\n"));
+  on_loop([this] { service.publish(event(4)); });
+  EXPECT_THAT(resumed.read_until("\n\n"), StartsWith("id: 4\n"));
+}
+
+TEST_F(Events, without_following_end_with_what_is_kept) {
+  start();
+  keep(2);
+  const RawAnswer answer = ask("GET", "/api/v1/events?follow=false", "", "Last-Event-ID: 1\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.fields.at("content-type"), "application/json");
+  EXPECT_EQ(answer.body, "{\"events\":[{\"number\":2,\"event\":\"group\",\"time\":1.5E0,"
+                         "\"text\":\"something\"}]}\n");
+  EXPECT_TRUE(on_loop([this] { return service.sinks.empty(); }));
+}
+
+TEST_F(Events, need_a_number_to_go_on_from) {
+  start();
+  EXPECT_EQ(ask("GET", "/api/v1/events", "", "Last-Event-ID: x\r\n").status, 400);
+  EXPECT_EQ(ask("GET", "/api/v1/events", "", "Last-Event-ID: -1\r\n").status, 400);
+  EXPECT_THAT(message_of(ask("GET", "/api/v1/events", "", "Last-Event-ID: \xff\r\n")),
+              HasSubstr("not text"));
+  EXPECT_EQ(ask("GET", "/api/v1/events?follow=maybe").status, 400);
+}
+
+TEST_F(Events, are_refused_to_whom_the_service_refuses_them) {
+  start();
+  on_loop([this] { service.events_refused = error_answer(401, "a token is needed"); });
+  const RawAnswer answer = ask("GET", "/api/v1/events", "", "Authorization: Bearer x\r\n");
+  EXPECT_EQ(answer.status, 401);
+  EXPECT_TRUE(answer.fields.contains("www-authenticate"));
+  EXPECT_EQ(on_loop([this] { return service.caller->token; }), "x");
+}
+
+TEST_F(Events, a_reader_that_goes_is_no_longer_told) {
+  start();
+  {
+    RawClient client = reader();
+    EXPECT_EQ(on_loop([this] { return service.sinks.size(); }), 1U);
+  }
+  EXPECT_TRUE(eventually([this] { return service.sinks.empty(); }));
+  EXPECT_TRUE(connections_become(0));
+}
+
+TEST_F(Events, a_quiet_stream_shows_signs_of_life) {
+  Limits limits;
+  limits.event_pause = milliseconds(20);
+  start(limits);
+  RawClient client = reader();
+  EXPECT_EQ(client.read_until("\n\n"), ":\n\n");
+  EXPECT_EQ(client.read_until("\n\n"), ":\n\n");
+}
+
+TEST_F(Events, a_reader_too_far_behind_is_cut_off_and_comes_again) {
+  Limits limits;
+  limits.events_behind = 50;
+  start(limits);
+  RawClient slow(unix_address());
+  slow.send(request_text("GET", "/api/v1/events"));
+  ASSERT_TRUE(eventually([this] { return service.sinks.size() == 1; }));
+  const std::string long_text(100'000, 'x');
+  std::uint64_t number = 0;
+  ASSERT_TRUE(eventually([&] {
+    service.publish(event(++number, long_text));
+    return service.sinks.empty();
+  }));
+  const std::string seen = slow.read_all();
+  const std::size_t at = seen.rfind("\nid: ");
+  ASSERT_NE(at, std::string::npos) << "nothing came at all";
+  // The last event may be cut short: the one before it was seen whole.
+  const std::uint64_t last_whole = std::stoull(seen.substr(at + 5)) - 1;
+  EXPECT_LT(last_whole, number);
+  RawClient again = reader(fmt::format("Last-Event-ID: {}\r\n", last_whole));
+  EXPECT_THAT(again.read_until("\n"), StartsWith(fmt::format("id: {}\n", last_whole + 1)));
+  EXPECT_THAT(ask("GET", "/metrics").body,
+              HasSubstr("tributary_http_slow_event_readers_total 1\n"));
+}
+
+TEST_F(Events, too_many_readers_are_429) {
+  Limits limits;
+  limits.event_streams = 1;
+  start(limits);
+  {
+    const RawClient client = reader();
+    EXPECT_EQ(ask("GET", "/api/v1/events").status, 429);
+    EXPECT_EQ(ask("GET", "/api/v1/events?follow=false").status, 200);
+    EXPECT_EQ(ask("HEAD", "/api/v1/events").status, 200);
+  }
+  ASSERT_TRUE(connections_become(0));
+  const RawClient next = reader();
+}
+
+TEST_F(Events, streams_end_when_the_server_stops) {
+  start();
+  RawClient client = reader();
+  on_loop([this] { server_->stop(); });
+  EXPECT_TRUE(client.at_end());
+  EXPECT_TRUE(connections_become(0));
+  EXPECT_TRUE(on_loop([this] { return service.sinks.empty(); }));
+}
+
+TEST_F(Events, streams_end_when_the_server_goes) {
+  start();
+  RawClient client = reader();
+  shut_down();
+  EXPECT_TRUE(client.at_end());
+  EXPECT_TRUE(service.sinks.empty());
+}
+
+TEST_F(Events, what_a_reader_sends_is_ignored) {
+  start();
+  RawClient client = reader();
+  client.send(request_text("GET", "/healthz"));
+  on_loop([this] { service.publish(event(1)); });
+  EXPECT_THAT(client.read_until("\n\n"), StartsWith("id: 1\n"));
+}
+
+} // namespace
+} // namespace tributary::rest

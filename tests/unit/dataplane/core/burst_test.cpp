@@ -1,0 +1,205 @@
+// A burst is the same as its frames one by one, and `explain` foretells each of them.
+
+#include "dataplane/core/explain.hpp"
+#include "tests/unit/dataplane/core/random_frames.hpp"
+
+#include <algorithm>
+
+namespace tributary::core::test {
+namespace {
+
+/// All counters of a core in one list, to be compared.
+std::vector<std::uint64_t> all_counters(const SwitchCore& core) {
+  std::vector<std::uint64_t> all;
+  const Counters& counters = core.counters();
+  for (const PortCounters& p : counters.ports) {
+    for (const Counter& c : p.drops) {
+      all.push_back(c.read());
+    }
+  }
+  for (const EngineCounters& e : counters.engines) {
+    for (const Counter* c :
+         {&e.arms, &e.rearms, &e.arm_failures, &e.disarms, &e.contributions, &e.full, &e.partial,
+          &e.expired_empty, &e.op_mismatches, &e.overflows, &e.discarded, &e.emission_delayed}) {
+      all.push_back(c->read());
+    }
+  }
+  for (const TreeCounters& t : counters.trees) {
+    for (const Counter* c : {&t.full, &t.partial, &t.passed_through, &t.late, &t.stale}) {
+      all.push_back(c->read());
+    }
+  }
+  return all;
+}
+
+using ComparableDescriptor =
+    std::tuple<std::uint16_t, std::uint32_t, std::uint16_t, ContributionCount, wire::Opcode,
+               wire::ResultCode, std::uint64_t, TimeNs>;
+
+std::vector<ComparableDescriptor> all_descriptors(const TestSwitch& s) {
+  std::vector<ComparableDescriptor> all;
+  for (const DescriptorView& d : s.descriptors()) {
+    all.emplace_back(d.key.index(), d.cookie.value, d.seqno.value(), d.count, d.op, d.rc,
+                     d.signature, d.deadline);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+void expect_equal(const Decision& a, const Decision& b) {
+  ASSERT_EQ(a.action, b.action) << name_of(a.action) << " and " << name_of(b.action);
+  ASSERT_EQ(a.event, b.event) << name_of(a.event) << " and " << name_of(b.event);
+  if (a.action == Action::drop) {
+    ASSERT_EQ(a.reason, b.reason) << name_of(a.reason) << " and " << name_of(b.reason);
+  }
+  if (a.action == Action::replicate) {
+    ASSERT_EQ(a.ports, b.ports);
+  }
+  if (a.action == Action::forward || a.action == Action::emit) {
+    ASSERT_EQ(a.port, b.port);
+    ASSERT_EQ(a.length, b.length);
+  }
+  ASSERT_EQ(a.traffic_class, b.traffic_class);
+}
+
+TEST(ProcessBurst, IsTheSameAsFramesOneByOne) {
+  RandomFrames random(seed());
+  TestSwitch burst(random_test_settings());
+  TestSwitch single(random_test_settings());
+  burst.adopt(random_test_tables(burst.core.settings().timers));
+  single.adopt(random_test_tables(single.core.settings().timers));
+  std::array<std::uint64_t, 32> seen{};
+  for (int round = 0; round < 3000; ++round) {
+    const std::size_t length = random.below(100);
+    const PortNumber in = random.port();
+    std::vector<Frame> frames;
+    for (std::size_t i = 0; i < length; ++i) {
+      frames.push_back(random.frame());
+    }
+    std::vector<Frame> copies = frames;
+    std::vector<FrameView> views;
+    for (Frame& f : frames) {
+      views.push_back(f.view());
+    }
+    std::vector<Decision> decisions(length);
+    burst.core.process_burst(in, views, burst.now, decisions);
+    for (std::size_t i = 0; i < length; ++i) {
+      const Decision d = single.give(in, copies[i]);
+      ASSERT_NO_FATAL_FAILURE(expect_equal(decisions[i], d));
+      ASSERT_EQ(frames[i], copies[i]);
+      ++seen[static_cast<std::size_t>(d.event)];
+    }
+    const std::uint64_t step = random.below(30'000);
+    burst.pass(step);
+    single.pass(step);
+    ASSERT_EQ(burst.emitted.size(), single.emitted.size());
+    ASSERT_EQ(all_descriptors(burst), all_descriptors(single));
+  }
+  EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
+  // The frames were worth it: everything that a frame can do happened.
+  for (std::size_t e = 0; e < static_cast<std::size_t>(Event::emitted_partial); ++e) {
+    EXPECT_GT(seen[e], 0U) << name_of(static_cast<Event>(e));
+  }
+  EXPECT_GT(burst.emitted.size(), 0U);
+}
+
+TEST(ProcessBurst, OfNothingDoesNothing) {
+  TestSwitch s;
+  s.core.process_burst(child, {}, s.now, {});
+  EXPECT_EQ(s.all_drops(), 0U);
+}
+
+TEST(ProcessBurst, CountsContributionsOfSeveralEngines) {
+  TestSwitch s(random_test_settings());
+  s.adopt(random_test_tables(s.core.settings().timers));
+  std::vector<Frame> frames;
+  for (const std::uint16_t t : std::initializer_list<std::uint16_t>{0, 2}) {
+    auto a = arm(7);
+    a.tree = TreeNumber{t};
+    s.give(t == 0 ? PortNumber{0} : PortNumber{3}, a);
+  }
+  for (const std::uint16_t t : std::initializer_list<std::uint16_t>{0, 0, 2, 2, 2, 0}) {
+    auto c = contribution(7);
+    c.tree = TreeNumber{t};
+    frames.emplace_back(c);
+  }
+  std::vector<FrameView> views;
+  for (Frame& f : frames) {
+    views.push_back(f.view());
+  }
+  std::vector<Decision> decisions(views.size());
+  s.core.process_burst(child, views, s.now, decisions);
+  EXPECT_EQ(s.engine(PortNumber{0}).contributions.read(), 3U);
+  EXPECT_EQ(s.engine(PortNumber{3}).contributions.read(), 3U);
+  EXPECT_EQ(decisions.back().event, Event::completed_full);
+}
+
+TEST(Explain, ForetellsTheDecisionAndChangesNothing) {
+  RandomFrames random(seed() + 1);
+  for (const bool drop_foreign : {false, true}) {
+    SwitchSettings settings = random_test_settings();
+    settings.drop_foreign = drop_foreign;
+    TestSwitch s(settings);
+    s.adopt(random_test_tables(settings.timers));
+    for (int i = 0; i < 20'000; ++i) {
+      Frame f = random.frame();
+      const Frame before = f;
+      const PortNumber in = random.port();
+      const bool look_closer = i % 500 == 0;
+      const auto counters = look_closer ? all_counters(s.core) : std::vector<std::uint64_t>{};
+      const auto descriptors = all_descriptors(s);
+      const Explanation e = explain(s.core, in, f.view());
+      ASSERT_EQ(f, before);
+      ASSERT_EQ(all_descriptors(s), descriptors);
+      if (look_closer) {
+        ASSERT_EQ(all_counters(s.core), counters);
+      }
+      ASSERT_GE(e.steps.size(), 2U);
+      ASSERT_NO_FATAL_FAILURE(expect_equal(e.decision, s.give(in, f)));
+      if (i % 64 == 0) {
+        s.core.port_changed(random.port(), random.below(3) != 0);
+      }
+      s.pass(random.below(3000));
+    }
+  }
+}
+
+std::string told(const SwitchCore& core, PortNumber in, const wire::ReductionFrame& r) {
+  Frame f(r);
+  std::string text;
+  for (const std::string& step : explain(core, in, f.view()).steps) {
+    text += step + '\n';
+  }
+  return text;
+}
+
+TEST(Explain, TellsTheTreeTheDescriptorAndTheVerdict) {
+  TestSwitch s;
+  s.give(parent, arm(7));
+  s.give(child, contribution(7));
+  const std::string text = told(s.core, child, contribution(7));
+  for (const char* part :
+       {"94 bytes came in on port 1", "EtherType 0x88b5", "VNI 1024, checksum right",
+        "source NID 74565", "tree 2748, reduction 0", "wait count 4", "port 1 is a child",
+        "INT_SUM", "sequence 7, 1 of 4 contributions", "the engine takes it: 2 of 4"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in:\n" << text;
+  }
+}
+
+TEST(Explain, NamesTheDropAndDescribesIt) {
+  TestSwitch s;
+  s.give(parent, arm(7));
+  const std::string text = told(s.core, child, contribution(6));
+  EXPECT_NE(text.find("dropped as stale_sequence: a contribution to a sequence older"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Explain, SaysWhenTheEngineIsAnotherWorkers) {
+  TestSwitch s({}, PortSet{0b10});
+  const std::string text = told(s.core, child, contribution(6));
+  EXPECT_NE(text.find("the engine of port 0 belongs to another worker"), std::string::npos) << text;
+}
+
+} // namespace
+} // namespace tributary::core::test

@@ -1,0 +1,230 @@
+// Every endpoint counts once: what the engine knows about who is below a child port (engine page,
+// "One endpoint behind a port").
+
+#include "tests/unit/dataplane/core/test_switch.hpp"
+
+namespace tributary::core::test {
+namespace {
+
+constexpr TreeNumber leaf_tree{0xABD};  ///< three child ports, three endpoints
+constexpr TreeNumber mixed_tree{0xABE}; ///< two hosts and a switch with three
+constexpr PortNumber uplink = third_child;
+constexpr Nid first_host{11};
+constexpr Nid second_host{12};
+
+/// Ports 1 and 2 guarded, 3 to a switch.
+TablesBuilder tables_with_guards() {
+  TablesBuilder b;
+  for (std::size_t i = 0; i < port_count; ++i) {
+    PortPolicy policy;
+    if (i == child.value) {
+      policy.nid = first_host;
+    } else if (i == other_child.value) {
+      policy.nid = second_host;
+    }
+    EXPECT_EQ(b.add_port(policy), "");
+  }
+  EXPECT_EQ(b.add_tree(mixed_tree, 5, parent, PortSet{0b01110}), "");
+  return b;
+}
+/// No port is guarded.
+TablesBuilder tables_without_guards() {
+  TablesBuilder b;
+  for (std::size_t i = 0; i < port_count; ++i) {
+    EXPECT_EQ(b.add_port({}), "");
+  }
+  EXPECT_EQ(b.add_tree(leaf_tree, 3, parent, PortSet{0b01110}), "");
+  return b;
+}
+
+wire::ReductionFrame on(TreeNumber t, wire::ReductionFrame frame) {
+  frame.tree = t;
+  return frame;
+}
+wire::ReductionFrame from_first(std::uint32_t sequence) {
+  return on(mixed_tree, contribution(sequence, first_host));
+}
+wire::ReductionFrame from_second(std::uint32_t sequence) {
+  return on(mixed_tree, contribution(sequence, second_host));
+}
+
+TEST(CountedOnce, ASecondContributionOfAnEndpointIsDroppedAndChangesNothing) {
+  TestSwitch s;
+  s.adopt(tables_without_guards());
+  s.give(parent, on(leaf_tree, arm(7)));
+  auto c = on(leaf_tree, contribution(7));
+  c.signature = 5;
+  expect_absorbed(s.give(child, c));
+  expect_dropped(s, s.give(child, c), child, DropReason::counted_twice);
+  // Neither as the same operator nor as another one.
+  c.word.op = static_cast<std::uint8_t>(wire::Opcode::int_max);
+  EXPECT_EQ(s.give(child, c).reason, DropReason::counted_twice);
+  EXPECT_EQ(s.engine().op_mismatches.read(), 0U);
+  ASSERT_EQ(s.descriptors().size(), 1U);
+  EXPECT_EQ(s.descriptors()[0].count, 1U);
+  EXPECT_EQ(s.descriptors()[0].signature, 5U);
+  EXPECT_EQ(s.engine().contributions.read(), 1U);
+  expect_absorbed(s.give(other_child, on(leaf_tree, contribution(7))));
+  Frame last(on(leaf_tree, contribution(7)));
+  expect_emitted(s.give(third_child, last), parent);
+  EXPECT_EQ(last.decoded().word.count, 3U);
+  EXPECT_EQ(last.decoded().payload[0], 3U);
+}
+
+TEST(CountedOnce, AMemberCannotStandInForAnother) {
+  // Its frame says two and carries both signatures, so that the sum would be right.
+  for (const bool guarded : {false, true}) {
+    TestSwitch s;
+    s.adopt(guarded ? tables_with_guards() : tables_without_guards());
+    const TreeNumber t = guarded ? mixed_tree : leaf_tree;
+    s.give(parent, on(t, arm(7)));
+    auto greedy = on(t, contribution(7, first_host));
+    greedy.word.count = 2;
+    greedy.signature = 11 + 12;
+    expect_dropped(s, s.give(child, greedy), child, DropReason::counts_others);
+    EXPECT_EQ(s.descriptors()[0].count, 0U);
+    // Nor beside data that are there already.
+    expect_absorbed(s.give(other_child, on(t, contribution(7, second_host))));
+    EXPECT_EQ(s.give(child, greedy).reason, DropReason::counts_others);
+    EXPECT_EQ(s.descriptors()[0].count, 1U);
+    expect_absorbed(s.give(child, on(t, contribution(7, first_host))));
+  }
+}
+
+TEST(CountedOnce, WhatIsNotArmedPassesOnceAndCountsOne) {
+  TestSwitch s;
+  s.adopt(tables_with_guards());
+  auto greedy = from_first(7);
+  greedy.word.count = 2;
+  EXPECT_EQ(s.give(child, greedy).reason, DropReason::counts_others);
+  expect_forwarded(s.give(child, from_first(7)), parent, Event::passed_not_armed);
+  EXPECT_EQ(s.give(child, from_first(7)).reason, DropReason::counted_twice);
+  expect_forwarded(s.give(other_child, from_second(7)), parent, Event::passed_not_armed);
+  // Another sequence, VNI or cookie is another reduction.
+  expect_forwarded(s.give(child, from_first(8)), parent, Event::passed_not_armed);
+  auto other_group = from_first(8);
+  other_group.cookie = Cookie{1};
+  expect_forwarded(s.give(child, other_group), parent, Event::passed_not_armed);
+  EXPECT_EQ(s.of(mixed_tree).passed_through.read(), 4U);
+}
+
+TEST(CountedOnce, WhatAnEngineHasCountedDoesNotPassWhenItIsOver) {
+  // Absorbed, then emitted in full, by the timer, or released by a disarm: the copy that comes
+  // behind must not be counted by an engine above. One that was not counted passes, once.
+  enum class End { full, timer, disarm };
+  for (const End end : {End::full, End::timer, End::disarm}) {
+    TestSwitch s;
+    s.adopt(tables_with_guards());
+    s.give(parent, on(mixed_tree, arm(7)));
+    expect_absorbed(s.give(child, from_first(7)));
+    auto sum = on(mixed_tree, contribution(7));
+    sum.word.count = 4;
+    switch (end) {
+    case End::full: expect_emitted(s.give(uplink, sum), parent); break;
+    case End::timer: s.pass(30'000'000'000); break;
+    case End::disarm: {
+      auto disarm = on(mixed_tree, arm(8));
+      disarm.word.arm = false;
+      expect_replicated(s.give(parent, disarm), PortSet{0b01110}, Event::disarmed);
+    }
+    }
+    EXPECT_EQ(s.give(child, from_first(7)).reason, DropReason::counted_twice);
+    EXPECT_EQ(s.give(other_child, from_second(7)).action, Action::forward);
+    EXPECT_EQ(s.give(other_child, from_second(7)).reason, DropReason::counted_twice);
+    EXPECT_EQ(s.drops(other_child, DropReason::counted_twice), 1U);
+  }
+}
+
+TEST(CountedOnce, ARetryBeginsAnew) {
+  TestSwitch s;
+  s.adopt(tables_with_guards());
+  for (const std::uint32_t sequence : {7U, 8U, 9U}) {
+    s.give(parent, on(mixed_tree, arm(sequence)));
+    expect_absorbed(s.give(child, from_first(sequence)));
+    expect_absorbed(s.give(other_child, from_second(sequence)));
+  }
+  EXPECT_EQ(s.engine().discarded.read(), 4U);
+  // Also one that opens the same sequence again.
+  s.give(parent, on(mixed_tree, arm(9)));
+  expect_absorbed(s.give(child, from_first(9)));
+  EXPECT_EQ(s.all_drops(), 0U);
+}
+
+TEST(CountedOnce, ATreeThatChangedBeginsAnew) {
+  TestSwitch s;
+  s.adopt(tables_without_guards());
+  expect_forwarded(s.give(child, on(leaf_tree, contribution(7))), parent, Event::passed_not_armed);
+  TablesBuilder changed = tables_with_guards();
+  EXPECT_EQ(changed.add_tree(leaf_tree, 4, parent, PortSet{0b10010}), "");
+  s.adopt(std::move(changed));
+  expect_forwarded(s.give(child, on(leaf_tree, contribution(7, first_host))), parent,
+                   Event::passed_not_armed);
+}
+
+TEST(CountedOnce, APortWithASwitchBehindItSendsAsOftenAndAsMuchAsItLikes) {
+  // A switch whose engine is not armed, or whose time was over, hands up several frames.
+  TestSwitch s;
+  s.adopt(tables_with_guards());
+  s.give(parent, on(mixed_tree, arm(7)));
+  auto two = on(mixed_tree, contribution(7));
+  two.word.count = 2;
+  expect_absorbed(s.give(uplink, two));
+  expect_absorbed(s.give(child, from_first(7)));
+  expect_absorbed(s.give(uplink, on(mixed_tree, contribution(7))));
+  expect_emitted(s.give(other_child, from_second(7)), parent);
+  expect_forwarded(s.give(uplink, two), parent, Event::passed_late);
+  expect_forwarded(s.give(uplink, two), parent, Event::passed_late);
+  EXPECT_EQ(s.all_drops(), 0U);
+}
+
+TEST(CountedOnce, ReductionsOfATreeAreCountedApart) {
+  TestSwitch s;
+  s.adopt(tables_with_guards());
+  for (std::uint8_t id = 0; id < reductions_per_tree; ++id) {
+    auto a = on(mixed_tree, arm(7));
+    a.reduction = ReductionId{id};
+    s.give(parent, a);
+    auto c = from_first(7);
+    c.reduction = ReductionId{id};
+    expect_absorbed(s.give(child, c));
+  }
+  EXPECT_EQ(s.all_drops(), 0U);
+}
+
+TEST(CountedOnce, AReservedOpcodeIsNoContribution) {
+  TestSwitch s;
+  s.adopt(tables_with_guards());
+  auto reserved = from_first(7);
+  reserved.word.op = 0x04;
+  for (const bool armed : {false, true}) {
+    if (armed) {
+      s.give(parent, on(mixed_tree, arm(7)));
+    }
+    expect_forwarded(s.give(child, reserved), parent,
+                     armed ? Event::passed_reserved : Event::passed_not_armed);
+    EXPECT_EQ(s.give(child, from_first(7)).action, armed ? Action::absorb : Action::forward);
+    EXPECT_EQ(s.give(child, reserved).action, Action::forward);
+  }
+  EXPECT_EQ(s.all_drops(), 0U);
+}
+
+TEST(CountedOnce, ABurstIsCountedLikeItsFramesOneByOne) {
+  TestSwitch s;
+  s.adopt(tables_with_guards());
+  s.give(parent, on(mixed_tree, arm(7)));
+  expect_absorbed(s.give(other_child, from_second(7)));
+  std::vector<Frame> frames(3, Frame(from_first(7)));
+  std::vector<FrameView> views;
+  for (Frame& f : frames) {
+    views.push_back(f.view());
+  }
+  std::vector<Decision> decisions(views.size());
+  s.core.process_burst(child, views, s.now, decisions);
+  expect_absorbed(decisions[0]);
+  EXPECT_EQ(decisions[1].reason, DropReason::counted_twice);
+  EXPECT_EQ(decisions[2].reason, DropReason::counted_twice);
+  EXPECT_EQ(s.descriptors()[0].count, 2U);
+}
+
+} // namespace
+} // namespace tributary::core::test

@@ -1,0 +1,517 @@
+// Ports on real kernel interfaces: a veth pair in a namespace of the test's own. Skipped, with the
+// reason, where no namespace can be made.
+#include "dataplane/port/port_device.hpp"
+#include "link/interface.hpp"
+#include "tests/support/error_of.hpp"
+#include "tests/support/eventually.hpp"
+#include "tests/support/scratch_directory.hpp"
+#include "tests/unit/dataplane/port/network_namespace.hpp"
+#include "tests/unit/dataplane/port/shared_eal.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <rte_mbuf.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tributary::dataplane::test {
+namespace {
+
+using tributary::test::eventually;
+using tributary::test::message_of;
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Frame = std::vector<std::byte>;
+constexpr std::uint16_t other_ethertype = 0x88B6;
+/// DPDK's AF_XDP driver does not give back the buffers of its fill ring when it closes.
+constexpr std::uint32_t kept_by_af_xdp_driver = 2048;
+
+Frame frame_of(std::uint16_t ethertype, std::uint8_t tag, std::size_t length = 94) {
+  Frame frame(length, std::byte{tag});
+  wire::write_ethernet_header(frame.data(), wire::port_mac(Nid{1}), wire::host_mac(Nid{1}),
+                              ethertype);
+  return frame;
+}
+
+config::Port on_interface(config::PortKind kind, const std::string& interface = "near") {
+  config::Port port;
+  port.name = "p0";
+  port.kind = kind;
+  port.interface = interface;
+  return port;
+}
+
+config::Port ring_port(const std::string& link) {
+  config::Port port;
+  port.name = link;
+  port.kind = config::PortKind::ring;
+  port.ring = link;
+  return port;
+}
+
+void send(PortDevice& port, const Frame& frame) {
+  rte_mbuf* buffer = rte_pktmbuf_alloc(shared_eal().pool());
+  ASSERT_NE(buffer, nullptr);
+  std::memcpy(rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(frame.size())), frame.data(),
+              frame.size());
+  ASSERT_TRUE(eventually([&] { return port.transmit(&buffer, 1) == 1; }));
+}
+
+/// The next frame of the EtherType under test; the kernel's own traffic is skipped.
+std::optional<Frame> receive(PortDevice& port) {
+  rte_mbuf* buffer = nullptr;
+  while (port.receive(&buffer, 1) == 1) {
+    const auto* data = rte_pktmbuf_mtod(buffer, const std::byte*);
+    Frame frame(data, data + buffer->pkt_len);
+    rte_pktmbuf_free(buffer);
+    if (wire::ethertype_of(frame.data()) == wire::default_ethertype) {
+      return frame;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Frame> expect(PortDevice& port) {
+  std::optional<Frame> frame;
+  eventually([&] { return (frame = receive(port)).has_value(); });
+  return frame;
+}
+
+std::optional<Frame> expect(const PacketSocket& socket) {
+  std::optional<Frame> frame;
+  eventually([&] { return (frame = socket.receive()).has_value(); });
+  return frame;
+}
+
+class KernelPortTest : public ::testing::TestWithParam<config::PortKind> {
+protected:
+  void SetUp() override {
+    if (!namespace_.unavailable().empty()) {
+      GTEST_SKIP() << namespace_.unavailable();
+    }
+    shared_eal();
+  }
+  NetworkNamespace namespace_;
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, KernelPortTest,
+                         ::testing::Values(config::PortKind::af_xdp, config::PortKind::af_packet),
+                         [](const auto& test) {
+                           return test.param == config::PortKind::af_xdp ? "af_xdp" : "af_packet";
+                         });
+using XdpTest = KernelPortTest;
+INSTANTIATE_TEST_SUITE_P(Kinds, XdpTest, ::testing::Values(config::PortKind::af_xdp),
+                         [](const auto&) { return "af_xdp"; });
+
+TEST_P(KernelPortTest, frames_pass_both_ways_bit_identical) {
+  namespace_.add_pair();
+  PortDevice port(on_interface(GetParam()), shared_eal());
+  EXPECT_EQ(port.link(), LinkState::up);
+  const PacketSocket far("far", wire::default_ethertype);
+  for (std::uint8_t i = 0; i < 200; ++i) {
+    const Frame up = frame_of(wire::default_ethertype, i);
+    far.send(up);
+    EXPECT_EQ(expect(port), up);
+    const Frame down = frame_of(wire::default_ethertype, static_cast<std::uint8_t>(i + 1), 1200);
+    send(port, down);
+    EXPECT_EQ(expect(far), down);
+  }
+}
+
+TEST_P(KernelPortTest, more_frames_than_its_rings_hold_lose_no_buffer) {
+  namespace_.add_pair();
+  const std::uint32_t before = shared_eal().free_buffers();
+  {
+    PortDevice port(on_interface(GetParam()), shared_eal());
+    const PacketSocket far("far", wire::default_ethertype);
+    const Frame frame = frame_of(wire::default_ethertype, 9);
+    std::size_t received = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      far.send(frame);
+      if (i % 16 == 0) {
+        while (receive(port)) {
+          ++received;
+        }
+        send(port, frame);
+        std::ignore = far.receive();
+      }
+    }
+    EXPECT_TRUE(eventually([&] {
+      while (receive(port)) {
+        ++received;
+      }
+      return received > 10'000;
+    }));
+  }
+  const std::uint32_t kept = GetParam() == config::PortKind::af_xdp ? kept_by_af_xdp_driver : 0;
+  EXPECT_EQ(shared_eal().free_buffers() + kept, before);
+}
+
+TEST_P(KernelPortTest, a_missing_interface_is_named_and_says_how_to_look) {
+  const std::string message =
+      message_of<PortError>([&] { PortDevice(on_interface(GetParam(), "nowhere"), shared_eal()); });
+  EXPECT_THAT(message, HasSubstr("\"p0\""));
+  EXPECT_THAT(message, HasSubstr("\"nowhere\""));
+  EXPECT_THAT(message, HasSubstr("ip link"));
+}
+
+TEST_P(KernelPortTest, the_interface_is_left_as_it_was_found) {
+  namespace_.add_pair(false);
+  NetworkNamespace::ip("link set far up");
+  const std::string before = link_flags("near");
+  {
+    PortDevice port(on_interface(GetParam()), shared_eal());
+    EXPECT_THAT(link_flags("near"), HasSubstr(",UP"));
+    EXPECT_THAT(link_flags("near"), HasSubstr("promiscuity 1"));
+    EXPECT_EQ(xdp_program_on("near") != 0, GetParam() == config::PortKind::af_xdp);
+  }
+  EXPECT_EQ(link_flags("near"), before);
+  EXPECT_EQ(xdp_program_on("near"), 0U);
+}
+
+TEST_P(KernelPortTest, link_follows_the_peer_and_the_interface_can_come_back) {
+  namespace_.add_pair();
+  PortDevice port(on_interface(GetParam()), shared_eal());
+  EXPECT_EQ(port.refresh_link(), LinkState::up);
+  NetworkNamespace::ip("link set far down");
+  EXPECT_EQ(port.refresh_link(), LinkState::down);
+  NetworkNamespace::ip("link set far up");
+  EXPECT_EQ(port.refresh_link(), LinkState::up);
+  namespace_.delete_pair();
+  EXPECT_EQ(port.refresh_link(), LinkState::away);
+  EXPECT_FALSE(port.came_back());
+  EXPECT_FALSE(receive(port).has_value());
+
+  namespace_.add_pair();
+  EXPECT_EQ(port.refresh_link(), LinkState::away) << "another interface under the same name";
+  ASSERT_TRUE(port.came_back());
+  port.reopen();
+  EXPECT_EQ(port.refresh_link(), LinkState::up);
+  const PacketSocket far("far", wire::default_ethertype);
+  const Frame up = frame_of(wire::default_ethertype, 3);
+  far.send(up);
+  EXPECT_EQ(expect(port), up);
+  send(port, up);
+  EXPECT_EQ(expect(far), up);
+}
+
+TEST_P(KernelPortTest, reopening_a_port_whose_interface_is_not_there_fails_and_can_be_repeated) {
+  namespace_.add_pair();
+  PortDevice port(on_interface(GetParam()), shared_eal());
+  namespace_.delete_pair();
+  port.refresh_link();
+  EXPECT_THROW(port.reopen(), PortError);
+  EXPECT_EQ(port.refresh_link(), LinkState::away);
+  namespace_.add_pair();
+  ASSERT_TRUE(port.came_back());
+  EXPECT_NO_THROW(port.reopen());
+  EXPECT_EQ(port.link(), LinkState::up);
+}
+
+TEST_P(XdpTest, other_ethertypes_stay_with_the_kernel) {
+  namespace_.add_pair();
+  PortDevice port(on_interface(GetParam()), shared_eal());
+  const PacketSocket far("far", other_ethertype);
+  const PacketSocket kernel_other("near", other_ethertype);
+  const PacketSocket kernel_ours("near", wire::default_ethertype);
+  const Frame theirs = frame_of(other_ethertype, 1);
+  const Frame ours = frame_of(wire::default_ethertype, 2);
+  far.send(theirs);
+  far.send(ours);
+  EXPECT_EQ(expect(kernel_other), theirs);
+  EXPECT_EQ(expect(port), ours);
+  EXPECT_FALSE(kernel_ours.receive().has_value()) << "the kernel must not see frames of ours";
+}
+
+TEST_P(XdpTest, the_configured_ethertype_is_the_one_that_is_taken) {
+  namespace_.add_pair();
+  config::Port configuration = on_interface(GetParam());
+  configuration.policy.ethertype = other_ethertype;
+  PortDevice port(configuration, shared_eal());
+  const PacketSocket far("far", other_ethertype);
+  const PacketSocket kernel("near", wire::default_ethertype);
+  const Frame not_ours = frame_of(wire::default_ethertype, 1);
+  far.send(not_ours);
+  far.send(frame_of(other_ethertype, 2));
+  EXPECT_EQ(expect(kernel), not_ours);
+  rte_mbuf* buffer = nullptr;
+  ASSERT_TRUE(eventually([&] { return port.receive(&buffer, 1) == 1; }));
+  EXPECT_EQ(wire::ethertype_of(rte_pktmbuf_mtod(buffer, const std::byte*)), other_ethertype);
+  rte_pktmbuf_free(buffer);
+}
+
+TEST_P(XdpTest, an_interface_with_another_program_is_refused_by_name_and_left_alone) {
+  namespace_.add_pair();
+  const link::XdpSteering another("near", wire::default_ethertype, 1, "do without");
+  const std::uint32_t id = xdp_program_on("near");
+  ASSERT_NE(id, 0U);
+  const std::string message =
+      message_of<PortError>([&] { PortDevice(on_interface(GetParam()), shared_eal()); });
+  EXPECT_THAT(message, HasSubstr("busy"));
+  EXPECT_THAT(message, HasSubstr("xsk_def_prog"));
+  EXPECT_THAT(message, HasSubstr(std::to_string(id)));
+  EXPECT_EQ(xdp_program_on("near"), id);
+}
+
+TEST_P(XdpTest, veth_runs_the_program_natively_and_loopback_falls_back_to_generic) {
+  namespace_.add_pair();
+  const auto mode_on = [](const char* interface) {
+    return link::XdpSteering(interface, wire::default_ethertype, 1, "do without").mode();
+  };
+  EXPECT_EQ(mode_on("near"), link::XdpMode::native);
+  EXPECT_EQ(mode_on("lo"), link::XdpMode::generic);
+  EXPECT_EQ(xdp_program_on("lo"), 0U);
+}
+
+TEST_P(XdpTest, the_kernel_detaches_the_program_of_a_killed_process) {
+  namespace_.add_pair();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const link::XdpSteering steering("near", wire::default_ethertype, 1, "do without");
+    ::pause();
+    ::_exit(0);
+  }
+  EXPECT_TRUE(eventually([] { return xdp_program_on("near") != 0; }));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(eventually([] { return xdp_program_on("near") == 0; }));
+}
+
+TEST_P(XdpTest, a_multicast_leaves_several_ports_from_one_buffer) {
+  namespace_.add_pair();
+  NetworkNamespace::ip("link add near2 type veth peer name far2");
+  NetworkNamespace::ip("link set near2 up");
+  NetworkNamespace::ip("link set far2 up");
+  const std::uint32_t before = shared_eal().free_buffers();
+  {
+    PortDevice one(on_interface(GetParam()), shared_eal());
+    PortDevice two(on_interface(GetParam(), "near2"), shared_eal());
+    const PacketSocket far("far", wire::default_ethertype);
+    const PacketSocket far2("far2", wire::default_ethertype);
+    const Frame frame = frame_of(wire::default_ethertype, 5);
+    for (int i = 0; i < 5000; ++i) {
+      rte_mbuf* buffer = rte_pktmbuf_alloc(shared_eal().pool());
+      ASSERT_NE(buffer, nullptr) << "after " << i;
+      std::memcpy(rte_pktmbuf_append(buffer, 94), frame.data(), 94);
+      rte_mbuf_refcnt_update(buffer, 1);
+      ASSERT_TRUE(eventually([&] { return one.transmit(&buffer, 1) == 1; }));
+      ASSERT_TRUE(eventually([&] { return two.transmit(&buffer, 1) == 1; }));
+      ASSERT_EQ(expect(far), frame) << i;
+      ASSERT_EQ(expect(far2), frame) << i;
+    }
+  }
+  EXPECT_EQ(shared_eal().free_buffers() + 2 * kept_by_af_xdp_driver, before);
+}
+
+TEST_P(XdpTest, an_interface_with_queues_that_cannot_be_polled_is_refused_with_the_remedy) {
+  NetworkNamespace::ip("link add near numrxqueues 2 numtxqueues 2 type veth peer name far");
+  if (link::interface_receive_queues("near").all != 2) {
+    GTEST_SKIP() << "this kernel did not give the veth the two receive queues asked for";
+  }
+  const std::string message =
+      message_of<PortError>([&] { PortDevice(on_interface(GetParam()), shared_eal()); });
+  EXPECT_THAT(message, HasSubstr("2 receive queues"));
+  EXPECT_THAT(message, HasSubstr("ethtool -L near rx 1 tx 1"));
+  EXPECT_EQ(xdp_program_on("near"), 0U);
+}
+
+TEST_P(XdpTest, every_buffer_of_the_pool_can_be_sent_from) {
+  namespace_.add_pair();
+  PortDevice port(on_interface(GetParam()), shared_eal());
+  const PacketSocket far("far", wire::default_ethertype);
+  std::vector<rte_mbuf*> all;
+  while (rte_mbuf* buffer = rte_pktmbuf_alloc(shared_eal().pool())) {
+    all.push_back(buffer);
+  }
+  ASSERT_GT(all.size(), 1000U);
+  std::ranges::sort(all);
+  const Frame frame = frame_of(wire::default_ethertype, 1);
+  // A sample over the whole pool, with both of its ends.
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i % 64 == 0 || i + 8 >= all.size()) {
+      std::memcpy(rte_pktmbuf_append(all[i], 94), frame.data(), 94);
+      ASSERT_TRUE(eventually([&] { return port.transmit(&all[i], 1) == 1; }));
+      ASSERT_EQ(expect(far), frame) << "buffer " << i << " of " << all.size();
+    } else {
+      rte_pktmbuf_free(all[i]);
+    }
+  }
+}
+
+TEST(PortDevice, a_third_port_on_a_ring_is_refused) {
+  config::Port ring = ring_port("between");
+  ring.name = "third";
+  PortDevice a(ring, shared_eal());
+  PortDevice b(ring, shared_eal());
+  const std::string message = message_of<PortError>([&] { PortDevice(ring, shared_eal()); });
+  EXPECT_THAT(message, HasSubstr("\"between\""));
+  EXPECT_THAT(message, HasSubstr("third"));
+}
+
+TEST(PortDevice, more_rings_than_dpdk_has_devices_pass_frames_both_ways) {
+  const std::uint32_t before = shared_eal().free_buffers();
+  {
+    std::vector<std::unique_ptr<PortDevice>> ends;
+    for (int i = 0; i < 2 * RTE_MAX_ETHPORTS; ++i) {
+      ends.push_back(
+          std::make_unique<PortDevice>(ring_port(fmt::format("of-many-{}", i / 2)), shared_eal()));
+    }
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      const Frame frame = frame_of(wire::default_ethertype, static_cast<std::uint8_t>(i));
+      send(*ends[i], frame);
+      EXPECT_EQ(expect(*ends[i ^ 1U]), frame) << i;
+      EXPECT_FALSE(receive(*ends[i]).has_value()) << i;
+    }
+  }
+  EXPECT_EQ(shared_eal().free_buffers(), before);
+}
+
+TEST(PortDevice, a_ring_follows_its_other_end_and_gives_back_what_was_under_way) {
+  const std::uint32_t before = shared_eal().free_buffers();
+  PortDevice here(ring_port("one"), shared_eal());
+  EXPECT_EQ(here.link(), LinkState::down);
+  const Frame frame = frame_of(wire::default_ethertype, 4);
+  {
+    PortDevice there(ring_port("one"), shared_eal());
+    EXPECT_EQ(there.link(), LinkState::up);
+    EXPECT_EQ(here.refresh_link(), LinkState::up);
+    send(here, frame);
+    send(there, frame);
+  }
+  EXPECT_EQ(here.refresh_link(), LinkState::down);
+  EXPECT_FALSE(receive(here).has_value()) << "the last that the other end sent went with it";
+  EXPECT_EQ(shared_eal().free_buffers(), before);
+  EXPECT_EQ(here.missed_frames(), 0U);
+  EXPECT_FALSE(here.came_back());
+  here.reopen();
+  PortDevice there(ring_port("one"), shared_eal());
+  EXPECT_EQ(here.refresh_link(), LinkState::up);
+  send(there, frame);
+  EXPECT_EQ(expect(here), frame);
+}
+
+TEST(PortDevice, a_full_ring_refuses_what_it_cannot_take) {
+  PortDevice here(ring_port("narrow"), shared_eal());
+  PortDevice there(ring_port("narrow"), shared_eal());
+  std::vector<rte_mbuf*> frames(RingLinks::frames_per_ring + 10);
+  ASSERT_EQ(rte_pktmbuf_alloc_bulk(shared_eal().pool(), frames.data(),
+                                   static_cast<unsigned>(frames.size())),
+            0);
+  const auto count = static_cast<std::uint16_t>(frames.size());
+  const std::uint16_t taken = here.transmit(frames.data(), count);
+  EXPECT_EQ(taken, RingLinks::frames_per_ring - 1);
+  rte_pktmbuf_free_bulk(frames.data() + taken, count - taken);
+  std::vector<rte_mbuf*> received(frames.size());
+  EXPECT_EQ(there.receive(received.data(), count), taken);
+  received.resize(taken);
+  frames.resize(taken);
+  EXPECT_EQ(received, frames);
+  rte_pktmbuf_free_bulk(received.data(), taken);
+}
+
+TEST(PortDevice, a_capture_file_that_cannot_be_read_is_named) {
+  config::Port port;
+  port.name = "replay";
+  port.kind = config::PortKind::pcap;
+  port.rx_file = "/nonexistent/frames.pcap";
+  const std::string message = message_of<PortError>([&] { PortDevice(port, shared_eal()); });
+  EXPECT_THAT(message, HasSubstr("\"replay\""));
+  EXPECT_THAT(message, HasSubstr("/nonexistent/frames.pcap"));
+}
+
+TEST(PortDevice, frames_sent_to_a_pcap_port_can_be_received_from_its_file) {
+  const tributary::test::ScratchDirectory scratch;
+  const std::string file = scratch.file("frames.pcap");
+  const std::uint32_t before = shared_eal().free_buffers();
+  config::Port writer;
+  writer.name = "writer";
+  writer.kind = config::PortKind::pcap;
+  writer.tx_file = file;
+  {
+    PortDevice port(writer, shared_eal());
+    for (std::uint8_t i = 0; i < 5; ++i) {
+      send(port, frame_of(wire::default_ethertype, i));
+    }
+  }
+  config::Port reader;
+  reader.name = "reader";
+  reader.kind = config::PortKind::pcap;
+  reader.rx_file = file;
+  {
+    PortDevice port(reader, shared_eal());
+    for (std::uint8_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(expect(port), frame_of(wire::default_ethertype, i));
+    }
+    EXPECT_FALSE(receive(port).has_value());
+  }
+  reader.repeat = true;
+  {
+    PortDevice port(reader, shared_eal());
+    for (std::uint8_t i = 0; i < 23; ++i) {
+      EXPECT_EQ(expect(port), frame_of(wire::default_ethertype, i % 5));
+    }
+  }
+  EXPECT_EQ(shared_eal().free_buffers(), before);
+}
+
+TEST(PortDevice, a_null_port_receives_nothing_and_takes_everything) {
+  config::Port null;
+  null.name = "nothing";
+  null.kind = config::PortKind::null;
+  const std::uint32_t before = shared_eal().free_buffers();
+  PortDevice port(null, shared_eal());
+  EXPECT_FALSE(receive(port).has_value());
+  send(port, frame_of(wire::default_ethertype, 1));
+  EXPECT_EQ(shared_eal().free_buffers(), before);
+}
+
+TEST(PortDevice, two_memif_ports_connect_and_pass_frames) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP()
+      << "DPDK's memif driver races with its own control thread when both ends close in one "
+         "process; tests/hosts joins two processes";
+#endif
+  config::Port server;
+  server.name = "server";
+  server.kind = config::PortKind::memif;
+  const tributary::test::ScratchDirectory scratch;
+  server.socket = scratch.file("memif.sock");
+  config::Port client = server;
+  client.name = "client";
+  client.role = "client";
+  {
+    PortDevice a(server, shared_eal());
+    PortDevice b(client, shared_eal());
+    ASSERT_TRUE(eventually(
+        [&] { return a.refresh_link() == LinkState::up && b.refresh_link() == LinkState::up; }));
+    const Frame frame = frame_of(wire::default_ethertype, 8);
+    // The client provides the server's buffers, while it receives.
+    EXPECT_FALSE(receive(b).has_value());
+    send(a, frame);
+    EXPECT_EQ(expect(b), frame);
+    send(b, frame);
+    EXPECT_EQ(expect(a), frame);
+  }
+}
+
+TEST(Eal, a_second_one_in_a_process_is_refused) {
+  shared_eal();
+  config::Config c;
+  c.process.hugepages = "never";
+  EXPECT_THAT(message_of<PortError>([&] { Eal second(c); }), HasSubstr("only once"));
+}
+
+} // namespace
+} // namespace tributary::dataplane::test

@@ -1,0 +1,497 @@
+// The worker's way of a frame: what the core decides happens to real buffers, and every buffer
+// comes back to the pool.
+#include "tests/unit/dataplane/worker/fabric.hpp"
+
+#include "dataplane/worker/port_monitor.hpp"
+
+#include <random>
+#include <vector>
+
+#include <rte_mbuf.h>
+
+namespace tributary::dataplane::test {
+namespace {
+
+std::uint64_t total_frames(const Fabric& fabric, core::Counter core::PortCounters::*counter,
+                           std::size_t port) {
+  return fabric.sum([&](const core::Counters& c) { return (c.ports[port].*counter).read(); });
+}
+
+/// With one worker, and with ports spread over two.
+class WorkerTest : public ::testing::TestWithParam<std::uint32_t> {
+protected:
+  [[nodiscard]] Options options() const {
+    Options o;
+    o.workers = GetParam();
+    return o;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Workers, WorkerTest, ::testing::Values(1U, 2U),
+                         [](const auto& test) { return "workers" + std::to_string(test.param); });
+
+TEST_P(WorkerTest, reduces_contributions_of_all_leaves_into_one_frame) {
+  Fabric fabric(options());
+  for (std::uint32_t round = 0; round < 50; ++round) {
+    fabric.arm(round);
+    for (std::size_t leaf = 1; leaf < 4; ++leaf) {
+      fabric.host(leaf).send(contribution(round, 100 * leaf));
+    }
+    const auto result = fabric.root().expect_reduction();
+    ASSERT_TRUE(result.has_value());
+    EXPECT_EQ(result->word.count, 3U);
+    EXPECT_EQ(result->word.resno, SequenceNumber(round));
+    EXPECT_EQ(result->payload, (wire::Payload{600, 603, 606, 609}));
+  }
+  EXPECT_FALSE(fabric.root().receive().has_value());
+  EXPECT_EQ(total_frames(fabric, &core::PortCounters::tx_frames, 0), 50U);
+  EXPECT_EQ(total_frames(fabric, &core::PortCounters::tx_bytes, 0), 50U * 94);
+  EXPECT_EQ(total_frames(fabric, &core::PortCounters::rx_frames, 1), 50U);
+  EXPECT_EQ(total_frames(fabric, &core::PortCounters::rx_bytes, 1), 50U * 94);
+}
+
+TEST_P(WorkerTest, replicas_are_bit_identical_and_every_buffer_returns_to_the_pool) {
+  const std::uint32_t before = eal().free_buffers();
+  {
+    Fabric fabric(options());
+    const Frame sent = bytes_of(arm_frame(3));
+    for (int i = 0; i < 2000; ++i) {
+      fabric.root().send(sent);
+      for (std::size_t leaf = 1; leaf < 4; ++leaf) {
+        std::optional<Frame> got;
+        ASSERT_TRUE(eventually([&] { return (got = fabric.host(leaf).receive()).has_value(); }));
+        ASSERT_EQ(*got, sent);
+      }
+    }
+    fabric.stop();
+    EXPECT_EQ(eal().free_buffers(), before);
+  }
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST_P(WorkerTest, a_burst_of_several_trees_reaches_each_port_in_order) {
+  const std::uint32_t before = eal().free_buffers();
+  {
+    Fabric fabric(options());
+    // Tree t goes to the ports that are the bits of its number: 2 to 1, 4 to 2, 6 to both, ...
+    core::TablesBuilder builder;
+    for (int port = 0; port < 4; ++port) {
+      ASSERT_EQ(builder.add_port({}), "");
+    }
+    for (std::uint16_t t = 2; t < 16; t = static_cast<std::uint16_t>(t + 2)) {
+      ASSERT_EQ(builder.add_tree(TreeNumber{t}, 0, PortNumber{0}, PortSet{t}), "");
+    }
+    fabric.workers().publish(0, builder.build(2));
+
+    std::vector<std::vector<Frame>> expected(4);
+    std::mt19937 random(7);
+    std::uint16_t t = 2;
+    for (std::uint32_t i = 0; i < 500; ++i) {
+      if (random() % 3 == 0) { // runs of one tree, and of two trees alike
+        t = static_cast<std::uint16_t>(2 + 2 * (random() % 7));
+      }
+      const Frame frame = bytes_of(contribution(i, i, TreeNumber{t}));
+      fabric.root().send(frame);
+      for (std::size_t port = 1; port < 4; ++port) {
+        if ((t >> port & 1) != 0) {
+          expected[port].push_back(frame);
+        }
+      }
+    }
+    for (std::size_t port = 1; port < 4; ++port) {
+      for (const Frame& frame : expected[port]) {
+        std::optional<Frame> got;
+        ASSERT_TRUE(eventually([&] { return (got = fabric.host(port).receive()).has_value(); }));
+        ASSERT_EQ(*got, frame);
+      }
+      EXPECT_EQ(total_frames(fabric, &core::PortCounters::tx_frames, port), expected[port].size());
+    }
+    fabric.stop();
+  }
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST_P(WorkerTest, buffers_left_in_rings_return_when_the_ports_close) {
+  const std::uint32_t before = eal().free_buffers();
+  {
+    Fabric fabric(options());
+    for (int i = 0; i < 100; ++i) {
+      fabric.root().send(arm_frame(3));
+    }
+    ASSERT_TRUE(
+        eventually([&] { return total_frames(fabric, &core::PortCounters::tx_frames, 3) == 100; }));
+    EXPECT_LT(eal().free_buffers(), before);
+  }
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST_P(WorkerTest, drops_are_freed_and_counted_under_their_reason) {
+  const std::uint32_t before = eal().free_buffers();
+  Fabric fabric(options());
+  const Frame whole = bytes_of(contribution(0, 1));
+  for (int i = 0; i < 10; ++i) {
+    fabric.host(1).send(Frame(whole.begin(), whole.begin() + 20));
+    fabric.host(2).send(contribution(0, 1, TreeNumber{99}));
+  }
+  EXPECT_TRUE(eventually([&] {
+    return fabric.drops(1, core::DropReason::runt) == 10 &&
+           fabric.drops(2, core::DropReason::unknown_tree) == 10;
+  }));
+  fabric.stop();
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST_P(WorkerTest, a_timer_sends_what_has_come_from_a_buffer_of_the_pool) {
+  Options o = options();
+  o.settings.timers.units.fill(core::EngineTimers::units_from_us(300'000));
+  Fabric fabric(o);
+  fabric.arm(5);
+  fabric.host(1).send(contribution(5, 10));
+  fabric.host(2).send(contribution(5, 20));
+  const auto result = fabric.root().expect_reduction();
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->word.count, 2U);
+  EXPECT_EQ(result->payload[0], 30U);
+}
+
+TEST_P(WorkerTest, stopping_sends_what_engines_hold) {
+  const std::uint32_t before = eal().free_buffers();
+  Fabric fabric(options());
+  fabric.arm(9);
+  fabric.host(3).send(contribution(9, 77));
+  ASSERT_TRUE(eventually([&] {
+    return fabric.sum([](const core::Counters& c) { return c.engines[0].contributions.read(); }) ==
+           1;
+  }));
+  fabric.stop();
+  const auto result = fabric.root().receive();
+  ASSERT_TRUE(result.has_value());
+  wire::ReductionFrame decoded;
+  ASSERT_EQ(wire::decode(*result, wire::default_ethertype, decoded), wire::DecodeError::none);
+  EXPECT_EQ(decoded.word.count, 1U);
+  EXPECT_EQ(decoded.payload[0], 77U);
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST_P(WorkerTest, a_shared_buffer_is_copied_before_it_goes_up) {
+  Fabric fabric(options());
+  fabric.arm(1);
+  fabric.host(1).send(contribution(1, 1));
+  fabric.host(2).send(contribution(1, 2));
+  // The last contribution completes the reduction, and its frame would become the result.
+  const Frame original = bytes_of(contribution(1, 3));
+  rte_mbuf* shared = rte_pktmbuf_alloc(eal().pool());
+  takes_ownership(shared);
+  std::memcpy(rte_pktmbuf_append(shared, static_cast<std::uint16_t>(original.size())),
+              original.data(), original.size());
+  rte_mbuf_refcnt_update(shared, 1);
+  fabric.host(3).send(shared);
+  const auto result = fabric.root().expect_reduction();
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->word.count, 3U);
+  EXPECT_TRUE(eventually([&] { return rte_mbuf_refcnt_read(shared) == 1; }));
+  takes_ownership(shared);
+  EXPECT_EQ(0,
+            std::memcmp(rte_pktmbuf_mtod(shared, const void*), original.data(), original.size()));
+  rte_pktmbuf_free(shared);
+}
+
+TEST_P(WorkerTest, a_frame_in_two_segments_is_joined) {
+  const std::uint32_t before = eal().free_buffers();
+  Fabric fabric(options());
+  fabric.arm(2);
+  const Frame whole = bytes_of(contribution(2, 5));
+  rte_mbuf* head = rte_pktmbuf_alloc(eal().pool());
+  rte_mbuf* tail = rte_pktmbuf_alloc(eal().pool());
+  std::memcpy(rte_pktmbuf_append(head, 40), whole.data(), 40);
+  std::memcpy(rte_pktmbuf_append(tail, 54), whole.data() + 40, 54);
+  ASSERT_EQ(rte_pktmbuf_chain(head, tail), 0);
+  fabric.host(1).send(head);
+  fabric.host(2).send(contribution(2, 6));
+  fabric.host(3).send(contribution(2, 7));
+  const auto result = fabric.root().expect_reduction();
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->payload[0], 18U);
+  fabric.stop();
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+egress::QueueSnapshot queue_of(Fabric& fabric, std::uint8_t port) {
+  return fabric.workers().queue(0, PortNumber{port}, TrafficClass{0});
+}
+
+/// What a port was given to send so far.
+std::uint64_t given_to(Fabric& fabric, std::uint8_t port) {
+  const egress::QueueSnapshot q = queue_of(fabric, port);
+  return q.frames + q.waiting.frames + q.dropped(core::DropReason::queue_full);
+}
+
+/// Nobody receives at the leaves: their rings fill up, then `waiting` frames wait.
+void fill_outputs(Fabric& fabric, std::uint64_t waiting) {
+  const std::uint64_t frames = RingLinks::frames_per_ring + waiting;
+  for (std::uint32_t i = 1; i <= frames; ++i) {
+    fabric.root().send(arm_frame(i));
+    if (i % 256 == 0 || i == frames) { // no faster than the ring between the workers takes them
+      ASSERT_TRUE(eventually([&] { return given_to(fabric, 1) == i && given_to(fabric, 2) == i; }));
+    }
+  }
+}
+
+TEST_P(WorkerTest, what_a_full_output_ring_does_not_take_waits_up_to_the_queues_bound) {
+  const std::uint32_t before = eal().free_buffers();
+  {
+    Fabric fabric(options());
+    fill_outputs(fabric, 2000);
+    const egress::QueueSnapshot q = queue_of(fabric, 1);
+    EXPECT_EQ(q.waiting.frames, q.limit.frames);
+    EXPECT_EQ(q.waiting.bytes, q.limit.frames * wire::reduction_frame_bytes);
+    EXPECT_EQ(q.highest, q.waiting);
+    EXPECT_GT(fabric.drops(1, core::DropReason::queue_full), 0U);
+    EXPECT_EQ(fabric.drops(1, core::DropReason::queue_full),
+              q.dropped(core::DropReason::queue_full));
+    EXPECT_EQ(total_frames(fabric, &core::PortCounters::tx_frames, 1), q.frames);
+  }
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST_P(WorkerTest, what_waited_leaves_in_order_once_there_is_room) {
+  Fabric fabric(options());
+  fill_outputs(fabric, 300);
+  ASSERT_GT(queue_of(fabric, 1).waiting.frames, 0U);
+  for (std::uint32_t i = 1; i <= RingLinks::frames_per_ring + 300; ++i) {
+    const auto got = fabric.host(1).expect_reduction();
+    ASSERT_TRUE(got.has_value()) << "frame " << i;
+    ASSERT_EQ(got->word.seqno, SequenceNumber(i));
+  }
+  EXPECT_TRUE(eventually([&] { return queue_of(fabric, 1).waiting.frames == 0; }));
+  EXPECT_GT(queue_of(fabric, 1).highest.frames, 0U);
+  EXPECT_GT(queue_of(fabric, 2).waiting.frames, 0U) << "nobody receives there";
+}
+
+TEST_P(WorkerTest, what_waits_at_the_end_leaves_as_far_as_it_is_taken) {
+  const std::uint32_t before = eal().free_buffers();
+  // The end waits only so long for somebody who reads, whom a busy machine may hold up for longer.
+  bool all_of_it = false;
+  for (int attempt = 0; attempt < 10 && !all_of_it; ++attempt) {
+    Fabric fabric(options());
+    fill_outputs(fabric, 300);
+    const std::uint64_t frames = RingLinks::frames_per_ring + 300;
+    std::uint64_t got = 0;
+    fabric.workers().request_stop();
+    // Nobody reads at port 2, which must not keep anything from port 1.
+    EXPECT_TRUE(eventually([&] {
+      got += fabric.host(1).receive_all();
+      return got + fabric.drops(1, core::DropReason::port_down) == frames;
+    }));
+    fabric.stop();
+    EXPECT_EQ(queue_of(fabric, 2).frames + fabric.drops(2, core::DropReason::port_down), frames);
+    EXPECT_GT(fabric.drops(2, core::DropReason::port_down), 0U);
+    all_of_it = got == frames;
+  }
+  EXPECT_TRUE(all_of_it);
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST_P(WorkerTest, what_waits_when_a_port_is_paused_is_dropped_as_port_down) {
+  const std::uint32_t before = eal().free_buffers();
+  {
+    Fabric fabric(options());
+    fill_outputs(fabric, 300);
+    const std::uint64_t waiting = queue_of(fabric, 2).waiting.frames;
+    ASSERT_GT(waiting, 0U);
+    fabric.workers().pause_port(0, PortNumber{2});
+    EXPECT_TRUE(
+        eventually([&] { return fabric.drops(2, core::DropReason::port_down) == waiting; }));
+    EXPECT_EQ(queue_of(fabric, 2).waiting.frames, 0U);
+    EXPECT_GT(queue_of(fabric, 1).waiting.frames, 0U);
+  }
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST(WorkerGroup, a_full_ring_between_workers_drops_as_handoff_full_and_loses_no_buffer) {
+  const std::uint32_t before = eal().free_buffers();
+  {
+    Fabric fabric({.workers = 2});
+    fabric.host(1).send(contribution(1, 1)); // passed on to the engine's worker, the first one
+    ASSERT_TRUE(fabric.root().expect_reduction().has_value());
+    fabric.arm(1);
+    // A visit of the first worker's descriptor holds that worker, and the ring to it fills up.
+    std::uint64_t dropped = 0;
+    fabric.workers().for_each_descriptor(0, [&](const core::DescriptorView&) {
+      EXPECT_TRUE(eventually([&] {
+        for (int i = 0; i < 64; ++i) {
+          fabric.host(1).send(contribution(1, 1));
+        }
+        dropped = fabric.drops(1, core::DropReason::handoff_full);
+        return dropped > 0;
+      }));
+    });
+    EXPECT_GT(dropped, 0U);
+  }
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST_P(WorkerTest, a_paused_port_drops_as_port_down_and_others_go_on) {
+  Fabric fabric(options());
+  fabric.workers().pause_port(0, PortNumber{2});
+  fabric.root().send(arm_frame(4));
+  EXPECT_TRUE(fabric.host(1).expect_reduction().has_value());
+  EXPECT_TRUE(fabric.host(3).expect_reduction().has_value());
+  EXPECT_TRUE(eventually([&] { return fabric.drops(2, core::DropReason::port_down) == 1; }));
+  EXPECT_FALSE(fabric.host(2).receive().has_value());
+  fabric.workers().resume_port(0, PortNumber{2});
+  fabric.arm(5);
+}
+
+TEST_P(WorkerTest, ports_that_were_quiet_are_heard_while_another_keeps_the_worker_busy) {
+  Fabric fabric(options());
+  const Frame strange(60);
+  std::uint64_t sent = 0;
+  const auto taken = [&] { return total_frames(fabric, &core::PortCounters::rx_frames, 1); };
+  const auto keep_busy = [&] {
+    // What it takes meanwhile is for the next time: it may be faster than this.
+    for (const auto ahead = taken() + RingLinks::frames_per_ring / 2; sent < ahead; ++sent) {
+      fabric.host(1).send(strange);
+    }
+  };
+  for (std::uint32_t round = 0; round < 3; ++round) {
+    // Far more iterations than it takes a port to become quiet.
+    const std::uint64_t until = taken() + 20'000;
+    ASSERT_TRUE(eventually([&] {
+      keep_busy();
+      return taken() >= until;
+    }));
+    for (const std::size_t leaf : {2U, 3U}) {
+      fabric.host(leaf).send(contribution(round, leaf)); // nothing is armed: it passes
+    }
+    std::size_t heard = 0;
+    EXPECT_TRUE(eventually([&] {
+      keep_busy();
+      heard += fabric.root().receive_all();
+      return heard == 2;
+    }));
+  }
+}
+
+TEST_P(WorkerTest, impairments_of_a_port_lose_and_are_counted) {
+  const std::uint32_t before = eal().free_buffers();
+  {
+    Options o = options();
+    o.impairments.resize(4);
+    o.impairments[1] = {.loss = 0.5, .seed = 42};
+    Fabric fabric(o);
+    for (int i = 0; i < 1000; ++i) {
+      fabric.root().send(arm_frame(1));
+    }
+    EXPECT_TRUE(eventually([&] {
+      return total_frames(fabric, &core::PortCounters::tx_frames, 1) +
+                 fabric.drops(1, core::DropReason::impaired) ==
+             1000;
+    }));
+    const std::uint64_t lost = fabric.drops(1, core::DropReason::impaired);
+    EXPECT_GT(lost, 350U);
+    EXPECT_LT(lost, 650U);
+    EXPECT_EQ(fabric.host(1).receive_all(), 1000 - lost);
+    EXPECT_TRUE(eventually(
+        [&] { return total_frames(fabric, &core::PortCounters::tx_frames, 3) == 1000; }));
+  }
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST_P(WorkerTest, delayed_and_duplicated_frames_are_not_lost_when_the_switch_stops) {
+  const std::uint32_t before = eal().free_buffers();
+  {
+    Options o = options();
+    o.impairments.resize(4);
+    o.impairments[0] = {.duplicate = 1.0, .delay = std::chrono::seconds(100), .seed = 1};
+    Fabric fabric(o);
+    for (int i = 0; i < 20; ++i) {
+      fabric.root().send(arm_frame(1));
+    }
+    ASSERT_TRUE(
+        eventually([&] { return total_frames(fabric, &core::PortCounters::rx_frames, 0) == 20; }));
+    EXPECT_FALSE(fabric.host(1).receive().has_value());
+    fabric.stop();
+    EXPECT_EQ(fabric.host(1).receive_all(), 40U);
+  }
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST(WorkerGroup, hands_frames_over_only_where_ports_belong_to_different_workers) {
+  {
+    Fabric alone({.workers = 1});
+    alone.arm(1);
+    EXPECT_EQ(alone.workers().statistics(0).handed_over.read(), 0U);
+  }
+  Fabric shared({.workers = 2});
+  EXPECT_EQ(shared.workers().worker_of(0, PortNumber{0}), 0U);
+  EXPECT_EQ(shared.workers().worker_of(0, PortNumber{1}), 1U);
+  shared.arm(1);
+  // Down: ports 1 and 3 are the other worker's.
+  EXPECT_TRUE(eventually([&] { return shared.workers().statistics(0).handed_over.read() == 2; }));
+  shared.host(1).send(contribution(1, 1));
+  // Up: the engine of port 0 is worker 0's.
+  EXPECT_TRUE(eventually([&] { return shared.workers().statistics(1).handed_over.read() == 1; }));
+}
+
+TEST(WorkerGroup, an_idle_worker_sleeps_and_a_busy_poller_does_not) {
+  Fabric idle({.poll = config::Poll::adaptive});
+  EXPECT_TRUE(eventually([&] { return idle.workers().statistics(0).sleeps.read() > 10; }));
+  EXPECT_GT(idle.workers().statistics(0).slept_ns.read(), 0U);
+  idle.stop();
+  Fabric busy({.poll = config::Poll::busy});
+  EXPECT_TRUE(eventually([&] { return busy.workers().statistics(0).iterations.read() > 10'000; }));
+  EXPECT_EQ(busy.workers().statistics(0).sleeps.read(), 0U);
+}
+
+TEST(WorkerGroup, a_worker_on_a_cpu_that_does_not_exist_is_refused_and_says_so) {
+  config::Process process;
+  process.workers = 2;
+  process.cores = {0, 1000};
+  SwitchPlan plan;
+  plan.tables = core::TablesBuilder().build(1);
+  WorkerGroup group(process, eal(), {plan});
+  try {
+    group.start();
+    FAIL() << "started";
+  } catch (const PortError& error) {
+    EXPECT_NE(std::string(error.what()).find("CPU 1000"), std::string::npos) << error.what();
+  }
+}
+
+TEST(WorkerGroup, stops_and_joins_when_it_was_never_started) {
+  SwitchPlan plan;
+  plan.tables = core::TablesBuilder().build(1);
+  WorkerGroup group({}, eal(), {plan});
+  group.publish(0, core::TablesBuilder().build(2));
+  EXPECT_EQ(group.tables(0)->version(), 2U);
+}
+
+TEST(PortMonitor, counts_a_ring_whose_other_end_closed_as_down) {
+  config::Port near;
+  near.name = "near";
+  near.kind = config::PortKind::ring;
+  near.ring = "monitored";
+  PortDevice device(near, eal());
+  auto far = std::make_unique<PortDevice>(near, eal());
+  SwitchPlan plan;
+  plan.name = "s";
+  plan.ports = {&device};
+  core::TablesBuilder tables;
+  ASSERT_EQ(tables.add_port({}), "");
+  plan.tables = tables.build(1);
+  WorkerGroup group({}, eal(), {plan});
+  group.start();
+  PortMonitor monitor(group);
+  monitor.poll();
+  EXPECT_EQ(monitor.history(0, PortNumber{0}).state, LinkState::up);
+  far.reset();
+  monitor.poll();
+  EXPECT_EQ(monitor.history(0, PortNumber{0}).state, LinkState::down);
+  EXPECT_EQ(monitor.history(0, PortNumber{0}).went_down, 1U);
+  far = std::make_unique<PortDevice>(near, eal());
+  monitor.poll();
+  EXPECT_EQ(monitor.history(0, PortNumber{0}).came_up, 1U);
+}
+
+} // namespace
+} // namespace tributary::dataplane::test
