@@ -10,6 +10,7 @@
 //   reduction_of_hosts  the same, each contribution from a port of its own with one endpoint behind
 //                       it, which the engine lets count once
 //   replicate           arming frames on their way down
+//   multicast           copies of a tree without reductions
 //   unicast             by static route
 //
 // Nothing is sent anywhere; there is no ceiling beyond `classify`.
@@ -253,6 +254,24 @@ void replicate(benchmark::State& state) {
   report(state, default_burst);
 }
 
+/// A tree without reductions: nothing but copying.
+void multicast(benchmark::State& state) {
+  const auto core = make_core(1, 0);
+  Frames frames(default_burst);
+  for (std::size_t i = 0; i < default_burst; ++i) {
+    frames.set(i, arm(0, i % 8));
+  }
+  std::vector<Decision> decisions(default_burst);
+  for (auto _ : state) {
+    core->process_burst(parent, frames.burst(0, default_burst), TimeNs{1}, decisions);
+    benchmark::DoNotOptimize(decisions.data());
+  }
+  if (decisions[0].event != Event::multicast) {
+    state.SkipWithError("the frames were not replicated");
+  }
+  report(state, default_burst);
+}
+
 void unicast(benchmark::State& state) {
   const auto core = make_core(1, 16);
   Frames frames(default_burst);
@@ -311,6 +330,7 @@ void reduction_sizes(benchmark::internal::Benchmark* b) {
 BENCHMARK(reduction)->Apply(reduction_sizes);
 BENCHMARK(reduction_of_hosts)->Apply(reduction_sizes);
 BENCHMARK(replicate)->ArgName("trees")->Arg(1)->Arg(8192);
+BENCHMARK(multicast);
 BENCHMARK(unicast);
 
 } // namespace

@@ -33,8 +33,8 @@ struct Impairment {
   }
 };
 
-/// The traffic classes of a port: those that the file sets, on a [[switch.class]] of its switch or a
-/// [[switch.port.class]] of its own, and the others as they are by default.
+/// The traffic classes of a port: those that the file sets, on a [[switch.class]] of its switch or
+/// a [[switch.port.class]] of its own, and the others as they are by default.
 struct Classes {
   egress::PortSettings queues;
   /// When senders at this port must pause, by class; where its class pauses.

@@ -26,7 +26,7 @@ constexpr std::size_t line_bytes = 64;
 
 /// The two lines a reduction frame mostly lies in. By address, as a shorter frame may end before
 /// the second one.
-void prefetch(FrameView frame) {
+void prefetch(const FrameView& frame) {
   const auto address = reinterpret_cast<std::uintptr_t>(frame.data);
   __builtin_prefetch(reinterpret_cast<const void*>(address));
   __builtin_prefetch(reinterpret_cast<const void*>(address + line_bytes));
@@ -101,8 +101,8 @@ private:
   std::uint64_t contributions_ = 0;
 };
 
-[[gnu::always_inline]] inline PackedDecision SwitchCore::forward(FrameView frame, PortNumber port,
-                                                                 Event event) {
+[[gnu::always_inline]] inline PackedDecision SwitchCore::forward(const FrameView& frame,
+                                                                 PortNumber port, Event event) {
   if (!up_.contains(port)) [[unlikely]] {
     return drop(port, DropReason::port_down);
   }
@@ -110,52 +110,63 @@ private:
 }
 
 /// Out of those ports that are up; none may be left.
-[[gnu::always_inline]] inline PackedDecision SwitchCore::replicate(FrameView frame, PortSet ports,
-                                                                   Event event) {
+[[gnu::always_inline]] inline PackedDecision SwitchCore::replicate(const FrameView& frame,
+                                                                   PortSet ports, Event event) {
   if ((ports.bits() & ~up_.bits()) != 0) [[unlikely]] {
     ports = without_those_down(ports);
   }
   return replicated(ports, event, frame.traffic_class);
 }
 
-void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
-                               std::span<Decision> decisions) {
+/// The first walk. A function of its own, as the second is: together they have more to keep than
+/// there are registers, and each frame then pays for what the other walk keeps.
+[[gnu::noinline]] void SwitchCore::classify_run(const IngressCheck& check, const Tables& tables,
+                                                std::span<const FrameView> run, Classified* what) {
+  for (std::size_t i = 0; i < run.size(); ++i) {
+    if (i + frame_lookahead < run.size()) {
+      prefetch(run[i + frame_lookahead]);
+    }
+    const Classified classified = check.classify(run[i]);
+    __builtin_prefetch(&tables.tree(classified.key().tree()));
+    if (classified.kind() == FrameKind::reduction) [[likely]] {
+      // Of others never: what no frame has touched is not even mapped, and asking for it in vain
+      // costs a walk of the page table each time.
+      __builtin_prefetch(&engines_.descriptor(classified.key()), 1);
+      __builtin_prefetch(&engines_.counted(classified.key()), 1);
+    }
+    what[i] = classified;
+  }
+}
+
+/// The second walk.
+[[gnu::noinline]] void SwitchCore::decide_run(PortNumber in, std::span<const FrameView> run,
+                                              const Classified* what, TimeNs now,
+                                              Decision* decisions) {
   const Tables& tables = *tables_;
-  const IngressCheck check(tables.port(in));
   const bool guarded = tables.port(in).nid.has_value();
   PortSet from;
   from.insert(in);
   BurstCounts counts(*counters_);
-  std::array<Classified, run_length> what;
-  for (std::size_t begin = 0; begin < frames.size(); begin += run_length) {
-    const std::size_t length = std::min(run_length, frames.size() - begin);
-    const FrameView* run = frames.data() + begin;
-    for (std::size_t i = 0; i < length; ++i) {
-      if (i + frame_lookahead < length) {
-        prefetch(run[i + frame_lookahead]);
-      }
-      const Classified classified = check.classify(run[i]);
-      __builtin_prefetch(&tables.tree(classified.key().tree()));
-      if (classified.kind() == FrameKind::reduction) [[likely]] {
-        // Of others never: what no frame has touched is not even mapped, and asking for it in vain
-        // costs a walk of the page table each time.
-        __builtin_prefetch(&engines_.descriptor(classified.key()), 1);
-        __builtin_prefetch(&engines_.counted(classified.key()), 1);
-      }
-      what[i] = classified;
-    }
-    for (std::size_t i = 0; i < length; ++i) {
-      const PackedDecision decision =
-          decide(tables, in, run[i], what[i], guarded, from, counts, now);
-      std::memcpy(static_cast<void*>(&decisions[begin + i]), &decision, sizeof decision);
-    }
+  for (std::size_t i = 0; i < run.size(); ++i) {
+    const PackedDecision decision = decide(tables, in, run[i], what[i], guarded, from, counts, now);
+    std::memcpy(static_cast<void*>(&decisions[i]), &decision, sizeof decision);
   }
 }
 
-[[gnu::always_inline]] inline PackedDecision SwitchCore::decide(const Tables& tables, PortNumber in,
-                                                                FrameView frame, Classified what,
-                                                                bool guarded, PortSet from,
-                                                                BurstCounts& counts, TimeNs now) {
+void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
+                               std::span<Decision> decisions) {
+  const IngressCheck check(tables_->port(in));
+  std::array<Classified, run_length> what;
+  for (std::size_t begin = 0; begin < frames.size(); begin += run_length) {
+    const auto run = frames.subspan(begin, std::min(run_length, frames.size() - begin));
+    classify_run(check, *tables_, run, what.data());
+    decide_run(in, run, what.data(), now, decisions.data() + begin);
+  }
+}
+
+[[gnu::always_inline]] inline PackedDecision
+SwitchCore::decide(const Tables& tables, PortNumber in, const FrameView& frame, Classified what,
+                   bool guarded, PortSet from, BurstCounts& counts, TimeNs now) {
   const MulticastEntry& entry = tables.tree(what.key().tree());
   if (what.kind() == FrameKind::reduction) [[likely]] {
     const ReductionKey key = what.key();
@@ -180,7 +191,7 @@ void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
 /// same opcode. Everything that sets a frame apart from that makes its match word differ: a tree
 /// without reductions is never armed, and an arm carries its bit. `one_endpoint`: that is how many
 /// lie behind the port, the only one in `from`.
-[[gnu::always_inline]] inline bool SwitchCore::combined(FrameView frame, ReductionKey key,
+[[gnu::always_inline]] inline bool SwitchCore::combined(const FrameView& frame, ReductionKey key,
                                                         const MulticastEntry& entry,
                                                         bool one_endpoint, PortSet from,
                                                         BurstCounts& counts,
@@ -212,7 +223,7 @@ void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
 }
 
 /// Frames that concern no engine.
-PackedDecision SwitchCore::decide_apart(PortNumber in, FrameView frame, Classified what) {
+PackedDecision SwitchCore::decide_apart(PortNumber in, const FrameView& frame, Classified what) {
   switch (what.kind()) {
   case FrameKind::refused: return drop(in, what.reason());
   case FrameKind::unicast: return unicast(in, frame, what.destination());
@@ -224,7 +235,7 @@ PackedDecision SwitchCore::decide_apart(PortNumber in, FrameView frame, Classifi
 }
 
 /// A multicast frame that travels neither up nor down.
-PackedDecision SwitchCore::refuse_multicast(PortNumber in, FrameView frame,
+PackedDecision SwitchCore::refuse_multicast(PortNumber in, const FrameView& frame,
                                             const MulticastEntry& entry) {
   if (!entry.valid) {
     return drop(in, DropReason::unknown_tree);
@@ -235,8 +246,8 @@ PackedDecision SwitchCore::refuse_multicast(PortNumber in, FrameView frame,
   return drop(in, refusal_on(entry, frame).value_or(DropReason::not_from_parent));
 }
 
-PackedDecision SwitchCore::downward(FrameView frame, ReductionKey key, const MulticastEntry& entry,
-                                    TimeNs now) {
+PackedDecision SwitchCore::downward(const FrameView& frame, ReductionKey key,
+                                    const MulticastEntry& entry, TimeNs now) {
   if (entry.wait_count == 0) {
     return replicate(frame, entry.children, Event::multicast);
   }
@@ -249,7 +260,7 @@ PackedDecision SwitchCore::downward(FrameView frame, ReductionKey key, const Mul
 }
 
 /// All from a child port that `combined` leaves. `one_endpoint`: that is how many lie behind it.
-PackedDecision SwitchCore::upward(PortNumber in, FrameView frame, ReductionKey key,
+PackedDecision SwitchCore::upward(PortNumber in, const FrameView& frame, ReductionKey key,
                                   const MulticastEntry& entry, bool one_endpoint) {
   if (entry.wait_count == 0) {
     return drop(in, DropReason::not_from_parent);
@@ -312,7 +323,7 @@ PackedDecision SwitchCore::upward(PortNumber in, FrameView frame, ReductionKey k
 }
 
 /// Contributions that do not belong to what is armed.
-PackedDecision SwitchCore::pass(PortNumber in, FrameView frame, ReductionKey key,
+PackedDecision SwitchCore::pass(PortNumber in, const FrameView& frame, ReductionKey key,
                                 const MulticastEntry& entry, Standing standing) {
   TreeCounters& counted = counters_->trees[key.tree().value];
   Event event = Event::passed_not_armed;
@@ -334,7 +345,7 @@ PackedDecision SwitchCore::pass(PortNumber in, FrameView frame, ReductionKey key
 }
 
 /// The frame that brought the last contribution carries the result.
-PackedDecision SwitchCore::complete(FrameView frame, ReductionKey key,
+PackedDecision SwitchCore::complete(const FrameView& frame, ReductionKey key,
                                     const MulticastEntry& entry) {
   engines_.write_result(key, entry.wait_count, frame.data);
   EngineCounters& counted = counters_->engines[entry.parent.value];
@@ -351,7 +362,7 @@ PackedDecision SwitchCore::complete(FrameView frame, ReductionKey key,
                  frame.traffic_class);
 }
 
-PackedDecision SwitchCore::unicast(PortNumber in, FrameView frame, Nid destination) {
+PackedDecision SwitchCore::unicast(PortNumber in, const FrameView& frame, Nid destination) {
   const PortNumber out = tables_->route(destination);
   if (out == no_port) {
     return drop(in, DropReason::no_route);

@@ -118,23 +118,29 @@ public:
 
 private:
   class BurstCounts;
+  void classify_run(const IngressCheck& check, const Tables& tables, std::span<const FrameView> run,
+                    Classified* what);
+  void decide_run(PortNumber in, std::span<const FrameView> run, const Classified* what, TimeNs now,
+                  Decision* decisions);
 
-  bool combined(FrameView frame, ReductionKey key, const MulticastEntry& entry, bool one_endpoint,
-                PortSet from, BurstCounts& counts, PackedDecision& decision);
-  PackedDecision decide(const Tables& tables, PortNumber in, FrameView frame, Classified what,
-                        bool guarded, PortSet from, BurstCounts& counts, TimeNs now);
-  PackedDecision decide_apart(PortNumber in, FrameView frame, Classified what);
-  PackedDecision refuse_multicast(PortNumber in, FrameView frame, const MulticastEntry& entry);
-  PackedDecision downward(FrameView frame, ReductionKey key, const MulticastEntry& entry,
+  bool combined(const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
+                bool one_endpoint, PortSet from, BurstCounts& counts, PackedDecision& decision);
+  PackedDecision decide(const Tables& tables, PortNumber in, const FrameView& frame,
+                        Classified what, bool guarded, PortSet from, BurstCounts& counts,
+                        TimeNs now);
+  PackedDecision decide_apart(PortNumber in, const FrameView& frame, Classified what);
+  PackedDecision refuse_multicast(PortNumber in, const FrameView& frame,
+                                  const MulticastEntry& entry);
+  PackedDecision downward(const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
                           TimeNs now);
-  PackedDecision upward(PortNumber in, FrameView frame, ReductionKey key,
+  PackedDecision upward(PortNumber in, const FrameView& frame, ReductionKey key,
                         const MulticastEntry& entry, bool one_endpoint);
-  PackedDecision pass(PortNumber in, FrameView frame, ReductionKey key, const MulticastEntry& entry,
-                      Standing standing);
-  PackedDecision complete(FrameView frame, ReductionKey key, const MulticastEntry& entry);
-  PackedDecision unicast(PortNumber in, FrameView frame, Nid destination);
-  PackedDecision forward(FrameView frame, PortNumber port, Event event);
-  PackedDecision replicate(FrameView frame, PortSet ports, Event event);
+  PackedDecision pass(PortNumber in, const FrameView& frame, ReductionKey key,
+                      const MulticastEntry& entry, Standing standing);
+  PackedDecision complete(const FrameView& frame, ReductionKey key, const MulticastEntry& entry);
+  PackedDecision unicast(PortNumber in, const FrameView& frame, Nid destination);
+  PackedDecision forward(const FrameView& frame, PortNumber port, Event event);
+  PackedDecision replicate(const FrameView& frame, PortSet ports, Event event);
   PortSet without_those_down(PortSet ports);
   PackedDecision drop(PortNumber at, DropReason reason);
 

@@ -1,5 +1,5 @@
-// Frames that are delayed: handles, by the time they are due. Frames due at the same time keep their
-// order. Does not own what the handles stand for.
+// Frames that are delayed: handles, by the time they are due. Frames due at the same time keep
+// their order. Does not own what the handles stand for.
 #pragma once
 
 #include "tributary/types.hpp"

@@ -8,12 +8,13 @@
 //   damaged as fate.damage says
 //
 // Meaning, in this order: a frame is lost with probability `loss`; what is left comes twice with
-// probability `duplicate`; each copy takes `delay_ns` plus a uniform part of `jitter_ns`, and is held
-// back for another `hold_ns` with probability `reorder`. Jitter alone also reorders. Then each copy is
-// damaged with the probabilities of its two kinds; how, is the caller's business.
+// probability `duplicate`; each copy takes `delay_ns` plus a uniform part of `jitter_ns`, and is
+// held back for another `hold_ns` with probability `reorder`. Jitter alone also reorders. Then each
+// copy is damaged with the probabilities of its two kinds; how, is the caller's business.
 //
 // Probabilities compare 63 random bits with a threshold, so results do not depend on the standard
-// library's distributions. A fault that is off draws nothing, so that it does not change the others.
+// library's distributions. A fault that is off draws nothing, so that it does not change the
+// others.
 #pragma once
 
 #include "tributary/types.hpp"

@@ -3,11 +3,11 @@
 //
 //   arriving    a pause frame goes to the queues of this port, and no further
 //               a tag goes; the class it named is beside the frame (`traffic_class_of`)
-//   leaving     a tag comes; what the device then does not take loses it again, so that a frame that
-//               waits is as long as it was
+//   leaving     a tag comes; what the device then does not take loses it again, so that a frame
+//               that waits is as long as it was
 //
-// With VLAN id 0 frames of class 0 leave without a tag, which means the same. Who gets a tag must be
-// nobody else's: a frame that is shared, a multicast's, is copied first.
+// With VLAN id 0 frames of class 0 leave without a tag, which means the same. Who gets a tag must
+// be nobody else's: a frame that is shared, a multicast's, is copied first.
 #pragma once
 
 #include "dataplane/config/config.hpp"

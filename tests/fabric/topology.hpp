@@ -1,6 +1,6 @@
-// The physical network of a run: the control plane's graph, and what a simulation needs beside it: one
-// number for each link, of switches and of hosts, and how long frames take on it. Plain data; nothing
-// in it changes while a run goes on (links that go down are the fabric's business).
+// The physical network of a run: the control plane's graph, and what a simulation needs beside it:
+// one number for each link, of switches and of hosts, and how long frames take on it. Plain data;
+// nothing in it changes while a run goes on (links that go down are the fabric's business).
 #pragma once
 
 #include "controlplane/topology/graph.hpp"

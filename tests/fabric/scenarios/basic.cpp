@@ -39,7 +39,8 @@ RunReport disarmed(const RunOptions& options) {
   return run.report();
 }
 
-/// Fabrics as the control plane builds them: a fat tree, a torus, a dragonfly, a k-dimension fat tree.
+/// Fabrics as the control plane builds them: a fat tree, a torus, a dragonfly, a k-dimension fat
+/// tree.
 RunReport models_of_the_control_plane(const RunOptions& options) {
   constexpr std::array models = {"ft3:4", "torus:3x3x2", "dragonfly:3,2,1", "kdft:3x3x2"};
   Run run(options, Topology(topology::build_model(models[options.seed % models.size()]).graph));

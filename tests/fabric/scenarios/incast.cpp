@@ -142,8 +142,8 @@ struct Times {
   std::uint64_t other_ns = 0;  ///< the flow in another class
 };
 
-/// Two switches. Hosts of the first one send to hosts of the second: to a slow one, to a fast one in
-/// the same class, and to a fast one in another class.
+/// Two switches. Hosts of the first one send to hosts of the second: to a slow one, to a fast one
+/// in the same class, and to a fast one in another class.
 Times head_of_line(Run& run, bool congested) {
   Fabric& fabric = run.fabric();
   Flows flows(fabric);

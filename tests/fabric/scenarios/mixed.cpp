@@ -2,11 +2,11 @@
 //
 // At least five switches and sixteen members per group; one to three groups, each in a class of its
 // own choice, some of them lossless; one to three workers a switch; engines of one to eight
-// descriptors; queues of eight to 64 frames. While the faults last, links lose, double, delay, reorder
-// and damage frames, links and switches fail, links, workers and hand-off rings are too slow or too
-// short, many send to one, hosts pause without end, tables change, members are late or stopped, or
-// contribute with a wrong operator, and strangers send what they should not. Then the faults stop, and
-// everything must complete.
+// descriptors; queues of eight to 64 frames. While the faults last, links lose, double, delay,
+// reorder and damage frames, links and switches fail, links, workers and hand-off rings are too
+// slow or too short, many send to one, hosts pause without end, tables change, members are late or
+// stopped, or contribute with a wrong operator, and strangers send what they should not. Then the
+// faults stop, and everything must complete.
 #include "tests/fabric/flows.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
 

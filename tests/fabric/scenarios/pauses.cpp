@@ -1,5 +1,5 @@
-// Neighbours that pause without end: what waits for them is given up by the watchdog, which names the
-// port and the class, and everybody else goes on.
+// Neighbours that pause without end: what waits for them is given up by the watchdog, which names
+// the port and the class, and everybody else goes on.
 #include "tests/fabric/flows.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
 
@@ -30,8 +30,8 @@ FabricOptions with_watchdog() {
   return options;
 }
 
-/// Two switches. The last host pauses the class from `begin` to `end`, again and again; the first one
-/// sends to it, the second one to its neighbour, behind the same port.
+/// Two switches. The last host pauses the class from `begin` to `end`, again and again; the first
+/// one sends to it, the second one to its neighbour, behind the same port.
 struct PausingPeer {
   explicit PausingPeer(const RunOptions& options)
       : run(options, chain(2, 4).with_speed(gigabit), with_watchdog()), flows(run.fabric()),

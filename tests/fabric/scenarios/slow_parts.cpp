@@ -22,7 +22,8 @@ RunReport flapping_link(const RunOptions& options) {
   GroupSetup setup{.hosts = run.all_hosts(), .pieces = 60};
   setup.parameters.retry_ns = milliseconds(1);
   run.add_group(setup);
-  // More than the link carries, from its switch's hosts to host 0, so that its queue is never empty.
+  // More than the link carries, from its switch's hosts to host 0, so that its queue is never
+  // empty.
   const HostIndex first = 10;
   const SwitchIndex below = topology.edge_port(first).node;
   const LinkIndex link = topology.ports(below)[0];
