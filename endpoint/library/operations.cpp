@@ -21,7 +21,7 @@ using tributary::library::fail;
 using tributary::library::guarded;
 using tributary::library::require;
 namespace library = tributary::library;
-namespace reduce = tributary::reduce;
+namespace wire = tributary::wire;
 
 namespace {
 
