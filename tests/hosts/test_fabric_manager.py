@@ -161,7 +161,7 @@ def test_twin_trees_lose_a_cable_without_a_retry(lab):
 
 def test_a_crashed_member_does_not_hold_the_group_for_ever(lab):
     fabric = Fabric(lab, groups={"lease_ms": 1500, "leave_limit_ms": 3000})
-    hosts = fabric.start_hosts("demo", 10_000_000, "--root", "0", timeout=4)
+    hosts = fabric.start_hosts("demo", 10_000_000, "--root", "0", timeout=10)
     fabric.wait_for_state("demo", "ready")
     crashed = hosts.pop(1)
     crashed.kill()
