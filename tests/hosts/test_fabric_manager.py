@@ -160,7 +160,7 @@ def test_twin_trees_lose_a_cable_without_a_retry(lab):
 
 
 def test_a_crashed_member_does_not_hold_the_group_for_ever(lab):
-    fabric = Fabric(lab, groups={"lease_ms": 1500, "leave_limit_ms": 3000})
+    fabric = Fabric(lab, groups={"lease_ms": 6000, "leave_limit_ms": 3000})
     hosts = fabric.start_hosts("demo", 10_000_000, "--root", "0", timeout=10)
     fabric.wait_for_state("demo", "ready")
     crashed = hosts.pop(1)
@@ -174,13 +174,14 @@ def test_a_crashed_member_does_not_hold_the_group_for_ever(lab):
 
 
 def test_a_manager_that_was_stopped_for_longer_than_leases_run_ends_none(lab):
-    fabric = Fabric(lab, groups={"lease_ms": 1000})
+    # Leases that a busy machine keeps: a host that does not run for as long has left.
+    fabric = Fabric(lab, groups={"lease_ms": 5000})
     hosts = fabric.start_hosts("demo", 10_000_000)
     fabric.wait_for_state("demo", "ready")
     fabric.manager.child.send_signal(signal.SIGSTOP)
-    time.sleep(2.5)  # of the manager's own time nothing passes
+    time.sleep(6.5)  # of the manager's own time nothing passes
     fabric.manager.child.send_signal(signal.SIGCONT)
-    wait_until(lambda: "did not run for 2." in fabric.manager.log_text(), "the manager notices")
+    wait_until(lambda: "did not run for " in fabric.manager.log_text(), "the manager notices")
     group = fabric.group("demo")
     assert group["state"] == "ready" and all(m["state"] == "joined" for m in group["members"]), group
     for host in hosts:
