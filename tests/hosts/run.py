@@ -29,7 +29,7 @@ sys.path.insert(0, str(HERE))
 from tributary import isolation  # noqa: E402
 from tributary.cases import Cases, Failed, Skip, wanted  # noqa: E402
 
-SIDE_BY_SIDE = 4
+SIDE_BY_SIDE = 3
 SKIP_CODE = 77  # meson's and automake's
 HANG_SECONDS = 300
 
