@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::config {
+namespace tributary::configuration {
 
 /// One finding. `text` says what is wrong and, behind a semicolon, what to do.
 struct Diagnostic {
@@ -49,4 +49,4 @@ private:
   std::vector<Diagnostic> findings_;
 };
 
-} // namespace tributary::config
+} // namespace tributary::configuration

@@ -5,7 +5,7 @@
 
 #include <boost/json/object.hpp>
 
-namespace tributary::config {
+namespace tributary::configuration {
 
 [[nodiscard]] inline boost::json::object findings_json(const ConfigError& error) {
   boost::json::array errors;
@@ -18,4 +18,4 @@ namespace tributary::config {
   return {{"ok", false}, {"errors", std::move(errors)}};
 }
 
-} // namespace tributary::config
+} // namespace tributary::configuration

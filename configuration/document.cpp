@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace tributary::config {
+namespace tributary::configuration {
 namespace {
 
 /// "switch leaf0, port host0: nid" -> "switch leaf0, port host0"
@@ -50,4 +50,4 @@ std::vector<std::string> restart_differences(const Document& running, const Docu
   return differences;
 }
 
-} // namespace tributary::config
+} // namespace tributary::configuration

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::config {
+namespace tributary::configuration {
 
 struct Setting {
   std::string value; ///< as TOML, in one canonical spelling
@@ -25,4 +25,4 @@ using Document = std::map<std::string, Setting>;
 [[nodiscard]] std::vector<std::string> restart_differences(const Document& running,
                                                            const Document& wanted);
 
-} // namespace tributary::config
+} // namespace tributary::configuration

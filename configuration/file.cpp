@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace tributary::config {
+namespace tributary::configuration {
 
 toml::table parse_toml(std::string_view text, const std::string& file) {
   try {
@@ -70,4 +70,4 @@ std::vector<const toml::table*> tables_of(const toml::table& parent, std::string
   return tables;
 }
 
-} // namespace tributary::config
+} // namespace tributary::configuration

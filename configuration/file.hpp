@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary::config {
+namespace tributary::configuration {
 
 /// Throws ConfigError, as `file`, when the text is not TOML.
 [[nodiscard]] toml::table parse_toml(std::string_view text, const std::string& file);
@@ -24,4 +24,4 @@ void check_top_level(const toml::table& root, Schema schema, Findings& findings)
                                                         const SectionSpec& section,
                                                         Findings& findings);
 
-} // namespace tributary::config
+} // namespace tributary::configuration

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::config {
+namespace tributary::configuration {
 
 class Findings {
 public:
@@ -40,4 +40,4 @@ private:
   std::vector<Diagnostic> all_;
 };
 
-} // namespace tributary::config
+} // namespace tributary::configuration

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace tributary::config {
+namespace tributary::configuration {
 
 std::string read_file(const std::string& path) {
   const auto refuse = [&](std::string_view why) {
@@ -31,4 +31,4 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-} // namespace tributary::config
+} // namespace tributary::configuration

@@ -4,9 +4,9 @@
 
 #include <string>
 
-namespace tributary::config {
+namespace tributary::configuration {
 
 /// The whole file. Throws ConfigError when it cannot be read.
 [[nodiscard]] std::string read_file(const std::string& path);
 
-} // namespace tributary::config
+} // namespace tributary::configuration

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace tributary::config {
+namespace tributary::configuration {
 namespace {
 
 constexpr std::size_t comment_width = 96;
@@ -129,4 +129,4 @@ std::string keys_markdown(Schema schema) {
   return out;
 }
 
-} // namespace tributary::config
+} // namespace tributary::configuration

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary::config {
+namespace tributary::configuration {
 
 /// Values by key, as TOML, that stand in for the defaults.
 using Overrides = std::map<std::string_view, std::string_view>;
@@ -21,4 +21,4 @@ using Overrides = std::map<std::string_view, std::string_view>;
 /// A table of keys for each section, as Markdown; it says when changes apply if any applies live.
 [[nodiscard]] std::string keys_markdown(Schema schema);
 
-} // namespace tributary::config
+} // namespace tributary::configuration

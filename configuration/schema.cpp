@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace tributary::config {
+namespace tributary::configuration {
 namespace {
 
 std::string count_text(std::size_t min, std::size_t max) {
@@ -117,4 +117,4 @@ std::optional<std::string> canonical_pci_address(std::string_view text) {
 
 std::string describe(const Type& type) { return std::visit(Describe{}, type); }
 
-} // namespace tributary::config
+} // namespace tributary::configuration

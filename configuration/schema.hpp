@@ -24,7 +24,7 @@
 #include <variant>
 #include <vector>
 
-namespace tributary::config {
+namespace tributary::configuration {
 
 /// Whether SIGHUP applies a change, or only a new start of the process.
 enum class Change : std::uint8_t { live, restart };
@@ -139,4 +139,4 @@ template <typename T> T integer(const Value& v) {
 }
 inline const std::string& text(const Value& v) { return std::get<std::string>(v); }
 
-} // namespace tributary::config
+} // namespace tributary::configuration

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace tributary::config {
+namespace tributary::configuration {
 namespace {
 
 constexpr std::size_t max_name_length = 31;
@@ -342,4 +342,4 @@ void SectionReader::write_to(Document& document, const std::string& owner) const
   }
 }
 
-} // namespace tributary::config
+} // namespace tributary::configuration

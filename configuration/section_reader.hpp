@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::config {
+namespace tributary::configuration {
 
 inline int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
 inline int line_of(const toml::key& key) { return static_cast<int>(key.source().begin.line); }
@@ -65,4 +65,4 @@ private:
   std::vector<std::pair<std::string_view, int>> lines_;
 };
 
-} // namespace tributary::config
+} // namespace tributary::configuration

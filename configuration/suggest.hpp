@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::config {
+namespace tributary::configuration {
 
 /// Insertions, deletions, replacements of one letter and swaps of two neighbours that lead from `a`
 /// to `b`.
@@ -46,4 +46,4 @@ template <typename Words> std::string_view nearest(std::string_view word, const 
   return best;
 }
 
-} // namespace tributary::config
+} // namespace tributary::configuration

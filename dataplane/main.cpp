@@ -43,8 +43,8 @@ void run(const service::Options& options, char** argv) {
                                                    : options.log_level);
   try {
     dataplane::SwitchProcess(std::move(parsed), options).run();
-  } catch (const dataplane::HugepagesTaken& taken) {
-    dataplane::start_again_without_hugepages(taken, argv);
+  } catch (const port::HugepagesTaken& taken) {
+    port::start_again_without_hugepages(taken, argv);
   }
 }
 

@@ -16,6 +16,10 @@
 #include <filesystem>
 
 namespace tributary::pktgen {
+
+using scenario::Section;
+using scenario::section_spec;
+
 namespace {
 
 constexpr const char* examples = R"(
@@ -43,7 +47,7 @@ exit codes:
 /// One option that stands for a key.
 struct KeyOption {
   Section section;
-  const config::KeySpec* key;
+  const configuration::KeySpec* key;
   std::string text;
   CLI::Option* option = nullptr;
 };
@@ -104,7 +108,7 @@ private:
   bool print_scenario_ = false;
   bool print_switch_config_ = false;
   std::vector<std::string> switch_interfaces_;
-  Output output_;
+  scenario::Output output_;
 };
 
 std::vector<std::string> Command::option_names() const {
@@ -118,7 +122,7 @@ std::vector<std::string> Command::option_names() const {
 }
 
 void Command::add_keys(Section section) {
-  for (const config::KeySpec& key : section_spec(section).keys) {
+  for (const configuration::KeySpec& key : section_spec(section).keys) {
     const bool of_this_kind = !kind_ || (key.kinds >> *kind_ & 1U) != 0;
     const bool says_kind =
         section == Section::traffic && (key.name == "kind" || key.name == "share");
@@ -130,7 +134,7 @@ void Command::add_keys(Section section) {
     // Const: CLI11 takes a string it could write to for the option's target.
     const std::string help = key.fallback.empty() ? std::string(key.help)
                                                   : fmt::format("{} [{}]", key.help, key.fallback);
-    if (std::holds_alternative<config::Flag>(key.type)) {
+    if (std::holds_alternative<configuration::Flag>(key.type)) {
       entry.option = app_->add_flag(fmt::format("{0},!--no-{1}", flag, dashed(key.name)), help)
                          ->group(group_of(section));
     } else {
@@ -197,7 +201,7 @@ toml::table* Command::table_of(toml::table& root, Section section, const std::st
   }
   toml::array* array = root[path].as_array();
   if (array == nullptr || array->size() != 1) {
-    throw config::ConfigError(
+    throw configuration::ConfigError(
         file, {{0, "traffic",
                 "options of a traffic need a file with exactly one; edit the file instead"}});
   }
@@ -206,7 +210,7 @@ toml::table* Command::table_of(toml::table& root, Section section, const std::st
 
 void Command::overlay(toml::table& root, const std::string& file) const {
   if (kind_) {
-    const config::SectionSpec& spec = section_spec(Section::traffic);
+    const configuration::SectionSpec& spec = section_spec(Section::traffic);
     root.insert("traffic", toml::array{toml::table{{"kind", spec.kinds[*kind_]}}});
   }
   for (const KeyOption& entry : keys_) {
@@ -215,10 +219,10 @@ void Command::overlay(toml::table& root, const std::string& file) const {
     }
     // Null where the file has something else than a table; the reader says so.
     if (toml::table* table = table_of(root, entry.section, file)) {
-      const bool is_flag = std::holds_alternative<config::Flag>(entry.key->type);
+      const bool is_flag = std::holds_alternative<configuration::Flag>(entry.key->type);
       const std::string text = is_flag ? (entry.option->as<bool>() ? "true" : "false") : entry.text;
-      if (!put_option(*table, *entry.key, text)) {
-        throw config::ConfigError(
+      if (!scenario::put_option(*table, *entry.key, text)) {
+        throw configuration::ConfigError(
             file, {{0, fmt::format("{}.{}", section_spec(entry.section).path, entry.key->name),
                     fmt::format("\"{}\" does not fit; give {}", text, describe(entry.key->type))}});
       }
@@ -262,7 +266,7 @@ void Command::overlay_queues(toml::table& root, const std::string& file) const {
   toml::array* const ports = root["port"].as_array();
   const std::size_t count = ports == nullptr ? 0 : ports->size();
   if (count == 0 || (queues_.size() != 1 && queues_.size() != count)) {
-    throw config::ConfigError(
+    throw configuration::ConfigError(
         file, {{0, "port.queues",
                 fmt::format("{} queue counts are given for {} ports; give one for all ports, or "
                             "one for each (ports of a switch in process have one queue)",
@@ -277,23 +281,23 @@ void Command::overlay_queues(toml::table& root, const std::string& file) const {
 }
 
 /// What goes to one place would be of no use to anybody.
-void check_outputs(const Output& output, const std::string& file) {
+void check_outputs(const scenario::Output& output, const std::string& file) {
   std::vector<std::string> taken;
   for (const std::optional<std::string>* to :
        {&output.json, &output.csv, &output.plot, &output.pcap}) {
     if (*to && std::ranges::find(taken, **to) != taken.end()) {
-      throw config::ConfigError(file,
-                                {{0, "output",
-                                  fmt::format("two outputs go to {}; give one of them another file",
-                                              **to == "-" ? "standard output" : **to)}});
+      throw configuration::ConfigError(
+          file, {{0, "output",
+                  fmt::format("two outputs go to {}; give one of them another file",
+                              **to == "-" ? "standard output" : **to)}});
     }
     if (*to) {
       taken.push_back(**to);
     }
   }
   if (output.pcap == "-") {
-    throw config::ConfigError(file,
-                              {{0, "output", "a capture needs a file name, not standard output"}});
+    throw configuration::ConfigError(
+        file, {{0, "output", "a capture needs a file name, not standard output"}});
   }
 }
 
@@ -302,13 +306,13 @@ Invocation Command::invocation() const {
   std::string name = kind_ ? std::string(section_spec(Section::traffic).kinds[*kind_]) : file_;
   const std::string file = kind_ ? "command line" : file_;
   if (!kind_) {
-    root = config::parse_toml(config::read_file(file_), file_);
+    root = configuration::parse_toml(configuration::read_file(file_), file_);
     name = std::filesystem::path(file_).stem();
   }
   check_outputs(output_, file);
   overlay(root, file);
   Invocation result;
-  result.read = read_scenario(root, name, file);
+  result.read = scenario::read_scenario(root, name, file);
   result.read.scenario.output = output_;
   result.switch_interfaces = switch_interfaces_;
   result.action = print_scenario_        ? Action::print_scenario
@@ -332,7 +336,7 @@ std::string explain_unknown(const CLI::App& app, const std::deque<Command>& comm
       known.push_back(command->get_name());
     }
   }
-  const std::string near(config::nearest(word, known));
+  const std::string near(configuration::nearest(word, known));
   return fmt::format("{} is unknown{}; see --help", word,
                      near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
@@ -370,7 +374,7 @@ std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_cod
     return std::nullopt;
   }
   if (print_keys) {
-    fmt::print("{}", scenario_keys_markdown());
+    fmt::print("{}", scenario::scenario_keys_markdown());
     exit_code = service::exit_success;
     return std::nullopt;
   }
@@ -382,7 +386,7 @@ std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_cod
   }
   try {
     return chosen->invocation();
-  } catch (const config::ConfigError& e) {
+  } catch (const configuration::ConfigError& e) {
     fmt::print(stderr, "{}\n", e.what());
     exit_code = service::exit_usage_or_config_error;
     return std::nullopt;

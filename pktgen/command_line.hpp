@@ -13,7 +13,7 @@ enum class Action : std::uint8_t { run, print_scenario, print_switch_config };
 
 struct Invocation {
   Action action = Action::run;
-  ReadScenario read;
+  scenario::ReadScenario read;
   /// Of the switch whose configuration is to be printed; by generator port. May be empty.
   std::vector<std::string> switch_interfaces;
 };

@@ -36,6 +36,7 @@ namespace {
 
 using namespace tributary;
 using namespace tributary::pktgen;
+using result::Result;
 
 /// How often somebody wanted the run to end.
 std::atomic<unsigned> interruptions{0};
@@ -51,7 +52,7 @@ void handle_signals() {
 }
 
 /// Writes what was asked for; a file that cannot be written keeps the others from nothing.
-bool write_outputs(const Result& result, const Output& output) {
+bool write_outputs(const Result& result, const scenario::Output& output) {
   bool good = true;
   const auto attempt = [&](const auto& write) {
     try {
@@ -63,17 +64,17 @@ bool write_outputs(const Result& result, const Output& output) {
   };
   const bool standard_output_taken = output.json == "-" || output.csv == "-" || output.plot == "-";
   if (output.json) {
-    attempt([&] { write_output(*output.json, json_text(result)); });
+    attempt([&] { report::write_output(*output.json, report::json_text(result)); });
   }
   if (output.csv) {
-    attempt([&] { write_output(*output.csv, csv_text(result)); });
+    attempt([&] { report::write_output(*output.csv, report::csv_text(result)); });
   }
   if (output.plot) {
-    attempt([&] { draw_plot(result, *output.plot); });
+    attempt([&] { report::draw_plot(result, *output.plot); });
   }
   if (!standard_output_taken) {
-    const std::string table = table_text(result, terminal::wants_colours(STDOUT_FILENO));
-    attempt([&] { write_output("-", table); });
+    const std::string table = report::table_text(result, terminal::wants_colours(STDOUT_FILENO));
+    attempt([&] { report::write_output("-", table); });
   }
   return good;
 }
@@ -84,8 +85,8 @@ std::vector<std::string> complaints(const Result& result) {
   if (!result.failure.empty()) {
     all.push_back(result.failure);
   }
-  Tally sum;
-  for (const Measurement& measured : result.repeats) {
+  measure::Tally sum;
+  for (const result::Measurement& measured : result.repeats) {
     sum.merge(measured.tally);
   }
   if (result.search) {
@@ -96,20 +97,20 @@ std::vector<std::string> complaints(const Result& result) {
       sum.merge(result.search->cut_short->tally);
     }
   }
-  for (const Figure& figure : sum.figures) {
-    if (figure.meaning == Figure::Meaning::fault && figure.value != 0) {
+  for (const measure::Figure& figure : sum.figures) {
+    if (figure.meaning == measure::Figure::Meaning::fault && figure.value != 0) {
       all.push_back(fmt::format("{}: {}, and there should be none", figure.name, figure.value));
     }
   }
   return all;
 }
 
-Result result_for(const Scenario& scenario, const Clock& clock) {
+Result result_for(const scenario::Scenario& scenario, const run::Clock& clock) {
   Result result;
   result.scenario = scenario.name;
   result.kind = name_of(scenario.traffic.kind);
   result.version = service::program_version;
-  result.machine = machine_description();
+  result.machine = run::machine_description();
   result.seed = scenario.seed;
   result.tsc_hz = clock.hz();
   return result;
@@ -117,69 +118,71 @@ Result result_for(const Scenario& scenario, const Clock& clock) {
 
 /// What the capture calls the ports: the interface, the NIC, or p0, p1, ...; and the queue, where
 /// there are several.
-std::vector<CaptureFile::Source> capture_sources(const Scenario& scenario,
-                                                 const Transport& transport) {
-  std::vector<CaptureFile::Source> sources;
-  const std::vector<Port*> lanes = transport.lanes();
+std::vector<report::CaptureFile::Source> capture_sources(const scenario::Scenario& scenario,
+                                                         const transport::Transport& transport) {
+  std::vector<report::CaptureFile::Source> sources;
+  const std::vector<transport::Port*> queue_pairs = transport.queue_pairs();
   std::size_t queue = 0;
-  for (LaneIndex lane = 0; lane < lanes.size(); ++lane) {
-    const PortIndex port = transport.port_of_lane()[lane];
+  for (transport::QueuePairIndex queue_pair = 0; queue_pair < queue_pairs.size(); ++queue_pair) {
+    const transport::PortIndex port = transport.port_of_queue_pair()[queue_pair];
     std::string name = fmt::format("p{}", port);
     if (!scenario.hosted) {
-      const PortSpec& spec = scenario.ports[port];
+      const scenario::PortSpec& spec = scenario.ports[port];
       name = !spec.device.interface.empty()     ? spec.device.interface
              : !spec.device.pci_address.empty() ? spec.device.pci_address
                                                 : name;
       name += spec.queues == 1 ? "" : fmt::format(" queue {}", queue);
       queue = (queue + 1) % spec.queues;
     }
-    sources.push_back({lanes[lane], std::move(name)});
+    sources.push_back({queue_pairs[queue_pair], std::move(name)});
   }
   return sources;
 }
 
-/// Frames that each lane had to drop since it was opened.
-std::vector<std::uint64_t> receive_drops(const std::vector<Port*>& lanes) {
+/// Frames that each queue pair had to drop since it was opened.
+std::vector<std::uint64_t> receive_drops(const std::vector<transport::Port*>& queue_pairs) {
   std::vector<std::uint64_t> drops;
-  for (Port* lane : lanes) {
-    drops.push_back(lane->counts().receive_drops);
+  for (transport::Port* queue_pair : queue_pairs) {
+    drops.push_back(queue_pair->counts().receive_drops);
   }
   return drops;
 }
 
 int run(Invocation& invocation) {
-  Scenario& scenario = invocation.read.scenario;
-  const Output& output = scenario.output;
-  const std::vector<std::string> said = prepare(scenario, usable_cores(), available_memory());
+  scenario::Scenario& scenario = invocation.read.scenario;
+  const scenario::Output& output = scenario.output;
+  const std::vector<std::string> said =
+      run::prepare(scenario, run::usable_cores(), run::available_memory());
   // Before anything is said: it may start this program anew.
-  Transport transport(scenario);
+  transport::Transport transport(scenario);
   for (const std::string& sentence : said) {
     fmt::print(stderr, "tributary-pktgen: {}\n", sentence);
   }
   if (!output.quiet) {
     fmt::print(stderr, "seed {}\n", scenario.seed);
   }
-  const Clock clock;
+  const run::Clock clock;
   Result result = result_for(scenario, clock);
   result.settings = invocation.read.settings;
-  const std::vector<Port*> lanes = transport.lanes();
-  std::optional<CaptureFile> capture;
+  const std::vector<transport::Port*> queue_pairs = transport.queue_pairs();
+  std::optional<report::CaptureFile> capture;
   if (output.pcap) {
     capture.emplace(*output.pcap, capture_sources(scenario, transport),
                     [&clock] { return clock.calendar_ns(clock.now()); });
   }
-  for (const Port* port : transport.ports()) {
+  for (const transport::Port* port : transport.ports()) {
     result.port_descriptions.push_back(port->description());
   }
-  for (Port* lane : lanes) {
-    lane->set_tap(capture ? &*capture : nullptr);
+  for (transport::Port* queue_pair : queue_pairs) {
+    queue_pair->set_tap(capture ? &*capture : nullptr);
   }
   handle_signals();
-  const std::unique_ptr<LiveView> view = live_view({.watch = output.watch, .quiet = output.quiet});
-  Session(scenario, transport, clock, *view, interruptions).run(result);
+  const std::unique_ptr<result::LiveView> view =
+      report::live_view({.watch = output.watch, .quiet = output.quiet});
+  run::Session(scenario, transport, clock, *view, interruptions).run(result);
   view->finish();
   if (capture) {
-    capture->close(receive_drops(lanes));
+    capture->close(receive_drops(queue_pairs));
     if (!capture->problem().empty()) {
       result.problems.push_back(capture->problem());
     }
@@ -198,8 +201,8 @@ int run(Invocation& invocation) {
 int run_or_start_again(Invocation& invocation, char** argv) {
   try {
     return run(invocation);
-  } catch (const dataplane::HugepagesTaken& taken) {
-    dataplane::start_again_without_hugepages(taken, argv);
+  } catch (const port::HugepagesTaken& taken) {
+    port::start_again_without_hugepages(taken, argv);
   }
 }
 
@@ -212,24 +215,24 @@ int main(int argc, char** argv) {
     return exit_code;
   }
   // Before DPDK makes its files, too.
-  survive_file_size_limit();
+  report::survive_file_size_limit();
   service::start_logging("tributary-pktgen");
   service::set_log_level("error");
   try {
     switch (invocation->action) {
     case Action::print_scenario:
-      fmt::print("{}", scenario_text(invocation->read.settings));
+      fmt::print("{}", scenario::scenario_text(invocation->read.settings));
       return service::exit_success;
     case Action::print_switch_config:
-      fmt::print("{}",
-                 print_switch_config(invocation->read.scenario, invocation->switch_interfaces));
+      fmt::print("{}", transport::print_switch_config(invocation->read.scenario,
+                                                      invocation->switch_interfaces));
       return service::exit_success;
     case Action::run: return run_or_start_again(*invocation, argv);
     }
-  } catch (const ScenarioError& problem) {
+  } catch (const run::ScenarioError& problem) {
     fmt::print(stderr, "tributary-pktgen: {}\n", problem.what());
     return service::exit_usage_or_config_error;
-  } catch (const config::ConfigError& problem) {
+  } catch (const configuration::ConfigError& problem) {
     fmt::print(stderr, "tributary-pktgen: {}\n", problem.what());
     return service::exit_usage_or_config_error;
   } catch (const std::exception& problem) {

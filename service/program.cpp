@@ -31,9 +31,9 @@ int check_config(const Program& program, const Options& options) {
     }
     fmt::print("{} is good{}\n", options.config_file, text);
     return exit_success;
-  } catch (const config::ConfigError& e) {
+  } catch (const configuration::ConfigError& e) {
     if (options.json) {
-      fmt::print("{}\n", json::serialize(config::findings_json(e)));
+      fmt::print("{}\n", json::serialize(configuration::findings_json(e)));
     } else {
       fmt::print(stderr, "{}\n", e.what());
     }
@@ -46,7 +46,7 @@ int serve(const Program& program, const Options& options) {
   try {
     program.run(options);
     return exit_success;
-  } catch (const config::ConfigError& e) {
+  } catch (const configuration::ConfigError& e) {
     fmt::print(stderr, "{}\nNothing was started.{}\n", e.what(),
                options.config_given ? "" : " Name a configuration with --config FILE.");
     return exit_usage_or_config_error;

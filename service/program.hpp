@@ -21,9 +21,9 @@ struct Program {
   std::function<std::string()> default_config;
   std::function<std::string()> keys;
   /// Reads a file: what it holds, in numbers ("switches": 5), for --check-config. Throws
-  /// config::ConfigError.
+  /// configuration::ConfigError.
   std::function<boost::json::object(const std::string& file)> check;
-  /// Serves until asked to end. Throws config::ConfigError before anything is started, and
+  /// Serves until asked to end. Throws configuration::ConfigError before anything is started, and
   /// std::exception.
   std::function<void(const Options&)> run;
 };

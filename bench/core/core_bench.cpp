@@ -65,7 +65,7 @@ private:
 
 class NoEmission : public Emission {
 public:
-  std::byte* buffer(PortNumber, std::uint32_t) override { return nullptr; }
+  std::byte* buffer(PortNumber, std::uint32_t, TrafficClass) override { return nullptr; }
 };
 
 std::unique_ptr<SwitchCore> make_core(std::size_t trees, ContributionCount wait_count,

@@ -71,7 +71,7 @@ struct Options {
   std::vector<std::string> topologies;
   std::vector<std::string> patterns;
   std::vector<std::string> algorithms{"all"};
-  ComparisonSettings settings;
+  multicast::comparison::ComparisonSettings settings;
   double budget_seconds = 0;
   double dead_percent = 0;
   bool json = false;
@@ -139,16 +139,17 @@ std::vector<Table> choose_tables(const Options& options) {
 }
 
 int compare(const Options& options) {
-  std::vector<Compared> compared;
+  std::vector<multicast::comparison::Compared> compared;
   for (const std::string& name : options.algorithms) {
-    const auto expanded = expand_algorithms(name);
+    const auto expanded = multicast::comparison::expand_algorithms(name);
     compared.insert(compared.end(), expanded.begin(), expanded.end());
   }
   ProgressLine progress;
-  std::vector<Row> rows;
+  std::vector<multicast::comparison::Row> rows;
   for (const Table& table : choose_tables(options)) {
     progress.step(fmt::format("{}: the fabric and its distances", table.topology));
-    Comparison comparison(table.topology, table.dead_percent, options.settings.seed, seconds_now);
+    multicast::comparison::Comparison comparison(table.topology, table.dead_percent,
+                                                 options.settings.seed, seconds_now);
     progress.step(fmt::format("{}: {} switches, all distances in {:.3f} s", table.topology,
                               comparison.model().graph.switches().size(),
                               comparison.distance_seconds()));
@@ -162,15 +163,17 @@ int compare(const Options& options) {
   progress.end();
 
   if (options.json) {
-    fmt::print("{}\n", to_json(rows));
+    fmt::print("{}\n", multicast::comparison::to_json(rows));
   }
-  fmt::print(options.json ? stderr : stdout, "{}{}", to_table(rows), to_ratios(rows));
-  return std::ranges::all_of(rows, &Row::valid) ? exit_success : exit_wrong_tree;
+  fmt::print(options.json ? stderr : stdout, "{}{}", multicast::comparison::to_table(rows),
+             multicast::comparison::to_ratios(rows));
+  return std::ranges::all_of(rows, &multicast::comparison::Row::valid) ? exit_success
+                                                                       : exit_wrong_tree;
 }
 
 std::vector<std::string> names() {
   std::vector<std::string> all{"all", "fulb"};
-  for (const Compared& one : compared_algorithms()) {
+  for (const multicast::comparison::Compared& one : multicast::comparison::compared_algorithms()) {
     all.emplace_back(one.name);
   }
   return all;
@@ -218,7 +221,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", e.what());
   } catch (const UsageError& e) {
     fmt::print(stderr, "{}\n", e.what());
-  } catch (const PatternError& e) {
+  } catch (const multicast::comparison::PatternError& e) {
     fmt::print(stderr, "{}\n", e.what());
   }
   return exit_usage;

@@ -20,15 +20,19 @@
 #include <memory>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
+
+using scenario::Pattern;
+using scenario::Stream;
+
 namespace {
 
 constexpr std::size_t port_count = 2;
 
 /// Takes everything; keeps copies when asked to.
-class Sink : public Port {
+class Sink : public transport::Port {
 public:
-  [[nodiscard]] std::uint32_t longest_frame() const override { return longest_size; }
+  [[nodiscard]] std::uint32_t longest_frame() const override { return scenario::longest_size; }
   [[nodiscard]] wire::MacAddress address() const override { return {}; }
   [[nodiscard]] std::string description() const override { return "sink"; }
 
@@ -72,12 +76,12 @@ Stream stream(std::uint32_t size, Pattern pattern, std::uint32_t nodes) {
 /// A traffic and two ports.
 struct Rig {
   explicit Rig(const Stream& s, PayloadCheck how = PayloadCheck::whole)
-      : traffic(Kind::unicast, s, placement(), 1, how) {
+      : traffic(scenario::Kind::unicast, s, placement(), 1, how) {
     traffic.start(now);
   }
   /// A burst from either port.
   void generate() {
-    const std::array<Port*, port_count> ports{&sinks[0], &sinks[1]};
+    const std::array<transport::Port*, port_count> ports{&sinks[0], &sinks[1]};
     traffic.generate(ports, now);
   }
   TimeNs now{1'000};
@@ -91,7 +95,7 @@ void compose(benchmark::State& state, const Stream& s) {
     rig.now.value += 100;
     rig.generate();
   }
-  state.SetItemsProcessed(state.iterations() * std::int64_t{port_count * Port::burst});
+  state.SetItemsProcessed(state.iterations() * std::int64_t{port_count * transport::Port::burst});
 }
 
 /// Frames are received in the order they were sent, each once; then their sequences are moved on.
@@ -111,7 +115,7 @@ void receive(benchmark::State& state, const Stream& s, PayloadCheck how) {
     }
     rig.now.value += 1'000;
     state.ResumeTiming();
-    for (PortIndex p = 0; p < port_count; ++p) {
+    for (transport::PortIndex p = 0; p < port_count; ++p) {
       for (std::vector<std::byte>& frame : rig.sinks[p].kept) {
         // With two ports, what leaves one comes in at the other.
         benchmark::DoNotOptimize(rig.traffic.receive(
@@ -121,7 +125,7 @@ void receive(benchmark::State& state, const Stream& s, PayloadCheck how) {
     }
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(received));
-  if (rig.traffic.tally(rig.now).sum(Figure::Meaning::fault) != 0) {
+  if (rig.traffic.tally(rig.now).sum(measure::Figure::Meaning::fault) != 0) {
     state.SkipWithError("frames were not received as they should be");
   }
 }
@@ -182,6 +186,6 @@ void paced(benchmark::State& state) {
 BENCHMARK(paced)->Arg(64);
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic
 
 BENCHMARK_MAIN();

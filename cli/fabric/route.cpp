@@ -17,9 +17,9 @@
 namespace tributary::cli {
 namespace {
 
-using multicast::Compared;
-using multicast::Comparison;
-using multicast::Row;
+using multicast::comparison::Compared;
+using multicast::comparison::Comparison;
+using multicast::comparison::Row;
 
 /// Processor time: what others do on the machine does not count.
 double seconds_now() {
@@ -47,10 +47,10 @@ int fail(std::string_view message) {
 int compare_routes(const FabricCommand& command, bool json) {
   std::vector<Compared> compared;
   for (const std::string& name : command.algorithms) {
-    const auto expanded = multicast::expand_algorithms(name);
+    const auto expanded = multicast::comparison::expand_algorithms(name);
     if (expanded.empty()) {
       std::vector<std::string_view> known;
-      for (const Compared& one : multicast::compared_algorithms()) {
+      for (const Compared& one : multicast::comparison::compared_algorithms()) {
         known.push_back(one.name);
       }
       return fail(fmt::format("there is no algorithm \"{}\"; there are all, fulb, {}", name,
@@ -58,7 +58,7 @@ int compare_routes(const FabricCommand& command, bool json) {
     }
     compared.insert(compared.end(), expanded.begin(), expanded.end());
   }
-  multicast::ComparisonSettings settings;
+  multicast::comparison::ComparisonSettings settings;
   settings.seed = command.seed;
   settings.runs = command.runs;
   settings.budget_seconds = command.budget_seconds;
@@ -74,12 +74,13 @@ int compare_routes(const FabricCommand& command, bool json) {
     }
   } catch (const topology::ModelError& e) {
     return fail(e.what());
-  } catch (const multicast::PatternError& e) {
+  } catch (const multicast::comparison::PatternError& e) {
     return fail(e.what());
   }
   show_progress("");
-  fmt::print("{}", json ? multicast::to_json(rows) + '\n'
-                        : multicast::to_table(rows) + multicast::to_ratios(rows));
+  fmt::print("{}",
+             json ? multicast::comparison::to_json(rows) + '\n'
+                  : multicast::comparison::to_table(rows) + multicast::comparison::to_ratios(rows));
   return std::ranges::all_of(rows, &Row::valid) ? exit_success : exit_failure;
 }
 

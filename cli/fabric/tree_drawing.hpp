@@ -23,7 +23,7 @@ struct DrawnTree {
   struct Node {
     std::string name;
     bool is_switch = false;
-    std::string port_above; ///< of the node above, on the way here
+    std::string port_above; ///< of the node above, on the path here
     std::string port_here;  ///< of a switch, on the way up
     std::uint64_t wait_count = 0;
     std::vector<std::size_t> children; ///< in the order of their ports

@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-namespace tributary::rest {
+namespace tributary::api {
 namespace {
 
 namespace json = boost::json;
@@ -242,4 +242,4 @@ std::string shown(const json::value& value) {
   }
 }
 
-} // namespace tributary::rest
+} // namespace tributary::api

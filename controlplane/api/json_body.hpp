@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary::rest {
+namespace tributary::api {
 
 inline constexpr std::size_t max_json_depth = 16;
 /// Of jobs, steps, groups and hosts, in bytes.
@@ -57,4 +57,4 @@ void check_name(std::string_view what, std::string_view name);
 /// A value as messages quote it, cut short.
 [[nodiscard]] std::string shown(const boost::json::value& value);
 
-} // namespace tributary::rest
+} // namespace tributary::api

@@ -3,11 +3,11 @@
 
 #include <stdexcept>
 
-namespace tributary::rest {
+namespace tributary::api {
 
 class RequestError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-} // namespace tributary::rest
+} // namespace tributary::api

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace tributary::rest {
+namespace tributary::api {
 namespace {
 
 namespace json = boost::json;
@@ -231,4 +231,4 @@ TreeNumber tree_number(const std::string& text) {
       static_cast<std::uint16_t>(number_of("the mcastID in the path", text, max_trees - 1))};
 }
 
-} // namespace tributary::rest
+} // namespace tributary::api

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary::rest {
+namespace tributary::api {
 
 /// Longest wait that a join may ask for.
 inline constexpr std::chrono::milliseconds max_join_wait{60'000};
@@ -45,4 +45,4 @@ struct EventsRequest {
 /// From a path.
 [[nodiscard]] TreeNumber tree_number(const std::string& text);
 
-} // namespace tributary::rest
+} // namespace tributary::api

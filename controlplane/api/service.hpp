@@ -9,6 +9,7 @@
 // The JSON of requests and answers is in docs/protocol/manager-api.md and openapi.json.
 #pragma once
 
+#include "controlplane/group/requests.hpp"
 #include "tributary/types.hpp"
 
 #include <boost/json/value.hpp>
@@ -22,7 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::rest {
+namespace tributary::api {
 
 struct Answer {
   unsigned status = 200;
@@ -70,21 +71,8 @@ struct MulticastRequest {
 
 // ---- our own ----
 
-struct GroupRequest {
-  std::string name;
-  std::string job; ///< "" with a job's token: that job
-  std::uint32_t size = 0;
-  std::uint32_t trees = 1; ///< 1 or 2
-  std::optional<std::uint32_t> root_rank;
-};
-struct JoinRequest {
-  GroupRequest group; ///< creates the group when it is not there; must agree with it when it is
-  std::uint32_t rank = 0;
-  Nid nid;
-  std::string host; ///< its name, for people; "" when not said
-  /// How long to wait for the group to be ready before answering what is missing.
-  std::chrono::milliseconds wait{0};
-};
+using group::GroupRequest;
+using group::JoinRequest;
 struct MemberRequest {
   std::string job;
   std::string group;
@@ -166,4 +154,4 @@ public:
                                           std::function<void(const Event&)> sink) = 0;
 };
 
-} // namespace tributary::rest
+} // namespace tributary::api

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tributary::rest {
+namespace tributary::api {
 std::optional<Nid> parse_mac(std::string_view text) {
   std::array<std::uint8_t, 6> octets{};
   std::size_t count = 0;
@@ -40,4 +40,4 @@ std::optional<Nid> parse_mac(std::string_view text) {
   return wire::is_valid_nid(nid) ? std::optional(nid) : std::nullopt;
 }
 
-} // namespace tributary::rest
+} // namespace tributary::api

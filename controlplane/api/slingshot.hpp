@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary::rest {
+namespace tributary::api {
 
 /// "hwRoot" of this host: "00:00:00:01:23:45".
 [[nodiscard]] inline std::string hardware_root_text(Nid nid) {
@@ -25,4 +25,4 @@ namespace tributary::rest {
 /// "02:00:00:00:12:34". Nothing when it is none of these, or not a unicast NID.
 [[nodiscard]] std::optional<Nid> parse_mac(std::string_view text);
 
-} // namespace tributary::rest
+} // namespace tributary::api

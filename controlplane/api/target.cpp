@@ -8,7 +8,7 @@
 #include <charconv>
 #include <cstdint>
 
-namespace tributary::rest {
+namespace tributary::api {
 namespace {
 
 std::string decoded(std::string_view text, bool plus_is_blank) {
@@ -108,4 +108,4 @@ bool is_printable(std::string_view text) {
   return missing == 0;
 }
 
-} // namespace tributary::rest
+} // namespace tributary::api

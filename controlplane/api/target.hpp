@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::rest {
+namespace tributary::api {
 
 struct Target {
   /// Between the slashes, decoded. Empty ones are left out, so that "/a/" and "//a" are "/a".
@@ -43,4 +43,4 @@ struct Target {
 /// Whether the text is UTF-8 without control characters: something that can be shown and stored.
 [[nodiscard]] bool is_printable(std::string_view text);
 
-} // namespace tributary::rest
+} // namespace tributary::api

@@ -8,6 +8,10 @@ namespace tributary::group {
 namespace {
 
 std::string waiting(const Group& group, TimeNs now) {
+  if (group.all_there() && !group.waits_for_root_of.empty()) {
+    return fmt::format("waits for {}, which is being removed and has its root, for at most {}",
+                       group.waits_for_root_of, seconds(elapsed_ns(group.deadline, now)));
+  }
   const auto absent = group.size - group.members.size();
   std::string text = "waits for";
   if (absent > 0) {

@@ -44,12 +44,6 @@ struct Member {
   std::uint64_t lease_ns = 0; ///< what it was told, by which it renews; 0: as configured
 };
 
-/// A tree of a group once its routes are computed.
-struct GroupTree {
-  TreeNumber number;
-  records::TreeForm form;
-};
-
 struct Group {
   GroupId id;
   std::string job;
@@ -72,17 +66,22 @@ struct Group {
   std::set<std::uint32_t> not_located; ///< ranks of members whose host no switch has heard of
   /// Behind receiving_join_req: ranks of members whose host was heard and is not any more.
   std::set<std::uint32_t> silent;
-  std::optional<std::uint32_t> root; ///< rank, from computing_routes on
-  std::vector<GroupTree> routes;     ///< from the end of computing_routes on
-  Cookie cookie;                     ///< with `routes`
-  TimeNs created{};                  ///< or when the manager started, whichever is later
+  std::optional<std::uint32_t> root;       ///< rank, from computing_routes on
+  std::vector<records::TreeRecord> routes; ///< from the end of computing_routes on
+  Cookie cookie;                           ///< with `routes`
+  TimeNs created{};                        ///< or when the manager started, whichever is later
   TimeNs state_since{};
   TimeNs deadline = never; ///< of this state
   /// In destroying: what whoever still waits for the group is told.
   Error end_reason;
+  /// Where all are there in receiving_join_req: the group that is being removed, and whose root
+  /// this one waits for.
+  std::string waits_for_root_of;
   /// "" when all is well; why the last change of its routes failed otherwise.
   std::string error;
 
+  /// Whether all have joined, and switches have heard of their hosts.
+  [[nodiscard]] bool all_there() const { return present == size && not_located.empty(); }
   /// Whether members have left or their leases ran out.
   [[nodiscard]] bool departed() const { return present < members.size(); }
   /// Whether switches may hold its trees.

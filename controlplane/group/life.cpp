@@ -8,6 +8,10 @@ namespace tributary::group {
 namespace {
 
 std::string why_not_complete(const Group& group) {
+  if (group.all_there() && !group.waits_for_root_of.empty()) {
+    return fmt::format("all were there, but {}, which has its root, was not removed in time",
+                       group.waits_for_root_of);
+  }
   constexpr std::size_t named = 8;
   const std::size_t absent = group.size - group.members.size() + group.not_located.size();
   std::string list;
@@ -38,7 +42,11 @@ Error Registry::error_of(const Group& group, const Transition& result) {
 
 void Registry::enter(Group& group, GroupState state, TimeNs now) {
   if (state == GroupState::gone) {
+    const auto root = group.root ? std::optional(group.members.at(*group.root).nid) : std::nullopt;
     forget(group);
+    if (root) {
+      root_is_free(*root, now);
+    }
     return;
   }
   journal_.note(group);
@@ -86,7 +94,7 @@ void Registry::forget(Group& group) {
   if (group.root) {
     rooted_.erase(group.members.at(*group.root).nid);
   }
-  for (const GroupTree& tree : group.routes) {
+  for (const records::TreeRecord& tree : group.routes) {
     owner_.erase(tree.number);
     if (!reserved_.contains(tree.number)) {
       tree_numbers_.give_back(tree.number.value);

@@ -113,8 +113,11 @@ std::size_t Registry::end_groups(const Job& job, const std::function<bool(const 
     }
   }
   for (const GroupId id : ending) { // the job itself may be gone with its last group
-    Group& group = groups_.at(id);
-    end(group, Event::destroy, {404, fmt::format("{} ended: {}", title(group), why)}, now);
+    // And a group with the one before it, whose root it waited for.
+    if (const auto found = groups_.find(id); found != groups_.end()) {
+      Group& group = found->second;
+      end(group, Event::destroy, {404, fmt::format("{} ended: {}", title(group), why)}, now);
+    }
   }
   return ending.size();
 }

@@ -1,4 +1,4 @@
-// The book of jobs, groups and members: who may have what, and in which state it is.
+// The register of jobs, groups and members: who may have what, and in which state it is.
 //
 // A caller (the manager) does the same after every call or a few of them:
 //
@@ -23,6 +23,7 @@
 #include "controlplane/group/group.hpp"
 #include "controlplane/group/journal.hpp"
 #include "controlplane/group/number_pool.hpp"
+#include "controlplane/group/requests.hpp"
 #include "controlplane/group/root_choice.hpp"
 #include "controlplane/group/state_machine.hpp"
 #include "controlplane/group/token_table.hpp"
@@ -50,7 +51,7 @@ struct Settings {
   std::uint64_t lease_ns = 30'000'000'000;
   std::uint32_t default_multicast_limit = 16; ///< groups of a job that names no limit
   std::uint32_t max_group_size = 65'536;      ///< members
-  /// Descriptors that a tree may hold of each engine on its way; 0: they are not counted.
+  /// Descriptors that a tree may hold of each engine on its path; 0: they are not counted.
   std::uint32_t descriptors_per_tree = reductions_per_tree;
   Vni first_vni{1024}; ///< given out to jobs that bring none
   Vni last_vni{65535};
@@ -62,20 +63,6 @@ struct JobBounds {
   std::optional<std::vector<Vni>> vnis;
 };
 
-/// What a group must agree in, whoever asks for it first.
-struct GroupRequest {
-  std::string job;
-  std::string name;
-  std::uint32_t size = 0;
-  std::uint32_t trees = 1; ///< 1 or 2
-  std::optional<std::uint32_t> root_rank = std::nullopt;
-};
-struct JoinRequest {
-  GroupRequest group;
-  std::uint32_t rank = 0;
-  Nid nid;
-  std::string host;
-};
 struct MulticastRequest {
   std::string job;
   std::string step;
@@ -241,8 +228,13 @@ private:
                                                   TimeNs now) const;
 
   // routing.cpp
-  /// Starts the computation, or ends the group and answers why there is none.
+  /// Starts the computation, or ends the group and answers why there is none. A group whose root is
+  /// yet to be given up by one that is being removed goes on when that is gone.
   std::optional<Error> complete_if_all_there(Group& group, TimeNs now);
+  /// A group that is being removed and whose root could be this one's; null when there is none.
+  [[nodiscard]] const Group* gives_root_up(std::span<const Nid> members,
+                                           std::optional<std::uint32_t> wanted) const;
+  void root_is_free(Nid nid, TimeNs now);
   [[nodiscard]] Error no_root(const std::string& whose, std::span<const Nid> members,
                               std::optional<std::uint32_t> wanted, TimeNs now) const;
   [[nodiscard]] std::optional<Error> give_numbers(Group& group, const Routes& routes, TimeNs now);

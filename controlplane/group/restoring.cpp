@@ -100,7 +100,7 @@ void Registry::restore_groups(const records::Snapshot& past, TimeNs now) {
   for (const auto& record : past.trees) {
     Group& group = group_at(record.group, "tree");
     group.routes.resize(group.trees);
-    group.routes.at(record.index) = {record.number, record.form};
+    group.routes.at(record.index) = record;
     owner_.emplace(record.number, group.id);
     tree_numbers_.take_exactly(record.number.value);
   }

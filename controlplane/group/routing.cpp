@@ -13,12 +13,12 @@
 namespace tributary::group {
 namespace {
 
-/// Of a group that has its numbers: whether every switch on the new way has room for them.
+/// Of a group that has its numbers: whether every switch on the new path has room for them.
 std::optional<Error> does_not_fit(const Group& group, const Routes& routes) {
   for (std::size_t i = 0; i < routes.trees.size(); ++i) {
     if (group.routes[i].number.value >= routes.trees[i].number_limit) {
       return Error{422,
-                   fmt::format("tree {} cannot be moved: a switch on the new way has room for "
+                   fmt::format("tree {} cannot be moved: a switch on the new path has room for "
                                "trees 0 to {} only",
                                group.routes[i].number.value, routes.trees[i].number_limit - 1)};
     }
@@ -61,8 +61,7 @@ void Registry::lost(Nid nid) {
 // ---- all are there ----
 
 std::optional<Error> Registry::complete_if_all_there(Group& group, TimeNs now) {
-  if (group.state != GroupState::receiving_join_req || group.present < group.size ||
-      !group.not_located.empty()) {
+  if (group.state != GroupState::receiving_join_req || !group.all_there()) {
     return std::nullopt;
   }
   std::vector<Nid> members;
@@ -71,16 +70,52 @@ std::optional<Error> Registry::complete_if_all_there(Group& group, TimeNs now) {
     members.push_back(member.nid);
   }
   const auto root = choose_root(members, group.wanted_root, rooted_);
+  const Group* const last = root ? nullptr : gives_root_up(members, group.wanted_root);
+  if (last != nullptr) {
+    journal_.note(group);
+    group.waits_for_root_of = title(*last);
+    changed(group);
+    return std::nullopt;
+  }
   if (!root) {
     const Error why = no_root(title(group), members, group.wanted_root, now);
     end(group, Event::destroy, why, now);
     return why;
   }
   journal_.note(group);
+  group.waits_for_root_of.clear();
   group.root = root;
   rooted_.emplace(members[*root], group.id);
   apply(group, Event::completed, now);
   return std::nullopt;
+}
+
+const Group* Registry::gives_root_up(std::span<const Nid> members,
+                                     std::optional<std::uint32_t> wanted) const {
+  const std::size_t end = wanted ? *wanted + std::size_t{1} : members.size();
+  for (std::size_t rank = wanted.value_or(0); rank < end; ++rank) {
+    const auto holder = rooted_.find(members[rank]);
+    if (holder == rooted_.end()) {
+      continue;
+    }
+    const Group& group = groups_.at(holder->second);
+    if (group.state == GroupState::destroying) {
+      return &group;
+    }
+  }
+  return nullptr;
+}
+
+void Registry::root_is_free(Nid nid, TimeNs now) {
+  std::vector<GroupId> with_it; // completing one may end others
+  for (const Group* const group : groups_of(nid)) {
+    with_it.push_back(group->id);
+  }
+  for (const GroupId id : with_it) {
+    if (const auto found = groups_.find(id); found != groups_.end()) {
+      complete_if_all_there(found->second, now);
+    }
+  }
 }
 
 Error Registry::no_root(const std::string& whose, std::span<const Nid> members,
@@ -121,7 +156,7 @@ bool Registry::routes_ready(GroupId id, const Routes& routes, TimeNs now) {
   }
   for (std::uint32_t i = 0; i < group.trees; ++i) {
     group.routes[i].form = routes.trees[i].form;
-    keep(records::TreeRecord{group.routes[i].number, id, i, group.routes[i].form});
+    keep(group.routes[i]);
   }
   put(group);
   actions_.emplace_back(Install{id});
@@ -130,18 +165,21 @@ bool Registry::routes_ready(GroupId id, const Routes& routes, TimeNs now) {
 }
 
 std::optional<Error> Registry::give_numbers(Group& group, const Routes& routes, TimeNs now) {
-  std::vector<GroupTree> given;
+  std::vector<records::TreeRecord> given;
   for (const auto& route : routes.trees) {
     const auto number = tree_numbers_.take(route.number_limit);
     if (!number) {
-      for (const GroupTree& tree : given) {
+      for (const records::TreeRecord& tree : given) {
         tree_numbers_.give_back(tree.number.value);
       }
       return no_number_left(route.number_limit, now);
     }
-    given.push_back({TreeNumber{static_cast<std::uint16_t>(*number)}, {}});
+    given.push_back({.number = TreeNumber{static_cast<std::uint16_t>(*number)},
+                     .group = group.id,
+                     .index = static_cast<std::uint32_t>(given.size()),
+                     .form = {}});
   }
-  for (const GroupTree& tree : given) {
+  for (const records::TreeRecord& tree : given) {
     owner_.emplace(tree.number, group.id);
   }
   group.routes = std::move(given);

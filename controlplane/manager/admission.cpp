@@ -1,8 +1,8 @@
-// Whether the engines on a group's way have descriptors left for it.
+// Whether the engines on a group's path have descriptors left for it.
 //
 // A tree may hold `descriptors_per_tree` descriptors of each engine that it goes up through. A new
 // group is laid where every engine that other groups use has so many left; around those that have
-// not, if there is a way; and is refused otherwise. An engine that nobody else uses always takes
+// not, if there is a path; and is refused otherwise. An engine that nobody else uses always takes
 // it: whatever it lacks there, it takes from no one. Trees that have to be laid anew because theirs
 // broke are not refused: unreduced frames are better than none; such engines are among the
 // problems.
@@ -37,10 +37,10 @@ std::optional<std::uint32_t> Manager::scarce_descriptors(SwitchId at) const {
 }
 
 std::optional<Manager::FullEngine>
-Manager::full_engine_on(std::span<const RoutedTree> trees) const {
+Manager::full_engine_on(std::span<const trees::PlannedTree> trees) const {
   const std::uint32_t each = settings_.groups.descriptors_per_tree;
   std::map<std::pair<std::uint32_t, topology::Port>, std::uint32_t> wanted;
-  for (const RoutedTree& tree : trees) {
+  for (const trees::PlannedTree& tree : trees) {
     for (const multicast::TreePart& part : tree.parts) {
       const auto has = each == 0 ? std::nullopt : scarce_descriptors(part.at);
       if (!has || !EngineLoads::occupies(part)) {
@@ -76,12 +76,11 @@ std::vector<topology::LinkId> Manager::links_of_full_engines() const {
 group::Error Manager::engine_is_full(const group::Group& group, const FullEngine& full) const {
   std::string holders;
   std::size_t named = 0;
-  for (const TreeNumber number : coordinator_.wanted_at(full.at)) {
+  for (const TreeNumber number : trees::trees_among(coordinator_.wanted_at(full.at))) {
     const group::Group* holder = registry_.find(number);
-    const auto routing = holder == nullptr ? routings_.end() : routings_.find(holder->id);
+    const trees::Life* const life = holder == nullptr ? nullptr : lives_.find(holder->id);
     const bool uses_it =
-        routing != routings_.end() &&
-        std::ranges::any_of(routing->second.trees, [&](const RoutedTree& tree) {
+        life != nullptr && std::ranges::any_of(life->trees, [&](const trees::PlannedTree& tree) {
           return std::ranges::any_of(tree.parts, [&](const multicast::TreePart& part) {
             return part.at == full.at && part.parent == full.port && EngineLoads::occupies(part);
           });
@@ -119,8 +118,9 @@ std::vector<multicast::Tree> Manager::planned(const group::Group& group,
   return trees;
 }
 
-std::vector<RoutedTree> Manager::laid(const group::Group& group, std::span<const HostId> hosts) {
-  std::vector<RoutedTree> routes;
+std::vector<trees::PlannedTree> Manager::laid(const group::Group& group,
+                                              std::span<const HostId> hosts) {
+  std::vector<trees::PlannedTree> routes;
   for (multicast::Tree& tree : planned(group, hosts)) {
     if (auto one = routed(group, tree, hosts)) {
       routes.push_back(std::move(*one));
@@ -131,14 +131,14 @@ std::vector<RoutedTree> Manager::laid(const group::Group& group, std::span<const
   return routes;
 }
 
-std::vector<RoutedTree> Manager::laid_around_full_engines(const group::Group& group,
-                                                          std::span<const HostId> hosts) {
+std::vector<trees::PlannedTree> Manager::laid_around_full_engines(const group::Group& group,
+                                                                  std::span<const HostId> hosts) {
   multicast::Tree weight;
   for (const topology::LinkId link : links_of_full_engines()) {
     weight.links.insert(weight.links.end(), avoiding_weight, link);
   }
   planner().adopt(weight);
-  std::vector<RoutedTree> routes = laid(group, hosts);
+  std::vector<trees::PlannedTree> routes = laid(group, hosts);
   planner_.release(weight);
   return routes;
 }

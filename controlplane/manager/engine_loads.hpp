@@ -1,7 +1,7 @@
 // How many trees each engine serves: the engine at a port serves the trees whose parent that port
 // is, and holds a descriptor for each of their reductions (docs/protocol/engine.md).
 //
-// What is added is removed again with the same parts; the books balance. Pure.
+// What is added is removed again with the same parts; the sums balance. Pure.
 #pragma once
 
 #include "controlplane/multicast/tree.hpp"

@@ -2,14 +2,14 @@
 // fabric its own.
 #pragma once
 
-#include "controlplane/install/target.hpp"
 #include "controlplane/records/records.hpp"
+#include "controlplane/transaction/subject.hpp"
 #include "tributary/control.pb.h"
 #include "tributary/types.hpp"
 
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tributary::manager {
 
@@ -24,10 +24,13 @@ public:
   /// else is ready to be.
   virtual void request_reconcile() = 0;
 
-  /// On disk when it returns. Throws store::StoreError.
-  virtual void store(std::span<const records::Change> changes) = 0;
-  virtual void send(install::SessionNumber session, const control::ManagerMessage& message) = 0;
-  virtual void close(install::SessionNumber session, std::string_view why) = 0;
+  /// Begins to write; the manager hands over nothing more before `Manager::stored` was called, from
+  /// within or later.
+  virtual void store(std::vector<records::Change> changes) = 0;
+  virtual void send(transaction::SessionNumber session, const control::ManagerMessage& message) = 0;
+  virtual void close(transaction::SessionNumber session, std::string_view why) = 0;
+  /// The manager kept the event loop for too long: a sentence for the log.
+  virtual void stalled(const std::string& what) = 0;
 };
 
 } // namespace tributary::manager

@@ -25,7 +25,7 @@ void EventLog::add(std::string kind, boost::json::object body) {
   }
 }
 
-rest::Event EventLog::gap(std::uint64_t after, const std::string& time) const {
+api::Event EventLog::gap(std::uint64_t after, const std::string& time) const {
   const std::uint64_t next = events_.empty() ? last_number_ + 1 : events_.front().number;
   const bool restarted = after >> 32 != last_number_ >> 32;
   // Its number is the one before what follows: a reader that ends here comes back to the same
@@ -48,7 +48,7 @@ std::function<void()> EventLog::follow(std::uint64_t after, const std::string& t
     sink(gap(after, time));
     after = 0;
   }
-  for (const rest::Event& event : events_) {
+  for (const api::Event& event : events_) {
     if (event.number > after) {
       sink(event);
     }

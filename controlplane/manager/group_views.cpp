@@ -69,12 +69,12 @@ json::object Manager::summary_of(const group::Group& group) const {
     object["root"] = {{"rank", *group.root}, {"nid", root.nid.value}, {"host", root.host}};
   }
   if (group.routed()) {
-    const auto routing = routings_.find(group.id);
+    const trees::Life* const life = lives_.find(group.id);
     json::array routes;
     for (std::size_t i = 0; i < group.routes.size(); ++i) {
       std::uint32_t max_efi = 0;
-      if (routing != routings_.end()) {
-        for (const LinkId link : routing->second.trees[i].tree.links) {
+      if (life != nullptr && i < life->trees.size()) {
+        for (const LinkId link : life->trees[i].tree.links) {
           max_efi = std::max(max_efi, efi_of(link));
         }
       }
@@ -85,9 +85,9 @@ json::object Manager::summary_of(const group::Group& group) const {
                         {"max_efi", max_efi}});
     }
     object["routes"] = std::move(routes);
-    if (group.trees == 2 && routing != routings_.end()) {
-      object["disjoint"] = routing->second.shared.empty();
-      object["shared"] = json::value_from(routing->second.shared);
+    if (group.trees == 2 && life != nullptr && !life->trees.empty()) {
+      object["disjoint"] = life->shared.empty();
+      object["shared"] = json::value_from(life->shared);
     }
   }
   return object;
@@ -117,10 +117,10 @@ std::uint64_t Manager::lease_of(const group::Group& group, std::uint32_t rank) c
 
 json::object Manager::membership(const group::Group& group, std::uint32_t rank) const {
   json::array trees;
-  for (const group::GroupTree& tree : group.routes) {
+  for (const records::TreeRecord& tree : group.routes) {
     trees.push_back(tree.number.value);
   }
-  const auto routing = routings_.find(group.id);
+  const trees::Life* const life = lives_.find(group.id);
   return {{"group", group.name},
           {"job", group.job},
           {"state", std::string(records::name_of(group.state))},
@@ -131,7 +131,7 @@ json::object Manager::membership(const group::Group& group, std::uint32_t rank) 
           {"root_rank", *group.root},
           {"root_nid", group.members.at(*group.root).nid.value},
           {"trees", std::move(trees)},
-          {"disjoint", routing != routings_.end() && routing->second.shared.empty()},
+          {"disjoint", life != nullptr && !life->trees.empty() && life->shared.empty()},
           {"lease_seconds", seconds(lease_of(group, rank))}};
 }
 
@@ -163,7 +163,7 @@ void Manager::list_jobs(Page& page, const std::string& after) const {
 }
 
 /// By id, that is, by age.
-void Manager::list_groups(Page& page, const OnlyJob& only, const rest::ViewRequest& request,
+void Manager::list_groups(Page& page, const OnlyJob& only, const api::ViewRequest& request,
                           std::uint64_t from) const {
   for (const group::Group* group : registry_.groups()) {
     if (group->id.value < from || !sees(only, *group) ||

@@ -1,7 +1,7 @@
 #include "controlplane/manager/manager.hpp"
 
 #include "controlplane/manager/topology_form.hpp"
-#include "controlplane/store/store_error.hpp"
+#include "controlplane/southbound/protocol/messages.hpp"
 
 #include <fmt/format.h>
 
@@ -28,10 +28,10 @@ std::uint32_t transaction_epoch(const records::Snapshot& past) {
 
 Manager::Manager(const Settings& settings, Environment& environment, group::RandomSource random,
                  const records::Snapshot& past)
-    : settings_(settings), environment_(environment), last_look_(environment.now()),
-      started_(last_look_), discovery_(settings.discovery),
-      planner_(planning_graph_, settings.planner),
-      coordinator_(discovery_.graph(), {.epoch = transaction_epoch(past)}),
+    : settings_(settings), environment_(environment), stalls_(environment),
+      last_look_(environment.now()), started_(last_look_), discovery_(settings.discovery),
+      planner_(planning_graph_, settings.planner), tree_kind_(discovery_.graph()),
+      coordinator_(discovery_.graph(), {&tree_kind_}, {.epoch = transaction_epoch(past)}),
       registry_(settings.groups, std::move(random), past, started_), events_(past.epoch) {
   discovery_.remember([this](Nid nid) { return !registry_.groups_of(nid).empty(); });
   restore(past);
@@ -66,14 +66,14 @@ void Manager::restore(const records::Snapshot& past) {
     unstored_topology_ = std::move(restored);
   }
   switches_.resize(graph().switches().size());
-  copy_graph();
-  std::vector<install::TreeTarget> wanted;
+  bring_planning_graph_up_to_date();
+  std::vector<transaction::Target> wanted;
   for (const group::Group* group : registry_.groups()) {
     if (!group->routed() || group->state == group::GroupState::destroying) {
       continue;
     }
     adopt(*group);
-    if (routings_.contains(group->id)) {
+    if (lives_.find(group->id) != nullptr) {
       for (std::size_t i = 0; i < group->routes.size(); ++i) {
         if (auto target = target_of(*group, i)) {
           wanted.push_back(*std::move(target));
@@ -112,7 +112,53 @@ void Manager::tell_pause() {
 // ---- the turn ----
 
 void Manager::reconcile() {
-  store_requests();
+  if (is_writing()) {
+    turn_wanted_ = true;
+    return;
+  }
+  const Section section(stalls_, "the rest of a turn");
+  begin_turn();
+}
+
+void Manager::begin_turn() {
+  records::Backlog asked;
+  asked.add({registry_.changes().begin(), registry_.changes().end()});
+  if (!asked.empty() && store_failure_.empty()) {
+    const Section section(stalls_, "the store");
+    writing_ = Writing::requests;
+    environment_.store(asked.changes());
+    return;
+  }
+  keep_requests();
+  run_turn();
+}
+
+void Manager::stored(const std::string& failure) {
+  const Section section(stalls_, "the rest of a turn");
+  if (!failure.empty()) {
+    note_store_failure(failure);
+  } else if (!store_failure_.empty()) {
+    store_failure_.clear();
+    event("manager", "the store takes changes again");
+  }
+  if (std::exchange(writing_, Writing::nothing) == Writing::changes) {
+    if (failure.empty()) {
+      unstored_.clear();
+    }
+    end_turn();
+    return;
+  }
+  if (failure.empty()) {
+    static_cast<void>(registry_.take_changes());
+    keep_requests();
+  } else {
+    take_back_requests();
+  }
+  run_turn();
+}
+
+void Manager::run_turn() {
+  turn_began_ = environment_.now();
   notice_store_away();
   const TimeNs at = now();
   tell_pause();
@@ -122,20 +168,35 @@ void Manager::reconcile() {
   if (store_again_ <= at) {
     store_again_ = never;
   }
-  repair();
-  compute_postponed(false);
+  compute_what_is_not_contested();
   rebalance_as_asked();
   rebalance_by_itself();
-  while (handle_topology() || handle_outcomes() || handle_actions()) {
+  while (handle_topology() || handle_outcomes() || handle_actions() || handle_due()) {
   }
-  store_changes();
+  gather_unstored();
+  if (unstored_.empty() || store_again_ != never) {
+    end_turn();
+    return;
+  }
+  const Section section(stalls_, "the store");
+  writing_ = Writing::changes;
+  environment_.store(unstored_.changes());
+}
+
+void Manager::end_turn() {
   wake_due();
-  time_out_waiters(at);
+  time_out_waiters(now());
   give_answers();
   tell_switches();
   ++turn_;
   waits_ = first_deadline() != never;
   registry_.begin_requests();
+  for (const auto& request : std::exchange(held_back_, {})) {
+    request();
+  }
+  if (std::exchange(turn_wanted_, false)) {
+    environment_.request_reconcile();
+  }
 }
 
 void Manager::reconfigure(const group::Settings& groups) {
@@ -144,6 +205,9 @@ void Manager::reconfigure(const group::Settings& groups) {
 }
 
 TimeNs Manager::next_deadline() const {
+  if (is_writing()) {
+    return never; // the end of the write goes on
+  }
   const TimeNs first = first_deadline();
   return first == never ? never : std::min(first + paused_ns_, last_look_ + beat_ns);
 }
@@ -152,50 +216,29 @@ TimeNs Manager::first_deadline() const {
   TimeNs next =
       std::min({discovery_.next_deadline(), coordinator_.next_deadline(), registry_.next_deadline(),
                 store_again_, store_topology_at_, rebalance_at_});
-  for (const auto& [id, at] : compute_at_) {
-    next = std::min(next, at);
-  }
-  for (const auto& [id, at] : repair_at_) {
-    next = std::min(next, at);
-  }
   for (const auto& [id, waiter] : waiters_) {
     next = std::min(next, waiter.until);
   }
-  if (!deferred_.empty()) {
-    next = std::min(next, started_ + settings_.timeout_ns);
-  }
-  return next;
+  // While switches are waited for, nothing is done about trees.
+  const TimeNs due = repair_all_ || !to_repair_.empty() ? started_ : lives_.next_due();
+  return std::min(next, due == never || !waits_for_switches()
+                            ? due
+                            : std::max(due, started_ + settings_.timeout_ns));
 }
 
-bool Manager::waits_for_switches() {
-  if (elapsed_ns(now(), started_) >= settings_.timeout_ns) {
-    return false;
-  }
-  return !discovery_.all_connected();
+bool Manager::waits_for_switches() const {
+  return elapsed_ns(time(), started_) < settings_.timeout_ns && !discovery_.all_connected();
 }
 
 bool Manager::handle_actions() {
-  std::vector<group::Action> actions = registry_.take_actions();
-  if (!deferred_.empty() && !waits_for_switches()) {
-    actions.insert(actions.begin(), std::make_move_iterator(deferred_.begin()),
-                   std::make_move_iterator(deferred_.end()));
-    deferred_.clear();
-  }
-  const bool wait = !actions.empty() && waits_for_switches();
-  bool anything = false;
-  for (group::Action& action : actions) {
-    const bool computes = std::holds_alternative<group::ComputeRoutes>(action) ||
-                          std::holds_alternative<group::Install>(action);
-    if (computes && wait) {
-      deferred_.push_back(std::move(action));
-      continue;
-    }
-    anything = true;
+  const Section section(stalls_, "actions of groups");
+  const std::vector<group::Action> actions = registry_.take_actions();
+  for (const group::Action& action : actions) {
     if (const auto* routes = std::get_if<group::ComputeRoutes>(&action)) {
       rebalance_later();
-      compute(routes->group);
+      lives_.apply(routes->group, trees::Event::want, now());
     } else if (const auto* to_install = std::get_if<group::Install>(&action)) {
-      install(to_install->group);
+      lives_.apply(to_install->group, trees::Event::plan, now());
     } else if (const auto* to_remove = std::get_if<group::Remove>(&action)) {
       remove(to_remove->group);
     } else if (const auto* changed = std::get_if<group::Changed>(&action)) {
@@ -205,7 +248,7 @@ bool Manager::handle_actions() {
       }
     } else if (const auto* gone = std::get_if<group::Gone>(&action)) {
       rebalance_later();
-      release(gone->group.id);
+      forget(gone->group.id);
       told_.erase(gone->group.id);
       endings_.add(gone->group);
       event("group",
@@ -215,15 +258,16 @@ bool Manager::handle_actions() {
       wake_waiters(gone->group);
     }
   }
-  return anything;
+  return !actions.empty();
 }
 
 bool Manager::handle_outcomes() {
-  const std::vector<install::Outcome> outcomes = coordinator_.take_outcomes();
-  for (const install::Outcome& outcome : outcomes) {
+  const Section section(stalls_, "ended transactions");
+  const std::vector<transaction::Outcome> outcomes = coordinator_.take_outcomes();
+  for (const transaction::Outcome& outcome : outcomes) {
     finished(outcome);
   }
-  return !outcomes.empty();
+  return note_in_force() || !outcomes.empty();
 }
 
 /// Problems are events, so that whoever follows them need not ask.
@@ -243,6 +287,7 @@ void Manager::tell_problems() {
 }
 
 bool Manager::handle_topology() {
+  const Section section(stalls_, "changes of the topology");
   tell_problems();
   const std::vector<topology::Change> changes = discovery_.take_changes();
   if (changes.empty() && reachability_changed_.empty()) {
@@ -265,8 +310,9 @@ bool Manager::handle_topology() {
   topology_changed_at_ = now();
   rebalance_later();
   repair_all_ = true;
-  repair();
-  compute_postponed(true);
+  for (const group::GroupId id : std::set(lives_.in_state(trees::State::wanted))) {
+    lives_.apply(id, trees::Event::want, now());
+  }
   return true;
 }
 
@@ -282,6 +328,7 @@ void Manager::note_touched() {
     }
   }
   note_located(nids);
+  touched_since_planned_.add(touched);
   unstored_topology_.add(std::move(touched));
 }
 
@@ -298,23 +345,15 @@ void Manager::note_located(std::span<const Nid> nids) {
   }
 }
 
-void Manager::store_what_waits() {
+std::vector<records::Change> Manager::what_waits() {
   if (store_topology_at_ != never) {
     store_topology_at_ = now();
   }
-  store_changes();
+  gather_unstored();
+  return unstored_.changes();
 }
 
-void Manager::store_requests() {
-  records::Backlog asked;
-  asked.add({registry_.changes().begin(), registry_.changes().end()});
-  if (!asked.empty() && store_failure_.empty()) {
-    if (!try_to_store(asked.changes())) {
-      take_back_requests();
-      return;
-    }
-    static_cast<void>(registry_.take_changes());
-  }
+void Manager::keep_requests() {
   registry_.keep_requests();
   for (Announcement& one : std::exchange(announcements_, {})) {
     event(std::move(one.kind), std::move(one.text), std::move(one.body));
@@ -365,21 +404,7 @@ void Manager::note_store_failure(std::string_view why) {
   store_again_ = now() + store_pause_ns;
 }
 
-bool Manager::try_to_store(std::span<const records::Change> changes) {
-  try {
-    environment_.store(changes);
-  } catch (const store::StoreError& error) {
-    note_store_failure(error.what());
-    return false;
-  }
-  if (!store_failure_.empty()) {
-    store_failure_.clear();
-    event("manager", "the store takes changes again");
-  }
-  return true;
-}
-
-void Manager::store_changes() {
+void Manager::gather_unstored() {
   std::vector<records::Change> changes = registry_.take_changes();
   if (store_topology_at_ == never && (!unstored_topology_.empty() || topology_starts_anew_)) {
     store_topology_at_ = now() + topology_pause_ns;
@@ -392,25 +417,21 @@ void Manager::store_changes() {
     unstored_.add(changes_of(graph(), std::exchange(unstored_topology_, {})));
   }
   unstored_.add(std::move(changes));
-  if (unstored_.empty() || store_again_ != never) {
-    return;
-  }
-  if (try_to_store(unstored_.changes())) {
-    unstored_.clear();
-  }
 }
 
 void Manager::give_answers() {
+  const Section section(stalls_, "answers");
   for (Answered& answered : std::exchange(answers_, {})) {
     answered.reply(std::move(answered.answer));
   }
 }
 
 void Manager::tell_switches() {
-  for (const install::Addressed& message : coordinator_.take_messages()) {
-    environment_.send(message.session, message.message);
+  const Section section(stalls_, "messages to switches");
+  for (const transaction::Addressed& message : coordinator_.take_messages()) {
+    environment_.send(message.session, southbound::protocol::message_of(message.message));
   }
-  for (const install::Closure& closure : coordinator_.take_closures()) {
+  for (const transaction::Closure& closure : coordinator_.take_closures()) {
     environment_.close(closure.session, closure.why);
     disconnect(closure.session);
     environment_.request_reconcile();
@@ -438,8 +459,9 @@ void Manager::tell_of(const group::Group& group) {
 
 // ---- switches ----
 
-std::optional<std::string> Manager::connected(install::SessionNumber session,
+std::optional<std::string> Manager::connected(transaction::SessionNumber session,
                                               const control::SwitchHello& hello) {
+  const Section section(stalls_, "a switch that connects");
   if (hello.name().empty()) {
     return "a switch must have a name";
   }
@@ -462,7 +484,7 @@ std::optional<std::string> Manager::connected(install::SessionNumber session,
   state.software = hello.software();
   state.heard = now();
   sessions_[session] = *at;
-  coordinator_.connected(*at, session, hello, now());
+  coordinator_.connected(*at, session, southbound::protocol::hello_of(hello), now());
   for (const control::Tree& tree : hello.in_force().trees()) {
     if (tree.from_file() && tree.number() < max_trees) {
       registry_.reserve_tree(TreeNumber{static_cast<std::uint16_t>(tree.number())});
@@ -475,7 +497,8 @@ std::optional<std::string> Manager::connected(install::SessionNumber session,
   return std::nullopt;
 }
 
-void Manager::message(install::SessionNumber session, const control::SwitchMessage& message) {
+void Manager::message(transaction::SessionNumber session, const control::SwitchMessage& message) {
+  const Section section(stalls_, "a message of a switch");
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) {
     return;
@@ -494,13 +517,14 @@ void Manager::message(install::SessionNumber session, const control::SwitchMessa
     }
     state.descriptors_in_use = message.statistics().descriptors_in_use();
     return;
-  } else {
-    coordinator_.receive(at, session, message, now());
+  } else if (const auto answer = southbound::protocol::answer_of(message)) {
+    coordinator_.receive(at, session, *answer, now());
   }
   environment_.request_reconcile();
 }
 
-void Manager::lost(install::SessionNumber session, std::string_view why) {
+void Manager::lost(transaction::SessionNumber session, std::string_view why) {
+  const Section section(stalls_, "a switch that is lost");
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) {
     return;
@@ -519,7 +543,7 @@ void Manager::turning_away(std::string_view why) {
                                : fmt::format("switches are turned away: {}", why));
 }
 
-void Manager::disconnect(install::SessionNumber session) {
+void Manager::disconnect(transaction::SessionNumber session) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) {
     return;

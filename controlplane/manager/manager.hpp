@@ -3,7 +3,7 @@
 //   hosts --HTTP--> requests --> group::Registry ---- ComputeRoutes --> multicast::Planner
 //                                    ^   | Install, Remove                     |
 //                                    |   v                                    v
-//   switches <------------------- install::Coordinator <------------- trees, oriented
+//   switches <--------------- transaction::Coordinator <------------- trees, oriented
 //        |                                                                 ^
 //        +-- ports, neighbours --> topology::Discovery -- what broke ------+
 //
@@ -11,7 +11,7 @@
 // answer to the next. How it is driven:
 //
 //   Manager manager(settings, environment, random, past);
-//   ... calls of rest::Service and install::ChannelSink, in any order ...
+//   ... calls of api::Service and southbound::protocol::ChannelSink, in any order ...
 //   manager.reconcile(); when the environment was asked for it, and at next_deadline()
 //
 // `reconcile` is where every change takes effect. First what was asked for since the last turn is
@@ -22,6 +22,11 @@
 // nothing is acknowledged that a crash could lose. While the store takes nothing, requests are
 // refused before anything is done; what runs goes on, faults are repaired, and what changes by that
 // is kept to be stored later.
+//
+// Writing takes as long as the disk takes, and nobody waits for it: the turn goes on when `stored`
+// is called. Switches, renewals and those who look are served meanwhile; requests that change
+// something are taken on when the turn is over, since they could not be taken back apart from those
+// that are being written.
 //
 // The topology alone is no reason to write at once: it is found again by itself. What was touched
 // of it is stored with the next thing that is, or after a second.
@@ -37,26 +42,30 @@
 //
 // Files: manager.cpp (construction, settling, switches), routes.cpp (trees of groups, faults),
 // admission.cpp (descriptors of engines), rebalance.cpp (trees that could be better), requests.cpp
-// (rest::Service), views.cpp, *_views.cpp and metrics.cpp (what people see).
+// (api::Service), views.cpp, *_views.cpp and metrics.cpp (what people see).
 //
 // Pure: one thread, no clock, no I/O but through Environment.
 #pragma once
 
 #include "controlplane/api/service.hpp"
 #include "controlplane/group/registry.hpp"
-#include "controlplane/install/channel_sink.hpp"
-#include "controlplane/install/coordinator.hpp"
 #include "controlplane/manager/endings.hpp"
 #include "controlplane/manager/engine_loads.hpp"
 #include "controlplane/manager/environment.hpp"
 #include "controlplane/manager/event_log.hpp"
 #include "controlplane/manager/page.hpp"
-#include "controlplane/manager/tree_form.hpp"
+#include "controlplane/manager/stall_detector.hpp"
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/records/backlog.hpp"
+#include "controlplane/southbound/protocol/channel_sink.hpp"
 #include "controlplane/topology/discovery.hpp"
+#include "controlplane/transaction/coordinator.hpp"
+#include "controlplane/trees/life.hpp"
+#include "controlplane/trees/planned_tree.hpp"
+#include "controlplane/trees/tree_kind.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -86,7 +95,7 @@ struct Settings {
   std::optional<topology::Graph> expected;
 };
 
-class Manager final : public rest::Service, public install::ChannelSink {
+class Manager final : public api::Service, public southbound::protocol::ChannelSink {
 public:
   /// Throws std::runtime_error when the stored past makes no sense.
   Manager(const Settings& settings, Environment& environment, group::RandomSource random,
@@ -96,86 +105,76 @@ public:
   Manager& operator=(const Manager&) = delete;
 
   void reconcile();
+  /// What was handed to `Environment::store` is on disk; or it is not, and why.
+  void stored(const std::string& failure);
   /// Takes over the limits and leases of groups. Those that run keep the deadlines they have.
   void reconfigure(const group::Settings& groups);
   [[nodiscard]] TimeNs next_deadline() const;
   /// Somebody saw that nothing can be written now, and why, though nothing was to be written: no
   /// change is taken on before a write succeeds.
   void store_is_away(std::string_view why);
-  /// Before the end: stores what could have waited.
-  void store_what_waits();
+  /// Before the end, with no turn to follow: what could have waited, to be written behind what was
+  /// handed over before.
+  [[nodiscard]] std::vector<records::Change> what_waits();
 
-  // ---- install::ChannelSink ----
+  // ---- southbound::protocol::ChannelSink ----
 
-  std::optional<std::string> connected(install::SessionNumber session,
+  std::optional<std::string> connected(transaction::SessionNumber session,
                                        const control::SwitchHello& hello) override;
-  void message(install::SessionNumber session, const control::SwitchMessage& message) override;
-  void lost(install::SessionNumber session, std::string_view why) override;
+  void message(transaction::SessionNumber session, const control::SwitchMessage& message) override;
+  void lost(transaction::SessionNumber session, std::string_view why) override;
   void turning_away(std::string_view why) override;
 
-  // ---- rest::Service ----
+  // ---- api::Service ----
 
-  void create_job(const rest::Caller& caller, const rest::JobRequest& request,
-                  rest::Reply reply) override;
-  void get_job(const rest::Caller& caller, const std::string& job, rest::Reply reply) override;
-  void list_jobs(const rest::Caller& caller, rest::Reply reply) override;
-  void patch_job(const rest::Caller& caller, const rest::JobPatch& patch,
-                 rest::Reply reply) override;
-  void delete_job(const rest::Caller& caller, const std::string& job, rest::Reply reply) override;
-  void create_multicast(const rest::Caller& caller, const rest::MulticastRequest& request,
-                        rest::Reply reply) override;
-  void delete_multicast(const rest::Caller& caller, TreeNumber tree, rest::Reply reply) override;
-  void create_group(const rest::Caller& caller, const rest::GroupRequest& request,
-                    rest::Reply reply) override;
-  void join_group(const rest::Caller& caller, const rest::JoinRequest& request,
-                  rest::Reply reply) override;
-  void leave_group(const rest::Caller& caller, const rest::MemberRequest& request,
-                   rest::Reply reply) override;
-  void renew_lease(const rest::Caller& caller, const rest::MemberRequest& request,
-                   rest::Reply reply) override;
-  void get_group(const rest::Caller& caller, const std::string& job, const std::string& name,
-                 rest::Reply reply) override;
-  void delete_group(const rest::Caller& caller, const std::string& job, const std::string& name,
-                    rest::Reply reply) override;
-  void view(const rest::Caller& caller, const rest::ViewRequest& request,
-            rest::Reply reply) override;
-  void rebalance(const rest::Caller& caller, bool dry_run, rest::Reply reply) override;
+  void create_job(const api::Caller& caller, const api::JobRequest& request,
+                  api::Reply reply) override;
+  void get_job(const api::Caller& caller, const std::string& job, api::Reply reply) override;
+  void list_jobs(const api::Caller& caller, api::Reply reply) override;
+  void patch_job(const api::Caller& caller, const api::JobPatch& patch, api::Reply reply) override;
+  void delete_job(const api::Caller& caller, const std::string& job, api::Reply reply) override;
+  void create_multicast(const api::Caller& caller, const api::MulticastRequest& request,
+                        api::Reply reply) override;
+  void delete_multicast(const api::Caller& caller, TreeNumber tree, api::Reply reply) override;
+  void create_group(const api::Caller& caller, const api::GroupRequest& request,
+                    api::Reply reply) override;
+  void join_group(const api::Caller& caller, const api::JoinRequest& request,
+                  api::Reply reply) override;
+  void leave_group(const api::Caller& caller, const api::MemberRequest& request,
+                   api::Reply reply) override;
+  void renew_lease(const api::Caller& caller, const api::MemberRequest& request,
+                   api::Reply reply) override;
+  void get_group(const api::Caller& caller, const std::string& job, const std::string& name,
+                 api::Reply reply) override;
+  void delete_group(const api::Caller& caller, const std::string& job, const std::string& name,
+                    api::Reply reply) override;
+  void view(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply) override;
+  void rebalance(const api::Caller& caller, bool dry_run, api::Reply reply) override;
   std::string metrics() override;
   std::string not_ready_because() override;
-  std::optional<rest::Answer> refuse_events(const rest::Caller& caller) override;
-  std::function<void()> subscribe(const rest::Caller& caller, std::uint64_t after,
-                                  std::function<void(const rest::Event&)> sink) override;
+  std::optional<api::Answer> refuse_events(const api::Caller& caller) override;
+  std::function<void()> subscribe(const api::Caller& caller, std::uint64_t after,
+                                  std::function<void(const api::Event&)> sink) override;
 
   // ---- looking ----
 
   [[nodiscard]] const topology::Graph& graph() const { return discovery_.graph(); }
   [[nodiscard]] const group::Registry& groups() const { return registry_; }
-  [[nodiscard]] const install::Coordinator& coordinator() const { return coordinator_; }
+  [[nodiscard]] const transaction::Coordinator& coordinator() const { return coordinator_; }
   /// How often the whole graph was copied for the planner.
   [[nodiscard]] std::uint64_t graph_copies() const { return graph_copies_; }
 
 private:
-  /// The trees of one group whose load the planner carries.
-  struct Routing {
-    std::vector<RoutedTree> trees;
-    /// Names of switches and links that twins share.
-    std::vector<std::string> shared;
-  };
-  /// Transactions that one group waits for.
-  struct Awaited {
-    std::set<install::TransactionNumber> open;
-    std::string failure; ///< of the first that did not become
-  };
   /// A request that is answered when its group has come so far.
   struct Waiter {
-    rest::Reply reply;
+    api::Reply reply;
     TimeNs until = never;
     std::optional<std::uint32_t> rank; ///< a membership is asked for; otherwise a multicast
     std::uint64_t turn = 0;            ///< in which it came
   };
   struct Answered {
-    rest::Reply reply;
-    rest::Answer answer;
+    api::Reply reply;
+    api::Answer answer;
     bool changes = false; ///< says that something was changed
   };
   struct Announcement {
@@ -184,7 +183,7 @@ private:
     boost::json::object body;
   };
   struct SwitchState {
-    install::SessionNumber session;
+    transaction::SessionNumber session;
     bool connected = false;
     control::Limits limits;
     std::string software;
@@ -210,63 +209,81 @@ private:
   bool handle_outcomes();
   bool handle_topology();
   void tell_problems();
-  /// Before anything follows from them; those that cannot be stored never came.
-  void store_requests();
+  // A turn, in three pieces: what lies between them is a write, or nothing.
+  /// Requests are stored before anything follows from them; those that cannot be never came.
+  void begin_turn();
+  void run_turn();
+  void end_turn();
+  void keep_requests();
   void take_back_requests();
-  void store_changes();
+  void gather_unstored();
   void notice_store_away();
   void note_store_failure(std::string_view why);
-  /// False, and no change is taken on for a while, when there is no room for them.
-  bool try_to_store(std::span<const records::Change> changes);
+  /// The registry must not be changed now: it is not known yet whether the requests before are to
+  /// be taken back.
+  [[nodiscard]] bool is_writing() const { return writing_ != Writing::nothing; }
+  /// Until the turn is over.
+  void hold_back(std::function<void()> request) { held_back_.push_back(std::move(request)); }
   void give_answers();
   void tell_switches();
   void event(std::string kind, std::string text, boost::json::object body = {});
   /// An event, unless the last one of this group said the same: several of its changes are told of
   /// together, when they have all happened.
   void tell_of(const group::Group& group);
-  void disconnect(install::SessionNumber session);
+  void disconnect(transaction::SessionNumber session);
   /// What the topology room wants stored, and the rest of the work that its changes bring.
   void note_touched();
   void note_located(std::span<const Nid> nids);
   /// Shortly after a start, while switches that were there before are not back.
-  [[nodiscard]] bool waits_for_switches();
+  [[nodiscard]] bool waits_for_switches() const;
 
   // routes.cpp
-  /// Finds trees for a group. Where there is no way, it waits for one until the fabric has been as
+  /// Finds trees for a group. Where there is no path, it waits for one until the fabric has been as
   /// it is for a while: a switch that has just come has links that are not known yet.
   void compute(group::GroupId id);
-  void compute_postponed(bool topology_changed);
+  /// Two ports claimed a member of theirs, and do no more.
+  void compute_what_is_not_contested();
+  /// What is to be done about trees now; nothing while switches are waited for. After a change of
+  /// the topology every group is looked at. Goes on in the next turn when this one lasts too long,
+  /// so that requests and switches are served between.
+  bool handle_due();
+  /// By the state of the life of its trees.
+  void look_at(group::GroupId id);
+  /// To its group, which may not want them any more, or have no numbers: then there are none.
+  void offer(group::GroupId id, trees::Life& life);
   /// Why nobody can say where a member's host is: two ports claim it.
   [[nodiscard]] std::optional<std::string> contested(const group::Group& group) const;
   void install(group::GroupId id);
   void remove(group::GroupId id);
-  void finished(const install::Outcome& outcome);
+  void finished(const transaction::Outcome& outcome);
   /// Says of groups that were behind that they are installed, once they are.
-  void reconcile_behind();
+  bool note_in_force();
   void adopt(const group::Group& group);
-  void release(group::GroupId id);
+  /// Its trees out of the loads.
+  void release(trees::Life& life);
+  /// The group is gone.
+  void forget(group::GroupId id);
   /// None when nobody is below the root (a group of one, or whose others have left): its frames
   /// need not go anywhere, and no switch takes a tree without a child.
-  [[nodiscard]] std::optional<install::TreeTarget> target_of(const group::Group& group,
+  [[nodiscard]] std::optional<transaction::Target> target_of(const group::Group& group,
                                                              std::size_t index) const;
   /// Whether every link it crosses is usable, and every member's host hangs where it leads.
-  [[nodiscard]] bool intact(const group::Group& group, const RoutedTree& routed) const;
+  [[nodiscard]] bool intact(const group::Group& group, const trees::PlannedTree& routed) const;
   [[nodiscard]] std::vector<topology::HostId> hosts_of(const group::Group& group) const;
-  [[nodiscard]] std::optional<RoutedTree> routed(const group::Group& group, multicast::Tree tree,
-                                                 std::span<const topology::HostId> hosts) const;
+  [[nodiscard]] std::optional<trees::PlannedTree>
+  routed(const group::Group& group, multicast::Tree tree,
+         std::span<const topology::HostId> hosts) const;
   [[nodiscard]] group::Error no_route(const group::Group& group,
                                       std::span<const topology::HostId> hosts);
-  [[nodiscard]] group::Routes routes_of(const Routing& routing) const;
-  /// Puts another tree in the place of one, in the books of engines, too.
-  void replace(RoutedTree& tree, RoutedTree with);
-  void note_shared(Routing& routing) const;
-  /// Plans anew what is broken: after a change of the topology every group is looked at, otherwise
-  /// those whose next attempt is due.
-  void repair();
+  [[nodiscard]] group::Routes routes_of(const trees::Life& life) const;
+  /// Puts another tree in the place of one, in the loads of engines, too.
+  void replace(trees::PlannedTree& tree, trees::PlannedTree with);
+  void note_shared(trees::Life& life) const;
+  /// Plans anew what is broken of it; tells switches again that refused.
   void repair(const group::Group& group);
   /// New trees in the place of those that are broken; one of twins keeps off its sibling. False,
-  /// and nothing is changed, where there is no way.
-  [[nodiscard]] bool plan_anew(const group::Group& group, Routing& routing,
+  /// and nothing is changed, where there is no path.
+  [[nodiscard]] bool plan_anew(const group::Group& group, trees::Life& life,
                                std::span<const std::size_t> broken,
                                std::span<const topology::HostId> hosts);
 
@@ -281,34 +298,35 @@ private:
   /// The descriptors of each engine of the switch; nothing when it can never be short of them.
   [[nodiscard]] std::optional<std::uint32_t> scarce_descriptors(topology::SwitchId at) const;
   /// The first engine that other groups have filled. The trees are one group's, and not in the
-  /// books.
-  [[nodiscard]] std::optional<FullEngine> full_engine_on(std::span<const RoutedTree> trees) const;
+  /// loads.
+  [[nodiscard]] std::optional<FullEngine>
+  full_engine_on(std::span<const trees::PlannedTree> trees) const;
   [[nodiscard]] std::vector<topology::LinkId> links_of_full_engines() const;
   [[nodiscard]] group::Error engine_is_full(const group::Group& group,
                                             const FullEngine& full) const;
   /// As many as the group wants, or none. The planner carries them.
   [[nodiscard]] std::vector<multicast::Tree> planned(const group::Group& group,
                                                      std::span<const topology::HostId> hosts);
-  [[nodiscard]] std::vector<RoutedTree> laid(const group::Group& group,
-                                             std::span<const topology::HostId> hosts);
-  [[nodiscard]] std::vector<RoutedTree>
+  [[nodiscard]] std::vector<trees::PlannedTree> laid(const group::Group& group,
+                                                     std::span<const topology::HostId> hosts);
+  [[nodiscard]] std::vector<trees::PlannedTree>
   laid_around_full_engines(const group::Group& group, std::span<const topology::HostId> hosts);
 
   // rebalance.cpp
-  /// The trees of a group as they are and as they could be; the planner and the books of engines
+  /// The trees of a group as they are and as they could be; the planner and the loads of engines
   /// carry the new ones.
   struct Improvement {
     group::GroupId group;
-    std::vector<RoutedTree> before;
-    std::vector<RoutedTree> after;
+    std::vector<trees::PlannedTree> before;
+    std::vector<trees::PlannedTree> after;
     std::string why;
   };
   struct RebalanceAsked {
-    rest::Reply reply;
+    api::Reply reply;
     bool dry_run = false;
   };
   [[nodiscard]] bool may_move(const group::Group& group) const;
-  [[nodiscard]] std::optional<std::vector<RoutedTree>>
+  [[nodiscard]] std::optional<std::vector<trees::PlannedTree>>
   fitted(const group::Group& group, std::vector<multicast::Tree> trees,
          std::span<const topology::HostId> hosts);
   [[nodiscard]] std::optional<Improvement> improved(const group::Group& group);
@@ -326,40 +344,40 @@ private:
 
   /// The planner over the graph as it is now: what asks for trees goes through here.
   [[nodiscard]] multicast::Planner& planner();
-  void copy_graph();
+  void bring_planning_graph_up_to_date();
 
   // requests.cpp
   /// The only job whose groups, trees and events the caller sees; nothing: it sees all. A caller
   /// that `refuse_events` refuses sees those of no job.
   using OnlyJob = std::optional<std::string>;
-  [[nodiscard]] OnlyJob only_job_of(const rest::Caller& caller) const;
-  [[nodiscard]] group::Result<std::string> job_for(const rest::Caller& caller,
+  [[nodiscard]] OnlyJob only_job_of(const api::Caller& caller) const;
+  [[nodiscard]] group::Result<std::string> job_for(const api::Caller& caller,
                                                    const std::string& wanted) const;
   /// The answer to whoever is no administrator: 401 to a wrong token, 403 to the others.
-  [[nodiscard]] std::optional<rest::Answer> refuse_others(const rest::Caller& caller,
-                                                          std::string_view what) const;
+  [[nodiscard]] std::optional<api::Answer> refuse_others(const api::Caller& caller,
+                                                         std::string_view what) const;
   /// The job that a request is about; or it is answered already: the caller may not.
   [[nodiscard]] std::optional<std::string>
-  job_to_see(const rest::Caller& caller, const std::string& wanted, const rest::Reply& reply) const;
+  job_to_see(const api::Caller& caller, const std::string& wanted, const api::Reply& reply) const;
   /// The same for a request that changes something, which must be possible now.
-  [[nodiscard]] std::optional<std::string> job_to_change(const rest::Caller& caller,
+  [[nodiscard]] std::optional<std::string> job_to_change(const api::Caller& caller,
                                                          const std::string& wanted,
-                                                         const rest::Reply& reply) const;
+                                                         const api::Reply& reply) const;
   /// A 422 for hosts that were there before the start and whose switches are still waited for is a
   /// 409, which passes by itself.
   [[nodiscard]] group::Error or_not_back_yet(group::Error error, std::span<const Nid> nids);
-  [[nodiscard]] rest::Answer store_error_answer() const;
+  [[nodiscard]] api::Answer store_error_answer() const;
   /// Answers, and says true, when no change can be taken on now.
-  bool refused(const rest::Reply& reply) const;
-  void answer(rest::Reply reply, rest::Answer answer, bool changes);
+  bool refused(const api::Reply& reply) const;
+  void answer(api::Reply reply, api::Answer answer, bool changes);
   void wake_waiters(const group::Group& group);
   /// Those whose groups changed, once that is stored.
   void wake_due();
   /// An event that is due when the request that it tells of is stored.
   void announce(std::string kind, std::string text, boost::json::object body);
   void time_out_waiters(TimeNs now);
-  [[nodiscard]] std::optional<rest::Answer> final_answer(const group::Group& group,
-                                                         const Waiter& waiter) const;
+  [[nodiscard]] std::optional<api::Answer> final_answer(const group::Group& group,
+                                                        const Waiter& waiter) const;
 
   // group_views.cpp
   [[nodiscard]] boost::json::object json_of(const group::Group& group) const;
@@ -370,7 +388,7 @@ private:
   [[nodiscard]] boost::json::object membership(const group::Group& group, std::uint32_t rank) const;
   [[nodiscard]] static boost::json::object json_of(const group::Job& job);
   // Pages of lists, here and below: from a number on, or behind a job's id.
-  void list_groups(Page& page, const OnlyJob& only, const rest::ViewRequest& request,
+  void list_groups(Page& page, const OnlyJob& only, const api::ViewRequest& request,
                    std::uint64_t from) const;
   void list_jobs(Page& page, const std::string& after) const;
 
@@ -382,20 +400,21 @@ private:
   [[nodiscard]] boost::json::object host_json(topology::HostId id, const OnlyJob& only) const;
   [[nodiscard]] boost::json::object link_json(topology::LinkId id) const;
   void list_switches(Page& page, std::uint64_t from) const;
-  void list_hosts(Page& page, const OnlyJob& only, const rest::ViewRequest& request,
+  void list_hosts(Page& page, const OnlyJob& only, const api::ViewRequest& request,
                   std::uint64_t from) const;
-  void list_links(Page& page, const rest::ViewRequest& request, std::uint64_t from) const;
+  void list_links(Page& page, const api::ViewRequest& request, std::uint64_t from) const;
 
   // topology_views.cpp
   [[nodiscard]] const std::vector<std::string>& miscabled();
   /// Engines that had no descriptor for an arm, or may have none, in words.
   void add_starved_engines(std::vector<std::string>& problems) const;
-  [[nodiscard]] rest::Answer topology_page(const OnlyJob& only, const rest::ViewRequest& request);
+  [[nodiscard]] api::Answer topology_page(const OnlyJob& only, const api::ViewRequest& request);
 
   // tree_views.cpp
   [[nodiscard]] boost::json::object tree_json(const group::Group& group, std::size_t index) const;
-  [[nodiscard]] boost::json::object transaction_json(const install::TransactionView& view) const;
-  void list_trees(Page& page, const OnlyJob& only, const rest::ViewRequest& request,
+  [[nodiscard]] boost::json::object
+  transaction_json(const transaction::TransactionView& view) const;
+  void list_trees(Page& page, const OnlyJob& only, const api::ViewRequest& request,
                   std::uint64_t from) const;
   void list_transactions(Page& page, const OnlyJob& only, std::uint64_t from) const;
 
@@ -403,13 +422,14 @@ private:
   [[nodiscard]] static bool sees(const OnlyJob& only, const group::Group& group) {
     return !only || group.job == *only;
   }
-  [[nodiscard]] bool sees(const OnlyJob& only, const install::TransactionView& view) const;
-  [[nodiscard]] rest::Answer list(const OnlyJob& only, const rest::ViewRequest& request) const;
-  [[nodiscard]] std::optional<boost::json::object> one(const OnlyJob& only, rest::View what,
+  [[nodiscard]] bool sees(const OnlyJob& only, const transaction::TransactionView& view) const;
+  [[nodiscard]] api::Answer list(const OnlyJob& only, const api::ViewRequest& request) const;
+  [[nodiscard]] std::optional<boost::json::object> one(const OnlyJob& only, api::View what,
                                                        const std::string& id) const;
 
   Settings settings_;
   Environment& environment_;
+  StallDetector stalls_;
   TimeNs last_look_;            ///< at the time of the environment
   std::uint64_t paused_ns_ = 0; ///< which the manager's time is behind that
   std::uint64_t pause_told_ns_ = 0;
@@ -420,25 +440,17 @@ private:
   /// What trees may be planned over: the live graph without the switches that have no channel.
   topology::Graph planning_graph_;
   bool planning_graph_is_old_ = false;
+  topology::Touched touched_since_planned_;
   multicast::Planner planner_; ///< knows what the planning graph knows; see planner()
-  install::Coordinator coordinator_;
+  trees::TreeKind tree_kind_;
+  transaction::Coordinator coordinator_;
   group::Registry registry_;
 
   std::vector<SwitchState> switches_; ///< by SwitchId
-  std::map<install::SessionNumber, topology::SwitchId> sessions_;
-  std::map<group::GroupId, Routing> routings_;
-  EngineLoads engines_; ///< of the trees of `routings_`
-  std::map<group::GroupId, Awaited> installing_;
-  std::map<group::GroupId, Awaited> removing_;
-  std::map<install::TransactionNumber, group::GroupId> transactions_;
-  /// Decided everywhere, and not in force in some switch yet.
-  std::set<group::GroupId> behind_;
-  std::map<group::GroupId, TimeNs> compute_at_; ///< there was no way, and when to give up
-  std::set<group::GroupId> contested_;          ///< of those: two ports claim a member
-  std::map<group::GroupId, TimeNs>
-      repair_at_;                       ///< what could not be repaired, and when to try again
-  std::vector<group::Action> deferred_; ///< until the switches are back after a start
-  std::set<std::uint32_t> located_;     ///< NIDs the registry takes for located
+  std::map<transaction::SessionNumber, topology::SwitchId> sessions_;
+  trees::Lives lives_; ///< the planner carries the loads of their trees, as does:
+  EngineLoads engines_;
+  std::set<std::uint32_t> located_; ///< NIDs the registry takes for located
 
   Endings endings_;
   std::multimap<group::GroupId, Waiter> waiters_;
@@ -452,6 +464,12 @@ private:
   bool rebalance_ended_ = false;    ///< all were, and none can be better
   std::uint64_t moves_ = 0;
   std::uint64_t turn_ = 1;
+  TimeNs turn_began_{};                ///< at the time of the environment
+  std::set<group::GroupId> to_repair_; ///< to be looked at, for the topology has changed
+  enum class Writing : std::uint8_t { nothing, requests, changes };
+  Writing writing_ = Writing::nothing;
+  bool turn_wanted_ = false; ///< while a write was under way
+  std::vector<std::function<void()>> held_back_;
   records::Backlog unstored_;
   std::string store_away_;    ///< was told of, and is to be taken notice of in the next turn
   std::string store_failure_; ///< "" when the store takes what it is given

@@ -44,6 +44,7 @@ std::string quoted(std::string_view value) {
 } // namespace
 
 std::string Manager::metrics() {
+  const Section section(stalls_, "metrics");
   Text text;
   text.family("tributary_groups", "gauge", "Groups by state.");
   std::map<records::GroupState, std::size_t> states;
@@ -62,6 +63,13 @@ std::string Manager::metrics() {
   text.sample("tributary_trees", "", registry_.trees_in_use());
   text.family("tributary_tree_repairs", "counter", "Groups that got a new tree after a fault.");
   text.sample("tributary_tree_repairs_total", "", repairs_);
+  text.family("tributary_turns", "counter", "Turns: what the manager does without a pause.");
+  text.sample("tributary_turns_total", "", stalls_.turns());
+  text.family("tributary_turns_stalled", "counter", "Turns that took more than 10 ms.");
+  text.sample("tributary_turns_stalled_total", "", stalls_.stalls());
+  text.family("tributary_turn_longest_seconds", "gauge", "The longest turn since the start.");
+  text.sample("tributary_turn_longest_seconds", "",
+              static_cast<double>(stalls_.longest_ns()) / 1e9);
   text.family("tributary_store_failing", "gauge", "1 while changes cannot be stored.");
   text.sample("tributary_store_failing", "", store_failure_.empty() ? 0 : 1);
 

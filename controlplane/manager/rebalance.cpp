@@ -1,7 +1,7 @@
 // Trees that are whole and could be better are laid again when nothing else happens: twins that
 // share what they need not share since something came back, trees that are higher than they have to
 // be, and trees over the fullest links. A tree is moved under its number, the new before the old
-// (controlplane/install/order.hpp), so that its group reduces on.
+// (controlplane/trees/order.hpp), so that its group reduces on.
 //
 // Every move makes something smaller that no other move makes larger again but for a smaller thing:
 // what twins share, then heights, then the largest load. So moving ends by itself.
@@ -27,9 +27,9 @@ constexpr std::uint64_t move_pause_ns = 1'000'000'000;
 constexpr std::size_t moves_on_request = 16;
 constexpr std::size_t attempts_on_request = 64;
 
-std::uint32_t height_of(const std::vector<RoutedTree>& trees) {
+std::uint32_t height_of(const std::vector<trees::PlannedTree>& trees) {
   std::uint32_t height = 0;
-  for (const RoutedTree& one : trees) {
+  for (const trees::PlannedTree& one : trees) {
     height = std::max(height, one.tree.height);
   }
   return height;
@@ -40,24 +40,21 @@ std::uint32_t height_of(const std::vector<RoutedTree>& trees) {
 bool Manager::may_move(const group::Group& group) const {
   const bool runs = group.state == records::GroupState::ready ||
                     group.state == records::GroupState::receiving_leave_req;
-  if (!runs || !group.error.empty() || installing_.contains(group.id) ||
-      behind_.contains(group.id) || repair_at_.contains(group.id)) {
+  if (!runs || !group.error.empty() || lives_.state(group.id) != trees::State::in_force) {
     return false;
   }
-  const auto routing = routings_.find(group.id);
-  return routing != routings_.end() &&
-         std::ranges::all_of(routing->second.trees, [&](const RoutedTree& one) {
-           return !one.parts.empty() && !one.tree.links.empty() && intact(group, one);
-         });
+  return std::ranges::all_of(lives_.find(group.id)->trees, [&](const trees::PlannedTree& one) {
+    return !one.parts.empty() && !one.tree.links.empty() && intact(group, one);
+  });
 }
 
-/// Trees that were planned, oriented, and in the books of engines instead of those that are;
+/// Trees that were planned, oriented, and in the loads of engines instead of those that are;
 /// nothing when a switch on them has no room for their numbers, or an engine no descriptors for
 /// them.
-std::optional<std::vector<RoutedTree>> Manager::fitted(const group::Group& group,
-                                                       std::vector<multicast::Tree> trees,
-                                                       std::span<const HostId> hosts) {
-  std::vector<RoutedTree> fitted;
+std::optional<std::vector<trees::PlannedTree>> Manager::fitted(const group::Group& group,
+                                                               std::vector<multicast::Tree> trees,
+                                                               std::span<const HostId> hosts) {
+  std::vector<trees::PlannedTree> fitted;
   for (std::size_t i = 0; i < trees.size(); ++i) {
     auto one = routed(group, std::move(trees[i]), hosts);
     if (!one || !std::ranges::all_of(one->parts, [&](const multicast::TreePart& part) {
@@ -67,25 +64,25 @@ std::optional<std::vector<RoutedTree>> Manager::fitted(const group::Group& group
     }
     fitted.push_back(std::move(*one));
   }
-  const std::vector<RoutedTree>& before = routings_.at(group.id).trees;
-  for (const RoutedTree& old : before) {
+  const std::vector<trees::PlannedTree>& before = lives_.find(group.id)->trees;
+  for (const trees::PlannedTree& old : before) {
     engines_.remove(old.parts);
   }
   const bool fits = !full_engine_on(fitted);
-  for (const RoutedTree& one : fits ? fitted : before) {
+  for (const trees::PlannedTree& one : fits ? fitted : before) {
     engines_.add(one.parts);
   }
   return fits ? std::optional(std::move(fitted)) : std::nullopt;
 }
 
 std::optional<Manager::Improvement> Manager::improved(const group::Group& group) {
-  const Routing& routing = routings_.at(group.id);
+  const trees::Life& life = *lives_.find(group.id);
   const std::vector<HostId> hosts = hosts_of(group);
-  const bool twins = routing.trees.size() == 2;
-  if (twins && routing.shared.empty()) {
+  const bool twins = life.trees.size() == 2;
+  if (twins && life.shared.empty()) {
     return std::nullopt;
   }
-  for (const RoutedTree& old : routing.trees) {
+  for (const trees::PlannedTree& old : life.trees) {
     planner_.release(old.tree);
   }
   std::vector<multicast::Tree> planned;
@@ -93,23 +90,23 @@ std::optional<Manager::Improvement> Manager::improved(const group::Group& group)
   if (twins) {
     if (auto found = planner_.plan_twins(hosts)) {
       better = found->shared_links.size() + found->shared_switches.size() <
-               planner_.shared(routing.trees[0].tree, routing.trees[1].tree, hosts);
+               planner_.shared(life.trees[0].tree, life.trees[1].tree, hosts);
       planned = {std::move(found->first), std::move(found->second)};
     }
   } else if (auto found = planner_.plan(hosts)) {
-    better = found->height < routing.trees[0].tree.height;
+    better = found->height < life.trees[0].tree.height;
     planned = {std::move(*found)};
   }
   if (better) {
     if (auto after = fitted(group, planned, hosts)) {
-      return Improvement{group.id, routing.trees, *std::move(after),
+      return Improvement{group.id, life.trees, *std::move(after),
                          twins ? "its trees share less" : "its tree is lower"};
     }
   }
   for (const multicast::Tree& tree : planned) {
     planner_.release(tree);
   }
-  for (const RoutedTree& old : routing.trees) {
+  for (const trees::PlannedTree& old : life.trees) {
     planner_.adopt(old.tree);
   }
   return std::nullopt;
@@ -122,17 +119,17 @@ void Manager::relieve_fullest(const std::vector<const group::Group*>& movable, s
   for (const group::Group* group : movable) {
     const bool moves_already =
         std::ranges::any_of(found, [&](const Improvement& i) { return i.group == group->id; });
-    const Routing& routing = routings_.at(group->id);
-    if (!moves_already && routing.trees.size() == 1) {
+    const trees::Life& life = *lives_.find(group->id);
+    if (!moves_already && life.trees.size() == 1) {
       groups.push_back(group);
-      planned.push_back({hosts_of(*group), routing.trees[0].tree});
+      planned.push_back({hosts_of(*group), life.trees[0].tree});
     }
   }
   if (planner_.improve(planned, attempts, most) == 0) {
     return;
   }
   for (std::size_t i = 0; i < planned.size(); ++i) {
-    const std::vector<RoutedTree>& before = routings_.at(groups[i]->id).trees;
+    const std::vector<trees::PlannedTree>& before = lives_.find(groups[i]->id)->trees;
     if (planned[i].tree == before[0].tree) {
       continue;
     }
@@ -179,11 +176,11 @@ std::vector<Manager::Improvement> Manager::find_improvements(std::size_t most,
 }
 
 void Manager::take_back(const Improvement& one) {
-  for (const RoutedTree& tree : one.after) {
+  for (const trees::PlannedTree& tree : one.after) {
     planner_.release(tree.tree);
     engines_.remove(tree.parts);
   }
-  for (const RoutedTree& tree : one.before) {
+  for (const trees::PlannedTree& tree : one.before) {
     planner_.adopt(tree.tree);
     engines_.add(tree.parts);
   }
@@ -191,21 +188,19 @@ void Manager::take_back(const Improvement& one) {
 
 void Manager::apply(const Improvement& one) {
   const group::Group& group = *registry_.find(one.group);
-  Routing& routing = routings_.at(one.group);
-  routing.trees = one.after;
-  note_shared(routing);
+  trees::Life& life = lives_.at(one.group);
+  life.trees = one.after;
+  note_shared(life);
   ++moves_;
   event("tree", fmt::format("group {}/{} is moved: {}", group.job, group.name, one.why),
         {{"job", group.job}, {"group", group.name}});
-  if (!registry_.routes_ready(one.group, routes_of(routing), now())) {
-    release(one.group);
-  }
+  offer(one.group, life);
 }
 
 json::object Manager::json_of(const Improvement& one) {
   const group::Group& group = *registry_.find(one.group);
   json::array trees;
-  for (const group::GroupTree& tree : group.routes) {
+  for (const records::TreeRecord& tree : group.routes) {
     trees.emplace_back(tree.number.value);
   }
   json::object body{{"job", group.job},
@@ -222,7 +217,7 @@ json::object Manager::json_of(const Improvement& one) {
   return body;
 }
 
-void Manager::rebalance(const rest::Caller& caller, bool dry_run, rest::Reply reply) {
+void Manager::rebalance(const api::Caller& caller, bool dry_run, api::Reply reply) {
   if (auto error = refuse_others(caller, "moving trees is")) {
     return reply(std::move(*error));
   }
@@ -234,6 +229,7 @@ void Manager::rebalance(const rest::Caller& caller, bool dry_run, rest::Reply re
 }
 
 void Manager::rebalance_as_asked() {
+  const Section section(stalls_, "moving trees");
   for (RebalanceAsked& asked : std::exchange(rebalance_asked_, {})) {
     const std::uint32_t max_before = planner().efi().max;
     const std::vector<Improvement> found = find_improvements(moves_on_request, attempts_on_request);
@@ -257,6 +253,7 @@ void Manager::rebalance_as_asked() {
 }
 
 void Manager::rebalance_by_itself() {
+  const Section section(stalls_, "moving trees");
   if (now() < rebalance_at_) {
     return;
   }

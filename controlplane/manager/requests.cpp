@@ -1,4 +1,4 @@
-// What hosts, workload managers and people ask for: rest::Service.
+// What hosts, workload managers and people ask for: api::Service.
 #include "controlplane/manager/manager.hpp"
 
 #include "controlplane/api/slingshot.hpp"
@@ -26,8 +26,8 @@ constexpr std::size_t absent_told = 8;
 constexpr std::uint64_t multicast_timeout_ns = 4'500'000'000;
 constexpr unsigned retry_soon_seconds = 1;
 
-rest::Answer answer_of(const group::Error& error) {
-  rest::Answer answer = rest::error_answer(error.status, error.message);
+api::Answer answer_of(const group::Error& error) {
+  api::Answer answer = api::error_answer(error.status, error.message);
   if ((error.status == 409 && !error.contradicts) || error.status == 503) {
     answer.retry_after = retry_soon_seconds;
   }
@@ -45,7 +45,7 @@ json::value macs_json(const std::optional<std::vector<Nid>>& hosts) {
   }
   json::array list;
   for (const Nid nid : *hosts) {
-    list.emplace_back(rest::hardware_root_text(nid));
+    list.emplace_back(api::hardware_root_text(nid));
   }
   return list;
 }
@@ -62,14 +62,14 @@ json::value vnis_json(const std::optional<std::vector<Vni>>& vnis) {
 }
 
 std::string link_of(const std::string& job) {
-  return "/fabric/collectives/jobs/" + rest::segment_of(job);
+  return "/fabric/collectives/jobs/" + api::segment_of(job);
 }
 
 } // namespace
 
 // ---- who may ----
 
-group::Result<std::string> Manager::job_for(const rest::Caller& caller,
+group::Result<std::string> Manager::job_for(const api::Caller& caller,
                                             const std::string& wanted) const {
   if (!caller.token.empty() && !caller.administrator) {
     const auto own = registry_.job_of_token(caller.token);
@@ -106,25 +106,24 @@ group::Result<std::string> Manager::job_for(const rest::Caller& caller,
   return group::Error{401, "this needs the token of a job: Authorization: Bearer TOKEN"};
 }
 
-std::optional<rest::Answer> Manager::refuse_others(const rest::Caller& caller,
-                                                   std::string_view what) const {
+std::optional<api::Answer> Manager::refuse_others(const api::Caller& caller,
+                                                  std::string_view what) const {
   if (caller.administrator) {
     return std::nullopt;
   }
   if (!caller.token.empty()) {
     const auto job = registry_.job_of_token(caller.token);
-    return job ? rest::error_answer(403, fmt::format("{} the administrator's, and the token is job "
-                                                     "\"{}\"'s; come without it, or with the "
-                                                     "administrator's",
-                                                     what, (*job)->id))
+    return job ? api::error_answer(403, fmt::format("{} the administrator's, and the token is job "
+                                                    "\"{}\"'s; come without it, or with the "
+                                                    "administrator's",
+                                                    what, (*job)->id))
                : answer_of(job.error());
   }
-  return rest::error_answer(403, fmt::format("{} the administrator's", what));
+  return api::error_answer(403, fmt::format("{} the administrator's", what));
 }
 
-std::optional<std::string> Manager::job_to_see(const rest::Caller& caller,
-                                               const std::string& wanted,
-                                               const rest::Reply& reply) const {
+std::optional<std::string> Manager::job_to_see(const api::Caller& caller, const std::string& wanted,
+                                               const api::Reply& reply) const {
   auto job = job_for(caller, wanted);
   if (!job) {
     reply(answer_of(job.error()));
@@ -133,21 +132,21 @@ std::optional<std::string> Manager::job_to_see(const rest::Caller& caller,
   return *job;
 }
 
-std::optional<std::string> Manager::job_to_change(const rest::Caller& caller,
+std::optional<std::string> Manager::job_to_change(const api::Caller& caller,
                                                   const std::string& wanted,
-                                                  const rest::Reply& reply) const {
+                                                  const api::Reply& reply) const {
   auto job = job_to_see(caller, wanted, reply);
   return job && !refused(reply) ? job : std::nullopt;
 }
 
-rest::Answer Manager::store_error_answer() const {
-  rest::Answer answer = rest::error_answer(
+api::Answer Manager::store_error_answer() const {
+  api::Answer answer = api::error_answer(
       503, fmt::format("nothing can be changed now: {}; what runs goes on", store_failure_));
   answer.retry_after = retry_soon_seconds;
   return answer;
 }
 
-bool Manager::refused(const rest::Reply& reply) const {
+bool Manager::refused(const api::Reply& reply) const {
   if (store_failure_.empty()) {
     return false;
   }
@@ -155,31 +154,31 @@ bool Manager::refused(const rest::Reply& reply) const {
   return true;
 }
 
-void Manager::answer(rest::Reply reply, rest::Answer answer, bool changes) {
+void Manager::answer(api::Reply reply, api::Answer answer, bool changes) {
   answers_.push_back({std::move(reply), std::move(answer), changes});
   environment_.request_reconcile();
 }
 
 // ---- those who wait ----
 
-std::optional<rest::Answer> Manager::final_answer(const group::Group& group,
-                                                  const Waiter& waiter) const {
+std::optional<api::Answer> Manager::final_answer(const group::Group& group,
+                                                 const Waiter& waiter) const {
   using State = group::GroupState;
   switch (group.state) {
   case State::ready:
   case State::receiving_leave_req:
     if (waiter.rank) {
-      return rest::Answer{200, membership(group, *waiter.rank), 0};
+      return api::Answer{200, membership(group, *waiter.rank), 0};
     }
-    return rest::Answer{
+    return api::Answer{
         201,
         json::object{{"mcastID", group.routes.front().number.value},
-                     {"hwRoot", rest::hardware_root_text(group.members.at(*group.root).nid)}},
+                     {"hwRoot", api::hardware_root_text(group.members.at(*group.root).nid)}},
         0};
   case State::destroying:
   case State::gone:
     // It has ended for those who were in it; asking again would make another one.
-    return rest::error_answer(group.end_reason.status, group.end_reason.message);
+    return api::error_answer(group.end_reason.status, group.end_reason.message);
   case State::receiving_join_req:
   case State::computing_routes: break;
   }
@@ -226,7 +225,7 @@ void Manager::time_out_waiters(TimeNs at) {
     Waiter waiter = std::move(it->second);
     it = waiters_.erase(it);
     if (group == nullptr) {
-      answer(std::move(waiter.reply), rest::error_answer(404, "the group is gone"), false);
+      answer(std::move(waiter.reply), api::error_answer(404, "the group is gone"), false);
     } else if (waiter.rank) {
       answer(std::move(waiter.reply), {202, summary_of(*group), 0}, true);
     } else {
@@ -240,8 +239,11 @@ void Manager::time_out_waiters(TimeNs at) {
 
 // ---- jobs ----
 
-void Manager::create_job(const rest::Caller& caller, const rest::JobRequest& request,
-                         rest::Reply reply) {
+void Manager::create_job(const api::Caller& caller, const api::JobRequest& request,
+                         api::Reply reply) {
+  if (is_writing()) {
+    return hold_back([=, this] { create_job(caller, request, reply); });
+  }
   if (auto error = refuse_others(caller, "jobs are")) {
     return reply(std::move(*error));
   }
@@ -265,7 +267,7 @@ void Manager::create_job(const rest::Caller& caller, const rest::JobRequest& req
          true);
 }
 
-void Manager::get_job(const rest::Caller& caller, const std::string& id, rest::Reply reply) {
+void Manager::get_job(const api::Caller& caller, const std::string& id, api::Reply reply) {
   const auto allowed = job_to_see(caller, id, reply);
   if (!allowed) {
     return;
@@ -278,7 +280,7 @@ void Manager::get_job(const rest::Caller& caller, const std::string& id, rest::R
     if (step.is_null()) {
       step = json::object{{"mcasts", json::array{}}};
     }
-    for (const group::GroupTree& tree : group->routes) {
+    for (const records::TreeRecord& tree : group->routes) {
       step.at("mcasts").as_array().push_back(tree.number.value);
     }
   }
@@ -293,7 +295,7 @@ void Manager::get_job(const rest::Caller& caller, const std::string& id, rest::R
          0});
 }
 
-void Manager::list_jobs(const rest::Caller& caller, rest::Reply reply) {
+void Manager::list_jobs(const api::Caller& caller, api::Reply reply) {
   if (auto error = refuse_others(caller, "the list of jobs is")) {
     return reply(std::move(*error));
   }
@@ -304,8 +306,10 @@ void Manager::list_jobs(const rest::Caller& caller, rest::Reply reply) {
   reply({200, json::object{{"documentLinks", std::move(links)}}, 0});
 }
 
-void Manager::patch_job(const rest::Caller& caller, const rest::JobPatch& patch,
-                        rest::Reply reply) {
+void Manager::patch_job(const api::Caller& caller, const api::JobPatch& patch, api::Reply reply) {
+  if (is_writing()) {
+    return hold_back([=, this] { patch_job(caller, patch, reply); });
+  }
   const auto allowed = job_to_change(caller, patch.job, reply);
   if (!allowed) {
     return;
@@ -333,7 +337,10 @@ void Manager::patch_job(const rest::Caller& caller, const rest::JobPatch& patch,
          true);
 }
 
-void Manager::delete_job(const rest::Caller& caller, const std::string& job, rest::Reply reply) {
+void Manager::delete_job(const api::Caller& caller, const std::string& job, api::Reply reply) {
+  if (is_writing()) {
+    return hold_back([=, this] { delete_job(caller, job, reply); });
+  }
   if (auto error = refuse_others(caller, "jobs are")) {
     return reply(std::move(*error));
   }
@@ -345,7 +352,7 @@ void Manager::delete_job(const rest::Caller& caller, const std::string& job, res
     announce("job", fmt::format("job {} is deleted, with {} groups", job, *ended), {{"job", job}});
   }
   answer(std::move(reply),
-         ended ? rest::Answer{200, json::object{{"jobID", job}, {"ended", *ended}}, 0}
+         ended ? api::Answer{200, json::object{{"jobID", job}, {"ended", *ended}}, 0}
                : answer_of(ended.error()),
          true);
 }
@@ -372,8 +379,11 @@ group::Error Manager::or_not_back_yet(group::Error error, std::span<const Nid> n
                            fmt::join(awaited, ", "))};
 }
 
-void Manager::create_multicast(const rest::Caller& caller, const rest::MulticastRequest& request,
-                               rest::Reply reply) {
+void Manager::create_multicast(const api::Caller& caller, const api::MulticastRequest& request,
+                               api::Reply reply) {
+  if (is_writing()) {
+    return hold_back([=, this] { create_multicast(caller, request, reply); });
+  }
   const auto job = job_to_change(caller, request.job, reply);
   if (!job) {
     return;
@@ -394,7 +404,10 @@ void Manager::create_multicast(const rest::Caller& caller, const rest::Multicast
   environment_.request_reconcile();
 }
 
-void Manager::delete_multicast(const rest::Caller& caller, TreeNumber tree, rest::Reply reply) {
+void Manager::delete_multicast(const api::Caller& caller, TreeNumber tree, api::Reply reply) {
+  if (is_writing()) {
+    return hold_back([=, this] { delete_multicast(caller, tree, reply); });
+  }
   if (!caller.administrator) {
     const auto own = job_for(caller, "");
     if (!own) {
@@ -404,9 +417,9 @@ void Manager::delete_multicast(const rest::Caller& caller, TreeNumber tree, rest
     const group::Group* const known = registry_.find(tree);
     if (known == nullptr || !known->multicast || known->job != *own) {
       return reply(
-          rest::error_answer(401, fmt::format("job \"{}\" has no multicast {}; it is gone, or "
-                                              "another job's, whose token would be needed",
-                                              *own, tree.value)));
+          api::error_answer(401, fmt::format("job \"{}\" has no multicast {}; it is gone, or "
+                                             "another job's, whose token would be needed",
+                                             *own, tree.value)));
     }
   }
   if (refused(reply)) {
@@ -420,38 +433,41 @@ void Manager::delete_multicast(const rest::Caller& caller, TreeNumber tree, rest
   const std::string name = (*group)->name;
   const auto destroyed = registry_.destroy(job, name, now());
   answer(std::move(reply),
-         destroyed ? rest::Answer{200, json::object{{"mcastID", tree.value}}, 0}
+         destroyed ? api::Answer{200, json::object{{"mcastID", tree.value}}, 0}
                    : answer_of(destroyed.error()),
          true);
 }
 
 // ---- groups ----
 
-void Manager::create_group(const rest::Caller& caller, const rest::GroupRequest& request,
-                           rest::Reply reply) {
+void Manager::create_group(const api::Caller& caller, const api::GroupRequest& request,
+                           api::Reply reply) {
+  if (is_writing()) {
+    return hold_back([=, this] { create_group(caller, request, reply); });
+  }
   const auto job = job_to_change(caller, request.job, reply);
   if (!job) {
     return;
   }
-  const auto group = registry_.create_group(
-      {*job, request.name, request.size, request.trees, request.root_rank}, now());
-  answer(std::move(reply),
-         group ? rest::Answer{201, json_of(**group), 0} : answer_of(group.error()), true);
+  api::GroupRequest of_job = request;
+  of_job.job = *job;
+  const auto group = registry_.create_group(of_job, now());
+  answer(std::move(reply), group ? api::Answer{201, json_of(**group), 0} : answer_of(group.error()),
+         true);
 }
 
-void Manager::join_group(const rest::Caller& caller, const rest::JoinRequest& request,
-                         rest::Reply reply) {
+void Manager::join_group(const api::Caller& caller, const api::JoinRequest& request,
+                         api::Reply reply) {
+  if (is_writing()) {
+    return hold_back([=, this] { join_group(caller, request, reply); });
+  }
   const auto job = job_to_change(caller, request.group.job, reply);
   if (!job) {
     return;
   }
-  const rest::GroupRequest& group_request = request.group;
-  const auto group = registry_.join({.group = {*job, group_request.name, group_request.size,
-                                               group_request.trees, group_request.root_rank},
-                                     .rank = request.rank,
-                                     .nid = request.nid,
-                                     .host = request.host},
-                                    now());
+  api::JoinRequest of_job = request;
+  of_job.group.job = *job;
+  const auto group = registry_.join(of_job, now());
   if (!group) {
     return answer(std::move(reply), answer_of(group.error()), false);
   }
@@ -461,8 +477,11 @@ void Manager::join_group(const rest::Caller& caller, const rest::JoinRequest& re
   environment_.request_reconcile();
 }
 
-void Manager::leave_group(const rest::Caller& caller, const rest::MemberRequest& request,
-                          rest::Reply reply) {
+void Manager::leave_group(const api::Caller& caller, const api::MemberRequest& request,
+                          api::Reply reply) {
+  if (is_writing()) {
+    return hold_back([=, this] { leave_group(caller, request, reply); });
+  }
   const auto job = job_to_change(caller, request.job, reply);
   if (!job) {
     return;
@@ -485,12 +504,12 @@ void Manager::leave_group(const rest::Caller& caller, const rest::MemberRequest&
          true);
 }
 
-void Manager::renew_lease(const rest::Caller& caller, const rest::MemberRequest& request,
-                          rest::Reply reply) {
+void Manager::renew_lease(const api::Caller& caller, const api::MemberRequest& request,
+                          api::Reply reply) {
   const std::string* const ended = endings_.of(request.job, request.group);
   if (ended != nullptr && registry_.has_ended(caller.token, request.job)) {
     // Its job was deleted, and the group with it.
-    return reply(rest::error_answer(410, *ended));
+    return reply(api::error_answer(410, *ended));
   }
   const auto job = job_to_see(caller, request.job, reply);
   if (!job) {
@@ -501,12 +520,12 @@ void Manager::renew_lease(const rest::Caller& caller, const rest::MemberRequest&
   if (!group) {
     const group::Group* const there = registry_.find(*job, request.group);
     if (group.error().status == 404 && ended != nullptr) {
-      return reply(rest::error_answer(410, *ended));
+      return reply(api::error_answer(410, *ended));
     }
     if (there != nullptr && there->state == group::GroupState::destroying) {
-      return reply(rest::error_answer(group.error().status, there->end_reason.message));
+      return reply(api::error_answer(group.error().status, there->end_reason.message));
     }
-    rest::Answer refused = answer_of(group.error());
+    api::Answer refused = answer_of(group.error());
     if (refused.status == 409) {
       refused.body.as_object()["lease_ended"] = true;
     }
@@ -531,22 +550,24 @@ void Manager::renew_lease(const rest::Caller& caller, const rest::MemberRequest&
   reply({200, std::move(body), 0});
 }
 
-void Manager::get_group(const rest::Caller& caller, const std::string& wanted,
-                        const std::string& name, rest::Reply reply) {
+void Manager::get_group(const api::Caller& caller, const std::string& wanted,
+                        const std::string& name, api::Reply reply) {
   const auto job = job_to_see(caller, wanted, reply);
   if (!job) {
     return;
   }
   const group::Group* group = registry_.find(*job, name);
   if (group == nullptr) {
-    return reply(
-        rest::error_answer(404, fmt::format("job \"{}\" has no group \"{}\"", *job, name)));
+    return reply(api::error_answer(404, fmt::format("job \"{}\" has no group \"{}\"", *job, name)));
   }
   reply({200, json_of(*group), 0});
 }
 
-void Manager::delete_group(const rest::Caller& caller, const std::string& wanted,
-                           const std::string& name, rest::Reply reply) {
+void Manager::delete_group(const api::Caller& caller, const std::string& wanted,
+                           const std::string& name, api::Reply reply) {
+  if (is_writing()) {
+    return hold_back([=, this] { delete_group(caller, wanted, name, reply); });
+  }
   const auto job = job_to_change(caller, wanted, reply);
   if (!job) {
     return;
@@ -571,7 +592,7 @@ std::string Manager::not_ready_because() {
   return {};
 }
 
-Manager::OnlyJob Manager::only_job_of(const rest::Caller& caller) const {
+Manager::OnlyJob Manager::only_job_of(const api::Caller& caller) const {
   if (caller.administrator) {
     return std::nullopt;
   }
@@ -579,14 +600,14 @@ Manager::OnlyJob Manager::only_job_of(const rest::Caller& caller) const {
   return job ? *job : "";
 }
 
-std::function<void()> Manager::subscribe(const rest::Caller& caller, std::uint64_t after,
-                                         std::function<void(const rest::Event&)> sink) {
+std::function<void()> Manager::subscribe(const api::Caller& caller, std::uint64_t after,
+                                         std::function<void(const api::Event&)> sink) {
   const auto only = only_job_of(caller);
   if (!only) {
     return events_.follow(after, environment_.wall_time(), std::move(sink));
   }
   return events_.follow(after, environment_.wall_time(),
-                        [job = *only, sink = std::move(sink)](const rest::Event& event) {
+                        [job = *only, sink = std::move(sink)](const api::Event& event) {
                           const json::value* const owner = event.body.if_contains("job");
                           const bool seen = owner == nullptr ? event.kind != "transaction"
                                                              : *owner == json::value(job);

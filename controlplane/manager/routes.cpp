@@ -16,6 +16,9 @@ using topology::SwitchId;
 
 namespace {
 
+/// Of a turn, for work on trees: half of what a turn may take.
+constexpr std::uint64_t slice_ns = StallDetector::limit_ns / 2;
+
 /// Members that frames have to reach.
 bool takes_part(const group::Member& member) {
   return member.state == records::MemberState::joined;
@@ -29,18 +32,24 @@ constexpr std::size_t hosts_named = 8;
 
 multicast::Planner& Manager::planner() {
   if (planning_graph_is_old_ || graph().is_touched()) {
-    copy_graph();
+    bring_planning_graph_up_to_date();
   }
   return planner_;
 }
 
-void Manager::copy_graph() {
+void Manager::bring_planning_graph_up_to_date() {
   planning_graph_is_old_ = false;
-  ++graph_copies_;
-  planning_graph_ = graph();
+  const topology::Touched touched = std::exchange(touched_since_planned_, {});
+  // Links and switches come and go; a copy takes as long as the fabric is large.
+  if (graph().is_touched() || !planning_graph_.follow(graph(), touched)) {
+    ++graph_copies_;
+    planning_graph_ = graph();
+  }
   for (std::uint32_t s = 0; s < planning_graph_.switches().size(); ++s) {
-    if (!discovery_.is_connected(SwitchId{s})) {
-      planning_graph_.set_up(SwitchId{s}, false);
+    const SwitchId at{s};
+    const bool up = graph()[at].up && discovery_.is_connected(at);
+    if (planning_graph_[at].up != up) {
+      planning_graph_.set_up(at, up);
     }
   }
   planner_.topology_changed();
@@ -81,15 +90,15 @@ group::Error Manager::no_route(const group::Group& group, std::span<const HostId
 
 // ---- planning ----
 
-std::optional<RoutedTree> Manager::routed(const group::Group& group, multicast::Tree tree,
-                                          std::span<const HostId> hosts) const {
+std::optional<trees::PlannedTree> Manager::routed(const group::Group& group, multicast::Tree tree,
+                                                  std::span<const HostId> hosts) const {
   const auto root = group.members.find(group.root.value_or(0));
   const auto host =
       root == group.members.end() ? std::nullopt : graph().find_host(root->second.nid);
   if (!host) {
     return std::nullopt;
   }
-  RoutedTree result;
+  trees::PlannedTree result;
   result.parts = multicast::orient(planning_graph_, tree, hosts, *host);
   result.tree = std::move(tree);
   return result;
@@ -112,7 +121,7 @@ void Manager::compute(group::GroupId id) {
   if (group == nullptr || group->state != group::GroupState::computing_routes) {
     return;
   }
-  release(id);
+  release(lives_.at(id));
   const std::vector<HostId> hosts = hosts_of(*group);
   if (hosts.size() != group->members.size()) {
     registry_.routes_failed(
@@ -124,24 +133,24 @@ void Manager::compute(group::GroupId id) {
     return;
   }
   if (const auto why = contested(*group)) {
-    compute_at_[id] = never; // until one of the two is silent
-    contested_.insert(id);
+    lives_.at(id).postponed = *why; // until one of the two is silent
     registry_.routes_postponed(id, *why);
     return;
   }
   registry_.routes_postponed(id, {});
-  std::vector<RoutedTree> trees = laid(*group, hosts);
+  std::vector<trees::PlannedTree> trees = laid(*group, hosts);
   if (trees.empty()) {
     const TimeNs give_up = topology_changed_at_ + settings_.timeout_ns;
     if (now() < give_up) {
-      compute_at_[id] = give_up;
+      lives_.apply(id, trees::Event::no_path, now());
+      lives_.set_due(id, give_up);
     } else {
       registry_.routes_failed(id, no_route(*group, hosts), now());
     }
     return;
   }
   const auto give_back = [&] {
-    for (const RoutedTree& one : trees) {
+    for (const trees::PlannedTree& one : trees) {
       planner_.release(one.tree);
     }
   };
@@ -154,57 +163,102 @@ void Manager::compute(group::GroupId id) {
       return;
     }
   }
-  Routing& routing = routings_[id];
-  routing.trees = std::move(trees);
-  for (const RoutedTree& one : routing.trees) {
+  trees::Life& life = lives_.at(id);
+  life.trees = std::move(trees);
+  for (const trees::PlannedTree& one : life.trees) {
     engines_.add(one.parts);
   }
-  note_shared(routing);
-  if (!registry_.routes_ready(id, routes_of(routing), now())) {
-    release(id);
+  note_shared(life);
+  offer(id, life);
+}
+
+void Manager::offer(group::GroupId id, trees::Life& life) {
+  if (!registry_.routes_ready(id, routes_of(life), now())) {
+    release(life);
+    lives_.apply(id, trees::Event::torn, now());
   }
 }
 
-void Manager::compute_postponed(bool topology_changed) {
-  std::vector<group::GroupId> due;
-  for (const auto& [id, give_up] : compute_at_) {
-    const bool is_contested = contested_.contains(id);
-    const group::Group* group = is_contested ? registry_.find(id) : nullptr;
-    const bool is_over = is_contested && (group == nullptr || !contested(*group));
-    if (topology_changed || give_up <= now() || is_over) {
-      due.push_back(id);
+void Manager::compute_what_is_not_contested() {
+  std::vector<group::GroupId> free;
+  for (const group::GroupId id : lives_.in_state(trees::State::wanted)) {
+    const group::Group* group = lives_.find(id)->postponed.empty() ? nullptr : registry_.find(id);
+    if (group != nullptr && !contested(*group)) {
+      free.push_back(id);
     }
   }
-  for (const group::GroupId id : due) {
-    compute_at_.erase(id);
-    contested_.erase(id);
-    compute(id);
+  for (const group::GroupId id : free) {
+    lives_.apply(id, trees::Event::want, now());
   }
 }
 
-group::Routes Manager::routes_of(const Routing& routing) const {
+bool Manager::handle_due() {
+  const Section section(stalls_, "planning trees");
+  if (waits_for_switches()) {
+    return false;
+  }
+  if (std::exchange(repair_all_, false)) {
+    for (const group::Group* group : registry_.groups()) {
+      to_repair_.insert(group->id);
+    }
+  }
+  bool any = false;
+  for (;;) {
+    const bool more = !to_repair_.empty() || lives_.next_due() <= now();
+    if (!more) {
+      return any;
+    }
+    if (elapsed_ns(environment_.now(), turn_began_) >= slice_ns) {
+      environment_.request_reconcile();
+      return false;
+    }
+    any = true;
+    if (to_repair_.empty()) {
+      look_at(lives_.take_due(now()).value());
+    } else if (const group::Group* group =
+                   registry_.find(to_repair_.extract(to_repair_.begin()).value())) {
+      repair(*group);
+    }
+  }
+}
+
+void Manager::look_at(group::GroupId id) {
+  switch (lives_.state(id)) {
+  case trees::State::wanted: compute(id); break;
+  case trees::State::planned: install(id); break;
+  case trees::State::broken:
+  case trees::State::retrying:
+    if (const group::Group* group = registry_.find(id)) {
+      repair(*group);
+    }
+    break;
+  default: break;
+  }
+}
+
+group::Routes Manager::routes_of(const trees::Life& life) const {
   group::Routes routes;
-  for (const RoutedTree& one : routing.trees) {
+  for (const trees::PlannedTree& one : life.trees) {
     std::uint32_t limit = max_trees;
     for (const multicast::TreePart& part : one.parts) {
       limit = std::min(limit, switches_[part.at.value].limits.trees());
     }
-    routes.trees.push_back({form_of(graph(), one, settings_.planner.algorithm), limit});
+    routes.trees.push_back({trees::form_of(graph(), one, settings_.planner.algorithm), limit});
   }
   return routes;
 }
 
-void Manager::note_shared(Routing& routing) const {
-  routing.shared.clear();
-  if (routing.trees.size() < 2) {
+void Manager::note_shared(trees::Life& life) const {
+  life.shared.clear();
+  if (life.trees.size() < 2) {
     return;
   }
-  const RoutedTree& first = routing.trees[0];
-  const RoutedTree& second = routing.trees[1];
+  const trees::PlannedTree& first = life.trees[0];
+  const trees::PlannedTree& second = life.trees[1];
   for (const topology::LinkId link : first.tree.links) {
     if (std::find(second.tree.links.begin(), second.tree.links.end(), link) !=
         second.tree.links.end()) {
-      routing.shared.push_back(graph().describe(link));
+      life.shared.push_back(graph().describe(link));
     }
   }
   // A switch whose only children are hosts, or that is next to the root, is a member's own.
@@ -220,39 +274,40 @@ void Manager::note_shared(Routing& routing) const {
         std::any_of(second.parts.begin(), second.parts.end(),
                     [&](const multicast::TreePart& other) { return other.at == part.at; });
     if (in_second && is_inner(part)) {
-      routing.shared.push_back(graph()[part.at].name);
+      life.shared.push_back(graph()[part.at].name);
     }
   }
 }
 
 void Manager::adopt(const group::Group& group) {
-  Routing routing;
-  for (const group::GroupTree& tree : group.routes) {
-    auto one = routed_tree(graph(), tree.form);
+  std::vector<trees::PlannedTree> planned;
+  for (const records::TreeRecord& tree : group.routes) {
+    auto one = trees::planned_tree(graph(), tree.form);
     if (!one) {
       return; // The fabric it was made for is not there any more: repaired when it is looked at.
     }
-    routing.trees.push_back(std::move(*one));
+    planned.push_back(std::move(*one));
   }
-  for (const RoutedTree& one : routing.trees) {
+  for (const trees::PlannedTree& one : planned) {
     planner_.adopt(one.tree);
     engines_.add(one.parts);
   }
-  note_shared(routing);
-  routings_[group.id] = std::move(routing);
+  lives_.apply(group.id, trees::Event::restored, started_);
+  trees::Life& life = lives_.at(group.id);
+  life.trees = std::move(planned);
+  note_shared(life);
 }
 
-void Manager::release(group::GroupId id) {
-  if (const auto found = routings_.find(id); found != routings_.end()) {
-    for (const RoutedTree& one : found->second.trees) {
-      planner_.release(one.tree);
-      engines_.remove(one.parts);
-    }
-    routings_.erase(found);
+void Manager::release(trees::Life& life) {
+  for (const trees::PlannedTree& one : life.trees) {
+    planner_.release(one.tree);
+    engines_.remove(one.parts);
   }
+  life.trees.clear();
+  life.shared.clear();
 }
 
-void Manager::replace(RoutedTree& tree, RoutedTree with) {
+void Manager::replace(trees::PlannedTree& tree, trees::PlannedTree with) {
   engines_.remove(tree.parts);
   tree = std::move(with);
   engines_.add(tree.parts);
@@ -260,49 +315,39 @@ void Manager::replace(RoutedTree& tree, RoutedTree with) {
 
 // ---- in the switches ----
 
-std::optional<install::TreeTarget> Manager::target_of(const group::Group& group,
+std::optional<transaction::Target> Manager::target_of(const group::Group& group,
                                                       std::size_t index) const {
-  const std::vector<multicast::TreePart>& parts = routings_.at(group.id).trees[index].parts;
+  const std::vector<multicast::TreePart>& parts = lives_.find(group.id)->trees[index].parts;
   if (parts.front().children.empty()) {
     return std::nullopt;
   }
-  install::TreeTarget target;
-  target.number = group.routes[index].number;
-  target.parts = parts;
-  target.vni = group.vni;
+  std::vector<trees::Edge> edges;
   for (const HostId host : hosts_of(group)) {
-    target.edges.push_back({graph()[host].at, graph()[host].nid});
+    edges.push_back({graph()[host].at, graph()[host].nid});
   }
-  return target;
+  return trees::target_of(group.routes[index].number, parts, group.vni, edges);
 }
 
 void Manager::install(group::GroupId id) {
   const group::Group* group = registry_.find(id);
-  if (group == nullptr || group->state == group::GroupState::destroying ||
-      !routings_.contains(id)) {
+  if (group == nullptr || !lives_.apply(id, trees::Event::tell, now())) {
     return;
   }
-  Awaited& awaited = installing_[id];
-  awaited.failure.clear();
+  std::vector<transaction::TransactionNumber> begun;
   for (std::size_t i = 0; i < group->routes.size(); ++i) {
-    const TreeNumber number = group->routes[i].number;
-    std::optional<install::TreeTarget> target = target_of(*group, i);
+    const transaction::Subject subject = trees::subject_of(group->routes[i].number);
+    std::optional<transaction::Target> target = target_of(*group, i);
     if (!target && group->size == 1) {
       continue; // there never was anything in any switch
     }
-    const install::TreeTarget* wanted = coordinator_.wanted(number);
-    if (target && wanted != nullptr && *wanted == *target && coordinator_.behind(number).empty()) {
+    const transaction::Target* wanted = coordinator_.wanted(subject);
+    if (target && wanted != nullptr && *wanted == *target && coordinator_.behind(subject).empty()) {
       continue; // the other one of twins was repaired
     }
-    const auto transaction = target ? coordinator_.set_tree(*std::move(target), now())
-                                    : coordinator_.remove_tree(number, now());
-    awaited.open.insert(transaction);
-    transactions_[transaction] = id;
+    begun.push_back(target ? coordinator_.set(*std::move(target), now())
+                           : coordinator_.remove(subject, now()));
   }
-  if (awaited.open.empty()) {
-    installing_.erase(id);
-    registry_.installed(id, now());
-  }
+  lives_.wait_for(id, begun);
 }
 
 void Manager::remove(group::GroupId id) {
@@ -310,95 +355,71 @@ void Manager::remove(group::GroupId id) {
   if (group == nullptr) {
     return;
   }
-  installing_.erase(id);
-  behind_.erase(id);
-  repair_at_.erase(id);
-  release(id);
-  Awaited& awaited = removing_[id];
-  for (const group::GroupTree& tree : group->routes) {
-    const auto transaction = coordinator_.remove_tree(tree.number, now());
-    awaited.open.insert(transaction);
-    transactions_[transaction] = id;
+  lives_.apply(id, trees::Event::remove, now());
+  release(lives_.at(id));
+  std::vector<transaction::TransactionNumber> begun;
+  for (const records::TreeRecord& tree : group->routes) {
+    begun.push_back(coordinator_.remove(trees::subject_of(tree.number), now()));
   }
-  if (awaited.open.empty()) {
-    removing_.erase(id);
+  lives_.wait_for(id, begun);
+  if (begun.empty()) {
+    lives_.apply(id, trees::Event::removed, now());
     registry_.removed(id, now());
   }
 }
 
-void Manager::finished(const install::Outcome& outcome) {
-  const auto owner = transactions_.find(outcome.transaction);
+void Manager::forget(group::GroupId id) {
+  if (lives_.find(id) != nullptr) {
+    lives_.apply(id, trees::Event::remove, now());
+    release(lives_.at(id));
+    lives_.apply(id, trees::Event::removed, now());
+  }
+}
+
+void Manager::finished(const transaction::Outcome& outcome) {
+  const auto owner = lives_.owner(outcome.transaction);
   json::object body{{"transaction", outcome.transaction.value},
-                    {"what", std::string(install::name(outcome.purpose))},
-                    {"result", std::string(install::name(outcome.result))}};
-  if (const group::Group* group =
-          owner == transactions_.end() ? nullptr : registry_.find(owner->second)) {
+                    {"what", std::string(transaction::name(outcome.purpose))},
+                    {"result", std::string(transaction::name(outcome.result))}};
+  if (const group::Group* group = owner ? registry_.find(*owner) : nullptr) {
     body["job"] = group->job;
     body["group"] = group->name;
   }
   event("transaction", outcome.text, std::move(body));
-  reconcile_behind();
-  if (owner == transactions_.end()) {
+  const bool committed = outcome.result == transaction::Result::committed;
+  const auto over = lives_.ended(outcome.transaction, committed ? "" : outcome.text);
+  if (!over) {
     return;
   }
-  const group::GroupId id = owner->second;
-  transactions_.erase(owner);
-  if (const auto removal = removing_.find(id); removal != removing_.end()) {
-    if (removal->second.open.erase(outcome.transaction) != 0 && removal->second.open.empty()) {
-      removing_.erase(removal);
-      registry_.removed(id, now());
-    }
-    return;
-  }
-  const auto installation = installing_.find(id);
-  if (installation == installing_.end() ||
-      installation->second.open.erase(outcome.transaction) == 0) {
-    return;
-  }
-  Awaited& awaited = installation->second;
-  if (outcome.result != install::Result::committed && awaited.failure.empty()) {
-    awaited.failure = outcome.text;
-  }
-  if (!awaited.open.empty()) {
-    return;
-  }
-  const std::string failure = std::move(awaited.failure);
-  installing_.erase(installation);
-  if (failure.empty()) {
-    behind_.insert(id);
-    reconcile_behind();
-    return;
-  }
-  registry_.install_failed(id, failure, now());
-  const group::Group* group = registry_.find(id);
-  if (group != nullptr && group->state != group::GroupState::destroying) {
-    repair_at_[id] = now() + settings_.repair_pause_ns;
+  if (lives_.apply(*over, trees::Event::removed, now())) {
+    registry_.removed(*over, now());
+  } else if (const std::string failure = lives_.find(*over)->failure;
+             !failure.empty() && lives_.apply(*over, trees::Event::failed, now())) {
+    lives_.set_due(*over, now() + settings_.repair_pause_ns);
+    registry_.install_failed(*over, failure, now());
   }
 }
 
-void Manager::reconcile_behind() {
-  for (auto it = behind_.begin(); it != behind_.end();) {
-    const group::Group* group = registry_.find(*it);
-    const bool in_force =
-        group != nullptr &&
-        std::all_of(group->routes.begin(), group->routes.end(), [&](const group::GroupTree& tree) {
-          return coordinator_.behind(tree.number).empty();
-        });
-    const group::GroupId id = *it;
-    if (group == nullptr || in_force) {
-      it = behind_.erase(it);
-      if (in_force) {
-        registry_.installed(id, now());
-      }
-    } else {
-      ++it;
+bool Manager::note_in_force() {
+  bool any = false;
+  for (const group::GroupId id : lives_.behind()) {
+    const group::Group* group = registry_.find(id);
+    const bool in_force = group != nullptr &&
+                          std::ranges::all_of(group->routes, [&](const records::TreeRecord& tree) {
+                            return coordinator_.behind(trees::subject_of(tree.number)).empty();
+                          });
+    if (in_force) {
+      lives_.apply(id, trees::Event::everywhere, now());
+      registry_.installed(id, now());
+      any = true;
     }
   }
+  return any;
 }
 
 // ---- faults ----
 
-bool Manager::intact(const group::Group& group, const RoutedTree& routed) const {
+bool Manager::intact(const group::Group& group, const trees::PlannedTree& routed) const {
   for (const topology::LinkId link : routed.tree.links) {
     if (!graph().usable(link)) {
       return false;
@@ -418,38 +439,12 @@ bool Manager::intact(const group::Group& group, const RoutedTree& routed) const 
   return true;
 }
 
-void Manager::repair() {
-  if (waits_for_switches()) {
-    return;
-  }
-  std::vector<group::GroupId> due;
-  if (std::exchange(repair_all_, false)) {
-    for (const group::Group* group : registry_.groups()) {
-      due.push_back(group->id);
-    }
-  } else {
-    for (const auto& [id, at] : repair_at_) {
-      if (at <= now()) {
-        due.push_back(id);
-      }
-    }
-  }
-  for (const group::GroupId id : due) {
-    const group::Group* group = registry_.find(id);
-    if (group != nullptr && group->routed() && group->state != group::GroupState::destroying) {
-      repair(*group);
-    } else {
-      repair_at_.erase(id);
-    }
-  }
-}
-
-bool Manager::plan_anew(const group::Group& group, Routing& routing,
+bool Manager::plan_anew(const group::Group& group, trees::Life& life,
                         std::span<const std::size_t> broken, std::span<const HostId> hosts) {
   std::vector<multicast::Tree> trees;
   if (broken.size() == 2) {
-    const bool known = !routing.trees[0].parts.empty();
-    for (const RoutedTree& old : routing.trees) {
+    const bool known = !life.trees[0].parts.empty();
+    for (const trees::PlannedTree& old : life.trees) {
       if (known) {
         planner_.release(old.tree);
       }
@@ -457,16 +452,16 @@ bool Manager::plan_anew(const group::Group& group, Routing& routing,
     if (auto twins = planner().plan_twins(hosts)) {
       trees = {std::move(twins->first), std::move(twins->second)};
     } else if (known) {
-      for (const RoutedTree& old : routing.trees) {
+      for (const trees::PlannedTree& old : life.trees) {
         planner_.adopt(old.tree);
       }
     }
   } else {
-    const RoutedTree& old = routing.trees[broken[0]];
+    const trees::PlannedTree& old = life.trees[broken[0]];
     auto tree = old.parts.empty() ? planner().plan(hosts)
-                : routing.trees.size() == 1
+                : life.trees.size() == 1
                     ? planner().replan(old.tree, hosts)
-                    : planner().replan_beside(old.tree, routing.trees[1 - broken[0]].tree, hosts);
+                    : planner().replan_beside(old.tree, life.trees[1 - broken[0]].tree, hosts);
     if (tree) {
       trees.push_back(std::move(*tree));
     }
@@ -476,43 +471,48 @@ bool Manager::plan_anew(const group::Group& group, Routing& routing,
     if (!again) {
       return false;
     }
-    replace(routing.trees[broken[i]], std::move(*again));
+    replace(life.trees[broken[i]], std::move(*again));
   }
   return !trees.empty();
 }
 
 void Manager::repair(const group::Group& group) {
   const group::GroupId id = group.id;
-  const bool is_due = repair_at_.erase(id) != 0;
-  const std::vector<HostId> hosts = hosts_of(group);
-  if (!routings_.contains(id)) {
-    // Of a fabric that changed while no manager ran: as if it were planned for the first time.
-    routings_[id].trees.resize(group.routes.size());
+  if (!group.routed() || group.state == group::GroupState::destroying) {
+    return;
   }
-  Routing& routing = routings_[id];
+  const std::vector<HostId> hosts = hosts_of(group);
+  const trees::Life* known = lives_.find(id);
   std::vector<std::size_t> broken;
-  for (std::size_t i = 0; i < routing.trees.size(); ++i) {
-    if (routing.trees[i].parts.empty() || !intact(group, routing.trees[i])) {
+  for (std::size_t i = 0; i < group.routes.size(); ++i) {
+    // Without trees: of a fabric that changed while no manager ran, or no numbers fitted.
+    if (known == nullptr || known->trees.empty() || known->trees[i].parts.empty() ||
+        !intact(group, known->trees[i])) {
       broken.push_back(i);
     }
   }
-  if (!broken.empty() && !plan_anew(group, routing, broken, hosts)) {
-    registry_.routes_failed(id, no_route(group, hosts), now());
-    repair_at_[id] = now() + settings_.repair_pause_ns;
+  if (broken.empty()) {
+    const trees::State state = lives_.state(id);
+    if (state == trees::State::broken || state == trees::State::retrying) {
+      lives_.apply(id, trees::Event::plan, now());
+    }
     return;
   }
-  if (!broken.empty()) {
-    ++repairs_;
-    note_shared(routing);
-    event("tree",
-          fmt::format("group {}/{} has a new tree, the old one is broken", group.job, group.name),
-          {{"job", group.job}, {"group", group.name}});
-    if (!registry_.routes_ready(id, routes_of(routing), now())) {
-      release(id);
-    }
-  } else if (is_due) {
-    install(id);
+  lives_.apply(id, trees::Event::torn, now());
+  trees::Life& life = lives_.at(id);
+  life.trees.resize(group.routes.size());
+  if (!plan_anew(group, life, broken, hosts)) {
+    lives_.apply(id, trees::Event::no_path, now());
+    lives_.set_due(id, now() + settings_.repair_pause_ns);
+    registry_.routes_failed(id, no_route(group, hosts), now());
+    return;
   }
+  ++repairs_;
+  note_shared(life);
+  event("tree",
+        fmt::format("group {}/{} has a new tree, the old one is broken", group.job, group.name),
+        {{"job", group.job}, {"group", group.name}});
+  offer(id, life);
 }
 
 } // namespace tributary::manager

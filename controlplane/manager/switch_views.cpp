@@ -49,7 +49,7 @@ json::object Manager::switch_json(SwitchId id) const {
                       {"guid", fmt::format("{:#018x}", sw.guid)},
                       {"connected", discovery_.is_connected(id)},
                       {"up", sw.up},
-                      {"trees", coordinator_.wanted_count_at(id)}};
+                      {"trees", trees::trees_among(coordinator_.wanted_at(id)).size()}};
   json::array ports;
   for (topology::Port p = 0; p < sw.ports; ++p) {
     const control::Port* said = discovery_.port({id, p});
@@ -119,7 +119,7 @@ json::object Manager::host_json(topology::HostId id, const OnlyJob& only) const 
 }
 
 /// By NID.
-void Manager::list_hosts(Page& page, const OnlyJob& only, const rest::ViewRequest& request,
+void Manager::list_hosts(Page& page, const OnlyJob& only, const api::ViewRequest& request,
                          std::uint64_t from) const {
   const auto add = [&](topology::HostId id) {
     json::object object = host_json(id, only);
@@ -161,7 +161,7 @@ json::object Manager::link_json(LinkId id) const {
           {"efi", efi_of(id)}};
 }
 
-void Manager::list_links(Page& page, const rest::ViewRequest& request, std::uint64_t from) const {
+void Manager::list_links(Page& page, const api::ViewRequest& request, std::uint64_t from) const {
   const auto add = [&](LinkId id) { page.add(std::to_string(id.value), link_json(id)); };
   if (request.at_switch.empty()) {
     for (std::uint64_t c = from; c < graph().links().size() && page.has_room(); ++c) {

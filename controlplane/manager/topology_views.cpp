@@ -76,7 +76,7 @@ void Manager::add_starved_engines(std::vector<std::string>& problems) const {
 }
 
 /// Three lists one behind the other; what is wrong stands on the first page.
-rest::Answer Manager::topology_page(const OnlyJob& only, const rest::ViewRequest& request) {
+api::Answer Manager::topology_page(const OnlyJob& only, const api::ViewRequest& request) {
   static constexpr std::string_view sections[] = {"switches", "hosts", "links"};
   const std::size_t colon = request.after.find(':');
   std::size_t section = 0;

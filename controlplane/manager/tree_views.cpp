@@ -18,7 +18,7 @@ namespace json = boost::json;
 using topology::SwitchId;
 
 json::object Manager::tree_json(const group::Group& group, std::size_t index) const {
-  const group::GroupTree& tree = group.routes[index];
+  const records::TreeRecord& tree = group.routes[index];
   const auto port_json = [&](SwitchId at, topology::Port port) {
     return json::object{{"port", port}, {"to", other_end({at, port})}};
   };
@@ -56,14 +56,14 @@ json::object Manager::tree_json(const group::Group& group, std::size_t index) co
       root["switch"] = graph()[graph()[*host].at.at].name;
     }
   }
+  const transaction::Subject subject = trees::subject_of(tree.number);
   return {{"tree", tree.number.value},
           {"job", group.job},
           {"group", group.name},
           {"vni", group.vni.value},
-          {"state",
-           coordinator_.behind(tree.number).empty() && coordinator_.wanted(tree.number) != nullptr
-               ? "in_force"
-               : "changing"},
+          {"state", coordinator_.behind(subject).empty() && coordinator_.wanted(subject) != nullptr
+                        ? "in_force"
+                        : "changing"},
           {"algorithm", tree.form.algorithm},
           {"root_switch", tree.form.root_switch},
           {"height", tree.form.height},
@@ -73,19 +73,19 @@ json::object Manager::tree_json(const group::Group& group, std::size_t index) co
 }
 
 /// By number.
-void Manager::list_trees(Page& page, const OnlyJob& only, const rest::ViewRequest& request,
+void Manager::list_trees(Page& page, const OnlyJob& only, const api::ViewRequest& request,
                          std::uint64_t from) const {
   std::vector<TreeNumber> numbers;
   if (!request.group.empty()) {
     if (const group::Group* group = registry_.find(request.job, request.group)) {
-      for (const group::GroupTree& tree : group->routes) {
+      for (const records::TreeRecord& tree : group->routes) {
         numbers.push_back(tree.number);
       }
       std::sort(numbers.begin(), numbers.end());
     }
   } else if (!request.at_switch.empty()) {
     if (const auto at = graph().find_switch(request.at_switch)) {
-      numbers = coordinator_.wanted_at(*at);
+      numbers = trees::trees_among(coordinator_.wanted_at(*at));
     }
   } else {
     for (std::uint64_t number = from; number < max_trees; ++number) {
@@ -114,20 +114,21 @@ void Manager::list_trees(Page& page, const OnlyJob& only, const rest::ViewReques
   }
 }
 
-json::object Manager::transaction_json(const install::TransactionView& view) const {
+json::object Manager::transaction_json(const transaction::TransactionView& view) const {
   json::array steps;
   for (const auto& step : view.steps) {
     steps.push_back(
-        {{"switch", graph()[step.at].name}, {"state", std::string(install::name(step.state))}});
+        {{"switch", graph()[step.at].name}, {"state", std::string(transaction::name(step.state))}});
   }
   json::array waits_for;
   for (const SwitchId s : view.waits_for) {
     waits_for.emplace_back(graph()[s].name);
   }
+  const auto tree = trees::tree_of(view.subject);
   return {{"transaction", view.number.value},
-          {"tree", view.tree ? json::value(view.tree->value) : json::value(nullptr)},
-          {"what", std::string(install::name(view.purpose))},
-          {"state", std::string(install::name(view.state))},
+          {"tree", tree ? json::value(tree->value) : json::value(nullptr)},
+          {"what", std::string(transaction::name(view.purpose))},
+          {"state", std::string(transaction::name(view.state))},
           {"switches", std::move(steps)},
           {"waits_for", std::move(waits_for)},
           {"age_seconds", seconds(elapsed_ns(time(), view.since))},
@@ -136,9 +137,9 @@ json::object Manager::transaction_json(const install::TransactionView& view) con
 
 /// By number, that is, by age.
 void Manager::list_transactions(Page& page, const OnlyJob& only, std::uint64_t from) const {
-  std::vector<install::TransactionView> views = coordinator_.transactions();
-  std::ranges::sort(views, {}, &install::TransactionView::number);
-  for (const install::TransactionView& view : views) {
+  std::vector<transaction::TransactionView> views = coordinator_.transactions();
+  std::ranges::sort(views, {}, &transaction::TransactionView::number);
+  for (const transaction::TransactionView& view : views) {
     if (view.number.value >= from && sees(only, view)) {
       if (!page.has_room()) {
         return;

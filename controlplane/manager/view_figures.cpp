@@ -32,8 +32,8 @@ std::optional<std::uint64_t> first_of(std::string_view after) {
   return last ? std::optional(*last + 1) : std::nullopt;
 }
 
-rest::Answer bad_cursor(const std::string& after) {
-  return rest::error_answer(
+api::Answer bad_cursor(const std::string& after) {
+  return api::error_answer(
       400, fmt::format("\"{}\" is nothing to begin after; give what \"next\" said", after));
 }
 

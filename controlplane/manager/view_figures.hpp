@@ -24,6 +24,6 @@ namespace tributary::manager {
 [[nodiscard]] std::optional<std::uint64_t> number_in(std::string_view text);
 /// The first number that the page may begin with.
 [[nodiscard]] std::optional<std::uint64_t> first_of(std::string_view after);
-[[nodiscard]] rest::Answer bad_cursor(const std::string& after);
+[[nodiscard]] api::Answer bad_cursor(const std::string& after);
 
 } // namespace tributary::manager

@@ -20,7 +20,7 @@ namespace json = boost::json;
 using topology::LinkId;
 
 /// Whoever may look at one thing may look at all, but for what is another job's.
-std::optional<rest::Answer> Manager::refuse_events(const rest::Caller& caller) {
+std::optional<api::Answer> Manager::refuse_events(const api::Caller& caller) {
   if (caller.administrator) {
     return std::nullopt;
   }
@@ -28,21 +28,22 @@ std::optional<rest::Answer> Manager::refuse_events(const rest::Caller& caller) {
     if (!settings_.open_job.empty()) {
       return std::nullopt;
     }
-    return rest::error_answer(401, "this needs a token: Authorization: Bearer TOKEN");
+    return api::error_answer(401, "this needs a token: Authorization: Bearer TOKEN");
   }
   if (const auto job = registry_.job_of_token(caller.token); !job) {
-    return rest::error_answer(job.error().status, job.error().message);
+    return api::error_answer(job.error().status, job.error().message);
   }
   return std::nullopt;
 }
 
-bool Manager::sees(const OnlyJob& only, const install::TransactionView& view) const {
-  const group::Group* const owner = view.tree ? registry_.find(*view.tree) : nullptr;
+bool Manager::sees(const OnlyJob& only, const transaction::TransactionView& view) const {
+  const auto tree = trees::tree_of(view.subject);
+  const group::Group* const owner = tree ? registry_.find(*tree) : nullptr;
   return !only || (owner != nullptr && sees(only, *owner));
 }
 
-rest::Answer Manager::list(const OnlyJob& only, const rest::ViewRequest& request) const {
-  const auto from = request.what == rest::View::jobs ? 0 : first_of(request.after);
+api::Answer Manager::list(const OnlyJob& only, const api::ViewRequest& request) const {
+  const auto from = request.what == api::View::jobs ? 0 : first_of(request.after);
   if (!from) {
     return bad_cursor(request.after);
   }
@@ -50,14 +51,14 @@ rest::Answer Manager::list(const OnlyJob& only, const rest::ViewRequest& request
   Page page(budget);
   const std::string_view name = [&]() -> std::string_view {
     switch (request.what) {
-    case rest::View::switches: return list_switches(page, *from), "switches";
-    case rest::View::hosts: return list_hosts(page, only, request, *from), "hosts";
-    case rest::View::links: return list_links(page, request, *from), "links";
-    case rest::View::groups: return list_groups(page, only, request, *from), "groups";
-    case rest::View::trees: return list_trees(page, only, request, *from), "trees";
-    case rest::View::transactions: return list_transactions(page, only, *from), "transactions";
-    case rest::View::jobs: return list_jobs(page, request.after), "jobs";
-    case rest::View::topology: break;
+    case api::View::switches: return list_switches(page, *from), "switches";
+    case api::View::hosts: return list_hosts(page, only, request, *from), "hosts";
+    case api::View::links: return list_links(page, request, *from), "links";
+    case api::View::groups: return list_groups(page, only, request, *from), "groups";
+    case api::View::trees: return list_trees(page, only, request, *from), "trees";
+    case api::View::transactions: return list_transactions(page, only, *from), "transactions";
+    case api::View::jobs: return list_jobs(page, request.after), "jobs";
+    case api::View::topology: break;
     }
     return "";
   }();
@@ -70,26 +71,26 @@ rest::Answer Manager::list(const OnlyJob& only, const rest::ViewRequest& request
 }
 
 /// The one that `id` names: by number for links, trees and transactions, by name otherwise.
-std::optional<json::object> Manager::one(const OnlyJob& only, rest::View what,
+std::optional<json::object> Manager::one(const OnlyJob& only, api::View what,
                                          const std::string& id) const {
   const auto number = number_in(id);
   switch (what) {
-  case rest::View::switches:
+  case api::View::switches:
     if (const auto found = graph().find_switch(id)) {
       return switch_json(*found);
     }
     break;
-  case rest::View::hosts:
+  case api::View::hosts:
     if (const auto found = graph().find_host(id)) {
       return host_json(*found, only);
     }
     break;
-  case rest::View::links:
+  case api::View::links:
     if (number && *number < graph().links().size()) {
       return link_json(LinkId{static_cast<std::uint32_t>(*number)});
     }
     break;
-  case rest::View::trees:
+  case api::View::trees:
     if (number && *number < max_trees) {
       const TreeNumber tree{static_cast<std::uint16_t>(*number)};
       const group::Group* group = registry_.find(tree);
@@ -100,42 +101,42 @@ std::optional<json::object> Manager::one(const OnlyJob& only, rest::View what,
       }
     }
     break;
-  case rest::View::transactions:
-    for (const install::TransactionView& view : coordinator_.transactions()) {
+  case api::View::transactions:
+    for (const transaction::TransactionView& view : coordinator_.transactions()) {
       if (number == view.number.value && sees(only, view)) {
         return transaction_json(view);
       }
     }
     break;
-  case rest::View::jobs:
+  case api::View::jobs:
     for (const group::Job* job : registry_.jobs()) {
       if (job->id == id) {
         return json_of(*job);
       }
     }
     break;
-  case rest::View::groups:
+  case api::View::groups:
     for (const group::Group* group : registry_.groups()) {
       if (group->name == id && sees(only, *group)) {
         return json_of(*group);
       }
     }
     break;
-  case rest::View::topology: break;
+  case api::View::topology: break;
   }
   return std::nullopt;
 }
 
-void Manager::view(const rest::Caller& caller, const rest::ViewRequest& request,
-                   rest::Reply reply) {
-  if (auto refused = request.what == rest::View::jobs ? refuse_others(caller, "the list of jobs is")
-                                                      : refuse_events(caller)) {
+void Manager::view(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply) {
+  const Section section(stalls_, "a view");
+  if (auto refused = request.what == api::View::jobs ? refuse_others(caller, "the list of jobs is")
+                                                     : refuse_events(caller)) {
     return reply(std::move(*refused));
   }
   const OnlyJob only = only_job_of(caller);
   if (!request.id) {
-    return reply(request.what == rest::View::topology ? topology_page(only, request)
-                                                      : list(only, request));
+    return reply(request.what == api::View::topology ? topology_page(only, request)
+                                                     : list(only, request));
   }
   if (auto found = one(only, request.what, *request.id)) {
     return reply({200, std::move(*found), 0});
@@ -150,8 +151,7 @@ void Manager::view(const rest::Caller& caller, const rest::ViewRequest& request,
       {"transactions", "transaction"},
       {"jobs", "job"}};
   const auto& [name, key] = keys[static_cast<std::size_t>(request.what)];
-  reply(
-      rest::error_answer(404, fmt::format("there is no {} of {} \"{}\"", name, key, *request.id)));
+  reply(api::error_answer(404, fmt::format("there is no {} of {} \"{}\"", name, key, *request.id)));
 }
 
 } // namespace tributary::manager

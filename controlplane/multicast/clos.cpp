@@ -161,15 +161,15 @@ void ClosFabric::place_links(const RoutingView& view) {
   }
 }
 
-void ClosFabric::update_costs(LinkId link, const LinkCosts& book) {
+void ClosFabric::update_costs(LinkId link, const LinkCosts& costs) {
   LinkId best = link;
   for (LinkId c = next_parallel_[link.value]; c != link; c = next_parallel_[c.value]) {
-    if (book[c] < book[best]) {
+    if (costs[c] < costs[best]) {
       best = c;
     }
   }
   const std::size_t place = place_of_[link.value];
-  costs_[place] = book[best];
+  costs_[place] = costs[best];
   cheapest_[place] = best;
 }
 

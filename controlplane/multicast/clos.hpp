@@ -79,7 +79,7 @@ public:
   }
 
   /// The link's cost is another one now.
-  void update_costs(LinkId link, const LinkCosts& book);
+  void update_costs(LinkId link, const LinkCosts& costs);
 
 private:
   [[nodiscard]] std::size_t leaf_place(std::uint32_t row, std::uint32_t aggregation) const {

@@ -40,8 +40,8 @@ inline __attribute__((always_inline)) float least_of_row(const float* row, std::
 
 /// What it costs to go round a missing link of a row; infinite when that is not asked for.
 inline __attribute__((always_inline)) float cost_round(const float* row, std::uint32_t columns,
-                                                       float way_round) {
-  return way_round < CostTable::unusable ? least_of_row(row, columns) + way_round : way_round;
+                                                       float detour) {
+  return detour < CostTable::unusable ? least_of_row(row, columns) + detour : detour;
 }
 
 /// `costs` = the sixteen from here on, `missing` for those that are infinite.
@@ -54,13 +54,13 @@ inline __attribute__((always_inline)) void read_costs(Lanes& costs, const float*
 /// sums[m] = sum over `rows` of costs[row][m].
 TRIBUTARY_MULTIVERSION
 void sum_rows(float* sums, const float* costs, std::uint32_t columns, const std::uint32_t* rows,
-              std::size_t count, float way_round) {
+              std::size_t count, float detour) {
   for (std::uint32_t m = 0; m < columns; m += lanes) {
     lanes_at(sums + m) = Lanes{};
   }
   for (std::size_t i = 0; i < count; ++i) {
     const float* const row = costs + std::size_t{rows[i]} * columns;
-    const float missing = cost_round(row, columns, way_round);
+    const float missing = cost_round(row, columns, detour);
     for (std::uint32_t m = 0; m < columns; m += lanes) {
       Lanes cost;
       read_costs(cost, row + m, missing);
@@ -74,7 +74,7 @@ void sum_rows(float* sums, const float* costs, std::uint32_t columns, const std:
 TRIBUTARY_MULTIVERSION
 void add_cheapest_aggregations(float* totals, const float* aggregation_sums, const float* costs,
                                std::uint32_t columns, const Run* runs, std::size_t count,
-                               float way_round) {
+                               float detour) {
   for (std::size_t r = 0; r < count; ++r) {
     const Run run = runs[r];
     float* const total = totals + std::size_t{run.plane} * columns;
@@ -82,7 +82,7 @@ void add_cheapest_aggregations(float* totals, const float* aggregation_sums, con
       Lanes best = Lanes{} + CostTable::unusable;
       for (std::uint32_t m = run.first_aggregation; m < run.end_aggregation; ++m) {
         const float* const row = costs + std::size_t{m} * columns;
-        const float missing = cost_round(row, columns, way_round);
+        const float missing = cost_round(row, columns, detour);
         Lanes cost;
         read_costs(cost, row + t, missing);
         cost += aggregation_sums[m];
@@ -120,10 +120,10 @@ ClosRouter::ClosRouter(const ClosFabric& fabric)
       pods_of_plane_(fabric.planes().size()), savings_(fabric.aggregation_columns()),
       feeds_(fabric.aggregation_columns(), 0) {}
 
-std::optional<SwitchId> ClosRouter::choose(std::span<const SwitchId> leaves, float way_round) {
+std::optional<SwitchId> ClosRouter::choose(std::span<const SwitchId> leaves, float detour) {
   sort_by_pod(leaves);
-  sum_costs_to_aggregations(way_round);
-  return touched_.size() == 1 ? choose_aggregation() : choose_core(way_round);
+  sum_costs_to_aggregations(detour);
+  return touched_.size() == 1 ? choose_aggregation() : choose_core(detour);
 }
 
 void ClosRouter::sort_by_pod(std::span<const SwitchId> leaves) {
@@ -152,18 +152,18 @@ void ClosRouter::sort_by_pod(std::span<const SwitchId> leaves) {
   }
 }
 
-void ClosRouter::sum_costs_to_aggregations(float way_round) {
+void ClosRouter::sum_costs_to_aggregations(float detour) {
   const std::uint32_t columns = fabric_.aggregation_columns();
   sums_.resize(touched_.size() * columns);
   float* sums = sums_.data();
   for (TouchedPod& touched : touched_) {
     const std::uint32_t* const rows = rows_.data() + touched.first_row;
     const std::size_t count = touched.end_row - touched.first_row;
-    if (count == 1 && way_round == CostTable::unusable) {
+    if (count == 1 && detour == CostTable::unusable) {
       touched.aggregation_sums = fabric_.leaf_costs(*rows);
       continue;
     }
-    sum_rows(sums, fabric_.leaf_costs(0), columns, rows, count, way_round);
+    sum_rows(sums, fabric_.leaf_costs(0), columns, rows, count, detour);
     touched.aggregation_sums = sums;
     sums += columns;
   }
@@ -181,7 +181,7 @@ std::optional<SwitchId> ClosRouter::choose_aggregation() {
   return root_switch_;
 }
 
-std::optional<SwitchId> ClosRouter::choose_core(float way_round) {
+std::optional<SwitchId> ClosRouter::choose_core(float detour) {
   const std::uint32_t columns = fabric_.core_columns();
   std::fill(totals_.begin(), totals_.end(), 0.0F);
   std::fill(pods_of_plane_.begin(), pods_of_plane_.end(), 0U);
@@ -189,7 +189,7 @@ std::optional<SwitchId> ClosRouter::choose_core(float way_round) {
     const auto& runs = fabric_.pods()[touched.pod].runs;
     add_cheapest_aggregations(totals_.data(), touched.aggregation_sums,
                               fabric_.aggregation_costs(fabric_.aggregation_row(touched.pod, 0)),
-                              columns, runs.data(), runs.size(), way_round);
+                              columns, runs.data(), runs.size(), detour);
     for (const Run& run : runs) {
       ++pods_of_plane_[run.plane];
     }

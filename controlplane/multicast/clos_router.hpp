@@ -22,7 +22,7 @@
 // Failed links have no finite cost. A leaf that an aggregation switch does not reach can go round,
 // over another aggregation switch and another leaf, and so can an aggregation switch that a core
 // switch does not reach. `choose` may count the cost of that, so that a root switch is found that
-// reaches the others well; the way round itself is the caller's part (prism.cpp).
+// reaches the others well; the detour itself is the caller's part (prism.cpp).
 #pragma once
 
 #include "controlplane/multicast/clos.hpp"
@@ -41,9 +41,9 @@ public:
   /// The cheapest root switch of a tree over these leaves, at least two. A leaf that an aggregation
   /// switch does not reach counts as `missing_cost`, which may be infinite. Nothing when no root
   /// switch has a finite cost.
-  [[nodiscard]] std::optional<SwitchId> choose(std::span<const SwitchId> leaves, float way_round);
+  [[nodiscard]] std::optional<SwitchId> choose(std::span<const SwitchId> leaves, float detour);
   /// The tree below the root switch that `choose` found last; nothing when a leaf cannot be reached
-  /// from there without a way round.
+  /// from there without a detour.
   [[nodiscard]] std::optional<Tree> build();
 
 private:
@@ -55,9 +55,9 @@ private:
   };
 
   void sort_by_pod(std::span<const SwitchId> leaves);
-  void sum_costs_to_aggregations(float way_round);
+  void sum_costs_to_aggregations(float detour);
   [[nodiscard]] std::optional<SwitchId> choose_aggregation();
-  [[nodiscard]] std::optional<SwitchId> choose_core(float way_round);
+  [[nodiscard]] std::optional<SwitchId> choose_core(float detour);
   [[nodiscard]] bool feed(const TouchedPod& touched, Tree& tree);
   void open_feeders(const TouchedPod& touched, const ClosFabric::Run& run);
   [[nodiscard]] float to_root_switch(const TouchedPod& touched, std::uint32_t aggregation) const;

@@ -20,7 +20,7 @@ namespace tributary::multicast {
 
 class Distances {
 public:
-  /// There is no way, or one of more than 254 links.
+  /// There is no path, or one of more than 254 links.
   static constexpr std::uint8_t unreachable = 0xFF;
   /// Rows begin at multiples of this many bytes, and are as long; what is behind the last switch is
   /// `unreachable`. Loops may run over whole rows in registers of any width.

@@ -1,7 +1,7 @@
 // What the trees in force cost: for each link the number of trees that cross it (its EFI), for
 // each switch the trees that have their root switch there and those that pass.
 //
-// `add` and `remove` touch the links of that one tree. The books balance: when all trees are
+// `add` and `remove` touch the links of that one tree. The sums balance: when all trees are
 // removed, everything is 0; `remove` of what was not added is a caller's error, and asserted.
 #pragma once
 

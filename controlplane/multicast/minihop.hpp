@@ -8,9 +8,9 @@
 //                                                   port 4 -> c
 //                            port 3 -> y {b d}      ...
 //
-// The way to one member does not depend on the others, so the tree is the union of such ways, each
-// walked by itself here. It has no loop: were two ways to part at u and meet again at v, both would
-// be shortest from u to v, and each would have taken the lowest such port at u: the same.
+// The path to one member does not depend on the others, so the tree is the union of such paths,
+// each walked by itself here. It has no loop: were two paths to part at u and meet again at v, both
+// would be shortest from u to v, and each would have taken the lowest such port at u: the same.
 //
 // It looks at no load at all. Neighbouring groups get the same root and the same ports, and loads
 // pile up: 100 where 2 is possible. "New" is the same behind a root choice that looks at the load

@@ -75,7 +75,7 @@ public:
   /// Takes the load of a tree that was planned earlier, by another process perhaps.
   void adopt(const Tree& tree);
   void release(const Tree& tree);
-  /// Releases and plans anew; when there is no way now, nothing is released.
+  /// Releases and plans anew; when there is no path now, nothing is released.
   [[nodiscard]] std::optional<Tree> replan(const Tree& tree, std::span<const HostId> members);
 
   /// The same for one of twins, whose sibling stays as it is: the new one shares as little with it

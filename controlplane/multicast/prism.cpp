@@ -41,7 +41,7 @@ Prism::Prism(const RoutingView& view, Distances& distances, std::uint64_t seed)
   if (ClosFabric::fits(view)) {
     fabric_.emplace(view);
     router_.emplace(*fabric_);
-    way_round_ = 2;
+    detour_ = 2;
   }
 }
 
@@ -100,7 +100,7 @@ std::optional<Tree> Prism::go_round(float limit, Tree low, std::span<const Switc
   grower_.begin(members, book_);
   for (const SwitchId root_switch : extra_root_switches_) {
     if (grower_.grow(root_switch, distances_.row(root_switch), limit) &&
-        grower_.tree().height <= low.height + way_round_) {
+        grower_.tree().height <= low.height + detour_) {
       limit = grower_.cost();
       best = grower_.tree();
       trim(view_, members, *best);
@@ -178,7 +178,7 @@ std::optional<Tree> Prism::route_general(float limit, std::span<const SwitchId> 
     return best;
   }
   limit = best ? limit / lower_is_worth : limit;
-  const auto farthest = static_cast<std::uint8_t>(least + way_round_);
+  const auto farthest = static_cast<std::uint8_t>(least + detour_);
   draw_root_switches(farthest);
   std::for_each(root_switches_.begin(), root_switches_.end(),
                 [&](const RootSwitch& c) { grow(c.at); });

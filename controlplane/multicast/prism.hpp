@@ -15,7 +15,7 @@
 //   failures            where failed links leave few switches with the least eccentricity, trees
 //                       pile up there. Then root switches one link farther are tried as well. On a
 //                       Clos fabric a root switch that a leaf does not reach directly is allowed
-//                       as well, for the cost of the way round: at most two links more
+//                       as well, for the cost of the detour: at most two links more
 //
 // Without failures every tree has the least height there is.
 #pragma once
@@ -82,7 +82,7 @@ private:
   std::mt19937_64 random_;
   bool damaged_; ///< some link cannot be used
   /// Links by which a tree round failures may be higher than it must be.
-  std::uint32_t way_round_ = 1;
+  std::uint32_t detour_ = 1;
   float harmless_ = 0; ///< a tree of cheaper links does not make the largest load larger
   std::size_t root_switches_tried_ = 0; ///< K; 0: not chosen yet
   std::vector<std::uint8_t> eccentricities_;

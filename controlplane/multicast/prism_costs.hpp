@@ -1,7 +1,7 @@
 // What a link costs the next tree, by the trees that cross it already.
 //
 //   online    1 + 4^load: a tree rather takes four links with a load of 3 than one with 4, and of
-//             equally loaded ways the one with fewer links. From a load of 24 on the cost grows
+//             equally loaded paths the one with fewer links. From a load of 24 on the cost grows
 //             slower and slower, so that 8,192 trees on a link still fit a float and differ from
 //             8,191.
 //   around T  8^(load - T + 1.5): for repair, which must get trees off the links at T without
@@ -79,7 +79,8 @@ public:
   }
 
   /// Brings the costs in step with the loads and calls `changed(LinkId)` for each that may have
-  /// changed. One book follows one Loads at a time; another is followed from its state of then.
+  /// changed. One LinkCosts follows one Loads at a time; another is followed from its state of
+  /// then.
   template <typename Changed> void follow(const Loads& loads, Changed changed) {
     const std::uint64_t now = loads.changes();
     if (&loads != loads_ || now < seen_ || now - seen_ > Loads::remembered_changes) {

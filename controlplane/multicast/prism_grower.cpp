@@ -8,14 +8,14 @@ namespace tributary::multicast {
 PrismGrower::PrismGrower(const RoutingView& view)
     : view_(view), marks_(view.switch_count(), 0), visits_(view.switch_count()) {}
 
-void PrismGrower::begin(std::span<const SwitchId> members, const LinkCosts& book) {
-  book_ = &book;
+void PrismGrower::begin(std::span<const SwitchId> members, const LinkCosts& costs) {
+  costs_ = &costs;
   members_.clear();
   least_in_all_ = 0;
   for (const SwitchId member : members) {
     float least = CostTable::unusable;
     for (const Arc& arc : view_.arcs(member)) {
-      least = std::min(least, book[arc.link]);
+      least = std::min(least, costs[arc.link]);
     }
     members_.push_back({member, least});
     least_in_all_ += least;
@@ -72,9 +72,9 @@ void PrismGrower::sort_by_distance(const std::uint8_t* distances) {
 }
 
 void PrismGrower::join(SwitchId member, const std::uint8_t* distances) {
-  const LinkCosts& book = *book_;
+  const LinkCosts& costs = *costs_;
   const auto dearer = [](const Candidate& a, const Candidate& b) { return a.cost > b.cost; };
-  const float cheapest = book.of_load(0);
+  const float cheapest = costs.of_load(0);
   ++search_;
   visits_[member.value] = {search_, 0, member, {}};
   open_.assign(1, {0, member});
@@ -97,7 +97,7 @@ void PrismGrower::join(SwitchId member, const std::uint8_t* distances) {
       if (distances[arc.to.value] != nearer) {
         continue;
       }
-      const float cost = from.cost + book[arc.link];
+      const float cost = from.cost + costs[arc.link];
       Visit& visit = visits_[arc.to.value];
       if (cost >= met.cost || (visit.search == search_ && cost >= visit.cost)) {
         continue;
@@ -121,16 +121,16 @@ void PrismGrower::join(SwitchId member, const std::uint8_t* distances) {
 }
 
 PrismGrower::Candidate PrismGrower::go_straight(Candidate at, const std::uint8_t* distances) {
-  const LinkCosts& book = *book_;
+  const LinkCosts& costs = *costs_;
   do {
     const Arc* best = nullptr;
     for (const Arc& arc : view_.arcs(at.at)) {
       if (distances[arc.to.value] + 1 == distances[at.at.value] &&
-          (best == nullptr || book[arc.link] < book[best->link])) {
+          (best == nullptr || costs[arc.link] < costs[best->link])) {
         best = &arc;
       }
     }
-    const float cost = at.cost + book[best->link];
+    const float cost = at.cost + costs[best->link];
     visits_[best->to.value] = {search_, cost, at.at, best->link};
     at = {cost, best->to};
   } while (state(at.at) == State::outside);

@@ -1,14 +1,14 @@
 // A cheap tree of shortest paths to a given root switch, on any fabric.
 //
-// Members join from the farthest to the nearest. Each looks for the cheapest way in the graph of
+// Members join from the farthest to the nearest. Each looks for the cheapest path in the graph of
 // its shortest paths to the root switch (arcs that lead one step nearer), until it meets a switch
-// that is in the tree already or a member that has still to join, whose way is then shared:
+// that is in the tree already or a member that has still to join, whose path is then shared:
 //
 //      m1 ---- x ---- m2 ---- y ---- root switch          m1 stops at m2, which goes on by itself
 //                \    /
 //                 m3                                 m3 stops at x or at m2, as is cheaper
 //
-// That is Dijkstra's algorithm with a small bound: after `expansions` switches the way goes on by
+// That is Dijkstra's algorithm with a small bound: after `expansions` switches the path goes on by
 // the cheapest arc. Looking ahead is what saves links on a torus, where there are many shortest
 // paths (21.9 trees a link without, 18.2 with 64 expansions, 16.8 with 512).
 //
@@ -36,7 +36,7 @@ public:
 
   /// The members of the trees to come. What the cheapest link of each costs is a bound from below:
   /// so a tree that will be too dear is given up early.
-  void begin(std::span<const SwitchId> members, const LinkCosts& book);
+  void begin(std::span<const SwitchId> members, const LinkCosts& costs);
   /// Grows a tree over these members to the root switch. False when it would cost `limit` or more;
   /// then there is no result. Requires that the members reach the root switch, that `distances` is
   /// the root switch's row, and that no cost has changed since `begin`.
@@ -75,7 +75,7 @@ private:
   };
 
   const RoutingView& view_;
-  const LinkCosts* book_ = nullptr;
+  const LinkCosts* costs_ = nullptr;
   std::vector<Member> members_;
   float least_in_all_ = 0;
   std::vector<std::uint64_t> marks_; ///< by switch: growth number and state

@@ -55,7 +55,7 @@ public:
   /// Hosts that hang on a switch, up or not.
   [[nodiscard]] std::uint32_t host_count(SwitchId s) const { return host_counts_[s.value]; }
 
-  /// Links to the nearest switch with hosts, 0 for those themselves; `none` where there is no way.
+  /// Links to the nearest switch with hosts, 0 for those themselves; `none` where there is no path.
   [[nodiscard]] std::uint32_t level(SwitchId s) const { return levels_[s.value]; }
   /// Whether every link joins two adjacent levels: fat trees and what is like them.
   [[nodiscard]] bool is_clos() const { return clos_; }

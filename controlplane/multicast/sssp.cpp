@@ -46,7 +46,7 @@ void Sssp::search_with_heap(SwitchId root, const Loads& loads) {
     const auto [cost, at] = heap_.back();
     heap_.pop_back();
     if (cost != reached_[at.value].cost) {
-      continue; // a cheaper way was found after this was noted
+      continue; // a cheaper path was found after this was noted
     }
     for (const Arc& arc : view_->arcs(at)) {
       const std::uint64_t there = cost + one_hop + loads[arc.link];

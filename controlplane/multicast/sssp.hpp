@@ -44,7 +44,7 @@ public:
                           const Loads& loads) override;
 
 private:
-  /// Of a switch: what the way there costs, and its last link.
+  /// Of a switch: what the path there costs, and its last link.
   struct Reached {
     std::uint64_t cost = 0;
     Arc back; ///< `to` is the switch before

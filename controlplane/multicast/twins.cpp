@@ -166,7 +166,7 @@ void TwinSearch::search_distances(SwitchId from) {
 }
 
 Tree TwinSearch::join_by_least_cost_paths(std::span<const SwitchId> members, const Loads& loads) {
-  // Sharing less comes before a short way, that before little load.
+  // Sharing less comes before a short path, that before little load.
   constexpr std::uint64_t shared = std::uint64_t{1} << 40;
   constexpr std::uint64_t hop = std::uint64_t{1} << 16;
   return join_cheapest(view_, members, [&](LinkId over, SwitchId to) {

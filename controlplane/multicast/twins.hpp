@@ -6,8 +6,8 @@
 //   1. What the first tree uses is taken out, and a tree of least height is grown in what is left,
 //      as PRISM-MC does (prism_grower.hpp).
 //   2. Where what is left does not connect the members, the second tree is joined from cheapest
-//      ways, member by member (twins_steiner.hpp), what the first tree uses being dearer than any
-//      way round.
+//      paths, member by member (twins_steiner.hpp), what the first tree uses being dearer than any
+//      detour.
 //   3. If they share something still, the first tree may be what is in the way: it is made anew
 //      beside the second, and so on by turns, as long as that helps.
 //

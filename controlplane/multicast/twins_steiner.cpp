@@ -73,8 +73,8 @@ public:
       neighbours_[b].push_back(a);
     }
   }
-  /// The way to the farthest switch, which is a member: every end of the tree is one.
-  [[nodiscard]] std::vector<SwitchId> longest_way(SwitchId from) const {
+  /// The path to the farthest switch, which is a member: every end of the tree is one.
+  [[nodiscard]] std::vector<SwitchId> longest_path(SwitchId from) const {
     std::vector<std::pair<SwitchId, std::size_t>> seen{{from, 0}}; // and who was before
     for (std::size_t i = 0; i < seen.size(); ++i) {
       const auto [at, before] = seen[i];
@@ -84,12 +84,12 @@ public:
         }
       }
     }
-    std::vector<SwitchId> way;
+    std::vector<SwitchId> path;
     for (std::size_t i = seen.size() - 1; i != 0; i = seen[i].second) {
-      way.push_back(seen[i].first);
+      path.push_back(seen[i].first);
     }
-    way.push_back(from);
-    return way;
+    path.push_back(from);
+    return path;
   }
 
 private:
@@ -103,8 +103,8 @@ Tree join_cheapest(const RoutingView& view, std::span<const SwitchId> members,
   Tree tree{members.front(), cheapest_links(view, members, cost), 0};
   if (!tree.links.empty()) {
     const Within within(view, tree.links);
-    const SwitchId end = within.longest_way(members.front()).front();
-    const std::vector<SwitchId> diameter = within.longest_way(end);
+    const SwitchId end = within.longest_path(members.front()).front();
+    const std::vector<SwitchId> diameter = within.longest_path(end);
     tree.root_switch = diameter[diameter.size() / 2];
     tree.height = static_cast<std::uint32_t>(diameter.size() / 2);
   }

@@ -1,9 +1,9 @@
-// A tree from cheapest ways, joined member by member: the way from the tree so far to whichever
+// A tree from cheapest paths, joined member by member: the path from the tree so far to whichever
 // member is nearest then (Takahashi and Matsuyama, 1980: at most twice the cost of the best tree).
 //
 // One search in Dijkstra's manner goes on throughout: what joins the tree becomes a source with
 // distance 0, and what was reached from farther away is corrected as the search comes by again.
-// Heights are not bounded; that is for where shortest ways are not wanted.
+// Heights are not bounded; that is for where shortest paths are not wanted.
 #pragma once
 
 #include "controlplane/multicast/routing_view.hpp"

@@ -14,15 +14,15 @@
 namespace tributary::fabricd {
 namespace {
 
-using config::Choice;
-using config::integer;
-using config::Integer;
-using config::Key;
-using config::Name;
-using config::Text;
-using config::text;
-using config::Texts;
-using config::Value;
+using configuration::Choice;
+using configuration::integer;
+using configuration::Integer;
+using configuration::Key;
+using configuration::Name;
+using configuration::Text;
+using configuration::text;
+using configuration::Texts;
+using configuration::Value;
 using std::chrono::milliseconds;
 
 constexpr std::string_view log_levels[] = {"trace", "debug", "info", "warning", "error"};
@@ -48,7 +48,7 @@ const Key<Manager> manager_keys[] = {
     {{.name = "log_level",
       .type = Choice{log_levels},
       .fallback = "\"info\"",
-      .change = config::Change::live,
+      .change = configuration::Change::live,
       .help = "Lowest level of messages that are logged to standard error."},
      [](Manager& m, const Value& v) { m.log_level = text(v); }},
 };
@@ -125,38 +125,38 @@ const Key<Groups> groups_keys[] = {
     {{.name = "join_limit_ms",
       .type = Integer{1, 86'400'000},
       .fallback = "30000",
-      .change = config::Change::live,
+      .change = configuration::Change::live,
       .help = "Time for all members of a group to join."},
      [](Groups& g, const Value& v) { g.join_limit = millis(v); }},
     {{.name = "leave_limit_ms",
       .type = Integer{1, 86'400'000},
       .fallback = "30000",
-      .change = config::Change::live,
+      .change = configuration::Change::live,
       .help = "Time for all members to leave once one has."},
      [](Groups& g, const Value& v) { g.leave_limit = millis(v); }},
     {{.name = "lease_ms",
       .type = Integer{100, 86'400'000},
       .fallback = "30000",
-      .change = config::Change::live,
+      .change = configuration::Change::live,
       .help = "Time after which a member that has not renewed its lease expires. A change applies "
               "to members that join later; a longer lease also at the next renewal."},
      [](Groups& g, const Value& v) { g.lease = millis(v); }},
     {{.name = "multicast_limit",
       .type = Integer{1, max_trees},
       .fallback = "16",
-      .change = config::Change::live,
+      .change = configuration::Change::live,
       .help = "Number of groups of a job that has no limit of its own."},
      [](Groups& g, const Value& v) { g.multicast_limit = integer<std::uint32_t>(v); }},
     {{.name = "max_size",
       .type = Integer{1, max_contributions},
       .fallback = "65536",
-      .change = config::Change::live,
+      .change = configuration::Change::live,
       .help = "Largest number of members of a group."},
      [](Groups& g, const Value& v) { g.max_size = integer<std::uint32_t>(v); }},
     {{.name = "descriptors_per_tree",
       .type = Integer{0, reductions_per_tree},
       .fallback = "8",
-      .change = config::Change::live,
+      .change = configuration::Change::live,
       .help = "Number of descriptors reserved for each tree in an engine that has fewer than all "
               "trees need. If an engine used by others has fewer left, a new group's tree avoids "
               "it, or the group is refused. Set it lower where hosts have fewer collectives in "
@@ -215,8 +215,8 @@ const Key<Topology> topology_keys[] = {
 
 enum Section : std::uint8_t { manager, rest, switches, store, groups, multicast_trees, topology };
 
-void require_both(const std::string& a, const std::string& b, const config::SectionReader& reader,
-                  config::Findings& findings) {
+void require_both(const std::string& a, const std::string& b,
+                  const configuration::SectionReader& reader, configuration::Findings& findings) {
   if (a.empty() != b.empty()) {
     findings.add(reader.line(), reader.path("tls_key"),
                  "tls_certificate and tls_key go together; give both or neither");
@@ -225,8 +225,8 @@ void require_both(const std::string& a, const std::string& b, const config::Sect
 
 /// Takes the addresses of `listen` apart; those that are none are named, and left out.
 std::vector<net::Address> addresses_of(const std::vector<std::string>& texts,
-                                       const config::SectionReader& reader,
-                                       config::Findings& findings) {
+                                       const configuration::SectionReader& reader,
+                                       configuration::Findings& findings) {
   std::vector<net::Address> addresses;
   for (const std::string& text : texts) {
     try {
@@ -240,8 +240,8 @@ std::vector<net::Address> addresses_of(const std::vector<std::string>& texts,
 
 } // namespace
 
-config::Schema manager_schema() {
-  using config::specs_of;
+configuration::Schema manager_schema() {
+  using configuration::specs_of;
   static const auto of_manager = specs_of(manager_keys);
   static const auto of_rest = specs_of(rest_keys);
   static const auto of_switches = specs_of(switches_keys);
@@ -249,7 +249,7 @@ config::Schema manager_schema() {
   static const auto of_groups = specs_of(groups_keys);
   static const auto of_multicast = specs_of(multicast_keys);
   static const auto of_topology = specs_of(topology_keys);
-  static const config::SectionSpec sections[] = {
+  static const configuration::SectionSpec sections[] = {
       {.path = "manager", .keys = of_manager},   {.path = "rest", .keys = of_rest},
       {.path = "switches", .keys = of_switches}, {.path = "store", .keys = of_store},
       {.path = "groups", .keys = of_groups},     {.path = "multicast", .keys = of_multicast},
@@ -270,15 +270,16 @@ static void assign(std::size_t i, const Value& v, Topology& t) { topology_keys[i
 Config parse_text(std::string_view content, const std::string& file) {
   Config result;
   result.file = file;
-  config::Findings findings;
-  const toml::table root = config::parse_toml(content, file);
-  const config::Schema schema = manager_schema();
-  config::check_top_level(root, schema, findings);
+  configuration::Findings findings;
+  const toml::table root = configuration::parse_toml(content, file);
+  const configuration::Schema schema = manager_schema();
+  configuration::check_top_level(root, schema, findings);
   const toml::table empty;
   const auto read = [&](Section section, auto& target) {
-    const config::SectionSpec& spec = schema[section];
-    const auto tables = config::tables_of(root, spec.path, spec, findings);
-    config::SectionReader reader(tables.empty() ? empty : *tables.front(), schema, spec, findings);
+    const configuration::SectionSpec& spec = schema[section];
+    const auto tables = configuration::tables_of(root, spec.path, spec, findings);
+    configuration::SectionReader reader(tables.empty() ? empty : *tables.front(), schema, spec,
+                                        findings);
     reader.read_into(target);
     reader.write_to(result.document, std::string(spec.path));
     return reader;
@@ -310,13 +311,15 @@ Config parse_text(std::string_view content, const std::string& file) {
   return result;
 }
 
-Config parse_file(const std::string& path) { return parse_text(config::read_file(path), path); }
+Config parse_file(const std::string& path) {
+  return parse_text(configuration::read_file(path), path);
+}
 
 std::vector<std::string> take_over(Config& running, const Config& wanted) {
   std::vector<std::string> left_alone =
-      config::restart_differences(running.document, wanted.document);
+      configuration::restart_differences(running.document, wanted.document);
   for (const auto& [name, setting] : wanted.document) {
-    if (setting.change == config::Change::live) {
+    if (setting.change == configuration::Change::live) {
       running.document[name] = setting;
     }
   }
@@ -342,13 +345,13 @@ std::vector<std::string> warnings(const Config& config) {
 std::string default_toml() {
   std::string out = "# The configuration of tributary-fabricd. Every key has a default. SIGHUP "
                     "applies changes of\n# keys that are live; others need a restart.\n\n";
-  for (const config::SectionSpec& section : manager_schema()) {
-    out += config::section_text(section, {});
+  for (const configuration::SectionSpec& section : manager_schema()) {
+    out += configuration::section_text(section, {});
   }
   out.pop_back();
   return out;
 }
 
-std::string keys_markdown() { return config::keys_markdown(manager_schema()); }
+std::string keys_markdown() { return configuration::keys_markdown(manager_schema()); }
 
 } // namespace tributary::fabricd

@@ -75,14 +75,14 @@ struct Config {
   Groups groups;
   Multicast multicast;
   Topology topology;
-  config::Document document; ///< all of it as text, for `take_over`
+  configuration::Document document; ///< all of it as text, for `take_over`
 };
 
-[[nodiscard]] config::Schema manager_schema();
+[[nodiscard]] configuration::Schema manager_schema();
 
-/// Throws config::ConfigError. `file` is only a name for messages.
+/// Throws configuration::ConfigError. `file` is only a name for messages.
 [[nodiscard]] Config parse_text(std::string_view text, const std::string& file);
-/// Throws config::ConfigError, also when the file cannot be read.
+/// Throws configuration::ConfigError, also when the file cannot be read.
 [[nodiscard]] Config parse_file(const std::string& path);
 
 /// Takes from `wanted` what may change while the manager runs, and answers what differs and needs a

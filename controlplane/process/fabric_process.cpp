@@ -34,6 +34,7 @@ namespace asio = boost::asio;
 namespace {
 
 using net::as_result;
+
 /// What getrandom gives without being interrupted.
 constexpr std::size_t random_piece_bytes = 256;
 constexpr std::chrono::seconds store_look_interval{1};
@@ -67,8 +68,8 @@ manager::Settings manager_settings(const Config& config, const store::Store& sto
   settings.discovery.host_memory_ns = nanoseconds(config.topology.host_memory);
   settings.discovery.hosts_per_port = config.topology.hosts_per_port;
   if (!config.topology.file.empty()) {
-    settings.expected =
-        topology::read_topology(config::read_file(config.topology.file), config.topology.file);
+    settings.expected = topology::read_topology(configuration::read_file(config.topology.file),
+                                                config.topology.file);
   }
   return settings;
 }
@@ -158,7 +159,7 @@ void FabricProcess::say_ready() {
 /// The log is the event stream, for those who read logs.
 void FabricProcess::follow_events() {
   const auto forever =
-      manager_.subscribe({.token = {}, .administrator = true}, 0, [](const rest::Event& event) {
+      manager_.subscribe({.token = {}, .administrator = true}, 0, [](const api::Event& event) {
         const auto& text = event.body.at("text").as_string();
         if (event.kind == "transaction") {
           spdlog::debug("{}", std::string_view(text));
@@ -214,7 +215,14 @@ asio::awaitable<void> FabricProcess::wait_for_signals() {
       manager_.reconcile();
     }
     channels_.stop();
-    manager_.store_what_waits();
+    asio::post(store_thread_, [this, waits = manager_.what_waits()] {
+      try {
+        store_.apply(waits);
+      } catch (const store::StoreError& e) {
+        spdlog::error("the last changes are not stored: {}", e.what());
+      }
+    });
+    store_thread_.join();
     context_.stop();
     co_return;
   }
@@ -222,27 +230,33 @@ asio::awaitable<void> FabricProcess::wait_for_signals() {
 
 asio::awaitable<void> FabricProcess::watch_store() {
   asio::steady_timer timer(context_);
-  bool was_there = true;
   for (;;) {
     timer.expires_after(store_look_interval);
     const auto [error] = co_await timer.async_wait(as_result);
     if (error) {
       co_return;
     }
-    std::string why;
-    try {
-      store_.expect_in_place();
-    } catch (const store::StoreError& away) {
-      why = away.what();
+    asio::post(store_thread_, [this] { look_after_store(); });
+  }
+}
+
+void FabricProcess::look_after_store() {
+  std::string why;
+  try {
+    store_.expect_in_place();
+  } catch (const store::StoreError& away) {
+    why = away.what();
+  }
+  asio::post(context_, [this, why] {
+    if (why.empty()) {
+      store_is_said_to_be_away_ = false;
+      return;
     }
-    if (!why.empty() && was_there) {
+    if (!std::exchange(store_is_said_to_be_away_, true)) {
       spdlog::error("the store is not where it was: {}", why);
     }
-    was_there = why.empty();
-    if (!was_there) {
-      manager_.store_is_away(why);
-    }
-  }
+    manager_.store_is_away(why);
+  });
 }
 
 // ---- manager::Environment ----
@@ -266,6 +280,10 @@ void FabricProcess::request_reconcile() {
 void FabricProcess::reconcile() {
   reconcile_requested_ = false;
   manager_.reconcile();
+  arm_deadline();
+}
+
+void FabricProcess::arm_deadline() {
   const TimeNs next = manager_.next_deadline();
   if (next == never) {
     deadline_.cancel();
@@ -279,14 +297,33 @@ void FabricProcess::reconcile() {
   });
 }
 
-void FabricProcess::store(std::span<const records::Change> changes) { store_.apply(changes); }
+void FabricProcess::store(std::vector<records::Change> changes) {
+  asio::post(store_thread_, [this, changes = std::move(changes)] {
+    std::string failure;
+    try {
+      store_.apply(changes);
+    } catch (const store::StoreError& e) {
+      failure = e.what();
+    }
+    asio::post(context_, [this, failure] {
+      if (failure.empty()) {
+        store_is_said_to_be_away_ = false;
+      }
+      manager_.stored(failure);
+      arm_deadline();
+    });
+  });
+}
 
-void FabricProcess::send(install::SessionNumber session, const control::ManagerMessage& message) {
+void FabricProcess::send(transaction::SessionNumber session,
+                         const control::ManagerMessage& message) {
   channels_.send(session, message);
 }
 
-void FabricProcess::close(install::SessionNumber session, std::string_view why) {
+void FabricProcess::close(transaction::SessionNumber session, std::string_view why) {
   channels_.close(session, why);
 }
+
+void FabricProcess::stalled(const std::string& what) { spdlog::warn("{}", what); }
 
 } // namespace tributary::fabricd

@@ -3,7 +3,8 @@
 //   configuration -> store -> manager -> switches' sockets -> HTTP -> ready
 //
 // Each step throws when it fails, and what the steps before it opened is closed again. One event
-// loop on one thread serves it all.
+// loop on one thread serves it all; the disk has a thread of its own, which does what it is given
+// in order.
 #pragma once
 
 #include "controlplane/manager/manager.hpp"
@@ -16,11 +17,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tributary::fabricd {
 
@@ -41,11 +43,14 @@ private:
   TimeNs now() override;
   std::string wall_time() override;
   void request_reconcile() override;
-  void store(std::span<const records::Change> changes) override;
-  void send(install::SessionNumber session, const control::ManagerMessage& message) override;
-  void close(install::SessionNumber session, std::string_view why) override;
+  void store(std::vector<records::Change> changes) override;
+  void send(transaction::SessionNumber session, const control::ManagerMessage& message) override;
+  void close(transaction::SessionNumber session, std::string_view why) override;
+  void stalled(const std::string& what) override;
 
   void reconcile();
+  void arm_deadline();
+  void look_after_store();
   void follow_events();
   void say_ready();
   /// What SIGHUP does: takes from the files what may change now, and says what it did and did not.
@@ -60,10 +65,13 @@ private:
   boost::asio::signal_set signals_;
   boost::asio::steady_timer deadline_;
   bool reconcile_requested_ = false;
+  /// Until it is seen in its place or takes a change, which may be between two looks.
+  bool store_is_said_to_be_away_ = false;
   store::Store store_;
   manager::Manager manager_;
   southbound::ChannelServer channels_;
   rest::Server rest_;
+  boost::asio::thread_pool store_thread_{1}; ///< where `store_` is used from the start on
 };
 
 } // namespace tributary::fabricd

@@ -31,8 +31,8 @@ service::Presentation presentation() {
 boost::json::object check(const std::string& file) {
   const fabricd::Config config = fabricd::parse_file(file);
   if (!config.topology.file.empty()) {
-    const topology::Graph expected =
-        topology::read_topology(config::read_file(config.topology.file), config.topology.file);
+    const topology::Graph expected = topology::read_topology(
+        configuration::read_file(config.topology.file), config.topology.file);
     return {{"http_addresses", config.rest.listen.size()},
             {"switch_addresses", config.switches.listen.size()},
             {"topology_switches", expected.switches().size()},

@@ -15,6 +15,10 @@
 #include <utility>
 
 namespace tributary::rest {
+
+using api::Answer;
+using api::error_answer;
+
 namespace {
 
 using net::as_result;
@@ -171,8 +175,8 @@ std::optional<Response> Connection::refuse_early(Match& match, Call& call) {
     return refused(400, "a request of HTTP/1.1 must have one Host field");
   }
   try {
-    call.target = parse_target(view_of(request.target()));
-  } catch (const RequestError& e) {
+    call.target = api::parse_target(view_of(request.target()));
+  } catch (const api::RequestError& e) {
     return refused(400, e.what());
   }
   match = find_route(request.method(), call.target);
@@ -217,8 +221,8 @@ asio::awaitable<std::optional<Response>> Connection::respond(const Route& route,
     if (route.kind != Route::Kind::events || shared_->closed()) {
       co_return respond_alone(route.kind);
     }
-    const EventsRequest request =
-        events_request(call.target, view_of(reader_.request()["Last-Event-ID"]));
+    const api::EventsRequest request =
+        api::events_request(call.target, view_of(reader_.request()["Last-Event-ID"]));
     if (const auto refused = shared_->service->refuse_events(call.caller)) {
       co_return json_response(*refused);
     }
@@ -235,7 +239,7 @@ asio::awaitable<std::optional<Response>> Connection::respond(const Route& route,
     }
     stream_ = std::make_shared<EventStream>(*shared_, *transport_, deadline_);
     stream_->begin(call.caller, request.after);
-  } catch (const RequestError& e) {
+  } catch (const api::RequestError& e) {
     co_return json_response(error_answer(400, e.what()));
   } catch (const std::exception& e) {
     co_return json_response(failure(route.path, e));
@@ -264,15 +268,16 @@ Response Connection::respond_alone(Route::Kind kind) const {
   return json_response(missing.empty() ? ok() : error_answer(503, missing));
 }
 
-Answer Connection::kept_events(const Caller& caller, std::uint64_t after) const {
+Answer Connection::kept_events(const api::Caller& caller, std::uint64_t after) const {
   boost::json::array list;
-  const auto unsubscribe = shared_->service->subscribe(caller, after, [&list](const Event& event) {
-    boost::json::object entry{{"number", event.number}, {"event", event.kind}};
-    for (const auto& member : event.body) {
-      entry.emplace(member.key(), member.value());
-    }
-    list.push_back(std::move(entry));
-  });
+  const auto unsubscribe =
+      shared_->service->subscribe(caller, after, [&list](const api::Event& event) {
+        boost::json::object entry{{"number", event.number}, {"event", event.kind}};
+        for (const auto& member : event.body) {
+          entry.emplace(member.key(), member.value());
+        }
+        list.push_back(std::move(entry));
+      });
   unsubscribe();
   return {200, boost::json::object{{"events", std::move(list)}}, 0};
 }
@@ -284,7 +289,7 @@ asio::awaitable<Answer> Connection::ask(const Route& route, const Call& call) {
     route.ask(*shared_->service, call, [pending = std::make_shared<Pending>(*this)](Answer answer) {
       pending->give(std::move(answer));
     });
-  } catch (const RequestError& e) {
+  } catch (const api::RequestError& e) {
     answer_ = error_answer(400, e.what());
   } catch (const std::exception& e) {
     answer_ = failure(route.path, e);

@@ -65,10 +65,10 @@ private:
   /// Nothing when the connection has been an event stream, which is over now.
   asio::awaitable<std::optional<Response>> respond(const Route& route, const Call& call,
                                                    bool with_body);
-  asio::awaitable<Answer> ask(const Route& route, const Call& call);
+  asio::awaitable<api::Answer> ask(const Route& route, const Call& call);
   /// What needs no call of the service.
   [[nodiscard]] Response respond_alone(Route::Kind kind) const;
-  [[nodiscard]] Answer kept_events(const Caller& caller, std::uint64_t after) const;
+  [[nodiscard]] api::Answer kept_events(const api::Caller& caller, std::uint64_t after) const;
   /// False when the client is gone, or the connection closed because of `manner`.
   asio::awaitable<bool> send(Response response, Manner manner);
   asio::awaitable<void> finish();
@@ -80,7 +80,7 @@ private:
   RequestReader reader_;
 
   asio::steady_timer wake_; ///< cancelled when the answer has come
-  std::optional<Answer> answer_;
+  std::optional<api::Answer> answer_;
   std::uint64_t asked_ = 0; ///< requests handed to the service; the last is the one waited for
   std::shared_ptr<EventStream> stream_;
 };

@@ -5,13 +5,13 @@
 
 namespace tributary::rest {
 
-std::string event_text(const Event& event) {
+std::string event_text(const api::Event& event) {
   // Serialized JSON has no line breaks, so that it is one data line.
   return fmt::format("id: {}\nevent: {}\ndata: {}\n\n", event.number, event.kind,
                      boost::json::serialize(event.body));
 }
 
-void EventQueue::add(const Event& event) {
+void EventQueue::add(const api::Event& event) {
   if (overrun_) {
     return;
   }

@@ -12,14 +12,14 @@
 namespace tributary::rest {
 
 /// id, event and data lines, and the empty line that ends it.
-[[nodiscard]] std::string event_text(const Event& event);
+[[nodiscard]] std::string event_text(const api::Event& event);
 
 class EventQueue {
 public:
   /// `most`: events that may wait, those not counted that came before `live`.
   explicit EventQueue(std::size_t most) : most_(most) {}
 
-  void add(const Event& event);
+  void add(const api::Event& event);
   /// The events kept from before have been added: from now on the reader has to keep up.
   void live();
   /// Those waiting, oldest first, until there are `bytes`, or all.

@@ -27,17 +27,17 @@ EventStream::EventStream(Shared& shared, Transport& transport, Deadline& deadlin
     : shared_(shared), transport_(transport), deadline_(deadline),
       queue_(shared.limits.events_behind), wake_(transport.socket().get_executor()) {}
 
-void EventStream::begin(const Caller& caller, std::uint64_t after) {
-  unsubscribe_ =
-      shared_.service->subscribe(caller, after, [stream = weak_from_this()](const Event& event) {
-        if (const auto self = stream.lock()) {
-          self->event_came(event);
-        }
-      });
+void EventStream::begin(const api::Caller& caller, std::uint64_t after) {
+  unsubscribe_ = shared_.service->subscribe(caller, after,
+                                            [stream = weak_from_this()](const api::Event& event) {
+                                              if (const auto self = stream.lock()) {
+                                                self->event_came(event);
+                                              }
+                                            });
   queue_.live();
 }
 
-void EventStream::event_came(const Event& event) {
+void EventStream::event_came(const api::Event& event) {
   if (ended_) {
     return;
   }

@@ -21,14 +21,14 @@ public:
   EventStream(Shared& shared, Transport& transport, Deadline& deadline);
 
   /// Subscribes; what was kept is in the queue then. What the service throws comes through.
-  void begin(const Caller& caller, std::uint64_t after);
+  void begin(const api::Caller& caller, std::uint64_t after);
   /// Sends `header`, and then what is in the queue.
   asio::awaitable<void> run(std::string header);
   /// Nothing more is to be sent.
   void end();
 
 private:
-  void event_came(const Event& event);
+  void event_came(const api::Event& event);
   asio::awaitable<void> watch_for_end();
 
   Shared& shared_;

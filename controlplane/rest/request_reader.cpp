@@ -7,6 +7,10 @@
 #include <utility>
 
 namespace tributary::rest {
+
+using api::Answer;
+using api::error_answer;
+
 namespace {
 
 /// Received at a time.

@@ -23,7 +23,7 @@ public:
   /// How it ended: well, with a refusal to be sent, or with the client gone.
   struct Outcome {
     bool gone = false;
-    std::optional<Answer> error;
+    std::optional<api::Answer> error;
   };
 
   RequestReader(Transport& transport, Deadline& deadline, Shared& shared);
@@ -53,9 +53,9 @@ private:
   bool parse(error_code& error);
   /// False when there are none: the client is gone, or the time is over.
   asio::awaitable<bool> receive();
-  [[nodiscard]] Answer error_for(error_code error) const;
+  [[nodiscard]] api::Answer error_for(error_code error) const;
   /// Of a header that leaves in doubt where the request ends.
-  [[nodiscard]] std::optional<Answer> refusal_of_framing() const;
+  [[nodiscard]] std::optional<api::Answer> refusal_of_framing() const;
   void count_body();
   void release_body();
 

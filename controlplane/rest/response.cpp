@@ -11,7 +11,7 @@ namespace tributary::rest {
 namespace json = boost::json;
 namespace http = boost::beast::http;
 
-Response json_response(const Answer& answer) {
+Response json_response(const api::Answer& answer) {
   Response response;
   response.status = answer.status;
   response.body = answer.body.is_null() ? "{}" : json::serialize(answer.body);

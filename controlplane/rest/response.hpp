@@ -21,7 +21,7 @@ struct Response {
 };
 
 /// The answer as JSON text; a body of null is an empty object. 401 says how to authenticate.
-[[nodiscard]] Response json_response(const Answer& answer);
+[[nodiscard]] Response json_response(const api::Answer& answer);
 
 struct Framing {
   bool keep_alive = true;

@@ -9,6 +9,13 @@
 #include <utility>
 
 namespace tributary::rest {
+
+using api::check_name;
+using api::parse_body;
+using api::Reply;
+using api::Service;
+using api::View;
+
 namespace {
 
 namespace json = boost::json;
@@ -17,7 +24,7 @@ using Kind = Route::Kind;
 using Ask = void (*)(Service&, const Call&, Reply);
 
 template <View what> void ask_view(Service& service, const Call& call, Reply reply) {
-  service.view(call.caller, view_request(what, call.target), std::move(reply));
+  service.view(call.caller, api::view_request(what, call.target), std::move(reply));
 }
 template <View what> void ask_one(Service& service, const Call& call, Reply reply) {
   check_name("what the path names", call.parameters[0]);
@@ -25,7 +32,7 @@ template <View what> void ask_one(Service& service, const Call& call, Reply repl
 }
 
 constexpr Ask create_job = [](Service& service, const Call& call, Reply reply) {
-  service.create_job(call.caller, job_request(parse_body(call.body)), std::move(reply));
+  service.create_job(call.caller, api::job_request(parse_body(call.body)), std::move(reply));
 };
 constexpr Ask list_jobs = [](Service& service, const Call& call, Reply reply) {
   service.list_jobs(call.caller, std::move(reply));
@@ -36,7 +43,7 @@ constexpr Ask get_job = [](Service& service, const Call& call, Reply reply) {
 };
 constexpr Ask patch_job = [](Service& service, const Call& call, Reply reply) {
   check_name("the job in the path", call.parameters[0]);
-  service.patch_job(call.caller, job_patch(call.parameters[0], parse_body(call.body)),
+  service.patch_job(call.caller, api::job_patch(call.parameters[0], parse_body(call.body)),
                     std::move(reply));
 };
 constexpr Ask delete_job = [](Service& service, const Call& call, Reply reply) {
@@ -44,14 +51,15 @@ constexpr Ask delete_job = [](Service& service, const Call& call, Reply reply) {
   service.delete_job(call.caller, call.parameters[0], std::move(reply));
 };
 constexpr Ask create_multicast = [](Service& service, const Call& call, Reply reply) {
-  service.create_multicast(call.caller, multicast_request(parse_body(call.body)), std::move(reply));
+  service.create_multicast(call.caller, api::multicast_request(parse_body(call.body)),
+                           std::move(reply));
 };
 constexpr Ask delete_multicast = [](Service& service, const Call& call, Reply reply) {
-  service.delete_multicast(call.caller, tree_number(call.parameters[0]), std::move(reply));
+  service.delete_multicast(call.caller, api::tree_number(call.parameters[0]), std::move(reply));
 };
 
 constexpr Ask create_group = [](Service& service, const Call& call, Reply reply) {
-  service.create_group(call.caller, group_request(parse_body(call.body)), std::move(reply));
+  service.create_group(call.caller, api::group_request(parse_body(call.body)), std::move(reply));
 };
 constexpr Ask get_group = [](Service& service, const Call& call, Reply reply) {
   check_name("the job in the path", call.parameters[0]);
@@ -65,22 +73,22 @@ constexpr Ask delete_group = [](Service& service, const Call& call, Reply reply)
 };
 constexpr Ask join_group = [](Service& service, const Call& call, Reply reply) {
   service.join_group(call.caller,
-                     join_request(call.parameters[0], call.target, parse_body(call.body)),
+                     api::join_request(call.parameters[0], call.target, parse_body(call.body)),
                      std::move(reply));
 };
 constexpr Ask leave_group = [](Service& service, const Call& call, Reply reply) {
-  service.leave_group(call.caller,
-                      member_request(call.parameters[0], call.parameters[1], call.parameters[2]),
-                      std::move(reply));
+  service.leave_group(
+      call.caller, api::member_request(call.parameters[0], call.parameters[1], call.parameters[2]),
+      std::move(reply));
 };
 constexpr Ask renew_lease = [](Service& service, const Call& call, Reply reply) {
-  service.renew_lease(call.caller,
-                      member_request(call.parameters[0], call.parameters[1], call.parameters[2]),
-                      std::move(reply));
+  service.renew_lease(
+      call.caller, api::member_request(call.parameters[0], call.parameters[1], call.parameters[2]),
+      std::move(reply));
 };
 
 constexpr Ask rebalance = [](Service& service, const Call& call, Reply reply) {
-  service.rebalance(call.caller, dry_run_of(call.target), std::move(reply));
+  service.rebalance(call.caller, api::dry_run_of(call.target), std::move(reply));
 };
 
 constexpr bool body = true;
@@ -153,7 +161,7 @@ bool matches(std::string_view pattern, const std::vector<std::string>& segments,
 
 std::span<const Route> routes() { return all_routes; }
 
-Match find_route(verb method, const Target& target) {
+Match find_route(verb method, const api::Target& target) {
   Match match;
   const verb wanted = method == verb::head ? verb::get : method;
   std::vector<std::string> parameters;

@@ -19,8 +19,8 @@ namespace http = boost::beast::http;
 
 /// A request whose route is known, and whose body has come.
 struct Call {
-  Caller caller;
-  Target target;
+  api::Caller caller;
+  api::Target target;
   std::vector<std::string> parameters; ///< of the path, in its order
   std::string body;
 };
@@ -34,7 +34,7 @@ struct Route {
   Kind kind;
   bool takes_body;
   /// Checks the call and hands it to the service. Throws RequestError. nullptr for other kinds.
-  void (*ask)(Service& service, const Call& call, Reply reply);
+  void (*ask)(api::Service& service, const Call& call, api::Reply reply);
 };
 
 [[nodiscard]] std::span<const Route> routes();
@@ -45,6 +45,6 @@ struct Match {
   std::string allowed; ///< the methods that the path has, for an Allow header; "": no such path
 };
 /// HEAD finds the route of GET.
-[[nodiscard]] Match find_route(http::verb method, const Target& target);
+[[nodiscard]] Match find_route(http::verb method, const api::Target& target);
 
 } // namespace tributary::rest

@@ -71,7 +71,7 @@ void report(const std::exception_ptr& thrown) {
 
 class Server::Impl : public std::enable_shared_from_this<Server::Impl> {
 public:
-  Impl(asio::io_context& context, const Settings& settings, Service& service)
+  Impl(asio::io_context& context, const Settings& settings, api::Service& service)
       : context_(context), shared_(std::make_shared<Shared>()), stop_timer_(context),
         certificate_(settings.tls_certificate), key_(settings.tls_key) {
     shared_->service = &service;
@@ -279,7 +279,7 @@ private:
   std::size_t told_busy_ = 0; ///< connections that are only told that there are too many
 };
 
-Server::Server(asio::io_context& context, const Settings& settings, Service& service)
+Server::Server(asio::io_context& context, const Settings& settings, api::Service& service)
     : impl_(std::make_shared<Impl>(context, settings, service)) {
   impl_->start();
 }

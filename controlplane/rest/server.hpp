@@ -77,7 +77,7 @@ struct Settings {
 class Server {
 public:
   /// The service outlives the server. Throws ListenError.
-  Server(boost::asio::io_context& context, const Settings& settings, Service& service);
+  Server(boost::asio::io_context& context, const Settings& settings, api::Service& service);
   /// Closes every connection at once.
   ~Server();
   Server(const Server&) = delete;

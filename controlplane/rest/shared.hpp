@@ -12,7 +12,7 @@
 namespace tributary::rest {
 
 struct Shared {
-  Service* service = nullptr; ///< nullptr: the server is gone, nothing may be asked any more
+  api::Service* service = nullptr; ///< nullptr: the server is gone, nothing may be asked any more
   std::string administrator_token;
   Limits limits;
   bool stopping = false;

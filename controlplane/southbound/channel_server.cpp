@@ -85,7 +85,7 @@ private:
 class ChannelServer::Impl final : public std::enable_shared_from_this<ChannelServer::Impl>,
                                   public ConnectionUser {
 public:
-  Impl(asio::io_context& io, install::ChannelSink& sink, ChannelServerSettings settings)
+  Impl(asio::io_context& io, protocol::ChannelSink& sink, ChannelServerSettings settings)
       : io_(io), sink_(sink), settings_(std::move(settings)), sessions_(settings_.sessions),
         keepalive_(io) {}
 
@@ -118,13 +118,13 @@ public:
     return port;
   }
 
-  void send(install::SessionNumber session, const control::ManagerMessage& message) {
+  void send(protocol::SessionNumber session, const control::ManagerMessage& message) {
     if (const auto found = by_session_.find(session); found != by_session_.end()) {
       found->second->send(message);
     }
   }
 
-  void close(install::SessionNumber session, std::string_view why) {
+  void close(protocol::SessionNumber session, std::string_view why) {
     const auto found = by_session_.find(session);
     if (found == by_session_.end()) {
       return;
@@ -159,8 +159,8 @@ private:
   /// What is known of a connection.
   struct Peer {
     std::shared_ptr<Connection> connection;
-    std::optional<install::SessionNumber> session; ///< from its Welcome on, until it is closed
-    std::string name;                              ///< of its hello
+    std::optional<protocol::SessionNumber> session; ///< from its Welcome on, until it is closed
+    std::string name;                               ///< of its hello
   };
 
   // ---- accepting ----
@@ -213,7 +213,7 @@ private:
   void greeted(Connection& connection, const control::SwitchMessage& message,
                const std::optional<std::vector<std::string>>& names) override {
     if (!message.has_hello()) {
-      reject(connection, install::rejection("the first message must be a hello"));
+      reject(connection, protocol::rejection("the first message must be a hello"));
       return;
     }
     const control::SwitchHello& hello = message.hello();
@@ -221,8 +221,8 @@ private:
     peer.name = hello.name();
     if (names && std::find(names->begin(), names->end(), hello.name()) == names->end()) {
       reject(connection,
-             install::rejection(fmt::format("the certificate is for {}, not for switch \"{}\"",
-                                            fmt::join(*names, ", "), hello.name())));
+             protocol::rejection(fmt::format("the certificate is for {}, not for switch \"{}\"",
+                                             fmt::join(*names, ", "), hello.name())));
       return;
     }
 
@@ -233,12 +233,12 @@ private:
                       by_session_.size());
       turn_away(why);
       spdlog::debug("switch {}: turned away", hello.name());
-      connection.send(install::rejection(why));
+      connection.send(protocol::rejection(why));
       connection.close(why);
       return;
     }
-    const install::SessionNumber session{++last_session_};
-    install::Admission admission = sessions_.open(session, hello, net::steady_now());
+    const protocol::SessionNumber session{++last_session_};
+    protocol::Admission admission = sessions_.open(session, hello, net::steady_now());
     if (!admission.accepted) {
       reject(connection, admission.answer);
       return;
@@ -257,7 +257,7 @@ private:
     if (const auto refusal = sink_.connected(session, hello)) {
       forget_session(session);
       connection.unsend();
-      reject(connection, install::rejection(*refusal));
+      reject(connection, protocol::rejection(*refusal));
     }
   }
 
@@ -311,7 +311,7 @@ private:
     connection.close(reason);
   }
 
-  void supersede(install::SessionNumber session) {
+  void supersede(protocol::SessionNumber session) {
     Connection& connection = *by_session_.at(session);
     const std::string why = "it has dialled again";
     spdlog::info("switch {}: {}", peers_.at(&connection).name, why);
@@ -321,7 +321,7 @@ private:
   }
 
   /// Nothing of it reaches the sink any more, nor the other way.
-  void forget_session(install::SessionNumber session) {
+  void forget_session(protocol::SessionNumber session) {
     sessions_.close(session);
     const auto found = by_session_.find(session);
     if (found == by_session_.end()) {
@@ -350,7 +350,7 @@ private:
   }
 
   void keep_alive() {
-    for (const install::Keepalive& keepalive : sessions_.poll(net::steady_now())) {
+    for (const protocol::Keepalive& keepalive : sessions_.poll(net::steady_now())) {
       const auto found = by_session_.find(keepalive.session);
       if (found == by_session_.end()) {
         continue;
@@ -365,21 +365,21 @@ private:
   }
 
   asio::io_context& io_;
-  install::ChannelSink& sink_;
+  protocol::ChannelSink& sink_;
   ChannelServerSettings settings_;
-  install::Sessions sessions_;
+  protocol::Sessions sessions_;
   asio::steady_timer keepalive_;
   std::vector<std::unique_ptr<service::SocketFile>> files_;
   std::deque<Local::acceptor> local_acceptors_;
   std::deque<tcp::acceptor> tcp_acceptors_;
   std::unordered_map<Connection*, Peer> peers_;
-  std::map<install::SessionNumber, Connection*> by_session_;
+  std::map<protocol::SessionNumber, Connection*> by_session_;
   std::uint64_t last_session_ = 0;
   bool stopped_ = false;
   bool turning_away_ = false;
 };
 
-ChannelServer::ChannelServer(asio::io_context& io, install::ChannelSink& sink,
+ChannelServer::ChannelServer(asio::io_context& io, protocol::ChannelSink& sink,
                              ChannelServerSettings settings)
     : impl_(std::make_shared<Impl>(io, sink, std::move(settings))) {}
 ChannelServer::~ChannelServer() { impl_->stop(); }
@@ -388,10 +388,10 @@ std::uint16_t ChannelServer::listen_tcp(const net::HostPort& where,
                                         const std::optional<net::TlsFiles>& tls) {
   return impl_->listen_tcp(where, tls);
 }
-void ChannelServer::send(install::SessionNumber session, const control::ManagerMessage& message) {
+void ChannelServer::send(protocol::SessionNumber session, const control::ManagerMessage& message) {
   impl_->send(session, message);
 }
-void ChannelServer::close(install::SessionNumber session, std::string_view why) {
+void ChannelServer::close(protocol::SessionNumber session, std::string_view why) {
   impl_->close(session, why);
 }
 void ChannelServer::stop() { impl_->stop(); }

@@ -10,15 +10,15 @@
 // Every connection is a coroutine that reads and one that writes, on the thread of the io_context.
 // What is sent waits in a queue of its own: a switch that does not read holds up nobody, and loses
 // its channel when `max_queued_bytes` are waiting. Keepalive, Welcome and Rejected are
-// install::Sessions'.
+// protocol::Sessions'.
 //
 // With TLS (1.3), the switch's certificate must be signed by the CA, and its common name or one of
 // its DNS names must be the name that the hello says. The files are read at every connection: a
 // renewed certificate needs no restart.
 #pragma once
 
-#include "controlplane/install/channel_sink.hpp"
-#include "controlplane/install/session.hpp"
+#include "controlplane/southbound/protocol/channel_sink.hpp"
+#include "controlplane/southbound/protocol/session.hpp"
 #include "net/address.hpp"
 #include "net/framing.hpp"
 #include "net/tls_context.hpp"
@@ -44,7 +44,7 @@ public:
 };
 
 struct ChannelServerSettings {
-  install::SessionSettings sessions{};
+  protocol::SessionSettings sessions{};
   std::size_t max_message_bytes = net::max_message_bytes;
   /// Waiting for a switch to read.
   std::size_t max_queued_bytes = 2 * net::max_message_bytes;
@@ -59,7 +59,7 @@ struct ChannelServerSettings {
 class ChannelServer {
 public:
   /// The sink outlives the server, and the io_context both.
-  ChannelServer(boost::asio::io_context& io, install::ChannelSink& sink,
+  ChannelServer(boost::asio::io_context& io, protocol::ChannelSink& sink,
                 ChannelServerSettings settings);
   ~ChannelServer();
   ChannelServer(const ChannelServer&) = delete;
@@ -71,9 +71,9 @@ public:
   std::uint16_t listen_tcp(const net::HostPort& where, const std::optional<net::TlsFiles>& tls);
 
   /// Dropped when the session is no more.
-  void send(install::SessionNumber session, const control::ManagerMessage& message);
+  void send(protocol::SessionNumber session, const control::ManagerMessage& message);
   /// What was sent before still goes out, within `close_limit`.
-  void close(install::SessionNumber session, std::string_view why);
+  void close(protocol::SessionNumber session, std::string_view why);
   void stop();
 
   [[nodiscard]] std::size_t connection_count() const;

@@ -125,6 +125,43 @@ void Graph::forget(HostId h) {
   hosts_.pop_back();
 }
 
+bool Graph::follow(const Graph& other, const Touched& touched) {
+  if (switches_.size() != other.switches_.size() || links_.size() != other.links_.size() ||
+      hosts_.size() != other.hosts_.size()) {
+    return false;
+  }
+  for (const SwitchId id : touched.switches) {
+    const Switch& theirs = other[id];
+    if (theirs.guid != switches_[id.value].guid || theirs.ports != switches_[id.value].ports) {
+      return false;
+    }
+    switches_[id.value].up = theirs.up;
+  }
+  for (const LinkId id : touched.links) {
+    const Link& theirs = other[id];
+    Link& own = links_[id.value];
+    if (theirs.ends[0] != own.ends[0] || theirs.ends[1] != own.ends[1] ||
+        theirs.plugged != own.plugged) {
+      return false;
+    }
+    own.up = theirs.up;
+    own.speed_mbps = theirs.speed_mbps;
+  }
+  for (const Nid nid : touched.hosts) {
+    const auto id = find_host(nid);
+    if (!id || other.find_host(nid) != id) {
+      return false;
+    }
+    const Host& theirs = other[*id];
+    Host& own = hosts_[id->value];
+    if (theirs.name != own.name || theirs.at != own.at || theirs.plugged != own.plugged) {
+      return false;
+    }
+    own.up = theirs.up;
+  }
+  return true;
+}
+
 Touched Graph::take_touched() { return std::exchange(touched_, {}); }
 
 void Graph::move_host(HostId h, Attachment to) {

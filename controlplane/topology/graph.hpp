@@ -68,7 +68,7 @@ struct Link {
   bool plugged = true; ///< one that is not is down
 };
 
-/// A way from one switch to the next.
+/// A step from one switch to the next.
 struct Hop {
   SwitchId to;
   LinkId link;
@@ -161,6 +161,10 @@ public:
   [[nodiscard]] std::string describe(Attachment end) const;
   /// "leaf0 port 3 - spine port 0"
   [[nodiscard]] std::string describe(LinkId link) const;
+
+  /// For a copy: what became up or down in `other` since, and speeds, of what was touched there.
+  /// False, and only a new copy will do, when anything else changed.
+  [[nodiscard]] bool follow(const Graph& other, const Touched& touched);
 
   /// Since the last call.
   [[nodiscard]] Touched take_touched();

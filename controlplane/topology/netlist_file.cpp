@@ -19,7 +19,7 @@
 namespace tributary::topology {
 namespace {
 
-using config::Findings;
+using configuration::Findings;
 
 /// The upper 44 bits of a host's guid: the EUI-64 of 02:00:00:0N:NN:NN, whose rest is the NID.
 constexpr std::uint64_t host_guid_prefix = 0x020000FFFE000000;

@@ -32,8 +32,8 @@
 
 namespace tributary::topology {
 
-/// Throws config::ConfigError with all that is wrong, by line and column. `file` is only a name for
-/// messages.
+/// Throws configuration::ConfigError with all that is wrong, by line and column. `file` is only a
+/// name for messages.
 [[nodiscard]] Graph read_netlist(std::string_view text, const std::string& file);
 
 [[nodiscard]] std::string write_netlist(const Graph& graph);

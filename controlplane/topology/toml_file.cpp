@@ -16,15 +16,15 @@
 namespace tributary::topology {
 namespace {
 
-using config::Findings;
-using config::Flag;
-using config::Integer;
-using config::Key;
-using config::SectionReader;
-using config::SectionSpec;
-using config::Text;
-using config::Texts;
-using config::Value;
+using configuration::Findings;
+using configuration::Flag;
+using configuration::Integer;
+using configuration::Key;
+using configuration::SectionReader;
+using configuration::SectionSpec;
+using configuration::Text;
+using configuration::Texts;
+using configuration::Value;
 
 constexpr std::size_t max_name_length = 255;
 constexpr std::size_t max_end_length = max_name_length + 6; // ":65535"
@@ -56,20 +56,20 @@ const Key<SwitchDraft> switch_keys[] = {
       .sample = "\"leaf0\"",
       .required = true,
       .help = "What the switch calls itself."},
-     [](SwitchDraft& s, const Value& v) { s.name = config::text(v); }},
+     [](SwitchDraft& s, const Value& v) { s.name = configuration::text(v); }},
     {{.name = "ports",
       .type = Integer{0, 65535},
       .fallback = "",
       .sample = "64",
       .required = true,
       .help = "How many it has; they are numbered from 0 on."},
-     [](SwitchDraft& s, const Value& v) { s.ports = config::integer<Port>(v); }},
+     [](SwitchDraft& s, const Value& v) { s.ports = configuration::integer<Port>(v); }},
     {{.name = "guid",
       .type = Text{18},
       .fallback = "",
       .sample = "\"0x00000000000a11ce\"",
       .help = "Its guid, hexadecimal, in quotes."},
-     [](SwitchDraft& s, const Value& v) { s.guid = config::text(v); }},
+     [](SwitchDraft& s, const Value& v) { s.guid = configuration::text(v); }},
     {{.name = "up",
       .type = Flag{},
       .fallback = "true",
@@ -85,21 +85,21 @@ const Key<HostDraft> host_keys[] = {
       .sample = "\"h0\"",
       .required = true,
       .help = "What the host calls itself."},
-     [](HostDraft& h, const Value& v) { h.name = config::text(v); }},
+     [](HostDraft& h, const Value& v) { h.name = configuration::text(v); }},
     {{.name = "nid",
       .type = Integer{0, max_nid},
       .fallback = "",
       .sample = "1",
       .required = true,
       .help = "Its fabric node id."},
-     [](HostDraft& h, const Value& v) { h.nid = config::integer<std::uint32_t>(v); }},
+     [](HostDraft& h, const Value& v) { h.nid = configuration::integer<std::uint32_t>(v); }},
     {{.name = "at",
       .type = Text{max_end_length},
       .fallback = "",
       .sample = "\"leaf0:3\"",
       .required = true,
       .help = "The switch and the port it hangs on."},
-     [](HostDraft& h, const Value& v) { h.at = config::text(v); }},
+     [](HostDraft& h, const Value& v) { h.at = configuration::text(v); }},
     {{.name = "up",
       .type = Flag{},
       .fallback = "true",
@@ -127,7 +127,7 @@ const Key<LinkDraft> link_keys[] = {
       .fallback = "0",
       .sample = "",
       .help = "0: not known."},
-     [](LinkDraft& c, const Value& v) { c.speed_mbps = config::integer<std::uint32_t>(v); }},
+     [](LinkDraft& c, const Value& v) { c.speed_mbps = configuration::integer<std::uint32_t>(v); }},
     {{.name = "up",
       .type = Flag{},
       .fallback = "true",
@@ -154,10 +154,10 @@ void assign(std::size_t index, const Value& value, LinkDraft& target) {
 
 enum SectionIndex : std::size_t { switch_section, host_section, link_section };
 
-config::Schema schema() {
-  static const auto switch_specs = config::specs_of(switch_keys);
-  static const auto host_specs = config::specs_of(host_keys);
-  static const auto link_specs = config::specs_of(link_keys);
+configuration::Schema schema() {
+  static const auto switch_specs = configuration::specs_of(switch_keys);
+  static const auto host_specs = configuration::specs_of(host_keys);
+  static const auto link_specs = configuration::specs_of(link_keys);
   static const SectionSpec sections[] = {
       {.path = "switch", .repeated = true, .keys = switch_specs},
       {.path = "host", .repeated = true, .keys = host_specs},
@@ -187,7 +187,8 @@ public:
 private:
   template <typename Draft, typename Add> void each(SectionIndex index, Add&& add_draft) {
     const SectionSpec& section = schema()[index];
-    for (const toml::table* table : config::tables_of(root_, section.path, section, findings_)) {
+    for (const toml::table* table :
+         configuration::tables_of(root_, section.path, section, findings_)) {
       Findings own;
       const SectionReader reader(*table, schema(), section, own);
       if (!own.empty()) { // it would only be complained about again
@@ -299,7 +300,7 @@ std::string end_text(const Graph& graph, Attachment end) {
 } // namespace
 
 Graph read_toml(std::string_view text, const std::string& file) {
-  const toml::table root = config::parse_toml(text, file);
+  const toml::table root = configuration::parse_toml(text, file);
   return Reader(root).run(file);
 }
 

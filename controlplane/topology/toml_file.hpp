@@ -9,7 +9,8 @@
 
 namespace tributary::topology {
 
-/// Throws config::ConfigError with all that is wrong, by line. `file` is only a name for messages.
+/// Throws configuration::ConfigError with all that is wrong, by line. `file` is only a name for
+/// messages.
 [[nodiscard]] Graph read_toml(std::string_view text, const std::string& file);
 
 /// Reading it again gives an equal graph: the same numbers, and what is down is down.

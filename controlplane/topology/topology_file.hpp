@@ -9,7 +9,7 @@
 
 namespace tributary::topology {
 
-/// Throws config::ConfigError with all that is wrong. `file` is only a name for messages.
+/// Throws configuration::ConfigError with all that is wrong. `file` is only a name for messages.
 [[nodiscard]] Graph read_topology(std::string_view text, const std::string& file);
 
 } // namespace tributary::topology

@@ -136,7 +136,7 @@ void Agent::tell_guards() {
 
 std::vector<OutgoingHello> Agent::take_hellos() { return neighbours_.take_hellos(); }
 
-std::vector<OutgoingHello> Agent::farewell() const { return neighbours_.farewell(); }
+std::vector<OutgoingHello> Agent::leaving_hellos() const { return neighbours_.leaving_hellos(); }
 
 // ---- the file, and snapshots ----
 

@@ -141,8 +141,8 @@ public:
   /// For the manager, in order. Empty while the channel is down.
   [[nodiscard]] std::vector<control::SwitchMessage> take_messages();
   [[nodiscard]] std::vector<OutgoingHello> take_hellos();
-  /// The hellos that say good-bye, for a switch that stops in good order.
-  [[nodiscard]] std::vector<OutgoingHello> farewell() const;
+  /// Hellos with the word that it leaves, for a switch that stops in good order.
+  [[nodiscard]] std::vector<OutgoingHello> leaving_hellos() const;
   /// True from when the interval is over until statistics() was called.
   [[nodiscard]] bool statistics_due() const { return statistics_due_; }
   /// Why the channel has to be closed, once; the switch dials again as after any loss.

@@ -42,7 +42,7 @@ PortNumber port_of(std::uint32_t checked) { return PortNumber{static_cast<std::u
 
 InForce::InForce(config::Switch file)
     : file_(std::move(file)), of_file_(numbers_of(file_.trees)), permitted_(file_.ports.size()) {
-  std::vector<config::Diagnostic> findings;
+  std::vector<configuration::Diagnostic> findings;
   if (config::build_tables(file_, 1, findings) == nullptr) {
     throw std::invalid_argument(
         fmt::format("switch \"{}\": {}", file_.name, findings.front().text));
@@ -169,7 +169,7 @@ std::string InForce::problem_with(const config::Switch& file) const {
                          tree.number.value);
     }
   }
-  std::vector<config::Diagnostic> findings;
+  std::vector<configuration::Diagnostic> findings;
   static_cast<void>(config::build_tables(file, 1, findings));
   return findings.empty() ? std::string() : findings.front().text;
 }
@@ -219,7 +219,7 @@ std::shared_ptr<const core::Tables> InForce::make_snapshot() {
 }
 
 std::shared_ptr<const core::Tables> InForce::build_anew(std::uint64_t version) const {
-  std::vector<config::Diagnostic> none;
+  std::vector<configuration::Diagnostic> none;
   core::TablesBuilder builder(file_.settings.timers, *config::build_tables(file_, version, none));
   for (const auto& [number, tree] : trees_) {
     static_cast<void>(builder.add_tree(number, tree.wait_count, tree.parent, tree.children));

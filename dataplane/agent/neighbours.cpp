@@ -177,7 +177,7 @@ std::vector<control::Port> Neighbours::ports() const {
   return all;
 }
 
-std::vector<OutgoingHello> Neighbours::farewell() const {
+std::vector<OutgoingHello> Neighbours::leaving_hellos() const {
   std::vector<OutgoingHello> frames;
   for (const PortState& port : ports_) {
     if (port.told.up() && settings_.interval_ns != 0) {

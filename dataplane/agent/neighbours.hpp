@@ -72,8 +72,9 @@ public:
   [[nodiscard]] std::vector<control::Port> take_changes();
   /// All ports as they are now.
   [[nodiscard]] std::vector<control::Port> ports() const;
-  /// Hellos that say good-bye, one for each port that is up: for a switch that stops in good order.
-  [[nodiscard]] std::vector<OutgoingHello> farewell() const;
+  /// Hellos with the word that it leaves, one for each port that is up: for a switch that stops in
+  /// good order.
+  [[nodiscard]] std::vector<OutgoingHello> leaving_hellos() const;
   /// For people: a link with both ends in this switch, a NID heard on two ports, several
   /// neighbours on one port, a neighbour with this switch's name or guid.
   [[nodiscard]] std::vector<std::string> problems() const;

@@ -3,7 +3,7 @@
 namespace tributary::config {
 
 std::shared_ptr<const core::Tables> build_tables(const Switch& config, std::uint64_t version,
-                                                 std::vector<Diagnostic>& findings) {
+                                                 std::vector<configuration::Diagnostic>& findings) {
   core::TablesBuilder builder(config.settings.timers);
   const auto check = [&](const std::string& problem, int line, const char* key) {
     if (!problem.empty()) {

@@ -13,6 +13,7 @@ namespace tributary::config {
 /// Null when the core refuses something; `findings` then says what, with its line. A configuration
 /// that was parsed without error always builds.
 [[nodiscard]] std::shared_ptr<const core::Tables>
-build_tables(const Switch& config, std::uint64_t version, std::vector<Diagnostic>& findings);
+build_tables(const Switch& config, std::uint64_t version,
+             std::vector<configuration::Diagnostic>& findings);
 
 } // namespace tributary::config

@@ -64,12 +64,12 @@ struct Port {
   /// Whether frames carry their class in an 802.1Q tag, with this VLAN id.
   bool tags = false;
   std::uint16_t vlan = 0;
-  int line = 0;
+  int line = 0; ///< in the file, for messages
 
   /// Whether tags and pause frames mean anything here.
   [[nodiscard]] bool has_edge() const {
     return tags || std::ranges::any_of(classes.queues.classes, &egress::ClassSettings::lossless);
-  } ///< in the file, for messages
+  }
 };
 
 /// By index into `Switch::ports`.

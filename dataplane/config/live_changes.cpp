@@ -6,6 +6,9 @@
 #include <map>
 
 namespace tributary::config {
+
+using configuration::Findings;
+
 namespace {
 
 template <typename T> const T* find_by_name(const std::vector<T>& all, const std::string& name) {
@@ -125,7 +128,8 @@ void take_over(Switch& sw, const Switch& wanted, Findings& findings) {
 LiveChanges plan_live_changes(const Parsed& running, const Parsed& wanted) {
   LiveChanges changes{.config = running.config,
                       .switches = {},
-                      .ignored = restart_differences(running.document, wanted.document)};
+                      .ignored =
+                          configuration::restart_differences(running.document, wanted.document)};
   changes.config.process.log_level = wanted.config.process.log_level;
   Findings findings;
   for (Switch& sw : changes.config.switches) {

@@ -6,6 +6,10 @@
 #include "dataplane/config/validate.hpp"
 
 namespace tributary::config {
+
+using configuration::SectionReader;
+using configuration::tables_of;
+
 namespace {
 
 class FileReader {
@@ -13,7 +17,7 @@ public:
   FileReader(Parsed& parsed, const Machine& machine) : parsed_(parsed), validator_(machine) {}
 
   void read(const toml::table& root) {
-    check_top_level(root, switch_schema(), findings());
+    configuration::check_top_level(root, switch_schema(), findings());
     read_process(root);
     read_manager(root);
     for (const toml::table* table :
@@ -25,7 +29,7 @@ public:
   }
 
 private:
-  Findings& findings() { return validator_.findings(); }
+  configuration::Findings& findings() { return validator_.findings(); }
 
   void read_process(const toml::table& root) {
     const toml::table empty;
@@ -132,7 +136,7 @@ private:
 Parsed parse_text(std::string_view text, const std::string& file, const Machine& machine) {
   Parsed parsed;
   parsed.config.file = file;
-  FileReader(parsed, machine).read(parse_toml(text, file));
+  FileReader(parsed, machine).read(configuration::parse_toml(text, file));
   return parsed;
 }
 

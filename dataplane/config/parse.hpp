@@ -21,7 +21,7 @@ struct Machine {
 
 struct Parsed {
   Config config;
-  Document document;
+  configuration::Document document;
 };
 
 /// Throws ConfigError. `file` is only a name for messages.

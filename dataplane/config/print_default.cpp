@@ -4,6 +4,9 @@
 #include "dataplane/config/schema.hpp"
 
 namespace tributary::config {
+
+using configuration::section_text;
+
 namespace {
 
 /// The section as a comment: what a file can do without.
@@ -40,15 +43,17 @@ std::string default_toml() {
   out += section_text(spec_of(Section::impairment), {});
   out += "# A traffic class of the port above; what it does not say is as the switch's class has "
          "it.\n";
-  out += commented_out(
-      short_section(spec_of(Section::port_class), {{"class", "3"}, {"queue_frames", "1024"}}));
-  out += short_section(spec_of(Section::port),
-                       {{"name", "\"host1\""}, {"interface", "\"eth1\""}, {"nid", "0x00002"}});
+  out += commented_out(configuration::short_section(spec_of(Section::port_class),
+                                                    {{"class", "3"}, {"queue_frames", "1024"}}));
+  out += configuration::short_section(
+      spec_of(Section::port),
+      {{"name", "\"host1\""}, {"interface", "\"eth1\""}, {"nid", "0x00002"}});
   out += "# A multicast tree through the switch above. Here host0 is the root.\n";
   out += section_text(spec_of(Section::tree), {});
   out += "# Where unicast frames go.\n";
   out += section_text(spec_of(Section::route), {});
-  out += short_section(spec_of(Section::route), {{"nid", "0x00002"}, {"port", "\"host1\""}});
+  out += configuration::short_section(spec_of(Section::route),
+                                      {{"nid", "0x00002"}, {"port", "\"host1\""}});
   out.pop_back();
   return out;
 }

@@ -5,6 +5,19 @@
 #include <memory>
 
 namespace tributary::config {
+
+using configuration::Change;
+using configuration::Choice;
+using configuration::Integer;
+using configuration::integer;
+using configuration::Integers;
+using configuration::Key;
+using configuration::Name;
+using configuration::specs_of;
+using configuration::Text;
+using configuration::text;
+using configuration::Value;
+
 namespace {
 
 using std::chrono::microseconds;
@@ -237,7 +250,8 @@ const Key<Switch> switch_keys[] = {
      [](Switch& s, const Value& v) { set_watchdog(s.classes, v); }},
 };
 
-constexpr KindMask kernel_kinds = mask_of(PortKind::af_xdp) | mask_of(PortKind::af_packet);
+constexpr configuration::KindMask kernel_kinds =
+    mask_of(PortKind::af_xdp) | mask_of(PortKind::af_packet);
 
 const Key<Port> port_keys[] = {
     {{.name = "name",
@@ -271,7 +285,7 @@ const Key<Port> port_keys[] = {
       .kinds = kernel_kinds},
      [](Port& p, const Value& v) { p.interface = text(v); }},
     {{.name = "pci",
-      .type = PciAddress{},
+      .type = configuration::PciAddress{},
       .fallback = "",
       .sample = "\"0000:03:00.0\"",
       .required = true,
@@ -323,7 +337,7 @@ const Key<Port> port_keys[] = {
       .kinds = mask_of(PortKind::pcap)},
      [](Port& p, const Value& v) { p.tx_file = text(v); }},
     {{.name = "repeat",
-      .type = Flag{},
+      .type = configuration::Flag{},
       .fallback = "false",
       .sample = "",
       .help = "Whether to start over at the end of rx_file, endlessly.",
@@ -351,14 +365,14 @@ const Key<Port> port_keys[] = {
        p.policy.vnis = std::move(set);
      }},
     {{.name = "verify_checksum",
-      .type = Flag{},
+      .type = configuration::Flag{},
       .fallback = "true",
       .sample = "",
       .change = Change::live,
       .help = "Whether to drop frames whose fabric header checksum is wrong."},
      [](Port& p, const Value& v) { p.policy.verify_checksum = std::get<bool>(v); }},
     {{.name = "tags",
-      .type = Flag{},
+      .type = configuration::Flag{},
       .fallback = "false",
       .sample = "",
       .help = "Whether this is a link to another switch on which frames carry their class in an "
@@ -381,19 +395,19 @@ const Key<Port> port_keys[] = {
 
 const Key<Impairment> impairment_keys[] = {
     {{.name = "loss",
-      .type = Number{0, 1},
+      .type = configuration::Number{0, 1},
       .fallback = "0.0",
       .sample = "",
       .help = "Probability that a frame is lost."},
      [](Impairment& i, const Value& v) { i.loss = std::get<double>(v); }},
     {{.name = "duplicate",
-      .type = Number{0, 1},
+      .type = configuration::Number{0, 1},
       .fallback = "0.0",
       .sample = "",
       .help = "Probability that a frame is duplicated."},
      [](Impairment& i, const Value& v) { i.duplicate = std::get<double>(v); }},
     {{.name = "reorder",
-      .type = Number{0, 1},
+      .type = configuration::Number{0, 1},
       .fallback = "0.0",
       .sample = "",
       .help = "Probability that a frame is held back behind later ones."},
@@ -536,7 +550,7 @@ const Key<TreeDraft> tree_keys[] = {
       .help = "Port toward the root; at the last switch, the root's own edge port."},
      [](TreeDraft& t, const Value& v) { t.parent = text(v); }},
     {{.name = "children",
-      .type = Names{1, max_ports},
+      .type = configuration::Names{1, max_ports},
       .fallback = "",
       .sample = "[\"host1\"]",
       .change = Change::live,
@@ -566,7 +580,7 @@ const Key<RouteDraft> route_keys[] = {
 
 } // namespace
 
-Schema switch_schema() {
+configuration::Schema switch_schema() {
   static const auto of_process = specs_of(process_keys);
   static const auto of_manager = specs_of(manager_keys);
   static const auto of_switch = specs_of(switch_keys);
@@ -575,7 +589,7 @@ Schema switch_schema() {
   static const auto of_class = specs_of(class_keys);
   static const auto of_tree = specs_of(tree_keys);
   static const auto of_route = specs_of(route_keys);
-  static const SectionSpec sections[] = {
+  static const configuration::SectionSpec sections[] = {
       {.path = "process", .keys = of_process},
       {.path = "manager", .keys = of_manager},
       {.path = "switch",

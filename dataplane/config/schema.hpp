@@ -24,12 +24,14 @@ enum class Section : std::uint8_t {
 };
 
 /// In the order of `Section`.
-[[nodiscard]] Schema switch_schema();
-[[nodiscard]] inline const SectionSpec& spec_of(Section section) {
+[[nodiscard]] configuration::Schema switch_schema();
+[[nodiscard]] inline const configuration::SectionSpec& spec_of(Section section) {
   return switch_schema()[static_cast<std::size_t>(section)];
 }
 
-constexpr KindMask mask_of(PortKind k) { return KindMask{1} << static_cast<unsigned>(k); }
+constexpr configuration::KindMask mask_of(PortKind k) {
+  return configuration::KindMask{1} << static_cast<unsigned>(k);
+}
 
 inline constexpr std::string_view port_kind_names[] = {"af_xdp", "af_packet", "pci", "memif",
                                                        "ring",   "pcap",      "null"};
@@ -55,13 +57,13 @@ struct RouteDraft {
 };
 
 /// Puts the value of key number `index` of the section into `target`; the value has the key's type.
-void assign(std::size_t index, const Value& value, Process& target);
-void assign(std::size_t index, const Value& value, Manager& target);
-void assign(std::size_t index, const Value& value, Switch& target);
-void assign(std::size_t index, const Value& value, Port& target);
-void assign(std::size_t index, const Value& value, Impairment& target);
-void assign(std::size_t index, const Value& value, ClassDraft& target);
-void assign(std::size_t index, const Value& value, TreeDraft& target);
-void assign(std::size_t index, const Value& value, RouteDraft& target);
+void assign(std::size_t index, const configuration::Value& value, Process& target);
+void assign(std::size_t index, const configuration::Value& value, Manager& target);
+void assign(std::size_t index, const configuration::Value& value, Switch& target);
+void assign(std::size_t index, const configuration::Value& value, Port& target);
+void assign(std::size_t index, const configuration::Value& value, Impairment& target);
+void assign(std::size_t index, const configuration::Value& value, ClassDraft& target);
+void assign(std::size_t index, const configuration::Value& value, TreeDraft& target);
+void assign(std::size_t index, const configuration::Value& value, RouteDraft& target);
 
 } // namespace tributary::config

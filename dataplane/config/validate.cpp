@@ -9,6 +9,8 @@
 
 namespace tributary::config {
 
+using configuration::SectionReader;
+
 void Validator::claim(const std::string& what, const std::string& value, const std::string& owner,
                       const SectionReader& reader, std::string_view key) {
   if (value.empty()) {
@@ -34,7 +36,7 @@ PortNumber Validator::port_of(const Switch& sw, const std::string& name,
   for (const Port& port : sw.ports) {
     names.push_back(port.name);
   }
-  const auto near = nearest(name, names);
+  const auto near = configuration::nearest(name, names);
   findings_.add(reader.line(key), reader.path(key), "switch \"{}\" has no port \"{}\"; {}", sw.name,
                 name,
                 near.empty() ? "name one of its ports, or add a [[switch.port]]"
@@ -284,9 +286,9 @@ void Validator::finish(const Config& config) {
   }
   // The core's own checks have the last word.
   for (const Switch& sw : config.switches) {
-    std::vector<Diagnostic> refused;
+    std::vector<configuration::Diagnostic> refused;
     static_cast<void>(build_tables(sw, 1, refused));
-    for (const Diagnostic& finding : refused) {
+    for (const configuration::Diagnostic& finding : refused) {
       findings_.add(finding.line, finding.key, "{}", finding.text);
     }
   }

@@ -15,18 +15,18 @@ namespace tributary::config {
 class Validator {
 public:
   explicit Validator(const Machine& machine) : machine_(machine) {}
-  [[nodiscard]] Findings& findings() { return findings_; }
+  [[nodiscard]] configuration::Findings& findings() { return findings_; }
 
-  void check(const Process& process, const SectionReader& reader);
+  void check(const Process& process, const configuration::SectionReader& reader);
   /// Takes the address apart.
-  void check(Manager& manager, const SectionReader& reader);
+  void check(Manager& manager, const configuration::SectionReader& reader);
   /// The switch before it has ports.
-  void check(const Switch& sw, const SectionReader& reader);
+  void check(const Switch& sw, const configuration::SectionReader& reader);
   /// `again`: its owner has set the class before.
-  void check(const ClassDraft& draft, bool again, const SectionReader& reader);
-  void add(Switch& sw, Port port, const SectionReader& reader);
-  void add(Switch& sw, const TreeDraft& draft, const SectionReader& reader);
-  void add(Switch& sw, const RouteDraft& draft, const SectionReader& reader);
+  void check(const ClassDraft& draft, bool again, const configuration::SectionReader& reader);
+  void add(Switch& sw, Port port, const configuration::SectionReader& reader);
+  void add(Switch& sw, const TreeDraft& draft, const configuration::SectionReader& reader);
+  void add(Switch& sw, const RouteDraft& draft, const configuration::SectionReader& reader);
   /// What only the whole file shows.
   void finish(const Config& config);
 
@@ -39,13 +39,13 @@ private:
   };
   /// Reports a second use of `what` = `value`; `key` is the key that says it.
   void claim(const std::string& what, const std::string& value, const std::string& owner,
-             const SectionReader& reader, std::string_view key);
+             const configuration::SectionReader& reader, std::string_view key);
   /// The port's number, or `no_port` after reporting that there is no such port.
-  PortNumber port_of(const Switch& sw, const std::string& name, const SectionReader& reader,
-                     std::string_view key);
+  PortNumber port_of(const Switch& sw, const std::string& name,
+                     const configuration::SectionReader& reader, std::string_view key);
 
   Machine machine_;
-  Findings findings_;
+  configuration::Findings findings_;
   std::map<std::string, First> claimed_; ///< by "what value"
   std::map<std::string, std::vector<First>> rings_;
 };

@@ -23,7 +23,7 @@ Classified IngressCheck::classify_by_field(FrameView frame) const {
   if (verify_checksum_ && !checksum_ok(p)) {
     return Classified::refused(DropReason::bad_checksum);
   }
-  if (((wire::sfa_of(p).value ^ guarded_source_) & guard_mask_) != 0) {
+  if (!source_permitted(p)) {
     return Classified::refused(DropReason::source_guard);
   }
   if (!vni_permitted(p)) {

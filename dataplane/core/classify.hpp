@@ -99,8 +99,8 @@ inline bool has_its_length(FrameView frame) {
   return total >= wire::fabric_header_bytes && total + wire::ethernet_header_bytes <= frame.length;
 }
 
-/// A port's policy, made ready for comparisons. Cheap to make: once per burst. Refers to the
-/// policy.
+/// A port's policy, made ready for comparisons. Made once for each policy, as it costs a good part
+/// of what a frame does. Refers to the policy.
 class IngressCheck {
 public:
   explicit IngressCheck(const PortPolicy& policy)
@@ -134,6 +134,28 @@ public:
     return classify_by_field(frame);
   }
 
+  /// Whether frames must carry the port's own NID as their source.
+  [[nodiscard]] bool guarded() const { return guard_mask_ != 0; }
+
+  // The checks one by one, each of a frame that has a fabric header.
+
+  /// The ones' complement sum is all ones exactly when the plain sum of the words, of whatever
+  /// size, is a multiple of 0xFFFF (it is not 0: the version is among them). Neither folding nor
+  /// swapping changes that, and a multiplication decides it.
+  [[nodiscard]] static bool checksum_ok(const std::byte* portals) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < wire::fabric_header_bytes; i += sizeof(std::uint32_t)) {
+      sum += load<std::uint32_t>(portals + i);
+    }
+    return sum % 0xFFFF == 0;
+  }
+  [[nodiscard]] bool vni_permitted(const std::byte* portals) const {
+    return vnis_ == nullptr || (*vnis_)[wire::vni_of(portals).value];
+  }
+  [[nodiscard]] bool source_permitted(const std::byte* portals) const {
+    return ((wire::sfa_of(portals).value ^ guarded_source_) & guard_mask_) == 0;
+  }
+
 private:
   static constexpr std::size_t ethertype_offset = 12;
   static constexpr std::uint32_t multicast_action = 7;
@@ -155,19 +177,6 @@ private:
   static constexpr std::uint16_t request = as_on_the_wire(wire::reduction_request_length);
   static constexpr std::uint16_t request_mask = as_on_the_wire(std::uint16_t{0x0FFF});
 
-  /// The ones' complement sum is all ones exactly when the plain sum of the words, of whatever
-  /// size, is a multiple of 0xFFFF (it is not 0: the version is among them). Neither folding nor
-  /// swapping changes that, and a multiplication decides it.
-  static bool checksum_ok(const std::byte* portals) {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < wire::fabric_header_bytes; i += sizeof(std::uint32_t)) {
-      sum += load<std::uint32_t>(portals + i);
-    }
-    return sum % 0xFFFF == 0;
-  }
-  [[nodiscard]] bool vni_permitted(const std::byte* portals) const {
-    return vnis_ == nullptr || (*vnis_)[wire::vni_of(portals).value];
-  }
   [[nodiscard]] bool suits_reductions(FrameView frame, std::uint64_t head) const {
     return frame.length >= wire::reduction_frame_bytes &&
            ((head ^ head_) & total_length_mask) == 0 &&

@@ -21,6 +21,9 @@ enum class Action : std::uint8_t {
   deliver,   ///< hand a copy to the switch's agent and free the frame
 };
 
+/// Whether nothing is done with the frame any more.
+constexpr bool is_released(Action a) { return a == Action::drop || a == Action::absorb; }
+
 /// Why a frame went the way it did. For traces, `explain` and tests; the per-tree counters follow
 /// it.
 enum class Event : std::uint8_t {

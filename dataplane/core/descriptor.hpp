@@ -13,6 +13,7 @@
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
+#include "tributary/traffic_class.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/reduction.hpp"
 
@@ -91,6 +92,8 @@ inline constexpr std::size_t saved_frame_bytes =
 struct alignas(64) DescriptorRecord {
   /// Of the first contribution: the Ethernet header, the fabric header, the command, the rank.
   std::array<std::byte, saved_frame_bytes> header{};
+  /// In which the first contribution came. A partial result leaves in it.
+  TrafficClass traffic_class;
   SequenceNumber ended;   ///< of the last reduction that was emitted or timed out
   bool has_ended = false; ///< whether there was one
 };

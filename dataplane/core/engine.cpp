@@ -16,38 +16,35 @@ Event ReductionEngines::arm(ReductionKey key, const MulticastEntry& entry, Match
                             TimeNs now) {
   Descriptor& d = descriptor(key);
   EngineCounters& counted = counters_->engines[entry.parent.value];
-  const bool was_armed = d.match.armed();
-  if (was_armed) {
+  const Event outcome = outcome_of_arm(key, entry);
+  if (outcome == Event::rearmed) {
     counted.rearms.add();
     counted.discarded.add(d.accumulator.contributions);
     deadlines_.stop(key);
-  } else {
-    std::uint32_t& in_use = in_use_[entry.parent.value];
-    if (in_use >= descriptors_per_engine_) {
-      counted.arm_failures.add();
-      return Event::arm_failed;
-    }
-    ++in_use;
+  } else if (outcome == Event::armed) {
+    ++in_use_[entry.parent.value];
     counted.arms.add();
+  } else {
+    counted.arm_failures.add();
+    return outcome;
   }
   d.match = carried.waiting();
   d.accumulator.contributions = 0;
   d.signature = 0;
   counted_[key.index()] = {.ports = {}, .of = d.match};
   deadlines_.start(key, entry.timer, now + timer_ns_[entry.timer]);
-  return was_armed ? Event::rearmed : Event::armed;
+  return outcome;
 }
 
 Event ReductionEngines::disarm(ReductionKey key, const MulticastEntry& entry, MatchWord carried) {
-  const Descriptor& d = descriptor(key);
-  if (!d.match.armed() || !d.match.same_group(carried)) {
-    return Event::disarm_no_match;
+  const Event outcome = outcome_of_disarm(key, carried);
+  if (outcome == Event::disarmed) {
+    EngineCounters& counted = counters_->engines[entry.parent.value];
+    counted.disarms.add();
+    counted.discarded.add(descriptor(key).accumulator.contributions);
+    release(key, entry.parent);
   }
-  EngineCounters& counted = counters_->engines[entry.parent.value];
-  counted.disarms.add();
-  counted.discarded.add(d.accumulator.contributions);
-  release(key, entry.parent);
-  return Event::disarmed;
+  return outcome;
 }
 
 Standing ReductionEngines::standing(ReductionKey key, MatchWord carried) const {

@@ -85,6 +85,9 @@
 //           sequence, code, M, overflow id, pad 0
 //   62-93   operands
 //
+// It leaves in the traffic class of the frame that completed it; a partial one in that of the first
+// contribution.
+//
 // The count saturates at 20 bits. More than the wait count makes the code at least contr_overflow.
 //
 // TIMERS (5.5). A reduction's time starts with its arm. At its end what is held is emitted as it
@@ -135,6 +138,18 @@ class ReductionEngines {
 public:
   ReductionEngines(std::uint32_t descriptors_per_engine, const EngineTimers& timers,
                    Counters& counters);
+
+  /// What an arm would do, and a frame from the parent that is none.
+  [[nodiscard]] Event outcome_of_arm(ReductionKey key, const MulticastEntry& entry) const {
+    if (descriptor(key).match.armed()) {
+      return Event::rearmed;
+    }
+    return in_use(entry.parent) < descriptors_per_engine_ ? Event::armed : Event::arm_failed;
+  }
+  [[nodiscard]] Event outcome_of_disarm(ReductionKey key, MatchWord carried) const {
+    const MatchWord match = descriptor(key).match;
+    return match.armed() && match.same_group(carried) ? Event::disarmed : Event::disarm_no_match;
+  }
 
   /// Arms the reduction, whatever its descriptor holds.
   Event arm(ReductionKey key, const MulticastEntry& entry, MatchWord carried, TimeNs now);

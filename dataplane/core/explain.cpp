@@ -1,11 +1,12 @@
 #include "dataplane/core/explain.hpp"
 
-#include "dataplane/core/classify.hpp"
+#include "dataplane/core/decide.hpp"
 
 #include "tributary/wire/hello.hpp"
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <span>
 
 namespace tributary::core {
@@ -17,32 +18,114 @@ std::string list(PortSet ports) {
   return text;
 }
 
-/// One walk through the same questions that the hot path asks.
-class Walk {
+/// Why a frame with this event went the way it did.
+std::string_view reason_of(Event event) {
+  switch (event) {
+  case Event::unicast: return "its route";
+  case Event::multicast: return "an ordinary multicast";
+  case Event::armed: return "it arms a free descriptor";
+  case Event::rearmed: return "it moves the descriptor on, and what that holds is thrown away";
+  case Event::arm_failed: return "no descriptor is free to arm: contributions will pass unreduced";
+  case Event::disarmed: return "it releases the descriptor";
+  case Event::disarm_no_match: return "there is nothing for it to release";
+  case Event::passed_not_armed: return "nothing is armed";
+  case Event::passed_late: return "its reduction has ended";
+  case Event::passed_foreign: return "its VNI or cookie is not the armed one";
+  case Event::passed_newer: return "its sequence is newer than the armed one";
+  case Event::passed_reserved: return "its opcode is reserved";
+  case Event::passed_empty: return "it counts no contribution";
+  case Event::none:
+  case Event::contributed:
+  case Event::completed_full:
+  case Event::emitted_partial:
+  case Event::hello: break;
+  }
+  return name_of(event);
+}
+
+/// The sentences about one frame, in the order in which its decision comes to them.
+class Notes {
 public:
-  Walk(const SwitchCore& core, PortNumber in, FrameView frame)
+  Notes(const SwitchCore& core, PortNumber in, FrameView frame)
       : core_(core), in_(in), frame_(frame),
         portals_(frame.length < shortest_frame_bytes ? nullptr
-                                                     : frame.data + wire::ethernet_header_bytes) {}
-
-  Explanation run() {
+                                                     : frame.data + wire::ethernet_header_bytes) {
     note("{} bytes came in on port {}", frame_.length, in_.value);
-    const PortPolicy& policy = core_.tables().port(in_);
-    const Classified what = IngressCheck(policy).classify(frame_);
-    if (frame_.length >= shortest_frame_bytes) {
-      describe_header(policy);
+    if (portals_ != nullptr) {
+      describe_header(core_.tables().port(in_));
     }
-    switch (what.kind()) {
-    case FrameKind::refused: drop(what.reason()); break;
-    case FrameKind::unicast: unicast(what.destination()); break;
-    case FrameKind::hello:
-      verdict({.action = Action::deliver, .event = Event::hello},
-              "delivered to the switch's agent: hellos are never forwarded");
+  }
+
+  void tree(ReductionKey key, const MulticastEntry& entry) {
+    note("tree {}: parent port {}, child {}, {}", key.tree().value, entry.parent.value,
+         list(entry.children),
+         entry.wait_count == 0 ? std::string("ordinary multicast")
+                               : fmt::format("wait count {}", entry.wait_count));
+  }
+  void direction(Direction direction) {
+    const bool up = direction == Direction::up;
+    note("port {} is {} of the tree: the frame travels {}", in_.value,
+         up ? "a child" : "the parent", up ? "up" : "down");
+  }
+  void reduction(ReductionKey key, const MulticastEntry& entry) {
+    const wire::ReductionWord word = wire::load_word(portals_);
+    note("reduction header: cookie 0x{:08x}, sequence {}, arm {}, opcode 0x{:02x} {}, count {}, "
+         "result of sequence {}, code {} {}",
+         wire::cookie_of(portals_).value, word.seqno.value(), word.arm ? 1 : 0, word.op,
+         wire::is_supported(word.op) ? wire::name_of(word.opcode()) : "RESERVED", word.count,
+         word.resno.value(), word.rc, name_of(static_cast<wire::ResultCode>(word.rc)));
+    const PortNumber engine = core_.engine_port(in_, frame_);
+    if (!core_.owned_ports().contains(engine)) {
+      note("the engine of port {} belongs to another worker: what follows holds for this worker's "
+           "own state only",
+           engine.value);
+    }
+    describe_descriptor(key, entry);
+  }
+  void one_endpoint() { note("one endpoint is behind port {}: it may count one, once", in_.value); }
+  void mismatch() {
+    note("its opcode is not that of the first contribution: the result becomes op_mismatch");
+  }
+  /// Its contribution is taken, the `total`-th.
+  void taken(ContributionCount total, const MulticastEntry& entry) {
+    total_ = total;
+    wait_count_ = entry.wait_count;
+  }
+  void complete(bool too_many) {
+    note("it completes the reduction with {} of {} contributions{}", total_, wait_count_,
+         too_many ? ", too many (contr_overflow)" : "");
+  }
+  void port_down(PortNumber port, Event event) {
+    note("it would leave by port {} ({}): {}", port.value, name_of(event), reason_of(event));
+  }
+  void left_out(PortSet down) {
+    note("of those it is copied to, {} {} down and left out", list(down),
+         down.size() == 1 ? "is" : "are");
+  }
+
+  Explanation verdict(const Decision& d) {
+    switch (d.action) {
+    case Action::drop:
+      note("dropped as {}: {}", name_of(d.reason), description_of(d.reason));
       break;
-    case FrameKind::multicast:
-    case FrameKind::reduction: multicast(what.key()); break;
+    case Action::absorb:
+      note("the engine takes it: {} of {} contributions", total_, wait_count_);
+      break;
+    case Action::forward:
+      note("forwarded through port {} ({}): {}", d.port.value, name_of(d.event),
+           reason_of(d.event));
+      break;
+    case Action::replicate:
+      note("copied to {} ({}): {}", list(d.ports), name_of(d.event), reason_of(d.event));
+      break;
+    case Action::emit:
+      note("the result of {} contributions leaves through port {}", total_, d.port.value);
+      break;
+    case Action::deliver:
+      note("delivered to the switch's agent: hellos are never forwarded");
+      break;
     }
-    return std::move(explanation_);
+    return {.decision = d, .steps = std::move(steps_)};
   }
 
 private:
@@ -58,18 +141,19 @@ private:
     note("fabric header: first byte 0x{:02x}, total length {}, VNI {}, checksum {}",
          std::to_integer<unsigned>(portals_[wire::portals_offset::version_ihl]),
          wire::total_length_of(portals_), wire::vni_of(portals_).value,
-         !policy.verify_checksum                     ? "not verified on this port"
-         : wire::fabric_header_checksum_ok(portals_) ? "right"
-                                                     : "wrong");
+         !policy.verify_checksum               ? "not verified on this port"
+         : IngressCheck::checksum_ok(portals_) ? "right"
+                                               : "wrong");
     const Nid source = wire::sfa_of(portals_).nid();
     if (policy.nid) {
-      note("source NID {}; this edge port only takes {}", source.value, policy.nid->value);
+      note("source NID {}; this edge port only takes {}{}", source.value, policy.nid->value,
+           core_.check(in_).source_permitted(portals_) ? "" : ": refused");
     } else {
       note("source NID {}; this port has no source guard", source.value);
     }
     if (policy.vnis) {
       note("VNI {} is {}on this port's permission list", wire::vni_of(portals_).value,
-           (*policy.vnis)[wire::vni_of(portals_).value] ? "" : "not ");
+           core_.check(in_).vni_permitted(portals_) ? "" : "not ");
     }
     const wire::FabricAddress dfa = wire::dfa_of(portals_);
     if (dfa.is_multicast()) {
@@ -95,53 +179,6 @@ private:
     }
   }
 
-  void multicast(ReductionKey key) {
-    const MulticastEntry& entry = core_.tables().tree(key.tree());
-    if (!entry.valid) {
-      return drop(DropReason::unknown_tree);
-    }
-    note("tree {}: parent port {}, child {}, {}", key.tree().value, entry.parent.value,
-         list(entry.children),
-         entry.wait_count == 0 ? std::string("ordinary multicast")
-                               : fmt::format("wait count {}", entry.wait_count));
-    const bool from_child = entry.children.contains(in_);
-    if (!from_child && entry.parent != in_) {
-      return drop(DropReason::not_on_tree);
-    }
-    note("port {} is {} of the tree: the frame travels {}", in_.value,
-         from_child ? "a child" : "the parent", from_child ? "up" : "down");
-    if (const auto refusal = refusal_on(entry, frame_)) {
-      return drop(*refusal);
-    }
-    if (entry.wait_count == 0) {
-      return from_child ? drop(DropReason::not_from_parent)
-                        : replicate(entry, Event::multicast, "an ordinary multicast");
-    }
-    reduction(key, entry, from_child);
-  }
-
-  void reduction(ReductionKey key, const MulticastEntry& entry, bool from_child) {
-    const wire::ReductionWord word = wire::load_word(portals_);
-    const MatchWord carried(wire::cookie_of(portals_), wire::vni_of(portals_), wire::pack(word));
-    note("reduction header: cookie 0x{:08x}, sequence {}, arm {}, opcode 0x{:02x} {}, count {}, "
-         "result of sequence {}, code {} {}",
-         carried.cookie().value, word.seqno.value(), word.arm ? 1 : 0, word.op,
-         wire::is_supported(word.op) ? wire::name_of(word.opcode()) : "RESERVED", word.count,
-         word.resno.value(), word.rc, name_of(static_cast<wire::ResultCode>(word.rc)));
-    const PortNumber engine = core_.engine_port(in_, frame_);
-    if (!core_.owned_ports().contains(engine)) {
-      note("the engine of port {} belongs to another worker: what follows holds for this worker's "
-           "own state only",
-           engine.value);
-    }
-    describe_descriptor(key, entry);
-    if (from_child) {
-      upward(key, entry, word, carried);
-    } else {
-      downward(key, entry, word, carried);
-    }
-  }
-
   void describe_descriptor(ReductionKey key, const MulticastEntry& entry) {
     const ReductionEngines& engines = core_.engines();
     if (!engines.descriptor(key).match.armed()) {
@@ -163,141 +200,102 @@ private:
                      : std::string());
   }
 
-  void downward(ReductionKey key, const MulticastEntry& entry, const wire::ReductionWord& word,
-                MatchWord carried) {
-    const ReductionEngines& engines = core_.engines();
-    const MatchWord match = engines.descriptor(key).match;
-    if (!word.arm) {
-      return match.armed() && match.same_group(carried)
-                 ? replicate(entry, Event::disarmed, "it releases the descriptor")
-                 : replicate(entry, Event::disarm_no_match, "there is nothing for it to release");
-    }
-    if (match.armed()) {
-      return replicate(entry, Event::rearmed,
-                       "it moves the descriptor on, and what that holds is thrown away");
-    }
-    return engines.in_use(entry.parent) < engines.descriptors_per_engine()
-               ? replicate(entry, Event::armed, "it arms a free descriptor")
-               : replicate(entry, Event::arm_failed,
-                           "no descriptor is free to arm: contributions will pass unreduced");
-  }
-
-  void upward(ReductionKey key, const MulticastEntry& entry, const wire::ReductionWord& word,
-              MatchWord carried) {
-    if (word.arm) {
-      return drop(DropReason::arm_from_child);
-    }
-    if (word.count == 0) {
-      return forward(entry.parent, Event::passed_empty, "it counts no contribution");
-    }
-    if (entry.one_behind_each || core_.tables().port(in_).nid) {
-      note("one endpoint is behind port {}: it may count one, once", in_.value);
-      if (word.count > 1) {
-        return drop(DropReason::counts_others);
-      }
-      if (wire::is_supported(word.op) && core_.engines().has_counted(key, carried, in_)) {
-        return drop(DropReason::counted_twice);
-      }
-    }
-    switch (core_.engines().standing(key, carried)) {
-    case Standing::not_armed:
-      return forward(entry.parent, Event::passed_not_armed, "nothing is armed");
-    case Standing::late:
-      return forward(entry.parent, Event::passed_late, "its reduction has ended");
-    case Standing::foreign:
-      return core_.settings().drop_foreign ? drop(DropReason::foreign_cookie)
-                                           : forward(entry.parent, Event::passed_foreign,
-                                                     "its VNI or cookie is not the armed one");
-    case Standing::older: return drop(DropReason::stale_sequence);
-    case Standing::newer:
-      return forward(entry.parent, Event::passed_newer, "its sequence is newer than the armed one");
-    case Standing::match: break;
-    }
-    if (!wire::is_supported(word.op)) {
-      return forward(entry.parent, Event::passed_reserved, "its opcode is reserved");
-    }
-    const reduce::Accumulator& held = core_.engines().descriptor(key).accumulator;
-    if (core_.engines().descriptor(key).match.has_data() && held.op != word.opcode()) {
-      note("its opcode is not that of the first contribution: the result becomes op_mismatch");
-    }
-    const ContributionCount total = held.contributions + word.count;
-    if (total < entry.wait_count) {
-      verdict({.action = Action::absorb, .event = Event::contributed},
-              fmt::format("the engine takes it: {} of {} contributions", total, entry.wait_count));
-      return;
-    }
-    if (!core_.ports_up().contains(entry.parent)) {
-      note("it completes the reduction with {} of {} contributions", total, entry.wait_count);
-      return drop(DropReason::port_down);
-    }
-    verdict({.action = Action::emit,
-             .event = Event::completed_full,
-             .port = entry.parent,
-             .length = wire::reduction_frame_bytes,
-             .traffic_class = frame_.traffic_class},
-            fmt::format("it completes the reduction with {} of {} contributions{}: the result "
-                        "leaves through port {}",
-                        total, entry.wait_count,
-                        total > entry.wait_count ? ", too many (contr_overflow)" : "",
-                        entry.parent.value));
-  }
-
-  void unicast(Nid destination) {
-    const PortNumber out = core_.tables().route(destination);
-    if (out == no_port) {
-      return drop(DropReason::no_route);
-    }
-    if (out == in_) {
-      return drop(DropReason::route_to_ingress);
-    }
-    forward(out, Event::unicast, "its route");
-  }
-
-  void drop(DropReason reason) {
-    verdict({.action = Action::drop, .reason = reason},
-            fmt::format("dropped as {}: {}", name_of(reason), description_of(reason)));
-  }
-  void forward(PortNumber port, Event event, std::string_view why) {
-    if (!core_.ports_up().contains(port)) {
-      note("it would leave by port {} ({}): {}", port.value, name_of(event), why);
-      return drop(DropReason::port_down);
-    }
-    verdict({.action = Action::forward,
-             .event = event,
-             .port = port,
-             .traffic_class = frame_.traffic_class},
-            fmt::format("forwarded through port {} ({}): {}", port.value, name_of(event), why));
-  }
-  void replicate(const MulticastEntry& entry, Event event, std::string_view why) {
-    const PortSet ports(entry.children.bits() & core_.ports_up().bits());
-    if (ports != entry.children) {
-      note("of {}, those that are down are left out", list(entry.children));
-    }
-    verdict({.ports = ports,
-             .action = Action::replicate,
-             .event = event,
-             .traffic_class = frame_.traffic_class},
-            fmt::format("copied to {} ({}): {}", list(ports), name_of(event), why));
-  }
-  void verdict(const Decision& decision, std::string text) {
-    explanation_.decision = decision;
-    explanation_.steps.push_back(std::move(text));
-  }
   template <typename... Args> void note(fmt::format_string<Args...> format, Args&&... args) {
-    explanation_.steps.push_back(fmt::format(format, std::forward<Args>(args)...));
+    steps_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
 
   const SwitchCore& core_;
   PortNumber in_;
   FrameView frame_;
   const std::byte* portals_; ///< null in a runt
-  Explanation explanation_;
+  ContributionCount total_ = 0;
+  ContributionCount wait_count_ = 0;
+  std::vector<std::string> steps_;
+};
+
+/// What `combine` adds to in a burst; here, nothing.
+struct NoCounts {};
+
+/// The effects of a decision that is only asked for: none. It notes what it comes by.
+class DryRun {
+public:
+  DryRun(const SwitchCore& core, Notes& notes) : core_(&core), notes_(&notes) {}
+
+  [[nodiscard]] PortSet up() const { return core_->ports_up(); }
+  [[nodiscard]] const SwitchSettings& settings() const { return core_->settings(); }
+  [[nodiscard]] const ReductionEngines& engines() const { return core_->engines(); }
+  [[nodiscard]] const Tables& tables() const { return core_->tables(); }
+
+  void count_drop(PortNumber /*port*/, DropReason /*reason*/) const {}
+  void count_left_out(PortSet ports) const { notes_->left_out(ports); }
+  void count(TreeNumber /*tree*/, Counter TreeCounters::* /*counter*/) const {}
+  [[nodiscard]] Event arm(ReductionKey key, const MulticastEntry& entry, MatchWord /*carried*/,
+                          TimeNs /*now*/) const {
+    return engines().outcome_of_arm(key, entry);
+  }
+  [[nodiscard]] Event disarm(ReductionKey key, const MulticastEntry& /*entry*/,
+                             MatchWord carried) const {
+    return engines().outcome_of_disarm(key, carried);
+  }
+  void count_port(ReductionKey /*key*/, PortSet /*ports*/) const {}
+  void count_passing(ReductionKey /*key*/, MatchWord /*carried*/, PortNumber /*in*/) const {}
+
+  ContributionCount combine(ReductionKey key, const MulticastEntry& entry, const std::byte* /*p*/,
+                            std::uint64_t packed, NoCounts& /*counts*/) const {
+    return taken(key, entry, packed);
+  }
+  ContributionCount combine_mismatched(ReductionKey key, const MulticastEntry& entry,
+                                       const std::byte* /*p*/, std::uint64_t packed) const {
+    notes_->mismatch();
+    return taken(key, entry, packed);
+  }
+  ContributionCount start(ReductionKey key, const MulticastEntry& entry, MatchWord /*carried*/,
+                          const FrameView& /*frame*/, std::uint64_t packed) const {
+    return taken(key, entry, packed);
+  }
+  void complete(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
+                std::byte* /*frame*/) const {
+    notes_->complete(too_many);
+  }
+
+  void on_tree(ReductionKey key, const MulticastEntry& entry) const { notes_->tree(key, entry); }
+  void on_direction(Direction direction) const { notes_->direction(direction); }
+  void on_reduction(ReductionKey key, const MulticastEntry& entry, Direction direction) const {
+    notes_->tree(key, entry);
+    notes_->direction(direction);
+    if (entry.wait_count != 0) {
+      notes_->reduction(key, entry);
+    }
+  }
+  void on_one_endpoint() const { notes_->one_endpoint(); }
+  void on_port_down(PortNumber port, Event event) const { notes_->port_down(port, event); }
+
+private:
+  /// How many contributions there would be. A descriptor that holds no data counts none.
+  ContributionCount taken(ReductionKey key, const MulticastEntry& entry,
+                          std::uint64_t packed) const {
+    const ContributionCount total =
+        engines().descriptor(key).accumulator.contributions + wire::unpack(packed).count;
+    notes_->taken(total, entry);
+    return total;
+  }
+
+  const SwitchCore* core_;
+  Notes* notes_;
 };
 
 } // namespace
 
 Explanation explain(const SwitchCore& core, PortNumber in, FrameView frame) {
-  return Walk(core, in, frame).run();
+  Notes notes(core, in, frame);
+  const IngressCheck& check = core.check(in);
+  PortSet from;
+  from.insert(in);
+  NoCounts counts;
+  const PackedDecision decision =
+      decide(DryRun(core, notes), core.tables(), in, frame, check.classify(frame), check.guarded(),
+             from, counts, TimeNs{0});
+  return notes.verdict(std::bit_cast<Decision>(decision));
 }
 
 } // namespace tributary::core

@@ -3,8 +3,9 @@
 //     const Explanation e = explain(core, PortNumber{2}, frame);
 //     for (const auto& step : e.steps) { print(step); }
 //
-// The answer is the Decision that `SwitchCore::process` would give for the same frame; a test holds
-// the two together. Not for the hot path: it allocates. Only by the core's owner.
+// The answer is the Decision that `SwitchCore::process` would give for the same frame: it runs the
+// same code, with effects that only take notes (decide.hpp). Not for the hot path: it allocates.
+// Only by the core's owner.
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"

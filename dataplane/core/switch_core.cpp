@@ -9,10 +9,16 @@ namespace tributary::core {
 SwitchCore::SwitchCore(const SwitchSettings& settings, PortSet owned_ports)
     : settings_(settings), owned_ports_(owned_ports), tables_(TablesBuilder().build(0)),
       counters_(std::make_unique<Counters>()),
-      engines_(settings.descriptors_per_engine, settings.timers, *counters_) {}
+      engines_(settings.descriptors_per_engine, settings.timers, *counters_) {
+  checks_.reserve(max_ports);
+}
 
 void SwitchCore::adopt(std::shared_ptr<const Tables> tables, TimeNs /*now*/, Emission& emission) {
   const std::shared_ptr<const Tables> old = std::exchange(tables_, std::move(tables));
+  checks_.clear();
+  for (std::size_t port = 0; port < tables_->port_count(); ++port) {
+    checks_.emplace_back(tables_->port(PortNumber{static_cast<std::uint8_t>(port)}));
+  }
   engines_.deadlines().for_each([&](ReductionKey key) {
     const MulticastEntry& before = old->tree(key.tree());
     if (before == tables_->tree(key.tree())) {
@@ -74,7 +80,8 @@ bool SwitchCore::emit_partial(ReductionKey key, const MulticastEntry& entry, Emi
     counters_->drop(entry.parent, DropReason::port_down);
     return true;
   }
-  std::byte* frame = emission.buffer(entry.parent, wire::reduction_frame_bytes);
+  std::byte* frame = emission.buffer(entry.parent, wire::reduction_frame_bytes,
+                                     engines_.record(key).traffic_class);
   if (frame == nullptr) {
     return false;
   }

@@ -30,10 +30,12 @@
 #include "dataplane/core/engine.hpp"
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/tables.hpp"
+#include "tributary/traffic_class.hpp"
 
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace tributary::core {
 
@@ -52,10 +54,10 @@ struct SwitchSettings {
 class Emission {
 public:
   virtual ~Emission() = default;
-  /// A buffer of `length` bytes that will be sent out of `port` once the core has filled it, before
-  /// the core is called again; or null when none is free, and the core tries again at the next
-  /// `expire`.
-  virtual std::byte* buffer(PortNumber port, std::uint32_t length) = 0;
+  /// A buffer of `length` bytes that will be sent out of `port`, in this class, once the core has
+  /// filled it, before the core is called again; or null when none is free, and the core tries
+  /// again at the next `expire`.
+  virtual std::byte* buffer(PortNumber port, std::uint32_t length, TrafficClass c) = 0;
 };
 
 class SwitchCore {
@@ -69,6 +71,8 @@ public:
   /// (`no_buffer`).
   void adopt(std::shared_ptr<const Tables> tables, TimeNs now, Emission& emission);
   [[nodiscard]] const Tables& tables() const { return *tables_; }
+  /// How frames that come in by this port are checked.
+  [[nodiscard]] const IngressCheck& check(PortNumber in) const { return checks_[in.value]; }
 
   /// Whether frames can leave by a port. All are up until somebody says otherwise. What would leave
   /// by one that is down is dropped and counted for that port, as `port_down`.
@@ -118,31 +122,13 @@ public:
 
 private:
   class BurstCounts;
+  struct FrameCounts;
+  class Applied;
   void classify_run(const IngressCheck& check, const Tables& tables, std::span<const FrameView> run,
                     Classified* what);
   void decide_run(PortNumber in, std::span<const FrameView> run, const Classified* what, TimeNs now,
                   Decision* decisions);
-
-  bool combined(const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
-                bool one_endpoint, PortSet from, BurstCounts& counts, PackedDecision& decision);
-  PackedDecision decide(const Tables& tables, PortNumber in, const FrameView& frame,
-                        Classified what, bool guarded, PortSet from, BurstCounts& counts,
-                        TimeNs now);
-  PackedDecision decide_apart(PortNumber in, const FrameView& frame, Classified what);
-  PackedDecision refuse_multicast(PortNumber in, const FrameView& frame,
-                                  const MulticastEntry& entry);
-  PackedDecision downward(const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
-                          TimeNs now);
-  PackedDecision upward(PortNumber in, const FrameView& frame, ReductionKey key,
-                        const MulticastEntry& entry, bool one_endpoint);
-  PackedDecision pass(PortNumber in, const FrameView& frame, ReductionKey key,
-                      const MulticastEntry& entry, Standing standing);
-  PackedDecision complete(const FrameView& frame, ReductionKey key, const MulticastEntry& entry);
-  PackedDecision unicast(PortNumber in, const FrameView& frame, Nid destination);
-  PackedDecision forward(const FrameView& frame, PortNumber port, Event event);
-  PackedDecision replicate(const FrameView& frame, PortSet ports, Event event);
-  PortSet without_those_down(PortSet ports);
-  PackedDecision drop(PortNumber at, DropReason reason);
+  void decide_one(PortNumber in, const FrameView& frame, TimeNs now, Decision& decision);
 
   void expire_due(TimeNs now, Emission& emission);
   bool emit_partial(ReductionKey key, const MulticastEntry& entry, Emission& emission);
@@ -151,6 +137,7 @@ private:
   PortSet owned_ports_;
   PortSet up_ = PortSet::first(max_ports);
   std::shared_ptr<const Tables> tables_;
+  std::vector<IngressCheck> checks_; ///< of the ports of `tables_`, made ready
   std::unique_ptr<Counters> counters_;
   ReductionEngines engines_;
 };

@@ -70,6 +70,17 @@ struct PortSettings {
   WatchdogSettings watchdog{};
 };
 
+/// In which the switch's own frames to a neighbour leave, its hellos: the highest class that no
+/// pause stops. Where pauses stop all of them, the highest.
+constexpr TrafficClass control_class(const PortSettings& settings) {
+  for (std::uint8_t c = traffic_classes; c-- != 0;) {
+    if (!settings.classes[c].obeys()) {
+      return TrafficClass{c};
+    }
+  }
+  return TrafficClass{traffic_classes - 1};
+}
+
 /// The most frames that a queue may be set to hold, and the least quantum: with less, a long frame
 /// would take hundreds of turns.
 inline constexpr std::uint32_t most_queue_frames = 1U << 20;

@@ -12,7 +12,7 @@
 
 #include <spdlog/spdlog.h>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 namespace {
 
 constexpr const char* af_xdp_log_type = "pmd.net.af_xdp";
@@ -91,4 +91,4 @@ QuietAfXdpDriver::~QuietAfXdpDriver() {
   rte_log_set_level_pattern(af_xdp_log_type, static_cast<std::uint32_t>(level_));
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

@@ -2,7 +2,7 @@
 // and syslog each in its own way.
 #pragma once
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 /// Once per process, before DPDK starts.
 void redirect_library_logs();
@@ -20,4 +20,4 @@ private:
   int level_ = 0;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

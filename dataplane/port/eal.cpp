@@ -23,7 +23,7 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 namespace {
 
 /// Free buffers each thread keeps for itself; the largest DPDK allows.
@@ -133,4 +133,4 @@ Eal::~Eal() { rte_mempool_free(pool_); }
 
 std::uint32_t Eal::free_buffers() const { return rte_mempool_avail_count(pool_); }
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

@@ -27,7 +27,7 @@
 
 struct rte_mempool;
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 class Eal {
 public:
@@ -51,4 +51,4 @@ private:
   RingLinks ring_links_;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

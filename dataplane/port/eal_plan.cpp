@@ -18,7 +18,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 namespace {
 
 /// Of a buffer beside the frame: its headers and its place in the pool's ring.
@@ -125,9 +125,9 @@ void choose_memory(EalPlan& plan, const std::string& wish, std::uint64_t need,
 
 HostFacts HostFacts::read(const config::Config& configuration) {
   HostFacts facts;
-  facts.free_hugepage_bytes = dataplane::free_hugepage_bytes();
+  facts.free_hugepage_bytes = port::free_hugepage_bytes();
   facts.hugepages_were_taken = without_hugepages();
-  facts.allowed_cpus = dataplane::allowed_cpus();
+  facts.allowed_cpus = port::allowed_cpus();
   facts.page_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
   for_each_port(configuration, [&](const config::Port& port) {
     if (port.kind == config::PortKind::pcap && port.repeat && !port.rx_file.empty()) {
@@ -187,4 +187,4 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
   return plan;
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 /// What the plan depends on.
 struct HostFacts {
@@ -38,4 +38,4 @@ struct EalPlan {
 /// as long as the process's longest.
 EalPlan plan_eal(const config::Config& configuration, const HostFacts& host);
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

@@ -17,7 +17,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 inline constexpr std::uint32_t kernel_headroom = 256;
 /// Buffers' sizes are multiples of it, so that a few slots make whole pages.
@@ -58,4 +58,4 @@ constexpr unsigned memif_ring_log2(std::uint32_t buffer_bytes) {
       std::bit_width(std::min(most_ring_frames, most_ring_bytes / buffer_bytes)) - 1);
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

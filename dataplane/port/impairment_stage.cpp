@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 namespace {
 
 std::uint64_t ns(std::chrono::nanoseconds d) { return static_cast<std::uint64_t>(d.count()); }
@@ -60,4 +60,4 @@ std::uint16_t ImpairmentStage::take_due(TimeNs now, rte_mbuf** frames, std::uint
   return count;
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

@@ -16,7 +16,7 @@
 struct rte_mbuf;
 struct rte_mempool;
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 class ImpairmentStage {
 public:
@@ -41,4 +41,4 @@ private:
   impairment::HeldFrames<rte_mbuf*> held_{capacity};
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 net::FileDescriptor open_link_events() {
   net::FileDescriptor socket(
@@ -71,4 +71,4 @@ InterfaceGuard::~InterfaceGuard() {
   }
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 /// A netlink socket that becomes readable when any interface of this network namespace came, went,
 /// got or lost its carrier; non-blocking, the caller owns it. What it says need not be looked at:
@@ -37,4 +37,4 @@ private:
   bool was_down_ = false;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

@@ -14,7 +14,7 @@ extern "C" void __tsan_acquire(void* address);
 extern "C" void __tsan_release(void* address);
 #endif
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 /// Call before a buffer is passed to a driver or put into a pool; the last look at it.
 inline void gives_ownership([[maybe_unused]] rte_mbuf* frame) {
@@ -59,4 +59,4 @@ inline rte_mbuf* allocate(rte_mempool* pool) {
   return allocate(pool, std::span(&frame, 1)) ? frame : nullptr;
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

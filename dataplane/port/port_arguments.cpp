@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 namespace {
 
 const std::string& checked(const config::Port& port, const std::string& value) {
@@ -72,4 +72,4 @@ DeviceArguments device_arguments(const config::Port& port, const InterfaceFacts&
   throw PortError(fmt::format("port \"{}\" is not made from device arguments", port.name));
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

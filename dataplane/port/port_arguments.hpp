@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 /// What `rte_eal_hotplug_add("vdev", name, arguments)` takes.
 struct DeviceArguments {
@@ -27,4 +27,4 @@ struct InterfaceFacts {
 DeviceArguments device_arguments(const config::Port& port, const InterfaceFacts& facts,
                                  std::uint32_t buffer_bytes);
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

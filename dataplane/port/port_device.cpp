@@ -1,6 +1,7 @@
 #include "dataplane/port/port_device.hpp"
 
 #include "dataplane/port/dpdk_log.hpp"
+#include "dataplane/port/pause_frames.hpp"
 #include "dataplane/port/port_arguments.hpp"
 #include "dataplane/port/privileges.hpp"
 #include "dataplane/port/receive_spread.hpp"
@@ -23,7 +24,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 namespace {
 
 constexpr std::uint16_t descriptors_per_queue = 2048;
@@ -154,7 +155,7 @@ void PortDevice::probe() {
     facts.queue_pairs = pollable_queues(interface, queues_);
     facts.zero_copy = !copies_for_af_xdp(link::interface_driver(interface));
     receive_queues_ = facts.queue_pairs;
-    steering_ = std::make_unique<link::XdpSteering>(
+    steering_ = std::make_unique<link::xdp::XdpSteering>(
         interface, configuration_.policy.ethertype, facts.queue_pairs,
         "use the interface with kind = \"af_packet\"", configuration_.has_edge());
     if (!steering_->why_generic().empty()) {
@@ -233,6 +234,13 @@ void PortDevice::configure() {
   started_ = true;
   if (configuration_.kind == config::PortKind::pci) {
     must(rte_eth_promiscuous_enable(port_id_), "make it promiscuous");
+    if (configuration_.has_edge()) {
+      if (const std::string why = leave_pauses_to_the_switch(port_id_); !why.empty()) {
+        spdlog::warn("port {}: {}: if it keeps them, the neighbour's pauses are obeyed for all "
+                     "classes or for none; see docs/operate/running.md",
+                     name(), why);
+      }
+    }
   }
   rte_ether_addr address{};
   if (rte_eth_macaddr_get(port_id_, &address) == 0) {
@@ -392,8 +400,8 @@ std::string PortDevice::description() const {
   switch (configuration_.kind) {
   case config::PortKind::af_xdp:
     return fmt::format("af_xdp {} ({}, {} receive queue{})", configuration_.interface,
-                       steering_ ? link::name_of(steering_->mode()) : "closed", receive_queues_,
-                       receive_queues_ == 1 ? "" : "s");
+                       steering_ ? link::xdp::name_of(steering_->mode()) : "closed",
+                       receive_queues_, receive_queues_ == 1 ? "" : "s");
   case config::PortKind::af_packet:
     return fmt::format("af_packet {}{}", configuration_.interface, words_on_queues());
   case config::PortKind::pci:
@@ -411,4 +419,4 @@ std::string PortDevice::description() const {
   return "unknown";
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

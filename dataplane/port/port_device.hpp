@@ -45,7 +45,7 @@
 
 #include <rte_ethdev.h>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 enum class LinkState : std::uint8_t {
   up,
@@ -163,7 +163,7 @@ private:
   bool started_ = false;
   std::string device_name_;
   std::unique_ptr<InterfaceGuard> interface_guard_;
-  std::unique_ptr<link::XdpSteering> steering_;
+  std::unique_ptr<link::xdp::XdpSteering> steering_;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

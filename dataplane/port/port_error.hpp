@@ -5,11 +5,11 @@
 #include <stdexcept>
 #include <string>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 class PortError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

@@ -6,7 +6,7 @@
 #include <linux/capability.h>
 #include <sys/resource.h>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 namespace {
 
 /// AF_XDP needs its frame memory locked; 64 MiB hold the buffers of a few ports.
@@ -61,4 +61,4 @@ std::string missing_privileges(config::PortKind kind, const Privileges& have) {
   return missing;
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

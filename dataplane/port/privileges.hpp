@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 /// What this process may do; a value so that tests bring their own.
 struct Privileges {
@@ -26,4 +26,4 @@ struct Privileges {
 /// "CAP_NET_ADMIN, CAP_NET_RAW".
 [[nodiscard]] std::string missing_privileges(config::PortKind kind, const Privileges& have);
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

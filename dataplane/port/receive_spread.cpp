@@ -2,7 +2,7 @@
 
 #include <rte_ethdev.h>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 ReceiveSpread receive_spread(std::uint64_t offered) {
   constexpr std::uint64_t addresses = RTE_ETH_RSS_ETH;
@@ -20,4 +20,4 @@ ReceiveSpread receive_spread(std::uint64_t offered) {
   return {0, "nothing", false};
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

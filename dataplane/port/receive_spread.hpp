@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 struct ReceiveSpread {
   std::uint64_t hash_fields = 0; ///< RTE_ETH_RSS_*, of those offered; 0: it has no such hash
@@ -19,4 +19,4 @@ struct ReceiveSpread {
 /// The best of what a NIC offers: rte_eth_dev_info's flow_type_rss_offloads.
 [[nodiscard]] ReceiveSpread receive_spread(std::uint64_t offered);
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

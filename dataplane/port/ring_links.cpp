@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 namespace {
 
 rte_ring* create_ring(const std::string& link, int side) {
@@ -76,4 +76,4 @@ bool RingLinks::joined(const std::string& name) const {
   return link != links_.end() && link->second.taken[0] && link->second.taken[1];
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

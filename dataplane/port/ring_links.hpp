@@ -18,7 +18,7 @@
 struct rte_mbuf;
 struct rte_ring;
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 class RingLinks {
 public:
@@ -38,7 +38,7 @@ public:
 
   /// Joins the link of this name. Throws PortError when two ports hold it already.
   End open(const std::string& name);
-  /// Gives a side back. Frames still under way in either direction are freed.
+  /// Gives a side back. Frames still in flight in either direction are freed.
   void close(const std::string& name, const End& end);
   /// Whether both ends are open: the link is up.
   [[nodiscard]] bool joined(const std::string& name) const;
@@ -51,4 +51,4 @@ private:
   std::map<std::string, Link> links_;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

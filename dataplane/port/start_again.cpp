@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-namespace tributary::dataplane {
+namespace tributary::port {
 namespace {
 
 constexpr const char* mark = "TRIBUTARY_WITHOUT_HUGEPAGES";
@@ -36,4 +36,4 @@ void start_again_without_hugepages(const HugepagesTaken& taken, char** argv) {
 
 bool without_hugepages() { return std::getenv(mark) != nullptr; }
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

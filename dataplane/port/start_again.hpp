@@ -11,7 +11,7 @@
 
 #include "dataplane/port/port_error.hpp"
 
-namespace tributary::dataplane {
+namespace tributary::port {
 
 /// Thrown by an Eal that could as well do with ordinary pages (`hugepages = "auto"`).
 class HugepagesTaken : public PortError {
@@ -26,4 +26,4 @@ public:
 /// Whether this is such a second attempt.
 [[nodiscard]] bool without_hugepages();
 
-} // namespace tributary::dataplane
+} // namespace tributary::port

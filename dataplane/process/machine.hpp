@@ -17,9 +17,9 @@ inline config::Machine this_machine() {
           .dpdk_devices = RTE_MAX_ETHPORTS};
 }
 
-/// Throws config::ConfigError, also when the file cannot be read.
+/// Throws configuration::ConfigError, also when the file cannot be read.
 inline config::Parsed read_configuration(const std::string& path) {
-  return config::parse_text(config::read_file(path), path, this_machine());
+  return config::parse_text(configuration::read_file(path), path, this_machine());
 }
 
 } // namespace tributary::dataplane

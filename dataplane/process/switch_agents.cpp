@@ -87,7 +87,7 @@ std::shared_ptr<const core::Tables> SwitchAgents::first_tables(std::size_t switc
   return tables;
 }
 
-void SwitchAgents::start(WorkerGroup& workers) {
+void SwitchAgents::start(worker::WorkerGroup& workers) {
   workers_ = &workers;
   look_at_ports();
   fetch();
@@ -104,7 +104,7 @@ void SwitchAgents::stop() {
   }
   for (std::size_t s = 0; s < lines_.size(); ++s) {
     if (managed()) {
-      for (const agent::OutgoingHello& hello : lines_[s]->agent.farewell()) {
+      for (const agent::OutgoingHello& hello : lines_[s]->agent.leaving_hellos()) {
         static_cast<void>(workers_->send(s, hello.port, hello.bytes));
       }
     }
@@ -126,7 +126,7 @@ void SwitchAgents::look_at_ports() {
     for (std::size_t p = 0; p < ports.size(); ++p) {
       const PortNumber number{static_cast<std::uint8_t>(p)};
       PortSet& known_up = lines_[s]->ports_up;
-      const bool up = ports[p]->link() == LinkState::up;
+      const bool up = ports[p]->link() == port::LinkState::up;
       if (up == known_up.contains(number)) {
         continue;
       }
@@ -196,7 +196,7 @@ void SwitchAgents::act() {
 }
 
 void SwitchAgents::publish() {
-  std::vector<TablePublisher::Publication> publications;
+  std::vector<worker::TablePublisher::Publication> publications;
   for (std::size_t s = 0; s < lines_.size(); ++s) {
     if (auto tables = lines_[s]->agent.take_tables()) {
       publications.push_back({s, std::move(tables)});
@@ -216,7 +216,7 @@ void SwitchAgents::fetch() {
     return;
   }
   bool any = false;
-  workers_->take_delivered([&](const ControlFrame& frame) {
+  workers_->take_delivered([&](const worker::ControlFrame& frame) {
     lines_[frame.switch_index]->agent.hello_received(frame.port, frame.view(), net::steady_now());
     any = true;
   });

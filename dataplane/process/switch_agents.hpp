@@ -5,7 +5,7 @@
 //   agents.start(workers);                               dials, if there is a [manager]
 //   agents.look_at_ports();                              whenever a link may have changed
 //   agents.reload(configs);                              after agents.refuses() has said ""
-//   agents.stop();                                       says good-bye to neighbours and manager
+//   agents.stop();                                       tells neighbours and manager
 //
 // What has happened is acted on once for all switches: messages that came together become one
 // snapshot for each switch, and all of those are published in one wait for the workers.
@@ -45,7 +45,7 @@ public:
 
   [[nodiscard]] std::shared_ptr<const core::Tables> first_tables(std::size_t switch_index);
   /// The workers have the first snapshots, and outlive `stop`.
-  void start(WorkerGroup& workers);
+  void start(worker::WorkerGroup& workers);
   void stop();
 
   void look_at_ports();
@@ -74,7 +74,7 @@ private:
   boost::asio::io_context& context_;
   std::optional<std::string> address_;
   std::vector<std::unique_ptr<Line>> lines_; ///< by switch
-  WorkerGroup* workers_ = nullptr;           ///< null before start and after stop
+  worker::WorkerGroup* workers_ = nullptr;   ///< null before start and after stop
   boost::asio::steady_timer deadline_;       ///< the agents' next
   boost::asio::steady_timer fetch_timer_;
   bool awake_ = false;

@@ -32,11 +32,11 @@ constexpr std::chrono::milliseconds monitor_interval{200};
 /// What can be refused before anything is opened, with all that is missing in one message.
 const config::Config& admissible(const config::Config& configuration) {
   service::SocketFile::check_free(configuration.process.control_socket);
-  const Privileges have = Privileges::of_this_process();
+  const port::Privileges have = port::Privileges::of_this_process();
   std::string refusals;
   for (const config::Switch& sw : configuration.switches) {
     for (const config::Port& port : sw.ports) {
-      if (const std::string missing = missing_privileges(port.kind, have); !missing.empty()) {
+      if (const std::string missing = port::missing_privileges(port.kind, have); !missing.empty()) {
         refusals += fmt::format("{}{}:{}: switch \"{}\": port \"{}\" ({}) needs {}",
                                 refusals.empty() ? "" : "\n", configuration.file, port.line,
                                 sw.name, port.name, config::name_of(port.kind), missing);
@@ -44,9 +44,10 @@ const config::Config& admissible(const config::Config& configuration) {
     }
   }
   if (!refusals.empty()) {
-    throw PortError(fmt::format("missing privileges; start the switch as root, or grant them with "
-                                "systemd's AmbientCapabilities or `setcap`:\n{}",
-                                refusals));
+    throw port::PortError(
+        fmt::format("missing privileges; start the switch as root, or grant them with "
+                    "systemd's AmbientCapabilities or `setcap`:\n{}",
+                    refusals));
   }
   return configuration;
 }
@@ -61,7 +62,7 @@ SwitchProcess::SwitchProcess(config::Parsed parsed, const service::Options& opti
     : options_(options), parsed_(std::move(parsed)), signals_(context_, SIGTERM, SIGINT, SIGHUP),
       monitor_timer_(context_), agents_(context_, admissible(parsed_.config)), eal_(parsed_.config),
       workers_(parsed_.config.process, eal_, open_switches()), monitor_(workers_),
-      link_events_(context_, open_link_events().release()),
+      link_events_(context_, port::open_link_events().release()),
       inspector_(parsed_.config, workers_, monitor_, agents_, [this] { return reload(); }) {
   link_events_.non_blocking(true);
   workers_.start();
@@ -72,16 +73,16 @@ SwitchProcess::SwitchProcess(config::Parsed parsed, const service::Options& opti
 
 SwitchProcess::~SwitchProcess() { shut_down(); }
 
-std::vector<SwitchPlan> SwitchProcess::open_switches() {
-  std::vector<SwitchPlan> plans;
+std::vector<worker::SwitchPlan> SwitchProcess::open_switches() {
+  std::vector<worker::SwitchPlan> plans;
   for (const config::Switch& sw : parsed_.config.switches) {
-    SwitchPlan plan{sw.name, sw.settings, {}, agents_.first_tables(plans.size())};
+    worker::SwitchPlan plan{sw.name, sw.settings, {}, agents_.first_tables(plans.size())};
     for (const config::Port& port : sw.ports) {
       try {
-        ports_.push_back(std::make_unique<PortDevice>(port, eal_));
-      } catch (const PortError& e) {
-        throw PortError(fmt::format("{}:{}: switch \"{}\": {}", parsed_.config.file, port.line,
-                                    sw.name, e.what()));
+        ports_.push_back(std::make_unique<port::PortDevice>(port, eal_));
+      } catch (const port::PortError& e) {
+        throw port::PortError(fmt::format("{}:{}: switch \"{}\": {}", parsed_.config.file,
+                                          port.line, sw.name, e.what()));
       }
       plan.ports.push_back(ports_.back().get());
     }

@@ -46,7 +46,7 @@ public:
 
 private:
   /// Opens every port, and says what runs on them.
-  [[nodiscard]] std::vector<SwitchPlan> open_switches();
+  [[nodiscard]] std::vector<worker::SwitchPlan> open_switches();
   void say_ready() const;
   void shut_down();
   /// Reads the file again. Throws RequestError when it is refused; nothing has changed then.
@@ -65,10 +65,10 @@ private:
   boost::asio::signal_set signals_; ///< before DPDK, so that an early signal is not lost
   boost::asio::steady_timer monitor_timer_;
   SwitchAgents agents_;
-  Eal eal_;
-  std::vector<std::unique_ptr<PortDevice>> ports_;
-  WorkerGroup workers_;
-  PortMonitor monitor_;
+  port::Eal eal_;
+  std::vector<std::unique_ptr<port::PortDevice>> ports_;
+  worker::WorkerGroup workers_;
+  worker::PortMonitor monitor_;
   boost::asio::posix::stream_descriptor link_events_;
   WorkerInspector inspector_;
   // Made last, so that whoever can connect finds a switch that runs.

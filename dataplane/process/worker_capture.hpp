@@ -23,7 +23,7 @@ public:
   };
 
   /// `interfaces` holds every port the capture can yield. The clock outlives the capture.
-  WorkerCapture(std::unique_ptr<Capture> capture, const TscClock& clock,
+  WorkerCapture(std::unique_ptr<worker::Capture> capture, const worker::TscClock& clock,
                 std::vector<Interface> interfaces)
       : capture_(std::move(capture)), clock_(clock), interfaces_(std::move(interfaces)) {
     for (const Interface& interface : interfaces_) {
@@ -34,7 +34,7 @@ public:
   [[nodiscard]] const std::vector<std::string>& interfaces() const override { return names_; }
 
   std::size_t drain(const std::function<void(const management::CapturedPacket&)>& f) override {
-    return capture_->drain([&](const CapturedFrame& frame) {
+    return capture_->drain([&](const worker::CapturedFrame& frame) {
       const auto it = std::find_if(interfaces_.begin(), interfaces_.end(), [&](const auto& i) {
         return i.switch_index == frame.switch_index && i.port == frame.port;
       });
@@ -45,15 +45,15 @@ public:
       f({static_cast<std::uint64_t>(
              std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count()),
          static_cast<std::uint32_t>(it - interfaces_.begin()),
-         frame.direction == Direction::received, frame.original_length, frame.bytes});
+         frame.direction == worker::Direction::received, frame.original_length, frame.bytes});
     });
   }
 
   [[nodiscard]] std::uint64_t missed() const override { return capture_->missed(); }
 
 private:
-  std::unique_ptr<Capture> capture_;
-  const TscClock& clock_;
+  std::unique_ptr<worker::Capture> capture_;
+  const worker::TscClock& clock_;
   std::vector<Interface> interfaces_;
   std::vector<std::string> names_;
 };

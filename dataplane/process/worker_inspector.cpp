@@ -50,8 +50,8 @@ ManagerReport::Port link_report(const control::Port& port) {
 
 } // namespace
 
-WorkerInspector::WorkerInspector(const config::Config& configuration, WorkerGroup& workers,
-                                 const PortMonitor& monitor, const SwitchAgents& agents,
+WorkerInspector::WorkerInspector(const config::Config& configuration, worker::WorkerGroup& workers,
+                                 const worker::PortMonitor& monitor, const SwitchAgents& agents,
                                  std::function<ReloadReport()> reload)
     : configuration_(configuration), workers_(workers), monitor_(monitor), agents_(agents),
       reload_(std::move(reload)) {}
@@ -106,9 +106,9 @@ std::uint64_t WorkerInspector::sum(std::size_t switch_index, Pick pick) const {
 }
 
 PortReport WorkerInspector::port_report(std::size_t switch_index, PortNumber port) const {
-  const SwitchPlan& plan = workers_.plan(switch_index);
-  const PortDevice& device = *plan.ports[port.value];
-  const LinkHistory& history = monitor_.history(switch_index, port);
+  const worker::SwitchPlan& plan = workers_.plan(switch_index);
+  const port::PortDevice& device = *plan.ports[port.value];
+  const worker::LinkHistory& history = monitor_.history(switch_index, port);
   PortReport report;
   report.switch_name = plan.name;
   report.number = port.value;
@@ -172,7 +172,7 @@ std::vector<QueueReport> WorkerInspector::queues(const std::string& switch_name,
 std::vector<TreeReport> WorkerInspector::trees(const std::string& switch_name) {
   std::vector<TreeReport> reports;
   for (const std::size_t s : selected(switch_name)) {
-    const SwitchPlan& plan = workers_.plan(s);
+    const worker::SwitchPlan& plan = workers_.plan(s);
     for (std::uint16_t number = 0; number < max_trees; ++number) {
       const core::MulticastEntry& entry = plan.tables->tree(TreeNumber{number});
       if (!entry.valid) {
@@ -229,7 +229,7 @@ EngineReport WorkerInspector::engine_report(std::size_t switch_index, PortNumber
 std::vector<EngineReport> WorkerInspector::engines(const std::string& switch_name) {
   std::vector<EngineReport> reports;
   for (const std::size_t s : selected(switch_name)) {
-    const SwitchPlan& plan = workers_.plan(s);
+    const worker::SwitchPlan& plan = workers_.plan(s);
     const std::size_t first = reports.size();
     PortSet::first(plan.ports.size()).for_each([&](PortNumber port) {
       reports.push_back(engine_report(s, port));
@@ -264,7 +264,7 @@ std::vector<WorkerReport> WorkerInspector::workers() {
   std::vector<WorkerReport> reports(workers_.worker_count());
   const std::uint64_t elapsed = workers_.clock().now().value;
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    const WorkerStatistics& statistics = workers_.statistics(i);
+    const worker::WorkerStatistics& statistics = workers_.statistics(i);
     WorkerReport& report = reports[i];
     report.number = static_cast<std::uint32_t>(i);
     if (i < configuration_.process.cores.size()) {
@@ -294,11 +294,11 @@ std::vector<WorkerReport> WorkerInspector::workers() {
 }
 
 std::vector<TraceReport> WorkerInspector::trace() {
-  const std::vector<TraceEvent> events = workers_.trace();
+  const std::vector<worker::TraceEvent> events = workers_.trace();
   const TimeNs now = workers_.clock().now();
   std::vector<TraceReport> reports;
   reports.reserve(events.size());
-  for (const TraceEvent& event : events) {
+  for (const worker::TraceEvent& event : events) {
     const std::size_t s = event.switch_index;
     TraceReport& report = reports.emplace_back();
     report.age_ns = elapsed_ns(now, event.time);
@@ -323,7 +323,7 @@ std::vector<TraceReport> WorkerInspector::trace() {
 }
 
 std::unique_ptr<CaptureSource> WorkerInspector::capture(const CaptureSelection& selection) {
-  CaptureFilter filter;
+  worker::CaptureFilter filter;
   std::vector<WorkerCapture::Interface> interfaces;
   for (const std::size_t s : selected(selection.switch_name)) {
     if (!selection.switch_name.empty()) {
@@ -342,7 +342,8 @@ std::unique_ptr<CaptureSource> WorkerInspector::capture(const CaptureSelection& 
   }
   filter.tree = selection.tree;
   if (selection.received) {
-    filter.direction = *selection.received ? Direction::received : Direction::transmitted;
+    filter.direction =
+        *selection.received ? worker::Direction::received : worker::Direction::transmitted;
   }
   return std::make_unique<WorkerCapture>(workers_.start_capture(filter), workers_.clock(),
                                          std::move(interfaces));
@@ -413,7 +414,7 @@ VersionReport WorkerInspector::version() {
           .count());
   report.config_file = configuration_.file;
   for (std::size_t s = 0; s < workers_.switch_count(); ++s) {
-    const SwitchPlan& plan = workers_.plan(s);
+    const worker::SwitchPlan& plan = workers_.plan(s);
     report.switches.push_back(
         {plan.name, plan.ports.size(), plan.tables->tree_count(), plan.tables->version()});
   }

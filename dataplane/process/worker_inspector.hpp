@@ -21,8 +21,8 @@ class WorkerInspector final : public management::Inspector {
 public:
   /// All outlive the inspector. `reload` does what SIGHUP does, and throws RequestError when the
   /// file is refused.
-  WorkerInspector(const config::Config& configuration, WorkerGroup& workers,
-                  const PortMonitor& monitor, const SwitchAgents& agents,
+  WorkerInspector(const config::Config& configuration, worker::WorkerGroup& workers,
+                  const worker::PortMonitor& monitor, const SwitchAgents& agents,
                   std::function<management::ReloadReport()> reload);
 
   std::vector<management::PortReport> ports(const std::string& switch_name) override;
@@ -55,8 +55,8 @@ private:
                                                        PortNumber port) const;
 
   const config::Config& configuration_;
-  WorkerGroup& workers_;
-  const PortMonitor& monitor_;
+  worker::WorkerGroup& workers_;
+  const worker::PortMonitor& monitor_;
   const SwitchAgents& agents_;
   std::function<management::ReloadReport()> reload_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

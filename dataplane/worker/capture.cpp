@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 CaptureTap::CaptureTap(const CaptureFilter& filter, const CaptureLimits& limits)
     : filter_(filter), frame_bytes_(std::clamp<std::uint32_t>(limits.frame_bytes, 64, 2048)),
@@ -87,4 +87,4 @@ std::uint64_t Capture::missed() const {
   return sum;
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

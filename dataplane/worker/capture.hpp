@@ -24,7 +24,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 enum class Direction : std::uint8_t { received, transmitted };
 
@@ -104,4 +104,4 @@ private:
   std::function<void()> stop_;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

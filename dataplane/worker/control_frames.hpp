@@ -16,7 +16,7 @@
 #include <cstring>
 #include <span>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 struct ControlFrame {
   std::uint8_t switch_index = 0;
@@ -45,4 +45,4 @@ struct ControlRings {
   ControlRing to_send;   ///< the control thread's, to the worker
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

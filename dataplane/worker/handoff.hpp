@@ -22,7 +22,7 @@
 
 struct rte_mbuf;
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 enum class HandoffPurpose : std::uint8_t {
   process,  ///< `port` is where the frame came in
@@ -78,4 +78,4 @@ struct WorkerShared {
   std::vector<std::atomic<std::uint64_t>> ports_up;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

@@ -16,7 +16,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 class IdleBackoff {
 public:
@@ -60,4 +60,4 @@ private:
   TimeNs idle_since_;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

@@ -3,7 +3,7 @@
 #include <exception>
 #include <utility>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 void Mailbox::call(const std::function<void()>& task) {
   const std::lock_guard<std::mutex> one_at_a_time(callers_);
@@ -50,4 +50,4 @@ void Mailbox::run_locked() {
   done_.notify_all();
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

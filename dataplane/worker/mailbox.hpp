@@ -11,7 +11,7 @@
 #include <functional>
 #include <mutex>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 class Mailbox {
 public:
@@ -43,4 +43,4 @@ private:
   std::exception_ptr failure_;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

@@ -6,24 +6,24 @@
 #include <span>
 #include <utility>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
-OutputDevice::OutputDevice(PortDevice& device, core::PortCounters& counters,
-                           std::unique_ptr<ImpairmentStage> impairment, PortEdge* edge,
+OutputDevice::OutputDevice(port::PortDevice& device, core::PortCounters& counters,
+                           std::unique_ptr<port::ImpairmentStage> impairment, PortEdge* edge,
                            const TimeNs& now)
     : device_(device), counters_(counters), impairment_(std::move(impairment)), edge_(edge),
       now_(now) {}
 
 OutputDevice::~OutputDevice() {
   for (std::uint16_t i = 0; i < due_count_; ++i) {
-    give_back(due_[i]);
+    port::give_back(due_[i]);
   }
 }
 
 void OutputDevice::drop(rte_mbuf** frames, std::uint16_t count, TrafficClass /*c*/,
                         core::DropReason why) {
   counters_.drops[static_cast<std::size_t>(why)].add(count);
-  std::for_each_n(frames, count, give_back);
+  std::for_each_n(frames, count, port::give_back);
 }
 
 std::uint16_t OutputDevice::transmit_tagged(rte_mbuf** frames, std::uint16_t count,
@@ -84,15 +84,16 @@ bool OutputDevice::send_due() {
   }
 }
 
-OutputPort::OutputPort(PortDevice& device, core::PortCounters& counters,
-                       std::unique_ptr<ImpairmentStage> impairment,
+OutputPort::OutputPort(port::PortDevice& device, core::PortCounters& counters,
+                       std::unique_ptr<port::ImpairmentStage> impairment,
                        egress::IngressAccounts* accounts, rte_mempool* pool, const TimeNs& now)
     : now_(now), impaired_(impairment != nullptr),
       edge_(device.configuration().has_edge()
                 ? std::make_unique<PortEdge>(device.configuration(), counters, pool)
                 : nullptr),
       device_(device, counters, std::move(impairment), edge_.get(), now),
-      queues_(device.configuration().classes.queues, accounts), pool_(pool) {}
+      queues_(device.configuration().classes.queues, accounts),
+      control_class_(egress::control_class(device.configuration().classes.queues)), pool_(pool) {}
 
 std::uint16_t OutputPort::arrive(rte_mbuf** frames, std::uint16_t count) {
   return edge_->arrive(frames, count,
@@ -108,7 +109,7 @@ void OutputPort::tell_pauses(ClassSet wanted) {
   if (!pause) [[likely]] {
     return;
   }
-  rte_mbuf* frame = allocate(pool_);
+  rte_mbuf* frame = port::allocate(pool_);
   if (frame == nullptr) {
     return; // and try again
   }
@@ -120,7 +121,7 @@ void OutputPort::tell_pauses(ClassSet wanted) {
   if (device_.transmit_at_once(frame)) {
     pauses_.sent(*pause, now_);
   } else {
-    give_back(frame);
+    port::give_back(frame);
   }
 }
 
@@ -151,4 +152,4 @@ TimeNs OutputPort::next_due() const {
       {queues == TimeNs{} ? never : queues, device_.next_due(), pauses_.next_deadline()});
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

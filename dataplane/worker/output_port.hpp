@@ -22,7 +22,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 /// What the queues have to know of a frame.
 struct Mbufs {
@@ -33,8 +33,9 @@ struct Mbufs {
 /// What the queues send to.
 class OutputDevice {
 public:
-  OutputDevice(PortDevice& device, core::PortCounters& counters,
-               std::unique_ptr<ImpairmentStage> impairment, PortEdge* edge, const TimeNs& now);
+  OutputDevice(port::PortDevice& device, core::PortCounters& counters,
+               std::unique_ptr<port::ImpairmentStage> impairment, PortEdge* edge,
+               const TimeNs& now);
   ~OutputDevice();
   OutputDevice(const OutputDevice&) = delete;
   OutputDevice& operator=(const OutputDevice&) = delete;
@@ -66,7 +67,7 @@ public:
 
   // For the port.
 
-  [[nodiscard]] bool up() const { return !paused_ && device_.link() == LinkState::up; }
+  [[nodiscard]] bool up() const { return !paused_ && device_.link() == port::LinkState::up; }
   /// Off the device: it may be gone.
   void pause(bool paused) { paused_ = paused; }
   /// Past queues and impairment. False: the device has no room, and the frame remains the caller's.
@@ -86,10 +87,10 @@ private:
   std::uint16_t transmit_impaired(rte_mbuf** frames, std::uint16_t count);
   bool send_due();
 
-  PortDevice& device_;
+  port::PortDevice& device_;
   core::PortCounters& counters_;
-  std::unique_ptr<ImpairmentStage> impairment_; ///< may be null
-  PortEdge* edge_;                              ///< may be null
+  std::unique_ptr<port::ImpairmentStage> impairment_; ///< may be null
+  PortEdge* edge_;                                    ///< may be null
   const TimeNs& now_;
   bool paused_ = false;
   bool holding_ = true;
@@ -101,8 +102,8 @@ class OutputPort {
 public:
   /// `impairment` and `accounts` may be null; `now` is the worker's time, `pool` has the buffers of
   /// copies and pause frames.
-  OutputPort(PortDevice& device, core::PortCounters& counters,
-             std::unique_ptr<ImpairmentStage> impairment, egress::IngressAccounts* accounts,
+  OutputPort(port::PortDevice& device, core::PortCounters& counters,
+             std::unique_ptr<port::ImpairmentStage> impairment, egress::IngressAccounts* accounts,
              rte_mempool* pool, const TimeNs& now);
   ~OutputPort() { drop_all(); }
 
@@ -121,6 +122,9 @@ public:
     }
     return false;
   }
+
+  /// In which the agent's frames leave.
+  [[nodiscard]] TrafficClass control_class() const { return control_class_; }
 
   // Where the port is on a link between switches.
 
@@ -155,8 +159,9 @@ private:
   std::unique_ptr<PortEdge> edge_;
   OutputDevice device_;
   egress::PortQueues<Mbufs> queues_;
+  TrafficClass control_class_;
   egress::PauseSender pauses_;
   rte_mempool* pool_;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

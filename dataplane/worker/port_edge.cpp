@@ -5,7 +5,7 @@
 #include <span>
 #include <tuple>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 namespace {
 
 bool is_own(const rte_mbuf* frame) {
@@ -19,8 +19,8 @@ rte_mbuf* own_copy(rte_mbuf* frame, rte_mempool* pool) {
   if (copy == nullptr) {
     return nullptr;
   }
-  takes_ownership(copy);
-  give_back(frame);
+  port::takes_ownership(copy);
+  port::give_back(frame);
   return copy;
 }
 
@@ -38,7 +38,7 @@ std::optional<wire::PauseFrame> PortEdge::pause_in(rte_mbuf* frame) {
     drop(frame, core::DropReason::bad_pause);
     return std::nullopt;
   }
-  give_back(frame);
+  port::give_back(frame);
   return pause;
 }
 
@@ -93,7 +93,7 @@ void PortEdge::take_back(rte_mbuf** frames, std::uint16_t count) {
 
 void PortEdge::drop(rte_mbuf* frame, core::DropReason why) {
   counters_.drops[static_cast<std::size_t>(why)].add();
-  give_back(frame);
+  port::give_back(frame);
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

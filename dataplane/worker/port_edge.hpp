@@ -20,7 +20,7 @@
 
 #include <rte_mbuf.h>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 /// Where the class travels beside a frame that came in by such a port: as a NIC that takes tags off
 /// would leave it.
@@ -70,4 +70,4 @@ private:
   rte_mempool* pool_;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

@@ -2,13 +2,13 @@
 
 #include <spdlog/spdlog.h>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 PortMonitor::PortMonitor(WorkerGroup& workers) : workers_(workers) {
   for (std::size_t s = 0; s < workers_.switch_count(); ++s) {
     const auto& ports = workers_.plan(s).ports;
     auto& histories = histories_.emplace_back();
-    for (const PortDevice* port : ports) {
+    for (const port::PortDevice* port : ports) {
       histories.push_back({.state = port->link()});
     }
     last_errors_.emplace_back(ports.size());
@@ -25,23 +25,23 @@ void PortMonitor::poll() {
 }
 
 void PortMonitor::look_at(std::size_t switch_index, PortNumber port) {
-  PortDevice& device = *workers_.plan(switch_index).ports[port.value];
+  port::PortDevice& device = *workers_.plan(switch_index).ports[port.value];
   LinkHistory& history = histories_[switch_index][port.value];
-  const LinkState before = history.state;
+  const port::LinkState before = history.state;
   history.state = device.refresh_link();
   if (history.state != before) {
-    workers_.port_changed(switch_index, port, history.state == LinkState::up);
+    workers_.port_changed(switch_index, port, history.state == port::LinkState::up);
     const std::string& name = workers_.plan(switch_index).name;
     switch (history.state) {
-    case LinkState::up:
+    case port::LinkState::up:
       ++history.came_up;
       spdlog::info("switch {}: port {} is up", name, device.name());
       break;
-    case LinkState::down:
+    case port::LinkState::down:
       ++history.went_down;
       spdlog::warn("switch {}: port {} is down", name, device.name());
       break;
-    case LinkState::away:
+    case port::LinkState::away:
       ++history.went_away;
       spdlog::warn("switch {}: port {} is away: its interface {} does not exist any more", name,
                    device.name(), device.configuration().interface);
@@ -79,12 +79,12 @@ void PortMonitor::look_at_watchdog(std::size_t switch_index, PortNumber port) {
 }
 
 void PortMonitor::reopen(std::size_t switch_index, PortNumber port) {
-  PortDevice& device = *workers_.plan(switch_index).ports[port.value];
+  port::PortDevice& device = *workers_.plan(switch_index).ports[port.value];
   std::string& last_error = last_errors_[switch_index][port.value];
   workers_.pause_port(switch_index, port);
   try {
     device.reopen();
-  } catch (const PortError& error) {
+  } catch (const port::PortError& error) {
     // Stays paused, and is tried again: the interface may still be on its way.
     if (last_error != error.what()) {
       last_error = error.what();
@@ -99,4 +99,4 @@ void PortMonitor::reopen(std::size_t switch_index, PortNumber port) {
                device.description());
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

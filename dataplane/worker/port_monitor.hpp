@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 /// How often a port's link changed, since the monitor was made.
 struct LinkHistory {
-  LinkState state = LinkState::up;
+  port::LinkState state = port::LinkState::up;
   std::uint64_t went_down = 0;
   std::uint64_t went_away = 0;
   std::uint64_t came_up = 0;
@@ -52,4 +52,4 @@ private:
   std::vector<std::vector<std::string>> last_errors_; ///< of reopening, said once each
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

@@ -8,7 +8,7 @@
 
 #include <rte_rcu_qsbr.h>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 void TablePublisher::FreeQsbr::operator()(rte_rcu_qsbr* q) const { std::free(q); }
 
@@ -59,4 +59,4 @@ void TablePublisher::quiescent(std::size_t worker) {
   rte_rcu_qsbr_quiescent(qsbr_.get(), static_cast<unsigned>(worker));
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

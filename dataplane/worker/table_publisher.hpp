@@ -21,7 +21,7 @@
 
 struct rte_rcu_qsbr;
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 class TablePublisher {
 public:
@@ -63,4 +63,4 @@ private:
   std::vector<std::atomic<const Record*>> records_;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

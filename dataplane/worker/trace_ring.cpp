@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 namespace {
 
 std::uint8_t byte_of(std::uint64_t word, unsigned position) {
@@ -67,4 +67,4 @@ void TraceRing::read(std::uint8_t worker, std::vector<TraceEvent>& out) const {
   }
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

@@ -31,7 +31,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 /// One event, taken apart.
 struct TraceEvent {
@@ -132,4 +132,4 @@ private:
   std::atomic<std::uint64_t> committed_{0};
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

@@ -9,7 +9,7 @@
 
 #include <rte_cycles.h>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 /// Of products of two 64-bit numbers.
 __extension__ typedef unsigned __int128 Wide;
@@ -43,4 +43,4 @@ private:
   std::uint64_t ns_per_cycle_; ///< fixed point
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

@@ -11,7 +11,7 @@
 
 #include <spdlog/spdlog.h>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 namespace {
 
 /// How long the end waits for devices that take nothing, and for those that take a little.
@@ -51,7 +51,9 @@ Worker::Worker(std::size_t index, const config::Process& process, const TscClock
 Worker::~Worker() {
   // What another worker handed over after this one had ended.
   for (std::size_t from = 0; from < shared_.worker_count; ++from) {
-    shared_.ring(from, index_).consume_all([](const Handoff& item) { give_back(item.frame); });
+    shared_.ring(from, index_).consume_all([](const Handoff& item) {
+      port::give_back(item.frame);
+    });
   }
 }
 
@@ -73,14 +75,14 @@ void Worker::add_switch(std::size_t switch_index, const core::SwitchSettings& se
   parts_.push_back(std::move(part));
 }
 
-void Worker::add_port(std::size_t switch_index, PortNumber number, PortDevice& device) {
+void Worker::add_port(std::size_t switch_index, PortNumber number, port::PortDevice& device) {
   Part& part = *part_by_switch_.at(switch_index);
-  std::unique_ptr<ImpairmentStage> receiving;
-  std::unique_ptr<ImpairmentStage> sending;
+  std::unique_ptr<port::ImpairmentStage> receiving;
+  std::unique_ptr<port::ImpairmentStage> sending;
   if (const auto& impairment = device.configuration().impairment; impairment.any()) {
     const std::uint64_t seed = seed_of(device.configuration());
-    receiving = std::make_unique<ImpairmentStage>(impairment, seed, pool_);
-    sending = std::make_unique<ImpairmentStage>(impairment, ~seed, pool_);
+    receiving = std::make_unique<port::ImpairmentStage>(impairment, seed, pool_);
+    sending = std::make_unique<port::ImpairmentStage>(impairment, ~seed, pool_);
     part.impaired.insert(number);
   }
   const auto& accounts = shared_.accounts[switch_index];
@@ -282,4 +284,4 @@ const core::Counters* Worker::counters(std::size_t switch_index) const {
   return part != nullptr ? &part->core.counters() : nullptr;
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

@@ -20,7 +20,7 @@
 // link of this process) is only read while it travels down; before it goes up a tree, where the
 // core may write the result into it, it is copied.
 //
-// Files: worker.cpp (life and loop), worker_frames.cpp (the way of a frame).
+// Files: worker.cpp (life and loop), worker_frames.cpp (the path of a frame).
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -43,7 +43,7 @@
 #include <memory>
 #include <vector>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 /// What one worker did. Any thread may read it.
 struct WorkerStatistics {
@@ -74,7 +74,7 @@ public:
   void add_switch(std::size_t switch_index, const core::SwitchSettings& settings,
                   const std::vector<std::size_t>& owners, PortSet tagged);
   /// A port of a switch added before, which `owners` gave to this worker.
-  void add_port(std::size_t switch_index, PortNumber number, PortDevice& device);
+  void add_port(std::size_t switch_index, PortNumber number, port::PortDevice& device);
 
   /// The thread's body: polls until `WorkerShared::stop`, then drains and returns.
   void run();
@@ -120,12 +120,13 @@ private:
   struct Emitted {
     rte_mbuf* frame;
     PortNumber port;
+    TrafficClass traffic_class;
   };
   /// Gives the core buffers of the pool, and remembers them.
   class PoolEmission final : public core::Emission {
   public:
     explicit PoolEmission(rte_mempool* pool) : pool_(pool) { emitted_.reserve(capacity); }
-    std::byte* buffer(PortNumber port, std::uint32_t length) override;
+    std::byte* buffer(PortNumber port, std::uint32_t length, TrafficClass c) override;
     [[nodiscard]] std::vector<Emitted>& emitted() { return emitted_; }
 
   private:
@@ -151,11 +152,11 @@ private:
     PortSet tagged; ///< ports, also of other workers, whose frames bring a class
   };
   struct Input {
-    PortDevice* device;
+    port::PortDevice* device;
     Part* part;
     PortNumber number;
-    std::unique_ptr<ImpairmentStage> impairment; ///< may be null
-    OutputPort* edge;                            ///< the port's own output, where that has an edge
+    std::unique_ptr<port::ImpairmentStage> impairment; ///< may be null
+    OutputPort* edge; ///< the port's own output, where that has an edge
     bool paused = false;
     std::uint8_t empty_polls = 0; ///< in a row, up to `quiet_after`
   };
@@ -185,7 +186,7 @@ private:
     return switch_index < part_by_switch_.size() ? part_by_switch_[switch_index] : nullptr;
   }
 
-  // The way of a frame.
+  // The path of a frame.
   bool receive();
   bool receive_from(Input& input);
   void look_at_clock(const Part& part);
@@ -233,4 +234,4 @@ private:
   WorkerStatistics statistics_;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

@@ -1,4 +1,4 @@
-// The way of a frame through a worker. Hot path: no allocation, no exception, no lock.
+// The path of a frame through a worker. Hot path: no allocation, no exception, no lock.
 #include "dataplane/worker/worker.hpp"
 
 #include "dataplane/core/dispatch.hpp"
@@ -12,7 +12,7 @@
 
 #include <rte_mbuf.h>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 namespace {
 
 core::FrameView view_of(rte_mbuf* frame) {
@@ -29,16 +29,23 @@ bool is_private(const rte_mbuf* frame) {
   return rte_mbuf_refcnt_read(frame) == 1 && frame->nb_segs == 1;
 }
 
+/// Whether the buffer can go back to `pool` as it is.
+bool is_of(const rte_mempool* pool, const rte_mbuf* frame) {
+  return is_private(frame) && frame->pool == pool && RTE_MBUF_DIRECT(frame);
+}
+
 /// Frees buffers, whatever they are; those that nobody else refers to go back to `pool` at once.
 void free_frames(rte_mempool* pool, rte_mbuf** frames, std::uint16_t count) {
-  std::uint16_t own = 0;
-  for (std::uint16_t i = 0; i < count; ++i) {
-    rte_mbuf* frame = frames[i];
-    if (is_private(frame) && frame->pool == pool && RTE_MBUF_DIRECT(frame)) [[likely]] {
-      gives_ownership(frame);
-      frames[own++] = frame;
+  std::uint16_t own = 0; // at the front of `frames`; mostly they stand there already
+  while (own != count && is_of(pool, frames[own])) {
+    port::gives_ownership(frames[own++]);
+  }
+  for (std::uint16_t i = own; i != count; ++i) {
+    if (is_of(pool, frames[i])) {
+      port::gives_ownership(frames[i]);
+      frames[own++] = frames[i];
     } else {
-      give_back(frame);
+      port::give_back(frames[i]);
     }
   }
   rte_mempool_put_bulk(pool, reinterpret_cast<void* const*>(frames), own);
@@ -46,16 +53,16 @@ void free_frames(rte_mempool* pool, rte_mbuf** frames, std::uint16_t count) {
 
 } // namespace
 
-std::byte* Worker::PoolEmission::buffer(PortNumber port, std::uint32_t length) {
+std::byte* Worker::PoolEmission::buffer(PortNumber port, std::uint32_t length, TrafficClass c) {
   if (emitted_.size() == capacity) {
     return nullptr;
   }
-  rte_mbuf* frame = allocate(pool_);
+  rte_mbuf* frame = port::allocate(pool_);
   if (frame == nullptr) {
     return nullptr;
   }
   set_length(frame, length);
-  emitted_.push_back({frame, port});
+  emitted_.push_back({frame, port, c});
   return rte_pktmbuf_mtod(frame, std::byte*);
 }
 
@@ -184,8 +191,11 @@ public:
   Performing(Worker& worker, Part& part, PortNumber in, rte_mbuf** frames)
       : worker_(worker), part_(part), in_(in), frames_(frames) {}
 
-  bool release(std::size_t i) {
-    frames_[released_++] = frames_[i];
+  bool release(std::size_t first, std::size_t count) {
+    if (first != released_) { // or they stand at the front already
+      std::copy_n(frames_ + first, count, frames_ + released_);
+    }
+    released_ = static_cast<std::uint16_t>(released_ + count);
     return true;
   }
   bool deliver(std::size_t i) {
@@ -258,9 +268,9 @@ rte_mbuf* Worker::made_private(Part& part, PortNumber in, rte_mbuf* frame) {
   }
   rte_mbuf* copy = rte_pktmbuf_copy(frame, pool_, 0, UINT32_MAX);
   if (copy != nullptr) {
-    takes_ownership(copy);
+    port::takes_ownership(copy);
   }
-  give_back(frame);
+  port::give_back(frame);
   if (copy == nullptr) {
     part.core.counters().drop(in, core::DropReason::no_buffer);
     return nullptr;
@@ -268,7 +278,7 @@ rte_mbuf* Worker::made_private(Part& part, PortNumber in, rte_mbuf* frame) {
   if (copy->nb_segs == 1) {
     return copy;
   }
-  give_back(copy);
+  port::give_back(copy);
   part.core.counters().drop(in, core::DropReason::too_long);
   return nullptr;
 }
@@ -327,7 +337,7 @@ void Worker::send_emitted(Part& part, core::Event event) {
       trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), emitted.port,
                  std::span(&decision, 1), std::span(&frame, 1));
     }
-    send(part, emitted.frame, emitted.port, TrafficClass{0}, no_port);
+    send(part, emitted.frame, emitted.port, emitted.traffic_class, no_port);
   }
   part.emission.emitted().clear();
   trace_.commit();
@@ -384,13 +394,13 @@ void Worker::deliver(Part& part, PortNumber in, const core::FrameView& frame) {
 bool Worker::take_frames_to_send() {
   return shared_.control[index_]->to_send.consume_all([&](const ControlFrame& asked) {
     Part& part = *part_by_switch_[asked.switch_index];
-    rte_mbuf* frame = allocate(pool_);
+    rte_mbuf* frame = port::allocate(pool_);
     if (frame == nullptr) {
       part.core.counters().drop(asked.port, core::DropReason::no_buffer);
       return;
     }
     std::memcpy(rte_pktmbuf_append(frame, asked.length), asked.bytes.data(), asked.length);
-    send(part, frame, asked.port, TrafficClass{0}, no_port);
+    send(part, frame, asked.port, part.outputs[asked.port.value]->control_class(), no_port);
   }) != 0;
 }
 
@@ -410,7 +420,7 @@ void Worker::flush_handoffs(std::size_t to) {
     const Handoff& item = staged.items[i];
     part_by_switch_[item.switch_index]->core.counters().drop(item.port,
                                                              core::DropReason::handoff_full);
-    give_back(item.frame);
+    port::give_back(item.frame);
   }
   staged.count = 0;
 }
@@ -464,4 +474,4 @@ void Worker::trace_burst(const Part& part, PortNumber in, std::uint16_t count) {
   trace_.commit();
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

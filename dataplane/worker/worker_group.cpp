@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 namespace {
 
 std::vector<std::shared_ptr<const core::Tables>>
@@ -40,7 +40,7 @@ PortSet tagged_ports(const SwitchPlan& plan) {
 /// What waits in the queues of one worker; null where no class of any port is lossless.
 std::unique_ptr<egress::IngressAccounts> accounts_for(const SwitchPlan& plan) {
   std::unique_ptr<egress::IngressAccounts> accounts;
-  for (const PortDevice* device : plan.ports) {
+  for (const port::PortDevice* device : plan.ports) {
     for (std::uint8_t c = 0; c < traffic_classes; ++c) {
       if (!accounts && device->configuration().classes.lossless(TrafficClass{c})) {
         accounts = std::make_unique<egress::IngressAccounts>();
@@ -61,15 +61,16 @@ void pin_to(unsigned cpu) {
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
   if (const int error = ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set); error != 0) {
-    throw PortError(fmt::format("cannot pin a worker to CPU {}: {}; see `nproc` and the "
-                                "process's cpuset for those there are",
-                                cpu, rte_strerror(error)));
+    throw port::PortError(fmt::format("cannot pin a worker to CPU {}: {}; see `nproc` and the "
+                                      "process's cpuset for those there are",
+                                      cpu, rte_strerror(error)));
   }
 }
 
 } // namespace
 
-WorkerGroup::WorkerGroup(const config::Process& process, Eal& eal, std::vector<SwitchPlan> switches)
+WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
+                         std::vector<SwitchPlan> switches)
     : process_(process), eal_(eal), switches_(std::move(switches)),
       publisher_(process.workers, tables_of(switches_)),
       shared_(process.workers, switches_.size()) {
@@ -122,7 +123,7 @@ void WorkerGroup::start() {
     for (std::size_t port = 0; port < switches_[s].ports.size(); ++port) {
       // A ring link is up only since its second end was opened.
       port_changed(s, PortNumber{static_cast<std::uint8_t>(port)},
-                   switches_[s].ports[port]->refresh_link() == LinkState::up);
+                   switches_[s].ports[port]->refresh_link() == port::LinkState::up);
     }
   }
   for (std::size_t index = 0; index < workers_.size(); ++index) {
@@ -135,8 +136,8 @@ void WorkerGroup::start() {
         }
         // Gives the thread its own cache of free buffers.
         if (rte_thread_register() != 0) {
-          throw PortError(fmt::format("DPDK does not accept worker {} as a thread: {}", index,
-                                      rte_strerror(rte_errno)));
+          throw port::PortError(fmt::format("DPDK does not accept worker {} as a thread: {}", index,
+                                            rte_strerror(rte_errno)));
         }
       } catch (...) {
         promise.set_exception(std::current_exception());
@@ -147,7 +148,7 @@ void WorkerGroup::start() {
     });
     try {
       started.get();
-    } catch (const PortError&) {
+    } catch (const port::PortError&) {
       // The workers already running wait for each other when they end; this one never will.
       for (std::size_t missing = index; missing < workers_.size(); ++missing) {
         shared_.phases[missing].store(~0U, std::memory_order_release);
@@ -218,7 +219,7 @@ void WorkerGroup::port_changed(std::size_t switch_index, PortNumber port, bool u
 
 /// Pauses are told in times of bits. Says when the headroom of a class is too small for the link.
 void WorkerGroup::learn_speed(std::size_t switch_index, PortNumber port) {
-  const PortDevice& device = *switches_[switch_index].ports[port.value];
+  const port::PortDevice& device = *switches_[switch_index].ports[port.value];
   if (!device.configuration().has_edge()) {
     return;
   }
@@ -271,7 +272,7 @@ std::vector<TraceEvent> WorkerGroup::trace() const {
 std::unique_ptr<Capture> WorkerGroup::start_capture(const CaptureFilter& filter,
                                                     const CaptureLimits& limits) {
   if (capturing_) {
-    throw PortError("a capture is running already; end it first");
+    throw port::PortError("a capture is running already; end it first");
   }
   capturing_ = true;
   std::vector<std::unique_ptr<CaptureTap>> taps;
@@ -287,4 +288,4 @@ std::unique_ptr<Capture> WorkerGroup::start_capture(const CaptureFilter& filter,
   });
 }
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

@@ -33,19 +33,19 @@
 #include <thread>
 #include <vector>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 
 /// One switch to run. The ports outlive the WorkerGroup.
 struct SwitchPlan {
   std::string name;
   core::SwitchSettings settings;
-  std::vector<PortDevice*> ports; ///< by PortNumber
+  std::vector<port::PortDevice*> ports; ///< by PortNumber
   std::shared_ptr<const core::Tables> tables;
 };
 
 class WorkerGroup {
 public:
-  WorkerGroup(const config::Process& process, Eal& eal, std::vector<SwitchPlan> switches);
+  WorkerGroup(const config::Process& process, port::Eal& eal, std::vector<SwitchPlan> switches);
   /// Stops and joins when that has not been done.
   ~WorkerGroup();
   WorkerGroup(const WorkerGroup&) = delete;
@@ -112,7 +112,7 @@ public:
     }
   }
   /// Has a frame of at most `wire::longest_hello_frame_bytes` sent out of a port, soon. Never waits
-  /// for a worker. False when too many are under way already, and then the frame is not sent.
+  /// for a worker. False when too many are in flight already, and then the frame is not sent.
   [[nodiscard]] bool send(std::size_t switch_index, PortNumber port,
                           std::span<const std::byte> frame);
 
@@ -133,7 +133,7 @@ private:
   void run(std::size_t index);
 
   config::Process process_;
-  Eal& eal_;
+  port::Eal& eal_;
   TscClock clock_;
   std::vector<SwitchPlan> switches_;
   TablePublisher publisher_;
@@ -144,4 +144,4 @@ private:
   bool capturing_ = false;
 };
 
-} // namespace tributary::dataplane
+} // namespace tributary::worker

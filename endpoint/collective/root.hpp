@@ -101,7 +101,7 @@ public:
   [[nodiscard]] TimeNs next_deadline() const;
   void move_to(const GroupParameters& parameters, TimeNs now);
   void leave(TimeNs now);
-  /// Leaves at once, whatever is under way, and has the engines forget it. For one who has all
+  /// Leaves at once, whatever is in flight, and has the engines forget it. For one who has all
   /// members in its hand (a traffic generator): the others of a group would wait.
   void give_up(TimeNs now) { depart(now); }
   [[nodiscard]] bool left() const { return phase_ == Phase::left; }

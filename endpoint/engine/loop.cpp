@@ -177,12 +177,13 @@ void Loop::pause(Lock& lock, TimeNs deadline) {
   if (thread_) {
     thread_->caller_waits = true;
   }
-  if (options_.spin_ns == 0 || !spin(lock, std::min(begin + options_.spin_ns, due))) {
+  const bool spins = options_.spin_ns != 0;
+  if (!spins || !spin(lock, std::min(begin + options_.spin_ns, due))) {
     const bool to_send = engine_.has_to_send();
     if (thread_) {
       lock.unlock();
     }
-    link::wait(port_->fd(), elapsed_ns(due, net::steady_now()), to_send);
+    link::wait(port_->fd(), elapsed_ns(due, spins ? net::steady_now() : begin), to_send);
     if (thread_) {
       lock.lock();
     }

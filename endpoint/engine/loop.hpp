@@ -84,14 +84,18 @@ public:
       if (done()) {
         return true;
       }
-      if (net::steady_now() >= deadline) {
+      if (deadline != never && net::steady_now() >= deadline) {
         return false;
       }
       pause(lock, deadline);
     }
   }
-  /// The same without a deadline, waiting on while the link is down.
+  /// The same without a deadline, waiting on while the link is down; for what has just been sent,
+  /// and is answered later: asking for the answer at once would be in vain, and a system call more.
   template <typename Done> void wait_through(Lock& lock, const Done& done) {
+    if (!done() && !broken_) {
+      pause(lock, never);
+    }
     for (;;) {
       try {
         wait_until(lock, done);

@@ -16,6 +16,9 @@
 namespace {
 
 using namespace tributary::host;
+using tributary::workload::Expected;
+using tributary::workload::Kind;
+using tributary::workload::Workload;
 using Clock = std::chrono::steady_clock;
 
 std::uint64_t ns_since(Clock::time_point begin) {

@@ -10,6 +10,9 @@ namespace tributary::host {
 
 namespace {
 
+using workload::all_kinds;
+using workload::Kind;
+
 /// "mix", or names of kinds.
 std::vector<Kind> kinds_named(const std::vector<std::string>& names) {
   std::vector<Kind> kinds;

@@ -27,7 +27,7 @@ struct Options {
   std::optional<std::string> token;
   std::optional<std::string> certificate_authority;
   double wait_seconds = 60;
-  std::vector<Kind> kinds; ///< gone through in turn
+  std::vector<workload::Kind> kinds; ///< gone through in turn
   std::uint64_t iterations = 1000;
   std::uint64_t in_flight = 1;
   std::size_t length = 4;

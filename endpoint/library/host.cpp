@@ -17,9 +17,10 @@ using tributary::TimeNs;
 using tributary::TreeNumber;
 using tributary::collective::TreeIndex;
 using tributary::library::HelloSender;
-using tributary::link::AfXdpPort;
 using tributary::link::Port;
 using tributary::link::RawSocket;
+using tributary::link::xdp::AfXdpPort;
+
 namespace wire = tributary::wire;
 
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tributary::host {
+namespace tributary::workload {
 
 std::int64_t int_operand(const Place& place, std::uint32_t rank) {
   return static_cast<std::int64_t>(place.bits(rank)) >> 24;
@@ -72,4 +72,4 @@ double repsum_operand(const Place& place, std::uint32_t rank) {
   return std::ldexp(static_cast<double>(repsum_units(place, rank)), -30);
 }
 
-} // namespace tributary::host
+} // namespace tributary::workload

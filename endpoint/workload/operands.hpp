@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tributary::host {
+namespace tributary::workload {
 
 /// Where an element of an operand stands, and the random bits that belong to it.
 class Place {
@@ -55,4 +55,4 @@ struct TwoRanks {
 /// What stays of it when the two have cancelled, in units of 2^-30.
 [[nodiscard]] std::int64_t repsum_units(const Place& place, std::uint32_t rank);
 
-} // namespace tributary::host
+} // namespace tributary::workload

@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-namespace tributary::host {
+namespace tributary::workload {
 
 namespace {
 
@@ -208,4 +208,4 @@ int reduce_column(const Kind& kind, std::span<const std::byte> column, const Pla
   return reduce_doubles(kind, elements<double>(column), place, out);
 }
 
-} // namespace tributary::host
+} // namespace tributary::workload

@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <span>
 
-namespace tributary::host {
+namespace tributary::workload {
 
 /// Reduces `column`, one element of `kind.type` for each rank, into `out`; answers the result code.
 int reduce_column(const Kind& kind, std::span<const std::byte> column, const Place& place,
                   std::byte* out);
 
-} // namespace tributary::host
+} // namespace tributary::workload

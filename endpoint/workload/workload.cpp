@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace tributary::host {
+namespace tributary::workload {
 
 const std::vector<Kind>& all_kinds() {
   static const std::vector<Kind> kinds = {
@@ -138,4 +138,4 @@ Expected Workload::expected(const Kind& kind, std::uint64_t iteration) const {
   return result;
 }
 
-} // namespace tributary::host
+} // namespace tributary::workload

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary::host {
+namespace tributary::workload {
 
 /// One reduction there is: an operator with a type. Barrier has neither.
 struct Kind {
@@ -52,4 +52,4 @@ private:
   std::size_t length_;
 };
 
-} // namespace tributary::host
+} // namespace tributary::workload

@@ -20,7 +20,7 @@
 
 #include <fmt/format.h>
 
-namespace tributary::link {
+namespace tributary::link::xdp {
 namespace {
 
 constexpr std::uint32_t buffer_bytes = 2048; // the least that the kernel allows
@@ -331,4 +331,4 @@ std::size_t AfXdpPort::take(std::span<FrameView> views) {
   return taken_.size();
 }
 
-} // namespace tributary::link
+} // namespace tributary::link::xdp

@@ -30,7 +30,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::link {
+namespace tributary::link::xdp {
 
 class AfXdpPort final : public Port {
 public:
@@ -88,4 +88,4 @@ private:
   std::vector<Taken> taken_;
 };
 
-} // namespace tributary::link
+} // namespace tributary::link::xdp

@@ -24,7 +24,7 @@
 #include "steer.skel.h"
 #pragma GCC diagnostic pop
 
-namespace tributary::link {
+namespace tributary::link::xdp {
 namespace {
 
 std::string program_name(std::uint32_t id) {
@@ -129,4 +129,4 @@ XdpSteering::XdpSteering(const std::string& interface, std::uint16_t ethertype,
 
 XdpSteering::~XdpSteering() = default;
 
-} // namespace tributary::link
+} // namespace tributary::link::xdp

@@ -21,7 +21,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary::link {
+namespace tributary::link::xdp {
 
 enum class XdpMode : std::uint8_t {
   native,  ///< in the driver, before the kernel has made a packet of the frame
@@ -58,4 +58,4 @@ private:
   std::string why_generic_;
 };
 
-} // namespace tributary::link
+} // namespace tributary::link::xdp

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::capture {
 namespace {
 
 // Types of blocks and numbers of options, of draft-ietf-opsawg-pcapng.
@@ -144,4 +144,4 @@ private:
 
 std::optional<PacketOrigins> read_packet_origins(std::istream& in) { return Reader(in).read(); }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::capture

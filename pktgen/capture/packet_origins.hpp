@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::capture {
 
 struct PacketOrigin {
   enum class Direction : std::uint8_t { unknown, inbound, outbound };
@@ -26,4 +26,4 @@ struct PacketOrigins {
 /// Nothing when it is no pcapng.
 [[nodiscard]] std::optional<PacketOrigins> read_packet_origins(std::istream& in);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::capture

@@ -12,7 +12,10 @@
 #include <fstream>
 #include <memory>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::capture {
+
+using scenario::Direction;
+
 namespace {
 
 struct ClosePcap {
@@ -60,11 +63,11 @@ bool is_wanted(PacketOrigin::Direction direction, Direction wanted) {
 
 } // namespace
 
-Capture load_capture(const std::string& path, Direction direction) {
+traffic::Capture load_capture(const std::string& path, Direction direction) {
   const Pcap pcap = open_capture(path);
   std::ifstream file(path, std::ios::binary);
   const PacketOrigins origins = read_packet_origins(file).value_or(PacketOrigins{});
-  Capture capture;
+  traffic::Capture capture;
   capture.interfaces = origins.interfaces;
   std::size_t packets = 0;
   std::uint64_t last = 0; ///< as captured
@@ -115,7 +118,9 @@ Capture load_capture(const std::string& path, Direction direction) {
 }
 
 std::uint32_t longest_frame_in(const std::string& path, Direction direction) {
-  return std::ranges::max(load_capture(path, direction).frames, {}, &Capture::Frame::length).length;
+  return std::ranges::max(load_capture(path, direction).frames, {},
+                          &traffic::Capture::Frame::length)
+      .length;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::capture

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::capture {
 
 /// what(): the file, what is wrong with it, and what to do.
 class CaptureError : public std::runtime_error {
@@ -21,9 +21,10 @@ public:
 /// can be sent; what is left out is counted. Time that goes back between two
 /// frames counts as none. Throws CaptureError when the file cannot be read to its end, holds
 /// anything but Ethernet frames, or holds none that could be sent.
-[[nodiscard]] Capture load_capture(const std::string& path, Direction direction);
+[[nodiscard]] traffic::Capture load_capture(const std::string& path, scenario::Direction direction);
 
 /// Bytes of the longest frame that `load_capture` would bring. Throws as it does.
-[[nodiscard]] std::uint32_t longest_frame_in(const std::string& path, Direction direction);
+[[nodiscard]] std::uint32_t longest_frame_in(const std::string& path,
+                                             scenario::Direction direction);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::capture

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::measure {
 namespace {
 
 /// How many of `count` values make up this share, at least one. 7 % of 100 are 7, although the
@@ -55,4 +55,4 @@ std::uint64_t Histogram::quantile(double share) const {
   return max_;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::measure

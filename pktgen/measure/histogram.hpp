@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::measure {
 
 class Histogram {
 public:
@@ -91,4 +91,4 @@ private:
   std::uint64_t max_ = 0;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::measure

@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::measure {
 
 Pace::Pace(double per_second, TimeNs start) : next_(start) {
   if (!(per_second >= slowest && per_second <= fastest)) {
@@ -26,4 +26,4 @@ void Pace::advance(std::uint64_t units) {
   carried_ = static_cast<std::uint64_t>(parts % numerator_);
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::measure

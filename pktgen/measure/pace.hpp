@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::measure {
 
 class Pace {
 public:
@@ -59,4 +59,4 @@ private:
   std::uint64_t carried_ = 0;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::measure

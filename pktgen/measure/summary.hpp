@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::measure {
 
 struct Summary {
   double median = 0;
@@ -33,4 +33,4 @@ struct Summary {
   return summary;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::measure

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::measure {
 namespace {
 
 template <typename Named> auto find_named(Named& all, std::string_view name) {
@@ -55,4 +55,4 @@ std::uint64_t Tally::sum(Figure::Meaning meaning) const {
   return total;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::measure

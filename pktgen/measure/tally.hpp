@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::measure {
 
 /// Frames and their bytes, FCS not included.
 struct Volume {
@@ -65,4 +65,4 @@ struct Tally {
   [[nodiscard]] std::uint64_t sum(Figure::Meaning meaning) const;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::measure

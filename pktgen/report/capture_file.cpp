@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
 using service::PcapngWriter;
 
@@ -121,4 +121,4 @@ std::uint64_t CaptureFile::frames() const {
   return frames_;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
 class CaptureFile final : public link::FrameTap {
 public:
@@ -75,4 +75,4 @@ private:
   std::string problem_;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <map>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 namespace {
 
 /// Lines whose further columns are found on the way.
@@ -66,7 +66,7 @@ private:
   std::vector<std::vector<std::string>> lines_;
 };
 
-void set_latency(Sheet& sheet, const LatencySeries& series) {
+void set_latency(Sheet& sheet, const measure::LatencySeries& series) {
   const std::string before = "latencies." + series.name + ".";
   sheet.set(before + "count", series.histogram.count());
   sheet.set(before + "min_ns", series.histogram.min());
@@ -77,7 +77,7 @@ void set_latency(Sheet& sheet, const LatencySeries& series) {
   sheet.set(before + "max_ns", series.histogram.max());
 }
 
-void set_measurement(Sheet& sheet, const Measurement& m) {
+void set_measurement(Sheet& sheet, const result::Measurement& m) {
   sheet.set("seconds", m.seconds);
   sheet.set("cut_short", m.cut_short);
   sheet.set("offered_operations_per_second", m.offered_rate);
@@ -92,7 +92,7 @@ void set_measurement(Sheet& sheet, const Measurement& m) {
   sheet.set("generator.busy_share", m.generator_busy);
   sheet.set("generator.bound", m.generator_bound);
   std::uint64_t generator_drops = 0;
-  for (const Measurement::PortFigures& port : m.ports) {
+  for (const result::Measurement::PortFigures& port : m.ports) {
     generator_drops += port.receive_drops;
   }
   sheet.set("generator.receive_drops", generator_drops);
@@ -104,10 +104,10 @@ void set_measurement(Sheet& sheet, const Measurement& m) {
     sheet.set("switch.arm_failures", m.switch_figures->arm_failures);
     sheet.set("switch.drops", m.switch_figures->dropped_frames());
   }
-  for (const Figure& figure : m.tally.figures) {
+  for (const measure::Figure& figure : m.tally.figures) {
     sheet.set("figures." + figure.name, figure.value);
   }
-  for (const LatencySeries& series : m.tally.latencies) {
+  for (const measure::LatencySeries& series : m.tally.latencies) {
     set_latency(sheet, series);
   }
 }
@@ -125,7 +125,7 @@ std::string csv_field(std::string_view text) {
   return out + '"';
 }
 
-std::string csv_text(const Result& result) {
+std::string csv_text(const result::Result& result) {
   Sheet sheet({"scenario", "kind", "seed", "repeat", "search_share"});
   const auto begin = [&](std::string_view repeat, std::string_view share) {
     sheet.begin_line();
@@ -157,4 +157,4 @@ std::string csv_text(const Result& result) {
   return sheet.text();
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
-[[nodiscard]] std::string csv_text(const Result& result);
+[[nodiscard]] std::string csv_text(const result::Result& result);
 
 /// In quotes where it has to be.
 [[nodiscard]] std::string csv_field(std::string_view text);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

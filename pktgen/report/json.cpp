@@ -7,7 +7,12 @@
 #include <cmath>
 #include <optional>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
+
+using measure::Figure;
+using result::Measurement;
+using result::Result;
+
 namespace {
 
 namespace json = boost::json;
@@ -24,7 +29,7 @@ json::array texts(const std::vector<std::string>& lines) {
   return json::array(lines.begin(), lines.end());
 }
 
-json::object volume(const Volume& v) { return {{"frames", v.frames}, {"bytes", v.bytes}}; }
+json::object volume(const measure::Volume& v) { return {{"frames", v.frames}, {"bytes", v.bytes}}; }
 
 json::object counts(const Counts& named) {
   json::object out;
@@ -43,7 +48,7 @@ std::string_view name_of(Figure::Meaning meaning) {
   return "";
 }
 
-json::object figures(const Tally& tally) {
+json::object figures(const measure::Tally& tally) {
   json::object out;
   for (const Figure& figure : tally.figures) {
     out[figure.name] = {{"value", figure.value}, {"meaning", name_of(figure.meaning)}};
@@ -51,7 +56,7 @@ json::object figures(const Tally& tally) {
   return out;
 }
 
-json::object latency(const Histogram& histogram) {
+json::object latency(const measure::Histogram& histogram) {
   json::object out{{"count", histogram.count()},
                    {"min_ns", histogram.min()},
                    {"mean_ns", number(histogram.mean())}};
@@ -67,28 +72,28 @@ json::object latency(const Histogram& histogram) {
   return out;
 }
 
-json::object latencies(const Tally& tally) {
+json::object latencies(const measure::Tally& tally) {
   json::object out;
-  for (const LatencySeries& series : tally.latencies) {
+  for (const measure::LatencySeries& series : tally.latencies) {
     out[series.name] = latency(series.histogram);
   }
   return out;
 }
 
 json::object summary(std::span<const double> values) {
-  const Summary s = summarise(values);
+  const measure::Summary s = measure::summarise(values);
   return {{"median", number(s.median)},
           {"min", number(s.min)},
           {"max", number(s.max)},
           {"spread", number(s.spread)}};
 }
 
-json::value switch_figures(const std::optional<SwitchFigures>& figures) {
+json::value switch_figures(const std::optional<result::SwitchFigures>& figures) {
   if (!figures) {
     return nullptr;
   }
   json::object drops;
-  for (const SwitchCounter& counter : figures->drops) {
+  for (const result::SwitchCounter& counter : figures->drops) {
     drops[counter.name] = counter.rise;
   }
   return {{"received_frames", figures->received_frames},
@@ -176,7 +181,7 @@ json::array repeats(const Result& result) {
 }
 
 json::object summary_of(const Result& result) {
-  const Tally sum = total(result);
+  const measure::Tally sum = total(result);
   json::object out{{"repeats", result.repeats.size()}};
   for (const Rate& rate : rates()) {
     out[rate.key] = summary(over_repeats(result, rate.of));
@@ -193,7 +198,7 @@ json::object summary_of(const Result& result) {
   return out;
 }
 
-json::value ceiling(const std::optional<Ceiling>& c) {
+json::value ceiling(const std::optional<result::Ceiling>& c) {
   if (!c) {
     return nullptr;
   }
@@ -202,16 +207,16 @@ json::value ceiling(const std::optional<Ceiling>& c) {
           {"how", c->how}};
 }
 
-json::value latency_floor(const std::optional<LatencyFloor>& floor) {
+json::value latency_floor(const std::optional<result::LatencyFloor>& floor) {
   if (!floor) {
     return nullptr;
   }
   return {{"ns", floor->ns}, {"rests", floor->rests}};
 }
 
-json::object search_step(const SearchStep& step) {
+json::object search_step(const result::SearchStep& step) {
   json::array tries;
-  for (const SearchTry& one : step.tries) {
+  for (const result::SearchTry& one : step.tries) {
     tries.push_back({{"achieved_operations_per_second", number(one.achieved)},
                      {"loss", number(one.loss)},
                      {"kept", one.kept},
@@ -225,12 +230,12 @@ json::object search_step(const SearchStep& step) {
           {"tries", std::move(tries)}};
 }
 
-json::value search(const std::optional<SearchResult>& found) {
+json::value search(const std::optional<result::SearchResult>& found) {
   if (!found) {
     return nullptr;
   }
   json::array steps;
-  for (const SearchStep& step : found->steps) {
+  for (const result::SearchStep& step : found->steps) {
     steps.push_back(search_step(step));
   }
   json::array at_shares;
@@ -278,4 +283,4 @@ json::object json_of(const Result& result) {
 
 std::string json_text(const Result& result) { return json::serialize(json_of(result)) + '\n'; }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

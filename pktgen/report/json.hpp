@@ -33,11 +33,11 @@
 
 #include <string>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
-[[nodiscard]] boost::json::object json_of(const Result& result);
+[[nodiscard]] boost::json::object json_of(const result::Result& result);
 
 /// On one line, with its line break.
-[[nodiscard]] std::string json_text(const Result& result);
+[[nodiscard]] std::string json_text(const result::Result& result);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -4,20 +4,20 @@
 #include "pktgen/report/watch.hpp"
 #include "terminal/descriptor.hpp"
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 namespace {
 
-class TrafficWatchdog final : public LiveView {
+class NoView final : public result::LiveView {
 public:
-  void show(const LiveFigures& /*figures*/, TimeNs /*now*/) override {}
+  void show(const result::LiveFigures& /*figures*/, TimeNs /*now*/) override {}
   void finish() override {}
 };
 
 } // namespace
 
-std::unique_ptr<LiveView> live_view(const LiveOptions& options, int descriptor) {
+std::unique_ptr<result::LiveView> live_view(const LiveOptions& options, int descriptor) {
   if (options.quiet) {
-    return std::make_unique<TrafficWatchdog>();
+    return std::make_unique<NoView>();
   }
   if (options.watch && terminal::is_terminal(descriptor)) {
     return std::make_unique<Watch>(descriptor);
@@ -25,4 +25,4 @@ std::unique_ptr<LiveView> live_view(const LiveOptions& options, int descriptor) 
   return std::make_unique<Progress>(descriptor);
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -9,13 +9,13 @@
 
 #include <unistd.h>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
 struct LiveOptions {
   bool watch = false; ///< the full screen, where there is a terminal
   bool quiet = false; ///< nothing at all
 };
-[[nodiscard]] std::unique_ptr<LiveView> live_view(const LiveOptions& options,
-                                                  int descriptor = STDERR_FILENO);
+[[nodiscard]] std::unique_ptr<result::LiveView> live_view(const LiveOptions& options,
+                                                          int descriptor = STDERR_FILENO);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

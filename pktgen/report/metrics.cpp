@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
+
+using result::Measurement;
+using result::Result;
+
 namespace {
 
 constexpr std::array all_rates = {
@@ -42,8 +46,8 @@ std::vector<double> of_whole_repeats(const Result& result, std::span<const doubl
   return values.empty() ? std::vector<double>(by_repeat.begin(), by_repeat.end()) : values;
 }
 
-Tally total(const Result& result) {
-  Tally sum;
+measure::Tally total(const Result& result) {
+  measure::Tally sum;
   for (const Measurement& measurement : result.repeats) {
     sum.merge(measurement.tally);
   }
@@ -64,7 +68,7 @@ Counts switch_drops(const Result& result) {
   Counts drops;
   for (const Measurement& measurement : result.repeats) {
     if (measurement.switch_figures) {
-      for (const SwitchCounter& counter : measurement.switch_figures->drops) {
+      for (const result::SwitchCounter& counter : measurement.switch_figures->drops) {
         add(drops, counter.name, counter.rise);
       }
     }
@@ -77,4 +81,4 @@ bool generator_bound(const Result& result) {
                      [](const Measurement& m) { return m.generator_bound; });
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

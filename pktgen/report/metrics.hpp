@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
 /// What a frame takes on the wire beside the bytes it is counted with: preamble 8, FCS 4, gap 12.
 inline constexpr std::uint64_t wire_overhead_bytes = 24;
 
-[[nodiscard]] inline std::uint64_t wire_bits(const Volume& volume) {
+[[nodiscard]] inline std::uint64_t wire_bits(const measure::Volume& volume) {
   return 8 * (volume.bytes + wire_overhead_bytes * volume.frames);
 }
 
@@ -27,7 +27,7 @@ struct Rate {
   std::string_view key;   ///< in JSON and CSV
   std::string_view label; ///< for people
   std::string_view unit;
-  double (*of)(const Measurement&);
+  double (*of)(const result::Measurement&);
 };
 [[nodiscard]] std::span<const Rate> rates();
 
@@ -46,30 +46,30 @@ inline constexpr std::array quantiles = {
 
 /// Of one value for each repeat, those of the repeats that were not cut short; all of them when all
 /// were. Medians and spreads are of these.
-[[nodiscard]] std::vector<double> of_whole_repeats(const Result& result,
+[[nodiscard]] std::vector<double> of_whole_repeats(const result::Result& result,
                                                    std::span<const double> by_repeat);
 
-template <typename F> std::vector<double> over_repeats(const Result& result, F&& figure) {
+template <typename F> std::vector<double> over_repeats(const result::Result& result, F&& figure) {
   std::vector<double> values;
   values.reserve(result.repeats.size());
-  for (const Measurement& measurement : result.repeats) {
+  for (const result::Measurement& measurement : result.repeats) {
     values.push_back(static_cast<double>(figure(measurement)));
   }
   return of_whole_repeats(result, values);
 }
 
 /// The tallies of all repeats in one.
-[[nodiscard]] Tally total(const Result& result);
+[[nodiscard]] measure::Tally total(const result::Result& result);
 
 /// Names with counts, in the order of their first appearance.
 using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
 
 /// Frames dropped before they could be received, over all repeats, by port of the generator.
-[[nodiscard]] Counts generator_drops(const Result& result);
+[[nodiscard]] Counts generator_drops(const result::Result& result);
 /// Over all repeats, by name of the switch's counter.
-[[nodiscard]] Counts switch_drops(const Result& result);
+[[nodiscard]] Counts switch_drops(const result::Result& result);
 
 /// Whether any repeat is marked so.
-[[nodiscard]] bool generator_bound(const Result& result);
+[[nodiscard]] bool generator_bound(const result::Result& result);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

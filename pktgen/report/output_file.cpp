@@ -15,7 +15,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -112,4 +112,4 @@ void write_output(const std::string& path, std::string_view content) {
   }
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
 /// what() says which file, why, and what to do.
 class OutputError : public std::runtime_error {
@@ -25,4 +25,4 @@ void survive_file_size_limit();
 /// no ordinary file (a pipe, a device) is written in place. Throws OutputError.
 void write_output(const std::string& path, std::string_view content);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -18,7 +18,7 @@
 
 extern char** environ; // NOLINT(readability-redundant-declaration): POSIX wants it declared here
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 namespace {
 
 [[noreturn]] void no_plot(std::string_view what, int error) {
@@ -97,7 +97,7 @@ std::string last_line(std::string_view text) {
 
 } // namespace
 
-void draw_plot(const Result& result, const std::string& path, const std::string& gnuplot) {
+void draw_plot(const result::Result& result, const std::string& path, const std::string& gnuplot) {
   const std::string script = plot_script(result);
   if (script.empty()) {
     throw PlotError("no plot: nothing was measured");
@@ -119,4 +119,4 @@ void draw_plot(const Result& result, const std::string& path, const std::string&
   write_output(path, picture);
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

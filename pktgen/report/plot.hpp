@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
 /// what() says what to do.
 class PlotError : public std::runtime_error {
@@ -19,12 +19,12 @@ public:
 };
 
 /// What gnuplot has to be told; it writes the picture to its standard output.
-[[nodiscard]] std::string plot_script(const Result& result);
+[[nodiscard]] std::string plot_script(const result::Result& result);
 
 /// Draws the picture and writes it to `path` ("-": standard output). `gnuplot` is looked for in
 /// PATH when it has no slash. Throws PlotError when gnuplot is missing or fails, OutputError when
 /// the picture cannot be written.
-void draw_plot(const Result& result, const std::string& path,
+void draw_plot(const result::Result& result, const std::string& path,
                const std::string& gnuplot = "gnuplot");
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

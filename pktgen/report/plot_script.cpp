@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 namespace {
 
 /// In gnuplot's single quotes, where only the quote itself means something; on one line.
@@ -49,7 +49,7 @@ private:
 
 std::string point(double x, double y) { return fmt::format("{:.9g} {:.9g}\n", x, y); }
 
-std::string rates_of_repeats(const Result& result) {
+std::string rates_of_repeats(const result::Result& result) {
   Drawing drawing("rate");
   const auto series = [&](const char* title, auto rate) {
     std::string points;
@@ -59,8 +59,9 @@ std::string rates_of_repeats(const Result& result) {
     }
     drawing.add(title, "using 1:2 with linespoints pt 7 ps 0.7 lw 2", points);
   };
-  series("sent", [](const Measurement& m) { return m.per_second(m.tally.sent.frames); });
-  series("received", [](const Measurement& m) { return m.per_second(m.tally.received.frames); });
+  series("sent", [](const result::Measurement& m) { return m.per_second(m.tally.sent.frames); });
+  series("received",
+         [](const result::Measurement& m) { return m.per_second(m.tally.received.frames); });
   if (drawing.empty()) {
     return "";
   }
@@ -76,11 +77,11 @@ std::string rates_of_repeats(const Result& result) {
          drawing.text();
 }
 
-std::string rates_of_search(const SearchResult& search) {
+std::string rates_of_search(const result::SearchResult& search) {
   std::string passed;
   std::string failed;
   double highest = 0;
-  for (const SearchStep& step : search.steps) {
+  for (const result::SearchStep& step : search.steps) {
     (step.passed ? passed : failed) += point(step.rate, step.achieved * (1 - step.loss));
     highest = std::max(highest, step.rate);
   }
@@ -100,7 +101,7 @@ std::string rates_of_search(const SearchResult& search) {
 }
 
 /// A step for each bucket: x = 1 / (share of events that took as long or longer).
-std::string percentiles(const Histogram& histogram) {
+std::string percentiles(const measure::Histogram& histogram) {
   std::string points;
   const auto all = static_cast<double>(histogram.count());
   std::uint64_t before = 0;
@@ -115,16 +116,16 @@ std::string percentiles(const Histogram& histogram) {
   return points;
 }
 
-std::string latencies(const Result& result) {
+std::string latencies(const result::Result& result) {
   constexpr std::string_view style = "using 1:2 with steps lw 2";
   Drawing drawing("latency");
-  const Tally sum = total(result);
-  for (const LatencySeries& series : sum.latencies) {
+  const measure::Tally sum = total(result);
+  for (const measure::LatencySeries& series : sum.latencies) {
     drawing.add(series.name, style, percentiles(series.histogram));
   }
   if (result.search) {
     for (const auto& [share, measurement] : result.search->at_shares) {
-      for (const LatencySeries& series : measurement.tally.latencies) {
+      for (const measure::LatencySeries& series : measurement.tally.latencies) {
         drawing.add(fmt::format("{} at {:.0f} %", series.name, share * 100), style,
                     percentiles(series.histogram));
       }
@@ -144,7 +145,7 @@ std::string latencies(const Result& result) {
 
 } // namespace
 
-std::string plot_script(const Result& result) {
+std::string plot_script(const result::Result& result) {
   std::string panels;
   std::size_t count = 0;
   const auto add = [&](const std::string& panel) {
@@ -165,4 +166,4 @@ std::string plot_script(const Result& result) {
                      50 + 400 * count, count, quoted(result.scenario), panels);
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 namespace {
 
 constexpr std::uint64_t between_redrawings_ns = 100'000'000;
@@ -15,14 +15,14 @@ constexpr std::uint64_t between_lines_ns = 1'000'000'000;
 
 } // namespace
 
-std::string phase_text(const LiveFigures& figures) {
+std::string phase_text(const result::LiveFigures& figures) {
   return figures.total_seconds > 0
              ? fmt::format("{}, {:.1f}/{:.1f} s", figures.phase, figures.elapsed_seconds,
                            figures.total_seconds)
              : fmt::format("{}, {:.1f} s", figures.phase, figures.elapsed_seconds);
 }
 
-std::string progress_line(const LiveFigures& figures) {
+std::string progress_line(const result::LiveFigures& figures) {
   using terminal::duration_text;
   using terminal::quantity_text;
   std::string out = phase_text(figures);
@@ -50,7 +50,7 @@ std::string progress_line(const LiveFigures& figures) {
 Progress::Progress(int descriptor)
     : descriptor_(descriptor), in_place_(terminal::is_terminal(descriptor)) {}
 
-void Progress::show(const LiveFigures& figures, TimeNs now) {
+void Progress::show(const result::LiveFigures& figures, TimeNs now) {
   const bool new_phase = figures.phase != phase_;
   if (now < due_ && !new_phase) {
     return;
@@ -75,4 +75,4 @@ void Progress::finish() {
   }
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -6,20 +6,20 @@
 
 #include <string>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
 /// "measuring, 2 of 5, 1.2/5.0 s"
-[[nodiscard]] std::string phase_text(const LiveFigures& figures);
+[[nodiscard]] std::string phase_text(const result::LiveFigures& figures);
 
 /// "measuring, 2 of 5, 1.2/5.0 s  sent 1.2 Mframes/s  ..."; without a line break.
-[[nodiscard]] std::string progress_line(const LiveFigures& figures);
+[[nodiscard]] std::string progress_line(const result::LiveFigures& figures);
 
-class Progress final : public LiveView {
+class Progress final : public result::LiveView {
 public:
   explicit Progress(int descriptor);
   ~Progress() override { finish(); }
 
-  void show(const LiveFigures& figures, TimeNs now) override;
+  void show(const result::LiveFigures& figures, TimeNs now) override;
   void finish() override;
 
 private:
@@ -30,4 +30,4 @@ private:
   TimeNs due_{0}; ///< when the next line may be shown
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

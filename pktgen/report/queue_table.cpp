@@ -9,7 +9,11 @@
 #include <cstdint>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
+
+using result::Measurement;
+using result::Result;
+
 namespace {
 
 using terminal::share_text;
@@ -44,11 +48,11 @@ std::string queues_text(const Result& result, bool colours) {
   const std::size_t ports = result.repeats.front().ports.size();
   for (std::size_t port = 0; port < ports; ++port) {
     const std::size_t queues = result.repeats.front().ports[port].queues.size();
-    const auto sum = [&](Volume Measurement::PortFigures::*volume) {
+    const auto sum = [&](measure::Volume Measurement::PortFigures::*volume) {
       return over_all(result, [&](const Measurement& m) { return (m.ports[port].*volume).frames; });
     };
     for (std::size_t queue = 0; queue < queues; ++queue) {
-      const auto of_queue = [&](Volume Measurement::PortFigures::QueueFigures::*volume) {
+      const auto of_queue = [&](measure::Volume Measurement::PortFigures::QueueFigures::*volume) {
         return over_all(result, [&](const Measurement& m) {
           return (m.ports[port].queues[queue].*volume).frames;
         });
@@ -111,4 +115,4 @@ std::string queue_tables(const Result& result, bool colours) {
          (first.workers.size() > 1 ? workers_text(result, colours) : "");
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -5,9 +5,9 @@
 
 #include <string>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
 /// Over all repeats; empty where one worker drives ports of one queue.
-[[nodiscard]] std::string queue_tables(const Result& result, bool colours);
+[[nodiscard]] std::string queue_tables(const result::Result& result, bool colours);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

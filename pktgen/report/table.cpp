@@ -13,7 +13,13 @@
 #include <span>
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
+
+using measure::Figure;
+using measure::Tally;
+using result::Measurement;
+using result::Result;
+
 namespace {
 
 using terminal::Cell;
@@ -39,7 +45,7 @@ public:
       : single_(repeats == 1), table_(columns(std::move(title), single_)) {}
 
   template <typename Text> void add(std::string name, std::span<const double> values, Text&& text) {
-    const Summary s = summarise(values);
+    const measure::Summary s = measure::summarise(values);
     std::vector<Cell> row = {{std::move(name)}, {text(s.median)}};
     if (!single_) {
       row.insert(row.end(), {{share_text(s.spread)}, {text(s.min)}, {text(s.max)}});
@@ -80,7 +86,7 @@ std::string ceiling_line(const Result& result) {
   if (!result.ceiling) {
     return "";
   }
-  const Ceiling& c = *result.ceiling;
+  const result::Ceiling& c = *result.ceiling;
   return fmt::format("Ceiling of the generator: {}, {:.0f} cycles a frame, {}\n",
                      quantity_text(c.frames_per_second, "frames/s"), c.cycles_per_frame, c.how);
 }
@@ -185,7 +191,7 @@ std::string counts_table(const Result& result, const Tally& sum, bool colours) {
 }
 
 /// One line for each series; `name` says which.
-std::vector<Cell> latency_row(std::string name, const Histogram& histogram) {
+std::vector<Cell> latency_row(std::string name, const measure::Histogram& histogram) {
   std::vector<Cell> row = {
       {std::move(name)},
       {std::to_string(histogram.count())},
@@ -209,7 +215,7 @@ Table latency_table() {
 
 std::string latencies(const Tally& sum, bool colours) {
   Table table = latency_table();
-  for (const LatencySeries& series : sum.latencies) {
+  for (const measure::LatencySeries& series : sum.latencies) {
     table.add(latency_row(words(series.name), series.histogram));
   }
   return table.empty() ? "" : '\n' + table.text(colours);
@@ -229,10 +235,10 @@ std::string drops_table(const Result& result, bool colours) {
   return table.empty() ? "" : '\n' + table.text(colours);
 }
 
-std::string search_text(const SearchResult& search, bool ended_early, bool colours) {
+std::string search_text(const result::SearchResult& search, bool ended_early, bool colours) {
   Table steps({{"OFFERED", right}, {"DONE", right}, {"LOST", right}, {"PASSED", right}, {""}});
-  for (const SearchStep& step : search.steps) {
-    const auto passed = std::ranges::count_if(step.tries, &SearchTry::passed);
+  for (const result::SearchStep& step : search.steps) {
+    const auto passed = std::ranges::count_if(step.tries, &result::SearchTry::passed);
     steps.add({{quantity_text(step.rate, "op/s")},
                {quantity_text(step.achieved, "op/s")},
                {share_text(step.loss)},
@@ -258,7 +264,7 @@ std::string search_text(const SearchResult& search, bool ended_early, bool colou
   }
   Table table = latency_table();
   const auto add = [&](const Measurement& measurement, const std::string& when) {
-    for (const LatencySeries& series : measurement.tally.latencies) {
+    for (const measure::LatencySeries& series : measurement.tally.latencies) {
       table.add(latency_row(fmt::format("{}{}{}", words(series.name), when,
                                         measurement.cut_short ? ", cut short" : ""),
                             series.histogram));
@@ -292,8 +298,9 @@ std::string troubles(const Result& result, const Tally& sum, bool colours) {
 
 /// How often, how long, and what was cut short.
 std::string times_measured(const Result& result, bool colours) {
-  const double seconds =
-      summarise(over_repeats(result, [](const Measurement& m) { return m.seconds; })).median;
+  const double seconds = measure::summarise(over_repeats(result, [](const Measurement& m) {
+                           return m.seconds;
+                         })).median;
   const bool cut_short = result.repeats.back().cut_short;
   const std::size_t whole = result.repeats.size() - (cut_short ? 1 : 0);
   std::string out;
@@ -329,4 +336,4 @@ std::string table_text(const Result& result, bool colours) {
   return out + troubles(result, sum, colours);
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -7,8 +7,8 @@
 
 #include <string>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
-[[nodiscard]] std::string table_text(const Result& result, bool colours);
+[[nodiscard]] std::string table_text(const result::Result& result, bool colours);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

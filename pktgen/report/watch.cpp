@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 namespace {
 
 constexpr std::uint64_t between_pictures_ns = 200'000'000;
@@ -25,7 +25,7 @@ std::string in_place(std::string_view picture) {
 
 } // namespace
 
-void Watch::show(const LiveFigures& figures, TimeNs now) {
+void Watch::show(const result::LiveFigures& figures, TimeNs now) {
   frame_.sent.add(figures.sent_frames_per_second, now);
   frame_.received.add(figures.received_frames_per_second, now);
   frame_.operations.add(figures.operations_per_second, now);
@@ -50,4 +50,4 @@ void Watch::finish() {
   }
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

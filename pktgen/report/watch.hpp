@@ -5,15 +5,15 @@
 
 #include "pktgen/report/watch_frame.hpp"
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
-class Watch final : public LiveView {
+class Watch final : public result::LiveView {
 public:
   /// `descriptor` is a terminal.
   explicit Watch(int descriptor) : descriptor_(descriptor) {}
   ~Watch() override { finish(); }
 
-  void show(const LiveFigures& figures, TimeNs now) override;
+  void show(const result::LiveFigures& figures, TimeNs now) override;
   void finish() override;
 
 private:
@@ -23,4 +23,4 @@ private:
   TimeNs due_{0}; ///< when the next picture may be shown
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

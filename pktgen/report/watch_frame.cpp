@@ -12,7 +12,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 namespace {
 
 using terminal::cut_to;
@@ -82,7 +82,7 @@ struct Bin {
 };
 
 /// The recorded values in at most `most` bins, each as many times as wide as the one before.
-std::vector<Bin> bins_of(const Histogram& histogram, std::size_t most) {
+std::vector<Bin> bins_of(const measure::Histogram& histogram, std::size_t most) {
   const auto lowest = static_cast<double>(std::max<std::uint64_t>(histogram.min(), 1));
   const double factor = std::max(static_cast<double>(histogram.max()) / lowest, 1.0);
   // A bin is no narrower than a tenth of its values: closer ones tell nothing.
@@ -106,7 +106,7 @@ std::string edge_text(double ns) {
   return duration_text(static_cast<std::uint64_t>(std::llround(ns)));
 }
 
-void add_latencies(Page& page, const Histogram& histogram) {
+void add_latencies(Page& page, const measure::Histogram& histogram) {
   page.add("");
   page.add(fmt::format("latency of {}: p50 {}, p99 {}, max {}", histogram.count(),
                        duration_text(histogram.quantile(0.5)),
@@ -165,7 +165,7 @@ std::string bar(double share, std::size_t columns) {
 }
 
 std::string render(const WatchFrame& frame, Size size, bool colours) {
-  const LiveFigures& f = frame.figures;
+  const result::LiveFigures& f = frame.figures;
   Page page(size, colours);
   page.add(phase_text(f), Style::heading);
   if (f.total_seconds > 0 && size.columns > 2) {
@@ -193,4 +193,4 @@ std::string render(const WatchFrame& frame, Size size, bool colours) {
   return page.text();
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

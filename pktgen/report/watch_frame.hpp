@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
 /// A rate over the last minute, a value each second.
 class RateHistory {
@@ -42,7 +42,7 @@ private:
 };
 
 struct WatchFrame {
-  LiveFigures figures;
+  result::LiveFigures figures;
   RateHistory sent;
   RateHistory received;
   RateHistory operations;
@@ -57,4 +57,4 @@ struct WatchFrame {
 /// At most `size.rows` lines of at most `size.columns` characters, joined by line breaks.
 [[nodiscard]] std::string render(const WatchFrame& frame, terminal::Size size, bool colours);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

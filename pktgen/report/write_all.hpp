@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 
 /// An errno, or 0.
 inline int write_all(int descriptor, std::string_view content) {
@@ -21,4 +21,4 @@ inline int write_all(int descriptor, std::string_view content) {
   return 0;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::result {
 
 /// How things stand at one moment. Rates are those of the time since the last call.
 struct LiveFigures {
@@ -19,7 +19,7 @@ struct LiveFigures {
   double received_frames_per_second = 0;
   double operations_per_second = 0; ///< 0: this traffic has none
   /// Since the measurement began; null or empty: nothing yet. Not owned, read only during the call.
-  const Histogram* latency = nullptr;
+  const measure::Histogram* latency = nullptr;
   // Frames dropped since the measurement began.
   std::uint64_t drops = 0;                   ///< by the generator's ports
   std::optional<std::uint64_t> switch_drops; ///< by the switch; nothing where it does not tell
@@ -41,4 +41,4 @@ protected:
   LiveView() = default;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::result

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::result {
 
 /// The generator against itself: the same traffic through a switch core in the generator's own
 /// thread, whose cycles are not counted. Of one of the generator's threads.
@@ -49,24 +49,24 @@ struct SwitchFigures {
 /// One measurement.
 struct Measurement {
   double seconds = 0; ///< that it lasted
-  /// It ended before its time, or before all was in that was under way: something failed, or
+  /// It ended before its time, or before all was in that was in flight: something failed, or
   /// somebody wanted it to end.
   bool cut_short = false;
   double offered_rate = 0; ///< operations a second asked for; 0: as fast as possible
   /// What `offered_rate` counts, done: reductions of vectors, frames sent of a stream.
   std::uint64_t operations = 0;
-  Tally tally;
+  measure::Tally tally;
   /// Frames out of and into the generator's ports, by port: {name, counts...}.
   struct PortFigures {
     std::string name;
-    Volume sent;
-    Volume received;
+    measure::Volume sent;
+    measure::Volume received;
     std::uint64_t receive_drops = 0;
     /// By queue, so that a bad spread is seen. Drops belong to the port, for not all drivers know
     /// of which queue they are.
     struct QueueFigures {
-      Volume sent;
-      Volume received;
+      measure::Volume sent;
+      measure::Volume received;
     };
     std::vector<QueueFigures> queues;
   };
@@ -155,4 +155,4 @@ struct Result {
   std::vector<std::pair<std::string, std::vector<double>>> derived;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::result

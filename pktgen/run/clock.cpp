@@ -9,7 +9,7 @@
 #include <chrono>
 #include <thread>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 namespace {
 
 constexpr auto calibration = std::chrono::milliseconds(20);
@@ -71,4 +71,4 @@ Clock::Clock() : has_counter_(has_invariant_counter()) {
   calendar_origin_ = read_clock(CLOCK_REALTIME);
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

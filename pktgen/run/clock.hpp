@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
 class Clock {
 public:
@@ -47,4 +47,4 @@ private:
   std::uint64_t calendar_origin_ = 0;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

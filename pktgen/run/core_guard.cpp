@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
 CoreGuard::CoreGuard(std::span<const unsigned> cores) : pinned_(!cores.empty()) {
   if (!pinned_) {
@@ -30,4 +30,4 @@ CoreGuard::~CoreGuard() {
   }
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

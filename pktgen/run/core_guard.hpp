@@ -5,7 +5,7 @@
 
 #include <span>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
 class CoreGuard {
 public:
@@ -21,4 +21,4 @@ private:
   cpu_set_t before_{};
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
+
+using scenario::Kind;
+
 namespace {
 
 double ratio(std::uint64_t a, std::uint64_t b) {
@@ -19,15 +22,16 @@ std::pair<std::string_view, std::string_view> part_and_name(std::string_view fig
                                        : std::pair(figure.substr(0, dot), figure.substr(dot + 1));
 }
 
-std::uint64_t operations_in(const Scenario& scenario, const Tally& tally) {
+std::uint64_t operations_in(const scenario::Scenario& scenario, const measure::Tally& tally) {
   switch (scenario.traffic.kind) {
   case Kind::reduce:
-    return scenario.traffic.reduce.role == Role::leaves
+    return scenario.traffic.reduce.role == scenario::Role::leaves
                ? tally.figure("operations_at_leaves") / scenario.traffic.reduce.leaves
                : tally.figure("operations");
   case Kind::multicast:
   case Kind::unicast:
-    return scenario.traffic.stream.role == Role::leaves ? tally.received.frames : tally.sent.frames;
+    return scenario.traffic.stream.role == scenario::Role::leaves ? tally.received.frames
+                                                                  : tally.sent.frames;
   case Kind::rdma:
   case Kind::replay:
   case Kind::mixed: break;
@@ -35,26 +39,27 @@ std::uint64_t operations_in(const Scenario& scenario, const Tally& tally) {
   return tally.sent.frames;
 }
 
-double lost_share(const Scenario& scenario, const Tally& tally) {
+double lost_share(const scenario::Scenario& scenario, const measure::Tally& tally) {
   if (scenario.traffic.kind == Kind::reduce) {
-    const std::uint64_t missed = tally.sum(Figure::Meaning::loss);
+    const std::uint64_t missed = tally.sum(measure::Figure::Meaning::loss);
     const std::uint64_t all = missed + operations_in(scenario, tally);
     return all == 0 ? 1 : ratio(missed, all);
   }
   // Of a multicast frame several copies are expected. Of several traffics each has its figures.
   std::uint64_t all = 0;
   std::uint64_t lost = 0;
-  for (const Figure& figure : tally.figures) {
+  for (const measure::Figure& figure : tally.figures) {
     const std::string_view name = part_and_name(figure.name).second;
     all += name == "expected" || name == "operations" || name == "operations_missed" ? figure.value
                                                                                      : 0;
-    lost += figure.meaning == Figure::Meaning::loss ? figure.value : 0;
+    lost += figure.meaning == measure::Figure::Meaning::loss ? figure.value : 0;
   }
   return all == 0 ? 1 : ratio(lost, all);
 }
 
-void add_savings(const Scenario& scenario, Tally& tally) {
-  if (scenario.traffic.kind != Kind::reduce || scenario.traffic.reduce.role != Role::both) {
+void add_savings(const scenario::Scenario& scenario, measure::Tally& tally) {
+  if (scenario.traffic.kind != Kind::reduce ||
+      scenario.traffic.reduce.role != scenario::Role::both) {
     return;
   }
   const std::uint64_t sent = tally.figure("contributions");
@@ -63,10 +68,10 @@ void add_savings(const Scenario& scenario, Tally& tally) {
   tally.figures.push_back({"bytes_saved", saved * wire::reduction_frame_bytes});
 }
 
-void add_derived(Result& result) {
+void add_derived(result::Result& result) {
   std::vector<double> root_frames;
   std::vector<double> saved;
-  for (const Measurement& m : result.repeats) {
+  for (const result::Measurement& m : result.repeats) {
     const std::uint64_t reductions = m.tally.figure("reductions");
     if (reductions == 0 || m.tally.figure("frames_that_made_reductions") == 0) {
       if (m.cut_short) {
@@ -84,4 +89,4 @@ void add_derived(Result& result) {
   result.derived.emplace_back("frames_saved_share", std::move(saved));
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
 /// {"reduce_2", "lost"} of "reduce_2.lost", a figure of one of several traffics; {"", "lost"} of
 /// the only one's.
@@ -15,18 +15,19 @@ namespace tributary::pktgen {
 
 /// Operations done: reductions of vectors finished at the root (or at the leaves, where only those
 /// are here), frames sent of streams (received, where only receivers are here) and captures.
-[[nodiscard]] std::uint64_t operations_in(const Scenario& scenario, const Tally& tally);
+[[nodiscard]] std::uint64_t operations_in(const scenario::Scenario& scenario,
+                                          const measure::Tally& tally);
 
 /// The share of what should have been done or should have come that was not: 1 when nothing was.
-[[nodiscard]] double lost_share(const Scenario& scenario, const Tally& tally);
+[[nodiscard]] double lost_share(const scenario::Scenario& scenario, const measure::Tally& tally);
 
 /// Adds to the tally of reductions what the root did not have to receive: frames_saved,
 /// bytes_saved.
-void add_savings(const Scenario& scenario, Tally& tally);
+void add_savings(const scenario::Scenario& scenario, measure::Tally& tally);
 
 /// Fills Result::derived, one value a repeat:
 ///   root_frames_per_reduction   frames that reached the root, for each reduction it completed
 ///   frames_saved_share          of the contributions sent, those the root did not have to receive
-void add_derived(Result& result);
+void add_derived(result::Result& result);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
-void Driver::receive(LaneIndex lane, std::span<const FrameView> frames) {
+void Driver::receive(transport::QueuePairIndex queue_pair, std::span<const FrameView> frames) {
   const TimeNs arrived = clock_.now();
   counts_.received += frames.size();
   for (const FrameView& frame : frames) {
-    const Reception reception = traffic_.receive(lane, frame, arrived);
+    const traffic::Reception reception = traffic_.receive(queue_pair, frame, arrived);
     counts_.strangers += reception ? 0 : 1;
-    if (hand_off_ != nullptr && reception.concerns != Reception::Concerns::who_has_it) {
-      const HandOff::Given given = hand_off_->give(worker_, lane, reception, frame, arrived);
+    if (hand_off_ != nullptr && reception.concerns != traffic::Reception::Concerns::who_has_it) {
+      const HandOff::Given given = hand_off_->give(worker_, queue_pair, reception, frame, arrived);
       counts_.handed_on += given.taken;
       counts_.hand_off_drops += given.lost;
     }
@@ -21,28 +21,28 @@ void Driver::receive(LaneIndex lane, std::span<const FrameView> frames) {
 std::size_t Driver::take_over() {
   return hand_off_ == nullptr
              ? 0
-             : hand_off_->take(worker_, [this](LaneIndex lane, const FrameView& frame, TimeNs at) {
-                 traffic_.overhear(lane, frame, at);
-               });
+             : hand_off_->take(worker_,
+                               [this](transport::QueuePairIndex queue_pair, const FrameView& frame,
+                                      TimeNs at) { traffic_.overhear(queue_pair, frame, at); });
 }
 
 bool Driver::iterate(TimeNs now) {
   const std::size_t taken = take_over();
   counts_.taken_over += taken;
   bool worked = taken != 0;
-  for (LaneIndex lane = 0; lane < ports_.size(); ++lane) {
-    if (ports_[lane] == nullptr) {
+  for (transport::QueuePairIndex queue_pair = 0; queue_pair < ports_.size(); ++queue_pair) {
+    if (ports_[queue_pair] == nullptr) {
       continue;
     }
-    const auto frames = ports_[lane]->receive();
+    const auto frames = ports_[queue_pair]->receive();
     if (!frames.empty()) {
       worked = true;
-      receive(lane, frames);
+      receive(queue_pair, frames);
     }
   }
   traffic_.generate(ports_, now);
   std::uint64_t sent = 0;
-  for (Port* port : ports_) {
+  for (transport::Port* port : ports_) {
     if (port != nullptr) {
       port->flush();
       sent += port->sent_frames();
@@ -55,7 +55,7 @@ bool Driver::iterate(TimeNs now) {
 
 bool Driver::give_up() {
   bool done = traffic_.give_up(ports_, clock_.now());
-  for (Port* port : ports_) {
+  for (transport::Port* port : ports_) {
     if (port != nullptr) {
       port->flush();
       done = done && port->pending() == 0;
@@ -73,4 +73,4 @@ void Driver::rest(TimeNs now) const {
   }
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -1,5 +1,5 @@
-// Turns the crank: takes frames from the ports of one worker, a lane each, to a traffic and the
-// traffic's frames to them, on one thread, until it is told that enough is enough.
+// Turns the crank: takes frames from the ports of one worker, a queue pair each, to a traffic and
+// the traffic's frames to them, on one thread, until it is told that enough is enough.
 //
 //   Driver driver(traffic, ports, clock, busy);
 //   driver.run_until([&](TimeNs now) { return now >= end; });
@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
 /// What the driver did since it was made, or since `reset`.
 struct DriverCounts {
@@ -55,10 +55,10 @@ public:
   static constexpr std::uint64_t spin_ns = 50'000;
   static constexpr std::uint64_t longest_sleep_ns = 50'000;
 
-  /// By LaneIndex; a port that is null is another worker's. `hand_off` is what this one, its
+  /// By QueuePairIndex; a port that is null is another worker's. `hand_off` is what this one, its
   /// `worker`-th, shares with the others; null where nothing is shared.
-  Driver(Traffic& traffic, std::vector<Port*> ports, const Clock& clock, bool busy,
-         HandOff* hand_off = nullptr, std::size_t worker = 0)
+  Driver(traffic::Traffic& traffic, std::vector<transport::Port*> ports, const Clock& clock,
+         bool busy, HandOff* hand_off = nullptr, std::size_t worker = 0)
       : traffic_(traffic), ports_(std::move(ports)), clock_(clock), busy_(busy),
         hand_off_(hand_off), worker_(worker) {}
 
@@ -91,12 +91,12 @@ public:
 
 private:
   bool iterate(TimeNs now);
-  void receive(LaneIndex lane, std::span<const FrameView> frames);
+  void receive(transport::QueuePairIndex queue_pair, std::span<const FrameView> frames);
   std::size_t take_over();
   void rest(TimeNs now) const;
 
-  Traffic& traffic_;
-  std::vector<Port*> ports_;
+  traffic::Traffic& traffic_;
+  std::vector<transport::Port*> ports_;
   const Clock& clock_;
   bool busy_;
   HandOff* hand_off_;
@@ -105,4 +105,4 @@ private:
   DriverCounts counts_;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -1,4 +1,4 @@
-// Frames that one worker received and that concern hosts of another, for one port's lanes are
+// Frames that one worker received and that concern hosts of another, for one port's queue pairs are
 // several workers': what RSS brings to one queue may be for all of them.
 //
 //   worker a  -- ring -->  worker b      for each ordered pair of workers that share a port
@@ -22,14 +22,15 @@
 #include <memory>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
 class HandOff {
 public:
   static constexpr std::size_t frames_per_ring = 2048;
 
-  /// The worker of each lane, and its port.
-  HandOff(std::vector<std::size_t> worker_of_lane, const std::vector<PortIndex>& port_of_lane);
+  /// The worker of each queue pair, and its port.
+  HandOff(std::vector<std::size_t> worker_of_queue_pair,
+          const std::vector<transport::PortIndex>& port_of_queue_pair);
 
   /// Whether any two workers share a port.
   [[nodiscard]] bool is_needed() const { return needed_; }
@@ -38,16 +39,16 @@ public:
     std::uint32_t taken = 0; ///< by so many workers
     std::uint32_t lost = 0;  ///< to so many, whose ring was full
   };
-  /// A frame that came in at `lane` of worker `from`, to all others whom it concerns.
-  Given give(std::size_t from, LaneIndex lane, const Reception& reception, const FrameView& frame,
-             TimeNs at);
+  /// A frame that came in at `queue_pair` of worker `from`, to all others whom it concerns.
+  Given give(std::size_t from, transport::QueuePairIndex queue_pair,
+             const traffic::Reception& reception, const FrameView& frame, TimeNs at);
 
-  /// Calls `f(lane, frame, at)` for each frame that waits for worker `to`; says how many.
+  /// Calls `f(queue_pair, frame, at)` for each frame that waits for worker `to`; says how many.
   template <typename F> std::size_t take(std::size_t to, F&& f) {
     std::size_t count = 0;
     for (Ring* ring : to_worker_[to]) {
       count += ring->consume_all([&](Handed& handed) {
-        f(handed.lane, FrameView{handed.bytes.data(), handed.length}, handed.at);
+        f(handed.queue_pair, FrameView{handed.bytes.data(), handed.length}, handed.at);
       });
     }
     return count;
@@ -56,7 +57,7 @@ public:
 private:
   struct Handed {
     TimeNs at;
-    std::uint32_t lane = 0;
+    std::uint32_t queue_pair = 0;
     std::uint32_t length = 0;
     std::array<std::byte, wire::reduction_frame_bytes> bytes;
   };
@@ -66,12 +67,12 @@ private:
     return rings_[from * workers_ + to].get();
   }
 
-  std::vector<std::size_t> worker_of_lane_;
+  std::vector<std::size_t> worker_of_queue_pair_;
   std::size_t workers_ = 0;
   bool needed_ = false;
   std::vector<std::unique_ptr<Ring>> rings_;  ///< by who gives and who takes; null: no port shared
   std::vector<std::vector<Ring*>> to_worker_; ///< by worker
-  std::vector<std::vector<Ring*>> to_whole_port_; ///< by lane: of its port's other workers
+  std::vector<std::vector<Ring*>> to_whole_port_; ///< by queue pair: of its port's other workers
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

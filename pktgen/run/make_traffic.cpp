@@ -12,57 +12,64 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
+
+using scenario::Kind;
+using scenario::Part;
+using scenario::Scenario;
+
 namespace {
 
-std::uint64_t memory_of_reduce(const Reduce& reduce) {
+std::uint64_t memory_of_reduce(const scenario::Reduce& reduce) {
   return std::uint64_t{reduce.trees} *
-         (std::uint64_t{reduce.leaves} * sizeof(VirtualMember<collective::Leaf>) +
-          sizeof(VirtualMember<collective::Root>));
+         (std::uint64_t{reduce.leaves} * sizeof(traffic::VirtualMember<collective::Leaf>) +
+          sizeof(traffic::VirtualMember<collective::Root>));
 }
 
 } // namespace
 
-std::shared_ptr<const Capture> TrafficMaker::capture(const Replay& replay) {
-  std::shared_ptr<const Capture>& known = captures_[{replay.file, replay.direction}];
+std::shared_ptr<const traffic::Capture> TrafficMaker::capture(const scenario::Replay& replay) {
+  std::shared_ptr<const traffic::Capture>& known = captures_[{replay.file, replay.direction}];
   if (!known) {
-    known = std::make_shared<const Capture>(load_capture(replay.file, replay.direction));
+    known = std::make_shared<const traffic::Capture>(
+        capture::load_capture(replay.file, replay.direction));
   }
   return known;
 }
 
-std::unique_ptr<Traffic> TrafficMaker::make_part(const Part& part, const Placement& placement,
-                                                 std::uint64_t seed) {
+std::unique_ptr<traffic::Traffic>
+TrafficMaker::make_part(const Part& part, const traffic::Placement& placement, std::uint64_t seed) {
   switch (part.kind) {
-  case Kind::reduce: return std::make_unique<ReduceTraffic>(part.reduce, placement, seed);
+  case Kind::reduce: return std::make_unique<traffic::ReduceTraffic>(part.reduce, placement, seed);
   case Kind::multicast:
   case Kind::unicast:
-    return std::make_unique<StreamTraffic>(part.kind, part.stream, placement, seed);
+    return std::make_unique<traffic::StreamTraffic>(part.kind, part.stream, placement, seed);
   case Kind::replay:
-    return std::make_unique<ReplayTraffic>(capture(part.replay), placement, part.replay.speed,
-                                           part.replay.loops);
+    return std::make_unique<traffic::ReplayTraffic>(capture(part.replay), placement,
+                                                    part.replay.speed, part.replay.loops);
   case Kind::rdma:
   case Kind::mixed: break;
   }
   throw ScenarioError(fmt::format("there is no traffic of kind {} by itself", name_of(part.kind)));
 }
 
-std::unique_ptr<Traffic> TrafficMaker::make(const Scenario& scenario, const Placement& placement) {
+std::unique_ptr<traffic::Traffic> TrafficMaker::make(const Scenario& scenario,
+                                                     const traffic::Placement& placement) {
   try {
     if (scenario.traffic.kind != Kind::mixed) {
       return make_part(scenario.traffic, placement, scenario.seed);
     }
-    std::vector<MixedTraffic::Part> parts;
+    std::vector<traffic::MixedTraffic::Part> parts;
     for (const Part& part : scenario.parts) {
       // Each draws from a seed of its own.
       parts.push_back({std::string(name_of(part.kind)),
                        make_part(part, placement, scenario.seed + parts.size()), part.share,
                        !has_rate_of_its_own(part)});
     }
-    return std::make_unique<MixedTraffic>(std::move(parts));
+    return std::make_unique<traffic::MixedTraffic>(std::move(parts));
   } catch (const std::invalid_argument& problem) {
     throw ScenarioError(problem.what());
-  } catch (const CaptureError& problem) {
+  } catch (const capture::CaptureError& problem) {
     throw ScenarioError(problem.what());
   }
 }
@@ -108,12 +115,12 @@ Scenario for_ceiling(const Scenario& scenario) {
   Scenario changed = at_rate(scenario, 0);
   const auto unhinder = [](Part& part) {
     part.reduce.rate = 0;
-    part.reduce.skew = Skew::none;
+    part.reduce.skew = scenario::Skew::none;
     part.reduce.tampering = {};
-    part.reduce.role = Role::both;
+    part.reduce.role = scenario::Role::both;
     part.stream.packets_per_second = 0;
     part.stream.bits_per_second = 0;
-    part.stream.role = Role::both;
+    part.stream.role = scenario::Role::both;
     part.replay.speed = 0;
     part.replay.loops = 0;
   };
@@ -135,4 +142,4 @@ std::uint64_t memory_of(const Scenario& scenario) {
   return bytes;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

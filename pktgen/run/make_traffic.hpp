@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
 /// The scenario asks for what cannot be; what() says what to change.
 class ScenarioError : public std::runtime_error {
@@ -25,29 +25,31 @@ public:
 class TrafficMaker {
 public:
   /// Throws ScenarioError.
-  [[nodiscard]] std::unique_ptr<Traffic> make(const Scenario& scenario, const Placement& placement);
+  [[nodiscard]] std::unique_ptr<traffic::Traffic> make(const scenario::Scenario& scenario,
+                                                       const traffic::Placement& placement);
 
 private:
-  [[nodiscard]] std::unique_ptr<Traffic> make_part(const Part& part, const Placement& placement,
-                                                   std::uint64_t seed);
-  [[nodiscard]] std::shared_ptr<const Capture> capture(const Replay& replay);
+  [[nodiscard]] std::unique_ptr<traffic::Traffic>
+  make_part(const scenario::Part& part, const traffic::Placement& placement, std::uint64_t seed);
+  [[nodiscard]] std::shared_ptr<const traffic::Capture> capture(const scenario::Replay& replay);
 
-  std::map<std::pair<std::string, Direction>, std::shared_ptr<const Capture>> captures_;
+  std::map<std::pair<std::string, scenario::Direction>, std::shared_ptr<const traffic::Capture>>
+      captures_;
 };
 
 /// The same scenario at this many operations (reductions, frames) a second; 0: as fast as it goes.
 /// Requires `has_rate`.
-[[nodiscard]] Scenario at_rate(const Scenario& scenario, double rate);
+[[nodiscard]] scenario::Scenario at_rate(const scenario::Scenario& scenario, double rate);
 /// Whether its traffic has a rate: one of reduce, multicast, unicast.
-[[nodiscard]] bool has_rate(const Scenario& scenario);
+[[nodiscard]] bool has_rate(const scenario::Scenario& scenario);
 /// Whether it is sent at a rate that its settings say, not as fast as possible.
-[[nodiscard]] bool has_rate_of_its_own(const Part& part);
+[[nodiscard]] bool has_rate_of_its_own(const scenario::Part& part);
 /// The rate it asks for, in operations a second; 0: as fast as it goes, or no such rate.
-[[nodiscard]] double rate_of(const Scenario& scenario);
+[[nodiscard]] double rate_of(const scenario::Scenario& scenario);
 /// What a scenario must be for the generator's ceiling: nothing held back, nothing altered.
-[[nodiscard]] Scenario for_ceiling(const Scenario& scenario);
+[[nodiscard]] scenario::Scenario for_ceiling(const scenario::Scenario& scenario);
 
 /// Bytes of memory that its virtual members will take.
-[[nodiscard]] std::uint64_t memory_of(const Scenario& scenario);
+[[nodiscard]] std::uint64_t memory_of(const scenario::Scenario& scenario);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -1,8 +1,8 @@
 #include "pktgen/run/measuring.hpp"
 
 #include "pktgen/run/derived.hpp"
-#include "pktgen/run/lane_figures.hpp"
 #include "pktgen/run/make_traffic.hpp"
+#include "pktgen/run/queue_pair_figures.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +10,10 @@
 #include <thread>
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
+
+using transport::PortCounts;
+
 namespace {
 
 /// How often the tally is copied for whoever watches: rarely, for the workers stand still
@@ -19,10 +22,11 @@ constexpr std::uint64_t look_interval_ns = 250'000'000;
 /// How often it is looked whether a measurement is over before its time.
 constexpr std::uint64_t glance_interval_ns = 10'000'000;
 
-std::uint64_t drops_since(const std::vector<PortCounts>& before, const std::vector<Port*>& lanes) {
+std::uint64_t drops_since(const std::vector<PortCounts>& before,
+                          const std::vector<transport::Port*>& queue_pairs) {
   std::uint64_t drops = 0;
-  for (LaneIndex lane = 0; lane < lanes.size(); ++lane) {
-    drops += lanes[lane]->counts().receive_drops - before[lane].receive_drops;
+  for (transport::QueuePairIndex queue_pair = 0; queue_pair < queue_pairs.size(); ++queue_pair) {
+    drops += queue_pairs[queue_pair]->counts().receive_drops - before[queue_pair].receive_drops;
   }
   return drops;
 }
@@ -30,25 +34,25 @@ std::uint64_t drops_since(const std::vector<PortCounts>& before, const std::vect
 /// Makes rates of two looks at a tally.
 class Looks {
 public:
-  Looks(const Scenario& scenario, std::string phase, TimeNs begun)
+  Looks(const scenario::Scenario& scenario, std::string phase, TimeNs begun)
       : scenario_(scenario), phase_(std::move(phase)), begun_(begun), last_(begun) {}
 
   /// Whether nothing was done since the last look.
-  [[nodiscard]] bool stands(const Tally& tally) const {
+  [[nodiscard]] bool stands(const measure::Tally& tally) const {
     return operations_in(scenario_, tally) == operations_;
   }
   struct Drops {
     std::uint64_t generator = 0;
     std::optional<std::uint64_t> of_switch;
   };
-  void show(LiveView& view, const Tally& tally, Drops drops, const std::string& waiting_for,
-            TimeNs now) {
+  void show(result::LiveView& view, const measure::Tally& tally, Drops drops,
+            const std::string& waiting_for, TimeNs now) {
     const double seconds = static_cast<double>(elapsed_ns(now, last_)) / 1e9;
     const std::uint64_t operations = operations_in(scenario_, tally);
     const auto rate = [&](std::uint64_t count, std::uint64_t before) {
       return static_cast<double>(count - std::min(count, before)) / seconds;
     };
-    LiveFigures figures;
+    result::LiveFigures figures;
     figures.phase = phase_;
     figures.elapsed_seconds = static_cast<double>(elapsed_ns(now, begun_)) / 1e9;
     figures.total_seconds = static_cast<double>(scenario_.phases.duration.count()) / 1e9;
@@ -67,7 +71,7 @@ public:
   }
 
 private:
-  const Scenario& scenario_;
+  const scenario::Scenario& scenario_;
   std::string phase_;
   TimeNs begun_;
   TimeNs last_;
@@ -78,10 +82,12 @@ private:
 
 } // namespace
 
-Measuring::Measuring(const Scenario& scenario, Transport& transport, const Clock& clock,
-                     LiveView& view, const std::atomic<unsigned>& interruptions)
+Measuring::Measuring(const scenario::Scenario& scenario, transport::Transport& transport,
+                     const Clock& clock, result::LiveView& view,
+                     const std::atomic<unsigned>& interruptions)
     : scenario_(scenario), transport_(transport), clock_(clock), view_(view),
-      interruptions_(interruptions), ports_(transport.ports()), lanes_(transport.lanes()) {}
+      interruptions_(interruptions), ports_(transport.ports()),
+      queue_pairs_(transport.queue_pairs()) {}
 
 template <typename Enough> void Measuring::sleep_until(TimeNs end, Enough&& enough) {
   while (interruptions_ == 0 && !enough()) {
@@ -97,7 +103,7 @@ template <typename Enough> void Measuring::sleep_until(TimeNs end, Enough&& enou
 void Measuring::warm_up(WorkerPool& pool, TrafficWatchdog& watchdog) {
   const auto warmup = static_cast<std::uint64_t>(scenario_.phases.warmup.count());
   // A capture is replayed from its beginning.
-  if (scenario_.traffic.kind == Kind::replay || warmup == 0) {
+  if (scenario_.traffic.kind == scenario::Kind::replay || warmup == 0) {
     return;
   }
   pool.go();
@@ -109,7 +115,7 @@ void Measuring::warm_up(WorkerPool& pool, TrafficWatchdog& watchdog) {
 }
 
 std::optional<std::uint64_t> Measuring::switch_drops() const {
-  SwitchProbe* const probe = transport_.probe();
+  transport::SwitchProbe* const probe = transport_.probe();
   if (probe == nullptr || scenario_.output.quiet) {
     return std::nullopt;
   }
@@ -122,7 +128,7 @@ std::optional<std::uint64_t> Measuring::switch_drops() const {
 
 bool Measuring::watch(WorkerPool& pool, TrafficWatchdog& watchdog, const std::string& phase,
                       TimeNs begun, const std::vector<PortCounts>& before) {
-  const Phases& phases = scenario_.phases;
+  const scenario::Phases& phases = scenario_.phases;
   const bool counts_operations = phases.operations != 0;
   bool all_done = false;
   Looks looks(scenario_, phase, begun);
@@ -137,8 +143,8 @@ bool Measuring::watch(WorkerPool& pool, TrafficWatchdog& watchdog, const std::st
       return over;
     }
     Looks::Drops drops;
-    const Tally tally = pool.standing_still([&] {
-      drops.generator = drops_since(before, lanes_);
+    const measure::Tally tally = pool.standing_still([&] {
+      drops.generator = drops_since(before, queue_pairs_);
       return pool.tally();
     });
     if (now >= next_look) {
@@ -166,7 +172,7 @@ bool Measuring::drain(WorkerPool& pool) {
 }
 
 void Measuring::take_stock(WorkerPool& pool, const std::vector<PortCounts>& before, TimeNs begun,
-                           TimeNs ended, Measurement& measured) const {
+                           TimeNs ended, result::Measurement& measured) const {
   const std::vector<DriverCounts> counts = pool.counts_by_worker();
   measured.ports = port_figures(transport_, before);
   measured.workers = worker_figures(pool, scenario_.cores, transport_);
@@ -177,10 +183,10 @@ void Measuring::take_stock(WorkerPool& pool, const std::vector<PortCounts>& befo
 Measured Measuring::run(const std::string& phase, double rate, const WorkerPool::MakeTraffic& make,
                         std::unique_ptr<WorkerPool>& of_the_last) {
   of_the_last.reset(); // there is not room for two of many members
-  of_the_last = std::make_unique<WorkerPool>(make, lanes_, clock_, scenario_.busy, scenario_.cores,
-                                             transport_.port_of_lane());
+  of_the_last = std::make_unique<WorkerPool>(make, queue_pairs_, clock_, scenario_.busy,
+                                             scenario_.cores, transport_.port_of_queue_pair());
   WorkerPool& pool = *of_the_last;
-  SwitchProbe* const probe = transport_.probe();
+  transport::SwitchProbe* const probe = transport_.probe();
   TrafficWatchdog watchdog(scenario_, ports_, clock_.now());
   pool.start();
   warm_up(pool, watchdog);
@@ -192,11 +198,11 @@ Measured Measuring::run(const std::string& phase, double rate, const WorkerPool:
   }
   std::vector<PortCounts> before;
   const TimeNs begun = pool.standing_still([&] {
-    before = counts_of(lanes_);
+    before = counts_of(queue_pairs_);
     return pool.begin_measuring(scenario_.phases.operations);
   });
   Measured found;
-  Measurement& measured = found.measurement;
+  result::Measurement& measured = found.measurement;
   measured.offered_rate = rate;
   bool in_good_order = true;
   const auto unless_it_fails = [&](const auto& what) {
@@ -220,7 +226,7 @@ Measured Measuring::run(const std::string& phase, double rate, const WorkerPool:
     });
   });
   if (!in_good_order) {
-    // What is under way is not lost, and never comes: the traffic is left as it is.
+    // What is in flight is not lost, and never comes: the traffic is left as it is.
     pool.halt();
     take_stock(pool, before, begun, clock_.now(), measured);
   }
@@ -252,4 +258,4 @@ Measured Measuring::run(const std::string& phase, double rate, const WorkerPool:
   return found;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

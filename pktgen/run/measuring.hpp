@@ -1,4 +1,4 @@
-// One measurement of a scenario: start, warm up, measure, stop, wait for what is under way.
+// One measurement of a scenario: start, warm up, measure, stop, wait for what is in flight.
 //
 //   Measuring one(scenario, transport, clock, view, interruptions);
 //   const Measured found = one.run("measuring", rate, make_traffic, pool);
@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
 /// The run cannot go on; what() says why, and what to do.
 class RunFailed : public std::runtime_error {
@@ -35,7 +35,7 @@ public:
 };
 
 struct Measured {
-  Measurement measurement;
+  result::Measurement measurement;
   /// Why the run cannot go on after it; empty when it can.
   std::string failure;
 };
@@ -44,8 +44,8 @@ class Measuring {
 public:
   /// Each rise of `interruptions` is somebody who wants it to end: the first time in good order,
   /// the next time at once. All outlive it.
-  Measuring(const Scenario& scenario, Transport& transport, const Clock& clock, LiveView& view,
-            const std::atomic<unsigned>& interruptions);
+  Measuring(const scenario::Scenario& scenario, transport::Transport& transport, const Clock& clock,
+            result::LiveView& view, const std::atomic<unsigned>& interruptions);
 
   /// `rate` is that of the traffics that `make` makes, for the record. The worker pool stands still
   /// in `pool` then, for the next measurement, which arms anew whatever this one has armed, or for
@@ -61,23 +61,23 @@ private:
   [[nodiscard]] std::optional<std::uint64_t> switch_drops() const;
   /// Until it is over, for whatever reason; says whether that is because all was done.
   bool watch(WorkerPool& pool, TrafficWatchdog& watchdog, const std::string& phase, TimeNs begun,
-             const std::vector<PortCounts>& before);
-  /// Lets what is under way come in. Says whether nobody wanted it to end before.
+             const std::vector<transport::PortCounts>& before);
+  /// Lets what is in flight come in. Says whether nobody wanted it to end before.
   bool drain(WorkerPool& pool);
   /// What came over the ports and how busy the worker pool was, until now. The worker pool stands
   /// still.
-  void take_stock(WorkerPool& pool, const std::vector<PortCounts>& before, TimeNs begun,
-                  TimeNs ended, Measurement& measured) const;
+  void take_stock(WorkerPool& pool, const std::vector<transport::PortCounts>& before, TimeNs begun,
+                  TimeNs ended, result::Measurement& measured) const;
   /// Asks `enough` now and then.
   template <typename Enough> void sleep_until(TimeNs end, Enough&& enough);
 
-  const Scenario& scenario_;
-  Transport& transport_;
+  const scenario::Scenario& scenario_;
+  transport::Transport& transport_;
   const Clock& clock_;
-  LiveView& view_;
+  result::LiveView& view_;
   const std::atomic<unsigned>& interruptions_;
-  std::vector<Port*> ports_;
-  std::vector<Port*> lanes_;
+  std::vector<transport::Port*> ports_;
+  std::vector<transport::Port*> queue_pairs_;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -12,7 +12,10 @@
 #include <random>
 #include <sstream>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
+
+using scenario::Kind;
+
 namespace {
 
 /// The first value in a /proc file whose line begins so.
@@ -27,29 +30,29 @@ std::string proc_value(const char* file, const std::string& key) {
   return {};
 }
 
-/// Workers beyond the lanes have nothing to do.
-void say_what_idles(const Scenario& scenario, std::vector<std::string>& said) {
-  std::size_t lanes = scenario.hosted ? scenario.hosted->ports : 0;
-  for (const PortSpec& port : scenario.ports) {
-    lanes += port.queues;
+/// Workers beyond the queue pairs have nothing to do.
+void say_what_idles(const scenario::Scenario& scenario, std::vector<std::string>& said) {
+  std::size_t queue_pairs = scenario.hosted ? scenario.hosted->ports : 0;
+  for (const scenario::PortSpec& port : scenario.ports) {
+    queue_pairs += port.queues;
   }
-  if (scenario.cores.size() > lanes) {
+  if (scenario.cores.size() > queue_pairs) {
     said.push_back(
         fmt::format("{} cores are given, and the ports have {} queues together: {} core{} "
                     "left out; give ports more queues, or fewer cores",
-                    scenario.cores.size(), lanes, scenario.cores.size() - lanes,
-                    scenario.cores.size() - lanes == 1 ? " is" : "s are"));
+                    scenario.cores.size(), queue_pairs, scenario.cores.size() - queue_pairs,
+                    scenario.cores.size() - queue_pairs == 1 ? " is" : "s are"));
   }
 }
 
-void settle_cores(Scenario& scenario, const std::vector<unsigned>& cores,
+void settle_cores(scenario::Scenario& scenario, const std::vector<unsigned>& cores,
                   std::vector<std::string>& said) {
   if (!scenario.hosted) {
     // Whoever shares a machine with the switch under test must leave it its time.
     scenario.busy = scenario.busy && cores.size() > 1;
     return;
   }
-  Hosted& hosted = *scenario.hosted;
+  scenario::Hosted& hosted = *scenario.hosted;
   const bool enough = cores.size() > hosted.workers;
   if (!enough) {
     scenario.busy = false;
@@ -66,11 +69,12 @@ void settle_cores(Scenario& scenario, const std::vector<unsigned>& cores,
   }
 }
 
-void look_into_capture(Part& part) {
+void look_into_capture(scenario::Part& part) {
   if (part.kind == Kind::replay) {
     try {
-      part.replay.longest_frame = longest_frame_in(part.replay.file, part.replay.direction);
-    } catch (const CaptureError& problem) {
+      part.replay.longest_frame =
+          capture::longest_frame_in(part.replay.file, part.replay.direction);
+    } catch (const capture::CaptureError& problem) {
       throw ScenarioError(problem.what());
     }
   }
@@ -92,17 +96,17 @@ std::vector<unsigned> usable_cores() {
   return cores;
 }
 
-std::vector<std::string> prepare(Scenario& scenario, const std::vector<unsigned>& cores,
+std::vector<std::string> prepare(scenario::Scenario& scenario, const std::vector<unsigned>& cores,
                                  std::uint64_t available_bytes) {
-  const auto is_rdma = [](const Part& part) { return part.kind == Kind::rdma; };
+  const auto is_rdma = [](const scenario::Part& part) { return part.kind == Kind::rdma; };
   if (is_rdma(scenario.traffic) || std::ranges::any_of(scenario.parts, is_rdma)) {
     throw ScenarioError("rdma: this version has no RDMA transfers yet; reduce, multicast, unicast "
                         "and replay are there");
   }
-  const Part& only = scenario.traffic;
+  const scenario::Part& only = scenario.traffic;
   const bool is_stream = only.kind == Kind::multicast || only.kind == Kind::unicast;
   if (scenario.phases.max_loss < 1 &&
-      (only.kind == Kind::replay || (is_stream && only.stream.role == Role::root))) {
+      (only.kind == Kind::replay || (is_stream && only.stream.role == scenario::Role::root))) {
     throw ScenarioError("max_loss: nobody here knows what was lost: a replay is not checked, and "
                         "with role root the receivers are elsewhere");
   }
@@ -138,4 +142,4 @@ std::string machine_description() {
                      usable_cores().size());
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
 /// Cores this process may run on, lowest first.
 [[nodiscard]] std::vector<unsigned> usable_cores();
@@ -18,7 +18,7 @@ namespace tributary::pktgen {
 ///   replays  how long their frames are, from their files
 /// Throws ScenarioError (make_traffic.hpp) when its virtual hosts do not fit into memory, a file
 /// cannot be replayed, or this version lacks what it asks for.
-std::vector<std::string> prepare(Scenario& scenario, const std::vector<unsigned>& cores,
+std::vector<std::string> prepare(scenario::Scenario& scenario, const std::vector<unsigned>& cores,
                                  std::uint64_t available_bytes);
 
 /// Memory the system could give to this process now.
@@ -26,4 +26,4 @@ std::vector<std::string> prepare(Scenario& scenario, const std::vector<unsigned>
 /// The processor's name and the number of its cores.
 [[nodiscard]] std::string machine_description();
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

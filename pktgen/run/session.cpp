@@ -15,7 +15,14 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
+
+using result::Measurement;
+using result::Result;
+using result::SearchTry;
+using scenario::Scenario;
+using transport::Port;
+
 namespace {
 
 constexpr std::uint64_t calibration_warmup_ns = 50'000'000;
@@ -32,14 +39,14 @@ constexpr std::size_t most_search_steps = 40;
 constexpr double shares_of_the_best[] = {0.1, 0.5, 0.9};
 
 /// The step that these tries make together.
-SearchStep search_step(double rate, std::vector<SearchTry> tries) {
-  SearchStep step;
+result::SearchStep search_step(double rate, std::vector<SearchTry> tries) {
+  result::SearchStep step;
   const auto median = [&](double SearchTry::*figure) {
     std::vector<double> values;
     for (const SearchTry& one : tries) {
       values.push_back(one.*figure);
     }
-    return summarise(values).median;
+    return measure::summarise(values).median;
   };
   const auto most = [&](bool SearchTry::*figure) {
     return 2 * static_cast<std::size_t>(std::ranges::count(tries, true, figure)) > tries.size();
@@ -57,10 +64,10 @@ SearchStep search_step(double rate, std::vector<SearchTry> tries) {
 constexpr std::size_t most_discarded = 65'536;
 
 /// Forgets what came in until now: frames of a run before would mislead the members of this one.
-void discard_what_waits(const std::vector<Port*>& lanes) {
-  for (Port* lane : lanes) {
+void discard_what_waits(const std::vector<Port*>& queue_pairs) {
+  for (Port* queue_pair : queue_pairs) {
     for (std::size_t frames = 0, some = 1; some != 0 && frames < most_discarded; frames += some) {
-      some = lane->receive().size();
+      some = queue_pair->receive().size();
     }
   }
 }
@@ -78,9 +85,9 @@ struct GiveUp {
   GiveUp& operator=(const GiveUp&) = delete;
 };
 
-/// One lane a port, until it is said otherwise.
-Placement placement_for(const Scenario& scenario, const std::vector<Port*>& ports) {
-  Placement placement;
+/// One queue pair a port, until it is said otherwise.
+traffic::Placement placement_for(const Scenario& scenario, const std::vector<Port*>& ports) {
+  traffic::Placement placement;
   placement.first_nid = scenario.first_nid;
   placement.ethertype = scenario.ethertype;
   for (const Port* port : ports) {
@@ -91,15 +98,15 @@ Placement placement_for(const Scenario& scenario, const std::vector<Port*>& port
 
 } // namespace
 
-Session::Session(const Scenario& scenario, Transport& transport, const Clock& clock, LiveView& view,
-                 const std::atomic<unsigned>& interruptions)
+Session::Session(const Scenario& scenario, transport::Transport& transport, const Clock& clock,
+                 result::LiveView& view, const std::atomic<unsigned>& interruptions)
     : scenario_(scenario), transport_(transport), clock_(clock), view_(view),
       interruptions_(interruptions) {}
 
 void Session::run(Result& result) {
   const GiveUp at_the_end(pool_);
   try {
-    discard_what_waits(transport_.lanes());
+    discard_what_waits(transport_.queue_pairs());
     if (scenario_.phases.calibrate) {
       calibrate(result);
     }
@@ -110,7 +117,7 @@ void Session::run(Result& result) {
     }
   } catch (const ScenarioError&) {
     throw; // nothing could be measured
-  } catch (const config::ConfigError&) {
+  } catch (const configuration::ConfigError&) {
     throw; // nor here: there is no switch that suits the scenario
   } catch (const std::runtime_error& failed) {
     result.failure = failed.what();
@@ -128,20 +135,21 @@ void Session::run(Result& result) {
   add_verdict(scenario_, result);
 }
 
-std::unique_ptr<Traffic> Session::traffic_at(double rate, const std::vector<bool>& elsewhere) {
-  Placement placement = placement_for(scenario_, transport_.ports());
-  placement.lanes = transport_.port_of_lane();
+std::unique_ptr<traffic::Traffic> Session::traffic_at(double rate,
+                                                      const std::vector<bool>& elsewhere) {
+  traffic::Placement placement = placement_for(scenario_, transport_.ports());
+  placement.queue_pairs = transport_.port_of_queue_pair();
   placement.elsewhere = elsewhere;
   Scenario scenario = rate > 0 ? at_rate(scenario_, rate) : scenario_;
   // Stragglers of one measurement must not pass for the next one's. Generators that share a
   // traffic have to agree, and do not know of each other's measurements.
-  scenario.seed += is_shared(scenario) ? 0 : measurements_;
+  scenario.seed += scenario::is_shared(scenario) ? 0 : measurements_;
   return maker_.make(scenario, placement);
 }
 
 void Session::calibrate(Result& result) {
   const Scenario scenario = for_ceiling(scenario_);
-  const std::unique_ptr<LoopSwitch> loop = transport_.loop(scenario);
+  const std::unique_ptr<transport::LoopSwitch> loop = transport_.loop(scenario);
   const std::vector<Port*> ports = loop->ports();
   const auto traffic = maker_.make(scenario, placement_for(scenario, ports));
   Driver driver(*traffic, ports, clock_, true);
@@ -190,9 +198,10 @@ void Session::calibrate(Result& result) {
   }
 }
 
-LatencyFloor Session::latency_floor(Traffic& traffic, const std::vector<Port*>& ports) const {
+result::LatencyFloor Session::latency_floor(traffic::Traffic& traffic,
+                                            const std::vector<Port*>& ports) const {
   Driver driver(traffic, ports, clock_, scenario_.busy);
-  Histogram turns;
+  measure::Histogram turns;
   const TimeNs started = clock_.now();
   TimeNs last = started;
   driver.run_until([&](TimeNs now) {
@@ -257,12 +266,13 @@ SearchTry Session::judge(double rate, const Measurement& measured) const {
   SearchTry one;
   one.loss = lost_share(scenario_, measured.tally);
   // What was begun and lost was offered all the same.
-  const std::uint64_t missed =
-      scenario_.traffic.kind == Kind::reduce ? measured.tally.sum(Figure::Meaning::loss) : 0;
+  const std::uint64_t missed = scenario_.traffic.kind == scenario::Kind::reduce
+                                   ? measured.tally.sum(measure::Figure::Meaning::loss)
+                                   : 0;
   one.achieved = measured.per_second(measured.operations + missed);
   one.kept = one.achieved >= kept_share * rate;
   one.passed = one.kept && one.loss <= scenario_.search.loss &&
-               measured.tally.sum(Figure::Meaning::fault) == 0;
+               measured.tally.sum(measure::Figure::Meaning::fault) == 0;
   return one;
 }
 
@@ -270,11 +280,12 @@ void Session::search(Result& result) {
   if (!has_rate(scenario_)) {
     throw RunFailed("a search needs one traffic with a rate: reduce, multicast or unicast");
   }
-  if (scenario_.traffic.kind != Kind::reduce && scenario_.traffic.stream.role == Role::root) {
+  if (scenario_.traffic.kind != scenario::Kind::reduce &&
+      scenario_.traffic.stream.role == scenario::Role::root) {
     throw RunFailed("a search has to know what is lost, and the receivers are elsewhere; search "
                     "with both roles here");
   }
-  SearchResult& found = result.search.emplace();
+  result::SearchResult& found = result.search.emplace();
   // What it does when nothing holds it back bounds what it can do at a rate.
   const Measurement& flat_out =
       result.repeats.emplace_back(measure("search: as fast as possible", 0, result));
@@ -323,4 +334,4 @@ bool Session::try_rate(double rate, Result& result) {
   return true;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
+
+using scenario::Kind;
+
 namespace {
 
 /// How often it is listened at most: the workers stand still meanwhile.
@@ -19,17 +22,18 @@ constexpr double longest_frame_bits = 8 * 9024;
 
 double interval_ns(double rate) { return rate > 0 ? 1e9 / rate : 0; }
 
-double held_back_ns(const Reduce& reduce) {
+double held_back_ns(const scenario::Reduce& reduce) {
   const auto ns = [](std::chrono::nanoseconds time) { return static_cast<double>(time.count()); };
-  const double skew = reduce.skew == Skew::none          ? 0
-                      : reduce.skew == Skew::exponential ? longest_draw * ns(reduce.skew_by)
-                                                         : ns(reduce.skew_by);
+  const double skew = reduce.skew == scenario::Skew::none ? 0
+                      : reduce.skew == scenario::Skew::exponential
+                          ? longest_draw * ns(reduce.skew_by)
+                          : ns(reduce.skew_by);
   const double late = reduce.tampering.late > 0 ? ns(reduce.tampering.late_by) : 0;
   const double retry = ns(reduce.retry.count() == 0 ? reduce.usual_retry() : reduce.retry);
   return interval_ns(reduce.rate) + skew + late + retry;
 }
 
-double held_back_ns(const Part& part) {
+double held_back_ns(const scenario::Part& part) {
   switch (part.kind) {
   case Kind::reduce: return held_back_ns(part.reduce);
   case Kind::multicast:
@@ -45,9 +49,9 @@ double held_back_ns(const Part& part) {
 
 } // namespace
 
-std::uint64_t longest_silence_ns(const Scenario& scenario) {
+std::uint64_t longest_silence_ns(const scenario::Scenario& scenario) {
   double held_back = held_back_ns(scenario.traffic);
-  for (const Part& part : scenario.parts) {
+  for (const scenario::Part& part : scenario.parts) {
     held_back = std::max(held_back, held_back_ns(part));
   }
   constexpr double longest = 0x1p62;
@@ -55,8 +59,8 @@ std::uint64_t longest_silence_ns(const Scenario& scenario) {
          static_cast<std::uint64_t>(std::min(held_back, longest));
 }
 
-TrafficWatchdog::TrafficWatchdog(const Scenario& scenario, const std::vector<Port*>& ports,
-                                 TimeNs now)
+TrafficWatchdog::TrafficWatchdog(const scenario::Scenario& scenario,
+                                 const std::vector<transport::Port*>& ports, TimeNs now)
     : ports_(ports), longest_ns_(longest_silence_ns(scenario)), next_(now), since_(now) {}
 
 void TrafficWatchdog::check(WorkerPool& pool, TimeNs now) {
@@ -81,7 +85,7 @@ void TrafficWatchdog::check(WorkerPool& pool, TimeNs now) {
 
 void TrafficWatchdog::complain(const std::string& waiting, double seconds) const {
   std::vector<std::string> ports;
-  for (Port* port : ports_) {
+  for (transport::Port* port : ports_) {
     ports.push_back(port->description());
     if (const std::string error = port->error(); !error.empty()) {
       throw RunFailed(error);
@@ -102,4 +106,4 @@ void TrafficWatchdog::complain(const std::string& waiting, double seconds) const
       where, seconds, waiting));
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -16,16 +16,17 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
 /// How long nothing may come in while a scenario runs and all is well: the time-out, and what it
 /// holds back by its own will (rate, skew, lateness, retries).
-[[nodiscard]] std::uint64_t longest_silence_ns(const Scenario& scenario);
+[[nodiscard]] std::uint64_t longest_silence_ns(const scenario::Scenario& scenario);
 
 class TrafficWatchdog {
 public:
   /// From `now` on. `ports` outlive it.
-  TrafficWatchdog(const Scenario& scenario, const std::vector<Port*>& ports, TimeNs now);
+  TrafficWatchdog(const scenario::Scenario& scenario, const std::vector<transport::Port*>& ports,
+                  TimeNs now);
 
   /// Throws RunFailed when it has lasted too long: who waits, for how long, what to look at.
   void check(WorkerPool& pool, TimeNs now);
@@ -33,7 +34,7 @@ public:
 private:
   [[noreturn]] void complain(const std::string& waiting, double seconds) const;
 
-  const std::vector<Port*>& ports_;
+  const std::vector<transport::Port*>& ports_;
   std::uint64_t longest_ns_;
   TimeNs next_; ///< when it listens again
   TimeNs since_;
@@ -41,4 +42,4 @@ private:
   bool answered_ = false;      ///< ever
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -13,7 +13,11 @@
 #include <string>
 #include <string_view>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
+
+using result::Measurement;
+using scenario::Part;
+
 namespace {
 
 /// A share that is farther from what was asked for, in proportion to that, was not kept.
@@ -33,7 +37,7 @@ std::string came_to_nothing(const Measurement& measured) {
     std::uint64_t lost = 0;
   };
   std::map<std::string_view, Part> parts;
-  for (const Figure& figure : measured.tally.figures) {
+  for (const measure::Figure& figure : measured.tally.figures) {
     const auto [name, what] = part_and_name(figure.name);
     Part& part = parts[name];
     if (what == "operations" || what == "operations_at_leaves") {
@@ -66,7 +70,7 @@ std::string came_to_nothing(const Measurement& measured) {
   return {};
 }
 
-std::string too_much_lost(const Scenario& scenario, const Measurement& measured) {
+std::string too_much_lost(const scenario::Scenario& scenario, const Measurement& measured) {
   const double most = scenario.phases.max_loss;
   const double share = most < 1 ? lost_share(scenario, measured.tally) : 0;
   return share > most ? fmt::format("{:.4g} % was lost, and --max-loss allows {:.4g} %",
@@ -96,19 +100,19 @@ std::string why_share_is_missed(const Part& part) {
              : "it had no more to send, or the measurement was too short for its answers";
 }
 
-void warn_of_shares(const Scenario& scenario, const Result& result,
+void warn_of_shares(const scenario::Scenario& scenario, const result::Result& result,
                     std::vector<std::string>& warnings) {
   double shares = 0;
   for (const Part& part : scenario.parts) {
     shares += part.share;
   }
-  Tally sum;
+  measure::Tally sum;
   for (const Measurement& measured : result.repeats) {
     sum.merge(measured.tally);
   }
-  const std::string sent = '.' + std::string(sent_figure);
+  const std::string sent = '.' + std::string(traffic::sent_figure);
   std::size_t nth = 0; // figures stand in the order of the parts
-  for (const Figure& figure : sum.figures) {
+  for (const measure::Figure& figure : sum.figures) {
     if (!figure.name.ends_with(sent) || nth == scenario.parts.size()) {
       continue;
     }
@@ -125,7 +129,7 @@ void warn_of_shares(const Scenario& scenario, const Result& result,
   }
 }
 
-void warn_of_arm_failures(const Result& result, std::vector<std::string>& warnings) {
+void warn_of_arm_failures(const result::Result& result, std::vector<std::string>& warnings) {
   std::uint64_t failures = 0;
   for (const Measurement& measured : result.repeats) {
     failures += measured.switch_figures ? measured.switch_figures->arm_failures : 0;
@@ -139,9 +143,9 @@ void warn_of_arm_failures(const Result& result, std::vector<std::string>& warnin
   }
 }
 
-void warn_of_search(const SearchResult& search, std::vector<std::string>& warnings) {
-  const SearchStep* lowest = nullptr;
-  for (const SearchStep& step : search.steps) {
+void warn_of_search(const result::SearchResult& search, std::vector<std::string>& warnings) {
+  const result::SearchStep* lowest = nullptr;
+  for (const result::SearchStep& step : search.steps) {
     if (!step.passed && (lowest == nullptr || step.rate < lowest->rate)) {
       lowest = &step;
     }
@@ -157,7 +161,7 @@ void warn_of_search(const SearchResult& search, std::vector<std::string>& warnin
 
 } // namespace
 
-void add_verdict(const Scenario& scenario, Result& result) {
+void add_verdict(const scenario::Scenario& scenario, result::Result& result) {
   std::vector<std::string> nothing;
   std::vector<std::string> lost;
   for (const Measurement& measured : result.repeats) {
@@ -170,7 +174,7 @@ void add_verdict(const Scenario& scenario, Result& result) {
   add_counted(result.problems, nothing, nothing.size());
   add_counted(result.problems, lost, lost.size());
   warn_of_arm_failures(result, result.warnings);
-  if (scenario.traffic.kind == Kind::mixed) {
+  if (scenario.traffic.kind == scenario::Kind::mixed) {
     warn_of_shares(scenario, result, result.warnings);
   }
   if (result.search) {
@@ -178,4 +182,4 @@ void add_verdict(const Scenario& scenario, Result& result) {
   }
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -15,9 +15,9 @@
 #include "pktgen/result/result.hpp"
 #include "pktgen/scenario/scenario.hpp"
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
 /// Adds to Result::problems and Result::warnings.
-void add_verdict(const Scenario& scenario, Result& result);
+void add_verdict(const scenario::Scenario& scenario, result::Result& result);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

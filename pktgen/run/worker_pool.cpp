@@ -13,27 +13,27 @@
 #include <optional>
 #include <stdexcept>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
-WorkerPool::WorkerPool(const MakeTraffic& make, const std::vector<Port*>& ports, const Clock& clock,
-                       bool busy, const std::vector<unsigned>& cores,
-                       std::vector<PortIndex> port_of_lane)
+WorkerPool::WorkerPool(const MakeTraffic& make, const std::vector<transport::Port*>& ports,
+                       const Clock& clock, bool busy, const std::vector<unsigned>& cores,
+                       std::vector<transport::PortIndex> port_of_queue_pair)
     : clock_(clock), cores_(cores),
       workers_(std::clamp<std::size_t>(cores.size(), 1, std::max<std::size_t>(ports.size(), 1))) {
-  std::vector<std::size_t> worker_of_lane(ports.size());
-  for (LaneIndex lane = 0; lane < ports.size(); ++lane) {
-    worker_of_lane[lane] = worker_of(lane);
+  std::vector<std::size_t> worker_of_queue_pair(ports.size());
+  for (transport::QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
+    worker_of_queue_pair[queue_pair] = worker_of(queue_pair);
   }
-  if (!port_of_lane.empty()) {
-    auto hand_off = std::make_unique<HandOff>(worker_of_lane, port_of_lane);
+  if (!port_of_queue_pair.empty()) {
+    auto hand_off = std::make_unique<HandOff>(worker_of_queue_pair, port_of_queue_pair);
     hand_off_ = hand_off->is_needed() ? std::move(hand_off) : nullptr;
   }
   for (std::size_t w = 0; w < workers_.size(); ++w) {
-    std::vector<Port*> mine(ports.size());
+    std::vector<transport::Port*> mine(ports.size());
     std::vector<bool> elsewhere(ports.size());
-    for (LaneIndex lane = 0; lane < ports.size(); ++lane) {
-      elsewhere[lane] = worker_of_lane[lane] != w;
-      mine[lane] = elsewhere[lane] ? nullptr : ports[lane];
+    for (transport::QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
+      elsewhere[queue_pair] = worker_of_queue_pair[queue_pair] != w;
+      mine[queue_pair] = elsewhere[queue_pair] ? nullptr : ports[queue_pair];
     }
     Worker& worker = workers_[w];
     worker.traffic = make(elsewhere);
@@ -154,9 +154,9 @@ void WorkerPool::pause() {
 }
 
 void WorkerPool::agree() {
-  Progress farthest;
+  traffic::Progress farthest;
   for (const Worker& worker : workers_) {
-    const Progress one = worker.traffic->progress();
+    const traffic::Progress one = worker.traffic->progress();
     farthest.resize(std::max(farthest.size(), one.size()));
     for (std::size_t i = 0; i < one.size(); ++i) {
       farthest[i] = std::max(farthest[i], one[i]);
@@ -204,10 +204,10 @@ bool WorkerPool::exhausted() {
   });
 }
 
-Tally WorkerPool::tally() {
+measure::Tally WorkerPool::tally() {
   return standing_still([&] {
     const TimeNs now = clock_.now();
-    Tally sum;
+    measure::Tally sum;
     for (const Worker& worker : workers_) {
       sum.merge(worker.traffic->tally(now));
     }
@@ -245,4 +245,4 @@ std::string WorkerPool::waiting_for() {
   });
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

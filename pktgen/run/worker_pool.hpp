@@ -1,10 +1,10 @@
 // The generator's threads: one for each core it was given, each with a driver, a traffic of its
-// own, and some of the lanes. The calling thread stays free to watch.
+// own, and some of the queue pairs. The calling thread stays free to watch.
 //
-//   worker 0   lanes 0, 2, 4 ...   traffics of the same settings, each with the virtual hosts
-//   worker 1   lanes 1, 3, 5 ...   of its own lanes: one scenario together
+//   worker 0   queue pairs 0, 2, 4 ...   traffics of the same settings, each with the virtual hosts
+//   worker 1   queue pairs 1, 3, 5 ...   of its own queue pairs: one scenario together
 //
-// Workers whose lanes are of one port hand frames of reductions to each other (hand_off.hpp);
+// Workers whose queue pairs are of one port hand frames of reductions to each other (hand_off.hpp);
 // otherwise they share nothing while they run. Whatever concerns all of them (beginning and ending
 // a measurement, looking at tallies) is done by the calling thread while all stand still between
 // two iterations, which takes microseconds.
@@ -25,18 +25,20 @@
 #include <thread>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 
 class WorkerPool {
 public:
-  /// Makes the traffic of a worker; `elsewhere` says by lane which it has not.
-  using MakeTraffic = std::function<std::unique_ptr<Traffic>(const std::vector<bool>& elsewhere)>;
+  /// Makes the traffic of a worker; `elsewhere` says by queue pair which it has not.
+  using MakeTraffic =
+      std::function<std::unique_ptr<traffic::Traffic>(const std::vector<bool>& elsewhere)>;
 
   /// As many workers as there are cores; one, on no certain core, when there are none. Never more
-  /// than lanes. `ports` by LaneIndex; `port_of_lane` says which belong together, when empty none.
-  WorkerPool(const MakeTraffic& make, const std::vector<Port*>& ports, const Clock& clock,
-             bool busy, const std::vector<unsigned>& cores,
-             std::vector<PortIndex> port_of_lane = {});
+  /// than queue pairs. `ports` by QueuePairIndex; `port_of_queue_pair` says which belong together,
+  /// when empty none.
+  WorkerPool(const MakeTraffic& make, const std::vector<transport::Port*>& ports,
+             const Clock& clock, bool busy, const std::vector<unsigned>& cores,
+             std::vector<transport::PortIndex> port_of_queue_pair = {});
   /// Ends the threads.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -76,20 +78,22 @@ public:
   [[nodiscard]] bool drained();
   [[nodiscard]] bool exhausted();
   /// All workers' together.
-  [[nodiscard]] Tally tally();
+  [[nodiscard]] measure::Tally tally();
   /// All workers' together, since `begin_measuring`, or since `start`.
   [[nodiscard]] DriverCounts counts();
   /// By worker.
   [[nodiscard]] std::vector<DriverCounts> counts_by_worker();
   /// Whether workers share a port.
   [[nodiscard]] bool shares_ports() const { return hand_off_ != nullptr; }
-  [[nodiscard]] std::size_t worker_of(LaneIndex lane) const { return lane % workers_.size(); }
+  [[nodiscard]] std::size_t worker_of(transport::QueuePairIndex queue_pair) const {
+    return queue_pair % workers_.size();
+  }
   [[nodiscard]] std::string waiting_for();
   [[nodiscard]] std::size_t size() const { return workers_.size(); }
 
 private:
   struct Worker {
-    std::unique_ptr<Traffic> traffic;
+    std::unique_ptr<traffic::Traffic> traffic;
     std::unique_ptr<Driver> driver;
     std::thread thread;
   };
@@ -118,4 +122,4 @@ private:
   bool running_ = false;       ///< told to run
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

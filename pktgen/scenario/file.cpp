@@ -10,10 +10,10 @@
 #include <cmath>
 #include <optional>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::scenario {
 namespace {
 
-using config::SectionReader;
+using configuration::SectionReader;
 
 /// What an option may end in, as people write rates and counts.
 double factor_of(std::string_view suffix) {
@@ -56,21 +56,21 @@ class Reader {
 public:
   Reader(const toml::table& root, ReadScenario& result) : root_(root), result_(result) {}
 
-  [[nodiscard]] config::Findings& findings() { return findings_; }
+  [[nodiscard]] configuration::Findings& findings() { return findings_; }
 
   /// The tables of a section; without any, an empty one where the section is not repeated.
   std::vector<const toml::table*> tables(Section section) {
-    const config::SectionSpec& spec = section_spec(section);
-    return config::tables_of(root_, spec.path, spec, findings_);
+    const configuration::SectionSpec& spec = section_spec(section);
+    return configuration::tables_of(root_, spec.path, spec, findings_);
   }
   template <typename Target>
   SectionReader read(Section section, const toml::table& table, const std::string& owner,
                      Target& target) {
     SectionReader reader(table, scenario_schema(), section_spec(section), findings_);
     reader.read_into(target);
-    config::Document document;
+    configuration::Document document;
     reader.write_to(document, owner);
-    for (const config::KeySpec& key : section_spec(section).keys) {
+    for (const configuration::KeySpec& key : section_spec(section).keys) {
       const std::string name = fmt::format("{}: {}", owner, key.name);
       if (const auto found = document.find(name); found != document.end()) {
         result_.settings.emplace_back(name, found->second.value);
@@ -89,10 +89,10 @@ public:
 private:
   const toml::table& root_;
   ReadScenario& result_;
-  config::Findings findings_;
+  configuration::Findings findings_;
 };
 
-void check_traffic(const Part& part, const SectionReader& at, config::Findings& findings) {
+void check_traffic(const Part& part, const SectionReader& at, configuration::Findings& findings) {
   const Stream& stream = part.stream;
   if (part.kind != Kind::unicast && part.kind != Kind::multicast) {
     return;
@@ -134,7 +134,7 @@ void read_traffic(Reader& reader, Scenario& scenario) {
 }
 
 /// Two generators that share a traffic must agree on what it is.
-void check_seed(const Scenario& scenario, config::Findings& findings) {
+void check_seed(const Scenario& scenario, configuration::Findings& findings) {
   if (is_shared(scenario) && scenario.seed == 0) {
     findings.add(0, "run.seed",
                  "the generator that has the other role must draw the same values; give both the "
@@ -157,7 +157,7 @@ std::string driven_by(const PortSpec& port) {
 }
 
 void check_alone(const PortSpec& port, const std::vector<PortSpec>& before, const SectionReader& at,
-                 config::Findings& findings) {
+                 configuration::Findings& findings) {
   const std::string driven = driven_by(port);
   const auto other = std::ranges::find(before, driven, driven_by);
   if (!driven.empty() && other != before.end()) {
@@ -206,7 +206,7 @@ ReadScenario read_scenario(const toml::table& root, const std::string& name,
   Scenario& scenario = result.scenario;
   scenario.name = name;
   Reader reader(root, result);
-  config::check_top_level(root, scenario_schema(), reader.findings());
+  configuration::check_top_level(root, scenario_schema(), reader.findings());
   RunKeys run;
   reader.read_single(Section::run, run);
   scenario.phases = run.phases;
@@ -244,23 +244,23 @@ std::string scenario_text(const std::vector<std::pair<std::string, std::string>>
   return text;
 }
 
-bool put_option(toml::table& section, const config::KeySpec& key, const std::string& text) {
+bool put_option(toml::table& section, const configuration::KeySpec& key, const std::string& text) {
   const auto put = [&](auto value) {
     section.insert_or_assign(key.name, std::move(value));
     return true;
   };
-  if (std::holds_alternative<config::Flag>(key.type)) {
+  if (std::holds_alternative<configuration::Flag>(key.type)) {
     return put(text == "true");
   }
-  if (std::holds_alternative<config::Integer>(key.type)) {
+  if (std::holds_alternative<configuration::Integer>(key.type)) {
     const auto value = integer_of(text);
     return value && put(*value);
   }
-  if (std::holds_alternative<config::Number>(key.type)) {
+  if (std::holds_alternative<configuration::Number>(key.type)) {
     const auto value = number_of(text);
     return value && put(*value);
   }
-  if (std::holds_alternative<config::Integers>(key.type)) {
+  if (std::holds_alternative<configuration::Integers>(key.type)) {
     toml::array array;
     for (const std::string& part : text.empty() ? std::vector<std::string>{} : split(text)) {
       const auto value = integer_of(part);
@@ -271,8 +271,8 @@ bool put_option(toml::table& section, const config::KeySpec& key, const std::str
     }
     return put(std::move(array));
   }
-  if (std::holds_alternative<config::Names>(key.type) ||
-      std::holds_alternative<config::Texts>(key.type)) {
+  if (std::holds_alternative<configuration::Names>(key.type) ||
+      std::holds_alternative<configuration::Texts>(key.type)) {
     toml::array array;
     for (const std::string& part : split(text)) {
       array.push_back(part);
@@ -282,4 +282,4 @@ bool put_option(toml::table& section, const config::KeySpec& key, const std::str
   return put(text);
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::scenario

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::scenario {
 
 struct ReadScenario {
   Scenario scenario;
@@ -19,8 +19,8 @@ struct ReadScenario {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
-/// Throws config::ConfigError with all that is wrong, as `file`: unknown keys, wrong values, and
-/// what does not fit together.
+/// Throws configuration::ConfigError with all that is wrong, as `file`: unknown keys, wrong values,
+/// and what does not fit together.
 [[nodiscard]] ReadScenario read_scenario(const toml::table& root, const std::string& name,
                                          const std::string& file);
 
@@ -30,7 +30,7 @@ scenario_text(const std::vector<std::pair<std::string, std::string>>& settings);
 
 /// The text of an option as TOML of this type: "a,b" for lists, "10k", "2M" and "1G" for numbers.
 /// False when it cannot be of the type.
-[[nodiscard]] bool put_option(toml::table& section, const config::KeySpec& key,
+[[nodiscard]] bool put_option(toml::table& section, const configuration::KeySpec& key,
                               const std::string& text);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::scenario

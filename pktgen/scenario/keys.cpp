@@ -6,24 +6,24 @@
 #include <algorithm>
 #include <array>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::scenario {
 namespace {
 
-using config::Choice;
-using config::Duration;
-using config::Flag;
-using config::Integer;
-using config::integer;
-using config::Integers;
-using config::Key;
-using config::KindMask;
-using config::Name;
-using config::Number;
-using config::PciAddress;
-using config::Text;
-using config::text;
-using config::Texts;
-using config::Value;
+using configuration::Choice;
+using configuration::Duration;
+using configuration::Flag;
+using configuration::Integer;
+using configuration::integer;
+using configuration::Integers;
+using configuration::Key;
+using configuration::KindMask;
+using configuration::Name;
+using configuration::Number;
+using configuration::PciAddress;
+using configuration::Text;
+using configuration::text;
+using configuration::Texts;
+using configuration::Value;
 
 constexpr std::size_t longest_path = 4095;
 constexpr std::int64_t day_ns = 86'400'000'000'000;
@@ -488,15 +488,15 @@ const Key<Part> traffic_keys[] = {
 
 } // namespace
 
-config::Schema scenario_schema() {
-  using config::specs_of;
+configuration::Schema scenario_schema() {
+  using configuration::specs_of;
   static const auto of_run = specs_of(run_keys);
   static const auto of_generator = specs_of(generator_keys);
   static const auto of_port = specs_of(port_keys);
   static const auto of_in_process = specs_of(in_process_keys);
   static const auto of_search = specs_of(search_keys);
   static const auto of_traffic = specs_of(traffic_keys);
-  static const config::SectionSpec sections[] = {
+  static const configuration::SectionSpec sections[] = {
       {.path = "run", .keys = of_run},
       {.path = "generator", .keys = of_generator},
       {.path = "port", .repeated = true, .keys = of_port, .kinds = port_kinds, .kind_key = "kind"},
@@ -507,7 +507,7 @@ config::Schema scenario_schema() {
   return sections;
 }
 
-const config::SectionSpec& section_spec(Section section) {
+const configuration::SectionSpec& section_spec(Section section) {
   return scenario_schema()[static_cast<std::size_t>(section)];
 }
 
@@ -518,6 +518,6 @@ void assign(std::size_t i, const Value& v, Hosted& t) { in_process_keys[i].set(t
 void assign(std::size_t i, const Value& v, Search& t) { search_keys[i].set(t, v); }
 void assign(std::size_t i, const Value& v, Part& t) { traffic_keys[i].set(t, v); }
 
-std::string scenario_keys_markdown() { return config::keys_markdown(scenario_schema()); }
+std::string scenario_keys_markdown() { return configuration::keys_markdown(scenario_schema()); }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::scenario

@@ -16,12 +16,12 @@
 #include <string>
 #include <string_view>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::scenario {
 
 enum class Section : std::uint8_t { run, generator, port, in_process, search, traffic };
 
-[[nodiscard]] config::Schema scenario_schema();
-[[nodiscard]] const config::SectionSpec& section_spec(Section section);
+[[nodiscard]] configuration::Schema scenario_schema();
+[[nodiscard]] const configuration::SectionSpec& section_spec(Section section);
 
 /// What [run] and [generator] fill.
 struct General {
@@ -37,12 +37,12 @@ struct RunKeys : General {};
 struct GeneratorKeys : General {};
 
 // Found by SectionReader through the type of the target.
-void assign(std::size_t index, const config::Value& value, RunKeys& target);
-void assign(std::size_t index, const config::Value& value, GeneratorKeys& target);
-void assign(std::size_t index, const config::Value& value, PortSpec& target);
-void assign(std::size_t index, const config::Value& value, Hosted& target);
-void assign(std::size_t index, const config::Value& value, Search& target);
-void assign(std::size_t index, const config::Value& value, Part& target);
+void assign(std::size_t index, const configuration::Value& value, RunKeys& target);
+void assign(std::size_t index, const configuration::Value& value, GeneratorKeys& target);
+void assign(std::size_t index, const configuration::Value& value, PortSpec& target);
+void assign(std::size_t index, const configuration::Value& value, Hosted& target);
+void assign(std::size_t index, const configuration::Value& value, Search& target);
+void assign(std::size_t index, const configuration::Value& value, Part& target);
 
 constexpr std::string_view name_of(Kind k) {
   switch (k) {
@@ -59,4 +59,4 @@ constexpr std::string_view name_of(Kind k) {
 /// The tables of the user guide, as Markdown.
 [[nodiscard]] std::string scenario_keys_markdown();
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::scenario

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::scenario {
 
 enum class Kind : std::uint8_t { reduce, multicast, unicast, rdma, replay, mixed };
 
@@ -131,7 +131,7 @@ struct PortSpec {
   /// A raw socket on `device.interface`; otherwise a DPDK port of `device.kind`.
   bool raw = true;
   config::Port device;
-  /// Lanes of the port, each with a receive and a transmit queue, and a worker.
+  /// Queue pairs of the port, each with a receive and a transmit queue, and a worker.
   std::uint16_t queues = 1;
 };
 
@@ -198,4 +198,4 @@ struct Scenario {
           part.stream.role != Role::both);
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::scenario

@@ -6,7 +6,7 @@
 #include <array>
 #include <stdexcept>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::scenario {
 namespace {
 
 constexpr std::array<std::uint32_t, 12> imix = {64,   594, 64,  64, 594, 64,
@@ -44,4 +44,4 @@ double Sizes::mean_bits_on_the_wire() const {
   return sum / static_cast<double>(frame_bytes_.size());
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::scenario

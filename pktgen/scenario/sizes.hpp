@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::scenario {
 
 inline constexpr std::uint32_t fcs_bytes = 4;
 /// Preamble, start delimiter and the gap between frames.
@@ -38,4 +38,4 @@ private:
   std::vector<std::uint32_t> frame_bytes_;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::scenario

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 FlowChecker::FlowChecker(std::size_t flows, Begin begin, std::size_t memory_bytes)
     : flows_(flows), epoch_(begin == Begin::at_start ? 0 : 1) {
@@ -75,4 +75,4 @@ FlowChecker::Arrival FlowChecker::arrived(std::size_t flow_number, std::uint64_t
   return {Order::reordered, counts};
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

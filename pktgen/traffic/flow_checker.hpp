@@ -26,7 +26,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 enum class Order : std::uint8_t { in_order, reordered, duplicate, too_old, absurd };
 
@@ -78,4 +78,4 @@ private:
   bool ended_ = false;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

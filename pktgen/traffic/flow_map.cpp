@@ -6,7 +6,7 @@
 #include <bit>
 #include <stdexcept>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 FlowMap::FlowMap(bool multicast, std::uint32_t senders, std::size_t ports)
     : multicast_(multicast), ports_(ports) {
@@ -28,8 +28,8 @@ FlowMap FlowMap::unicast(std::uint32_t nodes, std::size_t ports) {
   FlowMap map(false, nodes, ports);
   map.destination_bits_ = static_cast<unsigned>(std::bit_width(nodes - 1));
   const std::size_t room = most_flows >> map.destination_bits_;
-  map.by_lane_ = room < nodes;
-  map.sender_count_ = map.by_lane_ ? std::min(room, max_ports) : nodes;
+  map.by_queue_pair_ = room < nodes;
+  map.sender_count_ = map.by_queue_pair_ ? std::min(room, max_ports) : nodes;
   map.flows_ = map.sender_count_ << map.destination_bits_;
   return map;
 }
@@ -44,4 +44,4 @@ FlowMap FlowMap::multicast(std::uint32_t trees, std::size_t ports) {
   return map;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -6,10 +6,10 @@
 //
 //   unicast      flow = sender << bits | destination node; bits as the number of nodes needs.
 //                Up to 1,024 nodes the sender is the source node, so that a flow is one pair of
-//                nodes. With more it is the lane of the source (modulo the senders that a million
-//                flows leave room for, 64 down to 1): then a flow is all that one queue carries to
-//                one node, and order across the sources of a lane is checked too. Each flow has one
-//                reception.
+//                nodes. With more it is the queue pair of the source (modulo the senders that a
+//                million flows leave room for, 64 down to 1): then a flow is all that one queue
+//                carries to one node, and order across the sources of a queue pair is checked too.
+//                Each flow has one reception.
 //   multicast    flow = tree; a reception for each port.
 //
 // Both sides of a test compute the same from the number of nodes, whatever ports they have. Node j
@@ -22,7 +22,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 class FlowMap {
 public:
@@ -39,17 +39,19 @@ public:
   /// Nodes of a unicast, trees of a multicast: those that send.
   [[nodiscard]] std::uint32_t senders() const { return static_cast<std::uint32_t>(homes_.size()); }
   /// The port of this node, or of this tree's sender.
-  [[nodiscard]] PortIndex home(std::uint32_t node_or_tree) const { return homes_[node_or_tree]; }
+  [[nodiscard]] transport::PortIndex home(std::uint32_t node_or_tree) const {
+    return homes_[node_or_tree];
+  }
 
-  /// Of a unicast from this node, on this lane, to that one.
-  [[nodiscard]] std::uint32_t flow(std::uint32_t source, LaneIndex lane,
+  /// Of a unicast from this node, on this queue pair, to that one.
+  [[nodiscard]] std::uint32_t flow(std::uint32_t source, transport::QueuePairIndex queue_pair,
                                    std::uint32_t destination) const {
-    const std::size_t sender = by_lane_ ? lane & (sender_count_ - 1) : source;
+    const std::size_t sender = by_queue_pair_ ? queue_pair & (sender_count_ - 1) : source;
     return static_cast<std::uint32_t>(sender << destination_bits_ | destination);
   }
-  /// Whether what leaves these two lanes may be of one flow: one worker has to have both.
-  [[nodiscard]] bool share_flows(LaneIndex a, LaneIndex b) const {
-    return by_lane_ && ((a ^ b) & (sender_count_ - 1)) == 0;
+  /// Whether what leaves these two queue pairs may be of one flow: one worker has to have both.
+  [[nodiscard]] bool share_flows(transport::QueuePairIndex a, transport::QueuePairIndex b) const {
+    return by_queue_pair_ && ((a ^ b) & (sender_count_ - 1)) == 0;
   }
   /// Whether a flow can have this number; what follows is for those only.
   [[nodiscard]] bool has(std::uint32_t flow) const {
@@ -59,7 +61,7 @@ public:
   [[nodiscard]] std::uint32_t destination(std::uint32_t flow) const {
     return flow & ((1U << destination_bits_) - 1);
   }
-  [[nodiscard]] std::size_t reception(std::uint32_t flow, PortIndex port) const {
+  [[nodiscard]] std::size_t reception(std::uint32_t flow, transport::PortIndex port) const {
     return multicast_ ? flow * ports_ + port : flow;
   }
 
@@ -70,9 +72,9 @@ private:
   std::size_t ports_;
   std::size_t flows_ = 0;
   unsigned destination_bits_ = 0;
-  std::size_t sender_count_ = 0; ///< of a unicast; a power of two when `by_lane_`
-  bool by_lane_ = false;
+  std::size_t sender_count_ = 0; ///< of a unicast; a power of two when `by_queue_pair_`
+  bool by_queue_pair_ = false;
   std::vector<std::uint8_t> homes_;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

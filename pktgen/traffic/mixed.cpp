@@ -8,13 +8,13 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 namespace {
 
 /// Frames handed to the ports since they were opened.
 std::uint64_t frames_pushed(Ports ports) {
   std::uint64_t frames = 0;
-  for (const Port* port : ports) {
+  for (const transport::Port* port : ports) {
     frames += port == nullptr ? 0 : port->sent_frames() + port->pending();
   }
   return frames;
@@ -59,18 +59,20 @@ void MixedTraffic::stop(TimeNs now) {
   }
 }
 
-Reception MixedTraffic::receive(LaneIndex lane, const FrameView& frame, TimeNs now) {
+Reception MixedTraffic::receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+                                TimeNs now) {
   for (Member& member : members_) {
-    if (const Reception reception = member.part.traffic->receive(lane, frame, now)) {
+    if (const Reception reception = member.part.traffic->receive(queue_pair, frame, now)) {
       return reception;
     }
   }
   return false;
 }
 
-void MixedTraffic::overhear(LaneIndex lane, const FrameView& frame, TimeNs at) {
+void MixedTraffic::overhear(transport::QueuePairIndex queue_pair, const FrameView& frame,
+                            TimeNs at) {
   for (Member& member : members_) {
-    member.part.traffic->overhear(lane, frame, at);
+    member.part.traffic->overhear(queue_pair, frame, at);
   }
 }
 
@@ -104,14 +106,14 @@ MixedTraffic::Member* MixedTraffic::whose_turn(TimeNs now) {
 }
 
 void MixedTraffic::generate(Ports ports, TimeNs now) {
-  lead_ = static_cast<double>(Port::burst * ports.size());
+  lead_ = static_cast<double>(transport::Port::burst * ports.size());
   for (Member& member : members_) {
     member.blocked = false;
   }
   const std::uint64_t before = frames_pushed(ports);
   std::uint64_t pushed = before;
   // After a burst a port it is the receivers' turn.
-  while (pushed - before < Port::burst * ports.size()) {
+  while (pushed - before < transport::Port::burst * ports.size()) {
     Member* const member = whose_turn(now);
     if (member == nullptr) {
       return;
@@ -172,16 +174,16 @@ bool MixedTraffic::give_up(Ports ports, TimeNs now) {
   return done;
 }
 
-Tally MixedTraffic::tally(TimeNs now) const {
-  Tally sum;
+measure::Tally MixedTraffic::tally(TimeNs now) const {
+  measure::Tally sum;
   for (const Member& member : members_) {
-    Tally tally = member.part.traffic->tally(now);
+    measure::Tally tally = member.part.traffic->tally(now);
     tally.figures.push_back({std::string(sent_figure), tally.sent.frames});
     const auto prefixed = [&](const std::string& name) { return member.part.name + "." + name; };
-    for (Figure& figure : tally.figures) {
+    for (measure::Figure& figure : tally.figures) {
       figure.name = prefixed(figure.name);
     }
-    for (LatencySeries& series : tally.latencies) {
+    for (measure::LatencySeries& series : tally.latencies) {
       series.name = prefixed(series.name);
     }
     for (std::string& remark : tally.remarks) {
@@ -208,4 +210,4 @@ std::string MixedTraffic::waiting_for(TimeNs now) const {
   return all;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -29,7 +29,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 /// Behind a part's name and a dot: the frames it sent.
 inline constexpr std::string_view sent_figure = "sent";
@@ -49,8 +49,9 @@ public:
   void start(TimeNs now) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(LaneIndex lane, const FrameView& frame, TimeNs now) override;
-  void overhear(LaneIndex lane, const FrameView& frame, TimeNs at) override;
+  Reception receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+                    TimeNs now) override;
+  void overhear(transport::QueuePairIndex queue_pair, const FrameView& frame, TimeNs at) override;
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] Progress progress() const override;
   void agree(const Progress& farthest) override;
@@ -59,7 +60,7 @@ public:
   [[nodiscard]] bool drained(TimeNs now) const override;
   [[nodiscard]] bool sends() const override;
   [[nodiscard]] bool give_up(Ports ports, TimeNs now) override;
-  [[nodiscard]] Tally tally(TimeNs now) const override;
+  [[nodiscard]] measure::Tally tally(TimeNs now) const override;
   [[nodiscard]] std::string waiting_for(TimeNs now) const override;
 
 private:
@@ -85,4 +86,4 @@ private:
   double spent_by_the_last_ = 0; ///< of the one whose turn it was last, before its turn
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

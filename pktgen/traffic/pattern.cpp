@@ -7,7 +7,10 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
+
+using scenario::Pattern;
+
 namespace {
 
 std::uint32_t largest_square_within(std::uint32_t nodes) {
@@ -88,4 +91,4 @@ void Destinations::draw_permutation(Random random) {
   }
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

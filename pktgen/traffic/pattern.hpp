@@ -26,7 +26,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 class Destinations {
 public:
@@ -35,8 +35,8 @@ public:
   /// Where destinations are not behind these ports but in another process, `ports` is the number of
   /// nodes. Throws std::invalid_argument when there are not two nodes on two ports, the target is
   /// none of them, or `hot_share` is no share.
-  Destinations(Pattern pattern, std::uint32_t nodes, std::uint32_t ports, std::uint32_t target,
-               double hot_share, std::uint64_t seed);
+  Destinations(scenario::Pattern pattern, std::uint32_t nodes, std::uint32_t ports,
+               std::uint32_t target, double hot_share, std::uint64_t seed);
 
   [[nodiscard]] std::uint32_t nodes() const { return nodes_; }
   /// Whether the node ever has anybody to send to.
@@ -76,7 +76,7 @@ private:
     return a % ports_ == b % ports_;
   }
   void draw_permutation(Random random);
-  void tabulate(Pattern pattern);
+  void tabulate(scenario::Pattern pattern);
 
   std::uint32_t nodes_;
   std::uint32_t ports_;
@@ -86,4 +86,4 @@ private:
   std::vector<std::uint32_t> table_; ///< of `tabled`, by source
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

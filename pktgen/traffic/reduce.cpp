@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
+
+using scenario::Role;
+using transport::QueuePairIndex;
+
 namespace {
 
-void check(const Reduce& reduce, const Placement& placement) {
+void check(const scenario::Reduce& reduce, const Placement& placement) {
   const std::size_t ports = placement.ports.size();
   if (reduce.leaves == 0 || reduce.leaves >= max_contributions) {
     throw std::invalid_argument(
@@ -47,9 +51,11 @@ template <typename Ports, typename F> void for_each_of(Ports& ports, F& f) {
 
 } // namespace
 
-ReduceTraffic::ReduceTraffic(const Reduce& reduce, const Placement& placement, std::uint64_t seed)
-    : placement_((check(reduce, placement), placement)), lanes_(placement), group_(reduce, seed),
-      roots_(placement.lane_count()), leaves_(placement.lane_count()),
+ReduceTraffic::ReduceTraffic(const scenario::Reduce& reduce, const Placement& placement,
+                             std::uint64_t seed)
+    : placement_((check(reduce, placement), placement)), queue_pairs_(placement),
+      group_(reduce, seed), roots_(placement.queue_pair_count()),
+      leaves_(placement.queue_pair_count()),
       poll_interval_ns_(static_cast<std::uint64_t>(group_.settings().retry.count()) / 8) {
   group_.set_alone(reduce.role == Role::both && placement.is_all_here());
   if (reduce.role != Role::leaves) {
@@ -61,34 +67,40 @@ ReduceTraffic::ReduceTraffic(const Reduce& reduce, const Placement& placement, s
 }
 
 void ReduceTraffic::make_roots(std::uint64_t seed) {
-  const auto lanes = static_cast<std::uint32_t>(lanes_.count(0));
-  for (std::uint32_t lane = 0; lane < std::min(lanes, group_.trees()); ++lane) {
-    if (placement_.is_here(lane)) {
-      roots_[lane] = std::make_unique<ReducePort<collective::Root>>(
-          group_,
-          PortMembers{
-              {0}, placement_.first_nid, placement_.ethertype, placement_.ports[0], lane, lanes},
-          seed);
+  const auto queue_pairs = static_cast<std::uint32_t>(queue_pairs_.count(0));
+  for (std::uint32_t queue_pair = 0; queue_pair < std::min(queue_pairs, group_.trees());
+       ++queue_pair) {
+    if (placement_.is_here(queue_pair)) {
+      roots_[queue_pair] =
+          std::make_unique<ReducePort<collective::Root>>(group_,
+                                                         PortMembers{{0},
+                                                                     placement_.first_nid,
+                                                                     placement_.ethertype,
+                                                                     placement_.ports[0],
+                                                                     queue_pair,
+                                                                     queue_pairs},
+                                                         seed);
     }
   }
 }
 
 void ReduceTraffic::make_leaves(std::uint64_t seed) {
-  const PortIndex first_port = group_.settings().role == Role::both ? 1 : 0;
+  const transport::PortIndex first_port = group_.settings().role == Role::both ? 1 : 0;
   const std::size_t ports = placement_.ports.size() - first_port;
-  std::vector<PortMembers> members(placement_.lane_count());
+  std::vector<PortMembers> members(placement_.queue_pair_count());
   for (std::uint32_t rank = 1; rank <= group_.settings().leaves; ++rank) {
-    members[lanes_.deal(first_port + (rank - 1) % ports)].ranks.push_back(rank);
+    members[queue_pairs_.deal(first_port + (rank - 1) % ports)].ranks.push_back(rank);
   }
-  for (LaneIndex lane = lanes_.first(first_port); lane < members.size(); ++lane) {
-    if (members[lane].ranks.empty() || !placement_.is_here(lane)) {
+  for (QueuePairIndex queue_pair = queue_pairs_.first(first_port); queue_pair < members.size();
+       ++queue_pair) {
+    if (members[queue_pair].ranks.empty() || !placement_.is_here(queue_pair)) {
       continue;
     }
-    members[lane].first_nid = placement_.first_nid;
-    members[lane].ethertype = placement_.ethertype;
-    members[lane].address = placement_.ports[placement_.port_of(lane)];
-    leaves_[lane] = std::make_unique<ReducePort<collective::Leaf>>(
-        group_, members[lane], seed + 2 * (lane - lanes_.first(first_port) + 1));
+    members[queue_pair].first_nid = placement_.first_nid;
+    members[queue_pair].ethertype = placement_.ethertype;
+    members[queue_pair].address = placement_.ports[placement_.port_of(queue_pair)];
+    leaves_[queue_pair] = std::make_unique<ReducePort<collective::Leaf>>(
+        group_, members[queue_pair], seed + 2 * (queue_pair - queue_pairs_.first(first_port) + 1));
   }
 }
 
@@ -158,25 +170,25 @@ bool ReduceTraffic::read(const FrameView& view, wire::ReductionFrame& frame,
   return frame.tree.value >= first && tree < group_.trees();
 }
 
-Reception ReduceTraffic::deliver(LaneIndex lane, std::uint32_t tree,
+Reception ReduceTraffic::deliver(QueuePairIndex queue_pair, std::uint32_t tree,
                                  const wire::ReductionFrame& frame, TimeNs at) {
   Reception reception = true;
-  const PortIndex port = placement_.port_of(lane);
+  const transport::PortIndex port = placement_.port_of(queue_pair);
   if (has_root_on(port)) {
-    const LaneIndex owner = tree % lanes_.count(port);
+    const QueuePairIndex owner = tree % queue_pairs_.count(port);
     if (roots_[owner]) {
       roots_[owner]->receive(tree, frame, at);
     } else {
-      reception.concerns = Reception::Concerns::one_lane;
-      reception.lane = owner;
+      reception.concerns = Reception::Concerns::one_queue_pair;
+      reception.queue_pair = owner;
     }
     return reception;
   }
   if (group_.settings().armed && !frame.word.arm) {
-    // The farewell of a run before this one: new leaves would take its sequence for their root's.
+    // The leave frame of an earlier run: new leaves would take its sequence for their root's.
     return reception;
   }
-  for (LaneIndex each = lanes_.first(port); each < lanes_.end(port); ++each) {
+  for (QueuePairIndex each = queue_pairs_.first(port); each < queue_pairs_.end(port); ++each) {
     if (leaves_[each]) {
       leaves_[each]->receive(tree, frame, at);
     }
@@ -185,7 +197,7 @@ Reception ReduceTraffic::deliver(LaneIndex lane, std::uint32_t tree,
   return reception;
 }
 
-Reception ReduceTraffic::receive(LaneIndex lane, const FrameView& view, TimeNs now) {
+Reception ReduceTraffic::receive(QueuePairIndex queue_pair, const FrameView& view, TimeNs now) {
   wire::ReductionFrame frame;
   std::uint32_t tree = 0;
   if (!read(view, frame, tree)) {
@@ -193,16 +205,16 @@ Reception ReduceTraffic::receive(LaneIndex lane, const FrameView& view, TimeNs n
   }
   if (group_.is_counting()) {
     group_.accounts().received.add(view.length);
-    group_.accounts().root_frames += has_root_on(placement_.port_of(lane)) ? 1 : 0;
+    group_.accounts().root_frames += has_root_on(placement_.port_of(queue_pair)) ? 1 : 0;
   }
-  return deliver(lane, tree, frame, now);
+  return deliver(queue_pair, tree, frame, now);
 }
 
-void ReduceTraffic::overhear(LaneIndex lane, const FrameView& view, TimeNs at) {
+void ReduceTraffic::overhear(QueuePairIndex queue_pair, const FrameView& view, TimeNs at) {
   wire::ReductionFrame frame;
   std::uint32_t tree = 0;
   if (read(view, frame, tree)) {
-    deliver(lane, tree, frame, at);
+    deliver(queue_pair, tree, frame, at);
   }
 }
 
@@ -212,15 +224,15 @@ void ReduceTraffic::generate(Ports ports, TimeNs now) {
     for_each_port([&](auto& port) { port.poll(now); });
     next_poll_ = now + poll_interval_ns_;
   }
-  for (LaneIndex lane = 0; lane < ports.size(); ++lane) {
-    if (ports[lane] == nullptr) {
+  for (QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
+    if (ports[queue_pair] == nullptr) {
       continue;
     }
-    if (roots_[lane]) {
-      roots_[lane]->work(*ports[lane], now);
+    if (roots_[queue_pair]) {
+      roots_[queue_pair]->work(*ports[queue_pair], now);
     }
-    if (leaves_[lane]) {
-      leaves_[lane]->work(*ports[lane], now);
+    if (leaves_[queue_pair]) {
+      leaves_[queue_pair]->work(*ports[queue_pair], now);
     }
   }
 }
@@ -245,9 +257,9 @@ bool ReduceTraffic::sends() const {
 
 bool ReduceTraffic::give_up(Ports ports, TimeNs now) {
   bool done = true;
-  for (LaneIndex lane = 0; lane < ports.size(); ++lane) {
-    if (roots_[lane] && ports[lane] != nullptr) {
-      done = roots_[lane]->give_up(*ports[lane], now) && done;
+  for (QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
+    if (roots_[queue_pair] && ports[queue_pair] != nullptr) {
+      done = roots_[queue_pair]->give_up(*ports[queue_pair], now) && done;
     }
   }
   return done;
@@ -264,7 +276,7 @@ collective::Statistics ReduceTraffic::statistics() const {
   return sum;
 }
 
-Tally ReduceTraffic::tally(TimeNs) const {
+measure::Tally ReduceTraffic::tally(TimeNs) const {
   const ReduceAccounts& accounts = group_.accounts();
   const collective::Statistics now = statistics();
   std::uint64_t unfinished = 0;
@@ -275,8 +287,8 @@ Tally ReduceTraffic::tally(TimeNs) const {
       tampered[i] += port.tampered()[i];
     }
   });
-  using enum Figure::Meaning;
-  Tally tally;
+  using enum measure::Figure::Meaning;
+  measure::Tally tally;
   tally.sent = accounts.sent;
   tally.received = accounts.received;
   tally.figures = {
@@ -328,4 +340,4 @@ std::string ReduceTraffic::waiting_for(TimeNs now) const {
   return text;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -1,5 +1,5 @@
 // Reductions by virtual members: roots on one port, up to 100,000 leaves on the others. Of a port
-// with several lanes the roots are dealt to them tree by tree, the leaves one by one.
+// with several queue pairs the roots are dealt to them tree by tree, the leaves one by one.
 //
 // Each member runs the endpoint library's own protocol code, so what a switch meets here is what it
 // meets from hosts, retries and all. A closed loop keeps `in_flight` operations of each tree going;
@@ -22,21 +22,22 @@
 #include <memory>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 class ReduceTraffic final : public Traffic {
 public:
   /// With role `both` the root is on the first port and the leaves on the others, in turn;
   /// otherwise all ports hold leaves, or one the root. Throws std::invalid_argument on settings
   /// that cannot be.
-  ReduceTraffic(const Reduce& reduce, const Placement& placement, std::uint64_t seed);
+  ReduceTraffic(const scenario::Reduce& reduce, const Placement& placement, std::uint64_t seed);
 
   void start(TimeNs now) override;
   void limit(std::uint64_t operations) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(LaneIndex lane, const FrameView& frame, TimeNs now) override;
-  void overhear(LaneIndex lane, const FrameView& frame, TimeNs at) override;
+  Reception receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+                    TimeNs now) override;
+  void overhear(transport::QueuePairIndex queue_pair, const FrameView& frame, TimeNs at) override;
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] Progress progress() const override;
   void agree(const Progress& farthest) override { farthest_ = farthest; }
@@ -45,34 +46,34 @@ public:
   [[nodiscard]] bool sends() const override;
   /// The roots disarm the engines of all their reductions.
   [[nodiscard]] bool give_up(Ports ports, TimeNs now) override;
-  [[nodiscard]] Tally tally(TimeNs now) const override;
+  [[nodiscard]] measure::Tally tally(TimeNs now) const override;
   [[nodiscard]] std::string waiting_for(TimeNs now) const override;
 
 private:
   void make_roots(std::uint64_t seed);
   void make_leaves(std::uint64_t seed);
-  [[nodiscard]] bool has_root_on(PortIndex port) const {
-    return port == 0 && group_.settings().role != Role::leaves;
+  [[nodiscard]] bool has_root_on(transport::PortIndex port) const {
+    return port == 0 && group_.settings().role != scenario::Role::leaves;
   }
   /// Whether the frame is of one of its trees, and then which, from 0.
   [[nodiscard]] bool read(const FrameView& view, wire::ReductionFrame& frame,
                           std::uint32_t& tree) const;
   /// To all whom it concerns and who are here.
-  Reception deliver(LaneIndex lane, std::uint32_t tree, const wire::ReductionFrame& frame,
-                    TimeNs at);
+  Reception deliver(transport::QueuePairIndex queue_pair, std::uint32_t tree,
+                    const wire::ReductionFrame& frame, TimeNs at);
   [[nodiscard]] collective::Statistics statistics() const;
   /// Operations that some member has scheduled, here or at other workers, by tree. Takes up what is
   /// due first: that all workers take up alike.
   [[nodiscard]] Progress scheduled_anywhere(TimeNs now);
   void take_up_due(TimeNs now);
-  /// Calls `f(members)` for each lane's.
+  /// Calls `f(members)` for each queue pair's.
   template <typename F> void for_each_port(F&& f);
   template <typename F> void for_each_port(F&& f) const;
 
   Placement placement_;
-  LanesOfPorts lanes_;
+  QueuePairsOfPorts queue_pairs_;
   ReduceGroup group_;
-  // By lane; null: none of it are here.
+  // By queue pair; null: none of it are here.
   std::vector<std::unique_ptr<ReducePort<collective::Root>>> roots_;
   std::vector<std::unique_ptr<ReducePort<collective::Leaf>>> leaves_;
   TimeNs next_poll_;
@@ -81,4 +82,4 @@ private:
   Progress farthest_;             ///< what `agree` said last
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -6,14 +6,14 @@
 
 #include <algorithm>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 namespace {
 
 /// What was meant for the last moments before the end is still carried out: it is not missed, it
 /// had no time.
 constexpr std::uint64_t grace_ns = 10'000'000;
 
-Reduce settled(Reduce reduce) {
+scenario::Reduce settled(scenario::Reduce reduce) {
   if (reduce.retry.count() == 0) {
     reduce.retry = reduce.usual_retry();
   }
@@ -22,7 +22,7 @@ Reduce settled(Reduce reduce) {
 
 } // namespace
 
-ReduceGroup::ReduceGroup(const Reduce& reduce, std::uint64_t seed)
+ReduceGroup::ReduceGroup(const scenario::Reduce& reduce, std::uint64_t seed)
     : reduce_(settled(reduce)),
       operands_(reduce.operators, reduce.elements, reduce.leaves + 1, seed), limits_(reduce.trees),
       due_(reduce.trees), base_(reduce.trees), first_measured_(reduce.trees),
@@ -119,7 +119,7 @@ void ReduceGroup::check(std::uint32_t tree, std::uint32_t rank, const ReduceOper
   accounts_.mismatches_reported += mismatch && right && rank == 0 ? 1 : 0;
   if (!right) {
     ++accounts_.wrong_results;
-    if (accounts_.remarks.size() < Tally::most_remarks) {
+    if (accounts_.remarks.size() < measure::Tally::most_remarks) {
       accounts_.remarks.push_back(fmt::format(
           "tree {}: rank {} got a wrong result for piece {} of operation {}: {}, count {} of {}",
           reduce_.first_tree + tree, rank, completion.piece, place.operation,
@@ -128,4 +128,4 @@ void ReduceGroup::check(std::uint32_t tree, std::uint32_t rank, const ReduceOper
   }
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

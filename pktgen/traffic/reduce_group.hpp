@@ -1,5 +1,5 @@
 // What all members of a reduce traffic share: which operations are due, whose results are right,
-// and the books. One of it in each traffic; reduce_port.hpp holds the members.
+// and the accounting. One of it in each traffic; reduce_port.hpp holds the members.
 //
 // Operation g of the open loop, over all trees, is meant for start + g / rate and goes to tree
 // g mod T. The closed loop has no such times: an operation begins as soon as its tree's window has
@@ -19,16 +19,16 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 /// What a measurement counts; all of it begins at 0 with the measurement.
 struct ReduceAccounts {
-  Volume sent;
-  Volume received;
+  measure::Volume sent;
+  measure::Volume received;
   std::uint64_t operations = 0; ///< finished at the root
   std::uint64_t operations_at_leaves = 0;
   // Completed at the root. Each counts with all its frames or not at all: a reduction that was
-  // under way when the measurement began is nowhere here.
+  // in flight when the measurement began is nowhere here.
   std::uint64_t pieces = 0;
   std::uint64_t pieces_by_one_frame = 0;
   std::uint64_t pieces_by_several_frames = 0;
@@ -40,8 +40,8 @@ struct ReduceAccounts {
   std::uint64_t contributions_sent = 0;  ///< frames out of leaf ports
   std::uint64_t root_frames = 0;         ///< frames into the root's port
   std::uint64_t overruns = 0;            ///< frames that came faster than members could take them
-  Histogram at_root;
-  Histogram at_leaves;
+  measure::Histogram at_root;
+  measure::Histogram at_leaves;
   std::vector<std::string> remarks;
 
   void add_piece(const collective::Completion& completion) {
@@ -61,9 +61,9 @@ class ReduceGroup {
 public:
   static constexpr std::uint64_t no_end = ~std::uint64_t{0};
 
-  ReduceGroup(const Reduce& reduce, std::uint64_t seed);
+  ReduceGroup(const scenario::Reduce& reduce, std::uint64_t seed);
 
-  [[nodiscard]] const Reduce& settings() const { return reduce_; }
+  [[nodiscard]] const scenario::Reduce& settings() const { return reduce_; }
   [[nodiscard]] std::uint32_t trees() const { return reduce_.trees; }
   [[nodiscard]] bool is_open_loop() const { return reduce_.rate > 0; }
   [[nodiscard]] ReduceOperands& operands() { return operands_; }
@@ -107,7 +107,7 @@ public:
   void end(TimeNs now, const std::vector<std::uint64_t>& scheduled);
   [[nodiscard]] bool ended() const { return ended_; }
 
-  // Books.
+  // Accounting.
 
   /// The next measurement has so many operations at most, dealt to the trees in turn; `no_end`.
   void set_quota(std::uint64_t operations) { quota_ = operations; }
@@ -125,7 +125,7 @@ public:
   [[nodiscard]] const ReduceAccounts& accounts() const { return accounts_; }
   [[nodiscard]] std::uint64_t missed() const { return missed_; }
 
-  /// The piece under way in this reduction was contributed to with a wrong opcode.
+  /// The piece in flight in this reduction was contributed to with a wrong opcode.
   void expect_mismatch(std::uint32_t tree, ReductionId id) {
     mismatches_[tree * reductions_per_tree + id.value].expected = true;
   }
@@ -138,7 +138,7 @@ private:
   /// Of one reduction id. A leaf may be at the next piece while another still has to check the
   /// last.
   struct Mismatch {
-    bool expected = false; ///< of the piece under way at the root
+    bool expected = false; ///< of the piece in flight at the root
     bool reported = false; ///< by the result that the root sent last
   };
   [[nodiscard]] bool may_mismatch(Mismatch& state, bool at_root, bool mismatch) const;
@@ -146,7 +146,7 @@ private:
   /// The first one of the open loop that is meant for a time after `now`.
   [[nodiscard]] std::uint64_t first_after(TimeNs now) const;
 
-  Reduce reduce_;
+  scenario::Reduce reduce_;
   ReduceOperands operands_;
   std::vector<std::uint64_t> limits_; ///< by tree
   std::vector<std::uint64_t> due_;    ///< by tree; open loop: operations taken up
@@ -164,4 +164,4 @@ private:
   ReduceAccounts accounts_;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

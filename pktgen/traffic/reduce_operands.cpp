@@ -10,7 +10,8 @@
 #include <array>
 #include <stdexcept>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
+
 namespace {
 
 /// A full vector of the narrowest elements is cut into that many pieces at most.
@@ -21,15 +22,15 @@ bool alike(const collective::Completion& a, const collective::Completion& b) {
          a.overflow_id == b.overflow_id && a.count == b.count;
 }
 
-std::vector<host::Kind> kinds_named(const std::vector<std::string>& names) {
-  std::vector<host::Kind> kinds;
+std::vector<workload::Kind> kinds_named(const std::vector<std::string>& names) {
+  std::vector<workload::Kind> kinds;
   for (const std::string& name : names) {
     if (name == "mix") {
-      kinds.insert(kinds.end(), host::all_kinds().begin(), host::all_kinds().end());
+      kinds.insert(kinds.end(), workload::all_kinds().begin(), workload::all_kinds().end());
       continue;
     }
-    const auto found = std::ranges::find(host::all_kinds(), name, &host::Kind::name);
-    if (found == host::all_kinds().end()) {
+    const auto found = std::ranges::find(workload::all_kinds(), name, &workload::Kind::name);
+    if (found == workload::all_kinds().end()) {
       throw std::invalid_argument(fmt::format("there is no operator \"{}\"; there are {}", name,
                                               fmt::join(operator_names(), ", ")));
     }
@@ -45,7 +46,7 @@ std::vector<host::Kind> kinds_named(const std::vector<std::string>& names) {
 
 std::vector<std::string_view> operator_names() {
   std::vector<std::string_view> names;
-  for (const host::Kind& kind : host::all_kinds()) {
+  for (const workload::Kind& kind : workload::all_kinds()) {
     names.push_back(kind.name);
   }
   names.emplace_back("mix");
@@ -58,7 +59,7 @@ ReduceOperands::ReduceOperands(const std::vector<std::string>& operators, std::u
   if (elements == 0) {
     throw std::invalid_argument("a vector has at least one element");
   }
-  for (const host::Kind& named : kinds_named(operators)) {
+  for (const workload::Kind& named : kinds_named(operators)) {
     Kind kind{.named = named};
     if (!named.is_barrier) {
       kind.type = *library::element_type(named.type);
@@ -95,7 +96,7 @@ ReduceOperands::ReduceOperands(const std::vector<std::string>& operators, std::u
 std::uint32_t ReduceOperands::add_rows(std::uint32_t k, std::size_t elements, std::uint64_t seed) {
   const Kind& kind = kinds_[k];
   const auto first = static_cast<std::uint32_t>(rows_.size());
-  const host::Workload workload(seed, size_, elements);
+  const workload::Workload workload(seed, size_, elements);
   for (std::uint64_t variant = 0; variant < variants_; ++variant) {
     // The kinds' operands differ, too.
     const std::uint64_t iteration = variant * kinds_.size() + k;
@@ -139,4 +140,4 @@ bool ReduceOperands::matches(const Row& row, const collective::Completion& compl
   return std::equal(due.begin(), due.end(), elements.begin());
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 /// The names `ReduceOperands` takes, e.g. "sum-int64"; "mix" stands for all of them.
 [[nodiscard]] std::vector<std::string_view> operator_names();
@@ -66,7 +66,7 @@ public:
 
 private:
   struct Kind {
-    host::Kind named;
+    workload::Kind named;
     wire::Opcode op = wire::Opcode::barrier;
     collective::ElementType type = collective::ElementType::uint64;
     std::uint32_t pieces = 1;
@@ -81,7 +81,7 @@ private:
   struct Row {
     std::uint32_t kind = 0;
     std::size_t elements = 0;
-    host::Expected expected;
+    workload::Expected expected;
     /// The completion that was found right last: all others should be its like.
     std::optional<collective::Completion> seen;
   };
@@ -97,4 +97,4 @@ private:
   std::vector<collective::Operand> operands_; ///< [row][rank]
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

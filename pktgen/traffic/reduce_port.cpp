@@ -6,7 +6,11 @@
 #include <cmath>
 #include <cstring>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
+
+using scenario::Reduce;
+using scenario::Skew;
+
 namespace {
 
 /// Members served before it is the turn of other ports and of what came in meanwhile.
@@ -46,8 +50,9 @@ ReducePort<Role>::ReducePort(ReduceGroup& group, const PortMembers& members, std
     : group_(group), first_tree_(members.first_tree), tree_step_(members.tree_step),
       per_tree_(static_cast<std::uint32_t>(members.ranks.size())),
       ring_(work_per_tree * group.trees()), progressed_(group.trees()), poll_waits_(group.trees()),
-      random_(seed), tampering_(is_root ? Tampering{} : group.settings().tampering, seed + 1,
-                                std::size_t{per_tree_} * group.trees() * reductions_per_tree) {
+      random_(seed),
+      tampering_(is_root ? scenario::Tampering{} : group.settings().tampering, seed + 1,
+                 std::size_t{per_tree_} * group.trees() * reductions_per_tree) {
   const Reduce& reduce = group.settings();
   members_.reserve(std::size_t{per_tree_} * (reduce.trees / tree_step_ + 1));
   for (std::uint32_t tree = first_tree_; tree < reduce.trees; tree += tree_step_) {
@@ -113,7 +118,7 @@ template <typename Role> bool ReducePort<Role>::has_room() const {
   return outbox_.size() + most_frames_at_once <= collective::Outbox::capacity;
 }
 
-template <typename Role> void ReducePort<Role>::work(Port& port, TimeNs now) {
+template <typename Role> void ReducePort<Role>::work(transport::Port& port, TimeNs now) {
   if (!drain(port, now)) {
     return;
   }
@@ -218,7 +223,7 @@ template <typename Role> void ReducePort<Role>::take_starts(TimeNs now) {
   }
 }
 
-template <typename Role> bool ReducePort<Role>::drain(Port& port, TimeNs now) {
+template <typename Role> bool ReducePort<Role>::drain(transport::Port& port, TimeNs now) {
   ReduceAccounts& accounts = group_.accounts();
   const bool counting = group_.is_counting();
   const auto send = [&](std::byte* room, const collective::Outbox::Frame& frame) {
@@ -250,7 +255,7 @@ template <typename Role> bool ReducePort<Role>::drain(Port& port, TimeNs now) {
       case Tamper::none: break;
       case Tamper::absent: tampering_.count(how); continue;
       case Tamper::late:
-        // Beyond one for each operation under way there are repetitions of what is held already:
+        // Beyond one for each operation in flight there are repetitions of what is held already:
         // sent at once, they would undo the lateness.
         tampering_.count(tampering_.hold(frame, now) ? how : Tamper::absent);
         continue;
@@ -282,7 +287,7 @@ template <typename Role> bool ReducePort<Role>::drain(Port& port, TimeNs now) {
   return true;
 }
 
-template <typename Role> bool ReducePort<Role>::give_up(Port& port, TimeNs now) {
+template <typename Role> bool ReducePort<Role>::give_up(transport::Port& port, TimeNs now) {
   waiting_ = 0;
   starts_.clear();
   if constexpr (is_root) {
@@ -388,4 +393,4 @@ template <typename Role> std::string ReducePort<Role>::waiting_for(TimeNs now) c
 template class ReducePort<collective::Root>;
 template class ReducePort<collective::Leaf>;
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -1,7 +1,7 @@
-// All members of one lane of a port: the roots of its trees (Role = collective::Root) or some
+// All members of one queue pair of a port: the roots of its trees (Role = collective::Root) or some
 // leaves of each (collective::Leaf), and the work that waits for them.
 //
-// A frame that comes down a tree concerns every leaf of it on this lane, which may be
+// A frame that comes down a tree concerns every leaf of it on this queue pair, which may be
 // thousands, and each may answer with a frame. So nothing is done at once: frames and other
 // occasions become work, done member by member in order of arrival, as far as the port takes
 // frames.
@@ -28,9 +28,9 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
-/// Who the members of one lane are.
+/// Who the members of one queue pair are.
 struct PortMembers {
   std::vector<std::uint32_t> ranks; ///< in each of its trees
   std::uint32_t first_nid = 0;      ///< of rank 0
@@ -55,10 +55,10 @@ public:
   void poll(TimeNs now);
 
   /// Does what waits, until nothing does, the port takes no more, or it is others' turn.
-  void work(Port& port, TimeNs now);
+  void work(transport::Port& port, TimeNs now);
   /// Of roots: has the engines forget all reductions; what waits here is forgotten, too. False as
   /// long as the port takes no more frames. `work` is not called any more. Cold.
-  [[nodiscard]] bool give_up(Port& port, TimeNs now);
+  [[nodiscard]] bool give_up(transport::Port& port, TimeNs now);
   /// When `work` has something to do; `never` when nothing waits.
   [[nodiscard]] TimeNs next_due() const;
 
@@ -104,7 +104,7 @@ private:
   [[nodiscard]] TimeNs with_skew(TimeNs at, const Member& member, std::uint64_t operation);
   void take_starts(TimeNs now);
   /// Hands the outbox to the port; false when the port is full.
-  bool drain(Port& port, TimeNs now);
+  bool drain(transport::Port& port, TimeNs now);
   [[nodiscard]] bool has_room() const;
   [[nodiscard]] bool has(std::uint32_t tree) const {
     return tree >= first_tree_ && (tree - first_tree_) % tree_step_ == 0;
@@ -135,4 +135,4 @@ private:
 extern template class ReducePort<collective::Root>;
 extern template class ReducePort<collective::Leaf>;
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 namespace {
 
@@ -31,17 +31,18 @@ ReplayTraffic::ReplayTraffic(std::shared_ptr<const Capture> capture, const Place
     : capture_(std::move(capture)), period_ns_(capture_->period_ns()),
       speed_(period_ns_ == 0 ? 0 : speed), loops_(loops), tells_(placement.is_here(0)) {
   const std::size_t ports = placement.ports.size();
-  const LanesOfPorts lanes(placement);
+  const QueuePairsOfPorts queue_pairs(placement);
   for (const Capture::Frame& frame : capture_->frames) {
-    const PortIndex port = ports == 1 ? 0 : frame.interface;
+    const transport::PortIndex port = ports == 1 ? 0 : frame.interface;
     if (port >= ports) {
       throw std::invalid_argument(fmt::format(
           "the capture has frames of its interface {}{}, and there are {} ports: give a port for "
           "each of its interfaces, in their order, or one for all of them",
           port + 1, name_in_brackets(*capture_, port), ports));
     }
-    if (const LaneIndex lane = lanes.first(port); placement.is_here(lane)) {
-      departures_.push_back({frame, lane});
+    if (const transport::QueuePairIndex queue_pair = queue_pairs.first(port);
+        placement.is_here(queue_pair)) {
+      departures_.push_back({frame, queue_pair});
     }
   }
   if (capture_->frames.empty()) {
@@ -111,7 +112,7 @@ void ReplayTraffic::generate(Ports ports, TimeNs now) {
     send(ports, now);
   }
   untaken_ = 0;
-  for (Port* port : ports) {
+  for (transport::Port* port : ports) {
     if (port != nullptr && port->pending() != 0) {
       port->flush();
       untaken_ += port->pending();
@@ -120,13 +121,13 @@ void ReplayTraffic::generate(Ports ports, TimeNs now) {
 }
 
 void ReplayTraffic::send(Ports ports, TimeNs now) {
-  for (std::size_t i = 0; i < Port::burst && !is_over(); ++i) {
+  for (std::size_t i = 0; i < transport::Port::burst && !is_over(); ++i) {
     const TimeNs due = speed_ == 0 ? now : intended(round_, next_);
     if (due > now) {
       return;
     }
     const Capture::Frame& frame = departures_[next_].frame;
-    Port& port = *ports[departures_[next_].lane];
+    transport::Port& port = *ports[departures_[next_].queue_pair];
     const bool counts = due >= begin_;
     if (frame.length > port.longest_frame()) {
       too_long_ += counts ? 1 : 0;
@@ -161,8 +162,8 @@ TimeNs ReplayTraffic::next_due() const {
 
 bool ReplayTraffic::drained(TimeNs) const { return !running_ && untaken_ == 0; }
 
-Tally ReplayTraffic::tally(TimeNs) const {
-  Tally tally;
+measure::Tally ReplayTraffic::tally(TimeNs) const {
+  measure::Tally tally;
   tally.sent = sent_;
   // Those of several workers are added up.
   const auto once = [this](std::uint64_t count) { return tells_ ? count : 0; };
@@ -196,4 +197,4 @@ std::string ReplayTraffic::waiting_for(TimeNs) const {
                                     : std::string();
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -3,10 +3,10 @@
 //
 // Frames leave as they were captured: what the capture has from its first interface by the first
 // port, what it has from the second by the second, and so on, with the times between them; by the
-// only port, all of them; of a port with several lanes by the first. Of several workers each sends
-// what leaves by its own lanes. In a loop the next round follows the last frame by the mean gap
-// between frames. A capture without duration, of one frame for instance, has no speed and is sent
-// as fast as possible.
+// only port, all of them; of a port with several queue pairs by the first. Of several workers each
+// sends what leaves by its own queue pairs. In a loop the next round follows the last frame by the
+// mean gap between frames. A capture without duration, of one frame for instance, has no speed and
+// is sent as fast as possible.
 //
 // What comes back is not recognised, for the frames carry nothing to tell them by: see the counts
 // of the ports.
@@ -35,7 +35,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 /// Frames in memory, FCS not included. Immutable once read, so that several runs may share it.
 struct Capture {
@@ -68,19 +68,19 @@ public:
   void start(TimeNs now) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(LaneIndex, const FrameView&, TimeNs) override { return false; }
+  Reception receive(transport::QueuePairIndex, const FrameView&, TimeNs) override { return false; }
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] TimeNs next_due() const override;
   [[nodiscard]] bool exhausted() const override { return is_over(); }
   [[nodiscard]] bool drained(TimeNs now) const override;
-  [[nodiscard]] Tally tally(TimeNs now) const override;
+  [[nodiscard]] measure::Tally tally(TimeNs now) const override;
   [[nodiscard]] std::string waiting_for(TimeNs now) const override;
 
 private:
   /// A frame that leaves here.
   struct Departure {
     Capture::Frame frame;
-    LaneIndex lane;
+    transport::QueuePairIndex queue_pair;
   };
 
   [[nodiscard]] bool is_over() const {
@@ -104,11 +104,11 @@ private:
   std::size_t untaken_ = 0;
 
   TimeNs begin_;
-  Volume sent_;
+  measure::Volume sent_;
   std::uint64_t too_long_ = 0;
   std::uint64_t rounds_before_ = 0;
   std::uint64_t behind_ = 0;
-  Histogram lateness_;
+  measure::Histogram lateness_;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

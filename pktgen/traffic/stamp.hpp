@@ -25,7 +25,7 @@
 #include <cstring>
 #include <span>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 struct Stamp {
   std::uint16_t run = 0;
@@ -168,4 +168,4 @@ inline bool payload_is_right(std::span<const std::byte> payload, std::uint32_t f
          right_between(payload.data(), (size - end_bytes) / 8 * 8, size, first);
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

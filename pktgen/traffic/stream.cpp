@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
-StreamTraffic::StreamTraffic(Kind kind, const Stream& stream, const Placement& placement,
-                             std::uint64_t seed, PayloadCheck payload_check)
+StreamTraffic::StreamTraffic(scenario::Kind kind, const scenario::Stream& stream,
+                             const Placement& placement, std::uint64_t seed,
+                             PayloadCheck payload_check)
     : plan_(kind, stream, placement, seed, payload_check) {
   if (plan_.sends()) {
     sender_.emplace(plan_);
@@ -64,9 +65,9 @@ bool StreamTraffic::drained(TimeNs now) const {
   return !knows_all_ && now >= std::max(stopped_, receiver_->last_came()) + quiet_ns;
 }
 
-Tally StreamTraffic::tally(TimeNs) const {
-  using enum Figure::Meaning;
-  Tally tally;
+measure::Tally StreamTraffic::tally(TimeNs) const {
+  using enum measure::Figure::Meaning;
+  measure::Tally tally;
   if (sender_) {
     tally.sent = sender_->sent();
     if (plan_.is_open_loop()) {
@@ -125,4 +126,4 @@ std::string StreamTraffic::waiting_for(TimeNs now) const {
   return sender_ && receiver_ ? "frames that go on being sent" : std::string();
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

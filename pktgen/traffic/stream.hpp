@@ -38,15 +38,15 @@
 #include <optional>
 #include <string>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 class StreamTraffic final : public Traffic {
 public:
   /// `kind` is unicast or multicast. The seed also tells the frames of this run from others': runs
   /// on the same ports need different ones, two processes of one run the same. Throws
   /// std::invalid_argument on settings that cannot be.
-  StreamTraffic(Kind kind, const Stream& stream, const Placement& placement, std::uint64_t seed,
-                PayloadCheck payload_check = PayloadCheck::whole);
+  StreamTraffic(scenario::Kind kind, const scenario::Stream& stream, const Placement& placement,
+                std::uint64_t seed, PayloadCheck payload_check = PayloadCheck::whole);
 
   void start(TimeNs now) override;
   void limit(std::uint64_t operations) override {
@@ -56,8 +56,9 @@ public:
   }
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(LaneIndex lane, const FrameView& frame, TimeNs now) override {
-    return receiver_ && receiver_->receive(plan_.placement.port_of(lane), frame, now);
+  Reception receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+                    TimeNs now) override {
+    return receiver_ && receiver_->receive(plan_.placement.port_of(queue_pair), frame, now);
   }
   void generate(Ports ports, TimeNs now) override {
     if (sender_) {
@@ -71,7 +72,7 @@ public:
   /// Where it cannot be known what is still to come: when nothing came for `quiet_ns`.
   [[nodiscard]] bool sends() const override { return sender_ && sender_->has_senders(); }
   [[nodiscard]] bool drained(TimeNs now) const override;
-  [[nodiscard]] Tally tally(TimeNs now) const override;
+  [[nodiscard]] measure::Tally tally(TimeNs now) const override;
   [[nodiscard]] std::string waiting_for(TimeNs now) const override;
 
   static constexpr std::uint64_t quiet_ns = 50'000'000;
@@ -83,9 +84,9 @@ private:
   StreamPlan plan_;
   std::optional<StreamSender> sender_;
   std::optional<StreamReceiver> receiver_;
-  bool knows_all_; ///< senders and receivers are here, and all lanes
+  bool knows_all_; ///< senders and receivers are here, and all queue pairs
   TimeNs stopped_ = never;
   Progress farthest_; ///< what `agree` said last
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

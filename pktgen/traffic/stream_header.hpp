@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 class StreamHeader {
 public:
@@ -62,4 +62,4 @@ private:
   std::uint32_t sum_ = 0; ///< of the fabric header's words, all that differs being 0
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
+
+using scenario::Kind;
+using scenario::Stream;
+
 namespace {
 
 /// Tells a run from others by its seed, and the kinds of one run from each other.
@@ -59,7 +63,7 @@ StreamPlan::StreamPlan(Kind kind, const Stream& settings, const Placement& where
   check_rate(stream);
   check_addresses(*this);
   if (is_multicast()) {
-    if (stream.role == Role::both && placement.ports.size() < 2) {
+    if (stream.role == scenario::Role::both && placement.ports.size() < 2) {
       throw std::invalid_argument(
           "a multicast needs two ports: its sender's and one that receives");
     }
@@ -67,7 +71,7 @@ StreamPlan::StreamPlan(Kind kind, const Stream& settings, const Placement& where
   }
   const std::uint32_t nodes = flows.senders();
   const auto ports = static_cast<std::uint32_t>(placement.ports.size());
-  destinations.emplace(stream.pattern, nodes, stream.role == Role::both ? ports : nodes,
+  destinations.emplace(stream.pattern, nodes, stream.role == scenario::Role::both ? ports : nodes,
                        stream.target, stream.hot_share, seed);
 }
 
@@ -76,4 +80,4 @@ double StreamPlan::frames_per_second() const {
                                     : stream.packets_per_second;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

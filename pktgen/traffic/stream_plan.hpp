@@ -14,25 +14,25 @@
 #include <cstdint>
 #include <optional>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 struct StreamPlan {
   /// `kind` is unicast or multicast. Throws std::invalid_argument on settings that cannot be.
-  StreamPlan(Kind kind, const Stream& settings, const Placement& where, std::uint64_t seed,
-             PayloadCheck how);
+  StreamPlan(scenario::Kind kind, const scenario::Stream& settings, const Placement& where,
+             std::uint64_t seed, PayloadCheck how);
 
-  Stream stream;
+  scenario::Stream stream;
   Placement placement;
   std::uint64_t seed;
   std::uint16_t run;
   PayloadCheck payload_check;
-  Sizes sizes;
+  scenario::Sizes sizes;
   FlowMap flows;
   std::optional<Destinations> destinations; ///< of a unicast
 
   [[nodiscard]] bool is_multicast() const { return flows.is_multicast(); }
-  [[nodiscard]] bool sends() const { return stream.role != Role::leaves; }
-  [[nodiscard]] bool receives() const { return stream.role != Role::root; }
+  [[nodiscard]] bool sends() const { return stream.role != scenario::Role::leaves; }
+  [[nodiscard]] bool receives() const { return stream.role != scenario::Role::root; }
   [[nodiscard]] bool is_open_loop() const {
     return stream.packets_per_second > 0 || stream.bits_per_second > 0;
   }
@@ -48,19 +48,19 @@ struct StreamPlan {
                           : wire::FabricAddress::unicast(nid(flows.destination(flow)));
   }
   /// Whether frames of this flow should come in at this port.
-  [[nodiscard]] bool is_expected_at(std::uint32_t flow, PortIndex port) const {
+  [[nodiscard]] bool is_expected_at(std::uint32_t flow, transport::PortIndex port) const {
     if (is_multicast()) {
-      return stream.role == Role::leaves || port != flows.home(flow);
+      return stream.role == scenario::Role::leaves || port != flows.home(flow);
     }
     return port == flows.home(flows.destination(flow));
   }
   /// How many copies of each frame should come in here; 0 where there are no receivers.
   [[nodiscard]] std::uint64_t copies() const {
-    if (stream.role != Role::both) {
+    if (stream.role != scenario::Role::both) {
       return 0;
     }
     return is_multicast() ? placement.ports.size() - 1 : 1;
   }
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

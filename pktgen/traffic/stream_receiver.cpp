@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 StreamReceiver::StreamReceiver(const StreamPlan& plan)
     : plan_(plan), senders_are_here_(plan.sends()),
@@ -44,7 +44,7 @@ bool StreamReceiver::has_right_header(const FrameView& frame, std::uint32_t flow
          wire::total_length_of(fabric) + wire::ethernet_header_bytes == frame.length;
 }
 
-bool StreamReceiver::receive(PortIndex port, const FrameView& frame, TimeNs now) {
+bool StreamReceiver::receive(transport::PortIndex port, const FrameView& frame, TimeNs now) {
   Stamp stamp;
   const Stamped what = read_stamp(frame.data, frame.length, stamp);
   if (what == Stamped::foreign || !is_ours(stamp, what, frame.data)) {
@@ -100,7 +100,7 @@ bool StreamReceiver::receive(PortIndex port, const FrameView& frame, TimeNs now)
   return true;
 }
 
-void StreamReceiver::note(Incident::Kind kind, PortIndex port, const Stamp& stamp) {
+void StreamReceiver::note(Incident::Kind kind, transport::PortIndex port, const Stamp& stamp) {
   if (incident_count_ < incidents_.size()) {
     incidents_[incident_count_++] = {kind, port, stamp};
   }
@@ -138,4 +138,4 @@ std::string StreamReceiver::words(const Incident& incident) const {
   return {};
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -29,11 +29,11 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 /// Since the measurement began.
 struct StreamReceived {
-  Volume frames;              ///< all received, again ones included
+  measure::Volume frames;     ///< all received, again ones included
   std::uint64_t distinct = 0; ///< first copies
   std::uint64_t reordered = 0;
   std::uint64_t duplicated = 0;
@@ -48,14 +48,14 @@ public:
   explicit StreamReceiver(const StreamPlan& plan);
 
   /// Whether the frame is one of this stream's.
-  bool receive(PortIndex port, const FrameView& frame, TimeNs now);
+  bool receive(transport::PortIndex port, const FrameView& frame, TimeNs now);
   void begin_measuring(TimeNs begin);
   void stop();
 
   [[nodiscard]] const StreamReceived& counts() const { return counts_; }
   /// Gaps in the sequences. With role leaves, of the measurement.
   [[nodiscard]] std::uint64_t missing() const { return checker_.missing(); }
-  [[nodiscard]] const Histogram& latency() const { return latency_; }
+  [[nodiscard]] const measure::Histogram& latency() const { return latency_; }
   /// First copies since construction.
   [[nodiscard]] std::uint64_t came() const { return came_; }
   /// When the last of them came.
@@ -66,13 +66,13 @@ public:
 private:
   struct Incident {
     enum class Kind : std::uint8_t { bad_header, bad_payload, wrong_port, unknown_flow } kind;
-    PortIndex port;
+    transport::PortIndex port;
     Stamp stamp;
   };
 
   [[nodiscard]] bool is_ours(const Stamp& stamp, Stamped what, const std::byte* frame);
   [[nodiscard]] bool has_right_header(const FrameView& frame, std::uint32_t flow) const;
-  void note(Incident::Kind kind, PortIndex port, const Stamp& stamp);
+  void note(Incident::Kind kind, transport::PortIndex port, const Stamp& stamp);
   [[nodiscard]] std::string words(const Incident& incident) const;
 
   const StreamPlan& plan_;
@@ -81,11 +81,11 @@ private:
   std::optional<std::uint16_t> run_; ///< nothing: that of the first frame to come
   TimeNs begin_;
   StreamReceived counts_;
-  Histogram latency_;
+  measure::Histogram latency_;
   std::uint64_t came_ = 0;
   TimeNs last_came_;
-  std::array<Incident, Tally::most_remarks / 2> incidents_{};
+  std::array<Incident, measure::Tally::most_remarks / 2> incidents_{};
   std::size_t incident_count_ = 0;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
-StreamSender::Lane::Lane(LaneIndex of, const StreamPlan& plan)
+StreamSender::QueuePair::QueuePair(transport::QueuePairIndex of, const StreamPlan& plan)
     : number(of), port(plan.placement.port_of(of)),
       header(plan.placement.ports[port], plan.placement.ethertype, Vni{plan.stream.vni}),
       random(Random(plan.seed).fork(of)) {}
@@ -20,33 +20,37 @@ StreamSender::StreamSender(const StreamPlan& plan) : plan_(plan), sequences_(pla
   if (plan.is_open_loop()) {
     set_paces();
   }
-  std::erase_if(lanes_, [&](const Lane& lane) { return !plan.placement.is_here(lane.number); });
-  for (Lane& lane : lanes_) {
-    for (Choice& choice : lane.choices) {
-      choice = choose(lane);
+  std::erase_if(queue_pairs_, [&](const QueuePair& queue_pair) {
+    return !plan.placement.is_here(queue_pair.number);
+  });
+  for (QueuePair& queue_pair : queue_pairs_) {
+    for (Choice& choice : queue_pair.choices) {
+      choice = choose(queue_pair);
     }
   }
 }
 
 void StreamSender::deal_senders() {
-  for (LaneIndex lane = 0; lane < plan_.placement.lane_count(); ++lane) {
-    lanes_.emplace_back(lane, plan_);
+  for (transport::QueuePairIndex queue_pair = 0; queue_pair < plan_.placement.queue_pair_count();
+       ++queue_pair) {
+    queue_pairs_.emplace_back(queue_pair, plan_);
   }
-  LanesOfPorts dealing(plan_.placement);
+  QueuePairsOfPorts dealing(plan_.placement);
   for (std::uint32_t i = 0; i < plan_.flows.senders(); ++i) {
-    const LaneIndex lane = dealing.deal(plan_.flows.home(i));
+    const transport::QueuePairIndex queue_pair = dealing.deal(plan_.flows.home(i));
     if (plan_.is_multicast() || plan_.destinations->sends(i)) {
-      lanes_[lane].senders.push_back(i);
+      queue_pairs_[queue_pair].senders.push_back(i);
     }
   }
-  std::erase_if(lanes_, [](const Lane& lane) { return lane.senders.empty(); });
-  if (lanes_.empty()) {
+  std::erase_if(queue_pairs_,
+                [](const QueuePair& queue_pair) { return queue_pair.senders.empty(); });
+  if (queue_pairs_.empty()) {
     throw std::invalid_argument(
         "with this pattern nobody has anybody to send to; take more nodes or another pattern");
   }
-  for (Lane& lane : lanes_) {
-    lane.senders_before = senders_;
-    senders_ += lane.senders.size();
+  for (QueuePair& queue_pair : queue_pairs_) {
+    queue_pair.senders_before = senders_;
+    senders_ += queue_pair.senders.size();
   }
 }
 
@@ -55,37 +59,39 @@ void StreamSender::deal_quota() {
   const auto of_first = [this](std::size_t senders) {
     return static_cast<std::uint64_t>(Wide{quota_} * senders / senders_);
   };
-  for (Lane& lane : lanes_) {
-    lane.left = quota_ == 0 ? no_end
-                            : of_first(lane.senders_before + lane.senders.size()) -
-                                  of_first(lane.senders_before);
+  for (QueuePair& queue_pair : queue_pairs_) {
+    queue_pair.left = quota_ == 0
+                          ? no_end
+                          : of_first(queue_pair.senders_before + queue_pair.senders.size()) -
+                                of_first(queue_pair.senders_before);
   }
 }
 
 /// The sequence of a flow has one that counts it.
 void StreamSender::require_flows_of_one_worker() const {
-  for (const Lane& a : lanes_) {
-    for (const Lane& b : lanes_) {
+  for (const QueuePair& a : queue_pairs_) {
+    for (const QueuePair& b : queue_pairs_) {
       if (plan_.placement.is_here(a.number) != plan_.placement.is_here(b.number) &&
           plan_.flows.share_flows(a.number, b.number)) {
         throw std::invalid_argument(fmt::format(
             "{} nodes leave no room for flows of {} ports or queues of their own, which "
             "several workers need; take fewer nodes, or one core",
-            plan_.flows.senders(), plan_.placement.lane_count()));
+            plan_.flows.senders(), plan_.placement.queue_pair_count()));
       }
     }
   }
 }
 
 void StreamSender::set_paces() {
-  const Stream& stream = plan_.stream;
+  const scenario::Stream& stream = plan_.stream;
   const double rate =
       stream.bits_per_second > 0 ? stream.bits_per_second : stream.packets_per_second;
   double before = 0;
-  for (Lane& lane : lanes_) {
-    lane.share = static_cast<double>(lane.senders.size()) / static_cast<double>(senders_);
-    lane.pace.emplace(rate * lane.share);
-    lane.start_after_ns =
+  for (QueuePair& queue_pair : queue_pairs_) {
+    queue_pair.share =
+        static_cast<double>(queue_pair.senders.size()) / static_cast<double>(senders_);
+    queue_pair.pace.emplace(rate * queue_pair.share);
+    queue_pair.start_after_ns =
         static_cast<std::uint64_t>(std::llround(before * 1e9 / plan_.frames_per_second()));
     before += 1;
   }
@@ -94,9 +100,9 @@ void StreamSender::set_paces() {
 void StreamSender::start(TimeNs now) {
   running_ = true;
   next_due_ = now;
-  for (Lane& lane : lanes_) {
-    if (lane.pace) {
-      lane.pace->set_start(now + lane.start_after_ns);
+  for (QueuePair& queue_pair : queue_pairs_) {
+    if (queue_pair.pace) {
+      queue_pair.pace->set_start(now + queue_pair.start_after_ns);
     }
   }
 }
@@ -107,21 +113,21 @@ void StreamSender::begin_measuring(TimeNs begin) {
   sent_ = {};
   too_long_ = 0;
   behind_ = 0;
-  for (Lane& lane : lanes_) {
-    if (lane.pace && lane.pace->next() < begin) {
+  for (QueuePair& queue_pair : queue_pairs_) {
+    if (queue_pair.pace && queue_pair.pace->next() < begin) {
       // What the warm-up did not manage is nobody's: otherwise a rate far above what is possible
       // would leave no time for what is measured.
-      lane.pace->set_start(begin + lane.start_after_ns);
+      queue_pair.pace->set_start(begin + queue_pair.start_after_ns);
     }
   }
 }
 
 void StreamSender::stop(TimeNs now) {
-  for (const Lane& lane : lanes_) {
-    if (running_ && lane.pace && lane.left != 0 && lane.pace->next() < now) {
-      const double frames = static_cast<double>(elapsed_ns(now, lane.pace->next())) * 1e-9 *
-                            plan_.frames_per_second() * lane.share;
-      behind_ += std::min(static_cast<std::uint64_t>(std::ceil(frames)), lane.left);
+  for (const QueuePair& queue_pair : queue_pairs_) {
+    if (running_ && queue_pair.pace && queue_pair.left != 0 && queue_pair.pace->next() < now) {
+      const double frames = static_cast<double>(elapsed_ns(now, queue_pair.pace->next())) * 1e-9 *
+                            plan_.frames_per_second() * queue_pair.share;
+      behind_ += std::min(static_cast<std::uint64_t>(std::ceil(frames)), queue_pair.left);
     }
   }
   running_ = false;
@@ -130,15 +136,16 @@ void StreamSender::stop(TimeNs now) {
 void StreamSender::generate(Ports ports, TimeNs now) {
   untaken_ = 0;
   next_due_ = never;
-  for (Lane& lane : lanes_) {
-    Port* const port = ports[lane.number];
+  for (QueuePair& queue_pair : queue_pairs_) {
+    transport::Port* const port = ports[queue_pair.number];
     if (port == nullptr) {
       continue;
     }
     if (running_) {
-      send(lane, *port, now);
-      next_due_ = lane.left == 0 ? next_due_
-                                 : std::min(next_due_, lane.pace ? lane.pace->next() : TimeNs{0});
+      send(queue_pair, *port, now);
+      next_due_ = queue_pair.left == 0
+                      ? next_due_
+                      : std::min(next_due_, queue_pair.pace ? queue_pair.pace->next() : TimeNs{0});
     }
     if (port->pending() != 0) {
       port->flush();
@@ -150,14 +157,14 @@ void StreamSender::generate(Ports ports, TimeNs now) {
   }
 }
 
-void StreamSender::send(Lane& lane, Port& port, TimeNs now) {
+void StreamSender::send(QueuePair& queue_pair, transport::Port& port, TimeNs now) {
   const std::uint32_t longest = port.longest_frame();
-  for (std::size_t i = 0; i < Port::burst && lane.left != 0; ++i) {
-    const TimeNs intended = lane.pace ? lane.pace->next() : now;
+  for (std::size_t i = 0; i < transport::Port::burst && queue_pair.left != 0; ++i) {
+    const TimeNs intended = queue_pair.pace ? queue_pair.pace->next() : now;
     if (intended > now) {
       return;
     }
-    const std::uint32_t length = plan_.sizes.frame_bytes(lane.size);
+    const std::uint32_t length = plan_.sizes.frame_bytes(queue_pair.size);
     if (length > longest) {
       ++too_long_;
     } else {
@@ -165,20 +172,20 @@ void StreamSender::send(Lane& lane, Port& port, TimeNs now) {
       if (frame == nullptr) {
         return;
       }
-      compose(lane, take_choice(lane), frame, length, intended);
+      compose(queue_pair, take_choice(queue_pair), frame, length, intended);
       port.push(length);
-      lane.left -= lane.left != no_end && intended >= begin_ ? 1 : 0;
+      queue_pair.left -= queue_pair.left != no_end && intended >= begin_ ? 1 : 0;
     }
-    next_size(lane);
-    next_time(lane, length);
+    next_size(queue_pair);
+    next_time(queue_pair, length);
   }
 }
 
-void StreamSender::compose(const Lane& lane, Choice choice, std::byte* frame, std::uint32_t length,
-                           TimeNs intended) {
+void StreamSender::compose(const QueuePair& queue_pair, Choice choice, std::byte* frame,
+                           std::uint32_t length, TimeNs intended) {
   const std::uint64_t sequence = sequences_[choice.flow]++;
-  lane.header.write(frame, plan_.nid(choice.source), plan_.destination_address(choice.flow),
-                    length);
+  queue_pair.header.write(frame, plan_.nid(choice.source), plan_.destination_address(choice.flow),
+                          length);
   write_stamp(frame, {plan_.run, choice.flow, sequence, intended});
   if (length > stamped_frame_bytes) {
     write_payload({frame + stamped_frame_bytes, length - stamped_frame_bytes}, choice.flow,
@@ -191,58 +198,58 @@ void StreamSender::compose(const Lane& lane, Choice choice, std::byte* frame, st
   }
 }
 
-StreamSender::Choice StreamSender::take_choice(Lane& lane) {
-  const Choice next = choose(lane);
+StreamSender::Choice StreamSender::take_choice(QueuePair& queue_pair) {
+  const Choice next = choose(queue_pair);
   __builtin_prefetch(&sequences_[next.flow], 1);
-  const Choice taken = std::exchange(lane.choices[lane.next_choice], next);
-  lane.next_choice = (lane.next_choice + 1) % choices_ahead;
+  const Choice taken = std::exchange(queue_pair.choices[queue_pair.next_choice], next);
+  queue_pair.next_choice = (queue_pair.next_choice + 1) % choices_ahead;
   return taken;
 }
 
 /// Skips senders that have nobody to send to in this round.
-StreamSender::Choice StreamSender::choose(Lane& lane) const {
+StreamSender::Choice StreamSender::choose(QueuePair& queue_pair) const {
   for (;;) {
-    const std::uint32_t sender = lane.senders[lane.turn];
+    const std::uint32_t sender = queue_pair.senders[queue_pair.turn];
     if (plan_.is_multicast()) {
-      next_turn(lane);
-      return {static_cast<std::uint32_t>(lane.port), sender};
+      next_turn(queue_pair);
+      return {static_cast<std::uint32_t>(queue_pair.port), sender};
     }
-    const std::uint32_t to = plan_.destinations->next(sender, lane.round, lane.random);
-    next_turn(lane);
+    const std::uint32_t to = plan_.destinations->next(sender, queue_pair.round, queue_pair.random);
+    next_turn(queue_pair);
     if (to != Destinations::nobody) {
-      return {sender, plan_.flows.flow(sender, lane.number, to)};
+      return {sender, plan_.flows.flow(sender, queue_pair.number, to)};
     }
   }
 }
 
-void StreamSender::next_turn(Lane& lane) const {
-  if (++lane.turn < lane.senders.size()) {
+void StreamSender::next_turn(QueuePair& queue_pair) const {
+  if (++queue_pair.turn < queue_pair.senders.size()) {
     return;
   }
-  lane.turn = 0;
+  queue_pair.turn = 0;
   const std::uint32_t rounds = plan_.is_multicast() ? 1 : plan_.destinations->rounds();
-  lane.round = lane.round + 1 < rounds ? lane.round + 1 : 0;
+  queue_pair.round = queue_pair.round + 1 < rounds ? queue_pair.round + 1 : 0;
 }
 
-void StreamSender::next_size(Lane& lane) const {
+void StreamSender::next_size(QueuePair& queue_pair) const {
   const std::size_t sizes = plan_.sizes.count();
-  lane.size = lane.size + 1 < sizes ? lane.size + 1 : 0;
-  if (++lane.of_set == lane.senders.size()) {
-    lane.of_set = 0;
-    lane.first_size = lane.first_size + 1 < sizes ? lane.first_size + 1 : 0;
-    lane.size = lane.first_size;
+  queue_pair.size = queue_pair.size + 1 < sizes ? queue_pair.size + 1 : 0;
+  if (++queue_pair.of_set == queue_pair.senders.size()) {
+    queue_pair.of_set = 0;
+    queue_pair.first_size = queue_pair.first_size + 1 < sizes ? queue_pair.first_size + 1 : 0;
+    queue_pair.size = queue_pair.first_size;
   }
 }
 
-void StreamSender::next_time(Lane& lane, std::uint32_t length) const {
-  if (!lane.pace) {
+void StreamSender::next_time(QueuePair& queue_pair, std::uint32_t length) const {
+  if (!queue_pair.pace) {
     return;
   }
   if (plan_.stream.bits_per_second > 0) {
-    lane.pace->advance(bits_on_the_wire(length));
+    queue_pair.pace->advance(scenario::bits_on_the_wire(length));
   } else {
-    lane.pace->advance();
+    queue_pair.pace->advance();
   }
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -1,12 +1,13 @@
-// The sending half of a stream. The senders of one lane (placement.hpp) have a share of the rate of
-// their own, so that a port which takes nothing holds up no other one. Lanes of other workers have
-// their share, too, and nothing is sent for them here.
+// The sending half of a stream. The senders of one queue pair (placement.hpp) have a share of the
+// rate of their own, so that a port which takes nothing holds up no other one. Queue pairs of other
+// workers have their share, too, and nothing is sent for them here.
 //
-//   lane   its senders in turn (nodes or trees), to whom the pattern says; chosen a few frames
-//          ahead, so that the memory of a flow among a million is there when its frame is composed
-//          frame sizes in turn; after as many frames as there are senders one size further on, so
-//          that all senders send all sizes alike
-//          open loop: intended times from a pace; lanes begin one frame's time after each other
+//   a queue pair  takes its senders in turn (nodes or trees), to whom the pattern says; chosen a
+//                 few frames ahead, so that the memory of a flow among a million is there when its
+//                 frame is composed
+//   frame sizes   in turn; after as many frames as there are senders one size further on, so that
+//                 all senders send all sizes alike
+//   open loop     intended times from a pace; queue pairs begin one frame's time after each other
 //
 // Pure; nothing is allocated after construction.
 #pragma once
@@ -23,7 +24,7 @@
 #include <optional>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 class StreamSender {
 public:
@@ -32,14 +33,14 @@ public:
 
   void start(TimeNs now);
   /// The next measurement has so many frames at most, over the senders of all workers; 0: no such
-  /// limit. Each lane has its part of them by the number of its senders.
+  /// limit. Each queue pair has its part of them by the number of its senders.
   void limit(std::uint64_t frames) { quota_ = frames; }
-  [[nodiscard]] bool has_senders() const { return !lanes_.empty(); }
+  [[nodiscard]] bool has_senders() const { return !queue_pairs_.empty(); }
   /// Counts what is intended from then on, which must be later than `last_intended()`.
   void begin_measuring(TimeNs begin);
   /// Composes nothing more.
   void stop(TimeNs now);
-  /// Composes what is due, at most a burst a lane, and has all ports sent what was pushed.
+  /// Composes what is due, at most a burst a queue pair, and has all ports sent what was pushed.
   void generate(Ports ports, TimeNs now);
   [[nodiscard]] TimeNs next_due() const { return next_due_; }
 
@@ -48,7 +49,7 @@ public:
   /// Since construction.
   [[nodiscard]] std::uint64_t composed() const { return composed_; }
   /// Since the measurement began.
-  [[nodiscard]] const Volume& sent() const { return sent_; }
+  [[nodiscard]] const measure::Volume& sent() const { return sent_; }
   /// Frames that had to be left out, as they are longer than a port takes.
   [[nodiscard]] std::uint64_t too_long() const { return too_long_; }
   /// Frames that were due when it stopped and had not been sent: how far the generator or the ports
@@ -67,17 +68,17 @@ private:
 
   static constexpr std::uint64_t no_end = ~std::uint64_t{0};
 
-  struct Lane {
-    Lane(LaneIndex of, const StreamPlan& plan);
+  struct QueuePair {
+    QueuePair(transport::QueuePairIndex of, const StreamPlan& plan);
 
-    LaneIndex number;
-    PortIndex port;
+    transport::QueuePairIndex number;
+    transport::PortIndex port;
     std::vector<std::uint32_t> senders;
-    std::size_t senders_before = 0; ///< of the lanes before it, those of other workers, too
+    std::size_t senders_before = 0; ///< of the queue pairs before it, those of other workers, too
     std::uint64_t left = no_end;    ///< frames that it may still send
     double share = 1;               ///< of the rate
     std::uint64_t start_after_ns = 0;
-    std::optional<Pace> pace; ///< without: as fast as possible
+    std::optional<measure::Pace> pace; ///< without: as fast as possible
     StreamHeader header;
     Random random;
     std::size_t turn = 0;                      ///< of senders
@@ -93,30 +94,30 @@ private:
   void deal_quota();
   void require_flows_of_one_worker() const;
   void set_paces();
-  void send(Lane& lane, Port& port, TimeNs now);
-  void compose(const Lane& lane, Choice choice, std::byte* frame, std::uint32_t length,
+  void send(QueuePair& queue_pair, transport::Port& port, TimeNs now);
+  void compose(const QueuePair& queue_pair, Choice choice, std::byte* frame, std::uint32_t length,
                TimeNs intended);
   /// The oldest of the choices made ahead, for which a new one is made.
-  Choice take_choice(Lane& lane);
-  Choice choose(Lane& lane) const;
-  void next_turn(Lane& lane) const;
-  void next_size(Lane& lane) const;
-  void next_time(Lane& lane, std::uint32_t length) const;
+  Choice take_choice(QueuePair& queue_pair);
+  Choice choose(QueuePair& queue_pair) const;
+  void next_turn(QueuePair& queue_pair) const;
+  void next_size(QueuePair& queue_pair) const;
+  void next_time(QueuePair& queue_pair, std::uint32_t length) const;
 
   const StreamPlan& plan_;
-  std::vector<Lane> lanes_;
+  std::vector<QueuePair> queue_pairs_;
   std::vector<std::uint64_t> sequences_; ///< by flow: the next one
   TimeNs begin_;
   TimeNs last_intended_;
   TimeNs next_due_ = never;
   bool running_ = false;
   std::size_t untaken_ = 0;
-  std::size_t senders_ = 0; ///< of all lanes, those of other workers, too
+  std::size_t senders_ = 0; ///< of all queue pairs, those of other workers, too
   std::uint64_t quota_ = 0;
   std::uint64_t composed_ = 0;
   std::uint64_t too_long_ = 0;
   std::uint64_t behind_ = 0;
-  Volume sent_;
+  measure::Volume sent_;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 namespace {
 
 constexpr std::uint64_t flipped_cookie_bits = 0x5A5A5A5A;
@@ -26,7 +26,7 @@ std::uint8_t other_opcode(std::uint8_t op) {
 
 } // namespace
 
-Tamperer::Tamperer(const Tampering& tampering, std::uint64_t seed, std::size_t most_late)
+Tamperer::Tamperer(const scenario::Tampering& tampering, std::uint64_t seed, std::size_t most_late)
     : active_(tampering.any()), late_ns_(static_cast<std::uint64_t>(tampering.late_by.count())),
       random_(seed), held_(tampering.late > 0 ? std::max<std::size_t>(most_late, 1) : 1) {
   const std::array<double, tamper_count> shares = {0,
@@ -101,4 +101,4 @@ const Tamperer::Frame* Tamperer::due(TimeNs now) const {
   return holding_ != 0 && held_[first_].at <= now ? &held_[first_].frame : nullptr;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

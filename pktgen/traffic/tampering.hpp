@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 enum class Tamper : std::uint8_t {
   none,
@@ -56,7 +56,7 @@ public:
   using Frame = collective::Outbox::Frame;
 
   /// `most_late` frames can be held back at a time.
-  Tamperer(const Tampering& tampering, std::uint64_t seed, std::size_t most_late);
+  Tamperer(const scenario::Tampering& tampering, std::uint64_t seed, std::size_t most_late);
 
   [[nodiscard]] bool is_active() const { return active_; }
   /// What is to be done with a frame; always `none` for one that is no contribution.
@@ -92,4 +92,4 @@ private:
   TamperingCounts counts_{};
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

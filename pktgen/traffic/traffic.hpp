@@ -5,18 +5,19 @@
 // How it is driven, by one thread (run/driver.hpp):
 //
 //   1. traffic.start(now);
-//   2. in a loop: traffic.receive(l, frame, now) for each frame that came in at lane l
+//   2. in a loop: traffic.receive(l, frame, now) for each frame that came in at queue pair l
 //                 traffic.generate(ports, now)   composes what is due, as long as ports take it
 //      nothing is due before next_due(), unless a frame comes
 //   3. traffic.begin_measuring(now);  after the warm-up: forgets what was counted, goes on
-//   4. traffic.stop(now);             begins nothing new; what is under way goes on
+//   4. traffic.stop(now);             begins nothing new; what is in flight goes on
 //      until drained(now) or the caller's time-out expires: go on with 2
 //   5. traffic.tally(now)             any time, cold
 //   6. until traffic.give_up(ports, now): nothing more comes of it, and switches forget what they
 //      hold for it; whatever ended it. Nothing else is called then but `tally`.
 //
-// Several workers have a traffic each, of the same settings, and some of the lanes (placement.hpp).
-// A frame that also concerns hosts on lanes of others is handed to those: overhear().
+// Several workers have a traffic each, of the same settings, and some of the queue pairs
+// (placement.hpp). A frame that also concerns hosts on queue pairs of others is handed to those:
+// overhear().
 //
 // Times of frames. Latency runs from the time an event was intended for, not from when the
 // generator got round to it: whoever falls behind sees it in the latency (no coordinated omission).
@@ -38,21 +39,22 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
-/// What one worker sends and receives through, by LaneIndex; null for lanes of other workers.
-using Ports = std::span<Port* const>;
+/// What one worker sends and receives through, by QueuePairIndex; null for queue pairs of other
+/// workers.
+using Ports = std::span<transport::Port* const>;
 
 /// What became of a frame that came in.
 struct Reception {
   enum class Concerns : std::uint8_t {
-    who_has_it, ///< nobody else
-    one_lane,   ///< only hosts on `lane`, which another worker has
-    whole_port, ///< hosts on all lanes of the port
+    who_has_it,     ///< nobody else
+    one_queue_pair, ///< only hosts on `queue_pair`, which another worker has
+    whole_port,     ///< hosts on all queue pairs of the port
   };
   bool ours = false; ///< the traffic's
   Concerns concerns = Concerns::who_has_it;
-  LaneIndex lane = 0;
+  transport::QueuePairIndex queue_pair = 0;
 
   Reception(bool is_ours) : ours(is_ours) {}
   explicit operator bool() const { return ours; }
@@ -77,16 +79,17 @@ public:
   virtual void stop(TimeNs now) = 0;
 
   /// A frame came in.
-  virtual Reception receive(LaneIndex lane, const FrameView& frame, TimeNs now) = 0;
-  /// Another worker received a frame at that lane of its own, then, and it concerns hosts here. It
-  /// has been counted there.
-  virtual void overhear(LaneIndex, const FrameView&, TimeNs) {}
+  virtual Reception receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+                            TimeNs now) = 0;
+  /// Another worker received a frame at that queue pair of its own, then, and it concerns hosts
+  /// here. It has been counted there.
+  virtual void overhear(transport::QueuePairIndex, const FrameView&, TimeNs) {}
   virtual void generate(Ports ports, TimeNs now) = 0;
   /// `never` when only a frame can bring it on.
   [[nodiscard]] virtual TimeNs next_due() const = 0;
-  /// Several workers, each with a traffic of the same settings and some of the lanes, begin and end
-  /// a measurement together: ahead of `begin_measuring` and `stop` each is told how far the one
-  /// that went farthest has gone. None of them runs in between.
+  /// Several workers, each with a traffic of the same settings and some of the queue pairs, begin
+  /// and end a measurement together: ahead of `begin_measuring` and `stop` each is told how far the
+  /// one that went farthest has gone. None of them runs in between.
   [[nodiscard]] virtual Progress progress() const { return {}; }
   virtual void agree(const Progress& farthest) { static_cast<void>(farthest); }
 
@@ -98,12 +101,12 @@ public:
   [[nodiscard]] virtual bool drained(TimeNs now) const = 0;
 
   /// Has switches forget what they hold for it, so that whoever measures next finds them empty.
-  /// False as long as ports take no more: call it again. What is under way is not waited for.
+  /// False as long as ports take no more: call it again. What is in flight is not waited for.
   [[nodiscard]] virtual bool give_up(Ports, TimeNs) { return true; }
 
-  [[nodiscard]] virtual Tally tally(TimeNs now) const = 0;
+  [[nodiscard]] virtual measure::Tally tally(TimeNs now) const = 0;
   /// Whom or what it waits for, a line for a person; empty when for nothing. Cold.
   [[nodiscard]] virtual std::string waiting_for(TimeNs now) const = 0;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

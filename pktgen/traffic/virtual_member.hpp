@@ -22,7 +22,7 @@
 #include <array>
 #include <cstdint>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 
 template <typename Role> class VirtualMember {
 public:
@@ -112,4 +112,4 @@ private:
   std::array<TimeNs, reductions_per_tree> intended_{};
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

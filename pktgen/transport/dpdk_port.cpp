@@ -6,11 +6,11 @@
 
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 namespace {
 
-using dataplane::LinkState;
-using dataplane::PortDevice;
+using port::LinkState;
+using port::PortDevice;
 
 bool on_kernel_interface(config::PortKind kind) {
   return kind == config::PortKind::af_xdp || kind == config::PortKind::af_packet;
@@ -30,17 +30,17 @@ config::Port ring_end(const std::string& link) {
   return port;
 }
 
-DpdkPort::DpdkPort(const config::Port& configuration, dataplane::Eal& eal,
+DpdkPort::DpdkPort(const config::Port& configuration, port::Eal& eal,
                    const wire::MacAddress& address)
     : DpdkPort(std::make_shared<PortDevice>(configuration, eal), eal, address, 0, 1) {}
 
-DpdkPort::DpdkPort(std::shared_ptr<PortDevice> device, dataplane::Eal& eal,
+DpdkPort::DpdkPort(std::shared_ptr<PortDevice> device, port::Eal& eal,
                    const wire::MacAddress& address, std::uint16_t queue, std::uint16_t sharers)
     : MbufPort(eal.pool(), device->longest_frame(), address_of(*device, address)),
       device_(std::move(device)), queue_(queue), sharers_(sharers), next_queue_(queue) {}
 
 std::vector<std::unique_ptr<DpdkPort>> DpdkPort::sharing(const config::Port& configuration,
-                                                         dataplane::Eal& eal,
+                                                         port::Eal& eal,
                                                          const wire::MacAddress& address,
                                                          std::uint16_t ports) {
   const auto device = std::make_shared<PortDevice>(configuration, eal, ports);
@@ -69,4 +69,4 @@ std::string DpdkPort::error() {
   return fmt::format("{} is {}: nobody is at the other end", device_->description(), name_of(link));
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

@@ -11,18 +11,18 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 
 /// What a DpdkPort at one end of this link is opened with.
 [[nodiscard]] config::Port ring_end(const std::string& link);
 
 class DpdkPort final : public MbufPort {
 public:
-  /// Throws dataplane::PortError. `address` serves where the device has none of its own.
-  DpdkPort(const config::Port& configuration, dataplane::Eal& eal, const wire::MacAddress& address);
+  /// Throws port::PortError. `address` serves where the device has none of its own.
+  DpdkPort(const config::Port& configuration, port::Eal& eal, const wire::MacAddress& address);
   /// Several ports that share one device.
   [[nodiscard]] static std::vector<std::unique_ptr<DpdkPort>>
-  sharing(const config::Port& configuration, dataplane::Eal& eal, const wire::MacAddress& address,
+  sharing(const config::Port& configuration, port::Eal& eal, const wire::MacAddress& address,
           std::uint16_t ports);
 
   [[nodiscard]] std::string description() const override { return device_->description(); }
@@ -31,7 +31,7 @@ public:
   [[nodiscard]] std::uint32_t speed_mbps() const override { return device_->speed_mbps(); }
 
 private:
-  DpdkPort(std::shared_ptr<dataplane::PortDevice> device, dataplane::Eal& eal,
+  DpdkPort(std::shared_ptr<port::PortDevice> device, port::Eal& eal,
            const wire::MacAddress& address, std::uint16_t queue, std::uint16_t sharers);
   std::uint16_t send_burst(rte_mbuf** frames, std::uint16_t count) override {
     return device_->transmit_on(queue_, frames, count);
@@ -45,10 +45,10 @@ private:
     return device_->receive_from(from, frames, capacity);
   }
 
-  std::shared_ptr<dataplane::PortDevice> device_;
+  std::shared_ptr<port::PortDevice> device_;
   std::uint16_t queue_;
   std::uint16_t sharers_;
   std::uint16_t next_queue_; ///< to ask
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

@@ -19,11 +19,11 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 
 class HostedSwitch {
 public:
-  HostedSwitch(const Hosted& hosted, const config::Switch& configuration, dataplane::Eal& eal);
+  HostedSwitch(const scenario::Hosted& hosted, const config::Switch& configuration, port::Eal& eal);
 
   /// Throws PortError when a worker cannot be started, or pinned to its core.
   void start() { workers_->start(); }
@@ -33,11 +33,11 @@ public:
   [[nodiscard]] const std::string& link(std::size_t port) const {
     return ports_[port]->configuration().ring;
   }
-  [[nodiscard]] dataplane::WorkerGroup& workers() { return *workers_; }
+  [[nodiscard]] worker::WorkerGroup& workers() { return *workers_; }
 
 private:
-  std::vector<std::unique_ptr<dataplane::PortDevice>> ports_;
-  std::unique_ptr<dataplane::WorkerGroup> workers_; ///< stops before its ports close
+  std::vector<std::unique_ptr<port::PortDevice>> ports_;
+  std::unique_ptr<worker::WorkerGroup> workers_; ///< stops before its ports close
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

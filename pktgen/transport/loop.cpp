@@ -13,23 +13,23 @@
 
 #include <cstring>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 namespace {
 
 PortNumber number(std::size_t port) { return PortNumber{static_cast<std::uint8_t>(port)}; }
 
 std::shared_ptr<const core::Tables> tables_of(const config::Switch& sw) {
-  std::vector<config::Diagnostic> findings;
+  std::vector<configuration::Diagnostic> findings;
   auto tables = config::build_tables(sw, 1, findings);
   if (!tables) {
-    throw config::ConfigError(sw.name, std::move(findings));
+    throw configuration::ConfigError(sw.name, std::move(findings));
   }
   return tables;
 }
 
 } // namespace
 
-std::unique_ptr<LoopSwitch> LoopSwitch::through_memory(const Scenario& scenario) {
+std::unique_ptr<LoopSwitch> LoopSwitch::through_memory(const scenario::Scenario& scenario) {
   constexpr auto longest =
       static_cast<std::uint32_t>(link::RawSocket::longest_payload + wire::ethernet_header_bytes);
   std::vector<Link> links;
@@ -40,7 +40,7 @@ std::unique_ptr<LoopSwitch> LoopSwitch::through_memory(const Scenario& scenario)
       new LoopSwitch(switch_for(scenario), std::move(links), "in its own memory"));
 }
 
-std::unique_ptr<LoopSwitch> LoopSwitch::through_sockets(const Scenario& scenario) {
+std::unique_ptr<LoopSwitch> LoopSwitch::through_sockets(const scenario::Scenario& scenario) {
   std::vector<Link> links;
   const auto range = std::make_shared<LoopbackRange>();
   for (std::size_t port = 0; port < generator_ports(scenario); ++port) {
@@ -50,8 +50,8 @@ std::unique_ptr<LoopSwitch> LoopSwitch::through_sockets(const Scenario& scenario
       new LoopSwitch(switch_for(scenario), std::move(links), "through raw sockets on lo"));
 }
 
-std::unique_ptr<LoopSwitch> LoopSwitch::through_rings(const Scenario& scenario,
-                                                      dataplane::Eal& eal) {
+std::unique_ptr<LoopSwitch> LoopSwitch::through_rings(const scenario::Scenario& scenario,
+                                                      port::Eal& eal) {
   std::vector<Link> links;
   for (std::size_t port = 0; port < generator_ports(scenario); ++port) {
     const config::Port end = ring_end(fmt::format("loop{}", port));
@@ -112,7 +112,7 @@ class LoopSwitch::Outputs {
 public:
   Outputs(LoopSwitch& loop, Input& input) : loop_(loop), input_(input), first_(input.next) {}
 
-  bool release(std::size_t) { return true; }
+  bool release(std::size_t, std::size_t) { return true; }
   bool deliver(std::size_t) { return true; }
   bool send(std::size_t i, PortNumber port, std::uint8_t) {
     const FrameView& frame = input_.frames[first_ + i];
@@ -157,7 +157,7 @@ bool LoopSwitch::send_on(Input& input) {
   return input.next == input.frames.size();
 }
 
-std::byte* LoopSwitch::buffer(PortNumber port, std::uint32_t length) {
+std::byte* LoopSwitch::buffer(PortNumber port, std::uint32_t length, TrafficClass /*c*/) {
   if (emitted_.size() == most_emitted || length > longest_result_bytes) {
     return nullptr;
   }
@@ -191,4 +191,4 @@ bool LoopSwitch::send(PortNumber port, const std::byte* frame, std::uint32_t len
   return true;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

@@ -33,18 +33,20 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 
 class LoopSwitch final : private core::Emission {
 public:
   /// Links in memory.
-  [[nodiscard]] static std::unique_ptr<LoopSwitch> through_memory(const Scenario& scenario);
+  [[nodiscard]] static std::unique_ptr<LoopSwitch>
+  through_memory(const scenario::Scenario& scenario);
   /// Links through raw sockets on the loopback interface. Throws std::runtime_error when that
   /// cannot be: LinkError, or too many generators do it.
-  [[nodiscard]] static std::unique_ptr<LoopSwitch> through_sockets(const Scenario& scenario);
-  /// Links through rings of DPDK. Throws dataplane::PortError. Destroy it before the Eal.
-  [[nodiscard]] static std::unique_ptr<LoopSwitch> through_rings(const Scenario& scenario,
-                                                                 dataplane::Eal& eal);
+  [[nodiscard]] static std::unique_ptr<LoopSwitch>
+  through_sockets(const scenario::Scenario& scenario);
+  /// Links through rings of DPDK. Throws port::PortError. Destroy it before the Eal.
+  [[nodiscard]] static std::unique_ptr<LoopSwitch> through_rings(const scenario::Scenario& scenario,
+                                                                 port::Eal& eal);
 
   /// The generator's ends, as many as the scenario has.
   [[nodiscard]] std::vector<Port*> ports() const;
@@ -78,7 +80,7 @@ private:
   static constexpr std::size_t most_emitted = 64;
 
   LoopSwitch(const config::Switch& configuration, std::vector<Link> links, std::string description);
-  std::byte* buffer(PortNumber port, std::uint32_t length) override;
+  std::byte* buffer(PortNumber port, std::uint32_t length, TrafficClass c) override;
   void serve(PortNumber port, TimeNs now);
   bool send_on(Input& input);
   bool send_emitted();
@@ -92,4 +94,4 @@ private:
   std::uint64_t sent_far_ = 0;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 namespace {
 
 /// Nothing is registered from here on.
@@ -68,4 +68,4 @@ std::size_t LoopbackPort::take(std::span<FrameView> views) {
   return count;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

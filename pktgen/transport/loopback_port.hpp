@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 
 /// EtherTypes on the loopback interface that no other generator of this machine uses meanwhile.
 class LoopbackRange {
@@ -47,4 +47,4 @@ private:
   std::uint16_t spoken_;    ///< on the way to the other end
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

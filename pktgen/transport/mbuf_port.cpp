@@ -5,10 +5,10 @@
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 
-using dataplane::give_back;
-using dataplane::gives_ownership;
+using port::give_back;
+using port::gives_ownership;
 
 MbufPort::~MbufPort() {
   free_received();
@@ -32,10 +32,10 @@ std::size_t MbufPort::transmit(std::span<Slot> slots) {
 std::size_t MbufPort::replenish(std::span<Slot> slots) {
   std::array<rte_mbuf*, burst> frames;
   std::size_t count = slots.size();
-  if (!dataplane::allocate(pool_, std::span(frames).first(count))) {
+  if (!port::allocate(pool_, std::span(frames).first(count))) {
     // Not so many: the last ones one by one.
     for (count = 0; count < slots.size(); ++count) {
-      frames[count] = dataplane::allocate(pool_);
+      frames[count] = port::allocate(pool_);
       if (frames[count] == nullptr) {
         break;
       }
@@ -68,4 +68,4 @@ void MbufPort::free_received() {
   received_count_ = 0;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

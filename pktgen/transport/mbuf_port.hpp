@@ -13,7 +13,7 @@
 struct rte_mbuf;
 struct rte_mempool;
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 
 class MbufPort : public Port {
 public:
@@ -43,4 +43,4 @@ private:
   std::uint16_t received_count_ = 0;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

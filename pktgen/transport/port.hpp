@@ -5,14 +5,14 @@
 
 #include <cstddef>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 
 using link::Port;
 using link::PortCounts;
 
 /// Index of one of the generator's own ports.
 using PortIndex = std::size_t;
-/// Index of one of the lanes of all of them: of a device with several queues each is a Port.
-using LaneIndex = std::size_t;
+/// Index of one of the queue pairs of all of them: of a device with several queues each is a Port.
+using QueuePairIndex = std::size_t;
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

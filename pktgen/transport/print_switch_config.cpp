@@ -9,7 +9,7 @@
 #include <map>
 #include <string_view>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 namespace {
 
 bool is_placeholder(const config::Port& port) {
@@ -25,14 +25,16 @@ public:
     texts_[key] = fmt::format("{}", value);
     return *this;
   }
-  [[nodiscard]] config::Overrides overrides() const { return {texts_.begin(), texts_.end()}; }
+  [[nodiscard]] configuration::Overrides overrides() const {
+    return {texts_.begin(), texts_.end()};
+  }
 
 private:
   std::map<std::string_view, std::string> texts_;
 };
 
 std::string section(config::Section which, const Values& values) {
-  return config::short_section(config::spec_of(which), values.overrides());
+  return configuration::short_section(config::spec_of(which), values.overrides());
 }
 
 std::string text_of(const config::Port& port) {
@@ -62,9 +64,9 @@ std::string text_of(const config::Tree& tree, const std::vector<config::Port>& p
 
 } // namespace
 
-std::string print_switch_config(const Scenario& scenario,
+std::string print_switch_config(const scenario::Scenario& scenario,
                                 const std::vector<std::string>& interfaces) {
-  Scenario apart = scenario;
+  scenario::Scenario apart = scenario;
   if (apart.hosted) {
     // The same switch as a process of its own.
     apart.ports.assign(apart.hosted->ports, {});
@@ -117,4 +119,4 @@ std::string print_switch_config(const Scenario& scenario,
   return out;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

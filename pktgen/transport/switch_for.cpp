@@ -12,7 +12,12 @@
 #include <set>
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
+
+using scenario::Kind;
+using scenario::Role;
+using scenario::Scenario;
+
 namespace {
 
 /// Reductions the engine of one port holds at least: what hardware has.
@@ -27,7 +32,7 @@ public:
       : scenario_(scenario), switch_(sw), ports_(generator_ports(scenario)),
         far_(port_number(ports_)) {}
 
-  void add(const Part& part, const std::string& what) {
+  void add(const scenario::Part& part, const std::string& what) {
     switch (part.kind) {
     case Kind::reduce: add(part.reduce, what); break;
     case Kind::multicast: add_multicast(part.stream, what); break;
@@ -63,7 +68,7 @@ private:
     return names[static_cast<std::size_t>(kind)];
   }
 
-  void add(const Reduce& reduce, const std::string& what) {
+  void add(const scenario::Reduce& reduce, const std::string& what) {
     PortNumber parent = port_number(0);
     PortSet children;
     switch (reduce.role) {
@@ -96,7 +101,7 @@ private:
     reductions_ += reduce.trees * static_cast<std::uint32_t>(reductions_per_tree);
   }
 
-  void add_multicast(const Stream& stream, const std::string& what) {
+  void add_multicast(const scenario::Stream& stream, const std::string& what) {
     if (stream.role == Role::both && ports_ < 2) {
       findings_.add(0, "port", "{} has 1 port: the sender's; receivers need another one", what);
       return;
@@ -116,7 +121,7 @@ private:
     }
   }
 
-  void add_unicast(const Stream& stream, const std::string& what) {
+  void add_unicast(const scenario::Stream& stream, const std::string& what) {
     const std::uint32_t nodes =
         stream.nodes == 0 ? static_cast<std::uint32_t>(ports_) : stream.nodes;
     check_nids(nodes, what);
@@ -173,11 +178,11 @@ private:
   std::uint32_t routed_nodes_ = 0;
   std::map<std::uint32_t, std::string> owners_;             ///< of trees
   std::set<std::pair<std::string, std::string>> conflicts_; ///< that were reported
-  config::Findings findings_;
+  configuration::Findings findings_;
 };
 
 /// What the switch has where the generator has this; `port` counts from 0.
-config::Port facing(const PortSpec& spec, std::size_t port, std::uint32_t longest_frame) {
+config::Port facing(const scenario::PortSpec& spec, std::size_t port, std::uint32_t longest_frame) {
   constexpr std::uint32_t usual_page_bytes = 4096;
   config::Port facing;
   if (!spec.raw && spec.device.kind == config::PortKind::memif) {
@@ -187,7 +192,7 @@ config::Port facing(const PortSpec& spec, std::size_t port, std::uint32_t longes
     facing.role = spec.device.role == "server" ? "client" : "server";
   } else {
     facing.interface = fmt::format("{}{}", interface_placeholder, port);
-    if (longest_frame > dataplane::longest_frame_of_af_xdp(usual_page_bytes)) {
+    if (longest_frame > port::longest_frame_of_af_xdp(usual_page_bytes)) {
       facing.kind = config::PortKind::af_packet;
     }
   }
@@ -202,7 +207,7 @@ config::Port port_of(const Scenario& scenario, std::size_t port) {
     made.kind = config::PortKind::ring;
     made.ring = fmt::format("hosted{}", port);
   } else {
-    made = facing(far ? PortSpec{} : scenario.ports[port], port, longest_frame);
+    made = facing(far ? scenario::PortSpec{} : scenario.ports[port], port, longest_frame);
   }
   made.name = far ? "far" : fmt::format("p{}", port);
   made.policy.ethertype = scenario.ethertype;
@@ -218,17 +223,17 @@ std::size_t generator_ports(const Scenario& scenario) {
 
 std::uint32_t longest_frame_of(const Scenario& scenario) {
   std::uint32_t longest = config::default_longest_frame;
-  const auto look_at = [&longest](const Part& part) {
+  const auto look_at = [&longest](const scenario::Part& part) {
     if (part.kind == Kind::multicast || part.kind == Kind::unicast) {
       for (const std::uint32_t size : part.stream.sizes) { // 0, for IMIX, is shorter than that
-        longest = std::max(longest, std::max(size, fcs_bytes) - fcs_bytes);
+        longest = std::max(longest, std::max(size, scenario::fcs_bytes) - scenario::fcs_bytes);
       }
     } else if (part.kind == Kind::replay) {
       longest = std::max(longest, part.replay.longest_frame);
     }
   };
   look_at(scenario.traffic);
-  for (const Part& part : scenario.parts) {
+  for (const scenario::Part& part : scenario.parts) {
     look_at(part);
   }
   // What is longer still no port takes: the traffic says so.
@@ -257,4 +262,4 @@ config::Switch switch_for(const Scenario& scenario) {
   return sw;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

@@ -22,30 +22,31 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 
 /// Begins the names that stand for interfaces which only the user knows.
 inline constexpr std::string_view interface_placeholder = "IFACE";
 
 /// How many ports the generator has: those of the scenario, or of the hosted switch.
-[[nodiscard]] std::size_t generator_ports(const Scenario& scenario);
+[[nodiscard]] std::size_t generator_ports(const scenario::Scenario& scenario);
 
 /// Of a port that has no address of its own: that of the host with the port's number.
-[[nodiscard]] wire::MacAddress address_of_port(const Scenario& scenario, std::size_t port);
+[[nodiscard]] wire::MacAddress address_of_port(const scenario::Scenario& scenario,
+                                               std::size_t port);
 
 /// What the buffers of DPDK's ports and the switch have to hold: the scenario's longest frame, or
 /// `longest_frame`'s default when that is longer.
-[[nodiscard]] std::uint32_t longest_frame_of(const Scenario& scenario);
+[[nodiscard]] std::uint32_t longest_frame_of(const scenario::Scenario& scenario);
 
-/// Throws config::ConfigError when no switch could serve the scenario: too few ports, too many
-/// trees, leaves or NIDs, or parts that share a tree. The ports of a hosted switch are rings; those
-/// of any other one are the other end of a memif, or on interfaces "IFACE0", "IFACE1", ...: of kind
-/// af_xdp, or af_packet when frames are too long for that.
-[[nodiscard]] config::Switch switch_for(const Scenario& scenario);
+/// Throws configuration::ConfigError when no switch could serve the scenario: too few ports, too
+/// many trees, leaves or NIDs, or parts that share a tree. The ports of a hosted switch are rings;
+/// those of any other one are the other end of a memif, or on interfaces "IFACE0", "IFACE1", ...:
+/// of kind af_xdp, or af_packet when frames are too long for that.
+[[nodiscard]] config::Switch switch_for(const scenario::Scenario& scenario);
 
 /// The same as a file for `tributary-switch --config`, of as many descriptors as a file may ask
 /// for. `interfaces`: those of the switch, by port; missing ones stay IFACE0, ... to be filled in.
-[[nodiscard]] std::string print_switch_config(const Scenario& scenario,
+[[nodiscard]] std::string print_switch_config(const scenario::Scenario& scenario,
                                               const std::vector<std::string>& interfaces = {});
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 namespace {
 
 namespace json = boost::json;
@@ -19,8 +19,8 @@ constexpr std::string_view drop_infix = ".drop.";
 
 } // namespace
 
-SwitchFigures figures_between(const SwitchCounters& before, const SwitchCounters& after) {
-  SwitchFigures figures;
+result::SwitchFigures figures_between(const SwitchCounters& before, const SwitchCounters& after) {
+  result::SwitchFigures figures;
   std::uint64_t cycles = 0;
   std::uint64_t busy_cycles = 0;
   std::uint64_t worked_on = 0; // frames of all workers, those handed over counted once for each
@@ -48,7 +48,7 @@ SwitchFigures figures_between(const SwitchCounters& before, const SwitchCounters
       worked_on += rise;
     }
   }
-  std::ranges::stable_sort(figures.drops, std::ranges::greater{}, &SwitchCounter::rise);
+  std::ranges::stable_sort(figures.drops, std::ranges::greater{}, &result::SwitchCounter::rise);
   if (cycles != 0) {
     figures.busy_share =
         std::min(1.0, static_cast<double>(busy_cycles) / static_cast<double>(cycles));
@@ -62,7 +62,7 @@ SwitchFigures figures_between(const SwitchCounters& before, const SwitchCounters
 SwitchCounters HostedSwitchProbe::look() {
   SwitchCounters seen;
   for (std::size_t s = 0; s < workers_.switch_count(); ++s) {
-    const dataplane::SwitchPlan& plan = workers_.plan(s);
+    const worker::SwitchPlan& plan = workers_.plan(s);
     const auto counters = workers_.counters(s);
     for (std::size_t p = 0; p < plan.ports.size(); ++p) {
       const std::string prefix = fmt::format("{}.port.{}", plan.name, plan.ports[p]->name());
@@ -82,7 +82,7 @@ SwitchCounters HostedSwitchProbe::look() {
     }
   }
   for (std::size_t w = 0; w < workers_.worker_count(); ++w) {
-    const dataplane::WorkerStatistics& statistics = workers_.statistics(w);
+    const worker::WorkerStatistics& statistics = workers_.statistics(w);
     const std::string prefix = fmt::format("worker.{}", w);
     seen[prefix + ".cycles"] = workers_.clock().age_cycles();
     seen[prefix + ".busy_cycles"] = statistics.busy_cycles.read();
@@ -112,4 +112,4 @@ SwitchCounters SocketSwitchProbe::look() {
   return seen;
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

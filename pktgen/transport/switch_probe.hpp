@@ -13,11 +13,11 @@
 #include <map>
 #include <string>
 
-namespace tributary::dataplane {
+namespace tributary::worker {
 class WorkerGroup;
 }
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 
 /// Counters by name.
 using SwitchCounters = std::map<std::string, std::uint64_t, std::less<>>;
@@ -25,8 +25,8 @@ using SwitchCounters = std::map<std::string, std::uint64_t, std::less<>>;
 /// What rose between two looks. Frames and arm failures are the sums over all ports, drops those
 /// counters "....drop.REASON" and "....rx_missed" that rose, most first; cycles are those of
 /// workers that had something to do.
-[[nodiscard]] SwitchFigures figures_between(const SwitchCounters& before,
-                                            const SwitchCounters& after);
+[[nodiscard]] result::SwitchFigures figures_between(const SwitchCounters& before,
+                                                    const SwitchCounters& after);
 
 class SwitchProbe {
 public:
@@ -36,7 +36,7 @@ public:
 
   /// Throws service::SwitchError when the switch cannot be asked, as `so_far`.
   void begin() { before_ = look(); }
-  [[nodiscard]] SwitchFigures so_far() { return figures_between(before_, look()); }
+  [[nodiscard]] result::SwitchFigures so_far() { return figures_between(before_, look()); }
 
 protected:
   SwitchProbe() = default;
@@ -49,12 +49,12 @@ private:
 /// The switch in this process.
 class HostedSwitchProbe final : public SwitchProbe {
 public:
-  explicit HostedSwitchProbe(const dataplane::WorkerGroup& workers) : workers_(workers) {}
+  explicit HostedSwitchProbe(const worker::WorkerGroup& workers) : workers_(workers) {}
 
 private:
   SwitchCounters look() override;
 
-  const dataplane::WorkerGroup& workers_;
+  const worker::WorkerGroup& workers_;
 };
 
 /// A running tributary-switch.
@@ -69,4 +69,4 @@ private:
   service::SwitchClient client_;
 };
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

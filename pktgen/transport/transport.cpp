@@ -14,7 +14,11 @@
 
 #include <algorithm>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
+
+using scenario::PortSpec;
+using scenario::Scenario;
+
 namespace {
 
 /// What can be refused before anything is opened, for what it is rather than for what failed.
@@ -22,7 +26,7 @@ void check(const Scenario& scenario) {
   if (scenario.hosted) {
     return;
   }
-  config::Findings findings;
+  configuration::Findings findings;
   if (const auto devices = std::ranges::count(scenario.ports, false, &PortSpec::raw);
       devices > RTE_MAX_ETHPORTS) {
     findings.add(
@@ -32,16 +36,16 @@ void check(const Scenario& scenario) {
         devices, RTE_MAX_ETHPORTS);
   }
   findings.throw_if_any(scenario.name);
-  const auto have = dataplane::Privileges::of_this_process();
+  const auto have = port::Privileges::of_this_process();
   for (const PortSpec& spec : scenario.ports) {
     if (!spec.device.interface.empty()) {
       static_cast<void>(
           link::interface_facts(spec.device.interface, "looking for the scenario's ports"));
     }
     const std::string missing =
-        spec.raw ? std::string() : dataplane::missing_privileges(spec.device.kind, have);
+        spec.raw ? std::string() : port::missing_privileges(spec.device.kind, have);
     if (!missing.empty()) {
-      throw dataplane::PortError(fmt::format(
+      throw port::PortError(fmt::format(
           "port \"{}\": missing privilege: {}; start tributary-pktgen as root, or grant it with "
           "`setcap`, or use a raw socket, which needs CAP_NET_RAW alone",
           spec.device.name, missing));
@@ -94,7 +98,7 @@ config::Config dpdk_needs(const Scenario& scenario) {
 Transport::Transport(const Scenario& scenario) {
   check(scenario);
   if (const config::Config needs = dpdk_needs(scenario); !needs.switches.empty()) {
-    eal_ = std::make_unique<dataplane::Eal>(needs);
+    eal_ = std::make_unique<port::Eal>(needs);
   }
   if (scenario.hosted) {
     host_switch(scenario);
@@ -109,9 +113,9 @@ Transport::Transport(const Scenario& scenario) {
 Transport::~Transport() = default;
 
 void Transport::open_ports(const Scenario& scenario) {
-  const auto add = [this](PortIndex port, auto lanes) {
-    port_of_lane_.insert(port_of_lane_.end(), lanes.size(), port);
-    std::ranges::move(lanes, std::back_inserter(lanes_));
+  const auto add = [this](PortIndex port, auto queue_pairs) {
+    port_of_queue_pair_.insert(port_of_queue_pair_.end(), queue_pairs.size(), port);
+    std::ranges::move(queue_pairs, std::back_inserter(queue_pairs_));
   };
   for (PortIndex port = 0; port < scenario.ports.size(); ++port) {
     const PortSpec& spec = scenario.ports[port];
@@ -129,25 +133,26 @@ void Transport::open_ports(const Scenario& scenario) {
 void Transport::host_switch(const Scenario& scenario) {
   hosted_ = std::make_unique<HostedSwitch>(*scenario.hosted, switch_for(scenario), *eal_);
   for (std::size_t i = 0; i < generator_ports(scenario); ++i) {
-    lanes_.push_back(std::make_unique<DpdkPort>(ring_end(hosted_->link(i)), *eal_,
-                                                address_of_port(scenario, i)));
-    port_of_lane_.push_back(i);
+    queue_pairs_.push_back(std::make_unique<DpdkPort>(ring_end(hosted_->link(i)), *eal_,
+                                                      address_of_port(scenario, i)));
+    port_of_queue_pair_.push_back(i);
   }
   hosted_->start();
   probe_ = std::make_unique<HostedSwitchProbe>(hosted_->workers());
 }
 
-std::vector<Port*> Transport::lanes() const {
-  std::vector<Port*> lanes;
-  std::ranges::transform(lanes_, std::back_inserter(lanes), &std::unique_ptr<Port>::get);
-  return lanes;
+std::vector<Port*> Transport::queue_pairs() const {
+  std::vector<Port*> queue_pairs;
+  std::ranges::transform(queue_pairs_, std::back_inserter(queue_pairs),
+                         &std::unique_ptr<Port>::get);
+  return queue_pairs;
 }
 
 std::vector<Port*> Transport::ports() const {
   std::vector<Port*> ports;
-  for (LaneIndex lane = 0; lane < lanes_.size(); ++lane) {
-    if (port_of_lane_[lane] == ports.size()) {
-      ports.push_back(lanes_[lane].get());
+  for (QueuePairIndex queue_pair = 0; queue_pair < queue_pairs_.size(); ++queue_pair) {
+    if (port_of_queue_pair_[queue_pair] == ports.size()) {
+      ports.push_back(queue_pairs_[queue_pair].get());
     }
   }
   return ports;
@@ -164,4 +169,4 @@ std::unique_ptr<LoopSwitch> Transport::loop(const Scenario& scenario) {
   }
 }
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

@@ -20,22 +20,24 @@
 #include <memory>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
 
 class Transport {
 public:
   /// Opens everything, and lets the hosted switch run. Throws when something of it cannot be had:
-  /// config::ConfigError, link::LinkError, dataplane::PortError, service::SwitchError.
-  explicit Transport(const Scenario& scenario);
+  /// configuration::ConfigError, link::LinkError, port::PortError, service::SwitchError.
+  explicit Transport(const scenario::Scenario& scenario);
   ~Transport();
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
-  /// By LaneIndex: what workers send and receive through.
-  [[nodiscard]] std::vector<Port*> lanes() const;
-  /// By LaneIndex.
-  [[nodiscard]] const std::vector<PortIndex>& port_of_lane() const { return port_of_lane_; }
-  /// By PortIndex: the first lane of each, which speaks for the whole (address, description,
+  /// By QueuePairIndex: what workers send and receive through.
+  [[nodiscard]] std::vector<Port*> queue_pairs() const;
+  /// By QueuePairIndex.
+  [[nodiscard]] const std::vector<PortIndex>& port_of_queue_pair() const {
+    return port_of_queue_pair_;
+  }
+  /// By PortIndex: the first queue pair of each, which speaks for the whole (address, description,
   /// trouble).
   [[nodiscard]] std::vector<Port*> ports() const;
   /// Null when there is no switch to ask.
@@ -44,21 +46,21 @@ public:
   /// The generator against itself, through the same kind of ports: `scenario` may differ from the
   /// transport's in its traffic. Where no socket can be opened on the loopback interface, through
   /// memory, and its description says so. Destroy it before the transport.
-  [[nodiscard]] std::unique_ptr<LoopSwitch> loop(const Scenario& scenario);
+  [[nodiscard]] std::unique_ptr<LoopSwitch> loop(const scenario::Scenario& scenario);
 
 private:
-  void open_ports(const Scenario& scenario);
-  void host_switch(const Scenario& scenario);
+  void open_ports(const scenario::Scenario& scenario);
+  void host_switch(const scenario::Scenario& scenario);
 
-  std::unique_ptr<dataplane::Eal> eal_;
-  std::vector<std::unique_ptr<Port>> lanes_;
-  std::vector<PortIndex> port_of_lane_;
+  std::unique_ptr<port::Eal> eal_;
+  std::vector<std::unique_ptr<Port>> queue_pairs_;
+  std::vector<PortIndex> port_of_queue_pair_;
   std::unique_ptr<HostedSwitch> hosted_; ///< stops before the ports at the far ends of its rings go
   std::unique_ptr<SwitchProbe> probe_;
 };
 
 /// What DPDK is to be started for, empty of switches when it is not needed: the devices of both
 /// ends of all links, the rings of the calibration, and the threads that hold buffers. Pure.
-[[nodiscard]] config::Config dpdk_needs(const Scenario& scenario);
+[[nodiscard]] config::Config dpdk_needs(const scenario::Scenario& scenario);
 
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

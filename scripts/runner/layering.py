@@ -3,6 +3,7 @@
 
     scripts/runner/layering.py              says what the table does not allow, or what it has too much
     scripts/runner/layering.py --picture    draws the house as docs/develop/building.md has it
+    scripts/runner/layering.py --stamp F    for the build: makes F if nothing is wrong, and F.d, what it read
 
 Reads #include lines, namespaces and the dependencies in meson.build; needs no build and no compiler.
 The head of the table says what its keys mean.
@@ -210,6 +211,22 @@ class Check:
                     self.say(self.at(room), f"{room.name} is pure and uses {name}, which is not",
                              "a pure room uses pure rooms only", "move what both need into a pure room below")
         self.check_circles()
+        self.check_shared_namespaces()
+
+    def check_shared_namespaces(self):
+        """A namespace is one room's; a file carved out of a folder, as a room, may keep its folder's."""
+        first = {}
+        for room in self.table.rooms.values():
+            if not room.namespace:
+                continue
+            other = first.setdefault(room.namespace, room)
+            if self.folder_of(other) != self.folder_of(room):
+                self.say(self.at(room), f"{room.name} has the namespace of {other.name}, {room.namespace}",
+                         "two rooms share a namespace only if they are one folder and files of it",
+                         "give it a namespace that says the room")
+
+    def folder_of(self, room):
+        return room.name if room.name in self.tree.folders else os.path.dirname(room.name)
 
     def check_circles(self):
         done, told = set(), set()
@@ -317,12 +334,14 @@ class Check:
 
     def check_namespace(self, name, room):
         bare = self.tree.bare(name)
-        own = (room.namespace, room.namespace + "::")
+        all_spaces = {r.namespace for r in self.table.rooms.values() if r.namespace}
         for match in NAMESPACE.finditer(bare):
             space = match[1]
             if not space.startswith("tributary"):
                 continue
-            if space == own[0] or space.startswith(own[1]):
+            # Within the room's, and not within one that another room has there.
+            around = [s for s in all_spaces if space == s or space.startswith(s + "::")]
+            if max(around, key=len, default="") == room.namespace:
                 continue
             theirs = {self.table.rooms[u].namespace for u in self.table.below_of(room)}
             if room.anything or space in theirs and ONLY_DECLARED.match(bare, match.end()):
@@ -425,17 +444,29 @@ def listed(root):
     return [path.relative_to(root).as_posix() for path in project_files(root)]
 
 
+def stamp(file, root, names):
+    """Tells ninja that the tree is in order as it is, and which files have to change before it asks again."""
+    read = [str(root / name) for name in names if name.endswith((*SOURCES, "meson.build")) or name in (TABLE, PAGE)]
+    Path(f"{file}.d").write_text(f"{file}: {' '.join(name.replace(' ', chr(92) + ' ') for name in read)}\n")
+    file.touch()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     parser.add_argument("--picture", action="store_true", help=f"draw the house in {PAGE}")
+    parser.add_argument("--stamp", type=Path, metavar="F", help="the file that says so to the build")
     options = parser.parse_args()
     if options.picture:
         page = options.root / PAGE
         drawn = picture(Table((options.root / TABLE).read_text()))
         page.write_text(PICTURE.sub(lambda m: m[1] + drawn + m[3], page.read_text()))
         return 0
-    found = problems(options.root, listed(options.root))
+    names = listed(options.root)
+    found = problems(options.root, names)
+    if options.stamp and not found:
+        stamp(options.stamp, options.root, names)
+        return 0
     print("\n".join(found) or "every include is allowed, and every arrow of the table is used")
     return 1 if found else 0
 

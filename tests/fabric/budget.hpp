@@ -3,11 +3,11 @@
 //
 //   down, on every link of the tree      for each reduction id in use one arm before its first
 //                                        piece and one release at the end; one result per piece
-//   up, on a host's link                 one contribution per piece, and the farewell
+//   up, on a host's link                 one contribution per piece, and the leave frame
 //   up, between switches and to the root one frame for all of these; disarmed, as many as there are
 //                                        leaves below
 //
-// The parting is one piece more. A group on two trees needs all of that on each. Hosts of the `cxi`
+// The leave is one piece more. A group on two trees needs all of that on each. Hosts of the `cxi`
 // dialect arm twice and part without a word.
 #pragma once
 

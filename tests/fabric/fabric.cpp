@@ -175,10 +175,10 @@ void Fabric::observe(std::function<void(const Passage&)> observer) {
 void Fabric::set_faults(const LinkFaults& faults) {
   jitter_ns_ = faults.jitter_ns;
   for (LinkState& link : links_) {
-    for (Direction& way : link.directions) {
-      way.impairer.reset();
+    for (Direction& sender : link.directions) {
+      sender.impairer.reset();
       if (faults.any()) {
-        way.impairer.emplace(faults, fault_random_.next());
+        sender.impairer.emplace(faults, fault_random_.next());
       }
     }
   }
@@ -395,27 +395,28 @@ std::size_t Fabric::descriptors_in_use() const {
 void Fabric::audit() {
   check_descriptors();
   std::uint64_t ended = 0;
-  for (const std::uint64_t n : books_.fates) {
+  for (const std::uint64_t n : accounting_.fates) {
     ended += n;
   }
-  const std::uint64_t begun = books_.sent_by_hosts + books_.sent_by_switches + books_.duplicates;
-  if (begun != ended + books_.in_flight) {
-    violation(fmt::format("{} frames were put on wires, but {} ended and {} are under way", begun,
-                          ended, books_.in_flight));
+  const std::uint64_t begun =
+      accounting_.sent_by_hosts + accounting_.sent_by_switches + accounting_.duplicates;
+  if (begun != ended + accounting_.in_flight) {
+    violation(fmt::format("{} frames were put on wires, but {} ended and {} are in flight", begun,
+                          ended, accounting_.in_flight));
   }
   std::uint64_t waiting = 0;
   for (const auto& s : switches_) {
     s->audit();
-    waiting += s->books().waiting + s->books().crossing + s->queued();
+    waiting += s->accounting().waiting + s->accounting().crossing + s->queued();
   }
   for (const Host& host : hosts_) {
     host.out->audit();
   }
-  if (frames_.in_use() != books_.in_flight + waiting) {
+  if (frames_.in_use() != accounting_.in_flight + waiting) {
     violation(fmt::format("{} frame buffers are in use for {} frames on wires and {} in switches",
-                          frames_.in_use(), books_.in_flight, waiting));
+                          frames_.in_use(), accounting_.in_flight, waiting));
   }
-  if (books_.of(Fate::bad_fcs) > fault_counts_.of(Fault::wire_corruption)) {
+  if (accounting_.of(Fate::bad_fcs) > fault_counts_.of(Fault::wire_corruption)) {
     violation("more frames failed their FCS than were damaged on a wire");
   }
 }

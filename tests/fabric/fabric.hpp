@@ -6,7 +6,7 @@
 //   3. fabric.at(time, action);                 faults and other things that happen on schedule
 //      fabric.aim({...});                       faults that hit the nth frame of some kind
 //   4. fabric.run_until(time);
-//   5. fabric.audit();                          books and counters; then look at violations()
+//   5. fabric.audit();                          accounting and counters; then look at violations()
 //
 // The run is a function of topology, options, programs and seed: `digest()` covers every event, and
 // is the same for the same seed, anywhere.
@@ -21,7 +21,7 @@
 // those to check who know the groups.
 #pragma once
 
-#include "tests/fabric/books.hpp"
+#include "tests/fabric/accounting.hpp"
 #include "tests/fabric/digest.hpp"
 #include "tests/fabric/event_queue.hpp"
 #include "tests/fabric/faults.hpp"
@@ -88,6 +88,8 @@ public:
   /// Puts a frame on a host's link now, whatever the host runs.
   void send_from_host(HostIndex host, std::span<const std::byte> bytes, TrafficClass c = {});
   void send_pause_from_host(HostIndex host, const wire::PauseFrame& pause);
+  /// The same past the host's queues, and without a tag but one that is among the bytes.
+  void send_as_it_is_from_host(HostIndex host, std::span<const std::byte> bytes);
   /// A dead host hears, says and does nothing.
   void set_host_alive(HostIndex host, bool alive);
 
@@ -136,7 +138,7 @@ public:
   bool run_until(const std::function<bool()>& done, TimeNs limit);
 
   void audit();
-  [[nodiscard]] const WireBooks& books() const { return books_; }
+  [[nodiscard]] const WireAccounting& accounting() const { return accounting_; }
   [[nodiscard]] const FaultCounts& fault_counts() const { return fault_counts_; }
   /// By all switches.
   [[nodiscard]] std::uint64_t drops(core::DropReason reason) const;
@@ -260,7 +262,7 @@ private:
   std::deque<std::function<void()>> scripts_;
   Delivery delivery_;
 
-  WireBooks books_;
+  WireAccounting accounting_;
   FaultCounts fault_counts_;
   Digest digest_;
   std::uint64_t event_count_ = 0;

@@ -170,9 +170,9 @@ TEST(Fabric, accounts_for_every_frame_under_all_chance_faults) {
   run.finish();
   const RunReport r = run.report();
   EXPECT_EQ(r.violations, std::vector<std::string>{});
-  EXPECT_EQ(r.books.of(Fate::lost), r.faults.of(Fault::loss));
-  EXPECT_EQ(r.books.duplicates, r.faults.of(Fault::duplicate));
-  EXPECT_EQ(r.books.of(Fate::bad_fcs), r.faults.of(Fault::wire_corruption));
+  EXPECT_EQ(r.accounting.of(Fate::lost), r.faults.of(Fault::loss));
+  EXPECT_EQ(r.accounting.duplicates, r.faults.of(Fault::duplicate));
+  EXPECT_EQ(r.accounting.of(Fate::bad_fcs), r.faults.of(Fault::wire_corruption));
   for (const Fault f : {Fault::loss, Fault::duplicate, Fault::reorder, Fault::wire_corruption,
                         Fault::header_corruption, Fault::jitter}) {
     EXPECT_GT(r.faults.of(f), 0U) << name_of(f);

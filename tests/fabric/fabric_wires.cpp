@@ -1,10 +1,11 @@
-// The way of a frame over a link: books, aimed and chance faults, FCS, delivery.
+// The path of a frame over a link: accounting, aimed and chance faults, FCS, delivery.
 #include "tests/fabric/describe.hpp"
 #include "tests/fabric/fabric.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tributary::fabric {
 
@@ -15,8 +16,8 @@ constexpr std::size_t shortest_on_wire_bytes = 64;
 } // namespace
 
 void Fabric::send_from_host(HostIndex host, std::span<const std::byte> bytes, TrafficClass c) {
-  ++books_.sent_by_hosts;
-  ++books_.in_flight;
+  ++accounting_.sent_by_hosts;
+  ++accounting_.in_flight;
   const FrameIndex frame = frames_.take(bytes);
   frames_[frame].traffic_class = c;
   hosts_[host].out->push(frame, c, no_port, now_);
@@ -26,9 +27,14 @@ void Fabric::send_from_host(HostIndex host, std::span<const std::byte> bytes, Tr
 void Fabric::send_pause_from_host(HostIndex host, const wire::PauseFrame& pause) {
   std::array<std::byte, wire::pause_frame_bytes> bytes;
   wire::encode(pause, wire::host_mac(Topology::nid(host)), bytes);
-  ++books_.sent_by_hosts;
-  ++books_.in_flight;
+  send_as_it_is_from_host(host, bytes);
+}
+
+void Fabric::send_as_it_is_from_host(HostIndex host, std::span<const std::byte> bytes) {
+  ++accounting_.sent_by_hosts;
+  ++accounting_.in_flight;
   const FrameIndex frame = frames_.take(bytes);
+  frames_[frame].leaves_as_it_is = true;
   if (!offer(topology_.link_of(host), 0, frame)) {
     end(frame, Fate::host_queue);
   }
@@ -73,25 +79,25 @@ PortLink Fabric::link_at(SwitchIndex at, PortNumber port) const {
 bool Fabric::transmit(SwitchIndex from, PortNumber port, FrameIndex frame, TimeNs) {
   const LinkIndex link = topology_.ports(from)[port.value];
   const LinkEnd here{LinkEnd::Kind::in_switch, from, port};
-  ++books_.in_flight;
+  ++accounting_.in_flight;
   if (!offer(link, topology_.links()[link].ends[0] == here ? 0 : 1, frame)) {
-    --books_.in_flight;
+    --accounting_.in_flight;
     return false;
   }
-  ++books_.sent_by_switches;
+  ++accounting_.sent_by_switches;
   return true;
 }
 
 bool Fabric::offer(LinkIndex link, std::uint32_t direction, FrameIndex frame) {
-  Direction& way = links_[link].directions[direction];
-  if (!way.busy) {
+  Direction& sender = links_[link].directions[direction];
+  if (!sender.busy) {
     begin_sending(link, direction, frame);
     return true;
   }
-  if (way.device.size() + 1 >= options_.device_frames) {
+  if (sender.device.size() + 1 >= options_.device_frames) {
     return false;
   }
-  way.device.push_back(frame);
+  sender.device.push_back(frame);
   return true;
 }
 
@@ -117,11 +123,11 @@ void Fabric::begin_sending(LinkIndex link, std::uint32_t direction, FrameIndex f
 }
 
 void Fabric::end_sending(LinkIndex link, std::uint32_t direction, bool left) {
-  Direction& way = links_[link].directions[direction];
-  way.busy = way.busy && !left;
-  while (!way.busy && !way.device.empty()) {
-    const FrameIndex next = way.device.front();
-    way.device.pop_front();
+  Direction& sender = links_[link].directions[direction];
+  sender.busy = sender.busy && !left;
+  while (!sender.busy && !sender.device.empty()) {
+    const FrameIndex next = sender.device.front();
+    sender.device.pop_front();
     begin_sending(link, direction, next);
   }
   const LinkEnd& from = topology_.links()[link].ends[direction];
@@ -142,14 +148,15 @@ bool Fabric::is_pause(FrameIndex frame) {
 }
 
 void Fabric::seal(LinkIndex link, FrameIndex frame) {
-  if (const auto& edge = links_[link].edge; edge && !is_pause(frame)) {
+  const bool as_it_is = std::exchange(frames_[frame].leaves_as_it_is, false);
+  if (const auto& edge = links_[link].edge; edge && !is_pause(frame) && !as_it_is) {
     frames_[frame].depart(*edge);
   }
   frames_[frame].append_fcs();
 }
 
 void Fabric::end(FrameIndex frame, Fate fate) {
-  books_.end(fate);
+  accounting_.end(fate);
   frames_.release(frame);
 }
 
@@ -186,8 +193,8 @@ bool Fabric::strike(LinkIndex link, std::uint32_t direction, FrameIndex frame,
       break;
     case AimedFault::Effect::duplicate: {
       fault_counts_.add(Fault::aimed_duplicate);
-      ++books_.duplicates;
-      ++books_.in_flight;
+      ++accounting_.duplicates;
+      ++accounting_.in_flight;
       const FrameIndex copy = frames_.copy(frame);
       seal(link, copy);
       deliver_later(link, direction, copy, now_ + sending_ns + l.latency_ns + fault.delay_ns);
@@ -205,8 +212,8 @@ void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex fram
     trace(fmt::format("{} -> {}: {}", describe(l.ends[direction]), describe(l.ends[1 - direction]),
                       describe(frames_[frame].bytes())));
   }
-  Direction& way = links_[link].directions[direction];
-  ++way.carried;
+  Direction& sender = links_[link].directions[direction];
+  ++sender.carried;
   if (!links_[link].up) {
     end(frame, Fate::link_down);
     return;
@@ -217,8 +224,8 @@ void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex fram
   }
   const TimeNs unharmed = now_ + sending_ns + l.latency_ns + aimed_delay_ns;
   impairment::Fate fate{.copies = 1, .at = {unharmed}};
-  if (way.impairer) {
-    fate = way.impairer->decide(unharmed);
+  if (sender.impairer) {
+    fate = sender.impairer->decide(unharmed);
     fault_counts_.add(Fault::loss, fate.copies == 0 ? 1 : 0);
     fault_counts_.add(Fault::duplicate, fate.copies == 2 ? 1 : 0);
   }
@@ -227,14 +234,14 @@ void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex fram
     return;
   }
   if (fate.copies == 2) {
-    ++books_.duplicates;
-    ++books_.in_flight;
+    ++accounting_.duplicates;
+    ++accounting_.in_flight;
     pass_on(link, direction, frames_.copy(frame), fate, 1);
   }
   pass_on(link, direction, frame, fate, 0);
 }
 
-/// One copy of a frame goes its way.
+/// One copy of a frame goes its sender.
 void Fabric::pass_on(LinkIndex link, std::uint32_t direction, FrameIndex frame,
                      const impairment::Fate& fate, std::size_t copy) {
   fault_counts_.add(Fault::jitter, jitter_ns_ > 0 ? 1 : 0);
@@ -281,7 +288,7 @@ void Fabric::arrive(LinkIndex link, std::uint32_t direction, FrameIndex frame) {
       return;
     }
     if (switches_[to.node]->receive(to.port, frame, now_)) {
-      books_.end(Fate::to_switch);
+      accounting_.end(Fate::to_switch);
     } else {
       end(frame, Fate::missed);
     }

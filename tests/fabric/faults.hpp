@@ -1,4 +1,4 @@
-// What can go wrong on a link, and the books of what did.
+// What can go wrong on a link, and the counts of what did.
 //
 // Chance faults are probabilities per frame and direction, decided by the product's impairment
 // (LinkFaults). Aimed faults take the

@@ -42,7 +42,7 @@ public:
 
 private:
   [[nodiscard]] bool has_work() const {
-    return member_.next_piece() < group_.workload_.pieces() && !parting_;
+    return member_.next_piece() < group_.workload_.pieces() && !leaving_;
   }
   [[nodiscard]] TimeNs injection_time() const {
     const Misbehaviour* m = misbehaviour();
@@ -72,8 +72,8 @@ private:
         progress = true;
       }
     }
-    if ((completed_ == group_.workload_.pieces() || member_.failure()) && !parting_) {
-      parting_ = true;
+    if ((completed_ == group_.workload_.pieces() || member_.failure()) && !leaving_) {
+      leaving_ = true;
       member_.leave(now);
       send_all(port);
     }
@@ -108,7 +108,7 @@ private:
   std::array<TimeNs, reductions_per_tree> injected_at_{};
   std::uint64_t longest_ns_ = 0;
   std::uint64_t completed_ = 0;
-  bool parting_ = false;
+  bool leaving_ = false;
 };
 
 Group::Group(Fabric& fabric, const GroupSetup& setup)

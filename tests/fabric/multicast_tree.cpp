@@ -8,23 +8,23 @@ namespace tributary::fabric {
 
 namespace {
 
-/// The tree of all switches around a root host: in breadth-first order, each with its way up.
-struct WaysUp {
+/// The tree of all switches around a root host: in breadth-first order, each with its path up.
+struct PathsUp {
   std::vector<SwitchIndex> order;
   std::vector<std::optional<PortNumber>> parent_port; ///< by switch
   std::vector<std::optional<LinkEnd>> port_of_parent; ///< by switch: where the parent hangs it
 };
 
-WaysUp ways_up(const Topology& topology, HostIndex root, Random* random,
-               std::span<const SwitchIndex> without = {}) {
-  WaysUp ways;
-  ways.parent_port.resize(topology.switch_count());
-  ways.port_of_parent.resize(topology.switch_count());
+PathsUp paths_up(const Topology& topology, HostIndex root, Random* random,
+                 std::span<const SwitchIndex> without = {}) {
+  PathsUp paths;
+  paths.parent_port.resize(topology.switch_count());
+  paths.port_of_parent.resize(topology.switch_count());
   const LinkEnd& edge = topology.edge_port(root);
-  ways.order.push_back(edge.node);
-  ways.parent_port[edge.node] = edge.port;
-  for (std::size_t i = 0; i < ways.order.size(); ++i) {
-    const SwitchIndex here = ways.order[i];
+  paths.order.push_back(edge.node);
+  paths.parent_port[edge.node] = edge.port;
+  for (std::size_t i = 0; i < paths.order.size(); ++i) {
+    const SwitchIndex here = paths.order[i];
     std::vector<PortNumber> ports;
     for (std::size_t p = 0; p < topology.ports(here).size(); ++p) {
       ports.push_back(PortNumber{static_cast<std::uint8_t>(p)});
@@ -34,15 +34,15 @@ WaysUp ways_up(const Topology& topology, HostIndex root, Random* random,
     }
     for (const PortNumber port : ports) {
       const LinkEnd& there = topology.neighbour(here, port);
-      if (there.kind == LinkEnd::Kind::in_switch && !ways.parent_port[there.node] &&
+      if (there.kind == LinkEnd::Kind::in_switch && !paths.parent_port[there.node] &&
           std::ranges::find(without, there.node) == without.end()) {
-        ways.parent_port[there.node] = there.port;
-        ways.port_of_parent[there.node] = LinkEnd{LinkEnd::Kind::in_switch, here, port};
-        ways.order.push_back(there.node);
+        paths.parent_port[there.node] = there.port;
+        paths.port_of_parent[there.node] = LinkEnd{LinkEnd::Kind::in_switch, here, port};
+        paths.order.push_back(there.node);
       }
     }
   }
-  return ways;
+  return paths;
 }
 
 } // namespace
@@ -50,11 +50,11 @@ WaysUp ways_up(const Topology& topology, HostIndex root, Random* random,
 std::vector<TreePart> multicast_tree(const Topology& topology, HostIndex root,
                                      std::span<const HostIndex> members, Random& random,
                                      std::span<const SwitchIndex> without) {
-  const WaysUp ways = ways_up(topology, root, &random, without);
+  const PathsUp paths = paths_up(topology, root, &random, without);
   std::vector<TreePart> parts(topology.switch_count());
   for (SwitchIndex s = 0; s < parts.size(); ++s) {
     parts[s].at = s;
-    parts[s].parent = ways.parent_port[s].value_or(no_port);
+    parts[s].parent = paths.parent_port[s].value_or(no_port);
   }
   for (const HostIndex member : members) {
     if (member == root) {
@@ -65,14 +65,14 @@ std::vector<TreePart> multicast_tree(const Topology& topology, HostIndex root,
       TreePart& part = parts[below->node];
       part.children.insert(below->port);
       ++part.wait_count;
-      if (!ways.port_of_parent[below->node]) {
+      if (!paths.port_of_parent[below->node]) {
         break;
       }
-      below = &*ways.port_of_parent[below->node];
+      below = &*paths.port_of_parent[below->node];
     }
   }
   std::vector<TreePart> on_tree;
-  for (const SwitchIndex s : ways.order) {
+  for (const SwitchIndex s : paths.order) {
     if (parts[s].wait_count > 0) {
       on_tree.push_back(parts[s]);
     }
@@ -81,9 +81,9 @@ std::vector<TreePart> multicast_tree(const Topology& topology, HostIndex root,
 }
 
 std::vector<PortNumber> ports_toward(const Topology& topology, HostIndex host) {
-  const WaysUp ways = ways_up(topology, host, nullptr);
+  const PathsUp paths = paths_up(topology, host, nullptr);
   std::vector<PortNumber> ports;
-  for (const auto& port : ways.parent_port) {
+  for (const auto& port : paths.parent_port) {
     ports.push_back(port.value_or(no_port));
   }
   return ports;

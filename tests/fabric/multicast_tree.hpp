@@ -20,8 +20,8 @@ struct TreePart {
 };
 
 /// The parts of every switch on the tree, the one next to the root first. `members` may contain
-/// the root. Among several shortest ways, `random` chooses. Switches of `without` are not used; all
-/// members must be reachable without them.
+/// the root. Among several shortest paths, `random` chooses. Switches of `without` are not used;
+/// all members must be reachable without them.
 std::vector<TreePart> multicast_tree(const Topology& topology, HostIndex root,
                                      std::span<const HostIndex> members, Random& random,
                                      std::span<const SwitchIndex> without = {});

@@ -125,15 +125,15 @@ void Run::finish(std::uint64_t limit_ns) {
     fabric_.violation("not all members have left:" + status);
   }
   if (fault_free()) {
-    const auto all_arrived = [&] { return fabric_.books().in_flight == 0; };
+    const auto all_arrived = [&] { return fabric_.accounting().in_flight == 0; };
     fabric_.run_until(all_arrived, fabric_.now() + milliseconds(1));
     fabric_.run_until(fabric_.now() + microseconds(10)); // switches take what arrived
-    expect(fabric_.descriptors_in_use() == 0, "parting leaves no descriptor occupied");
+    expect(fabric_.descriptors_in_use() == 0, "leaving leaves no descriptor occupied");
   }
   // The longest timer runs for twenty seconds; after it nothing may be left of anything.
   fabric_.run_until(fabric_.now() + seconds(21));
   expect(fabric_.descriptors_in_use() == 0, "no descriptor is occupied in the end");
-  expect(fabric_.books().in_flight == 0, "no frame is under way in the end");
+  expect(fabric_.accounting().in_flight == 0, "no frame is in flight in the end");
   fabric_.audit();
 }
 
@@ -188,7 +188,7 @@ RunReport Run::report() const {
   for (std::size_t reason = 0; reason < r.drops.size(); ++reason) {
     r.drops[reason] = fabric_.drops(static_cast<core::DropReason>(reason));
   }
-  r.books = fabric_.books();
+  r.accounting = fabric_.accounting();
   r.violations = fabric_.violations();
   return r;
 }

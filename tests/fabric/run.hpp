@@ -40,7 +40,7 @@ struct RunReport {
   std::uint64_t partial = 0;
   FaultCounts faults;
   std::array<std::uint64_t, core::drop_reason_count> drops{}; ///< by all switches
-  WireBooks books;
+  WireAccounting accounting;
   collective::Statistics members;
   std::vector<std::string> violations;
 
@@ -87,8 +87,8 @@ public:
   /// Runs until all pieces have completed everywhere; a violation if they have not by then.
   void complete_within(std::uint64_t ns);
   /// Ends all chance faults, and checks what must hold in the end: every group completes and parts
-  /// in bounded time, no descriptor stays occupied, books and counters agree. Where no fault
-  /// happened, parting itself has to free every descriptor; else timers may have to.
+  /// in bounded time, no descriptor stays occupied, accounting and counters agree. Where no fault
+  /// happened, leaving itself has to free every descriptor; else timers may have to.
   void finish(std::uint64_t limit_ns = seconds(60));
   /// After `finish`, where nothing went wrong: every link carried exactly the frames that the
   /// protocol needs, and nobody asked twice for anything. `merged`: every engine had a descriptor

@@ -68,7 +68,7 @@ public:
   }
 
 private:
-  std::byte* buffer(PortNumber port, std::uint32_t) override {
+  std::byte* buffer(PortNumber port, std::uint32_t, TrafficClass) override {
     emissions_.emplace_back(port, std::array<std::byte, wire::reduction_frame_bytes>{});
     return emissions_.back().second.data();
   }

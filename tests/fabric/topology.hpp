@@ -88,7 +88,7 @@ Topology two_spines(std::uint32_t leaves, std::uint32_t hosts_per_leaf);
 Topology chain(std::uint32_t switches, std::uint32_t hosts_per_switch);
 
 /// A random tree of switches plus `extra_links` that close loops, so that trees with different
-/// roots take different ways; hosts spread at random. Link latencies are random too.
+/// roots take different paths; hosts spread at random. Link latencies are random too.
 Topology random_network(std::uint32_t switches, std::uint32_t hosts, std::uint32_t extra_links,
                         Random& random);
 

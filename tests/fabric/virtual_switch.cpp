@@ -88,8 +88,8 @@ bool VirtualSwitch::receive(PortNumber in, FrameIndex frame, TimeNs now) {
   if (ports_[in.value].received.size() >= options_.receive_frames) {
     return false;
   }
-  ++books_.received;
-  ++books_.waiting;
+  ++accounting_.received;
+  ++accounting_.waiting;
   ports_[in.value].received.push_back(frame);
   request_poll(owner_of(in), now + options_.poll_delay_ns);
   return true;
@@ -201,7 +201,7 @@ void VirtualSwitch::send_pauses(std::size_t w, TimeNs now) {
       wire::encode(*pause, wire::port_mac(Nid{index_}), bytes);
       const FrameIndex frame = surroundings_.frames().take(bytes);
       if (surroundings_.transmit(index_, p, frame, now)) {
-        ++books_.pauses_sent;
+        ++accounting_.pauses_sent;
         port.pauses.sent(*pause, now);
       } else { // until the link is free
         surroundings_.frames().release(frame);
@@ -239,8 +239,8 @@ bool VirtualSwitch::keep_or_hand_over(std::size_t w, const Arrived& arrived, Tim
     return true;
   }
   if (!hand_over(w, owner, {arrived.frame, arrived.in}, arrived.in, now)) {
-    ++books_.handoff_full;
-    --books_.waiting;
+    ++accounting_.handoff_full;
+    --accounting_.waiting;
     surroundings_.frames().release(arrived.frame);
   }
   return false;
@@ -254,7 +254,7 @@ void VirtualSwitch::drain_rings(std::size_t w, TimeNs now) {
       const Handoff item = ring.front();
       ring.pop_front();
       if (item.out != no_port) {
-        --books_.crossing;
+        --accounting_.crossing;
         push(w, item.in, item.out, item.frame, now);
       } else if (keep_or_hand_over(w, {item.in, item.frame}, now)) {
         process(w, item.in, {&item.frame, 1}, now);
@@ -273,8 +273,8 @@ bool VirtualSwitch::enter_port(std::size_t w, PortNumber p, FrameIndex index, Ti
     if (wire::decode(bytes, pause) == wire::PauseError::none) {
       port.out->pause(pause, now);
       port.pushed = true;
-      ++books_.paused;
-      --books_.waiting;
+      ++accounting_.paused;
+      --accounting_.waiting;
       surroundings_.frames().release(index);
       return false;
     }
@@ -286,8 +286,8 @@ bool VirtualSwitch::enter_port(std::size_t w, PortNumber p, FrameIndex index, Ti
   }
   if (refused) {
     count_drop(w, p, *refused);
-    ++books_.refused;
-    --books_.waiting;
+    ++accounting_.refused;
+    --accounting_.waiting;
     surroundings_.frames().release(index);
     return false;
   }
@@ -310,7 +310,7 @@ void VirtualSwitch::drain_port(std::size_t w, PortNumber port, TimeNs now) {
   }
 }
 
-/// One decision carried out, and entered in the books; see core/dispatch.hpp.
+/// One decision carried out, and entered in the accounting; see core/dispatch.hpp.
 class VirtualSwitch::Performing {
 public:
   Performing(VirtualSwitch& at, std::size_t worker, PortNumber in, FrameIndex frame,
@@ -318,10 +318,10 @@ public:
       : at_(at), worker_(worker), frames_(at.surroundings_.frames()), in_(in), frame_(frame),
         decision_(decision), original_(original), now_(now) {}
 
-  bool release(std::size_t) {
-    ++(decision_.action == core::Action::drop     ? at_.books_.dropped
-       : decision_.action == core::Action::absorb ? at_.books_.absorbed
-                                                  : at_.books_.delivered);
+  bool release(std::size_t, std::size_t) {
+    ++(decision_.action == core::Action::drop     ? at_.accounting_.dropped
+       : decision_.action == core::Action::absorb ? at_.accounting_.absorbed
+                                                  : at_.accounting_.delivered);
     frames_.release(frame_);
     return true;
   }
@@ -331,13 +331,13 @@ public:
     return true;
   }
   bool send(std::size_t, PortNumber port, std::uint8_t) {
-    ++at_.books_.forwarded;
+    ++at_.accounting_.forwarded;
     expect_unchanged("forwarded");
     at_.send(worker_, in_, port, frame_, now_);
     return true;
   }
   bool send_result(std::size_t, PortNumber port, std::uint16_t length, std::uint8_t traffic_class) {
-    ++at_.books_.completed;
+    ++at_.accounting_.completed;
     const auto result = frames_[frame_].bytes();
     at_.expect(result.size() >= length, "emitted a frame that is too short");
     const FrameIndex emitted =
@@ -348,11 +348,11 @@ public:
     return true;
   }
   bool replicate(std::size_t, std::size_t, PortSet ports, std::uint8_t) {
-    ++at_.books_.replicated;
+    ++at_.accounting_.replicated;
     expect_unchanged("replicated");
     at_.expect(!ports.contains(in_), "replicated a frame to the port it came in on");
     ports.for_each([&](PortNumber port) {
-      ++at_.books_.copies_sent;
+      ++at_.accounting_.copies_sent;
       at_.send(worker_, in_, port, frames_.copy(frame_), now_);
     });
     frames_.release(frame_);
@@ -393,7 +393,7 @@ void VirtualSwitch::process(std::size_t w, PortNumber in, std::span<const FrameI
   } else {
     workers_[w].core->process_burst(in, views, now, decisions);
   }
-  books_.waiting -= burst.size();
+  accounting_.waiting -= burst.size();
   for (std::size_t i = 0; i < burst.size(); ++i) {
     const WireFrame& original = originals[i];
     surroundings_.note(index_, in, decisions[i], original.bytes(), now);
@@ -420,15 +420,17 @@ void VirtualSwitch::send_from_agent(PortNumber port, std::span<const std::byte> 
     return;
   }
   now_ = now;
-  ++books_.agent_sent;
+  ++accounting_.agent_sent;
   const std::size_t owner = owner_of(port);
-  send(owner, no_port, port, surroundings_.frames().take(bytes), now);
+  const FrameIndex frame = surroundings_.frames().take(bytes);
+  surroundings_.frames()[frame].traffic_class = egress::control_class(options_.queues);
+  send(owner, no_port, port, frame, now);
   request_poll(owner, now);
 }
 
 void VirtualSwitch::send(std::size_t w, PortNumber in, PortNumber out, FrameIndex frame,
                          TimeNs now) {
-  ++books_.sent;
+  ++accounting_.sent;
   if (out.value >= ports_.size()) {
     expect(false, fmt::format("sent a frame out of port {}, which does not exist", out.value));
     surroundings_.frames().release(frame);
@@ -438,9 +440,9 @@ void VirtualSwitch::send(std::size_t w, PortNumber in, PortNumber out, FrameInde
   if (owner == w) {
     push(w, in, out, frame, now);
   } else if (hand_over(w, owner, {frame, in, out}, out, now)) {
-    ++books_.crossing;
+    ++accounting_.crossing;
   } else {
-    ++books_.crossing_full;
+    ++accounting_.crossing_full;
     surroundings_.frames().release(frame);
   }
 }
@@ -449,7 +451,7 @@ void VirtualSwitch::push(std::size_t w, PortNumber in, PortNumber out, FrameInde
                          TimeNs now) {
   if (!workers_[w].up.contains(out)) { // Whoever decided so did not know yet.
     count_drop(w, out, core::DropReason::port_down);
-    ++books_.port_down;
+    ++accounting_.port_down;
     surroundings_.frames().release(frame);
     return;
   }
@@ -465,16 +467,16 @@ void VirtualSwitch::count_drop(std::size_t w, PortNumber at, core::DropReason re
 bool VirtualSwitch::take(std::uint32_t port, FrameIndex frame) {
   const bool taken =
       surroundings_.transmit(index_, PortNumber{static_cast<std::uint8_t>(port)}, frame, now_);
-  books_.left += taken ? 1 : 0;
+  accounting_.left += taken ? 1 : 0;
   return taken;
 }
 
 void VirtualSwitch::dropped(std::uint32_t p, FrameIndex frame, core::DropReason why) {
   if (crashed_) {
-    ++books_.lost_in_crash;
+    ++accounting_.lost_in_crash;
   } else {
     const PortNumber port{static_cast<std::uint8_t>(p)};
-    ++books_.queue_drops;
+    ++accounting_.queue_drops;
     count_drop(owner_of(port), port, why);
   }
   surroundings_.frames().release(frame);
@@ -484,7 +486,7 @@ void VirtualSwitch::violation(std::uint32_t port, const std::string& what) {
   expect(false, fmt::format("port {}, {}", port, what));
 }
 
-std::byte* VirtualSwitch::buffer(PortNumber port, std::uint32_t length) {
+std::byte* VirtualSwitch::buffer(PortNumber port, std::uint32_t length, TrafficClass c) {
   // When tables change there is no second chance, so trouble with buffers is a matter of timers.
   if (!adopting_ && !surroundings_.buffer_is_free(options_.no_buffer)) {
     workers_[owner_of(port)].account->delayed(port);
@@ -492,13 +494,14 @@ std::byte* VirtualSwitch::buffer(PortNumber port, std::uint32_t length) {
   }
   const std::vector<std::byte> blank(length);
   const FrameIndex frame = surroundings_.frames().take(blank);
+  surroundings_.frames()[frame].traffic_class = c;
   emissions_.push_back({port, frame});
   return surroundings_.frames()[frame].bytes().data();
 }
 
 void VirtualSwitch::send_emissions(std::size_t w, TimeNs now) {
   for (const Emitted& emission : std::exchange(emissions_, {})) {
-    ++books_.partials_sent;
+    ++accounting_.partials_sent;
     const core::Decision decision{
         .action = core::Action::emit, .event = core::Event::emitted_partial, .port = emission.port};
     const auto bytes = surroundings_.frames()[emission.frame].bytes();
@@ -513,7 +516,7 @@ void VirtualSwitch::crash() {
   crashed_ = true;
   const auto lose = [&](FrameIndex frame) {
     surroundings_.frames().release(frame);
-    ++books_.lost_in_crash;
+    ++accounting_.lost_in_crash;
   };
   for (Port& port : ports_) {
     std::ranges::for_each(std::exchange(port.received, {}), lose);
@@ -528,13 +531,13 @@ void VirtualSwitch::crash() {
     worker.next_tables = nullptr;
     worker.poll_at = never;
   }
-  books_.waiting = books_.crossing = 0;
+  accounting_.waiting = accounting_.crossing = 0;
 }
 
 void VirtualSwitch::restart(TimeNs now) {
   now_ = now;
   crashed_ = false;
-  books_ = {};
+  accounting_ = {};
   for (Worker& worker : workers_) {
     worker.poll_at = never;
   }
@@ -616,7 +619,7 @@ void VirtualSwitch::audit() {
   const auto agree = [&](std::string_view what, std::uint64_t counted, std::uint64_t expected) {
     expect(counted == expected, fmt::format("{}: {} instead of {}", what, counted, expected));
   };
-  const SwitchBooks& b = books_;
+  const SwitchAccounting& b = accounting_;
   agree("frames that came in and went somewhere",
         b.dropped + b.absorbed + b.forwarded + b.completed + b.replicated + b.delivered + b.paused +
             b.refused + b.handoff_full + b.waiting,

@@ -11,14 +11,14 @@
 //           the next one is due at next_deadline(), when a link is free, or a pause is over
 //
 // It also watches the core: frames that are passed on must be unchanged, a damaged header must not
-// be believed, every frame is entered in the books, and each decision, descriptor and counter is
+// be believed, every frame is accounted for, and each decision, descriptor and counter is
 // what the rules say it must be (switch_account.hpp, queue_account.hpp).
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
 #include "dataplane/egress/link_edge.hpp"
 #include "dataplane/egress/pause_sender.hpp"
-#include "tests/fabric/books.hpp"
+#include "tests/fabric/accounting.hpp"
 #include "tests/fabric/faults.hpp"
 #include "tests/fabric/queue_account.hpp"
 #include "tests/fabric/switch_account.hpp"
@@ -137,10 +137,10 @@ public:
   /// of a silence that its timer ran out in, by more than `slack_ns`, or by more than the lack of
   /// buffers explains.
   void check_descriptors(TimeNs now, std::uint64_t slack_ns);
-  /// The books against themselves and against the core's counters.
+  /// The accounting against itself and against the core's counters.
   void audit();
   [[nodiscard]] std::size_t descriptors_in_use() const;
-  [[nodiscard]] const SwitchBooks& books() const { return books_; }
+  [[nodiscard]] const SwitchAccounting& accounting() const { return accounting_; }
   [[nodiscard]] SwitchIndex index() const { return index_; }
   [[nodiscard]] std::size_t worker_count() const { return workers_.size(); }
   /// The core of the worker that owns this port.
@@ -230,7 +230,7 @@ private:
   void tell_wanted(std::size_t worker, TimeNs now);
   /// Of the shell's own drops.
   void count_drop(std::size_t worker, PortNumber at, core::DropReason reason);
-  std::byte* buffer(PortNumber port, std::uint32_t length) override;
+  std::byte* buffer(PortNumber port, std::uint32_t length, TrafficClass c) override;
   bool take(std::uint32_t port, FrameIndex frame) override;
   void dropped(std::uint32_t port, FrameIndex frame, core::DropReason why) override;
   void violation(std::uint32_t port, const std::string& what) override;
@@ -249,7 +249,7 @@ private:
   bool crashed_ = false;
   bool silent_ = false;
   TimeNs answers_since_; ///< the end of the last silence
-  SwitchBooks books_;
+  SwitchAccounting accounting_;
 };
 
 } // namespace tributary::fabric

@@ -47,6 +47,7 @@ public:
     std::copy(frame.begin(), frame.end(), bytes_.begin() + begin_);
     traffic_class = {};
     header_damaged = false;
+    leaves_as_it_is = false;
   }
   /// The frame as a host or a switch sees it, without FCS.
   [[nodiscard]] std::span<std::byte> bytes() { return {bytes_.data() + begin_, length_}; }
@@ -86,6 +87,8 @@ public:
   TrafficClass traffic_class{};
   /// A bit of its fabric header was changed, and the FCS was computed after that.
   bool header_damaged = false;
+  /// No tag is put on it, whatever the link: the sender made it byte by byte.
+  bool leaves_as_it_is = false;
 
 private:
   std::array<std::byte, wire::vlan_tag_bytes + wire_frame_capacity> bytes_{};

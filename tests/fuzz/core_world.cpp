@@ -289,10 +289,11 @@ std::uint64_t CoreWorld::drops() const {
   return sum;
 }
 
-std::byte* CoreWorld::buffer(PortNumber port, std::uint32_t length) {
+std::byte* CoreWorld::buffer(PortNumber port, std::uint32_t length, TrafficClass c) {
   if (!buffers_are_free_) {
     return nullptr;
   }
+  TRIBUTARY_REQUIRE(c.value == 0); // as all that comes in
   auto& bytes = emitted_.emplace_back(Emitted{port, {}}).bytes;
   TRIBUTARY_REQUIRE(length <= bytes.size());
   return bytes.data();

@@ -39,7 +39,7 @@ private:
   void check_descriptors() const;
   [[nodiscard]] std::uint64_t drops() const;
 
-  std::byte* buffer(PortNumber port, std::uint32_t length) override;
+  std::byte* buffer(PortNumber port, std::uint32_t length, TrafficClass c) override;
 
   core::SwitchCore core_;
   TimeNs now_{1};

@@ -19,7 +19,12 @@
 namespace tributary::fuzz {
 namespace {
 
-using namespace tributary::rest;
+using namespace tributary::api;
+using rest::Call;
+using rest::find_route;
+using rest::Match;
+using rest::Route;
+namespace http = boost::beast::http;
 
 void check_name(const std::string& name) {
   TRIBUTARY_REQUIRE(!name.empty() && name.size() <= max_name_bytes && is_printable(name));

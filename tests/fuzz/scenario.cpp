@@ -23,12 +23,10 @@
 namespace tributary::fuzz {
 namespace {
 
-using namespace tributary::pktgen;
-
-std::optional<ReadScenario> read(const std::string& text) {
+std::optional<pktgen::scenario::ReadScenario> read(const std::string& text) {
   try {
-    return read_scenario(config::parse_toml(text, "fuzz"), "fuzz", "fuzz");
-  } catch (const config::ConfigError& refused) {
+    return pktgen::scenario::read_scenario(configuration::parse_toml(text, "fuzz"), "fuzz", "fuzz");
+  } catch (const configuration::ConfigError& refused) {
     TRIBUTARY_REQUIRE(refused.what() != std::string());
     return std::nullopt;
   }
@@ -40,12 +38,12 @@ class World {
 public:
   World()
       : reductions_(three_leaves(), placement(), 1),
-        unicast_(Kind::unicast, slow(), placement(), 1) {
+        unicast_(pktgen::scenario::Kind::unicast, slow(), placement(), 1) {
     for (int i = 0; i < 2; ++i) {
       links_.push_back(link::MemoryPort::joined(2048, {}));
       ports_.push_back(links_.back().first.get());
     }
-    for (Traffic* traffic : traffics()) {
+    for (pktgen::traffic::Traffic* traffic : traffics()) {
       traffic->start(now_);
       traffic->begin_measuring(now_);
     }
@@ -53,8 +51,8 @@ public:
 
   void receive(std::vector<std::byte>& frame) {
     const FrameView view{frame.data(), static_cast<std::uint32_t>(frame.size())};
-    for (Traffic* traffic : traffics()) {
-      for (PortIndex port = 0; port < ports_.size(); ++port) {
+    for (pktgen::traffic::Traffic* traffic : traffics()) {
+      for (pktgen::transport::PortIndex port = 0; port < ports_.size(); ++port) {
         traffic->receive(port, view, now_);
       }
       traffic->generate(ports_, now_);
@@ -69,34 +67,34 @@ public:
   }
 
 private:
-  static Reduce three_leaves() {
-    Reduce reduce;
+  static pktgen::scenario::Reduce three_leaves() {
+    pktgen::scenario::Reduce reduce;
     reduce.leaves = 3;
     return reduce;
   }
-  static Stream slow() {
-    Stream stream;
+  static pktgen::scenario::Stream slow() {
+    pktgen::scenario::Stream stream;
     stream.packets_per_second = 100;
     return stream;
   }
-  static Placement placement() {
-    Placement two;
+  static pktgen::traffic::Placement placement() {
+    pktgen::traffic::Placement two;
     two.ports.resize(2);
     return two;
   }
-  std::vector<Traffic*> traffics() { return {&reductions_, &unicast_}; }
+  std::vector<pktgen::traffic::Traffic*> traffics() { return {&reductions_, &unicast_}; }
 
-  ReduceTraffic reductions_;
-  StreamTraffic unicast_;
+  pktgen::traffic::ReduceTraffic reductions_;
+  pktgen::traffic::StreamTraffic unicast_;
   std::vector<std::pair<std::unique_ptr<link::MemoryPort>, std::unique_ptr<link::MemoryPort>>>
       links_;
-  std::vector<Port*> ports_;
+  std::vector<pktgen::transport::Port*> ports_;
   TimeNs now_{1'000'000};
 };
 
 void run(const std::uint8_t* data, std::size_t size) {
   if (const auto once = read(std::string(data, data + size))) {
-    const auto again = read(scenario_text(once->settings));
+    const auto again = read(pktgen::scenario::scenario_text(once->settings));
     TRIBUTARY_REQUIRE(again.has_value());
     TRIBUTARY_REQUIRE(again->settings == once->settings);
   }

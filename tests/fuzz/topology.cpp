@@ -47,7 +47,7 @@ void run(const std::uint8_t* data, std::size_t size) {
   try {
     check_graph(data[0] % 2 == 0 ? topology::read_toml(text, "fuzz")
                                  : topology::read_netlist(text, "fuzz"));
-  } catch (const config::ConfigError& error) {
+  } catch (const configuration::ConfigError& error) {
     TRIBUTARY_REQUIRE(error.file() == "fuzz");
     TRIBUTARY_REQUIRE(!error.findings().empty());
     for (const auto& finding : error.findings()) {

@@ -236,7 +236,7 @@ def test_a_stream_of_which_nothing_comes_back_is_a_failure_however_short(lab):
 
 def test_reductions_none_of_which_ends_are_a_failure(lab):
     lab.need(lab.binaries.pktgen)
-    # Three leaves of four are missing from each try: whatever is under way is given up.
+    # Three leaves of four are missing from each try: whatever is in flight is given up.
     code, out, error = lab.run(
         lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--leaves", "64", "--absent", "0.75",
         "--duration", "100ms", "--timeout", "200ms", "--json", "-",

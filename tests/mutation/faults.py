@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 ENGINE = "dataplane/core/engine.cpp"
 BURST = "dataplane/core/process_burst.cpp"
+DECIDE = "dataplane/core/decide.hpp"
+ENGINE_HPP = "dataplane/core/engine.hpp"
 CORE = "dataplane/core/switch_core.cpp"
 TABLES = "dataplane/core/tables.hpp"
 CLASSIFY = "dataplane/core/classify.hpp"
@@ -24,6 +26,13 @@ MINMAXLOC = "include/tributary/reduce/minmaxloc.hpp"
 REDUCER = "include/tributary/reduce/reducer.hpp"
 REPSUM = "include/tributary/reduce/repsum.hpp"
 WIRE = "include/tributary/wire/reduction.hpp"
+ROUTE_DECIDE = "dataplane/routing/decide.hpp"
+CORNERS = "controlplane/unicast/corner_tables.cpp"
+VTFTR_PLUS = "controlplane/unicast/vtftr_plus.cpp"
+PHASES = "controlplane/unicast/phase_search.cpp"
+VERIFY = "controlplane/unicast/verify.cpp"
+ACYCLIC = "controlplane/unicast/acyclic_graph.cpp"
+GENERAL = "controlplane/unicast/general.cpp"
 
 
 @dataclass(frozen=True)
@@ -41,20 +50,22 @@ FAULTS = [
           "now + timer_ns_[entry.timer]);", "now + 2 * timer_ns_[entry.timer]);"),
     Fault("timer_of_another_class", ENGINE, "every tree runs the timer of the smallest ones",
           "now + timer_ns_[entry.timer]);", "now + timer_ns_[0]);"),
-    Fault("one_descriptor_less", ENGINE, "an arm fails while one descriptor is free",
-          "if (in_use >= descriptors_per_engine_) {", "if (in_use + 1 >= descriptors_per_engine_) {"),
-    Fault("one_descriptor_more", ENGINE, "an engine holds more reductions than it has descriptors",
-          "if (in_use >= descriptors_per_engine_) {", "if (in_use > descriptors_per_engine_) {"),
+    Fault("one_descriptor_less", ENGINE_HPP, "an arm fails while one descriptor is free",
+          "in_use(entry.parent) < descriptors_per_engine_ ?",
+          "in_use(entry.parent) + 1 < descriptors_per_engine_ ?"),
+    Fault("one_descriptor_more", ENGINE_HPP, "an engine holds more reductions than it has descriptors",
+          "in_use(entry.parent) < descriptors_per_engine_ ?",
+          "in_use(entry.parent) <= descriptors_per_engine_ ?"),
     Fault("rearm_keeps_count", ENGINE, "what a re-arm threw away counts as discarded once more",
           "  d.match = carried.waiting();\n  d.accumulator.contributions = 0;",
           "  d.match = carried.waiting();"),
     Fault("rearm_not_counted_as_discard", ENGINE, "contributions thrown away by a re-arm are not told",
           "    counted.rearms.add();\n    counted.discarded.add(d.accumulator.contributions);",
           "    counted.rearms.add();"),
-    Fault("disarm_of_foreigners", ENGINE, "a frame of another group frees a descriptor",
-          "if (!d.match.armed() || !d.match.same_group(carried)) {", "if (!d.match.armed()) {"),
+    Fault("disarm_of_foreigners", ENGINE_HPP, "a frame of another group frees a descriptor",
+          "return match.armed() && match.same_group(carried) ?", "return match.armed() ?"),
     Fault("disarm_ignored", ENGINE, "a release leaves the descriptor occupied until its timer",
-          "  release(key, entry.parent);\n  return Event::disarmed;", "  return Event::disarmed;"),
+          "    release(key, entry.parent);\n", ""),
     Fault("release_leaks_a_descriptor", ENGINE, "the count of occupied descriptors only grows",
           "  --in_use_[port.value];", "  in_use_[port.value] -= port.value % 2U == 0U ? 1U : 0U;"),
     Fault("late_not_remembered", ENGINE, "a late contribution is taken for one that was never armed",
@@ -72,54 +83,52 @@ FAULTS = [
     Fault("result_of_previous_sequence", ENGINE, "a result names another sequence than its own",
           ".resno = d.match.sequence(),",
           ".resno = SequenceNumber{d.match.sequence().value() + 1023U},"),
-    # ---- the way of a frame ----
+    # ---- the path of a frame ----
     Fault("contribution_on_ingress_engine", BURST, "contributions are booked on a wrong engine",
-          "EngineCounters& counted = counters_->engines[entry.parent.value];\n"
-          "  counted.contributions.add();",
-          "EngineCounters& counted = counters_->engines[in.value];\n"
-          "  counted.contributions.add();"),
+          "core_->counters_->engines[entry.parent.value].contributions.add();",
+          "core_->counters_->engines[entry.parent.value ^ 1U].contributions.add();"),
     Fault("burst_counts_lost", BURST, "contributions between two engines of one burst are not counted",
           "    if (engine != engine_) {\n      flush();", "    if (engine != engine_) {\n      contributions_ = 0;"),
-    Fault("completes_one_early", BURST, "a reduction is emitted before the last contribution",
-          "  if (d.accumulator.contributions >= entry.wait_count) {\n    return complete",
-          "  if (d.accumulator.contributions + 1 >= entry.wait_count) {\n    return complete"),
-    Fault("completes_only_when_equal", BURST, "a reduction that counts too many waits for its timer",
-          "  if (d.accumulator.contributions >= entry.wait_count) [[unlikely]] {",
-          "  if (d.accumulator.contributions == entry.wait_count) [[unlikely]] {"),
+    Fault("completes_one_early", DECIDE, "a reduction is emitted before the last contribution",
+          "  if (total >= entry.wait_count) {\n    return complete",
+          "  if (total + 1 >= entry.wait_count) {\n    return complete"),
+    Fault("completes_only_when_equal", DECIDE, "a reduction that counts too many waits for its timer",
+          "  if (total >= entry.wait_count) [[unlikely]] {",
+          "  if (total == entry.wait_count) [[unlikely]] {"),
     Fault("count_adds_one", BURST, "a frame with several contributions counts once",
-          "  d.accumulator.contributions += word.count;\n  counts.contribution(entry.parent);",
-          "  d.accumulator.contributions += 1;\n  counts.contribution(entry.parent);"),
+          "    d.accumulator.contributions += word.count;\n    counts.contribution(entry.parent);",
+          "    d.accumulator.contributions += 1;\n    counts.contribution(entry.parent);"),
     Fault("signature_of_the_last", BURST, "the signatures of one reduction are not added up",
-          "  d.signature += wire::signature_of(p);\n  d.accumulator.contributions += word.count;\n"
-          "  counts",
-          "  d.signature = wire::signature_of(p);\n  d.accumulator.contributions += word.count;\n"
-          "  counts"),
-    Fault("arm_from_child_accepted", BURST, "an arm that comes from below travels up to the root",
-          "  if (word.arm) {\n    return drop(in, DropReason::arm_from_child);",
-          "  if (word.arm && word.count > 0xFFFFF) {\n    return drop(in, DropReason::arm_from_child);"),
-    Fault("empty_frames_combined", BURST, "a request for a result ends in an engine",
-          "  if (word.count == 0) {\n    return forward(frame, entry.parent, Event::passed_empty);",
-          "  if (word.count == 0 && word.arm) {\n"
-          "    return forward(frame, entry.parent, Event::passed_empty);"),
-    Fault("stale_forwarded", BURST, "contributions to an older sequence are passed on",
-          "return drop(in, DropReason::stale_sequence);",
-          "return forward(frame, entry.parent, Event::passed_newer);"),
-    Fault("late_counted_as_passed", BURST, "late contributions are not told from unarmed ones",
-          "case Standing::late: counted.late.add(); return",
-          "case Standing::late: counted.passed_through.add(); return"),
+          "    d.signature += wire::signature_of(p);\n    d.accumulator.contributions += word.count;\n"
+          "    counts",
+          "    d.signature = wire::signature_of(p);\n    d.accumulator.contributions += word.count;\n"
+          "    counts"),
+    Fault("arm_from_child_accepted", DECIDE, "an arm that comes from below travels up to the root",
+          "  if (word.arm) {\n    return drop(effects, in, DropReason::arm_from_child);",
+          "  if (word.arm && word.count > 0xFFFFF) {\n"
+          "    return drop(effects, in, DropReason::arm_from_child);"),
+    Fault("empty_frames_combined", DECIDE, "a request for a result ends in an engine",
+          "  if (word.count == 0) {\n    return forward(effects,",
+          "  if (word.count == 0 && word.arm) {\n    return forward(effects,"),
+    Fault("stale_forwarded", DECIDE, "contributions to an older sequence are passed on",
+          "return drop(effects, in, DropReason::stale_sequence);",
+          "return forward(effects, frame, entry.parent, Event::passed_newer);"),
+    Fault("late_counted_as_passed", DECIDE, "late contributions are not told from unarmed ones",
+          "effects.count(key.tree(), &TreeCounters::late);",
+          "effects.count(key.tree(), &TreeCounters::passed_through);"),
     Fault("full_not_counted", BURST, "completed reductions are missing in the tree's counter",
-          "  counters_->trees[key.tree().value].full.add();\n  engines_.end", "  engines_.end"),
+          "    count(key.tree(), &TreeCounters::full);\n", ""),
     Fault("complete_releases_without_end", BURST, "a completed sequence is forgotten",
-          "  engines_.end(key, entry.parent);\n  if (!up_.contains(entry.parent))",
-          "  engines_.release(key, entry.parent);\n  if (!up_.contains(entry.parent))"),
+          "core_->engines_.end(key, entry.parent);", "core_->engines_.release(key, entry.parent);"),
     Fault("mismatch_not_counted", BURST, "operators that differ are combined and not told",
           "    counted.op_mismatches.add();\n", ""),
-    Fault("replicated_to_parent", BURST, "a frame from the root goes back to it",
-          "return replicate(frame, entry.children,\n",
-          "return replicate(frame, PortSet(entry.children.bits() | std::uint64_t{1} << entry.parent.value),\n"),
-    Fault("reserved_opcode_combined", BURST, "an operator there is not is combined",
+    Fault("replicated_to_parent", DECIDE, "a frame from the root goes back to it",
+          "return replicate(effects, frame, entry.children,\n",
+          "return replicate(effects, frame,\n"
+          "                   PortSet(entry.children.bits() | std::uint64_t{1} << entry.parent.value),\n"),
+    Fault("reserved_opcode_combined", DECIDE, "an operator there is not is combined",
           "  if (!wire::is_supported(word.op)) {", "  if (!wire::is_supported(word.op) && word.arm) {"),
-    Fault("unicast_back_out", BURST, "a frame returns to the port it came in on",
+    Fault("unicast_back_out", DECIDE, "a frame returns to the port it came in on",
           "  if (out == in) {", "  if (out == in && out == no_port) {"),
     # ---- timers and tables ----
     Fault("adopt_drops_held", CORE, "what an engine holds is lost when its tree changes",
@@ -184,7 +193,7 @@ FAULTS = [
           "slot.state == State::waiting_for_result && word.count > 0 &&\n"
           "         slot.contributed.test(word.resno.value());",
           "slot.state == State::waiting_for_result && word.count > 0;"),
-    Fault("leaf_requests_at_once", LEAF, "leaves ask for results that are under way",
+    Fault("leaf_requests_at_once", LEAF, "leaves ask for results that are in flight",
           "std::min(first_request_retries * group.retry_ns, group.result_timeout_ns);",
           "std::min(group.retry_ns / 1'000, group.result_timeout_ns);"),
     Fault("leaf_sends_no_leave_frame", LEAF, "the root lingers for leaves that have gone",
@@ -217,4 +226,34 @@ FAULTS = [
           "  acc.m = std::min(acc.m, in.m);\n  set_conditions(acc, result);"),
     Fault("result_sequence_of_nine_bits", WIRE, "a frame's result sequence loses its highest bit",
           "std::uint64_t{w.resno.value()} << 37", "std::uint64_t{w.resno.value() & 0x1FFU} << 37"),
+    # ---- unicast routes; only the tier `unit` has tests of them ----
+    Fault("route_spare_back_to_its_port", ROUTE_DECIDE, "a root sends a frame back though another spare is up",
+          "      found.except = in;\n", ""),
+    Fault("route_spare_without_a_vc", ROUTE_DECIDE, "a detour is begun that runs out of virtual channels",
+          "    if (next + action.spare_turns >= table.vcs) {", "    if (next >= table.vcs) {"),
+    Fault("route_no_u_turn", ROUTE_DECIDE, "the last resort is not taken",
+          "      if (action.u_turn && in != local_port &&", "      if (action.u_turn && in == local_port &&"),
+    Fault("route_vc_stays_at_the_turn", CORNERS, "frames turn from columns to rows on one virtual channel",
+          "rule_ == LeafRule::no_turn ? 0 : 1;", "rule_ == LeafRule::no_turn ? 0 : 0;"),
+    Fault("route_leaf_by_table", CORNERS, "a leaf sends back what a root sent round a dead corner",
+          "b.use_row(1, rule_ == LeafRule::by_table ? from_host : from_row);", "b.use_row(1, from_host);"),
+    Fault("route_dead_destination_unnamed", CORNERS, "a dead destination looks like a missing route",
+          ".otherwise = Outcome::dest_dead", ".otherwise = Outcome::no_route"),
+    Fault("route_spares_of_one_row", VTFTR_PLUS, "a spare column may be dead in the destination's row",
+          "    columns &= columns_of_[row(to)];\n", ""),
+    Fault("route_phase_does_not_rise", PHASES, "a segment follows one of the same rank",
+          "from_host || d > p % k ? 0 : 1;", "from_host || d >= p % k ? 0 : 1;"),
+    Fault("route_back_to_the_dead_corner", PHASES, "of equal ways a leaf takes the one that turns back",
+          "(best == nullptr || one.step < best->step)", "best == nullptr"),
+    Fault("route_fault_not_followed", PHASES, "an incremental change misses routes on higher virtual channels",
+          "row * table.destinations < table.rows.size(); ++row", "row < 1; ++row"),
+    Fault("route_cycle_not_seen", VERIFY, "the verifier knows dependencies on first ports only",
+          "          if (states_[i].key < channels_) {", "          if (states_[i].key < channels_ && port == 0) {"),
+    Fault("route_risk_not_seen", VERIFY, "a choice that leads to a drop is no risk further back",
+          "        before.drops |= states_[ready_[r]].drops;\n", ""),
+    Fault("route_cycle_let_in", ACYCLIC, "an edge that closes a long cycle is taken",
+          "      if (!seen_[n] && order_[n] < order_[tail]) {", "      if (!seen_[n] && order_[n] + 2 < order_[tail]) {"),
+    Fault("route_island_forgets_the_tree", GENERAL, "a detour along the tree joins a route that it must not",
+          "(next_[at.at] != none && allows(layer, link, next_[at.at]))",
+          "(next_[at.at] != none && allows(layer, link, tree_.next(at.at, to)))"),
 ]

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-namespace tributary::multicast {
+namespace tributary::multicast::comparison {
 namespace {
 
 constexpr std::uint16_t nowhere = 0xFFFF;
@@ -138,4 +138,4 @@ std::span<const std::uint16_t> Checker::hops_from(SwitchId from) {
   return hops;
 }
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::comparison

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::multicast {
+namespace tributary::multicast::comparison {
 
 enum class Height { any, least };
 
@@ -48,4 +48,4 @@ private:
   std::vector<std::vector<std::uint16_t>> rows_; ///< made when asked for
 };
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::comparison

@@ -12,7 +12,7 @@
 #include <random>
 #include <utility>
 
-namespace tributary::multicast {
+namespace tributary::multicast::comparison {
 namespace {
 
 constexpr std::array all_compared{
@@ -221,9 +221,9 @@ std::string Comparison::find_fault(const Routed& routed, std::span<const Group> 
     }
   }
   if (checker_.count(routed.trees).max != routed.max_efi) {
-    return fmt::format("its books say the largest load is {}", routed.max_efi);
+    return fmt::format("its accounting says the largest load is {}", routed.max_efi);
   }
   return {};
 }
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::comparison

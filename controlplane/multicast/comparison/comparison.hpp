@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary::multicast {
+namespace tributary::multicast::comparison {
 
 /// One line of a table: an algorithm, named as it is called there.
 ///
@@ -122,4 +122,4 @@ private:
   double distance_seconds_ = 0;
 };
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::comparison

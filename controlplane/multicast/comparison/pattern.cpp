@@ -7,7 +7,7 @@
 #include <random>
 #include <utility>
 
-namespace tributary::multicast {
+namespace tributary::multicast::comparison {
 namespace {
 
 using topology::HostId;
@@ -170,4 +170,4 @@ std::vector<Group> make_groups(std::string_view pattern, const Model& model, std
   return grid_groups(pattern, pattern.substr(scattered ? 1 : 0), model, scattered, seed);
 }
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::comparison

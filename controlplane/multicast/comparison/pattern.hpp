@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary::multicast {
+namespace tributary::multicast::comparison {
 
 /// The switches of a group's members: distinct, ascending.
 using Group = std::vector<topology::SwitchId>;
@@ -33,4 +33,4 @@ public:
 [[nodiscard]] std::vector<Group> make_groups(std::string_view pattern, const topology::Model& model,
                                              std::uint64_t seed);
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::comparison

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tributary::multicast {
+namespace tributary::multicast::comparison {
 namespace {
 
 std::string milliseconds(double seconds) {
@@ -137,4 +137,4 @@ std::string to_ratios(std::span<const Row> rows) {
   return text;
 }
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::comparison

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-namespace tributary::multicast {
+namespace tributary::multicast::comparison {
 
 /// An array with an object for each row. Keys: topology, pattern, algorithm, groups, max_efi,
 /// mean_efi, lower_bound, root_seconds, tree_seconds (repair included), repair_seconds,
@@ -20,4 +20,4 @@ namespace tributary::multicast {
 /// of ours, as far as both were measured.
 [[nodiscard]] std::string to_ratios(std::span<const Row> rows);
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::comparison

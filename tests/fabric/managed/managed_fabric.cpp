@@ -148,7 +148,7 @@ void ManagedFabric::dial(SwitchIndex s) {
   }
   ++station.channel;
   station.up = true;
-  station.session = install::SessionNumber{next_session_++};
+  station.session = transaction::SessionNumber{next_session_++};
   session_of_[station.session] = s;
   station.agent->channel_up(fabric_.now());
   drive_later(s);
@@ -164,7 +164,7 @@ void ManagedFabric::hear(SwitchIndex s, std::uint64_t channel,
     manager_->message(station.session, message);
     return;
   }
-  const install::Admission admission =
+  const southbound::protocol::Admission admission =
       sessions_->open(station.session, message.hello(), fabric_.now());
   to_switch(s, admission.answer);
   if (!admission.accepted) {
@@ -242,13 +242,19 @@ void ManagedFabric::schedule_deadline() {
   });
 }
 
-void ManagedFabric::send(install::SessionNumber session, const control::ManagerMessage& message) {
+void ManagedFabric::store(std::vector<records::Change> changes) {
+  past_.apply(changes);
+  manager_->stored("");
+}
+
+void ManagedFabric::send(transaction::SessionNumber session,
+                         const control::ManagerMessage& message) {
   if (const auto found = session_of_.find(session); found != session_of_.end()) {
     to_switch(found->second, message);
   }
 }
 
-void ManagedFabric::close(install::SessionNumber session, std::string_view why) {
+void ManagedFabric::close(transaction::SessionNumber session, std::string_view why) {
   if (const auto found = session_of_.find(session); found != session_of_.end()) {
     end_channel(found->second, why, false);
   }
@@ -271,7 +277,7 @@ void ManagedFabric::announce_all() {
   }
 }
 
-void ManagedFabric::join(const rest::JoinRequest& request, rest::Reply reply) {
+void ManagedFabric::join(const api::JoinRequest& request, api::Reply reply) {
   manager_->join_group({.token = {}, .administrator = true}, request, std::move(reply));
 }
 
@@ -290,7 +296,7 @@ void ManagedFabric::kill_manager() {
 
 void ManagedFabric::start_manager() {
   ++manager_life_;
-  sessions_.emplace(install::SessionSettings{.manager = "virtual"});
+  sessions_.emplace(southbound::protocol::SessionSettings{.manager = "virtual"});
   manager_ = std::make_unique<manager::Manager>(
       options_.manager, static_cast<manager::Environment&>(*this),
       [this](std::span<std::byte> bytes) {
@@ -348,11 +354,12 @@ std::vector<std::string> ManagedFabric::disagreements() const {
     const auto id = manager_->graph().find_switch(switch_name(s));
     for (std::uint16_t t = 0; t < max_trees; ++t) {
       const core::MulticastEntry& held = tables.tree(TreeNumber{t});
-      const install::TreeTarget* target = manager_->coordinator().wanted(TreeNumber{t});
-      const auto edges = target == nullptr ? std::span<const install::Edge>() : target->edges;
-      for (const install::Edge& edge : edges) {
-        const PortNumber port{static_cast<std::uint8_t>(edge.at.port)};
-        if (id && edge.at.at == *id && tables.port(port).nid != edge.nid) {
+      const transaction::Target* target =
+          manager_->coordinator().wanted(trees::subject_of(TreeNumber{t}));
+      const auto needs = target == nullptr ? std::span<const transaction::Need>() : target->needs;
+      for (const transaction::Need& need : needs) {
+        const PortNumber port{static_cast<std::uint8_t>(need.at.port)};
+        if (id && need.at.at == *id && tables.port(port).nid != need.nid) {
           found.push_back(
               fmt::format("{} does not guard port {} for its member", switch_name(s), port.value));
         }
@@ -360,8 +367,8 @@ std::vector<std::string> ManagedFabric::disagreements() const {
       const multicast::TreePart* part = nullptr;
       if (target != nullptr && id) {
         const auto at = std::find_if(target->parts.begin(), target->parts.end(),
-                                     [&](const multicast::TreePart& p) { return p.at == *id; });
-        part = at == target->parts.end() ? nullptr : &*at;
+                                     [&](const transaction::Part& p) { return p.at == *id; });
+        part = at == target->parts.end() ? nullptr : &trees::part_of(*at->content);
       }
       if (part == nullptr) {
         if (held.valid) {

@@ -4,7 +4,7 @@
 //   ManagedFabric managed(topology, options, seed);
 //   managed.run_for(1s);                               hellos go round, switches connect
 //   managed.announce(host);                            as hosts do when they join
-//   managed.join({...}, [](rest::Answer a) { ... });   what HTTP would carry
+//   managed.join({...}, [](api::Answer a) { ... });   what HTTP would carry
 //   managed.kill_manager(); managed.start_manager();   what was stored is found again
 //   managed.break_channel(s); managed.crash(s); managed.restart(s); managed.set_link_up(l, false);
 //   managed.disagreements()                            what switches hold against what is wanted
@@ -14,8 +14,8 @@
 // at all when their channel breaks first.
 #pragma once
 
-#include "controlplane/install/session.hpp"
 #include "controlplane/manager/manager.hpp"
+#include "controlplane/southbound/protocol/session.hpp"
 #include "dataplane/agent/agent.hpp"
 #include "tests/fabric/fabric.hpp"
 #include "tests/fabric/managed/stored_past.hpp"
@@ -59,7 +59,7 @@ public:
   void announce(HostIndex host);
   void announce_all();
   /// As an administrator; needs a manager. The job is made when it is not there.
-  void join(const rest::JoinRequest& request, rest::Reply reply);
+  void join(const api::JoinRequest& request, api::Reply reply);
   [[nodiscard]] static std::string host_name(HostIndex host);
 
   // What goes wrong.
@@ -95,7 +95,7 @@ private:
     /// carried is known when it arrives.
     std::uint64_t channel = 0;
     bool up = false; ///< as the switch sees it
-    install::SessionNumber session{};
+    transaction::SessionNumber session{};
     bool dialling = false;
     TimeNs driven_at = never; ///< when the agent is driven next
     std::shared_ptr<const core::Tables> tables;
@@ -105,9 +105,10 @@ private:
   TimeNs now() override { return fabric_.now(); }
   std::string wall_time() override;
   void request_reconcile() override;
-  void store(std::span<const records::Change> changes) override { past_.apply(changes); }
-  void send(install::SessionNumber session, const control::ManagerMessage& message) override;
-  void close(install::SessionNumber session, std::string_view why) override;
+  void store(std::vector<records::Change> changes) override;
+  void send(transaction::SessionNumber session, const control::ManagerMessage& message) override;
+  void close(transaction::SessionNumber session, std::string_view why) override;
+  void stalled(const std::string&) override {} // its time stands still in a turn
 
   void start_agent(SwitchIndex s);
   void drive(SwitchIndex s);
@@ -132,8 +133,8 @@ private:
   StoredPast past_;
   std::unique_ptr<manager::Manager> manager_;
   std::uint64_t manager_life_ = 0; ///< rises with each start
-  std::optional<install::Sessions> sessions_;
-  std::map<install::SessionNumber, SwitchIndex> session_of_;
+  std::optional<southbound::protocol::Sessions> sessions_;
+  std::map<transaction::SessionNumber, SwitchIndex> session_of_;
   std::uint64_t next_session_ = 1;
   bool reconcile_requested_ = false;
   TimeNs deadline_at_ = never;

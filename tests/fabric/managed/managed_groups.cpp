@@ -61,9 +61,9 @@ void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
     fabric.at(fabric.now() + ask_again_ns, again);
     return;
   }
-  rest::JoinRequest request;
-  request.group = {.name = group.name,
-                   .job = {},
+  api::JoinRequest request;
+  request.group = {.job = {},
+                   .name = group.name,
                    .size = static_cast<std::uint32_t>(group.hosts.size()),
                    .trees = group.trees,
                    .root_rank = std::nullopt};
@@ -71,14 +71,14 @@ void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
   request.nid = Topology::nid(group.hosts[rank]);
   request.host = ManagedFabric::host_name(group.hosts[rank]);
   request.wait = patience;
-  managed_.join(
-      request, [this, &group, rank](const rest::Answer& answer) { answered(group, rank, answer); });
+  managed_.join(request,
+                [this, &group, rank](const api::Answer& answer) { answered(group, rank, answer); });
   // A manager that is killed takes the question with it.
   const auto repeat = static_cast<std::uint64_t>(std::chrono::nanoseconds(2 * patience).count());
   fabric.at(fabric.now() + repeat, again);
 }
 
-void ManagedGroups::answered(ManagedGroup& group, std::uint32_t rank, const rest::Answer& answer) {
+void ManagedGroups::answered(ManagedGroup& group, std::uint32_t rank, const api::Answer& answer) {
   if (group.joined[rank] || answer.status == 202 || answer.status == 503) {
     return; // asked again in a while
   }
@@ -128,7 +128,7 @@ void ManagedGroups::tell_departures() {
         group->leaving[rank] = true;
         managed_.manager().leave_group({.token = {}, .administrator = true},
                                        {.job = {}, .group = group->name, .rank = rank},
-                                       [](const rest::Answer&) {});
+                                       [](const api::Answer&) {});
       }
     }
   }

@@ -54,7 +54,7 @@ public:
 
 private:
   void ask(ManagedGroup& group, std::uint32_t rank);
-  void answered(ManagedGroup& group, std::uint32_t rank, const rest::Answer& answer);
+  void answered(ManagedGroup& group, std::uint32_t rank, const api::Answer& answer);
   void begin(ManagedGroup& group);
 
   ManagedFabric& managed_;

@@ -71,11 +71,12 @@ void expect_clean_end(ManagedFabric& managed) {
 LinkIndex uplink_of(ManagedFabric& managed, const ManagedGroup& group, SwitchIndex leaf) {
   const auto tree =
       TreeNumber{group.membership.at("trees").as_array().front().to_number<std::uint16_t>()};
-  const install::TreeTarget* target = managed.manager().coordinator().wanted(tree);
+  const transaction::Target* target =
+      managed.manager().coordinator().wanted(trees::subject_of(tree));
   const auto id = managed.manager().graph().find_switch(ManagedFabric::switch_name(leaf));
-  for (const auto& part : target->parts) {
+  for (const transaction::Part& part : target->parts) {
     if (part.at == *id) {
-      return managed.fabric().topology().ports(leaf)[part.parent];
+      return managed.fabric().topology().ports(leaf)[trees::part_of(*part.content).parent];
     }
   }
   return no_link;
@@ -84,8 +85,8 @@ LinkIndex uplink_of(ManagedFabric& managed, const ManagedGroup& group, SwitchInd
 boost::json::array links_of(ManagedFabric& managed) {
   boost::json::array links;
   managed.manager().view({.token = {}, .administrator = true},
-                         rest::ViewRequest{.what = rest::View::links},
-                         [&](const rest::Answer& a) { links = a.body.at("links").as_array(); });
+                         api::ViewRequest{.what = api::View::links},
+                         [&](const api::Answer& a) { links = a.body.at("links").as_array(); });
   return links;
 }
 
@@ -97,7 +98,7 @@ std::string describe(ManagedFabric& managed, const ManagedGroup& group) {
   }
   managed.manager().get_group(
       {.token = {}, .administrator = true}, {}, group.name,
-      [&](const rest::Answer& answer) { text += boost::json::serialize(answer.body); });
+      [&](const api::Answer& answer) { text += boost::json::serialize(answer.body); });
   return text;
 }
 
@@ -230,7 +231,7 @@ TEST(managed_fabric, a_tree_that_is_moved_in_the_middle_of_a_stream_loses_no_red
     boost::json::array moves;
     managed.manager().rebalance(
         {.token = {}, .administrator = true}, false,
-        [&](const rest::Answer& answer) { moves = answer.body.at("moves").as_array(); });
+        [&](const api::Answer& answer) { moves = answer.body.at("moves").as_array(); });
     ASSERT_TRUE(managed.run_until([&] { return !moves.empty(); }, 1 * s));
     const auto moved = [&] {
       std::size_t count = 0;
@@ -251,7 +252,7 @@ TEST(managed_fabric, a_tree_that_is_moved_in_the_middle_of_a_stream_loses_no_red
     EXPECT_EQ(managed.fabric().drops(core::DropReason::unknown_tree), strayed);
     for (const ManagedGroup* group : lasting) {
       EXPECT_EQ(group->group->pieces_complete_everywhere(), pieces) << describe(managed, *group);
-      // What was in an engine of the old way costs the root's first retry, and nothing a second.
+      // What was in an engine of the old path costs the root's first retry, and nothing a second.
       EXPECT_LT(group->group->longest_ns(), 40 * ms) << group->name;
     }
     expect_clean_end(managed);
@@ -336,8 +337,7 @@ TEST(managed_fabric, a_root_that_is_left_alone_is_no_error_when_its_tree_breaks)
   ASSERT_TRUE(managed.run_until([&] { return pair.ready(); }, 60 * s)) << pair.error;
   const LinkIndex cut = uplink_of(managed, pair, 1);
   managed.manager().leave_group({.token = {}, .administrator = true},
-                                {.job = {}, .group = "pair", .rank = 1},
-                                [](const rest::Answer&) {});
+                                {.job = {}, .group = "pair", .rank = 1}, [](const api::Answer&) {});
   managed.run_for(10 * ms);
   managed.set_link_up(cut, false);
   managed.run_for(100 * ms);
@@ -482,13 +482,13 @@ TEST(managed_fabric, a_cut_link_under_a_thousand_groups_is_repaired_within_twent
     }
     std::uint32_t rank = 0;
     const auto joins = [&](HostIndex host) {
-      rest::JoinRequest request;
+      api::JoinRequest request;
       request.group = {
-          .name = "g" + std::to_string(g), .job = {}, .size = size, .trees = 1, .root_rank = 0};
+          .job = {}, .name = "g" + std::to_string(g), .size = size, .trees = 1, .root_rank = 0};
       request.rank = rank++;
       request.nid = Topology::nid(host);
       request.wait = std::chrono::seconds(10);
-      managed.join(request, [&ready](const rest::Answer& answer) {
+      managed.join(request, [&ready](const api::Answer& answer) {
         EXPECT_EQ(answer.status, 200U) << boost::json::serialize(answer.body);
         ready += answer.status == 200 ? 1 : 0;
       });

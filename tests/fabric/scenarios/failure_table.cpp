@@ -36,7 +36,7 @@ GroupSetup patient_group(Run& run) {
 }
 
 /// How many contributions each frame counts that comes up to the root for piece 0, in order. (The
-/// parting that follows is piece 1, under another reduction id.)
+/// leave that follows is piece 1, under another reduction id.)
 class CountsAtRoot {
 public:
   explicit CountsAtRoot(Run& run) {

@@ -71,7 +71,7 @@ struct Incast {
     return run.fabric().at_switch(port.node).queue(port.port, c);
   }
   [[nodiscard]] std::uint64_t in_hosts_queues_lost() {
-    return run.fabric().books().of(Fate::host_queue);
+    return run.fabric().accounting().of(Fate::host_queue);
   }
 
   Run run;
@@ -204,6 +204,57 @@ RunReport head_of_line_blocking(const RunOptions& options) {
   return run.report();
 }
 
+/// One port, a strict class and two weighted ones that ask for more than it has.
+RunReport service_by_class(const RunOptions& options) {
+  constexpr TrafficClass urgent{6};
+  constexpr TrafficClass heavy{2};
+  constexpr TrafficClass light{1};
+  FabricOptions fabric_options = with_queues_of(64);
+  fabric_options.vlan_id = 7;
+  fabric_options.tag_hosts = true;
+  auto& classes = fabric_options.switches.queues.classes;
+  classes[urgent.value].service = egress::Service::strict;
+  classes[heavy.value].weight = 3;
+  Run run(options, chain(1, 8).with_speed(gigabit), fabric_options);
+  Flows flows(run.fabric());
+  const auto to_first = [&](HostIndex from, TrafficClass c, std::uint64_t part_of_link) {
+    return &flows.add({.from = from,
+                       .to = 0,
+                       .traffic_class = c,
+                       .frames = 4'000 / part_of_link,
+                       .gap_ns = frame_ns * part_of_link,
+                       .start = TimeNs{run.random().below(microseconds(1))}});
+  };
+  const Flow& strict = *to_first(1, urgent, 4);
+  const Flow& of_heavy = *to_first(2, heavy, 1);
+  const Flow& of_light = *to_first(3, light, 1);
+  run.start();
+  flows.start([](HostIndex) { return nullptr; });
+  const TimeNs begin = run.fabric().now();
+  run.fabric().run_until(begin + milliseconds(2));
+  run.fabric().count(Fault::incast);
+  const std::uint64_t heavy_then = of_heavy.received;
+  const std::uint64_t light_then = of_light.received;
+  run.fabric().run_until(begin + milliseconds(3));
+  const std::uint64_t heavy_got = of_heavy.received - heavy_then;
+  const std::uint64_t light_got = of_light.received - light_then;
+  run.expect(!of_heavy.all_sent() && !of_light.all_sent(), "both still wanted more than there was");
+  run.expect(10 * heavy_got > 27 * light_got && 10 * heavy_got < 33 * light_got,
+             "of what the strict class left, a class of weight 3 got three times that of weight 1");
+  run.finish();
+  run.expect(strict.all_received(), "the strict class lost nothing");
+  const auto full = [&](TrafficClass c) {
+    const LinkEnd& port = run.fabric().topology().edge_port(0);
+    return run.fabric()
+        .at_switch(port.node)
+        .queue(port.port, c)
+        .dropped(core::DropReason::queue_full);
+  };
+  run.expect(full(urgent) == 0 && full(heavy) > 0 && full(light) > full(heavy),
+             "the weighted ones lost what found no room, by their own queues");
+  return run.report();
+}
+
 /// A switch that asks too late: what is on its way finds no room any more.
 RunReport headroom_too_small(const RunOptions& options) {
   FabricOptions fabric_options = with_queues_of(512);
@@ -229,6 +280,8 @@ constexpr std::array scenarios = {
              incast_of_a_thousand, 1},
     Scenario{"head_of_line_blocking", "who waits behind a paused port, and who does not",
              head_of_line_blocking},
+    Scenario{"service_by_class", "a strict class before two weighted ones, one port for all",
+             service_by_class},
     Scenario{"headroom_too_small", "senders are paused too late: headroom_full",
              headroom_too_small},
 };

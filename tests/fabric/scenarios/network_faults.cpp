@@ -99,7 +99,7 @@ RunReport link_down(const RunOptions& options) {
               [&fabric, link] { fabric.set_link_up(link, true); });
   }
   demo.run.finish();
-  demo.run.expect(fabric.books().of(Fate::link_down) > 0,
+  demo.run.expect(fabric.accounting().of(Fate::link_down) > 0,
                   "frames were lost on links that were down");
   return demo.run.report();
 }
@@ -114,7 +114,8 @@ RunReport switch_crash(const RunOptions& options) {
   fabric.at(down + demo.run.random().between(microseconds(50), seconds(2)),
             [&fabric, s] { fabric.restart(s); });
   demo.run.finish();
-  demo.run.expect(fabric.books().of(Fate::switch_silent) > 0, "frames came to the crashed switch");
+  demo.run.expect(fabric.accounting().of(Fate::switch_silent) > 0,
+                  "frames came to the crashed switch");
   return demo.run.report();
 }
 
@@ -127,7 +128,8 @@ RunReport switch_silence(const RunOptions& options) {
   fabric.at(fabric.now() + microseconds(demo.run.random().between(20, 1'500)),
             [&fabric, s, silence] { fabric.silence(s, silence); });
   demo.run.finish();
-  demo.run.expect(fabric.books().of(Fate::switch_silent) > 0, "frames came to the silent switch");
+  demo.run.expect(fabric.accounting().of(Fate::switch_silent) > 0,
+                  "frames came to the silent switch");
   return demo.run.report();
 }
 

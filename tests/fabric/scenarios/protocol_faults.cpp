@@ -103,7 +103,7 @@ RunReport lost_result_for_all(const RunOptions& options) {
   return run.report();
 }
 
-/// The last result is lost, and from the parting's on everything for a while, so that neither the
+/// The last result is lost, and from the leave's on everything for a while, so that neither the
 /// engines' timers nor what the root says when it goes can help: the root has to be there still.
 RunReport lost_last_words(const RunOptions& options) {
   Demo demo(options);
@@ -124,7 +124,7 @@ RunReport lost_last_words(const RunOptions& options) {
   }});
   run.start();
   run.finish();
-  run.expect(fault.done >= 2, "the last result and that of the parting were lost");
+  run.expect(fault.done >= 2, "the last result and that of the leave were lost");
   for (std::uint32_t rank = 0; rank < demo.group->size(); ++rank) {
     run.expect(!demo.group->member(rank).abandoned(), "nobody gave up on the others");
   }
@@ -411,7 +411,7 @@ RunReport dead_leaf_comes_back(const RunOptions& options) {
   fabric.at(fabric.now() + milliseconds(run.random().between(50, 9'000)),
             [&fabric, host] { fabric.set_host_alive(host, true); });
   run.finish();
-  run.expect(fabric.books().of(Fate::host_dead) > 0, "frames arrived while it was dead");
+  run.expect(fabric.accounting().of(Fate::host_dead) > 0, "frames arrived while it was dead");
   return run.report();
 }
 
@@ -469,8 +469,7 @@ constexpr std::array scenarios = {
     Scenario{"lost_arm_to_host", "arms to one member are lost", lost_arm_to_host},
     Scenario{"lost_result", "one member misses a result", lost_result},
     Scenario{"lost_result_for_all", "results are lost for everybody", lost_result_for_all},
-    Scenario{"lost_last_words", "a member misses the last result and the parting's",
-             lost_last_words},
+    Scenario{"lost_last_words", "a member misses the last result and the leave's", lost_last_words},
     Scenario{"requests_of_all", "all leaves ask for a result at once: one answer", requests_of_all},
     Scenario{"delayed_duplicates_from_above", "a leaf hears the root's old words again",
              delayed_duplicates_from_above},

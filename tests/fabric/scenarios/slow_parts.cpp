@@ -46,7 +46,7 @@ RunReport flapping_link(const RunOptions& options) {
   run.expect(queue.dropped(core::DropReason::port_down) > 0,
              "what waited when the link went down was dropped");
   run.expect(queue.frames > 1'000, "and frames went over it when it was up");
-  run.expect(fabric.books().of(Fate::link_down) > 0, "what was on the link was lost");
+  run.expect(fabric.accounting().of(Fate::link_down) > 0, "what was on the link was lost");
   run.expect(flows.received() > flows.sent() / 8, "most of the time it was up");
   return run.report();
 }
@@ -111,7 +111,7 @@ RunReport slow_worker(const RunOptions& options) {
 RunReport slow_worker_misses_frames(const RunOptions& options) {
   SlowWorker s(options, 2, microseconds(200));
   s.run.finish();
-  s.run.expect(s.run.fabric().books().of(Fate::missed) > 0,
+  s.run.expect(s.run.fabric().accounting().of(Fate::missed) > 0,
                "the fault struck: ports had no room for what came");
   s.run.expect(s.group->statistics().retried > 0, "the group lost something, and asked again");
   return s.run.report();

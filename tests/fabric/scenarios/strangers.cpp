@@ -2,8 +2,16 @@
 // below, frames that are none. Each is refused under its own name and harms nobody.
 #include "tests/fabric/scenarios/scenario.hpp"
 
+#include "tributary/wire/pause_frame.hpp"
+#include "tributary/wire/vlan_tag.hpp"
+
+#include <fmt/format.h>
+
 #include <array>
 #include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <map>
 
 namespace tributary::fabric {
 
@@ -45,15 +53,19 @@ struct Neighbourhood {
     return f;
   }
 
+  using Send = std::function<void(Fabric&, HostIndex, std::span<const std::byte>)>;
   /// Sends one frame every few microseconds while the group works.
-  void send_repeatedly(Fault fault, HostIndex from,
-                       const std::function<std::vector<std::byte>(int)>& frame) {
+  void send_repeatedly(
+      Fault fault, HostIndex from, const std::function<std::vector<std::byte>(int)>& frame,
+      Send send = [](Fabric& f, HostIndex h, std::span<const std::byte> bytes) {
+        f.send_from_host(h, bytes);
+      }) {
     Fabric& fabric = run.fabric();
     for (int i = 0; i < frames_sent; ++i) {
       fabric.at(fabric.now() + microseconds(5) * static_cast<std::uint64_t>(i + 1),
-                [&fabric, fault, from, bytes = frame(i)] {
+                [&fabric, fault, from, send, bytes = frame(i)] {
                   fabric.count(fault);
-                  fabric.send_from_host(from, bytes);
+                  send(fabric, from, bytes);
                 });
     }
   }
@@ -243,6 +255,83 @@ RunReport garbage(const RunOptions& options) {
   return n.run.report();
 }
 
+/// A contribution behind the tags of these VLANs, the outermost first.
+std::vector<std::byte> tagged(const wire::ReductionFrame& f,
+                              std::initializer_list<std::uint16_t> vlan_ids) {
+  const std::size_t tags = vlan_ids.size() * wire::vlan_tag_bytes;
+  std::vector<std::byte> bytes(tags + wire::reduction_frame_bytes);
+  std::byte* frame = bytes.data() + tags;
+  wire::encode(
+      f, std::span<std::byte, wire::reduction_frame_bytes>(frame, wire::reduction_frame_bytes));
+  for (auto id = std::rbegin(vlan_ids); id != std::rend(vlan_ids); ++id) {
+    frame = wire::insert_vlan_tag(frame, {TrafficClass{2}, *id});
+  }
+  return bytes;
+}
+
+/// A host on a link with tags puts other VLANs' on its frames, and sends MAC control frames that
+/// are no pauses. None reaches the core, and no class is paused.
+RunReport foreign_tags(const RunOptions& options) {
+  constexpr std::uint16_t own_vlan = 7;
+  FabricOptions fabric_options;
+  fabric_options.vlan_id = own_vlan;
+  fabric_options.tag_hosts = true;
+  for (egress::ClassSettings& c : fabric_options.switches.queues.classes) {
+    c.obeys_pause = true;
+  }
+  Neighbourhood n(options, fabric_options);
+  n.run.start();
+  const HostIndex from = n.strangers[n.run.random().below(4)];
+  const auto contribution = [&] { return n.contribution(from, 1); };
+  const auto with_byte = [](std::vector<std::byte> bytes, std::size_t at, std::uint8_t value) {
+    bytes[at] = std::byte{value};
+    return bytes;
+  };
+  const auto cut = [](std::vector<std::byte> bytes, std::size_t length) {
+    bytes.resize(length);
+    return bytes;
+  };
+  std::vector<std::byte> pause(wire::pause_frame_bytes);
+  wire::PauseFrame all{ClassSet::all(), {}};
+  all.quanta.fill(wire::longest_pause);
+  wire::encode(all, wire::host_mac(Topology::nid(from)),
+               std::span<std::byte, wire::pause_frame_bytes>(pause));
+
+  using core::DropReason;
+  struct Kind {
+    DropReason reason;
+    std::vector<std::byte> bytes;
+  };
+  const std::vector<Kind> kinds = {
+      {DropReason::foreign_vlan, tagged(contribution(), {own_vlan + 1})},
+      {DropReason::foreign_ethertype, tagged(contribution(), {own_vlan, own_vlan})},
+      {DropReason::bad_tag, cut(tagged(contribution(), {own_vlan}), 16)},
+      {DropReason::bad_pause, with_byte(pause, wire::pause_offset::opcode, 0x02)},
+      {DropReason::bad_pause, with_byte(pause, 5, 0x02)}, // the destination's last byte
+      {DropReason::bad_pause, cut(pause, wire::pause_offset::quanta + 15)},
+      // Those that are in order reach the core, which knows no tree at this port.
+      {DropReason::not_on_tree, tagged(contribution(), {own_vlan})},
+      {DropReason::not_on_tree, tagged(contribution(), {0})},
+  };
+  std::map<DropReason, std::uint64_t> expected;
+  for (const Kind& kind : kinds) {
+    n.send_repeatedly(
+        Fault::garbage, from, [&kind](int) { return kind.bytes; },
+        &Fabric::send_as_it_is_from_host);
+    expected[kind.reason] += frames_sent;
+  }
+  n.run.finish();
+  for (const auto& [reason, count] : expected) {
+    n.run.expect(n.drops(reason) == count, fmt::format("{} dropped as {}", count, name_of(reason)));
+  }
+  const LinkEnd& port = n.run.fabric().topology().edge_port(from);
+  ClassSet::all().for_each([&](TrafficClass c) {
+    n.run.expect(n.run.fabric().at_switch(port.node).queue(port.port, c).pauses_received == 0,
+                 "no class was paused");
+  });
+  return n.run.report();
+}
+
 constexpr std::array scenarios = {
     Scenario{"wrong_cookie", "a stranger without the cookie: passed on, refused by the root",
              wrong_cookie},
@@ -254,6 +343,8 @@ constexpr std::array scenarios = {
     Scenario{"arm_from_below", "an arm from a member that is no root", arm_from_below, 5},
     Scenario{"reserved_opcode", "an operator there is not", reserved_opcode, 5},
     Scenario{"garbage", "malformed frames of every kind", garbage, 5},
+    Scenario{"foreign_tags", "tags of other VLANs, MAC control frames that are no pauses",
+             foreign_tags, 5},
 };
 
 } // namespace

@@ -52,7 +52,7 @@ struct Twins {
     run.expect(group->longest_ns() < milliseconds(1), "nothing took a millisecond");
   }
   /// All members part within this time, once all is complete.
-  void expect_parting_within(std::uint64_t ns) {
+  void expect_leave_within(std::uint64_t ns) {
     Fabric& fabric = run.fabric();
     run.complete_within(seconds(10));
     run.expect(fabric.run_until([&] { return group->parted(); }, fabric.now() + ns),
@@ -107,16 +107,17 @@ RunReport cut_each_in_turn(const RunOptions& options) {
   run.complete_within(seconds(1));
   run.expect(fabric.now() > when, "all was cut in the middle of the stream");
   twins.expect_no_time_out();
-  twins.expect_parting_within(milliseconds(1));
+  twins.expect_leave_within(milliseconds(1));
   run.finish();
   const collective::Statistics s = twins.members();
-  run.expect(fabric.books().of(Fate::link_down) > 0, "frames were lost on links that were down");
-  run.expect(fabric.books().of(Fate::switch_silent) > 0, "frames came to the crashed spines");
+  run.expect(fabric.accounting().of(Fate::link_down) > 0,
+             "frames were lost on links that were down");
+  run.expect(fabric.accounting().of(Fate::switch_silent) > 0, "frames came to the crashed spines");
   run.expect(s.won_on_first > 0 && s.won_on_second > 0, "each tree won at times");
   return run.report();
 }
 
-/// One link or one spine fails for good. Parting waits for a dead tree one retry interval.
+/// One link or one spine fails for good. Leaving waits for a dead tree one retry interval.
 RunReport one_tree_stays_dead(const RunOptions& options) {
   Twins twins(options, 200);
   Run& run = twins.run;
@@ -134,12 +135,12 @@ RunReport one_tree_stays_dead(const RunOptions& options) {
   run.complete_within(seconds(1));
   run.expect(fabric.now() > when, "it was cut in the middle of the stream");
   twins.expect_no_time_out();
-  twins.expect_parting_within(milliseconds(35));
+  twins.expect_leave_within(milliseconds(35));
   if (victim >= twins.trunks.size()) {
     restart_at_the_end(fabric, static_cast<SwitchIndex>(victim - twins.trunks.size()));
   }
   run.finish();
-  run.expect(fabric.books().of(Fate::link_down) + fabric.books().of(Fate::switch_silent) +
+  run.expect(fabric.accounting().of(Fate::link_down) + fabric.accounting().of(Fate::switch_silent) +
                      fabric.drops(core::DropReason::port_down) >
                  0,
              "frames were lost where it was cut");
@@ -212,7 +213,7 @@ RunReport twin_repaired(const RunOptions& options) {
   });
   run.complete_within(seconds(1));
   twins.expect_no_time_out();
-  twins.expect_parting_within(milliseconds(1));
+  twins.expect_leave_within(milliseconds(1));
   restart_at_the_end(fabric, spine);
   run.finish();
   run.expect(complete > 100, "the repaired tree brings complete reductions again");

@@ -16,6 +16,9 @@
 #include <string>
 
 namespace tributary::link::test {
+
+using xdp::AfXdpPort;
+
 namespace {
 
 using testing::HasSubstr;

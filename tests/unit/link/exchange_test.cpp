@@ -69,18 +69,18 @@ protected:
 };
 
 /// One direction: what was pushed and has not come out yet.
-struct Way {
+struct Direction {
   std::deque<Frame> under_way;
   std::uint64_t frames = 0;
   std::uint64_t bytes = 0;
 };
 
 /// Takes what waits at a port, and compares it with what is to come.
-void compare(Port& port, Way& way) {
+void compare(Port& port, Direction& direction) {
   for (const FrameView& view : port.receive()) {
-    ASSERT_FALSE(way.under_way.empty()) << "a frame nobody sent";
-    ASSERT_EQ(Frame(view.data, view.data + view.length), way.under_way.front());
-    way.under_way.pop_front();
+    ASSERT_FALSE(direction.under_way.empty()) << "a frame nobody sent";
+    ASSERT_EQ(Frame(view.data, view.data + view.length), direction.under_way.front());
+    direction.under_way.pop_front();
   }
 }
 
@@ -89,45 +89,45 @@ TEST_P(ExchangeTest, RandomFramesArriveWholeInOrderAndOnceInBothDirections) {
   const std::uint64_t seed = 20261122;
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
-  Way ways[2];
+  Direction directions[2];
   for (int step = 0; step < 600; ++step) {
     const std::size_t from = random() % 2;
-    Way& way = ways[from];
-    // No more under way than any kind holds.
-    for (std::uint64_t wish = random() % 50; wish > 0 && way.under_way.size() < 200; --wish) {
+    Direction& direction = directions[from];
+    // No more under direction than any kind holds.
+    for (std::uint64_t wish = random() % 50; wish > 0 && direction.under_way.size() < 200; --wish) {
       Frame frame = random_frame(random, ends[from]->longest_frame());
       if (!push(*ends[from], frame)) {
         break;
       }
-      ++way.frames;
-      way.bytes += frame.size();
-      way.under_way.push_back(std::move(frame));
+      ++direction.frames;
+      direction.bytes += frame.size();
+      direction.under_way.push_back(std::move(frame));
     }
     if (random() % 2 == 0) {
       ends[from]->flush();
     }
     if (random() % 2 == 0) {
       const std::size_t at = random() % 2;
-      ASSERT_NO_FATAL_FAILURE(compare(*ends[at], ways[1 - at]));
+      ASSERT_NO_FATAL_FAILURE(compare(*ends[at], directions[1 - at]));
     }
   }
   for (std::size_t from : {std::size_t{0}, std::size_t{1}}) {
     ASSERT_TRUE(tributary::test::eventually([&] {
       ends[from]->flush();
-      compare(*ends[1 - from], ways[from]);
-      return ways[from].under_way.empty() || HasFatalFailure();
+      compare(*ends[1 - from], directions[from]);
+      return directions[from].under_way.empty() || HasFatalFailure();
     }));
     ASSERT_FALSE(HasFatalFailure());
   }
   for (std::size_t from : {std::size_t{0}, std::size_t{1}}) {
     SCOPED_TRACE(from);
-    EXPECT_GT(ways[from].frames, 1000U);
+    EXPECT_GT(directions[from].frames, 1000U);
     const PortCounts sent = ends[from]->counts();
     const PortCounts received = ends[1 - from]->counts();
-    EXPECT_EQ(sent.sent_frames, ways[from].frames);
-    EXPECT_EQ(sent.sent_bytes, ways[from].bytes);
-    EXPECT_EQ(received.received_frames, ways[from].frames);
-    EXPECT_EQ(received.received_bytes, ways[from].bytes);
+    EXPECT_EQ(sent.sent_frames, directions[from].frames);
+    EXPECT_EQ(sent.sent_bytes, directions[from].bytes);
+    EXPECT_EQ(received.received_frames, directions[from].frames);
+    EXPECT_EQ(received.received_bytes, directions[from].bytes);
     EXPECT_EQ(received.receive_drops, 0U);
     EXPECT_EQ(received.received_cut, 0U);
     EXPECT_EQ(ends[from]->pending(), 0U);

@@ -198,6 +198,23 @@ def test_a_namespace_that_is_not_the_rooms():
     expect({"core/core.cpp": ("tributary::core", "tributary::core_of_mine")}, r"core.cpp:3: opens namespace")
 
 
+def test_two_rooms_with_one_namespace():
+    expect({"docs/develop/rooms.toml": ('namespace = "tributary::core"', 'namespace = "tributary::shell"'),
+            "core/core.hpp": ("tributary::core", "tributary::shell"),
+            "core/core.cpp": ("tributary::core", "tributary::shell"),
+            "shell/shell.hpp": ("namespace tributary::core {\nclass Core;\n}\n", "")},
+           r"shell has the namespace of core, tributary::shell", r"shell/plain has the namespace of core")
+
+
+def test_a_namespace_within_the_rooms_that_is_another_rooms():
+    expect({"docs/develop/rooms.toml": ('namespace = "tributary::core"', 'namespace = "tributary::low::core"'),
+            "core/core.hpp": ("tributary::core", "tributary::low::core"),
+            "core/core.cpp": ("tributary::core", "tributary::low::core"),
+            "shell/shell.hpp": ("tributary::core", "tributary::low::core"),
+            "low/types.hpp": ("tributary::low", "tributary::low::core")},
+           r"low/types.hpp:3: opens namespace tributary::low::core\n.*low is namespace tributary::low")
+
+
 def test_another_rooms_namespace_is_for_declaring_its_classes_only():
     expect({"shell/shell.hpp": ("class Core;\n", "class Core { int x; };\n")},
            r"shell.hpp:5: opens namespace tributary::core")

@@ -70,20 +70,20 @@ TEST(NumberPool, agrees_with_a_set_whatever_is_done) {
 }
 
 TEST(VniTable, no_two_jobs_have_one_in_common_given_out_or_brought) {
-  VniTable book(Vni{100}, Vni{102});
-  EXPECT_EQ(book.give_out("a"), Vni{100});
-  EXPECT_FALSE(book.claim(Vni{100}, "b"));
-  EXPECT_TRUE(book.claim(Vni{101}, "b"));
-  EXPECT_TRUE(book.claim(Vni{101}, "b"));
-  EXPECT_EQ(book.give_out("c"), Vni{102});
-  EXPECT_EQ(book.give_out("d"), std::nullopt);
-  book.release(Vni{101});
-  EXPECT_EQ(book.holder(Vni{101}), "b") << "claimed twice";
-  book.release(Vni{101});
-  EXPECT_EQ(book.holder(Vni{101}), "");
-  EXPECT_EQ(book.give_out("d"), Vni{101});
-  EXPECT_TRUE(book.claim(Vni{7}, "e")) << "from outside the range";
-  EXPECT_FALSE(book.claim(Vni{7}, "f"));
+  VniTable table(Vni{100}, Vni{102});
+  EXPECT_EQ(table.give_out("a"), Vni{100});
+  EXPECT_FALSE(table.claim(Vni{100}, "b"));
+  EXPECT_TRUE(table.claim(Vni{101}, "b"));
+  EXPECT_TRUE(table.claim(Vni{101}, "b"));
+  EXPECT_EQ(table.give_out("c"), Vni{102});
+  EXPECT_EQ(table.give_out("d"), std::nullopt);
+  table.release(Vni{101});
+  EXPECT_EQ(table.holder(Vni{101}), "b") << "claimed twice";
+  table.release(Vni{101});
+  EXPECT_EQ(table.holder(Vni{101}), "");
+  EXPECT_EQ(table.give_out("d"), Vni{101});
+  EXPECT_TRUE(table.claim(Vni{7}, "e")) << "from outside the range";
+  EXPECT_FALSE(table.claim(Vni{7}, "f"));
 }
 
 TEST(Addresses, tree_numbers_rest_and_skip_what_switches_files_have) {

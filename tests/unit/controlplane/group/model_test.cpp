@@ -156,7 +156,7 @@ private:
       const std::string name = names_.at(compute->group);
       const bool current = is_current(compute->group);
       if (below(6) == 0) {
-        office_->routes_failed(compute->group, {422, "no way"}, office_.now);
+        office_->routes_failed(compute->group, {422, "no path"}, office_.now);
         if (current) {
           plain_.failed(name);
         }

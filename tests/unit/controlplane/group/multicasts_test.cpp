@@ -157,7 +157,7 @@ TEST(Multicasts, cannot_bring_another_jobs_vni) {
   EXPECT_EQ(refused.error().status, 403U);
   EXPECT_THAT(refused.error().message, HasSubstr("belongs to job j1"));
   EXPECT_EQ((*fixture.join(0, 2, "a", "j2"))->vni, Vni{51}) << "50 was brought";
-  fixture->routes_failed(id, {422, "no way"}, fixture.now);
+  fixture->routes_failed(id, {422, "no path"}, fixture.now);
   EXPECT_TRUE(fixture->create_multicast(request({3, 4}, 50, "j2"), fixture.now).ok());
 }
 

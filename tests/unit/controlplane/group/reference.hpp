@@ -135,6 +135,7 @@ public:
   void removed(const std::string& name) {
     if (groups.contains(name) && groups[name].state == 'D') {
       groups.erase(name);
+      complete_all();
     }
   }
 
@@ -207,6 +208,7 @@ private:
     Group& g = groups[name];
     if (!g.routed) {
       groups.erase(name);
+      complete_all();
       return;
     }
     g.state = 'D';
@@ -230,6 +232,14 @@ private:
         g.limit = never;
         return true;
       }
+    }
+    const bool comes_free = std::ranges::any_of(g.members, [&](const auto& m) {
+      return std::ranges::any_of(groups, [nid = m.second.nid](const auto& other) {
+        return other.second.root == nid && other.second.state == 'D';
+      });
+    });
+    if (comes_free) {
+      return true;
     }
     groups.erase(name);
     return false;

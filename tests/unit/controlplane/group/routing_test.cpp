@@ -192,5 +192,94 @@ TEST(Root, the_one_asked_for_is_taken_or_the_group_ends_and_says_who_has_it) {
   EXPECT_EQ(fixture->find(a)->root, 0U);
 }
 
+/// Both members of a group that wants its rank 0, NID 1, as its root.
+void join_with_root_0(RegistryFixture& fixture, const std::string& name) {
+  for (const std::uint32_t rank : {0U, 1U}) {
+    auto request = request_to_join(rank, rank + 1, 2, name);
+    request.group.root_rank = 0;
+    EXPECT_TRUE(fixture->join(request, fixture.now).ok());
+  }
+}
+
+TEST(RootOfAGroupBeingRemoved, is_waited_for_and_then_taken) {
+  RegistryFixture fixture;
+  fixture.job();
+  const GroupId first = fixture.ready(2, "first");
+  ASSERT_TRUE(fixture->destroy("j1", "first", fixture.now).ok());
+  EXPECT_EQ(fixture.expect<group::Remove>().group, first);
+  join_with_root_0(fixture, "second");
+  fixture.expect_nothing();
+  const Group* const second = fixture->find("j1", "second");
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(second->state, GroupState::receiving_join_req);
+  EXPECT_THAT(describe(*second, fixture.now),
+              HasSubstr("waits for group 'first' of job j1, which is being removed"));
+  fixture->removed(first, fixture.now);
+  EXPECT_EQ(second->state, GroupState::computing_routes);
+  EXPECT_EQ(second->root, 0U);
+  const auto actions = fixture.act();
+  ASSERT_EQ(actions.size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<group::Gone>(actions[0]));
+  EXPECT_TRUE(std::holds_alternative<group::ComputeRoutes>(actions[1]));
+}
+
+TEST(RootOfAGroupBeingRemoved, that_is_not_given_up_in_time_is_named) {
+  RegistryFixture fixture({.join_limit_ns = 10 * second});
+  fixture.job();
+  fixture.ready(2, "first");
+  ASSERT_TRUE(fixture->destroy("j1", "first", fixture.now).ok());
+  join_with_root_0(fixture, "second");
+  fixture.act();
+  fixture.now = fixture->find("j1", "second")->deadline;
+  fixture->poll(fixture.now);
+  EXPECT_THAT(fixture.expect<group::Gone>().group.end_reason.message,
+              HasSubstr("all were there, but group 'first' of job j1"));
+}
+
+/// A group that is being removed, and two that wait for its root.
+GroupId two_waiting_for_one(RegistryFixture& fixture) {
+  fixture.job();
+  const GroupId first = fixture.ready(2, "first");
+  EXPECT_TRUE(fixture->destroy("j1", "first", fixture.now).ok());
+  join_with_root_0(fixture, "second");
+  join_with_root_0(fixture, "third");
+  fixture.act();
+  return first;
+}
+
+TEST(RootOfAGroupBeingRemoved, goes_to_one_of_those_that_wait_and_the_others_are_told) {
+  RegistryFixture fixture;
+  fixture->removed(two_waiting_for_one(fixture), fixture.now);
+  EXPECT_EQ(fixture->find("j1", "second")->state, GroupState::computing_routes);
+  EXPECT_EQ(fixture->find("j1", "third"), nullptr);
+}
+
+TEST(RootOfAGroupBeingRemoved, is_of_no_use_when_the_job_of_those_that_wait_ends) {
+  RegistryFixture fixture;
+  const GroupId first = two_waiting_for_one(fixture);
+  ASSERT_TRUE(fixture->delete_job("j1", fixture.now).ok());
+  fixture->removed(first, fixture.now);
+  EXPECT_TRUE(fixture->groups().empty());
+  EXPECT_EQ(fixture->find_job("j1"), nullptr);
+}
+
+TEST(RootOfAGroupBeingRemoved, is_waited_for_by_a_multicast_all_of_whose_hosts_are_roots) {
+  RegistryFixture fixture;
+  fixture.job();
+  const GroupId first = fixture.ready(2, "first");
+  fixture.ready(2, "other");
+  const group::MulticastRequest request{
+      .job = "j1", .step = "0", .members = {Nid{1}, Nid{2}}, .vni = Vni{2000}};
+  EXPECT_FALSE(fixture->create_multicast(request, fixture.now).ok());
+  ASSERT_TRUE(fixture->destroy("j1", "first", fixture.now).ok());
+  const auto made = fixture->create_multicast(request, fixture.now);
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ((*made)->state, GroupState::receiving_join_req);
+  const GroupId id = (*made)->id;
+  fixture->removed(first, fixture.now);
+  EXPECT_EQ(fixture->find(id)->state, GroupState::computing_routes);
+  EXPECT_EQ(fixture->find(id)->root, 0U);
+}
+
 } // namespace
 } // namespace tributary::test

@@ -34,13 +34,13 @@ protected:
   }
   std::string problems() {
     const Given answer;
-    world.manager->view(administrator, rest::ViewRequest{.what = rest::View::topology},
+    world.manager->view(administrator, api::ViewRequest{.what = api::View::topology},
                         answer.reply());
     return boost::json::serialize(answer.body().at("problems"));
   }
   boost::json::array engines_of(const std::string& name) {
     const Given answer;
-    world.manager->view(administrator, rest::ViewRequest{.what = rest::View::switches, .id = name},
+    world.manager->view(administrator, api::ViewRequest{.what = api::View::switches, .id = name},
                         answer.reply());
     return answer.body().at("engines").as_array();
   }
@@ -73,7 +73,7 @@ TEST_F(Admission, a_group_is_led_around_engines_that_are_full) {
   EXPECT_THAT(refused("g3", 3), HasSubstr("port"));
 }
 
-TEST_F(Admission, also_where_the_way_that_is_left_carries_more) {
+TEST_F(Admission, also_where_the_path_that_is_left_carries_more) {
   // spine1 has few descriptors, spine0 has enough: its links fill up first.
   world.descriptors_per_engine = reduction_keys;
   fabric(1);

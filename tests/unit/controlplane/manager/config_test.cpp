@@ -15,7 +15,7 @@ using testing::HasSubstr;
 std::string error_of(std::string_view text) {
   try {
     static_cast<void>(parse_text(text, "f.toml"));
-  } catch (const config::ConfigError& e) {
+  } catch (const configuration::ConfigError& e) {
     return e.what();
   }
   return "it was taken";

@@ -108,9 +108,9 @@ TEST(damage, of_any_record_leaves_a_manager_that_starts_and_serves) {
     world.reconcile();
     world.pass(60'000'000'000);
     ASSERT_EQ(world.manager->not_ready_because(), "");
-    for (const rest::View view : {rest::View::topology, rest::View::groups, rest::View::trees}) {
+    for (const api::View view : {api::View::topology, api::View::groups, api::View::trees}) {
       Given given;
-      world.manager->view(administrator, rest::ViewRequest{.what = view}, given.reply());
+      world.manager->view(administrator, api::ViewRequest{.what = view}, given.reply());
       ASSERT_EQ(given->status, 200U);
     }
     EXPECT_NE(world.create_job("new"), "");

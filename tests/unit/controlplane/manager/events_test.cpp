@@ -15,9 +15,9 @@ using testing::HasSubstr;
 TEST(events, are_numbered_kept_and_followed) {
   World world;
   world.create_job("job");
-  std::vector<rest::Event> heard;
+  std::vector<api::Event> heard;
   const auto end =
-      world.manager->subscribe(administrator, 0, [&](const rest::Event& e) { heard.push_back(e); });
+      world.manager->subscribe(administrator, 0, [&](const api::Event& e) { heard.push_back(e); });
   const std::size_t before = heard.size();
   EXPECT_GT(before, 0U) << "what happened before is kept";
   world.connect_star("leaf", 1);
@@ -82,7 +82,7 @@ TEST(events, say_once_that_routes_are_being_computed) {
   }
   world.reconcile();
   std::map<std::string, int> told;
-  for (const rest::Event& event : world.events_of(administrator)) {
+  for (const api::Event& event : world.events_of(administrator)) {
     if (event.kind == "group") {
       ++told[std::string(event.body.at("text").as_string())];
     }

@@ -92,6 +92,25 @@ TEST(fabric_scale, the_graph_is_copied_for_whoever_plans_and_not_for_each_switch
   EXPECT_EQ(world.manager->graph_copies(), before + 1);
 }
 
+TEST(fabric_scale, the_graph_is_not_copied_because_a_link_or_a_channel_came_or_went) {
+  World world;
+  connect_chain(world, 0, 10);
+  world.create_job("job");
+  const Given first = world.join("demo", 2, 0, 1);
+  const Given second = world.join("demo", 2, 1, 20);
+  world.reconcile();
+  ASSERT_TRUE(second.there());
+  const std::uint64_t before = world.manager->graph_copies();
+  world.manager->lost(world.sessions.at(name_of(9)), "it was cut");
+  world.reconcile();
+  const Given third = world.join("other", 2, 0, 2);
+  const Given fourth = world.join("other", 2, 1, 21);
+  world.reconcile();
+  ASSERT_TRUE(fourth.there());
+  EXPECT_EQ(fourth->status, 200U);
+  EXPECT_EQ(world.manager->graph_copies(), before);
+}
+
 TEST(host_table, is_not_filled_by_a_port_that_brings_one_host_after_the_other) {
   World world;
   connect_chain(world, 0, 2);
@@ -157,7 +176,7 @@ struct Pages {
   std::size_t count = 0;
   std::size_t largest = 0; ///< bytes
 };
-Pages pages_of(World& world, rest::ViewRequest request, const char* name) {
+Pages pages_of(World& world, api::ViewRequest request, const char* name) {
   Pages pages;
   for (bool more = true; more;) {
     Given given;
@@ -202,7 +221,7 @@ TEST(views, come_in_pages_that_are_together_what_is_there) {
   World world(with_many_groups());
   connect_chain(world, 0, 40);
   make_groups(world, 30);
-  using rest::View;
+  using api::View;
   const auto check = [&](View what, const char* name, std::size_t size, const char* key) {
     const Pages whole = pages_of(world, {.what = what}, name);
     EXPECT_EQ(whole.all.size(), size) << name;
@@ -231,7 +250,7 @@ TEST(views, of_the_topology_come_list_by_list) {
   connect_chain(world, 0, 20);
   for (const std::size_t limit :
        {std::size_t{1}, std::size_t{7}, std::size_t{20}, std::size_t{100}, std::size_t{1000}}) {
-    const rest::ViewRequest request{.what = rest::View::topology, .limit = limit};
+    const api::ViewRequest request{.what = api::View::topology, .limit = limit};
     EXPECT_EQ(pages_of(world, request, "switches").all.size(), 20U) << limit;
     EXPECT_EQ(pages_of(world, request, "hosts").all.size(), 80U) << limit;
     EXPECT_EQ(pages_of(world, request, "links").all.size(), 19U) << limit;
@@ -243,12 +262,12 @@ TEST(views, hold_no_more_than_an_answer_may_whatever_the_limit) {
   World world(with_many_groups());
   connect_chain(world, 0, 600); // 8 ports each: 5,400 lines
   const Pages pages =
-      pages_of(world, {.what = rest::View::switches, .limit = rest::ViewRequest::most}, "switches");
+      pages_of(world, {.what = api::View::switches, .limit = api::ViewRequest::most}, "switches");
   EXPECT_EQ(pages.all.size(), 600U);
   EXPECT_EQ(pages.count, 2U);
   // One that is larger than that is a page.
   EXPECT_EQ(
-      pages_of(world, {.what = rest::View::hosts, .limit = rest::ViewRequest::most}, "hosts").count,
+      pages_of(world, {.what = api::View::hosts, .limit = api::ViewRequest::most}, "hosts").count,
       1U);
 }
 
@@ -256,8 +275,8 @@ TEST(views, are_of_a_switch_a_job_or_a_group_when_that_is_asked_for) {
   World world(with_many_groups());
   connect_chain(world, 0, 40);
   make_groups(world, 30); // group g is over the switches g and g + 1
-  using rest::View;
-  const auto size = [&](const rest::ViewRequest& request, const char* name) {
+  using api::View;
+  const auto size = [&](const api::ViewRequest& request, const char* name) {
     return pages_of(world, request, name).all.size();
   };
   EXPECT_EQ(size({.what = View::hosts, .at_switch = "sw7"}, "hosts"), 4U);
@@ -275,11 +294,11 @@ TEST(views, refuse_a_place_to_begin_that_no_page_named) {
   World world;
   for (const char* after : {"x", "-1", "1 ", "switches", "switches:x", "ports:1"}) {
     Given topology;
-    world.manager->view(administrator, {.what = rest::View::topology, .after = after},
+    world.manager->view(administrator, {.what = api::View::topology, .after = after},
                         topology.reply());
     EXPECT_EQ(topology->status, 400U) << after;
     Given links;
-    world.manager->view(administrator, {.what = rest::View::links, .after = after}, links.reply());
+    world.manager->view(administrator, {.what = api::View::links, .after = after}, links.reply());
     EXPECT_EQ(links->status, 400U) << after;
   }
 }
@@ -289,7 +308,7 @@ TEST(views, count_the_trees_of_a_switch) {
   connect_chain(world, 0, 5);
   make_groups(world, 3);
   Given given;
-  world.manager->view(administrator, {.what = rest::View::switches, .id = "sw1"}, given.reply());
+  world.manager->view(administrator, {.what = api::View::switches, .id = "sw1"}, given.reply());
   EXPECT_EQ(given.body().at("trees").to_number<int>(), 2);
 }
 
@@ -364,7 +383,7 @@ TEST(stored_topology, that_makes_no_sense_is_named_and_found_anew) {
   past.links = {{0, {0, 1}, {7, 1}, 0, true, true}}; // of a switch that is not there
   world.restart(past);
   std::vector<std::string> told;
-  world.manager->subscribe(administrator, 0, [&](const rest::Event& event) {
+  world.manager->subscribe(administrator, 0, [&](const api::Event& event) {
     told.emplace_back(event.body.at("text").as_string());
   })();
   EXPECT_THAT(told, testing::Contains(testing::HasSubstr("there is no switch number 7")));

@@ -23,24 +23,24 @@
 
 namespace tributary::manager {
 
-inline const rest::Caller administrator{.token = {}, .administrator = true};
+inline const api::Caller administrator{.token = {}, .administrator = true};
 
 /// An answer that may not be there yet.
 class Given {
 public:
-  [[nodiscard]] rest::Reply reply() const {
-    return [held = held_](const rest::Answer& answer) { *held = answer; };
+  [[nodiscard]] api::Reply reply() const {
+    return [held = held_](const api::Answer& answer) { *held = answer; };
   }
   [[nodiscard]] bool there() const { return held_->has_value(); }
-  const rest::Answer* operator->() const { return &held_->value(); }
+  const api::Answer* operator->() const { return &held_->value(); }
   [[nodiscard]] const boost::json::object& body() const { return (*held_)->body.as_object(); }
   [[nodiscard]] std::string message() const {
     return std::string(body().at("message").as_string());
   }
 
 private:
-  std::shared_ptr<std::optional<rest::Answer>> held_ =
-      std::make_shared<std::optional<rest::Answer>>();
+  std::shared_ptr<std::optional<api::Answer>> held_ =
+      std::make_shared<std::optional<api::Answer>>();
 };
 
 class World final : public Environment {
@@ -56,13 +56,22 @@ public:
   TimeNs now() override { return now_; }
   std::string wall_time() override { return "2026-01-01T00:00:00.000Z"; }
   void request_reconcile() override { reconcile_requested_ = true; }
-  void store(std::span<const records::Change> changes) override {
+  void store(std::vector<records::Change> changes) override {
+    if (disk_is_slow) {
+      writing = std::move(changes);
+      return;
+    }
+    write(changes);
+  }
+  /// What it does when the disk is not slow, or comes to it.
+  void write(const std::vector<records::Change>& changes) {
     if (full_after) {
       store_is_full = *full_after == 0;
       full_after = store_is_full ? std::nullopt : std::optional(*full_after - 1);
     }
     if (store_is_full) {
-      throw store::StoreError(store::StoreError::Kind::no_room, "the disk is full");
+      manager->stored("the disk is full");
+      return;
     }
     stored += changes.size();
     if (disk) {
@@ -70,14 +79,17 @@ public:
     }
     now_ = now_ + store_takes_ns;
     log.push_back("stored");
+    manager->stored("");
   }
-  void send(install::SessionNumber session, const control::ManagerMessage& message) override {
+  void disk_comes_to_it() { write(std::exchange(writing, std::nullopt).value()); }
+  void send(transaction::SessionNumber session, const control::ManagerMessage& message) override {
     log.push_back("sent");
     sent.push_back({session, message});
   }
-  void close(install::SessionNumber, std::string_view why) override {
+  void close(transaction::SessionNumber, std::string_view why) override {
     log.push_back("closed " + std::string(why));
   }
+  void stalled(const std::string& what) override { log.push_back("stalled: " + what); }
 
   /// Until nothing is asked for any more; switches answer at once.
   void reconcile() {
@@ -107,8 +119,8 @@ public:
   }
 
   /// A switch whose ports 0 to hosts - 1 have hosts with NIDs from `first_nid` on.
-  install::SessionNumber connect_star(const std::string& name, std::uint32_t hosts,
-                                      std::uint32_t first_nid = 1, std::uint32_t ports = 8) {
+  transaction::SessionNumber connect_star(const std::string& name, std::uint32_t hosts,
+                                          std::uint32_t first_nid = 1, std::uint32_t ports = 8) {
     control::SwitchHello hello;
     hello.set_protocol(1);
     hello.set_name(name);
@@ -126,7 +138,7 @@ public:
         port.set_nid(first_nid + p);
       }
     }
-    const install::SessionNumber session{++last_session_};
+    const transaction::SessionNumber session{++last_session_};
     sessions[name] = session;
     rejected = manager->connected(session, hello);
     reconcile();
@@ -174,12 +186,12 @@ public:
   }
 
   Given join(const std::string& name, std::uint32_t size, std::uint32_t rank, std::uint32_t nid,
-             const rest::Caller& caller = administrator, std::uint64_t wait_ms = 1000,
+             const api::Caller& caller = administrator, std::uint64_t wait_ms = 1000,
              std::uint32_t trees = 1) {
     Given given;
-    rest::JoinRequest request;
-    request.group = {.name = name,
-                     .job = caller.administrator ? "job" : "",
+    api::JoinRequest request;
+    request.group = {.job = caller.administrator ? "job" : "",
+                     .name = name,
                      .size = size,
                      .trees = trees,
                      .root_rank = std::nullopt};
@@ -202,9 +214,9 @@ public:
     return given;
   }
 
-  std::vector<rest::Event> events_of(const rest::Caller& caller, std::uint64_t after = 0) {
-    std::vector<rest::Event> heard;
-    manager->subscribe(caller, after, [&](const rest::Event& e) { heard.push_back(e); })();
+  std::vector<api::Event> events_of(const api::Caller& caller, std::uint64_t after = 0) {
+    std::vector<api::Event> heard;
+    manager->subscribe(caller, after, [&](const api::Event& e) { heard.push_back(e); })();
     return heard;
   }
 
@@ -225,21 +237,24 @@ public:
   }
 
   std::unique_ptr<Manager> manager;
+  bool disk_is_slow = false; ///< writes wait for `disk_comes_to_it`
+  std::optional<std::vector<records::Change>> writing;
   bool store_is_full = false;
   std::uint64_t store_takes_ns = 0; ///< of each write, in which nothing else is done
   std::optional<int> full_after;    ///< so many more writes
   std::optional<store::Store> disk; ///< where changes go, too, when there is one
   std::size_t stored = 0;
   std::vector<std::string> log; ///< what went out, in order
-  std::vector<std::pair<install::SessionNumber, control::ManagerMessage>> sent;
-  std::vector<std::pair<install::SessionNumber, control::ManagerMessage>> late; ///< not committed
+  std::vector<std::pair<transaction::SessionNumber, control::ManagerMessage>> sent;
+  std::vector<std::pair<transaction::SessionNumber, control::ManagerMessage>>
+      late; ///< not committed
   std::optional<std::string> rejected;
   /// By port: the NIDs that the switches' permissions guard for, 0 for none.
   std::map<std::uint32_t, std::uint32_t> permits;
   std::uint32_t descriptors_per_engine = reduction_keys; ///< of switches that connect from now on
   bool switches_answer = true;
   bool switches_commit = true; ///< otherwise they say that they have prepared, and then nothing
-  std::map<std::string, install::SessionNumber> sessions; ///< by switch
+  std::map<std::string, transaction::SessionNumber> sessions; ///< by switch
 
 private:
   void start(const records::Snapshot& past = {}) {

@@ -13,7 +13,7 @@ namespace {
 TEST(jobs, limits_are_changed_by_administrators_alone) {
   World world;
   const std::string token = world.create_job("job");
-  const rest::Caller own{.token = token, .administrator = false};
+  const api::Caller own{.token = token, .administrator = false};
   Given refused;
   world.manager->patch_job(own, {"job", {}, 9}, refused.reply());
   world.reconcile();
@@ -46,7 +46,7 @@ TEST(jobs, show_what_they_are_limited_to) {
   EXPECT_EQ(boost::json::serialize(seen.body().at("vnis")), "[77]");
   world.create_job("open");
   const Given list;
-  world.manager->view(administrator, rest::ViewRequest{.what = rest::View::jobs}, list.reply());
+  world.manager->view(administrator, api::ViewRequest{.what = api::View::jobs}, list.reply());
   EXPECT_EQ(boost::json::serialize(list.body().at("jobs")),
             R"([{"job":"job","mcast_limit":4,"groups":[],"vni":null,"hosts":[1,2],"vnis":[77]},)"
             R"({"job":"open","mcast_limit":16,"groups":[],"vni":null,"hosts":null,"vnis":null}])");

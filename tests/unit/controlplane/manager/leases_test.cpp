@@ -102,7 +102,7 @@ protected:
       world.reconcile();
     }
   }
-  Given renew(std::uint32_t rank, const rest::Caller& caller = administrator) {
+  Given renew(std::uint32_t rank, const api::Caller& caller = administrator) {
     Given given;
     world.manager->renew_lease(caller, {"job", "demo", rank}, given.reply());
     world.reconcile();
@@ -155,7 +155,7 @@ TEST_F(Renewals, of_a_group_that_ended_are_answered_410_with_the_reason) {
 TEST_F(Renewals, with_the_token_of_a_deleted_job_are_answered_410_as_well) {
   Given job;
   world.manager->get_job(administrator, "job", job.reply());
-  const rest::Caller member{.token = std::string(job.body().at("sessionToken").as_string())};
+  const api::Caller member{.token = std::string(job.body().at("sessionToken").as_string())};
   EXPECT_EQ(renew(0, member)->status, 200U);
   Given deleted;
   world.manager->delete_job(administrator, "job", deleted.reply());

@@ -12,8 +12,8 @@ namespace {
 
 TEST(multicast, of_another_job_is_401_to_delete_as_one_that_is_not_there) {
   World world;
-  const rest::Caller mine{.token = world.create_job("mine"), .administrator = false};
-  const rest::Caller yours{.token = world.create_job("yours"), .administrator = false};
+  const api::Caller mine{.token = world.create_job("mine"), .administrator = false};
+  const api::Caller yours{.token = world.create_job("yours"), .administrator = false};
   world.connect_star("leaf", 2);
   Given made;
   world.manager->create_multicast(
@@ -22,7 +22,7 @@ TEST(multicast, of_another_job_is_401_to_delete_as_one_that_is_not_there) {
   world.reconcile();
   ASSERT_EQ(made->status, 201U);
   const TreeNumber number{made.body().at("mcastID").to_number<std::uint16_t>()};
-  const auto answer = [&](const rest::Caller& caller, TreeNumber tree) {
+  const auto answer = [&](const api::Caller& caller, TreeNumber tree) {
     Given given;
     world.manager->delete_multicast(caller, tree, given.reply());
     world.reconcile();

@@ -129,12 +129,12 @@ void expect_documented(const std::string& method, const std::string& path, const
 
 void look_at_everything(World& world) {
   for (const auto& [what, path] :
-       {std::pair(rest::View::topology, "topology"), std::pair(rest::View::switches, "switches"),
-        std::pair(rest::View::hosts, "hosts"), std::pair(rest::View::links, "links"),
-        std::pair(rest::View::groups, "groups"), std::pair(rest::View::trees, "trees"),
-        std::pair(rest::View::transactions, "transactions"), std::pair(rest::View::jobs, "jobs")}) {
+       {std::pair(api::View::topology, "topology"), std::pair(api::View::switches, "switches"),
+        std::pair(api::View::hosts, "hosts"), std::pair(api::View::links, "links"),
+        std::pair(api::View::groups, "groups"), std::pair(api::View::trees, "trees"),
+        std::pair(api::View::transactions, "transactions"), std::pair(api::View::jobs, "jobs")}) {
     Given given;
-    world.manager->view(administrator, rest::ViewRequest{.what = what}, given.reply());
+    world.manager->view(administrator, api::ViewRequest{.what = what}, given.reply());
     expect_documented("get", std::string("/api/v1/") + path, given);
   }
 }
@@ -189,7 +189,7 @@ TEST(openapi, says_what_is_answered) {
   expect_documented("get", "/api/v1/groups/{job}/{name}", group);
   Given created;
   world.manager->create_group(administrator,
-                              {.name = "new", .job = "job", .size = 3, .trees = 2, .root_rank = 1},
+                              {.job = "job", .name = "new", .size = 3, .trees = 2, .root_rank = 1},
                               created.reply());
   world.reconcile();
   expect_documented("post", "/api/v1/groups", created);

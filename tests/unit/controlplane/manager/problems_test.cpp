@@ -16,10 +16,10 @@ using testing::HasSubstr;
 TEST(problems, name_an_engine_that_had_no_descriptor_for_an_arm) {
   World world;
   world.descriptors_per_engine = 8;
-  const install::SessionNumber leaf = world.connect_star("leaf", 2);
+  const transaction::SessionNumber leaf = world.connect_star("leaf", 2);
   const auto seen = [&] {
     const Given answer;
-    world.manager->view(administrator, rest::ViewRequest{.what = rest::View::topology},
+    world.manager->view(administrator, api::ViewRequest{.what = api::View::topology},
                         answer.reply());
     return boost::json::serialize(answer.body().at("problems"));
   };
@@ -40,7 +40,7 @@ TEST(problems, of_a_quiet_fabric_become_events_by_the_manager_s_own_deadlines) {
   World world;
   world.connect_star("leaf", 2);
   std::vector<std::string> told;
-  const auto end = world.manager->subscribe(administrator, 0, [&](const rest::Event& event) {
+  const auto end = world.manager->subscribe(administrator, 0, [&](const api::Event& event) {
     if (event.kind == "problem") {
       told.emplace_back(event.body.at("problem").as_string());
     }

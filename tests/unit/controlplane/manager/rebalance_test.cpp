@@ -10,7 +10,7 @@ namespace {
 
 using Rebalance = TwoLeaves;
 
-TEST_F(Rebalance, a_repaired_twin_keeps_off_its_sibling_where_a_way_is_free) {
+TEST_F(Rebalance, a_repaired_twin_keeps_off_its_sibling_where_a_path_is_free) {
   fabric(3);
   for (std::uint32_t g = 1; g < 6; ++g) {
     group("load" + std::to_string(g), g); // so that the free spine is not the least loaded one
@@ -30,7 +30,7 @@ TEST_F(Rebalance, a_repaired_twin_keeps_off_its_sibling_where_a_way_is_free) {
   }
 }
 
-TEST_F(Rebalance, twins_that_had_to_share_lie_apart_again_when_there_is_a_way) {
+TEST_F(Rebalance, twins_that_had_to_share_lie_apart_again_when_there_is_a_path) {
   fabric(2);
   group("twins", 0, 2);
   cut(0, 1);
@@ -62,7 +62,7 @@ protected:
     }
     return trees;
   }
-  Given ask(bool dry_run, const rest::Caller& caller = administrator) {
+  Given ask(bool dry_run, const api::Caller& caller = administrator) {
     Given given;
     world.manager->rebalance(caller, dry_run, given.reply());
     world.reconcile();

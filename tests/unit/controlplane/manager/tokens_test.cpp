@@ -20,8 +20,8 @@ TEST(tokens, open_their_own_job_and_no_other) {
   const std::string mine = world.create_job("mine");
   const std::string yours = world.create_job("yours");
   world.connect_star("leaf", 1);
-  const rest::Caller me{.token = mine, .administrator = false};
-  const rest::Caller you{.token = yours, .administrator = false};
+  const api::Caller me{.token = mine, .administrator = false};
+  const api::Caller you{.token = yours, .administrator = false};
   const Given joined = world.join("demo", 1, 0, 1, me);
   world.reconcile();
   ASSERT_TRUE(joined.there());
@@ -45,11 +45,11 @@ TEST(tokens, that_are_given_must_be_right_also_where_there_is_an_open_job) {
   Settings settings;
   settings.open_job = "everybody";
   World world(settings);
-  const rest::Caller stranger{.token = "made-up", .administrator = false};
+  const api::Caller stranger{.token = "made-up", .administrator = false};
   const auto status_of = [](const Given& given) { return given.there() ? given->status : 0; };
-  for (const rest::View view : {rest::View::topology, rest::View::groups, rest::View::jobs}) {
+  for (const api::View view : {api::View::topology, api::View::groups, api::View::jobs}) {
     Given viewed;
-    world.manager->view(stranger, rest::ViewRequest{.what = view}, viewed.reply());
+    world.manager->view(stranger, api::ViewRequest{.what = view}, viewed.reply());
     EXPECT_EQ(status_of(viewed), 401U);
   }
   EXPECT_EQ(world.manager->refuse_events(stranger).value().status, 401U);
@@ -88,7 +88,7 @@ TEST(open_job, that_an_administrator_deleted_is_404_to_those_without_a_token) {
     EXPECT_THAT(given.message(), HasSubstr("everybody"));
   };
   for (const char* named : {"everybody", ""}) {
-    for (const rest::Caller& caller : {rest::Caller{}, administrator}) {
+    for (const api::Caller& caller : {api::Caller{}, administrator}) {
       if (caller.administrator && *named == '\0') {
         continue; // names no job at all
       }
@@ -119,7 +119,7 @@ TEST(open_job, that_an_administrator_deleted_is_404_to_those_without_a_token) {
   }
   is_404(world.join("demo", 2, 0, 1, {}));
   Given seen;
-  world.manager->view({}, rest::ViewRequest{.what = rest::View::groups}, seen.reply());
+  world.manager->view({}, api::ViewRequest{.what = api::View::groups}, seen.reply());
   EXPECT_TRUE(seen.there());
   Given again;
   world.manager->create_job(administrator, {"everybody", std::nullopt}, again.reply());
@@ -130,47 +130,46 @@ TEST(open_job, that_an_administrator_deleted_is_404_to_those_without_a_token) {
 
 TEST(tenants, see_their_own_groups_trees_and_events_and_nobody_elses) {
   World world;
-  const rest::Caller mine{.token = world.create_job("mine"), .administrator = false};
-  const rest::Caller yours{.token = world.create_job("yours"), .administrator = false};
+  const api::Caller mine{.token = world.create_job("mine"), .administrator = false};
+  const api::Caller yours{.token = world.create_job("yours"), .administrator = false};
   world.connect_star("leaf", 4);
   static_cast<void>(world.join("a", 2, 0, 1, mine));
   static_cast<void>(world.join("a", 2, 1, 2, mine));
   static_cast<void>(world.join("b", 2, 0, 3, yours));
   static_cast<void>(world.join("b", 2, 1, 4, yours));
   world.reconcile();
-  const auto seen = [&](const rest::Caller& caller, rest::View view) {
+  const auto seen = [&](const api::Caller& caller, api::View view) {
     Given given;
-    world.manager->view(caller, rest::ViewRequest{.what = view}, given.reply());
+    world.manager->view(caller, api::ViewRequest{.what = view}, given.reply());
     return boost::json::serialize(given->body);
   };
-  for (const rest::View view : {rest::View::groups, rest::View::trees}) {
+  for (const api::View view : {api::View::groups, api::View::trees}) {
     EXPECT_THAT(seen(mine, view), HasSubstr("\"job\":\"mine\""));
     EXPECT_THAT(seen(mine, view), Not(HasSubstr("yours")));
     EXPECT_THAT(seen(administrator, view), AllOf(HasSubstr("mine"), HasSubstr("yours")));
   }
-  for (const rest::View view : {rest::View::hosts, rest::View::topology}) {
+  for (const api::View view : {api::View::hosts, api::View::topology}) {
     EXPECT_THAT(seen(yours, view), AllOf(HasSubstr("yours/b"), Not(HasSubstr("mine"))));
     EXPECT_THAT(seen(yours, view), HasSubstr("nid-1")) << "the fabric is everybody's";
   }
   const std::string my_tree =
       std::to_string(world.manager->groups().find("mine", "a")->routes[0].number.value);
   Given other;
-  world.manager->view(yours, rest::ViewRequest{.what = rest::View::trees, .id = my_tree},
+  world.manager->view(yours, api::ViewRequest{.what = api::View::trees, .id = my_tree},
                       other.reply());
   EXPECT_EQ(other->status, 404U);
   Given own;
-  world.manager->view(mine, rest::ViewRequest{.what = rest::View::trees, .id = my_tree},
-                      own.reply());
+  world.manager->view(mine, api::ViewRequest{.what = api::View::trees, .id = my_tree}, own.reply());
   EXPECT_EQ(own->status, 200U);
 
   std::set<std::string> kinds;
-  for (const rest::Event& event : world.events_of(mine)) {
+  for (const api::Event& event : world.events_of(mine)) {
     kinds.insert(event.kind);
     EXPECT_THAT(boost::json::serialize(event.body), Not(HasSubstr("yours")));
   }
   EXPECT_THAT(kinds, testing::IsSupersetOf({"group", "job", "switch", "transaction"}));
   std::size_t transactions = 0;
-  for (const rest::Event& event : world.events_of(mine)) {
+  for (const api::Event& event : world.events_of(mine)) {
     transactions += event.kind == "transaction" ? 1 : 0;
   }
   EXPECT_EQ(transactions, 1U) << "the other one is of the other's tree";

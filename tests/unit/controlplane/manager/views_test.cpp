@@ -17,21 +17,21 @@ TEST(views, name_what_is_there_and_404_what_is_not) {
   world.reconcile();
   ASSERT_EQ(one->status, 200U);
   for (const auto& [view, name, key] :
-       {std::tuple(rest::View::switches, "switches", "leaf"),
-        std::tuple(rest::View::hosts, "hosts", "nid-1"),
-        std::tuple(rest::View::groups, "groups", "demo"),
-        std::tuple(rest::View::trees, "trees", "0"), std::tuple(rest::View::jobs, "jobs", "job")}) {
+       {std::tuple(api::View::switches, "switches", "leaf"),
+        std::tuple(api::View::hosts, "hosts", "nid-1"),
+        std::tuple(api::View::groups, "groups", "demo"), std::tuple(api::View::trees, "trees", "0"),
+        std::tuple(api::View::jobs, "jobs", "job")}) {
     Given all;
-    world.manager->view(administrator, rest::ViewRequest{.what = view}, all.reply());
+    world.manager->view(administrator, api::ViewRequest{.what = view}, all.reply());
     ASSERT_EQ(all->status, 200U) << name;
     EXPECT_FALSE(all.body().at(name).as_array().empty()) << name;
     Given none;
-    world.manager->view(
-        administrator, rest::ViewRequest{.what = view, .id = "nothing of that name"}, none.reply());
+    world.manager->view(administrator, api::ViewRequest{.what = view, .id = "nothing of that name"},
+                        none.reply());
     EXPECT_EQ(none->status, 404U) << name;
-    if (view != rest::View::trees && view != rest::View::hosts) {
+    if (view != api::View::trees && view != api::View::hosts) {
       Given named;
-      world.manager->view(administrator, rest::ViewRequest{.what = view, .id = key}, named.reply());
+      world.manager->view(administrator, api::ViewRequest{.what = view, .id = key}, named.reply());
       EXPECT_EQ(named->status, 200U) << name;
     }
   }
@@ -45,7 +45,7 @@ TEST(views, may_be_asked_for_while_links_are_found_that_no_tree_was_planned_over
   // Both ends of a link tell of each other; nothing is settled in between.
   world.report_link("a", 5, "b", 6);
   Given links;
-  world.manager->view(administrator, rest::ViewRequest{.what = rest::View::links}, links.reply());
+  world.manager->view(administrator, api::ViewRequest{.what = api::View::links}, links.reply());
   ASSERT_EQ(links->status, 200U);
   ASSERT_EQ(links.body().at("links").as_array().size(), 1U);
   EXPECT_EQ(links.body().at("links").as_array().front().at("efi").to_number<int>(), 0);

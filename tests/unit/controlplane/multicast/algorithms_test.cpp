@@ -14,6 +14,11 @@
 #include <tuple>
 
 namespace tributary::multicast {
+
+using comparison::Group;
+using comparison::Height;
+using comparison::make_groups;
+
 namespace {
 
 constexpr std::array algorithms{
@@ -31,7 +36,7 @@ struct Bench {
   topology::Model model;
   RoutingView view;
   Distances distances;
-  Checker checker;
+  comparison::Checker checker;
   explicit Bench(topology::Model made)
       : model(std::move(made)), view(model.graph), distances(view), checker(model.graph) {}
 };
@@ -163,9 +168,9 @@ TEST(RootChoice, TakesTheFirstOfTheLeastLoadedInTheMiddle) {
   EXPECT_EQ(choose(RootRule::least_through), SwitchId{2});
 }
 
-/// What the ways from the root to all members cost, by SSSP-MC's measure.
-std::uint64_t cost_of_ways(const RoutingView& view, const Tree& tree, const Group& members,
-                           const Loads& loads) {
+/// What the paths from the root to all members cost, by SSSP-MC's measure.
+std::uint64_t cost_of_paths(const RoutingView& view, const Tree& tree, const Group& members,
+                            const Loads& loads) {
   std::vector<std::uint64_t> cost(view.switch_count(), ~std::uint64_t{0});
   cost[tree.root_switch.value] = 0;
   for (bool more = true; more;) {
@@ -188,7 +193,7 @@ std::uint64_t cost_of_ways(const RoutingView& view, const Tree& tree, const Grou
   return sum;
 }
 
-TEST(Sssp, TheSearchByLayersFindsWaysAsCheapAsDijkstras) {
+TEST(Sssp, TheSearchByLayersFindsPathsAsCheapAsDijkstras) {
   test::Random random(test::seed());
   for (const char* const fabric : fabrics) {
     Bench bench(topology::build_model(fabric));
@@ -200,8 +205,8 @@ TEST(Sssp, TheSearchByLayersFindsWaysAsCheapAsDijkstras) {
       const Tree one = *heap.route(group, loads);
       const Tree other = *layered.route(group, loads);
       EXPECT_EQ(one.root_switch, other.root_switch);
-      EXPECT_EQ(cost_of_ways(bench.view, one, group, loads),
-                cost_of_ways(bench.view, other, group, loads));
+      EXPECT_EQ(cost_of_paths(bench.view, one, group, loads),
+                cost_of_paths(bench.view, other, group, loads));
     }
   }
 }

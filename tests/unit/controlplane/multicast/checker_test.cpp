@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 namespace tributary::multicast {
+
+using comparison::Checker;
+
 namespace {
 
 using testing::HasSubstr;
@@ -30,7 +33,8 @@ struct Ring : testing::Test {
     }
     return made;
   }
-  [[nodiscard]] std::string fault(const Tree& tree, Height height = Height::least) const {
+  [[nodiscard]] std::string fault(const Tree& tree,
+                                  comparison::Height height = comparison::Height::least) const {
     return Checker(graph).find_fault(members, tree, height).value_or("");
   }
 };
@@ -38,7 +42,7 @@ struct Ring : testing::Test {
 TEST_F(Ring, ARightTreeHasNoFault) { EXPECT_EQ(fault(tree(1, {0, 1}, 1)), ""); }
 
 TEST_F(Ring, ATreeThatIsHigherThanNeededIsOnlyRightWhereThatIsAllowed) {
-  EXPECT_EQ(fault(tree(0, {0, 1}, 2), Height::any), "");
+  EXPECT_EQ(fault(tree(0, {0, 1}, 2), comparison::Height::any), "");
   EXPECT_THAT(fault(tree(0, {0, 1}, 2)), HasSubstr("height is 2, and 1 is possible"));
 }
 
@@ -68,7 +72,7 @@ TEST_F(Ring, PartsAreToldApart) {
 }
 
 TEST_F(Ring, LoadsAreCountedAgain) {
-  const CountedLoads counted =
+  const comparison::CountedLoads counted =
       Checker(graph).count(std::vector{tree(1, {0, 1}, 1), tree(2, {1, 2}, 1)});
   EXPECT_EQ(counted.max, 2U);
   EXPECT_DOUBLE_EQ(counted.mean, 4.0 / 6);

@@ -12,6 +12,12 @@
 #include <map>
 
 namespace tributary::multicast {
+
+using comparison::Comparison;
+using comparison::expand_algorithms;
+using comparison::Group;
+using comparison::Row;
+
 namespace {
 
 /// A clock that only counts how often it was read.
@@ -22,7 +28,7 @@ Comparison::Clock ticks() {
 std::map<std::string, Row> compare(const char* topology, const char* pattern,
                                    double dead_percent = 0) {
   Comparison comparison(topology, dead_percent, test::seed(), ticks());
-  ComparisonSettings settings;
+  comparison::ComparisonSettings settings;
   settings.seed = test::seed();
   settings.budget_seconds = 0.01;
   std::map<std::string, Row> by_name;
@@ -101,7 +107,7 @@ TEST(LowerBound, CountsWhatASwitchMustCarry) {
 
 TEST(ExpandAlgorithms, FulbIsBothReadingsAndAllIsAll) {
   EXPECT_EQ(expand_algorithms("fulb").size(), 2U);
-  EXPECT_EQ(expand_algorithms("all").size(), compared_algorithms().size());
+  EXPECT_EQ(expand_algorithms("all").size(), comparison::compared_algorithms().size());
   EXPECT_EQ(expand_algorithms("prism_repaired").front().repaired, true);
   EXPECT_TRUE(expand_algorithms("best").empty());
 }
@@ -128,7 +134,7 @@ TEST(Report, IsJsonWithTheAgreedKeysAndATable) {
   wrong.max_efi = 5;
   wrong.fault = "it has a loop";
   const std::vector rows{row, wrong};
-  const auto parsed = boost::json::parse(to_json(rows)).as_array();
+  const auto parsed = boost::json::parse(comparison::to_json(rows)).as_array();
   ASSERT_EQ(parsed.size(), 2U);
   const auto& first = parsed[0].as_object();
   for (const char* const key : {"topology", "pattern", "algorithm", "max_efi", "mean_efi",
@@ -142,9 +148,10 @@ TEST(Report, IsJsonWithTheAgreedKeysAndATable) {
   EXPECT_EQ(parsed[1].at("valid"), false);
   EXPECT_EQ(parsed[1].at("fault"), "it has a loop");
   using testing::HasSubstr;
-  EXPECT_THAT(to_table(rows), HasSubstr("ft3:4 (5 % dead) 4x4"));
-  EXPECT_THAT(to_table(rows), HasSubstr("it has a loop"));
-  EXPECT_THAT(to_ratios(rows), HasSubstr("2.5")); // fulb_rooted's load by prism_repaired's
+  EXPECT_THAT(comparison::to_table(rows), HasSubstr("ft3:4 (5 % dead) 4x4"));
+  EXPECT_THAT(comparison::to_table(rows), HasSubstr("it has a loop"));
+  EXPECT_THAT(comparison::to_ratios(rows),
+              HasSubstr("2.5")); // fulb_rooted's load by prism_repaired's
 }
 
 } // namespace

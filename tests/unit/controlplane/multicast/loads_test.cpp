@@ -1,4 +1,4 @@
-// The books of links and switches balance.
+// The loads of links and switches balance.
 #include "controlplane/multicast/loads.hpp"
 
 #include "controlplane/topology/builders.hpp"

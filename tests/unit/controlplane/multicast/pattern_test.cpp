@@ -8,6 +8,10 @@
 #include <map>
 
 namespace tributary::multicast {
+
+using comparison::Group;
+using comparison::make_groups;
+
 namespace {
 
 using topology::build_model;
@@ -84,7 +88,7 @@ TEST(Pattern, SaysWhatIsWrongWithAName) {
   const auto refusal = [&](const char* pattern) -> std::string {
     try {
       (void)make_groups(pattern, model, 1);
-    } catch (const PatternError& e) {
+    } catch (const comparison::PatternError& e) {
       return e.what();
     }
     return "";

@@ -1,4 +1,4 @@
-// The planner as the manager uses it: groups come and go, things break, the books balance.
+// The planner as the manager uses it: groups come and go, things break, the loads balance.
 #include "controlplane/multicast/planner.hpp"
 
 #include "controlplane/multicast/comparison/checker.hpp"
@@ -36,7 +36,7 @@ struct Installed {
 
 class PlannerWith : public testing::TestWithParam<std::string_view> {};
 
-TEST_P(PlannerWith, GroupsComeAndGoAndLinksFailAndComeBackAndTheBooksBalance) {
+TEST_P(PlannerWith, GroupsComeAndGoAndLinksFailAndComeBackAndTheLoadsBalance) {
   test::Random random(test::seed());
   std::size_t replanned = 0;
   for (const char* fabric : {"ft3:4", "torus:3x3x3x2", "dragonfly:4,2,2"}) {
@@ -53,7 +53,8 @@ TEST_P(PlannerWith, GroupsComeAndGoAndLinksFailAndComeBackAndTheBooksBalance) {
                   planner.parts(members).size() == 1 && graph[graph[members.front()].at.at].up);
         if (tree) {
           ASSERT_TRUE(planner.intact(*tree));
-          ASSERT_EQ(Checker(graph).find_fault(switches_of(graph, members), *tree, Height::any),
+          ASSERT_EQ(comparison::Checker(graph).find_fault(switches_of(graph, members), *tree,
+                                                          comparison::Height::any),
                     std::nullopt);
           installed.push_back({members, std::move(*tree)});
         }
@@ -196,9 +197,9 @@ TEST(Planner, AHostOnASpineMakesNoDifferenceToWhatWorks) {
   const std::vector members{fabric.hosts[0], fabric.hosts[2], guest};
   const auto tree = planner.plan(members);
   ASSERT_TRUE(tree);
-  EXPECT_EQ(
-      Checker(fabric.graph).find_fault(switches_of(fabric.graph, members), *tree, Height::least),
-      std::nullopt);
+  EXPECT_EQ(comparison::Checker(fabric.graph)
+                .find_fault(switches_of(fabric.graph, members), *tree, comparison::Height::least),
+            std::nullopt);
 }
 
 TEST(Planner, OnlyTreesOverTheBrokenLinkAreTouched) {
@@ -237,7 +238,7 @@ TEST(Planner, AnAdoptedTreeTakesLoadAsIfPlannedHere) {
   EXPECT_NE(after.plan(members)->root_switch, tree.root_switch) << "the other spine is free";
 }
 
-TEST(Planner, WhenThereIsNoWayNowTheOldTreeKeepsItsLoad) {
+TEST(Planner, WhenThereIsNoPathNowTheOldTreeKeepsItsLoad) {
   LeafSpine fabric(2, 1);
   Planner planner(fabric.graph, {});
   const std::vector members{fabric.hosts[0], fabric.hosts[2]};
@@ -280,8 +281,9 @@ TEST(Planner, IdleRepairMovesOnlyTheGroupsItIsGiven) {
   EXPECT_LT(planner.efi().max, before);
   EXPECT_EQ(groups.front().tree, in_use);
   for (const PlannedGroup& group : groups) {
-    EXPECT_EQ(Checker(model.graph)
-                  .find_fault(switches_of(model.graph, group.members), group.tree, Height::least),
+    EXPECT_EQ(comparison::Checker(model.graph)
+                  .find_fault(switches_of(model.graph, group.members), group.tree,
+                              comparison::Height::least),
               std::nullopt);
     planner.release(group.tree);
   }

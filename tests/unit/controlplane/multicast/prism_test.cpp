@@ -15,6 +15,10 @@
 #include <tuple>
 
 namespace tributary::multicast {
+
+using comparison::Group;
+using comparison::make_groups;
+
 namespace {
 
 using topology::build_model;
@@ -47,9 +51,10 @@ protected:
 
 TEST_P(PrismOnFabrics, TreesAreRightAndAsLowAsCanBe) {
   const Routed routed = route_all(model.graph, groups, test::seed());
-  Checker checker(model.graph);
+  comparison::Checker checker(model.graph);
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    EXPECT_EQ(checker.find_fault(groups[g], routed.trees[g], Height::least), std::nullopt);
+    EXPECT_EQ(checker.find_fault(groups[g], routed.trees[g], comparison::Height::least),
+              std::nullopt);
   }
   EXPECT_EQ(checker.count(routed.trees).max, routed.loads.max());
 }
@@ -71,12 +76,12 @@ TEST_P(PrismOnFabrics, TreesKeepOffDeadLinks) {
     Distances distances(view);
     Prism prism(view, distances, test::seed());
     Loads loads(view);
-    Checker checker(model.graph);
+    comparison::Checker checker(model.graph);
     for (const Group& group : groups) {
       const auto tree = prism.route(group, loads);
       ASSERT_EQ(tree.has_value(), checker.connected(group));
       if (tree) {
-        EXPECT_EQ(checker.find_fault(group, *tree, Height::any), std::nullopt);
+        EXPECT_EQ(checker.find_fault(group, *tree, comparison::Height::any), std::nullopt);
         // One link more than it must be; on a Clos fabric two.
         EXPECT_LE(tree->height, checker.least_height(group) + (view.is_clos() ? 2 : 1));
         loads.add(*tree);
@@ -252,7 +257,8 @@ TEST_F(Bundles, LeavesWithoutACommonSpineMeetInALeaf) {
   const Routed routed = route_all(graph, {both}, 1);
   EXPECT_EQ(routed.trees[0].root_switch, leaf2);
   EXPECT_EQ(routed.trees[0].height, 2U);
-  EXPECT_EQ(Checker(graph).find_fault(both, routed.trees[0], Height::least), std::nullopt);
+  EXPECT_EQ(comparison::Checker(graph).find_fault(both, routed.trees[0], comparison::Height::least),
+            std::nullopt);
 }
 
 TEST_F(Bundles, OneSwitchNeedsNoLinkAndADeadOneHasNoTree) {

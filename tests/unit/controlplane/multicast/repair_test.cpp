@@ -24,16 +24,16 @@ struct Fabric {
   std::vector<RoutedGroup> groups;
 
   void route(const char* pattern) {
-    for (const Group& group : make_groups(pattern, model, test::seed())) {
+    for (const comparison::Group& group : comparison::make_groups(pattern, model, test::seed())) {
       Tree tree = prism.route(group, loads).value();
       loads.add(tree);
       groups.push_back({group, std::move(tree)});
     }
   }
-  /// All groups by their first members' way only: as unbalanced as can be.
+  /// All groups by their first members' path only: as unbalanced as can be.
   void route_by(Algorithm& algorithm, const char* pattern) {
     const Loads none(view);
-    for (const Group& group : make_groups(pattern, model, test::seed())) {
+    for (const comparison::Group& group : comparison::make_groups(pattern, model, test::seed())) {
       Tree tree = algorithm.route(group, none).value();
       loads.add(tree);
       groups.push_back({group, std::move(tree)});
@@ -54,10 +54,11 @@ TEST_P(RepairOnFabrics, MovesTreesUntilTheFullestLinksAreFewerAndAllTreesStayRig
   EXPECT_EQ(report.max_before, before);
   EXPECT_LT(report.max_after, before) << "nothing was balanced";
   EXPECT_GT(report.moves, 0U);
-  Checker checker(fabric.model.graph);
+  comparison::Checker checker(fabric.model.graph);
   std::vector<Tree> trees;
   for (const RoutedGroup& group : fabric.groups) {
-    EXPECT_EQ(checker.find_fault(group.members, group.tree, Height::least), std::nullopt);
+    EXPECT_EQ(checker.find_fault(group.members, group.tree, comparison::Height::least),
+              std::nullopt);
     trees.push_back(group.tree);
   }
   EXPECT_EQ(checker.count(trees).max, fabric.loads.max()) << "the loads did not follow";

@@ -61,13 +61,13 @@ protected:
 
 TEST_P(TwinsOn, BothSpanTheMembersAndWhatTheyShareIsSaid) {
   Planner planner(model.graph, {.algorithm = "prism", .seed = test::seed()});
-  Checker checker(model.graph);
+  comparison::Checker checker(model.graph);
   for (int round = 0; round < 40; ++round) {
     const auto hosts = some_hosts(8);
     const auto members = switches_of(model.graph, hosts);
     const Twins twins = planner.plan_twins(hosts).value();
-    EXPECT_EQ(checker.find_fault(members, twins.first, Height::any), std::nullopt);
-    EXPECT_EQ(checker.find_fault(members, twins.second, Height::any), std::nullopt);
+    EXPECT_EQ(checker.find_fault(members, twins.first, comparison::Height::any), std::nullopt);
+    EXPECT_EQ(checker.find_fault(members, twins.second, comparison::Height::any), std::nullopt);
     const auto [links, switches] = shared(model.graph, twins, members);
     EXPECT_TRUE(std::ranges::equal(links, twins.shared_links));
     EXPECT_TRUE(std::ranges::equal(switches, twins.shared_switches));
@@ -77,8 +77,8 @@ TEST_P(TwinsOn, BothSpanTheMembersAndWhatTheyShareIsSaid) {
   }
 }
 
-TEST_P(TwinsOn, PairsOfSwitchesThatTwoWaysJoinGetBoth) {
-  // Two members: two disjoint ways exist exactly when no single link or switch cuts them apart.
+TEST_P(TwinsOn, PairsOfSwitchesThatTwoPathsJoinGetBoth) {
+  // Two members: two disjoint paths exist exactly when no single link or switch cuts them apart.
   Planner planner(model.graph, {});
   std::size_t joined_twice = 0;
   for (int round = 0; round < 20; ++round) {
@@ -166,7 +166,7 @@ TEST(Twins, ParallelLinksOfTheOnlySpineAreNotShared) {
 }
 
 TEST(Twins, OnlyTheBridgeIsSharedWhereTheFabricHasOne) {
-  // Members 0 and 1; two ways each up to a bridge 4 - 5.
+  // Members 0 and 1; two paths each up to a bridge 4 - 5.
   const Drawn fabric(8, {{0, 2}, {0, 3}, {2, 4}, {3, 4}, {4, 5}, {5, 6}, {5, 7}, {6, 1}, {7, 1}},
                      2);
   Planner planner(fabric.graph, {});
@@ -176,13 +176,13 @@ TEST(Twins, OnlyTheBridgeIsSharedWhereTheFabricHasOne) {
 }
 
 TEST(Twins, AFirstTreeThatIsInTheWayMakesRoom) {
-  // The shortest way 0 - 2 - 3 - 1 uses up both middle switches; two longer ways are apart:
+  // The shortest path 0 - 2 - 3 - 1 uses up both middle switches; two longer paths are apart:
   // 0 - 2 - 5 - 6 - 1 and 0 - 4 - 7 - 3 - 1.
   const Drawn fabric(8, {{0, 2}, {2, 3}, {3, 1}, {2, 5}, {5, 6}, {6, 1}, {0, 4}, {4, 7}, {7, 3}},
                      2);
   Planner planner(fabric.graph, {});
   const auto alone = planner.plan(fabric.hosts);
-  ASSERT_EQ(alone->links.size(), 3U) << "the shortest way is not what this test needs";
+  ASSERT_EQ(alone->links.size(), 3U) << "the shortest path is not what this test needs";
   planner.release(*alone);
   EXPECT_TRUE(planner.plan_twins(fabric.hosts)->disjoint());
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
 
-Event small_event(std::uint64_t number) {
+api::Event small_event(std::uint64_t number) {
   return {number, "link", boost::json::object{{"text", "t"}}};
 }
 

@@ -17,45 +17,48 @@
 namespace tributary::rest {
 
 /// Event loop thread.
-class FakeService final : public Service {
+class FakeService final : public api::Service {
 public:
   /// One line for each call: its name, and what it was called with.
   std::vector<std::string> calls;
-  std::optional<Caller> caller;
-  ViewRequest asked_view;
-  std::optional<JobRequest> asked_job;
+  std::optional<api::Caller> caller;
+  api::ViewRequest asked_view;
+  std::optional<api::JobRequest> asked_job;
   std::map<std::string, boost::json::value> pages; ///< of any view, by what they come after
-  Answer answer{200, boost::json::object{{"done", true}}, 0};
+  api::Answer answer{200, boost::json::object{{"done", true}}, 0};
   /// Keeps the replies instead of answering.
   bool hold = false;
-  std::vector<Reply> held;
+  std::vector<api::Reply> held;
   /// Throws this instead of answering.
   std::optional<std::string> failure;
   std::string missing;
   std::string figures = "# TYPE tributary_groups gauge\ntributary_groups 3\n";
-  std::optional<Answer> events_refused;
-  std::vector<Event> kept;
-  std::map<int, std::function<void(const Event&)>> sinks;
+  std::optional<api::Answer> events_refused;
+  std::vector<api::Event> kept;
+  std::map<int, std::function<void(const api::Event&)>> sinks;
 
-  void create_job(const Caller& c, const JobRequest& r, Reply reply) override {
+  void create_job(const api::Caller& c, const api::JobRequest& r, api::Reply reply) override {
     asked_job = r;
     take(c, fmt::format("create_job {} {}", r.job, shown(r.multicast_limit)), std::move(reply));
   }
-  void get_job(const Caller& c, const std::string& job, Reply reply) override {
+  void get_job(const api::Caller& c, const std::string& job, api::Reply reply) override {
     take(c, "get_job " + job, std::move(reply));
   }
-  void list_jobs(const Caller& c, Reply reply) override { take(c, "list_jobs", std::move(reply)); }
-  void patch_job(const Caller& c, const JobPatch& p, Reply reply) override {
+  void list_jobs(const api::Caller& c, api::Reply reply) override {
+    take(c, "list_jobs", std::move(reply));
+  }
+  void patch_job(const api::Caller& c, const api::JobPatch& p, api::Reply reply) override {
     std::string steps;
     for (const std::string& step : p.ended_steps) {
       steps += " " + step;
     }
     take(c, "patch_job " + p.job + steps, std::move(reply));
   }
-  void delete_job(const Caller& c, const std::string& job, Reply reply) override {
+  void delete_job(const api::Caller& c, const std::string& job, api::Reply reply) override {
     take(c, "delete_job " + job, std::move(reply));
   }
-  void create_multicast(const Caller& c, const MulticastRequest& r, Reply reply) override {
+  void create_multicast(const api::Caller& c, const api::MulticastRequest& r,
+                        api::Reply reply) override {
     std::string nids;
     for (const Nid nid : r.macs) {
       nids += fmt::format("{}{:x}", nids.empty() ? "" : ",", nid.value);
@@ -65,36 +68,36 @@ public:
                      r.timeout.count(), r.job, r.step),
          std::move(reply));
   }
-  void delete_multicast(const Caller& c, TreeNumber tree, Reply reply) override {
+  void delete_multicast(const api::Caller& c, TreeNumber tree, api::Reply reply) override {
     take(c, fmt::format("delete_multicast {}", tree.value), std::move(reply));
   }
-  void create_group(const Caller& c, const GroupRequest& r, Reply reply) override {
+  void create_group(const api::Caller& c, const api::GroupRequest& r, api::Reply reply) override {
     take(c, "create_group " + shown(r), std::move(reply));
   }
-  void join_group(const Caller& c, const JoinRequest& r, Reply reply) override {
+  void join_group(const api::Caller& c, const api::JoinRequest& r, api::Reply reply) override {
     take(c,
          fmt::format("join_group {} rank {} nid {:x} host '{}' wait {}", shown(r.group), r.rank,
                      r.nid.value, r.host, r.wait.count()),
          std::move(reply));
   }
-  void leave_group(const Caller& c, const MemberRequest& r, Reply reply) override {
+  void leave_group(const api::Caller& c, const api::MemberRequest& r, api::Reply reply) override {
     take(c, fmt::format("leave_group {} {} {}", r.job, r.group, r.rank), std::move(reply));
   }
-  void renew_lease(const Caller& c, const MemberRequest& r, Reply reply) override {
+  void renew_lease(const api::Caller& c, const api::MemberRequest& r, api::Reply reply) override {
     take(c, fmt::format("renew_lease {} {} {}", r.job, r.group, r.rank), std::move(reply));
   }
-  void get_group(const Caller& c, const std::string& job, const std::string& name,
-                 Reply reply) override {
+  void get_group(const api::Caller& c, const std::string& job, const std::string& name,
+                 api::Reply reply) override {
     take(c, fmt::format("get_group {} {}", job, name), std::move(reply));
   }
-  void delete_group(const Caller& c, const std::string& job, const std::string& name,
-                    Reply reply) override {
+  void delete_group(const api::Caller& c, const std::string& job, const std::string& name,
+                    api::Reply reply) override {
     take(c, fmt::format("delete_group {} {}", job, name), std::move(reply));
   }
-  void rebalance(const Caller& c, bool dry_run, Reply reply) override {
+  void rebalance(const api::Caller& c, bool dry_run, api::Reply reply) override {
     take(c, fmt::format("rebalance {}", dry_run), std::move(reply));
   }
-  void view(const Caller& c, const ViewRequest& r, Reply reply) override {
+  void view(const api::Caller& c, const api::ViewRequest& r, api::Reply reply) override {
     asked_view = r;
     if (const auto page = pages.find(r.after); page != pages.end()) {
       return reply({200, page->second, 0});
@@ -107,15 +110,15 @@ public:
     return figures;
   }
   std::string not_ready_because() override { return missing; }
-  std::optional<Answer> refuse_events(const Caller& c) override {
+  std::optional<api::Answer> refuse_events(const api::Caller& c) override {
     caller = c;
     return events_refused;
   }
-  std::function<void()> subscribe(const Caller& c, std::uint64_t after,
-                                  std::function<void(const Event&)> sink) override {
+  std::function<void()> subscribe(const api::Caller& c, std::uint64_t after,
+                                  std::function<void(const api::Event&)> sink) override {
     caller = c;
     fail_if_told();
-    for (const Event& event : kept) {
+    for (const api::Event& event : kept) {
       if (event.number > after) {
         sink(event);
       }
@@ -124,7 +127,7 @@ public:
     sinks[number] = std::move(sink);
     return [this, number] { sinks.erase(number); };
   }
-  void publish(const Event& event) {
+  void publish(const api::Event& event) {
     kept.push_back(event);
     for (const auto& [number, sink] : std::map(sinks)) {
       sink(event);
@@ -135,7 +138,7 @@ private:
   static std::string shown(const std::optional<std::uint32_t>& value) {
     return value ? std::to_string(*value) : "-";
   }
-  static std::string shown(const GroupRequest& r) {
+  static std::string shown(const api::GroupRequest& r) {
     return fmt::format("'{}' job '{}' size {} trees {} root {}", r.name, r.job, r.size, r.trees,
                        shown(r.root_rank));
   }
@@ -144,7 +147,7 @@ private:
       throw std::runtime_error(*failure);
     }
   }
-  void take(const Caller& c, std::string call, Reply reply) {
+  void take(const api::Caller& c, std::string call, api::Reply reply) {
     caller = c;
     calls.push_back(std::move(call));
     fail_if_told();

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-Event event(std::uint64_t number, std::string text = "something") {
+api::Event event(std::uint64_t number, std::string text = "something") {
   return {number, "group", boost::json::object{{"time", 1.5}, {"text", std::move(text)}}};
 }
 
@@ -78,7 +78,7 @@ TEST_F(Events, need_a_number_to_go_on_from) {
 
 TEST_F(Events, are_refused_to_whom_the_service_refuses_them) {
   start();
-  on_loop([this] { service.events_refused = error_answer(401, "a token is needed"); });
+  on_loop([this] { service.events_refused = api::error_answer(401, "a token is needed"); });
   const RawAnswer answer = ask("GET", "/api/v1/events", "", "Authorization: Bearer x\r\n");
   EXPECT_EQ(answer.status, 401);
   EXPECT_TRUE(answer.fields.contains("www-authenticate"));

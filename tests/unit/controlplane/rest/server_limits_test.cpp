@@ -170,7 +170,7 @@ TEST_F(Requests, one_behind_the_other_are_answered_in_their_order) {
   for (int i = 0; i < count; ++i) {
     const auto expected = static_cast<std::size_t>(i) + 1;
     ASSERT_TRUE(eventually([&] { return service.held.size() == expected; }));
-    on_loop([&] { service.held.back()(error_answer(404, service.calls.back())); });
+    on_loop([&] { service.held.back()(api::error_answer(404, service.calls.back())); });
     EXPECT_EQ(message_of(client.read_answer()), fmt::format("view 2 {}", i));
   }
 }

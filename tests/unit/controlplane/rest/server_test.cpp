@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 
 namespace tributary::rest {
+
+using api::error_answer;
+
 namespace {
 
 using testing::EndsWith;
@@ -91,7 +94,7 @@ TEST_F(Paths, pages_of_lists_are_asked_for_and_limits_that_are_none_refused) {
     EXPECT_EQ(service.asked_view.group, "a/b");
   });
   EXPECT_EQ(ask("GET", "/api/v1/trees").status, 200U);
-  on_loop([&] { EXPECT_EQ(service.asked_view.limit, ViewRequest::default_limit); });
+  on_loop([&] { EXPECT_EQ(service.asked_view.limit, api::ViewRequest::default_limit); });
   for (const char* query : {"limit=0", "limit=10001", "limit=x", "limit=", "after=", "switch="}) {
     EXPECT_EQ(ask("GET", std::string("/api/v1/trees?") + query).status, 400U) << query;
   }
@@ -281,7 +284,7 @@ TEST_F(Answers, a_reply_after_the_server_is_gone_is_harmless) {
 
 class Callers : public ServerTest {
 protected:
-  Caller caller_of(std::string_view fields, bool by_unix_socket = false) {
+  api::Caller caller_of(std::string_view fields, bool by_unix_socket = false) {
     RawClient client(by_unix_socket ? unix_address() : tcp_address());
     client.send(request_text("GET", "/api/v1/hosts", "", fields));
     EXPECT_EQ(client.read_answer().status, 200);
@@ -323,7 +326,7 @@ TEST_F(Callers, through_the_unix_socket_our_own_user_is_an_administrator) {
 
 TEST_F(Callers, through_the_unix_socket_a_token_that_is_given_wins) {
   start();
-  const Caller of_job = caller_of("Authorization: Bearer of-a-job\r\n", true);
+  const api::Caller of_job = caller_of("Authorization: Bearer of-a-job\r\n", true);
   EXPECT_EQ(of_job.token, "of-a-job");
   EXPECT_FALSE(of_job.administrator);
   EXPECT_TRUE(caller_of("Authorization: Bearer the-administrator\r\n", true).administrator);

@@ -1,6 +1,6 @@
 #include "controlplane/southbound/channel_server.hpp"
 
-#include "controlplane/install/channel_sink.hpp"
+#include "controlplane/southbound/protocol/channel_sink.hpp"
 #include "dialler.hpp"
 #include "tests/support/certificates.hpp"
 
@@ -24,13 +24,13 @@ namespace tributary::southbound {
 namespace {
 
 namespace asio = boost::asio;
-using install::ChannelSink;
-using install::SessionNumber;
+using southbound::protocol::ChannelSink;
 using test::as_result;
 using test::Dialler;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using transaction::SessionNumber;
 using namespace std::chrono_literals;
 
 /// Far beyond what any test needs; only a hang gets there.

@@ -12,7 +12,7 @@ template <typename Read> std::vector<std::string> complaints_of(Read read) {
   std::vector<std::string> all;
   try {
     static_cast<void>(read());
-  } catch (const config::ConfigError& error) {
+  } catch (const configuration::ConfigError& error) {
     for (const auto& finding : error.findings()) {
       all.push_back(finding.message(error.file()));
     }

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace tributary::topology {
 namespace {
 
@@ -132,6 +134,35 @@ TEST_F(GraphTest, renamed_host_is_found_under_its_new_name_alone) {
   EXPECT_EQ(graph.find_host("h"), std::nullopt);
   graph.add_host({.name = "h", .nid = Nid{8}, .at = {leaf1, 1}});
   EXPECT_THAT(complaint([&] { graph.rename(host, "h"); }), HasSubstr("two hosts \"h\""));
+}
+
+TEST_F(GraphTest, a_copy_follows_marks_and_nothing_else) {
+  static_cast<void>(graph.take_touched());
+  Graph copy = graph;
+  graph.set_up(up0, false);
+  graph.set_up(leaf1, false);
+  graph.set_up(host, false);
+  graph.set_speed(up1, 400);
+  EXPECT_TRUE(copy.follow(graph, graph.take_touched()));
+  EXPECT_FALSE(copy[up0].up);
+  EXPECT_FALSE(copy[leaf1].up);
+  EXPECT_FALSE(copy[host].up);
+  EXPECT_EQ(copy[up1].speed_mbps, 400U);
+
+  const auto refuses = [&](const std::function<void(Graph&)>& change) {
+    Graph other = graph;
+    change(other);
+    return !copy.follow(other, other.take_touched());
+  };
+  EXPECT_TRUE(refuses([](Graph& g) { g.add_switch({.name = "leaf2", .ports = 4}); }));
+  EXPECT_TRUE(refuses([&](Graph& g) { g.move_host(host, {leaf1, 2}); }));
+  EXPECT_TRUE(refuses([&](Graph& g) { g.unplug(up0); }));
+  EXPECT_TRUE(refuses([&](Graph& g) { g.rename(host, "node7"); }));
+  EXPECT_TRUE(refuses([&](Graph& g) { g.set_ports(spine, 8); }));
+  EXPECT_TRUE(refuses([&](Graph& g) {
+    g.forget(host);
+    g.add_host({.name = "other", .nid = Nid{8}, .at = {leaf0, 1}});
+  })) << "another host in its place";
 }
 
 } // namespace

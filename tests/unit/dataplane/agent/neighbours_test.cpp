@@ -148,7 +148,7 @@ TEST(Neighbours, without_an_interval_hears_and_says_nothing) {
   n.port_changed(p0, true, 0, TimeNs{0});
   n.received(p0, wire::encode(switch_hello("there")), TimeNs{1});
   EXPECT_THAT(n.take_hellos(), IsEmpty());
-  EXPECT_THAT(n.farewell(), IsEmpty());
+  EXPECT_THAT(n.leaving_hellos(), IsEmpty());
   EXPECT_EQ(n.ports()[0].neighbour().name(), "there");
 }
 
@@ -242,7 +242,7 @@ TEST_F(NeighboursTest, forgets_at_once_who_says_good_bye) {
 
 TEST_F(NeighboursTest, says_good_bye_on_every_port_that_is_up) {
   neighbours.port_changed(p1, false, 0, now);
-  const auto frames = neighbours.farewell();
+  const auto frames = neighbours.leaving_hellos();
   ASSERT_THAT(frames, SizeIs(3));
   for (const auto& frame : frames) {
     wire::Hello hello;

@@ -24,8 +24,8 @@ TEST(default_toml, parses) {
 
 TEST(default_toml, names_every_key_and_whether_it_is_live) {
   const std::string text = default_toml();
-  for (const SectionSpec& section : switch_schema()) {
-    for (const KeySpec& spec : section.keys) {
+  for (const configuration::SectionSpec& section : switch_schema()) {
+    for (const configuration::KeySpec& spec : section.keys) {
       EXPECT_THAT(text, HasSubstr(fmt::format("{} = ", spec.name)));
       EXPECT_THAT(text, HasSubstr(fmt::format("# [{}] {}", name_of(spec.change),
                                               spec.help.substr(0, spec.help.find(' ')))));
@@ -43,7 +43,7 @@ TEST(schema, written_out_fallbacks_equal_the_defaults_of_the_structures) {
       }
       const auto table = toml::parse(fmt::format("v = {}", specs[i].fallback));
       std::string problem;
-      const auto value = read_value(*table.get("v"), specs[i].type, problem);
+      const auto value = configuration::read_value(*table.get("v"), specs[i].type, problem);
       ASSERT_TRUE(value.has_value()) << specs[i].name << ": " << problem;
       auto assigned = fresh;
       assign(i, *value, assigned);
@@ -82,15 +82,15 @@ TEST(schema, written_out_fallbacks_equal_the_defaults_of_the_structures) {
 }
 
 TEST(schema, samples_and_fallbacks_satisfy_their_own_types) {
-  for (const SectionSpec& section : switch_schema()) {
-    for (const KeySpec& spec : section.keys) {
+  for (const configuration::SectionSpec& section : switch_schema()) {
+    for (const configuration::KeySpec& spec : section.keys) {
       for (const auto text : {spec.fallback, spec.sample}) {
         if (text.empty()) {
           continue;
         }
         std::string problem;
         const auto table = toml::parse(fmt::format("v = {}", text));
-        EXPECT_TRUE(read_value(*table.get("v"), spec.type, problem).has_value())
+        EXPECT_TRUE(configuration::read_value(*table.get("v"), spec.type, problem).has_value())
             << section.path << "." << spec.name << " = " << text << ": " << problem;
       }
       EXPECT_FALSE(spec.help.empty()) << spec.name;

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 
 namespace tributary::config {
+
+using configuration::Diagnostic;
+using configuration::edit_distance;
+
 namespace {
 
 using testing::HasSubstr;
@@ -260,8 +264,8 @@ TEST(edit_distance, counts_single_letters_and_swaps) {
 
 TEST(nearest, is_the_first_of_equally_near_words_and_none_of_far_ones) {
   const std::vector<std::string_view> words = {"kind", "nid"};
-  EXPECT_EQ(nearest("knid", words), "kind");
-  EXPECT_EQ(nearest("zebra", words), "");
+  EXPECT_EQ(configuration::nearest("knid", words), "kind");
+  EXPECT_EQ(configuration::nearest("zebra", words), "");
 }
 
 TEST(findings, all_are_reported_in_the_order_of_lines) {
@@ -277,7 +281,7 @@ TEST(findings, stop_at_twenty) {
   for (int i = 0; i < 30; ++i) {
     keys += fmt::format("unknown_{} = 1\n", i);
   }
-  EXPECT_EQ(findings_of(process(keys)).size(), ConfigError::max_findings);
+  EXPECT_EQ(findings_of(process(keys)).size(), configuration::ConfigError::max_findings);
 }
 
 TEST(findings, too_many_ports) {

@@ -122,7 +122,7 @@ TEST(plan_live_changes, tree_over_a_port_that_is_not_running_is_refused) {
   try {
     static_cast<void>(plan_live_changes(parsed(two_ports), wanted));
     FAIL();
-  } catch (const ConfigError& e) {
+  } catch (const configuration::ConfigError& e) {
     ASSERT_EQ(e.findings().size(), 1U);
     EXPECT_EQ(e.findings()[0].line, 16);
     EXPECT_THAT(e.findings()[0].text, HasSubstr("a new port needs a restart"));

@@ -43,7 +43,7 @@ TEST(manager, over_tls_has_its_three_files) {
 
 TEST(manager_address, that_cannot_be_dialled_is_named_with_its_line) {
   const auto refusal = [](const std::string& address) {
-    return tributary::test::message_of<ConfigError>(
+    return tributary::test::message_of<configuration::ConfigError>(
         [&] { return parse_text(file_with("[manager]\naddress = \"" + address + "\"\n"), "f"); });
   };
   EXPECT_THAT(refusal("fabric:0"), HasSubstr("f:2: key 'manager.address': \"fabric:0\" is no"));

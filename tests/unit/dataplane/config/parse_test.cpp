@@ -7,6 +7,9 @@
 #include <fstream>
 
 namespace tributary::config {
+
+using configuration::read_file;
+
 namespace {
 
 using std::chrono::microseconds;
@@ -208,7 +211,7 @@ TEST(parse, trees_and_routes_name_ports_by_name) {
   EXPECT_EQ(s.routes[0].nid, Nid{0x12345});
   EXPECT_EQ(s.routes[0].port, PortNumber{1});
 
-  std::vector<Diagnostic> findings;
+  std::vector<configuration::Diagnostic> findings;
   const auto tables = build_tables(s, 7, findings);
   ASSERT_NE(tables, nullptr);
   EXPECT_TRUE(findings.empty());
@@ -240,7 +243,7 @@ TEST(read_file, says_that_a_file_is_not_there) {
   try {
     static_cast<void>(read_file("/nonexistent/switch.toml"));
     FAIL();
-  } catch (const ConfigError& e) {
+  } catch (const configuration::ConfigError& e) {
     EXPECT_STREQ(e.what(), "/nonexistent/switch.toml: cannot be read (No such file or directory); "
                            "check the path and its permissions");
   }
@@ -250,7 +253,7 @@ TEST(read_file, says_that_a_directory_is_not_a_file) {
   try {
     static_cast<void>(read_file(testing::TempDir()));
     FAIL();
-  } catch (const ConfigError& e) {
+  } catch (const configuration::ConfigError& e) {
     EXPECT_NE(std::string(e.what()).find("cannot be read"), std::string::npos) << e.what();
   }
 }

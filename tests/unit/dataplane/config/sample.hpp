@@ -1,4 +1,4 @@
-// Small configuration files to spoil in one place each.
+// Small configuration files, to inject one fault each.
 #pragma once
 
 #include "dataplane/config/parse.hpp"
@@ -28,10 +28,11 @@ inline const std::string two_ports = "[process]\n"          // 1
 inline std::string with(const std::string& more) { return two_ports + more; }
 
 /// The findings of a text that must be refused.
-inline std::vector<Diagnostic> findings_of(const std::string& text, const Machine& machine = {}) {
+inline std::vector<configuration::Diagnostic> findings_of(const std::string& text,
+                                                          const Machine& machine = {}) {
   try {
     static_cast<void>(parse_text(text, "test.toml", machine));
-  } catch (const ConfigError& e) {
+  } catch (const configuration::ConfigError& e) {
     return e.findings();
   }
   ADD_FAILURE() << "accepted:\n" << text;
@@ -39,13 +40,13 @@ inline std::vector<Diagnostic> findings_of(const std::string& text, const Machin
 }
 
 /// Expects exactly one finding, and returns it.
-inline Diagnostic finding_of(const std::string& text, const Machine& machine = {}) {
+inline configuration::Diagnostic finding_of(const std::string& text, const Machine& machine = {}) {
   const auto all = findings_of(text, machine);
   EXPECT_EQ(all.size(), 1U);
   for (std::size_t i = 1; i < all.size(); ++i) {
     ADD_FAILURE() << "also: " << all[i].message("test.toml");
   }
-  return all.empty() ? Diagnostic{} : all.front();
+  return all.empty() ? configuration::Diagnostic{} : all.front();
 }
 
 } // namespace tributary::config

@@ -1,4 +1,6 @@
-// A burst is the same as its frames one by one, and `explain` foretells each of them.
+// A burst is the same as its frames one by one, and `explain` foretells each of them. All three run
+// the code of decide.hpp, so that they agree shows that nobody changes what another one needs; what
+// is right, the other tests and the model say.
 
 #include "dataplane/core/explain.hpp"
 #include "tests/unit/dataplane/core/random_frames.hpp"
@@ -44,6 +46,11 @@ std::vector<ComparableDescriptor> all_descriptors(const TestSwitch& s) {
   }
   std::sort(all.begin(), all.end());
   return all;
+}
+
+ReductionKey key_of(Frame& frame) {
+  const wire::FabricAddress dfa = wire::dfa_of(frame.portals());
+  return {dfa.tree(), dfa.reduction()};
 }
 
 void expect_equal(const Decision& a, const Decision& b) {
@@ -134,6 +141,26 @@ TEST(ProcessBurst, CountsContributionsOfSeveralEngines) {
   EXPECT_EQ(decisions.back().event, Event::completed_full);
 }
 
+/// What the sentences count must be what is there afterwards.
+void expect_counted_as_told(const TestSwitch& s, const Explanation& told, const Decision& d,
+                            Frame& frame) {
+  const auto word = [&] { return wire::load_word(frame.portals()); };
+  const auto counts = [](ContributionCount total, ContributionCount of) {
+    return std::to_string(total) + " of " + std::to_string(of) + " contributions";
+  };
+  if (d.action == Action::absorb) {
+    const ReductionKey key = key_of(frame);
+    const DescriptorView held = s.core.engines().view(key, s.core.tables().tree(key.tree()));
+    ASSERT_EQ(told.steps.back(), "the engine takes it: " + counts(held.count, held.wait_count));
+  }
+  if (d.action == Action::emit) {
+    const ContributionCount of = s.core.tables().tree(key_of(frame).tree()).wait_count;
+    const std::string& step = told.steps[told.steps.size() - 2];
+    ASSERT_EQ(step, "it completes the reduction with " + counts(word().count, of) +
+                        (word().count > of ? ", too many (contr_overflow)" : ""));
+  }
+}
+
 TEST(Explain, ForetellsTheDecisionAndChangesNothing) {
   RandomFrames random(seed() + 1);
   for (const bool drop_foreign : {false, true}) {
@@ -155,7 +182,9 @@ TEST(Explain, ForetellsTheDecisionAndChangesNothing) {
         ASSERT_EQ(all_counters(s.core), counters);
       }
       ASSERT_GE(e.steps.size(), 2U);
-      ASSERT_NO_FATAL_FAILURE(expect_equal(e.decision, s.give(in, f)));
+      const Decision d = s.give(in, f);
+      ASSERT_NO_FATAL_FAILURE(expect_equal(e.decision, d));
+      ASSERT_NO_FATAL_FAILURE(expect_counted_as_told(s, e, d, f));
       if (i % 64 == 0) {
         s.core.port_changed(random.port(), random.below(3) != 0);
       }
@@ -193,6 +222,25 @@ TEST(Explain, NamesTheDropAndDescribesIt) {
   EXPECT_NE(text.find("dropped as stale_sequence: a contribution to a sequence older"),
             std::string::npos)
       << text;
+}
+
+TEST(Explain, SaysWhichPortsAreLeftOutAndWhatTheResultWas) {
+  TestSwitch s;
+  s.core.port_changed(other_child, false);
+  const std::string copied = told(s.core, parent, arm(7));
+  EXPECT_NE(copied.find("of those it is copied to, port 2 is down and left out"), std::string::npos)
+      << copied;
+  s.give(parent, arm(7));
+  auto all = contribution(7);
+  all.word.count = wait_count + 1;
+  const std::string complete = told(s.core, child, all);
+  EXPECT_NE(complete.find("completes the reduction with 5 of 4 contributions, too many"),
+            std::string::npos)
+      << complete;
+  EXPECT_NE(complete.find("the result of 5 contributions leaves through port 0"), std::string::npos)
+      << complete;
+  s.core.port_changed(parent, false);
+  EXPECT_NE(told(s.core, child, all).find("dropped as port_down"), std::string::npos);
 }
 
 TEST(Explain, SaysWhenTheEngineIsAnotherWorkers) {

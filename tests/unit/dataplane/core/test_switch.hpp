@@ -44,6 +44,7 @@ public:
   struct Emitted {
     PortNumber port;
     Frame frame;
+    TrafficClass traffic_class;
   };
 
   explicit TestSwitch(const SwitchSettings& settings = {},
@@ -93,11 +94,11 @@ public:
   bool buffers_are_free = true; ///< whether an emission gets one
 
 private:
-  std::byte* buffer(PortNumber port, std::uint32_t) override {
+  std::byte* buffer(PortNumber port, std::uint32_t, TrafficClass c) override {
     if (!buffers_are_free) {
       return nullptr;
     }
-    return emitted.emplace_back(Emitted{port, Frame()}).frame.bytes().data();
+    return emitted.emplace_back(Emitted{port, Frame(), c}).frame.bytes().data();
   }
 
   std::uint64_t version_ = 0;

@@ -215,5 +215,19 @@ TEST(DeadlineQueues, AgreesWithAMultimapOnRandomOperations) {
   }
 }
 
+TEST(Timers, a_partial_result_leaves_in_the_class_of_the_first_contribution) {
+  TestSwitch s;
+  s.give(parent, arm(7));
+  for (const std::uint8_t c : std::initializer_list<std::uint8_t>{5, 2}) {
+    Frame frame(contribution(7));
+    FrameView view = frame.view();
+    view.traffic_class = c;
+    expect_absorbed(s.core.process(child, view, s.now));
+  }
+  s.pass(60'000'000'000);
+  ASSERT_EQ(s.emitted.size(), 1U);
+  EXPECT_EQ(s.emitted[0].traffic_class, TrafficClass{5});
+}
+
 } // namespace
 } // namespace tributary::core::test

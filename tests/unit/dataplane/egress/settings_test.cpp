@@ -67,5 +67,18 @@ TEST(Settings, ThresholdsWithoutHysteresisAreRefused) {
   EXPECT_THROW(IngressAccounts{all}, std::invalid_argument);
 }
 
+TEST(ControlClass, is_the_highest_that_no_pause_stops) {
+  PortSettings settings;
+  EXPECT_EQ(control_class(settings), cls(7));
+  settings.classes[7].when_full = WhenFull::pause;
+  EXPECT_EQ(control_class(settings), cls(6));
+  settings.classes[6].obeys_pause = true;
+  EXPECT_EQ(control_class(settings), cls(5));
+  for (ClassSettings& of_class : settings.classes) {
+    of_class.obeys_pause = true;
+  }
+  EXPECT_EQ(control_class(settings), cls(7));
+}
+
 } // namespace
 } // namespace tributary::egress::test

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace tributary::dataplane::test {
+namespace tributary::port::test {
 namespace {
 
 std::uint64_t seed() {
@@ -84,4 +84,4 @@ TEST_F(ImpairmentStageTest, lost_and_held_frames_return_to_the_pool_and_capacity
 }
 
 } // namespace
-} // namespace tributary::dataplane::test
+} // namespace tributary::port::test

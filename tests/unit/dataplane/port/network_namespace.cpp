@@ -20,7 +20,7 @@
 
 #include <fmt/format.h>
 
-namespace tributary::dataplane::test {
+namespace tributary::port::test {
 
 NetworkNamespace::NetworkNamespace() {
   previous_ = net::FileDescriptor(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
@@ -98,4 +98,4 @@ std::string link_flags(const std::string& interface) {
   return qdisc == std::string::npos ? text : text.erase(qdisc, text.find(' ', qdisc + 7) - qdisc);
 }
 
-} // namespace tributary::dataplane::test
+} // namespace tributary::port::test

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::dataplane::test {
+namespace tributary::port::test {
 
 class NetworkNamespace {
 public:
@@ -54,4 +54,4 @@ std::uint32_t xdp_program_on(const std::string& interface);
 /// "up", "promisc" and so on, as `ip -d link show` prints it.
 std::string link_flags(const std::string& interface);
 
-} // namespace tributary::dataplane::test
+} // namespace tributary::port::test

@@ -13,7 +13,7 @@
 
 #include <algorithm>
 
-namespace tributary::dataplane::test {
+namespace tributary::port::test {
 namespace {
 
 using tributary::test::message_of;
@@ -261,4 +261,4 @@ TEST(Privileges, rings_and_files_need_none) {
 }
 
 } // namespace
-} // namespace tributary::dataplane::test
+} // namespace tributary::port::test

@@ -1,5 +1,6 @@
 // Ports on real kernel interfaces: a veth pair in a namespace of the test's own. Skipped, with the
 // reason, where no namespace can be made.
+#include "dataplane/port/pause_frames.hpp"
 #include "dataplane/port/port_device.hpp"
 #include "link/interface.hpp"
 #include "tests/support/error_of.hpp"
@@ -21,11 +22,12 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace tributary::dataplane::test {
+namespace tributary::port::test {
 namespace {
 
 using tributary::test::eventually;
@@ -254,7 +256,7 @@ TEST_P(XdpTest, the_configured_ethertype_is_the_one_that_is_taken) {
 
 TEST_P(XdpTest, an_interface_with_another_program_is_refused_by_name_and_left_alone) {
   namespace_.add_pair();
-  const link::XdpSteering another("near", wire::default_ethertype, 1, "do without");
+  const link::xdp::XdpSteering another("near", wire::default_ethertype, 1, "do without");
   const std::uint32_t id = xdp_program_on("near");
   ASSERT_NE(id, 0U);
   const std::string message =
@@ -268,10 +270,10 @@ TEST_P(XdpTest, an_interface_with_another_program_is_refused_by_name_and_left_al
 TEST_P(XdpTest, veth_runs_the_program_natively_and_loopback_falls_back_to_generic) {
   namespace_.add_pair();
   const auto mode_on = [](const char* interface) {
-    return link::XdpSteering(interface, wire::default_ethertype, 1, "do without").mode();
+    return link::xdp::XdpSteering(interface, wire::default_ethertype, 1, "do without").mode();
   };
-  EXPECT_EQ(mode_on("near"), link::XdpMode::native);
-  EXPECT_EQ(mode_on("lo"), link::XdpMode::generic);
+  EXPECT_EQ(mode_on("near"), link::xdp::XdpMode::native);
+  EXPECT_EQ(mode_on("lo"), link::xdp::XdpMode::generic);
   EXPECT_EQ(xdp_program_on("lo"), 0U);
 }
 
@@ -279,7 +281,7 @@ TEST_P(XdpTest, the_kernel_detaches_the_program_of_a_killed_process) {
   namespace_.add_pair();
   const pid_t child = ::fork();
   if (child == 0) {
-    const link::XdpSteering steering("near", wire::default_ethertype, 1, "do without");
+    const link::xdp::XdpSteering steering("near", wire::default_ethertype, 1, "do without");
     ::pause();
     ::_exit(0);
   }
@@ -378,7 +380,7 @@ TEST(PortDevice, more_rings_than_dpdk_has_devices_pass_frames_both_ways) {
   EXPECT_EQ(shared_eal().free_buffers(), before);
 }
 
-TEST(PortDevice, a_ring_follows_its_other_end_and_gives_back_what_was_under_way) {
+TEST(PortDevice, a_ring_follows_its_other_end_and_gives_back_what_was_in_flight) {
   const std::uint32_t before = shared_eal().free_buffers();
   PortDevice here(ring_port("one"), shared_eal());
   EXPECT_EQ(here.link(), LinkState::down);
@@ -477,6 +479,18 @@ TEST(PortDevice, a_null_port_receives_nothing_and_takes_everything) {
   EXPECT_EQ(shared_eal().free_buffers(), before);
 }
 
+TEST(PortDevice, a_driver_without_flow_control_is_named_as_such) {
+  config::Port null;
+  null.name = "nothing";
+  null.kind = config::PortKind::null;
+  const PortDevice port(null, shared_eal());
+  ASSERT_EQ(rte_eth_dev_count_avail(), 1);
+  const auto id = static_cast<std::uint16_t>(rte_eth_find_next(0));
+  EXPECT_THAT(leave_pauses_to_the_switch(id),
+              HasSubstr("cannot change what the NIC does with pause frames (Operation not "
+                        "supported)"));
+}
+
 TEST(PortDevice, two_memif_ports_connect_and_pass_frames) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP()
@@ -514,4 +528,4 @@ TEST(Eal, a_second_one_in_a_process_is_refused) {
 }
 
 } // namespace
-} // namespace tributary::dataplane::test
+} // namespace tributary::port::test

@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-namespace tributary::dataplane::test {
+namespace tributary::port::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -121,4 +121,4 @@ TEST_F(QueuesOfInterface, af_packet_sends_on_each_and_loses_none_whichever_recei
 }
 
 } // namespace
-} // namespace tributary::dataplane::test
+} // namespace tributary::port::test

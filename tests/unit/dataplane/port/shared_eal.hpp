@@ -3,7 +3,7 @@
 
 #include "dataplane/port/eal.hpp"
 
-namespace tributary::dataplane::test {
+namespace tributary::port::test {
 
 inline Eal& shared_eal() {
   static Eal eal = [] {
@@ -18,4 +18,4 @@ inline Eal& shared_eal() {
   return eal;
 }
 
-} // namespace tributary::dataplane::test
+} // namespace tributary::port::test

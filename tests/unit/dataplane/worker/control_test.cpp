@@ -6,7 +6,7 @@
 #include <atomic>
 #include <set>
 
-namespace tributary::dataplane::test {
+namespace tributary::worker::test {
 namespace {
 
 class ControlTest : public ::testing::TestWithParam<std::uint32_t> {
@@ -198,7 +198,7 @@ TEST_P(ControlTest, trace_read_under_traffic_never_shows_a_torn_event) {
 TEST_P(ControlTest, capture_sees_frames_of_one_tree_both_ways_and_no_others) {
   Fabric fabric(options());
   auto capture = fabric.workers().start_capture({.tree = tree}, {.frames = 64, .frame_bytes = 128});
-  EXPECT_THROW(std::ignore = fabric.workers().start_capture({}), PortError);
+  EXPECT_THROW(std::ignore = fabric.workers().start_capture({}), port::PortError);
   fabric.host(1).send(contribution(0, 1, TreeNumber{55}));
   ASSERT_TRUE(eventually([&] { return fabric.drops(1, core::DropReason::unknown_tree) == 1; }));
   fabric.arm(4);
@@ -250,7 +250,7 @@ TEST(Mailbox, runs_a_task_on_the_worker_and_passes_its_exception_on) {
   const std::thread::id worker_id = worker.get_id();
   mailbox.call([&] { ran_on = std::this_thread::get_id(); });
   EXPECT_EQ(ran_on, worker_id);
-  EXPECT_THROW(mailbox.call([] { throw PortError("no"); }), PortError);
+  EXPECT_THROW(mailbox.call([] { throw port::PortError("no"); }), port::PortError);
   stop = true;
   worker.join();
   mailbox.call([&] { ran_on = std::this_thread::get_id(); });
@@ -286,4 +286,4 @@ TEST(Mailbox, calls_from_many_threads_all_run_while_the_worker_ends) {
 }
 
 } // namespace
-} // namespace tributary::dataplane::test
+} // namespace tributary::worker::test

@@ -6,9 +6,10 @@
 #include "tributary/wire/vlan_tag.hpp"
 
 #include <cstring>
+#include <optional>
 #include <span>
 
-namespace tributary::dataplane::test {
+namespace tributary::worker::test {
 namespace {
 
 constexpr TrafficClass urgent{3};
@@ -125,7 +126,7 @@ TEST_P(EdgeTest, a_sender_is_paused_before_anything_is_lost_and_goes_on_when_the
     // Nobody receives behind port 1: its ring fills up, and then its queue.
     std::optional<wire::PauseFrame> pause;
     std::uint32_t sent = 0;
-    while (!pause && sent < 2 * RingLinks::frames_per_ring) {
+    while (!pause && sent < 2 * port::RingLinks::frames_per_ring) {
       fabric.root().send(tagged(bytes_of(arm_frame(++sent)), urgent, 0));
       ASSERT_TRUE(eventually([&] {
         const egress::QueueSnapshot q = queue(fabric, 1);
@@ -138,7 +139,8 @@ TEST_P(EdgeTest, a_sender_is_paused_before_anything_is_lost_and_goes_on_when_the
     ASSERT_TRUE(pause.has_value());
     EXPECT_EQ(pause->classes, ClassSet::of(urgent));
     EXPECT_EQ(pause->quanta[urgent.value], wire::longest_pause);
-    EXPECT_EQ(sent, RingLinks::frames_per_ring + 8U); // a ring has room for one less than its size
+    EXPECT_EQ(sent,
+              port::RingLinks::frames_per_ring + 8U); // a ring has room for one less than its size
     EXPECT_GT(queue(fabric, 0).pauses_sent, 0U);
 
     for (std::uint32_t i = 1; i <= sent; ++i) {
@@ -186,7 +188,29 @@ TEST_P(EdgeTest, a_class_that_is_paused_for_too_long_is_given_up_and_others_are_
   }));
 }
 
+TEST_P(EdgeTest, a_partial_result_leaves_in_the_class_of_its_contributions) {
+  Options o = options();
+  o.settings.timers.units.fill(core::EngineTimers::units_from_us(20'000));
+  Fabric fabric(o);
+  // Until one is armed in time: this thread may lose its core in between.
+  std::optional<Frame> result;
+  std::uint32_t sequence = 0;
+  EXPECT_TRUE(eventually([&] {
+    fabric.root().send(arm_frame(++sequence));
+    std::optional<Frame> arm = expect_frame(fabric.host(1));
+    fabric.host(1).send(tagged(bytes_of(contribution(sequence, 1)), urgent, 0));
+    result = expect_frame(fabric.root());
+    return result && fabric.sum([](const core::Counters& counters) {
+      return counters.trees[tree.value].partial.read();
+    }) != 0;
+  }));
+  ASSERT_TRUE(result.has_value());
+  ASSERT_TRUE(wire::has_vlan_tag(result->data()));
+  EXPECT_EQ(result->size(), wire::reduction_frame_bytes + wire::vlan_tag_bytes);
+  EXPECT_EQ(queue(fabric, 0).frames, sequence) << "partial or passed through, all in one class";
+}
+
 INSTANTIATE_TEST_SUITE_P(Workers, EdgeTest, ::testing::Values(1U, 2U));
 
 } // namespace
-} // namespace tributary::dataplane::test
+} // namespace tributary::worker::test

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace tributary::dataplane::test {
+namespace tributary::worker::test {
 namespace {
 
 constexpr std::size_t most_ports = 12;
@@ -40,8 +40,8 @@ std::string next_ring() {
 
 } // namespace
 
-Eal& eal() {
-  static Eal instance(eal_configuration());
+port::Eal& eal() {
+  static port::Eal instance(eal_configuration());
   return instance;
 }
 
@@ -77,7 +77,7 @@ Frame bytes_of(const wire::ReductionFrame& frame) {
 Host::Host(const std::string& ring) : device_(ring_port(ring), eal()) {}
 
 void Host::send(const Frame& frame) {
-  rte_mbuf* buffer = allocate(eal().pool());
+  rte_mbuf* buffer = port::allocate(eal().pool());
   ASSERT_NE(buffer, nullptr);
   std::memcpy(rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(frame.size())), frame.data(),
               frame.size());
@@ -95,7 +95,7 @@ std::optional<Frame> Host::receive() {
   }
   const auto* data = rte_pktmbuf_mtod(buffer, const std::byte*);
   Frame frame(data, data + buffer->pkt_len);
-  give_back(buffer);
+  port::give_back(buffer);
   return frame;
 }
 
@@ -145,7 +145,7 @@ Fabric::Fabric(const Options& options) {
     if (options.configure) {
       options.configure(i, port);
     }
-    devices_.push_back(std::make_unique<PortDevice>(port, eal()));
+    devices_.push_back(std::make_unique<port::PortDevice>(port, eal()));
     hosts_.push_back(std::make_unique<Host>(ring));
     plan.ports.push_back(devices_.back().get());
   }
@@ -185,4 +185,4 @@ void Fabric::stop() {
   workers_->join();
 }
 
-} // namespace tributary::dataplane::test
+} // namespace tributary::worker::test

@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
-namespace tributary::dataplane::test {
+namespace tributary::worker::test {
 
 /// DPDK starts once per process; every test uses this one.
-Eal& eal();
+port::Eal& eal();
 
 using tributary::test::eventually;
 
@@ -51,7 +51,7 @@ public:
   std::size_t receive_all();
 
 private:
-  PortDevice device_;
+  port::PortDevice device_;
 };
 
 struct Options {
@@ -77,7 +77,7 @@ public:
   [[nodiscard]] Host& host(std::size_t port) { return *hosts_[port]; }
   [[nodiscard]] Host& root() { return host(0); }
   [[nodiscard]] WorkerGroup& workers() { return *workers_; }
-  [[nodiscard]] PortDevice& device(std::size_t port) { return *devices_[port]; }
+  [[nodiscard]] port::PortDevice& device(std::size_t port) { return *devices_[port]; }
   /// Sends the arm and waits until every leaf has it.
   void arm(std::uint32_t sequence);
   /// A drop counter of a port, over all workers.
@@ -87,9 +87,9 @@ public:
   void stop();
 
 private:
-  std::vector<std::unique_ptr<PortDevice>> devices_;
+  std::vector<std::unique_ptr<port::PortDevice>> devices_;
   std::vector<std::unique_ptr<Host>> hosts_;
   std::unique_ptr<WorkerGroup> workers_;
 };
 
-} // namespace tributary::dataplane::test
+} // namespace tributary::worker::test

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary::dataplane::test {
+namespace tributary::worker::test {
 namespace {
 
 config::Process adaptive(int spin_us, int longest_us) {
@@ -164,4 +164,4 @@ TEST(TraceRing, reads_no_more_of_a_frame_than_there_is) {
 }
 
 } // namespace
-} // namespace tributary::dataplane::test
+} // namespace tributary::worker::test

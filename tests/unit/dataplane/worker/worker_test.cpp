@@ -1,5 +1,5 @@
-// The worker's way of a frame: what the core decides happens to real buffers, and every buffer
-// comes back to the pool.
+// The path of a frame through a worker: what the core decides happens to real buffers, and every
+// buffer comes back to the pool.
 #include "tests/unit/dataplane/worker/fabric.hpp"
 
 #include "dataplane/worker/port_monitor.hpp"
@@ -9,7 +9,7 @@
 
 #include <rte_mbuf.h>
 
-namespace tributary::dataplane::test {
+namespace tributary::worker::test {
 namespace {
 
 std::uint64_t total_frames(const Fabric& fabric, core::Counter core::PortCounters::*counter,
@@ -180,7 +180,7 @@ TEST_P(WorkerTest, a_shared_buffer_is_copied_before_it_goes_up) {
   // The last contribution completes the reduction, and its frame would become the result.
   const Frame original = bytes_of(contribution(1, 3));
   rte_mbuf* shared = rte_pktmbuf_alloc(eal().pool());
-  takes_ownership(shared);
+  port::takes_ownership(shared);
   std::memcpy(rte_pktmbuf_append(shared, static_cast<std::uint16_t>(original.size())),
               original.data(), original.size());
   rte_mbuf_refcnt_update(shared, 1);
@@ -189,7 +189,7 @@ TEST_P(WorkerTest, a_shared_buffer_is_copied_before_it_goes_up) {
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->word.count, 3U);
   EXPECT_TRUE(eventually([&] { return rte_mbuf_refcnt_read(shared) == 1; }));
-  takes_ownership(shared);
+  port::takes_ownership(shared);
   EXPECT_EQ(0,
             std::memcmp(rte_pktmbuf_mtod(shared, const void*), original.data(), original.size()));
   rte_pktmbuf_free(shared);
@@ -227,7 +227,7 @@ std::uint64_t given_to(Fabric& fabric, std::uint8_t port) {
 
 /// Nobody receives at the leaves: their rings fill up, then `waiting` frames wait.
 void fill_outputs(Fabric& fabric, std::uint64_t waiting) {
-  const std::uint64_t frames = RingLinks::frames_per_ring + waiting;
+  const std::uint64_t frames = port::RingLinks::frames_per_ring + waiting;
   for (std::uint32_t i = 1; i <= frames; ++i) {
     fabric.root().send(arm_frame(i));
     if (i % 256 == 0 || i == frames) { // no faster than the ring between the workers takes them
@@ -257,7 +257,7 @@ TEST_P(WorkerTest, what_waited_leaves_in_order_once_there_is_room) {
   Fabric fabric(options());
   fill_outputs(fabric, 300);
   ASSERT_GT(queue_of(fabric, 1).waiting.frames, 0U);
-  for (std::uint32_t i = 1; i <= RingLinks::frames_per_ring + 300; ++i) {
+  for (std::uint32_t i = 1; i <= port::RingLinks::frames_per_ring + 300; ++i) {
     const auto got = fabric.host(1).expect_reduction();
     ASSERT_TRUE(got.has_value()) << "frame " << i;
     ASSERT_EQ(got->word.seqno, SequenceNumber(i));
@@ -274,7 +274,7 @@ TEST_P(WorkerTest, what_waits_at_the_end_leaves_as_far_as_it_is_taken) {
   for (int attempt = 0; attempt < 10 && !all_of_it; ++attempt) {
     Fabric fabric(options());
     fill_outputs(fabric, 300);
-    const std::uint64_t frames = RingLinks::frames_per_ring + 300;
+    const std::uint64_t frames = port::RingLinks::frames_per_ring + 300;
     std::uint64_t got = 0;
     fabric.workers().request_stop();
     // Nobody reads at port 2, which must not keep anything from port 1.
@@ -349,7 +349,7 @@ TEST_P(WorkerTest, ports_that_were_quiet_are_heard_while_another_keeps_the_worke
   const auto taken = [&] { return total_frames(fabric, &core::PortCounters::rx_frames, 1); };
   const auto keep_busy = [&] {
     // What it takes meanwhile is for the next time: it may be faster than this.
-    for (const auto ahead = taken() + RingLinks::frames_per_ring / 2; sent < ahead; ++sent) {
+    for (const auto ahead = taken() + port::RingLinks::frames_per_ring / 2; sent < ahead; ++sent) {
       fabric.host(1).send(strange);
     }
   };
@@ -453,7 +453,7 @@ TEST(WorkerGroup, a_worker_on_a_cpu_that_does_not_exist_is_refused_and_says_so) 
   try {
     group.start();
     FAIL() << "started";
-  } catch (const PortError& error) {
+  } catch (const port::PortError& error) {
     EXPECT_NE(std::string(error.what()).find("CPU 1000"), std::string::npos) << error.what();
   }
 }
@@ -471,8 +471,8 @@ TEST(PortMonitor, counts_a_ring_whose_other_end_closed_as_down) {
   near.name = "near";
   near.kind = config::PortKind::ring;
   near.ring = "monitored";
-  PortDevice device(near, eal());
-  auto far = std::make_unique<PortDevice>(near, eal());
+  port::PortDevice device(near, eal());
+  auto far = std::make_unique<port::PortDevice>(near, eal());
   SwitchPlan plan;
   plan.name = "s";
   plan.ports = {&device};
@@ -483,15 +483,15 @@ TEST(PortMonitor, counts_a_ring_whose_other_end_closed_as_down) {
   group.start();
   PortMonitor monitor(group);
   monitor.poll();
-  EXPECT_EQ(monitor.history(0, PortNumber{0}).state, LinkState::up);
+  EXPECT_EQ(monitor.history(0, PortNumber{0}).state, port::LinkState::up);
   far.reset();
   monitor.poll();
-  EXPECT_EQ(monitor.history(0, PortNumber{0}).state, LinkState::down);
+  EXPECT_EQ(monitor.history(0, PortNumber{0}).state, port::LinkState::down);
   EXPECT_EQ(monitor.history(0, PortNumber{0}).went_down, 1U);
-  far = std::make_unique<PortDevice>(near, eal());
+  far = std::make_unique<port::PortDevice>(near, eal());
   monitor.poll();
   EXPECT_EQ(monitor.history(0, PortNumber{0}).came_up, 1U);
 }
 
 } // namespace
-} // namespace tributary::dataplane::test
+} // namespace tributary::worker::test

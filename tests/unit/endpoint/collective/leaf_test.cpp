@@ -202,7 +202,7 @@ TEST_F(LeafTest, NeverContributesToTheSequenceOfTheResultItCompleted) {
   leaf.inject(int_sum(8), now);
   drain(leaf);
   now = now + 10 * group.result_timeout_ns;
-  hear(leaf, retry_word(0)); // an arm that was under way for a very long time
+  hear(leaf, retry_word(0)); // an arm that was in flight for a very long time
   EXPECT_TRUE(drain(leaf).empty());
   hear(leaf, retry_word(2, 0, size), 4);
   EXPECT_EQ(drain(leaf).size(), 1U);

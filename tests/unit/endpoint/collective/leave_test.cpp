@@ -104,7 +104,7 @@ TEST(Leave, LeafThatMissesTheLastResultGetsItFromTheLingeringRoot) {
   EXPECT_EQ(group.root().statistics().replayed, 1U);
 }
 
-TEST(Leave, LostFarewellEndsTheRootsLingeringAtItsTime) {
+TEST(Leave, LostLeaveFrameEndsTheRootsLingeringAtItsTime) {
   StarGroup group(size);
   run_pieces(group, 1);
   int lost = 0;
@@ -126,7 +126,7 @@ TEST(Leave, LostFarewellEndsTheRootsLingeringAtItsTime) {
   EXPECT_FALSE(group.root().abandoned()) << "the last barrier had completed";
 }
 
-TEST(Leave, DoubledFarewellDoesNotStandForAMissingOne) {
+TEST(Leave, DoubledLeaveFrameDoesNotStandForAMissingOne) {
   StarGroup group(size);
   run_pieces(group, 1);
   int lost = 0;

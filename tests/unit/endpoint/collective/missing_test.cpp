@@ -202,7 +202,7 @@ TEST(Missing, WhatSomebodyOutsideSaysTheRootPassesOn) {
   EXPECT_EQ(group[1].failure()->missing, ranks({2}));
 }
 
-TEST(Missing, AnEndWhileLeavingIsAnAbandonedParting) {
+TEST(Missing, AnEndWhileLeavingIsAnAbandonedLeave) {
   StarGroup group(3);
   group.set_script(without({2}));
   group.root().leave(group.now());

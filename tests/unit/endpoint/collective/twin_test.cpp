@@ -135,7 +135,7 @@ TEST_F(TwinTest, DifferentContributionsLostOnBothTreesAreAskedForAgain) {
   EXPECT_EQ(at_root().retried, 1U);
 }
 
-TEST_F(TwinTest, SpoiltCountOnOneTreeIsLeftToTheOther) {
+TEST_F(TwinTest, CorruptedCountOnOneTreeIsLeftToTheOther) {
   reduce_one(5);
   group.set_script([&](std::uint32_t from, auto, const wire::ReductionFrame& f) {
     if (f.tree == second || from == 0) {
@@ -149,7 +149,7 @@ TEST_F(TwinTest, SpoiltCountOnOneTreeIsLeftToTheOther) {
   EXPECT_GE(at_root().won_on_second, 1U);
 }
 
-TEST_F(TwinTest, SpoiltCountsOnBothTreesAreAskedForAtOnce) {
+TEST_F(TwinTest, CorruptedCountsOnBothTreesAreAskedForAtOnce) {
   for (std::uint64_t id = 0; id < reductions_per_tree; ++id) {
     reduce_one(id);
   }
@@ -239,7 +239,7 @@ TEST_F(TwinTest, LeavingWithOneDeadTreeTakesOneRetryInterval) {
   }
 }
 
-TEST_F(TwinTest, RootThatHearsNoFarewellLingersAndGoes) {
+TEST_F(TwinTest, RootThatHearsNoLeaveFrameLingersAndGoes) {
   reduce_one(1);
   const PieceNumber leave = 1 + reductions_per_tree;
   group.set_script([&](std::uint32_t from, auto, const wire::ReductionFrame& f) {

@@ -1,6 +1,6 @@
 // The C API between two hosts at the ends of a veth pair: no switch is needed, for whatever the
 // root multicasts reaches the one leaf, and whatever that contributes reaches the root.
-#include "tests/unit/link/pair_test.hpp"
+#include "host_pair_test.hpp"
 #include "tributary/tributary.h"
 
 #include <gtest/gtest.h>
@@ -14,33 +14,25 @@
 
 extern "C" int exercise_from_c(const char* interface, uint32_t rank, double* sum);
 
-namespace tributary::transport::test {
+namespace tributary::library::test {
 namespace {
 
 using link::test::left_nid;
-using link::test::PairTest;
 using link::test::PrivateNetwork;
 using link::test::right_nid;
 
-class LibraryTest : public PairTest {
+class LibraryTest : public HostPairTest {
 protected:
   void SetUp() override {
-    PairTest::SetUp();
+    HostPairTest::SetUp();
     if (IsSkipped()) {
       return;
     }
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      const tributary_host_options on = tributary_host_defaults(rank == 0 ? "left" : "right");
-      ASSERT_EQ(tributary_open(&on, &host[rank]), TRIBUTARY_OK) << tributary_last_error(nullptr);
       const tributary_group_options who = member(rank);
       ASSERT_EQ(tributary_join(host[rank], &who, &group[rank]), TRIBUTARY_OK)
           << tributary_last_error(host[rank]);
     }
-  }
-  void TearDown() override {
-    tributary_close(host[0]);
-    tributary_close(host[1]);
-    PairTest::TearDown();
   }
 
   static tributary_group_options member(std::uint32_t rank) {
@@ -84,8 +76,6 @@ protected:
     return out[1];
   }
 
-  tributary_host* host[2] = {};
-  tributary_group* group[2] = {};
   tributary_result result[2] = {};
   int code[2] = {};
 };
@@ -495,21 +485,21 @@ TEST_F(LibraryTest, AnErrorSaysWhatIsWrongInThisCallAndNotInAnEarlierOne) {
   tributary_request* request = nullptr;
   int done = 0;
   ASSERT_EQ(tributary_barrier_start(group[0], &request), TRIBUTARY_OK);
-  const auto spoil = [&] {
+  const auto corrupt = [&] {
     EXPECT_EQ(tributary_allreduce_start(group[0], &x, &x, 1, 99, TRIBUTARY_SUM, nullptr),
               TRIBUTARY_ERR_ARGUMENT);
     tributary_allreduce(group[0], &x, &x, 1, 99, TRIBUTARY_SUM, nullptr);
   };
-  spoil();
+  corrupt();
   EXPECT_TRUE(
       refused(tributary_barrier_start(group[0], nullptr), host[0], "place for the request"));
-  spoil();
+  corrupt();
   EXPECT_TRUE(refused(tributary_test(&request, nullptr, nullptr), host[0], "done is NULL"));
-  spoil();
+  corrupt();
   EXPECT_TRUE(refused(tributary_get_statistics(group[0], nullptr), host[0], "statistics are NULL"));
-  spoil();
+  corrupt();
   EXPECT_TRUE(refused(tributary_get_membership(group[0], nullptr), host[0], "membership is NULL"));
-  spoil();
+  corrupt();
   EXPECT_TRUE(refused(tributary_status_text(group[0], nullptr, 9), host[0], "text is NULL"));
   tributary_request* none = nullptr;
   EXPECT_TRUE(refused(tributary_test(&none, &done, nullptr), nullptr, "the request is NULL"));
@@ -619,4 +609,4 @@ TEST(LibraryNames, EveryErrorSaysWhatToDo) {
 }
 
 } // namespace
-} // namespace tributary::transport::test
+} // namespace tributary::library::test

@@ -1,10 +1,10 @@
 // Groups joined by name: two hosts at the ends of a veth pair, and a fabric manager that the test
 // plays. Trees need no switch here (library_test.cpp).
 #include "endpoint/library/hello_sender.hpp"
-#include "group_book.hpp"
+#include "group_record.hpp"
+#include "host_pair_test.hpp"
 #include "link/raw_socket.hpp"
 #include "tests/support/eventually.hpp"
-#include "tests/unit/link/pair_test.hpp"
 #include "tributary/tributary.h"
 #include "tributary/wire/hello.hpp"
 
@@ -19,34 +19,16 @@
 #include <thread>
 #include <utility>
 
-namespace tributary::transport::test {
+namespace tributary::library::test {
 namespace {
 
-using link::test::left_nid;
-using link::test::PairTest;
-
 using namespace std::chrono_literals;
+using link::test::left_nid;
 using manager_client::test::FakeManager;
 using tributary::test::eventually;
 
-class NamedGroupTest : public PairTest {
+class NamedGroupTest : public HostPairTest {
 protected:
-  void SetUp() override {
-    PairTest::SetUp();
-    if (IsSkipped()) {
-      return;
-    }
-    for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      const tributary_host_options on = tributary_host_defaults(rank == 0 ? "left" : "right");
-      ASSERT_EQ(tributary_open(&on, &host[rank]), TRIBUTARY_OK) << tributary_last_error(nullptr);
-    }
-  }
-  void TearDown() override {
-    tributary_close(host[0]);
-    tributary_close(host[1]);
-    PairTest::TearDown();
-  }
-
   [[nodiscard]] tributary_named_group_options member(std::uint32_t rank) const {
     tributary_named_group_options o = tributary_named_group_defaults("demo");
     o.rank = rank;
@@ -68,8 +50,8 @@ protected:
   }
   /// All that there is of the other two is that the manager knows them.
   void join_as_root_of_three() {
-    book.admit(1);
-    book.admit(2);
+    record.admit(1);
+    record.admit(2);
     tributary_named_group_options root = member(0);
     root.size = 3;
     ASSERT_EQ(tributary_join_named(host[0], &root, &group[0]), TRIBUTARY_OK)
@@ -108,11 +90,9 @@ protected:
     return text;
   }
 
-  GroupBook book;
-  FakeManager manager{book.handler()};
+  GroupRecord record;
+  FakeManager manager{record.handler()};
   std::string url = manager.url();
-  tributary_host* host[2] = {};
-  tributary_group* group[2] = {};
   std::array<int, 2> code{};
 };
 
@@ -127,17 +107,17 @@ TEST_F(NamedGroupTest, MembersGetTheirTreeFromTheManagerAndLeaveThereToo) {
   EXPECT_EQ(m.root_rank, 0U);
   EXPECT_EQ(m.root_nid, left_nid);
   EXPECT_EQ(m.lease_msec, 300U);
-  EXPECT_EQ(book.host_of(0),
+  EXPECT_EQ(record.host_of(0),
             library::HelloSender("left", 0x88B5, Nid{1}, library::machine_name()).host_name());
   expect_reduction();
   leave_both();
   EXPECT_EQ(code, (std::array{0, 0})) << tributary_last_error(host[0]);
-  EXPECT_EQ(book.leavings(), 2U);
-  EXPECT_EQ(book.members(), 0U);
+  EXPECT_EQ(record.leavings(), 2U);
+  EXPECT_EQ(record.members(), 0U);
 }
 
 TEST_F(NamedGroupTest, TwinTreesWork) {
-  book.forget_and_give({.trees = {5, 6}});
+  record.forget_and_give({.trees = {5, 6}});
   join_both(2);
   tributary_membership m{};
   ASSERT_EQ(tributary_get_membership(group[0], &m), TRIBUTARY_OK);
@@ -164,7 +144,7 @@ TEST_F(NamedGroupTest, HostAnnouncesItselfBeforeItAsks) {
   EXPECT_NE(std::string(tributary_last_error(host[0])).find("rank 1 (has not joined)"),
             std::string::npos)
       << tributary_last_error(host[0]);
-  EXPECT_EQ(book.members(), 0U) << "the manager does not wait for it any more";
+  EXPECT_EQ(record.members(), 0U) << "the manager does not wait for it any more";
   tributary_close(host[0]);
   host[0] = nullptr;
   std::vector<wire::Hello> hellos;
@@ -183,24 +163,24 @@ TEST_F(NamedGroupTest, HostAnnouncesItselfBeforeItAsks) {
   EXPECT_EQ(hellos.front().nid, Nid{left_nid});
   EXPECT_EQ(hellos.front().port_name, "left");
   EXPECT_GE(hellos.front().interval_ms, 1000);
-  EXPECT_EQ(hellos.back().interval_ms, 0) << "good-bye";
+  EXPECT_EQ(hellos.back().interval_ms, 0) << "it leaves";
 }
 
 TEST_F(NamedGroupTest, LeasesAreRenewedWithoutAnyCall) {
   join_both();
-  ASSERT_TRUE(eventually([&] { return book.renewals() >= 6; }));
-  EXPECT_EQ(book.joins(), 2U);
+  ASSERT_TRUE(eventually([&] { return record.renewals() >= 6; }));
+  EXPECT_EQ(record.joins(), 2U);
   EXPECT_NE(status(group[0]).find("group 'demo' of job 'j1' at unix:"), std::string::npos);
   EXPECT_EQ(status(group[0]).find("failing for"), std::string::npos);
   leave_both();
-  const std::uint64_t renewals = book.renewals();
+  const std::uint64_t renewals = record.renewals();
   std::this_thread::sleep_for(300ms);
-  EXPECT_EQ(book.renewals(), renewals) << "nothing is renewed once it was left";
+  EXPECT_EQ(record.renewals(), renewals) << "nothing is renewed once it was left";
 }
 
 TEST_F(NamedGroupTest, RestartOfTheManagerIsRiddenOut) {
   join_both();
-  ASSERT_TRUE(eventually([&] { return book.renewals() >= 2; }));
+  ASSERT_TRUE(eventually([&] { return record.renewals() >= 2; }));
   manager.stop();
   // The first thing it meets may be the end of a connection that was there.
   ASSERT_TRUE(eventually([&] {
@@ -210,10 +190,10 @@ TEST_F(NamedGroupTest, RestartOfTheManagerIsRiddenOut) {
   }));
   expect_reduction();
   manager.start();
-  const std::uint64_t renewals = book.renewals();
-  ASSERT_TRUE(eventually([&] { return book.renewals() >= renewals + 4; }));
+  const std::uint64_t renewals = record.renewals();
+  ASSERT_TRUE(eventually([&] { return record.renewals() >= renewals + 4; }));
   EXPECT_EQ(status(group[0]).find("failing for"), std::string::npos);
-  EXPECT_EQ(book.joins(), 2U) << "nobody had to join again";
+  EXPECT_EQ(record.joins(), 2U) << "nobody had to join again";
   leave_both();
   EXPECT_EQ(code, (std::array{0, 0}));
 }
@@ -221,8 +201,8 @@ TEST_F(NamedGroupTest, RestartOfTheManagerIsRiddenOut) {
 TEST_F(NamedGroupTest, ForgottenGroupIsJoinedAgainAndMovesWhereItIsGiven) {
   join_both();
   expect_reduction();
-  book.forget_and_give({.trees = {1000}, .vni = 12, .cookie = 77, .lease_seconds = 0.3});
-  ASSERT_TRUE(eventually([&] { return book.joins() == 4; }));
+  record.forget_and_give({.trees = {1000}, .vni = 12, .cookie = 77, .lease_seconds = 0.3});
+  ASSERT_TRUE(eventually([&] { return record.joins() == 4; }));
   for (int i = 0; i < 5; ++i) {
     expect_reduction();
   }
@@ -243,7 +223,7 @@ TEST_F(NamedGroupTest, ForgottenGroupIsJoinedAgainAndMovesWhereItIsGiven) {
 TEST_F(NamedGroupTest, ACallThatWaitsEndsWhenTheManagerSaysThatAMemberIsGone) {
   join_both();
   expect_reduction();
-  book.miss({{.rank = 1, .why = "its lease ended", .gone = true}});
+  record.miss({{.rank = 1, .why = "its lease ended", .gone = true}});
   EXPECT_EQ(tributary_barrier(group[0]), TRIBUTARY_ERR_MEMBER_MISSING);
   const std::string message = tributary_last_error(host[0]);
   EXPECT_NE(message.find("rank 1 (host node2: its lease ended) is gone"), std::string::npos)
@@ -256,8 +236,8 @@ TEST_F(NamedGroupTest, ACallThatWaitsEndsWhenTheManagerSaysThatAMemberIsGone) {
 
 TEST_F(NamedGroupTest, WhoLeftBecauseAnotherOneDiedIsNotNamedWithIt) {
   join_as_root_of_three();
-  book.miss({{.rank = 1, .why = "it left", .gone = true, .left = true},
-             {.rank = 2, .why = "its lease ended", .gone = true}});
+  record.miss({{.rank = 1, .why = "it left", .gone = true, .left = true},
+               {.rank = 2, .why = "its lease ended", .gone = true}});
   EXPECT_EQ(tributary_barrier(group[0]), TRIBUTARY_ERR_MEMBER_MISSING);
   const std::string message = tributary_last_error(host[0]);
   EXPECT_NE(message.find("rank 2 (host node3: its lease ended) is gone"), std::string::npos)
@@ -267,7 +247,7 @@ TEST_F(NamedGroupTest, WhoLeftBecauseAnotherOneDiedIsNotNamedWithIt) {
 
 TEST_F(NamedGroupTest, WhoLeftWhileOthersStillReduceIsNamed) {
   join_as_root_of_three();
-  book.miss({{.rank = 1, .why = "it left", .gone = true, .left = true}});
+  record.miss({{.rank = 1, .why = "it left", .gone = true, .left = true}});
   EXPECT_EQ(tributary_barrier(group[0]), TRIBUTARY_ERR_MEMBER_MISSING);
   const std::string message = tributary_last_error(host[0]);
   EXPECT_NE(message.find("rank 1 (host node2: it left) is gone"), std::string::npos) << message;
@@ -275,7 +255,7 @@ TEST_F(NamedGroupTest, WhoLeftWhileOthersStillReduceIsNamed) {
 
 TEST_F(NamedGroupTest, ARootWhoseOwnLeaseEndedSaysSoAndItsLeafNamesIt) {
   join_both();
-  book.expire(0);
+  record.expire(0);
   EXPECT_EQ(tributary_barrier(group[0]), TRIBUTARY_ERR_MEMBER_MISSING);
   const std::string own = tributary_last_error(host[0]);
   EXPECT_NE(own.find("this member's lease"), std::string::npos) << own;
@@ -286,7 +266,7 @@ TEST_F(NamedGroupTest, ARootWhoseOwnLeaseEndedSaysSoAndItsLeafNamesIt) {
 
 TEST_F(NamedGroupTest, AMemberWhoseHostIsNotHeardIsNamedAndWaitedFor) {
   join_both();
-  book.miss({{.rank = 1, .why = "no switch hears of its host"}});
+  record.miss({{.rank = 1, .why = "no switch hears of its host"}});
   tributary_request* request = nullptr;
   ASSERT_EQ(tributary_barrier_start(group[0], &request), TRIBUTARY_OK);
   ASSERT_TRUE(eventually([&] {
@@ -301,13 +281,13 @@ TEST_F(NamedGroupTest, AMemberWhoseHostIsNotHeardIsNamedAndWaitedFor) {
 
 TEST_F(NamedGroupTest, AGroupThatTheManagerEndedEndsItsCallsAndIsNotJoinedAgain) {
   join_both();
-  book.end("group 'demo' of job j1 was destroyed on request");
+  record.end("group 'demo' of job j1 was destroyed on request");
   for (const int rank : {0, 1}) {
     EXPECT_EQ(tributary_barrier(group[rank]), TRIBUTARY_ERR_GROUP_ENDED);
   }
   const std::string message = tributary_last_error(host[0]);
   EXPECT_NE(message.find("destroyed on request"), std::string::npos) << message;
-  EXPECT_EQ(book.joins(), 2U);
+  EXPECT_EQ(record.joins(), 2U);
 }
 
 TEST_F(NamedGroupTest, ManagerThatIsAwayWhenLeavingIsSaid) {
@@ -324,7 +304,7 @@ TEST_F(NamedGroupTest, ClosingWithoutLeavingEndsAtOnceWhateverTheManagerDoes) {
   manager.set_handler([&](const auto& request) {
     manager.hold(20s); // a renewal that hangs
     answered = true;
-    return book.handler()(request);
+    return record.handler()(request);
   });
   const std::size_t before = manager.requests().size();
   ASSERT_TRUE(eventually([&] { return manager.requests().size() > before; }));
@@ -332,7 +312,7 @@ TEST_F(NamedGroupTest, ClosingWithoutLeavingEndsAtOnceWhateverTheManagerDoes) {
   tributary_close(host[1]);
   host[0] = host[1] = nullptr;
   EXPECT_FALSE(answered) << "the renewal was not waited for";
-  EXPECT_EQ(book.leavings(), 0U);
+  EXPECT_EQ(record.leavings(), 0U);
   manager.stop();
 }
 
@@ -347,8 +327,8 @@ TEST_F(NamedGroupTest, ChildOfForkClosesOnlyItsOwnPart) {
   int ended = -1;
   ASSERT_EQ(::waitpid(child, &ended, 0), child);
   EXPECT_TRUE(WIFEXITED(ended) && WEXITSTATUS(ended) == 0) << ended;
-  const std::uint64_t renewals = book.renewals();
-  ASSERT_TRUE(eventually([&] { return book.renewals() >= renewals + 4; }));
+  const std::uint64_t renewals = record.renewals();
+  ASSERT_TRUE(eventually([&] { return record.renewals() >= renewals + 4; }));
   expect_reduction();
   leave_both();
   EXPECT_EQ(code, (std::array{0, 0}));
@@ -395,8 +375,8 @@ TEST_F(NamedGroupTest, TreeThatThisHostUsesAlreadyIsGivenBack) {
   tributary_named_group_options who = member(0);
   who.size = 1;
   EXPECT_EQ(tributary_join_named(host[0], &who, &group[0]), TRIBUTARY_ERR_TREE_IN_USE);
-  EXPECT_EQ(book.leavings(), 1U);
+  EXPECT_EQ(record.leavings(), 1U);
 }
 
 } // namespace
-} // namespace tributary::transport::test
+} // namespace tributary::library::test

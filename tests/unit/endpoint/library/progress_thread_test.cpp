@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-namespace tributary::transport::test {
+namespace tributary::library::test {
 namespace {
 
 using link::test::left_nid;
@@ -240,4 +240,4 @@ TEST(ProgressEnvironmentTest, DecidesWhereTheOptionDoesNotAndOnlyInWordsThereAre
 }
 
 } // namespace
-} // namespace tributary::transport::test
+} // namespace tributary::library::test

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <random>
 
-namespace tributary::host {
+namespace tributary::workload {
 namespace {
 
 reduce::Contribution as_contribution(const reduce::Accumulator& a) {
@@ -127,4 +127,4 @@ TEST(Workload, AnotherSeedIterationOrRankGivesOtherOperands) {
 }
 
 } // namespace
-} // namespace tributary::host
+} // namespace tributary::workload

@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::measure {
 namespace {
 
 constexpr std::uint64_t largest = ~std::uint64_t{0};
@@ -215,4 +215,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return one.param.name; });
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::measure

@@ -9,7 +9,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::measure {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
@@ -125,4 +125,4 @@ TEST(pace, refuses_rates_that_are_none) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::measure

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::measure {
 namespace {
 
 TEST(summary, of_nothing_is_zero) {
@@ -41,4 +41,4 @@ TEST(summary, leaves_the_values_as_they_were) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::measure

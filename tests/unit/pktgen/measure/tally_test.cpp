@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::measure {
 namespace {
 
 Tally some_tally() {
@@ -71,4 +71,4 @@ TEST(tally, sums_are_by_meaning) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::measure

@@ -9,7 +9,14 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::traffic::test {
+
+using measure::Figure;
+using measure::Tally;
+using scenario::Reduce;
+using scenario::Skew;
+using transport::PortIndex;
+
 namespace {
 
 using testing::HasSubstr;
@@ -96,7 +103,7 @@ TEST(ReduceLoop, WhatWasUnderWayWhenTheMeasurementBeganCountsNowhere) {
   reduce.trees = 5;
   ReduceRig rig(reduce);
   rig.run(101'000);
-  rig.traffic().begin_measuring(rig.now); // forty of them are under way
+  rig.traffic().begin_measuring(rig.now); // forty of them are in flight
   rig.run(30'000);
   ASSERT_TRUE(rig.finish());
   const Tally tally = rig.tally();
@@ -116,10 +123,10 @@ TEST(ReduceLoop, GivenUpInFullFlightItLeavesNoDescriptorArmed) {
     return engine.arms.read() - engine.disarms.read() - engine.full.read();
   };
   ASSERT_GT(armed(), 0U);
-  const std::vector<Port*> ports = rig.loop().ports();
+  const std::vector<transport::Port*> ports = rig.loop().ports();
   for (bool done = false; !done;) {
     done = rig.traffic().give_up(ports, rig.now);
-    for (Port* port : ports) {
+    for (transport::Port* port : ports) {
       port->flush();
       while (!port->receive().empty()) {
       }
@@ -211,7 +218,7 @@ TEST(ReduceLoop, StallShowsInTheLatencyOfAllThatWasDueMeanwhile) {
   rig.run(10'000'000);
   ASSERT_TRUE(rig.finish());
   const Tally tally = rig.tally();
-  const Histogram& latency = *tally.latency("operation_at_root");
+  const measure::Histogram& latency = *tally.latency("operation_at_root");
   EXPECT_NEAR(static_cast<double>(latency.count()), 250, 3);
   EXPECT_GE(latency.max(), 4'900'000U);
   // Fifty were due in those 5 ms, and waited for what was left of them: half of them over 2.5 ms.
@@ -389,4 +396,4 @@ TEST(ReduceLoop, WhatCannotBeIsRefusedWithWhatCould) {
 }
 
 } // namespace
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::traffic::test

@@ -7,7 +7,7 @@
 
 #include <set>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 namespace {
 
 TEST(ReduceOperands, OperationsOfAllOperatorsFollowOneAnother) {
@@ -71,4 +71,4 @@ TEST(ReduceOperands, SeedsGiveOtherValues) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -9,14 +9,16 @@
 #include <memory>
 #include <vector>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::traffic::test {
 
 class ReduceRig {
 public:
   static constexpr std::uint64_t step_ns = 1000;
 
-  explicit ReduceRig(const Reduce& reduce, std::uint32_t ports = 3, std::uint64_t seed = 1)
-      : scenario_(scenario_for(reduce, ports)), loop_(LoopSwitch::through_memory(scenario_)),
+  explicit ReduceRig(const scenario::Reduce& reduce, std::uint32_t ports = 3,
+                     std::uint64_t seed = 1)
+      : scenario_(scenario_for(reduce, ports)),
+        loop_(transport::LoopSwitch::through_memory(scenario_)),
         traffic_(reduce, placement(), seed), ports_(loop_->ports()) {
     traffic_.start(now);
     traffic_.begin_measuring(now);
@@ -24,9 +26,8 @@ public:
 
   /// Sees each frame on its way from the switch to the generator, and may change it; false loses
   /// it.
-  std::function<bool(PortIndex, std::byte*)> on_arrival = [](PortIndex, std::byte*) {
-    return true;
-  };
+  std::function<bool(transport::PortIndex, std::byte*)> on_arrival =
+      [](transport::PortIndex, std::byte*) { return true; };
   TimeNs now{1'000'000};
 
   void run(std::uint64_t ns) {
@@ -49,20 +50,20 @@ public:
     }
     return true;
   }
-  [[nodiscard]] Tally tally() const { return traffic_.tally(now); }
+  [[nodiscard]] measure::Tally tally() const { return traffic_.tally(now); }
   ReduceTraffic& traffic() { return traffic_; }
-  LoopSwitch& loop() { return *loop_; }
+  transport::LoopSwitch& loop() { return *loop_; }
 
 private:
-  static Scenario scenario_for(const Reduce& reduce, std::uint32_t ports) {
-    Scenario scenario;
+  static scenario::Scenario scenario_for(const scenario::Reduce& reduce, std::uint32_t ports) {
+    scenario::Scenario scenario;
     scenario.traffic.reduce = reduce;
     scenario.hosted.emplace().ports = ports;
     return scenario;
   }
   [[nodiscard]] Placement placement() const {
     Placement p;
-    for (const Port* port : loop_->ports()) {
+    for (const transport::Port* port : loop_->ports()) {
       p.ports.push_back(port->address());
     }
     p.first_nid = scenario_.first_nid;
@@ -70,7 +71,7 @@ private:
   }
   void step() {
     bool worked = false;
-    for (PortIndex p = 0; p < ports_.size(); ++p) {
+    for (transport::PortIndex p = 0; p < ports_.size(); ++p) {
       for (const FrameView& frame : ports_[p]->receive()) {
         worked = true;
         if (on_arrival(p, frame.data)) {
@@ -80,7 +81,7 @@ private:
     }
     const bool due = traffic_.next_due() <= now;
     traffic_.generate(ports_, now);
-    for (Port* port : ports_) {
+    for (transport::Port* port : ports_) {
       port->flush();
     }
     loop_->turn(now);
@@ -88,10 +89,10 @@ private:
     now = now + (worked || due ? step_ns : 10 * step_ns);
   }
 
-  Scenario scenario_;
-  std::unique_ptr<LoopSwitch> loop_;
+  scenario::Scenario scenario_;
+  std::unique_ptr<transport::LoopSwitch> loop_;
   ReduceTraffic traffic_;
-  std::vector<Port*> ports_;
+  std::vector<transport::Port*> ports_;
 };
 
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::traffic::test

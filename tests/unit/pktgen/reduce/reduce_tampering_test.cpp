@@ -5,7 +5,12 @@
 
 #include <gtest/gtest.h>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::traffic::test {
+
+using measure::Tally;
+using scenario::Reduce;
+using scenario::Tampering;
+
 namespace {
 
 Reduce altered(double Tampering::*how, double share) {
@@ -20,7 +25,7 @@ Tally run_to_the_end(const Reduce& reduce, std::uint64_t ns = 200'000'000) {
   ReduceRig rig(reduce);
   rig.run(ns);
   EXPECT_TRUE(rig.finish()) << rig.traffic().waiting_for(rig.now);
-  EXPECT_EQ(rig.tally().sum(Figure::Meaning::fault), 0U);
+  EXPECT_EQ(rig.tally().sum(measure::Figure::Meaning::fault), 0U);
   EXPECT_GT(rig.tally().figure("operations"), 10U);
   return rig.tally();
 }
@@ -75,7 +80,7 @@ TEST(ReduceTampering, MismatchThatNobodyCausedIsAFault) {
   reduce.leaves = 4;
   ReduceRig rig(reduce);
   bool done = false;
-  rig.on_arrival = [&](PortIndex port, std::byte* frame) {
+  rig.on_arrival = [&](transport::PortIndex port, std::byte* frame) {
     std::byte* p = frame + wire::ethernet_header_bytes;
     wire::ReductionWord word = wire::load_word(p);
     if (port == 2 && word.count != 0 && !done) {
@@ -113,4 +118,4 @@ TEST(Tamperer, DrawsSharesAndNothingForArms) {
 }
 
 } // namespace
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::traffic::test

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 namespace {
 
 using test::FileSizeLimit;
@@ -283,4 +283,4 @@ TEST(capture_file, ports_of_several_threads_share_one_capture) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 namespace {
 
 using test::interrupted_result;
@@ -56,7 +56,7 @@ std::vector<Line> parse(const std::string& text) {
   return lines;
 }
 
-std::vector<std::map<std::string, std::string>> records(const Result& result) {
+std::vector<std::map<std::string, std::string>> records(const result::Result& result) {
   const std::vector<Line> lines = parse(csv_text(result));
   std::vector<std::map<std::string, std::string>> out;
   for (std::size_t i = 1; i < lines.size(); ++i) {
@@ -95,9 +95,9 @@ TEST(csv, one_line_a_repeat_with_its_own_figures) {
 }
 
 TEST(csv, what_only_a_later_repeat_has_is_empty_before) {
-  Result result = sample_result();
+  result::Result result = sample_result();
   result.repeats[0].switch_figures.reset();
-  result.repeats[2].tally.figures.push_back({"duplicates", 5, Figure::Meaning::fault});
+  result.repeats[2].tally.figures.push_back({"duplicates", 5, measure::Figure::Meaning::fault});
   result.derived[0].second[0] = std::nan("");
   const auto lines = records(result);
   EXPECT_EQ(lines[0].at("switch.drops"), "");
@@ -108,7 +108,7 @@ TEST(csv, what_only_a_later_repeat_has_is_empty_before) {
 }
 
 TEST(csv, names_with_commas_and_quotes_come_back_as_they_were) {
-  Result result = sample_result();
+  result::Result result = sample_result();
   result.scenario = "a \"strange\", \r\nname";
   EXPECT_EQ(records(result)[0].at("scenario"), result.scenario);
 }
@@ -141,4 +141,4 @@ TEST(csv, of_nothing_is_a_header_alone) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

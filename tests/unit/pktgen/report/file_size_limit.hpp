@@ -6,7 +6,7 @@
 
 #include <sys/resource.h>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::report::test {
 
 class FileSizeLimit {
 public:
@@ -27,4 +27,4 @@ private:
   rlimit before_{};
 };
 
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::report::test

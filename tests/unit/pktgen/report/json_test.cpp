@@ -11,7 +11,10 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
+
+using result::Result;
+
 namespace {
 
 namespace json = boost::json;
@@ -168,7 +171,7 @@ TEST(json, every_key_is_explained_in_the_guide) {
   ASSERT_FALSE(page.empty());
   std::set<std::string> names_of_others = {"leaves", "operators", "root", "no_tree"};
   const Result sample = sample_result();
-  for (const Figure& figure : sample.repeats[0].tally.figures) {
+  for (const measure::Figure& figure : sample.repeats[0].tally.figures) {
     names_of_others.insert(figure.name);
   }
   for (const std::string& path : every_path) {
@@ -240,7 +243,7 @@ TEST(json, latencies_of_a_repeat_are_its_quantiles) {
 }
 
 TEST(json, latencies_have_their_histogram_s_buckets) {
-  Histogram histogram;
+  measure::Histogram histogram;
   histogram.record(7, 3);
   histogram.record(300, 2);
   Result result = sample_result();
@@ -344,4 +347,4 @@ TEST(json, largest_counts_stay_exact) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -15,7 +15,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
+
+using result::LiveFigures;
+
 namespace {
 
 using testing::AllOf;
@@ -62,7 +65,7 @@ TEST(progress_line, tells_only_what_there_is_to_tell) {
 }
 
 TEST(progress_line, tells_everything) {
-  Histogram latency;
+  measure::Histogram latency;
   latency.record(12'000, 99);
   latency.record(5'000'000);
   LiveFigures figures = measuring();
@@ -169,4 +172,4 @@ TEST(watch, follows_the_size_of_the_terminal) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

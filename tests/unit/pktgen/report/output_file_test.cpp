@@ -11,7 +11,7 @@
 
 #include <sys/stat.h>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
 namespace {
 
 using test::FileSizeLimit;
@@ -103,4 +103,4 @@ TEST(write_output, devices_are_written_in_place) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -13,7 +13,10 @@
 
 #include <unistd.h>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
+
+using result::Result;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,7 +57,7 @@ TEST(plot_script, has_the_rates_of_each_repeat_and_the_ceiling) {
 TEST(plot_script, of_latencies_steps_at_the_share_that_took_less) {
   Result result;
   result.repeats.resize(1);
-  LatencySeries series{"round_trip", {}};
+  measure::LatencySeries series{"round_trip", {}};
   series.histogram.record(100, 90);
   series.histogram.record(200, 9);
   series.histogram.record(250);
@@ -108,7 +111,7 @@ TEST_F(with_gnuplot, draws_a_picture_of_a_search) {
 
 TEST_F(with_gnuplot, draws_rates_alone_where_there_are_no_latencies) {
   Result result = sample_result();
-  for (Measurement& measurement : result.repeats) {
+  for (result::Measurement& measurement : result.repeats) {
     measurement.tally.latencies.clear();
   }
   draw_plot(result, scratch_.file("out.svg"));
@@ -127,7 +130,7 @@ TEST_F(with_gnuplot, draws_names_as_they_are) {
 TEST_F(with_gnuplot, copes_with_one_event_and_with_events_that_took_no_time) {
   Result result;
   result.repeats.resize(1);
-  LatencySeries series{"round_trip", {}};
+  measure::LatencySeries series{"round_trip", {}};
   series.histogram.record(0);
   result.repeats[0].tally.latencies.push_back(series);
   draw_plot(result, scratch_.file("out.svg"));
@@ -172,4 +175,4 @@ TEST(draw_plot, of_nothing_says_so) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -7,7 +7,10 @@
 
 #include <string>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
+
+using result::Result;
+
 namespace {
 
 using test::sample_measurement;
@@ -85,7 +88,7 @@ TEST(table, of_one_repeat_has_neither_median_nor_spread) {
 
 TEST(table, of_a_closed_loop_names_no_offered_rate) {
   Result result = sample_result();
-  for (Measurement& measurement : result.repeats) {
+  for (result::Measurement& measurement : result.repeats) {
     measurement.offered_rate = 0;
   }
   EXPECT_THAT(table_text(result, false), Not(HasSubstr("offered")));
@@ -107,7 +110,7 @@ TEST(table, faults_that_did_not_happen_are_not_coloured) {
 
 TEST(table, switch_that_told_nothing_has_no_table) {
   Result result = sample_result();
-  for (Measurement& measurement : result.repeats) {
+  for (result::Measurement& measurement : result.repeats) {
     measurement.switch_figures.reset();
   }
   EXPECT_THAT(table_text(result, false), Not(HasSubstr("SWITCH")));
@@ -131,7 +134,7 @@ reduction at root at 90 %    100  2 ns  52 ns  51 ns  91 ns  100 ns  101 ns  101
 
 TEST(table, of_a_search_that_found_nothing_says_so) {
   Result result;
-  result.search = SearchResult{0, {test::sample_step(500, 0.5, true, false)}, {}, {}};
+  result.search = result::SearchResult{0, {test::sample_step(500, 0.5, true, false)}, {}, {}};
   EXPECT_THAT(table_text(result, false), EndsWith("No rate passed.\n"));
 }
 
@@ -178,4 +181,4 @@ TEST(table, run_that_ended_early_tells_why_and_what_was_measured) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::report {
+
+using measure::Histogram;
+
 namespace {
 
 using testing::HasSubstr;
@@ -167,4 +170,4 @@ TEST(render, drops_are_yellow_where_colours_are_wanted) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::report

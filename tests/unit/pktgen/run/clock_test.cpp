@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 namespace {
 
 using namespace std::chrono_literals;
@@ -70,4 +70,4 @@ TEST(Clock, KnowsTheCalendar) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -8,11 +8,11 @@
 
 #include <cstring>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
 namespace {
 
 /// Sends numbered frames out of the first port, and counts what comes in at the second.
-class Counting final : public Traffic {
+class Counting final : public traffic::Traffic {
 public:
   std::uint64_t to_send = 0;
   std::uint64_t sent = 0;
@@ -24,7 +24,8 @@ public:
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override {}
   void stop(TimeNs) override {}
-  Reception receive(LaneIndex port, const FrameView& frame, TimeNs) override {
+  traffic::Reception receive(transport::QueuePairIndex port, const FrameView& frame,
+                             TimeNs) override {
     if (port != 1) {
       return false;
     }
@@ -34,7 +35,7 @@ public:
     ++received;
     return number % 10 != 9; // as if every tenth were somebody else's
   }
-  void generate(Ports ports, TimeNs now) override {
+  void generate(traffic::Ports ports, TimeNs now) override {
     ran_backwards = ran_backwards || now < last_now;
     last_now = now;
     for (; sent < to_send; ++sent) {
@@ -48,7 +49,7 @@ public:
   }
   [[nodiscard]] TimeNs next_due() const override { return sent < to_send ? TimeNs{0} : never; }
   [[nodiscard]] bool drained(TimeNs) const override { return received == to_send; }
-  [[nodiscard]] Tally tally(TimeNs) const override { return {}; }
+  [[nodiscard]] measure::Tally tally(TimeNs) const override { return {}; }
   [[nodiscard]] std::string waiting_for(TimeNs) const override { return {}; }
 };
 
@@ -85,4 +86,4 @@ TEST(Driver, SleepsWithNothingToDoUnlessItIsBusy) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -10,7 +10,11 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
+
+using traffic::Reception;
+using transport::QueuePairIndex;
+
 namespace {
 
 using Frame = std::array<std::byte, wire::reduction_frame_bytes>;
@@ -26,58 +30,60 @@ std::uint64_t number_in(const FrameView& frame) {
   return number;
 }
 
-HandOff::Given give(HandOff& hand_off, std::size_t from, LaneIndex lane, const Reception& to,
-                    std::uint64_t number) {
+HandOff::Given give(HandOff& hand_off, std::size_t from, QueuePairIndex queue_pair,
+                    const Reception& to, std::uint64_t number) {
   Frame frame = numbered(number);
-  return hand_off.give(from, lane, to, {frame.data(), static_cast<std::uint32_t>(frame.size())},
-                       TimeNs{number});
+  return hand_off.give(from, queue_pair, to,
+                       {frame.data(), static_cast<std::uint32_t>(frame.size())}, TimeNs{number});
 }
 Reception to_the_whole_port() {
   Reception reception = true;
   reception.concerns = Reception::Concerns::whole_port;
   return reception;
 }
-Reception to_lane(LaneIndex lane) {
+Reception to_queue_pair(QueuePairIndex queue_pair) {
   Reception reception = true;
-  reception.concerns = Reception::Concerns::one_lane;
-  reception.lane = lane;
+  reception.concerns = Reception::Concerns::one_queue_pair;
+  reception.queue_pair = queue_pair;
   return reception;
 }
 
-/// {lane, number} of all that waits.
-std::vector<std::pair<LaneIndex, std::uint64_t>> taken_by(HandOff& hand_off, std::size_t worker) {
-  std::vector<std::pair<LaneIndex, std::uint64_t>> taken;
-  hand_off.take(worker, [&](LaneIndex lane, const FrameView& frame, TimeNs at) {
+/// {queue pair, number} of all that waits.
+std::vector<std::pair<QueuePairIndex, std::uint64_t>> taken_by(HandOff& hand_off,
+                                                               std::size_t worker) {
+  std::vector<std::pair<QueuePairIndex, std::uint64_t>> taken;
+  hand_off.take(worker, [&](QueuePairIndex queue_pair, const FrameView& frame, TimeNs at) {
     EXPECT_EQ(at.value, number_in(frame));
     EXPECT_EQ(frame.length, wire::reduction_frame_bytes);
-    taken.emplace_back(lane, number_in(frame));
+    taken.emplace_back(queue_pair, number_in(frame));
   });
   return taken;
 }
 
-using Taken = std::vector<std::pair<LaneIndex, std::uint64_t>>;
+using Taken = std::vector<std::pair<QueuePairIndex, std::uint64_t>>;
 
 TEST(HandOff, of_ports_that_are_not_shared_is_not_needed) {
-  EXPECT_FALSE(HandOff({0, 1, 2}, {0, 1, 2}).is_needed()) << "a lane each";
+  EXPECT_FALSE(HandOff({0, 1, 2}, {0, 1, 2}).is_needed()) << "a queue pair each";
   EXPECT_FALSE(HandOff({0, 0, 1, 1}, {0, 0, 1, 1}).is_needed()) << "a port each";
   EXPECT_TRUE(HandOff({0, 1}, {0, 0}).is_needed());
 }
 
 TEST(HandOff, reaches_each_other_worker_of_the_port_once) {
-  // Worker 0 has two lanes of port 0, workers 1 and 2 one each; worker 3 another port.
+  // Worker 0 has two queue pairs of port 0, workers 1 and 2 one each; worker 3 another port.
   HandOff hand_off({0, 1, 0, 2, 3}, {0, 0, 0, 0, 1});
   EXPECT_EQ(give(hand_off, 0, 2, to_the_whole_port(), 7).taken, 2U);
   EXPECT_EQ(give(hand_off, 1, 1, to_the_whole_port(), 8).taken, 2U);
-  EXPECT_EQ(taken_by(hand_off, 0), (Taken{{1, 8}})) << "once, although it has two lanes there";
+  EXPECT_EQ(taken_by(hand_off, 0), (Taken{{1, 8}}))
+      << "once, although it has two queue pairs there";
   EXPECT_EQ(taken_by(hand_off, 1), (Taken{{2, 7}}));
   EXPECT_EQ(taken_by(hand_off, 2), (Taken{{2, 7}, {1, 8}}));
   EXPECT_EQ(taken_by(hand_off, 3), Taken{});
   EXPECT_EQ(taken_by(hand_off, 2), Taken{}) << "taken is taken";
 }
 
-TEST(HandOff, for_one_lane_reaches_its_worker_alone) {
+TEST(HandOff, for_one_queue_pair_reaches_its_worker_alone) {
   HandOff hand_off({0, 1, 2}, {0, 0, 0});
-  EXPECT_EQ(give(hand_off, 0, 0, to_lane(2), 5).taken, 1U);
+  EXPECT_EQ(give(hand_off, 0, 0, to_queue_pair(2), 5).taken, 1U);
   EXPECT_EQ(taken_by(hand_off, 1), Taken{});
   EXPECT_EQ(taken_by(hand_off, 2), (Taken{{0, 5}}));
 }
@@ -85,14 +91,14 @@ TEST(HandOff, for_one_lane_reaches_its_worker_alone) {
 TEST(HandOff, that_finds_a_full_ring_says_how_many_lost_it_and_spares_the_others) {
   HandOff hand_off({0, 1, 2}, {0, 0, 0});
   for (std::uint64_t i = 0; i < HandOff::frames_per_ring; ++i) {
-    ASSERT_EQ(give(hand_off, 0, 0, to_lane(1), i).lost, 0U) << i;
+    ASSERT_EQ(give(hand_off, 0, 0, to_queue_pair(1), i).lost, 0U) << i;
   }
   const HandOff::Given given = give(hand_off, 0, 0, to_the_whole_port(), 99);
   EXPECT_EQ(given.taken, 1U);
   EXPECT_EQ(given.lost, 1U);
   EXPECT_EQ(taken_by(hand_off, 2), (Taken{{0, 99}}));
   EXPECT_EQ(taken_by(hand_off, 1).size(), HandOff::frames_per_ring);
-  EXPECT_EQ(give(hand_off, 0, 0, to_lane(1), 100).lost, 0U) << "there is room again";
+  EXPECT_EQ(give(hand_off, 0, 0, to_queue_pair(1), 100).lost, 0U) << "there is room again";
 }
 
 TEST(HandOff, between_running_threads_loses_nothing_that_it_said_was_taken) {
@@ -104,14 +110,14 @@ TEST(HandOff, between_running_threads_loses_nothing_that_it_said_was_taken) {
       given += give(hand_off, 0, 0, to_the_whole_port(), i).taken;
     }
     // The end is told, too.
-    while (give(hand_off, 0, 0, to_lane(1), frames).taken == 0) {
+    while (give(hand_off, 0, 0, to_queue_pair(1), frames).taken == 0) {
       std::this_thread::yield();
     }
   });
   std::uint64_t taken = 0;
   std::uint64_t last = 0;
   for (bool ended = false; !ended;) {
-    for (const auto& [lane, number] : taken_by(hand_off, 1)) {
+    for (const auto& [queue_pair, number] : taken_by(hand_off, 1)) {
       EXPECT_TRUE(taken == 0 || number > last) << "in order";
       last = number;
       ended = number == frames;
@@ -124,4 +130,4 @@ TEST(HandOff, between_running_threads_loses_nothing_that_it_said_was_taken) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
+
+using scenario::Scenario;
+
 namespace {
 
 using testing::ElementsAre;
@@ -68,7 +71,7 @@ TEST(Prepare, MembersThatDoNotFitIntoMemoryAreRefused) {
 
 TEST(Prepare, ReplayOfAFileThatIsNotThereIsRefusedByName) {
   Scenario scenario = in_process();
-  scenario.traffic.kind = Kind::replay;
+  scenario.traffic.kind = scenario::Kind::replay;
   scenario.traffic.replay.file = "/nonexistent/frames.pcap";
   try {
     prepare(scenario, {0, 1}, plenty);
@@ -92,9 +95,9 @@ TEST(Prepare, CoresBeyondTheQueuesAreSaidToBeLeftOut) {
 
 TEST(Prepare, RdmaIsRefusedAsNotThereYet) {
   Scenario scenario = in_process();
-  scenario.traffic.kind = Kind::mixed;
+  scenario.traffic.kind = scenario::Kind::mixed;
   scenario.parts.resize(2);
-  scenario.parts[1].kind = Kind::rdma;
+  scenario.parts[1].kind = scenario::Kind::rdma;
   EXPECT_THROW(prepare(scenario, {0, 1}, plenty), ScenarioError);
 }
 
@@ -105,4 +108,4 @@ TEST(Prepare, MachineIsDescribed) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -16,14 +16,22 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
+
+using measure::Figure;
+using result::LiveFigures;
+using result::Measurement;
+using result::Result;
+using scenario::Scenario;
+using transport::Port;
+
 namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Pair;
 
-class CountingView final : public LiveView {
+class CountingView final : public result::LiveView {
 public:
   std::function<void(const LiveFigures&)> at_show = [](const LiveFigures&) {};
   void show(const LiveFigures& figures, TimeNs) override { at_show(figures); }
@@ -74,9 +82,9 @@ protected:
     s.phases.duration = std::chrono::hours(1);
     s.phases.operations = 50;
   }
-  static Transport& transport() {
+  static transport::Transport& transport() {
     // Never destroyed: DPDK's threads outlive it anyway.
-    static auto* shared = new Transport(scenario());
+    static auto* shared = new transport::Transport(scenario());
     return *shared;
   }
   Result run(const Scenario& s) {
@@ -158,10 +166,10 @@ TEST_F(SessionTest, SearchEndsAtARateThatPassedWithinItsPrecision) {
   ASSERT_TRUE(result.search);
   ASSERT_FALSE(result.search->steps.empty());
   double lowest_failed = 1e300;
-  for (const SearchStep& step : result.search->steps) {
+  for (const result::SearchStep& step : result.search->steps) {
     EXPECT_GE(step.tries.size(), 2U) << "one try settles nothing";
     EXPECT_LE(step.tries.size(), 3U);
-    const auto passed = std::ranges::count_if(step.tries, &SearchTry::passed);
+    const auto passed = std::ranges::count_if(step.tries, &result::SearchTry::passed);
     EXPECT_EQ(step.passed, passed == 2);
     EXPECT_LE(step.passed ? step.loss : 0, 0.05);
     if (!step.passed) {
@@ -180,7 +188,7 @@ TEST_F(SessionTest, SearchWithoutARateSaysWhatHasOne) {
   Scenario s = scenario();
   s.phases.calibrate = false;
   s.search.wanted = true;
-  s.traffic.kind = Kind::mixed;
+  s.traffic.kind = scenario::Kind::mixed;
   EXPECT_THAT(run(s).failure, HasSubstr("a search needs one traffic with a rate"));
 }
 
@@ -209,7 +217,7 @@ TEST_F(SessionTest, InterruptionKeepsWhatWasMeasuredAndSaysHowLongThatWas) {
   EXPECT_GT(m.operations, 0U);
   EXPECT_GT(m.seconds, 0.2) << "until the first look";
   EXPECT_LT(m.seconds, 60);
-  EXPECT_EQ(m.tally.sum(Figure::Meaning::fault), 0U) << "what was under way came in";
+  EXPECT_EQ(m.tally.sum(Figure::Meaning::fault), 0U) << "what was in flight came in";
 }
 
 TEST_F(SessionTest, InterruptedSearchKeepsTheTryUnderWay) {
@@ -227,7 +235,7 @@ TEST_F(SessionTest, InterruptedSearchKeepsTheTryUnderWay) {
   EXPECT_FALSE(result.repeats.front().cut_short);
   ASSERT_TRUE(result.search);
   ASSERT_TRUE(result.search->cut_short);
-  for (const SearchStep& step : result.search->steps) {
+  for (const result::SearchStep& step : result.search->steps) {
     EXPECT_NE(step.rate, result.search->cut_short->offered_rate) << "cut short, and judged";
   }
   EXPECT_TRUE(result.search->cut_short->cut_short);
@@ -268,9 +276,9 @@ TEST_F(SessionTest, PortThatFailsKeepsWhatWasMeasured) {
     EXPECT_GT(m.seconds, 0);
     EXPECT_LT(m.seconds, 60);
     EXPECT_GT(m.ports.front().received.frames, 0U);
-    EXPECT_EQ(m.tally.sum(Figure::Meaning::fault), 0U) << "what was under way is no fault";
+    EXPECT_EQ(m.tally.sum(Figure::Meaning::fault), 0U) << "what was in flight is no fault";
   }
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

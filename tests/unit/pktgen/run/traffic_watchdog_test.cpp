@@ -14,23 +14,29 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
+
+using scenario::Kind;
+using scenario::Scenario;
+
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-class Waiting final : public Traffic {
+class Waiting final : public traffic::Traffic {
 public:
   std::string waits_for = "rank 0 for contributions";
   std::atomic<link::Port*> frame_from = nullptr;
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override {}
   void stop(TimeNs) override {}
-  Reception receive(LaneIndex, const FrameView&, TimeNs) override { return true; }
+  traffic::Reception receive(transport::QueuePairIndex, const FrameView&, TimeNs) override {
+    return true;
+  }
   /// A link in memory belongs to one thread: what is to come in is sent by the worker itself.
-  void generate(Ports, TimeNs) override {
+  void generate(traffic::Ports, TimeNs) override {
     if (link::Port* other_end = frame_from.exchange(nullptr)) {
       EXPECT_NE(other_end->room(), nullptr);
       other_end->push(64);
@@ -39,7 +45,7 @@ public:
   }
   [[nodiscard]] TimeNs next_due() const override { return never; }
   [[nodiscard]] bool drained(TimeNs) const override { return true; }
-  [[nodiscard]] Tally tally(TimeNs) const override { return {}; }
+  [[nodiscard]] measure::Tally tally(TimeNs) const override { return {}; }
   [[nodiscard]] std::string waiting_for(TimeNs) const override { return waits_for; }
 };
 
@@ -68,7 +74,7 @@ protected:
   Clock clock_;
   std::pair<std::unique_ptr<link::MemoryPort>, std::unique_ptr<link::MemoryPort>> links_ =
       link::MemoryPort::joined(2048, {});
-  std::vector<Port*> ports_{links_.first.get()};
+  std::vector<transport::Port*> ports_{links_.first.get()};
   Waiting* traffic_ = nullptr;
   WorkerPool pool_{[this](const std::vector<bool>&) {
                      auto made = std::make_unique<Waiting>();
@@ -127,12 +133,12 @@ TEST(longest_silence, counts_what_a_scenario_holds_back_by_itself) {
   s.traffic.reduce.rate = 0.1;
   EXPECT_EQ(longest_silence_ns(s), 12'100'000'000U);
   s.traffic.reduce.rate = 0;
-  s.traffic.reduce.skew = Skew::straggler;
+  s.traffic.reduce.skew = scenario::Skew::straggler;
   s.traffic.reduce.skew_by = 5s;
   EXPECT_EQ(longest_silence_ns(s), 7'100'000'000U);
-  s.traffic.reduce.skew = Skew::exponential;
+  s.traffic.reduce.skew = scenario::Skew::exponential;
   EXPECT_EQ(longest_silence_ns(s), 82'100'000'000U);
-  s.traffic.reduce.skew = Skew::none;
+  s.traffic.reduce.skew = scenario::Skew::none;
   s.traffic.reduce.tampering.late = 0.5;
   s.traffic.reduce.tampering.late_by = 1s;
   EXPECT_EQ(longest_silence_ns(s), 3'100'000'000U);
@@ -147,4 +153,4 @@ TEST(longest_silence, counts_what_a_scenario_holds_back_by_itself) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

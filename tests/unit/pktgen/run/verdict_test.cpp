@@ -7,20 +7,25 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
+
+using result::Result;
+using scenario::Kind;
+using scenario::Scenario;
+
 namespace {
 
-using enum Figure::Meaning;
+using enum measure::Figure::Meaning;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// A run of that many alike measurements with these figures.
-Result run_with(std::vector<Figure> figures, std::size_t repeats = 1) {
+Result run_with(std::vector<measure::Figure> figures, std::size_t repeats = 1) {
   Result result;
   for (std::size_t i = 0; i < repeats; ++i) {
-    Measurement& measured = result.repeats.emplace_back();
+    result::Measurement& measured = result.repeats.emplace_back();
     measured.seconds = 1;
     measured.tally.sent = {100, 9800};
     measured.tally.received = {100, 9800};
@@ -129,19 +134,19 @@ TEST(Verdict, ArmFailuresOfTheSwitchAreWarnedOf) {
 }
 
 TEST(Verdict, SearchThatARateNotKeptBoundsSaysSo) {
-  const SearchStep passed{100, {}, 100, 0, true, true};
-  const SearchStep lossy{200, {}, 200, 0.1, true, false};
-  const SearchStep slow{150, {}, 120, 0, false, false};
+  const result::SearchStep passed{100, {}, 100, 0, true, true};
+  const result::SearchStep lossy{200, {}, 200, 0.1, true, false};
+  const result::SearchStep slow{150, {}, 120, 0, false, false};
   Result result;
-  result.search = SearchResult{100, {lossy, slow, passed}, {}, {}};
+  result.search = result::SearchResult{100, {lossy, slow, passed}, {}, {}};
   add_verdict(of(Kind::unicast), result);
   EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("150 operations a second were not kept")));
   Result honest;
-  honest.search = SearchResult{100, {slow, lossy, passed}, {}, {}};
+  honest.search = result::SearchResult{100, {slow, lossy, passed}, {}, {}};
   std::swap(honest.search->steps[0].rate, honest.search->steps[1].rate);
   add_verdict(of(Kind::unicast), honest);
   EXPECT_THAT(honest.warnings, IsEmpty()) << "what was lost bounds it";
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

@@ -8,37 +8,40 @@
 
 #include <map>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::run {
+
+using traffic::Reception;
+
 namespace {
 
 using tributary::test::eventually;
 
 /// Counts its iterations without any lock: a thread sanitizer sees whoever looks while it runs.
-class Running final : public Traffic {
+class Running final : public traffic::Traffic {
 public:
   std::uint64_t iterations = 0;
   std::uint64_t measured_from = 0;
   bool stopped = false;
   std::uint64_t steps_for_each; ///< of progress
-  Progress farthest;
+  traffic::Progress farthest;
   explicit Running(std::uint64_t steps) : steps_for_each(steps) {}
 
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override { measured_from = iterations; }
   void stop(TimeNs) override { stopped = true; }
-  Reception receive(LaneIndex, const FrameView&, TimeNs) override { return true; }
-  void generate(Ports ports, TimeNs) override {
+  Reception receive(transport::QueuePairIndex, const FrameView&, TimeNs) override { return true; }
+  void generate(traffic::Ports ports, TimeNs) override {
     ++iterations;
     for (std::size_t p = 0; p < ports.size(); ++p) {
       has[p] = ports[p] != nullptr;
     }
   }
-  [[nodiscard]] Progress progress() const override { return {steps_for_each, 100}; }
-  void agree(const Progress& all) override { farthest = all; }
+  [[nodiscard]] traffic::Progress progress() const override { return {steps_for_each, 100}; }
+  void agree(const traffic::Progress& all) override { farthest = all; }
   [[nodiscard]] TimeNs next_due() const override { return TimeNs{0}; }
   [[nodiscard]] bool drained(TimeNs) const override { return stopped; }
-  [[nodiscard]] Tally tally(TimeNs) const override {
-    Tally t;
+  [[nodiscard]] measure::Tally tally(TimeNs) const override {
+    measure::Tally t;
     t.figures.push_back({"iterations", iterations});
     return t;
   }
@@ -67,7 +70,7 @@ protected:
   Clock clock_;
   std::vector<std::pair<std::unique_ptr<link::MemoryPort>, std::unique_ptr<link::MemoryPort>>>
       links_;
-  std::vector<Port*> ports_;
+  std::vector<transport::Port*> ports_;
   std::vector<Running*> traffics_;
 };
 
@@ -109,14 +112,14 @@ TEST_F(WorkerPoolTest, AllAreToldHowFarTheFarthestWent) {
   pool.stop();
   pool.standing_still([&] {
     for (const Running* traffic : traffics_) {
-      EXPECT_EQ(traffic->farthest, (Progress{20, 100}));
+      EXPECT_EQ(traffic->farthest, (traffic::Progress{20, 100}));
     }
   });
   EXPECT_TRUE(pool.drained());
 }
 
 /// All that comes in concerns the whole port.
-class Listening final : public Traffic {
+class Listening final : public traffic::Traffic {
 public:
   std::uint64_t received = 0;
   std::uint64_t overheard = 0;
@@ -124,17 +127,17 @@ public:
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override {}
   void stop(TimeNs) override {}
-  Reception receive(LaneIndex, const FrameView&, TimeNs) override {
+  Reception receive(transport::QueuePairIndex, const FrameView&, TimeNs) override {
     ++received;
     Reception reception = true;
     reception.concerns = Reception::Concerns::whole_port;
     return reception;
   }
-  void overhear(LaneIndex, const FrameView&, TimeNs) override { ++overheard; }
-  void generate(Ports, TimeNs) override {}
+  void overhear(transport::QueuePairIndex, const FrameView&, TimeNs) override { ++overheard; }
+  void generate(traffic::Ports, TimeNs) override {}
   [[nodiscard]] TimeNs next_due() const override { return TimeNs{0}; }
   [[nodiscard]] bool drained(TimeNs) const override { return true; }
-  [[nodiscard]] Tally tally(TimeNs) const override { return {}; }
+  [[nodiscard]] measure::Tally tally(TimeNs) const override { return {}; }
   [[nodiscard]] std::string waiting_for(TimeNs) const override { return {}; }
 };
 
@@ -145,7 +148,7 @@ TEST_F(WorkerPoolTest, WorkersOfOnePortHandEachOtherWhatConcernsIt) {
     listening.push_back(traffic.get());
     return traffic;
   };
-  // Lanes 0 and 1 are of one port, lane 2, the first worker's too, of another.
+  // Queue pairs 0 and 1 are of one port, queue pair 2, the first worker's too, of another.
   for (const auto& link : links_) {
     for (int i = 0; i < 10; ++i) {
       ASSERT_NE(link.second->room(), nullptr);
@@ -188,4 +191,4 @@ TEST_F(WorkerPoolTest, CoreThatIsNotThereIsNamed) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::run

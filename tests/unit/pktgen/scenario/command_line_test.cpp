@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::scenario {
 namespace {
 
 using testing::AllOf;
@@ -198,4 +198,4 @@ TEST(TrafficGeneratorGuide, HasTheTableOfKeys) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::scenario

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::scenario {
 namespace {
 
 using testing::AllOf;
@@ -16,12 +16,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 ReadScenario read(const std::string& text) {
-  return read_scenario(config::parse_toml(text, "test.toml"), "test", "test.toml");
+  return read_scenario(configuration::parse_toml(text, "test.toml"), "test", "test.toml");
 }
 std::string refusal(const std::string& text) {
   try {
     read(text);
-  } catch (const config::ConfigError& error) {
+  } catch (const configuration::ConfigError& error) {
     return error.what();
   }
   return {};
@@ -194,7 +194,7 @@ TEST(ScenarioFile, OptionsBecomeValuesOfTheKeysType) {
   toml::table table;
   const auto put = [&](std::string_view name, const std::string& text) {
     const auto& keys = section_spec(Section::traffic).keys;
-    return put_option(table, *std::ranges::find(keys, name, &config::KeySpec::name), text);
+    return put_option(table, *std::ranges::find(keys, name, &configuration::KeySpec::name), text);
   };
   EXPECT_TRUE(put("leaves", "10k"));
   EXPECT_TRUE(put("cookie", "0xFF"));
@@ -212,4 +212,4 @@ TEST(ScenarioFile, OptionsBecomeValuesOfTheKeysType) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::scenario

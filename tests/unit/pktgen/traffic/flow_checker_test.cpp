@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 namespace {
 
 using enum Order;
@@ -200,4 +200,4 @@ TEST(FlowChecker, agrees_with_sets_of_all_that_came_within_its_window) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 namespace {
 
 TEST(FlowMap, gives_each_pair_of_a_thousand_nodes_a_flow_of_its_own) {
@@ -65,7 +65,7 @@ TEST(FlowMap, of_trees_keeps_a_reception_for_each_port) {
   std::set<std::size_t> seen;
   for (std::uint32_t tree = 0; tree < 100; ++tree) {
     EXPECT_EQ(map.home(tree), tree % 7);
-    for (PortIndex port = 0; port < 7; ++port) {
+    for (transport::PortIndex port = 0; port < 7; ++port) {
       EXPECT_LT(map.reception(tree, port), map.receptions());
       EXPECT_TRUE(seen.insert(map.reception(tree, port)).second);
     }
@@ -82,4 +82,4 @@ TEST(FlowMap, refuses_what_it_cannot_number) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

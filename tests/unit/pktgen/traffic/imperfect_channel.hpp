@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::traffic::test {
 
 /// A frame that comes in at a port.
 struct Arriving {
-  PortIndex port = 0;
+  transport::PortIndex port = 0;
   Bytes bytes;
 };
 
@@ -101,7 +101,7 @@ public:
   Account account;
 
 private:
-  using Key = std::pair<PortIndex, std::uint32_t>;
+  using Key = std::pair<transport::PortIndex, std::uint32_t>;
 
   static Key key_of(const Arriving& frame) {
     Stamp stamp;
@@ -118,4 +118,4 @@ private:
   std::map<Key, Arriving> held_;
 };
 
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::traffic::test

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::traffic::test {
 
 using Bytes = std::vector<std::byte>;
 
-class MemoryPort : public Port {
+class MemoryPort : public transport::Port {
 public:
   explicit MemoryPort(std::uint8_t number = 0, std::uint32_t longest = 9000)
       : number_(number), longest_(longest) {
@@ -65,4 +65,4 @@ private:
   std::vector<std::byte*> free_;
 };
 
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::traffic::test

@@ -14,7 +14,10 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::traffic::test {
+
+using measure::Tally;
+
 namespace {
 
 /// Sends frames of a length of its own, and does what its fields say.
@@ -25,7 +28,7 @@ public:
   void start(TimeNs) override { ++started; }
   void begin_measuring(TimeNs) override { ++began; }
   void stop(TimeNs) override { ++stopped; }
-  Reception receive(LaneIndex, const FrameView& frame, TimeNs) override {
+  Reception receive(transport::QueuePairIndex, const FrameView& frame, TimeNs) override {
     return frame.length == length_;
   }
   void generate(Ports ports, TimeNs) override {
@@ -45,7 +48,7 @@ public:
   [[nodiscard]] Tally tally(TimeNs) const override {
     Tally tally;
     tally.sent = {sent, sent * length_};
-    tally.figures = {{"things", sent}, {"lost", 2, Figure::Meaning::loss}};
+    tally.figures = {{"things", sent}, {"lost", 2, measure::Figure::Meaning::loss}};
     tally.latencies.push_back({"delay", {}});
     tally.latencies[0].histogram.record(length_);
     tally.remarks = {"a remark"};
@@ -56,7 +59,7 @@ public:
   std::size_t a_turn = 32;
   std::uint64_t waiting = 0; ///< frames that are due
   TimeNs later = never;
-  PortIndex port = 0;
+  transport::PortIndex port = 0;
   bool is_drained = true;
   Progress agreed;
   std::string wants;
@@ -100,7 +103,7 @@ public:
   MemoryPort other_port;
 
 private:
-  std::vector<Port*> ports_;
+  std::vector<transport::Port*> ports_;
 };
 
 constexpr std::uint64_t plenty = 1U << 30;
@@ -195,7 +198,7 @@ TEST(Mixed, does_not_let_one_part_s_full_port_stop_the_others) {
   theatre.puppets[0]->waiting = theatre.puppets[1]->waiting = plenty;
   theatre.puppets[1]->port = 1;
   theatre.generate(100);
-  EXPECT_EQ(theatre.puppets[0]->sent, Port::burst) << "what fits before the port";
+  EXPECT_EQ(theatre.puppets[0]->sent, transport::Port::burst) << "what fits before the port";
   EXPECT_GT(theatre.puppets[1]->sent, 3'000U);
 }
 
@@ -251,28 +254,30 @@ TEST(Mixed, names_figures_after_their_part) {
   EXPECT_EQ(tally.sent.bytes, 3 * 60U + 4 * 61U);
   EXPECT_EQ(tally.figure("puppet.things"), 3U);
   EXPECT_EQ(tally.figure("puppet_2.things"), 4U);
-  EXPECT_EQ(tally.sum(Figure::Meaning::loss), 4U);
+  EXPECT_EQ(tally.sum(measure::Figure::Meaning::loss), 4U);
   ASSERT_NE(tally.latency("puppet_2.delay"), nullptr);
   EXPECT_EQ(tally.latency("puppet_2.delay")->max(), 61U);
   EXPECT_EQ(tally.remarks, (std::vector<std::string>{"puppet: a remark", "puppet_2: a remark"}));
 }
 
 TEST(Mixed, tells_the_frames_of_several_streams_apart) {
-  Stream unicast;
-  unicast.pattern = Pattern::all_to_all;
-  Stream other = unicast;
+  scenario::Stream unicast;
+  unicast.pattern = scenario::Pattern::all_to_all;
+  scenario::Stream other = unicast;
   other.packets_per_second = 1e6;
   std::vector<MixedTraffic::Part> parts;
   parts.push_back(
-      {"fast", std::make_unique<StreamTraffic>(Kind::unicast, unicast, placement_of(3), 1), 3});
+      {"fast",
+       std::make_unique<StreamTraffic>(scenario::Kind::unicast, unicast, placement_of(3), 1), 3});
   parts.push_back(
-      {"slow", std::make_unique<StreamTraffic>(Kind::unicast, other, placement_of(3), 2), 1});
+      {"slow", std::make_unique<StreamTraffic>(scenario::Kind::unicast, other, placement_of(3), 2),
+       1});
   MixedTraffic mixed(std::move(parts));
-  SwitchBetween between(Kind::unicast, unicast, placement_of(3));
+  SwitchBetween between(scenario::Kind::unicast, unicast, placement_of(3));
   MemoryPort a(0);
   MemoryPort b(1);
   MemoryPort c(2);
-  const std::vector<Port*> ports{&a, &b, &c};
+  const std::vector<transport::Port*> ports{&a, &b, &c};
   TimeNs now{1};
   mixed.start(now);
   mixed.begin_measuring(now);
@@ -284,7 +289,7 @@ TEST(Mixed, tells_the_frames_of_several_streams_apart) {
       mixed.stop(now);
     }
     mixed.generate(ports, now);
-    for (PortIndex from = 0; from < 3; ++from) {
+    for (transport::PortIndex from = 0; from < 3; ++from) {
       for (Bytes& frame : static_cast<MemoryPort*>(ports[from])->take_sent()) {
         for (Arriving& arriving : between.pass(from, frame)) {
           if (++count % 100 == 0) {
@@ -313,4 +318,4 @@ TEST(Mixed, refuses_no_parts_and_no_share) {
 }
 
 } // namespace
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::traffic::test

@@ -12,10 +12,13 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
+
+using capture::read_packet_origins;
+
 namespace {
 
-using PacketDirection = PacketOrigin::Direction;
+using PacketDirection = capture::PacketOrigin::Direction;
 
 /// Composes blocks by the format's description.
 class Composer {
@@ -65,7 +68,7 @@ std::vector<std::pair<std::uint32_t, PacketDirection>> packets_of(const std::str
     ADD_FAILURE() << "no pcapng";
     return packets;
   }
-  for (const PacketOrigin& packet : origins->packets) {
+  for (const capture::PacketOrigin& packet : origins->packets) {
     packets.emplace_back(packet.interface, packet.direction);
   }
   return packets;
@@ -139,4 +142,4 @@ TEST(read_packet_origins, whatever_a_file_holds_and_wherever_it_ends_it_is_read_
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -10,10 +10,13 @@
 #include <stdexcept>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
+
+using scenario::Pattern;
+
 namespace {
 
-using enum Pattern;
+using enum scenario::Pattern;
 
 constexpr Pattern all_patterns[] = {fixed,          random,    hotspot,   permutation,
                                     bit_complement, transpose, all_to_all};
@@ -217,4 +220,4 @@ TEST(Pattern, what_cannot_be_is_refused_with_the_number) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

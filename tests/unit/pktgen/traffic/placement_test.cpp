@@ -1,51 +1,51 @@
-// Lanes of ports, and which hosts sit on which.
+// Queue pairs of ports, and which hosts sit on which.
 #include "pktgen/traffic/placement.hpp"
 
 #include <gtest/gtest.h>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 namespace {
 
 Placement with_queues(const std::vector<std::size_t>& queues) {
   Placement placement;
   placement.ports.resize(queues.size());
-  for (PortIndex port = 0; port < queues.size(); ++port) {
-    placement.lanes.insert(placement.lanes.end(), queues[port], port);
+  for (transport::PortIndex port = 0; port < queues.size(); ++port) {
+    placement.queue_pairs.insert(placement.queue_pairs.end(), queues[port], port);
   }
   return placement;
 }
 
-TEST(Placement, without_lanes_has_one_for_each_port) {
+TEST(Placement, without_queue_pairs_has_one_for_each_port) {
   Placement placement;
   placement.ports.resize(3);
-  EXPECT_EQ(placement.lane_count(), 3U);
+  EXPECT_EQ(placement.queue_pair_count(), 3U);
   EXPECT_EQ(placement.port_of(2), 2U);
-  LanesOfPorts lanes(placement);
-  for (PortIndex port = 0; port < 3; ++port) {
-    EXPECT_EQ(lanes.first(port), port);
-    EXPECT_EQ(lanes.count(port), 1U);
-    EXPECT_EQ(lanes.deal(port), port);
-    EXPECT_EQ(lanes.deal(port), port);
+  QueuePairsOfPorts queue_pairs(placement);
+  for (transport::PortIndex port = 0; port < 3; ++port) {
+    EXPECT_EQ(queue_pairs.first(port), port);
+    EXPECT_EQ(queue_pairs.count(port), 1U);
+    EXPECT_EQ(queue_pairs.deal(port), port);
+    EXPECT_EQ(queue_pairs.deal(port), port);
   }
 }
 
-TEST(Placement, deals_the_hosts_of_each_port_to_its_lanes_in_turn) {
+TEST(Placement, deals_the_hosts_of_each_port_to_its_queue_pairs_in_turn) {
   const Placement placement = with_queues({1, 3, 2});
-  EXPECT_EQ(placement.lane_count(), 6U);
+  EXPECT_EQ(placement.queue_pair_count(), 6U);
   EXPECT_EQ(placement.port_of(3), 1U);
-  LanesOfPorts lanes(placement);
-  EXPECT_EQ(lanes.first(1), 1U);
-  EXPECT_EQ(lanes.end(1), 4U);
-  EXPECT_EQ(lanes.first(2), 4U);
-  std::vector<LaneIndex> dealt;
+  QueuePairsOfPorts queue_pairs(placement);
+  EXPECT_EQ(queue_pairs.first(1), 1U);
+  EXPECT_EQ(queue_pairs.end(1), 4U);
+  EXPECT_EQ(queue_pairs.first(2), 4U);
+  std::vector<transport::QueuePairIndex> dealt;
   for (int host = 0; host < 4; ++host) {
-    dealt.push_back(lanes.deal(1));
-    dealt.push_back(lanes.deal(2));
+    dealt.push_back(queue_pairs.deal(1));
+    dealt.push_back(queue_pairs.deal(2));
   }
-  EXPECT_EQ(dealt, (std::vector<LaneIndex>{1, 4, 2, 5, 3, 4, 1, 5}));
+  EXPECT_EQ(dealt, (std::vector<transport::QueuePairIndex>{1, 4, 2, 5, 3, 4, 1, 5}));
 }
 
-TEST(Placement, knows_whether_any_lane_is_elsewhere) {
+TEST(Placement, knows_whether_any_queue_pair_is_elsewhere) {
   Placement placement = with_queues({2, 2});
   EXPECT_TRUE(placement.is_all_here());
   placement.elsewhere = {false, true, false, false};
@@ -55,4 +55,4 @@ TEST(Placement, knows_whether_any_lane_is_elsewhere) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

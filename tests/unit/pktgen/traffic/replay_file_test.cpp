@@ -18,7 +18,11 @@
 #include <tuple>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
+
+using capture::load_capture;
+using scenario::Direction;
+
 namespace {
 
 /// A file of the test's own that goes with it.
@@ -66,7 +70,7 @@ void write_pcap(const ScratchFile& file, const std::vector<Frame>& frames,
 std::string problem_with(const std::string& path) {
   try {
     (void)load_capture(path, Direction::outbound);
-  } catch (const CaptureError& e) {
+  } catch (const capture::CaptureError& e) {
     EXPECT_EQ(std::string(e.what()).rfind(path + ": ", 0), 0U) << e.what();
     return e.what() + path.size() + 2;
   }
@@ -87,7 +91,7 @@ TEST(ReplayFile, of_nanoseconds_keeps_them) {
   EXPECT_EQ(capture.bytes.size(), 60U + 1'514U + 14U);
   EXPECT_EQ(capture.bytes[capture.frames[1].offset], std::byte{'b'});
   EXPECT_EQ(capture.bytes[capture.frames[2].offset + 13], std::byte{'c'});
-  EXPECT_EQ(longest_frame_in(file.path(), Direction::outbound), 1'514U);
+  EXPECT_EQ(capture::longest_frame_in(file.path(), Direction::outbound), 1'514U);
 }
 
 TEST(ReplayFile, of_microseconds_is_scaled) {
@@ -270,4 +274,4 @@ TEST(ReplayFile, that_ends_within_a_frame_names_the_one_before) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

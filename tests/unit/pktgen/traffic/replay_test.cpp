@@ -13,7 +13,11 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::traffic::test {
+
+using measure::Tally;
+using transport::Port;
+
 namespace {
 
 /// Frames of these lengths at these times; each byte of a frame is its number.
@@ -339,4 +343,4 @@ TEST(Replay, refuses_an_empty_capture_and_a_speed_that_is_none) {
 }
 
 } // namespace
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::traffic::test

@@ -5,7 +5,10 @@
 #include <map>
 #include <stdexcept>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
+
+using scenario::Sizes;
+
 namespace {
 
 TEST(Sizes, are_without_the_fcs_and_in_turn) {
@@ -36,7 +39,7 @@ TEST(Sizes, imix_may_stand_among_others) {
 }
 
 TEST(Sizes, count_preamble_fcs_and_gap_on_the_wire) {
-  EXPECT_EQ(bits_on_the_wire(60), 84U * 8); // 14.88 million a second on 10 Gb/s
+  EXPECT_EQ(scenario::bits_on_the_wire(60), 84U * 8); // 14.88 million a second on 10 Gb/s
   EXPECT_DOUBLE_EQ(Sizes({64, 128}).mean_bits_on_the_wire(), (84 + 148) * 8 / 2.0);
 }
 
@@ -52,4 +55,4 @@ TEST(Sizes, outside_of_the_range_are_refused_with_the_number) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

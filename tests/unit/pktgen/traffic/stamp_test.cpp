@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::traffic {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -114,4 +114,4 @@ TEST(Payload, of_another_frame_or_with_words_exchanged_is_wrong) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::traffic

@@ -8,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::traffic::test {
 namespace {
 
 /// A stream of 128-byte frames between two nodes, and the first of them on its way to node 1.
 struct OneFrame {
-  OneFrame() : traffic(Kind::unicast, of_128_bytes(), placement_of(2), 9) {
+  OneFrame() : traffic(scenario::Kind::unicast, of_128_bytes(), placement_of(2), 9) {
     MemoryPort a(0);
     MemoryPort b(1);
-    const std::vector<Port*> ports{&a, &b};
+    const std::vector<transport::Port*> ports{&a, &b};
     traffic.start(TimeNs{1});
     traffic.begin_measuring(TimeNs{1});
     traffic.generate(ports, TimeNs{2});
@@ -29,8 +29,8 @@ struct OneFrame {
   [[nodiscard]] std::uint64_t figure(std::string_view name) const {
     return traffic.tally(TimeNs{3}).figure(name);
   }
-  static Stream of_128_bytes() {
-    Stream stream = unicast(Pattern::permutation);
+  static scenario::Stream of_128_bytes() {
+    scenario::Stream stream = unicast(scenario::Pattern::permutation);
     stream.sizes = {128};
     return stream;
   }
@@ -75,9 +75,9 @@ TEST(StreamReceiver, sees_that_a_frame_was_cut_or_lengthened) {
 
 TEST(StreamReceiver, calls_frames_of_flows_that_there_are_not_misdelivered_and_asks_for_the_nodes) {
   // Five nodes take three bits: numbers 5 to 7 are no nodes, and flows of them are none either.
-  Stream five = unicast(Pattern::random, 5);
-  five.role = Role::leaves;
-  StreamTraffic receiver(Kind::unicast, five, placement_of(2), 1);
+  scenario::Stream five = unicast(scenario::Pattern::random, 5);
+  five.role = scenario::Role::leaves;
+  StreamTraffic receiver(scenario::Kind::unicast, five, placement_of(2), 1);
   Bytes frame(60);
   StreamHeader({}, wire::default_ethertype, Vni{1})
       .write(frame.data(), Nid{0x10000}, wire::FabricAddress::unicast(Nid{0x10006}), 60);
@@ -91,4 +91,4 @@ TEST(StreamReceiver, calls_frames_of_flows_that_there_are_not_misdelivered_and_a
 }
 
 } // namespace
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::traffic::test

@@ -14,7 +14,15 @@
 #include <string>
 #include <vector>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::traffic::test {
+
+using measure::Tally;
+using scenario::Kind;
+using scenario::Pattern;
+using scenario::Stream;
+using transport::Port;
+using transport::PortIndex;
+
 namespace {
 
 using tributary::test::seed;
@@ -26,8 +34,8 @@ using Came = std::map<std::uint32_t, std::set<std::uint64_t>>;
 class TwoSides {
 public:
   TwoSides(const Stream& stream, std::size_t port_count, const Imperfections& shares)
-      : sender(Kind::unicast, as(stream, Role::root), placement_of(port_count), 11),
-        receiver(Kind::unicast, as(stream, Role::leaves), placement_of(port_count), 12),
+      : sender(Kind::unicast, as(stream, scenario::Role::root), placement_of(port_count), 11),
+        receiver(Kind::unicast, as(stream, scenario::Role::leaves), placement_of(port_count), 12),
         channel_(shares, port_count, seed()) {
     for (std::size_t i = 0; i < port_count; ++i) {
       ports_.push_back(std::make_unique<MemoryPort>(static_cast<std::uint8_t>(i)));
@@ -58,7 +66,7 @@ public:
   std::uint64_t copies = 0; ///< that came
 
 private:
-  static Stream as(Stream stream, Role role) {
+  static Stream as(Stream stream, scenario::Role role) {
     stream.role = role;
     return stream;
   }
@@ -109,7 +117,7 @@ TEST(StreamSides, with_its_receivers_alone_knows_losses_by_the_gaps_of_its_time)
   EXPECT_EQ(tally.figure("lost"), expected - distinct);
   EXPECT_GT(tally.figure("duplicated"), 0U);
   EXPECT_GT(tally.figure("reordered"), 0U);
-  EXPECT_EQ(tally.sum(Figure::Meaning::fault), 0U);
+  EXPECT_EQ(tally.sum(measure::Figure::Meaning::fault), 0U);
   EXPECT_TRUE(tally.latencies.empty()) << "of another clock";
   EXPECT_EQ(tally.sent.frames, 0U);
 
@@ -126,9 +134,9 @@ TEST(StreamSides, with_its_senders_alone_claims_nothing_about_losses) {
   sides.sender.stop(sides.now);
   const Tally tally = sides.sender.tally(sides.now);
   EXPECT_EQ(tally.sent.frames, 3 * 4 * Port::burst);
-  EXPECT_EQ(tally.sum(Figure::Meaning::loss), 0U);
-  EXPECT_TRUE(
-      std::ranges::none_of(tally.figures, [](const Figure& f) { return f.name == "lost"; }));
+  EXPECT_EQ(tally.sum(measure::Figure::Meaning::loss), 0U);
+  EXPECT_TRUE(std::ranges::none_of(tally.figures,
+                                   [](const measure::Figure& f) { return f.name == "lost"; }));
   EXPECT_TRUE(sides.sender.drained(sides.now));
 }
 
@@ -190,7 +198,7 @@ TEST(StreamSides, of_two_workers_adds_up_although_each_receives_what_the_other_s
     }
   };
   run(5, true);
-  // Frames composed now are still under way when the measurement begins.
+  // Frames composed now are still in flight when the measurement begins.
   now = now + 10;
   a.traffic.generate(a.ports, now);
   b.traffic.generate(b.ports, now + 3);
@@ -229,30 +237,31 @@ TEST(StreamSides, of_two_workers_keeps_the_rate_of_one) {
   }
 }
 
-/// Workers `which` of two, each with one of the two lanes of each of two ports.
-Placement lanes_of_worker(std::size_t which) {
+/// Workers `which` of two, each with one of the two queue pairs of each of two ports.
+Placement queue_pairs_of_worker(std::size_t which) {
   Placement placement = placement_of(2);
-  placement.lanes = {0, 0, 1, 1};
+  placement.queue_pairs = {0, 0, 1, 1};
   placement.elsewhere = {which != 0, which != 1, which != 0, which != 1};
   return placement;
 }
 
 TEST(StreamSides, of_workers_that_share_each_port_adds_up_whichever_of_them_receives) {
   Random random(seed());
-  const Stream stream = unicast(Pattern::random, 2'000); // flows by lane, not by node
-  std::vector<std::unique_ptr<MemoryPort>> lanes;
+  const Stream stream = unicast(Pattern::random, 2'000); // flows by queue pair, not by node
+  std::vector<std::unique_ptr<MemoryPort>> queue_pairs;
   std::vector<std::unique_ptr<StreamTraffic>> workers;
-  for (std::size_t lane = 0; lane < 4; ++lane) {
-    lanes.push_back(std::make_unique<MemoryPort>(static_cast<std::uint8_t>(lane / 2)));
+  for (std::size_t queue_pair = 0; queue_pair < 4; ++queue_pair) {
+    queue_pairs.push_back(std::make_unique<MemoryPort>(static_cast<std::uint8_t>(queue_pair / 2)));
   }
   TimeNs now{10};
   for (std::size_t w = 0; w < 2; ++w) {
     workers.push_back(
-        std::make_unique<StreamTraffic>(Kind::unicast, stream, lanes_of_worker(w), 3));
+        std::make_unique<StreamTraffic>(Kind::unicast, stream, queue_pairs_of_worker(w), 3));
     workers.back()->start(now);
   }
-  const std::vector<Port*> ports[] = {{lanes[0].get(), nullptr, lanes[2].get(), nullptr},
-                                      {nullptr, lanes[1].get(), nullptr, lanes[3].get()}};
+  const std::vector<Port*> ports[] = {
+      {queue_pairs[0].get(), nullptr, queue_pairs[2].get(), nullptr},
+      {nullptr, queue_pairs[1].get(), nullptr, queue_pairs[3].get()}};
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;
   for (int round = 0; round < 50; ++round) {
@@ -260,14 +269,14 @@ TEST(StreamSides, of_workers_that_share_each_port_adds_up_whichever_of_them_rece
     for (std::size_t w = 0; w < 2; ++w) {
       workers[w]->generate(ports[w], now);
     }
-    for (std::size_t lane = 0; lane < 4; ++lane) {
-      for (Bytes& frame : lanes[lane]->take_sent()) {
+    for (std::size_t queue_pair = 0; queue_pair < 4; ++queue_pair) {
+      for (Bytes& frame : queue_pairs[queue_pair]->take_sent()) {
         if (++sent % 10 == 0) {
           ++lost;
           continue;
         }
-        // At the other port, on any of its lanes.
-        const std::size_t at = (lane < 2 ? 2 : 0) + random.below(2);
+        // At the other port, on any of its queue pairs.
+        const std::size_t at = (queue_pair < 2 ? 2 : 0) + random.below(2);
         EXPECT_TRUE(workers[at % 2]->receive(
             at, {frame.data(), static_cast<std::uint32_t>(frame.size())}, now));
       }
@@ -279,7 +288,7 @@ TEST(StreamSides, of_workers_that_share_each_port_adds_up_whichever_of_them_rece
   Tally sum = workers[0]->tally(now);
   sum.merge(workers[1]->tally(now));
   EXPECT_EQ(sum.sent.frames, sent);
-  EXPECT_EQ(sent, 50 * 4 * Port::burst) << "all lanes send";
+  EXPECT_EQ(sent, 50 * 4 * Port::burst) << "all queue pairs send";
   EXPECT_EQ(sum.figure("lost"), lost);
   EXPECT_EQ(sum.figure("expected"), sent);
   EXPECT_EQ(sum.figure("duplicated"), 0U);
@@ -290,7 +299,7 @@ TEST(StreamSides, whose_flows_would_be_counted_by_two_workers_is_refused) {
   const auto refusal = [](std::uint32_t nodes) -> std::string {
     try {
       const StreamTraffic traffic(Kind::unicast, unicast(Pattern::random, nodes),
-                                  lanes_of_worker(0), 3);
+                                  queue_pairs_of_worker(0), 3);
     } catch (const std::invalid_argument& problem) {
       return problem.what();
     }
@@ -325,4 +334,4 @@ TEST(Stream, what_the_warm_up_did_not_manage_leaves_time_for_what_is_measured) {
 }
 
 } // namespace
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::traffic::test

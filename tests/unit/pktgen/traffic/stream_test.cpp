@@ -15,7 +15,14 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::traffic::test {
+
+using measure::Tally;
+using scenario::Kind;
+using scenario::Pattern;
+using scenario::Stream;
+using transport::Port;
+
 namespace {
 
 using tributary::test::seed;
@@ -30,7 +37,7 @@ void measure(StreamWorld& world, std::size_t rounds = 40, std::uint64_t step = 1
 }
 void expect_no_faults(const StreamWorld& world) {
   const Tally tally = world.traffic.tally(world.now);
-  EXPECT_EQ(tally.sum(Figure::Meaning::fault), 0U);
+  EXPECT_EQ(tally.sum(measure::Figure::Meaning::fault), 0U);
   for (const std::string& remark : tally.remarks) {
     ADD_FAILURE() << remark;
   }
@@ -122,7 +129,7 @@ TEST_P(AnImperfectChannel, is_told_to_the_frame) {
   EXPECT_EQ(tally.figure("damaged"), account.damaged);
   EXPECT_EQ(tally.figure("misdelivered"), account.misdelivered);
   EXPECT_EQ(tally.figure("too_old"), 0U);
-  EXPECT_EQ(tally.sum(Figure::Meaning::loss), account.lost);
+  EXPECT_EQ(tally.sum(measure::Figure::Meaning::loss), account.lost);
   EXPECT_EQ(tally.figure("expected"),
             tally.sent.frames * (p.kind == Kind::multicast ? world.ports.size() - 1 : 1));
   EXPECT_EQ(tally.received.frames, tally.figure("expected") - account.lost + account.duplicated);
@@ -149,7 +156,7 @@ TEST(Stream, counts_only_what_was_intended_since_the_measurement_began) {
   StreamWorld world(Kind::unicast, unicast(), 3, seed(), {.lost = 0.1});
   world.delay = 20'000;
   world.traffic.start(world.now);
-  world.run(30, 1'000); // 20 rounds are still under way
+  world.run(30, 1'000); // 20 rounds are still in flight
   const std::uint64_t lost_before = world.channel.account.lost;
   const std::uint64_t sent_before = world.sent;
   EXPECT_GT(lost_before, 0U);
@@ -197,7 +204,7 @@ TEST(Stream, in_an_open_loop_is_sent_at_the_intended_times_and_shows_the_delay_a
   world.finish();
   const Tally tally = world.traffic.tally(world.now);
   EXPECT_EQ(tally.sent.frames, 2'001U) << "one at either end";
-  const Histogram* latency = tally.latency("frame_from_intended");
+  const measure::Histogram* latency = tally.latency("frame_from_intended");
   ASSERT_NE(latency, nullptr);
   EXPECT_EQ(latency->count(), 2'001U);
   EXPECT_EQ(latency->min(), 12'345U);
@@ -227,7 +234,7 @@ TEST(Stream, keeps_its_rate_in_bits_on_the_wire_whatever_the_sizes) {
   world.traffic.begin_measuring(world.now);
   world.run(1'000, 1'000); // a millisecond: ten million bits
   world.finish();
-  const Volume sent = world.traffic.tally(world.now).sent;
+  const measure::Volume sent = world.traffic.tally(world.now).sent;
   const auto bits = static_cast<double>((sent.bytes + 24 * sent.frames) * 8);
   EXPECT_NEAR(bits, 10e6, 4 * 9'020 * 8) << "but for one frame a port";
 }
@@ -293,7 +300,7 @@ TEST(Stream, says_what_it_waits_for_while_it_runs_too) {
   EXPECT_EQ(world.traffic.waiting_for(world.now), "");
 
   Stream elsewhere = unicast();
-  elsewhere.role = Role::leaves;
+  elsewhere.role = scenario::Role::leaves;
   const StreamTraffic receiver(Kind::unicast, elsewhere, placement_of(2), 1);
   EXPECT_EQ(receiver.waiting_for(world.now), "the first frame to come in");
 }
@@ -319,7 +326,7 @@ TEST(Stream, leaves_out_what_a_port_cannot_take_and_calls_it_a_fault) {
   traffic.generate(ports, TimeNs{2});
   const Tally tally = traffic.tally(TimeNs{2});
   EXPECT_EQ(tally.figure("too_long"), 16U);
-  EXPECT_EQ(tally.sum(Figure::Meaning::fault), 16U);
+  EXPECT_EQ(tally.sum(measure::Figure::Meaning::fault), 16U);
   EXPECT_EQ(tally.sent.frames, 48U);
   ASSERT_EQ(tally.remarks.size(), 1U);
   EXPECT_NE(tally.remarks[0].find("MTU"), std::string::npos);
@@ -405,4 +412,4 @@ TEST(Stream, that_cannot_be_is_refused_with_what_to_do) {
 }
 
 } // namespace
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::traffic::test

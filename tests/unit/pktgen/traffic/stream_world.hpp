@@ -17,38 +17,39 @@
 #include <optional>
 #include <vector>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::traffic::test {
 
-inline Stream unicast(Pattern pattern = Pattern::random, std::uint32_t nodes = 0) {
-  Stream stream;
+inline scenario::Stream unicast(scenario::Pattern pattern = scenario::Pattern::random,
+                                std::uint32_t nodes = 0) {
+  scenario::Stream stream;
   stream.pattern = pattern;
   stream.nodes = nodes;
   stream.sizes = {64, 0, 9000, 65};
   return stream;
 }
-inline Stream multicast(std::uint32_t trees) {
-  Stream stream;
+inline scenario::Stream multicast(std::uint32_t trees) {
+  scenario::Stream stream;
   stream.trees = trees;
   stream.first_tree = 40;
   stream.sizes = {64, 128};
   return stream;
 }
 
-inline std::uint32_t nodes_of(const Stream& stream, std::size_t ports) {
+inline std::uint32_t nodes_of(const scenario::Stream& stream, std::size_t ports) {
   return stream.nodes == 0 ? static_cast<std::uint32_t>(ports) : stream.nodes;
 }
 
 /// A switch that has port i to the generator's port i.
 class SwitchBetween : private core::Emission {
 public:
-  SwitchBetween(Kind kind, const Stream& stream, const Placement& placement)
+  SwitchBetween(scenario::Kind kind, const scenario::Stream& stream, const Placement& placement)
       : core_({}, PortSet::first(max_ports)) {
     core::TablesBuilder builder;
     const std::size_t ports = placement.ports.size();
     for (std::size_t i = 0; i < ports; ++i) {
       EXPECT_EQ(builder.add_port({}), "");
     }
-    if (kind == Kind::multicast) {
+    if (kind == scenario::Kind::multicast) {
       for (std::uint32_t t = 0; t < stream.trees; ++t) {
         const PortNumber parent{static_cast<std::uint8_t>(t % ports)};
         PortSet children = PortSet::first(ports);
@@ -68,7 +69,7 @@ public:
   }
 
   /// What leaves the switch for this frame. Expects that it is not refused.
-  std::vector<Arriving> pass(PortIndex from, Bytes& frame) {
+  std::vector<Arriving> pass(transport::PortIndex from, Bytes& frame) {
     const core::Decision decision =
         core_.process(PortNumber{static_cast<std::uint8_t>(from)},
                       {frame.data(), static_cast<std::uint32_t>(frame.size())}, TimeNs{1});
@@ -84,7 +85,7 @@ public:
   }
 
 private:
-  std::byte* buffer(PortNumber, std::uint32_t) override { return nullptr; }
+  std::byte* buffer(PortNumber, std::uint32_t, TrafficClass) override { return nullptr; }
   core::SwitchCore core_;
 };
 
@@ -98,8 +99,8 @@ inline Placement placement_of(std::size_t ports) {
 
 class StreamWorld {
 public:
-  StreamWorld(Kind kind, const Stream& stream, std::size_t port_count, std::uint64_t seed = 1,
-              const Imperfections& shares = {})
+  StreamWorld(scenario::Kind kind, const scenario::Stream& stream, std::size_t port_count,
+              std::uint64_t seed = 1, const Imperfections& shares = {})
       : traffic(kind, stream, placement_of(port_count), seed), channel(shares, port_count, seed),
         switch_(kind, stream, placement_of(port_count)) {
     for (std::size_t i = 0; i < port_count; ++i) {
@@ -111,7 +112,7 @@ public:
   /// Composes what is due, and brings what is sent to where it goes after `delay`.
   void generate() {
     traffic.generate(given, now);
-    for (PortIndex from = 0; from < ports.size(); ++from) {
+    for (transport::PortIndex from = 0; from < ports.size(); ++from) {
       for (Bytes& frame : ports[from]->take_sent()) {
         ++sent;
         for (Arriving& passed : switch_.pass(from, frame)) {
@@ -137,7 +138,7 @@ public:
       deliver();
     }
   }
-  /// Ends the measurement, and brings all that is under way.
+  /// Ends the measurement, and brings all that is in flight.
   void finish() {
     traffic.stop(now);
     generate();
@@ -161,7 +162,7 @@ public:
   StreamTraffic traffic;
   ImperfectChannel channel;
   std::vector<std::unique_ptr<MemoryPort>> ports;
-  std::vector<Port*> given;
+  std::vector<transport::Port*> given;
   std::uint64_t sent = 0;       ///< frames the ports took
   std::uint64_t arrived = 0;    ///< copies that came in
   std::uint64_t recognised = 0; ///< of those
@@ -175,4 +176,4 @@ private:
   std::deque<UnderWay> under_way_;
 };
 
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::traffic::test

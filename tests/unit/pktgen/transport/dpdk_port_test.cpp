@@ -12,11 +12,11 @@
 #include <filesystem>
 #include <optional>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::transport::test {
 namespace {
 
-using dataplane::test::shared_eal;
 using link::test::PrivateNetwork;
+using port::test::shared_eal;
 using testing::HasSubstr;
 
 constexpr wire::MacAddress address = wire::host_mac(Nid{0x123});
@@ -56,7 +56,7 @@ TEST_F(DpdkPortTest, FullRingRefusesAndLosesNothing) {
   while (push_number(left, pushed)) {
     ++pushed;
   }
-  EXPECT_GE(pushed, dataplane::RingLinks::frames_per_ring - 1);
+  EXPECT_GE(pushed, port::RingLinks::frames_per_ring - 1);
   EXPECT_GT(left.counts().send_refusals, 0U);
   Numbers received = receive_numbers(right, left.counts().sent_frames);
   left.flush();
@@ -76,7 +76,7 @@ TEST_F(DpdkPortTest, FramesUnderWayAndHeldComeBackWhenPortsClose) {
 TEST_F(DpdkPortTest, ThirdEndOfALinkIsRefused) {
   DpdkPort left(ring_end("two"), shared_eal(), address);
   DpdkPort right(ring_end("two"), shared_eal(), address);
-  EXPECT_THROW(DpdkPort(ring_end("two"), shared_eal(), address), dataplane::PortError);
+  EXPECT_THROW(DpdkPort(ring_end("two"), shared_eal(), address), port::PortError);
 }
 
 TEST_F(DpdkPortTest, NullTakesAllAndGivesNothing) {
@@ -153,4 +153,4 @@ TEST_F(DpdkPortTest, PacketSocketDeviceExchangesFramesWithTheKernel) {
 }
 
 } // namespace
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::transport::test

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::transport::test {
 
 inline constexpr std::uint32_t number_frame_bytes = 60;
 
@@ -122,4 +122,4 @@ inline Numbers receive_numbers(Port& port, std::size_t count) {
   return all;
 }
 
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::transport::test

@@ -12,10 +12,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::transport::test {
+
+using result::SwitchFigures;
+using scenario::Kind;
+using scenario::Scenario;
+
 namespace {
 
-using dataplane::test::shared_eal;
+using port::test::shared_eal;
 using testing::ElementsAre;
 
 Scenario hosted_scenario(Kind kind, std::uint32_t ports, std::uint32_t workers, bool busy) {
@@ -23,7 +28,7 @@ Scenario hosted_scenario(Kind kind, std::uint32_t ports, std::uint32_t workers, 
   scenario.name = "test";
   scenario.traffic.kind = kind;
   scenario.traffic.reduce.leaves = ports - 1;
-  Hosted& hosted = scenario.hosted.emplace();
+  scenario::Hosted& hosted = scenario.hosted.emplace();
   hosted.ports = ports;
   hosted.workers = workers;
   hosted.busy = busy;
@@ -197,4 +202,4 @@ TEST(SwitchProbeTest, NobodyAtTheSocketIsAnErrorThatNamesTheOption) {
 }
 
 } // namespace
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::transport::test

@@ -11,11 +11,15 @@
 #include <map>
 #include <random>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::transport::test {
+
+using scenario::Kind;
+using scenario::Scenario;
+
 namespace {
 
-using dataplane::test::shared_eal;
 using link::test::PrivateNetwork;
+using port::test::shared_eal;
 
 Scenario scenario_of(Kind kind, std::size_t ports) {
   Scenario scenario;
@@ -246,7 +250,7 @@ TEST(LoopSwitchTest, WhatAnEngineHoldsComesOutWhenItsTimeIsOver) {
 
 TEST(LoopSwitchTest, FramesForTheSideThatIsElsewhereAreCounted) {
   Scenario scenario = scenario_of(Kind::multicast, 2);
-  scenario.traffic.stream.role = Role::root;
+  scenario.traffic.stream.role = scenario::Role::root;
   const auto loop = LoopSwitch::through_memory(scenario);
   ASSERT_EQ(loop->ports().size(), 2U);
   ASSERT_TRUE(send_numbers(*loop->ports()[0], 0, 5,
@@ -256,4 +260,4 @@ TEST(LoopSwitchTest, FramesForTheSideThatIsElsewhereAreCounted) {
 }
 
 } // namespace
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::transport::test

@@ -10,7 +10,11 @@
 
 #include <utility>
 
-namespace tributary::pktgen {
+namespace tributary::pktgen::transport {
+
+using scenario::Kind;
+using scenario::Scenario;
+
 namespace {
 
 using testing::HasSubstr;
@@ -47,7 +51,7 @@ Scenario mixed_scenario() {
 }
 
 std::shared_ptr<const core::Tables> tables_of(const config::Switch& sw) {
-  std::vector<config::Diagnostic> findings;
+  std::vector<configuration::Diagnostic> findings;
   auto tables = config::build_tables(sw, 1, findings);
   for (const auto& finding : findings) {
     ADD_FAILURE() << finding.text;
@@ -58,7 +62,7 @@ std::shared_ptr<const core::Tables> tables_of(const config::Switch& sw) {
 std::string refusal_of(const Scenario& scenario) {
   try {
     std::ignore = switch_for(scenario);
-  } catch (const config::ConfigError& error) {
+  } catch (const configuration::ConfigError& error) {
     return error.what();
   }
   return {};
@@ -83,7 +87,7 @@ TEST(SwitchForTest, PortsWithoutALeafAreNotOnTheTree) {
 
 TEST(SwitchForTest, OneSideAloneHasTheOtherBehindTheFarPort) {
   Scenario scenario = reduce_scenario(9, 1, 3);
-  scenario.traffic.reduce.role = Role::leaves;
+  scenario.traffic.reduce.role = scenario::Role::leaves;
   config::Switch sw = switch_for(scenario);
   ASSERT_EQ(sw.ports.size(), 4U);
   EXPECT_EQ(sw.ports[3].name, "far");
@@ -91,7 +95,7 @@ TEST(SwitchForTest, OneSideAloneHasTheOtherBehindTheFarPort) {
   EXPECT_EQ(sw.trees.at(0).children, PortSet(0b0111));
 
   scenario.ports.resize(1);
-  scenario.traffic.reduce.role = Role::root;
+  scenario.traffic.reduce.role = scenario::Role::root;
   sw = switch_for(scenario);
   ASSERT_EQ(sw.ports.size(), 2U);
   EXPECT_EQ(sw.trees.at(0).parent, PortNumber{0});
@@ -186,7 +190,7 @@ TEST(SwitchForTest, PrintedFileIsReadBackAsTheSameTables) {
   Scenario scenario = reduce_scenario(100, 20, 5);
   scenario.ethertype = 0x88B6;
   expect_same_from_file(scenario);
-  scenario.traffic.reduce.role = Role::leaves;
+  scenario.traffic.reduce.role = scenario::Role::leaves;
   expect_same_from_file(scenario);
   expect_same_from_file(mixed_scenario());
   Scenario hosted = mixed_scenario();
@@ -219,7 +223,7 @@ TEST(SwitchForTest, LongFramesAreAskedForAndTakeAnotherKindOfPort) {
   scenario.traffic.kind = Kind::mixed;
   scenario.ports.resize(2);
   scenario.parts.resize(3);
-  for (Part& part : scenario.parts) {
+  for (scenario::Part& part : scenario.parts) {
     part.kind = Kind::unicast;
     part.stream.sizes = {0, 98};
   }
@@ -247,4 +251,4 @@ TEST(SwitchForTest, FileAsksForAsManyDescriptorsAsThereAreReductions) {
 }
 
 } // namespace
-} // namespace tributary::pktgen
+} // namespace tributary::pktgen::transport

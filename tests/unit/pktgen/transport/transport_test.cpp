@@ -12,7 +12,11 @@
 
 #include <algorithm>
 
-namespace tributary::pktgen::test {
+namespace tributary::pktgen::transport::test {
+
+using scenario::PortSpec;
+using scenario::Scenario;
+
 namespace {
 
 using link::test::PrivateNetwork;
@@ -36,7 +40,7 @@ PortSpec device_of(config::PortKind kind) {
 Scenario unicast_over(std::vector<PortSpec> ports) {
   Scenario scenario;
   scenario.name = "test";
-  scenario.traffic.kind = Kind::unicast;
+  scenario.traffic.kind = scenario::Kind::unicast;
   scenario.ports = std::move(ports);
   return scenario;
 }
@@ -73,7 +77,7 @@ TEST(TransportTest, EachFurtherQueueNeedsTheBuffersOfAPort) {
   EXPECT_EQ(dpdk_needs(scenario).switches[0].ports.size(), before + 3);
 }
 
-TEST(TransportTest, PortOfSeveralQueuesIsAsManyLanesAndOnePort) {
+TEST(TransportTest, PortOfSeveralQueuesIsAsManyQueuePairsAndOnePort) {
   if (!PrivateNetwork::skip_reason().empty()) {
     GTEST_SKIP() << PrivateNetwork::skip_reason();
   }
@@ -82,13 +86,13 @@ TEST(TransportTest, PortOfSeveralQueuesIsAsManyLanesAndOnePort) {
     Scenario scenario = unicast_over({raw_on("left"), raw_on("right")});
     scenario.ports[1].queues = 3;
     const Transport transport(scenario);
-    EXPECT_EQ(transport.port_of_lane(), (std::vector<PortIndex>{0, 1, 1, 1}));
-    const auto lanes = transport.lanes();
-    ASSERT_EQ(lanes.size(), 4U);
-    EXPECT_EQ(transport.ports(), (std::vector<Port*>{lanes[0], lanes[1]}));
-    for (const Port* lane : {lanes[2], lanes[3]}) {
-      EXPECT_EQ(lane->address(), lanes[1]->address());
-      EXPECT_EQ(lane->description(), lanes[1]->description());
+    EXPECT_EQ(transport.port_of_queue_pair(), (std::vector<PortIndex>{0, 1, 1, 1}));
+    const auto queue_pairs = transport.queue_pairs();
+    ASSERT_EQ(queue_pairs.size(), 4U);
+    EXPECT_EQ(transport.ports(), (std::vector<Port*>{queue_pairs[0], queue_pairs[1]}));
+    for (const Port* queue_pair : {queue_pairs[2], queue_pairs[3]}) {
+      EXPECT_EQ(queue_pair->address(), queue_pairs[1]->address());
+      EXPECT_EQ(queue_pair->description(), queue_pairs[1]->description());
     }
   }
   PrivateNetwork::remove_pair();
@@ -106,7 +110,8 @@ TEST(TransportTest, HostedSwitchNeedsBuffersForBothEndsAndAllThreads) {
 
 TEST(TransportTest, MoreDevicesThanDpdkHasRoomForAreRefused) {
   Scenario scenario = unicast_over(std::vector(40, device_of(config::PortKind::null)));
-  EXPECT_THAT(refusal_of<config::ConfigError>(scenario), HasSubstr("40 ports are DPDK devices"));
+  EXPECT_THAT(refusal_of<configuration::ConfigError>(scenario),
+              HasSubstr("40 ports are DPDK devices"));
 }
 
 TEST(TransportTest, MissingInterfaceIsRefusedForAnyKindOfPort) {
@@ -133,7 +138,7 @@ TEST(TransportTest, MissingCapabilityOfADeviceIsNamed) {
         try {
           Transport transport(unicast_over({device}));
           std::_Exit(4);
-        } catch (const dataplane::PortError& error) {
+        } catch (const port::PortError& error) {
           std::fputs(error.what(), stderr);
           std::_Exit(0);
         }
@@ -192,4 +197,4 @@ TEST(TransportTest, HostedSwitchOfAllPortsRunsAnswersAndCalibratesBeside) {
 }
 
 } // namespace
-} // namespace tributary::pktgen::test
+} // namespace tributary::pktgen::transport::test

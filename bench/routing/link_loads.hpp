@@ -1,0 +1,25 @@
+// How evenly a set of tables loads the links: every endpoint sends one frame to every other, and
+// where a switch may choose, the frame is divided.
+#pragma once
+
+#include "controlplane/unicast/algorithm.hpp"
+#include "controlplane/unicast/network.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace tributary::bench {
+
+struct LinkLoads {
+  double mean = 0;    ///< frames on a direction of a link that is up
+  double hottest = 0; ///< the most loaded one
+  double mean_hops = 0;
+  std::uint32_t most_hops = 0;
+};
+
+/// Requires that every frame arrives: what is dropped is not counted.
+[[nodiscard]] LinkLoads link_loads(const unicast::Network& network, const unicast::TableSet& tables,
+                                   const unicast::PortStates& up,
+                                   std::span<const std::uint32_t> endpoints);
+
+} // namespace tributary::bench

@@ -1,0 +1,132 @@
+#include "controlplane/southbound/protocol/messages.hpp"
+
+#include "controlplane/trees/tree_kind.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+namespace tributary::southbound::protocol {
+namespace {
+
+using transaction::Answer;
+using transaction::Content;
+using transaction::Message;
+using transaction::Subject;
+
+// ---- trees ----
+
+void write_tree(const Subject& subject, const Content* content, control::Change& change) {
+  const auto number = static_cast<std::uint32_t>(subject.number);
+  if (content == nullptr) {
+    change.set_remove_tree(number);
+    return;
+  }
+  const multicast::TreePart& part = trees::part_of(*content);
+  PortSet children;
+  for (const topology::Port port : part.children) {
+    children.insert(PortNumber{static_cast<std::uint8_t>(port)});
+  }
+  control::Tree& tree = *change.mutable_set_tree();
+  tree.set_number(number);
+  tree.set_wait_count(part.wait_count);
+  tree.set_parent(part.parent);
+  tree.set_children(children.bits());
+}
+
+transaction::ContentPtr read_tree(const control::Tree& tree) {
+  multicast::TreePart part{
+      .at = {},
+      .parent = static_cast<topology::Port>(std::min<std::uint32_t>(tree.parent(), no_port.value)),
+      .children = {},
+      .wait_count = tree.wait_count()};
+  PortSet(tree.children()).for_each([&](PortNumber port) { part.children.push_back(port.value); });
+  return std::make_shared<trees::TreeContent>(std::move(part));
+}
+
+// ---- permissions ----
+
+void write(const transaction::Permission& permission, control::Permission& message) {
+  message.set_port(permission.port.value);
+  message.set_vni(permission.vni.value);
+}
+
+transaction::GuardedPermission read(const control::Permission& message) {
+  return {{PortNumber{static_cast<std::uint8_t>(message.port())},
+           Vni{static_cast<std::uint16_t>(message.vni())}},
+          message.has_nid() ? std::optional(Nid{message.nid()}) : std::nullopt};
+}
+
+void write(const Message& message, control::Prepare& prepare) {
+  prepare.set_transaction(message.number);
+  for (const auto& [subject, content] : message.changes.contents) {
+    if (subject.kind != trees::tree_kind) {
+      throw std::invalid_argument(
+          fmt::format("control.proto has no subjects of kind {}", subject.kind.value));
+    }
+    write_tree(subject, content.get(), *prepare.add_changes());
+  }
+  for (const transaction::GuardedPermission& given : message.changes.permit) {
+    control::Permission& permit = *prepare.add_changes()->mutable_permit();
+    write(given.permission, permit);
+    if (given.nid) {
+      permit.set_nid(given.nid->value);
+    }
+  }
+  for (const transaction::Permission& permission : message.changes.revoke) {
+    write(permission, *prepare.add_changes()->mutable_revoke());
+  }
+}
+
+} // namespace
+
+control::ManagerMessage message_of(const Message& message) {
+  control::ManagerMessage result;
+  switch (message.verb) {
+  case Message::Verb::prepare: write(message, *result.mutable_prepare()); break;
+  case Message::Verb::commit: result.mutable_commit()->set_transaction(message.number); break;
+  case Message::Verb::abort: result.mutable_abort()->set_transaction(message.number); break;
+  }
+  return result;
+}
+
+std::optional<Answer> answer_of(const control::SwitchMessage& message) {
+  switch (message.kind_case()) {
+  case control::SwitchMessage::kPrepared:
+    return Answer{Answer::Verb::prepared, message.prepared().transaction()};
+  case control::SwitchMessage::kRefused:
+    return Answer{Answer::Verb::refused, message.refused().transaction(),
+                  message.refused().reason()};
+  case control::SwitchMessage::kCommitted:
+    return Answer{Answer::Verb::committed, message.committed().transaction()};
+  default: return std::nullopt;
+  }
+}
+
+transaction::Hello hello_of(const control::SwitchHello& hello) {
+  transaction::Hello result;
+  result.ports = hello.limits().ports();
+  result.capacity.emplace(trees::tree_kind, hello.limits().trees());
+  for (const control::Tree& tree : hello.in_force().trees()) {
+    if (tree.number() >= max_trees) {
+      continue;
+    }
+    const Subject subject =
+        trees::subject_of(TreeNumber{static_cast<std::uint16_t>(tree.number())});
+    if (tree.from_file()) {
+      result.own.push_back(subject);
+    } else {
+      result.in_force.emplace_back(subject, read_tree(tree));
+    }
+  }
+  for (const control::Permission& permission : hello.in_force().permissions()) {
+    result.permissions.push_back(read(permission));
+  }
+  return result;
+}
+
+} // namespace tributary::southbound::protocol

@@ -1,0 +1,23 @@
+// What control.proto says, as the transaction room's messages, and the other way: the one place
+// that knows how each kind of subject looks on the wire. A new kind gets its lines here.
+//
+// Pure.
+#pragma once
+
+#include "controlplane/transaction/messages.hpp"
+#include "tributary/control.pb.h"
+
+#include <optional>
+
+namespace tributary::southbound::protocol {
+
+/// Throws std::invalid_argument for a subject of a kind that control.proto does not have.
+[[nodiscard]] control::ManagerMessage message_of(const transaction::Message& message);
+
+/// None when it is no answer in a transaction.
+[[nodiscard]] std::optional<transaction::Answer> answer_of(const control::SwitchMessage& message);
+
+/// Trees whose number no table has are left out.
+[[nodiscard]] transaction::Hello hello_of(const control::SwitchHello& hello);
+
+} // namespace tributary::southbound::protocol

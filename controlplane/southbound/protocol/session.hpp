@@ -1,0 +1,92 @@
+// Which channels are taken on, and which of them still live.
+//
+//   Sessions sessions({.manager = "fabricd", .keepalive = 1s, .statistics = 5s});
+//   const Admission a = sessions.open(session, hello, now);   Welcome or Rejected, to be sent
+//   sessions.heard(session);                                  whenever anything came from it
+//   for (const Keepalive& k : sessions.poll(now)) ...         ping it, or it is lost
+//
+// Silence is counted in intervals that were looked at, not in time: a manager that was held up
+// itself, and has not read what came meanwhile, does not take all its switches for lost.
+//
+// One switch name, and one guid, has one session. A process that dials again while its old channel
+// is not known to be dead (the same boot number) takes over: the old session is superseded. Another
+// process under the same name is rejected as long as the first one lives.
+//
+// Pure: no clock, no I/O.
+#pragma once
+
+#include "controlplane/transaction/subject.hpp"
+#include "tributary/control.pb.h"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tributary::southbound::protocol {
+
+using transaction::SessionNumber;
+
+/// The version of control.proto that both ends must speak.
+inline constexpr std::uint32_t control_protocol = 1;
+/// Intervals of silence in a row after which a session is lost.
+inline constexpr unsigned keepalives_missed = 3;
+
+struct SessionSettings {
+  std::string manager{}; ///< its name, told in Welcome
+  std::chrono::milliseconds keepalive = std::chrono::seconds(1);
+  std::chrono::milliseconds statistics = std::chrono::seconds(5); ///< 0: never
+};
+
+struct Admission {
+  control::ManagerMessage answer; ///< Welcome or Rejected
+  bool accepted = false;
+  std::optional<SessionNumber> superseded; ///< to be closed; is forgotten here already
+};
+
+struct Keepalive {
+  SessionNumber session;
+  bool lost = false; ///< to be closed; is forgotten here already. Otherwise `ping` is to be sent
+  control::ManagerMessage ping;
+};
+
+class Sessions {
+public:
+  explicit Sessions(SessionSettings settings);
+
+  [[nodiscard]] Admission open(SessionNumber session, const control::SwitchHello& hello,
+                               TimeNs now);
+  void heard(SessionNumber session);
+  /// Does nothing for one that is not open.
+  void close(SessionNumber session);
+
+  [[nodiscard]] std::vector<Keepalive> poll(TimeNs now);
+  [[nodiscard]] TimeNs next_deadline() const;
+  /// How long a session may be silent, in words: "3.0 s".
+  [[nodiscard]] std::string timeout_text() const;
+
+private:
+  struct Session {
+    std::string name;
+    std::uint64_t guid = 0;
+    std::uint64_t boot = 0;
+    bool heard = false;  ///< since the last ping was due
+    unsigned missed = 0; ///< pings in a row that were due with nothing heard
+    TimeNs due;          ///< of the next ping
+  };
+
+  SessionSettings settings_;
+  std::map<SessionNumber, Session> sessions_;
+  std::map<std::string, SessionNumber, std::less<>> by_name_;
+  std::map<std::uint64_t, SessionNumber> by_guid_;
+  std::set<std::pair<TimeNs, SessionNumber>> due_;
+  std::uint64_t pings_ = 0;
+};
+
+/// A Rejected message.
+[[nodiscard]] control::ManagerMessage rejection(std::string reason);
+
+} // namespace tributary::southbound::protocol

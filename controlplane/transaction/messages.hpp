@@ -1,0 +1,57 @@
+// What the coordinator and a switch say to each other, in the coordinator's own types. How it looks
+// on a channel is southbound's business.
+//
+// Plain data.
+#pragma once
+
+#include "controlplane/transaction/permissions.hpp"
+#include "controlplane/transaction/subject.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::transaction {
+
+/// What one Prepare says.
+struct Changes {
+  std::vector<std::pair<Subject, ContentPtr>> contents; ///< null: remove it
+  std::vector<GuardedPermission> permit;
+  std::vector<Permission> revoke;
+
+  [[nodiscard]] std::size_t size() const { return contents.size() + permit.size() + revoke.size(); }
+};
+
+/// To a switch.
+struct Message {
+  enum class Verb : std::uint8_t {
+    prepare, ///< check these, and keep them aside
+    commit,  ///< put in force what was prepared under this number
+    abort,   ///< forget it
+  };
+  Verb verb = Verb::prepare;
+  std::uint64_t number = 0;
+  Changes changes; ///< of a Prepare
+};
+
+/// From a switch, about one number.
+struct Answer {
+  enum class Verb : std::uint8_t { prepared, refused, committed };
+  Verb verb = Verb::prepared;
+  std::uint64_t number = 0;
+  std::string reason{}; ///< of a refusal, for a person
+};
+
+/// What a switch says of itself when its channel begins.
+struct Hello {
+  std::uint32_t ports = 0; ///< 0 to ports - 1
+  /// By kind: the numbers below which its table has room for; none of kinds that are not there.
+  std::map<KindNumber, std::uint32_t> capacity;
+  std::vector<std::pair<Subject, ContentPtr>> in_force; ///< what managers gave it
+  std::vector<Subject> own;                             ///< of its own file: not to be changed
+  std::vector<GuardedPermission> permissions;
+};
+
+} // namespace tributary::transaction

@@ -1,0 +1,32 @@
+// Algorithm A: what the paper compares itself with. **Our reconstruction**, from what the paper
+// says of it: a fixed detour of four more hops and one virtual channel. Say so when quoting.
+//
+//   leaf         from a host: row first, in its own column column first; from a row: up its column;
+//                from a column: up its row, on the same virtual channel
+//   row root     down at c2; when that corner is known to be dead, down at the column that is fixed
+//                for this destination, a clean one
+//   column root  in column c2 down at r2; else, on a detour, down at the row that is fixed for this
+//                destination, a clean one
+//   the detour   R C R C, always eight links
+//
+// Clean means without a dead leaf, as in vtftr.hpp. Destinations take turns in the clean rows and
+// columns. So frames turn from columns to rows in many leaves on one virtual channel, and cycles of
+// waits close from the first fault on: it is here for the verifier and the simulator to catch.
+#pragma once
+
+#include "controlplane/unicast/algorithm.hpp"
+
+namespace tributary::unicast {
+
+class AlgorithmA final : public Algorithm {
+public:
+  /// Throws RouteError unless the shape has two dimensions. Uses one virtual channel, whatever
+  /// there are.
+  explicit AlgorithmA(const Shape& shape);
+  [[nodiscard]] TableSet tables(const Faults& known) override;
+
+private:
+  Shape shape_;
+};
+
+} // namespace tributary::unicast

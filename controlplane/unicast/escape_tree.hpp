@@ -1,0 +1,56 @@
+// A spanning tree over the links that are up, as a way out that is always free (general.hpp).
+//
+// Found by breadth from a switch in the middle: of 64 candidates, the one from which the farthest
+// endpoint is nearest.
+#pragma once
+
+#include "controlplane/unicast/network.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tributary::unicast {
+
+class EscapeTree {
+public:
+  /// Throws RouteError when endpoints are in several parts.
+  EscapeTree(const Network& network, const PortStates& up,
+             std::span<const std::uint32_t> endpoints);
+
+  /// The link from a switch along the tree's path to another one. Requires both in the tree, and
+  /// not the same.
+  [[nodiscard]] std::uint32_t next(std::uint32_t from, std::uint32_t to) const;
+
+  /// Calls `f(link, link)` for each step of the paths between endpoints: a link into a switch, and
+  /// the next one.
+  template <typename F> void for_each_step(F&& f) const {
+    for (const std::uint32_t s : order_) {
+      for (const std::uint32_t in : around_[s]) {
+        for (const std::uint32_t out : around_[s]) {
+          if (in != out && behind(in) != 0 && behind(out) != 0) {
+            f(network_.link(network_.peer(in)), out);
+          }
+        }
+      }
+    }
+  }
+
+private:
+  void grow(const PortStates& up, std::uint32_t root);
+  void require_connected(std::span<const std::uint32_t> endpoints) const;
+  /// Endpoints on the far side of a link of the tree.
+  [[nodiscard]] std::uint32_t behind(std::uint32_t link) const;
+
+  static constexpr std::uint32_t none = 0xFFFFFFFF;
+  const Network& network_;
+  std::vector<std::uint32_t> order_;  ///< switches by depth
+  std::vector<std::uint32_t> parent_; ///< by switch: the link towards the root; none for itself
+  std::vector<std::uint32_t> depth_;  ///< by switch; none: not in the tree
+  std::vector<std::uint32_t> first_;  ///< by switch: its number in a walk that goes deep first
+  std::vector<std::uint32_t> last_;   ///< by switch: the highest number below it
+  std::vector<std::uint32_t> below_;  ///< by switch: endpoints in its part of the tree
+  std::vector<std::vector<std::uint32_t>> around_; ///< by switch: links of the tree that leave it
+};
+
+} // namespace tributary::unicast

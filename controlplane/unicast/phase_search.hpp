@@ -1,0 +1,98 @@
+// Shortest legal routes round anything that is dead: leaves, links, roots; any number of dimensions
+// and planes.
+//
+// A *phase* is where a route is in the order of ranks: phase = k vc + d after a segment in
+// dimension d on virtual channel vc. A segment in dimension d' comes next
+//
+//   on the same virtual channel    if d' > d
+//   on the next one                else, if there is one
+//
+// so the phase rises with every segment, and a legal route is a path in the product of leaves and
+// phases. For one destination, from the highest phase down:
+//
+//   cost(leaf, p)  = 0 for the destination, else the least over d' of
+//                    up(leaf, phase of d') + 8, + 1 if the virtual channel rises
+//   root(r, p)     = the least cost(leaf, p) of the leaves of r's line whose link to r is alive
+//   up(leaf, p)    = the least root(r, p) of the planes whose link to the leaf is alive
+//
+// Fewest segments come first, then fewest turns. Phases only rise, so each value is computed once:
+// k vcs passes over the leaves for a destination, of bytes, which compilers vectorise.
+//
+//   tables     a leaf has a row for frames from hosts and one for each phase; a root one for each
+//              virtual channel. First choice is all that has the least cost; spares are all others
+//              with a legal way on, so that a fault is passed by on the spot
+//   new fault  a destination changes only if a first choice leads over what died: these are looked
+//              up in the tables and computed anew, all others stay. A repair computes all
+//
+// With leaves dead only, and two dimensions and virtual channels, it reaches whom VTFTR+ reaches.
+// With links dead and one plane a third virtual channel reaches more (C R C R).
+#pragma once
+
+#include "controlplane/unicast/algorithm.hpp"
+#include "controlplane/unicast/table_builder.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tributary::unicast {
+
+class PhaseSearch final : public Algorithm {
+public:
+  /// Throws RouteError where dimensions x virtual channels is above 24, or a leaf has more than 64
+  /// ports to roots.
+  PhaseSearch(const Shape& shape, const RouteOptions& options);
+
+  [[nodiscard]] TableSet tables(const Faults& known) override;
+
+  /// Computes all; `add` goes on from there.
+  void begin(const Faults& known);
+  /// More is dead. The destinations that were computed anew, ascending.
+  std::vector<std::uint32_t> add(const Faults& more);
+  [[nodiscard]] const Faults& known() const { return known_; }
+  [[nodiscard]] TableSet snapshot() const;
+
+private:
+  using Costs = std::vector<std::uint8_t>;
+
+  /// A segment that a leaf may take next.
+  struct Next {
+    std::uint32_t phase = 0;
+    std::uint8_t step = 0;
+  };
+  /// From phase `p`, or from a host for `from_host`; in the order of dimensions.
+  [[nodiscard]] const std::vector<Next>& next(std::uint32_t p) const { return next_[p]; }
+  void know(const Faults& faults);
+  void compute(std::uint32_t destination);
+  void search(std::uint32_t destination);
+  void write_leaves(std::uint32_t destination);
+  void write_roots(std::uint32_t destination);
+  [[nodiscard]] std::uint16_t leaf_action(std::uint32_t leaf, std::uint64_t first,
+                                          std::uint64_t others, const routing::Action& rest);
+  [[nodiscard]] bool leads_over(std::uint32_t s, std::uint32_t destination,
+                                std::uint32_t port) const;
+  [[nodiscard]] bool touches(const Faults& more, std::uint32_t destination) const;
+
+  Shape shape_;
+  RouteOptions options_;
+  Faults known_;
+  std::uint32_t phases_;
+  std::vector<std::vector<Next>> next_;          ///< by phase; behind them: from a host
+  std::vector<std::vector<std::uint32_t>> line_; ///< by dimension and leaf
+  std::vector<Costs> dead_; ///< by port of a leaf, and leaf: 0, or `unreachable` if it is dead
+  std::vector<Costs> cost_; ///< by phase and leaf; behind them: from a host
+  std::vector<Costs> up_;   ///< by phase and leaf
+  std::vector<Costs> root_; ///< by phase, line and plane
+  std::vector<TableBuilder> builders_; ///< by switch
+
+  /// Actions that a leaf had last, by all that is in them: nearly every one is a repeated one.
+  struct Recent {
+    std::uint64_t key = ~std::uint64_t{0};
+    std::uint16_t action = 0;
+  };
+  static constexpr std::size_t recent_bits = 4;
+  std::vector<std::array<Recent, 1 << recent_bits>> recent_; ///< by leaf
+};
+
+} // namespace tributary::unicast

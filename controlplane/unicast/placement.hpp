@@ -1,0 +1,52 @@
+// Where the leaves and roots of a k-dimension fat tree are in a fabric graph, found by its links.
+//
+//   const Placement placed = place(graph);                    or place(graph, declared_shape)
+//   algorithm->tables(placed.faults(graph));                  tables by leaves, lines, planes
+//   placed.port({leaf, 3});                                   the real switch's port for its port 3
+//
+// Switches with hosts are leaves, all others roots. Names do not matter, nor which port leads
+// where.
+//
+//   1. Roots of the first leaf that have another leaf in common are planes of one line; each line
+//      is a dimension. The leaves there, by the roots' ports, are coordinates 0, 1, 2 ...
+//   2. From leaf to leaf: a line of a leaf p runs along the same dimension as that line of p's
+//      known neighbour q in which each leaf has a neighbour on it. That places the line's leaves.
+//   3. Every link is held against the places: most links of a root say which line it is, and one
+//      that says otherwise is named.
+//
+// Links that are down count as they are wired; links that there should be and are not are dead
+// ones. Two cables that are exchanged so that another fat tree of the same shape comes out are no
+// contradiction here: topology/cabling.hpp compares by names.
+#pragma once
+
+#include "controlplane/topology/graph.hpp"
+#include "controlplane/unicast/faults.hpp"
+#include "controlplane/unicast/network.hpp"
+#include "controlplane/unicast/shape.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tributary::unicast {
+
+struct Placement {
+  static constexpr routing::Port no_port = 0xFFFF;
+
+  Shape shape;
+  Network network;                          ///< of the shape
+  std::vector<topology::SwitchId> switches; ///< by number in the shape; of roots that are missing,
+                                            ///< `no_switch`
+  std::vector<routing::Port> ports;         ///< by link of the network; `no_port`: missing
+  static constexpr topology::SwitchId no_switch{0xFFFFFFFF};
+
+  [[nodiscard]] routing::Port port(Network::End end) const { return ports[network.link(end)]; }
+  /// What is down in the graph, or missing. Dead switches' links are not counted on their own.
+  [[nodiscard]] Faults faults(const topology::Graph& graph) const;
+};
+
+/// Throws RouteError, with the link, where the graph is no fat tree, or not of the declared shape.
+[[nodiscard]] Placement place(const topology::Graph& graph,
+                              const std::optional<Shape>& declared = std::nullopt);
+
+} // namespace tributary::unicast

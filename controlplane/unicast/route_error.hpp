@@ -1,0 +1,13 @@
+// What cannot be routed so, for a person: what, where, what to do.
+#pragma once
+
+#include <stdexcept>
+
+namespace tributary::unicast {
+
+class RouteError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+} // namespace tributary::unicast

@@ -1,0 +1,80 @@
+// Builds the table of one switch: groups and actions that are alike are kept once.
+//
+//   TableBuilder b({.self = s, .destinations = n, .vcs = 2, .ports = 32});
+//   const std::uint16_t row = b.add_row();
+//   b.set(row, destination, b.action({.ports = b.port_group(3)}));
+//   b.use_row(0, row);                          what comes in from class 0, on every channel
+//   SwitchTable table = std::move(b).finish();
+//
+// Everything not set is Outcome::no_route.
+#pragma once
+
+#include "dataplane/routing/table.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace tributary::unicast {
+
+class TableBuilder {
+public:
+  struct Frame {
+    std::uint32_t self = 0;
+    std::uint32_t destinations = 0;
+    std::uint8_t vcs = 1;
+    std::uint32_t ports = 0;
+    std::uint16_t classes = 1;
+  };
+  explicit TableBuilder(const Frame& frame);
+
+  void put_in_class(routing::Port port, std::uint16_t input_class) {
+    table_.classes[port] = input_class;
+  }
+  /// The number of a group of ports; 0 when there are none. As many words as the ports need.
+  [[nodiscard]] std::uint16_t group(std::span<const std::uint64_t> ports);
+  [[nodiscard]] std::uint16_t port_group(routing::Port port) { return range_group(port, 1); }
+  [[nodiscard]] std::uint16_t range_group(std::uint32_t first, std::uint32_t count);
+  [[nodiscard]] std::uint16_t action(const routing::Action& action);
+
+  [[nodiscard]] std::uint16_t add_row();
+  void set(std::uint16_t row, std::uint32_t destination, std::uint16_t action) {
+    table_.rows[std::size_t{row} * table_.destinations + destination] = action;
+  }
+  [[nodiscard]] std::uint16_t copy_row(std::uint16_t row);
+  void use_row(std::uint16_t input_class, std::uint8_t vc, std::uint16_t row) {
+    table_.row_of[std::size_t{input_class} * table_.vcs + vc] = row;
+  }
+  void use_row(std::uint16_t input_class, std::uint16_t row) {
+    for (std::uint8_t vc = 0; vc < table_.vcs; ++vc) {
+      use_row(input_class, vc, row);
+    }
+  }
+
+  [[nodiscard]] const routing::SwitchTable& table() const { return table_; }
+  [[nodiscard]] routing::SwitchTable finish() && { return std::move(table_); }
+
+private:
+  /// The last ones asked for, by a hash: most questions are repeated ones.
+  struct Recent {
+    std::uint64_t key = 0;
+    std::uint16_t number = 0;
+  };
+  static constexpr std::size_t recent_bits = 4;
+  static std::size_t place(std::uint64_t key) {
+    return static_cast<std::size_t>(key * 0x9E3779B97F4A7C15ULL >> (64 - recent_bits));
+  }
+  [[nodiscard]] std::uint16_t find_group(std::span<const std::uint64_t> ports);
+
+  routing::SwitchTable table_;
+  std::vector<std::uint64_t> scratch_;
+  std::unordered_multimap<std::uint64_t, std::uint16_t> groups_; ///< by hash
+  std::unordered_map<std::uint64_t, std::uint16_t> actions_;     ///< by all its fields
+  std::array<Recent, 1 << recent_bits> recent_groups_{};         ///< of one word
+  std::array<Recent, 1 << recent_bits> recent_actions_{};
+};
+
+} // namespace tributary::unicast

@@ -1,0 +1,294 @@
+// What a frame is asked, and what becomes of it: written once, for all who want to know.
+//
+//     decide(effects, tables, in, frame, what, guarded, from, counts, now)   a PackedDecision
+//
+// Deciding and doing are kept apart by `Effects`, a small value that knows the core:
+//
+//   SwitchCore's own (process_burst.cpp)   carries out what follows from the answers, and is told
+//                                          nothing: what only observes is empty there, and leaves
+//                                          no instruction behind
+//   DryRun (explain.cpp)                   changes nothing, and makes a sentence of each step
+//
+// So there is no second decision tree, and a mistake in this one shows in both. What `Effects` has:
+//
+//   to be asked      up(), settings(), engines(), tables(): as things are now
+//   to do            count_drop(port, reason), count_left_out(ports)
+//                    count(tree, a counter of TreeCounters)
+//                    arm(key, entry, carried, now), disarm(key, entry, carried): the Event
+//                    count_port(key, ports), count_passing(key, carried, in)
+//                    combine, combine_mismatched, start: how many contributions there are then
+//                    complete(key, entry, too_many, frame)
+//   to be told       on_tree, on_direction, on_reduction, on_one_endpoint, on_port_down
+//
+// It is passed by value: as a pointer to the core it then travels in a register, and functions that
+// stand apart cost what members of the core would. What happens seldom stands in such functions,
+// out of the way of the contribution that finds its descriptor armed.
+//
+// For process_burst.cpp and explain.cpp only.
+#pragma once
+
+#include "dataplane/core/switch_core.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary::core {
+
+enum class Direction : std::uint8_t { up, down };
+
+inline std::uint64_t packed_word_of(const std::byte* portals) {
+  return wire::load_be<std::uint64_t>(portals + wire::reduction_offset::word);
+}
+inline MatchWord match_word_of(const std::byte* portals, std::uint64_t packed) {
+  return {wire::cookie_of(portals), wire::vni_of(portals), packed};
+}
+
+/// `at`: the port it came in on; with `port_down`, the one it would have left by.
+template <typename Effects> PackedDecision drop(Effects effects, PortNumber at, DropReason reason) {
+  effects.count_drop(at, reason);
+  return dropped(reason);
+}
+
+template <typename Effects>
+[[gnu::always_inline]] inline PackedDecision forward(Effects effects, const FrameView& frame,
+                                                     PortNumber port, Event event) {
+  if (!effects.up().contains(port)) [[unlikely]] {
+    effects.on_port_down(port, event);
+    return drop(effects, port, DropReason::port_down);
+  }
+  return forwarded(port, event, frame.traffic_class);
+}
+
+template <typename Effects>
+[[gnu::cold]] PortSet without_those_down(Effects effects, PortSet ports) {
+  effects.count_left_out(PortSet(ports.bits() & ~effects.up().bits()));
+  return PortSet(ports.bits() & effects.up().bits());
+}
+
+/// Out of those ports that are up; none may be left.
+template <typename Effects>
+[[gnu::always_inline]] inline PackedDecision replicate(Effects effects, const FrameView& frame,
+                                                       PortSet ports, Event event) {
+  if ((ports.bits() & ~effects.up().bits()) != 0) [[unlikely]] {
+    ports = without_those_down(effects, ports);
+  }
+  return replicated(ports, event, frame.traffic_class);
+}
+
+/// The frame that brought the last contribution carries the result.
+template <typename Effects>
+[[gnu::noinline]] PackedDecision complete(Effects effects, const FrameView& frame, ReductionKey key,
+                                          const MulticastEntry& entry, ContributionCount total) {
+  effects.complete(key, entry, total > entry.wait_count, frame.data);
+  if (!effects.up().contains(entry.parent)) [[unlikely]] {
+    return drop(effects, entry.parent, DropReason::port_down);
+  }
+  return emitted(entry.parent, Event::completed_full, wire::reduction_frame_bytes,
+                 frame.traffic_class);
+}
+
+/// The common case, and nothing else: a contribution to a reduction that holds some already, of the
+/// same opcode. Everything that sets a frame apart from that makes its match word differ: a tree
+/// without reductions is never armed, and an arm carries its bit. `one_endpoint`: that is how many
+/// lie behind the port, the only one in `from`. What is left is `upward`'s, and nothing has
+/// happened yet.
+template <typename Effects, typename Counts>
+[[gnu::always_inline]] inline bool
+combined(Effects effects, const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
+         bool one_endpoint, PortSet from, Counts& counts, PackedDecision& decision) {
+  const std::byte* p = frame.data + wire::ethernet_header_bytes;
+  const std::uint64_t packed = packed_word_of(p);
+  const wire::ReductionWord word = wire::unpack(packed);
+  const Descriptor& d = effects.engines().descriptor(key);
+  if (d.match != match_word_of(p, packed) || d.accumulator.op != word.opcode() || word.count == 0)
+      [[unlikely]] {
+    return false;
+  }
+  if (one_endpoint) {
+    const PortSet counted = effects.engines().counted(key).ports;
+    if (word.count != 1 || (counted.bits() & from.bits()) != 0) [[unlikely]] {
+      return false;
+    }
+    effects.on_one_endpoint();
+    effects.count_port(key, PortSet(counted.bits() | from.bits()));
+  }
+  decision = absorbed();
+  const ContributionCount total = effects.combine(key, entry, p, packed, counts);
+  if (total >= entry.wait_count) [[unlikely]] {
+    decision = complete(effects, frame, key, entry, total);
+  }
+  return true;
+}
+
+/// Contributions that do not belong to what is armed.
+template <typename Effects>
+[[gnu::noinline]] PackedDecision pass(Effects effects, PortNumber in, const FrameView& frame,
+                                      ReductionKey key, const MulticastEntry& entry,
+                                      Standing standing) {
+  Event event = Event::passed_not_armed;
+  switch (standing) {
+  case Standing::older:
+    effects.count(key.tree(), &TreeCounters::stale);
+    return drop(effects, in, DropReason::stale_sequence);
+  case Standing::late:
+    effects.count(key.tree(), &TreeCounters::late);
+    return forward(effects, frame, entry.parent, Event::passed_late);
+  case Standing::foreign:
+    if (effects.settings().drop_foreign) {
+      return drop(effects, in, DropReason::foreign_cookie);
+    }
+    event = Event::passed_foreign;
+    break;
+  case Standing::newer: event = Event::passed_newer; break;
+  case Standing::match:
+  case Standing::not_armed: break;
+  }
+  effects.count(key.tree(), &TreeCounters::passed_through);
+  return forward(effects, frame, entry.parent, event);
+}
+
+/// All from a child port that `combined` leaves. `one_endpoint`: that is how many lie behind it.
+template <typename Effects>
+[[gnu::noinline]] PackedDecision upward(Effects effects, PortNumber in, const FrameView& frame,
+                                        ReductionKey key, const MulticastEntry& entry,
+                                        bool one_endpoint) {
+  if (entry.wait_count == 0) {
+    return drop(effects, in, DropReason::not_from_parent);
+  }
+  const std::byte* p = frame.data + wire::ethernet_header_bytes;
+  const std::uint64_t packed = packed_word_of(p);
+  const wire::ReductionWord word = wire::unpack(packed);
+  if (word.arm) {
+    return drop(effects, in, DropReason::arm_from_child);
+  }
+  if (word.count == 0) {
+    return forward(effects, frame, entry.parent, Event::passed_empty);
+  }
+  if (one_endpoint) {
+    effects.on_one_endpoint();
+  }
+  if (one_endpoint && word.count > 1) {
+    return drop(effects, in, DropReason::counts_others);
+  }
+  const MatchWord carried = match_word_of(p, packed);
+  // A reserved opcode is nobody's contribution, so it is not counted either.
+  const bool counts_once = one_endpoint && wire::is_supported(word.op);
+  if (counts_once && effects.engines().has_counted(key, carried, in)) {
+    return drop(effects, in, DropReason::counted_twice);
+  }
+  const Descriptor& d = effects.engines().descriptor(key);
+  if (d.match != carried.waiting()) {
+    const Standing standing = effects.engines().standing(key, carried);
+    if (standing != Standing::match) {
+      const PackedDecision decision = pass(effects, in, frame, key, entry, standing);
+      if (counts_once && decision.action() == Action::forward) {
+        effects.count_passing(key, carried, in);
+      }
+      return decision;
+    }
+  }
+  if (!wire::is_supported(word.op)) {
+    effects.count(key.tree(), &TreeCounters::passed_through);
+    return forward(effects, frame, entry.parent, Event::passed_reserved);
+  }
+  if (one_endpoint) {
+    PortSet counted = effects.engines().counted(key).ports;
+    counted.insert(in);
+    effects.count_port(key, counted);
+  }
+  const ContributionCount total = d.match.has_data() // of another opcode, or it would not be here
+                                      ? effects.combine_mismatched(key, entry, p, packed)
+                                      : effects.start(key, entry, carried, frame, packed);
+  if (total >= entry.wait_count) {
+    return complete(effects, frame, key, entry, total);
+  }
+  return absorbed();
+}
+
+/// From the parent, on a tree with reductions.
+template <typename Effects>
+[[gnu::noinline]] PackedDecision downward(Effects effects, const FrameView& frame, ReductionKey key,
+                                          const MulticastEntry& entry, TimeNs now) {
+  const std::byte* p = frame.data + wire::ethernet_header_bytes;
+  const std::uint64_t packed = packed_word_of(p);
+  const MatchWord carried = match_word_of(p, packed);
+  return replicate(effects, frame, entry.children,
+                   wire::unpack(packed).arm ? effects.arm(key, entry, carried, now)
+                                            : effects.disarm(key, entry, carried));
+}
+
+template <typename Effects>
+PackedDecision unicast(Effects effects, PortNumber in, const FrameView& frame, Nid destination) {
+  const PortNumber out = effects.tables().route(destination);
+  if (out == no_port) {
+    return drop(effects, in, DropReason::no_route);
+  }
+  if (out == in) {
+    return drop(effects, in, DropReason::route_to_ingress);
+  }
+  return forward(effects, frame, out, Event::unicast);
+}
+
+/// A multicast frame that travels neither up nor down.
+template <typename Effects>
+PackedDecision refuse_multicast(Effects effects, PortNumber in, const FrameView& frame,
+                                ReductionKey key) {
+  const MulticastEntry& entry = effects.tables().tree(key.tree());
+  if (!entry.valid) {
+    return drop(effects, in, DropReason::unknown_tree);
+  }
+  effects.on_tree(key, entry);
+  const bool from_child = entry.children.contains(in);
+  if (entry.parent != in && !from_child) {
+    return drop(effects, in, DropReason::not_on_tree);
+  }
+  effects.on_direction(from_child ? Direction::up : Direction::down);
+  return drop(effects, in, refusal_on(entry, frame).value_or(DropReason::not_from_parent));
+}
+
+/// Frames that concern no engine.
+template <typename Effects>
+[[gnu::noinline]] PackedDecision decide_apart(Effects effects, PortNumber in,
+                                              const FrameView& frame, Classified what) {
+  switch (what.kind()) {
+  case FrameKind::refused: return drop(effects, in, what.reason());
+  case FrameKind::unicast: return unicast(effects, in, frame, what.destination());
+  case FrameKind::hello: return delivered();
+  case FrameKind::multicast:
+  case FrameKind::reduction: break;
+  }
+  return refuse_multicast(effects, in, frame, what.key());
+}
+
+/// `guarded`: whether the port has a source guard. `from`: that port alone. `counts`: what
+/// `combine` adds to for the whole burst. All three, and the tables, are the same for a burst.
+template <typename Effects, typename Counts>
+[[gnu::always_inline]] inline PackedDecision
+decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& frame,
+       Classified what, bool guarded, PortSet from, Counts& counts, TimeNs now) {
+  const MulticastEntry& entry = tables.tree(what.key().tree());
+  if (what.kind() == FrameKind::reduction) [[likely]] {
+    const ReductionKey key = what.key();
+    if ((entry.children.bits() & from.bits()) != 0) {
+      effects.on_reduction(key, entry, Direction::up);
+      const bool one_endpoint = guarded | entry.one_behind_each;
+      PackedDecision decision;
+      return combined(effects, frame, key, entry, one_endpoint, from, counts, decision)
+                 ? decision
+                 : upward(effects, in, frame, key, entry, one_endpoint);
+    }
+    if (entry.parent == in) {
+      effects.on_reduction(key, entry, Direction::down);
+      return entry.wait_count == 0 ? replicate(effects, frame, entry.children, Event::multicast)
+                                   : downward(effects, frame, key, entry, now);
+    }
+  } else if (what.kind() == FrameKind::multicast && entry.parent == in && entry.wait_count == 0 &&
+             has_its_length(frame)) [[likely]] {
+    effects.on_tree(what.key(), entry);
+    effects.on_direction(Direction::down);
+    return replicate(effects, frame, entry.children, Event::multicast);
+  }
+  return decide_apart(effects, in, frame, what);
+}
+
+} // namespace tributary::core

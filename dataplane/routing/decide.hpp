@@ -1,0 +1,148 @@
+// What a switch does with one unicast frame: a pure function on a table and port states.
+//
+//   const Decision d = decide(table, in, vc, destination, up, entropy);
+//
+// Inputs are the port it came in on, its virtual channel, its destination and which ports are up,
+// and nothing else: no header field of its own, no state of other switches. `candidates` is the
+// deciding part, and says all ports that will do; `decide` picks one of them by `entropy`: a hash
+// of the flow where order matters, a random number where it does not. The verifier walks all
+// candidates, so what it proves holds for every entropy.
+//
+// A virtual channel may only rise. Where the rest of the way does not raise it, any above will do,
+// too (`highest_vc`), and the queues decide.
+//
+// No allocation, no exception; a table is read and not kept.
+#pragma once
+
+#include "dataplane/routing/table.hpp"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tributary::routing {
+
+/// The ports of `group` that are up, without `except`; or only `only`, when it is set.
+struct Candidates {
+  Outcome outcome = Outcome::no_route;
+  std::uint8_t lowest_vc = 0;
+  std::uint8_t highest_vc = 0;
+  Port only = local_port;
+  Port except = local_port;
+  std::span<const std::uint64_t> group{};
+
+  /// The ports of one word of the group.
+  [[nodiscard]] std::uint64_t word(std::size_t i, std::span<const std::uint64_t> up) const {
+    const std::uint64_t both = group[i] & up[i];
+    return except / 64U == i ? both & ~(std::uint64_t{1} << (except % 64U)) : both;
+  }
+  [[nodiscard]] bool any(std::span<const std::uint64_t> up) const {
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (word(i, up) != 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+  /// Calls `f(port)` for each, lowest first.
+  template <typename F> void for_each(std::span<const std::uint64_t> up, F&& f) const {
+    if (only != local_port) {
+      f(only);
+      return;
+    }
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      for (std::uint64_t rest = word(i, up); rest != 0; rest &= rest - 1) {
+        f(static_cast<Port>(i * 64 + static_cast<std::size_t>(std::countr_zero(rest))));
+      }
+    }
+  }
+};
+
+/// `up`: by port, as many words as the table's groups have.
+[[nodiscard]] inline Candidates candidates(const SwitchTable& table, Port in, std::uint8_t vc,
+                                           std::uint32_t destination,
+                                           std::span<const std::uint64_t> up) {
+  Candidates found;
+  if (destination == table.self) {
+    found.outcome = Outcome::deliver;
+    return found;
+  }
+  const Action& action = table.action(in, vc, destination);
+  const unsigned next = unsigned{vc} + action.step;
+  const auto takes = [&](Port except) {
+    found.outcome = Outcome::forward;
+    found.lowest_vc = static_cast<std::uint8_t>(next);
+    found.highest_vc = action.rises ? static_cast<std::uint8_t>(table.vcs - 1) : found.lowest_vc;
+    found.except = except;
+  };
+  bool lacks_vc = false;
+  if (action.ports != 0) {
+    found.group = table.group(action.ports);
+    if (found.any(up)) {
+      if (next + action.turns < table.vcs) {
+        takes(local_port);
+        return found;
+      }
+      lacks_vc = true;
+    }
+  }
+  if (action.spares != 0 || action.u_turn) {
+    if (next + action.spare_turns >= table.vcs) {
+      lacks_vc = true;
+    } else {
+      found.group = table.group(action.spares);
+      found.except = in;
+      if (found.any(up)) {
+        takes(in);
+        return found;
+      }
+      if (action.u_turn && in != local_port && (up[in / 64U] >> (in % 64U) & 1U) != 0) {
+        takes(local_port);
+        found.only = in;
+        return found;
+      }
+    }
+  }
+  found.outcome = lacks_vc ? Outcome::no_vc : action.otherwise;
+  return found;
+}
+
+struct Decision {
+  Outcome outcome = Outcome::no_route;
+  std::uint8_t lowest_vc = 0;
+  std::uint8_t highest_vc = 0;
+  Port port = local_port; ///< only with Outcome::forward
+};
+
+[[nodiscard]] inline Decision decide(const SwitchTable& table, Port in, std::uint8_t vc,
+                                     std::uint32_t destination, std::span<const std::uint64_t> up,
+                                     std::uint32_t entropy) {
+  const Candidates found = candidates(table, in, vc, destination, up);
+  Decision decision{found.outcome, found.lowest_vc, found.highest_vc, found.only};
+  if (found.outcome != Outcome::forward || found.only != local_port) {
+    return decision;
+  }
+  unsigned count = 0;
+  for (std::size_t i = 0; i < found.group.size(); ++i) {
+    count += static_cast<unsigned>(std::popcount(found.word(i, up)));
+  }
+  // The upper half of the product: a uniform pick without a division.
+  auto left = static_cast<unsigned>((std::uint64_t{entropy} * count) >> 32);
+  for (std::size_t i = 0; i < found.group.size(); ++i) {
+    std::uint64_t rest = found.word(i, up);
+    const auto here = static_cast<unsigned>(std::popcount(rest));
+    if (left >= here) {
+      left -= here;
+      continue;
+    }
+    for (; left != 0; --left) {
+      rest &= rest - 1;
+    }
+    decision.port = static_cast<Port>(i * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
+    break;
+  }
+  return decision;
+}
+
+} // namespace tributary::routing

@@ -1,0 +1,31 @@
+// What a measurement says about ports, their queues, and the workers that drive them. Cold; the
+// worker pool stands still meanwhile.
+#pragma once
+
+#include "pktgen/result/result.hpp"
+#include "pktgen/run/worker_pool.hpp"
+#include "pktgen/transport/transport.hpp"
+
+#include <span>
+#include <vector>
+
+namespace tributary::pktgen::run {
+
+/// By queue pair.
+[[nodiscard]] std::vector<transport::PortCounts>
+counts_of(const std::vector<transport::Port*>& queue_pairs);
+
+/// What went over each port since the queue pairs' counts were `before`.
+[[nodiscard]] std::vector<result::Measurement::PortFigures>
+port_figures(const transport::Transport& transport,
+             const std::vector<transport::PortCounts>& before);
+
+/// What each worker did since the measurement began; `cores` are those of the scenario.
+[[nodiscard]] std::vector<result::Measurement::WorkerFigures>
+worker_figures(WorkerPool& pool, const std::vector<unsigned>& cores,
+               const transport::Transport& transport);
+
+/// The share of their time in which these workers had work.
+[[nodiscard]] double busy_share(std::span<const DriverCounts> workers);
+
+} // namespace tributary::pktgen::run

@@ -1,0 +1,96 @@
+// Turns that take too long, and what is said about them.
+#include "controlplane/manager/stall_detector.hpp"
+
+#include "fake_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace tributary::manager {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+class SlowWorld final : public Environment {
+public:
+  TimeNs now() override { return time; }
+  std::string wall_time() override { return {}; }
+  void request_reconcile() override {}
+  void store(std::vector<records::Change>) override {}
+  void send(transaction::SessionNumber, const control::ManagerMessage&) override {}
+  void close(transaction::SessionNumber, std::string_view) override {}
+  void stalled(const std::string& what) override { told.push_back(what); }
+
+  void pass(std::uint64_t ns) { time = time + ns; }
+  TimeNs time{1};
+  std::vector<std::string> told;
+};
+
+class StallDetectorTest : public ::testing::Test {
+protected:
+  void turn(std::uint64_t ns) {
+    const Section section(stalls, "turn");
+    world.pass(ns);
+  }
+  SlowWorld world;
+  StallDetector stalls{world};
+};
+
+TEST_F(StallDetectorTest, what_is_quick_is_counted_and_not_told) {
+  turn(3 * ms);
+  world.pass(1000 * ms); // nothing ran
+  turn(10 * ms);
+  EXPECT_EQ(stalls.turns(), 2U);
+  EXPECT_EQ(stalls.stalls(), 0U);
+  EXPECT_EQ(stalls.longest_ns(), 10 * ms);
+  EXPECT_TRUE(world.told.empty());
+}
+
+TEST_F(StallDetectorTest, a_stall_is_told_with_the_parts_that_took_the_time) {
+  {
+    const Section section(stalls, "the rest");
+    world.pass(1 * ms);
+    for (int i = 0; i < 2; ++i) {
+      const Section planning(stalls, "planning");
+      world.pass(7 * ms);
+      const Section storing(stalls, "storing");
+      world.pass(3 * ms);
+    }
+  }
+  EXPECT_EQ(stalls.turns(), 1U);
+  EXPECT_EQ(stalls.stalls(), 1U);
+  EXPECT_EQ(stalls.longest_ns(), 21 * ms);
+  EXPECT_EQ(world.told,
+            (std::vector<std::string>{
+                "a turn of the manager took 21.0 ms: planning 14.0 ms, storing 6.0 ms"}));
+}
+
+TEST_F(StallDetectorTest, many_stalls_are_one_report) {
+  turn(11 * ms);
+  turn(40 * ms);
+  turn(20 * ms);
+  EXPECT_EQ(world.told.size(), 1U);
+  world.pass(StallDetector::report_pause_ns);
+  turn(1 * ms);
+  ASSERT_EQ(world.told.size(), 2U);
+  EXPECT_EQ(world.told[1],
+            "2 turns of the manager took more than 10 ms, the longest 40.0 ms: turn 40.0 ms");
+  world.pass(StallDetector::report_pause_ns);
+  turn(1 * ms);
+  EXPECT_EQ(world.told.size(), 2U);
+  EXPECT_EQ(stalls.stalls(), 3U);
+}
+
+TEST(StallMetrics, are_among_the_manager_s) {
+  World world;
+  const std::string text = world.manager->metrics();
+  for (const char* const name : {"tributary_turns_total ", "tributary_turns_stalled_total 0",
+                                 "tributary_turn_longest_seconds "}) {
+    EXPECT_NE(text.find(name), std::string::npos) << name;
+  }
+}
+
+} // namespace
+} // namespace tributary::manager

@@ -1,0 +1,122 @@
+#include "controlplane/southbound/protocol/messages.hpp"
+
+#include "controlplane/trees/tree_kind.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace tributary::southbound::protocol {
+namespace {
+
+using transaction::Answer;
+using transaction::Message;
+
+transaction::ContentPtr entry(topology::Port parent, std::vector<topology::Port> children,
+                              ContributionCount wait_count) {
+  return std::make_shared<trees::TreeContent>(multicast::TreePart{.at = topology::SwitchId{3},
+                                                                  .parent = parent,
+                                                                  .children = std::move(children),
+                                                                  .wait_count = wait_count,
+                                                                  .depth = 2});
+}
+
+TEST(Messages, APrepareSaysTreesThenPermissionsThenRevocations) {
+  Message message{.verb = Message::Verb::prepare, .number = 77, .changes = {}};
+  message.changes.contents.emplace_back(trees::subject_of(TreeNumber{7}), entry(4, {0, 63}, 12));
+  message.changes.contents.emplace_back(trees::subject_of(TreeNumber{8}), nullptr);
+  message.changes.permit.push_back({{PortNumber{5}, Vni{1024}}, Nid{99}});
+  message.changes.permit.push_back({{PortNumber{6}, Vni{1024}}, std::nullopt});
+  message.changes.revoke.push_back({PortNumber{7}, Vni{3}});
+  const control::ManagerMessage wire = message_of(message);
+  ASSERT_TRUE(wire.has_prepare());
+  const control::Prepare& prepare = wire.prepare();
+  EXPECT_EQ(prepare.transaction(), 77U);
+  ASSERT_EQ(prepare.changes_size(), 5);
+  EXPECT_EQ(prepare.changes(0).set_tree().number(), 7U);
+  EXPECT_EQ(prepare.changes(0).set_tree().parent(), 4U);
+  EXPECT_EQ(prepare.changes(0).set_tree().children(), std::uint64_t{1} << 63U | 1U);
+  EXPECT_EQ(prepare.changes(0).set_tree().wait_count(), 12U);
+  EXPECT_EQ(prepare.changes(1).remove_tree(), 8U);
+  EXPECT_EQ(prepare.changes(2).permit().port(), 5U);
+  EXPECT_EQ(prepare.changes(2).permit().vni(), 1024U);
+  EXPECT_EQ(prepare.changes(2).permit().nid(), 99U);
+  EXPECT_FALSE(prepare.changes(3).permit().has_nid());
+  EXPECT_EQ(prepare.changes(4).revoke().port(), 7U);
+  EXPECT_EQ(prepare.changes(4).revoke().vni(), 3U);
+}
+
+TEST(Messages, CommitAndAbortAreTheirNumber) {
+  EXPECT_EQ(message_of({.verb = Message::Verb::commit, .number = 5, .changes = {}})
+                .commit()
+                .transaction(),
+            5U);
+  EXPECT_EQ(
+      message_of({.verb = Message::Verb::abort, .number = 6, .changes = {}}).abort().transaction(),
+      6U);
+}
+
+TEST(Messages, AKindThatTheWireDoesNotHaveIsAnError) {
+  Message message{.verb = Message::Verb::prepare, .number = 1, .changes = {}};
+  message.changes.contents.emplace_back(transaction::Subject{transaction::KindNumber{200}, 1},
+                                        nullptr);
+  EXPECT_THROW(static_cast<void>(message_of(message)), std::invalid_argument);
+}
+
+TEST(Messages, AnswersAreReadAndAllElseIsNone) {
+  control::SwitchMessage message;
+  EXPECT_FALSE(answer_of(message));
+  message.mutable_ports();
+  EXPECT_FALSE(answer_of(message));
+  message.mutable_prepared()->set_transaction(1);
+  EXPECT_EQ(answer_of(message)->verb, Answer::Verb::prepared);
+  EXPECT_EQ(answer_of(message)->number, 1U);
+  message.mutable_committed()->set_transaction(2);
+  EXPECT_EQ(answer_of(message)->verb, Answer::Verb::committed);
+  EXPECT_EQ(answer_of(message)->number, 2U);
+  message.mutable_refused()->set_transaction(3);
+  message.mutable_refused()->set_reason("full");
+  EXPECT_EQ(answer_of(message)->verb, Answer::Verb::refused);
+  EXPECT_EQ(answer_of(message)->number, 3U);
+  EXPECT_EQ(answer_of(message)->reason, "full");
+}
+
+TEST(Messages, AHelloSaysWhatIsInForceAndWhoseItIs) {
+  control::SwitchHello wire;
+  wire.mutable_limits()->set_ports(48);
+  wire.mutable_limits()->set_trees(4096);
+  const auto add = [&](std::uint32_t number, bool from_file) {
+    control::Tree& tree = *wire.mutable_in_force()->add_trees();
+    tree.set_number(number);
+    tree.set_parent(4);
+    tree.set_children(0b1010);
+    tree.set_wait_count(9);
+    tree.set_from_file(from_file);
+  };
+  add(7, false);
+  add(8, true);
+  add(max_trees, false); // no such number
+  control::Permission& permission = *wire.mutable_in_force()->add_permissions();
+  permission.set_port(5);
+  permission.set_vni(1024);
+  permission.set_nid(99);
+  const transaction::Hello hello = hello_of(wire);
+  EXPECT_EQ(hello.ports, 48U);
+  EXPECT_EQ(hello.capacity.at(trees::tree_kind), 4096U);
+  ASSERT_EQ(hello.in_force.size(), 1U);
+  EXPECT_EQ(hello.in_force[0].first, trees::subject_of(TreeNumber{7}));
+  EXPECT_TRUE(hello.in_force[0].second->same_as(*entry(4, {1, 3}, 9)));
+  EXPECT_FALSE(hello.in_force[0].second->same_as(*entry(4, {1, 2}, 9)));
+  EXPECT_EQ(hello.own, (std::vector{trees::subject_of(TreeNumber{8})}));
+  ASSERT_EQ(hello.permissions.size(), 1U);
+  EXPECT_EQ(hello.permissions[0],
+            (transaction::GuardedPermission{{PortNumber{5}, Vni{1024}}, Nid{99}}));
+}
+
+} // namespace
+} // namespace tributary::southbound::protocol

@@ -1,0 +1,41 @@
+// A fabric with faults, and what the verifier says of it.
+#pragma once
+
+#include "controlplane/unicast/algorithm.hpp"
+#include "controlplane/unicast/verify.hpp"
+
+#include <array>
+#include <initializer_list>
+
+namespace tributary::unicast {
+
+struct Fabric {
+  Shape shape;
+  Network network;
+  explicit Fabric(Shape made) : shape(std::move(made)), network(network_of(shape)) {}
+
+  [[nodiscard]] Faults dead_leaves(std::initializer_list<std::uint32_t> leaves) const {
+    Faults faults(shape);
+    for (const std::uint32_t leaf : leaves) {
+      faults.leaves.insert(leaf);
+    }
+    return faults;
+  }
+  [[nodiscard]] Verification check(const TableSet& tables, const Faults& real) const {
+    const std::array<const TableSet*, 1> sets{&tables};
+    return check(sets, real);
+  }
+  [[nodiscard]] Verification check(std::span<const TableSet* const> sets,
+                                   const Faults& real) const {
+    return verify(network, sets, port_states(shape, network, real), live_leaves(shape, real));
+  }
+  [[nodiscard]] Verification check(Algorithm& algorithm, const Faults& known,
+                                   const Faults& real) const {
+    return check(algorithm.tables(known), real);
+  }
+  [[nodiscard]] Verification check(Algorithm& algorithm, const Faults& known) const {
+    return check(algorithm, known, known);
+  }
+};
+
+} // namespace tributary::unicast
