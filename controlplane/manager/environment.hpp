@@ -2,11 +2,13 @@
 // fabric its own.
 #pragma once
 
+#include "controlplane/manager/work.hpp"
 #include "controlplane/records/records.hpp"
 #include "controlplane/transaction/subject.hpp"
 #include "tributary/control.pb.h"
 #include "tributary/types.hpp"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,9 @@ public:
   /// Begins to write; the manager hands over nothing more before `Manager::stored` was called, from
   /// within or later.
   virtual void store(std::vector<records::Change> changes) = 0;
+  /// Has it run beside the manager, behind those that were handed over before, and calls
+  /// `Manager::worked` with it then, from within or later.
+  virtual void work(std::unique_ptr<Work> piece) = 0;
   virtual void send(transaction::SessionNumber session, const control::ManagerMessage& message) = 0;
   virtual void close(transaction::SessionNumber session, std::string_view why) = 0;
   /// The manager kept the event loop for too long: a sentence for the log.

@@ -28,7 +28,7 @@ std::uint32_t transaction_epoch(const records::Snapshot& past) {
 
 Manager::Manager(const Settings& settings, Environment& environment, group::RandomSource random,
                  const records::Snapshot& past)
-    : settings_(settings), environment_(environment), stalls_(environment),
+    : settings_(settings), environment_(environment), stalls_(environment), beside_(environment),
       last_look_(environment.now()), started_(last_look_), discovery_(settings.discovery),
       planner_(planning_graph_, settings.planner), tree_kind_(discovery_.graph()),
       coordinator_(discovery_.graph(), {&tree_kind_}, {.epoch = transaction_epoch(past)}),
@@ -157,6 +157,8 @@ void Manager::stored(const std::string& failure) {
   run_turn();
 }
 
+void Manager::worked(std::unique_ptr<Work> piece) { beside_.came_back(std::move(piece)); }
+
 void Manager::run_turn() {
   turn_began_ = environment_.now();
   notice_store_away();
@@ -168,6 +170,7 @@ void Manager::run_turn() {
   if (store_again_ <= at) {
     store_again_ = never;
   }
+  static_cast<void>(beside_.finish(stalls_));
   compute_what_is_not_contested();
   rebalance_as_asked();
   rebalance_by_itself();

@@ -28,6 +28,9 @@
 // something are taken on when the turn is over, since they could not be taken back apart from those
 // that are being written.
 //
+// What takes long is computed beside the manager, on a snapshot, and its result is taken in in a
+// later turn (work_beside.hpp).
+//
 // The topology alone is no reason to write at once: it is found again by itself. What was touched
 // of it is stored with the next thing that is, or after a second.
 //
@@ -55,6 +58,7 @@
 #include "controlplane/manager/event_log.hpp"
 #include "controlplane/manager/page.hpp"
 #include "controlplane/manager/stall_detector.hpp"
+#include "controlplane/manager/work_beside.hpp"
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/records/backlog.hpp"
 #include "controlplane/southbound/protocol/channel_sink.hpp"
@@ -67,6 +71,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -107,6 +112,8 @@ public:
   void reconcile();
   /// What was handed to `Environment::store` is on disk; or it is not, and why.
   void stored(const std::string& failure);
+  /// What was handed to `Environment::work` has run: its end belongs to the next turn.
+  void worked(std::unique_ptr<Work> piece);
   /// Takes over the limits and leases of groups. Those that run keep the deadlines they have.
   void reconfigure(const group::Settings& groups);
   [[nodiscard]] TimeNs next_deadline() const;
@@ -430,6 +437,7 @@ private:
   Settings settings_;
   Environment& environment_;
   StallDetector stalls_;
+  WorkBeside beside_;           ///< what takes longer than a turn may
   TimeNs last_look_;            ///< at the time of the environment
   std::uint64_t paused_ns_ = 0; ///< which the manager's time is behind that
   std::uint64_t pause_told_ns_ = 0;

@@ -70,6 +70,10 @@ std::string Manager::metrics() {
   text.family("tributary_turn_longest_seconds", "gauge", "The longest turn since the start.");
   text.sample("tributary_turn_longest_seconds", "",
               static_cast<double>(stalls_.longest_ns()) / 1e9);
+  text.family("tributary_computations", "counter", "What was given out to be computed.");
+  text.sample("tributary_computations_total", "", beside_.given());
+  text.family("tributary_computations_under_way", "gauge", "Computations that are not back yet.");
+  text.sample("tributary_computations_under_way", "", beside_.under_way());
   text.family("tributary_store_failing", "gauge", "1 while changes cannot be stored.");
   text.sample("tributary_store_failing", "", store_failure_.empty() ? 0 : 1);
 

@@ -315,6 +315,14 @@ void FabricProcess::store(std::vector<records::Change> changes) {
   });
 }
 
+void FabricProcess::work(std::unique_ptr<manager::Work> piece) {
+  asio::post(work_thread_, [this, piece = std::move(piece)]() mutable {
+    piece->run();
+    asio::post(context_,
+               [this, piece = std::move(piece)]() mutable { manager_.worked(std::move(piece)); });
+  });
+}
+
 void FabricProcess::send(transaction::SessionNumber session,
                          const control::ManagerMessage& message) {
   channels_.send(session, message);

@@ -3,8 +3,8 @@
 //   configuration -> store -> manager -> switches' sockets -> HTTP -> ready
 //
 // Each step throws when it fails, and what the steps before it opened is closed again. One event
-// loop on one thread serves it all; the disk has a thread of its own, which does what it is given
-// in order.
+// loop on one thread serves it all. The disk has a thread of its own, and so has what the manager
+// gives out to be computed; each does what it is given in order.
 #pragma once
 
 #include "controlplane/manager/manager.hpp"
@@ -19,6 +19,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,7 @@ private:
   std::string wall_time() override;
   void request_reconcile() override;
   void store(std::vector<records::Change> changes) override;
+  void work(std::unique_ptr<manager::Work> piece) override;
   void send(transaction::SessionNumber session, const control::ManagerMessage& message) override;
   void close(transaction::SessionNumber session, std::string_view why) override;
   void stalled(const std::string& what) override;
@@ -72,6 +74,7 @@ private:
   southbound::ChannelServer channels_;
   rest::Server rest_;
   boost::asio::thread_pool store_thread_{1}; ///< where `store_` is used from the start on
+  boost::asio::thread_pool work_thread_{1};
 };
 
 } // namespace tributary::fabricd

@@ -247,6 +247,11 @@ void ManagedFabric::store(std::vector<records::Change> changes) {
   manager_->stored("");
 }
 
+void ManagedFabric::work(std::unique_ptr<manager::Work> piece) {
+  piece->run();
+  manager_->worked(std::move(piece));
+}
+
 void ManagedFabric::send(transaction::SessionNumber session,
                          const control::ManagerMessage& message) {
   if (const auto found = session_of_.find(session); found != session_of_.end()) {

@@ -8,6 +8,8 @@
 //   EXPECT_EQ(answer->status, 200U);
 #pragma once
 
+#include "worker.hpp"
+
 #include "controlplane/manager/manager.hpp"
 #include "controlplane/store/store.hpp"
 #include "tributary/wire/hello.hpp"
@@ -82,6 +84,7 @@ public:
     manager->stored("");
   }
   void disk_comes_to_it() { write(std::exchange(writing, std::nullopt).value()); }
+  void work(std::unique_ptr<Work> piece) override { worker.work(std::move(piece)); }
   void send(transaction::SessionNumber session, const control::ManagerMessage& message) override {
     log.push_back("sent");
     sent.push_back({session, message});
@@ -237,6 +240,7 @@ public:
   }
 
   std::unique_ptr<Manager> manager;
+  Worker worker{[this](std::unique_ptr<Work> piece) { manager->worked(std::move(piece)); }};
   bool disk_is_slow = false; ///< writes wait for `disk_comes_to_it`
   std::optional<std::vector<records::Change>> writing;
   bool store_is_full = false;

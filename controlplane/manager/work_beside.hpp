@@ -1,0 +1,92 @@
+// Work that is done beside the manager, on a snapshot, and comes back as an event.
+//
+//   beside.give("unicast routes",
+//               [fabric = graph] { return computed(fabric); },         beside, when it is its turn
+//               [this](Tables tables) { take_in(std::move(tables)); }); in a turn of the manager
+//
+// The first is a pure function of what it owns. What it owns nobody else changes: numbers, plain
+// data, a copy of the graph (a snapshot, cheap to take). It is destroyed where it ran, so that a
+// large snapshot costs no turn. The second is called in a later turn, where the manager may be
+// changed; what it was computed of may be old by then, which is for the caller to see: it keeps the
+// version that it gave out, say, and gives the work again when that is not the latest.
+//
+// One piece runs after the other, in the order given. A piece that throws throws in the turn, as if
+// it had been called there: what can go wrong belongs into the result.
+//
+// Pure: who runs the pieces is the environment's (`Environment::work`, `Manager::worked`).
+#pragma once
+
+#include "controlplane/manager/environment.hpp"
+#include "controlplane/manager/work.hpp"
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tributary::manager {
+
+class StallDetector;
+
+class WorkBeside {
+public:
+  explicit WorkBeside(Environment& environment) : environment_(&environment) {}
+
+  /// The name is a literal.
+  template <typename Compute, typename Then>
+  void give(std::string_view name, Compute compute, Then then) {
+    ++given_;
+    environment_->work(
+        std::make_unique<Piece<Compute, Then>>(name, std::move(compute), std::move(then)));
+  }
+
+  /// It has run. Its end is for the next turn.
+  void came_back(std::unique_ptr<Work> piece);
+  /// In a turn. The ends of all that came back, in that order; false when there are none.
+  bool finish(StallDetector& stalls);
+
+  /// Pieces given so far, and those of them that are not finished.
+  [[nodiscard]] std::uint64_t given() const { return given_; }
+  [[nodiscard]] std::uint64_t under_way() const { return given_ - finished_; }
+
+private:
+  template <typename Compute, typename Then> class Piece final : public Work {
+  public:
+    Piece(std::string_view name, Compute compute, Then then)
+        : name_(name), compute_(std::move(compute)), then_(std::move(then)) {}
+
+    void run() override {
+      try {
+        result_.emplace((*compute_)());
+      } catch (...) {
+        failure_ = std::current_exception();
+      }
+      compute_.reset();
+    }
+    void finish() override {
+      if (failure_) {
+        std::rethrow_exception(failure_);
+      }
+      then_(*std::move(result_));
+    }
+    [[nodiscard]] std::string_view name() const override { return name_; }
+
+  private:
+    std::string_view name_;
+    std::optional<Compute> compute_;
+    Then then_;
+    std::optional<std::invoke_result_t<Compute&>> result_;
+    std::exception_ptr failure_;
+  };
+
+  Environment* environment_;
+  std::vector<std::unique_ptr<Work>> came_back_;
+  std::uint64_t given_ = 0;
+  std::uint64_t finished_ = 0;
+};
+
+} // namespace tributary::manager

@@ -1,0 +1,134 @@
+// Work that is given out, and what becomes of its results.
+#include "controlplane/manager/work_beside.hpp"
+
+#include "controlplane/manager/stall_detector.hpp"
+#include "worker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tributary::manager {
+namespace {
+
+class BusyWorld final : public Environment {
+public:
+  TimeNs now() override { return time; }
+  std::string wall_time() override { return {}; }
+  void request_reconcile() override { ++turns_wanted; }
+  void store(std::vector<records::Change>) override {}
+  void work(std::unique_ptr<Work> piece) override { worker.work(std::move(piece)); }
+  void send(transaction::SessionNumber, const control::ManagerMessage&) override {}
+  void close(transaction::SessionNumber, std::string_view) override {}
+  void stalled(const std::string& what) override { told.push_back(what); }
+
+  TimeNs time{1};
+  int turns_wanted = 0;
+  std::vector<std::string> told;
+  Worker worker{[this](std::unique_ptr<Work> piece) { beside.came_back(std::move(piece)); }};
+  WorkBeside beside{*this};
+  StallDetector stalls{*this};
+};
+
+class WorkBesideTest : public ::testing::Test {
+protected:
+  WorkBesideTest() { world.worker.is_slow = true; }
+  BusyWorld world;
+  std::vector<int> taken_in;
+};
+
+TEST_F(WorkBesideTest, a_result_is_taken_in_by_the_turn_behind_the_work_and_not_before) {
+  world.beside.give(
+      "twice", [] { return 2 * 21; }, [&](int r) { taken_in.push_back(r); });
+  EXPECT_EQ(world.beside.under_way(), 1U);
+  EXPECT_FALSE(world.beside.finish(world.stalls)) << "it has not run";
+  EXPECT_EQ(world.turns_wanted, 0);
+  world.worker.come_to_it();
+  EXPECT_EQ(world.turns_wanted, 1);
+  EXPECT_TRUE(taken_in.empty());
+  EXPECT_TRUE(world.beside.finish(world.stalls));
+  EXPECT_EQ(taken_in, std::vector{42});
+  EXPECT_EQ(world.beside.under_way(), 0U);
+  EXPECT_FALSE(world.beside.finish(world.stalls));
+}
+
+TEST_F(WorkBesideTest, results_come_in_the_order_of_giving) {
+  for (int i = 0; i < 3; ++i) {
+    world.beside.give(
+        "same", [i] { return i; }, [&](int r) { taken_in.push_back(r); });
+  }
+  world.worker.come_to_it();
+  EXPECT_TRUE(world.beside.finish(world.stalls));
+  EXPECT_EQ(taken_in, (std::vector{0, 1, 2}));
+}
+
+TEST_F(WorkBesideTest, the_end_of_one_may_give_the_next) {
+  world.worker.is_slow = false;
+  world.beside.give(
+      "first", [] { return 1; },
+      [&](int) {
+        world.beside.give(
+            "second", [] { return 2; }, [&](int r) { taken_in.push_back(r); });
+      });
+  EXPECT_TRUE(world.beside.finish(world.stalls));
+  EXPECT_TRUE(taken_in.empty()) << "an end given meanwhile belongs to the next turn";
+  EXPECT_TRUE(world.beside.finish(world.stalls));
+  EXPECT_EQ(taken_in, std::vector{2});
+  EXPECT_EQ(world.beside.given(), 2U);
+}
+
+TEST_F(WorkBesideTest, a_snapshot_is_gone_when_the_work_has_run) {
+  auto snapshot = std::make_shared<const std::string>("fabric");
+  world.beside.give(
+      "length", [snapshot] { return static_cast<int>(snapshot->size()); },
+      [&](int r) { taken_in.push_back(r); });
+  EXPECT_EQ(snapshot.use_count(), 2);
+  world.worker.come_to_it();
+  EXPECT_EQ(snapshot.use_count(), 1) << "to free it costs no turn";
+}
+
+TEST_F(WorkBesideTest, what_cannot_be_copied_is_handed_over) {
+  world.beside.give(
+      "moves", [held = std::make_unique<int>(7)]() mutable { return std::move(held); },
+      [&](std::unique_ptr<int> r) { taken_in.push_back(*r); });
+  world.worker.come_to_it();
+  EXPECT_TRUE(world.beside.finish(world.stalls));
+  EXPECT_EQ(taken_in, std::vector{7});
+}
+
+TEST_F(WorkBesideTest, an_error_of_the_work_comes_out_in_the_turn) {
+  world.beside.give(
+      "fails", []() -> int { throw std::runtime_error("no room"); },
+      [&](int r) { taken_in.push_back(r); });
+  world.worker.come_to_it();
+  EXPECT_THROW(world.beside.finish(world.stalls), std::runtime_error);
+  EXPECT_TRUE(taken_in.empty());
+}
+
+TEST_F(WorkBesideTest, a_slow_end_is_a_stall_with_the_name_of_the_work) {
+  world.beside.give(
+      "routes", [] { return 1; }, [&](int) { world.time = world.time + 20'000'000; });
+  world.worker.come_to_it();
+  EXPECT_TRUE(world.beside.finish(world.stalls));
+  ASSERT_EQ(world.told.size(), 1U);
+  EXPECT_EQ(world.told[0], "a turn of the manager took 20.0 ms: routes 20.0 ms");
+}
+
+TEST_F(WorkBesideTest, work_of_another_thread_is_taken_in_here) {
+  world.beside.give(
+      "there", [] { return std::this_thread::get_id(); },
+      [&](std::thread::id id) { taken_in.push_back(id == std::this_thread::get_id()); });
+  std::unique_ptr<Work> piece = std::move(world.worker.waiting.front());
+  world.worker.waiting.clear();
+  std::thread([&] { piece->run(); }).join();
+  world.beside.came_back(std::move(piece));
+  EXPECT_TRUE(world.beside.finish(world.stalls));
+  EXPECT_EQ(taken_in, std::vector{0});
+}
+
+} // namespace
+} // namespace tributary::manager

@@ -1,0 +1,41 @@
+// Runs what a manager gives out: at once, or when a test says so.
+#pragma once
+
+#include "controlplane/manager/work.hpp"
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace tributary::manager {
+
+class Worker {
+public:
+  using Back = std::function<void(std::unique_ptr<Work>)>;
+  explicit Worker(Back back) : back_(std::move(back)) {}
+
+  void work(std::unique_ptr<Work> piece) {
+    waiting.push_back(std::move(piece));
+    if (!is_slow) {
+      come_to_it();
+    }
+  }
+  /// To everything that was given.
+  void come_to_it() {
+    while (!waiting.empty()) {
+      std::unique_ptr<Work> piece = std::move(waiting.front());
+      waiting.pop_front();
+      piece->run();
+      back_(std::move(piece));
+    }
+  }
+
+  bool is_slow = false; ///< pieces wait for `come_to_it`
+  std::deque<std::unique_ptr<Work>> waiting;
+
+private:
+  Back back_;
+};
+
+} // namespace tributary::manager
