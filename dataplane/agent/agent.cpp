@@ -221,9 +221,15 @@ void Agent::report_ports() {
   if (!changed.empty()) {
     control::PortReport& report = *outbox_.emplace_back().mutable_ports();
     for (control::Port& port : changed) {
+      set_vcs(port);
       *report.add_ports() = std::move(port);
     }
   }
+}
+
+void Agent::set_vcs(control::Port& port) const {
+  const core::PortPolicy& policy = file().ports[port.number()].policy;
+  port.set_vcs(policy.carries_classes ? traffic_classes : 1);
 }
 
 control::SwitchHello Agent::hello() const {
@@ -235,8 +241,11 @@ control::SwitchHello Agent::hello() const {
   out.set_software(identity_.software);
   out.mutable_limits()->set_trees(max_trees);
   out.mutable_limits()->set_ports(static_cast<std::uint32_t>(file().ports.size()));
+  out.mutable_limits()->set_route_sets(1);
+  out.mutable_limits()->set_destinations(routing::max_destinations);
   out.mutable_limits()->set_descriptors_per_engine(file().settings.descriptors_per_engine);
   for (control::Port& port : neighbours_.ports()) {
+    set_vcs(port);
     *out.add_ports() = std::move(port);
   }
   *out.mutable_in_force() = transactions_.in_force().describe();

@@ -161,6 +161,7 @@ private:
   [[nodiscard]] TimeNs patience_ends() const;
   void tell_guards();
   void report_ports();
+  void set_vcs(control::Port& port) const;
   [[nodiscard]] control::SwitchHello hello() const;
 
   Identity identity_;

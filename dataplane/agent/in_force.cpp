@@ -1,6 +1,7 @@
 #include "dataplane/agent/in_force.hpp"
 
 #include "dataplane/config/build_tables.hpp"
+#include "dataplane/routing/messages/codec.hpp"
 
 #include "tributary/wire/fabric_address.hpp"
 
@@ -77,6 +78,11 @@ std::string InForce::problem_with(const control::Change& change) const {
     return problem.empty() ? problem_with_guard(change.permit()) : problem;
   }
   case control::Change::kRevoke: return problem_with(change.revoke());
+  case control::Change::kSetRoutes: {
+    routing::Routes routes;
+    return routing::messages::decode(change.set_routes(), file_.ports.size(), routes);
+  }
+  case control::Change::kRemoveRoutes: return {};
   case control::Change::KIND_NOT_SET: break;
   }
   return "it is of a kind that this switch does not know; a newer one may";
@@ -124,6 +130,11 @@ void InForce::apply(const control::Change& change) {
   }
   case control::Change::kPermit: permit(change.permit()); break;
   case control::Change::kRevoke: revoke(change.revoke()); break;
+  case control::Change::kSetRoutes: set_routes(change.set_routes()); break;
+  case control::Change::kRemoveRoutes:
+    changed_routes_ |= routes_ != nullptr;
+    routes_.reset();
+    break;
   case control::Change::KIND_NOT_SET: break;
   }
 }
@@ -136,6 +147,16 @@ void InForce::set_tree(const control::Tree& tree) {
     mine = wanted;
     changed_trees_.insert(number);
   }
+}
+
+void InForce::set_routes(const control::Routes& message) {
+  auto wanted = std::make_shared<routing::Routes>();
+  static_cast<void>(routing::messages::decode(message, file_.ports.size(), *wanted));
+  const std::uint64_t digest = routing::digest(*wanted);
+  // The same under another number is told to the manager, and nobody else.
+  changed_routes_ |= routes_ == nullptr || digest != routes_digest_;
+  routes_ = std::move(wanted);
+  routes_digest_ = digest;
 }
 
 void InForce::permit(const control::Permission& permission) {
@@ -215,6 +236,7 @@ std::shared_ptr<const core::Tables> InForce::make_snapshot() {
   rebuild_ = false;
   changed_trees_.clear();
   changed_ports_ = {};
+  changed_routes_ = false;
   return newest_;
 }
 
@@ -228,6 +250,7 @@ std::shared_ptr<const core::Tables> InForce::build_anew(std::uint64_t version) c
     builder.set_vnis(port, vnis_of(port));
     builder.set_guard(port, guard_of(port));
   });
+  builder.set_routes(routes_);
   return builder.build(version);
 }
 
@@ -244,6 +267,9 @@ std::shared_ptr<const core::Tables> InForce::build_changed(std::uint64_t version
     builder.set_vnis(port, vnis_of(port));
     builder.set_guard(port, guard_of(port));
   });
+  if (changed_routes_) {
+    builder.set_routes(routes_);
+  }
   return builder.build(version);
 }
 
@@ -273,6 +299,10 @@ control::InForce InForce::describe() const {
         permission.set_nid(nid->value);
       }
     }
+  }
+  if (routes_ != nullptr) {
+    out.mutable_routes()->set_epoch(routes_->epoch);
+    out.mutable_routes()->set_digest(routes_digest_);
   }
   return out;
 }

@@ -9,6 +9,7 @@
 
 #include "dataplane/config/config.hpp"
 #include "dataplane/core/tables.hpp"
+#include "dataplane/routing/routes.hpp"
 #include "tributary/control.pb.h"
 #include "tributary/types.hpp"
 
@@ -43,7 +44,7 @@ public:
 
   /// Whether something has changed since the newest snapshot.
   [[nodiscard]] bool dirty() const {
-    return rebuild_ || !changed_trees_.empty() || changed_ports_.size() > 0;
+    return rebuild_ || changed_routes_ || !changed_trees_.empty() || changed_ports_.size() > 0;
   }
   /// Of the newest snapshot; 0 before the first.
   [[nodiscard]] std::uint64_t version() const {
@@ -56,6 +57,8 @@ public:
   [[nodiscard]] control::InForce describe() const;
   [[nodiscard]] std::size_t tree_count_of_manager() const { return trees_.size(); }
   [[nodiscard]] std::size_t permission_count() const;
+  /// The manager's; null when there are none.
+  [[nodiscard]] const routing::Routes* routes() const { return routes_.get(); }
 
 private:
   /// A tree of the manager's.
@@ -70,6 +73,7 @@ private:
   /// Of one whose port and VNI exist.
   [[nodiscard]] std::string problem_with_guard(const control::Permission& permission) const;
   void set_tree(const control::Tree& tree);
+  void set_routes(const control::Routes& message);
   void permit(const control::Permission& permission);
   void revoke(const control::Permission& permission);
   /// The NID of the permissions of a port; none when none of them has one.
@@ -86,11 +90,14 @@ private:
   std::map<TreeNumber, Tree> trees_;
   /// By port: VNIs, and the NID that the permission guards the port for.
   std::vector<std::map<std::uint16_t, std::optional<Nid>>> permitted_;
+  std::shared_ptr<const routing::Routes> routes_;
+  std::uint64_t routes_digest_ = 0;
 
   std::shared_ptr<const core::Tables> newest_;
   bool rebuild_ = true;
   std::set<TreeNumber> changed_trees_; ///< since the newest snapshot
   PortSet changed_ports_;              ///< whose permissions changed
+  bool changed_routes_ = false;
 };
 
 } // namespace tributary::agent

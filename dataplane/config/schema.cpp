@@ -377,7 +377,10 @@ const Key<Port> port_keys[] = {
       .sample = "",
       .help = "Whether this is a link to another switch on which frames carry their class in an "
               "802.1Q tag. Frames without one are of class 0."},
-     [](Port& p, const Value& v) { p.tags = std::get<bool>(v); }},
+     [](Port& p, const Value& v) {
+       p.tags = std::get<bool>(v);
+       p.policy.carries_classes = p.tags;
+     }},
     {{.name = "vlan",
       .type = Integer{0, wire::max_vlan_id},
       .fallback = "0",

@@ -93,20 +93,54 @@ std::string TablesBuilder::add_route(Nid nid, PortNumber port) {
     return name + ": port " + number(port.value) +
            " does not exist: " + ports_there_are(tables_->ports_.size());
   }
-  if (tables_->route(nid) != no_port) {
+  if (tables_->place(nid).is_by_file()) {
     return name + " is there twice";
   }
-  if (routes_ == nullptr) {
-    routes_ = std::make_shared<Tables::Routes>();
-    if (tables_->routes_ != nullptr) {
-      *routes_ = *tables_->routes_; // another snapshot has these
-    } else {
-      routes_->fill(no_port.value);
-    }
-    tables_->routes_ = routes_;
-  }
-  (*routes_)[nid.value] = port.value;
+  own_places()[nid.value] = Place::by_file(port);
   return {};
+}
+
+void TablesBuilder::set_routes(std::shared_ptr<const routing::Routes> routes) {
+  const bool had_some = tables_->routes_ != nullptr;
+  tables_->routes_ = std::move(routes);
+  if (!had_some && tables_->routes_ == nullptr) {
+    return;
+  }
+  Tables::Places& places = own_places();
+  for (Place& place : places) {
+    if (!place.is_by_file()) {
+      place = Place();
+    }
+  }
+  if (tables_->routes_ == nullptr) {
+    return;
+  }
+  const routing::Routes& given = *tables_->routes_;
+  const auto set = [&](std::uint32_t nid, Place place) {
+    if (!places[nid].is_by_file()) {
+      places[nid] = place;
+    }
+  };
+  for (const routing::HostRun& run : *given.hosts) {
+    if (run.destination < given.table.destinations) {
+      for (std::uint32_t i = 0; i < run.count; ++i) {
+        set(run.first_nid + i, Place::at_switch(run.destination));
+      }
+    }
+  }
+  for (const routing::LocalHost& host : given.local) {
+    set(host.nid.value, Place::local(PortNumber{static_cast<std::uint8_t>(host.port)}));
+  }
+}
+
+Tables::Places& TablesBuilder::own_places() {
+  if (places_ == nullptr) {
+    // Another snapshot may have those that are there.
+    places_ = tables_->places_ == nullptr ? std::make_shared<Tables::Places>()
+                                          : std::make_shared<Tables::Places>(*tables_->places_);
+    tables_->places_ = places_;
+  }
+  return *places_;
 }
 
 void TablesBuilder::set_vnis(PortNumber port, std::shared_ptr<const VniSet> vnis) {
@@ -119,7 +153,7 @@ void TablesBuilder::set_guard(PortNumber port, std::optional<Nid> nid) {
 
 std::shared_ptr<const Tables> TablesBuilder::build(std::uint64_t version) {
   tables_->version_ = version;
-  routes_.reset();
+  places_.reset();
   return std::exchange(tables_, std::make_shared<Tables>());
 }
 

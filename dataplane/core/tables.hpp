@@ -6,6 +6,7 @@
 // The multicast entry is one array look-up by tree number, sixteen bytes: four share a cache line.
 #pragma once
 
+#include "dataplane/routing/routes.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/ethernet.hpp"
 
@@ -50,6 +51,9 @@ struct PortPolicy {
   std::shared_ptr<const VniSet> vnis;
   /// Bytes without the FCS; what is longer may be cut short, and does not fit all ports.
   std::uint32_t longest_frame = 9216;
+  /// Whether frames carry their traffic class over this link, in a tag. Where they do not, all are
+  /// in virtual channel 0.
+  bool carries_classes = false;
 
   friend bool operator==(const PortPolicy&, const PortPolicy&) = default;
 };
@@ -84,6 +88,40 @@ struct EngineTimers {
   }
 };
 
+/// Where frames for one NID go: a port of this switch, the number of a switch, or nowhere. Two
+/// bytes, of which there are a million.
+class Place {
+public:
+  constexpr Place() = default;
+  /// By a route of the switch's own file.
+  static constexpr Place by_file(PortNumber port) { return Place(first_by_file + port.value); }
+  /// The host hangs there.
+  static constexpr Place local(PortNumber port) { return Place(first_local + port.value); }
+  /// Requires one below routing::max_destinations.
+  static constexpr Place at_switch(std::uint32_t destination) { return Place(destination); }
+
+  [[nodiscard]] constexpr bool is_switch() const { return value_ < first_by_file; }
+  [[nodiscard]] constexpr bool is_by_file() const {
+    return value_ >= first_by_file && value_ < first_local;
+  }
+  [[nodiscard]] constexpr bool is_local() const { return value_ >= first_local && value_ != none; }
+  [[nodiscard]] constexpr std::uint32_t destination() const { return value_; }
+  /// Of one that is no switch; `no_port` where there is none.
+  [[nodiscard]] constexpr PortNumber port() const {
+    return PortNumber{static_cast<std::uint8_t>(value_ & 0xFFU)};
+  }
+  friend constexpr bool operator==(Place, Place) = default;
+
+private:
+  static constexpr std::uint32_t none = 0xFFFF;
+  static constexpr std::uint32_t first_local = 0xFF00;
+  static constexpr std::uint32_t first_by_file = 0xFE00;
+  static_assert(first_by_file == routing::max_destinations && max_ports < 0xFF);
+  constexpr explicit Place(std::uint32_t value) : value_(static_cast<std::uint16_t>(value)) {}
+
+  std::uint16_t value_ = none;
+};
+
 /// An immutable snapshot. Cheap to read from any thread.
 class Tables {
 public:
@@ -95,22 +133,31 @@ public:
   [[nodiscard]] const MulticastEntry& tree(TreeNumber t) const {
     return trees_[t.value & (max_trees - 1)];
   }
-  /// The output port for a NID, or `no_port`.
-  [[nodiscard]] PortNumber route(Nid nid) const {
-    return routes_ == nullptr ? no_port : PortNumber{(*routes_)[nid.value & max_nid]};
+  /// Where frames for a NID go.
+  [[nodiscard]] Place place(Nid nid) const {
+    return places_ == nullptr ? Place() : (*places_)[nid.value & max_nid];
   }
+  /// The port of a NID that has one here, by the file or because its host hangs there; `no_port` of
+  /// all others.
+  [[nodiscard]] PortNumber route(Nid nid) const {
+    const Place found = place(nid);
+    return found.is_switch() ? no_port : found.port();
+  }
+  /// The manager's; null when it has given none.
+  [[nodiscard]] const routing::Routes* routes() const { return routes_.get(); }
   [[nodiscard]] std::size_t tree_count() const { return tree_count_; }
 
 private:
   friend class TablesBuilder;
-  using Routes = std::array<std::uint8_t, std::size_t{max_nid} + 1>;
+  using Places = std::array<Place, std::size_t{max_nid} + 1>;
 
   std::uint64_t version_ = 0;
   std::size_t tree_count_ = 0;
   std::vector<PortPolicy> ports_;
   std::array<MulticastEntry, max_trees> trees_{};
-  /// By NID, `no_port` where none; null without any route. A megabyte, so snapshots share it.
-  std::shared_ptr<const Routes> routes_;
+  /// By NID; null without any route. Two megabytes, so snapshots share them.
+  std::shared_ptr<const Places> places_;
+  std::shared_ptr<const routing::Routes> routes_;
 };
 
 /// What is wrong with a tree in a switch of so many ports, with the offending number; "" when
@@ -137,7 +184,11 @@ public:
                                      PortNumber parent, PortSet children);
   /// Nothing happens when it is not there.
   void remove_tree(TreeNumber tree);
+  /// A route of the file: it comes before those of `set_routes`.
   [[nodiscard]] std::string add_route(Nid nid, PortNumber port);
+  /// In place of those that are there; null takes them away. Requires ones that
+  /// routing::problem_with has nothing against, for the ports that there are.
+  void set_routes(std::shared_ptr<const routing::Routes> routes);
   /// Of a port that is there: which VNIs may enter; null permits every VNI.
   void set_vnis(PortNumber port, std::shared_ptr<const VniSet> vnis);
   /// Of a port that is there: the only NID its frames may come from; none lets every NID in.
@@ -147,9 +198,12 @@ public:
   [[nodiscard]] std::shared_ptr<const Tables> build(std::uint64_t version);
 
 private:
+  /// The places of `tables_`, to be written.
+  [[nodiscard]] Tables::Places& own_places();
+
   EngineTimers timers_;
   std::shared_ptr<Tables> tables_ = std::make_shared<Tables>();
-  std::shared_ptr<Tables::Routes> routes_; ///< those of `tables_`, once one was added
+  std::shared_ptr<Tables::Places> places_; ///< those of `tables_`, once they were written
 };
 
 } // namespace tributary::core

@@ -1,6 +1,8 @@
 #include "controlplane/southbound/protocol/messages.hpp"
 
+#include "controlplane/routes/routes_content.hpp"
 #include "controlplane/trees/tree_kind.hpp"
+#include "dataplane/routing/messages/codec.hpp"
 
 #include <fmt/format.h>
 
@@ -48,6 +50,35 @@ transaction::ContentPtr read_tree(const control::Tree& tree) {
   return std::make_shared<trees::TreeContent>(std::move(part));
 }
 
+// ---- routes ----
+
+void write_routes(const Subject& subject, const Content* content, control::Change& change) {
+  if (subject != routes::route_subject()) {
+    throw std::invalid_argument(
+        fmt::format("control.proto has one set of routes, number 0, and no {}", subject.number));
+  }
+  if (content == nullptr) {
+    change.mutable_remove_routes();
+    return;
+  }
+  const routing::Routes* part = routes::routes_of(*content).routes();
+  if (part == nullptr) {
+    throw std::invalid_argument("routes that a switch has told of cannot be sent to one");
+  }
+  *change.mutable_set_routes() = routing::messages::encode(*part);
+}
+
+void write_content(const Subject& subject, const Content* content, control::Change& change) {
+  if (subject.kind == trees::tree_kind) {
+    write_tree(subject, content, change);
+  } else if (subject.kind == routes::route_kind) {
+    write_routes(subject, content, change);
+  } else {
+    throw std::invalid_argument(
+        fmt::format("control.proto has no subjects of kind {}", subject.kind.value));
+  }
+}
+
 // ---- permissions ----
 
 void write(const transaction::Permission& permission, control::Permission& message) {
@@ -64,11 +95,7 @@ transaction::GuardedPermission read(const control::Permission& message) {
 void write(const Message& message, control::Prepare& prepare) {
   prepare.set_transaction(message.number);
   for (const auto& [subject, content] : message.changes.contents) {
-    if (subject.kind != trees::tree_kind) {
-      throw std::invalid_argument(
-          fmt::format("control.proto has no subjects of kind {}", subject.kind.value));
-    }
-    write_tree(subject, content.get(), *prepare.add_changes());
+    write_content(subject, content.get(), *prepare.add_changes());
   }
   for (const transaction::GuardedPermission& given : message.changes.permit) {
     control::Permission& permit = *prepare.add_changes()->mutable_permit();
@@ -111,6 +138,12 @@ transaction::Hello hello_of(const control::SwitchHello& hello) {
   transaction::Hello result;
   result.ports = hello.limits().ports();
   result.capacity.emplace(trees::tree_kind, hello.limits().trees());
+  result.capacity.emplace(routes::route_kind, std::min(hello.limits().route_sets(), 1U));
+  if (hello.in_force().has_routes()) {
+    const control::RoutesInForce& held = hello.in_force().routes();
+    result.in_force.emplace_back(routes::route_subject(), std::make_shared<routes::RoutesContent>(
+                                                              held.epoch(), held.digest()));
+  }
   for (const control::Tree& tree : hello.in_force().trees()) {
     if (tree.number() >= max_trees) {
       continue;

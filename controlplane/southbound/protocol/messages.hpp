@@ -11,7 +11,8 @@
 
 namespace tributary::southbound::protocol {
 
-/// Throws std::invalid_argument for a subject of a kind that control.proto does not have.
+/// Throws std::invalid_argument for a subject that control.proto does not have, and for content
+/// that only a switch has told of.
 [[nodiscard]] control::ManagerMessage message_of(const transaction::Message& message);
 
 /// None when it is no answer in a transaction.

@@ -104,6 +104,9 @@ inline std::string text_of(const control::InForce& f) {
     text += fmt::format(" [port {} VNI {}{}]", p.port(), p.vni(),
                         p.has_nid() ? fmt::format(" NID {}", p.nid()) : "");
   }
+  if (f.has_routes()) {
+    text += fmt::format(" [routes of epoch {}]", f.routes().epoch());
+  }
   return text;
 }
 inline std::string text_of(const control::SwitchMessage& m) {
