@@ -12,10 +12,10 @@
 
 #include "bench/routing/campaign.hpp"
 #include "bench/routing/layering.hpp"
-#include "bench/routing/link_loads.hpp"
 #include "controlplane/topology/builders.hpp"
 #include "controlplane/unicast/general.hpp"
 #include "controlplane/unicast/graph_network.hpp"
+#include "controlplane/unicast/link_loads.hpp"
 #include "controlplane/unicast/phase_search.hpp"
 #include "controlplane/unicast/placement.hpp"
 #include "controlplane/unicast/route_error.hpp"
@@ -172,7 +172,7 @@ private:
     row.insert_or_assign("shortest_cycle", found.cycle.size());
     row.insert_or_assign("stranded", found.stranded);
     row.insert_or_assign("vcs_used", found.vcs_used);
-    const bench::LinkLoads loads = bench::link_loads(network_, tables, up, endpoints);
+    const unicast::LinkLoads loads = unicast::link_loads(network_, tables, up, endpoints);
     row.insert_or_assign("mean_hops", loads.mean_hops);
     row.insert_or_assign("most_hops", loads.most_hops);
     row.insert_or_assign("hottest_to_mean", loads.hottest / loads.mean);

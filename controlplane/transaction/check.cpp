@@ -66,11 +66,14 @@ std::optional<Objection> object_to(const Target& target, const Kind& kind,
 
   std::set<SwitchId> seen;
   for (const Part& part : target.parts) {
-    if (auto why = away(part.at)) {
-      return Objection{part.at, *std::move(why)};
-    }
     if (!seen.insert(part.at).second) {
       return Objection{part.at, "it stands there twice"};
+    }
+    if (auto why = away(part.at)) {
+      if (kind.absent_may_follow() && part.at.value < graph.switches().size()) {
+        continue;
+      }
+      return Objection{part.at, *std::move(why)};
     }
     const Inventory::Switch& s = *inventory.find(part.at);
     if (s.own.contains(target.subject)) {
@@ -81,7 +84,7 @@ std::optional<Objection> object_to(const Target& target, const Kind& kind,
     if (auto why = kind.object_to(target.subject, part, s)) {
       return Objection{part.at, *std::move(why)};
     }
-    if (!s.session && !inventory.holds(part, target.subject)) {
+    if (!s.session && !kind.absent_may_follow() && !inventory.holds(part, target.subject)) {
       return Objection{part.at, "it is not connected"};
     }
   }

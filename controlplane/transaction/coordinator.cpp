@@ -250,6 +250,9 @@ const Target* Coordinator::wanted(const Subject& subject) const { return impl_->
 std::vector<SwitchId> Coordinator::behind(const Subject& subject) const {
   return impl_->behind(subject);
 }
+std::vector<Part> Coordinator::held(const Subject& subject) const {
+  return impl_->inventory().held(subject);
+}
 const std::map<Subject, ContentPtr>& Coordinator::wanted_at(SwitchId at) const {
   static const std::map<Subject, ContentPtr> nothing;
   const Inventory::Switch* s = impl_->inventory().find(at);

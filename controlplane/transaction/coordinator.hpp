@@ -133,6 +133,8 @@ public:
   /// Switches where what is in force of the subject is not, or not known to be, what is wanted;
   /// empty once it is in force everywhere (or gone everywhere).
   [[nodiscard]] std::vector<SwitchId> behind(const Subject& subject) const;
+  /// By switch, what it holds of the subject, or may hold; of those that were ever heard.
+  [[nodiscard]] std::vector<Part> held(const Subject& subject) const;
   /// What this switch is to hold: contents by subject.
   [[nodiscard]] const std::map<Subject, ContentPtr>& wanted_at(SwitchId at) const;
 

@@ -154,6 +154,21 @@ std::vector<const Content*> Inventory::held(SwitchId id, const Subject& subject)
   return contents;
 }
 
+std::vector<Part> Inventory::held(const Subject& subject) const {
+  std::vector<Part> parts;
+  if (const Placement* placement = find(subject)) {
+    for (const SwitchId id : placement->holders) {
+      const Switch& s = *find(id);
+      for (const auto* known : {&s.in_force, &s.in_doubt}) {
+        if (const ContentPtr& content = find_content(*known, subject)) {
+          parts.push_back({id, content});
+        }
+      }
+    }
+  }
+  return parts;
+}
+
 bool Inventory::is_heard(SwitchId id) const {
   const Switch* s = find(id);
   return s != nullptr && s->heard;

@@ -79,6 +79,8 @@ public:
   /// What the switch may hold of the subject: nothing, one content, or two while one is in doubt.
   /// Says nothing about a switch that was never heard.
   [[nodiscard]] std::vector<const Content*> held(SwitchId id, const Subject& subject) const;
+  /// The same of all switches; one stands there once or twice.
+  [[nodiscard]] std::vector<Part> held(const Subject& subject) const;
   [[nodiscard]] bool is_heard(SwitchId id) const;
   [[nodiscard]] bool is_connected(SwitchId id) const;
 

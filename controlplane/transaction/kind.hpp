@@ -41,6 +41,9 @@ class Kind {
 public:
   virtual ~Kind() = default;
   [[nodiscard]] virtual KindNumber number() const = 0;
+  /// Whether a subject may be changed while a switch of it is not connected: that one keeps what it
+  /// has, and follows when it is back. Otherwise such a change is refused.
+  [[nodiscard]] virtual bool absent_may_follow() const { return false; }
   /// For texts: "tree 7".
   [[nodiscard]] virtual std::string describe(const Subject& subject) const = 0;
   /// Why no fabric could hold this, in words.

@@ -14,7 +14,8 @@ constexpr std::uint32_t candidates = 64;
 } // namespace
 
 EscapeTree::EscapeTree(const Network& network, const PortStates& up,
-                       std::span<const std::uint32_t> endpoints)
+                       std::span<const std::uint32_t> endpoints,
+                       std::optional<std::uint32_t> wanted_root)
     : network_(network) {
   if (endpoints.empty()) {
     throw RouteError("there is no switch with hosts to route to");
@@ -22,8 +23,8 @@ EscapeTree::EscapeTree(const Network& network, const PortStates& up,
   grow(up, endpoints.front());
   require_connected(endpoints);
   const std::vector<std::uint32_t> reached = order_;
-  std::uint32_t root = endpoints.front();
-  std::uint32_t least = none;
+  std::uint32_t root = wanted_root.value_or(endpoints.front());
+  std::uint32_t least = wanted_root ? 0 : none;
   const std::size_t stride = std::max<std::size_t>(1, reached.size() / candidates);
   for (std::size_t i = 0; i < reached.size(); i += stride) {
     grow(up, reached[i]);

@@ -7,6 +7,7 @@
 #include "controlplane/unicast/network.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,9 +15,16 @@ namespace tributary::unicast {
 
 class EscapeTree {
 public:
-  /// Throws RouteError when endpoints are in several parts.
-  EscapeTree(const Network& network, const PortStates& up,
-             std::span<const std::uint32_t> endpoints);
+  /// Throws RouteError when endpoints are in several parts. A root must be in the same part.
+  EscapeTree(const Network& network, const PortStates& up, std::span<const std::uint32_t> endpoints,
+             std::optional<std::uint32_t> root = std::nullopt);
+
+  [[nodiscard]] bool contains(std::uint32_t s) const { return first_[s] != none; }
+  /// Whether the link, either direction of it, is one of the tree.
+  [[nodiscard]] bool is_along(std::uint32_t link) const {
+    return parent_[network_.end(link).at] == link ||
+           parent_[network_.peer(link).at] == network_.link(network_.peer(link));
+  }
 
   /// The link from a switch along the tree's path to another one. Requires both in the tree, and
   /// not the same.

@@ -1,4 +1,4 @@
-#include "bench/routing/link_loads.hpp"
+#include "controlplane/unicast/link_loads.hpp"
 
 #include "dataplane/routing/decide.hpp"
 
@@ -6,17 +6,16 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::bench {
+namespace tributary::unicast {
 namespace {
 
 using routing::Outcome;
 using routing::Port;
-using unicast::Network;
 
 /// The frames to one destination, hop by hop.
 class Wave {
 public:
-  Wave(const Network& network, const unicast::TableSet& tables, const unicast::PortStates& up)
+  Wave(const Network& network, const TableSet& tables, const PortStates& up)
       : network_(network), tables_(tables), up_(up),
         flow_(std::size_t{network.links()} * tables.vcs) {}
 
@@ -53,8 +52,8 @@ public:
 
 private:
   const Network& network_;
-  const unicast::TableSet& tables_;
-  const unicast::PortStates& up_;
+  const TableSet& tables_;
+  const PortStates& up_;
   std::vector<double> flow_; ///< by channel
   std::vector<std::size_t> next_;
   std::vector<std::pair<std::size_t, double>> moved_;
@@ -62,8 +61,8 @@ private:
 
 } // namespace
 
-LinkLoads link_loads(const Network& network, const unicast::TableSet& tables,
-                     const unicast::PortStates& up, std::span<const std::uint32_t> endpoints) {
+LinkLoads link_loads(const Network& network, const TableSet& tables, const PortStates& up,
+                     std::span<const std::uint32_t> endpoints) {
   Wave wave(network, tables, up);
   std::vector<double> load(network.links());
   LinkLoads loads;
@@ -87,8 +86,14 @@ LinkLoads link_loads(const Network& network, const unicast::TableSet& tables,
     const Network::End from = network.end(l);
     const Network::End there = network.peer(l);
     sum += load[l];
-    alive += up.up(from.at, from.port) && up.up(there.at, there.port) ? 1 : 0;
-    loads.hottest = std::max(loads.hottest, load[l]);
+    alive +=
+        there.at != Network::nowhere && up.up(from.at, from.port) && up.up(there.at, there.port)
+            ? 1
+            : 0;
+    if (load[l] > loads.hottest) {
+      loads.hottest = load[l];
+      loads.hottest_link = l;
+    }
   }
   const auto n = static_cast<double>(endpoints.size());
   loads.mean = sum / std::max(1U, alive);
@@ -96,4 +101,4 @@ LinkLoads link_loads(const Network& network, const unicast::TableSet& tables,
   return loads;
 }
 
-} // namespace tributary::bench
+} // namespace tributary::unicast

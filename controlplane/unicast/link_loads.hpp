@@ -8,18 +8,18 @@
 #include <cstdint>
 #include <span>
 
-namespace tributary::bench {
+namespace tributary::unicast {
 
 struct LinkLoads {
   double mean = 0;    ///< frames on a direction of a link that is up
   double hottest = 0; ///< the most loaded one
+  std::uint32_t hottest_link = 0;
   double mean_hops = 0;
   std::uint32_t most_hops = 0;
 };
 
 /// Requires that every frame arrives: what is dropped is not counted.
-[[nodiscard]] LinkLoads link_loads(const unicast::Network& network, const unicast::TableSet& tables,
-                                   const unicast::PortStates& up,
-                                   std::span<const std::uint32_t> endpoints);
+[[nodiscard]] LinkLoads link_loads(const Network& network, const TableSet& tables,
+                                   const PortStates& up, std::span<const std::uint32_t> endpoints);
 
-} // namespace tributary::bench
+} // namespace tributary::unicast
