@@ -3,6 +3,9 @@
 // There is one set of routes in a fabric, and so one subject. A part is known by its digest: a
 // switch tells of what it has no more than that, and the number of the set.
 //
+// What may be in force beside what is not decided here: a set was walked together with all that
+// switches held when it was made (plan.hpp), and a part names it by epochs.
+//
 // Pure.
 #pragma once
 
@@ -11,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <utility>
 
 namespace tributary::routes {
@@ -19,27 +23,44 @@ inline constexpr transaction::KindNumber route_kind{2};
 
 [[nodiscard]] constexpr transaction::Subject route_subject() { return {route_kind, 0}; }
 
+/// Number of a set, or of tables in between: higher with every one that is made.
+using Epoch = std::uint64_t;
+using Epochs = std::shared_ptr<const std::set<Epoch>>;
+
 /// What one switch has of a set of routes.
 class RoutesContent final : public transaction::Content {
 public:
   /// To be installed. Not null.
   explicit RoutesContent(std::shared_ptr<const routing::Routes> routes)
       : routes_(std::move(routes)), epoch_(routes_->epoch), digest_(routing::digest(*routes_)) {}
+  /// The same, which may be in force beside parts of the epochs it `meets` only, and of its own; a
+  /// switch is led to it through `between`, if that is not null.
+  RoutesContent(const RoutesContent& content, Epochs meets,
+                std::shared_ptr<const RoutesContent> between)
+      : routes_(content.routes_), epoch_(content.epoch_), digest_(content.digest_),
+        meets_(std::move(meets)), between_(std::move(between)) {}
   /// As a switch has told.
-  RoutesContent(std::uint64_t epoch, std::uint64_t digest) : epoch_(epoch), digest_(digest) {}
+  RoutesContent(Epoch epoch, std::uint64_t digest) : epoch_(epoch), digest_(digest) {}
 
   /// Null for what a switch has told.
   [[nodiscard]] const routing::Routes* routes() const { return routes_.get(); }
+  [[nodiscard]] const std::shared_ptr<const routing::Routes>& shared() const { return routes_; }
   /// Of the set that the part was made in; in later sets it may be the same.
-  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+  [[nodiscard]] Epoch epoch() const { return epoch_; }
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
+  [[nodiscard]] const std::shared_ptr<const RoutesContent>& between() const { return between_; }
+  [[nodiscard]] bool may_meet(const RoutesContent& other) const {
+    return other.epoch_ == epoch_ || (meets_ && meets_->contains(other.epoch_));
+  }
   /// By digest, whatever the epoch: a switch is not told again what it has.
   [[nodiscard]] bool same_as(const transaction::Content& other) const override;
 
 private:
   std::shared_ptr<const routing::Routes> routes_;
-  std::uint64_t epoch_;
+  Epoch epoch_;
   std::uint64_t digest_;
+  Epochs meets_;
+  std::shared_ptr<const RoutesContent> between_;
 };
 
 /// Requires content of routes.

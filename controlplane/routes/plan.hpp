@@ -1,0 +1,120 @@
+// From a fabric to a set of routes that may be installed, or to the reason why there is none.
+//
+//   Plan plan = make_plan({.fabric = snapshot, .settings = settings, .held = held}, now);
+//   if (!plan.refused.empty()) { tell(plan.refused); }           and what is in force stays
+//
+//   graph, without what is drained or flaps
+//     |  placement: is it a fat tree?                  algorithm `auto` asks, and falls back
+//     v
+//   tables of an algorithm, for each part of the fabric
+//     |  verified: every pair of a part gets through by every choice, no cycle of waits
+//     v
+//   together with what switches hold now               each may have the old or the new meanwhile
+//     |  no cycle                 a cycle
+//     v                             v
+//   all at once                 along a spanning tree in between, which may meet both; where there
+//                               is none, the routes are withdrawn for the moment of the change
+//
+// A set whose tables are refused is never installed. `auto` tries the next algorithm; an algorithm
+// that was asked for by name stands alone.
+//
+// Pure: a function of what it is given, but for the times it notes; made to run beside the manager.
+// Time: what the algorithm takes and two walks of the verifier; memory: the tables three times.
+#pragma once
+
+#include "controlplane/routes/routes_content.hpp"
+#include "controlplane/routes/settings.hpp"
+#include "controlplane/topology/graph.hpp"
+#include "controlplane/unicast/link_loads.hpp"
+#include "controlplane/unicast/verify.hpp"
+#include "dataplane/routing/routes.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tributary::routes {
+
+/// What a switch holds of some set, or may hold: one of several, while it is told another one.
+struct HeldRoutes {
+  topology::SwitchId at;
+  Epoch epoch = 0;
+  std::uint64_t digest = 0;
+  /// Of whatever graph there was then; null: not known, and safe beside no others.
+  std::shared_ptr<const routing::Routes> routes;
+};
+
+/// What ports can carry.
+struct VcLimit {
+  std::uint8_t vcs = routing::max_vcs;
+  std::string where{}; ///< "leaf0 port 3": the first one that carries no more
+};
+
+struct Request {
+  topology::Graph fabric; ///< as it is
+  /// Which switches to route around as if they were down, and which links.
+  std::set<topology::SwitchId> avoided_switches{};
+  std::set<topology::LinkId> avoided_links{};
+  Settings settings{};
+  Epoch epoch = 0; ///< of the tables in between; those of the plan have the next one
+  std::vector<HeldRoutes> held{};
+  VcLimit limit{};
+  std::uint64_t sprayed_dscps = 0; ///< as routing::Routes has them
+};
+
+/// How a set is taken into force, in words for people: all at once; ...
+enum class Change : std::uint8_t {
+  at_once,    ///< old and new tables may meet
+  in_between, ///< along a spanning tree, which may meet both
+  withdrawn,  ///< nothing is routed for a moment: no tables in between were found
+};
+[[nodiscard]] std::string_view name_of(Change change);
+
+struct Plan {
+  Epoch epoch = 0;
+  std::string algorithm; ///< "phase_search": of those that made the tables
+  std::uint8_t vcs = 0;
+  unicast::Policy policy = unicast::Policy::safe;
+  std::string shape; ///< "16x16, 1 plane"; "" when it is no fat tree, or none was looked for
+  std::string why;   ///< `auto` took this one: "no fat tree: ..."
+
+  std::string refused; ///< why it is not to be installed, with a witness; "" when it is
+  /// Switches with hosts that reach each other, by name; one part when the fabric is connected.
+  std::vector<std::vector<std::string>> parts;
+
+  /// By SwitchId; null: the switch is to hold none.
+  std::vector<std::shared_ptr<const RoutesContent>> contents;
+  Change change = Change::at_once;
+
+  std::vector<std::string> destinations; ///< switches whose routes are others than before
+  std::uint64_t pairs = 0;
+  std::uint32_t most_hops = 0;
+  std::uint8_t vcs_used = 0;
+  double mean_load = 0; ///< frames on a direction of a link, when each endpoint sends one to each
+  double hottest_load = 0;  ///< other, and
+  std::string hottest_link; ///< where: "leaf0 port 3 - spine0 port 1"
+
+  TimeNs computed{}; ///< when the tables were there
+  TimeNs verified{}; ///< and when they were walked
+};
+
+/// Throws nothing but std::bad_alloc: what is wrong with the fabric or the settings is a refusal.
+[[nodiscard]] Plan make_plan(const Request& request, const std::function<TimeNs()>& now);
+
+/// What switches hold, by `parts`; what they told of by its digest only is looked for in plans that
+/// were made before.
+[[nodiscard]] std::vector<HeldRoutes>
+held_routes(std::span<const transaction::Part> parts,
+            std::span<const std::shared_ptr<const Plan>> known);
+
+/// The graph that is planned on: what is avoided is down.
+[[nodiscard]] topology::Graph without_avoided(const Request& request);
+
+/// "leaf0, leaf1 and 14 more; spine3"
+[[nodiscard]] std::string describe_parts(const std::vector<std::vector<std::string>>& parts);
+
+} // namespace tributary::routes

@@ -1,0 +1,50 @@
+// The fabric's unicast routes as a subject of transactions: what a switch holds of a set, and in
+// which order switches are told.
+//
+//   old and new tables may meet      all at once; what a switch loses comes last
+//   they may not                     1. every switch that is connected gets the tables in between
+//                                    2. the new ones, if no switch holds anything else
+//                                    3. what a switch loses
+//
+// What may meet what is not decided here: a plan was verified together with all that switches held
+// when it was made, and names it by epochs. Where a switch holds something that came later, the
+// change is refused, and a new plan made.
+//
+// A switch that is not connected stops nobody: it keeps what it has, which was verified to meet the
+// new tables, and follows when it is back.
+//
+// Pure.
+#pragma once
+
+#include "controlplane/routes/plan.hpp"
+#include "controlplane/routes/routes_content.hpp"
+#include "controlplane/transaction/kind.hpp"
+
+#include <optional>
+#include <string>
+
+namespace tributary::routes {
+
+/// Requires a plan that is not refused.
+[[nodiscard]] transaction::Target target_of(const Plan& plan);
+
+class RouteKind final : public transaction::Kind {
+public:
+  [[nodiscard]] transaction::KindNumber number() const override { return route_kind; }
+  [[nodiscard]] bool absent_may_follow() const override { return true; }
+  [[nodiscard]] std::string describe(const transaction::Subject& subject) const override;
+  [[nodiscard]] std::optional<std::string>
+  object_to(const transaction::Target& target) const override;
+  [[nodiscard]] std::optional<std::string>
+  object_to(const transaction::Subject& subject, const transaction::Part& part,
+            const transaction::Inventory::Switch& at) const override;
+  [[nodiscard]] transaction::Order order(const transaction::Subject& subject,
+                                         const transaction::Target* target,
+                                         const transaction::Inventory& inventory) const override;
+  /// The tables, or those in between, where all other switches hold what may be beside them.
+  [[nodiscard]] transaction::ContentPtr
+  alone(const transaction::Subject& subject, const transaction::Part& part,
+        const transaction::Inventory& inventory) const override;
+};
+
+} // namespace tributary::routes

@@ -1,0 +1,35 @@
+// Fabrics and plans of them, for tests of this room.
+#pragma once
+
+#include "controlplane/routes/plan.hpp"
+#include "controlplane/topology/builders.hpp"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tributary::routes::test {
+
+inline topology::Graph fabric(std::string_view model) { return topology::build_model(model).graph; }
+
+inline Plan planned(topology::Graph graph, Settings settings = {},
+                    std::vector<HeldRoutes> held = {}, Epoch epoch = 11) {
+  settings.enabled = true;
+  Request request{.fabric = std::move(graph), .settings = std::move(settings), .epoch = epoch};
+  request.held = std::move(held);
+  return make_plan(request, [] { return TimeNs{42}; });
+}
+
+/// As if every switch had what the plan says.
+inline std::vector<HeldRoutes> held_by_all(const Plan& plan) {
+  std::vector<HeldRoutes> held;
+  for (std::uint32_t s = 0; s < plan.contents.size(); ++s) {
+    if (const auto& content = plan.contents[s]) {
+      held.push_back(
+          {topology::SwitchId{s}, content->epoch(), content->digest(), content->shared()});
+    }
+  }
+  return held;
+}
+
+} // namespace tributary::routes::test

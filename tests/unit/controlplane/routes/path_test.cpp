@@ -1,0 +1,65 @@
+// The way from host to host, as people see it.
+#include "controlplane/routes/path.hpp"
+
+#include "tests/unit/controlplane/routes/fabrics.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tributary::routes {
+namespace {
+
+using topology::HostId;
+using topology::SwitchId;
+
+TEST(RoutesPath, it_leads_from_link_to_link_to_the_host) {
+  const topology::Graph graph = test::fabric("kdft:4x4x1,2");
+  const Plan plan = test::planned(graph);
+  const Path path = path_between(plan, graph, HostId{0}, HostId{15});
+  EXPECT_EQ(path.end, routing::Outcome::deliver);
+  ASSERT_EQ(path.hops.size(), 5U) << "leaf, root, leaf, root, leaf";
+  EXPECT_EQ(path.hops.front().at, graph[HostId{0}].at.at);
+  EXPECT_EQ(path.hops.front().in, graph[HostId{0}].at.port);
+  EXPECT_EQ(path.hops.front().others.size(), 1U) << "two planes";
+  EXPECT_EQ(path.hops.back().at, graph[HostId{15}].at.at);
+  EXPECT_EQ(path.hops.back().out, graph[HostId{15}].at.port);
+  for (std::size_t i = 0; i + 1 < path.hops.size(); ++i) {
+    const auto link = graph.link_at({path.hops[i].at, path.hops[i].out});
+    ASSERT_TRUE(link);
+    EXPECT_EQ(link, graph.link_at({path.hops[i + 1].at, path.hops[i + 1].in}));
+    EXPECT_LE(path.hops[i].vc, path.hops[i + 1].vc);
+  }
+  EXPECT_FALSE(path.hops[1].spares.empty()) << "a root has columns that stand in";
+}
+
+TEST(RoutesPath, two_hosts_of_one_switch_are_one_hop_apart) {
+  const topology::Graph graph = test::fabric("kdft:3x3x2");
+  const Path path = path_between(test::planned(graph), graph, HostId{0}, HostId{1});
+  EXPECT_EQ(path.end, routing::Outcome::deliver);
+  ASSERT_EQ(path.hops.size(), 1U);
+  EXPECT_EQ(path.hops.front().out, graph[HostId{1}].at.port);
+}
+
+TEST(RoutesPath, it_goes_round_what_has_died_since_or_says_why_not) {
+  topology::Graph graph = test::fabric("kdft:4x4x1");
+  const Plan plan = test::planned(graph);
+  const Path before = path_between(plan, graph, HostId{0}, HostId{15});
+  graph.set_up(before.hops[2].at, false);
+  const Path after = path_between(plan, graph, HostId{0}, HostId{15});
+  EXPECT_EQ(after.end, routing::Outcome::deliver);
+  EXPECT_GT(after.hops.size(), before.hops.size());
+  graph.set_up(graph[HostId{15}].at.at, false);
+  const Path dead = path_between(plan, graph, HostId{0}, HostId{15});
+  EXPECT_EQ(dead.end, routing::Outcome::dest_dead);
+}
+
+TEST(RoutesPath, a_switch_without_routes_ends_it) {
+  const topology::Graph graph = test::fabric("kdft:3x3x1");
+  Plan plan = test::planned(graph);
+  plan.contents.assign(plan.contents.size(), nullptr);
+  const Path path = path_between(plan, graph, HostId{0}, HostId{8});
+  EXPECT_EQ(path.end, routing::Outcome::no_route);
+  EXPECT_EQ(path.hops.size(), 1U);
+}
+
+} // namespace
+} // namespace tributary::routes
