@@ -29,6 +29,19 @@ struct Faults {
     return !leaves.contains(leaf) && !links.contains(shape.uplink(leaf, dimension, plane)) &&
            !roots.contains(shape.root({dimension, shape.line(leaf, dimension), plane}));
   }
+  Faults& operator+=(const Faults& b) {
+    leaves |= b.leaves;
+    roots |= b.roots;
+    links |= b.links;
+    return *this;
+  }
+  /// Those that `b` has not.
+  friend Faults operator-(Faults a, const Faults& b) {
+    a.leaves -= b.leaves;
+    a.roots -= b.roots;
+    a.links -= b.links;
+    return a;
+  }
   friend bool operator==(const Faults&, const Faults&) = default;
 };
 

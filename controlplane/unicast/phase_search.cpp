@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
 
 namespace tributary::unicast {
 namespace {
@@ -17,10 +20,56 @@ constexpr std::uint8_t segment = 8;
 constexpr std::uint8_t turns_of = segment - 1;
 constexpr std::uint32_t most_phases = 24;
 
+/// One plane of one dimension in one phase.
+struct Plane {
+  const std::uint8_t* cost; ///< by leaf
+  const std::uint8_t* dead; ///< by leaf
+  std::uint8_t* root;       ///< by line
+  std::uint8_t* up;         ///< by leaf
+};
+
+/// The least costs of the plane's roots, and over them those of the leaves below. Leaves of lines
+/// side by side are side by side; where a line's own are, it is a block of its own.
+void pass_roots(const Plane& plane, std::uint32_t leaves, std::uint32_t size,
+                std::uint32_t stride) {
+  for (std::uint32_t block = 0; block < leaves; block += size * stride) {
+    std::uint8_t* const root = plane.root + block / size;
+    if (stride == 1) {
+      std::uint8_t least = unreachable;
+      for (std::uint32_t leaf = block; leaf < block + size; ++leaf) {
+        least = std::min(least, std::max(plane.cost[leaf], plane.dead[leaf]));
+      }
+      *root = least;
+      for (std::uint32_t leaf = block; leaf < block + size; ++leaf) {
+        plane.up[leaf] = std::min(plane.up[leaf], std::max(least, plane.dead[leaf]));
+      }
+      continue;
+    }
+    for (std::uint32_t row = block; row < block + size * stride; row += stride) {
+      for (std::uint32_t i = 0; i < stride; ++i) {
+        root[i] = std::min(root[i], std::max(plane.cost[row + i], plane.dead[row + i]));
+      }
+    }
+    for (std::uint32_t row = block; row < block + size * stride; row += stride) {
+      for (std::uint32_t i = 0; i < stride; ++i) {
+        plane.up[row + i] = std::min(plane.up[row + i], std::max(root[i], plane.dead[row + i]));
+      }
+    }
+  }
+}
+
+/// A mark is not 0 once something differed.
+void add_difference(std::uint8_t& mark, std::uint8_t a, std::uint8_t b) {
+  mark = static_cast<std::uint8_t>(mark | (a ^ b));
+}
+
 } // namespace
 
 PhaseSearch::PhaseSearch(const Shape& shape, const RouteOptions& options)
-    : shape_(shape), options_(options), known_(shape), phases_(shape.dimensions() * options.vcs) {
+    : shape_(shape), options_(options),
+      phases_(shape.dimensions() * options.vcs), now_{.known = Faults(shape)}, before_{
+                                                                                   .known = Faults(
+                                                                                       shape)} {
   if (options.vcs == 0 || phases_ > most_phases || options.vcs > turns_of) {
     throw RouteError(fmt::format("phase_search takes at most {} virtual channels, and {} of all "
                                  "dimensions together: {} dimensions with {} are {}",
@@ -49,28 +98,30 @@ PhaseSearch::PhaseSearch(const Shape& shape, const RouteOptions& options)
       line_.back()[leaf] = shape.line(leaf, d);
     }
   }
-  cost_.assign(phases_ + 1, Costs(shape.leaves()));
-  up_.assign(phases_, Costs(shape.leaves()));
-  for (std::uint32_t p = 0; p < phases_; ++p) {
-    root_.emplace_back(std::size_t{shape.lines(p % k)} * shape.planes());
-  }
 }
 
-void PhaseSearch::know(const Faults& faults) {
-  known_ = faults;
-  dead_.assign(shape_.leaf_ports(), Costs(shape_.leaves()));
+PhaseSearch::World PhaseSearch::world(const Faults& known) const {
+  World world{.known = known};
+  world.dead.assign(shape_.leaf_ports(), Bytes(shape_.leaves()));
   for (std::uint32_t leaf = 0; leaf < shape_.leaves(); ++leaf) {
     for (std::uint32_t port = 0; port < shape_.leaf_ports(); ++port) {
-      dead_[port][leaf] = faults.alive(shape_, leaf, port / shape_.planes(), port % shape_.planes())
-                              ? 0
-                              : unreachable;
+      world.dead[port][leaf] =
+          known.alive(shape_, leaf, port / shape_.planes(), port % shape_.planes()) ? 0
+                                                                                    : unreachable;
     }
   }
+  world.cost.assign(phases_ + 1, Bytes(shape_.leaves()));
+  world.up.assign(phases_, Bytes(shape_.leaves()));
+  for (std::uint32_t p = 0; p < phases_; ++p) {
+    world.root.emplace_back(std::size_t{shape_.lines(p % shape_.dimensions())} * shape_.planes());
+  }
+  return world;
 }
 
 void PhaseSearch::begin(const Faults& known) {
-  know(known);
-  recent_.assign(shape_.leaves(), {});
+  now_ = world(known);
+  marks_.assign(shape_.leaves(), 1);
+  recent_.assign(std::size_t{phases_ + 1} * shape_.leaves(), {});
   builders_.clear();
   builders_.reserve(shape_.switches());
   const std::uint32_t k = shape_.dimensions();
@@ -97,8 +148,14 @@ void PhaseSearch::begin(const Faults& known) {
                      static_cast<std::uint16_t>(port / shape_.planes() + 1));
     }
   }
+  leaf_rows_.clear();
+  for (std::uint32_t leaf = 0; leaf < shape_.leaves(); ++leaf) {
+    leaf_rows_.push_back(builders_[leaf].rows());
+  }
   for (std::uint32_t to = 0; to < shape_.leaves(); ++to) {
-    compute(to);
+    search(now_, to);
+    write_leaves(to);
+    write_roots(to);
   }
 }
 
@@ -123,46 +180,61 @@ TableSet PhaseSearch::snapshot() const {
   return set;
 }
 
-void PhaseSearch::compute(std::uint32_t destination) {
-  search(destination);
-  write_leaves(destination);
-  write_roots(destination);
-}
-
-void PhaseSearch::search(std::uint32_t destination) {
+void PhaseSearch::search(World& world, std::uint32_t destination) const {
   const std::uint32_t k = shape_.dimensions();
   const std::uint32_t leaves = shape_.leaves();
   const std::uint32_t planes = shape_.planes();
   for (std::uint32_t p = phases_ + 1; p-- > 0;) {
     // From a host the costs are those of the first segments: it comes last.
     const std::uint32_t from = p == 0 ? phases_ : p - 1;
-    Costs& cost = cost_[from];
+    Bytes& cost = world.cost[from];
     std::ranges::fill(cost, unreachable);
     for (const Next& one : next(from)) {
-      const std::uint8_t* const up = up_[one.phase].data();
+      const std::uint8_t* const up = world.up[one.phase].data();
       const auto more = static_cast<std::uint8_t>(segment + one.step);
       for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
         cost[leaf] = std::min(cost[leaf], static_cast<std::uint8_t>(up[leaf] + more));
       }
     }
-    cost[destination] = known_.leaves.contains(destination) ? unreachable : 0;
+    cost[destination] = world.known.leaves.contains(destination) ? unreachable : 0;
     if (from == phases_) {
       return;
     }
     const std::uint32_t d = from % k;
-    Costs& root = root_[from];
-    std::ranges::fill(root, unreachable);
-    Costs& up = up_[from];
-    std::ranges::fill(up, unreachable);
-    const std::uint32_t* const line = line_[d].data();
+    std::ranges::fill(world.root[from], unreachable);
+    std::ranges::fill(world.up[from], unreachable);
     for (std::uint32_t plane = 0; plane < planes; ++plane) {
-      const std::uint8_t* const dead = dead_[shape_.leaf_port(d, plane)].data();
-      for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
-        std::uint8_t& least = root[line[leaf] * planes + plane];
-        least = std::min(least, std::max(cost[leaf], dead[leaf]));
+      pass_roots({cost.data(), world.dead[shape_.leaf_port(d, plane)].data(),
+                  world.root[from].data() + std::size_t{plane} * shape_.lines(d),
+                  world.up[from].data()},
+                 leaves, shape_.size(d), shape_.stride(d));
+    }
+  }
+}
+
+void PhaseSearch::mark_changes(std::uint32_t destination) {
+  search(before_, destination);
+  search(now_, destination);
+  marks_ = dead_marks_;
+  const auto mark = [&](const std::vector<Bytes>& before, const std::vector<Bytes>& now) {
+    for (std::size_t p = 0; p < now.size(); ++p) {
+      for (std::size_t leaf = 0; leaf < marks_.size(); ++leaf) {
+        add_difference(marks_[leaf], before[p][leaf], now[p][leaf]);
       }
-      for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
-        up[leaf] = std::min(up[leaf], std::max(root[line[leaf] * planes + plane], dead[leaf]));
+    }
+  };
+  mark(before_.cost, now_.cost);
+  mark(before_.up, now_.up);
+  for (std::uint32_t p = 0; p < phases_; ++p) {
+    if (before_.root[p] == now_.root[p]) {
+      continue;
+    }
+    const std::uint32_t d = p % shape_.dimensions();
+    for (std::uint32_t plane = 0; plane < shape_.planes(); ++plane) {
+      const std::size_t first = std::size_t{plane} * shape_.lines(d);
+      for (std::size_t leaf = 0; leaf < marks_.size(); ++leaf) {
+        const std::size_t root = first + line_[d][leaf];
+        add_difference(marks_[leaf], before_.root[p][root], now_.root[p][root]);
       }
     }
   }
@@ -171,84 +243,119 @@ void PhaseSearch::search(std::uint32_t destination) {
 /// `rest` with these groups of ports.
 std::uint16_t PhaseSearch::leaf_action(std::uint32_t leaf, std::uint64_t first,
                                        std::uint64_t others, const Action& rest) {
-  constexpr std::uint32_t most_ports = 28; // of which two sets and the rest fit into a key
-  const std::uint64_t key = first | others << most_ports | std::uint64_t{rest.step} << 56 |
-                            std::uint64_t{rest.rises} << 57 |
-                            static_cast<std::uint64_t>(rest.otherwise) << 58;
-  Recent& recent = recent_[leaf][key * 0x9E3779B97F4A7C15ULL >> (64 - recent_bits)];
-  if (recent.key == key && shape_.leaf_ports() <= most_ports) {
-    return recent.action;
-  }
   TableBuilder& b = builders_[leaf];
   Action action = rest;
   action.ports = b.group({&first, 1});
   action.spares = b.group({&others, 1});
-  recent = {key, b.action(action)};
-  return recent.action;
+  return b.action(action);
 }
 
 void PhaseSearch::write_leaves(std::uint32_t destination) {
-  const std::uint32_t k = shape_.dimensions();
-  const std::uint32_t planes = shape_.planes();
   const bool plus = options_.policy != Policy::safe;
   const bool fast = options_.policy == Policy::fast;
+  const std::uint32_t planes = shape_.planes();
+  // Two sets of ports and the rest of an action fit into a key.
+  constexpr std::uint32_t most_ports = 28;
+  const bool has_key = shape_.leaf_ports() <= most_ports;
+  struct Way {
+    const std::uint8_t* up;    ///< by leaf
+    const std::uint8_t* root;  ///< by plane and line
+    const std::uint32_t* line; ///< by leaf
+    std::uint32_t lines;
+    std::uint32_t first_port;
+    std::uint8_t step;
+  };
+  std::array<Way, most_phases> ways{};
   // Phase by phase, whose costs are in a row.
   for (std::uint32_t p = 0; p <= phases_; ++p) {
     const bool from_host = p == phases_;
+    std::size_t count = 0;
+    for (const Next& one : next(p)) {
+      const std::uint32_t d = one.phase % shape_.dimensions();
+      ways[count++] = {now_.up[one.phase].data(), now_.root[one.phase].data(), line_[d].data(),
+                       shape_.lines(d),           shape_.leaf_port(d, 0),      one.step};
+    }
+    const std::span<const Way> here(ways.data(), count);
+    const std::uint8_t* const costs = now_.cost[p].data();
+    const std::size_t at = std::size_t{p} * shape_.leaves() + destination;
     for (std::uint32_t leaf = 0; leaf < shape_.leaves(); ++leaf) {
+      if (marks_[leaf] == 0) {
+        continue;
+      }
       Action action{.otherwise = from_host ? Outcome::no_route : Outcome::no_vc};
-      const std::uint8_t cost = cost_[p][leaf];
+      const std::uint8_t cost = costs[leaf];
       std::uint64_t first = 0;
       std::uint64_t others = 0;
       if (cost < unreachable && leaf != destination) {
         // Of equals one that keeps its virtual channel: who was sent here round a dead corner must
         // not be sent back to it (the input-dimension rule).
-        const Next* best = nullptr;
-        for (const Next& one : next(p)) {
-          if (up_[one.phase][leaf] + segment + one.step == cost &&
+        const Way* best = nullptr;
+        for (const Way& one : here) {
+          if (one.up[leaf] + segment + one.step == cost &&
               (best == nullptr || one.step < best->step)) {
             best = &one;
           }
         }
-        for (const Next& one : next(p)) {
-          const std::uint32_t d = one.phase % k;
-          const std::uint8_t* const root = &root_[one.phase][std::size_t{line_[d][leaf]} * planes];
-          for (std::uint32_t plane = 0; one.step == best->step && plane < planes; ++plane) {
-            const std::uint32_t port = shape_.leaf_port(d, plane);
-            const std::uint8_t through = std::max(root[plane], dead_[port][leaf]);
-            const bool is_first = &one == best && through == up_[one.phase][leaf];
-            (is_first ? first : others) |= through < unreachable ? std::uint64_t{1} << port : 0;
+        for (const Way& one : here) {
+          if (one.step != best->step) {
+            continue;
+          }
+          for (std::uint32_t plane = 0; plane < planes; ++plane) {
+            const std::uint32_t port = one.first_port + plane;
+            const std::uint8_t through = std::max(
+                one.root[std::size_t{plane} * one.lines + one.line[leaf]], now_.dead[port][leaf]);
+            const bool is_first = &one == best && through == one.up[leaf];
+            (is_first ? first : others) |= std::uint64_t{through < unreachable} << port;
           }
         }
         action.step = best->step;
         action.rises =
-            (plus && up_[best->phase][leaf] == 0) || (fast && from_host && (cost & turns_of) == 0);
+            (plus && best->up[leaf] == 0) || (fast && from_host && (cost & turns_of) == 0);
       }
-      builders_[leaf].set(static_cast<std::uint16_t>(p), destination,
-                          leaf_action(leaf, first, others, action));
+      const std::uint64_t key = first | others << most_ports | std::uint64_t{action.step} << 56 |
+                                std::uint64_t{action.rises} << 57 |
+                                static_cast<std::uint64_t>(action.otherwise) << 58;
+      Recent& recent = recent_[std::size_t{p} * shape_.leaves() + leaf];
+      if (recent.last.key != key || !has_key) {
+        std::swap(recent.last, recent.before);
+        if (recent.last.key != key || !has_key) {
+          recent.last = {key, leaf_action(leaf, first, others, action)};
+        }
+      }
+      leaf_rows_[leaf][at] = recent.last.number;
     }
   }
 }
 
 void PhaseSearch::write_roots(std::uint32_t destination) {
   const std::uint32_t k = shape_.dimensions();
+  const auto any_marked = [&](std::uint32_t leaf, std::uint32_t count, std::uint32_t stride) {
+    bool any = false;
+    for (; count != 0; --count, leaf += stride) {
+      any |= marks_[leaf] != 0;
+    }
+    return any;
+  };
   Bitmap first;
   Bitmap others;
   for (std::uint32_t r = 0; r < shape_.roots(); ++r) {
     const Shape::Root of = shape_.root(r);
     const std::uint32_t d = of.dimension;
-    const bool last = line_[d][destination] == of.line;
-    const std::uint8_t* const dead = dead_[shape_.leaf_port(d, of.plane)].data();
     const std::uint32_t first_leaf = shape_.leaf_on(d, of.line, 0);
+    if (!any_marked(first_leaf, shape_.size(d), shape_.stride(d))) {
+      continue;
+    }
+    const bool last = line_[d][destination] == of.line;
+    const std::uint8_t* const dead = now_.dead[shape_.leaf_port(d, of.plane)].data();
     TableBuilder& b = builders_[shape_.switch_of_root(r)];
     for (std::uint8_t vc = 0; vc < options_.vcs; ++vc) {
       const std::uint32_t p = vc * k + d;
-      const std::uint8_t least = root_[p][of.line * shape_.planes() + of.plane];
+      const std::uint8_t least = now_.root[p][of.plane * shape_.lines(d) + of.line];
       first.reset(shape_.size(d));
       others.reset(shape_.size(d));
       for (std::uint32_t i = 0; i < shape_.size(d); ++i) {
         const std::uint32_t leaf = first_leaf + i * shape_.stride(d);
-        const std::uint8_t cost = std::max(cost_[p][leaf], dead[leaf]);
+        const std::uint8_t cost = std::max(now_.cost[p][leaf], dead[leaf]);
         if (cost < unreachable) {
           (cost == least ? first : others).insert(i);
         }
@@ -310,21 +417,31 @@ bool PhaseSearch::touches(const Faults& more, std::uint32_t destination) const {
   return touched;
 }
 
-std::vector<std::uint32_t> PhaseSearch::add(const Faults& more) {
+std::vector<std::uint32_t> PhaseSearch::update(const Faults& now) {
+  const bool is_repair = !(now_.known - now).none();
+  const Faults more = now - now_.known;
   std::vector<std::uint32_t> changed;
   for (std::uint32_t to = 0; to < shape_.leaves(); ++to) {
-    if (touches(more, to)) {
+    if (is_repair || touches(more, to)) {
       changed.push_back(to);
     }
   }
-  Faults all = known_;
-  more.leaves.for_each([&](std::size_t i) { all.leaves.insert(i); });
-  more.roots.for_each([&](std::size_t i) { all.roots.insert(i); });
-  more.links.for_each([&](std::size_t i) { all.links.insert(i); });
-  know(all);
-  for (const std::uint32_t to : changed) {
-    compute(to);
+  before_ = std::exchange(now_, world(now));
+  dead_marks_.assign(shape_.leaves(), 0);
+  for (std::uint32_t port = 0; port < shape_.leaf_ports(); ++port) {
+    for (std::uint32_t leaf = 0; leaf < shape_.leaves(); ++leaf) {
+      add_difference(dead_marks_[leaf], before_.dead[port][leaf], now_.dead[port][leaf]);
+    }
   }
+  std::erase_if(changed, [&](std::uint32_t to) {
+    mark_changes(to);
+    if (std::ranges::all_of(marks_, [](std::uint8_t mark) { return mark == 0; })) {
+      return true;
+    }
+    write_leaves(to);
+    write_roots(to);
+    return false;
+  });
   return changed;
 }
 

@@ -22,7 +22,8 @@
 //              virtual channel. First choice is all that has the least cost; spares are all others
 //              with a legal way on, so that a fault is passed by on the spot
 //   new fault  a destination changes only if a first choice leads over what died: these are looked
-//              up in the tables and computed anew, all others stay. A repair computes all
+//              up in the tables. Their costs are computed as they were and as they are, and where
+//              both are equal a switch keeps what it has. A repair asks all destinations
 //
 // With leaves dead only, and two dimensions and virtual channels, it reaches whom VTFTR+ reaches.
 // With links dead and one plane a third virtual channel reaches more (C R C R).
@@ -31,7 +32,6 @@
 #include "controlplane/unicast/algorithm.hpp"
 #include "controlplane/unicast/table_builder.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -46,15 +46,15 @@ public:
 
   [[nodiscard]] TableSet tables(const Faults& known) override;
 
-  /// Computes all; `add` goes on from there.
+  /// Computes all; `update` goes on from there.
   void begin(const Faults& known);
-  /// More is dead. The destinations that were computed anew, ascending.
-  std::vector<std::uint32_t> add(const Faults& more);
-  [[nodiscard]] const Faults& known() const { return known_; }
+  /// What is dead now. The destinations to which a switch has another way, ascending.
+  std::vector<std::uint32_t> update(const Faults& now);
+  [[nodiscard]] const Faults& known() const { return now_.known; }
   [[nodiscard]] TableSet snapshot() const;
 
 private:
-  using Costs = std::vector<std::uint8_t>;
+  using Bytes = std::vector<std::uint8_t>;
 
   /// A segment that a leaf may take next.
   struct Next {
@@ -63,9 +63,19 @@ private:
   };
   /// From phase `p`, or from a host for `from_host`; in the order of dimensions.
   [[nodiscard]] const std::vector<Next>& next(std::uint32_t p) const { return next_[p]; }
-  void know(const Faults& faults);
-  void compute(std::uint32_t destination);
-  void search(std::uint32_t destination);
+  /// What is dead, and what one destination costs with it.
+  struct World {
+    Faults known;
+    std::vector<Bytes> dead{}; ///< by port of a leaf, and leaf: 0, or `unreachable` if it is dead
+    std::vector<Bytes> cost{}; ///< by phase and leaf; behind them: from a host
+    std::vector<Bytes> up{};   ///< by phase and leaf
+    std::vector<Bytes> root{}; ///< by phase, plane and line
+  };
+  [[nodiscard]] World world(const Faults& known) const;
+  void search(World& world, std::uint32_t destination) const;
+  /// Where what a leaf does may differ between the two worlds.
+  void mark_changes(std::uint32_t destination);
+  /// Of leaves that are marked, and of roots of lines with one.
   void write_leaves(std::uint32_t destination);
   void write_roots(std::uint32_t destination);
   [[nodiscard]] std::uint16_t leaf_action(std::uint32_t leaf, std::uint64_t first,
@@ -76,23 +86,27 @@ private:
 
   Shape shape_;
   RouteOptions options_;
-  Faults known_;
   std::uint32_t phases_;
   std::vector<std::vector<Next>> next_;          ///< by phase; behind them: from a host
   std::vector<std::vector<std::uint32_t>> line_; ///< by dimension and leaf
-  std::vector<Costs> dead_; ///< by port of a leaf, and leaf: 0, or `unreachable` if it is dead
-  std::vector<Costs> cost_; ///< by phase and leaf; behind them: from a host
-  std::vector<Costs> up_;   ///< by phase and leaf
-  std::vector<Costs> root_; ///< by phase, line and plane
+  World now_;
+  World before_;
+  Bytes marks_;                        ///< by leaf: not 0 where it may differ
+  Bytes dead_marks_;                   ///< those of links that died or came back
   std::vector<TableBuilder> builders_; ///< by switch
 
-  /// Actions that a leaf had last, by all that is in them: nearly every one is a repeated one.
+  /// The two actions that a leaf had last in a phase, by all that is in them: nearly always the
+  /// next one is one of them.
   struct Recent {
-    std::uint64_t key = ~std::uint64_t{0};
-    std::uint16_t action = 0;
+    struct Entry {
+      std::uint64_t key = ~std::uint64_t{0};
+      std::uint16_t number = 0;
+    };
+    Entry last;
+    Entry before;
   };
-  static constexpr std::size_t recent_bits = 4;
-  std::vector<std::array<Recent, 1 << recent_bits>> recent_; ///< by leaf
+  std::vector<Recent> recent_;            ///< by phase and leaf
+  std::vector<std::uint16_t*> leaf_rows_; ///< by leaf: in its builder, by phase and destination
 };
 
 } // namespace tributary::unicast

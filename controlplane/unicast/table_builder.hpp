@@ -44,6 +44,8 @@ public:
   void set(std::uint16_t row, std::uint32_t destination, std::uint16_t action) {
     table_.rows[std::size_t{row} * table_.destinations + destination] = action;
   }
+  /// All of them, for who sets very many: until a row is added.
+  [[nodiscard]] std::uint16_t* rows() { return table_.rows.data(); }
   [[nodiscard]] std::uint16_t copy_row(std::uint16_t row);
   void use_row(std::uint16_t input_class, std::uint8_t vc, std::uint16_t row) {
     table_.row_of[std::size_t{input_class} * table_.vcs + vc] = row;
