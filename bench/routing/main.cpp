@@ -4,6 +4,8 @@
 //                                                             routing.md
 //   routing --topology kdft:16x16x1 --dead-leaves 20 --json     one of them
 //   routing --topology torus:6x6x1                              any topology
+//   routing --draws 1000000                                     how many of so many sets of 30 dead
+//                                                             leaves at 16x16 strand somebody
 //   routing --campaign 60                                       whom random faults at 16x16 strand
 //
 // Every set of tables is walked by the verifier, up to 1,024 leaves; exit code 1 when one that
@@ -11,6 +13,7 @@
 // there is one run. Tables go to standard output; with --json a JSON array does.
 
 #include "bench/routing/campaign.hpp"
+#include "bench/routing/draws.hpp"
 #include "bench/routing/layering.hpp"
 #include "controlplane/topology/builders.hpp"
 #include "controlplane/unicast/general.hpp"
@@ -50,6 +53,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::uint32_t runs = 5;
   std::uint32_t campaign = 0; ///< trials of each kind; 0: none
+  std::uint64_t draws = 0;    ///< sets of dead leaves; 0: none
   bool json = false;
 };
 
@@ -290,6 +294,31 @@ void campaign(const Options& options) {
   }
 }
 
+/// Sets that strand a pair, by algorithm.
+void draw(const Options& options) {
+  constexpr std::uint32_t dead_leaves = 30;
+  const double begin = seconds_now();
+  const bench::Stranding found =
+      bench::draw_sets(Shape::grid(16, 16), dead_leaves, options.draws, options.seed);
+  const double seconds = seconds_now() - begin;
+  if (options.json) {
+    fmt::print("{}\n", boost::json::serialize(
+                           boost::json::object{{"topology", "kdft:16x16x1"},
+                                               {"dead_leaves", dead_leaves},
+                                               {"sets", options.draws},
+                                               {"seed", options.seed},
+                                               {"seconds", seconds},
+                                               {"stranding_vtftr_clean_column", found.clean_column},
+                                               {"stranding_vtftr", found.vtftr},
+                                               {"stranding_vtftr_plus", found.vtftr_plus}}));
+    return;
+  }
+  fmt::print("16x16, {} dead leaves, {} sets, seed {}: a live pair is stranded in {} with clean "
+             "columns only, {} with vtftr, {} with vtftr_plus ({:.1f} s)\n",
+             dead_leaves, options.draws, options.seed, found.clean_column, found.vtftr,
+             found.vtftr_plus, seconds);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -307,6 +336,9 @@ int main(int argc, char** argv) {
   app.add_option("--campaign", options.campaign,
                  "Trials of random faults at 16x16, in place of tables")
       ->excludes(topology);
+  app.add_option("--draws", options.draws,
+                 "Sets of 30 dead leaves at 16x16, in place of tables: how many strand a pair")
+      ->excludes(topology);
   app.add_flag("--json", options.json, "JSON on standard output");
   app.footer("Exit codes: 0 all tables are safe, 1 some are not, 2 wrong command line.");
   try {
@@ -317,6 +349,10 @@ int main(int argc, char** argv) {
   try {
     if (options.campaign != 0) {
       campaign(options);
+      return exit_success;
+    }
+    if (options.draws != 0) {
+      draw(options);
       return exit_success;
     }
     return measure(options);

@@ -63,6 +63,10 @@ struct CornerVariant {
                                      const RouteOptions& options, const CornerVariant& variant);
 
 /// Throws RouteError when anything but leaves is dead, or the shape has not two dimensions.
+/// Whether a pair of live leaves has no way: only pairs with both corners dead can, so it costs the
+/// square of the dead leaves, and no tables.
+[[nodiscard]] bool strands(const Shape& shape, const CornerRules& rules, const Faults& known);
+
 void require_corners(std::string_view algorithm, const Shape& shape);
 void require_dead_leaves_only(std::string_view algorithm, const Shape& shape, const Faults& known);
 

@@ -58,7 +58,11 @@ Vtftr::Vtftr(const Shape& shape, const RouteOptions& options, const CornerVarian
 
 TableSet Vtftr::tables(const Faults& known) {
   require_dead_leaves_only("vtftr", shape_, known);
-  return corner_tables(shape_, SpareLists(shape_, known, variant_.detours), options_, variant_);
+  return corner_tables(shape_, *rules(known), options_, variant_);
+}
+
+std::unique_ptr<CornerRules> Vtftr::rules(const Faults& known) const {
+  return std::make_unique<SpareLists>(shape_, known, variant_.detours);
 }
 
 } // namespace tributary::unicast

@@ -28,6 +28,8 @@
 
 #include "controlplane/unicast/corner_tables.hpp"
 
+#include <memory>
+
 namespace tributary::unicast {
 
 class Vtftr final : public Algorithm {
@@ -36,6 +38,8 @@ public:
   /// more; one is enough for `LeafRule::no_turn`.
   Vtftr(const Shape& shape, const RouteOptions& options, const CornerVariant& variant = {});
   [[nodiscard]] TableSet tables(const Faults& known) override;
+  /// What the tables are made by. Keeps a reference to this and to `known`.
+  [[nodiscard]] std::unique_ptr<CornerRules> rules(const Faults& known) const;
 
 private:
   Shape shape_;

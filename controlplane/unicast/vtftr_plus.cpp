@@ -82,7 +82,11 @@ VtftrPlus::VtftrPlus(const Shape& shape, const RouteOptions& options, const Corn
 
 TableSet VtftrPlus::tables(const Faults& known) {
   require_dead_leaves_only("vtftr_plus", shape_, known);
-  return corner_tables(shape_, Masks(shape_, known, variant_.detours), options_, variant_);
+  return corner_tables(shape_, *rules(known), options_, variant_);
+}
+
+std::unique_ptr<CornerRules> VtftrPlus::rules(const Faults& known) const {
+  return std::make_unique<Masks>(shape_, known, variant_.detours);
 }
 
 } // namespace tributary::unicast

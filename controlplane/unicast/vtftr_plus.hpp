@@ -21,6 +21,8 @@
 
 #include "controlplane/unicast/corner_tables.hpp"
 
+#include <memory>
+
 namespace tributary::unicast {
 
 class VtftrPlus final : public Algorithm {
@@ -29,6 +31,8 @@ public:
   /// more.
   VtftrPlus(const Shape& shape, const RouteOptions& options, const CornerVariant& variant = {});
   [[nodiscard]] TableSet tables(const Faults& known) override;
+  /// What the tables are made by. Keeps a reference to this and to `known`.
+  [[nodiscard]] std::unique_ptr<CornerRules> rules(const Faults& known) const;
 
 private:
   Shape shape_;
