@@ -1,15 +1,27 @@
-// An answer that is an error: the HTTP status of docs/protocol/manager-api.md, and for a person
-// what is refused, why, and what to do.
+// Why a request is refused, or a group has ended: a kind, which programs tell apart, and for a
+// person what is refused, why, and what to do.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
 
 namespace tributary::group {
 
+enum class ErrorKind : std::uint8_t {
+  invalid,       ///< what was asked for can never be had: sizes, ranks, what contradicts itself
+  unknown_token, ///< it is no job's, or that of one that has ended
+  forbidden,     ///< it is another job's, or kept from this one
+  not_found,
+  conflict,    ///< with what is there now
+  unreachable, ///< hosts that no switch has heard of, or that no path connects
+  unavailable, ///< switches could not be told
+  exhausted,   ///< numbers, addresses, limits, descriptors: no more are left
+};
+
 struct Error {
-  unsigned status = 0;
+  ErrorKind kind{};
   std::string message;
   /// It contradicts what is there and will stay: asking the same again soon is of no use.
   bool contradicts = false;

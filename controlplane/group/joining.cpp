@@ -22,15 +22,17 @@ std::string rank_or_any(std::optional<std::uint32_t> rank) {
 
 std::optional<Error> disagreement(const Group& group, const GroupRequest& request) {
   if (request.size != group.size) {
-    return Error{409, fmt::format("{} has {}, not {}: all must name the same number", title(group),
-                                  counted(group.size, "member"), request.size)};
+    return Error{ErrorKind::conflict,
+                 fmt::format("{} has {}, not {}: all must name the same number", title(group),
+                             counted(group.size, "member"), request.size)};
   }
   if (request.trees != group.trees) {
-    return Error{409, fmt::format("{} has {}, not {}: all must ask for the same number",
-                                  title(group), counted(group.trees, "tree"), request.trees)};
+    return Error{ErrorKind::conflict,
+                 fmt::format("{} has {}, not {}: all must ask for the same number", title(group),
+                             counted(group.trees, "tree"), request.trees)};
   }
   if (request.root_rank && request.root_rank != group.wanted_root) {
-    return Error{409,
+    return Error{ErrorKind::conflict,
                  fmt::format("{} was asked to have {} as its root, not rank {}: all must ask "
                              "for the same one",
                              title(group), rank_or_any(group.wanted_root), *request.root_rank)};
@@ -45,17 +47,19 @@ std::optional<Error> disagreement(const Group& group, const GroupRequest& reques
 std::optional<Error> Registry::fault_of(const GroupRequest& request) const {
   const std::uint32_t largest = std::min(settings_.max_group_size, max_contributions + 1);
   if (request.size == 0 || request.size > largest) {
-    return Error{400, fmt::format("group '{}' of {}: a group has 1 to {} members; more are not "
-                                  "configured, and no wait count goes beyond 20 bits",
-                                  request.name, counted(request.size, "member"), largest)};
+    return Error{ErrorKind::invalid,
+                 fmt::format("group '{}' of {}: a group has 1 to {} members; more are not "
+                             "configured, and no wait count goes beyond 20 bits",
+                             request.name, counted(request.size, "member"), largest)};
   }
   if (request.trees != 1 && request.trees != 2) {
-    return Error{400, fmt::format("group '{}' asks for {} trees: 1 or 2 can be had", request.name,
-                                  request.trees)};
+    return Error{ErrorKind::invalid, fmt::format("group '{}' asks for {} trees: 1 or 2 can be had",
+                                                 request.name, request.trees)};
   }
   if (request.root_rank && *request.root_rank >= request.size) {
-    return Error{400, fmt::format("group '{}' has no rank {} to be its root: its ranks are 0 to {}",
-                                  request.name, *request.root_rank, request.size - 1)};
+    return Error{ErrorKind::invalid,
+                 fmt::format("group '{}' has no rank {} to be its root: its ranks are 0 to {}",
+                             request.name, *request.root_rank, request.size - 1)};
   }
   return std::nullopt;
 }
@@ -76,9 +80,10 @@ Result<Group*> Registry::make_group(const GroupRequest& request, Job& job, TimeN
   if (!job.vni) {
     job.vni = vnis_.give_out(job.id);
     if (!job.vni) {
-      return Error{507, fmt::format("02: no VNI is left for job {}: all of {} to {} belong to "
-                                    "other jobs; one is free when one of them ends",
-                                    job.id, settings_.first_vni.value, settings_.last_vni.value)};
+      return Error{ErrorKind::exhausted,
+                   fmt::format("02: no VNI is left for job {}: all of {} to {} belong to "
+                               "other jobs; one is free when one of them ends",
+                               job.id, settings_.first_vni.value, settings_.last_vni.value)};
     }
     put(job);
     put_address("vnis", vnis_.pool());
@@ -99,9 +104,10 @@ std::optional<Error> Registry::not_among_hosts(const Job& job, std::span<const N
   }
   for (const Nid nid : members) {
     if (!std::ranges::binary_search(*job.hosts, nid)) {
-      return Error{403, fmt::format("NID {} is not one of the {} that job {} may use; the "
-                                    "administrator names them when the job is made",
-                                    nid.value, counted(job.hosts->size(), "host"), job.id)};
+      return Error{ErrorKind::forbidden,
+                   fmt::format("NID {} is not one of the {} that job {} may use; the "
+                               "administrator names them when the job is made",
+                               nid.value, counted(job.hosts->size(), "host"), job.id)};
     }
   }
   return std::nullopt;
@@ -159,22 +165,23 @@ std::optional<Error> Registry::contradiction(const Group& group, const JoinReque
     return fault;
   }
   if (request.rank >= group.size) {
-    return Error{400, fmt::format("{} has no rank {}: its ranks are 0 to {}", title(group),
-                                  request.rank, group.size - 1)};
+    return Error{ErrorKind::invalid, fmt::format("{} has no rank {}: its ranks are 0 to {}",
+                                                 title(group), request.rank, group.size - 1)};
   }
   const auto elsewhere = rank_at_.find({request.nid, group.id});
   if (elsewhere != rank_at_.end() && elsewhere->second != request.rank) {
-    return Error{409,
+    return Error{ErrorKind::conflict,
                  fmt::format("NID {} is rank {} of {} already and cannot be rank {} too",
                              request.nid.value, elsewhere->second, title(group), request.rank)};
   }
   if (group.multicast && elsewhere == rank_at_.end()) {
-    return Error{404, fmt::format("NID {} is not in {}: its {} were named when it was made",
-                                  request.nid.value, title(group), counted(group.size, "member"))};
+    return Error{ErrorKind::not_found,
+                 fmt::format("NID {} is not in {}: its {} were named when it was made",
+                             request.nid.value, title(group), counted(group.size, "member"))};
   }
   const auto holder = group.members.find(request.rank);
   if (holder != group.members.end() && holder->second.nid != request.nid) {
-    return Error{409,
+    return Error{ErrorKind::conflict,
                  fmt::format("{} of {} has this rank, so that NID {} cannot have it; {}",
                              who(request.rank, holder->second), title(group), request.nid.value,
                              holder->second.state == MemberState::joined
@@ -192,11 +199,12 @@ Result<const Group*> Registry::join(const JoinRequest& request, TimeNs now) {
   }
   const auto known = (*job)->groups.find(request.group.name);
   if (known == (*job)->groups.end() && request.rank >= request.group.size) {
-    return Error{400, fmt::format("group '{}' of {} has no rank {}", request.group.name,
-                                  counted(request.group.size, "member"), request.rank)};
+    return Error{ErrorKind::invalid,
+                 fmt::format("group '{}' of {} has no rank {}", request.group.name,
+                             counted(request.group.size, "member"), request.rank)};
   }
   if (request.nid.value > max_nid) {
-    return Error{400, fmt::format("NID {} does not fit 20 bits", request.nid.value)};
+    return Error{ErrorKind::invalid, fmt::format("NID {} does not fit 20 bits", request.nid.value)};
   }
   if (auto fault = not_among_hosts(**job, {&request.nid, 1})) {
     return *std::move(fault);
@@ -297,10 +305,11 @@ Result<Group*> Registry::member_of(std::string_view job, std::string_view name,
                                    std::uint32_t rank) {
   const auto group = group_of(job, name);
   if (group && !(*group)->members.contains(rank)) {
-    return Error{404, rank < (*group)->size
-                          ? fmt::format("rank {} has not joined {}", rank, title(**group))
-                          : fmt::format("{} has no rank {}: its ranks are 0 to {}", title(**group),
-                                        rank, (*group)->size - 1)};
+    return Error{ErrorKind::not_found,
+                 rank < (*group)->size
+                     ? fmt::format("rank {} has not joined {}", rank, title(**group))
+                     : fmt::format("{} has no rank {}: its ranks are 0 to {}", title(**group), rank,
+                                   (*group)->size - 1)};
   }
   return group;
 }
@@ -330,9 +339,10 @@ Result<bool> Registry::depart(Group& group, std::uint32_t rank, Event how, TimeN
   changed(group);
   if (group.present == 0) {
     end(group, Event::emptied,
-        {409, fmt::format("{} ended: {}", title(group),
-                          collecting ? "all who had joined are away again before it was complete"
-                                     : "all its members have left")},
+        {ErrorKind::conflict,
+         fmt::format("{} ended: {}", title(group),
+                     collecting ? "all who had joined are away again before it was complete"
+                                : "all its members have left")},
         now);
   }
   return true;
@@ -344,8 +354,8 @@ Result<const Group*> Registry::destroy(std::string_view job, std::string_view na
     return group.error();
   }
   const GroupId id = (*group)->id;
-  end(**group, Event::destroy, {409, fmt::format("{} was destroyed on request", title(**group))},
-      now);
+  end(**group, Event::destroy,
+      {ErrorKind::conflict, fmt::format("{} was destroyed on request", title(**group))}, now);
   return find(id);
 }
 

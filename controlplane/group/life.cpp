@@ -37,7 +37,7 @@ Result<bool> Registry::apply(Group& group, Event event, TimeNs now) {
 }
 
 Error Registry::error_of(const Group& group, const Transition& result) {
-  return {result.status, fmt::format("{} {}", title(group), result.message)};
+  return {result.error, fmt::format("{} {}", title(group), result.message)};
 }
 
 void Registry::enter(Group& group, GroupState state, TimeNs now) {
@@ -141,7 +141,8 @@ void Registry::poll(TimeNs now) {
                           seconds(settings_.join_limit_ns))
             : fmt::format("{} of {} did not leave within {} of the first that did", group.present,
                           counted(group.size, "member"), seconds(settings_.leave_limit_ns));
-    end(group, Event::time_limit, {409, fmt::format("{} ended: {}", title(group), why)}, now);
+    end(group, Event::time_limit,
+        {ErrorKind::conflict, fmt::format("{} ended: {}", title(group), why)}, now);
   }
 }
 

@@ -12,19 +12,20 @@ namespace tributary::group {
 std::optional<Error> Registry::fault_of(const MulticastRequest& request) const {
   const std::size_t largest = std::min(settings_.max_group_size, max_contributions + 1);
   if (request.members.empty() || request.members.size() > largest) {
-    return Error{400, fmt::format("macs names {}: a multicast has 1 to {}; more are not "
-                                  "configured, and no wait count goes beyond 20 bits",
-                                  counted(request.members.size(), "host"), largest)};
+    return Error{ErrorKind::invalid,
+                 fmt::format("macs names {}: a multicast has 1 to {}; more are not "
+                             "configured, and no wait count goes beyond 20 bits",
+                             counted(request.members.size(), "host"), largest)};
   }
   std::vector<Nid> sorted = request.members;
   std::ranges::sort(sorted);
   if (sorted.back().value > max_nid) {
-    return Error{400,
+    return Error{ErrorKind::invalid,
                  fmt::format("macs names NID {}, which does not fit 20 bits", sorted.back().value)};
   }
   const auto twice = std::ranges::adjacent_find(sorted);
   if (twice != sorted.end()) {
-    return Error{400, fmt::format("macs names NID {} twice", twice->value)};
+    return Error{ErrorKind::invalid, fmt::format("macs names NID {} twice", twice->value)};
   }
   return std::nullopt;
 }
@@ -33,13 +34,15 @@ std::optional<Error> Registry::no_resources(const MulticastRequest& request, con
                                             TimeNs now) const {
   const std::string_view holder = vnis_.holder(request.vni);
   if (!holder.empty() && holder != job.id) {
-    return Error{403, fmt::format("VNI {} belongs to job {}; job {} has to bring one of its own",
-                                  request.vni.value, holder, job.id)};
+    return Error{ErrorKind::forbidden,
+                 fmt::format("VNI {} belongs to job {}; job {} has to bring one of its own",
+                             request.vni.value, holder, job.id)};
   }
   if (job.vnis && !std::ranges::binary_search(*job.vnis, request.vni)) {
-    return Error{403, fmt::format("VNI {} is not one of those that job {} may use; the "
-                                  "administrator names them when the job is made",
-                                  request.vni.value, job.id)};
+    return Error{ErrorKind::forbidden,
+                 fmt::format("VNI {} is not one of those that job {} may use; the "
+                             "administrator names them when the job is made",
+                             request.vni.value, job.id)};
   }
   if (auto fault = not_among_hosts(job, request.members)) {
     return fault;
@@ -54,9 +57,10 @@ std::optional<Error> Registry::no_resources(const MulticastRequest& request, con
     constexpr std::size_t named = 8;
     const std::size_t more = unknown.size() - std::min(named, unknown.size());
     unknown.resize(unknown.size() - more);
-    return Error{422, fmt::format("no switch has heard of the hosts with NID {}{}",
-                                  fmt::join(unknown, ", "),
-                                  more > 0 ? fmt::format(" and {} more", more) : "")};
+    return Error{ErrorKind::unreachable,
+                 fmt::format("no switch has heard of the hosts with NID {}{}",
+                             fmt::join(unknown, ", "),
+                             more > 0 ? fmt::format(" and {} more", more) : "")};
   }
   if (auto fault = over_quota(job, now)) {
     return fault;

@@ -19,9 +19,9 @@ Error quota_used_up(const Job& job, std::span<const Group* const> holders, TimeN
   if (holders.size() > named) {
     list += fmt::format(" and {} more", holders.size() - named);
   }
-  return {507, fmt::format("01: job {} may have {} at a time and has {}: {}", job.id,
-                           counted(job.multicast_limit, "group"), holders.size(),
-                           list.empty() ? "none" : list)};
+  return {ErrorKind::exhausted, fmt::format("01: job {} may have {} at a time and has {}: {}",
+                                            job.id, counted(job.multicast_limit, "group"),
+                                            holders.size(), list.empty() ? "none" : list)};
 }
 
 } // namespace tributary::group

@@ -33,9 +33,10 @@ Result<const Job*> Registry::create_job(const std::string& id,
                                         JobBounds bounds) {
   for (const Vni vni : bounds.vnis.value_or(std::vector<Vni>())) {
     if (const std::string_view holder = vnis_.holder(vni); !holder.empty() && holder != id) {
-      return Error{409, fmt::format("VNI {} belongs to job {}; it is free when that job, or the "
-                                    "groups that brought it, have ended",
-                                    vni.value, holder)};
+      return Error{ErrorKind::conflict,
+                   fmt::format("VNI {} belongs to job {}; it is free when that job, or the "
+                               "groups that brought it, have ended",
+                               vni.value, holder)};
     }
   }
   const auto [it, fresh] = jobs_.try_emplace(id);
@@ -44,11 +45,12 @@ Result<const Job*> Registry::create_job(const std::string& id,
     journal_.note_new_job(id);
   }
   if (!fresh) {
-    return Error{
-        409, job.ending ? fmt::format("job {} is ending: {} still to be removed from the switches; "
-                                      "ask again",
-                                      id, counted(job.groups.size(), "group"))
-                        : fmt::format("job {} exists already; delete it first", id)};
+    return Error{ErrorKind::conflict,
+                 job.ending
+                     ? fmt::format("job {} is ending: {} still to be removed from the switches; "
+                                   "ask again",
+                                   id, counted(job.groups.size(), "group"))
+                     : fmt::format("job {} exists already; delete it first", id)};
   }
   job.id = id;
   job.multicast_limit = multicast_limit.value_or(settings_.default_multicast_limit);
@@ -116,7 +118,8 @@ std::size_t Registry::end_groups(const Job& job, const std::function<bool(const 
     // And a group with the one before it, whose root it waited for.
     if (const auto found = groups_.find(id); found != groups_.end()) {
       Group& group = found->second;
-      end(group, Event::destroy, {404, fmt::format("{} ended: {}", title(group), why)}, now);
+      end(group, Event::destroy,
+          {ErrorKind::not_found, fmt::format("{} ended: {}", title(group), why)}, now);
     }
   }
   return ending.size();
@@ -125,10 +128,10 @@ std::size_t Registry::end_groups(const Job& job, const std::function<bool(const 
 Result<Job*> Registry::job_in_use(std::string_view id) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) {
-    return Error{404, fmt::format("there is no job {}", id)};
+    return Error{ErrorKind::not_found, fmt::format("there is no job {}", id)};
   }
   if (it->second.ending) {
-    return Error{404, fmt::format("job {} has ended", id)};
+    return Error{ErrorKind::not_found, fmt::format("job {} has ended", id)};
   }
   return &it->second;
 }
@@ -143,9 +146,10 @@ Result<const Job*> Registry::job_of_token(std::string_view token) const {
     return &jobs_.find(*job)->second;
   }
   if (const std::string* const job = tokens_.ended_job_of(token)) {
-    return Error{401, fmt::format("the token has expired: job {}, whose it was, has ended", *job)};
+    return Error{ErrorKind::unknown_token,
+                 fmt::format("the token has expired: job {}, whose it was, has ended", *job)};
   }
-  return Error{401, "the token is not known: it is no job's session token"};
+  return Error{ErrorKind::unknown_token, "the token is not known: it is no job's session token"};
 }
 
 bool Registry::has_ended(std::string_view token, std::string_view job) const {
@@ -162,7 +166,7 @@ Result<Group*> Registry::group_of(std::string_view job, std::string_view name) {
   }
   const auto it = (*found)->groups.find(name);
   if (it == (*found)->groups.end()) {
-    return Error{404, fmt::format("job {} has no group '{}'", job, name)};
+    return Error{ErrorKind::not_found, fmt::format("job {} has no group '{}'", job, name)};
   }
   return &groups_.at(it->second);
 }
@@ -189,10 +193,11 @@ const Group* Registry::find(TreeNumber tree) const {
 Result<const Group*> Registry::find_multicast(TreeNumber tree) const {
   const Group* const group = find(tree);
   if (group == nullptr || !group->multicast) {
-    return Error{404, fmt::format("there is no multicast {}", tree.value)};
+    return Error{ErrorKind::not_found, fmt::format("there is no multicast {}", tree.value)};
   }
   if (group->state == GroupState::computing_routes) {
-    return Error{409, fmt::format("multicast {} is still being built; ask again", tree.value)};
+    return Error{ErrorKind::conflict,
+                 fmt::format("multicast {} is still being built; ask again", tree.value)};
   }
   return group;
 }

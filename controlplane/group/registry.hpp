@@ -90,7 +90,7 @@ public:
 
   // ---- jobs (administrator) ----
 
-  /// 409 when it exists or still ends, or another job has one of its VNIs.
+  /// A conflict when it exists or still ends, or another job has one of its VNIs.
   Result<const Job*> create_job(const std::string& id, std::optional<std::uint32_t> multicast_limit,
                                 JobBounds bounds = {});
   /// Groups beyond a lower limit go on; no new one comes until there are fewer.
@@ -102,7 +102,7 @@ public:
   Result<std::size_t> delete_job(std::string_view job, TimeNs now);
   /// nullptr when there is none or it is ending.
   [[nodiscard]] const Job* find_job(std::string_view id) const;
-  /// The job whose token this is; 401 for an unknown one, or one of a job that ended.
+  /// The job whose token this is; `unknown_token` also for one of a job that ended.
   [[nodiscard]] Result<const Job*> job_of_token(std::string_view token) const;
 
   /// Whether this token was the job's, which has ended.
@@ -128,7 +128,7 @@ public:
   void told(GroupId id);
   /// Also of groups in other states than ready; nullptr when it is gone with that.
   Result<const Group*> destroy(std::string_view job, std::string_view group, TimeNs now);
-  /// The multicast that has this tree: 409 while it is being built, 404 when there is none.
+  /// The multicast that has this tree: a conflict while it is being built.
   Result<const Group*> find_multicast(TreeNumber tree) const;
 
   // ---- what the manager found out ----
@@ -206,7 +206,7 @@ private:
                          const std::string& why, TimeNs now);
 
   // joining.cpp
-  /// 403 when the job has a list of hosts and one of these is not in it.
+  /// Forbidden when the job has a list of hosts and one of these is not in it.
   [[nodiscard]] static std::optional<Error> not_among_hosts(const Job& job,
                                                             std::span<const Nid> members);
   [[nodiscard]] std::optional<Error> fault_of(const GroupRequest& request) const;

@@ -145,7 +145,7 @@ void Registry::resume(Group& group, TimeNs now) {
     break;
   case GroupState::computing_routes: actions_.emplace_back(Install{group.id}); break;
   case GroupState::destroying:
-    group.end_reason = {409,
+    group.end_reason = {ErrorKind::conflict,
                         fmt::format("{} was being removed when the manager started", title(group))};
     enter(group, group.state, now);
     break;

@@ -17,7 +17,7 @@ namespace {
 std::optional<Error> does_not_fit(const Group& group, const Routes& routes) {
   for (std::size_t i = 0; i < routes.trees.size(); ++i) {
     if (group.routes[i].number.value >= routes.trees[i].number_limit) {
-      return Error{422,
+      return Error{ErrorKind::unreachable,
                    fmt::format("tree {} cannot be moved: a switch on the new path has room for "
                                "trees 0 to {} only",
                                group.routes[i].number.value, routes.trees[i].number_limit - 1)};
@@ -133,8 +133,9 @@ Error Registry::no_root(const std::string& whose, std::span<const Nid> members,
   if (!wanted && members.size() > named) {
     list += fmt::format("; and so on for {} more", members.size() - named);
   }
-  return {507, fmt::format("03: {} has no root, for a host can be the root of one group only: {}",
-                           whose, list)};
+  return {ErrorKind::exhausted,
+          fmt::format("03: {} has no root, for a host can be the root of one group only: {}", whose,
+                      list)};
 }
 
 // ---- routes ----
@@ -190,10 +191,11 @@ std::optional<Error> Registry::give_numbers(Group& group, const Routes& routes, 
 
 Error Registry::no_number_left(std::uint32_t limit, TimeNs now) const {
   if (limit == 0) {
-    return {422, "a switch that the tree must cross has room for no tree at all"};
+    return {ErrorKind::unreachable,
+            "a switch that the tree must cross has room for no tree at all"};
   }
   const TimeNs next = limits_.next();
-  return {507,
+  return {ErrorKind::exhausted,
           fmt::format("02: no multicast address is left below {}: {} belong to groups, {} to "
                       "the switches' own files; {}",
                       limit, owner_.size(), reserved_.size(),
@@ -237,7 +239,7 @@ void Registry::routes_postponed(GroupId id, const std::string& why) {
 }
 
 void Registry::install_failed(GroupId id, const std::string& why, TimeNs now) {
-  fail(id, Event::install_failed, {503, why}, now);
+  fail(id, Event::install_failed, {ErrorKind::unavailable, why}, now);
 }
 
 void Registry::fail(GroupId id, Event event, const Error& why, TimeNs now) {

@@ -7,9 +7,9 @@ namespace {
 
 using records::GroupState;
 
-constexpr Transition to(GroupState next) { return {Transition::Kind::accepted, next, 0, {}}; }
-constexpr Transition refuse(unsigned status, std::string_view message) {
-  return {Transition::Kind::refused, GroupState::gone, status, message};
+constexpr Transition to(GroupState next) { return {Transition::Kind::accepted, next, {}, {}}; }
+constexpr Transition refuse(ErrorKind error, std::string_view message) {
+  return {Transition::Kind::refused, GroupState::gone, error, message};
 }
 
 constexpr Transition join = to(GroupState::receiving_join_req);
@@ -20,13 +20,15 @@ constexpr Transition destr = to(GroupState::destroying);
 constexpr Transition gone = to(GroupState::gone);
 constexpr Transition _ = {}; // ignored
 
-constexpr Transition full = refuse(409, "has all its members");
+constexpr Transition full = refuse(ErrorKind::conflict, "has all its members");
 constexpr Transition over =
-    refuse(409, "ends when the others have left, and this member has left or its lease ran out; "
-                "join again when the group is gone");
-constexpr Transition late = refuse(
-    409, "is being removed from the switches; ask again, which makes a new group of this name");
-constexpr Transition none = refuse(404, "is not there");
+    refuse(ErrorKind::conflict,
+           "ends when the others have left, and this member has left or its lease ran out; "
+           "join again when the group is gone");
+constexpr Transition late =
+    refuse(ErrorKind::conflict,
+           "is being removed from the switches; ask again, which makes a new group of this name");
+constexpr Transition none = refuse(ErrorKind::not_found, "is not there");
 
 using Row = std::array<Transition, state_count>;
 

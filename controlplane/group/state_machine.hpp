@@ -10,11 +10,13 @@
 //
 // The table answers for each pair of state and event whether it is accepted and where it leads, is
 // ignored (a late or repeated message that changes nothing and harms nobody), or is refused, with
-// which status and words. The registry asks the table first and acts only on what is accepted.
+// which kind of error and words. The registry asks the table first and acts only on what is
+// accepted.
 //
 // Pure functions of their arguments.
 #pragma once
 
+#include "controlplane/group/error.hpp"
 #include "controlplane/records/records.hpp"
 
 #include <cstddef>
@@ -52,7 +54,7 @@ struct Transition {
   enum class Kind : std::uint8_t { accepted, ignored, refused };
   Kind kind = Kind::ignored;
   records::GroupState next = records::GroupState::gone; ///< when accepted
-  unsigned status = 0;                                  ///< when refused
+  ErrorKind error{};                                    ///< when refused
   std::string_view message;                             ///< when refused: follows the group's name
   [[nodiscard]] bool accepted() const { return kind == Kind::accepted; }
 };

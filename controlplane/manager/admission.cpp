@@ -30,10 +30,7 @@ constexpr std::size_t holders_named = 8;
 } // namespace
 
 std::optional<std::uint32_t> Manager::scarce_descriptors(SwitchId at) const {
-  const std::uint32_t has =
-      at.value < switches_.size() ? switches_[at.value].limits.descriptors_per_engine() : 0;
-  // A switch that says nothing, or has one for every reduction there can be, is never short.
-  return has == 0 || has >= reduction_keys ? std::nullopt : std::optional(has);
+  return at.value < switches_.size() ? switches_[at.value].scarce_descriptors() : std::nullopt;
 }
 
 std::optional<Manager::FullEngine>
@@ -43,7 +40,7 @@ Manager::full_engine_on(std::span<const trees::PlannedTree> trees) const {
   for (const trees::PlannedTree& tree : trees) {
     for (const multicast::TreePart& part : tree.parts) {
       const auto has = each == 0 ? std::nullopt : scarce_descriptors(part.at);
-      if (!has || !EngineLoads::occupies(part)) {
+      if (!has || !trees::EngineLoads::occupies(part)) {
         continue;
       }
       const std::uint32_t others = engines_.trees_at(part.at, part.parent);
@@ -82,7 +79,8 @@ group::Error Manager::engine_is_full(const group::Group& group, const FullEngine
     const bool uses_it =
         life != nullptr && std::ranges::any_of(life->trees, [&](const trees::PlannedTree& tree) {
           return std::ranges::any_of(tree.parts, [&](const multicast::TreePart& part) {
-            return part.at == full.at && part.parent == full.port && EngineLoads::occupies(part);
+            return part.at == full.at && part.parent == full.port &&
+                   trees::EngineLoads::occupies(part);
           });
         });
     if (uses_it && named++ < holders_named) {
@@ -90,9 +88,9 @@ group::Error Manager::engine_is_full(const group::Group& group, const FullEngine
                              title(*holder), expiry(*holder, time()));
     }
   }
-  const std::string to = other_end({full.at, full.port});
+  const std::string to = graph().name_behind({full.at, full.port});
   return {
-      507,
+      group::ErrorKind::exhausted,
       fmt::format("04: {} is not laid: the engine of {} port {}{} has {} descriptors, a tree "
                   "may hold {}, and {} other {} may hold {} there already{}{}; end one of "
                   "them, or raise descriptors_per_engine in the switch's file, or lower "

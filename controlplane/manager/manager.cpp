@@ -476,7 +476,7 @@ std::optional<std::string> Manager::connected(transaction::SessionNumber session
                        hello.name());
   }
   switches_.resize(graph().switches().size());
-  SwitchState& state = switches_[at->value];
+  SwitchReport& state = switches_[at->value];
   if (state.connected) {
     sessions_.erase(state.session);
   }
@@ -507,7 +507,7 @@ void Manager::message(transaction::SessionNumber session, const control::SwitchM
     return;
   }
   const topology::SwitchId at = found->second;
-  SwitchState& state = switches_[at.value];
+  SwitchReport& state = switches_[at.value];
   state.heard = now();
   if (message.has_ports()) {
     discovery_.report(graph()[at].name, message.ports(), now());

@@ -45,25 +45,27 @@
 //
 // Files: manager.cpp (construction, settling, switches), routes.cpp (trees of groups, faults),
 // admission.cpp (descriptors of engines), rebalance.cpp (trees that could be better), requests.cpp
-// (api::Service), views.cpp, *_views.cpp and metrics.cpp (what people see).
+// and looking.cpp (api::Service: what changes something, and what only looks). What is seen is made
+// in the room api.
 //
 // Pure: one thread, no clock, no I/O but through Environment.
 #pragma once
 
+#include "controlplane/api/event_log.hpp"
 #include "controlplane/api/service.hpp"
+#include "controlplane/api/views.hpp"
 #include "controlplane/group/registry.hpp"
 #include "controlplane/manager/endings.hpp"
-#include "controlplane/manager/engine_loads.hpp"
 #include "controlplane/manager/environment.hpp"
-#include "controlplane/manager/event_log.hpp"
-#include "controlplane/manager/page.hpp"
 #include "controlplane/manager/stall_detector.hpp"
 #include "controlplane/manager/work_beside.hpp"
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/records/backlog.hpp"
 #include "controlplane/southbound/protocol/channel_sink.hpp"
+#include "controlplane/southbound/protocol/switch_report.hpp"
 #include "controlplane/topology/discovery.hpp"
 #include "controlplane/transaction/coordinator.hpp"
+#include "controlplane/trees/engine_loads.hpp"
 #include "controlplane/trees/life.hpp"
 #include "controlplane/trees/planned_tree.hpp"
 #include "controlplane/trees/tree_kind.hpp"
@@ -189,16 +191,7 @@ private:
     std::string text;
     boost::json::object body;
   };
-  struct SwitchState {
-    transaction::SessionNumber session;
-    bool connected = false;
-    control::Limits limits;
-    std::string software;
-    TimeNs heard{};
-    std::map<std::uint32_t, control::PortStatistics> ports;
-    std::map<std::uint32_t, control::TreeStatistics> trees;
-    std::uint32_t descriptors_in_use = 0;
-  };
+  using SwitchReport = southbound::protocol::SwitchReport;
 
   // manager.cpp
   /// The manager's time: that of the environment without the spans in which it did not run. While
@@ -354,10 +347,8 @@ private:
   void bring_planning_graph_up_to_date();
 
   // requests.cpp
-  /// The only job whose groups, trees and events the caller sees; nothing: it sees all. A caller
-  /// that `refuse_events` refuses sees those of no job.
-  using OnlyJob = std::optional<std::string>;
-  [[nodiscard]] OnlyJob only_job_of(const api::Caller& caller) const;
+  /// A caller that `refuse_events` refuses sees what is of no job.
+  [[nodiscard]] api::OnlyJob only_job_of(const api::Caller& caller) const;
   [[nodiscard]] group::Result<std::string> job_for(const api::Caller& caller,
                                                    const std::string& wanted) const;
   /// The answer to whoever is no administrator: 401 to a wrong token, 403 to the others.
@@ -386,53 +377,9 @@ private:
   [[nodiscard]] std::optional<api::Answer> final_answer(const group::Group& group,
                                                         const Waiter& waiter) const;
 
-  // group_views.cpp
-  [[nodiscard]] boost::json::object json_of(const group::Group& group) const;
-  /// Without its members, who may be many.
-  [[nodiscard]] boost::json::object summary_of(const group::Group& group) const;
-  /// What this member has to renew by.
-  [[nodiscard]] std::uint64_t lease_of(const group::Group& group, std::uint32_t rank) const;
-  [[nodiscard]] boost::json::object membership(const group::Group& group, std::uint32_t rank) const;
-  [[nodiscard]] static boost::json::object json_of(const group::Job& job);
-  // Pages of lists, here and below: from a number on, or behind a job's id.
-  void list_groups(Page& page, const OnlyJob& only, const api::ViewRequest& request,
-                   std::uint64_t from) const;
-  void list_jobs(Page& page, const std::string& after) const;
-
-  // switch_views.cpp
-  [[nodiscard]] std::string other_end(topology::Attachment end) const;
-  /// Trees that cross a link; 0 for one that was found since the last settling.
-  [[nodiscard]] std::uint32_t efi_of(topology::LinkId link) const;
-  [[nodiscard]] boost::json::object switch_json(topology::SwitchId id) const;
-  [[nodiscard]] boost::json::object host_json(topology::HostId id, const OnlyJob& only) const;
-  [[nodiscard]] boost::json::object link_json(topology::LinkId id) const;
-  void list_switches(Page& page, std::uint64_t from) const;
-  void list_hosts(Page& page, const OnlyJob& only, const api::ViewRequest& request,
-                  std::uint64_t from) const;
-  void list_links(Page& page, const api::ViewRequest& request, std::uint64_t from) const;
-
-  // topology_views.cpp
+  // looking.cpp
+  [[nodiscard]] api::Views views() const { return {sight_, time()}; }
   [[nodiscard]] const std::vector<std::string>& miscabled();
-  /// Engines that had no descriptor for an arm, or may have none, in words.
-  void add_starved_engines(std::vector<std::string>& problems) const;
-  [[nodiscard]] api::Answer topology_page(const OnlyJob& only, const api::ViewRequest& request);
-
-  // tree_views.cpp
-  [[nodiscard]] boost::json::object tree_json(const group::Group& group, std::size_t index) const;
-  [[nodiscard]] boost::json::object
-  transaction_json(const transaction::TransactionView& view) const;
-  void list_trees(Page& page, const OnlyJob& only, const api::ViewRequest& request,
-                  std::uint64_t from) const;
-  void list_transactions(Page& page, const OnlyJob& only, std::uint64_t from) const;
-
-  // views.cpp
-  [[nodiscard]] static bool sees(const OnlyJob& only, const group::Group& group) {
-    return !only || group.job == *only;
-  }
-  [[nodiscard]] bool sees(const OnlyJob& only, const transaction::TransactionView& view) const;
-  [[nodiscard]] api::Answer list(const OnlyJob& only, const api::ViewRequest& request) const;
-  [[nodiscard]] std::optional<boost::json::object> one(const OnlyJob& only, api::View what,
-                                                       const std::string& id) const;
 
   Settings settings_;
   Environment& environment_;
@@ -454,10 +401,12 @@ private:
   transaction::Coordinator coordinator_;
   group::Registry registry_;
 
-  std::vector<SwitchState> switches_; ///< by SwitchId
+  std::vector<SwitchReport> switches_; ///< by SwitchId
   std::map<transaction::SessionNumber, topology::SwitchId> sessions_;
   trees::Lives lives_; ///< the planner carries the loads of their trees, as does:
-  EngineLoads engines_;
+  trees::EngineLoads engines_;
+  const api::Sight sight_{discovery_, registry_, settings_.groups, coordinator_,
+                          lives_,     engines_,  planner_,         switches_};
   std::set<std::uint32_t> located_; ///< NIDs the registry takes for located
 
   Endings endings_;
@@ -488,7 +437,7 @@ private:
   TimeNs store_topology_at_ = never;
   std::set<topology::SwitchId> reachability_changed_; ///< got or lost their channel
   bool repair_all_ = false;
-  EventLog events_;
+  api::EventLog events_;
   std::map<group::GroupId, std::string> told_; ///< the text of a group's last event
   std::uint64_t repairs_ = 0;
   std::uint64_t graph_copies_ = 0;

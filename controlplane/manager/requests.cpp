@@ -2,6 +2,7 @@
 #include "controlplane/manager/manager.hpp"
 
 #include "controlplane/api/slingshot.hpp"
+#include "controlplane/api/status.hpp"
 #include "controlplane/api/target.hpp"
 
 #include <fmt/format.h>
@@ -24,15 +25,6 @@ constexpr std::size_t absent_told = 8;
 
 /// Somewhat less than the five seconds that libfabric waits for an answer.
 constexpr std::uint64_t multicast_timeout_ns = 4'500'000'000;
-constexpr unsigned retry_soon_seconds = 1;
-
-api::Answer answer_of(const group::Error& error) {
-  api::Answer answer = api::error_answer(error.status, error.message);
-  if ((error.status == 409 && !error.contradicts) || error.status == 503) {
-    answer.retry_after = retry_soon_seconds;
-  }
-  return answer;
-}
 
 std::uint64_t nanoseconds(std::chrono::milliseconds time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
@@ -77,33 +69,38 @@ group::Result<std::string> Manager::job_for(const api::Caller& caller,
       return own.error();
     }
     if (!wanted.empty() && wanted != (*own)->id) {
-      return group::Error{403, fmt::format("the token is job \"{}\"'s; it opens nothing of job "
-                                           "\"{}\"",
-                                           (*own)->id, wanted)};
+      return group::Error{group::ErrorKind::forbidden,
+                          fmt::format("the token is job \"{}\"'s; it opens nothing of job "
+                                      "\"{}\"",
+                                      (*own)->id, wanted)};
     }
     return (*own)->id;
   }
   if (caller.administrator && !wanted.empty()) {
     if (registry_.find_job(wanted) == nullptr) {
-      return group::Error{404, fmt::format("there is no job \"{}\"; POST it to "
-                                           "/fabric/collectives/jobs first",
-                                           wanted)};
+      return group::Error{group::ErrorKind::not_found,
+                          fmt::format("there is no job \"{}\"; POST it to "
+                                      "/fabric/collectives/jobs first",
+                                      wanted)};
     }
     return wanted;
   }
   if (!settings_.open_job.empty() && (wanted.empty() || wanted == settings_.open_job)) {
     if (registry_.find_job(settings_.open_job) == nullptr) {
-      return group::Error{404, fmt::format("job \"{}\", which those without a token belong to, "
-                                           "was deleted; an administrator may POST it again to "
-                                           "/fabric/collectives/jobs",
-                                           settings_.open_job)};
+      return group::Error{group::ErrorKind::not_found,
+                          fmt::format("job \"{}\", which those without a token belong to, "
+                                      "was deleted; an administrator may POST it again to "
+                                      "/fabric/collectives/jobs",
+                                      settings_.open_job)};
     }
     return settings_.open_job;
   }
   if (caller.administrator) {
-    return group::Error{400, "an administrator must say which \"job\" is meant"};
+    return group::Error{group::ErrorKind::invalid,
+                        "an administrator must say which \"job\" is meant"};
   }
-  return group::Error{401, "this needs the token of a job: Authorization: Bearer TOKEN"};
+  return group::Error{group::ErrorKind::unknown_token,
+                      "this needs the token of a job: Authorization: Bearer TOKEN"};
 }
 
 std::optional<api::Answer> Manager::refuse_others(const api::Caller& caller,
@@ -117,7 +114,7 @@ std::optional<api::Answer> Manager::refuse_others(const api::Caller& caller,
                                                     "\"{}\"'s; come without it, or with the "
                                                     "administrator's",
                                                     what, (*job)->id))
-               : answer_of(job.error());
+               : api::answer_of(job.error());
   }
   return api::error_answer(403, fmt::format("{} the administrator's", what));
 }
@@ -126,7 +123,7 @@ std::optional<std::string> Manager::job_to_see(const api::Caller& caller, const 
                                                const api::Reply& reply) const {
   auto job = job_for(caller, wanted);
   if (!job) {
-    reply(answer_of(job.error()));
+    reply(api::answer_of(job.error()));
     return std::nullopt;
   }
   return *job;
@@ -142,7 +139,7 @@ std::optional<std::string> Manager::job_to_change(const api::Caller& caller,
 api::Answer Manager::store_error_answer() const {
   api::Answer answer = api::error_answer(
       503, fmt::format("nothing can be changed now: {}; what runs goes on", store_failure_));
-  answer.retry_after = retry_soon_seconds;
+  answer.retry_after = api::retry_soon_seconds;
   return answer;
 }
 
@@ -168,7 +165,7 @@ std::optional<api::Answer> Manager::final_answer(const group::Group& group,
   case State::ready:
   case State::receiving_leave_req:
     if (waiter.rank) {
-      return api::Answer{200, membership(group, *waiter.rank), 0};
+      return api::Answer{200, views().membership(group, *waiter.rank), 0};
     }
     return api::Answer{
         201,
@@ -178,7 +175,7 @@ std::optional<api::Answer> Manager::final_answer(const group::Group& group,
   case State::destroying:
   case State::gone:
     // It has ended for those who were in it; asking again would make another one.
-    return api::error_answer(group.end_reason.status, group.end_reason.message);
+    return api::error_answer(api::status_of(group.end_reason.kind), group.end_reason.message);
   case State::receiving_join_req:
   case State::computing_routes: break;
   }
@@ -227,10 +224,11 @@ void Manager::time_out_waiters(TimeNs at) {
     if (group == nullptr) {
       answer(std::move(waiter.reply), api::error_answer(404, "the group is gone"), false);
     } else if (waiter.rank) {
-      answer(std::move(waiter.reply), {202, summary_of(*group), 0}, true);
+      answer(std::move(waiter.reply), {202, views().summary_of(*group), 0}, true);
     } else {
       answer(std::move(waiter.reply),
-             answer_of({409, fmt::format("the multicast is being built: {}; ask again",
+             api::answer_of({group::ErrorKind::conflict,
+                             fmt::format("the multicast is being built: {}; ask again",
                                          describe(*group, at))}),
              false);
     }
@@ -253,7 +251,7 @@ void Manager::create_job(const api::Caller& caller, const api::JobRequest& reque
   const auto job =
       registry_.create_job(request.job, request.multicast_limit, {request.hosts, request.vnis});
   if (!job) {
-    return answer(std::move(reply), answer_of(job.error()), false);
+    return answer(std::move(reply), api::answer_of(job.error()), false);
   }
   announce("job", fmt::format("job {} may have {} groups", request.job, (*job)->multicast_limit),
            {{"job", request.job}});
@@ -319,14 +317,14 @@ void Manager::patch_job(const api::Caller& caller, const api::JobPatch& patch, a
       return reply(std::move(*error));
     }
     if (const auto job = registry_.set_limit(*allowed, *patch.multicast_limit); !job) {
-      return answer(std::move(reply), answer_of(job.error()), false);
+      return answer(std::move(reply), api::answer_of(job.error()), false);
     }
     announce("job", fmt::format("job {} may have {} groups", *allowed, *patch.multicast_limit),
              {{"job", *allowed}});
   }
   const auto ended = registry_.end_steps(*allowed, patch.ended_steps, now());
   if (!ended) {
-    return answer(std::move(reply), answer_of(ended.error()), false);
+    return answer(std::move(reply), api::answer_of(ended.error()), false);
   }
   answer(std::move(reply),
          {200,
@@ -353,14 +351,14 @@ void Manager::delete_job(const api::Caller& caller, const std::string& job, api:
   }
   answer(std::move(reply),
          ended ? api::Answer{200, json::object{{"jobID", job}, {"ended", *ended}}, 0}
-               : answer_of(ended.error()),
+               : api::answer_of(ended.error()),
          true);
 }
 
 // ---- multicasts ----
 
 group::Error Manager::or_not_back_yet(group::Error error, std::span<const Nid> nids) {
-  if (error.status != 422 || !waits_for_switches()) {
+  if (error.kind != group::ErrorKind::unreachable || !waits_for_switches()) {
     return error;
   }
   std::set<std::string> awaited;
@@ -374,9 +372,10 @@ group::Error Manager::or_not_back_yet(group::Error error, std::span<const Nid> n
     }
     awaited.insert(graph()[graph()[*host].at.at].name);
   }
-  return {409, fmt::format("the manager has just started, and switch {} is not back yet, where "
-                           "hosts of these were; ask again",
-                           fmt::join(awaited, ", "))};
+  return {group::ErrorKind::conflict,
+          fmt::format("the manager has just started, and switch {} is not back yet, where "
+                      "hosts of these were; ask again",
+                      fmt::join(awaited, ", "))};
 }
 
 void Manager::create_multicast(const api::Caller& caller, const api::MulticastRequest& request,
@@ -396,7 +395,8 @@ void Manager::create_multicast(const api::Caller& caller, const api::MulticastRe
        .timeout_us = static_cast<std::uint64_t>(request.timeout.count())},
       now());
   if (!group) {
-    return answer(std::move(reply), answer_of(or_not_back_yet(group.error(), request.macs)), false);
+    return answer(std::move(reply), api::answer_of(or_not_back_yet(group.error(), request.macs)),
+                  false);
   }
   waiters_.emplace((*group)->id,
                    Waiter{std::move(reply), now() + multicast_timeout_ns, std::nullopt, turn_});
@@ -411,7 +411,7 @@ void Manager::delete_multicast(const api::Caller& caller, TreeNumber tree, api::
   if (!caller.administrator) {
     const auto own = job_for(caller, "");
     if (!own) {
-      return reply(answer_of(own.error()));
+      return reply(api::answer_of(own.error()));
     }
     // The same whether it is another job's or nobody's: numbers tell nothing about others.
     const group::Group* const known = registry_.find(tree);
@@ -427,14 +427,14 @@ void Manager::delete_multicast(const api::Caller& caller, TreeNumber tree, api::
   }
   const auto group = registry_.find_multicast(tree);
   if (!group) {
-    return reply(answer_of(group.error()));
+    return reply(api::answer_of(group.error()));
   }
   const std::string job = (*group)->job;
   const std::string name = (*group)->name;
   const auto destroyed = registry_.destroy(job, name, now());
   answer(std::move(reply),
          destroyed ? api::Answer{200, json::object{{"mcastID", tree.value}}, 0}
-                   : answer_of(destroyed.error()),
+                   : api::answer_of(destroyed.error()),
          true);
 }
 
@@ -452,7 +452,8 @@ void Manager::create_group(const api::Caller& caller, const api::GroupRequest& r
   api::GroupRequest of_job = request;
   of_job.job = *job;
   const auto group = registry_.create_group(of_job, now());
-  answer(std::move(reply), group ? api::Answer{201, json_of(**group), 0} : answer_of(group.error()),
+  answer(std::move(reply),
+         group ? api::Answer{201, views().json_of(**group), 0} : api::answer_of(group.error()),
          true);
 }
 
@@ -469,7 +470,7 @@ void Manager::join_group(const api::Caller& caller, const api::JoinRequest& requ
   of_job.group.job = *job;
   const auto group = registry_.join(of_job, now());
   if (!group) {
-    return answer(std::move(reply), answer_of(group.error()), false);
+    return answer(std::move(reply), api::answer_of(group.error()), false);
   }
   waiters_.emplace((*group)->id, Waiter{std::move(reply), now() + nanoseconds(request.wait),
                                         request.rank, turn_});
@@ -488,7 +489,7 @@ void Manager::leave_group(const api::Caller& caller, const api::MemberRequest& r
   }
   const auto group = registry_.leave(*job, request.group, request.rank, now());
   if (!group) {
-    return answer(std::move(reply), answer_of(group.error()), false);
+    return answer(std::move(reply), api::answer_of(group.error()), false);
   }
   answer(std::move(reply),
          {200,
@@ -519,13 +520,14 @@ void Manager::renew_lease(const api::Caller& caller, const api::MemberRequest& r
   environment_.request_reconcile();
   if (!group) {
     const group::Group* const there = registry_.find(*job, request.group);
-    if (group.error().status == 404 && ended != nullptr) {
+    if (group.error().kind == group::ErrorKind::not_found && ended != nullptr) {
       return reply(api::error_answer(410, *ended));
     }
     if (there != nullptr && there->state == group::GroupState::destroying) {
-      return reply(api::error_answer(group.error().status, there->end_reason.message));
+      return reply(
+          api::error_answer(api::status_of(group.error().kind), there->end_reason.message));
     }
-    api::Answer refused = answer_of(group.error());
+    api::Answer refused = api::answer_of(group.error());
     if (refused.status == 409) {
       refused.body.as_object()["lease_ended"] = true;
     }
@@ -540,7 +542,7 @@ void Manager::renew_lease(const api::Caller& caller, const api::MemberRequest& r
                       {"gone", one.gone},
                       {"left", one.left}});
   }
-  const std::uint64_t lease_ns = lease_of(**group, request.rank);
+  const std::uint64_t lease_ns = views().lease_of(**group, request.rank);
   json::object body{{"lease_seconds", static_cast<double>(lease_ns) / 1e9},
                     {"state", std::string(records::name_of((*group)->state))},
                     {"absent", std::move(absent)}};
@@ -560,7 +562,7 @@ void Manager::get_group(const api::Caller& caller, const std::string& wanted,
   if (group == nullptr) {
     return reply(api::error_answer(404, fmt::format("job \"{}\" has no group \"{}\"", *job, name)));
   }
-  reply({200, json_of(*group), 0});
+  reply({200, views().json_of(*group), 0});
 }
 
 void Manager::delete_group(const api::Caller& caller, const std::string& wanted,
@@ -574,7 +576,7 @@ void Manager::delete_group(const api::Caller& caller, const std::string& wanted,
   }
   const auto group = registry_.destroy(*job, name, now());
   if (!group) {
-    return answer(std::move(reply), answer_of(group.error()), false);
+    return answer(std::move(reply), api::answer_of(group.error()), false);
   }
   answer(std::move(reply), {202, json::object{{"job", *job}, {"name", name}}, 0}, true);
 }
@@ -592,7 +594,7 @@ std::string Manager::not_ready_because() {
   return {};
 }
 
-Manager::OnlyJob Manager::only_job_of(const api::Caller& caller) const {
+api::OnlyJob Manager::only_job_of(const api::Caller& caller) const {
   if (caller.administrator) {
     return std::nullopt;
   }

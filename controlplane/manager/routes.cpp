@@ -82,7 +82,7 @@ group::Error Manager::no_route(const group::Group& group, std::span<const HostId
     }
     text += fmt::format("{}{{{}}}", text.empty() ? "" : ", ", fmt::join(names, ", "));
   }
-  return {422,
+  return {group::ErrorKind::unreachable,
           fmt::format("the hosts of group {}/{} are in {} unconnected parts of the fabric: {}; "
                       "look at tributaryctl fabric show links",
                       group.job, group.name, parts.size(), text)};
@@ -126,9 +126,10 @@ void Manager::compute(group::GroupId id) {
   if (hosts.size() != group->members.size()) {
     registry_.routes_failed(
         id,
-        {422, fmt::format("{} hosts of group {}/{} are not in the fabric any "
-                          "more; look at tributaryctl fabric show hosts",
-                          group->members.size() - hosts.size(), group->job, group->name)},
+        {group::ErrorKind::unreachable,
+         fmt::format("{} hosts of group {}/{} are not in the fabric any "
+                     "more; look at tributaryctl fabric show hosts",
+                     group->members.size() - hosts.size(), group->job, group->name)},
         now());
     return;
   }

@@ -25,6 +25,7 @@ public:
 
   /// The link's EFI.
   [[nodiscard]] std::uint32_t operator[](LinkId c) const { return links_[c.value]; }
+  [[nodiscard]] std::size_t link_count() const { return links_.size(); }
   /// Trees with their root switch here.
   [[nodiscard]] std::uint32_t rooted(SwitchId s) const { return rooted_[s.value]; }
   /// Trees with a link here, or their root switch.

@@ -210,8 +210,7 @@ std::vector<std::vector<HostId>> Planner::parts(std::span<const HostId> members)
 }
 
 std::uint32_t Planner::efi(LinkId link) const {
-  state_->current();
-  return state_->loads[link];
+  return link.value < state_->loads.link_count() ? state_->loads[link] : 0;
 }
 
 EfiSummary Planner::efi() const {

@@ -97,7 +97,7 @@ public:
   /// Which parts of the fabric these hosts are in: one list when they are connected.
   [[nodiscard]] std::vector<std::vector<HostId>> parts(std::span<const HostId> members) const;
 
-  /// Trees that cross this link.
+  /// Trees that cross this link; 0 for one that was added since the last plan.
   [[nodiscard]] std::uint32_t efi(LinkId link) const;
   [[nodiscard]] EfiSummary efi() const;
 

@@ -294,6 +294,17 @@ std::optional<HostId> Graph::host_at(Attachment end) const {
   return found == host_at_.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::string Graph::name_behind(Attachment end) const {
+  if (const auto host = host_at(end)) {
+    return (*this)[*host].name;
+  }
+  if (const auto link = link_at(end)) {
+    const Link& c = (*this)[*link];
+    return (*this)[c.ends[c.ends[0] == end ? 1 : 0].at].name;
+  }
+  return {};
+}
+
 std::string Graph::describe(Attachment end) const {
   return fmt::format("{} port {}", (*this)[end.at].name, end.port);
 }

@@ -157,6 +157,9 @@ public:
   [[nodiscard]] std::optional<LinkId> link_at(Attachment end) const;
   [[nodiscard]] std::optional<HostId> host_at(Attachment end) const;
 
+  /// Of the host that hangs there, or the switch at the other end of the link; "" when nothing is
+  /// plugged in.
+  [[nodiscard]] std::string name_behind(Attachment end) const;
   /// "leaf0 port 3"
   [[nodiscard]] std::string describe(Attachment end) const;
   /// "leaf0 port 3 - spine port 0"

@@ -124,13 +124,13 @@ TEST(Addresses, a_switch_with_a_small_table_gets_small_numbers_or_the_group_is_t
   const GroupId b = fixture.computing(2, "b");
   EXPECT_FALSE(fixture->routes_ready(b, routes_over("s", 1, 1), fixture.now));
   auto gone = fixture.expect<group::Gone>();
-  EXPECT_EQ(gone.group.end_reason.status, 507U);
+  EXPECT_EQ(gone.group.end_reason.kind, group::ErrorKind::exhausted);
   EXPECT_THAT(gone.group.end_reason.message, ::testing::StartsWith("02: "));
 
   const GroupId c = fixture.computing(2, "c");
   EXPECT_FALSE(fixture->routes_ready(c, routes_over("s", 1, 0), fixture.now));
   gone = fixture.expect<group::Gone>();
-  EXPECT_EQ(gone.group.end_reason.status, 422U);
+  EXPECT_EQ(gone.group.end_reason.kind, group::ErrorKind::unreachable);
 }
 
 TEST(Addresses, twins_that_find_only_one_number_take_none) {
@@ -157,7 +157,7 @@ TEST(Addresses, a_job_has_one_vni_for_all_its_groups_until_it_ends) {
   EXPECT_EQ((*fixture.join(0, 2, "a", "j2"))->vni, Vni{51});
   const auto refused = fixture.join(0, 2, "a", "j3");
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().status, 507U);
+  EXPECT_EQ(refused.error().kind, group::ErrorKind::exhausted);
   EXPECT_THAT(refused.error().message, HasSubstr("50 to 51"));
   ASSERT_TRUE(fixture->delete_job("j1", fixture.now).ok());
   EXPECT_EQ((*fixture.join(0, 2, "a", "j3"))->vni, Vni{50});

@@ -1,4 +1,5 @@
 // Jobs and their session tokens.
+#include "controlplane/api/status.hpp"
 #include "tests/unit/controlplane/group/registry_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -30,7 +31,7 @@ TEST(Jobs, a_new_one_has_a_token_of_its_own_and_is_on_disk) {
 TEST(Jobs, the_same_name_twice_is_refused) {
   RegistryFixture fixture;
   fixture.job();
-  EXPECT_EQ(fixture->create_job("j1", 1).error().status, 409U);
+  EXPECT_EQ(fixture->create_job("j1", 1).error().kind, group::ErrorKind::conflict);
 }
 
 TEST(Jobs, tokens_that_are_unknown_or_of_a_job_that_ended_are_told_apart) {
@@ -42,7 +43,7 @@ TEST(Jobs, tokens_that_are_unknown_or_of_a_job_that_ended_are_told_apart) {
   ASSERT_TRUE(fixture->delete_job("j1", fixture.now).ok());
   const auto expired = fixture->job_of_token(token);
   ASSERT_FALSE(expired.ok());
-  EXPECT_EQ(expired.error().status, 401U);
+  EXPECT_EQ(expired.error().kind, group::ErrorKind::unknown_token);
   EXPECT_THAT(expired.error().message, HasSubstr("has expired: job j1"));
 }
 
@@ -55,12 +56,12 @@ TEST(Jobs, with_a_list_of_hosts_bring_no_others_into_a_group) {
     EXPECT_TRUE(fixture.join(0, 3).ok());
     const auto foreign = fixture->join(request_to_join(1, 3, 3), fixture.now);
     ASSERT_FALSE(foreign.ok());
-    EXPECT_EQ(foreign.error().status, 403U);
+    EXPECT_EQ(foreign.error().kind, group::ErrorKind::forbidden);
     EXPECT_THAT(foreign.error().message, HasSubstr("NID 3 is not one of the 2 hosts"));
     const auto multicast = fixture->create_multicast(
         {.job = "j1", .step = "0", .members = {Nid{1}, Nid{4}}, .vni = Vni{9}}, fixture.now);
     ASSERT_FALSE(multicast.ok());
-    EXPECT_EQ(multicast.error().status, 403U);
+    EXPECT_EQ(multicast.error().kind, group::ErrorKind::forbidden);
     EXPECT_TRUE(fixture.join(3, 5, "other", "j2").ok()) << "j2 may use any";
     fixture.act();
     fixture.restart();
@@ -79,7 +80,7 @@ TEST(Jobs, with_a_list_of_vnis_have_them_before_anybody_brings_one) {
   const auto bring = [&](const char* job, std::uint16_t vni) {
     const auto made = fixture->create_multicast(
         {.job = job, .step = "0", .members = {Nid{1}, Nid{2}}, .vni = Vni{vni}}, fixture.now);
-    return made.ok() ? 201U : made.error().status;
+    return made.ok() ? 201U : api::status_of(made.error().kind);
   };
   for (int restarted = 0; restarted < 2; ++restarted) {
     EXPECT_EQ(bring("j2", 2000), 403U) << "it is j1's, which has not used it yet";
@@ -87,7 +88,7 @@ TEST(Jobs, with_a_list_of_vnis_have_them_before_anybody_brings_one) {
     EXPECT_EQ((*fixture.join(2, 9))->vni, Vni{77}) << "its own groups have the first of its list";
     const auto taken = fixture->create_job("j3", 4, {.hosts = {}, .vnis = {{Vni{77}}}});
     ASSERT_FALSE(taken.ok());
-    EXPECT_EQ(taken.error().status, 409U);
+    EXPECT_EQ(taken.error().kind, group::ErrorKind::conflict);
     EXPECT_THAT(taken.error().message, HasSubstr("VNI 77 belongs to job j1"));
     EXPECT_EQ(fixture->find_job("j3"), nullptr);
     fixture.act();
@@ -117,7 +118,7 @@ TEST(Jobs, whose_limit_changes_have_the_new_one_after_a_restart_too) {
   RegistryFixture fixture;
   fixture.job("j1", 1);
   ASSERT_TRUE(fixture.join(0, 3, "a").ok());
-  EXPECT_EQ(fixture.join(0, 3, "b").error().status, 507U);
+  EXPECT_EQ(fixture.join(0, 3, "b").error().kind, group::ErrorKind::exhausted);
   ASSERT_TRUE(fixture->set_limit("j1", 2).ok());
   EXPECT_TRUE(fixture.join(0, 3, "b").ok());
   ASSERT_TRUE(fixture->set_limit("j1", 1).ok());
@@ -125,8 +126,8 @@ TEST(Jobs, whose_limit_changes_have_the_new_one_after_a_restart_too) {
   fixture.restart();
   EXPECT_EQ(fixture->find_job("j1")->multicast_limit, 1U);
   EXPECT_EQ(fixture->groups().size(), 2U) << "those there are go on";
-  EXPECT_EQ(fixture.join(0, 3, "c").error().status, 507U);
-  EXPECT_EQ(fixture->set_limit("nobody", 1).error().status, 404U);
+  EXPECT_EQ(fixture.join(0, 3, "c").error().kind, group::ErrorKind::exhausted);
+  EXPECT_EQ(fixture->set_limit("nobody", 1).error().kind, group::ErrorKind::not_found);
 }
 
 TEST(Jobs, of_very_many_that_ended_the_first_are_forgotten) {
@@ -151,11 +152,11 @@ TEST(Jobs, one_that_is_deleted_is_gone_when_its_groups_are) {
   ASSERT_TRUE(ended.ok());
   EXPECT_EQ(*ended, 2U);
   EXPECT_EQ(fixture->find_job("j1"), nullptr);
-  EXPECT_EQ(fixture.join(1, 2, "waiting").error().status, 404U);
+  EXPECT_EQ(fixture.join(1, 2, "waiting").error().kind, group::ErrorKind::not_found);
   const auto again = fixture->create_job("j1", 1);
-  EXPECT_EQ(again.error().status, 409U);
+  EXPECT_EQ(again.error().kind, group::ErrorKind::conflict);
   EXPECT_THAT(again.error().message, HasSubstr("1 group still to be removed"));
-  EXPECT_EQ(fixture->delete_job("j1", fixture.now).error().status, 404U);
+  EXPECT_EQ(fixture->delete_job("j1", fixture.now).error().kind, group::ErrorKind::not_found);
   EXPECT_EQ(fixture.act().size(), 2U) << "one Gone, one Remove";
   EXPECT_TRUE(fixture.disk().jobs.at(0).ending);
 

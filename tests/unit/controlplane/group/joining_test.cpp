@@ -1,4 +1,5 @@
 // Joining: who may, who is refused and in which words, and when routes are computed.
+#include "controlplane/api/status.hpp"
 #include "tests/unit/controlplane/group/registry_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -59,7 +60,7 @@ TEST(Joining, another_host_under_the_same_rank_is_refused_and_told_who_has_it) {
   ASSERT_TRUE(fixture.join(1).ok());
   const auto refused = fixture->join(request(1, 9), fixture.now);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().status, 409U);
+  EXPECT_EQ(refused.error().kind, group::ErrorKind::conflict);
   EXPECT_THAT(refused.error().message,
               AllOf(HasSubstr("rank 1 (NID 2, host h1)"), HasSubstr("NID 9"), HasSubstr("30.0 s")));
 }
@@ -70,7 +71,7 @@ TEST(Joining, one_host_cannot_have_two_ranks) {
   ASSERT_TRUE(fixture.join(1).ok());
   const auto refused = fixture->join(request(2, 2), fixture.now);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().status, 409U);
+  EXPECT_EQ(refused.error().kind, group::ErrorKind::conflict);
   EXPECT_THAT(refused.error().message, HasSubstr("NID 2 is rank 1"));
 }
 
@@ -80,17 +81,17 @@ TEST(Joining, a_member_count_number_of_trees_or_root_that_disagrees_is_refused) 
   ASSERT_TRUE(fixture.join(0).ok());
   const auto size = fixture->join(request(1, 2, 4), fixture.now);
   ASSERT_FALSE(size.ok());
-  EXPECT_EQ(size.error().status, 409U);
+  EXPECT_EQ(size.error().kind, group::ErrorKind::conflict);
   EXPECT_THAT(size.error().message, HasSubstr("has 3 members, not 4"));
 
   auto two_trees = request(1, 2);
   two_trees.group.trees = 2;
-  EXPECT_EQ(fixture->join(two_trees, fixture.now).error().status, 409U);
+  EXPECT_EQ(fixture->join(two_trees, fixture.now).error().kind, group::ErrorKind::conflict);
 
   auto other_root = request(1, 2);
   other_root.group.root_rank = 2;
   const auto root = fixture->join(other_root, fixture.now);
-  EXPECT_EQ(root.error().status, 409U);
+  EXPECT_EQ(root.error().kind, group::ErrorKind::conflict);
   EXPECT_THAT(root.error().message, HasSubstr("any rank"));
   EXPECT_EQ(fixture->find("j1", "demo")->present, 1U);
 }
@@ -102,7 +103,7 @@ TEST(Joining, sizes_ranks_trees_and_roots_out_of_range_are_bad_requests) {
     auto w = request(0, 1);
     change(w);
     const auto r = fixture->join(w, fixture.now);
-    return r ? 200U : r.error().status;
+    return r ? 200U : api::status_of(r.error().kind);
   };
   EXPECT_EQ(status([](auto& w) { w.group.size = 0; }), 400U);
   EXPECT_EQ(status([](auto& w) { w.group.size = 65'537; }), 400U);
@@ -174,7 +175,7 @@ TEST(Joining, the_time_limit_ends_a_group_and_names_who_was_missing) {
   EXPECT_EQ(fixture->next_deadline(), fixture.now + 10 * second);
   fixture.pass(10 * second);
   const auto gone = fixture.expect<group::Gone>();
-  EXPECT_EQ(gone.group.end_reason.status, 409U);
+  EXPECT_EQ(gone.group.end_reason.kind, group::ErrorKind::conflict);
   EXPECT_THAT(gone.group.end_reason.message,
               AllOf(HasSubstr("2 of 3 members"), HasSubstr("rank 1 has not joined")));
   EXPECT_EQ(fixture->find("j1", "demo"), nullptr);
@@ -189,7 +190,7 @@ TEST(Joining, one_that_leaves_before_all_are_there_has_never_joined) {
   ASSERT_TRUE(fixture.join(0).ok());
   ASSERT_TRUE(fixture.join(1).ok());
   ASSERT_TRUE(fixture.leave(1).ok());
-  EXPECT_EQ(fixture.leave(1).error().status, 404U);
+  EXPECT_EQ(fixture.leave(1).error().kind, group::ErrorKind::not_found);
   ASSERT_TRUE(fixture->join(request(1, 9), fixture.now).ok()) << "the rank is another host's now";
   ASSERT_TRUE(fixture->join(request(2, 2), fixture.now).ok());
   EXPECT_EQ(fixture->find("j1", "demo")->state, GroupState::computing_routes);
@@ -215,11 +216,11 @@ TEST(Joining, while_the_old_group_of_the_name_is_removed_one_is_asked_to_come_ag
   ASSERT_TRUE(fixture->destroy("j1", "demo", fixture.now).ok());
   const auto refused = fixture->join(request(0, 17, 99), fixture.now);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().status, 409U);
+  EXPECT_EQ(refused.error().kind, group::ErrorKind::conflict);
   EXPECT_THAT(refused.error().message, HasSubstr("ask again"));
   EXPECT_EQ(
-      fixture->create_group({.job = "j1", .name = "demo", .size = 3}, fixture.now).error().status,
-      409U);
+      fixture->create_group({.job = "j1", .name = "demo", .size = 3}, fixture.now).error().kind,
+      group::ErrorKind::conflict);
   fixture->removed(id, fixture.now);
   EXPECT_TRUE(fixture.join(0).ok());
 }
@@ -256,7 +257,7 @@ TEST(Joining, only_a_refusal_that_passes_by_itself_does_not_contradict) {
 
 TEST(Joining, without_a_job_there_is_no_group) {
   RegistryFixture fixture;
-  EXPECT_EQ(fixture.join(0).error().status, 404U);
+  EXPECT_EQ(fixture.join(0).error().kind, group::ErrorKind::not_found);
 }
 
 } // namespace

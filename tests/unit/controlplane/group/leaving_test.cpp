@@ -41,8 +41,8 @@ TEST(Leaving, who_left_cannot_join_or_renew_until_the_group_is_gone) {
   fixture.job();
   const GroupId id = fixture.ready();
   ASSERT_TRUE(fixture.leave(1).ok());
-  EXPECT_EQ(fixture.join(1).error().status, 409U);
-  EXPECT_EQ(fixture->renew("j1", "demo", 1, fixture.now).error().status, 409U);
+  EXPECT_EQ(fixture.join(1).error().kind, group::ErrorKind::conflict);
+  EXPECT_EQ(fixture->renew("j1", "demo", 1, fixture.now).error().kind, group::ErrorKind::conflict);
   ASSERT_TRUE(fixture->destroy("j1", "demo", fixture.now).ok());
   fixture->removed(id, fixture.now);
   EXPECT_TRUE(fixture.join(1).ok());
@@ -51,11 +51,11 @@ TEST(Leaving, who_left_cannot_join_or_renew_until_the_group_is_gone) {
 TEST(Leaving, ranks_that_are_not_there_are_not_found) {
   RegistryFixture fixture;
   fixture.job();
-  EXPECT_EQ(fixture.leave(0).error().status, 404U);
+  EXPECT_EQ(fixture.leave(0).error().kind, group::ErrorKind::not_found);
   ASSERT_TRUE(fixture.join(0).ok());
   EXPECT_THAT(fixture.leave(1).error().message, HasSubstr("has not joined"));
   EXPECT_THAT(fixture.leave(7).error().message, HasSubstr("0 to 2"));
-  EXPECT_EQ(fixture->renew("j1", "demo", 1, fixture.now).error().status, 404U);
+  EXPECT_EQ(fixture->renew("j1", "demo", 1, fixture.now).error().kind, group::ErrorKind::not_found);
 }
 
 TEST(Leaving, the_time_limit_ends_the_group_for_those_who_stay) {
@@ -112,7 +112,7 @@ TEST(Lease, runs_out_unless_renewed_and_then_counts_as_having_left) {
   EXPECT_EQ(group.members.at(1).state, group::MemberState::expired);
   EXPECT_EQ(group.members.at(0).state, group::MemberState::joined);
   fixture.expect_nothing();
-  EXPECT_EQ(fixture->renew("j1", "demo", 1, fixture.now).error().status, 409U);
+  EXPECT_EQ(fixture->renew("j1", "demo", 1, fixture.now).error().kind, group::ErrorKind::conflict);
 }
 
 TEST(Lease, those_that_are_not_there_for_the_others_are_named_with_their_hosts) {

@@ -1,6 +1,7 @@
 // Thousands of random requests, crashes, repeated, late and lost messages, and restarts from the
 // store in between; after every step the registry must be where the plain rules of reference.hpp
 // say, and the disk must hold what the registry knows.
+#include "controlplane/api/status.hpp"
 #include "tests/unit/controlplane/group/reference.hpp"
 #include "tests/unit/controlplane/group/registry_fixture.hpp"
 #include "tests/unit/include/wire/seed.hpp"
@@ -80,7 +81,7 @@ private:
   std::string some_name() { return std::string(1, static_cast<char>('a' + below(6))); }
 
   template <typename T> unsigned status(const Result<T>& result) {
-    const unsigned status = result ? 200 : result.error().status;
+    const unsigned status = result ? 200 : api::status_of(result.error().kind);
     ++seen.answers[status];
     return status;
   }
@@ -156,7 +157,8 @@ private:
       const std::string name = names_.at(compute->group);
       const bool current = is_current(compute->group);
       if (below(6) == 0) {
-        office_->routes_failed(compute->group, {422, "no path"}, office_.now);
+        office_->routes_failed(compute->group, {group::ErrorKind::unreachable, "no path"},
+                               office_.now);
         if (current) {
           plain_.failed(name);
         }

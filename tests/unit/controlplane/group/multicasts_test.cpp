@@ -44,15 +44,16 @@ TEST(Multicasts, are_found_by_their_tree_once_it_is_built) {
   fixture.job();
   fixture.hosts(1, 3);
   const GroupId id = (*fixture->create_multicast(request({1, 2, 3}), fixture.now))->id;
-  EXPECT_EQ(fixture->find_multicast(TreeNumber{0}).error().status, 404U);
+  EXPECT_EQ(fixture->find_multicast(TreeNumber{0}).error().kind, group::ErrorKind::not_found);
   ASSERT_TRUE(fixture->routes_ready(id, routes_over("s"), fixture.now));
-  EXPECT_EQ(fixture->find_multicast(TreeNumber{0}).error().status, 409U);
+  EXPECT_EQ(fixture->find_multicast(TreeNumber{0}).error().kind, group::ErrorKind::conflict);
   fixture->installed(id, fixture.now);
   ASSERT_TRUE(fixture->find_multicast(TreeNumber{0}).ok());
   EXPECT_EQ((*fixture->find_multicast(TreeNumber{0}))->id, id);
   fixture.act();
   const GroupId named = fixture.ready(3, "named");
-  EXPECT_EQ(fixture->find_multicast(fixture->find(named)->routes[0].number).error().status, 404U)
+  EXPECT_EQ(fixture->find_multicast(fixture->find(named)->routes[0].number).error().kind,
+            group::ErrorKind::not_found)
       << "a group of another kind";
 }
 
@@ -86,12 +87,16 @@ TEST(Multicasts, of_hosts_unknown_or_named_twice_are_refused_and_leave_nothing) 
   fixture.job();
   fixture.hosts(1, 3);
   const auto unknown = fixture->create_multicast(request({1, 8, 9}), fixture.now);
-  EXPECT_EQ(unknown.error().status, 422U);
+  EXPECT_EQ(unknown.error().kind, group::ErrorKind::unreachable);
   EXPECT_THAT(unknown.error().message, HasSubstr("8, 9"));
-  EXPECT_EQ(fixture->create_multicast(request({1, 2, 1}), fixture.now).error().status, 400U);
-  EXPECT_EQ(fixture->create_multicast(request({}), fixture.now).error().status, 400U);
-  EXPECT_EQ(fixture->create_multicast(request({1, 1U << 20}), fixture.now).error().status, 400U);
-  EXPECT_EQ(fixture->create_multicast(request({1}, 1024, "j9"), fixture.now).error().status, 404U);
+  EXPECT_EQ(fixture->create_multicast(request({1, 2, 1}), fixture.now).error().kind,
+            group::ErrorKind::invalid);
+  EXPECT_EQ(fixture->create_multicast(request({}), fixture.now).error().kind,
+            group::ErrorKind::invalid);
+  EXPECT_EQ(fixture->create_multicast(request({1, 1U << 20}), fixture.now).error().kind,
+            group::ErrorKind::invalid);
+  EXPECT_EQ(fixture->create_multicast(request({1}, 1024, "j9"), fixture.now).error().kind,
+            group::ErrorKind::not_found);
   EXPECT_TRUE(fixture->groups().empty());
   EXPECT_TRUE(fixture->create_multicast(request({1, 2, 3}), fixture.now).ok());
 }
@@ -107,7 +112,7 @@ TEST(Multicasts, when_every_member_is_a_root_already_none_is_made) {
   fixture->told((*second_one)->id);
   const auto refused = fixture->create_multicast(request({1, 2}), fixture.now);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().status, 507U);
+  EXPECT_EQ(refused.error().kind, group::ErrorKind::exhausted);
   EXPECT_THAT(refused.error().message,
               AllOf(StartsWith("03: "), HasSubstr("NID 1"), HasSubstr("NID 2")));
   EXPECT_EQ(fixture->groups().size(), 2U);
@@ -143,7 +148,7 @@ TEST(Multicasts, count_against_the_quota) {
   fixture.hosts(1, 3);
   ASSERT_TRUE(fixture->create_multicast(request({1, 2}), fixture.now).ok());
   const auto refused = fixture->create_multicast(request({2, 3}), fixture.now);
-  EXPECT_EQ(refused.error().status, 507U);
+  EXPECT_EQ(refused.error().kind, group::ErrorKind::exhausted);
   EXPECT_THAT(refused.error().message, StartsWith("01: "));
 }
 
@@ -154,10 +159,10 @@ TEST(Multicasts, cannot_bring_another_jobs_vni) {
   fixture.hosts(1, 4);
   const GroupId id = (*fixture->create_multicast(request({1, 2}, 50, "j1"), fixture.now))->id;
   const auto refused = fixture->create_multicast(request({3, 4}, 50, "j2"), fixture.now);
-  EXPECT_EQ(refused.error().status, 403U);
+  EXPECT_EQ(refused.error().kind, group::ErrorKind::forbidden);
   EXPECT_THAT(refused.error().message, HasSubstr("belongs to job j1"));
   EXPECT_EQ((*fixture.join(0, 2, "a", "j2"))->vni, Vni{51}) << "50 was brought";
-  fixture->routes_failed(id, {422, "no path"}, fixture.now);
+  fixture->routes_failed(id, {group::ErrorKind::unreachable, "no path"}, fixture.now);
   EXPECT_TRUE(fixture->create_multicast(request({3, 4}, 50, "j2"), fixture.now).ok());
 }
 
@@ -171,10 +176,10 @@ TEST(Multicasts, a_host_that_asks_for_one_it_is_not_in_is_told_so) {
   };
   EXPECT_TRUE(ask(0, 1).ok());
   const auto stranger = ask(0, 9);
-  EXPECT_EQ(stranger.error().status, 404U);
+  EXPECT_EQ(stranger.error().kind, group::ErrorKind::not_found);
   EXPECT_THAT(stranger.error().message, HasSubstr("NID 9 is not in"));
   const auto other_rank = ask(0, 2);
-  EXPECT_EQ(other_rank.error().status, 409U);
+  EXPECT_EQ(other_rank.error().kind, group::ErrorKind::conflict);
   EXPECT_THAT(other_rank.error().message, HasSubstr("NID 2 is rank 1"));
 }
 

@@ -22,7 +22,7 @@ TEST(Quota, the_refusal_names_the_quota_the_holders_and_when_they_end) {
 
   const auto refused = fixture.join(0, 2, "fourth");
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().status, 507U);
+  EXPECT_EQ(refused.error().kind, group::ErrorKind::exhausted);
   EXPECT_EQ(refused.error().message,
             "01: job j1 may have 3 groups at a time and has 3: "
             "'steady' (ready, 3 members, until its members leave; their leases run for 16.0 s "
@@ -56,7 +56,7 @@ TEST(Quota, each_job_has_its_own) {
   fixture.job("j2", 1);
   ASSERT_TRUE(fixture.join(0, 2, "a", "j1").ok());
   EXPECT_TRUE(fixture.join(0, 2, "a", "j2").ok());
-  EXPECT_EQ(fixture.join(0, 2, "b", "j2").error().status, 507U);
+  EXPECT_EQ(fixture.join(0, 2, "b", "j2").error().kind, group::ErrorKind::exhausted);
   EXPECT_TRUE(fixture.join(1, 2, "a", "j2").ok()) << "joining one that exists needs no quota";
 }
 

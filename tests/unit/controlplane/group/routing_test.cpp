@@ -75,9 +75,11 @@ TEST(Routing, failing_routes_end_the_group_with_their_reason) {
   RegistryFixture fixture;
   fixture.job();
   const GroupId id = fixture.computing();
-  fixture->routes_failed(id, {422, "NID 1 and NID 2 are in unconnected parts"}, fixture.now);
+  fixture->routes_failed(
+      id, {group::ErrorKind::unreachable, "NID 1 and NID 2 are in unconnected parts"}, fixture.now);
   const auto gone = fixture.expect<group::Gone>();
-  EXPECT_EQ(gone.group.end_reason, (group::Error{422, "NID 1 and NID 2 are in unconnected parts"}));
+  EXPECT_EQ(gone.group.end_reason, (group::Error{group::ErrorKind::unreachable,
+                                                 "NID 1 and NID 2 are in unconnected parts"}));
 }
 
 TEST(Routing, failing_installation_ends_the_group_and_removes_what_may_be_there) {
@@ -88,7 +90,8 @@ TEST(Routing, failing_installation_ends_the_group_and_removes_what_may_be_there)
   fixture.expect<group::Install>();
   fixture->install_failed(id, "leaf1 refused", fixture.now);
   EXPECT_EQ(fixture.state(id), GroupState::destroying);
-  EXPECT_EQ(fixture->find(id)->end_reason, (group::Error{503, "leaf1 refused"}));
+  EXPECT_EQ(fixture->find(id)->end_reason,
+            (group::Error{group::ErrorKind::unavailable, "leaf1 refused"}));
   fixture.expect<group::Remove>();
   fixture->installed(id, fixture.now);
   EXPECT_EQ(fixture.state(id), GroupState::destroying) << "too late";
@@ -114,7 +117,7 @@ TEST(Routing, a_repair_that_fails_is_an_error_and_not_the_end) {
   RegistryFixture fixture;
   fixture.job();
   const GroupId id = fixture.ready();
-  fixture->routes_failed(id, {422, "leaf1 is cut off"}, fixture.now);
+  fixture->routes_failed(id, {group::ErrorKind::unreachable, "leaf1 is cut off"}, fixture.now);
   EXPECT_EQ(fixture.state(id), GroupState::ready);
   EXPECT_EQ(group::describe(*fixture->find(id), fixture.now), "3 members reduce; leaf1 is cut off");
   ASSERT_TRUE(fixture->routes_ready(id, routes_over("other"), fixture.now));
@@ -137,7 +140,7 @@ TEST(Routing, answers_about_groups_that_are_gone_change_nothing) {
   fixture->removed(id, fixture.now);
   fixture.expect<group::Gone>();
   EXPECT_FALSE(fixture->routes_ready(id, routes_over("other"), fixture.now));
-  fixture->routes_failed(id, {422, "x"}, fixture.now);
+  fixture->routes_failed(id, {group::ErrorKind::unreachable, "x"}, fixture.now);
   fixture->installed(id, fixture.now);
   fixture->install_failed(id, "x", fixture.now);
   fixture->removed(id, fixture.now);
@@ -160,7 +163,7 @@ TEST(Root, a_host_is_the_root_of_one_group_only) {
   ASSERT_FALSE(last.ok());
   const auto gone = fixture.expect<group::Gone>();
   EXPECT_EQ(last.error(), gone.group.end_reason);
-  EXPECT_EQ(gone.group.end_reason.status, 507U);
+  EXPECT_EQ(gone.group.end_reason.kind, group::ErrorKind::exhausted);
   EXPECT_THAT(gone.group.end_reason.message, ::testing::StartsWith("03: "));
 
   ASSERT_TRUE(fixture->destroy("j1", "b", fixture.now).ok());
@@ -183,7 +186,7 @@ TEST(Root, the_one_asked_for_is_taken_or_the_group_ends_and_says_who_has_it) {
   };
   join_all(0);
   const auto gone = fixture.expect<group::Gone>();
-  EXPECT_EQ(gone.group.end_reason.status, 507U);
+  EXPECT_EQ(gone.group.end_reason.kind, group::ErrorKind::exhausted);
   EXPECT_THAT(gone.group.end_reason.message,
               AllOf(HasSubstr("rank 0 (NID 1)"), HasSubstr("'a' of job j1")));
   join_all(2);

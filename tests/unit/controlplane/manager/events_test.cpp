@@ -58,18 +58,18 @@ TEST(events, behind_what_is_kept_or_of_no_number_are_a_gap) {
   World world;
   world.create_job("job");
   const std::uint64_t first = world.events_of(administrator).front().number;
-  for (std::size_t i = 0; i < EventLog::kept + 1; ++i) {
+  for (std::size_t i = 0; i < api::EventLog::kept + 1; ++i) {
     Given given;
     world.manager->patch_job(administrator, {"job", {}, 9}, given.reply());
   }
   world.reconcile();
   const auto late = world.events_of(administrator, first);
-  ASSERT_EQ(late.size(), EventLog::kept + 1);
+  ASSERT_EQ(late.size(), api::EventLog::kept + 1);
   EXPECT_EQ(late[0].kind, "gap");
   EXPECT_THAT(std::string(late[0].body.at("text").as_string()), HasSubstr("not kept any more"));
   EXPECT_EQ(late[0].body.at("next").to_number<std::uint64_t>(), late[1].number);
   const auto wild = world.events_of(administrator, late.back().number + 5);
-  ASSERT_EQ(wild.size(), EventLog::kept + 1);
+  ASSERT_EQ(wild.size(), api::EventLog::kept + 1);
   EXPECT_THAT(std::string(wild[0].body.at("text").as_string()), HasSubstr("not given to any"));
 }
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace tributary::manager {
+namespace tributary::api {
 
 /// Seconds with three digits behind the point.
 [[nodiscard]] double seconds(std::uint64_t ns);
@@ -24,6 +24,6 @@ namespace tributary::manager {
 [[nodiscard]] std::optional<std::uint64_t> number_in(std::string_view text);
 /// The first number that the page may begin with.
 [[nodiscard]] std::optional<std::uint64_t> first_of(std::string_view after);
-[[nodiscard]] api::Answer bad_cursor(const std::string& after);
+[[nodiscard]] Answer bad_cursor(const std::string& after);
 
-} // namespace tributary::manager
+} // namespace tributary::api

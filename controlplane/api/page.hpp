@@ -21,7 +21,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tributary::manager {
+namespace tributary::api {
 
 /// Of one answer, which may hold several lists.
 struct Budget {
@@ -60,4 +60,4 @@ private:
   bool more_ = false;
 };
 
-} // namespace tributary::manager
+} // namespace tributary::api

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary::manager {
+namespace tributary::trees {
 
 class EngineLoads {
 public:
@@ -33,4 +33,4 @@ private:
   std::vector<std::array<std::uint16_t, max_ports>> trees_; ///< by switch and port
 };
 
-} // namespace tributary::manager
+} // namespace tributary::trees

@@ -1,9 +1,9 @@
-#include "controlplane/manager/engine_loads.hpp"
+#include "controlplane/trees/engine_loads.hpp"
 
 #include <cassert>
 #include <cstddef>
 
-namespace tributary::manager {
+namespace tributary::trees {
 
 void EngineLoads::count(std::span<const multicast::TreePart> parts, int change) {
   for (const multicast::TreePart& part : parts) {
@@ -19,4 +19,4 @@ void EngineLoads::count(std::span<const multicast::TreePart> parts, int change) 
   }
 }
 
-} // namespace tributary::manager
+} // namespace tributary::trees

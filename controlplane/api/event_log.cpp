@@ -1,11 +1,11 @@
-#include "controlplane/manager/event_log.hpp"
+#include "controlplane/api/event_log.hpp"
 
 #include <fmt/format.h>
 
 #include <utility>
 #include <vector>
 
-namespace tributary::manager {
+namespace tributary::api {
 
 void EventLog::add(std::string kind, boost::json::object body) {
   events_.push_back({++last_number_, std::move(kind), std::move(body)});
@@ -25,7 +25,7 @@ void EventLog::add(std::string kind, boost::json::object body) {
   }
 }
 
-api::Event EventLog::gap(std::uint64_t after, const std::string& time) const {
+Event EventLog::gap(std::uint64_t after, const std::string& time) const {
   const std::uint64_t next = events_.empty() ? last_number_ + 1 : events_.front().number;
   const bool restarted = after >> 32 != last_number_ >> 32;
   // Its number is the one before what follows: a reader that ends here comes back to the same
@@ -48,7 +48,7 @@ std::function<void()> EventLog::follow(std::uint64_t after, const std::string& t
     sink(gap(after, time));
     after = 0;
   }
-  for (const api::Event& event : events_) {
+  for (const Event& event : events_) {
     if (event.number > after) {
       sink(event);
     }
@@ -58,4 +58,4 @@ std::function<void()> EventLog::follow(std::uint64_t after, const std::string& t
   return [this, number] { followers_.erase(number); };
 }
 
-} // namespace tributary::manager
+} // namespace tributary::api

@@ -1,7 +1,8 @@
 // Trees, and the transactions that change them, as JSON.
-#include "controlplane/manager/manager.hpp"
+#include "controlplane/api/views.hpp"
 
-#include "controlplane/manager/view_figures.hpp"
+#include "controlplane/api/view_figures.hpp"
+#include "controlplane/trees/tree_kind.hpp"
 
 #include <fmt/format.h>
 
@@ -12,15 +13,15 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::manager {
+namespace tributary::api {
 
 namespace json = boost::json;
 using topology::SwitchId;
 
-json::object Manager::tree_json(const group::Group& group, std::size_t index) const {
+json::object Views::tree_json(const group::Group& group, std::size_t index) const {
   const records::TreeRecord& tree = group.routes[index];
   const auto port_json = [&](SwitchId at, topology::Port port) {
-    return json::object{{"port", port}, {"to", other_end({at, port})}};
+    return json::object{{"port", port}, {"to", graph().name_behind({at, port})}};
   };
   json::array parts;
   json::array statistics;
@@ -36,9 +37,9 @@ json::object Manager::tree_json(const group::Group& group, std::size_t index) co
          {"children", std::move(children)},
          {"wait_count", part.wait_count},
          {"depth", part.depth}});
-    if (at && at->value < switches_.size()) {
-      const auto found = switches_[at->value].trees.find(tree.number.value);
-      if (found != switches_[at->value].trees.end()) {
+    if (at && at->value < sight_->switches.size()) {
+      const auto found = sight_->switches[at->value].trees.find(tree.number.value);
+      if (found != sight_->switches[at->value].trees.end()) {
         statistics.push_back({{"switch", part.at},
                               {"full", found->second.full()},
                               {"partial", found->second.partial()},
@@ -61,7 +62,8 @@ json::object Manager::tree_json(const group::Group& group, std::size_t index) co
           {"job", group.job},
           {"group", group.name},
           {"vni", group.vni.value},
-          {"state", coordinator_.behind(subject).empty() && coordinator_.wanted(subject) != nullptr
+          {"state", sight_->coordinator.behind(subject).empty() &&
+                            sight_->coordinator.wanted(subject) != nullptr
                         ? "in_force"
                         : "changing"},
           {"algorithm", tree.form.algorithm},
@@ -73,11 +75,11 @@ json::object Manager::tree_json(const group::Group& group, std::size_t index) co
 }
 
 /// By number.
-void Manager::list_trees(Page& page, const OnlyJob& only, const api::ViewRequest& request,
-                         std::uint64_t from) const {
+void Views::list_trees(Page& page, const OnlyJob& only, const ViewRequest& request,
+                       std::uint64_t from) const {
   std::vector<TreeNumber> numbers;
   if (!request.group.empty()) {
-    if (const group::Group* group = registry_.find(request.job, request.group)) {
+    if (const group::Group* group = sight_->registry.find(request.job, request.group)) {
       for (const records::TreeRecord& tree : group->routes) {
         numbers.push_back(tree.number);
       }
@@ -85,7 +87,7 @@ void Manager::list_trees(Page& page, const OnlyJob& only, const api::ViewRequest
     }
   } else if (!request.at_switch.empty()) {
     if (const auto at = graph().find_switch(request.at_switch)) {
-      numbers = trees::trees_among(coordinator_.wanted_at(*at));
+      numbers = trees::trees_among(sight_->coordinator.wanted_at(*at));
     }
   } else {
     for (std::uint64_t number = from; number < max_trees; ++number) {
@@ -93,7 +95,7 @@ void Manager::list_trees(Page& page, const OnlyJob& only, const api::ViewRequest
     }
   }
   for (const TreeNumber number : numbers) {
-    const group::Group* group = number.value < from ? nullptr : registry_.find(number);
+    const group::Group* group = number.value < from ? nullptr : sight_->registry.find(number);
     if (group == nullptr || !sees(only, *group) ||
         (!request.job.empty() && group->job != request.job)) {
       continue;
@@ -114,7 +116,7 @@ void Manager::list_trees(Page& page, const OnlyJob& only, const api::ViewRequest
   }
 }
 
-json::object Manager::transaction_json(const transaction::TransactionView& view) const {
+json::object Views::transaction_json(const transaction::TransactionView& view) const {
   json::array steps;
   for (const auto& step : view.steps) {
     steps.push_back(
@@ -131,13 +133,13 @@ json::object Manager::transaction_json(const transaction::TransactionView& view)
           {"state", std::string(transaction::name(view.state))},
           {"switches", std::move(steps)},
           {"waits_for", std::move(waits_for)},
-          {"age_seconds", seconds(elapsed_ns(time(), view.since))},
+          {"age_seconds", seconds(elapsed_ns(at_, view.since))},
           {"text", view.text}};
 }
 
 /// By number, that is, by age.
-void Manager::list_transactions(Page& page, const OnlyJob& only, std::uint64_t from) const {
-  std::vector<transaction::TransactionView> views = coordinator_.transactions();
+void Views::list_transactions(Page& page, const OnlyJob& only, std::uint64_t from) const {
+  std::vector<transaction::TransactionView> views = sight_->coordinator.transactions();
   std::ranges::sort(views, {}, &transaction::TransactionView::number);
   for (const transaction::TransactionView& view : views) {
     if (view.number.value >= from && sees(only, view)) {
@@ -150,4 +152,4 @@ void Manager::list_transactions(Page& page, const OnlyJob& only, std::uint64_t f
   }
 }
 
-} // namespace tributary::manager
+} // namespace tributary::api

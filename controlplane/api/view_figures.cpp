@@ -1,11 +1,11 @@
-#include "controlplane/manager/view_figures.hpp"
+#include "controlplane/api/view_figures.hpp"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cmath>
 
-namespace tributary::manager {
+namespace tributary::api {
 
 namespace json = boost::json;
 
@@ -32,9 +32,9 @@ std::optional<std::uint64_t> first_of(std::string_view after) {
   return last ? std::optional(*last + 1) : std::nullopt;
 }
 
-api::Answer bad_cursor(const std::string& after) {
-  return api::error_answer(
+Answer bad_cursor(const std::string& after) {
+  return error_answer(
       400, fmt::format("\"{}\" is nothing to begin after; give what \"next\" said", after));
 }
 
-} // namespace tributary::manager
+} // namespace tributary::api

@@ -1,8 +1,7 @@
 // The whole fabric in pages, and what is wrong with it.
-#include "controlplane/manager/manager.hpp"
+#include "controlplane/api/views.hpp"
 
-#include "controlplane/manager/view_figures.hpp"
-#include "controlplane/topology/cabling.hpp"
+#include "controlplane/api/view_figures.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::manager {
+namespace tributary::api {
 
 namespace json = boost::json;
 using topology::SwitchId;
@@ -38,32 +37,24 @@ template <typename Texts> json::array shown_texts(const Texts& texts) {
 
 } // namespace
 
-const std::vector<std::string>& Manager::miscabled() {
-  if (settings_.expected &&
-      std::exchange(miscabled_version_, topology_version_) != topology_version_) {
-    miscabled_ = topology::check_cabling(*settings_.expected, graph());
-  }
-  return miscabled_;
-}
-
 /// A tree uses up to eight descriptors of the engine at its parent port. By default an engine has
 /// enough for all trees there can be, so this is about switches whose file gives them fewer.
-void Manager::add_starved_engines(std::vector<std::string>& problems) const {
-  for (std::uint32_t s = 0; s < switches_.size(); ++s) {
-    for (const auto& [number, port] : switches_[s].ports) {
+void Views::add_starved_engines(std::vector<std::string>& problems) const {
+  for (std::uint32_t s = 0; s < sight_->switches.size(); ++s) {
+    for (const auto& [number, port] : sight_->switches[s].ports) {
       if (port.arm_failed() != 0) {
         problems.push_back(fmt::format(
             "{} port {}: {} arms found no descriptor free since the switch started, so that their "
             "reductions passed unreduced; its engines have {} each, and each tree uses up to {}: "
             "raise descriptors_per_engine in the switch's file, or leave it out",
             graph()[SwitchId{s}].name, number, port.arm_failed(),
-            switches_[s].limits.descriptors_per_engine(), reductions_per_tree));
+            sight_->switches[s].limits.descriptors_per_engine(), reductions_per_tree));
       }
     }
-    const auto has = scarce_descriptors(SwitchId{s});
+    const auto has = sight_->switches[s].scarce_descriptors();
     for (topology::Port port = 0; has && port < graph()[SwitchId{s}].ports; ++port) {
-      const std::uint32_t trees = engines_.trees_at(SwitchId{s}, port);
-      const std::uint32_t may_hold = trees * settings_.groups.descriptors_per_tree;
+      const std::uint32_t trees = sight_->engines.trees_at(SwitchId{s}, port);
+      const std::uint32_t may_hold = trees * sight_->settings.descriptors_per_tree;
       if (trees > 1 && may_hold > *has) {
         problems.push_back(fmt::format(
             "{} port {}: {} trees may hold {} descriptors of its engine, which has {}: they were "
@@ -75,8 +66,9 @@ void Manager::add_starved_engines(std::vector<std::string>& problems) const {
   }
 }
 
-/// Three lists one behind the other; what is wrong stands on the first page.
-api::Answer Manager::topology_page(const OnlyJob& only, const api::ViewRequest& request) {
+Answer Views::topology_page(const OnlyJob& only, const ViewRequest& request,
+                            std::vector<std::string> problems,
+                            std::span<const std::string> miscabled) const {
   static constexpr std::string_view sections[] = {"switches", "hosts", "links"};
   const std::size_t colon = request.after.find(':');
   std::size_t section = 0;
@@ -97,16 +89,12 @@ api::Answer Manager::topology_page(const OnlyJob& only, const api::ViewRequest& 
     answer[name] = json::array();
   }
   if (request.after.empty()) {
-    std::vector<std::string> problems;
-    if (!turning_away_.empty()) {
-      problems.push_back(fmt::format("switches are turned away: {}", turning_away_));
-    }
-    for (const topology::Problem& problem : discovery_.problems()) {
+    for (const topology::Problem& problem : sight_->discovery.problems()) {
       problems.push_back(problem.text);
     }
     add_starved_engines(problems);
     answer["problems"] = shown_texts(problems);
-    answer["miscabled"] = shown_texts(miscabled());
+    answer["miscabled"] = shown_texts(miscabled);
   }
   for (; section < std::size(sections); ++section, from = 0) {
     Page page(budget);
@@ -132,4 +120,4 @@ api::Answer Manager::topology_page(const OnlyJob& only, const api::ViewRequest& 
   return {200, std::move(answer), 0};
 }
 
-} // namespace tributary::manager
+} // namespace tributary::api

@@ -1,7 +1,8 @@
 // Switches, hosts and links, as JSON.
-#include "controlplane/manager/manager.hpp"
+#include "controlplane/api/views.hpp"
 
-#include "controlplane/manager/view_figures.hpp"
+#include "controlplane/api/view_figures.hpp"
+#include "controlplane/trees/tree_kind.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace tributary::manager {
+namespace tributary::api {
 
 namespace json = boost::json;
 using topology::Attachment;
@@ -26,33 +27,18 @@ json::object end_json(const topology::Graph& graph, Attachment end) {
 
 } // namespace
 
-std::string Manager::other_end(Attachment end) const {
-  if (const auto host = graph().host_at(end)) {
-    return graph()[*host].name;
-  }
-  if (const auto link = graph().link_at(end)) {
-    const topology::Link& c = graph()[*link];
-    return graph()[c.ends[c.ends[0] == end ? 1 : 0].at].name;
-  }
-  return {};
-}
-
-std::uint32_t Manager::efi_of(LinkId link) const {
-  return link.value < planning_graph_.links().size() ? planner_.efi(link) : 0;
-}
-
-json::object Manager::switch_json(SwitchId id) const {
-  const TimeNs at = time();
+json::object Views::switch_json(SwitchId id) const {
   const topology::Switch& sw = graph()[id];
-  const SwitchState* state = id.value < switches_.size() ? &switches_[id.value] : nullptr;
+  const southbound::protocol::SwitchReport* state =
+      id.value < sight_->switches.size() ? &sight_->switches[id.value] : nullptr;
   json::object object{{"name", sw.name},
                       {"guid", fmt::format("{:#018x}", sw.guid)},
-                      {"connected", discovery_.is_connected(id)},
+                      {"connected", sight_->discovery.is_connected(id)},
                       {"up", sw.up},
-                      {"trees", trees::trees_among(coordinator_.wanted_at(id)).size()}};
+                      {"trees", trees::trees_among(sight_->coordinator.wanted_at(id)).size()}};
   json::array ports;
   for (topology::Port p = 0; p < sw.ports; ++p) {
-    const control::Port* said = discovery_.port({id, p});
+    const control::Port* said = sight_->discovery.port({id, p});
     if (said == nullptr) {
       continue;
     }
@@ -60,15 +46,15 @@ json::object Manager::switch_json(SwitchId id) const {
                      {"name", said->name()},
                      {"up", said->up()},
                      {"speed_mbps", said->speed_mbps()},
-                     {"to", other_end({id, p})}});
+                     {"to", graph().name_behind({id, p})}});
   }
   object["ports"] = std::move(ports);
   json::array engines;
   for (topology::Port p = 0; p < sw.ports; ++p) {
-    if (const std::uint32_t trees = engines_.trees_at(id, p)) {
+    if (const std::uint32_t trees = sight_->engines.trees_at(id, p)) {
       engines.push_back({{"port", p},
                          {"trees", trees},
-                         {"may_hold", trees * settings_.groups.descriptors_per_tree}});
+                         {"may_hold", trees * sight_->settings.descriptors_per_tree}});
     }
   }
   object["engines"] = std::move(engines);
@@ -77,7 +63,7 @@ json::object Manager::switch_json(SwitchId id) const {
     object["limits"] = {{"trees", state->limits.trees()},
                         {"ports", state->limits.ports()},
                         {"descriptors_per_engine", state->limits.descriptors_per_engine()}};
-    object["silent_seconds"] = seconds(elapsed_ns(at, state->heard));
+    object["silent_seconds"] = seconds(elapsed_ns(at_, state->heard));
     json::array statistics;
     for (const auto& [number, port] : state->ports) {
       json::object drops;
@@ -99,17 +85,17 @@ json::object Manager::switch_json(SwitchId id) const {
   return object;
 }
 
-void Manager::list_switches(Page& page, std::uint64_t from) const {
+void Views::list_switches(Page& page, std::uint64_t from) const {
   for (std::uint64_t s = from; s < graph().switches().size() && page.has_room(); ++s) {
     const SwitchId id{static_cast<std::uint32_t>(s)};
     page.add(std::to_string(s), switch_json(id), std::size_t{1} + graph()[id].ports);
   }
 }
 
-json::object Manager::host_json(topology::HostId id, const OnlyJob& only) const {
+json::object Views::host_json(topology::HostId id, const OnlyJob& only) const {
   const topology::Host& host = graph()[id];
   json::array groups;
-  for (const group::Group* group : registry_.groups_of(host.nid)) {
+  for (const group::Group* group : sight_->registry.groups_of(host.nid)) {
     if (sees(only, *group)) {
       groups.emplace_back(fmt::format("{}/{}", group->job, group->name));
     }
@@ -119,8 +105,8 @@ json::object Manager::host_json(topology::HostId id, const OnlyJob& only) const 
 }
 
 /// By NID.
-void Manager::list_hosts(Page& page, const OnlyJob& only, const api::ViewRequest& request,
-                         std::uint64_t from) const {
+void Views::list_hosts(Page& page, const OnlyJob& only, const ViewRequest& request,
+                       std::uint64_t from) const {
   const auto add = [&](topology::HostId id) {
     json::object object = host_json(id, only);
     const std::size_t weight = 1 + object.at("groups").as_array().size();
@@ -151,17 +137,17 @@ void Manager::list_hosts(Page& page, const OnlyJob& only, const api::ViewRequest
   }
 }
 
-json::object Manager::link_json(LinkId id) const {
+json::object Views::link_json(LinkId id) const {
   const topology::Link& link = graph()[id];
   return {{"link", id.value},
           {"a", end_json(graph(), link.ends[0])},
           {"b", end_json(graph(), link.ends[1])},
           {"up", graph().usable(id)},
           {"speed_mbps", link.speed_mbps},
-          {"efi", efi_of(id)}};
+          {"efi", sight_->planner.efi(id)}};
 }
 
-void Manager::list_links(Page& page, const api::ViewRequest& request, std::uint64_t from) const {
+void Views::list_links(Page& page, const ViewRequest& request, std::uint64_t from) const {
   const auto add = [&](LinkId id) { page.add(std::to_string(id.value), link_json(id)); };
   if (request.at_switch.empty()) {
     for (std::uint64_t c = from; c < graph().links().size() && page.has_room(); ++c) {
@@ -179,4 +165,4 @@ void Manager::list_links(Page& page, const api::ViewRequest& request, std::uint6
   }
 }
 
-} // namespace tributary::manager
+} // namespace tributary::api

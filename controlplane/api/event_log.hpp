@@ -10,11 +10,11 @@
 #include <map>
 #include <string>
 
-namespace tributary::manager {
+namespace tributary::api {
 
 class EventLog {
 public:
-  using Sink = std::function<void(const api::Event&)>;
+  using Sink = std::function<void(const Event&)>;
   static constexpr std::size_t kept = 4096;
 
   /// `epoch` rises with every start. It is the upper half of the numbers, so that they rise, too:
@@ -32,12 +32,12 @@ public:
   [[nodiscard]] std::uint64_t last_number() const { return last_number_; }
 
 private:
-  [[nodiscard]] api::Event gap(std::uint64_t after, const std::string& time) const;
+  [[nodiscard]] Event gap(std::uint64_t after, const std::string& time) const;
 
   std::uint64_t last_number_;
-  std::deque<api::Event> events_;
+  std::deque<Event> events_;
   std::uint64_t next_follower_ = 0;
   std::map<std::uint64_t, Sink> followers_;
 };
 
-} // namespace tributary::manager
+} // namespace tributary::api

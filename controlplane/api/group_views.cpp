@@ -1,7 +1,8 @@
 // Groups and jobs, as JSON.
-#include "controlplane/manager/manager.hpp"
+#include "controlplane/api/views.hpp"
 
-#include "controlplane/manager/view_figures.hpp"
+#include "controlplane/api/view_figures.hpp"
+#include "controlplane/group/words.hpp"
 
 #include <boost/json/value_from.hpp>
 #include <fmt/format.h>
@@ -10,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace tributary::manager {
+namespace tributary::api {
 
 namespace json = boost::json;
 using topology::LinkId;
@@ -34,8 +35,7 @@ json::value numbers_json(const std::optional<std::vector<Number>>& numbers) {
 
 } // namespace
 
-json::object Manager::summary_of(const group::Group& group) const {
-  const TimeNs at = time();
+json::object Views::summary_of(const group::Group& group) const {
   json::object object{{"name", group.name},
                       {"job", group.job},
                       {"state", std::string(records::name_of(group.state))},
@@ -43,9 +43,9 @@ json::object Manager::summary_of(const group::Group& group) const {
                       {"trees", group.trees},
                       {"joined", group.present},
                       {"multicast", group.multicast},
-                      {"age_seconds", seconds(elapsed_ns(at, group.created))},
-                      {"ends_in_seconds", seconds_until(group.deadline, at)},
-                      {"text", describe(group, at)}};
+                      {"age_seconds", seconds(elapsed_ns(at_, group.created))},
+                      {"ends_in_seconds", seconds_until(group.deadline, at_)},
+                      {"text", describe(group, at_)}};
   json::array missing_ones;
   for (const group::Missing& one : group::missing(group, missing_named)) {
     json::object entry{{"rank", one.rank}, {"why", one.why}};
@@ -69,13 +69,13 @@ json::object Manager::summary_of(const group::Group& group) const {
     object["root"] = {{"rank", *group.root}, {"nid", root.nid.value}, {"host", root.host}};
   }
   if (group.routed()) {
-    const trees::Life* const life = lives_.find(group.id);
+    const trees::Life* const life = sight_->lives.find(group.id);
     json::array routes;
     for (std::size_t i = 0; i < group.routes.size(); ++i) {
       std::uint32_t max_efi = 0;
       if (life != nullptr && i < life->trees.size()) {
         for (const LinkId link : life->trees[i].tree.links) {
-          max_efi = std::max(max_efi, efi_of(link));
+          max_efi = std::max(max_efi, sight_->planner.efi(link));
         }
       }
       const records::TreeForm& form = group.routes[i].form;
@@ -93,8 +93,7 @@ json::object Manager::summary_of(const group::Group& group) const {
   return object;
 }
 
-json::object Manager::json_of(const group::Group& group) const {
-  const TimeNs at = time();
+json::object Views::json_of(const group::Group& group) const {
   json::object object = summary_of(group);
   json::array members;
   members.reserve(group.members.size());
@@ -103,24 +102,24 @@ json::object Manager::json_of(const group::Group& group) const {
                        {"nid", member.nid.value},
                        {"host", member.host},
                        {"state", std::string(records::name_of(member.state))},
-                       {"lease_seconds", seconds_until(member.lease_end, at)}});
+                       {"lease_seconds", seconds_until(member.lease_end, at_)}});
   }
   object["members"] = std::move(members);
   return object;
 }
 
-std::uint64_t Manager::lease_of(const group::Group& group, std::uint32_t rank) const {
+std::uint64_t Views::lease_of(const group::Group& group, std::uint32_t rank) const {
   const auto member = group.members.find(rank);
   const bool told = member != group.members.end() && member->second.lease_ns != 0;
-  return told ? member->second.lease_ns : settings_.groups.lease_ns;
+  return told ? member->second.lease_ns : sight_->settings.lease_ns;
 }
 
-json::object Manager::membership(const group::Group& group, std::uint32_t rank) const {
+json::object Views::membership(const group::Group& group, std::uint32_t rank) const {
   json::array trees;
   for (const records::TreeRecord& tree : group.routes) {
     trees.push_back(tree.number.value);
   }
-  const trees::Life* const life = lives_.find(group.id);
+  const trees::Life* const life = sight_->lives.find(group.id);
   return {{"group", group.name},
           {"job", group.job},
           {"state", std::string(records::name_of(group.state))},
@@ -135,7 +134,7 @@ json::object Manager::membership(const group::Group& group, std::uint32_t rank) 
           {"lease_seconds", seconds(lease_of(group, rank))}};
 }
 
-json::object Manager::json_of(const group::Job& job) {
+json::object Views::json_of(const group::Job& job) {
   json::array groups;
   for (const auto& [name, id] : job.groups) {
     groups.emplace_back(name);
@@ -148,8 +147,8 @@ json::object Manager::json_of(const group::Job& job) {
           {"vnis", numbers_json(job.vnis)}};
 }
 
-void Manager::list_jobs(Page& page, const std::string& after) const {
-  for (const group::Job* job : registry_.jobs()) {
+void Views::list_jobs(Page& page, const std::string& after) const {
+  for (const group::Job* job : sight_->registry.jobs()) {
     if (!after.empty() && job->id <= after) {
       continue;
     }
@@ -163,9 +162,9 @@ void Manager::list_jobs(Page& page, const std::string& after) const {
 }
 
 /// By id, that is, by age.
-void Manager::list_groups(Page& page, const OnlyJob& only, const api::ViewRequest& request,
-                          std::uint64_t from) const {
-  for (const group::Group* group : registry_.groups()) {
+void Views::list_groups(Page& page, const OnlyJob& only, const ViewRequest& request,
+                        std::uint64_t from) const {
+  for (const group::Group* group : sight_->registry.groups()) {
     if (group->id.value < from || !sees(only, *group) ||
         (!request.job.empty() && group->job != request.job)) {
       continue;
@@ -177,4 +176,4 @@ void Manager::list_groups(Page& page, const OnlyJob& only, const api::ViewReques
   }
 }
 
-} // namespace tributary::manager
+} // namespace tributary::api

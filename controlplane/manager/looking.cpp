@@ -1,0 +1,88 @@
+// What people and programs look at: who may, and what the rooms answer.
+#include "controlplane/manager/manager.hpp"
+
+#include "controlplane/api/metrics.hpp"
+#include "controlplane/api/status.hpp"
+#include "controlplane/topology/cabling.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tributary::manager {
+
+/// Whoever may look at one thing may look at all, but for what is another job's.
+std::optional<api::Answer> Manager::refuse_events(const api::Caller& caller) {
+  if (caller.administrator) {
+    return std::nullopt;
+  }
+  if (caller.token.empty()) {
+    if (!settings_.open_job.empty()) {
+      return std::nullopt;
+    }
+    return api::error_answer(401, "this needs a token: Authorization: Bearer TOKEN");
+  }
+  if (const auto job = registry_.job_of_token(caller.token); !job) {
+    return api::answer_of(job.error());
+  }
+  return std::nullopt;
+}
+
+const std::vector<std::string>& Manager::miscabled() {
+  if (settings_.expected &&
+      std::exchange(miscabled_version_, topology_version_) != topology_version_) {
+    miscabled_ = topology::check_cabling(*settings_.expected, graph());
+  }
+  return miscabled_;
+}
+
+void Manager::view(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply) {
+  const Section section(stalls_, "a view");
+  if (auto refused = request.what == api::View::jobs ? refuse_others(caller, "the list of jobs is")
+                                                     : refuse_events(caller)) {
+    return reply(std::move(*refused));
+  }
+  const api::OnlyJob only = only_job_of(caller);
+  if (!request.id) {
+    if (request.what != api::View::topology) {
+      return reply(views().list(only, request));
+    }
+    std::vector<std::string> problems;
+    if (!turning_away_.empty()) {
+      problems.push_back(fmt::format("switches are turned away: {}", turning_away_));
+    }
+    return reply(views().topology_page(only, request, std::move(problems), miscabled()));
+  }
+  if (auto found = views().one(only, request.what, *request.id)) {
+    return reply({200, std::move(*found), 0});
+  }
+  static constexpr std::pair<std::string_view, std::string_view> keys[] = {
+      {"topology", "name"},
+      {"switches", "name"},
+      {"hosts", "name"},
+      {"links", "link"},
+      {"groups", "name"},
+      {"trees", "tree"},
+      {"transactions", "transaction"},
+      {"jobs", "job"}};
+  const auto& [name, key] = keys[static_cast<std::size_t>(request.what)];
+  reply(api::error_answer(404, fmt::format("there is no {} of {} \"{}\"", name, key, *request.id)));
+}
+
+std::string Manager::metrics() {
+  const Section section(stalls_, "metrics");
+  return api::metrics(sight_, {.tree_repairs = repairs_,
+                               .turns = stalls_.turns(),
+                               .turns_stalled = stalls_.stalls(),
+                               .longest_turn_ns = stalls_.longest_ns(),
+                               .computations = beside_.given(),
+                               .computations_under_way = beside_.under_way(),
+                               .store_is_failing = !store_failure_.empty(),
+                               .switches_are_turned_away = !turning_away_.empty()});
+}
+
+} // namespace tributary::manager
