@@ -293,6 +293,63 @@ void unicast(benchmark::State& state) {
   report(state, default_burst);
 }
 
+/// By the manager's routes: a leaf of a fabric of 256 of them, and so many hosts in no order.
+void unicast_by_table(benchmark::State& state) {
+  const auto hosts = static_cast<std::uint32_t>(state.range(0));
+  constexpr std::uint32_t leaves = 256;
+  auto routes = std::make_shared<routing::Routes>();
+  routes->table = {.self = 0,
+                   .destinations = leaves,
+                   .vcs = 2,
+                   .words = 1,
+                   .classes = std::vector<std::uint16_t>(17),
+                   .row_of = {0, 0},
+                   .rows = std::vector<std::uint16_t>(leaves),
+                   .actions = {routing::Action{.ports = 1}, routing::Action{.ports = 2}},
+                   .port_words = {0, 0x0F00, 0xF000}};
+  for (std::uint32_t d = 0; d < leaves; ++d) {
+    routes->table.rows[d] = static_cast<std::uint16_t>(d % 2);
+  }
+  routing::HostRuns runs;
+  const std::uint32_t behind_each = std::max(1U, hosts / leaves);
+  for (std::uint32_t first = 0; first < hosts; first += behind_each) {
+    runs.push_back({first, behind_each, 1 + first / behind_each % (leaves - 1)});
+  }
+  routes->hosts = std::make_shared<const routing::HostRuns>(std::move(runs));
+  routes->fabric_ports = {0xFF00};
+  TablesBuilder builder;
+  for (std::size_t p = 0; p < 17; ++p) {
+    (void)builder.add_port({});
+  }
+  builder.set_routes(std::move(routes));
+  SwitchCore core(SwitchSettings{}, PortSet::first(max_ports));
+  NoEmission emission;
+  core.adopt(builder.build(1), TimeNs{0}, emission);
+
+  constexpr std::size_t frames_made = 4096;
+  Frames frames(frames_made);
+  std::mt19937_64 random(1);
+  for (std::size_t i = 0; i < frames_made; ++i) {
+    frames.set(i, contribution(0, 0, wire::Opcode::int_sum));
+    std::byte* p = frames.burst(i, 1)[0].data + wire::ethernet_header_bytes;
+    const Nid to{static_cast<std::uint32_t>(random() % hosts)};
+    wire::store_be<std::uint32_t>(p + wire::portals_offset::dfa,
+                                  wire::FabricAddress::unicast(to).value);
+    wire::write_fabric_header_checksum(p);
+  }
+  std::vector<Decision> decisions(default_burst);
+  std::size_t at = 0;
+  for (auto _ : state) {
+    core.process_burst(child, frames.burst(at, default_burst), TimeNs{1}, decisions);
+    benchmark::DoNotOptimize(decisions.data());
+    at = at + 2 * default_burst <= frames_made ? at + default_burst : 0;
+  }
+  if (decisions[0].event != Event::unicast) {
+    state.SkipWithError("the frames were not forwarded");
+  }
+  report(state, default_burst);
+}
+
 void trees_and_bursts(benchmark::internal::Benchmark* b) {
   b->ArgNames({"trees", "ids", "burst"});
   b->Args({1, 8, 1})->Args({1, 8, 32});
@@ -332,6 +389,7 @@ BENCHMARK(reduction_of_hosts)->Apply(reduction_sizes);
 BENCHMARK(replicate)->ArgName("trees")->Arg(1)->Arg(8192);
 BENCHMARK(multicast);
 BENCHMARK(unicast);
+BENCHMARK(unicast_by_table)->ArgName("hosts")->Arg(1)->Arg(1024)->Arg(100'000);
 
 } // namespace
 } // namespace tributary::core

@@ -11,14 +11,17 @@
 //
 // So there is no second decision tree, and a mistake in this one shows in both. What `Effects` has:
 //
-//   to be asked      up(), settings(), engines(), tables(): as things are now
+//   to be asked      up(), stuck(class), any_stuck(), carrying(), settings(), engines(), tables():
+//                    as things are now
 //   to do            count_drop(port, reason), count_left_out(ports)
 //                    count(tree, a counter of TreeCounters)
 //                    arm(key, entry, carried, now), disarm(key, entry, carried): the Event
 //                    count_port(key, ports), count_passing(key, carried, in)
+//                    spray(): another number for each frame
 //                    combine, combine_mismatched, start: how many contributions there are then
 //                    complete(key, entry, too_many, frame)
-//   to be told       on_tree, on_direction, on_reduction, on_one_endpoint, on_port_down
+//   to be told       on_tree, on_direction, on_reduction, on_one_endpoint, on_port_down, on_place,
+//                    on_routed, on_foreign_vc, on_uncarried
 //
 // It is passed by value: as a pointer to the core it then travels in a register, and functions that
 // stand apart cost what members of the core would. What happens seldom stands in such functions,
@@ -28,6 +31,7 @@
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
+#include "dataplane/core/unicast.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -219,7 +223,12 @@ template <typename Effects>
 
 template <typename Effects>
 PackedDecision unicast(Effects effects, PortNumber in, const FrameView& frame, Nid destination) {
-  const PortNumber out = effects.tables().route(destination);
+  const Place place = effects.tables().place(destination);
+  effects.on_place(place);
+  if (place.is_switch()) {
+    return routed(effects, in, frame, place.destination());
+  }
+  const PortNumber out = place.port();
   if (out == no_port) {
     return drop(effects, in, DropReason::no_route);
   }

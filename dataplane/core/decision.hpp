@@ -29,6 +29,7 @@ constexpr bool is_released(Action a) { return a == Action::drop || a == Action::
 enum class Event : std::uint8_t {
   none,             ///< a drop: see the reason
   unicast,          ///< forwarded by its route
+  detoured,         ///< forwarded, and by a spare port: the first ones are down or stuck
   multicast,        ///< replicated, no reduction on this tree
   armed,            ///< armed a free descriptor, replicated
   rearmed,          ///< found a descriptor and moved it on, replicated
@@ -63,6 +64,7 @@ constexpr std::string_view name_of(Event e) {
   switch (e) {
   case Event::none: return "none";
   case Event::unicast: return "unicast";
+  case Event::detoured: return "detoured";
   case Event::multicast: return "multicast";
   case Event::armed: return "armed";
   case Event::rearmed: return "rearmed";

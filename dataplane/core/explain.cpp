@@ -22,6 +22,7 @@ std::string list(PortSet ports) {
 std::string_view reason_of(Event event) {
   switch (event) {
   case Event::unicast: return "its route";
+  case Event::detoured: return "a spare: the first ports of its route are down, or paused too long";
   case Event::multicast: return "an ordinary multicast";
   case Event::armed: return "it arms a free descriptor";
   case Event::rearmed: return "it moves the descriptor on, and what that holds is thrown away";
@@ -97,6 +98,41 @@ public:
   }
   void port_down(PortNumber port, Event event) {
     note("it would leave by port {} ({}): {}", port.value, name_of(event), reason_of(event));
+  }
+  void place(Place place) {
+    if (place.is_switch()) {
+      note("its host hangs on switch {} (routes of epoch {}; this is switch {})",
+           place.destination(), core_.tables().routes()->epoch,
+           core_.tables().routes()->table.self);
+    } else if (place.is_local()) {
+      note("its host hangs on port {} of this switch", place.port().value);
+    } else if (place.is_by_file()) {
+      note("a route of the switch's own file leads to port {}", place.port().value);
+    }
+  }
+  void routed(std::uint8_t vc, const routing::Decision& d, bool sprayed, std::uint8_t out_vc) {
+    const routing::Routes& routes = *core_.tables().routes();
+    note("it comes from a {}, in virtual channel {} of {}",
+         routes.leads_to_switch(in_.value) ? "switch" : "host", vc, routes.table.vcs);
+    if (d.outcome == routing::Outcome::deliver) {
+      note("that is this switch, and no port is known of the host");
+    } else if (d.outcome == routing::Outcome::forward) {
+      note("{}; it leaves in virtual channel {}{}",
+           sprayed ? "its DSCP lets frames overtake each other, so they are spread one by one"
+                   : "its flow stays on one of the ports that will do",
+           out_vc,
+           d.highest_vc > d.lowest_vc
+               ? fmt::format(", of {} to {} that will do", d.lowest_vc, d.highest_vc)
+               : std::string());
+    }
+  }
+  void foreign_vc(std::uint8_t vc, std::uint8_t vcs) {
+    note("it comes from a switch in class {}, and the routes have {} virtual channels", vc, vcs);
+  }
+  void uncarried(PortNumber port, std::uint8_t vc) {
+    note("it would leave by port {} in virtual channel {}, and frames carry none there: the port "
+         "has no tags",
+         port.value, vc);
   }
   void left_out(PortSet down) {
     note("of those it is copied to, {} {} down and left out", list(down),
@@ -222,6 +258,12 @@ public:
   DryRun(const SwitchCore& core, Notes& notes) : core_(&core), notes_(&notes) {}
 
   [[nodiscard]] PortSet up() const { return core_->ports_up(); }
+  [[nodiscard]] bool any_stuck() const { return true; } // decides alike, and need not be fast
+  [[nodiscard]] PortSet stuck(unsigned c) const {
+    return core_->ports_stuck(TrafficClass{static_cast<std::uint8_t>(c % traffic_classes)});
+  }
+  [[nodiscard]] PortSet carrying() const { return core_->ports_carrying_classes(); }
+  [[nodiscard]] std::uint64_t spray() const { return core_->next_spray(); }
   [[nodiscard]] const SwitchSettings& settings() const { return core_->settings(); }
   [[nodiscard]] const ReductionEngines& engines() const { return core_->engines(); }
   [[nodiscard]] const Tables& tables() const { return core_->tables(); }
@@ -269,6 +311,13 @@ public:
   }
   void on_one_endpoint() const { notes_->one_endpoint(); }
   void on_port_down(PortNumber port, Event event) const { notes_->port_down(port, event); }
+  void on_place(Place place) const { notes_->place(place); }
+  void on_routed(std::uint8_t vc, const routing::Decision& d, bool sprayed,
+                 std::uint8_t out_vc) const {
+    notes_->routed(vc, d, sprayed, out_vc);
+  }
+  void on_foreign_vc(std::uint8_t vc, std::uint8_t vcs) const { notes_->foreign_vc(vc, vcs); }
+  void on_uncarried(PortNumber port, std::uint8_t vc) const { notes_->uncarried(port, vc); }
 
 private:
   /// How many contributions there would be. A descriptor that holds no data counts none.

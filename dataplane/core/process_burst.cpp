@@ -105,6 +105,9 @@ public:
   explicit Applied(SwitchCore& core) : core_(&core) {}
 
   [[nodiscard]] PortSet up() const { return core_->up_; }
+  [[nodiscard]] bool any_stuck() const { return core_->any_stuck_; }
+  [[nodiscard]] PortSet stuck(unsigned c) const { return core_->stuck_[c % traffic_classes]; }
+  [[nodiscard]] PortSet carrying() const { return core_->carrying_; }
   [[nodiscard]] const SwitchSettings& settings() const { return core_->settings_; }
   [[nodiscard]] const ReductionEngines& engines() const { return core_->engines_; }
   [[nodiscard]] const Tables& tables() const { return *core_->tables_; }
@@ -117,6 +120,10 @@ public:
   }
   void count(TreeNumber tree, Counter TreeCounters::*counter) const {
     (core_->counters_->trees[tree.value].*counter).add();
+  }
+  /// Steps of the golden section: any few in a row are spread evenly.
+  [[nodiscard]] std::uint64_t spray() const {
+    return std::exchange(core_->spray_, core_->spray_ + 0x9E3779B97F4A7C15ULL);
   }
   [[nodiscard]] Event arm(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
                           TimeNs now) const {
@@ -189,6 +196,11 @@ public:
                     Direction /*direction*/) const {}
   void on_one_endpoint() const {}
   void on_port_down(PortNumber /*port*/, Event /*event*/) const {}
+  void on_place(Place /*place*/) const {}
+  void on_routed(std::uint8_t /*vc*/, const routing::Decision& /*decision*/, bool /*sprayed*/,
+                 std::uint8_t /*out_vc*/) const {}
+  void on_foreign_vc(std::uint8_t /*vc*/, std::uint8_t /*vcs*/) const {}
+  void on_uncarried(PortNumber /*port*/, std::uint8_t /*vc*/) const {}
 
 private:
   SwitchCore* core_;
@@ -209,6 +221,8 @@ private:
       // costs a walk of the page table each time.
       __builtin_prefetch(&engines_.descriptor(classified.key()), 1);
       __builtin_prefetch(&engines_.counted(classified.key()), 1);
+    } else if (classified.kind() == FrameKind::unicast) {
+      tables.prefetch_place(classified.destination());
     }
     what[i] = classified;
   }

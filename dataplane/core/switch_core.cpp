@@ -2,6 +2,7 @@
 
 #include "dataplane/core/classify.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tributary::core {
@@ -16,8 +17,13 @@ SwitchCore::SwitchCore(const SwitchSettings& settings, PortSet owned_ports)
 void SwitchCore::adopt(std::shared_ptr<const Tables> tables, TimeNs /*now*/, Emission& emission) {
   const std::shared_ptr<const Tables> old = std::exchange(tables_, std::move(tables));
   checks_.clear();
-  for (std::size_t port = 0; port < tables_->port_count(); ++port) {
-    checks_.emplace_back(tables_->port(PortNumber{static_cast<std::uint8_t>(port)}));
+  carrying_ = {};
+  for (std::size_t i = 0; i < tables_->port_count(); ++i) {
+    const PortNumber port{static_cast<std::uint8_t>(i)};
+    checks_.emplace_back(tables_->port(port));
+    if (tables_->port(port).carries_classes) {
+      carrying_.insert(port);
+    }
   }
   engines_.deadlines().for_each([&](ReductionKey key) {
     const MulticastEntry& before = old->tree(key.tree());
@@ -43,6 +49,11 @@ void SwitchCore::port_changed(PortNumber port, bool up) {
   } else {
     up_.erase(port);
   }
+}
+
+void SwitchCore::stuck_changed(TrafficClass c, PortSet ports) {
+  stuck_[c.value % traffic_classes] = ports;
+  any_stuck_ = std::ranges::any_of(stuck_, [](PortSet of_class) { return !of_class.empty(); });
 }
 
 PortNumber SwitchCore::engine_port(PortNumber in, FrameView frame) const {

@@ -32,6 +32,7 @@
 #include "dataplane/core/tables.hpp"
 #include "tributary/traffic_class.hpp"
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -78,6 +79,14 @@ public:
   /// by one that is down is dropped and counted for that port, as `port_down`.
   void port_changed(PortNumber port, bool up);
   [[nodiscard]] PortSet ports_up() const { return up_; }
+  /// Which ports have paused this class for so long that their watchdogs have given it up. Unicast
+  /// frames with a choice keep off them.
+  void stuck_changed(TrafficClass c, PortSet ports);
+  [[nodiscard]] PortSet ports_stuck(TrafficClass c) const { return stuck_[c.value]; }
+  /// Ports whose frames carry their class.
+  [[nodiscard]] PortSet ports_carrying_classes() const { return carrying_; }
+  /// What the next frame that is sprayed is spread by.
+  [[nodiscard]] std::uint64_t next_spray() const { return spray_; }
 
   /// The port whose owner must process this frame: the tree's parent for a frame that travels up,
   /// the port it came in on for all others. Counts nothing.
@@ -136,6 +145,10 @@ private:
   SwitchSettings settings_;
   PortSet owned_ports_;
   PortSet up_ = PortSet::first(max_ports);
+  PortSet carrying_; ///< of the ports of `tables_`
+  bool any_stuck_ = false;
+  std::array<PortSet, traffic_classes> stuck_{};
+  std::uint64_t spray_ = 0;
   std::shared_ptr<const Tables> tables_;
   std::vector<IngressCheck> checks_; ///< of the ports of `tables_`, made ready
   std::unique_ptr<Counters> counters_;

@@ -137,6 +137,11 @@ public:
   [[nodiscard]] Place place(Nid nid) const {
     return places_ == nullptr ? Place() : (*places_)[nid.value & max_nid];
   }
+  void prefetch_place(Nid nid) const {
+    if (places_ != nullptr) {
+      __builtin_prefetch(&(*places_)[nid.value & max_nid]);
+    }
+  }
   /// The port of a NID that has one here, by the file or because its host hangs there; `no_port` of
   /// all others.
   [[nodiscard]] PortNumber route(Nid nid) const {

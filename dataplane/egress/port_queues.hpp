@@ -178,6 +178,8 @@ public:
   void set_link_speed(std::uint32_t mbps) { pauses_.set_link_speed(mbps); }
 
   [[nodiscard]] bool empty() const { return count_ == 0 && occupied_.empty(); }
+  /// Classes that were paused for too long, as of the last flush.
+  [[nodiscard]] ClassSet given_up() const { return watchdog_.given_up(); }
   /// After a flush: when the next one has something to do if nothing happens before. The beginning
   /// of time when the device had no room, `never` when nothing is to be done.
   [[nodiscard]] TimeNs next_deadline() const {

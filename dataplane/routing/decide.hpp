@@ -30,6 +30,7 @@ struct Candidates {
   std::uint8_t highest_vc = 0;
   Port only = local_port;
   Port except = local_port;
+  bool spare = false; ///< none of the first ports would do
   std::span<const std::uint64_t> group{};
 
   /// The ports of one word of the group.
@@ -93,6 +94,7 @@ struct Candidates {
     } else {
       found.group = table.group(action.spares);
       found.except = in;
+      found.spare = true;
       if (found.any(up)) {
         takes(in);
         return found;
@@ -113,13 +115,14 @@ struct Decision {
   std::uint8_t lowest_vc = 0;
   std::uint8_t highest_vc = 0;
   Port port = local_port; ///< only with Outcome::forward
+  bool spare = false;     ///< not one of the action's first ports
 };
 
 [[nodiscard]] inline Decision decide(const SwitchTable& table, Port in, std::uint8_t vc,
                                      std::uint32_t destination, std::span<const std::uint64_t> up,
                                      std::uint32_t entropy) {
   const Candidates found = candidates(table, in, vc, destination, up);
-  Decision decision{found.outcome, found.lowest_vc, found.highest_vc, found.only};
+  Decision decision{found.outcome, found.lowest_vc, found.highest_vc, found.only, found.spare};
   if (found.outcome != Outcome::forward || found.only != local_port) {
     return decision;
   }

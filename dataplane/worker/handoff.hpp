@@ -47,7 +47,8 @@ using HandoffRing =
 /// What the workers of a group share besides the published tables.
 struct WorkerShared {
   WorkerShared(std::size_t workers, std::size_t switches)
-      : worker_count(workers), phases(workers), accounts(switches), ports_up(switches) {
+      : worker_count(workers), phases(workers), accounts(switches), ports_up(switches),
+        stuck(switches) {
     for (auto& ports : ports_up) {
       ports.store(PortSet::first(max_ports).bits(), std::memory_order_relaxed);
     }
@@ -76,6 +77,12 @@ struct WorkerShared {
   std::vector<std::vector<std::unique_ptr<egress::IngressAccounts>>> accounts;
   /// By switch: the ports whose links are up, as the control thread last saw them.
   std::vector<std::atomic<std::uint64_t>> ports_up;
+  /// Which ports have paused a class for too long. Written by the workers of these ports.
+  struct Stuck {
+    std::array<std::atomic<std::uint64_t>, traffic_classes> ports{}; ///< by class
+    std::atomic<std::uint64_t> changes{0};                           ///< so many, until now
+  };
+  std::vector<Stuck> stuck; ///< by switch
 };
 
 } // namespace tributary::worker

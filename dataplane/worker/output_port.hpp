@@ -139,6 +139,8 @@ public:
   /// Something happens then that no frame tells of; `never` while only the device can say when it
   /// has room again.
   [[nodiscard]] TimeNs next_due() const;
+  /// Classes that the neighbour has paused for too long.
+  [[nodiscard]] ClassSet given_up() const { return queues_.given_up(); }
   /// Nothing waits, and nothing is held back.
   [[nodiscard]] bool empty() const { return queues_.empty() && !device_.holds(); }
   /// While paused everything is dropped as `port_down`: the device may be gone.

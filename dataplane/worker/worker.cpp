@@ -157,6 +157,15 @@ void Worker::adopt_links(Part& part) {
     changed.for_each(
         [&](PortNumber port) { part.core.port_changed(port, PortSet(up).contains(port)); });
   }
+  const WorkerShared::Stuck& stuck = shared_.stuck[part.switch_index];
+  const std::uint64_t changes = stuck.changes.load(std::memory_order_acquire);
+  if (changes != part.stuck_changes) [[unlikely]] {
+    part.stuck_changes = changes;
+    for (std::uint8_t c = 0; c < traffic_classes; ++c) {
+      part.core.stuck_changed(TrafficClass{c},
+                              PortSet(stuck.ports[c].load(std::memory_order_relaxed)));
+    }
+  }
 }
 
 void Worker::rest(bool did_something) {

@@ -142,13 +142,15 @@ private:
     PoolEmission emission;
     std::uint64_t adopted = 0; ///< number of the published record in use
     std::uint64_t ports_up = PortSet::first(max_ports).bits(); ///< what the core was told
+    std::uint64_t stuck_changes = 0;                           ///< that it was told of
     bool whole = true;                                         ///< all ports are here
     std::array<std::uint8_t, max_ports> owner{};
     std::array<std::unique_ptr<OutputPort>, max_ports> outputs; ///< null: another worker's
     PortSet collecting; ///< outputs that were given something since they were flushed
     PortSet waiting;    ///< outputs that want to be flushed again
     PortSet impaired;
-    PortSet edges;  ///< outputs on links between switches
+    PortSet edges;                              ///< outputs on links between switches
+    std::array<ClassSet, max_ports> given_up{}; ///< of `edges`, as the others were told
     PortSet tagged; ///< ports, also of other workers, whose frames bring a class
   };
   struct Input {
@@ -207,6 +209,7 @@ private:
   void flush_handoffs(std::size_t to);
   bool flush();
   void tell_pauses(Part& part);
+  void tell_stuck(Part& part, PortNumber port);
   void tap(const Part& part, PortNumber port, Direction direction, const rte_mbuf* frame);
   void trace_burst(const Part& part, PortNumber in, std::uint16_t count);
 

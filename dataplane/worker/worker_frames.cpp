@@ -436,6 +436,25 @@ void Worker::tell_pauses(Part& part) {
   });
 }
 
+/// Tells all workers of the switch, this one too, when a port was given up or taken up again.
+void Worker::tell_stuck(Part& part, PortNumber port) {
+  const ClassSet now = part.outputs[port.value]->given_up();
+  const ClassSet before = std::exchange(part.given_up[port.value], now);
+  if (now == before) [[likely]] {
+    return;
+  }
+  PortSet one;
+  one.insert(port);
+  WorkerShared::Stuck& stuck = shared_.stuck[part.switch_index];
+  (now - before).for_each([&](TrafficClass c) {
+    stuck.ports[c.value].fetch_or(one.bits(), std::memory_order_relaxed);
+  });
+  (before - now).for_each([&](TrafficClass c) {
+    stuck.ports[c.value].fetch_and(~one.bits(), std::memory_order_relaxed);
+  });
+  stuck.changes.fetch_add(1, std::memory_order_release);
+}
+
 /// Sends what was collected and what waits; true when something left that had waited.
 bool Worker::flush() {
   bool sent = false;
@@ -450,6 +469,9 @@ bool Worker::flush() {
       const std::uint64_t before = frames.read();
       if (part->outputs[port.value]->flush()) [[unlikely]] {
         part->waiting.insert(port);
+      }
+      if (part->edges.contains(port)) [[unlikely]] {
+        tell_stuck(*part, port);
       }
       sent |= waiting.contains(port) && frames.read() != before;
     });
