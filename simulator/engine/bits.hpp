@@ -1,0 +1,44 @@
+// Sets of small numbers in a row of words, as ports and buffers of a switch are kept.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary::simulator::engine {
+
+inline constexpr std::uint32_t nothing = 0xFFFFFFFF;
+
+[[nodiscard]] constexpr std::size_t words_for(std::size_t count) { return (count + 63) / 64; }
+inline void set_bit(std::uint64_t* words, std::size_t i) {
+  words[i / 64] |= std::uint64_t{1} << (i % 64);
+}
+inline void clear_bit(std::uint64_t* words, std::size_t i) {
+  words[i / 64] &= ~(std::uint64_t{1} << (i % 64));
+}
+[[nodiscard]] inline bool has_bit(const std::uint64_t* words, std::size_t i) {
+  return (words[i / 64] >> (i % 64) & 1U) != 0;
+}
+
+/// The first member from `from` on, going round; `word(i)` gives the i-th of `count` words.
+/// `nothing`: there is none. Requires from < 64 * count.
+template <typename Word>
+[[nodiscard]] std::uint32_t first_from(std::size_t from, std::size_t count, Word&& word) {
+  const std::size_t start = from / 64;
+  const std::uint64_t ahead = ~std::uint64_t{0} << (from % 64);
+  if (const std::uint64_t w = word(start) & ahead; w != 0) {
+    return static_cast<std::uint32_t>(start * 64) + static_cast<std::uint32_t>(std::countr_zero(w));
+  }
+  for (std::size_t k = 1; k < count; ++k) {
+    const std::size_t i = start + k < count ? start + k : start + k - count;
+    if (const std::uint64_t w = word(i); w != 0) {
+      return static_cast<std::uint32_t>(i * 64) + static_cast<std::uint32_t>(std::countr_zero(w));
+    }
+  }
+  if (const std::uint64_t w = word(start) & ~ahead; w != 0) {
+    return static_cast<std::uint32_t>(start * 64) + static_cast<std::uint32_t>(std::countr_zero(w));
+  }
+  return nothing;
+}
+
+} // namespace tributary::simulator::engine

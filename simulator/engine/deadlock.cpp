@@ -1,0 +1,110 @@
+// Which packets can never move again, and the accounts that say that none is lost.
+//
+// A buffer is *stuck* when its sender may send nothing more into it and none of its queues can
+// move. A queue can move when its first packet is for a host, or when one of the channels that it
+// may take leads to a buffer that is not stuck. So: begin with all buffers that are full, and take
+// off those in which a queue can move, until none is left to take off. What stays waits only for
+// each other, whatever outputs choose and however long it takes: a deadlock, and no traffic jam.
+#include "simulator/engine/engine.hpp"
+
+#include <algorithm>
+
+namespace tributary::simulator::engine {
+
+Deadlock Engine::find_deadlock() const {
+  std::vector<bool> stuck(buffers_.size());
+  std::vector<std::uint32_t> left;
+  for (std::uint32_t b = 0; b < buffers_.size(); ++b) {
+    const Buffer& buffer = buffers_[b];
+    const bool full = pauses_ ? buffer.paused && buffer.waiting == buffer.arrived
+                              : buffer.waiting == parameters_.buffer;
+    if (full && !buffer.dead && buffer.channel != nothing) {
+      stuck[b] = true;
+      left.push_back(b);
+    }
+  }
+  // The buffer that a queue's first packet waits for, all of those that it could take being stuck;
+  // `nothing`: it can move.
+  const auto waits_for = [&](const Buffer& buffer, const Queue& queue) {
+    const std::size_t places = std::size_t{number(buffer)} * parameters_.buffer;
+    const Packet& p = packets_[places + queue.head];
+    const Output& output = outputs_[switches_[buffer.owner].first_port + p.out];
+    if (output.buffer == nothing) {
+      return nothing;
+    }
+    for (std::uint32_t vc = p.lowest_vc; vc <= p.highest_vc; ++vc) {
+      if (!stuck[output.buffer + vc]) {
+        return nothing;
+      }
+    }
+    return output.buffer + p.lowest_vc;
+  };
+  const auto next_of = [&](const Buffer& buffer) {
+    std::uint32_t next = nothing;
+    const std::uint32_t count = voq_ ? switches_[buffer.owner].ports : 1U;
+    for (std::uint32_t q = buffer.first_queue; q < buffer.first_queue + count; ++q) {
+      if (queues_[q].head == no_place) {
+        continue;
+      }
+      next = waits_for(buffer, queues_[q]);
+      if (next == nothing) {
+        return nothing;
+      }
+    }
+    return next;
+  };
+  for (bool some = true; some;) {
+    const std::size_t before = left.size();
+    std::erase_if(left, [&](std::uint32_t b) {
+      const bool moves = next_of(buffers_[b]) == nothing;
+      stuck[b] = stuck[b] && !moves;
+      return moves;
+    });
+    some = left.size() != before;
+  }
+  Deadlock found{.buffers = left.size(), .channels = {}};
+  if (left.empty()) {
+    return found;
+  }
+  std::vector<std::uint32_t> path;
+  std::uint32_t at = left.front();
+  for (auto seen = path.end();; seen = std::ranges::find(path, at)) {
+    if (seen != path.end()) {
+      path.erase(path.begin(), seen);
+      break;
+    }
+    path.push_back(at);
+    at = next_of(buffers_[at]);
+  }
+  for (const std::uint32_t b : path) {
+    found.channels.push_back(buffers_[b].channel);
+  }
+  return found;
+}
+
+bool Engine::accounts_hold() const {
+  if (pauses_) {
+    return true;
+  }
+  std::vector<std::uint32_t> returning(credits_.size());
+  credit_events_.for_each([&](std::uint32_t channel) {
+    if ((channel & Fabric::host_flag) == 0) {
+      ++returning[channel];
+    }
+  });
+  for (const Buffer& buffer : buffers_) {
+    const auto used = parameters_.buffer - static_cast<std::uint32_t>(std::popcount(buffer.free));
+    if (used > parameters_.buffer || buffer.waiting > buffer.arrived || buffer.arrived > used) {
+      return false;
+    }
+    if (buffer.dead || buffer.channel == nothing || (buffer.channel & Fabric::host_flag) != 0) {
+      continue;
+    }
+    if (credits_[buffer.channel] + returning[buffer.channel] + used != parameters_.buffer) {
+      return false;
+    }
+  }
+  return true;
+}
+
+} // namespace tributary::simulator::engine

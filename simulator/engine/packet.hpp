@@ -1,0 +1,19 @@
+// A packet in a buffer. It is the unit that moves: its flits are only time.
+#pragma once
+
+#include <cstdint>
+
+namespace tributary::simulator::engine {
+
+struct Packet {
+  std::uint32_t created = 0;     ///< tick, modulo 2^32
+  std::uint32_t entered = 0;     ///< tick at which its host began to send it
+  std::uint32_t source = 0;      ///< host
+  std::uint32_t destination = 0; ///< host
+  std::uint16_t out = 0;         ///< port of the switch it is in, hosts' behind those of links
+  std::uint8_t lowest_vc = 0;    ///< on the link behind that port
+  std::uint8_t highest_vc = 0;
+  std::uint8_t links = 0; ///< crossed so far, those of hosts not counted
+};
+
+} // namespace tributary::simulator::engine

@@ -1,0 +1,44 @@
+// What happens later, by tick: a ring of lists, one for each of the next ticks.
+//
+// Delays are bounded, so an event goes straight into the list of its tick: no heap, no comparison.
+// The ring is no longer than the longest delay needs: lists that are filled again soon are still in
+// the cache. Lists keep their memory, so nothing is allocated once they have grown.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tributary::simulator::engine {
+
+template <typename Event> class Wheel {
+public:
+  explicit Wheel(std::uint64_t longest_delay)
+      : lists_(std::bit_ceil(longest_delay + 1)), mask_(lists_.size() - 1) {}
+
+  /// Requires now < at <= now + the longest delay.
+  void add(std::uint64_t at, const Event& event) { lists_[at & mask_].push_back(event); }
+  /// Calls `f(event)` for each of this tick, first added first, and forgets them. `f` may add.
+  template <typename F> void take(std::uint64_t now, F&& f) {
+    std::vector<Event>& list = lists_[now & mask_];
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      f(list[i]);
+    }
+    list.clear();
+  }
+  template <typename F> void for_each(F&& f) const {
+    for (const std::vector<Event>& list : lists_) {
+      for (const Event& event : list) {
+        f(event);
+      }
+    }
+  }
+  [[nodiscard]] std::uint64_t longest_delay() const { return mask_; }
+
+private:
+  std::vector<std::vector<Event>> lists_;
+  std::uint64_t mask_;
+};
+
+} // namespace tributary::simulator::engine

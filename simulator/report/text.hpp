@@ -1,0 +1,25 @@
+// A report for people and for other programs, but for JSON.
+#pragma once
+
+#include "simulator/experiment/probe.hpp"
+#include "simulator/report/point.hpp"
+
+#include <span>
+#include <string>
+
+namespace tributary::simulator::report {
+
+/// A table with a line for each load; what was dropped, and a deadlock's circle.
+[[nodiscard]] std::string table_text(const Report& report, bool colours);
+
+/// A line for each load, with a heading: no text that needs quotes.
+[[nodiscard]] std::string csv_text(const Report& report);
+
+/// What gnuplot needs to draw accepted load and latency over offered load: data and commands in
+/// one. `gnuplot -p FILE` shows it in a window.
+[[nodiscard]] std::string plot_text(const Report& report);
+
+[[nodiscard]] std::string probe_text(std::span<const experiment::ProbedLatency> probed,
+                                     bool colours);
+
+} // namespace tributary::simulator::report

@@ -1,0 +1,168 @@
+#include "simulator/command_line.hpp"
+#include "simulator/progress_bar.hpp"
+#include "simulator/report/json.hpp"
+#include "simulator/report/text.hpp"
+#include "simulator/sweep.hpp"
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace tributary::simulator {
+namespace {
+
+using testing::HasSubstr;
+
+std::optional<Invocation> read(std::vector<const char*> arguments, int& exit_code) {
+  arguments.insert(arguments.begin(), "tributary-sim");
+  return read_command_line(static_cast<int>(arguments.size()), arguments.data(), exit_code);
+}
+
+Invocation understood(const std::vector<const char*>& arguments) {
+  int exit_code = -1;
+  auto invocation = read(arguments, exit_code);
+  EXPECT_TRUE(invocation.has_value());
+  return invocation.value_or(Invocation{});
+}
+
+TEST(command_line, takes_options_into_the_experiment) {
+  const Invocation i = understood(
+      {"--topology", "kdft:8x8x8", "--policy", "fast", "--vcs", "3", "--queueing", "voq", "--fault",
+       "leaf:1,2", "--fault-at", "5us=leaf:3,3", "--load", "0.4", "--hop", "70ns", "--json", "-"});
+  EXPECT_EQ(i.experiment.topology, "kdft:8x8x8");
+  EXPECT_EQ(i.experiment.routes.policy, unicast::Policy::fast);
+  EXPECT_EQ(i.experiment.routes.vcs, 3);
+  EXPECT_EQ(i.experiment.switches.queueing, engine::Queueing::voq);
+  EXPECT_EQ(i.experiment.dead.size(), 1U);
+  EXPECT_EQ(i.experiment.later.front().at_ns, 5000);
+  EXPECT_EQ(i.experiment.hop_ns, 70);
+  EXPECT_EQ(i.loads, std::vector<double>{0.4});
+}
+
+TEST(command_line, sweeps_over_ten_loads_or_those_that_are_named) {
+  EXPECT_EQ(understood({"--sweep"}).loads.size(), 10U);
+  EXPECT_EQ(understood({"--sweep"}).loads.back(), 1.0);
+  EXPECT_EQ(understood({"--sweep", "0.2:0.4:0.1"}).loads, (std::vector<double>{0.2, 0.3, 0.4}));
+  EXPECT_EQ(understood({"--sweep", "0.2,0.9"}).loads, (std::vector<double>{0.2, 0.9}));
+}
+
+TEST(command_line, bad_input_is_exit_code_2_and_says_what_is_wrong) {
+  struct Wrong {
+    std::vector<const char*> arguments;
+    const char* said;
+  };
+  for (const Wrong& wrong : std::vector<Wrong>{{{"--load", "1.5"}, "at most 1"},
+                                               {{"--load", "0"}, "above 0"},
+                                               {{"--load", "x"}, "no load"},
+                                               {{"--sweep", "0.5:0.1:0.1"}, "upward"},
+                                               {{"--sweep", "0.5:0.1"}, "FROM:TO:STEP"},
+                                               {{"--policy", "bold"}, "none of fast, plus, safe"},
+                                               {{"--vcs", "0"}, "--vcs"},
+                                               {{"--vcs", "9"}, "--vcs"},
+                                               {{"--buffer", "65"}, "--buffer"},
+                                               {{"--fault", "leaf"}, "leaf:3,4"},
+                                               {{"--fault-at", "leaf:1,1"}, "TIME=PART"},
+                                               {{"--measure", "5"}, "1.5us"},
+                                               {{"--tick", "0ns"}, "above 0"},
+                                               {{"--burst", "0.5"}, "--burst"},
+                                               {{"--json", "-", "--csv", "-"}, "only one"},
+                                               {{"--links"}, "--json"},
+                                               {{"--no-such-option"}, "no-such-option"}}) {
+    testing::internal::CaptureStderr();
+    int exit_code = -1;
+    const bool read_it = read(wrong.arguments, exit_code).has_value();
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_FALSE(read_it) << wrong.arguments.front();
+    EXPECT_EQ(exit_code, 2) << wrong.arguments.front();
+    EXPECT_THAT(said, HasSubstr(wrong.said));
+  }
+}
+
+TEST(command_line, help_has_examples_and_exit_codes) {
+  testing::internal::CaptureStdout();
+  int exit_code = -1;
+  EXPECT_FALSE(read({"--help"}, exit_code).has_value());
+  const std::string help = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(exit_code, 0);
+  EXPECT_THAT(help, HasSubstr("examples:"));
+  EXPECT_THAT(help, HasSubstr("exit codes:"));
+}
+
+/// The points of a sweep over three loads.
+std::vector<report::Point> three(const Prepared& prepared, unsigned jobs) {
+  const std::atomic<bool> interrupted{false};
+  const std::vector<double> loads{0.2, 0.5, 0.9};
+  return sweep(prepared, loads, jobs, interrupted, [](double) {});
+}
+
+Experiment small() {
+  Experiment e;
+  e.topology = "kdft:3x3x2";
+  e.warm_up_ns = 500;
+  e.measure_ns = 5'000;
+  return e;
+}
+
+/// Without what depends on the machine.
+std::string json_of(const Prepared& prepared, std::vector<report::Point> points) {
+  for (report::Point& point : points) {
+    point.speed = {};
+  }
+  return report::json_text({prepared, "test", std::move(points)}, true);
+}
+
+TEST(sweep, gives_the_same_bytes_on_one_core_and_on_many) {
+  const Prepared prepared(small());
+  const std::string one = json_of(prepared, three(prepared, 1));
+  EXPECT_EQ(one, json_of(prepared, three(prepared, 3)));
+  EXPECT_EQ(one, json_of(Prepared(small()), three(Prepared(small()), 2)));
+}
+
+TEST(sweep, what_a_run_throws_comes_out) {
+  Experiment e = small();
+  e.traffic.pattern = traffic::Pattern::bit_complement; // 18 hosts
+  const Prepared prepared(e);
+  EXPECT_THROW(three(prepared, 2), traffic::TrafficError);
+}
+
+TEST(json, has_every_packet_and_every_link) {
+  const Prepared prepared(small());
+  const auto value = boost::json::parse(json_of(prepared, three(prepared, 1)));
+  EXPECT_EQ(value.at("settings").at("hosts"), 18);
+  const auto& point = value.at("points").at(1);
+  EXPECT_EQ(point.at("load"), 0.5);
+  const auto& packets = point.at("packets");
+  std::uint64_t dropped = 0;
+  for (const auto& [reason, count] : packets.at("dropped").as_object()) {
+    dropped += count.to_number<std::uint64_t>();
+  }
+  EXPECT_EQ(packets.at("injected").to_number<std::uint64_t>(),
+            packets.at("delivered").to_number<std::uint64_t>() + dropped +
+                packets.at("in_flight").to_number<std::uint64_t>());
+  // 9 leaves with 2 planes in 2 dimensions, both directions.
+  EXPECT_EQ(point.at("links").as_array().size(), 9U * 4 * 2);
+}
+
+TEST(text, has_a_line_for_each_load_in_csv_table_and_plot) {
+  const Prepared prepared(small());
+  const report::Report report{prepared, "test", three(prepared, 1)};
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  EXPECT_EQ(lines(report::csv_text(report)), 4);
+  EXPECT_EQ(lines(report::table_text(report, false)), 4);
+  EXPECT_THAT(report::plot_text(report), HasSubstr("\n0.5 0."));
+  const std::string csv = report::csv_text(report);
+  const auto commas = [](std::string_view line) { return std::ranges::count(line, ','); };
+  const std::size_t end = csv.find('\n');
+  EXPECT_EQ(commas(csv.substr(0, end)), commas(csv.substr(end + 1, csv.find('\n', end + 1) - end)));
+}
+
+TEST(bar_text, fills_with_the_share) {
+  EXPECT_EQ(bar_text(0, 18), "[..........]   0 %");
+  EXPECT_EQ(bar_text(0.5, 18), "[#####.....]  50 %");
+  EXPECT_EQ(bar_text(1, 18), "[##########] 100 %");
+}
+
+} // namespace
+} // namespace tributary::simulator
