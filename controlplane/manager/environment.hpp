@@ -8,6 +8,7 @@
 #include "tributary/control.pb.h"
 #include "tributary/types.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,9 +27,10 @@ public:
   /// else is ready to be.
   virtual void request_reconcile() = 0;
 
-  /// Begins to write; the manager hands over nothing more before `Manager::stored` was called, from
+  /// Begins to write what `changes` makes, which may be called on any thread, once, and owns what
+  /// it is made of; the manager hands over nothing more before `Manager::stored` was called, from
   /// within or later.
-  virtual void store(std::vector<records::Change> changes) = 0;
+  virtual void store(std::function<std::vector<records::Change>()> changes) = 0;
   /// Has it run beside the manager, behind those that were handed over before, and calls
   /// `Manager::worked` with it then, from within or later.
   virtual void work(std::unique_ptr<Work> piece) = 0;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -58,12 +59,11 @@ void Manager::restore(const records::Snapshot& past) {
   } catch (const std::exception& error) {
     event("manager",
           fmt::format("the stored topology cannot be used, and is found anew: {}", error.what()));
-    topology_starts_anew_ = true;
+    unstored_topology_.starts_anew = true;
   }
   topology::Touched restored = discovery_.take_touched();
   if (past.old_topology) { // brought up to the format of today
-    topology_starts_anew_ = true;
-    unstored_topology_ = std::move(restored);
+    unstored_topology_ = {.touched = std::move(restored), .starts_anew = true};
   }
   switches_.resize(graph().switches().size());
   bring_planning_graph_up_to_date();
@@ -126,7 +126,7 @@ void Manager::begin_turn() {
   if (!asked.empty() && store_failure_.empty()) {
     const Section section(stalls_, "the store");
     writing_ = Writing::requests;
-    environment_.store(asked.changes());
+    environment_.store([changes = asked.changes()] { return changes; });
     return;
   }
   keep_requests();
@@ -144,7 +144,12 @@ void Manager::stored(const std::string& failure) {
   if (std::exchange(writing_, Writing::nothing) == Writing::changes) {
     if (failure.empty()) {
       unstored_.clear();
+    } else if (written_topology_) {
+      unstored_topology_.touched.add(written_topology_->touched);
+      unstored_topology_.starts_anew |= written_topology_->starts_anew;
+      store_topology_at_ = store_again_;
     }
+    written_topology_.reset();
     end_turn();
     return;
   }
@@ -177,13 +182,13 @@ void Manager::run_turn() {
   while (handle_topology() || handle_outcomes() || handle_actions() || handle_due()) {
   }
   gather_unstored();
-  if (unstored_.empty() || store_again_ != never) {
+  if (store_again_ != never || (unstored_.empty() && !topology_is_due())) {
     end_turn();
     return;
   }
   const Section section(stalls_, "the store");
   writing_ = Writing::changes;
-  environment_.store(unstored_.changes());
+  environment_.store(take_unstored());
 }
 
 void Manager::end_turn() {
@@ -218,7 +223,7 @@ TimeNs Manager::next_deadline() const {
 TimeNs Manager::first_deadline() const {
   TimeNs next =
       std::min({discovery_.next_deadline(), coordinator_.next_deadline(), registry_.next_deadline(),
-                store_again_, store_topology_at_, rebalance_at_});
+                store_again_, store_again_ == never ? store_topology_at_ : never, rebalance_at_});
   for (const auto& [id, waiter] : waiters_) {
     next = std::min(next, waiter.until);
   }
@@ -331,8 +336,7 @@ void Manager::note_touched() {
     }
   }
   note_located(nids);
-  touched_since_planned_.add(touched);
-  unstored_topology_.add(std::move(touched));
+  unstored_topology_.touched.add(std::move(touched));
 }
 
 void Manager::note_located(std::span<const Nid> nids) {
@@ -353,7 +357,7 @@ std::vector<records::Change> Manager::what_waits() {
     store_topology_at_ = now();
   }
   gather_unstored();
-  return unstored_.changes();
+  return take_unstored()();
 }
 
 void Manager::keep_requests() {
@@ -408,18 +412,31 @@ void Manager::note_store_failure(std::string_view why) {
 }
 
 void Manager::gather_unstored() {
-  std::vector<records::Change> changes = registry_.take_changes();
-  if (store_topology_at_ == never && (!unstored_topology_.empty() || topology_starts_anew_)) {
+  unstored_.add(registry_.take_changes());
+  if (store_topology_at_ == never && !unstored_topology_.empty()) {
     store_topology_at_ = now() + topology_pause_ns;
   }
-  if (store_topology_at_ != never && (!changes.empty() || store_topology_at_ <= now())) {
-    store_topology_at_ = never;
-    if (std::exchange(topology_starts_anew_, false)) {
-      unstored_.add({records::EraseTopology{}});
-    }
-    unstored_.add(changes_of(graph(), std::exchange(unstored_topology_, {})));
+}
+
+bool Manager::topology_is_due() { return store_topology_at_ <= now(); }
+
+std::function<std::vector<records::Change>()> Manager::take_unstored() {
+  store_topology_at_ = never;
+  if (!unstored_topology_.empty()) {
+    written_topology_ = std::make_shared<TopologyChanges>(std::exchange(unstored_topology_, {}));
+    written_topology_->snapshot = graph();
   }
-  unstored_.add(std::move(changes));
+  // A whole fabric may have been touched: its records are made by whoever writes them.
+  return [changes = unstored_.changes(), topology = written_topology_]() mutable {
+    if (topology && topology->starts_anew) {
+      changes.emplace_back(records::EraseTopology{});
+    }
+    if (topology) {
+      std::ranges::move(changes_of(topology->snapshot, topology->touched),
+                        std::back_inserter(changes));
+    }
+    return std::move(changes);
+  };
 }
 
 void Manager::give_answers() {

@@ -170,8 +170,6 @@ public:
   [[nodiscard]] const topology::Graph& graph() const { return discovery_.graph(); }
   [[nodiscard]] const group::Registry& groups() const { return registry_; }
   [[nodiscard]] const transaction::Coordinator& coordinator() const { return coordinator_; }
-  /// How often the whole graph was copied for the planner.
-  [[nodiscard]] std::uint64_t graph_copies() const { return graph_copies_; }
 
 private:
   /// A request that is answered when its group has come so far.
@@ -217,6 +215,10 @@ private:
   void keep_requests();
   void take_back_requests();
   void gather_unstored();
+  /// Whether it is time to store what was touched of the topology, though nothing else is.
+  [[nodiscard]] bool topology_is_due();
+  /// What is not on disk yet: changes of records, and of the topology what will make them.
+  [[nodiscard]] std::function<std::vector<records::Change>()> take_unstored();
   void notice_store_away();
   void note_store_failure(std::string_view why);
   /// The registry must not be changed now: it is not known yet whether the requests before are to
@@ -395,7 +397,6 @@ private:
   /// What trees may be planned over: the live graph without the switches that have no channel.
   topology::Graph planning_graph_;
   bool planning_graph_is_old_ = false;
-  topology::Touched touched_since_planned_;
   multicast::Planner planner_; ///< knows what the planning graph knows; see planner()
   trees::TreeKind tree_kind_;
   transaction::Coordinator coordinator_;
@@ -423,6 +424,7 @@ private:
   std::uint64_t turn_ = 1;
   TimeNs turn_began_{};                ///< at the time of the environment
   std::set<group::GroupId> to_repair_; ///< to be looked at, for the topology has changed
+  bool repair_is_next_ = false;
   enum class Writing : std::uint8_t { nothing, requests, changes };
   Writing writing_ = Writing::nothing;
   bool turn_wanted_ = false; ///< while a write was under way
@@ -432,15 +434,22 @@ private:
   std::string store_failure_; ///< "" when the store takes what it is given
   TimeNs store_again_ = never;
   std::string turning_away_; ///< why switches are, "" when they are not
-  topology::Touched unstored_topology_;
-  bool topology_starts_anew_ = false; ///< what is stored of it is of no use
+  /// What is to be stored of the topology, or is being written.
+  struct TopologyChanges {
+    topology::Touched touched;
+    bool starts_anew = false;   ///< what is stored of it is of no use
+    topology::Graph snapshot{}; ///< in one that is being written
+    [[nodiscard]] bool empty() const { return touched.empty() && !starts_anew; }
+  };
+  TopologyChanges unstored_topology_;
+  /// Whoever writes has it, too, and gives it up last: it may be large.
+  std::shared_ptr<TopologyChanges> written_topology_;
   TimeNs store_topology_at_ = never;
   std::set<topology::SwitchId> reachability_changed_; ///< got or lost their channel
   bool repair_all_ = false;
   api::EventLog events_;
   std::map<group::GroupId, std::string> told_; ///< the text of a group's last event
   std::uint64_t repairs_ = 0;
-  std::uint64_t graph_copies_ = 0;
   std::uint64_t topology_version_ = 1;
   /// Of the expected topology, and the version of the graph it was found of.
   std::vector<std::string> miscabled_;

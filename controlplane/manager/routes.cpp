@@ -39,12 +39,7 @@ multicast::Planner& Manager::planner() {
 
 void Manager::bring_planning_graph_up_to_date() {
   planning_graph_is_old_ = false;
-  const topology::Touched touched = std::exchange(touched_since_planned_, {});
-  // Links and switches come and go; a copy takes as long as the fabric is large.
-  if (graph().is_touched() || !planning_graph_.follow(graph(), touched)) {
-    ++graph_copies_;
-    planning_graph_ = graph();
-  }
+  planning_graph_ = graph();
   for (std::uint32_t s = 0; s < planning_graph_.switches().size(); ++s) {
     const SwitchId at{s};
     const bool up = graph()[at].up && discovery_.is_connected(at);
@@ -205,8 +200,8 @@ bool Manager::handle_due() {
   }
   bool any = false;
   for (;;) {
-    const bool more = !to_repair_.empty() || lives_.next_due() <= now();
-    if (!more) {
+    const bool is_due = lives_.next_due() <= now();
+    if (!is_due && to_repair_.empty()) {
       return any;
     }
     if (elapsed_ns(environment_.now(), turn_began_) >= slice_ns) {
@@ -214,7 +209,9 @@ bool Manager::handle_due() {
       return false;
     }
     any = true;
-    if (to_repair_.empty()) {
+    // By turns: who joins does not wait until all groups are looked at, nor they for who joins.
+    repair_is_next_ = !to_repair_.empty() && (!is_due || !repair_is_next_);
+    if (!repair_is_next_) {
       look_at(lives_.take_due(now()).value());
     } else if (const group::Group* group =
                    registry_.find(to_repair_.extract(to_repair_.begin()).value())) {

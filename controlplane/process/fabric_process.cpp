@@ -248,14 +248,12 @@ void FabricProcess::look_after_store() {
     why = away.what();
   }
   asio::post(context_, [this, why] {
-    if (why.empty()) {
-      store_is_said_to_be_away_ = false;
-      return;
-    }
-    if (!std::exchange(store_is_said_to_be_away_, true)) {
+    if (store_watch_.looked(why)) {
       spdlog::error("the store is not where it was: {}", why);
     }
-    manager_.store_is_away(why);
+    if (!why.empty()) {
+      manager_.store_is_away(why);
+    }
   });
 }
 
@@ -297,20 +295,20 @@ void FabricProcess::arm_deadline() {
   });
 }
 
-void FabricProcess::store(std::vector<records::Change> changes) {
-  asio::post(store_thread_, [this, changes = std::move(changes)] {
+void FabricProcess::store(std::function<std::vector<records::Change>()> changes) {
+  asio::post(store_thread_, [this, changes = std::move(changes)]() mutable {
     std::string failure;
     try {
-      store_.apply(changes);
+      store_.apply(changes());
     } catch (const store::StoreError& e) {
       failure = e.what();
     }
-    asio::post(context_, [this, failure] {
-      if (failure.empty()) {
-        store_is_said_to_be_away_ = false;
-      }
+    asio::post(context_, [this, failure, changes = std::move(changes)]() mutable {
+      store_watch_.wrote(failure);
       manager_.stored(failure);
       arm_deadline();
+      // A snapshot of the fabric takes its time to be given up, too.
+      asio::post(store_thread_, [changes = std::move(changes)] {});
     });
   });
 }

@@ -9,6 +9,7 @@
 
 #include "controlplane/manager/manager.hpp"
 #include "controlplane/process/config.hpp"
+#include "controlplane/process/store_watch.hpp"
 #include "controlplane/rest/server.hpp"
 #include "controlplane/southbound/channel_server.hpp"
 #include "controlplane/store/store.hpp"
@@ -19,6 +20,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,7 +46,7 @@ private:
   TimeNs now() override;
   std::string wall_time() override;
   void request_reconcile() override;
-  void store(std::vector<records::Change> changes) override;
+  void store(std::function<std::vector<records::Change>()> changes) override;
   void work(std::unique_ptr<manager::Work> piece) override;
   void send(transaction::SessionNumber session, const control::ManagerMessage& message) override;
   void close(transaction::SessionNumber session, std::string_view why) override;
@@ -67,8 +69,7 @@ private:
   boost::asio::signal_set signals_;
   boost::asio::steady_timer deadline_;
   bool reconcile_requested_ = false;
-  /// Until it is seen in its place or takes a change, which may be between two looks.
-  bool store_is_said_to_be_away_ = false;
+  StoreWatch store_watch_;
   store::Store store_;
   manager::Manager manager_;
   southbound::ChannelServer channels_;

@@ -15,18 +15,19 @@ bool is_name_for_files(std::string_view name) {
 
 SwitchId Graph::add_switch(Switch added) {
   const SwitchId id{static_cast<std::uint32_t>(switches_.size())};
-  if (added.guid != 0 && switch_by_guid_.contains(added.guid)) {
+  if (const auto other = find_switch_by_guid(added.guid); added.guid != 0 && other) {
     throw GraphError(fmt::format("switch \"{}\" has the guid {:#018x} of switch \"{}\"", added.name,
-                                 added.guid, (*this)[switch_by_guid_.at(added.guid)].name));
+                                 added.guid, (*this)[*other].name));
   }
-  if (!switch_by_name_.emplace(added.name, id).second) {
+  if (!switch_by_name_.insert(added.name, id)) {
     throw GraphError(fmt::format("there are two switches \"{}\"", added.name));
   }
   if (added.guid != 0) {
-    switch_by_guid_.emplace(added.guid, id);
+    switch_by_guid_.insert(added.guid, id);
   }
   switches_.push_back(std::move(added));
-  hops_.emplace_back();
+  hops_.push_back({});
+  plugs_.push_back({});
   touch(id);
   return id;
 }
@@ -43,12 +44,12 @@ HostId Graph::add_host(Host added) {
     throw GraphError(fmt::format("host \"{}\" has the NID {} of host \"{}\"", added.name,
                                  added.nid.value, (*this)[*other].name));
   }
-  if (!host_by_name_.emplace(added.name, id).second) {
+  if (!host_by_name_.insert(added.name, id)) {
     throw GraphError(fmt::format("there are two hosts \"{}\"", added.name));
   }
-  host_by_nid_.emplace(added.nid.value, id);
+  host_by_nid_.insert(added.nid.value, id);
   if (added.plugged) {
-    host_at_.emplace(added.at, id);
+    set_plug(added.at, {Plug::Kind::host, id.value});
   }
   hosts_.push_back(std::move(added));
   touch(id);
@@ -75,34 +76,34 @@ LinkId Graph::add_link(Link added) {
     throw GraphError(fmt::format("a link joins {} and {}", describe(a), describe(b)));
   }
   if (added.plugged) {
-    link_at_.emplace(a, id);
-    link_at_.emplace(b, id);
+    set_plug(a, {Plug::Kind::link, id.value});
+    set_plug(b, {Plug::Kind::link, id.value});
   }
-  hops_[a.at.value].push_back({b.at, id, a.port});
-  hops_[b.at.value].push_back({a.at, id, b.port});
+  hops_.own(a.at.value).push_back({b.at, id, a.port});
+  hops_.own(b.at.value).push_back({a.at, id, b.port});
   links_.push_back(added);
   touch(id);
   return id;
 }
 
 void Graph::set_up(SwitchId s, bool up) {
-  switches_[s.value].up = up;
+  switches_.own(s.value).up = up;
   touch(s);
 }
 
 void Graph::set_up(HostId h, bool up) {
-  hosts_[h.value].up = up;
+  hosts_.own(h.value).up = up;
   touch(h);
 }
 
 void Graph::set_up(LinkId c, bool up) {
-  links_[c.value].up = up;
+  links_.own(c.value).up = up;
   touch(c);
 }
 
 void Graph::set_speed(LinkId c, std::uint32_t speed_mbps) {
   if (links_[c.value].speed_mbps != speed_mbps) {
-    links_[c.value].speed_mbps = speed_mbps;
+    links_.own(c.value).speed_mbps = speed_mbps;
     touch(c);
   }
 }
@@ -114,94 +115,57 @@ void Graph::forget(HostId h) {
   host_by_nid_.erase(gone.nid.value);
   host_by_name_.erase(gone.name);
   if (h.value + 1 < hosts_.size()) {
-    Host& last = hosts_.back();
-    host_by_nid_[last.nid.value] = h;
-    host_by_name_.find(last.name)->second = h;
+    Host last = hosts_.back();
+    host_by_nid_.set(last.nid.value, h);
+    host_by_name_.set(last.name, h);
     if (last.plugged) {
-      host_at_[last.at] = h;
+      set_plug(last.at, {Plug::Kind::host, h.value});
     }
-    hosts_[h.value] = std::move(last);
+    hosts_.own(h.value) = std::move(last);
   }
   hosts_.pop_back();
 }
 
-bool Graph::follow(const Graph& other, const Touched& touched) {
-  if (switches_.size() != other.switches_.size() || links_.size() != other.links_.size() ||
-      hosts_.size() != other.hosts_.size()) {
-    return false;
-  }
-  for (const SwitchId id : touched.switches) {
-    const Switch& theirs = other[id];
-    if (theirs.guid != switches_[id.value].guid || theirs.ports != switches_[id.value].ports) {
-      return false;
-    }
-    switches_[id.value].up = theirs.up;
-  }
-  for (const LinkId id : touched.links) {
-    const Link& theirs = other[id];
-    Link& own = links_[id.value];
-    if (theirs.ends[0] != own.ends[0] || theirs.ends[1] != own.ends[1] ||
-        theirs.plugged != own.plugged) {
-      return false;
-    }
-    own.up = theirs.up;
-    own.speed_mbps = theirs.speed_mbps;
-  }
-  for (const Nid nid : touched.hosts) {
-    const auto id = find_host(nid);
-    if (!id || other.find_host(nid) != id) {
-      return false;
-    }
-    const Host& theirs = other[*id];
-    Host& own = hosts_[id->value];
-    if (theirs.name != own.name || theirs.at != own.at || theirs.plugged != own.plugged) {
-      return false;
-    }
-    own.up = theirs.up;
-  }
-  return true;
-}
-
-Touched Graph::take_touched() { return std::exchange(touched_, {}); }
+Touched Graph::take_touched() { return std::exchange(notes_.touched, {}); }
 
 void Graph::move_host(HostId h, Attachment to) {
   require_free(to);
   unplug(h);
-  host_at_.emplace(to, h);
-  Host& host = hosts_[h.value];
+  set_plug(to, {Plug::Kind::host, h.value});
+  Host& host = hosts_.own(h.value);
   host.at = to;
   host.up = host.plugged = true;
   touch(h);
 }
 
 void Graph::unplug(LinkId c) {
-  Link& link = links_[c.value];
+  Link& link = links_.own(c.value);
   if (link.plugged) {
-    link_at_.erase(link.ends[0]);
-    link_at_.erase(link.ends[1]);
+    set_plug(link.ends[0], {});
+    set_plug(link.ends[1], {});
   }
   link.up = link.plugged = false;
   touch(c);
 }
 
 void Graph::unplug(HostId h) {
-  Host& host = hosts_[h.value];
+  Host& host = hosts_.own(h.value);
   if (host.plugged) {
-    host_at_.erase(host.at);
+    set_plug(host.at, {});
   }
   host.up = host.plugged = false;
   touch(h);
 }
 
 void Graph::plug_in(LinkId c) {
-  Link& link = links_[c.value];
+  Link& link = links_.own(c.value);
   if (link.plugged) {
     return;
   }
   require_free(link.ends[0]);
   require_free(link.ends[1]);
-  link_at_.emplace(link.ends[0], c);
-  link_at_.emplace(link.ends[1], c);
+  set_plug(link.ends[0], {Plug::Kind::link, c.value});
+  set_plug(link.ends[1], {Plug::Kind::link, c.value});
   link.plugged = true;
   touch(c);
 }
@@ -211,7 +175,7 @@ void Graph::set_ports(SwitchId s, Port ports) {
     require_free({s, port});
   }
   if (switches_[s.value].ports != ports) {
-    switches_[s.value].ports = ports;
+    switches_.own(s.value).ports = ports;
     touch(s);
   }
 }
@@ -225,9 +189,9 @@ void Graph::set_guid(SwitchId s, std::uint64_t guid) {
     touch(s);
   }
   switch_by_guid_.erase((*this)[s].guid);
-  switches_[s.value].guid = guid;
+  switches_.own(s.value).guid = guid;
   if (guid != 0) {
-    switch_by_guid_.emplace(guid, s);
+    switch_by_guid_.insert(guid, s);
   }
 }
 
@@ -236,8 +200,8 @@ void Graph::rename(HostId h, std::string name) {
     throw GraphError(fmt::format("there are two hosts \"{}\"", name));
   }
   host_by_name_.erase((*this)[h].name);
-  host_by_name_.emplace(name, h);
-  hosts_[h.value].name = std::move(name);
+  host_by_name_.insert(name, h);
+  hosts_.own(h.value).name = std::move(name);
   touch(h);
 }
 
@@ -247,31 +211,31 @@ bool Graph::usable(LinkId c) const {
 }
 
 std::optional<SwitchId> Graph::find_switch(std::string_view name) const {
-  const auto found = switch_by_name_.find(name);
-  return found == switch_by_name_.end() ? std::nullopt : std::optional(found->second);
+  const SwitchId* const found = switch_by_name_.find(name);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 std::optional<SwitchId> Graph::find_switch_by_guid(std::uint64_t guid) const {
-  const auto found = switch_by_guid_.find(guid);
-  return found == switch_by_guid_.end() ? std::nullopt : std::optional(found->second);
+  const SwitchId* const found = switch_by_guid_.find(guid);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 std::optional<HostId> Graph::find_host(Nid nid) const {
-  const auto found = host_by_nid_.find(nid.value);
-  return found == host_by_nid_.end() ? std::nullopt : std::optional(found->second);
+  const HostId* const found = host_by_nid_.find(nid.value);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 std::optional<HostId> Graph::find_host(std::string_view name) const {
-  const auto found = host_by_name_.find(name);
-  return found == host_by_name_.end() ? std::nullopt : std::optional(found->second);
+  const HostId* const found = host_by_name_.find(name);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 std::optional<HostId> Graph::first_host_from(std::uint64_t nid) const {
   if (nid > max_nid) {
     return std::nullopt;
   }
-  const auto found = host_by_nid_.lower_bound(static_cast<std::uint32_t>(nid));
-  return found == host_by_nid_.end() ? std::nullopt : std::optional(found->second);
+  const auto* const found = host_by_nid_.first_from(static_cast<std::uint32_t>(nid));
+  return found == nullptr ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<LinkId> Graph::find_link(Attachment a, Attachment b) const {
@@ -284,14 +248,30 @@ std::optional<LinkId> Graph::find_link(Attachment a, Attachment b) const {
   return std::nullopt;
 }
 
+Graph::Plug Graph::plug(Attachment end) const {
+  if (end.at.value >= plugs_.size()) {
+    return {};
+  }
+  const std::vector<Plug>& ports = plugs_[end.at.value];
+  return end.port < ports.size() ? ports[end.port] : Plug{};
+}
+
+void Graph::set_plug(Attachment end, Plug plug) {
+  std::vector<Plug>& ports = plugs_.own(end.at.value);
+  if (end.port >= ports.size()) {
+    ports.resize(end.port + std::size_t{1});
+  }
+  ports[end.port] = plug;
+}
+
 std::optional<LinkId> Graph::link_at(Attachment end) const {
-  const auto found = link_at_.find(end);
-  return found == link_at_.end() ? std::nullopt : std::optional(found->second);
+  const Plug there = plug(end);
+  return there.kind == Plug::Kind::link ? std::optional(LinkId{there.number}) : std::nullopt;
 }
 
 std::optional<HostId> Graph::host_at(Attachment end) const {
-  const auto found = host_at_.find(end);
-  return found == host_at_.end() ? std::nullopt : std::optional(found->second);
+  const Plug there = plug(end);
+  return there.kind == Plug::Kind::host ? std::optional(HostId{there.number}) : std::nullopt;
 }
 
 std::string Graph::name_behind(Attachment end) const {

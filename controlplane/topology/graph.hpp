@@ -15,19 +15,22 @@
 // A graph notes what was touched since it was last asked, so that what is stored of it can follow
 // step by step.
 //
-// Plain data, no I/O. Copies are snapshots.
+// Plain data, no I/O. Copies are snapshots, and cheap: they share what neither has changed since
+// (pages.hpp), also between threads.
 #pragma once
 
+#include "controlplane/topology/pages.hpp"
+#include "controlplane/topology/shared_map.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tributary::topology {
@@ -92,6 +95,10 @@ struct Touched {
   std::set<Nid> hosts;
   [[nodiscard]] bool empty() const { return switches.empty() && links.empty() && hosts.empty(); }
   void add(Touched more) {
+    if (empty()) {
+      *this = std::move(more);
+      return;
+    }
     switches.merge(more.switches);
     links.merge(more.links);
     hosts.merge(more.hosts);
@@ -133,9 +140,9 @@ public:
   /// Throws GraphError when another host has this name.
   void rename(HostId h, std::string name);
 
-  [[nodiscard]] std::span<const Switch> switches() const { return switches_; }
-  [[nodiscard]] std::span<const Host> hosts() const { return hosts_; }
-  [[nodiscard]] std::span<const Link> links() const { return links_; }
+  [[nodiscard]] const Pages<Switch>& switches() const { return switches_; }
+  [[nodiscard]] const Pages<Host>& hosts() const { return hosts_; }
+  [[nodiscard]] const Pages<Link>& links() const { return links_; }
   [[nodiscard]] const Switch& operator[](SwitchId s) const { return switches_[s.value]; }
   [[nodiscard]] const Host& operator[](HostId h) const { return hosts_[h.value]; }
   [[nodiscard]] const Link& operator[](LinkId c) const { return links_[c.value]; }
@@ -165,32 +172,49 @@ public:
   /// "leaf0 port 3 - spine port 0"
   [[nodiscard]] std::string describe(LinkId link) const;
 
-  /// For a copy: what became up or down in `other` since, and speeds, of what was touched there.
-  /// False, and only a new copy will do, when anything else changed.
-  [[nodiscard]] bool follow(const Graph& other, const Touched& touched);
-
   /// Since the last call.
   [[nodiscard]] Touched take_touched();
-  [[nodiscard]] bool is_touched() const { return !touched_.empty(); }
+  [[nodiscard]] bool is_touched() const { return !notes_.touched.empty(); }
 
 private:
   void require_switch(Attachment end) const;
   void require_free(Attachment end) const;
-  void touch(SwitchId s) { touched_.switches.insert(s); }
-  void touch(LinkId c) { touched_.links.insert(c); }
-  void touch(HostId h) { touched_.hosts.insert(hosts_[h.value].nid); }
+  void touch(SwitchId s) { notes_.touched.switches.insert(s); }
+  void touch(LinkId c) { notes_.touched.links.insert(c); }
+  void touch(HostId h) { notes_.touched.hosts.insert(hosts_[h.value].nid); }
 
-  std::vector<Switch> switches_;
-  std::vector<Host> hosts_;
-  std::vector<Link> links_;
-  std::vector<std::vector<Hop>> hops_;
-  std::map<std::string, SwitchId, std::less<>> switch_by_name_;
-  std::map<std::uint64_t, SwitchId> switch_by_guid_;
-  std::map<std::string, HostId, std::less<>> host_by_name_;
-  std::map<std::uint32_t, HostId> host_by_nid_;
-  std::map<Attachment, LinkId> link_at_;
-  std::map<Attachment, HostId> host_at_;
-  Touched touched_;
+  /// What is plugged into a port.
+  struct Plug {
+    enum class Kind : std::uint8_t { nothing, link, host };
+    Kind kind = Kind::nothing;
+    std::uint32_t number = 0; ///< of the link or host
+  };
+  [[nodiscard]] Plug plug(Attachment end) const;
+  void set_plug(Attachment end, Plug plug);
+
+  Pages<Switch> switches_;
+  Pages<Host> hosts_;
+  Pages<Link> links_;
+  Pages<std::vector<Hop>> hops_;   ///< by switch
+  Pages<std::vector<Plug>> plugs_; ///< by switch, and by port as far as any was used
+  SharedMap<std::string, SwitchId> switch_by_name_;
+  SharedMap<std::uint64_t, SwitchId> switch_by_guid_;
+  SharedMap<std::string, HostId> host_by_name_;
+  SharedMap<std::uint32_t, HostId> host_by_nid_;
+  /// Of this graph: a copy has nothing touched.
+  struct Notes {
+    Notes() = default;
+    Notes(const Notes& /*of_another*/) {}
+    Notes(Notes&&) = default;
+    Notes& operator=(const Notes& /*of_another*/) {
+      touched = {};
+      return *this;
+    }
+    Notes& operator=(Notes&&) = default;
+    ~Notes() = default;
+    Touched touched;
+  };
+  Notes notes_;
 };
 
 } // namespace tributary::topology

@@ -242,8 +242,8 @@ void ManagedFabric::schedule_deadline() {
   });
 }
 
-void ManagedFabric::store(std::vector<records::Change> changes) {
-  past_.apply(changes);
+void ManagedFabric::store(std::function<std::vector<records::Change>()> changes) {
+  past_.apply(changes());
   manager_->stored("");
 }
 

@@ -105,7 +105,7 @@ private:
   TimeNs now() override { return fabric_.now(); }
   std::string wall_time() override;
   void request_reconcile() override;
-  void store(std::vector<records::Change> changes) override;
+  void store(std::function<std::vector<records::Change>()> changes) override;
   void work(std::unique_ptr<manager::Work> piece) override;
   void send(transaction::SessionNumber session, const control::ManagerMessage& message) override;
   void close(transaction::SessionNumber session, std::string_view why) override;

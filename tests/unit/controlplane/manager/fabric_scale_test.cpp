@@ -78,39 +78,6 @@ TEST(fabric_scale, many_that_connect_together_are_stored_together) {
   EXPECT_EQ(std::count(world.log.begin(), world.log.end(), "stored"), 1);
 }
 
-TEST(fabric_scale, the_graph_is_copied_for_whoever_plans_and_not_for_each_switch) {
-  World world;
-  const std::uint64_t before = world.manager->graph_copies();
-  connect_chain(world, 0, 50);
-  EXPECT_EQ(world.manager->graph_copies(), before);
-  world.create_job("job");
-  const Given first = world.join("demo", 2, 0, 1);
-  const Given second = world.join("demo", 2, 1, 200);
-  world.reconcile();
-  ASSERT_TRUE(second.there());
-  EXPECT_EQ(second->status, 200U);
-  EXPECT_EQ(world.manager->graph_copies(), before + 1);
-}
-
-TEST(fabric_scale, the_graph_is_not_copied_because_a_link_or_a_channel_came_or_went) {
-  World world;
-  connect_chain(world, 0, 10);
-  world.create_job("job");
-  const Given first = world.join("demo", 2, 0, 1);
-  const Given second = world.join("demo", 2, 1, 20);
-  world.reconcile();
-  ASSERT_TRUE(second.there());
-  const std::uint64_t before = world.manager->graph_copies();
-  world.manager->lost(world.sessions.at(name_of(9)), "it was cut");
-  world.reconcile();
-  const Given third = world.join("other", 2, 0, 2);
-  const Given fourth = world.join("other", 2, 1, 21);
-  world.reconcile();
-  ASSERT_TRUE(fourth.there());
-  EXPECT_EQ(fourth->status, 200U);
-  EXPECT_EQ(world.manager->graph_copies(), before);
-}
-
 TEST(host_table, is_not_filled_by_a_port_that_brings_one_host_after_the_other) {
   World world;
   connect_chain(world, 0, 2);

@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -58,12 +59,12 @@ public:
   TimeNs now() override { return now_; }
   std::string wall_time() override { return "2026-01-01T00:00:00.000Z"; }
   void request_reconcile() override { reconcile_requested_ = true; }
-  void store(std::vector<records::Change> changes) override {
+  void store(std::function<std::vector<records::Change>()> changes) override {
     if (disk_is_slow) {
-      writing = std::move(changes);
+      writing = changes();
       return;
     }
-    write(changes);
+    write(changes());
   }
   /// What it does when the disk is not slow, or comes to it.
   void write(const std::vector<records::Change>& changes) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ public:
   TimeNs now() override { return time; }
   std::string wall_time() override { return {}; }
   void request_reconcile() override {}
-  void store(std::vector<records::Change>) override {}
+  void store(std::function<std::vector<records::Change>()>) override {}
   void work(std::unique_ptr<Work>) override {}
   void send(transaction::SessionNumber, const control::ManagerMessage&) override {}
   void close(transaction::SessionNumber, std::string_view) override {}

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -20,7 +21,7 @@ public:
   TimeNs now() override { return time; }
   std::string wall_time() override { return {}; }
   void request_reconcile() override { ++turns_wanted; }
-  void store(std::vector<records::Change>) override {}
+  void store(std::function<std::vector<records::Change>()>) override {}
   void work(std::unique_ptr<Work> piece) override { worker.work(std::move(piece)); }
   void send(transaction::SessionNumber, const control::ManagerMessage&) override {}
   void close(transaction::SessionNumber, std::string_view) override {}
