@@ -61,7 +61,7 @@ struct TrafficSpec {
   std::uint64_t shift = 0; ///< 0: half of the hosts
   std::uint32_t hot = 1;   ///< hosts
   double hot_share = 0.2;  ///< of the packets, to hot hosts
-  std::vector<ListedPacket> listed; ///< by source in order of ticks
+  std::vector<ListedPacket> listed = {}; ///< by source in order of ticks
 };
 
 /// Where hosts are: `leaf_sizes` are those of the grid of leaves, slowest first; host = leaf *
