@@ -28,7 +28,8 @@ Neighbours neighbours_of(const config::Switch& sw, const Identity& identity,
   return Neighbours({.name = sw.name,
                      .guid = identity.guid,
                      .ethertype = sw.ethertype,
-                     .interval_ns = settings.hello_interval_ns},
+                     .interval_ns = settings.hello_interval_ns,
+                     .link_hellos = settings.link_hellos},
                     names);
 }
 

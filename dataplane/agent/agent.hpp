@@ -70,6 +70,8 @@ struct Identity {
 struct Settings {
   /// How often hellos leave each port that is up; 0: never.
   std::uint64_t hello_interval_ns = 1'000'000'000;
+  /// Whether hellos say that the switch sends link hellos (wire/link_hello.hpp).
+  bool link_hellos = false;
   /// How long the manager may take to answer SwitchHello.
   std::uint64_t welcome_patience_ns = 10'000'000'000;
   /// Transactions prepared at once; one more is refused.

@@ -237,6 +237,7 @@ wire::Hello Neighbours::hello_of(const PortState& port, std::uint16_t interval_m
           .port = PortNumber{static_cast<std::uint8_t>(port.told.number())},
           .nid = {},
           .interval_ms = interval_ms,
+          .link_hellos = settings_.link_hellos,
           .name = settings_.name,
           .port_name = port.told.name().substr(0, wire::max_hello_port_name)};
 }

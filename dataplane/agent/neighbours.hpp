@@ -43,6 +43,7 @@ struct NeighbourSettings {
   std::uint16_t ethertype = wire::default_ethertype;
   /// 0: no hellos are sent; those that come in are heard all the same.
   std::uint64_t interval_ns = 1'000'000'000;
+  bool link_hellos = false; ///< whether the switch sends them, see wire/link_hello.hpp
 };
 
 class Neighbours {

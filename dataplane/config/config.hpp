@@ -132,6 +132,10 @@ struct Manager {
   std::string tls_key;
   /// How often a hello leaves each port that is up; 0: never.
   std::chrono::milliseconds hello_interval{1000};
+  /// How often a link hello leaves each port to a switch that sends them, too; 0: never.
+  std::chrono::milliseconds link_hello_interval{10};
+  std::uint32_t link_down_after = 3; ///< intervals without one
+  std::uint32_t link_up_after = 3;   ///< link hellos in a row
 };
 
 struct Config {

@@ -163,6 +163,29 @@ const Key<Manager> manager_keys[] = {
      [](Manager& m, const Value& v) {
        m.hello_interval = std::chrono::milliseconds(std::get<std::int64_t>(v));
      }},
+    {{.name = "link_hello_interval_ms",
+      .type = Integer{0, 10'000},
+      .fallback = "10",
+      .sample = "",
+      .help = "Longest interval of the link hellos on links to other switches that send them, "
+              "which show whether frames pass in both directions. 0, or hello_interval_ms = 0: "
+              "none, and only the carrier counts."},
+     [](Manager& m, const Value& v) {
+       m.link_hello_interval = std::chrono::milliseconds(std::get<std::int64_t>(v));
+     }},
+    {{.name = "link_down_after",
+      .type = Integer{2, 1000},
+      .fallback = "3",
+      .sample = "",
+      .help = "Number of the neighbour's intervals without a link hello after which a link is "
+              "down."},
+     [](Manager& m, const Value& v) { m.link_down_after = integer<std::uint32_t>(v); }},
+    {{.name = "link_up_after",
+      .type = Integer{1, 10'000},
+      .fallback = "3",
+      .sample = "",
+      .help = "Number of link hellos in a row after which a link that was down is used again."},
+     [](Manager& m, const Value& v) { m.link_up_after = integer<std::uint32_t>(v); }},
 };
 
 const Key<Switch> switch_keys[] = {

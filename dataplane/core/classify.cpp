@@ -1,6 +1,7 @@
 #include "dataplane/core/classify.hpp"
 
 #include "tributary/wire/hello.hpp"
+#include "tributary/wire/link_hello.hpp"
 
 #include <span>
 
@@ -41,13 +42,16 @@ Classified IngressCheck::classify_by_field(FrameView frame) const {
 /// What does not begin with a fabric header. A hello is not checked against the port's guard: it
 /// says who is there, and does nothing in anybody's name.
 Classified IngressCheck::classify_other_version(FrameView frame) const {
-  if (!wire::begins_hello(frame.data + wire::ethernet_header_bytes)) {
+  const std::byte* p = frame.data + wire::ethernet_header_bytes;
+  if (!wire::begins_hello(p)) {
     return Classified::refused(DropReason::bad_version);
   }
-  return wire::check_hello(std::span(frame.data, frame.length), ethertype_) ==
-                 wire::HelloError::none
-             ? Classified::hello()
-             : Classified::refused(DropReason::bad_hello);
+  const std::span<const std::byte> bytes(frame.data, frame.length);
+  const wire::HelloError error = wire::begins_link_hello(p)
+                                     ? wire::check_link_hello(bytes, ethertype_)
+                                     : wire::check_hello(bytes, ethertype_);
+  return error == wire::HelloError::none ? Classified::hello()
+                                         : Classified::refused(DropReason::bad_hello);
 }
 
 std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView frame) {

@@ -3,6 +3,7 @@
 #include "dataplane/core/decide.hpp"
 
 #include "tributary/wire/hello.hpp"
+#include "tributary/wire/link_hello.hpp"
 
 #include <fmt/format.h>
 
@@ -201,9 +202,12 @@ private:
   }
 
   void describe_hello(const PortPolicy& policy) {
+    const std::span<const std::byte> bytes(frame_.data, frame_.length);
+    if (wire::begins_link_hello(portals_)) {
+      return describe_link_hello(bytes, policy);
+    }
     wire::Hello hello;
-    const wire::HelloError error =
-        wire::decode(std::span(frame_.data, frame_.length), policy.ethertype, hello);
+    const wire::HelloError error = wire::decode(bytes, policy.ethertype, hello);
     if (error != wire::HelloError::none) {
       note("a hello that cannot be read: {}", name_of(error));
     } else if (hello.kind == wire::HelloKind::host) {
@@ -213,6 +217,20 @@ private:
       note("a hello of switch \"{}\", guid {:#018x}, port {} \"{}\", each {} ms", hello.name,
            hello.guid, hello.port.value, hello.port_name, hello.interval_ms);
     }
+  }
+
+  void describe_link_hello(std::span<const std::byte> bytes, const PortPolicy& policy) {
+    wire::LinkHello hello;
+    const wire::HelloError error = wire::decode(bytes, policy.ethertype, hello);
+    if (error != wire::HelloError::none) {
+      note("a link hello that cannot be read: {}", name_of(error));
+      return;
+    }
+    note("a link hello of guid {:#018x}, port {}, sequence {}, each {} ms; it hears {}",
+         hello.sender.guid, hello.sender.port.value, hello.sequence, hello.interval_ms,
+         hello.heard
+             ? fmt::format("guid {:#018x}, port {}", hello.heard->guid, hello.heard->port.value)
+             : "nobody");
   }
 
   void describe_descriptor(ReductionKey key, const MulticastEntry& entry) {

@@ -1,14 +1,18 @@
 #include "dataplane/process/switch_agents.hpp"
 
+#include "dataplane/process/link_settings.hpp"
 #include "net/steady_clock.hpp"
 #include "service/version.hpp"
 
 #include <boost/asio/post.hpp>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <random>
 #include <utility>
+
+#include <unistd.h>
 
 namespace tributary::dataplane {
 
@@ -25,7 +29,29 @@ agent::Settings settings_of(const config::Config& configuration) {
   const auto interval =
       configuration.manager ? configuration.manager->hello_interval : std::chrono::milliseconds(0);
   return {.hello_interval_ns = static_cast<std::uint64_t>(
-              std::chrono::duration_cast<std::chrono::nanoseconds>(interval).count())};
+              std::chrono::duration_cast<std::chrono::nanoseconds>(interval).count()),
+          .link_hellos = link_settings(configuration).interval_ns != 0};
+}
+
+double ms_of(std::uint64_t duration_ns) {
+  return static_cast<double>(duration_ns) / static_cast<double>(ns_per_ms);
+}
+
+/// Why a link is down, for a person.
+std::string sentence_of(const liveness::Change& change) {
+  switch (change.reason) {
+  case liveness::Reason::silent:
+    return fmt::format("no link hello was heard for {:.1f} ms", ms_of(change.after_ns));
+  case liveness::Reason::one_way:
+    return fmt::format("the neighbour is heard, and does not hear this switch; its last link hello "
+                       "came {:.1f} ms ago",
+                       ms_of(change.after_ns));
+  case liveness::Reason::left: return "the neighbour has said that it leaves";
+  case liveness::Reason::carrier: return "the port itself is down";
+  case liveness::Reason::other_neighbour: return "another switch than before sends link hellos";
+  case liveness::Reason::none: break;
+  }
+  return "unknown";
 }
 
 control_channel::ChannelSettings channel_settings_of(const config::Manager& manager) {
@@ -68,7 +94,7 @@ private:
 };
 
 SwitchAgents::SwitchAgents(asio::io_context& context, const config::Config& configuration)
-    : context_(context), deadline_(context), fetch_timer_(context) {
+    : context_(context), deadline_(context), from_workers_(context) {
   if (configuration.manager) {
     address_ = configuration.manager->address;
   }
@@ -90,7 +116,8 @@ std::shared_ptr<const core::Tables> SwitchAgents::first_tables(std::size_t switc
 void SwitchAgents::start(worker::WorkerGroup& workers) {
   workers_ = &workers;
   look_at_ports();
-  fetch();
+  from_workers_.assign(::dup(workers.wake_up().descriptor()));
+  wait_for_workers();
   for (const auto& line : lines_) {
     if (line->channel) {
       line->channel->start();
@@ -102,6 +129,7 @@ void SwitchAgents::stop() {
   if (workers_ == nullptr) {
     return;
   }
+  workers_->leave();
   for (std::size_t s = 0; s < lines_.size(); ++s) {
     if (managed()) {
       for (const agent::OutgoingHello& hello : lines_[s]->agent.leaving_hellos()) {
@@ -114,7 +142,7 @@ void SwitchAgents::stop() {
   }
   workers_ = nullptr;
   deadline_.cancel();
-  fetch_timer_.cancel();
+  from_workers_.close();
 }
 
 void SwitchAgents::look_at_ports() {
@@ -125,16 +153,38 @@ void SwitchAgents::look_at_ports() {
     const auto& ports = workers_->plan(s).ports;
     for (std::size_t p = 0; p < ports.size(); ++p) {
       const PortNumber number{static_cast<std::uint8_t>(p)};
-      PortSet& known_up = lines_[s]->ports_up;
-      const bool up = ports[p]->link() == port::LinkState::up;
-      if (up == known_up.contains(number)) {
-        continue;
-      }
-      up ? known_up.insert(number) : known_up.erase(number);
-      // Asked for only now: a driver may take its time.
-      lines_[s]->agent.port_changed(number, up, up ? ports[p]->speed_mbps() : 0, net::steady_now());
-      wake();
+      set_port(s, number,
+               ports[p]->link() == port::LinkState::up && !workers_->link_failed(s, number));
     }
+  }
+}
+
+void SwitchAgents::set_port(std::size_t switch_index, PortNumber port, bool up) {
+  Line& line = *lines_[switch_index];
+  if (up == line.ports_up.contains(port)) {
+    return;
+  }
+  up ? line.ports_up.insert(port) : line.ports_up.erase(port);
+  // Asked for only now: a driver may take its time.
+  const std::uint32_t speed = up ? workers_->plan(switch_index).ports[port.value]->speed_mbps() : 0;
+  line.agent.port_changed(port, up, speed, net::steady_now());
+  wake();
+}
+
+/// The manager is told of a link that was down and is good again by now, too.
+void SwitchAgents::link_changed(const worker::LinkEvent& event) {
+  const liveness::Change& change = event.change;
+  const worker::SwitchPlan& plan = workers_->plan(event.switch_index);
+  const std::string& port = plan.ports[change.port.value]->name();
+  if (change.usable) {
+    spdlog::info("switch {}: the link at port {} is good again, after {:.1f} ms", plan.name, port,
+                 ms_of(change.after_ns));
+    return;
+  }
+  set_port(event.switch_index, change.port, false);
+  if (change.reason != liveness::Reason::carrier) { // or that was said
+    spdlog::warn("switch {}: the link at port {} is down ({}): {}", plan.name, port,
+                 liveness::name_of(change.reason), sentence_of(change));
   }
 }
 
@@ -211,11 +261,27 @@ void SwitchAgents::publish() {
   }
 }
 
+void SwitchAgents::wait_for_workers() {
+  from_workers_.async_wait(asio::posix::stream_descriptor::wait_read,
+                           [this](const boost::system::error_code& error) {
+                             if (!error && workers_ != nullptr) {
+                               workers_->wake_up().accept();
+                               fetch();
+                               wait_for_workers();
+                             }
+                           });
+}
+
 void SwitchAgents::fetch() {
-  if (workers_ == nullptr) {
-    return;
-  }
   bool any = false;
+  bool links = false;
+  workers_->take_link_events([&](const worker::LinkEvent& event) {
+    link_changed(event);
+    links = true;
+  });
+  if (links) {
+    look_at_ports();
+  }
   workers_->take_delivered([&](const worker::ControlFrame& frame) {
     lines_[frame.switch_index]->agent.hello_received(frame.port, frame.view(), net::steady_now());
     any = true;
@@ -223,12 +289,6 @@ void SwitchAgents::fetch() {
   if (any) {
     wake();
   }
-  fetch_timer_.expires_after(managed() ? fetch_interval : idle_fetch_interval);
-  fetch_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) {
-      fetch();
-    }
-  });
 }
 
 void SwitchAgents::count_and_report(std::size_t switch_index) {

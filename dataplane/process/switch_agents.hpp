@@ -7,6 +7,9 @@
 //   agents.reload(configs);                              after agents.refuses() has said ""
 //   agents.stop();                                       tells neighbours and manager
 //
+// A port is up for the agent while its carrier is there and link hellos do not say that nothing
+// passes. Workers say so at once (worker/worker.hpp), and what they deliver is fetched at once.
+//
 // What has happened is acted on once for all switches: messages that came together become one
 // snapshot for each switch, and all of those are published in one wait for the workers.
 //
@@ -19,9 +22,9 @@
 #include "dataplane/worker/worker_group.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -33,10 +36,6 @@ namespace tributary::dataplane {
 
 class SwitchAgents {
 public:
-  /// How often frames that the workers delivered are fetched, with a manager and without one.
-  static constexpr std::chrono::milliseconds fetch_interval{20};
-  static constexpr std::chrono::milliseconds idle_fetch_interval{200};
-
   /// Throws control_channel::ChannelError when TLS files cannot be used.
   SwitchAgents(boost::asio::io_context& context, const config::Config& configuration);
   SwitchAgents(const SwitchAgents&) = delete;
@@ -67,16 +66,21 @@ private:
   void wake();
   void act();
   void publish();
+  void wait_for_workers();
+  /// What workers have delivered, and what they say of links.
   void fetch();
+  void link_changed(const worker::LinkEvent& event);
+  /// Tells the agent, if it does not know.
+  void set_port(std::size_t switch_index, PortNumber port, bool up);
   void count_and_report(std::size_t switch_index);
   void arm_timer();
 
   boost::asio::io_context& context_;
   std::optional<std::string> address_;
-  std::vector<std::unique_ptr<Line>> lines_; ///< by switch
-  worker::WorkerGroup* workers_ = nullptr;   ///< null before start and after stop
-  boost::asio::steady_timer deadline_;       ///< the agents' next
-  boost::asio::steady_timer fetch_timer_;
+  std::vector<std::unique_ptr<Line>> lines_;           ///< by switch
+  worker::WorkerGroup* workers_ = nullptr;             ///< null before start and after stop
+  boost::asio::steady_timer deadline_;                 ///< the agents' next
+  boost::asio::posix::stream_descriptor from_workers_; ///< readable: something to fetch
   bool awake_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include "dataplane/config/schema.hpp"
 #include "dataplane/port/kernel_interface.hpp"
 #include "dataplane/port/privileges.hpp"
+#include "dataplane/process/link_settings.hpp"
 #include "dataplane/process/machine.hpp"
 #include "net/as_result.hpp"
 #include "service/log.hpp"
@@ -76,7 +77,13 @@ SwitchProcess::~SwitchProcess() { shut_down(); }
 std::vector<worker::SwitchPlan> SwitchProcess::open_switches() {
   std::vector<worker::SwitchPlan> plans;
   for (const config::Switch& sw : parsed_.config.switches) {
-    worker::SwitchPlan plan{sw.name, sw.settings, {}, agents_.first_tables(plans.size())};
+    worker::SwitchPlan plan{.name = sw.name,
+                            .settings = sw.settings,
+                            .ports = {},
+                            .links = link_settings(parsed_.config),
+                            .guid = sw.guid != 0 ? sw.guid : wire::guid_of_name(sw.name),
+                            .ethertype = sw.ethertype,
+                            .tables = agents_.first_tables(plans.size())};
     for (const config::Port& port : sw.ports) {
       try {
         ports_.push_back(std::make_unique<port::PortDevice>(port, eal_));

@@ -1,9 +1,10 @@
 // The few frames that the control thread sends and receives itself: hellos. They cross between it
 // and a worker by copy, on one ring each way per worker: single producer, single consumer, no lock,
 // and nobody waits for anybody. What does not fit is dropped: `delivery_full` counts it on its way
-// up; on its way down the sender is told.
+// up; on its way down the sender is told. Beside them, links that workers found down or good again.
 #pragma once
 
+#include "dataplane/liveness/links.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/hello.hpp"
 
@@ -39,10 +40,19 @@ inline constexpr std::size_t control_ring_frames = 512;
 using ControlRing =
     boost::lockfree::spsc_queue<ControlFrame, boost::lockfree::capacity<control_ring_frames>>;
 
+/// A link that hellos say is down, or good again.
+struct LinkEvent {
+  std::uint8_t switch_index = 0;
+  liveness::Change change;
+};
+using LinkEventRing =
+    boost::lockfree::spsc_queue<LinkEvent, boost::lockfree::capacity<control_ring_frames>>;
+
 /// Between the control thread and one worker.
 struct ControlRings {
-  ControlRing delivered; ///< the worker's, to the control thread
-  ControlRing to_send;   ///< the control thread's, to the worker
+  ControlRing delivered;     ///< the worker's, to the control thread
+  LinkEventRing link_events; ///< the worker's, to the control thread
+  ControlRing to_send;       ///< the control thread's, to the worker
 };
 
 } // namespace tributary::worker

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dataplane/egress/ingress_accounts.hpp"
+#include "dataplane/port/wake_up.hpp"
 #include "dataplane/worker/control_frames.hpp"
 #include "tributary/traffic_class.hpp"
 #include "tributary/types.hpp"
@@ -48,7 +49,7 @@ using HandoffRing =
 struct WorkerShared {
   WorkerShared(std::size_t workers, std::size_t switches)
       : worker_count(workers), phases(workers), accounts(switches), ports_up(switches),
-        stuck(switches) {
+        links_failed(switches), stuck(switches) {
     for (auto& ports : ports_up) {
       ports.store(PortSet::first(max_ports).bits(), std::memory_order_relaxed);
     }
@@ -69,6 +70,10 @@ struct WorkerShared {
   /// Set by anyone, also from a signal handler; every worker then drains and ends.
   std::atomic<bool> stop{false};
   std::atomic<bool> trace{true};
+  /// The neighbours were told that the switches leave: no link hello may follow.
+  std::atomic<bool> leaving{false};
+  /// For the control thread: something was delivered, or a link changed.
+  port::WakeUp wake_up;
   /// How far each worker has got in ending; see Worker::drain.
   std::vector<std::atomic<unsigned>> phases;
   /// By switch and worker: what waits of lossless classes in that worker's queues. A worker writes
@@ -77,6 +82,8 @@ struct WorkerShared {
   std::vector<std::vector<std::unique_ptr<egress::IngressAccounts>>> accounts;
   /// By switch: the ports whose links are up, as the control thread last saw them.
   std::vector<std::atomic<std::uint64_t>> ports_up;
+  /// By switch: the ports whose links hellos say are down. A worker writes those of its own ports.
+  std::vector<std::atomic<std::uint64_t>> links_failed;
   /// Which ports have paused a class for too long. Written by the workers of these ports.
   struct Stuck {
     std::array<std::atomic<std::uint64_t>, traffic_classes> ports{}; ///< by class

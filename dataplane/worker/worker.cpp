@@ -41,7 +41,7 @@ std::shared_ptr<const core::Tables> without_trees(const core::Tables& tables) {
 
 Worker::Part::Part(std::size_t index, const core::SwitchSettings& settings, PortSet owned,
                    rte_mempool* pool)
-    : switch_index(index), core(settings, owned), emission(pool) {}
+    : switch_index(index), core(settings, owned), emission(pool), owned(owned) {}
 
 Worker::Worker(std::size_t index, const config::Process& process, const TscClock& clock,
                TablePublisher& publisher, WorkerShared& shared, rte_mempool* pool)
@@ -122,9 +122,19 @@ bool Worker::iterate(bool receiving) {
   }
   mailbox_.poll();
   tracing_ = shared_.trace.load(std::memory_order_relaxed);
+  const std::uint64_t frames_before = statistics_.frames.read();
+  delivered_ = 0;
   bool did_something = receiving && receive();
   if (shared_.worker_count > 1) {
     did_something |= take_handoffs();
+  }
+  if (delivered_ != 0 && delivered_ == statistics_.frames.read() - frames_before) {
+    did_something = false; // or the hellos of many links would never let it sleep
+  }
+  for (auto& part : parts_) {
+    if (part->links && receiving) {
+      look_after_links(*part);
+    }
   }
   did_something |= take_frames_to_send();
   for (auto& part : parts_) {
@@ -150,7 +160,13 @@ void Worker::adopt_published() {
 }
 
 void Worker::adopt_links(Part& part) {
-  const std::uint64_t up = shared_.ports_up[part.switch_index].load(std::memory_order_relaxed);
+  const std::uint64_t carriers =
+      shared_.ports_up[part.switch_index].load(std::memory_order_relaxed);
+  if (part.links && carriers != part.carriers.bits()) [[unlikely]] {
+    tell_carriers(part, PortSet(carriers));
+  }
+  const std::uint64_t up =
+      carriers & ~shared_.links_failed[part.switch_index].load(std::memory_order_relaxed);
   if (up != part.ports_up) [[unlikely]] {
     const PortSet changed(up ^ part.ports_up);
     part.ports_up = up;
@@ -195,6 +211,7 @@ TimeNs Worker::next_due() const {
   TimeNs due = never;
   for (const auto& part : parts_) {
     due = std::min(due, part->core.next_deadline());
+    due = part->links ? std::min(due, part->links->next_deadline()) : due;
   }
   for (const auto& input : inputs_) {
     due = input.impairment ? std::min(due, input.impairment->next_due()) : due;

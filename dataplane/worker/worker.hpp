@@ -20,11 +20,16 @@
 // link of this process) is only read while it travels down; before it goes up a tree, where the
 // core may write the result into it, it is copied.
 //
-// Files: worker.cpp (life and loop), worker_frames.cpp (the path of a frame).
+// Links. Link hellos (liveness/links.hpp) end and begin here: a worker watches the links of its own
+// ports between two bursts, and tells the core, the other workers and the control thread when one
+// goes down or comes back. They do not keep a worker awake that has nothing else to do.
+//
+// Files: worker.cpp (life and loop), worker_frames.cpp (the path of a frame), worker_links.cpp.
 #pragma once
 
 #include "dataplane/config/config.hpp"
 #include "dataplane/core/switch_core.hpp"
+#include "dataplane/liveness/links.hpp"
 #include "dataplane/port/impairment_stage.hpp"
 #include "dataplane/port/port_device.hpp"
 #include "dataplane/worker/capture.hpp"
@@ -73,6 +78,10 @@ public:
   /// `tagged`: ports whose frames bring a traffic class.
   void add_switch(std::size_t switch_index, const core::SwitchSettings& settings,
                   const std::vector<std::size_t>& owners, PortSet tagged);
+  /// Has the links of a switch added before watched, if they have an interval. `guid` and
+  /// `ethertype` are the switch's.
+  void watch_links(std::size_t switch_index, const liveness::Settings& settings, std::uint64_t guid,
+                   std::uint16_t ethertype);
   /// A port of a switch added before, which `owners` gave to this worker.
   void add_port(std::size_t switch_index, PortNumber number, port::PortDevice& device);
 
@@ -99,6 +108,10 @@ public:
   /// Requires that the port is here. 0: unknown.
   void set_link_speed(std::size_t switch_index, PortNumber number, std::uint32_t mbps) {
     part_of(switch_index)->outputs[number.value]->set_link_speed(mbps);
+  }
+  /// Null when the links of the switch are not watched. Requires that a port of it is here.
+  [[nodiscard]] const liveness::Links* links(std::size_t switch_index) const {
+    return part_of(switch_index)->links.get();
   }
   /// Null ends the capture.
   void set_tap(CaptureTap* tap) { tap_ = tap; }
@@ -143,6 +156,10 @@ private:
     std::uint64_t adopted = 0; ///< number of the published record in use
     std::uint64_t ports_up = PortSet::first(max_ports).bits(); ///< what the core was told
     std::uint64_t stuck_changes = 0;                           ///< that it was told of
+    PortSet carriers;                                          ///< what `links` was told
+    PortSet owned;                                             ///< ports that are here
+    std::unique_ptr<liveness::Links> links;                    ///< null: not watched
+    std::uint16_t ethertype = wire::default_ethertype;         ///< of the link hellos
     bool whole = true;                                         ///< all ports are here
     std::array<std::uint8_t, max_ports> owner{};
     std::array<std::unique_ptr<OutputPort>, max_ports> outputs; ///< null: another worker's
@@ -188,6 +205,12 @@ private:
     return switch_index < part_by_switch_.size() ? part_by_switch_[switch_index] : nullptr;
   }
 
+  // Links.
+  void tell_carriers(Part& part, PortSet carriers);
+  bool heard_hello(Part& part, PortNumber in, const core::FrameView& frame);
+  void look_after_links(Part& part);
+  void report_links(Part& part);
+
   // The path of a frame.
   bool receive();
   bool receive_from(Input& input);
@@ -196,6 +219,7 @@ private:
   bool take_handoffs();
   bool take_frames_to_send();
   void deliver(Part& part, PortNumber in, const core::FrameView& frame);
+  void send_control_frame(Part& part, PortNumber port, std::span<const std::byte> frame);
   void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   void process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   rte_mbuf* made_private(Part& part, PortNumber in, rte_mbuf* frame);
@@ -228,6 +252,7 @@ private:
   TimeNs now_;
   std::uint64_t iteration_began_ = 0; ///< cycles
   bool busy_ = false;                 ///< the iteration before this one did something
+  std::uint64_t delivered_ = 0;       ///< frames, in this iteration
   bool tracing_ = true;
   CaptureTap* tap_ = nullptr;
   std::array<core::FrameView, burst> views_;    ///< of the frames in work, see `process`

@@ -3,6 +3,7 @@
 
 #include "dataplane/core/dispatch.hpp"
 #include "dataplane/port/mbuf_ownership.hpp"
+#include "tributary/wire/link_hello.hpp"
 #include "tributary/wire/reduction.hpp"
 
 #include <algorithm>
@@ -49,6 +50,13 @@ void free_frames(rte_mempool* pool, rte_mbuf** frames, std::uint16_t count) {
     }
   }
   rte_mempool_put_bulk(pool, reinterpret_cast<void* const*>(frames), own);
+}
+
+/// Whether a burst is nothing else. Not to be traced: links that are otherwise idle would push all
+/// that matters out of the ring.
+bool is_a_link_hello(const core::Decision& decision, core::FrameView frame, std::uint16_t count) {
+  return count == 1 && decision.event == core::Event::hello &&
+         wire::begins_link_hello(frame.data + wire::ethernet_header_bytes);
 }
 
 } // namespace
@@ -159,6 +167,9 @@ bool Worker::deliver_due(Input& input, TimeNs until) {
 
 /// Sends each frame on to the worker that has its engine, and processes those that stay.
 void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count) {
+  if (part.links) {
+    part.links->frames_came(in);
+  }
   if (part.whole) [[likely]] {
     process(part, in, frames, count);
     return;
@@ -250,7 +261,7 @@ void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t
   }
   part.core.process_burst(in, std::span(views_).first(ready), now_,
                           std::span(decisions_).first(ready));
-  if (tracing_) {
+  if (tracing_ && !is_a_link_hello(decisions_.front(), views_.front(), ready)) {
     trace_burst(part, in, ready);
   }
 
@@ -384,24 +395,34 @@ bool Worker::take_handoffs() {
 }
 
 void Worker::deliver(Part& part, PortNumber in, const core::FrameView& frame) {
+  ++delivered_;
+  if (heard_hello(part, in, frame)) {
+    return;
+  }
   if (!shared_.control[index_]->delivered.push(
           ControlFrame(part.switch_index, in, {frame.data, frame.length}))) {
     part.core.counters().drop(in, core::DropReason::delivery_full);
   }
+  shared_.wake_up.signal();
 }
 
 /// Sends what the control thread wants sent.
 bool Worker::take_frames_to_send() {
   return shared_.control[index_]->to_send.consume_all([&](const ControlFrame& asked) {
-    Part& part = *part_by_switch_[asked.switch_index];
-    rte_mbuf* frame = port::allocate(pool_);
-    if (frame == nullptr) {
-      part.core.counters().drop(asked.port, core::DropReason::no_buffer);
-      return;
-    }
-    std::memcpy(rte_pktmbuf_append(frame, asked.length), asked.bytes.data(), asked.length);
-    send(part, frame, asked.port, part.outputs[asked.port.value]->control_class(), no_port);
+    send_control_frame(*part_by_switch_[asked.switch_index], asked.port, asked.view());
   }) != 0;
+}
+
+/// A frame of the switch's own, out of a port that is here.
+void Worker::send_control_frame(Part& part, PortNumber port, std::span<const std::byte> bytes) {
+  rte_mbuf* frame = port::allocate(pool_);
+  if (frame == nullptr) {
+    part.core.counters().drop(port, core::DropReason::no_buffer);
+    return;
+  }
+  std::memcpy(rte_pktmbuf_append(frame, static_cast<std::uint16_t>(bytes.size())), bytes.data(),
+              bytes.size());
+  send(part, frame, port, part.outputs[port.value]->control_class(), no_port);
 }
 
 void Worker::hand_over(std::size_t to, const Handoff& item) {

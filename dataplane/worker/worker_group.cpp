@@ -90,6 +90,7 @@ WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
         continue;
       }
       worker->add_switch(s, switches_[s].settings, owners_[s], tagged_ports(switches_[s]));
+      worker->watch_links(s, switches_[s].links, switches_[s].guid, switches_[s].ethertype);
       for (std::size_t port = 0; port < owners_[s].size(); ++port) {
         if (owners_[s][port] == index) {
           worker->add_port(s, PortNumber{static_cast<std::uint8_t>(port)},
@@ -238,6 +239,18 @@ void WorkerGroup::learn_speed(std::size_t switch_index, PortNumber port) {
                    mbps, needed);
     }
   }
+}
+
+std::optional<liveness::Status> WorkerGroup::link_status(std::size_t switch_index,
+                                                         PortNumber port) {
+  std::optional<liveness::Status> status;
+  Worker& worker = *workers_[worker_of(switch_index, port)];
+  worker.call([&] {
+    if (const liveness::Links* links = worker.links(switch_index)) {
+      status = links->status(port);
+    }
+  });
+  return status;
 }
 
 void WorkerGroup::pause_port(std::size_t switch_index, PortNumber port) {

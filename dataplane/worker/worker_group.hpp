@@ -28,6 +28,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -40,6 +41,9 @@ struct SwitchPlan {
   std::string name;
   core::SwitchSettings settings;
   std::vector<port::PortDevice*> ports; ///< by PortNumber
+  liveness::Settings links;             ///< how those to other switches are watched
+  std::uint64_t guid = 0;               ///< of the switch, in link hellos
+  std::uint16_t ethertype = wire::default_ethertype;
   std::shared_ptr<const core::Tables> tables;
 };
 
@@ -104,6 +108,26 @@ public:
   void pause_port(std::size_t switch_index, PortNumber port);
   void resume_port(std::size_t switch_index, PortNumber port);
 
+  /// Whether hellos say that nothing passes the link of this port. Any thread.
+  [[nodiscard]] bool link_failed(std::size_t switch_index, PortNumber port) const {
+    return PortSet(shared_.links_failed[switch_index].load(std::memory_order_relaxed))
+        .contains(port);
+  }
+  /// What the hellos on the link of this port have told; nothing where links are not watched. Waits
+  /// for the worker.
+  [[nodiscard]] std::optional<liveness::Status> link_status(std::size_t switch_index,
+                                                            PortNumber port);
+  /// The neighbours were told that all switches leave: no link hello follows.
+  void leave() { shared_.leaving.store(true, std::memory_order_relaxed); }
+  /// Its descriptor becomes readable when there is something to take below; accept it before.
+  [[nodiscard]] port::WakeUp& wake_up() { return shared_.wake_up; }
+  /// Calls `f(const LinkEvent&)` for each link that a worker found down or good again since the
+  /// last call, in order for each link.
+  template <typename F> void take_link_events(F&& f) {
+    for (const auto& rings : shared_.control) {
+      rings->link_events.consume_all(f);
+    }
+  }
   /// Calls `f(const ControlFrame&)` for each frame that cores delivered since the last call: hellos
   /// for the agents. Never stops a worker. What nobody takes in time is dropped as `delivery_full`.
   template <typename F> void take_delivered(F&& f) {

@@ -9,6 +9,7 @@
 #include "dataplane/core/classify.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/require.hpp"
+#include "tributary/wire/link_hello.hpp"
 
 #include <array>
 #include <string>
@@ -29,9 +30,12 @@ void mend(Bytes& frame) {
   wire::store_be<std::uint16_t>(frame.data() + 12, wire::default_ethertype);
   wire::store_be<std::uint32_t>(p, wire::hello_magic);
   p[wire::hello_offset::version] = std::byte{wire::hello_version};
-  const std::size_t length = wire::hello_header_bytes +
-                             std::to_integer<std::size_t>(p[wire::hello_offset::name_length]) +
-                             std::to_integer<std::size_t>(p[wire::hello_offset::port_name_length]);
+  const std::size_t length =
+      wire::begins_link_hello(p)
+          ? wire::link_hello_bytes
+          : wire::hello_header_bytes +
+                std::to_integer<std::size_t>(p[wire::hello_offset::name_length]) +
+                std::to_integer<std::size_t>(p[wire::hello_offset::port_name_length]);
   if (wire::ethernet_header_bytes + length <= frame.size()) {
     wire::store_be<std::uint16_t>(p + wire::hello_offset::checksum, 0);
     wire::store_be<std::uint16_t>(p + wire::hello_offset::checksum,
@@ -46,7 +50,16 @@ void check_codec(Bytes& frame) {
   const core::IngressCheck check{core::PortPolicy{}};
   const core::Classified what =
       check.classify({frame.data(), static_cast<std::uint32_t>(frame.size())});
-  TRIBUTARY_REQUIRE((what.kind() == core::FrameKind::hello) == (error == HelloError::none));
+  wire::LinkHello link_hello;
+  const bool of_link = wire::decode(frame, wire::default_ethertype, link_hello) == HelloError::none;
+  TRIBUTARY_REQUIRE((what.kind() == core::FrameKind::hello) ==
+                    (error == HelloError::none || of_link));
+  if (of_link) {
+    wire::LinkHello again;
+    TRIBUTARY_REQUIRE(wire::decode(wire::encode(link_hello), wire::default_ethertype, again) ==
+                      HelloError::none);
+    TRIBUTARY_REQUIRE(again == link_hello);
+  }
   if (error == HelloError::none) {
     TRIBUTARY_REQUIRE(wire::is_hello_name(hello.name));
     TRIBUTARY_REQUIRE(wire::is_hello_port_name(hello.port_name));

@@ -9,14 +9,15 @@
 //     0    4  magic           00 "TRB"; no fabric header begins with 0, so that switches that do
 //                             not know hellos drop them as bad_version
 //     4    1  version         1
-//     5    1  kind            1 a switch's port, 2 a host
+//     5    1  kind            1 a switch's port, 2 a host; 3 is a link hello: link_hello.hpp
 //     6    1  name length     1 to 63
 //     7    1  port name length  0 to 15
 //     8    8  guid            of the switch; 0 from a host
 //    16    4  NID             of the host, valid in a unicast address; 0 from a switch
 //    20    2  interval        until the next hello, ms; 0: there will be none, the sender leaves
 //    22    1  port number     of the switch, 0 to 63; 0 from a host
-//    23    1  reserved        sent as 0, ignored
+//    23    1  flags           bit 0: the switch sends link hellos to a switch that says so, too. The
+//                             others are sent as 0 and ignored
 //    24    2  checksum        of bytes 0 to the end of the names, as of a fabric header
 //    26       name, then port name; then zeros up to the shortest Ethernet frame, 60 bytes
 //
@@ -66,13 +67,19 @@ inline constexpr std::size_t guid = 8;
 inline constexpr std::size_t nid = 16;
 inline constexpr std::size_t interval = 20;
 inline constexpr std::size_t port = 22;
+inline constexpr std::size_t flags = 23;
 inline constexpr std::size_t checksum = 24;
 } // namespace hello_offset
 
 enum class HelloKind : std::uint8_t {
   switch_port = 1,
   host = 2,
+  link = 3, ///< not a Hello but a LinkHello
 };
+
+namespace hello_flag {
+inline constexpr std::byte link_hellos{1};
+} // namespace hello_flag
 
 struct Hello {
   HelloKind kind = HelloKind::switch_port;
@@ -80,6 +87,7 @@ struct Hello {
   PortNumber port{0};               ///< of a switch
   Nid nid;                          ///< of a host
   std::uint16_t interval_ms = 1000; ///< 0: the sender leaves
+  bool link_hellos = false;         ///< of a switch: it sends them to one that says so, too
   std::string name;                 ///< of the switch or host
   std::string port_name;            ///< of the switch's port or the host's interface; may be empty
 
@@ -93,11 +101,12 @@ enum class HelloError : std::uint8_t {
   wrong_ethertype, ///< not the EtherType asked for
   no_hello,        ///< does not begin with the magic
   unknown_version, ///< not version 1
-  unknown_kind,    ///< neither switch nor host
+  unknown_kind,    ///< not of the kind, or of one of the kinds, that was asked for
   wrong_checksum,
-  bad_name, ///< no name, or too long, or with bytes that names do not have
-  bad_port, ///< a port number that no switch has
-  bad_nid,  ///< not 20 bits, or it looks like a multicast
+  bad_name,     ///< no name, or too long, or with bytes that names do not have
+  bad_port,     ///< a port number that no switch has
+  bad_nid,      ///< not 20 bits, or it looks like a multicast
+  bad_interval, ///< of a link hello: 0
 };
 
 constexpr std::string_view name_of(HelloError e) {
@@ -112,6 +121,7 @@ constexpr std::string_view name_of(HelloError e) {
   case HelloError::bad_name: return "bad_name";
   case HelloError::bad_port: return "bad_port";
   case HelloError::bad_nid: return "bad_nid";
+  case HelloError::bad_interval: return "bad_interval";
   }
   return "unknown";
 }
@@ -189,6 +199,7 @@ inline std::vector<std::byte> encode(const Hello& hello,
   store_be<std::uint32_t>(p + hello_offset::nid, host ? hello.nid.value : 0);
   store_be<std::uint16_t>(p + hello_offset::interval, hello.interval_ms);
   p[hello_offset::port] = static_cast<std::byte>(host ? 0 : hello.port.value);
+  p[hello_offset::flags] = !host && hello.link_hellos ? hello_flag::link_hellos : std::byte{0};
   std::byte* names = p + hello_header_bytes;
   std::memcpy(names, hello.name.data(), hello.name.size());
   std::memcpy(names + hello.name.size(), hello.port_name.data(), hello.port_name.size());
@@ -260,6 +271,7 @@ inline HelloError decode(std::span<const std::byte> frame, std::uint16_t etherty
       PortNumber{host ? std::uint8_t{0} : std::to_integer<std::uint8_t>(p[hello_offset::port])};
   out.nid = Nid{host ? load_be<std::uint32_t>(p + hello_offset::nid) : 0};
   out.interval_ms = load_be<std::uint16_t>(p + hello_offset::interval);
+  out.link_hellos = !host && (p[hello_offset::flags] & hello_flag::link_hellos) != std::byte{0};
   out.name.assign(names, name_bytes);
   out.port_name.assign(names + name_bytes,
                        std::to_integer<std::size_t>(p[hello_offset::port_name_length]));

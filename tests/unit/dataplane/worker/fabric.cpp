@@ -135,6 +135,8 @@ Fabric::Fabric(const Options& options) {
   SwitchPlan plan;
   plan.name = "s0";
   plan.settings = options.settings;
+  plan.links = options.links;
+  plan.guid = switch_guid;
   plan.tables = star_tables(options.ports);
   for (std::size_t i = 0; i < options.ports; ++i) {
     const std::string ring = next_ring();

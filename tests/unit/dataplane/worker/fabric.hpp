@@ -28,6 +28,7 @@ using Frame = std::vector<std::byte>;
 
 inline constexpr TreeNumber tree{7};
 inline constexpr Cookie cookie{0x1234};
+inline constexpr std::uint64_t switch_guid = 0x5EED;
 
 /// An arm, as a root sends it.
 wire::ReductionFrame arm_frame(std::uint32_t sequence, TreeNumber t = tree);
@@ -59,6 +60,7 @@ struct Options {
   std::uint32_t workers = 1;
   config::Poll poll = config::Poll::adaptive;
   core::SwitchSettings settings{};
+  liveness::Settings links{};
   /// By port; missing ones are not impaired.
   std::vector<config::Impairment> impairments{};
   /// What else a port is told; may be empty.

@@ -130,6 +130,7 @@ TEST(Hello, decodes_to_what_was_encoded_whatever_it_holds) {
     } else {
       hello.guid = random();
       hello.port = PortNumber{static_cast<std::uint8_t>(random() % max_ports)};
+      hello.link_hellos = random() % 2 == 0;
     }
     hello.interval_ms = static_cast<std::uint16_t>(random());
     hello.name = text(1 + random() % max_hello_name);
@@ -204,11 +205,27 @@ TEST(Hello, with_a_name_that_could_harm_a_log_is_refused) {
                HelloError::bad_name);
 }
 
-TEST(Hello, has_no_reserved_byte_that_matters) {
+TEST(Hello, has_no_flag_that_matters_but_the_one_of_link_hellos) {
   Hello out;
-  EXPECT_EQ(decode(changed(encode(switch_hello()), 23, 0xFF), default_ethertype, out),
-            HelloError::none);
+  EXPECT_EQ(
+      decode(changed(encode(switch_hello()), hello_offset::flags, 0xFE), default_ethertype, out),
+      HelloError::none);
   EXPECT_EQ(out, switch_hello());
+  Hello with = switch_hello();
+  with.link_hellos = true;
+  EXPECT_EQ(encode(with), changed(encode(switch_hello()), hello_offset::flags, 1));
+  EXPECT_EQ(
+      decode(changed(encode(switch_hello()), hello_offset::flags, 0xFF), default_ethertype, out),
+      HelloError::none);
+  EXPECT_EQ(out, with);
+}
+
+TEST(Hello, of_a_host_has_no_flags) {
+  Hello out;
+  EXPECT_EQ(
+      decode(changed(encode(host_hello()), hello_offset::flags, 0xFF), default_ethertype, out),
+      HelloError::none);
+  EXPECT_EQ(out, host_hello());
 }
 
 TEST(Hello, is_no_fabric_header_and_has_no_multicast_address_in_its_place) {
