@@ -49,6 +49,7 @@ std::string view_of(const Command& command, const json::value& result, bool colo
   case Verb::show: break;
   }
   return command.what == "ports"     ? ports_view(result, colours)
+         : command.what == "links"   ? links_view(result, colours)
          : command.what == "queues"  ? queues_view(result, colours)
          : command.what == "trees"   ? trees_view(result, colours)
          : command.what == "engines" ? engines_view(result, colours)
@@ -135,7 +136,7 @@ json::value request_of(const Command& command, const std::string& frame) {
   switch (command.verb) {
   case Verb::show:
     request["command"] = "show";
-    request["what"] = command.what;
+    request["what"] = command.what == "links" ? "ports" : command.what; // which have them
     add_text("switch", command.switch_name);
     add_text("port", command.port);
     break;

@@ -70,6 +70,41 @@ std::string ports_view(const json::value& result, bool colours) {
   return table.text(colours);
 }
 
+std::string links_view(const json::value& result, bool colours) {
+  Table table({{"SWITCH"},
+               {"PORT"},
+               {"CARRIER"},
+               {"LINK"},
+               {"SINCE", right},
+               {"TIMES DOWN", right},
+               {"LAST REASON"},
+               {"AFTER", right},
+               {"SENT", right},
+               {"HEARD", right},
+               {"MISSED", right},
+               {"LONGEST GAP", right}});
+  for (const Entry& p : elements(result)) {
+    const Entry link = p.entry("link");
+    const std::string state = link.text("state");
+    const bool was_down = link.number("times_down") != 0;
+    table.add({{p.text("switch")},
+               {p.text("port")},
+               {p.text("state"), style_of_state(p.text("state"))},
+               {state, state == "up"     ? Style::good
+                       : state == "down" ? Style::bad
+                                         : Style::plain},
+               {duration_text(link.number("since_us") * 1000)},
+               count_cell(link.number("times_down"), Style::warning),
+               {was_down ? link.text("last_reason") : ""},
+               {was_down ? duration_text(link.number("last_silence_us") * 1000) : ""},
+               count_cell(link.number("hellos_sent")),
+               count_cell(link.number("hellos_heard")),
+               count_cell(link.number("hellos_missed")),
+               {duration_text(link.number("longest_gap_us") * 1000)}});
+  }
+  return table.text(colours);
+}
+
 std::string queues_view(const json::value& result, bool colours) {
   Table table({{"SWITCH"},
                {"PORT"},

@@ -132,6 +132,7 @@ void Link::link_hello(const wire::LinkHello& hello, TimeNs now) {
   }
   sequence_heard_ = hello.sequence;
   last_heard_ = now;
+  status_.last_heard = now;
   patience_ns_ = settings_.misses * hello.interval_ms * ns_per_ms;
   silent_at_ = now + patience_ns_;
   stall_excused_ = false;

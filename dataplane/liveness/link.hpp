@@ -89,6 +89,7 @@ struct Status {
   std::uint64_t hellos_missed = 0;        ///< by the gaps in the neighbour's sequence
   std::uint64_t longest_gap_ns = 0;       ///< between two hellos, on a link that was up
   std::optional<wire::LinkEnd> neighbour; ///< of the last link hello
+  TimeNs last_heard{};                    ///< with a neighbour: when that was
 };
 
 class Link {

@@ -32,6 +32,10 @@ std::string hex(std::uint64_t value, int digits) {
 
 template <typename F> void for_each_counter(const PortReport& p, F&& f) {
   f("link_transitions", p.link_transitions);
+  f("link_times_down", p.link.times_down);
+  f("link_hellos_sent", p.link.hellos_sent);
+  f("link_hellos_heard", p.link.hellos_heard);
+  f("link_hellos_missed", p.link.hellos_missed);
   f("rx_frames", p.rx_frames);
   f("rx_bytes", p.rx_bytes);
   f("rx_missed", p.rx_missed);
@@ -105,6 +109,22 @@ json::value array_of(const std::vector<Report>& reports, Convert convert) {
   return all;
 }
 
+json::object link_json(const LinkReport& l) {
+  json::object out{{"state", l.state},
+                   {"since_us", l.since_us},
+                   {"last_reason", l.last_reason},
+                   {"times_down", l.times_down},
+                   {"last_silence_us", l.last_silence_us},
+                   {"longest_gap_us", l.longest_gap_us},
+                   {"hellos_sent", l.hellos_sent},
+                   {"hellos_heard", l.hellos_heard},
+                   {"hellos_missed", l.hellos_missed}};
+  if (l.silence_us) {
+    out["silence_us"] = *l.silence_us;
+  }
+  return out;
+}
+
 json::object port_json(const PortReport& p) {
   json::object out{{"switch", p.switch_name}, {"port", p.name},     {"number", p.number},
                    {"kind", p.kind},          {"device", p.device}, {"state", p.state},
@@ -120,6 +140,7 @@ json::object port_json(const PortReport& p) {
     }
   }
   out["drops"] = std::move(drops);
+  out["link"] = link_json(p.link);
   return out;
 }
 

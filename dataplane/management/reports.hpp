@@ -15,6 +15,20 @@
 
 namespace tributary::management {
 
+/// What link hellos have told of the link at a port.
+struct LinkReport {
+  std::string state = "unwatched";  ///< unwatched, checking, up, down
+  std::uint64_t since_us = 0;       ///< how long `state` has been so
+  std::string last_reason = "none"; ///< why it was down last; none: it never was
+  std::uint64_t times_down = 0;
+  std::uint64_t last_silence_us = 0;       ///< before it was down, the last time
+  std::optional<std::uint64_t> silence_us; ///< since the last link hello
+  std::uint64_t hellos_sent = 0;
+  std::uint64_t hellos_heard = 0;
+  std::uint64_t hellos_missed = 0;
+  std::uint64_t longest_gap_us = 0; ///< between two, while it was up
+};
+
 struct PortReport {
   std::string switch_name;
   std::uint32_t number = 0;
@@ -23,6 +37,7 @@ struct PortReport {
   std::string device; ///< what lies behind it, e.g. "af_xdp eth1 (native)"
   std::string state;  ///< up, down, away
   std::uint64_t link_transitions = 0;
+  LinkReport link; ///< all 0 and "unwatched" where links are not watched
   std::uint32_t worker = 0;
   std::optional<Nid> nid;
   std::uint64_t rx_frames = 0;

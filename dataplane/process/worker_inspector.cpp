@@ -35,7 +35,25 @@ std::string name_of(agent::Status::Channel channel) {
   return "unknown";
 }
 
-ManagerReport::Port link_report(const control::Port& port) {
+LinkReport link_report(const liveness::Status& status, TimeNs now) {
+  constexpr std::uint64_t ns_per_us = 1000;
+  LinkReport report{.state = std::string(name_of(status.state)),
+                    .since_us = elapsed_ns(now, status.since) / ns_per_us,
+                    .last_reason = std::string(name_of(status.last_reason)),
+                    .times_down = status.times_down,
+                    .last_silence_us = status.last_silence_ns / ns_per_us,
+                    .silence_us = {},
+                    .hellos_sent = status.hellos_sent,
+                    .hellos_heard = status.hellos_heard,
+                    .hellos_missed = status.hellos_missed,
+                    .longest_gap_us = status.longest_gap_ns / ns_per_us};
+  if (status.neighbour) {
+    report.silence_us = elapsed_ns(now, status.last_heard) / ns_per_us;
+  }
+  return report;
+}
+
+ManagerReport::Port manager_port_report(const control::Port& port) {
   ManagerReport::Port out{.name = port.name(),
                           .up = port.up(),
                           .speed_mbps = port.speed_mbps(),
@@ -117,6 +135,9 @@ PortReport WorkerInspector::port_report(std::size_t switch_index, PortNumber por
   report.device = device.description();
   report.state = name_of(device.link());
   report.link_transitions = history.went_down + history.went_away + history.came_up;
+  if (const auto link = workers_.link_status(switch_index, port)) {
+    report.link = link_report(*link, workers_.clock().now());
+  }
   report.worker = static_cast<std::uint32_t>(workers_.worker_of(switch_index, port));
   report.nid = plan.tables->port(port).nid;
   const auto of_port = [&](auto member) {
@@ -398,7 +419,7 @@ std::vector<ManagerReport> WorkerInspector::managers(const std::string& switch_n
     report.aborted = status.counts.aborted;
     report.forgotten = status.counts.forgotten;
     report.last_refusal = status.last_refusal;
-    std::ranges::transform(status.ports, std::back_inserter(report.ports), link_report);
+    std::ranges::transform(status.ports, std::back_inserter(report.ports), manager_port_report);
     report.problems = status.problems;
   }
   return reports;

@@ -16,7 +16,7 @@
 //    16    4  NID             of the host, valid in a unicast address; 0 from a switch
 //    20    2  interval        until the next hello, ms; 0: there will be none, the sender leaves
 //    22    1  port number     of the switch, 0 to 63; 0 from a host
-//    23    1  flags           bit 0: the switch sends link hellos to a switch that says so, too. The
+//    23    1  flags           bit 0: the switch sends link hellos to one that says so, too. The
 //                             others are sent as 0 and ignored
 //    24    2  checksum        of bytes 0 to the end of the names, as of a fabric header
 //    26       name, then port name; then zeros up to the shortest Ethernet frame, 60 bytes

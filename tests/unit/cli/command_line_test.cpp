@@ -38,6 +38,7 @@ TEST(request_of, each_command) {
   EXPECT_EQ(request_text({"show", "ports"}), R"({"command":"show","what":"ports"})");
   EXPECT_EQ(request_text({"show", "trees", "--switch", "leaf0"}),
             R"({"command":"show","what":"trees","switch":"leaf0"})");
+  EXPECT_EQ(request_text({"show", "links"}), R"({"command":"show","what":"ports"})");
   EXPECT_EQ(request_text({"show", "queues", "--port", "p"}),
             R"({"command":"show","what":"queues","port":"p"})");
   EXPECT_EQ(request_text({"trace"}), R"({"command":"trace","action":"dump"})");
@@ -74,7 +75,8 @@ TEST(command_line, watch_and_duration_take_fractions) {
 TEST(command_line, mistakes_exit_with_2_and_say_what_is_wrong) {
   const std::pair<std::vector<const char*>, const char*> mistakes[] = {
       {{"show"}, "what is required"},
-      {{"show", "hosts"}, "hosts not in {ports,queues,trees,engines,counters,workers,manager}"},
+      {{"show", "hosts"},
+       "hosts not in {ports,links,queues,trees,engines,counters,workers,manager}"},
       {{"trace", "maybe"}, "maybe not in"},
       {{"dance"}, "subcommand"},
       {{}, "subcommand"},

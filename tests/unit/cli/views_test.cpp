@@ -26,6 +26,20 @@ TEST(ports_view, one_line_per_port_with_its_drops_by_reason) {
             "         0\n");
 }
 
+TEST(links_view, says_why_a_link_was_down_last_and_after_how_long) {
+  const auto result = parse(R"json([
+      {"switch":"leaf0","port":"host0","state":"up","link":{"state":"unwatched","since_us":94000000,
+       "last_reason":"none","times_down":0}},
+      {"switch":"leaf0","port":"up0","state":"up","link":{"state":"down","since_us":7000,
+       "last_reason":"silent","times_down":2,"last_silence_us":30400,"hellos_sent":100,
+       "hellos_heard":90,"hellos_missed":3,"longest_gap_us":21000}}])json");
+  const std::string text = links_view(result, false);
+  EXPECT_THAT(text, HasSubstr("unwatched"));
+  EXPECT_THAT(text, Not(HasSubstr("none")));
+  EXPECT_THAT(text, HasSubstr("silent"));
+  EXPECT_THAT(text, HasSubstr("30.4 ms"));
+}
+
 TEST(queues_view, one_line_per_queue_with_what_waits_of_how_much) {
   const auto result = parse(R"json([
       {"switch":"leaf0","port":"host0","class":0,"frames_limit":512,"bytes_limit":1048576,

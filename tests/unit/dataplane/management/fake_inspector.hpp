@@ -63,6 +63,16 @@ public:
     p.state = "up";
     p.nid = Nid{0x12345};
     p.link_transitions = 1;
+    p.link = {.state = "down",
+              .since_us = 7,
+              .last_reason = "silent",
+              .times_down = 2,
+              .last_silence_us = 30'400,
+              .silence_us = 30'407,
+              .hellos_sent = 100,
+              .hellos_heard = 90,
+              .hellos_missed = 3,
+              .longest_gap_us = 21'000};
     p.rx_frames = 10;
     p.rx_bytes = 940;
     p.rx_missed = 4;

@@ -14,8 +14,23 @@ TEST(to_json, port) {
   EXPECT_EQ(to_json(inspector.ports("")),
             parse(R"json([{"switch":"leaf0","port":"host0","number":3,"kind":"af_xdp",
                        "device":"af_xdp eth1 (native)","state":"up","worker":0,"nid":"0x12345",
-                       "link_transitions":1,"rx_frames":10,"rx_bytes":940,"rx_missed":4,
-                       "tx_frames":5,"tx_bytes":470,"drops":{"source_guard":2}}])json"));
+                       "link_transitions":1,"link_times_down":2,"link_hellos_sent":100,
+                       "link_hellos_heard":90,"link_hellos_missed":3,
+                       "rx_frames":10,"rx_bytes":940,"rx_missed":4,
+                       "tx_frames":5,"tx_bytes":470,"drops":{"source_guard":2},
+                       "link":{"state":"down","since_us":7,"last_reason":"silent","times_down":2,
+                               "last_silence_us":30400,"longest_gap_us":21000,"hellos_sent":100,
+                               "hellos_heard":90,"hellos_missed":3,"silence_us":30407}}])json"));
+}
+
+TEST(to_json, port_where_no_link_hello_was_heard_has_no_time_since_the_last) {
+  FakeInspector inspector;
+  auto ports = inspector.ports("");
+  ports[0].link = {};
+  const auto out = to_json(ports);
+  const auto& link = out.as_array()[0].as_object().at("link").as_object();
+  EXPECT_EQ(link.at("state"), "unwatched");
+  EXPECT_FALSE(link.contains("silence_us"));
 }
 
 TEST(to_json, port_without_nid_has_no_such_key) {
@@ -140,7 +155,7 @@ TEST(flat_counters, name_every_drop_reason_of_every_port) {
   EXPECT_EQ(flat.at("leaf0.queue.host0.2.frames_waiting"), 3U);
   EXPECT_EQ(flat.at("leaf0.queue.host0.2.queue_full"), 9U);
   EXPECT_EQ(flat.size(),
-            6 + core::drop_reason_count + 12 + egress::queue_drop_reasons.size() + 5 + 12 + 1 + 8);
+            10 + core::drop_reason_count + 12 + egress::queue_drop_reasons.size() + 5 + 12 + 1 + 8);
 }
 
 } // namespace
