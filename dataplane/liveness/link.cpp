@@ -186,7 +186,7 @@ void Link::poll(TimeNs now, bool frames_came, bool stalled) {
   }
 }
 
-std::optional<wire::LinkHello> Link::take_hello(TimeNs now) {
+std::optional<wire::LinkHello> Link::take_hello(TimeNs now, std::uint64_t own_delay_ns) {
   if (now < send_at_) {
     return std::nullopt;
   }
@@ -196,8 +196,8 @@ std::optional<wire::LinkHello> Link::take_hello(TimeNs now) {
   ++status_.hellos_sent;
   wire::LinkHello hello{.sender = self_,
                         .sequence = ++sequence_,
-                        .interval_ms = static_cast<std::uint16_t>(
-                            std::clamp<std::uint64_t>(interval_ns / ns_per_ms, 1, 0xFFFF)),
+                        .interval_ms = static_cast<std::uint16_t>(std::clamp<std::uint64_t>(
+                            (interval_ns + own_delay_ns) / ns_per_ms, 1, 0xFFFF)),
                         .uses_link = usable(),
                         .heard = {}};
   if (hears()) {

@@ -25,7 +25,8 @@
 // loses hellos with the rest.
 //
 // A hello leaves 0.75 to 1 intervals after the one before, by a seed; at once when what we hear has
-// changed; and only once an idle interval while the neighbour has been silent for long.
+// changed; and only once an idle interval while the neighbour has been silent for long. It says how
+// long the next one may take: the interval, and how late this switch has lately been itself.
 //
 // Pure: no clock, no I/O, no allocation. One thread at a time.
 #pragma once
@@ -114,8 +115,8 @@ public:
 
   /// As far as hellos tell; the carrier is the caller's.
   [[nodiscard]] bool usable() const { return status_.state != State::down; }
-  /// The link hello to send now, if one is due.
-  [[nodiscard]] std::optional<wire::LinkHello> take_hello(TimeNs now);
+  /// The link hello to send now, if one is due; the next one may be late by `own_delay_ns`.
+  [[nodiscard]] std::optional<wire::LinkHello> take_hello(TimeNs now, std::uint64_t own_delay_ns);
   [[nodiscard]] const Status& status() const { return status_; }
 
 private:

@@ -12,8 +12,8 @@ constexpr std::uint64_t ticks_per_interval = 16;
 
 Links::Links(const Settings& settings, std::uint64_t guid, PortSet owned, std::uint64_t seed)
     : settings_(settings),
-      tick_ns_(std::min(settings.interval_ns / ticks_per_interval, longest_tick_ns)),
-      owned_(owned) {
+      tick_ns_(std::min(settings.interval_ns / ticks_per_interval, longest_tick_ns)), owned_(owned),
+      own_delay_(settings.interval_ns / 2, settings.idle_interval_ns) {
   const Random random(seed);
   links_.reserve(static_cast<std::size_t>(owned.size()));
   owned.for_each([&](PortNumber port) {
@@ -58,7 +58,9 @@ void Links::happened(PortNumber port, TimeNs now, TimeNs since_before) {
 }
 
 void Links::poll(TimeNs now) {
-  const bool stalled = elapsed_ns(now, next_) > settings_.interval_ns;
+  const std::uint64_t late_ns = elapsed_ns(now, next_);
+  const bool stalled = late_ns > settings_.interval_ns;
+  own_delay_.ran(now, late_ns);
   const PortSet came = std::exchange(frames_came_, {});
   polled_ = now;
   owned_.for_each([&](PortNumber port) {

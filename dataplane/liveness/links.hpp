@@ -17,6 +17,7 @@
 #pragma once
 
 #include "dataplane/liveness/link.hpp"
+#include "dataplane/liveness/own_delay.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/hello.hpp"
 #include "tributary/wire/link_hello.hpp"
@@ -57,7 +58,7 @@ public:
   /// Calls `f(PortNumber, const wire::LinkHello&)` for each that is due since the last poll.
   template <typename F> void take_hellos(TimeNs now, F&& f) {
     std::exchange(due_, {}).for_each([&](PortNumber port) {
-      if (const auto hello = link(port).take_hello(now)) {
+      if (const auto hello = link(port).take_hello(now, own_delay_.ns())) {
         f(port, *hello);
       }
     });
@@ -90,6 +91,7 @@ private:
   PortSet failed_;
   PortSet frames_came_; ///< since the last poll
   PortSet due_;         ///< may have a hello to send
+  OwnDelay own_delay_;
   TimeNs polled_{};
   TimeNs next_ = never;
   std::vector<Change> changes_;

@@ -39,9 +39,9 @@ std::shared_ptr<const core::Tables> without_trees(const core::Tables& tables) {
 
 } // namespace
 
-Worker::Part::Part(std::size_t index, const core::SwitchSettings& settings, PortSet owned,
+Worker::Part::Part(std::size_t index, const core::SwitchSettings& settings, PortSet own_ports,
                    rte_mempool* pool)
-    : switch_index(index), core(settings, owned), emission(pool), owned(owned) {}
+    : switch_index(index), core(settings, own_ports), emission(pool), owned(own_ports) {}
 
 Worker::Worker(std::size_t index, const config::Process& process, const TscClock& clock,
                TablePublisher& publisher, WorkerShared& shared, rte_mempool* pool)

@@ -149,7 +149,8 @@ private:
   };
   /// One switch, as far as it is here.
   struct Part {
-    Part(std::size_t index, const core::SwitchSettings& settings, PortSet owned, rte_mempool* pool);
+    Part(std::size_t index, const core::SwitchSettings& settings, PortSet own_ports,
+         rte_mempool* pool);
     std::size_t switch_index;
     core::SwitchCore core;
     PoolEmission emission;

@@ -85,10 +85,7 @@ class Config:
     def text(self):
         head = [section_text("[process]", self.process)]
         if self.manager:
-            # The default of 10 ms takes links down where a process waits longer for a core.
-            keys = self.manager if isinstance(self.manager, dict) else {
-                "address": self.manager, "link_hello_interval_ms": 200,
-            }
+            keys = self.manager if isinstance(self.manager, dict) else {"address": self.manager}
             head.append(section_text("[manager]", keys))
         return "\n".join([*head, *(s.text() for s in self.switches)])
 

@@ -149,6 +149,46 @@ TEST(Link, is_not_down_because_its_own_switch_did_not_look_for_a_while) {
   EXPECT_TRUE(wire.b.changes.empty());
 }
 
+TEST(Link, of_a_neighbour_that_was_late_bears_the_next_delay_and_forgets_it_after_a_while) {
+  WireBetween wire;
+  wire.connect();
+  wire.run(ns_per_second);
+  const auto a_waits = [&](std::uint64_t duration_ns) {
+    wire.a.running = false;
+    wire.run(duration_ns);
+    wire.a.running = true;
+    wire.run(ns_per_second);
+  };
+  a_waits(60 * ms);
+  ASSERT_EQ(wire.b.links.status(port).times_down, 1U); // nobody could know
+  EXPECT_FALSE(wire.failed(wire.b));
+  for (int i = 0; i < 10; ++i) {
+    a_waits(60 * ms);
+  }
+  EXPECT_EQ(wire.b.links.status(port).times_down, 1U);
+  wire.run(40 * ns_per_second);
+  wire.a.running = false;
+  const TimeNs cut = wire.now;
+  wire.run(100 * ms);
+  EXPECT_EQ(wire.b.links.status(port).times_down, 2U);
+  EXPECT_LE(elapsed_ns(wire.b.at.back(), cut), 32 * ms);
+}
+
+TEST(Link, bears_no_delay_for_longer_than_the_idle_interval_asks) {
+  WireBetween wire;
+  wire.connect();
+  wire.run(ns_per_second);
+  wire.a.running = false;
+  wire.run(600 * ns_per_second);
+  wire.a.running = true;
+  wire.run(ns_per_second);
+  wire.a.running = false;
+  const TimeNs cut = wire.now;
+  wire.run(10 * ns_per_second);
+  EXPECT_TRUE(wire.failed(wire.b));
+  EXPECT_LE(elapsed_ns(wire.b.at.back(), cut), 3100 * ms);
+}
+
 TEST(Link, of_a_neighbour_that_leaves_is_down_at_once) {
   WireBetween wire;
   wire.connect();
@@ -279,7 +319,7 @@ TEST(Link, agrees_with_the_wire_at_both_ends_whatever_happened_before) {
     ASSERT_EQ(wire.state(wire.a), State::up);
     ASSERT_EQ(wire.state(wire.b), State::up);
     wire.b.cut = true;
-    wire.run(50 * ms);
+    wire.run(3200 * ms); // an end that did not run asked for up to three idle intervals
     ASSERT_TRUE(wire.failed(wire.a));
     ASSERT_TRUE(wire.failed(wire.b));
   }

@@ -46,8 +46,8 @@ inline wire::Hello host_hello() {
 class WireBetween {
 public:
   struct End {
-    explicit End(const Settings& settings, std::uint64_t guid, std::uint64_t seed)
-        : guid(guid), links(settings, guid, only(port), seed) {}
+    End(const Settings& settings, std::uint64_t own_guid, std::uint64_t seed)
+        : guid(own_guid), links(settings, own_guid, only(port), seed) {}
     std::uint64_t guid;
     Links links;
     bool cut = false;       ///< what it sends is lost
