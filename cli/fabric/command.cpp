@@ -23,8 +23,10 @@ void add_show(CLI::App& fabric, FabricCommand& command) {
   show->add_option("what", command.what, "What to show")
       ->required()
       ->check(CLI::IsMember({"topology", "switches", "hosts", "links", "groups", "trees",
-                             "transactions", "jobs", "events"}));
-  show->add_option("id", command.id, "One object in detail: a name or a number; groups: JOB/NAME");
+                             "transactions", "jobs", "events", "routes", "paths", "faults"}));
+  show->add_option("id", command.id,
+                   "One object in detail: a name or a number; groups: JOB/NAME; paths: a host");
+  show->add_option("to", command.to, "paths: the other host; both by name or NID");
   show->add_option("--switch", command.at_switch,
                    "hosts, links, trees: only objects at this switch")
       ->type_name("NAME");
@@ -45,6 +47,9 @@ void add_show(CLI::App& fabric, FabricCommand& command) {
                "  tributaryctl fabric show links --watch 1     EFI: trees that cross each link\n"
                "  tributaryctl fabric show hosts --switch leaf0\n"
                "  tributaryctl fabric show trees --job j1 --group demo\n"
+               "  tributaryctl fabric show routes              unicast routes and their state\n"
+               "  tributaryctl fabric show paths h0 h17        every hop from host to host\n"
+               "  tributaryctl fabric show faults              how fast each was answered\n"
                "  tributaryctl fabric show events --follow");
 }
 
@@ -151,6 +156,30 @@ void add_rebalance(CLI::App& fabric, FabricCommand& command) {
                     "  tributaryctl fabric rebalance");
 }
 
+void add_drain(CLI::App& fabric, FabricCommand& command) {
+  auto* const drain =
+      add(fabric, command, "drain", "Moves trees and routes away from a switch (administrators)",
+          Verb::drain);
+  drain->add_option("switch", command.name, "Its name")->required()->type_name("SWITCH");
+  drain->add_flag("--force", command.force, "Also when that cuts hosts off");
+  drain->add_flag("--no-wait", command.no_wait, "Do not wait until nothing leads through it");
+  drain->add_option("--timeout", command.timeout_seconds, "Longest wait")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  drain->footer("Waits until nothing leads through the switch, and says that it may be taken out.\n"
+                "It stays drained, also when the manager restarts, until undrain.\n"
+                "Exit codes: 0 it is out of use; 1 refused, or not within the time; 2 usage.\n"
+                "Examples:\n"
+                "  tributaryctl fabric drain spine3\n"
+                "  tributaryctl fabric drain leaf7 --force --timeout 10");
+  auto* const undrain =
+      add(fabric, command, "undrain", "Takes a drained switch into use again (administrators)",
+          Verb::undrain);
+  undrain->add_option("switch", command.name, "Its name")->required()->type_name("SWITCH");
+  undrain->footer("Example:\n  tributaryctl fabric undrain spine3");
+}
+
 void add_route(CLI::App& fabric, FabricCommand& command) {
   auto* const route = add(fabric, command, "route",
                           "Compares algorithms on a model fabric; needs no manager", Verb::route);
@@ -217,6 +246,7 @@ CLI::App* add_fabric_command(CLI::App& app, FabricCommand& command) {
   add_group(*fabric, command);
   add_job(*fabric, command);
   add_rebalance(*fabric, command);
+  add_drain(*fabric, command);
   add_route(*fabric, command);
   fabric->footer("Examples:\n"
                  "  tributaryctl fabric show groups\n"

@@ -22,6 +22,8 @@ struct FabricCommand {
     create_job,
     destroy_job,
     rebalance,
+    drain,
+    undrain,
     route,
   };
   Verb verb = Verb::show;
@@ -33,6 +35,7 @@ struct FabricCommand {
 
   std::string what; ///< show: topology, groups, ...
   std::string id;   ///< show: one of them, or empty; draw_tree: the tree's number
+  std::string to;   ///< show paths: the other host
   // show: only what has to do with these; "" for all
   std::string at_switch; ///< hosts, links, trees
   std::string group;     ///< trees; with a job
@@ -54,6 +57,10 @@ struct FabricCommand {
   std::vector<std::string> hosts; ///< empty: any
   std::vector<std::string> vnis;  ///< empty: any
   bool dry_run = false;           ///< rebalance
+  // drain, undrain: of the switch `name`
+  bool force = false;
+  bool no_wait = false;
+  double timeout_seconds = 60;
 
   // route
   std::vector<std::string> topologies;

@@ -2,6 +2,7 @@
 
 #include "cli/entry.hpp"
 #include "cli/exit_codes.hpp"
+#include "cli/fabric/drain.hpp"
 #include "cli/fabric/job_limits.hpp"
 #include "cli/fabric/route.hpp"
 #include "cli/fabric/topology_graph.hpp"
@@ -116,8 +117,20 @@ std::string path_of(const FabricCommand& command) {
   if (command.what == "events") {
     return "/api/v1/events?follow=false";
   }
+  if (command.what == "paths") {
+    if (command.id.empty() || command.to.empty()) {
+      throw UsageError("a path needs two hosts, by name or NID: show paths h0 h17");
+    }
+    return fmt::format("/api/v1/paths?from={}&to={}", encoded(command.id), encoded(command.to));
+  }
+  if (!command.to.empty()) {
+    throw UsageError(fmt::format("only paths have two ends; omit \"{}\"", command.to));
+  }
   if (command.id.empty()) {
     return "/api/v1/" + command.what + filters;
+  }
+  if (command.what == "routes" || command.what == "faults") {
+    throw UsageError(fmt::format("show {} takes no name; omit \"{}\"", command.what, command.id));
   }
   if (command.what == "topology") {
     throw UsageError("there is only one topology: omit the name, or show switches");
@@ -343,6 +356,8 @@ int ask_manager(const FabricCommand& command, bool as_json) {
   case Verb::create_job: return create_job(manager, command, as_json);
   case Verb::destroy_job: return destroy_job(manager, command, as_json);
   case Verb::rebalance: return rebalance(manager, command, as_json);
+  case Verb::drain:
+  case Verb::undrain: return drain(manager, command, as_json);
   case Verb::route: break;
   }
   return exit_success;

@@ -2,6 +2,7 @@
 
 #include "cli/fabric/cells.hpp"
 #include "cli/fabric/detail_views.hpp"
+#include "cli/fabric/route_views.hpp"
 
 #include <fmt/format.h>
 
@@ -219,6 +220,15 @@ std::string fabric_view(std::string_view what, bool one, const json::value& answ
   const Entry entry(answer);
   if (what == "topology") {
     return topology_view(entry, colours);
+  }
+  if (what == "routes") {
+    return routes_view(entry, colours);
+  }
+  if (what == "paths") {
+    return path_view(entry, colours);
+  }
+  if (what == "faults") {
+    return faults_view(entry, colours);
   }
   const auto* const view = std::find_if(std::begin(views), std::end(views),
                                         [&](const View& v) { return v.what == what; });

@@ -184,13 +184,41 @@ MemberRequest member_request(const std::string& job, const std::string& group,
       static_cast<std::uint32_t>(number_of("the rank in the path", rank, max_contributions - 1))};
 }
 
-bool dry_run_of(const Target& target) {
-  const std::string_view value = target.parameter("dry_run").value_or("false");
+namespace {
+
+bool flag_of(const Target& target, std::string_view name) {
+  const std::string_view value = target.parameter(name).value_or("false");
   if (value != "true" && value != "false") {
-    throw RequestError(fmt::format("dry_run must be true or false, not {}", quoted(value)));
+    throw RequestError(fmt::format("{} must be true or false, not {}", name, quoted(value)));
   }
   return value == "true";
 }
+
+} // namespace
+
+bool dry_run_of(const Target& target) { return flag_of(target, "dry_run"); }
+
+PathRequest path_request(const Target& target) {
+  PathRequest request;
+  for (auto [field, name] : {std::pair{&request.from, "from"}, std::pair{&request.to, "to"}}) {
+    const auto value = target.parameter(name);
+    if (!value) {
+      throw RequestError(fmt::format("a path needs two hosts: ?from=HOST&to=HOST, and {} is not "
+                                     "there",
+                                     name));
+    }
+    check_name(name, std::string(*value));
+    *field = *value;
+  }
+  return request;
+}
+
+DrainRequest drain_request(DrainRequest::Verb verb, const std::string& at, const Target& target) {
+  check_name("the switch in the path", at);
+  return {.verb = verb, .at = at, .force = flag_of(target, "force")};
+}
+
+std::size_t limit_of(const Target& target) { return view_request(View::topology, target).limit; }
 
 EventsRequest events_request(const Target& target, std::string_view last_event_id) {
   EventsRequest request;

@@ -33,6 +33,14 @@ inline constexpr std::chrono::microseconds max_collective_timeout{3'600'000'000}
 /// ?dry_run=true or false; false when it is not said.
 [[nodiscard]] bool dry_run_of(const Target& target);
 
+/// ?from=HOST&to=HOST, both needed.
+[[nodiscard]] PathRequest path_request(const Target& target);
+/// ?force=true or false; false when it is not said.
+[[nodiscard]] DrainRequest drain_request(DrainRequest::Verb verb, const std::string& at,
+                                         const Target& target);
+/// ?limit=N; ViewRequest::default_limit when it is not said.
+[[nodiscard]] std::size_t limit_of(const Target& target);
+
 struct EventsRequest {
   std::uint64_t after = 0; ///< number of the last event that was seen
   bool follow = true;      ///< otherwise only what is kept is wanted

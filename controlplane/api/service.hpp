@@ -106,6 +106,19 @@ struct ViewRequest {
   static constexpr std::size_t most = 10'000;
 };
 
+/// Hosts by name or NID.
+struct PathRequest {
+  std::string from;
+  std::string to;
+};
+
+struct DrainRequest {
+  enum class Verb : std::uint8_t { look, drain, undrain };
+  Verb verb = Verb::look;
+  std::string at;     ///< a switch, by name
+  bool force = false; ///< drain it although that cuts hosts off
+};
+
 /// One line of the event stream.
 struct Event {
   std::uint64_t number = 0; ///< rises, by one as long as the manager runs, and with every start
@@ -139,6 +152,15 @@ public:
   virtual void view(const Caller& caller, const ViewRequest& request, Reply reply) = 0;
   /// Moves trees to where they are better, or says what would be moved. Answers 200 with the moves.
   virtual void rebalance(const Caller& caller, bool dry_run, Reply reply) = 0;
+
+  /// The sets of unicast routes, drained switches, links that flap.
+  virtual void routes(const Caller& caller, Reply reply) = 0;
+  /// The way from host to host by the routes in force.
+  virtual void paths(const Caller& caller, const PathRequest& request, Reply reply) = 0;
+  /// The latest `limit` faults and their timelines.
+  virtual void faults(const Caller& caller, std::size_t limit, Reply reply) = 0;
+  /// How far a switch is out of use, after it is drained or undrained or as it is.
+  virtual void drain(const Caller& caller, const DrainRequest& request, Reply reply) = 0;
 
   /// OpenMetrics text, without the closing "# EOF".
   virtual std::string metrics() = 0;

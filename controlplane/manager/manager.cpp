@@ -32,10 +32,16 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
     : settings_(settings), environment_(environment), stalls_(environment), beside_(environment),
       last_look_(environment.now()), started_(last_look_), discovery_(settings.discovery),
       planner_(planning_graph_, settings.planner), tree_kind_(discovery_.graph()),
-      coordinator_(discovery_.graph(), {&tree_kind_}, {.epoch = transaction_epoch(past)}),
+      coordinator_(discovery_.graph(), {&tree_kind_, &route_kind_},
+                   {.epoch = transaction_epoch(past)}),
+      control_(
+          settings.routes, {environment, beside_, discovery_, coordinator_},
+          std::uint64_t{transaction_epoch(past)} << 32U,
+          [this](std::string kind, std::string text) { event(std::move(kind), std::move(text)); }),
       registry_(settings.groups, std::move(random), past, started_), events_(past.epoch) {
   discovery_.remember([this](Nid nid) { return !registry_.groups_of(nid).empty(); });
   restore(past);
+  control_.start(started_);
   if (!settings_.open_job.empty() && registry_.find_job(settings_.open_job) == nullptr) {
     static_cast<void>(registry_.create_job(settings_.open_job, std::nullopt));
   }
@@ -66,6 +72,11 @@ void Manager::restore(const records::Snapshot& past) {
     unstored_topology_ = {.touched = std::move(restored), .starts_anew = true};
   }
   switches_.resize(graph().switches().size());
+  std::set<std::string> drained;
+  for (const records::DrainRecord& record : past.drains) {
+    drained.insert(record.at);
+  }
+  control_.restore_drained(std::move(drained));
   bring_planning_graph_up_to_date();
   std::vector<transaction::Target> wanted;
   for (const group::Group* group : registry_.groups()) {
@@ -179,8 +190,10 @@ void Manager::run_turn() {
   compute_what_is_not_contested();
   rebalance_as_asked();
   rebalance_by_itself();
-  while (handle_topology() || handle_outcomes() || handle_actions() || handle_due()) {
+  while (handle_topology() || handle_outcomes() || handle_actions() || handle_due() ||
+         handle_routes()) {
   }
+  control_.settle(!repair_all_ && to_repair_.empty() && lives_.next_due() > now(), now());
   gather_unstored();
   if (store_again_ != never || (unstored_.empty() && !topology_is_due())) {
     end_turn();
@@ -212,6 +225,12 @@ void Manager::reconfigure(const group::Settings& groups) {
   registry_.reconfigure(groups);
 }
 
+void Manager::reconfigure(const RouteSettings& routes) {
+  settings_.routes = routes;
+  control_.reconfigure(routes, now());
+  environment_.request_reconcile();
+}
+
 TimeNs Manager::next_deadline() const {
   if (is_writing()) {
     return never; // the end of the write goes on
@@ -229,6 +248,8 @@ TimeNs Manager::first_deadline() const {
   }
   // While switches are waited for, nothing is done about trees.
   const TimeNs due = repair_all_ || !to_repair_.empty() ? started_ : lives_.next_due();
+  next = std::min(next, control_.next_deadline(
+                            waits_for_switches() ? started_ + settings_.timeout_ns : TimeNs{}));
   return std::min(next, due == never || !waits_for_switches()
                             ? due
                             : std::max(due, started_ + settings_.timeout_ns));
@@ -273,9 +294,22 @@ bool Manager::handle_outcomes() {
   const Section section(stalls_, "ended transactions");
   const std::vector<transaction::Outcome> outcomes = coordinator_.take_outcomes();
   for (const transaction::Outcome& outcome : outcomes) {
+    control_.ended(outcome, now());
     finished(outcome);
   }
-  return note_in_force() || !outcomes.empty();
+  const bool routes_in_force = control_.note_in_force();
+  return note_in_force() || routes_in_force || !outcomes.empty();
+}
+
+bool Manager::handle_routes() {
+  const Section section(stalls_, "unicast routes");
+  const bool any = control_.handle(now(), !waits_for_switches());
+  if (!control_.take_avoidance_changed()) {
+    return any;
+  }
+  planning_graph_is_old_ = true;
+  repair_all_ = true;
+  return true;
 }
 
 /// Problems are events, so that whoever follows them need not ask.
@@ -312,6 +346,7 @@ bool Manager::handle_topology() {
           : of_switch ? "switch"
                       : "host",
           change.text, {{"change", std::string(topology::name_of(change.kind))}});
+    control_.changed(change, now());
   }
   planning_graph_is_old_ = true;
   note_touched();
@@ -505,6 +540,7 @@ std::optional<std::string> Manager::connected(transaction::SessionNumber session
   state.heard = now();
   sessions_[session] = *at;
   coordinator_.connected(*at, session, southbound::protocol::hello_of(hello), now());
+  control_.connected(*at, hello, now());
   for (const control::Tree& tree : hello.in_force().trees()) {
     if (tree.from_file() && tree.number() < max_trees) {
       registry_.reserve_tree(TreeNumber{static_cast<std::uint16_t>(tree.number())});
@@ -528,6 +564,7 @@ void Manager::message(transaction::SessionNumber session, const control::SwitchM
   state.heard = now();
   if (message.has_ports()) {
     discovery_.report(graph()[at].name, message.ports(), now());
+    control_.ports(at, message.ports());
   } else if (message.has_statistics()) {
     for (const control::PortStatistics& port : message.statistics().ports()) {
       state.ports[port.port()] = port;

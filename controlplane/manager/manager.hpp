@@ -52,11 +52,13 @@
 #pragma once
 
 #include "controlplane/api/event_log.hpp"
+#include "controlplane/api/route_views.hpp"
 #include "controlplane/api/service.hpp"
 #include "controlplane/api/views.hpp"
 #include "controlplane/group/registry.hpp"
 #include "controlplane/manager/endings.hpp"
 #include "controlplane/manager/environment.hpp"
+#include "controlplane/manager/route_control.hpp"
 #include "controlplane/manager/stall_detector.hpp"
 #include "controlplane/manager/work_beside.hpp"
 #include "controlplane/multicast/planner.hpp"
@@ -98,6 +100,8 @@ struct Settings {
   std::uint64_t rebalance_quiet_ns = 0;
   /// Why the store takes nothing at the start, which is then as later on; "" when it does.
   std::string store_failure;
+  /// Unicast routes, and what is done about faults.
+  RouteSettings routes{};
   /// How the fabric should be cabled; what is found is checked against it.
   std::optional<topology::Graph> expected;
 };
@@ -118,6 +122,8 @@ public:
   void worked(std::unique_ptr<Work> piece);
   /// Takes over the limits and leases of groups. Those that run keep the deadlines they have.
   void reconfigure(const group::Settings& groups);
+  /// Takes over what is said of unicast routes and faults.
+  void reconfigure(const RouteSettings& routes);
   [[nodiscard]] TimeNs next_deadline() const;
   /// Somebody saw that nothing can be written now, and why, though nothing was to be written: no
   /// change is taken on before a write succeeds.
@@ -159,6 +165,11 @@ public:
                     api::Reply reply) override;
   void view(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply) override;
   void rebalance(const api::Caller& caller, bool dry_run, api::Reply reply) override;
+  void routes(const api::Caller& caller, api::Reply reply) override;
+  void paths(const api::Caller& caller, const api::PathRequest& request, api::Reply reply) override;
+  void faults(const api::Caller& caller, std::size_t limit, api::Reply reply) override;
+  void drain(const api::Caller& caller, const api::DrainRequest& request,
+             api::Reply reply) override;
   std::string metrics() override;
   std::string not_ready_because() override;
   std::optional<api::Answer> refuse_events(const api::Caller& caller) override;
@@ -170,6 +181,7 @@ public:
   [[nodiscard]] const topology::Graph& graph() const { return discovery_.graph(); }
   [[nodiscard]] const group::Registry& groups() const { return registry_; }
   [[nodiscard]] const transaction::Coordinator& coordinator() const { return coordinator_; }
+  [[nodiscard]] const RouteControl& route_control() const { return control_; }
 
 private:
   /// A request that is answered when its group has come so far.
@@ -206,6 +218,7 @@ private:
   bool handle_actions();
   bool handle_outcomes();
   bool handle_topology();
+  bool handle_routes();
   void tell_problems();
   // A turn, in three pieces: what lies between them is a write, or nothing.
   /// Requests are stored before anything follows from them; those that cannot be never came.
@@ -383,6 +396,10 @@ private:
   [[nodiscard]] api::Views views() const { return {sight_, time()}; }
   [[nodiscard]] const std::vector<std::string>& miscabled();
 
+  // fault_requests.cpp
+  [[nodiscard]] std::vector<std::string> trees_through(topology::SwitchId at) const;
+  [[nodiscard]] api::DrainState drain_state(topology::SwitchId at) const;
+
   Settings settings_;
   Environment& environment_;
   StallDetector stalls_;
@@ -399,7 +416,9 @@ private:
   bool planning_graph_is_old_ = false;
   multicast::Planner planner_; ///< knows what the planning graph knows; see planner()
   trees::TreeKind tree_kind_;
+  routes::RouteKind route_kind_;
   transaction::Coordinator coordinator_;
+  RouteControl control_; ///< unicast routes and faults
   group::Registry registry_;
 
   std::vector<SwitchReport> switches_; ///< by SwitchId

@@ -40,11 +40,17 @@ multicast::Planner& Manager::planner() {
 void Manager::bring_planning_graph_up_to_date() {
   planning_graph_is_old_ = false;
   planning_graph_ = graph();
+  const std::set<SwitchId> drained = control_.avoided_switches();
   for (std::uint32_t s = 0; s < planning_graph_.switches().size(); ++s) {
     const SwitchId at{s};
-    const bool up = graph()[at].up && discovery_.is_connected(at);
+    const bool up = graph()[at].up && discovery_.is_connected(at) && !drained.contains(at);
     if (planning_graph_[at].up != up) {
       planning_graph_.set_up(at, up);
+    }
+  }
+  for (const topology::LinkId link : control_.avoided_links()) {
+    if (planning_graph_[link].up) {
+      planning_graph_.set_up(link, false);
     }
   }
   planner_.topology_changed();
@@ -346,6 +352,9 @@ void Manager::install(group::GroupId id) {
                            : coordinator_.remove(subject, now()));
   }
   lives_.wait_for(id, begun);
+  for (const transaction::TransactionNumber one : begun) {
+    control_.tree_told(one, now());
+  }
 }
 
 void Manager::remove(group::GroupId id) {
@@ -419,7 +428,7 @@ bool Manager::note_in_force() {
 
 bool Manager::intact(const group::Group& group, const trees::PlannedTree& routed) const {
   for (const topology::LinkId link : routed.tree.links) {
-    if (!graph().usable(link)) {
+    if (!graph().usable(link) || control_.avoids(link)) {
       return false;
     }
   }
@@ -506,6 +515,7 @@ void Manager::repair(const group::Group& group) {
     return;
   }
   ++repairs_;
+  control_.tree_planned(fmt::format("{}/{}", group.job, group.name), now());
   note_shared(life);
   event("tree",
         fmt::format("group {}/{} has a new tree, the old one is broken", group.job, group.name),

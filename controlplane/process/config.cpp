@@ -5,6 +5,8 @@
 #include "configuration/reference.hpp"
 #include "configuration/section_reader.hpp"
 #include "controlplane/multicast/planner.hpp"
+#include "controlplane/routes/settings.hpp"
+#include "controlplane/unicast/route_error.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -213,7 +215,96 @@ const Key<Topology> topology_keys[] = {
      [](Topology& t, const Value& v) { t.hosts_per_port = integer<std::uint32_t>(v); }},
 };
 
-enum Section : std::uint8_t { manager, rest, switches, store, groups, multicast_trees, topology };
+const Key<Routes> routes_keys[] = {
+    {{.name = "enabled",
+      .type = configuration::Flag{},
+      .fallback = "false",
+      .change = configuration::Change::live,
+      .help = "Whether the manager computes unicast routes and installs them in the switches. When "
+              "off, switches forward by the routes of their own files."},
+     [](Routes& r, const Value& v) { r.enabled = std::get<bool>(v); }},
+    {{.name = "algorithm",
+      .type = Choice{tributary::routes::algorithms},
+      .fallback = "\"auto\"",
+      .change = configuration::Change::live,
+      .help = "Algorithm that computes the tables; docs/protocol/unicast-routes.md compares them. "
+              "auto: vtftr_plus on a fat tree of two dimensions, phase_search on another one or "
+              "with dead links or roots, general elsewhere. Any other name stands alone: where its "
+              "tables are not safe, they are refused and those in force stay."},
+     [](Routes& r, const Value& v) { r.algorithm = text(v); }},
+    {{.name = "vcs",
+      .type = Integer{1, 8},
+      .fallback = "2",
+      .change = configuration::Change::live,
+      .help = "Number of virtual channels that routes may use. Links between switches carry eight "
+              "where both ports have `tags`, and one otherwise."},
+     [](Routes& r, const Value& v) { r.vcs = integer<std::uint8_t>(v); }},
+    {{.name = "policy",
+      .type = Choice{tributary::routes::policies},
+      .fallback = "\"safe\"",
+      .change = configuration::Change::live,
+      .help = "Which virtual channels frames may use beyond those they need, on fat trees: safe, "
+              "none; plus, higher ones on the last segment; fast, any from the beginning, and a "
+              "frame that did cannot be misrouted on the spot."},
+     [](Routes& r, const Value& v) { r.policy = text(v); }},
+    {{.name = "shape",
+      .type = Text{64},
+      .sample = "\"16x16,2\"",
+      .change = configuration::Change::live,
+      .help =
+          "Shape that the fat tree must have: sizes of its dimensions, the last one the fastest "
+          "coordinate, and planes. A link that contradicts it is named, and the routes are "
+          "refused. Absent: whatever is found."},
+     [](Routes& r, const Value& v) { r.shape = text(v); }},
+    {{.name = "damping",
+      .type = configuration::Flag{},
+      .fallback = "true",
+      .change = configuration::Change::live,
+      .help = "Whether links that flap are left out of routes and trees for a while, as RFC 2439 "
+              "describes."},
+     [](Routes& r, const Value& v) { r.damping = std::get<bool>(v); }},
+    {{.name = "damping_penalty",
+      .type = Integer{1, 1'000'000},
+      .fallback = "1000",
+      .change = configuration::Change::live,
+      .help = "Penalty of a link for each time it goes down."},
+     [](Routes& r, const Value& v) { r.damping_penalty = integer<std::uint32_t>(v); }},
+    {{.name = "damping_cut_off",
+      .type = Integer{1, 10'000'000},
+      .fallback = "2500",
+      .change = configuration::Change::live,
+      .help = "Penalty above which a link is not used."},
+     [](Routes& r, const Value& v) { r.damping_cut_off = integer<std::uint32_t>(v); }},
+    {{.name = "damping_reuse",
+      .type = Integer{1, 10'000'000},
+      .fallback = "750",
+      .change = configuration::Change::live,
+      .help = "Penalty below which it is used again; below damping_cut_off."},
+     [](Routes& r, const Value& v) { r.damping_reuse = integer<std::uint32_t>(v); }},
+    {{.name = "damping_half_life_ms",
+      .type = Integer{10, 86'400'000},
+      .fallback = "5000",
+      .change = configuration::Change::live,
+      .help = "Time in which a penalty halves."},
+     [](Routes& r, const Value& v) { r.damping_half_life = millis(v); }},
+    {{.name = "damping_longest_ms",
+      .type = Integer{10, 86'400'000},
+      .fallback = "60000",
+      .change = configuration::Change::live,
+      .help = "Longest time for which a link is not used after it was last down."},
+     [](Routes& r, const Value& v) { r.damping_longest = millis(v); }},
+};
+
+enum Section : std::uint8_t {
+  manager,
+  rest,
+  switches,
+  store,
+  groups,
+  multicast_trees,
+  topology,
+  unicast_routes
+};
 
 void require_both(const std::string& a, const std::string& b,
                   const configuration::SectionReader& reader, configuration::Findings& findings) {
@@ -249,11 +340,12 @@ configuration::Schema manager_schema() {
   static const auto of_groups = specs_of(groups_keys);
   static const auto of_multicast = specs_of(multicast_keys);
   static const auto of_topology = specs_of(topology_keys);
+  static const auto of_routes = specs_of(routes_keys);
   static const configuration::SectionSpec sections[] = {
       {.path = "manager", .keys = of_manager},   {.path = "rest", .keys = of_rest},
       {.path = "switches", .keys = of_switches}, {.path = "store", .keys = of_store},
       {.path = "groups", .keys = of_groups},     {.path = "multicast", .keys = of_multicast},
-      {.path = "topology", .keys = of_topology},
+      {.path = "topology", .keys = of_topology}, {.path = "routes", .keys = of_routes},
   };
   return sections;
 }
@@ -266,6 +358,7 @@ static void assign(std::size_t i, const Value& v, Store& s) { store_keys[i].set(
 static void assign(std::size_t i, const Value& v, Groups& g) { groups_keys[i].set(g, v); }
 static void assign(std::size_t i, const Value& v, Multicast& m) { multicast_keys[i].set(m, v); }
 static void assign(std::size_t i, const Value& v, Topology& t) { topology_keys[i].set(t, v); }
+static void assign(std::size_t i, const Value& v, Routes& r) { routes_keys[i].set(r, v); }
 
 Config parse_text(std::string_view content, const std::string& file) {
   Config result;
@@ -307,6 +400,19 @@ Config parse_text(std::string_view content, const std::string& file) {
   }
   read(multicast_trees, result.multicast);
   read(topology, result.topology);
+  const auto of_routes = read(unicast_routes, result.routes);
+  if (!result.routes.shape.empty()) {
+    try {
+      static_cast<void>(tributary::routes::shape_named(result.routes.shape));
+    } catch (const unicast::RouteError& error) {
+      findings.add(of_routes.line("shape"), of_routes.path("shape"), "{}", error.what());
+    }
+  }
+  if (result.routes.damping_reuse >= result.routes.damping_cut_off) {
+    findings.add(of_routes.line("damping_reuse"), of_routes.path("damping_reuse"),
+                 "is not below damping_cut_off, {}: a link would be used again at once",
+                 result.routes.damping_cut_off);
+  }
   findings.throw_if_any(file);
   return result;
 }
@@ -325,6 +431,7 @@ std::vector<std::string> take_over(Config& running, const Config& wanted) {
   }
   running.manager.log_level = wanted.manager.log_level;
   const Groups before = std::exchange(running.groups, wanted.groups);
+  running.routes = wanted.routes;
   running.groups.first_vni = before.first_vni;
   running.groups.last_vni = before.last_vni;
   return left_alone;

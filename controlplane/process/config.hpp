@@ -66,6 +66,20 @@ struct Topology {
   std::uint32_t hosts_per_port = 8;
 };
 
+struct Routes {
+  bool enabled = false;
+  std::string algorithm = "auto";
+  std::uint8_t vcs = 2;
+  std::string policy = "safe";
+  std::string shape;
+  bool damping = true;
+  std::uint32_t damping_penalty = 1000;
+  std::uint32_t damping_cut_off = 2500;
+  std::uint32_t damping_reuse = 750;
+  std::chrono::milliseconds damping_half_life{5000};
+  std::chrono::milliseconds damping_longest{60'000};
+};
+
 struct Config {
   std::string file;
   Manager manager;
@@ -75,6 +89,7 @@ struct Config {
   Groups groups;
   Multicast multicast;
   Topology topology;
+  Routes routes;
   configuration::Document document; ///< all of it as text, for `take_over`
 };
 

@@ -56,12 +56,31 @@ group::Settings group_settings(const Groups& config) {
   return settings;
 }
 
+manager::RouteSettings route_settings(const Routes& config) {
+  manager::RouteSettings settings;
+  settings.routes.enabled = config.enabled;
+  settings.routes.algorithm = config.algorithm;
+  settings.routes.vcs = config.vcs;
+  settings.routes.policy = routes::policy_named(config.policy);
+  if (!config.shape.empty()) {
+    settings.routes.shape = routes::shape_named(config.shape);
+  }
+  settings.damping.enabled = config.damping;
+  settings.damping.penalty = config.damping_penalty;
+  settings.damping.cut_off = config.damping_cut_off;
+  settings.damping.reuse = config.damping_reuse;
+  settings.damping.half_life_ns = nanoseconds(config.damping_half_life);
+  settings.damping.longest_ns = nanoseconds(config.damping_longest);
+  return settings;
+}
+
 manager::Settings manager_settings(const Config& config, const store::Store& store) {
   manager::Settings settings;
   settings.store_failure = store.failure();
   settings.name = config.manager.name;
   settings.open_job = config.manager.open_job;
   settings.groups = group_settings(config.groups);
+  settings.routes = route_settings(config.routes);
   settings.planner.algorithm = config.multicast.algorithm;
   settings.planner.seed = config.multicast.seed;
   settings.rebalance_quiet_ns = nanoseconds(config.multicast.rebalance_quiet);
@@ -186,6 +205,7 @@ void FabricProcess::reload() {
       spdlog::warn("SIGHUP: needs a restart and is left alone: {}", difference);
     }
     manager_.reconfigure(group_settings(config_.groups));
+    manager_.reconfigure(route_settings(config_.routes));
     if (!keeps_log_level_) {
       service::set_log_level(config_.manager.log_level);
     }

@@ -9,7 +9,18 @@ namespace {
 // Tables by the order they are written in: an erased group takes its trees along, so it comes
 // before another group's tree of the same number.
 // The whole topology is erased before something of it is put.
-enum Table : int { jobs, groups, members, trees, addresses, topology, switches, links, hosts };
+enum Table : int {
+  jobs,
+  groups,
+  members,
+  trees,
+  addresses,
+  drains,
+  topology,
+  switches,
+  links,
+  hosts
+};
 
 } // namespace
 
@@ -31,6 +42,8 @@ Backlog::Key Backlog::key_of(const Change& change) {
           return {switches, c.number, 0, {}};
         } else if constexpr (std::is_same_v<C, LinkRecord>) {
           return {links, c.number, 0, {}};
+        } else if constexpr (std::is_same_v<C, DrainRecord> || std::is_same_v<C, EraseDrain>) {
+          return {drains, 0, 0, c.at};
         } else if constexpr (std::is_same_v<C, HostRecord> || std::is_same_v<C, EraseHost>) {
           return {hosts, c.nid.value, 0, {}};
         } else {

@@ -168,8 +168,17 @@ struct HostRecord {
   friend bool operator==(const HostRecord&, const HostRecord&) = default;
 };
 
+/// A switch that the operator has drained. Key: `at`, its name.
+struct DrainRecord {
+  std::string at;
+  friend bool operator==(const DrainRecord&, const DrainRecord&) = default;
+};
+
 struct EraseJob {
   std::string id;
+};
+struct EraseDrain {
+  std::string at;
 };
 /// With its members and trees.
 struct EraseGroup {
@@ -187,8 +196,8 @@ struct EraseHost {
 struct EraseTopology {};
 
 using Change = std::variant<JobRecord, GroupRecord, MemberRecord, TreeRecord, AddressRecord,
-                            SwitchRecord, LinkRecord, HostRecord, EraseJob, EraseGroup, EraseMember,
-                            EraseHost, EraseTopology>;
+                            SwitchRecord, LinkRecord, HostRecord, DrainRecord, EraseJob, EraseGroup,
+                            EraseMember, EraseHost, EraseTopology, EraseDrain>;
 
 /// All there is, each list by ascending key.
 struct Snapshot {
@@ -202,6 +211,7 @@ struct Snapshot {
   std::vector<SwitchRecord> switches;
   std::vector<LinkRecord> links;
   std::vector<HostRecord> hosts;
+  std::vector<DrainRecord> drains;
   /// The topology as format version 1 had it, TOML, until it is stored anew.
   std::optional<std::string> old_topology;
   bool topology_is_damaged = false; ///< it has records that cannot be read

@@ -91,6 +91,21 @@ constexpr Ask rebalance = [](Service& service, const Call& call, Reply reply) {
   service.rebalance(call.caller, api::dry_run_of(call.target), std::move(reply));
 };
 
+constexpr Ask get_routes = [](Service& service, const Call& call, Reply reply) {
+  service.routes(call.caller, std::move(reply));
+};
+constexpr Ask get_paths = [](Service& service, const Call& call, Reply reply) {
+  service.paths(call.caller, api::path_request(call.target), std::move(reply));
+};
+constexpr Ask get_faults = [](Service& service, const Call& call, Reply reply) {
+  service.faults(call.caller, api::limit_of(call.target), std::move(reply));
+};
+template <api::DrainRequest::Verb what>
+void ask_drain(Service& service, const Call& call, Reply reply) {
+  service.drain(call.caller, api::drain_request(what, call.parameters[0], call.target),
+                std::move(reply));
+}
+
 constexpr bool body = true;
 constexpr bool no_body = false;
 
@@ -129,6 +144,16 @@ constexpr std::array all_routes = {
           ask_one<View::transactions>},
     Route{verb::get, "/api/v1/jobs", Kind::service, no_body, ask_view<View::jobs>},
     Route{verb::get, "/api/v1/jobs/{id}", Kind::service, no_body, ask_one<View::jobs>},
+
+    Route{verb::get, "/api/v1/routes", Kind::service, no_body, get_routes},
+    Route{verb::get, "/api/v1/paths", Kind::service, no_body, get_paths},
+    Route{verb::get, "/api/v1/faults", Kind::service, no_body, get_faults},
+    Route{verb::get, "/api/v1/switches/{id}/drain", Kind::service, no_body,
+          ask_drain<api::DrainRequest::Verb::look>},
+    Route{verb::post, "/api/v1/switches/{id}/drain", Kind::service, no_body,
+          ask_drain<api::DrainRequest::Verb::drain>},
+    Route{verb::delete_, "/api/v1/switches/{id}/drain", Kind::service, no_body,
+          ask_drain<api::DrainRequest::Verb::undrain>},
 
     Route{verb::get, "/api/v1/events", Kind::events, no_body, nullptr},
     Route{verb::get, "/healthz", Kind::health, no_body, nullptr},

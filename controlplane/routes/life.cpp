@@ -1,6 +1,5 @@
 #include "controlplane/routes/life.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace tributary::routes {
@@ -60,7 +59,7 @@ void Life::apply(std::optional<Set>& set, Event event) {
 }
 
 void Life::want(TimeNs at) {
-  due_ = next_due() == never ? at : std::min(due_, at);
+  due_ = at;
   if (next_) {
     apply(next_, Event::changed);
   } else {

@@ -94,8 +94,7 @@ public:
     return next_ && next_->state == State::wanted ? due_ : never;
   }
 
-  /// A set for the fabric as it is is to be made, not before `at`. One that waits already does so
-  /// no longer than it would have.
+  /// A set for the fabric as it is is to be made, not before `at`.
   void want(TimeNs at);
   /// Requires that `next` is wanted. The epoch for tables in between; the set has the one above.
   [[nodiscard]] Epoch begin();

@@ -107,7 +107,14 @@ constexpr const char* version_3 = R"sql(
   ) STRICT;
 )sql";
 
-constexpr std::array steps_from_the_first = {version_1, version_2, version_3};
+/// Switches that the operator has drained, by name.
+constexpr const char* version_4 = R"sql(
+  CREATE TABLE drains (
+    at TEXT PRIMARY KEY
+  ) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr std::array steps_from_the_first = {version_1, version_2, version_3, version_4};
 
 } // namespace
 

@@ -91,12 +91,14 @@ public:
         switch_(db.prepare("INSERT OR REPLACE INTO switches VALUES (?, ?, ?, ?, ?)")),
         link_(db.prepare("INSERT OR REPLACE INTO cables VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
         host_(db.prepare("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?, ?, ?)")),
+        drain_(db.prepare("INSERT OR REPLACE INTO drains VALUES (?)")),
         erase_job_(db.prepare("DELETE FROM jobs WHERE id = ?")),
         erase_group_(db.prepare("DELETE FROM groups WHERE id = ?")),
         erase_members_(db.prepare("DELETE FROM members WHERE group_id = ?")),
         erase_trees_(db.prepare("DELETE FROM trees WHERE group_id = ?")),
         erase_member_(db.prepare("DELETE FROM members WHERE group_id = ? AND rank = ?")),
         erase_host_(db.prepare("DELETE FROM hosts WHERE nid = ?")),
+        erase_drain_(db.prepare("DELETE FROM drains WHERE at = ?")),
         erase_topology_{db.prepare("DELETE FROM topology"), db.prepare("DELETE FROM switches"),
                         db.prepare("DELETE FROM cables"), db.prepare("DELETE FROM hosts")} {}
 
@@ -126,6 +128,8 @@ public:
   void operator()(const records::HostRecord& h) {
     host_.run(h.nid.value, h.name, h.at.at, h.at.port, h.up, h.plugged);
   }
+  void operator()(const records::DrainRecord& d) { drain_.run(d.at); }
+  void operator()(const records::EraseDrain& e) { erase_drain_.run(e.at); }
   void operator()(const records::EraseJob& e) { erase_job_.run(e.id); }
   void operator()(const records::EraseGroup& e) {
     erase_trees_.run(e.id.value);
@@ -149,12 +153,14 @@ private:
   Statement switch_;
   Statement link_;
   Statement host_;
+  Statement drain_;
   Statement erase_job_;
   Statement erase_group_;
   Statement erase_members_;
   Statement erase_trees_;
   Statement erase_member_;
   Statement erase_host_;
+  Statement erase_drain_;
   std::array<Statement, 4> erase_topology_;
 };
 
@@ -281,6 +287,8 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
             [&](const Statement& row) {
               all.addresses.push_back({std::string(row.text(0)), number_at<std::uint32_t>(row, 1)});
             });
+  read_rows(db, "drain", "SELECT at FROM drains ORDER BY 1", damaged,
+            [&](const Statement& row) { all.drains.push_back({std::string(row.text(0))}); });
   read_topology(db, all);
   return all;
 }

@@ -223,6 +223,7 @@ Coordinator::Coordinator(Coordinator&&) noexcept = default;
 Coordinator& Coordinator::operator=(Coordinator&&) noexcept = default;
 
 void Coordinator::restore(std::span<const Target> wanted) { impl_->restore(wanted); }
+void Coordinator::leave_undecided(const Subject& subject) { impl_->leave_undecided(subject); }
 TransactionNumber Coordinator::set(Target target, TimeNs now) {
   const Subject subject = target.subject;
   return impl_->request(subject, std::move(target), now);

@@ -96,6 +96,9 @@ public:
 
   /// These are wanted from now on, without a transaction: switches get them as they connect.
   void restore(std::span<const Target> wanted);
+  /// It is not known yet what is wanted of the subject: until a transaction on it is decided,
+  /// switches keep what they have of it.
+  void leave_undecided(const Subject& subject);
   /// Installs the subject, or changes what is there under this number.
   TransactionNumber set(Target target, TimeNs now);
   /// Succeeds for what is not there, too.

@@ -26,6 +26,7 @@ public:
        const CoordinatorSettings& settings);
 
   void restore(std::span<const Target> wanted);
+  void leave_undecided(const Subject& subject) { undecided_.insert(subject); }
   TransactionNumber request(const Subject& subject, std::optional<Target> target, TimeNs now);
 
   void connected(SwitchId at, SessionNumber session, const Hello& hello, TimeNs now);
@@ -121,6 +122,7 @@ private:
 
   std::map<TransactionNumber, Running> running_;
   std::map<Subject, SubjectQueue> queues_;
+  std::set<Subject> undecided_; ///< what differs of them is left alone
   std::map<SwitchId, std::map<std::uint64_t, StepKey>> open_; ///< by the number on the wire
   std::set<std::pair<TimeNs, TransactionNumber>> deadlines_;
   std::deque<TransactionView> history_; ///< the latest first

@@ -95,6 +95,7 @@ void Coordinator::Impl::decide_when_ready(Running& t, TimeNs now) {
     t.released = *old;
   }
   inventory_.want(*t.subject, std::exchange(t.target, std::nullopt));
+  undecided_.erase(*t.subject);
   t.state = TransactionState::committing;
   begin_stage(t, 0, now);
 }

@@ -58,7 +58,7 @@ void Coordinator::Impl::add_difference(SwitchId at, const Subject& subject, Chan
   const Inventory::Switch& s = inventory_.at(at);
   const auto queue = queues_.find(subject);
   if (!s.unreconciled.contains(subject) || s.stuck.contains(subject) ||
-      (queue != queues_.end() && !queue->second.queue.empty())) {
+      undecided_.contains(subject) || (queue != queues_.end() && !queue->second.queue.empty())) {
     return; // the end of the transaction that is under way brings us back here
   }
   const auto wanted = s.wanted.find(subject);

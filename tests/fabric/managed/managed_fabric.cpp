@@ -58,6 +58,8 @@ config::Switch ManagedFabric::configuration_of(SwitchIndex s) const {
     if (other.kind == LinkEnd::Kind::host) {
       // The edge is shut; only what the manager permits may enter.
       port.policy.vnis = std::make_shared<core::VniSet>();
+    } else {
+      port.policy.carries_classes = options_.manager.routes.routes.enabled;
     }
     port.policy.verify_checksum = options_.fabric.verify_checksums;
     configuration.ports.push_back(std::move(port));

@@ -17,6 +17,7 @@ auto key(const records::MemberRecord& r) { return std::tuple(r.group, r.rank); }
 auto key(const records::TreeRecord& r) { return r.number; }
 auto key(const records::AddressRecord& r) { return r.space; }
 
+auto key(const records::DrainRecord& r) { return r.at; }
 auto key(const records::SwitchRecord& r) { return r.number; }
 auto key(const records::LinkRecord& r) { return r.number; }
 auto key(const records::HostRecord& r) { return r.nid; }
@@ -41,6 +42,10 @@ struct Apply {
   void operator()(const records::SwitchRecord& r) const { put(snapshot.switches, r); }
   void operator()(const records::LinkRecord& r) const { put(snapshot.links, r); }
   void operator()(const records::HostRecord& r) const { put(snapshot.hosts, r); }
+  void operator()(const records::DrainRecord& r) const { put(snapshot.drains, r); }
+  void operator()(const records::EraseDrain& e) const {
+    std::erase_if(snapshot.drains, [&](const auto& r) { return r.at == e.at; });
+  }
   void operator()(const records::EraseHost& e) const {
     std::erase_if(snapshot.hosts, [&](const auto& r) { return r.nid == e.nid; });
   }

@@ -45,6 +45,32 @@ TEST(fabric_command, show) {
   EXPECT_THAT(refused({"show", "weather"}), HasSubstr("weather"));
 }
 
+TEST(fabric_command, show_paths_takes_two_hosts) {
+  const FabricCommand path = fabric_of({"show", "paths", "h0", "17"});
+  EXPECT_EQ(path.what, "paths");
+  EXPECT_EQ(path.id, "h0");
+  EXPECT_EQ(path.to, "17");
+  EXPECT_EQ(fabric_of({"show", "routes"}).what, "routes");
+  EXPECT_EQ(fabric_of({"show", "faults"}).what, "faults");
+}
+
+TEST(fabric_command, drain_and_undrain) {
+  const FabricCommand plain = fabric_of({"drain", "spine3"});
+  EXPECT_EQ(plain.verb, Verb::drain);
+  EXPECT_EQ(plain.name, "spine3");
+  EXPECT_FALSE(plain.force);
+  EXPECT_FALSE(plain.no_wait);
+  EXPECT_EQ(plain.timeout_seconds, 60);
+  const FabricCommand forced =
+      fabric_of({"drain", "leaf7", "--force", "--no-wait", "--timeout", "2.5"});
+  EXPECT_TRUE(forced.force);
+  EXPECT_TRUE(forced.no_wait);
+  EXPECT_EQ(forced.timeout_seconds, 2.5);
+  EXPECT_EQ(fabric_of({"undrain", "spine3"}).verb, Verb::undrain);
+  EXPECT_THAT(refused({"drain"}), HasSubstr("switch"));
+  EXPECT_THAT(refused({"drain", "s", "--timeout", "-1"}), HasSubstr("timeout"));
+}
+
 TEST(fabric_command, topology) {
   EXPECT_EQ(fabric_of({"topology"}).topology_format, "toml");
   const FabricCommand command = fabric_of({"topology", "--format", "netlist", "-o", "net"});

@@ -343,5 +343,55 @@ TEST_F(RunFabric, route_compares_without_a_manager) {
   EXPECT_FALSE(usage_error(route).empty());
 }
 
+TEST_F(RunFabric, drains_and_says_when_it_is_safe) {
+  FabricCommand made = command(Verb::drain);
+  made.name = "spine 3";
+  answers(R"({"switch":"spine 3","drained":true,"safe":true,"through":[]})", 202);
+  EXPECT_EQ(output(made), "spine 3 is drained: nothing leads through it, it may be taken out\n");
+  EXPECT_THAT(output(made, true), HasSubstr("\"safe\":true"));
+  made.verb = Verb::undrain;
+  answers(R"({"switch":"spine 3","drained":false,"safe":false,"through":[]})", 202);
+  EXPECT_EQ(output(made), "spine 3 is in use\n");
+}
+
+TEST_F(RunFabric, a_drain_that_takes_too_long_fails_and_names_what_is_in_the_way) {
+  FabricCommand made = command(Verb::drain);
+  made.name = "spine3";
+  made.timeout_seconds = 0;
+  answers(R"({"switch":"spine3","drained":true,"safe":false,"through":["tree 7"]})", 202);
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_fabric(made, false), exit_failure);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("goes on being drained"));
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "spine3 is being drained; still through it: tree 7\n");
+  made.no_wait = true;
+  EXPECT_EQ(output(made), "spine3 is being drained; still through it: tree 7\n");
+}
+
+TEST_F(RunFabric, a_drain_that_is_refused_says_why) {
+  FabricCommand made = command(Verb::drain);
+  made.name = "leaf0";
+  answers(R"({"message":"draining leaf0 would cut hosts off: 4 hosts hang on leaf0"})", 409);
+  EXPECT_THROW(
+      {
+        try {
+          static_cast<void>(run_fabric(made, false));
+        } catch (const std::exception& e) {
+          EXPECT_THAT(e.what(), HasSubstr("would cut hosts off"));
+          throw;
+        }
+      },
+      std::exception);
+}
+
+TEST_F(RunFabric, a_path_needs_two_hosts_and_routes_take_no_name) {
+  EXPECT_THAT(usage_error(show("paths", "h0")), HasSubstr("two hosts"));
+  EXPECT_THAT(usage_error(show("routes", "h0")), HasSubstr("takes no name"));
+  FabricCommand hosts = show("hosts", "h0");
+  hosts.to = "h1";
+  EXPECT_THAT(usage_error(hosts), HasSubstr("only paths have two ends"));
+}
+
 } // namespace
 } // namespace tributary::cli

@@ -171,5 +171,76 @@ TEST(fabric_view, takes_answers_it_does_not_know) {
   }
 }
 
+TEST(fabric_view, routes_shows_what_is_in_force_and_why_the_next_is_refused) {
+  EXPECT_EQ(
+      fabric_view("routes", false, parse(R"({"enabled":true,"behind":["leaf3"],
+      "in_force":{"state":"in_force","epoch":12,"algorithm":"vtftr_plus","shape":"3x3, 1 plane",
+        "vcs":2,"pairs":72,"most_hops":4,"mean_load":8.0,"hottest_load":10.0,
+        "hottest_link":"s0 port 1 - s9 port 0"},
+      "next":{"state":"refused","epoch":14,"algorithm":"vtftr",
+        "refused":"2 of 72 pairs have no route: leaf0.0 to leaf1.1"},
+      "drained":[{"switch":"s9","drained":true,"safe":false,"through":["tree 7"]}],
+      "flapping":[{"link":"a port 1 - b port 2","flaps":4,"used_again_in_seconds":7.25}]})"),
+                  false),
+      "EPOCH  STATE     ALGORITHM   SHAPE         VCS  PAIRS  HOPS  HOTTEST/MEAN  HOTTEST LINK\n"
+      "   12  in_force  vtftr_plus  3x3, 1 plane    2     72     4          1.25  s0 port 1 - "
+      "s9 port 0\n"
+      "   14  refused   vtftr\n"
+      "\n"
+      "14 is refused: 2 of 72 pairs have no route: leaf0.0 to leaf1.1\n"
+      "\n"
+      "not there yet: leaf3\n"
+      "\n"
+      "s9 is being drained; still through it: tree 7\n"
+      "\n"
+      "flaps: a port 1 - b port 2, 4 times down; used again in 7.2 s\n");
+  EXPECT_THAT(fabric_view("routes", false, parse(R"({"enabled":false})"), false),
+              testing::HasSubstr("switched off"));
+  EXPECT_EQ(fabric_view("routes", false, parse(R"({"enabled":true})"), false),
+            "No unicast routes have been computed yet.\n");
+}
+
+TEST(fabric_view, a_path_has_a_line_for_each_hop_and_says_where_it_ends) {
+  EXPECT_EQ(fabric_view("paths", true, parse(R"({"from":{"name":"h0","nid":1},
+      "to":{"name":"h8","nid":9},"epoch":12,"algorithm":"vtftr_plus","end":"deliver","hops":[
+       {"switch":"leaf0","in":0,"out":4,"vc":0,"highest_vc":1,"others":[5],"spares":[]},
+       {"switch":"root0","in":0,"out":2,"vc":0,"highest_vc":0,"others":[],"spares":[1,3]},
+       {"switch":"leaf2","in":4,"out":0,"vc":0,"highest_vc":0,"others":[],"spares":[]}]})"),
+                        false),
+            "h0 (NID 1) to h8 (NID 9), epoch 12, vtftr_plus\n"
+            "HOP  SWITCH  IN  OUT  VC   OTHER FLOWS  SPARES\n"
+            "  1  leaf0    0    4  0-1  5\n"
+            "  2  root0    0    2  0                 1,3\n"
+            "  3  leaf2    4    0\n");
+  EXPECT_THAT(fabric_view("paths", true, parse(R"({"from":{"name":"h0","nid":1},
+      "to":{"name":"h8","nid":9},"epoch":12,"algorithm":"vtftr","end":"dest_dead","hops":[
+       {"switch":"leaf0","in":0,"out":0,"vc":0,"highest_vc":0,"others":[],"spares":[]}]})"),
+                          false),
+              testing::HasSubstr("dropped at leaf0: dest_dead\n"));
+}
+
+TEST(fabric_view, faults_have_their_times_in_milliseconds) {
+  EXPECT_EQ(
+      fabric_view("faults", false, parse(R"({"count":2,"faults":[
+      {"fault":2,"time":"12:00:01","state":"installed","events":["link a - b is down","x"],
+       "more_events":3,"trees":["j/g"],"destinations":8,"transactions":2,"failures":[],
+       "computed_us":1212,"verified_us":1641,"told_us":1700,"installed_us":1904},
+      {"fault":1,"time":"12:00:00","state":"failed","events":["switch c is down"],"more_events":0,
+       "trees":[],"destinations":0,"transactions":0,"failures":["2 pairs have no route"]}]})"),
+                  false),
+      "FAULT  DETECTED  STATE      COMPUTED  VERIFIED  INSTALLED  TREES  DESTINATIONS  WHAT "
+      "HAPPENED\n"
+      "    2  12:00:01  installed     1.212     1.641      1.904      1             8  link a "
+      "- b is down, and 4 more\n"
+      "    1  12:00:00  failed                                        0             0  switch "
+      "c is down\n"
+      "\n"
+      "Times are milliseconds since it was detected.\n"
+      "\n"
+      "1: 2 pairs have no route\n");
+  EXPECT_EQ(fabric_view("faults", false, parse(R"({"count":0,"faults":[]})"), false),
+            "Nothing has happened since the manager started.\n");
+}
+
 } // namespace
 } // namespace tributary::cli

@@ -94,6 +94,20 @@ public:
                     api::Reply reply) override {
     take(c, fmt::format("delete_group {} {}", job, name), std::move(reply));
   }
+  void routes(const api::Caller& c, api::Reply reply) override {
+    take(c, "routes", std::move(reply));
+  }
+  void paths(const api::Caller& c, const api::PathRequest& r, api::Reply reply) override {
+    take(c, fmt::format("path {} {}", r.from, r.to), std::move(reply));
+  }
+  void faults(const api::Caller& c, std::size_t limit, api::Reply reply) override {
+    take(c, fmt::format("faults {}", limit), std::move(reply));
+  }
+  void drain(const api::Caller& c, const api::DrainRequest& r, api::Reply reply) override {
+    constexpr const char* verbs[] = {"look", "drain", "undrain"};
+    take(c, fmt::format("{} {} {}", verbs[static_cast<int>(r.verb)], r.at, r.force),
+         std::move(reply));
+  }
   void rebalance(const api::Caller& c, bool dry_run, api::Reply reply) override {
     take(c, fmt::format("rebalance {}", dry_run), std::move(reply));
   }

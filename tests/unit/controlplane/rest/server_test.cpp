@@ -67,6 +67,15 @@ TEST_F(Paths, each_asks_the_service_for_what_it_says) {
       {"GET", "/api/v1/transactions/9", "", "view 6 9"},
       {"GET", "/api/v1/jobs", "", "view 7 -"},
       {"GET", "/api/v1/jobs/j1", "", "view 7 j1"},
+      {"POST", "/api/v1/rebalance", "", "rebalance false"},
+      {"GET", "/api/v1/routes", "", "routes"},
+      {"GET", "/api/v1/paths?from=h0&to=17", "", "path h0 17"},
+      {"GET", "/api/v1/faults", "", "faults 1000"},
+      {"GET", "/api/v1/faults?limit=3", "", "faults 3"},
+      {"GET", "/api/v1/switches/leaf0/drain", "", "look leaf0 false"},
+      {"POST", "/api/v1/switches/leaf0/drain", "", "drain leaf0 false"},
+      {"POST", "/api/v1/switches/leaf0/drain?force=true", "", "drain leaf0 true"},
+      {"DELETE", "/api/v1/switches/leaf0/drain", "", "undrain leaf0 false"},
   };
   std::size_t service_routes = 0;
   for (const Route& route : routes()) {
@@ -80,6 +89,15 @@ TEST_F(Paths, each_asks_the_service_for_what_it_says) {
     EXPECT_EQ(last_call(), c.call);
   }
   EXPECT_GE(std::size(cases), service_routes);
+}
+
+TEST_F(Paths, a_path_without_two_hosts_and_a_flag_that_is_none_are_refused) {
+  start();
+  for (const char* path : {"/api/v1/paths", "/api/v1/paths?from=h0", "/api/v1/paths?to=h0",
+                           "/api/v1/paths?from=&to=h0", "/api/v1/faults?limit=0"}) {
+    EXPECT_EQ(ask("GET", path).status, 400U) << path;
+  }
+  EXPECT_EQ(ask("POST", "/api/v1/switches/leaf0/drain?force=1").status, 400U);
 }
 
 TEST_F(Paths, pages_of_lists_are_asked_for_and_limits_that_are_none_refused) {

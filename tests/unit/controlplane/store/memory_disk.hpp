@@ -5,6 +5,7 @@
 #include "controlplane/records/records.hpp"
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -46,6 +47,9 @@ public:
     for (const auto& [key, r] : hosts_) {
       all.hosts.push_back(r);
     }
+    for (const auto& at : drains_) {
+      all.drains.push_back({at});
+    }
     return all;
   }
 
@@ -61,6 +65,8 @@ private:
   void one(const records::SwitchRecord& r) { switches_.insert_or_assign(r.number, r); }
   void one(const records::LinkRecord& r) { links_.insert_or_assign(r.number, r); }
   void one(const records::HostRecord& r) { hosts_.insert_or_assign(r.nid, r); }
+  void one(const records::DrainRecord& r) { drains_.insert(r.at); }
+  void one(const records::EraseDrain& e) { drains_.erase(e.at); }
   void one(const records::EraseHost& e) { hosts_.erase(e.nid); }
   void one(const records::EraseTopology&) {
     switches_.clear();
@@ -83,13 +89,14 @@ private:
   std::map<std::uint32_t, records::SwitchRecord> switches_;
   std::map<std::uint32_t, records::LinkRecord> links_;
   std::map<Nid, records::HostRecord> hosts_;
+  std::set<std::string> drains_;
 };
 
 /// Everything but the epoch.
 inline bool same_content(const records::Snapshot& a, const records::Snapshot& b) {
   return a.jobs == b.jobs && a.groups == b.groups && a.members == b.members && a.trees == b.trees &&
          a.addresses == b.addresses && a.switches == b.switches && a.links == b.links &&
-         a.hosts == b.hosts && a.old_topology == b.old_topology;
+         a.hosts == b.hosts && a.drains == b.drains && a.old_topology == b.old_topology;
 }
 
 } // namespace tributary::test

@@ -30,7 +30,7 @@ private:
   records::GroupId some_group() { return records::GroupId{newest_ - std::min(newest_, below(6))}; }
 
   void one(std::vector<records::Change>& changes) {
-    switch (below(10)) {
+    switch (below(11)) {
     case 0:
     case 1: {
       const TreeNumber number{static_cast<std::uint16_t>(below(8))};
@@ -75,6 +75,15 @@ private:
     case 8:
       changes.emplace_back(records::AddressRecord{below(2) == 0 ? "trees" : "vnis", small(99)});
       break;
+    case 9: {
+      const std::string at = "leaf" + std::to_string(below(4));
+      if (below(2) == 0) {
+        changes.emplace_back(records::DrainRecord{at});
+      } else {
+        changes.emplace_back(records::EraseDrain{at});
+      }
+      break;
+    }
     default: one_of_topology(changes);
     }
   }

@@ -181,6 +181,45 @@ TEST_F(CoordinatorTest, AManagerThatRestartsFindsEverythingInPlace) {
   EXPECT_TRUE(at(s0).permissions.empty());
 }
 
+TEST_F(CoordinatorTest, WhatIsUndecidedStaysUntilATransactionOnItIsDecided) {
+  install_chain();
+  fabric.kill_manager();
+  fabric.start_manager({});
+  fabric.coordinator->leave_undecided(trees::subject_of(tree7));
+  fabric.connect_all();
+  fabric.run();
+  EXPECT_EQ(holders(), 3U) << "nobody knows yet whether it is wanted";
+  refuse_at(s1, "not now");
+  const auto refused = fabric.set_tree(chain(2));
+  fabric.run();
+  EXPECT_EQ(ended(refused).result, Result::refused);
+  fabric.break_channel(s0);
+  fabric.connect(s0);
+  fabric.run();
+  EXPECT_EQ(holders(), 3U) << "that one decided nothing";
+  EXPECT_EQ(at(s2).trees.at(7).wait_count, 1U);
+  at(s1).objection = {};
+  const auto number = fabric.set_tree(mesh_tree(tree7, vni, {{0, 0}, {1, 0}}));
+  fabric.run();
+  EXPECT_EQ(ended(number).result, Result::committed);
+  EXPECT_EQ(holders(), 2U) << "the third one loses what is not wanted";
+}
+
+TEST_F(CoordinatorTest, WhatIsUndecidedGoesWhenItsRemovalIsDecided) {
+  install_chain();
+  fabric.kill_manager();
+  fabric.start_manager({});
+  fabric.coordinator->leave_undecided(trees::subject_of(tree7));
+  fabric.connect_all();
+  fabric.break_channel(s2);
+  fabric.remove_tree(tree7);
+  fabric.run();
+  EXPECT_EQ(holders(), 1U);
+  fabric.connect(s2);
+  fabric.run();
+  EXPECT_EQ(holders(), 0U);
+}
+
 TEST_F(CoordinatorTest, AManagerThatDiesBetweenPrepareAndCommitLeavesNothing) {
   fabric.set_tree(chain());
   fabric.deliver_all_down();

@@ -1,0 +1,16 @@
+// Unicast routes, paths, faults and drained switches, for a person.
+#pragma once
+
+#include "cli/entry.hpp"
+
+#include <string>
+
+namespace tributary::cli {
+
+[[nodiscard]] std::string routes_view(const Entry& routes, bool colours);
+[[nodiscard]] std::string path_view(const Entry& path, bool colours);
+[[nodiscard]] std::string faults_view(const Entry& faults, bool colours);
+/// One line: drained and safe, what leads through it still, or in use.
+[[nodiscard]] std::string drain_line(const Entry& drain);
+
+} // namespace tributary::cli

@@ -1,0 +1,175 @@
+#include "controlplane/api/route_views.hpp"
+
+#include "controlplane/routes/path.hpp"
+
+#include <boost/json/array.hpp>
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace tributary::api {
+namespace {
+
+namespace json = boost::json;
+using topology::Graph;
+
+json::array json_of(const std::vector<std::string>& texts) {
+  json::array list;
+  for (const std::string& text : texts) {
+    list.emplace_back(text);
+  }
+  return list;
+}
+
+json::array json_of(const std::vector<topology::Port>& ports) {
+  json::array list;
+  for (const topology::Port port : ports) {
+    list.emplace_back(port);
+  }
+  return list;
+}
+
+json::object json_of(const routes::Set& set) {
+  json::object one{{"state", std::string(routes::name_of(set.state))}, {"epoch", set.epoch}};
+  if (!set.failure.empty()) {
+    one["failure"] = set.failure;
+  }
+  if (!set.plan) {
+    return one;
+  }
+  const routes::Plan& plan = *set.plan;
+  one["algorithm"] = plan.algorithm;
+  one["policy"] = std::string(routes::name_of(plan.policy));
+  if (!plan.shape.empty()) {
+    one["shape"] = plan.shape;
+  }
+  if (!plan.why.empty()) {
+    one["why"] = plan.why;
+  }
+  if (!plan.refused.empty()) {
+    one["refused"] = plan.refused;
+    return one;
+  }
+  one["vcs"] = plan.vcs;
+  one["vcs_used"] = plan.vcs_used;
+  one["pairs"] = plan.pairs;
+  one["most_hops"] = plan.most_hops;
+  one["mean_load"] = plan.mean_load;
+  one["hottest_load"] = plan.hottest_load;
+  one["hottest_link"] = plan.hottest_link;
+  one["change"] = std::string(routes::name_of(plan.change));
+  if (plan.parts.size() > 1) {
+    json::array parts;
+    for (const auto& part : plan.parts) {
+      parts.emplace_back(json_of(part));
+    }
+    one["parts"] = std::move(parts);
+  }
+  return one;
+}
+
+json::object host_of(const Graph& graph, topology::HostId id) {
+  return {{"name", graph[id].name},
+          {"nid", graph[id].nid.value},
+          {"switch", graph[graph[id].at.at].name},
+          {"port", graph[id].at.port}};
+}
+
+json::object json_of(const faults::Fault& fault) {
+  json::object one{{"fault", fault.number},
+                   {"time", fault.time},
+                   {"state", std::string(faults::name_of(fault.state))},
+                   {"events", json_of(fault.events)},
+                   {"more_events", fault.more_events},
+                   {"trees", json_of(fault.trees)},
+                   {"destinations", fault.destinations},
+                   {"transactions", fault.transactions},
+                   {"failures", json_of(fault.failures)}};
+  const std::pair<std::string_view, std::optional<std::uint64_t>> steps[] = {
+      {"computed_us", fault.us(fault.computed)},
+      {"verified_us", fault.us(fault.verified)},
+      {"told_us", fault.us(fault.told)},
+      {"installed_us", fault.us(fault.installed)}};
+  for (const auto& [name, us] : steps) {
+    if (us) {
+      one[name] = *us;
+    }
+  }
+  return one;
+}
+
+} // namespace
+
+json::object json_of(const DrainState& state) {
+  return {{"switch", state.at},
+          {"drained", state.drained},
+          {"safe", state.drained && state.through.empty()},
+          {"through", json_of(state.through)}};
+}
+
+json::object routes_json(const RouteSight& sight, TimeNs now) {
+  json::object all{{"enabled", sight.settings.enabled},
+                   {"wanted_algorithm", sight.settings.algorithm},
+                   {"wanted_vcs", sight.settings.vcs}};
+  const std::pair<std::string_view, const routes::Set*> sets[] = {
+      {"in_force", sight.life.current()},
+      {"installing", sight.life.told()},
+      {"next", sight.life.next()}};
+  for (const auto& [name, set] : sets) {
+    if (set != nullptr) {
+      all[name] = json_of(*set);
+    }
+  }
+  json::array behind;
+  for (const topology::SwitchId at : sight.behind) {
+    behind.emplace_back(sight.graph[at].name);
+  }
+  all["behind"] = std::move(behind);
+  json::array drained;
+  for (const DrainState& state : sight.drained) {
+    drained.emplace_back(json_of(state));
+  }
+  all["drained"] = std::move(drained);
+  json::array flapping;
+  for (const faults::Damping::Key link : sight.damping.suppressed()) {
+    flapping.push_back(
+        json::object{{"link", sight.graph.describe(topology::LinkId{link})},
+                     {"flaps", sight.damping.flaps(link)},
+                     {"used_again_in_seconds",
+                      static_cast<double>(elapsed_ns(sight.damping.reused_at(link), now)) / 1e9}});
+  }
+  all["flapping"] = std::move(flapping);
+  return all;
+}
+
+json::object path_json(const routes::Plan& plan, const Graph& graph, topology::HostId from,
+                       topology::HostId to) {
+  const routes::Path path = routes::path_between(plan, graph, from, to);
+  json::array hops;
+  for (const routes::PathHop& hop : path.hops) {
+    hops.push_back(json::object{{"switch", graph[hop.at].name},
+                                {"in", hop.in},
+                                {"out", hop.out},
+                                {"vc", hop.vc},
+                                {"highest_vc", hop.highest_vc},
+                                {"others", json_of(hop.others)},
+                                {"spares", json_of(hop.spares)}});
+  }
+  return {
+      {"from", host_of(graph, from)}, {"to", host_of(graph, to)},       {"epoch", plan.epoch},
+      {"algorithm", plan.algorithm},  {"end", routing::name(path.end)}, {"hops", std::move(hops)}};
+}
+
+json::object faults_json(const faults::FaultLog& log, std::size_t limit) {
+  json::array list;
+  for (const faults::Fault& fault : log.faults()) {
+    if (list.size() == limit) {
+      break;
+    }
+    list.push_back(json_of(fault));
+  }
+  return {{"count", log.count()}, {"faults", std::move(list)}};
+}
+
+} // namespace tributary::api

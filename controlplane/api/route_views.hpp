@@ -1,0 +1,46 @@
+// Unicast routes, paths, faults and drained switches, as JSON: docs/protocol/manager-api.md. Pure.
+#pragma once
+
+#include "controlplane/faults/damping.hpp"
+#include "controlplane/faults/fault_log.hpp"
+#include "controlplane/routes/life.hpp"
+#include "controlplane/routes/settings.hpp"
+#include "controlplane/topology/graph.hpp"
+
+#include <boost/json/object.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tributary::api {
+
+/// How far a switch is out of use.
+struct DrainState {
+  std::string at;
+  bool drained = false; ///< it is to be
+  /// What leads through it still: "tree 7", "unicast routes of epoch 3"; empty: it may be taken
+  /// out.
+  std::vector<std::string> through;
+};
+[[nodiscard]] boost::json::object json_of(const DrainState& state);
+
+/// What is looked into.
+struct RouteSight {
+  const topology::Graph& graph;
+  const routes::Settings& settings;
+  const routes::Life& life;
+  const faults::Damping& damping;
+  std::vector<topology::SwitchId> behind; ///< switches that lack what is wanted of the set
+  std::vector<DrainState> drained;
+};
+[[nodiscard]] boost::json::object routes_json(const RouteSight& sight, TimeNs now);
+
+/// Requires a plan that is not refused, and hosts that are plugged in.
+[[nodiscard]] boost::json::object path_json(const routes::Plan& plan, const topology::Graph& graph,
+                                            topology::HostId from, topology::HostId to);
+
+/// The latest `limit` of them, the latest first.
+[[nodiscard]] boost::json::object faults_json(const faults::FaultLog& log, std::size_t limit);
+
+} // namespace tributary::api

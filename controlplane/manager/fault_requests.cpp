@@ -1,0 +1,151 @@
+// api::Service: unicast routes, paths, faults, drained switches.
+#include "controlplane/api/route_views.hpp"
+#include "controlplane/manager/manager.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::manager {
+
+namespace {
+
+/// A host by name or by NID.
+std::optional<topology::HostId> host_called(const topology::Graph& graph, const std::string& text) {
+  if (const auto host = graph.find_host(std::string_view(text))) {
+    return host;
+  }
+  if (text.empty() || text.size() > 7 || text.find_first_not_of("0123456789") != text.npos) {
+    return std::nullopt;
+  }
+  return graph.find_host(Nid{static_cast<std::uint32_t>(std::stoul(text))});
+}
+
+} // namespace
+
+std::vector<std::string> Manager::trees_through(topology::SwitchId at) const {
+  std::vector<std::string> through;
+  for (const auto& [subject, content] : coordinator_.wanted_at(at)) {
+    if (trees::tree_of(subject)) {
+      through.push_back(tree_kind_.describe(subject));
+    }
+  }
+  return through;
+}
+
+api::DrainState Manager::drain_state(topology::SwitchId at) const {
+  api::DrainState state{.at = graph()[at].name,
+                        .drained = control_.drained().contains(graph()[at].name),
+                        .through = trees_through(at)};
+  if (!state.drained) {
+    return state;
+  }
+  if (std::string routes = control_.routes_through(at); !routes.empty()) {
+    state.through.push_back(std::move(routes));
+  }
+  return state;
+}
+
+void Manager::routes(const api::Caller& caller, api::Reply reply) {
+  const Section section(stalls_, "a view of routes");
+  if (auto refused = refuse_events(caller)) {
+    return reply(std::move(*refused));
+  }
+  api::RouteSight sight{.graph = graph(),
+                        .settings = control_.settings().routes,
+                        .life = control_.life(),
+                        .damping = control_.damping(),
+                        .behind = coordinator_.behind(routes::route_subject()),
+                        .drained = {}};
+  for (const std::string& name : control_.drained()) {
+    const auto at = graph().find_switch(name);
+    sight.drained.push_back(at ? drain_state(*at) : api::DrainState{name, true, {}});
+  }
+  reply({200, api::routes_json(sight, time()), 0});
+}
+
+void Manager::paths(const api::Caller& caller, const api::PathRequest& request, api::Reply reply) {
+  const Section section(stalls_, "a view of a path");
+  if (auto refused = refuse_events(caller)) {
+    return reply(std::move(*refused));
+  }
+  std::optional<topology::HostId> ends[2];
+  const std::string* const names[2] = {&request.from, &request.to};
+  for (int i = 0; i < 2; ++i) {
+    ends[i] = host_called(graph(), *names[i]);
+    if (!ends[i] || !graph()[*ends[i]].plugged) {
+      return reply(api::error_answer(
+          404, fmt::format("there is no host \"{}\" in the fabric, by name or NID; look at "
+                           "tributaryctl fabric show hosts",
+                           *names[i])));
+    }
+  }
+  const routes::Set* set = control_.life().current();
+  if (set == nullptr) {
+    set = control_.life().told();
+  }
+  if (set == nullptr) {
+    return reply(api::error_answer(
+        409, control_.settings().routes.enabled
+                 ? "no unicast routes are in force yet; look at tributaryctl fabric show routes"
+                 : "unicast routes are switched off: set `enabled` of [routes]"));
+  }
+  reply({200, api::path_json(*set->plan, graph(), *ends[0], *ends[1]), 0});
+}
+
+void Manager::faults(const api::Caller& caller, std::size_t limit, api::Reply reply) {
+  const Section section(stalls_, "a view of faults");
+  if (auto refused = refuse_others(caller, "the log of faults is")) {
+    return reply(std::move(*refused));
+  }
+  reply({200, api::faults_json(control_.log(), limit), 0});
+}
+
+void Manager::drain(const api::Caller& caller, const api::DrainRequest& request, api::Reply reply) {
+  using Verb = api::DrainRequest::Verb;
+  if (request.verb != Verb::look && is_writing()) {
+    return hold_back([this, caller, request, reply] { drain(caller, request, reply); });
+  }
+  const Section section(stalls_, "a drain");
+  if (auto error = refuse_others(caller, "taking switches out of use is")) {
+    return reply(std::move(*error));
+  }
+  const auto at = graph().find_switch(request.at);
+  if (!at) {
+    return reply(api::error_answer(
+        404, fmt::format("there is no switch of name \"{}\"; look at tributaryctl fabric show "
+                         "switches",
+                         request.at)));
+  }
+  if (request.verb == Verb::look) {
+    return reply({200, api::json_of(drain_state(*at)), 0});
+  }
+  if (refused(reply)) {
+    return;
+  }
+  const bool wanted = request.verb == Verb::drain;
+  if (wanted && !request.force && !control_.drained().contains(request.at)) {
+    if (const std::string why = control_.refuse_drain(*at); !why.empty()) {
+      return answer(std::move(reply), api::error_answer(409, why), false);
+    }
+  }
+  if (control_.drained().contains(request.at) != wanted) {
+    if (wanted) {
+      unstored_.add({records::DrainRecord{request.at}});
+    } else {
+      unstored_.add({records::EraseDrain{request.at}});
+    }
+    control_.set_drained(*at, wanted, now());
+    event("switch",
+          fmt::format("switch {} is {}", request.at,
+                      wanted ? "drained: trees and routes move away" : "not drained any more"));
+    environment_.request_reconcile();
+  }
+  answer(std::move(reply), {202, api::json_of(drain_state(*at)), 0}, true);
+}
+
+} // namespace tributary::manager

@@ -1,0 +1,351 @@
+#include "controlplane/manager/route_control.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace tributary::manager {
+
+using topology::LinkId;
+using topology::SwitchId;
+
+namespace {
+
+/// A fabric that comes up piece by piece, hosts that appear: nothing is lost meanwhile.
+constexpr std::uint64_t growth_quiet_ns = 20'000'000;
+constexpr std::uint64_t growth_longest_ns = 500'000'000;
+
+/// Clocks of the computation are the environment's, without the manager's pauses so far.
+std::function<TimeNs()> clock_of(Environment& environment, TimeNs now) {
+  const std::uint64_t behind = elapsed_ns(environment.now(), now);
+  return [&environment, behind] { return TimeNs{environment.now().value - behind}; };
+}
+
+} // namespace
+
+RouteControl::RouteControl(const RouteSettings& settings, const Rooms& rooms, routes::Epoch epoch,
+                           Tell tell)
+    : settings_(settings), rooms_(rooms), tell_(std::move(tell)), life_(epoch), log_(settings.log),
+      damping_(settings.damping) {}
+
+// ---- what happens ----
+
+void RouteControl::start(TimeNs now) {
+  if (!settings_.routes.enabled) {
+    return;
+  }
+  to_remember_ = !graph().switches().empty();
+  rooms_.coordinator.leave_undecided(routes::route_subject());
+  life_.want(now);
+}
+
+void RouteControl::remember(TimeNs now) {
+  rooms_.beside.give(
+      "the unicast routes of before",
+      [wanted = request(), clock = clock_of(rooms_.environment, now)] {
+        return routes::make_plan(wanted, clock);
+      },
+      [this](routes::Plan plan) {
+        remembered_ = std::make_shared<const routes::Plan>(std::move(plan));
+      });
+}
+
+void RouteControl::happened(std::string text, TimeNs now) {
+  log_.happened(std::move(text), rooms_.environment.wall_time(), now);
+}
+
+void RouteControl::want(TimeNs now) {
+  if (!settings_.routes.enabled) {
+    return;
+  }
+  if (log_.due() != never) {
+    life_.want(log_.due());
+    return;
+  }
+  if (life_.next_due() == never) {
+    grows_since_ = now;
+  }
+  life_.want(std::min(now + growth_quiet_ns, grows_since_ + growth_longest_ns));
+}
+
+void RouteControl::changed(const topology::Change& change, TimeNs now) {
+  using Kind = topology::Change::Kind;
+  switch (change.kind) {
+  case Kind::link_down:
+    if (damping_.down(change.link.value, now)) {
+      avoidance_changed_ = true;
+      tell_("fault",
+            fmt::format(
+                "link {} flaps, {} times down: nothing is led over it for {:.1f} s "
+                "at least",
+                graph().describe(change.link), damping_.flaps(change.link.value),
+                static_cast<double>(elapsed_ns(damping_.reused_at(change.link.value), now)) / 1e9));
+    }
+    happened(change.text, now);
+    break;
+  case Kind::link_up:
+    if (damping_.is_suppressed(change.link.value)) {
+      return;
+    }
+    happened(change.text, now);
+    break;
+  case Kind::switch_up:
+  case Kind::switch_down:
+  case Kind::switch_changed: happened(change.text, now); break;
+  default: break; // the fabric grows, or a host is elsewhere: no fault
+  }
+  want(now);
+}
+
+void RouteControl::connected(SwitchId at, const control::SwitchHello& hello, TimeNs now) {
+  for (const control::Port& port : hello.ports()) {
+    vcs_[{at, static_cast<topology::Port>(port.number())}] = port.vcs();
+  }
+  want(now);
+}
+
+void RouteControl::ports(SwitchId at, const control::PortReport& report) {
+  for (const control::Port& port : report.ports()) {
+    vcs_[{at, static_cast<topology::Port>(port.number())}] = port.vcs();
+  }
+}
+
+void RouteControl::reconfigure(const RouteSettings& settings, TimeNs now) {
+  const bool others =
+      !(settings.routes == settings_.routes) || settings.sprayed_dscps != settings_.sprayed_dscps;
+  settings_ = settings;
+  damping_.reconfigure(settings.damping, now);
+  avoidance_changed_ = true;
+  if (settings.routes.enabled && others) {
+    want(now);
+  } else if (!settings.routes.enabled &&
+             (life_.told() != nullptr || life_.current() != nullptr || life_.next() != nullptr)) {
+    life_.withdraw();
+    static_cast<void>(rooms_.coordinator.remove(routes::route_subject(), now));
+    tell_("routes", "unicast routes are switched off; switches go by their own files");
+  }
+}
+
+// ---- what groups' trees do about it ----
+
+void RouteControl::tree_planned(const std::string& group, TimeNs now) {
+  log_.tree(group);
+  if (!settings_.routes.enabled) {
+    log_.computed(now);
+  }
+}
+
+void RouteControl::tree_told(transaction::TransactionNumber transaction, TimeNs now) {
+  log_.waits_for(transaction.value, now);
+}
+
+// ---- in a turn ----
+
+bool RouteControl::handle(TimeNs now, bool may_begin) {
+  bool any = false;
+  if (std::exchange(to_remember_, false)) {
+    remember(now);
+  }
+  for (const faults::Damping::Key link : damping_.release(now)) {
+    any = avoidance_changed_ = true;
+    const std::string text =
+        fmt::format("link {} has been quiet and is used again", graph().describe(LinkId{link}));
+    tell_("fault", text);
+    happened(text, now);
+    want(now);
+  }
+  if (!may_begin) {
+    return any;
+  }
+  if (life_.next_due() <= now) {
+    give(now);
+    any = true;
+  } else if (log_.due() <= now) {
+    log_.begin_answer();
+    any = true;
+  }
+  if (life_.next() != nullptr && life_.next()->state == routes::State::verified) {
+    install(now);
+    any = true;
+  }
+  return any;
+}
+
+routes::VcLimit RouteControl::vc_limit() const {
+  routes::VcLimit limit;
+  for (const topology::Link& link : graph().links()) {
+    for (const topology::Attachment& end : link.ends) {
+      const auto said = link.plugged ? vcs_.find(end) : vcs_.end();
+      if (said != vcs_.end() && said->second != 0 && said->second < limit.vcs) {
+        limit = {static_cast<std::uint8_t>(said->second), graph().describe(end)};
+      }
+    }
+  }
+  return limit;
+}
+
+routes::Request RouteControl::request() const {
+  const std::array known{life_.told() != nullptr ? life_.told()->plan : nullptr,
+                         life_.current() != nullptr ? life_.current()->plan : nullptr, remembered_};
+  const auto held = rooms_.coordinator.held(routes::route_subject());
+  return {.fabric = graph(),
+          .avoided_switches = avoided_switches(),
+          .avoided_links = avoided_links(),
+          .settings = settings_.routes,
+          .held = routes::held_routes(held, known),
+          .limit = vc_limit(),
+          .sprayed_dscps = settings_.sprayed_dscps};
+}
+
+void RouteControl::give(TimeNs now) {
+  log_.begin_answer();
+  routes::Request wanted = request();
+  wanted.epoch = life_.begin();
+  rooms_.beside.give(
+      "unicast routes",
+      [wanted = std::move(wanted), clock = clock_of(rooms_.environment, now)] {
+        return routes::make_plan(wanted, clock);
+      },
+      [this](routes::Plan plan) {
+        computed(std::make_shared<const routes::Plan>(std::move(plan)));
+      });
+}
+
+void RouteControl::computed(routes::PlanPtr plan) {
+  if (!life_.computed(plan)) {
+    return; // of a fabric that has changed since
+  }
+  log_.computed(plan->computed);
+  log_.verified(plan->verified);
+  if (!plan->refused.empty()) {
+    log_.failed(plan->refused);
+    tell_("routes", fmt::format("no unicast routes of epoch {}, those in force stay: {}",
+                                plan->epoch, plan->refused));
+    return;
+  }
+  log_.destinations(plan->destinations.size());
+  if (plan->parts.size() > 1) {
+    tell_("routes", fmt::format("the fabric is in {} parts, which do not reach each other: {}",
+                                plan->parts.size(), routes::describe_parts(plan->parts)));
+  }
+}
+
+void RouteControl::install(TimeNs now) {
+  const auto transaction = rooms_.coordinator.set(routes::target_of(*life_.next()->plan), now);
+  life_.tell(transaction);
+  log_.waits_for(transaction.value, now);
+}
+
+void RouteControl::ended(const transaction::Outcome& outcome, TimeNs now) {
+  const std::string failure = outcome.result == transaction::Result::committed ? "" : outcome.text;
+  log_.ended(outcome.transaction.value, failure, now);
+  static_cast<void>(life_.ended(outcome.transaction, failure, now + settings_.retry_ns));
+}
+
+bool RouteControl::note_in_force() {
+  const routes::Set* told = life_.told();
+  // One that has no channel follows when it is back; what it holds was walked with the rest.
+  const auto behind = rooms_.coordinator.behind(routes::route_subject());
+  if (told == nullptr || told->transaction || std::ranges::any_of(behind, [&](SwitchId at) {
+        return rooms_.coordinator.is_connected(at);
+      })) {
+    return false;
+  }
+  const routes::PlanPtr plan = told->plan;
+  if (!life_.everywhere()) {
+    return false;
+  }
+  tell_("routes", fmt::format("unicast routes of epoch {} are in force: {}, {} virtual channels",
+                              plan->epoch, plan->algorithm, plan->vcs));
+  return true;
+}
+
+bool RouteControl::is_busy() const {
+  const routes::Set* next = life_.next();
+  return next != nullptr && next->state != routes::State::refused;
+}
+
+void RouteControl::settle(bool trees_are_idle, TimeNs now) {
+  if (trees_are_idle && !is_busy()) {
+    log_.answered(now);
+  }
+}
+
+TimeNs RouteControl::next_deadline(TimeNs from) const {
+  const TimeNs begins = std::min(log_.due(), life_.next_due());
+  return std::min(damping_.next_release(), begins == never ? never : std::max(begins, from));
+}
+
+// ---- drain ----
+
+std::string RouteControl::refuse_drain(SwitchId at) const {
+  const std::string& name = graph()[at].name;
+  const routes::CutOff cut = routes::cut_off_by(graph(), avoided_switches(), at);
+  return cut.empty() ? ""
+                     : fmt::format("draining {} would cut hosts off: {}; move them, or say --force",
+                                   name, cut.describe(name));
+}
+
+void RouteControl::set_drained(SwitchId at, bool drained, TimeNs now) {
+  const std::string& name = graph()[at].name;
+  const bool differs = drained ? drained_.insert(name).second : drained_.erase(name) != 0;
+  if (differs) {
+    avoidance_changed_ = true;
+    happened(fmt::format("switch {} is {}", name,
+                         drained ? "drained by the operator" : "not drained any more"),
+             now);
+    want(now);
+  }
+}
+
+std::string RouteControl::routes_through(SwitchId at) const {
+  if (!settings_.routes.enabled) {
+    return "";
+  }
+  for (const auto* set : {life_.told(), life_.current()}) {
+    if (set != nullptr && at.value < set->plan->contents.size() &&
+        set->plan->contents[at.value] != nullptr) {
+      return fmt::format("unicast routes of epoch {}", set->epoch);
+    }
+  }
+  if (const routes::Set* next = life_.next(); next != nullptr) {
+    return next->state == routes::State::refused
+               ? fmt::format("routes without it are refused: {}", next->plan->refused)
+               : "new unicast routes are on their way";
+  }
+  return life_.told() != nullptr ? "new unicast routes are on their way" : "";
+}
+
+// ---- looking ----
+
+std::set<SwitchId> RouteControl::avoided_switches() const {
+  std::set<SwitchId> avoided;
+  for (const std::string& name : drained_) {
+    if (const auto at = graph().find_switch(name)) {
+      avoided.insert(*at);
+    }
+  }
+  return avoided;
+}
+
+std::set<LinkId> RouteControl::avoided_links() const {
+  std::set<LinkId> avoided;
+  for (const faults::Damping::Key link : damping_.suppressed()) {
+    avoided.insert(LinkId{link});
+  }
+  return avoided;
+}
+
+bool RouteControl::avoids(LinkId link) const {
+  if (damping_.is_suppressed(link.value)) {
+    return true;
+  }
+  return !drained_.empty() &&
+         std::ranges::any_of(graph()[link].ends, [&](const topology::Attachment& end) {
+           return drained_.contains(graph()[end.at].name);
+         });
+}
+
+} // namespace tributary::manager

@@ -1,0 +1,142 @@
+// Unicast routes and faults, in the manager's turns: what happens in the fabric, when it is
+// answered, and how far the answer has come. The rooms decide; this carries one room's answer to
+// the next.
+//
+//   topology::Change --> faults::Damping --> faults::FaultLog --> routes::Life
+//                                                                     | begin
+//        WorkBeside: routes::make_plan on a snapshot <----------------+
+//             | Plan, in a later turn                                 ^ ended
+//             +--> routes::Life --> transaction::Coordinator ---------+
+//
+//   RouteControl control(settings, rooms, epoch, drained, tell);
+//   control.changed(change, now);                 for every change of the topology
+//   while (control.handle(now, may_begin)) ...    in a turn
+//   control.ended(outcome, now);                  for every outcome of the coordinator
+//   control.settle(trees_are_idle, now);          at the end of a turn
+//   control.next_deadline()
+//
+// What is avoided, drained switches and links that flap, is down for routes and for trees.
+//
+// Pure.
+#pragma once
+
+#include "controlplane/faults/damping.hpp"
+#include "controlplane/faults/fault_log.hpp"
+#include "controlplane/manager/work_beside.hpp"
+#include "controlplane/routes/drain.hpp"
+#include "controlplane/routes/life.hpp"
+#include "controlplane/routes/route_kind.hpp"
+#include "controlplane/topology/discovery.hpp"
+#include "controlplane/transaction/coordinator.hpp"
+#include "tributary/control.pb.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::manager {
+
+struct RouteSettings {
+  routes::Settings routes{};
+  /// As routing::Routes has them.
+  std::uint64_t sprayed_dscps = 0;
+  faults::DampingSettings damping{};
+  faults::LogSettings log{};
+  /// Before a set that switches refused is made anew.
+  std::uint64_t retry_ns = 500'000'000;
+};
+
+class RouteControl {
+public:
+  struct Rooms {
+    Environment& environment;
+    WorkBeside& beside;
+    const topology::Discovery& discovery;
+    transaction::Coordinator& coordinator;
+  };
+  /// An event for people: kind and text.
+  using Tell = std::function<void(std::string, std::string)>;
+
+  /// Epochs are above `epoch`. Switches are drained by name, whether they are there or not.
+  RouteControl(const RouteSettings& settings, const Rooms& rooms, routes::Epoch epoch, Tell tell);
+
+  // ---- what happens ----
+
+  void restore_drained(std::set<std::string> names) { drained_ = std::move(names); }
+  /// Once the graph is restored: computes what switches may hold still, so that it is known when
+  /// they tell its digest; and a set for the fabric as it is. Until that is there they keep theirs.
+  void start(TimeNs now);
+  void changed(const topology::Change& change, TimeNs now);
+  void connected(topology::SwitchId at, const control::SwitchHello& hello, TimeNs now);
+  void ports(topology::SwitchId at, const control::PortReport& report);
+  void reconfigure(const RouteSettings& settings, TimeNs now);
+
+  // ---- what groups' trees do about it ----
+
+  void tree_planned(const std::string& group, TimeNs now);
+  void tree_told(transaction::TransactionNumber transaction, TimeNs now);
+
+  // ---- in a turn ----
+
+  /// Gives out computations, tells switches. Begins nothing while switches are waited for.
+  bool handle(TimeNs now, bool may_begin);
+  void ended(const transaction::Outcome& outcome, TimeNs now);
+  /// Once no switch is behind any more; true when that has just become so.
+  bool note_in_force();
+  void settle(bool trees_are_idle, TimeNs now);
+  /// Nothing is begun before `from`.
+  [[nodiscard]] TimeNs next_deadline(TimeNs from) const;
+  /// Whether what is avoided has changed since the last call: trees have to be looked at.
+  [[nodiscard]] bool take_avoidance_changed() { return std::exchange(avoidance_changed_, false); }
+
+  // ---- drain ----
+
+  /// Why it cannot be, or ""; `force` lets hosts be cut off. Must be a switch of the graph.
+  [[nodiscard]] std::string refuse_drain(topology::SwitchId at) const;
+  void set_drained(topology::SwitchId at, bool drained, TimeNs now);
+  [[nodiscard]] const std::set<std::string>& drained() const { return drained_; }
+  /// Whether routes lead through a drained switch still, in words; "" when they do not.
+  [[nodiscard]] std::string routes_through(topology::SwitchId at) const;
+
+  // ---- looking ----
+
+  [[nodiscard]] std::set<topology::SwitchId> avoided_switches() const;
+  [[nodiscard]] std::set<topology::LinkId> avoided_links() const;
+  [[nodiscard]] bool avoids(topology::LinkId link) const;
+  [[nodiscard]] const RouteSettings& settings() const { return settings_; }
+  [[nodiscard]] const routes::Life& life() const { return life_; }
+  [[nodiscard]] const faults::FaultLog& log() const { return log_; }
+  [[nodiscard]] const faults::Damping& damping() const { return damping_; }
+
+private:
+  [[nodiscard]] const topology::Graph& graph() const { return rooms_.discovery.graph(); }
+  void happened(std::string text, TimeNs now);
+  void want(TimeNs now);
+  void remember(TimeNs now);
+  void give(TimeNs now);
+  void computed(routes::PlanPtr plan);
+  void install(TimeNs now);
+  [[nodiscard]] routes::Request request() const;
+  [[nodiscard]] routes::VcLimit vc_limit() const;
+  [[nodiscard]] bool is_busy() const;
+
+  RouteSettings settings_;
+  Rooms rooms_;
+  Tell tell_;
+  routes::Life life_;
+  faults::FaultLog log_;
+  faults::Damping damping_;
+  std::set<std::string> drained_;
+  bool avoidance_changed_ = false;
+  std::map<topology::Attachment, std::uint32_t> vcs_; ///< that a port carries, where it said so
+  bool to_remember_ = false;
+  routes::PlanPtr remembered_; ///< of the fabric as it was stored
+  TimeNs grows_since_{};       ///< and a set for that is wanted
+};
+
+} // namespace tributary::manager

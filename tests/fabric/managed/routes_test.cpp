@@ -1,0 +1,342 @@
+// Unicast routes at work in the virtual fabric: computed, verified, installed, and again after
+// every fault; drained switches; a manager that starts again; a set that is refused. What switches
+// hold in the end is walked by the verifier, from their own tables.
+#include "tests/fabric/managed/managed_groups.hpp"
+
+#include "controlplane/topology/builders.hpp"
+#include "controlplane/unicast/graph_network.hpp"
+#include "controlplane/unicast/graph_tables.hpp"
+#include "controlplane/unicast/verify.hpp"
+
+#include <boost/json/serialize.hpp>
+#include <gmock/gmock.h>
+
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::fabric::routed {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::uint64_t ms = 1'000'000;
+constexpr std::uint64_t s = 1'000'000'000;
+const api::Caller administrator{.token = {}, .administrator = true};
+
+ManagedOptions with_routes() {
+  ManagedOptions options;
+  options.manager.groups.default_multicast_limit = max_trees;
+  options.manager.groups.lease_ns = 3600 * s;
+  options.manager.groups.join_limit_ns = 3600 * s;
+  options.manager.groups.leave_limit_ns = 3600 * s;
+  options.manager.routes.routes.enabled = true;
+  return options;
+}
+
+/// A fabric with unicast routes.
+class RoutedFabric : public ::testing::Test {
+protected:
+  void start(const char* model, ManagedOptions options = with_routes()) {
+    managed_.emplace(Topology(topology::build_model(model).graph), std::move(options), 1);
+    managed_->announce_all();
+    ASSERT_TRUE(managed_->run_until(
+        [&] {
+          return managed_->all_connected() &&
+                 managed_->manager().graph().hosts().size() ==
+                     managed_->fabric().topology().host_count() &&
+                 managed_->manager().graph().links().size() == links_between_switches() &&
+                 in_force();
+        },
+        20 * s))
+        << routes();
+    managed_->announce_all();
+    managed_->run_for(100 * ms);
+  }
+
+  [[nodiscard]] std::size_t links_between_switches() {
+    return managed_->fabric().topology().graph().links().size();
+  }
+  [[nodiscard]] const routes::Life& life() { return managed_->manager().route_control().life(); }
+  /// Of the fabric as it is, and every switch has it.
+  [[nodiscard]] bool in_force() {
+    return managed_->has_manager() && life().current() != nullptr && life().told() == nullptr &&
+           life().next() == nullptr;
+  }
+  [[nodiscard]] bool settles() {
+    managed_->run_for(50 * ms);
+    return managed_->run_until([&] { return in_force(); }, 10 * s);
+  }
+  [[nodiscard]] std::string routes() {
+    std::string text;
+    managed_->manager().routes(administrator, [&](const api::Answer& answer) {
+      text = boost::json::serialize(answer.body);
+    });
+    return text;
+  }
+  [[nodiscard]] boost::json::object faults() {
+    boost::json::object found;
+    managed_->manager().faults(administrator, 100,
+                               [&](const api::Answer& answer) { found = answer.body.as_object(); });
+    return found;
+  }
+  std::pair<unsigned, boost::json::object> drain(const std::string& at,
+                                                 api::DrainRequest::Verb verb, bool force = false) {
+    std::pair<unsigned, boost::json::object> got{0, {}};
+    managed_->manager().drain(administrator, {.verb = verb, .at = at, .force = force},
+                              [&](const api::Answer& answer) {
+                                got = {answer.status, answer.body.as_object()};
+                              });
+    managed_->run_for(1 * ms);
+    return got;
+  }
+
+  /// What the switches' own tables do with frames of every pair, in the fabric as it is.
+  [[nodiscard]] unicast::Verification walked() {
+    const topology::Graph& graph = managed_->manager().graph();
+    const unicast::Network network = unicast::network_of(graph);
+    const auto count = static_cast<std::uint32_t>(graph.switches().size());
+    const std::uint8_t vcs = life().current()->plan->vcs;
+    unicast::TableSet set{.vcs = vcs, .switches = {}};
+    for (std::uint32_t i = 0; i < count; ++i) {
+      set.switches.push_back(unicast::empty_table(i, count, network.ports(i), vcs));
+    }
+    for (SwitchIndex at = 0; at < managed_->fabric().topology().switch_count(); ++at) {
+      const auto id = graph.find_switch(ManagedFabric::switch_name(at));
+      if (id && managed_->runs(at) && managed_->tables_of(at).routes() != nullptr) {
+        set.switches[id->value] = unicast::fitted(managed_->tables_of(at).routes()->table, count,
+                                                  network.ports(id->value), vcs);
+      }
+    }
+    const unicast::TableSet* const sets = &set;
+    return unicast::verify(network, {&sets, 1}, unicast::port_states(graph, network),
+                           unicast::endpoints_of(graph));
+  }
+  void expect_safe(std::uint64_t pairs) {
+    const unicast::Verification found = walked();
+    EXPECT_TRUE(found.safe()) << found.describe(unicast::network_of(managed_->manager().graph()));
+    EXPECT_EQ(found.pairs, pairs);
+    EXPECT_THAT(managed_->fabric().violations(), IsEmpty());
+  }
+
+  std::optional<ManagedFabric> managed_;
+};
+
+TEST_F(RoutedFabric, every_pair_has_a_route_when_all_switches_are_there) {
+  start("kdft:3x3x2");
+  EXPECT_EQ(life().current()->plan->algorithm, "vtftr_plus");
+  expect_safe(9 * 8);
+}
+
+TEST_F(RoutedFabric, a_dead_link_is_a_fault_and_routes_and_trees_are_in_force_again) {
+  start("kdft:3x3x2");
+  ManagedGroups groups(*managed_, 1);
+  std::vector<HostIndex> hosts(18);
+  std::iota(hosts.begin(), hosts.end(), 0U);
+  ManagedGroup& demo = groups.join("demo", hosts, 100'000);
+  ASSERT_TRUE(managed_->run_until([&] { return demo.ready(); }, 60 * s)) << demo.error;
+  const auto before = managed_->manager().route_control().log().count();
+  // A link that the group's tree crosses.
+  const auto tree =
+      TreeNumber{demo.membership.at("trees").as_array().front().to_number<std::uint16_t>()};
+  const transaction::Target* target =
+      managed_->manager().coordinator().wanted(trees::subject_of(tree));
+  const auto& graph = managed_->manager().graph();
+  std::optional<LinkIndex> cut;
+  for (const transaction::Part& part : target->parts) {
+    const topology::Attachment up{part.at, trees::part_of(*part.content).parent};
+    if (graph.link_at(up)) {
+      const auto at = static_cast<SwitchIndex>(std::stoul(graph[part.at].name.substr(1)));
+      cut = managed_->fabric().topology().ports(at)[up.port];
+    }
+  }
+  ASSERT_TRUE(cut);
+  managed_->set_link_up(*cut, false);
+  ASSERT_TRUE(settles()) << routes();
+  expect_safe(9 * 8);
+  EXPECT_NE(life().current()->plan->algorithm, "vtftr_plus") << "that knows no dead links";
+  const boost::json::object found = faults();
+  EXPECT_EQ(managed_->manager().route_control().log().count(), before + 1);
+  const boost::json::object& last = found.at("faults").as_array().front().as_object();
+  EXPECT_EQ(last.at("state"), "installed") << boost::json::serialize(last);
+  EXPECT_THAT(boost::json::serialize(last.at("events")), HasSubstr("is down"));
+  EXPECT_EQ(last.at("trees").as_array().size(), 1U);
+  EXPECT_GT(last.at("destinations").to_number<int>(), 0);
+  EXPECT_GE(last.at("transactions").to_number<int>(), 2) << "a tree and the routes";
+  const auto us = [&](const char* step) { return last.at(step).to_number<std::uint64_t>(); };
+  EXPECT_LE(us("computed_us"), us("verified_us"));
+  EXPECT_LE(us("verified_us"), us("installed_us"));
+  EXPECT_LT(us("installed_us"), 50'000U);
+}
+
+TEST_F(RoutedFabric, a_switch_that_dies_and_comes_back_is_one_fault_each_and_gets_its_table) {
+  start("kdft:3x3x1");
+  const auto before = managed_->manager().route_control().log().count();
+  managed_->crash(9); // a root
+  for (const LinkIndex link : managed_->fabric().topology().ports(9)) {
+    managed_->set_link_up(link, false);
+  }
+  ASSERT_TRUE(settles()) << routes();
+  EXPECT_EQ(managed_->manager().route_control().log().count(), before + 1)
+      << "its links and itself, together: " << boost::json::serialize(faults());
+  expect_safe(9 * 8);
+  managed_->restart(9);
+  for (const LinkIndex link : managed_->fabric().topology().ports(9)) {
+    managed_->set_link_up(link, true);
+  }
+  ASSERT_TRUE(managed_->run_until(
+      [&] {
+        return managed_->all_connected() && in_force() &&
+               life().current()->plan->algorithm == "vtftr_plus";
+      },
+      10 * s))
+      << routes();
+  ASSERT_NE(managed_->tables_of(9).routes(), nullptr);
+  expect_safe(9 * 8);
+}
+
+TEST_F(RoutedFabric, a_switch_whose_channel_breaks_goes_on_and_is_brought_in_line) {
+  start("kdft:3x3x1");
+  managed_->break_channel(4);
+  const LinkIndex cut = managed_->fabric().topology().ports(0).back();
+  managed_->set_link_up(cut, false);
+  ASSERT_TRUE(settles()) << routes();
+  expect_safe(9 * 8);
+}
+
+TEST_F(RoutedFabric, a_manager_that_starts_again_tells_switches_nothing_that_they_have) {
+  start("kdft:3x3x1");
+  managed_->run_for(2 * s); // the topology alone is no reason to write at once
+  const routes::Epoch epoch = life().current()->epoch;
+  std::vector<std::uint64_t> versions;
+  for (SwitchIndex at = 0; at < 15; ++at) {
+    versions.push_back(managed_->tables_of(at).version());
+  }
+  managed_->kill_manager();
+  managed_->run_for(20 * ms);
+  managed_->start_manager();
+  ASSERT_TRUE(managed_->run_until([&] { return managed_->all_connected() && in_force(); }, 20 * s))
+      << routes();
+  managed_->run_for(100 * ms);
+  ASSERT_TRUE(settles()) << routes();
+  EXPECT_GT(life().current()->epoch, epoch) << "epochs go on";
+  EXPECT_EQ(life().current()->plan->change, routes::Change::at_once);
+  for (SwitchIndex at = 0; at < 15; ++at) {
+    EXPECT_EQ(managed_->tables_of(at).version(), versions[at]) << "s" << at << routes();
+  }
+  expect_safe(9 * 8);
+}
+
+TEST_F(RoutedFabric, a_refused_set_leaves_the_old_one_in_force_and_says_why) {
+  ManagedOptions options = with_routes();
+  options.manager.routes.routes.algorithm = "vtftr";
+  start("kdft:3x3x1", options);
+  const routes::Epoch epoch = life().current()->epoch;
+  const auto version = managed_->tables_of(0).version();
+  managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
+  ASSERT_TRUE(managed_->run_until(
+      [&] { return life().next() != nullptr && life().next()->state == routes::State::refused; },
+      2 * s));
+  managed_->run_for(50 * ms);
+  EXPECT_EQ(life().current()->epoch, epoch);
+  EXPECT_EQ(managed_->tables_of(0).version(), version);
+  EXPECT_THAT(routes(), AllOf(HasSubstr("\"state\":\"refused\""), HasSubstr("dead")));
+  EXPECT_EQ(faults().at("faults").as_array().front().at("state"), "failed");
+  managed_->set_link_up(managed_->fabric().topology().ports(0).back(), true);
+  ASSERT_TRUE(settles()) << routes();
+  expect_safe(9 * 8);
+}
+
+TEST_F(RoutedFabric, a_drained_root_is_out_of_use_stays_so_over_a_restart_and_comes_back) {
+  using Verb = api::DrainRequest::Verb;
+  start("kdft:3x3x2");
+  ManagedGroups groups(*managed_, 1);
+  std::vector<HostIndex> hosts(18);
+  std::iota(hosts.begin(), hosts.end(), 0U);
+  ManagedGroup& demo = groups.join("demo", hosts, 100'000);
+  ASSERT_TRUE(managed_->run_until([&] { return demo.ready(); }, 60 * s)) << demo.error;
+  EXPECT_EQ(drain("s9", Verb::drain).first, 202U);
+  ASSERT_TRUE(managed_->run_until(
+      [&] { return drain("s9", Verb::look).second.at("safe").as_bool(); }, 5 * s))
+      << boost::json::serialize(drain("s9", Verb::look).second) << routes();
+  ASSERT_TRUE(settles());
+  EXPECT_EQ(managed_->tables_of(9).routes(), nullptr);
+  expect_safe(9 * 8);
+  for (std::uint16_t t = 0; t < max_trees; ++t) {
+    ASSERT_FALSE(managed_->tables_of(9).tree(TreeNumber{t}).valid) << "tree " << t;
+  }
+
+  managed_->kill_manager();
+  managed_->start_manager();
+  ASSERT_TRUE(managed_->run_until([&] { return managed_->all_connected() && in_force(); }, 20 * s));
+  ASSERT_TRUE(settles());
+  EXPECT_TRUE(drain("s9", Verb::look).second.at("safe").as_bool());
+  EXPECT_EQ(managed_->tables_of(9).routes(), nullptr);
+
+  EXPECT_EQ(drain("s9", Verb::undrain).first, 202U);
+  ASSERT_TRUE(settles());
+  EXPECT_FALSE(drain("s9", Verb::look).second.at("drained").as_bool());
+  EXPECT_NE(managed_->tables_of(9).routes(), nullptr);
+  expect_safe(9 * 8);
+}
+
+TEST_F(RoutedFabric, a_drain_that_cuts_hosts_off_is_refused_unless_forced) {
+  using Verb = api::DrainRequest::Verb;
+  start("kdft:3x3x2");
+  const auto [status, body] = drain("s4", Verb::drain);
+  EXPECT_EQ(status, 409U);
+  EXPECT_THAT(std::string(body.at("message").as_string()),
+              AllOf(HasSubstr("2 hosts hang on s4 (h8, h9)"), HasSubstr("--force")));
+  EXPECT_EQ(drain("s77", Verb::drain).first, 404U);
+  EXPECT_EQ(drain("s4", Verb::drain, true).first, 202U);
+  ASSERT_TRUE(settles()) << routes();
+  EXPECT_EQ(life().current()->plan->pairs, 8U * 7U);
+  EXPECT_TRUE(drain("s4", Verb::look).second.at("safe").as_bool());
+}
+
+TEST_F(RoutedFabric, a_link_that_flaps_is_left_out_until_it_is_quiet) {
+  ManagedOptions options = with_routes();
+  options.manager.routes.damping.half_life_ns = 100 * ms;
+  options.hello_interval_ns = 2 * ms; // so that a link is up again soon
+  start("kdft:3x3x1", options);
+  const LinkIndex link = managed_->fabric().topology().ports(0).back();
+  for (int i = 0; i < 4; ++i) {
+    managed_->set_link_up(link, false);
+    managed_->run_for(15 * ms);
+    managed_->set_link_up(link, true);
+    managed_->run_for(15 * ms);
+  }
+  ASSERT_TRUE(settles()) << routes();
+  EXPECT_THAT(routes(), HasSubstr("\"flaps\":"));
+  EXPECT_NE(life().current()->plan->algorithm, "vtftr_plus") << "the link counts as dead";
+  expect_safe(9 * 8);
+  ASSERT_TRUE(managed_->run_until(
+      [&] { return in_force() && life().current()->plan->algorithm == "vtftr_plus"; }, 2 * s))
+      << routes();
+  EXPECT_THAT(routes(), HasSubstr("\"flapping\":[]"));
+  expect_safe(9 * 8);
+}
+
+TEST_F(RoutedFabric, a_path_is_shown_by_names_and_by_nids) {
+  start("kdft:3x3x1");
+  const auto path = [&](const std::string& from, const std::string& to) {
+    std::pair<unsigned, boost::json::object> got{0, {}};
+    managed_->manager().paths(administrator, {from, to}, [&](const api::Answer& answer) {
+      got = {answer.status, answer.body.as_object()};
+    });
+    return got;
+  };
+  const auto [status, body] = path("h0", std::to_string(Topology::nid(8).value));
+  ASSERT_EQ(status, 200U);
+  EXPECT_EQ(body.at("end"), "deliver");
+  EXPECT_EQ(body.at("hops").as_array().size(), 5U);
+  EXPECT_EQ(body.at("hops").as_array().front().at("switch"), "s0");
+  EXPECT_EQ(body.at("hops").as_array().back().at("switch"), "s8");
+  EXPECT_EQ(path("h0", "nobody").first, 404U);
+}
+
+} // namespace
+} // namespace tributary::fabric::routed
