@@ -11,6 +11,7 @@
 // All memory is made at construction. Belongs to PortQueues.
 #pragma once
 
+#include "dataplane/egress/ingress_accounts.hpp"
 #include "dataplane/egress/queue_settings.hpp"
 #include "tributary/types.hpp"
 
@@ -30,16 +31,16 @@ public:
     // Not touched before they are used: what never waits costs no memory.
     handles_ = std::make_unique_for_overwrite<Handle[]>(std::size_t{mask_} + 1);
     if (settings.lossless()) {
-      ingress_ = std::make_unique_for_overwrite<std::uint8_t[]>(std::size_t{mask_} + 1);
+      ingress_ = std::make_unique_for_overwrite<Ingress[]>(std::size_t{mask_} + 1);
     }
   }
 
   /// Requires room: `collected()` and these are at most a burst.
-  void collect(const Handle* handles, std::uint32_t count, PortNumber ingress) {
+  void collect(const Handle* handles, std::uint32_t count, Ingress ingress) {
     for (std::uint32_t i = 0; i < count; ++i, ++tail_) {
       handles_[tail_ & mask_] = handles[i];
       if (lossless()) {
-        ingress_[tail_ & mask_] = ingress.value;
+        ingress_[tail_ & mask_] = ingress;
       }
     }
   }
@@ -76,13 +77,13 @@ public:
     std::uint32_t to = settled_;
     for (std::uint32_t from = settled_; from != tail_; ++from) {
       const Handle handle = handles_[from & mask_];
-      const PortNumber ingress = ingress_of(from);
+      const Ingress ingress = ingress_of(from);
       const std::optional<std::uint32_t> bytes = admit(handle, ingress, Depth{to - head_, bytes_});
       if (bytes) {
         bytes_ += *bytes;
         handles_[to & mask_] = handle;
         if (lossless()) {
-          ingress_[to & mask_] = ingress.value;
+          ingress_[to & mask_] = ingress;
         }
         ++to;
       }
@@ -93,8 +94,8 @@ public:
   [[nodiscard]] Depth limit() const { return limit_; }
 
 private:
-  [[nodiscard]] PortNumber ingress_of(std::uint32_t at) const {
-    return lossless() ? PortNumber{ingress_[at & mask_]} : no_port;
+  [[nodiscard]] Ingress ingress_of(std::uint32_t at) const {
+    return lossless() ? ingress_[at & mask_] : Ingress{};
   }
   void begin_again_if_empty() {
     if (head_ == tail_) {
@@ -103,7 +104,7 @@ private:
   }
 
   std::unique_ptr<Handle[]> handles_;
-  std::unique_ptr<std::uint8_t[]> ingress_; ///< ports; null where they do not matter
+  std::unique_ptr<Ingress[]> ingress_; ///< null where it does not matter
   std::uint32_t mask_ = 0;
   std::uint32_t head_ = 0; ///< these three count on; their low bits are places in the ring
   std::uint32_t settled_ = 0;

@@ -29,6 +29,13 @@
 
 namespace tributary::egress {
 
+/// Where a frame came in, and in which class: what it waits for is what its sender must wait for.
+/// It may leave in another class: a virtual channel can rise.
+struct Ingress {
+  PortNumber port = no_port; ///< none: the switch made the frame
+  TrafficClass traffic_class{};
+};
+
 struct PauseLimits {
   Depth xoff{64, 128U << 10};
   Depth xon{32, 64U << 10};

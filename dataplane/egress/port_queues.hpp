@@ -45,8 +45,9 @@
 //
 // What waits. The bounds of a class apply to what the device has left when it was asked: frames of
 // one burst and iteration are offered to it first. What then has no room is dropped, newest first,
-// as `queue_full`. A lossless class also keeps account of each frame at the port it came in by, and
-// drops as `headroom_full` what comes long after that port's senders had to pause; frames that came
+// as `queue_full`. A lossless class also keeps account of each frame at the port it came in by, in
+// the class it came in, and drops as `headroom_full` what comes long after that port's senders had
+// to pause that class; frames that came
 // in nowhere (`no_port`), because the switch made them, have no account.
 //
 // Order. Frames of one class leave in the order they were pushed. Between classes: strict ones
@@ -129,10 +130,10 @@ public:
   PortQueues(const PortQueues&) = delete;
   PortQueues& operator=(const PortQueues&) = delete;
 
-  /// Takes frames of one class that came in by one port, in order.
+  /// Takes frames of one class that came in by one port and in one class, in order.
   template <DeviceFor<Handle> Device>
-  void push(const Handle* handles, std::uint32_t count, TrafficClass c, PortNumber ingress,
-            TimeNs now, Device& device) {
+  void push(const Handle* handles, std::uint32_t count, TrafficClass c, Ingress ingress, TimeNs now,
+            Device& device) {
     if (count_ + count > room_[c.value % traffic_classes]) [[unlikely]] {
       push_other(handles, count, c, ingress, now, device);
       return;
@@ -141,12 +142,22 @@ public:
     count_ += count;
   }
   template <DeviceFor<Handle> Device>
-  void push(Handle handle, TrafficClass c, PortNumber ingress, TimeNs now, Device& device) {
+  void push(Handle handle, TrafficClass c, Ingress ingress, TimeNs now, Device& device) {
     if (count_ >= room_[c.value % traffic_classes]) [[unlikely]] {
       push_other_one(handle, c, ingress, now, device);
       return;
     }
     collected_[count_++] = handle;
+  }
+  /// They leave in the class they came in.
+  template <DeviceFor<Handle> Device>
+  void push(const Handle* handles, std::uint32_t count, TrafficClass c, PortNumber ingress,
+            TimeNs now, Device& device) {
+    push(handles, count, c, Ingress{ingress, c}, now, device);
+  }
+  template <DeviceFor<Handle> Device>
+  void push(Handle handle, TrafficClass c, PortNumber ingress, TimeNs now, Device& device) {
+    push(handle, c, Ingress{ingress, c}, now, device);
   }
 
   /// Sends what may go and the device takes. True: call it again in the next iteration.
@@ -268,7 +279,7 @@ private:
     for (std::uint32_t i = sent; i < count_; ++i) {
       bytes += frames_.length(collected_[i]);
     }
-    queue_of(collecting_).collect(collected_.data() + sent, count_ - sent, no_port);
+    queue_of(collecting_).collect(collected_.data() + sent, count_ - sent, {});
     occupied_.insert(collecting_);
     settle(collecting_, device);
     return bytes;
@@ -277,7 +288,7 @@ private:
   /// Frames that complete a burst, of another class than the last ones, or of a lossless one.
   template <typename Device>
   [[gnu::noinline]] void push_other(const Handle* handles, std::uint32_t count, TrafficClass c,
-                                    PortNumber ingress, TimeNs now, Device& device) {
+                                    Ingress ingress, TimeNs now, Device& device) {
     c = TrafficClass{static_cast<std::uint8_t>(c.value % traffic_classes)};
     Queue& queue = queue_of(c);
     if (queue.lossless()) {
@@ -313,15 +324,15 @@ private:
 
   /// The same for a frame, of which the common case then need not have the address.
   template <typename Device>
-  [[gnu::noinline]] void push_other_one(Handle handle, TrafficClass c, PortNumber ingress,
-                                        TimeNs now, Device& device) {
+  [[gnu::noinline]] void push_other_one(Handle handle, TrafficClass c, Ingress ingress, TimeNs now,
+                                        Device& device) {
     push_other(&handle, 1, c, ingress, now, device);
   }
 
   /// Puts what was collected into the queue of its class, where it competes with the others.
   void stage() {
     if (count_ != 0) {
-      queue_of(collecting_).collect(collected_.data(), count_, no_port);
+      queue_of(collecting_).collect(collected_.data(), count_, {});
       occupied_.insert(collecting_);
       count_ = 0;
     }
@@ -418,9 +429,9 @@ private:
   }
 
   void remove_front(TrafficClass c, const std::uint32_t* lengths, std::uint32_t count) {
-    queue_of(c).remove_front(lengths, count, [&](PortNumber ingress, std::uint32_t bytes) {
-      if (ingress != no_port) {
-        accounts_->leave(ingress, c, bytes);
+    queue_of(c).remove_front(lengths, count, [&](Ingress ingress, std::uint32_t bytes) {
+      if (ingress.port != no_port) {
+        accounts_->leave(ingress.port, ingress.traffic_class, bytes);
       }
     });
   }
@@ -429,20 +440,20 @@ private:
   template <typename Device> void settle(TrafficClass c, Device& device) {
     Queue& queue = queue_of(c);
     Counters& counters = counters_of(c);
-    queue.settle(
-        [&](Handle handle, PortNumber ingress, Depth before) -> std::optional<std::uint32_t> {
-          const std::uint32_t bytes = frames_.length(handle);
-          const Depth limit = queue.limit();
-          if (before.frames >= limit.frames || std::uint64_t{before.bytes} + bytes > limit.bytes) {
-            drop(&handle, 1, c, DropReason::queue_full, device);
-            return std::nullopt;
-          }
-          if (ingress != no_port && !accounts_->enter(ingress, c, bytes)) {
-            drop(&handle, 1, c, DropReason::headroom_full, device);
-            return std::nullopt;
-          }
-          return bytes;
-        });
+    queue.settle([&](Handle handle, Ingress ingress, Depth before) -> std::optional<std::uint32_t> {
+      const std::uint32_t bytes = frames_.length(handle);
+      const Depth limit = queue.limit();
+      if (before.frames >= limit.frames || std::uint64_t{before.bytes} + bytes > limit.bytes) {
+        drop(&handle, 1, c, DropReason::queue_full, device);
+        return std::nullopt;
+      }
+      if (ingress.port != no_port &&
+          !accounts_->enter(ingress.port, ingress.traffic_class, bytes)) {
+        drop(&handle, 1, c, DropReason::headroom_full, device);
+        return std::nullopt;
+      }
+      return bytes;
+    });
     if (queue.empty()) {
       occupied_.erase(c);
       turns_.leave(c);

@@ -36,8 +36,8 @@ struct Handoff {
   PortNumber port;
   HandoffPurpose purpose{};
   // With `transmit`:
-  PortNumber ingress = no_port; ///< where it came in, if it did
-  TrafficClass traffic_class{};
+  egress::Ingress ingress{};
+  TrafficClass traffic_class{}; ///< in which it leaves
 };
 static_assert(sizeof(Handoff) == 16);
 

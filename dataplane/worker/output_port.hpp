@@ -107,11 +107,11 @@ public:
              rte_mempool* pool, const TimeNs& now);
   ~OutputPort() { drop_all(); }
 
-  /// Takes the frames; `ingress`: where they came in, or `no_port`.
-  void push(rte_mbuf* const* frames, std::uint16_t count, TrafficClass c, PortNumber ingress) {
+  /// Takes the frames.
+  void push(rte_mbuf* const* frames, std::uint16_t count, TrafficClass c, egress::Ingress ingress) {
     queues_.push(frames, count, c, ingress, now_, device_);
   }
-  void push(rte_mbuf* frame, TrafficClass c, PortNumber ingress) {
+  void push(rte_mbuf* frame, TrafficClass c, egress::Ingress ingress) {
     queues_.push(frame, c, ingress, now_, device_);
   }
   /// Sends what may go and the device takes. True: call it again in the next iteration.

@@ -227,8 +227,8 @@ private:
   void replicate(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, PortSet ports,
                  TrafficClass c);
   void send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port, TrafficClass c,
-            PortNumber ingress);
-  void send(Part& part, rte_mbuf* frame, PortNumber port, TrafficClass c, PortNumber ingress);
+            egress::Ingress ingress);
+  void send(Part& part, rte_mbuf* frame, PortNumber port, TrafficClass c, egress::Ingress ingress);
   void send_emitted(Part& part, core::Event event);
   void hand_over(std::size_t to, const Handoff& item);
   void flush_handoffs(std::size_t to);

@@ -214,7 +214,8 @@ public:
     return true;
   }
   bool send(std::size_t i, PortNumber port, std::uint8_t traffic_class) {
-    worker_.send(part_, frames_[i], port, TrafficClass{traffic_class}, in_);
+    worker_.send(part_, frames_[i], port, TrafficClass{traffic_class},
+                 {in_, TrafficClass{worker_.views_[i].traffic_class}});
     return true;
   }
   bool send_result(std::size_t i, PortNumber port, std::uint16_t length,
@@ -307,12 +308,11 @@ void Worker::replicate(Part& part, PortNumber in, rte_mbuf** frames, std::uint16
       rte_mbuf_refcnt_update(frames[i], static_cast<std::int16_t>(copies - 1));
     }
   }
-  ports.for_each([&](PortNumber port) { send(part, frames, count, port, c, in); });
+  ports.for_each([&](PortNumber port) { send(part, frames, count, port, c, {in, c}); });
 }
 
-/// `ingress`: where they came in, or `no_port`.
 void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port,
-                  TrafficClass c, PortNumber ingress) {
+                  TrafficClass c, egress::Ingress ingress) {
   if (OutputPort* output = part.outputs[port.value].get(); output != nullptr) [[likely]] {
     if (tap_ != nullptr) [[unlikely]] {
       for (std::uint16_t i = 0; i < count; ++i) {
@@ -334,7 +334,7 @@ void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber
 }
 
 void Worker::send(Part& part, rte_mbuf* frame, PortNumber port, TrafficClass c,
-                  PortNumber ingress) {
+                  egress::Ingress ingress) {
   send(part, &frame, 1, port, c, ingress);
 }
 
@@ -348,7 +348,7 @@ void Worker::send_emitted(Part& part, core::Event event) {
       trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), emitted.port,
                  std::span(&decision, 1), std::span(&frame, 1));
     }
-    send(part, emitted.frame, emitted.port, emitted.traffic_class, no_port);
+    send(part, emitted.frame, emitted.port, emitted.traffic_class, {});
   }
   part.emission.emitted().clear();
   trace_.commit();
@@ -422,7 +422,7 @@ void Worker::send_control_frame(Part& part, PortNumber port, std::span<const std
   }
   std::memcpy(rte_pktmbuf_append(frame, static_cast<std::uint16_t>(bytes.size())), bytes.data(),
               bytes.size());
-  send(part, frame, port, part.outputs[port.value]->control_class(), no_port);
+  send(part, frame, port, part.outputs[port.value]->control_class(), {});
 }
 
 void Worker::hand_over(std::size_t to, const Handoff& item) {

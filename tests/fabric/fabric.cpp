@@ -57,6 +57,9 @@ Fabric::Fabric(Topology topology, FabricOptions options, std::uint64_t seed)
     core::PortPolicy policy;
     policy.verify_checksum = options_.verify_checksums;
     tables_[s].ports.resize(ports.size(), policy);
+    for (std::size_t p = 0; p < ports.size(); ++p) {
+      tables_[s].ports[p].carries_classes = links_[ports[p]].edge.has_value();
+    }
   }
   for (HostIndex h = 0; h < hosts_.size(); ++h) {
     hosts_[h].port = std::make_unique<Port>(*this, h);
@@ -116,6 +119,17 @@ void Fabric::permit(HostIndex host, std::shared_ptr<const core::VniSet> vnis) {
   tables_[edge.node].ports[edge.port.value].vnis = std::move(vnis);
 }
 
+void Fabric::set_routes(SwitchIndex s, std::shared_ptr<const routing::Routes> routes) {
+  if (routes != nullptr) {
+    if (const std::string problem = routing::problem_with(*routes, tables_[s].ports.size());
+        !problem.empty()) {
+      violation(fmt::format("switch {}: {}", s, problem));
+      return;
+    }
+  }
+  tables_[s].routes = std::move(routes);
+}
+
 void Fabric::publish(SwitchIndex s) {
   core::TablesBuilder builder(options_.switches.settings.timers);
   const auto accepted = [&](const std::string& error) {
@@ -132,6 +146,7 @@ void Fabric::publish(SwitchIndex s) {
   for (HostIndex h = 0; h < routes_.size(); ++h) {
     accepted(builder.add_route(Topology::nid(h), routes_[h][s]));
   }
+  builder.set_routes(tables_[s].routes);
   const auto tables = builder.build(++tables_[s].version);
   check_tables(s, *tables);
   switches_[s]->publish(tables, now_, adoption_skew_ns);

@@ -109,6 +109,8 @@ public:
   void remove(TreeNumber tree);
   void set_part(TreeNumber tree, const TreePart& part);
   void permit(HostIndex host, std::shared_ptr<const core::VniSet> vnis);
+  /// As a manager gives them; null takes them away.
+  void set_routes(SwitchIndex s, std::shared_ptr<const routing::Routes> routes);
   void publish(SwitchIndex s);
   void publish_all();
 
@@ -189,6 +191,7 @@ private:
   struct SwitchTables {
     std::vector<core::PortPolicy> ports;
     std::map<std::uint16_t, TreePart> trees;
+    std::shared_ptr<const routing::Routes> routes;
     std::uint64_t version = 0;
   };
 

@@ -20,7 +20,7 @@ void Fabric::send_from_host(HostIndex host, std::span<const std::byte> bytes, Tr
   ++accounting_.in_flight;
   const FrameIndex frame = frames_.take(bytes);
   frames_[frame].traffic_class = c;
-  hosts_[host].out->push(frame, c, no_port, now_);
+  hosts_[host].out->push(frame, c, {}, now_);
   flush_host(host);
 }
 

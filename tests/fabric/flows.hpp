@@ -58,6 +58,8 @@ public:
   Flow& add(const Flow& flow);
   /// Where links duplicate and reorder.
   void allow_disorder() { in_order_ = false; }
+  /// Where classes are virtual channels: hosts say nothing by the class they send in.
+  void allow_other_classes() { in_class_ = false; }
   /// Begins; `program_of` says what else runs on a host, or null.
   void start(const std::function<HostProgram*(HostIndex)>& program_of);
 
@@ -73,6 +75,7 @@ private:
 
   Fabric& fabric_;
   bool in_order_ = true;
+  bool in_class_ = true;
   std::deque<Flow> flows_;
   std::map<HostIndex, std::unique_ptr<FlowHost>> hosts_;
 };

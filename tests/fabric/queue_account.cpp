@@ -56,7 +56,7 @@ std::string IngressAccount::compare(const egress::IngressAccounts& product) cons
 QueueAccount::QueueAccount(const egress::PortSettings& settings, IngressAccount* ingress, Tell tell)
     : settings_(settings), ingress_(ingress), tell_(std::move(tell)) {}
 
-void QueueAccount::pushed(FrameIndex frame, TrafficClass c, PortNumber ingress,
+void QueueAccount::pushed(FrameIndex frame, TrafficClass c, egress::Ingress ingress,
                           std::uint32_t bytes) {
   classes_[c.value].frames.push_back({frame, ingress, bytes});
 }
@@ -104,16 +104,16 @@ void QueueAccount::link_changed(bool up, TimeNs now) {
 void QueueAccount::make_wait(Frame& frame, TrafficClass c) {
   if (!frame.waits) {
     frame.waits = true;
-    if (settings(c).lossless() && frame.ingress != no_port) {
-      ingress_->enter(frame.ingress, c, frame.bytes);
+    if (settings(c).lossless() && frame.ingress.port != no_port) {
+      ingress_->enter(frame.ingress.port, frame.ingress.traffic_class, frame.bytes);
     }
   }
 }
 
 void QueueAccount::remove(std::deque<Frame>& frames, std::deque<Frame>::iterator at,
                           TrafficClass c) {
-  if (at->waits && settings(c).lossless() && at->ingress != no_port) {
-    ingress_->leave(at->ingress, c, at->bytes);
+  if (at->waits && settings(c).lossless() && at->ingress.port != no_port) {
+    ingress_->leave(at->ingress.port, at->ingress.traffic_class, at->bytes);
   }
   frames.erase(at);
 }
@@ -149,8 +149,8 @@ bool QueueAccount::is_allowed(DropReason why, TrafficClass c, std::size_t place)
   switch (why) {
   case DropReason::queue_full: return full;
   case DropReason::headroom_full:
-    return !full && settings(c).lossless() && frame.ingress != no_port &&
-           !ingress_->has_room(frame.ingress, c, frame.bytes);
+    return !full && settings(c).lossless() && frame.ingress.port != no_port &&
+           !ingress_->has_room(frame.ingress.port, frame.ingress.traffic_class, frame.bytes);
   case DropReason::paused_too_long: return of.given_up;
   case DropReason::port_down: return !up_;
   default: return false;

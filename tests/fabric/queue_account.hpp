@@ -60,7 +60,7 @@ public:
   /// `ingress` may be null where no class is lossless.
   QueueAccount(const egress::PortSettings& settings, IngressAccount* ingress, Tell tell);
 
-  void pushed(FrameIndex frame, TrafficClass c, PortNumber ingress, std::uint32_t bytes);
+  void pushed(FrameIndex frame, TrafficClass c, egress::Ingress ingress, std::uint32_t bytes);
   void sent(FrameIndex frame, TrafficClass c, const egress::QueueSnapshot& now_is, TimeNs now);
   void dropped(FrameIndex frame, TrafficClass c, core::DropReason why, TimeNs now);
   /// After each call of the queues: what they collected either left, was dropped, or waits now.
@@ -80,7 +80,7 @@ public:
 private:
   struct Frame {
     FrameIndex frame = 0;
-    PortNumber ingress;
+    egress::Ingress ingress;
     std::uint32_t bytes = 0;
     bool waits = false; ///< beyond the call that brought it
   };

@@ -1,5 +1,6 @@
 #include "tests/fabric/switch_account.hpp"
 
+#include "dataplane/routing/decide.hpp"
 #include "tests/fabric/describe.hpp"
 #include "tributary/wire/hello.hpp"
 
@@ -152,7 +153,8 @@ std::optional<DropReason> SwitchAccount::refused(PortNumber in, const FrameReade
 }
 
 SwitchAccount::Answer SwitchAccount::expected(PortNumber in, const FrameReader& f,
-                                              std::span<const std::byte> bytes) const {
+                                              std::span<const std::byte> bytes, TrafficClass c,
+                                              const Decision& decision) const {
   bool hello = false;
   if (const auto reason = refused(in, f, bytes, hello)) {
     return dropped(*reason);
@@ -166,7 +168,11 @@ SwitchAccount::Answer SwitchAccount::expected(PortNumber in, const FrameReader& 
     if (!has_its_length) {
       return dropped(DropReason::bad_length);
     }
-    const PortNumber out = tables_->route(Nid{f.destination() >> 12});
+    const Nid nid{f.destination() >> 12};
+    if (const core::Place place = tables_->place(nid); place.is_switch()) {
+      return expected_by_table(in, place.destination(), c, decision);
+    }
+    const PortNumber out = tables_->route(nid);
     return out == no_port ? dropped(DropReason::no_route)
            : out == in
                ? dropped(DropReason::route_to_ingress)
@@ -197,6 +203,59 @@ SwitchAccount::Answer SwitchAccount::expected(PortNumber in, const FrameReader& 
     return dropped(DropReason::bad_request);
   }
   return from_parent ? expected_down(f, tree) : expected_up(in, f, tree);
+}
+
+SwitchAccount::Answer SwitchAccount::expected_by_table(PortNumber in, std::uint32_t destination,
+                                                       TrafficClass c,
+                                                       const Decision& decision) const {
+  const routing::Routes& routes = *tables_->routes();
+  const routing::SwitchTable& table = routes.table;
+  const unsigned vc = routes.leads_to_switch(in.value) ? c.value : 0U;
+  if (vc >= table.vcs) {
+    return dropped(DropReason::no_vc);
+  }
+  if (destination == table.self) {
+    return dropped(DropReason::no_route); // and no port is known of the host
+  }
+  const auto vc_in = static_cast<std::uint8_t>(vc);
+  const unsigned next = vc + table.action(in.value, vc_in, destination).step;
+  const std::array<std::uint64_t, 1> up{up_.bits()};
+  const std::array<std::uint64_t, 1> free{up_.bits() &
+                                          ~(next < traffic_classes ? stuck_[next].bits() : 0)};
+  auto found = routing::candidates(table, in.value, vc_in, destination, free);
+  auto used = free;
+  if (found.outcome != routing::Outcome::forward) {
+    found = routing::candidates(table, in.value, vc_in, destination, up);
+    used = up;
+  }
+  switch (found.outcome) {
+  case routing::Outcome::dest_dead: return dropped(DropReason::dest_dead);
+  case routing::Outcome::no_vc: return dropped(DropReason::no_vc);
+  case routing::Outcome::no_route:
+  case routing::Outcome::deliver: return dropped(DropReason::no_route);
+  case routing::Outcome::forward: break;
+  }
+  Answer answer{.action = Action::forward,
+                .event = found.spare ? core::Event::detoured : core::Event::unicast};
+  bool uncarried = false;
+  found.for_each(used, [&](routing::Port p) {
+    const PortNumber port{static_cast<std::uint8_t>(p)};
+    const unsigned highest = tables_->port(port).carries_classes ? found.highest_vc : 0U;
+    uncarried |= found.lowest_vc > highest;
+    if (answer.port == no_port ||
+        (port == decision.port && decision.traffic_class >= found.lowest_vc &&
+         decision.traffic_class <= highest)) {
+      answer.port = port;
+    }
+  });
+  if (uncarried && decision.action == Action::drop) {
+    return dropped(DropReason::no_vc);
+  }
+  if (decision.traffic_class < found.lowest_vc || decision.traffic_class > found.highest_vc) {
+    tell_(fmt::format("a frame leaves in virtual channel {} where {} to {} will do",
+                      decision.traffic_class, found.lowest_vc, found.highest_vc));
+  }
+  return answer;
 }
 
 SwitchAccount::Answer SwitchAccount::expected_down(const FrameReader& f, const Tree& tree) const {
@@ -271,10 +330,10 @@ SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReade
   return {.action = Action::emit, .event = core::Event::completed_full, .port = tree.parent};
 }
 
-void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before,
+void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, TrafficClass c,
                           const Decision& decision, std::span<const std::byte> after, TimeNs now) {
   const FrameReader f(before);
-  const Answer meant = expected(in, f, before);
+  const Answer meant = expected(in, f, before, c, decision);
   // What cannot leave is dropped at the port it cannot leave by, and has had its effect.
   const bool leaves_by_one = meant.action == Action::forward || meant.action == Action::emit;
   const bool blocked = leaves_by_one && !up_.contains(meant.port);

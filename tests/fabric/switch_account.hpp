@@ -42,12 +42,13 @@ public:
   /// Whose worker must process this frame.
   [[nodiscard]] PortNumber engine_port(PortNumber in, std::span<const std::byte> frame) const;
   /// `before` is the frame as it came, `after` as it is to leave.
-  void judge(PortNumber in, std::span<const std::byte> before, const core::Decision& decision,
-             std::span<const std::byte> after, TimeNs now);
+  void judge(PortNumber in, std::span<const std::byte> before, TrafficClass c,
+             const core::Decision& decision, std::span<const std::byte> after, TimeNs now);
   /// A partial result that leaves through `port`.
   void emitted(PortNumber port, std::span<const std::byte> frame, TimeNs now);
   /// The core was told so.
   void port_changed(PortNumber port, bool up) { (up ? up_.insert(port) : up_.erase(port)); }
+  void stuck_changed(TrafficClass c, PortSet ports) { stuck_[c.value] = ports; }
   /// Dropped beside the core's decisions, and counted in its counters.
   void dropped_by_shell(PortNumber at, core::DropReason reason) { ++drops_[{at.value, reason}]; }
   /// A timer's emission found no buffer.
@@ -118,7 +119,11 @@ private:
   [[nodiscard]] std::uint64_t in_use(PortNumber engine) const;
 
   [[nodiscard]] Answer expected(PortNumber in, const FrameReader& f,
-                                std::span<const std::byte> bytes) const;
+                                std::span<const std::byte> bytes, TrafficClass c,
+                                const core::Decision& decision) const;
+  /// By the manager's routes. Which of several ports is the core's choice.
+  [[nodiscard]] Answer expected_by_table(PortNumber in, std::uint32_t destination, TrafficClass c,
+                                         const core::Decision& decision) const;
   [[nodiscard]] std::optional<core::DropReason>
   refused(PortNumber in, const FrameReader& f, std::span<const std::byte> bytes, bool& hello) const;
   [[nodiscard]] Answer expected_down(const FrameReader& f, const Tree& tree) const;
@@ -135,6 +140,7 @@ private:
   Tell tell_;
   std::shared_ptr<const core::Tables> tables_;
   PortSet up_ = PortSet::first(max_ports);
+  std::array<PortSet, traffic_classes> stuck_{};
   std::map<std::uint16_t, Armed> armed_;    ///< by reduction key
   std::map<std::uint16_t, unsigned> ended_; ///< the sequence that ended last, by reduction key
   std::map<std::uint16_t, Armed> owed_;     ///< held for trees that are gone: to be emitted at once

@@ -46,7 +46,7 @@ public:
     wire::encode(f, bytes);
     const auto before = bytes;
     const core::Decision decision = core_.process(in, {bytes.data(), bytes.size()}, now_);
-    account_.judge(in, before, decision, bytes, now_);
+    account_.judge(in, before, {}, decision, bytes, now_);
   }
   void pass(std::uint64_t ns) {
     now_ = now_ + ns;

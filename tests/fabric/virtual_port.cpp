@@ -33,7 +33,7 @@ void VirtualPort::Device::drop(FrameIndex* frames, std::uint16_t count, TrafficC
   }
 }
 
-void VirtualPort::push(FrameIndex frame, TrafficClass c, PortNumber ingress, TimeNs now) {
+void VirtualPort::push(FrameIndex frame, TrafficClass c, egress::Ingress ingress, TimeNs now) {
   now_ = now;
   account_.pushed(frame, c, ingress, PooledFrames{&frames_}.length(frame));
   queues_.push(frame, c, ingress, now, device_);

@@ -42,7 +42,7 @@ public:
               Wire& wire, egress::IngressAccounts* product = nullptr,
               IngressAccount* account = nullptr);
 
-  void push(FrameIndex frame, TrafficClass c, PortNumber ingress, TimeNs now);
+  void push(FrameIndex frame, TrafficClass c, egress::Ingress ingress, TimeNs now);
   /// Sends what may go. Says when to call again, if nothing happens before: `never` also where the
   /// link is busy.
   TimeNs flush(TimeNs now);
@@ -50,6 +50,8 @@ public:
   void link_changed(bool up, std::uint32_t speed_mbps, TimeNs now);
 
   [[nodiscard]] egress::QueueSnapshot snapshot(TrafficClass c) const { return queues_.snapshot(c); }
+  /// Classes that the other end has paused for too long.
+  [[nodiscard]] ClassSet given_up() const { return queues_.given_up(); }
   [[nodiscard]] std::size_t held() const { return account_.held(); }
   [[nodiscard]] std::size_t held(TrafficClass c) const { return account_.held(c); }
   void audit() const;

@@ -51,6 +51,8 @@ void VirtualSwitch::start_cores() {
     port.pauses.forget();
     port.pauses.set_link_speed(speed);
     port.pushed = false;
+    port.flush_at = never;
+    port.given_up = {};
   }
 }
 
@@ -164,19 +166,41 @@ void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
 /// What the queues may send now, and the pauses that follow from what then waits.
 void VirtualSwitch::flush(std::size_t w, TimeNs now) {
   Worker& worker = workers_[w];
+  send_pauses(w, now); // A link that is always busy has room for them before the queues fill it.
   worker.ports.for_each([&](PortNumber p) {
     Port& port = ports_[p.value];
-    if (port.pushed || port.out->held() > 0) {
+    if (port.pushed || port.out->held() > 0 || port.flush_at <= now) {
       port.pushed = false;
-      if (const TimeNs due = port.out->flush(now); due != never) {
-        request_poll(w, std::max(due, now + 1));
-      }
+      port.flush_at = port.out->flush(now);
+      tell_stuck(p);
+    }
+    if (port.flush_at != never) {
+      request_poll(w, std::max(port.flush_at, now + 1));
     }
   });
   const std::string differs = worker.ingress_account->compare(*worker.ingress);
   expect(differs.empty(), differs);
   tell_wanted(w, now);
   send_pauses(w, now);
+}
+
+void VirtualSwitch::tell_stuck(PortNumber p) {
+  const ClassSet now = ports_[p.value].out->given_up();
+  if (std::exchange(ports_[p.value].given_up, now) == now) {
+    return;
+  }
+  for (std::uint8_t c = 0; c < traffic_classes; ++c) {
+    PortSet stuck;
+    for (std::uint8_t i = 0; i < ports_.size(); ++i) {
+      if (ports_[i].given_up.contains(TrafficClass{c})) {
+        stuck.insert(PortNumber{i});
+      }
+    }
+    for (Worker& worker : workers_) {
+      worker.core->stuck_changed(TrafficClass{c}, stuck);
+      worker.account->stuck_changed(TrafficClass{c}, stuck);
+    }
+  }
 }
 
 void VirtualSwitch::tell_wanted(std::size_t w, TimeNs now) {
@@ -330,9 +354,10 @@ public:
     at_.surroundings_.deliver(at_.index_, in_, original_.bytes(), now_);
     return true;
   }
-  bool send(std::size_t, PortNumber port, std::uint8_t) {
+  bool send(std::size_t, PortNumber port, std::uint8_t traffic_class) {
     ++at_.accounting_.forwarded;
     expect_unchanged("forwarded");
+    frames_[frame_].traffic_class = TrafficClass{traffic_class};
     at_.send(worker_, in_, port, frame_, now_);
     return true;
   }
@@ -343,6 +368,7 @@ public:
     const FrameIndex emitted =
         frames_.take(result.first(std::min<std::size_t>(result.size(), length)));
     frames_[emitted].traffic_class = TrafficClass{traffic_class};
+    frames_[emitted].arrived_class = original_.traffic_class;
     frames_.release(frame_);
     at_.send(worker_, in_, port, emitted, now_);
     return true;
@@ -385,6 +411,7 @@ void VirtualSwitch::process(std::size_t w, PortNumber in, std::span<const FrameI
     const auto bytes = surroundings_.frames()[frame].bytes();
     views.push_back({bytes.data(), static_cast<std::uint32_t>(bytes.size()),
                      surroundings_.frames()[frame].traffic_class.value});
+    surroundings_.frames()[frame].arrived_class = surroundings_.frames()[frame].traffic_class;
     originals.push_back(surroundings_.frames()[frame]);
   }
   std::vector<core::Decision> decisions(burst.size());
@@ -404,11 +431,13 @@ void VirtualSwitch::process(std::size_t w, PortNumber in, std::span<const FrameI
     const bool leaves = decision.action == core::Action::forward ||
                         decision.action == core::Action::replicate ||
                         decision.action == core::Action::emit;
-    if (leaves && decision.traffic_class != original.traffic_class.value) {
+    const bool routed = decision.event == core::Event::unicast ||
+                        decision.event == core::Event::detoured; // the account looks at those
+    if (leaves && !routed && decision.traffic_class != original.traffic_class.value) {
       expect(false, fmt::format("a frame of class {} leaves in class {}",
                                 original.traffic_class.value, decision.traffic_class));
     }
-    workers_[w].account->judge(in, original.bytes(), decisions[i],
+    workers_[w].account->judge(in, original.bytes(), original.traffic_class, decisions[i],
                                surroundings_.frames()[burst[i]].bytes(), now);
     core::dispatch(std::span(&decisions[i], 1),
                    Performing(*this, w, in, burst[i], decisions[i], original, now));
@@ -456,7 +485,8 @@ void VirtualSwitch::push(std::size_t w, PortNumber in, PortNumber out, FrameInde
     return;
   }
   ports_[out.value].pushed = true;
-  ports_[out.value].out->push(frame, surroundings_.frames()[frame].traffic_class, in, now);
+  const WireFrame& leaving = surroundings_.frames()[frame];
+  ports_[out.value].out->push(frame, leaving.traffic_class, {in, leaving.arrived_class}, now);
 }
 
 void VirtualSwitch::count_drop(std::size_t w, PortNumber at, core::DropReason reason) {

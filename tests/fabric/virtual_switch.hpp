@@ -204,6 +204,8 @@ private:
     egress::PauseSender pauses;
     std::optional<egress::LinkEdge> edge;
     bool pushed = false; ///< has to be flushed
+    TimeNs flush_at = never;
+    ClassSet given_up; ///< as the cores were told
   };
   class Performing;
 
@@ -226,6 +228,8 @@ private:
   void send_emissions(std::size_t worker, TimeNs now);
   void flush(std::size_t worker, TimeNs now);
   void send_pauses(std::size_t worker, TimeNs now);
+  /// Tells all cores which classes of a port were given up.
+  void tell_stuck(PortNumber port);
   /// Wakes the owners of ports whose senders this worker wants to pause, or go on.
   void tell_wanted(std::size_t worker, TimeNs now);
   /// Of the shell's own drops.

@@ -85,6 +85,7 @@ public:
   }
 
   TrafficClass traffic_class{};
+  TrafficClass arrived_class{}; ///< in which it came into the switch that has it
   /// A bit of its fabric header was changed, and the FCS was computed after that.
   bool header_damaged = false;
   /// No tag is put on it, whatever the link: the sender made it byte by byte.

@@ -37,6 +37,7 @@ std::span<const Scenario> twin_scenarios();
 std::span<const Scenario> incast_scenarios();
 std::span<const Scenario> pause_scenarios();
 std::span<const Scenario> slow_part_scenarios();
+std::span<const Scenario> route_scenarios();
 std::span<const Scenario> mixed_scenarios();
 /// The faults that the scenario "mixed" inflicts; each must happen in a hundred of its seeds.
 std::span<const Fault> mixed_faults();

@@ -131,6 +131,24 @@ TEST_F(Accounts, QueuesKeepThemByThePortEachFrameCameInBy) {
   EXPECT_TRUE(device.dropped.empty());
 }
 
+TEST_F(Accounts, AFrameThatLeavesInAnotherClassCountsInTheOneItCameIn) {
+  PortSettings settings = lossless();
+  settings.classes[4].when_full = WhenFull::pause;
+  Queues queues{settings, &accounts};
+  Device device;
+  device.room = 0;
+  for (std::uint32_t i = 0; i < 11; ++i) {
+    queues.push(Frame{i, 100}, cls(4), Ingress{port(1), cls(3)}, ms(1), device);
+  }
+  queues.flush(ms(1), device);
+  EXPECT_TRUE(pausing()) << "its sender sends in class 3";
+  EXPECT_EQ(accounts.waiting(port(1), cls(4)), Depth{});
+  device.room = Device::endless;
+  queues.flush(ms(1), device);
+  EXPECT_FALSE(pausing());
+  EXPECT_EQ(accounts.waiting(port(1), cls(3)), Depth{});
+}
+
 TEST_F(Accounts, WhatLeavesAtOnceIsNeverEntered) {
   Queues queues{lossless(), &accounts};
   Device device;

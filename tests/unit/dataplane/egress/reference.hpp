@@ -20,7 +20,7 @@ public:
   Reference(const PortSettings& settings, const std::array<PauseLimits, traffic_classes>& limits)
       : settings_(settings), limits_(limits) {}
 
-  void push(Frame frame, TrafficClass c, PortNumber ingress, TimeNs now, Device& device) {
+  void push(Frame frame, TrafficClass c, Ingress ingress, TimeNs now, Device& device) {
     Class& of_class = classes_[c.value];
     if (of_class.collected == burst) {
       flush(now, device);
@@ -86,14 +86,18 @@ public:
     }
     return depth;
   }
+  /// What came in there and in this class, in whichever class it waits.
   [[nodiscard]] Depth waiting(PortNumber ingress, TrafficClass c) const {
     Depth depth;
-    for (const Entry& e : classes_[c.value].frames) {
-      if (e.waits && e.ingress == ingress) {
-        depth = depth + Depth{1, e.frame.length};
+    for (std::size_t leaving = 0; leaving < traffic_classes; ++leaving) {
+      for (const Entry& e : classes_[leaving].frames) {
+        if (settings_.classes[leaving].lossless() && e.waits && e.ingress.port == ingress &&
+            e.ingress.traffic_class == c) {
+          depth = depth + Depth{1, e.frame.length};
+        }
       }
     }
-    return settings_.classes[c.value].lossless() ? depth : Depth{};
+    return depth;
   }
   [[nodiscard]] bool wanted(PortNumber ingress, TrafficClass c) const {
     const auto found = wanted_.find({ingress.value, c.value});
@@ -114,7 +118,7 @@ public:
 private:
   struct Entry {
     Frame frame;
-    PortNumber ingress;
+    Ingress ingress;
     bool waits = false; ///< the device was asked and left it
   };
   struct Class {
@@ -220,9 +224,9 @@ private:
     if (of_class.frames.empty()) {
       leave(c);
     }
-    const TrafficClass number{static_cast<std::uint8_t>(c)};
-    if (entry.waits && waiting(entry.ingress, number).within(limits_[c].xon)) {
-      wanted_[{entry.ingress.value, number.value}] = false;
+    const auto [port, came_in] = entry.ingress;
+    if (entry.waits && waiting(port, came_in).within(limits_[came_in.value].xon)) {
+      wanted_[{port.value, came_in.value}] = false;
     }
   }
 
@@ -240,17 +244,18 @@ private:
         continue;
       }
       const Depth one{1, frames[i].frame.length};
-      const PortNumber ingress = frames[i].ingress;
-      const bool accounted = settings_.classes[c].lossless() && ingress != no_port;
+      const auto [port, came_in] = frames[i].ingress;
+      const PauseLimits& limits = limits_[came_in.value];
+      const bool accounted = settings_.classes[c].lossless() && port != no_port;
       if (!(waiting(number) + one).within(settings_.classes[c].limit)) {
         drop(c, i, DropReason::queue_full, device);
       } else if (accounted &&
-                 !(waiting(ingress, number) + one).within(limits_[c].xoff + limits_[c].headroom)) {
+                 !(waiting(port, came_in) + one).within(limits.xoff + limits.headroom)) {
         drop(c, i, DropReason::headroom_full, device);
       } else {
         frames[i++].waits = true;
-        if (accounted && !waiting(ingress, number).within(limits_[c].xoff)) {
-          wanted_[{ingress.value, number.value}] = true;
+        if (accounted && !waiting(port, came_in).within(limits.xoff)) {
+          wanted_[{port.value, came_in.value}] = true;
         }
       }
     }

@@ -105,7 +105,8 @@ private:
     const std::uint32_t count = choose_(4) == 0 ? 1 + choose_(80) : 1;
     // Mostly two classes and two ports, so that something builds up.
     const TrafficClass c = cls(choose_(choose_(2) == 0 ? 2 : 8));
-    const PortNumber in = choose_(8) == 0 ? no_port : port(choose_(choose_(4) == 0 ? 64 : 2));
+    const Ingress in{choose_(8) == 0 ? no_port : port(choose_(choose_(4) == 0 ? 64 : 2)),
+                     choose_(4) == 0 ? cls(choose_(3)) : c};
     std::vector<Frame> run;
     for (std::uint32_t i = 0; i < count; ++i) {
       run.push_back({pushed_++, choose_(8) == 0 ? choose_(9000) : 60 + choose_(100)});
