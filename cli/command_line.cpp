@@ -32,11 +32,12 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       "command line.");
 
   auto* show = app.add_subcommand(
-      "show", "Ports, links, queues, trees, engines, counters, workers or the fabric manager");
+      "show",
+      "Ports, links, neighbours, queues, trees, engines, counters, workers or the fabric manager");
   show->add_option("what", command.what, "What to show")
       ->required()
-      ->check(CLI::IsMember(
-          {"ports", "links", "queues", "trees", "engines", "counters", "workers", "manager"}));
+      ->check(CLI::IsMember({"ports", "links", "neighbours", "queues", "trees", "engines",
+                             "counters", "workers", "manager"}));
   show->add_option("--switch", command.switch_name, "Only this switch")->type_name("NAME");
   show->add_option("--port", command.port, "With queues: only this port")->type_name("NAME");
   show->add_option("-w,--watch", command.watch_seconds, "Interval of repeated output in seconds")
@@ -45,6 +46,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   show->footer("Examples:\n"
                "  tributaryctl show ports                   state, frames, drops by reason\n"
                "  tributaryctl show links                   what link hellos say of them\n"
+               "  tributaryctl show neighbours              who is at the other ends, by LLDP\n"
                "  tributaryctl show queues --port host0     waiting and dropped frames by class\n"
                "  tributaryctl show trees --switch leaf0    outcome of their reductions\n"
                "  tributaryctl show engines                 with the members waited for\n"

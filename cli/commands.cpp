@@ -48,14 +48,15 @@ std::string view_of(const Command& command, const json::value& result, bool colo
   case Verb::fabric: return {};
   case Verb::show: break;
   }
-  return command.what == "ports"     ? ports_view(result, colours)
-         : command.what == "links"   ? links_view(result, colours)
-         : command.what == "queues"  ? queues_view(result, colours)
-         : command.what == "trees"   ? trees_view(result, colours)
-         : command.what == "engines" ? engines_view(result, colours)
-         : command.what == "workers" ? workers_view(result, colours)
-         : command.what == "manager" ? manager_view(result, colours)
-                                     : counters_view(result, colours);
+  return command.what == "ports"        ? ports_view(result, colours)
+         : command.what == "links"      ? links_view(result, colours)
+         : command.what == "neighbours" ? neighbours_view(result, colours)
+         : command.what == "queues"     ? queues_view(result, colours)
+         : command.what == "trees"      ? trees_view(result, colours)
+         : command.what == "engines"    ? engines_view(result, colours)
+         : command.what == "workers"    ? workers_view(result, colours)
+         : command.what == "manager"    ? manager_view(result, colours)
+                                        : counters_view(result, colours);
 }
 
 std::string shown(const Command& command, const json::value& result) {

@@ -105,6 +105,34 @@ std::string links_view(const json::value& result, bool colours) {
   return table.text(colours);
 }
 
+std::string neighbours_view(const json::value& result, bool colours) {
+  Table table({{"SWITCH"},
+               {"PORT"},
+               {"NEIGHBOUR"},
+               {"ITS PORT"},
+               {"CHASSIS"},
+               {"CAPABILITIES"},
+               {"SINCE", right},
+               {"FORGOTTEN IN", right},
+               {"DESCRIPTION"}});
+  for (const Entry& n : elements(result)) {
+    std::string capabilities;
+    for (const Entry& one : n.entries("capabilities")) {
+      capabilities += fmt::format("{}{}", capabilities.empty() ? "" : ", ", one.self());
+    }
+    table.add({{n.text("switch")},
+               {n.text("port")},
+               {n.text("system_name")},
+               {n.text("neighbour_port")},
+               {n.text("chassis")},
+               {capabilities},
+               {duration_text(n.number("since_ms") * 1'000'000)},
+               {duration_text(n.number("forget_in_ms") * 1'000'000)},
+               {n.text("system_description")}});
+  }
+  return table.text(colours);
+}
+
 std::string queues_view(const json::value& result, bool colours) {
   Table table({{"SWITCH"},
                {"PORT"},

@@ -10,6 +10,7 @@ namespace tributary::cli {
 [[nodiscard]] std::string ports_view(const boost::json::value& result, bool colours);
 /// Of the same answer as `ports_view`.
 [[nodiscard]] std::string links_view(const boost::json::value& result, bool colours);
+[[nodiscard]] std::string neighbours_view(const boost::json::value& result, bool colours);
 [[nodiscard]] std::string queues_view(const boost::json::value& result, bool colours);
 [[nodiscard]] std::string trees_view(const boost::json::value& result, bool colours);
 [[nodiscard]] std::string engines_view(const boost::json::value& result, bool colours);

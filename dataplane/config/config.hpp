@@ -120,6 +120,7 @@ struct Process {
   std::uint32_t buffers_per_port = 4096;
   std::uint32_t longest_frame = default_longest_frame;
   std::string log_level = "info";
+  bool lldp = true; ///< sent and heard on all ports that have another end
 };
 
 /// The fabric manager that the switches of the process dial.

@@ -89,6 +89,7 @@ private:
     Port port;
     port.line = reader.line();
     port.policy.longest_frame = parsed_.config.process.longest_frame;
+    port.policy.lldp = parsed_.config.process.lldp;
     port.classes = sw.classes;
     reader.read_into(port);
     const std::string port_owner = fmt::format("{}, port {}", owner, port.name);

@@ -115,6 +115,15 @@ const Key<Process> process_keys[] = {
               "size of all buffers. af_xdp allows up to 3328, a NIC as much as it supports."},
      // The ports take it over: parse.cpp.
      [](Process& p, const Value& v) { p.longest_frame = integer<std::uint32_t>(v); }},
+    {{.name = "lldp",
+      .type = configuration::Flag{},
+      .fallback = "true",
+      .sample = "",
+      .help = "Whether the switches speak LLDP (IEEE 802.1AB) on all ports but pcap and null: each "
+              "tells its neighbours who it is, and knows them (tributaryctl show neighbours). "
+              "false: frames of LLDP are foreign ones."},
+     // The ports take it over: parse.cpp.
+     [](Process& p, const Value& v) { p.lldp = std::get<bool>(v); }},
     {{.name = "log_level",
       .type = Choice{log_levels},
       .fallback = "\"info\"",

@@ -14,8 +14,10 @@ Classified IngressCheck::classify_by_field(FrameView frame) const {
   if (frame.length > longest_frame_) {
     return Classified::refused(DropReason::too_long);
   }
-  if (wire::ethertype_of(frame.data) != ethertype_) {
-    return Classified::refused(DropReason::foreign_ethertype);
+  if (const std::uint16_t ethertype = wire::ethertype_of(frame.data); ethertype != ethertype_) {
+    return lldp_ && ethertype == wire::lldp_ethertype
+               ? Classified::lldp()
+               : Classified::refused(DropReason::foreign_ethertype);
   }
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   if (p[wire::portals_offset::version_ihl] != std::byte{wire::portals_version_ihl}) {

@@ -4,7 +4,7 @@
 //
 //   1  runt               34 bytes: an Ethernet and a fabric header
 //      too_long           the process's longest frame
-//   2  foreign_ethertype  the port's EtherType
+//   2  foreign_ethertype  the port's EtherType; or LLDP, where the port takes it
 //   3  bad_version        0x45; or a hello, which is none of what follows:
 //        bad_hello        wire/hello.hpp
 //   4  bad_checksum       where the port verifies; behind it, the fields are what the sender wrote
@@ -47,6 +47,7 @@ enum class FrameKind : std::uint8_t {
   multicast, ///< multicast, and lacks something a reduction tree asks for
   unicast,
   hello, ///< for the switch's agent
+  lldp,  ///< for the switch's LLDP station
   refused,
 };
 
@@ -66,6 +67,7 @@ public:
   }
 
   static constexpr Classified hello() { return Classified(FrameKind::hello, 0); }
+  static constexpr Classified lldp() { return Classified(FrameKind::lldp, 0); }
 
   [[nodiscard]] constexpr FrameKind kind() const {
     return static_cast<FrameKind>(bits_ >> value_bits);
@@ -105,7 +107,7 @@ class IngressCheck {
 public:
   explicit IngressCheck(const PortPolicy& policy)
       : longest_frame_(policy.longest_frame), ethertype_(policy.ethertype),
-        verify_checksum_(policy.verify_checksum),
+        verify_checksum_(policy.verify_checksum), lldp_(policy.lldp),
         guard_mask_(policy.nid ? ~wire::FabricAddress::unicast(Nid{0}, 0xFFF).value : 0),
         guarded_source_(policy.nid ? wire::FabricAddress::unicast(*policy.nid).value : 0),
         vnis_(policy.vnis.get()),
@@ -191,6 +193,7 @@ private:
   std::uint32_t longest_frame_;
   std::uint16_t ethertype_;
   bool verify_checksum_;
+  bool lldp_;
   std::uint32_t guard_mask_; ///< 0 without a guard
   std::uint32_t guarded_source_;
   const VniSet* vnis_;

@@ -262,7 +262,8 @@ template <typename Effects>
   switch (what.kind()) {
   case FrameKind::refused: return drop(effects, in, what.reason());
   case FrameKind::unicast: return unicast(effects, in, frame, what.destination());
-  case FrameKind::hello: return delivered();
+  case FrameKind::hello: return delivered(Event::hello);
+  case FrameKind::lldp: return delivered(Event::lldp);
   case FrameKind::multicast:
   case FrameKind::reduction: break;
   }

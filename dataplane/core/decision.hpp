@@ -46,6 +46,7 @@ enum class Event : std::uint8_t {
   passed_empty,     ///< count 0 adds nothing: forwarded
   emitted_partial,  ///< not a frame's doing: a timer ran out
   hello,            ///< delivered: a neighbour says who it is
+  lldp,             ///< delivered: so does one of the Link Layer Discovery Protocol
 };
 
 constexpr std::string_view name_of(Action a) {
@@ -81,6 +82,7 @@ constexpr std::string_view name_of(Event e) {
   case Event::passed_empty: return "passed_empty";
   case Event::emitted_partial: return "emitted_partial";
   case Event::hello: return "hello";
+  case Event::lldp: return "lldp";
   }
   return "unknown";
 }
@@ -129,8 +131,8 @@ constexpr PackedDecision dropped(DropReason reason) {
 constexpr PackedDecision absorbed() {
   return decided(Action::absorb, Event::contributed, no_port, 0, 0, {});
 }
-constexpr PackedDecision delivered() {
-  return decided(Action::deliver, Event::hello, no_port, 0, 0, {});
+constexpr PackedDecision delivered(Event event) {
+  return decided(Action::deliver, event, no_port, 0, 0, {});
 }
 constexpr PackedDecision forwarded(PortNumber port, Event event, std::uint8_t traffic_class) {
   return decided(Action::forward, event, port, 0, traffic_class, {});

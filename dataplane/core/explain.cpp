@@ -40,7 +40,8 @@ std::string_view reason_of(Event event) {
   case Event::contributed:
   case Event::completed_full:
   case Event::emitted_partial:
-  case Event::hello: break;
+  case Event::hello:
+  case Event::lldp: break;
   }
   return name_of(event);
 }
@@ -159,7 +160,8 @@ public:
       note("the result of {} contributions leaves through port {}", total_, d.port.value);
       break;
     case Action::deliver:
-      note("delivered to the switch's agent: hellos are never forwarded");
+      note("delivered to the switch's {}: such frames are never forwarded",
+           d.event == Event::lldp ? "LLDP station" : "agent");
       break;
     }
     return {.decision = d, .steps = std::move(steps_)};

@@ -54,6 +54,8 @@ struct PortPolicy {
   /// Whether frames carry their traffic class over this link, in a tag. Where they do not, all are
   /// in virtual channel 0.
   bool carries_classes = false;
+  /// Whether frames of the Link Layer Discovery Protocol are for the switch, and not foreign.
+  bool lldp = false;
 
   friend bool operator==(const PortPolicy&, const PortPolicy&) = default;
 };

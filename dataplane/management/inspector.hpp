@@ -65,6 +65,8 @@ public:
   virtual std::vector<EngineReport> engines(const std::string& switch_name) = 0;
   virtual std::vector<WorkerReport> workers() = 0;
   virtual std::vector<ManagerReport> managers(const std::string& switch_name) = 0;
+  /// By port, in the order in which they were heard first.
+  virtual std::vector<NeighbourReport> neighbours(const std::string& switch_name) = 0;
   [[nodiscard]] virtual bool tracing() const = 0;
   virtual void set_tracing(bool on) = 0;
   /// Oldest first.

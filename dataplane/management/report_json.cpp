@@ -36,6 +36,11 @@ template <typename F> void for_each_counter(const PortReport& p, F&& f) {
   f("link_hellos_sent", p.link.hellos_sent);
   f("link_hellos_heard", p.link.hellos_heard);
   f("link_hellos_missed", p.link.hellos_missed);
+  f("lldp_sent", p.lldp.sent);
+  f("lldp_received", p.lldp.received);
+  f("lldp_discarded", p.lldp.discarded);
+  f("lldp_refused", p.lldp.refused);
+  f("lldp_aged_out", p.lldp.aged_out);
   f("rx_frames", p.rx_frames);
   f("rx_bytes", p.rx_bytes);
   f("rx_missed", p.rx_missed);
@@ -141,6 +146,9 @@ json::object port_json(const PortReport& p) {
   }
   out["drops"] = std::move(drops);
   out["link"] = link_json(p.link);
+  if (!p.lldp.last_error.empty()) {
+    out["lldp_last_error"] = p.lldp.last_error;
+  }
   return out;
 }
 
@@ -246,6 +254,20 @@ json::object manager_json(const ManagerReport& m) {
   return out;
 }
 
+json::object neighbour_json(const NeighbourReport& n) {
+  return {{"switch", n.switch_name},
+          {"port", n.port},
+          {"chassis", n.chassis},
+          {"neighbour_port", n.neighbour_port},
+          {"port_description", n.port_description},
+          {"system_name", n.system_name},
+          {"system_description", n.system_description},
+          {"capabilities", names(n.capabilities)},
+          {"ttl_s", n.ttl_s},
+          {"forget_in_ms", n.forget_in_ms},
+          {"since_ms", n.since_ms}};
+}
+
 json::object trace_json(const TraceReport& t) {
   json::object out{{"age_ns", t.age_ns},
                    {"worker", t.worker},
@@ -283,6 +305,9 @@ json::value to_json(const std::vector<WorkerReport>& workers) {
 }
 json::value to_json(const std::vector<ManagerReport>& managers) {
   return array_of(managers, manager_json);
+}
+json::value to_json(const std::vector<NeighbourReport>& neighbours) {
+  return array_of(neighbours, neighbour_json);
 }
 json::value to_json(const std::vector<TraceReport>& events) { return array_of(events, trace_json); }
 

@@ -16,6 +16,7 @@ namespace tributary::management {
 [[nodiscard]] boost::json::value to_json(const std::vector<EngineReport>& engines);
 [[nodiscard]] boost::json::value to_json(const std::vector<WorkerReport>& workers);
 [[nodiscard]] boost::json::value to_json(const std::vector<ManagerReport>& managers);
+[[nodiscard]] boost::json::value to_json(const std::vector<NeighbourReport>& neighbours);
 [[nodiscard]] boost::json::value to_json(const std::vector<TraceReport>& events);
 [[nodiscard]] boost::json::value to_json(const ExplainReport& explanation);
 [[nodiscard]] boost::json::value to_json(const VersionReport& version);

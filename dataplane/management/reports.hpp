@@ -29,6 +29,16 @@ struct LinkReport {
   std::uint64_t longest_gap_us = 0; ///< between two, while it was up
 };
 
+/// What passed a port of the Link Layer Discovery Protocol.
+struct LldpReport {
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+  std::uint64_t discarded = 0; ///< could not be read
+  std::uint64_t refused = 0;   ///< of one neighbour too many
+  std::uint64_t aged_out = 0;  ///< neighbours that were silent for too long
+  std::string last_error;      ///< of `discarded`; empty: there was none
+};
+
 struct PortReport {
   std::string switch_name;
   std::uint32_t number = 0;
@@ -37,6 +47,7 @@ struct PortReport {
   std::string device; ///< what lies behind it, e.g. "af_xdp eth1 (native)"
   std::string state;  ///< up, down, away
   std::uint64_t link_transitions = 0;
+  LldpReport lldp; ///< all 0 where it is off
   LinkReport link; ///< all 0 and "unwatched" where links are not watched
   std::uint32_t worker = 0;
   std::optional<Nid> nid;
@@ -46,6 +57,21 @@ struct PortReport {
   std::uint64_t tx_frames = 0;
   std::uint64_t tx_bytes = 0;
   std::array<std::uint64_t, core::drop_reason_count> drops{};
+};
+
+/// Who is at the other end of a port, by LLDP.
+struct NeighbourReport {
+  std::string switch_name;
+  std::string port;
+  std::string chassis;
+  std::string neighbour_port;
+  std::string port_description;
+  std::string system_name;
+  std::string system_description;
+  std::vector<std::string> capabilities; ///< that it uses
+  std::uint32_t ttl_s = 0;               ///< as it said last
+  std::uint64_t forget_in_ms = 0;        ///< unless it is heard again
+  std::uint64_t since_ms = 0;            ///< how long it has been known
 };
 
 /// One queue of a port.

@@ -83,8 +83,8 @@ private:
 
 constexpr std::array<std::string_view, 6> commands = {"show",    "trace",   "capture",
                                                       "explain", "version", "reload"};
-constexpr std::array<std::string_view, 7> show_kinds = {"ports",    "queues",  "trees",  "engines",
-                                                        "counters", "workers", "manager"};
+constexpr std::array<std::string_view, 8> show_kinds = {
+    "ports", "queues", "trees", "engines", "counters", "workers", "manager", "neighbours"};
 constexpr std::array<std::string_view, 3> trace_actions = {"on", "off", "dump"};
 constexpr std::array<std::string_view, 2> directions = {"received", "transmitted"};
 
@@ -139,6 +139,7 @@ json::value result_of(const ShowRequest& r, Inspector& inspector) {
   case ShowRequest::What::engines: return to_json(inspector.engines(r.switch_name));
   case ShowRequest::What::workers: return to_json(inspector.workers());
   case ShowRequest::What::manager: return to_json(inspector.managers(r.switch_name));
+  case ShowRequest::What::neighbours: return to_json(inspector.neighbours(r.switch_name));
   case ShowRequest::What::counters: break;
   }
   return flat_counters(inspector.ports(r.switch_name), inspector.queues(r.switch_name, {}),

@@ -39,7 +39,8 @@ struct ShowRequest {
     engines,
     counters,
     workers,
-    manager
+    manager,
+    neighbours
   } what{};
   std::string switch_name;
   std::string port; ///< of queues

@@ -156,8 +156,11 @@ void PortDevice::probe() {
     facts.zero_copy = !copies_for_af_xdp(link::interface_driver(interface));
     receive_queues_ = facts.queue_pairs;
     steering_ = std::make_unique<link::xdp::XdpSteering>(
-        interface, configuration_.policy.ethertype, facts.queue_pairs,
-        "use the interface with kind = \"af_packet\"", configuration_.has_edge());
+        interface,
+        link::xdp::Steered{.ethertype = configuration_.policy.ethertype,
+                           .between_switches = configuration_.has_edge(),
+                           .lldp = configuration_.policy.lldp},
+        facts.queue_pairs, "use the interface with kind = \"af_packet\"");
     if (!steering_->why_generic().empty()) {
       spdlog::warn("interface {} cannot run XDP in native mode ({}): fell back to generic mode, "
                    "which is slower",

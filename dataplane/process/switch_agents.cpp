@@ -94,7 +94,8 @@ private:
 };
 
 SwitchAgents::SwitchAgents(asio::io_context& context, const config::Config& configuration)
-    : context_(context), deadline_(context), from_workers_(context) {
+    : context_(context), deadline_(context), from_workers_(context),
+      lldp_(context, configuration.process.lldp) {
   if (configuration.manager) {
     address_ = configuration.manager->address;
   }
@@ -115,6 +116,7 @@ std::shared_ptr<const core::Tables> SwitchAgents::first_tables(std::size_t switc
 
 void SwitchAgents::start(worker::WorkerGroup& workers) {
   workers_ = &workers;
+  lldp_.start(workers);
   look_at_ports();
   from_workers_.assign(::dup(workers.wake_up().descriptor()));
   wait_for_workers();
@@ -130,6 +132,7 @@ void SwitchAgents::stop() {
     return;
   }
   workers_->leave();
+  lldp_.stop();
   for (std::size_t s = 0; s < lines_.size(); ++s) {
     if (managed()) {
       for (const agent::OutgoingHello& hello : lines_[s]->agent.leaving_hellos()) {
@@ -157,6 +160,7 @@ void SwitchAgents::look_at_ports() {
                ports[p]->link() == port::LinkState::up && !workers_->link_failed(s, number));
     }
   }
+  lldp_.look_at_ports();
 }
 
 void SwitchAgents::set_port(std::size_t switch_index, PortNumber port, bool up) {
@@ -286,6 +290,7 @@ void SwitchAgents::fetch() {
     lines_[frame.switch_index]->agent.hello_received(frame.port, frame.view(), net::steady_now());
     any = true;
   });
+  lldp_.fetch();
   if (any) {
     wake();
   }

@@ -19,6 +19,7 @@
 #include "dataplane/agent/agent.hpp"
 #include "dataplane/config/config.hpp"
 #include "dataplane/control_channel/channel.hpp"
+#include "dataplane/process/switch_lldp.hpp"
 #include "dataplane/worker/worker_group.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -58,6 +59,7 @@ public:
   [[nodiscard]] bool managed() const { return address_.has_value(); }
   [[nodiscard]] const std::string& manager_address() const { return *address_; }
   [[nodiscard]] agent::Status status(std::size_t switch_index) const;
+  [[nodiscard]] const SwitchLldp& lldp() const { return lldp_; }
 
 private:
   class Line;
@@ -81,6 +83,7 @@ private:
   worker::WorkerGroup* workers_ = nullptr;             ///< null before start and after stop
   boost::asio::steady_timer deadline_;                 ///< the agents' next
   boost::asio::posix::stream_descriptor from_workers_; ///< readable: something to fetch
+  SwitchLldp lldp_;
   bool awake_ = false;
 };
 

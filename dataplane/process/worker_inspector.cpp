@@ -53,6 +53,15 @@ LinkReport link_report(const liveness::Status& status, TimeNs now) {
   return report;
 }
 
+LldpReport lldp_report(const lldp::Counters& counters) {
+  return {.sent = counters.sent,
+          .received = counters.received,
+          .discarded = counters.discarded,
+          .refused = counters.refused,
+          .aged_out = counters.aged_out,
+          .last_error = counters.discarded != 0 ? std::string(name_of(counters.last_error)) : ""};
+}
+
 ManagerReport::Port manager_port_report(const control::Port& port) {
   ManagerReport::Port out{.name = port.name(),
                           .up = port.up(),
@@ -137,6 +146,9 @@ PortReport WorkerInspector::port_report(std::size_t switch_index, PortNumber por
   report.link_transitions = history.went_down + history.went_away + history.came_up;
   if (const auto link = workers_.link_status(switch_index, port)) {
     report.link = link_report(*link, workers_.clock().now());
+  }
+  if (const lldp::Station* station = agents_.lldp().station(switch_index)) {
+    report.lldp = lldp_report(station->counters(port));
   }
   report.worker = static_cast<std::uint32_t>(workers_.worker_of(switch_index, port));
   report.nid = plan.tables->port(port).nid;
@@ -393,6 +405,35 @@ ExplainReport WorkerInspector::explain(const std::string& switch_name, const std
   }
   report.steps = std::move(explanation.steps);
   return report;
+}
+
+std::vector<NeighbourReport> WorkerInspector::neighbours(const std::string& switch_name) {
+  std::vector<NeighbourReport> reports;
+  const TimeNs now = net::steady_now();
+  for (const std::size_t s : selected(switch_name)) {
+    const lldp::Station* station = agents_.lldp().station(s);
+    if (station == nullptr) {
+      throw RequestError("LLDP is off: the configuration says `lldp = false` in [process]");
+    }
+    for (std::size_t p = 0; p < station->port_count(); ++p) {
+      const PortNumber port{static_cast<std::uint8_t>(p)};
+      for (const lldp::Neighbour& n : station->neighbours(port)) {
+        const auto capabilities = lldp::capability_names(n.announcement.capabilities);
+        reports.push_back({.switch_name = workers_.plan(s).name,
+                           .port = port_name(s, port),
+                           .chassis = n.announcement.chassis,
+                           .neighbour_port = n.announcement.port,
+                           .port_description = n.announcement.port_description,
+                           .system_name = n.announcement.system_name,
+                           .system_description = n.announcement.system_description,
+                           .capabilities = {capabilities.begin(), capabilities.end()},
+                           .ttl_s = n.announcement.ttl_seconds,
+                           .forget_in_ms = elapsed_ns(n.forget_at, now) / ns_per_ms,
+                           .since_ms = elapsed_ns(now, n.since) / ns_per_ms});
+      }
+    }
+  }
+  return reports;
 }
 
 std::vector<ManagerReport> WorkerInspector::managers(const std::string& switch_name) {

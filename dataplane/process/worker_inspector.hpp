@@ -32,6 +32,7 @@ public:
   std::vector<management::EngineReport> engines(const std::string& switch_name) override;
   std::vector<management::WorkerReport> workers() override;
   std::vector<management::ManagerReport> managers(const std::string& switch_name) override;
+  std::vector<management::NeighbourReport> neighbours(const std::string& switch_name) override;
   [[nodiscard]] bool tracing() const override { return workers_.trace_enabled(); }
   void set_tracing(bool on) override { workers_.set_trace(on); }
   std::vector<management::TraceReport> trace() override;

@@ -125,6 +125,15 @@ void OutputPort::tell_pauses(ClassSet wanted) {
   }
 }
 
+bool OutputPort::send_untagged(rte_mbuf* frame) {
+  const std::uint32_t length = frame->pkt_len;
+  const bool sent = device_.transmit_at_once(frame);
+  if (sent) {
+    device_.sent(1, length);
+  }
+  return sent;
+}
+
 void OutputPort::set_link_speed(std::uint32_t mbps) {
   queues_.set_link_speed(mbps);
   pauses_.set_link_speed(mbps);

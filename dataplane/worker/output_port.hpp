@@ -133,6 +133,8 @@ public:
   std::uint16_t arrive(rte_mbuf** frames, std::uint16_t count);
   /// Tells the neighbour which classes it must pause, where it does not know yet.
   void tell_pauses(ClassSet wanted);
+  /// Without a tag, past the queues. False: not sent, and the frame remains the caller's.
+  bool send_untagged(rte_mbuf* frame);
   /// 0: unknown.
   void set_link_speed(std::uint32_t mbps);
 

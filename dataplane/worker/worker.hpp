@@ -221,6 +221,7 @@ private:
   bool take_frames_to_send();
   void deliver(Part& part, PortNumber in, const core::FrameView& frame);
   void send_control_frame(Part& part, PortNumber port, std::span<const std::byte> frame);
+  rte_mbuf* made_frame(Part& part, PortNumber port, std::span<const std::byte> bytes);
   void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   void process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   rte_mbuf* made_private(Part& part, PortNumber in, rte_mbuf* frame);

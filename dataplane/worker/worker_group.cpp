@@ -269,6 +269,12 @@ bool WorkerGroup::send(std::size_t switch_index, PortNumber port,
       ControlFrame(switch_index, port, frame));
 }
 
+bool WorkerGroup::send_lldp(std::size_t switch_index, PortNumber port,
+                            std::span<const std::byte> frame) {
+  return shared_.control[worker_of(switch_index, port)]->lldp_to_send.push(
+      LldpFrame(switch_index, port, frame));
+}
+
 void WorkerGroup::set_trace(bool on) { shared_.trace.store(on, std::memory_order_relaxed); }
 
 bool WorkerGroup::trace_enabled() const { return shared_.trace.load(std::memory_order_relaxed); }

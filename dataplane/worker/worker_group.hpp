@@ -135,10 +135,19 @@ public:
       rings->delivered.consume_all(f);
     }
   }
+  /// The same for LLDP: calls `f(const LldpFrame&)`.
+  template <typename F> void take_lldp(F&& f) {
+    for (const auto& rings : shared_.control) {
+      rings->lldp_delivered.consume_all(f);
+    }
+  }
   /// Has a frame of at most `wire::longest_hello_frame_bytes` sent out of a port, soon. Never waits
   /// for a worker. False when too many are in flight already, and then the frame is not sent.
   [[nodiscard]] bool send(std::size_t switch_index, PortNumber port,
                           std::span<const std::byte> frame);
+  /// The same for LLDP, whose frames are longer and never get a tag.
+  [[nodiscard]] bool send_lldp(std::size_t switch_index, PortNumber port,
+                               std::span<const std::byte> frame);
 
   /// Tracing is on from the start unless switched off. Any thread.
   void set_trace(bool on);

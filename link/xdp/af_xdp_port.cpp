@@ -178,7 +178,8 @@ void AfXdpPort::open_queues(std::uint16_t ethertype, const Options& options) {
   const std::string& interface = socket_.interface();
   const std::uint32_t count = interface_receive_queues(interface).all;
   const std::uint32_t to_receive = receive_buffers(options.receive_buffer_bytes);
-  steering_ = std::make_unique<XdpSteering>(interface, ethertype, count, options.otherwise);
+  steering_ = std::make_unique<XdpSteering>(interface, Steered{.ethertype = ethertype}, count,
+                                            options.otherwise);
   for (std::uint32_t number = 0; number < count; ++number) {
     queues_.push_back(std::make_unique<Queue>(interface, number, to_receive,
                                               number == 0 ? send_buffers : 0, options.otherwise));

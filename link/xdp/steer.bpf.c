@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0 OR BSD-3-Clause)
 // Steers the frames of one EtherType to the AF_XDP sockets of the switch; everything else is passed
 // to the kernel untouched. On a link between switches also those that have it behind an 802.1Q tag,
-// and MAC control frames, which are pauses.
+// and MAC control frames, which are pauses. Where the switch speaks LLDP also that.
 //
 // libxdp, through which DPDK opens its AF_XDP sockets, adopts a program that is already attached
 // if it looks like libxdp's own default one. The names are that convention, and must stay:
@@ -30,6 +30,7 @@ volatile int refcnt = 1;
 // In host byte order; written by the loader before the kernel sees the program.
 volatile const __u16 ethertype = 0;
 volatile const __u8 between_switches = 0;
+volatile const __u8 lldp = 0;
 
 struct tagged_header {
   struct ethhdr outer;
@@ -39,6 +40,9 @@ struct tagged_header {
 
 static __always_inline int is_ours(struct ethhdr* header, void* data_end) {
   if (header->h_proto == bpf_htons(ethertype)) {
+    return 1;
+  }
+  if (lldp && header->h_proto == bpf_htons(0x88CC)) {
     return 1;
   }
   if (!between_switches) {

@@ -79,9 +79,8 @@ net::FileDescriptor attach(int program, int index, std::uint32_t mode_flag, int&
 
 } // namespace
 
-XdpSteering::XdpSteering(const std::string& interface, std::uint16_t ethertype,
-                         std::uint32_t queues, const std::string& otherwise,
-                         bool between_switches) {
+XdpSteering::XdpSteering(const std::string& interface, const Steered& steered, std::uint32_t queues,
+                         const std::string& otherwise) {
   const auto index = static_cast<int>(::if_nametoindex(interface.c_str()));
   if (index == 0) {
     throw link_error(ENODEV, interface, "attaching the XDP program");
@@ -93,8 +92,9 @@ XdpSteering::XdpSteering(const std::string& interface, std::uint16_t ethertype,
     throw LinkError(LinkError::Kind::system,
                     fmt::format("cannot read the built-in XDP program: {}", text_of(errno)));
   }
-  program->rodata->ethertype = ethertype;
-  program->rodata->between_switches = between_switches ? 1 : 0;
+  program->rodata->ethertype = steered.ethertype;
+  program->rodata->between_switches = steered.between_switches ? 1 : 0;
+  program->rodata->lldp = steered.lldp ? 1 : 0;
   bpf_map__set_max_entries(program->maps.xsks_map, queues);
   if (const int error = -steer__load(program.get()); error != 0) {
     throw LinkError(kind_of(error),

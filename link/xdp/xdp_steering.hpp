@@ -32,15 +32,21 @@ constexpr std::string_view name_of(XdpMode m) {
   return m == XdpMode::native ? "native" : "generic";
 }
 
+/// Which frames are taken from the kernel.
+struct Steered {
+  std::uint16_t ethertype = 0;
+  bool between_switches = false; ///< also tagged ones, and pause frames
+  bool lldp = false;             ///< also those of the Link Layer Discovery Protocol
+};
+
 class XdpSteering {
 public:
   /// Tries native mode first and falls back to generic. `queues` is how many receive queues the
   /// interface has; `otherwise` is what to do without XDP, for a person: "use raw sockets". Throws
   /// LinkError when there is no such interface, another XDP program is attached, a privilege is
-  /// missing, or neither mode works. `between_switches`: tagged frames and pause frames are taken,
-  /// too.
-  XdpSteering(const std::string& interface, std::uint16_t ethertype, std::uint32_t queues,
-              const std::string& otherwise, bool between_switches = false);
+  /// missing, or neither mode works.
+  XdpSteering(const std::string& interface, const Steered& steered, std::uint32_t queues,
+              const std::string& otherwise);
   ~XdpSteering();
   XdpSteering(const XdpSteering&) = delete;
   XdpSteering& operator=(const XdpSteering&) = delete;

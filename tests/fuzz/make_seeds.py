@@ -316,6 +316,41 @@ def topology_seeds():
     yield "nothing", b""
 
 
+def tlv(kind, value):
+    return struct.pack(">H", kind << 9 | len(value)) + value
+
+
+def lldp_seeds():
+    """A port and what it hears; fuzz/lldp.cpp puts the Ethernet header in front."""
+    up, down = bytes([2 | 8]), bytes([2])
+
+    def station(name=b"node7", *, chassis=b"\x04\x02\0\0\0\0\x07", port=b"\x05eth1", ttl=120, more=b""):
+        return (tlv(1, chassis) + tlv(2, port) + tlv(3, struct.pack(">H", ttl)) + tlv(5, name)
+                + tlv(7, b"\0\x84\0\x80") + more + tlv(0, b""))  # fmt: skip
+
+    def heard(unit, port=0):
+        return bytes([4 | 8 | port, len(unit)]) + unit
+
+    def wait(quarter_seconds):
+        return bytes([0, quarter_seconds])
+
+    yield "neighbour", up + heard(station()) + wait(4) * 8 + wait(250)
+    yield "aged_out", up + heard(station(ttl=3)) + wait(20)
+    yield "leaves", up + heard(station()) + heard(station(ttl=0)) + wait(4)
+    yield "port_down", up + heard(station()) + down + heard(station()) + up + wait(200)
+    yield "too_many", up + b"".join(heard(station(port=b"\x07%d" % i)) for i in range(12))
+    yield "comes_and_goes", up + (heard(station()) + heard(station(ttl=0)) + wait(1)) * 20
+    yield "management_address", up + heard(station(more=tlv(8, b"\5\1\x0a\0\0\1\2\0\0\0\1\0")))
+    yield "organisation", up + heard(station(more=tlv(127, b"\0\x12\x0f\1\3\x6c\0\x1e")))
+    yield "long_ids", up + heard(station(chassis=b"\7" + b"c" * 100, port=b"\3" + bytes(60)))
+    yield "bad_letters", up + heard(station(b"\x1b[2J\n\xff"))
+    yield "wrong_order", up + heard(tlv(2, b"\5p") + tlv(1, b"\7c") + tlv(3, b"\0\1"))
+    yield "bad_id", up + heard(tlv(1, b"\7") + tlv(2, b"\5p") + tlv(3, b"\0\1"))
+    yield "bad_ttl", up + heard(tlv(1, b"\7c") + tlv(2, b"\5p") + tlv(3, b"\1"))
+    yield "cut_short", up + heard(station()[:25])
+    yield "no_lldp", up + bytes([4, 60]) + bytes(60)
+
+
 SCENARIO = b"""[run]
 duration = "1.5s"
 seed = 7
@@ -365,6 +400,8 @@ for seed, content in codec_seeds():
     write(CORPUS / "codec", seed, content)
 for seed, content in hello_seeds():
     write(CORPUS / "hello", seed, content)
+for seed, content in lldp_seeds():
+    write(CORPUS / "lldp", seed, content)
 for seed, content in egress_seeds():
     write(CORPUS / "egress", seed, content)
 for seed, content in topology_seeds():

@@ -52,9 +52,8 @@ def test_a_link_cut_in_the_middle_is_down_by_hellos_alone_and_comes_back(lab):
         reasons = {reason for reason, _ in two.downs(name)}
         assert reasons <= {"silent", "one_way"} and reasons, reasons
         assert two.link(name)["last_reason"] in reasons
-    # Ten intervals are borne; the rest is a tick, an interval for a stall of our own, and a busy machine.
     silent = [ms for name in two.switches for reason, ms in two.downs(name) if reason == "silent"]
-    assert silent and all(10 * INTERVAL_MS <= ms < 100 * INTERVAL_MS for ms in silent), silent
+    assert silent and min(silent) >= 10 * INTERVAL_MS, f"ten intervals are borne: {silent}"
     shell("ip link set near_r master middle")
     wait_until(lambda: two.states() == ["up", "up"], "the link comes back")
     assert "is good again" in two.switches["left"].log_text()

@@ -15,7 +15,7 @@ def rows(switch, what):
 
 
 def test_show_ports_counts_frames_and_names_devices(lab):
-    lab.star(2)
+    lab.star(2, lldp=False)
     switch = lab.start()
     lab.reduce(switch)
     ports = {row["port"]: row for row in rows(switch, "ports")}

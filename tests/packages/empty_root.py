@@ -82,7 +82,8 @@ def install(root):
     policy.write_text("#!/bin/sh\nexit 101\n")
     policy.chmod(0o755)
     must(in_root(root, "apt-get", "-q", "-y", "update"))
-    lists = programs.listed(ROOT) + programs.listed(ROOT, "packages-bench") + programs.listed(ROOT, "packages-bench", True)
+    lists = [name for of in ("packages", "packages-bench") for unpacked in (False, True)
+             for name in programs.listed(ROOT, of, unpacked)]
     print(f"installing {len(lists)} packages and what they need", flush=True)
     must(in_root(root, "apt-get", "-q", "-y", "install", "--no-install-recommends", *lists))
 

@@ -21,6 +21,8 @@ namespace tributary::wire {
 inline constexpr std::size_t ethernet_header_bytes = 14;
 /// IEEE 802 local experimental EtherType 1.
 inline constexpr std::uint16_t default_ethertype = 0x88B5;
+/// Of the Link Layer Discovery Protocol.
+inline constexpr std::uint16_t lldp_ethertype = 0x88CC;
 
 using MacAddress = std::array<std::uint8_t, 6>;
 

@@ -38,6 +38,7 @@ TEST(request_of, each_command) {
   EXPECT_EQ(request_text({"show", "ports"}), R"({"command":"show","what":"ports"})");
   EXPECT_EQ(request_text({"show", "trees", "--switch", "leaf0"}),
             R"({"command":"show","what":"trees","switch":"leaf0"})");
+  EXPECT_EQ(request_text({"show", "neighbours"}), R"({"command":"show","what":"neighbours"})");
   EXPECT_EQ(request_text({"show", "links"}), R"({"command":"show","what":"ports"})");
   EXPECT_EQ(request_text({"show", "queues", "--port", "p"}),
             R"({"command":"show","what":"queues","port":"p"})");
@@ -76,7 +77,7 @@ TEST(command_line, mistakes_exit_with_2_and_say_what_is_wrong) {
   const std::pair<std::vector<const char*>, const char*> mistakes[] = {
       {{"show"}, "what is required"},
       {{"show", "hosts"},
-       "hosts not in {ports,links,queues,trees,engines,counters,workers,manager}"},
+       "hosts not in {ports,links,neighbours,queues,trees,engines,counters,workers,manager}"},
       {{"trace", "maybe"}, "maybe not in"},
       {{"dance"}, "subcommand"},
       {{}, "subcommand"},

@@ -40,6 +40,19 @@ TEST(links_view, says_why_a_link_was_down_last_and_after_how_long) {
   EXPECT_THAT(text, HasSubstr("30.4 ms"));
 }
 
+TEST(neighbours_view, one_line_per_neighbour) {
+  const auto result = parse(R"json([
+      {"switch":"leaf0","port":"host0","chassis":"02:00:00:00:00:07","neighbour_port":"eth1",
+       "port_description":"","system_name":"node7","system_description":"Debian",
+       "capabilities":["bridge","station"],"ttl_s":120,"forget_in_ms":90000,
+       "since_ms":60000}])json");
+  EXPECT_EQ(neighbours_view(result, false),
+            "SWITCH  PORT   NEIGHBOUR  ITS PORT  CHASSIS            CAPABILITIES      SINCE"
+            "  FORGOTTEN IN  DESCRIPTION\n"
+            "leaf0   host0  node7      eth1      02:00:00:00:00:07  bridge, station  60.0 s"
+            "        90.0 s  Debian\n");
+}
+
 TEST(queues_view, one_line_per_queue_with_what_waits_of_how_much) {
   const auto result = parse(R"json([
       {"switch":"leaf0","port":"host0","class":0,"frames_limit":512,"bytes_limit":1048576,

@@ -98,6 +98,22 @@ TEST(HelloFrame, of_another_ethertype_is_foreign) {
                  DropReason::foreign_ethertype);
 }
 
+TEST(LldpFrame, is_delivered_where_the_port_takes_it_and_foreign_elsewhere) {
+  Frame frame(wire::encode(switch_hello(), wire::lldp_ethertype));
+  TestSwitch s;
+  expect_dropped(s, s.give(child, frame), child, DropReason::foreign_ethertype);
+  TablesBuilder builder;
+  ASSERT_EQ(builder.add_port({.nid = Nid{9}, .vnis = std::make_shared<VniSet>(), .lldp = true}),
+            "");
+  s.adopt(std::move(builder));
+  const Decision d = s.give(PortNumber{0}, frame);
+  EXPECT_EQ(d.action, Action::deliver);
+  EXPECT_EQ(d.event, Event::lldp);
+  EXPECT_EQ(s.core.engine_port(PortNumber{0}, frame.view()), PortNumber{0});
+  EXPECT_EQ(explain(s.core, PortNumber{0}, frame.view()).steps.back(),
+            "delivered to the switch's LLDP station: such frames are never forwarded");
+}
+
 TEST(HelloFrame, among_contributions_of_a_burst_goes_its_own_way) {
   TestSwitch s;
   s.give(parent, arm(1));
@@ -119,7 +135,7 @@ TEST(HelloFrame, is_explained) {
   EXPECT_EQ(good.decision.action, Action::deliver);
   EXPECT_EQ(good.steps[2], "a hello of switch \"spine0\", guid 0x0000000000000005, port 3 \"d3\", "
                            "each 1000 ms");
-  EXPECT_EQ(good.steps.back(), "delivered to the switch's agent: hellos are never forwarded");
+  EXPECT_EQ(good.steps.back(), "delivered to the switch's agent: such frames are never forwarded");
   Frame host(wire::encode(host_hello(Nid{77})));
   EXPECT_EQ(explain(s.core, child, host.view()).steps[2],
             "a hello of host \"h\", NID 77, each 1000 ms");

@@ -73,6 +73,12 @@ public:
               .hellos_heard = 90,
               .hellos_missed = 3,
               .longest_gap_us = 21'000};
+    p.lldp = {.sent = 6,
+              .received = 5,
+              .discarded = 4,
+              .refused = 3,
+              .aged_out = 2,
+              .last_error = "truncated"};
     p.rx_frames = 10;
     p.rx_bytes = 940;
     p.rx_missed = 4;
@@ -162,6 +168,19 @@ public:
                 .neighbour_nid = {}}};
     m.problems = {"port 3 and port 4 are the two ends of one link"};
     return {m};
+  }
+  std::vector<NeighbourReport> neighbours(const std::string&) override {
+    return {{.switch_name = "leaf0",
+             .port = "host0",
+             .chassis = "02:00:00:00:00:07",
+             .neighbour_port = "eth1",
+             .port_description = "to the fabric",
+             .system_name = "node7",
+             .system_description = "Debian",
+             .capabilities = {"bridge", "station"},
+             .ttl_s = 120,
+             .forget_in_ms = 90'000,
+             .since_ms = 60'000}};
   }
   std::vector<WorkerReport> workers() override {
     WorkerReport w;

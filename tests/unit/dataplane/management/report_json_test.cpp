@@ -15,12 +15,24 @@ TEST(to_json, port) {
             parse(R"json([{"switch":"leaf0","port":"host0","number":3,"kind":"af_xdp",
                        "device":"af_xdp eth1 (native)","state":"up","worker":0,"nid":"0x12345",
                        "link_transitions":1,"link_times_down":2,"link_hellos_sent":100,
-                       "link_hellos_heard":90,"link_hellos_missed":3,
+                       "link_hellos_heard":90,"link_hellos_missed":3,"lldp_sent":6,"lldp_received":5,
+                       "lldp_discarded":4,"lldp_refused":3,"lldp_aged_out":2,
+                       "lldp_last_error":"truncated",
                        "rx_frames":10,"rx_bytes":940,"rx_missed":4,
                        "tx_frames":5,"tx_bytes":470,"drops":{"source_guard":2},
                        "link":{"state":"down","since_us":7,"last_reason":"silent","times_down":2,
                                "last_silence_us":30400,"longest_gap_us":21000,"hellos_sent":100,
                                "hellos_heard":90,"hellos_missed":3,"silence_us":30407}}])json"));
+}
+
+TEST(to_json, neighbour) {
+  FakeInspector inspector;
+  EXPECT_EQ(to_json(inspector.neighbours("")),
+            parse(R"json([{"switch":"leaf0","port":"host0","chassis":"02:00:00:00:00:07",
+                       "neighbour_port":"eth1","port_description":"to the fabric",
+                       "system_name":"node7","system_description":"Debian",
+                       "capabilities":["bridge","station"],"ttl_s":120,"forget_in_ms":90000,
+                       "since_ms":60000}])json"));
 }
 
 TEST(to_json, port_where_no_link_hello_was_heard_has_no_time_since_the_last) {
@@ -155,7 +167,7 @@ TEST(flat_counters, name_every_drop_reason_of_every_port) {
   EXPECT_EQ(flat.at("leaf0.queue.host0.2.frames_waiting"), 3U);
   EXPECT_EQ(flat.at("leaf0.queue.host0.2.queue_full"), 9U);
   EXPECT_EQ(flat.size(),
-            10 + core::drop_reason_count + 12 + egress::queue_drop_reasons.size() + 5 + 12 + 1 + 8);
+            15 + core::drop_reason_count + 12 + egress::queue_drop_reasons.size() + 5 + 12 + 1 + 8);
 }
 
 } // namespace

@@ -87,7 +87,8 @@ TEST(parse_request, refuses_what_it_does_not_understand) {
               HasSubstr("known are show, trace, capture, explain, version, reload"));
   EXPECT_THAT(error_of(R"({"command":"show"})"), HasSubstr("\"what\" is missing"));
   EXPECT_THAT(error_of(R"({"command":"show","what":"hosts"})"),
-              HasSubstr("known are ports, queues, trees, engines, counters, workers, manager"));
+              HasSubstr("known are ports, queues, trees, engines, counters, workers, manager, "
+                        "neighbours"));
   EXPECT_THAT(error_of(R"({"command":"show","what":"ports","port":"x"})"),
               HasSubstr("\"port\" means nothing for this command"));
   EXPECT_THAT(error_of(R"({"command":"capture","port":"x"})"),

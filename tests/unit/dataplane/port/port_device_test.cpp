@@ -256,7 +256,8 @@ TEST_P(XdpTest, the_configured_ethertype_is_the_one_that_is_taken) {
 
 TEST_P(XdpTest, an_interface_with_another_program_is_refused_by_name_and_left_alone) {
   namespace_.add_pair();
-  const link::xdp::XdpSteering another("near", wire::default_ethertype, 1, "do without");
+  const link::xdp::XdpSteering another("near", {.ethertype = wire::default_ethertype}, 1,
+                                       "do without");
   const std::uint32_t id = xdp_program_on("near");
   ASSERT_NE(id, 0U);
   const std::string message =
@@ -270,7 +271,9 @@ TEST_P(XdpTest, an_interface_with_another_program_is_refused_by_name_and_left_al
 TEST_P(XdpTest, veth_runs_the_program_natively_and_loopback_falls_back_to_generic) {
   namespace_.add_pair();
   const auto mode_on = [](const char* interface) {
-    return link::xdp::XdpSteering(interface, wire::default_ethertype, 1, "do without").mode();
+    return link::xdp::XdpSteering(interface, {.ethertype = wire::default_ethertype}, 1,
+                                  "do without")
+        .mode();
   };
   EXPECT_EQ(mode_on("near"), link::xdp::XdpMode::native);
   EXPECT_EQ(mode_on("lo"), link::xdp::XdpMode::generic);
@@ -281,7 +284,8 @@ TEST_P(XdpTest, the_kernel_detaches_the_program_of_a_killed_process) {
   namespace_.add_pair();
   const pid_t child = ::fork();
   if (child == 0) {
-    const link::xdp::XdpSteering steering("near", wire::default_ethertype, 1, "do without");
+    const link::xdp::XdpSteering steering("near", {.ethertype = wire::default_ethertype}, 1,
+                                          "do without");
     ::pause();
     ::_exit(0);
   }
