@@ -70,6 +70,10 @@ std::string metrics(const Sight& sight, const ManagerFigures& figures) {
   text.family("tributary_turn_longest_seconds", "gauge", "The longest turn since the start.");
   text.sample("tributary_turn_longest_seconds", "",
               static_cast<double>(figures.longest_turn_ns) / 1e9);
+  text.family("tributary_turn_longest_processor_seconds", "gauge",
+              "The most processor time of a turn since the start.");
+  text.sample("tributary_turn_longest_processor_seconds", "",
+              static_cast<double>(figures.longest_turn_processor_ns) / 1e9);
   text.family("tributary_computations", "counter", "What was given out to be computed.");
   text.sample("tributary_computations_total", "", figures.computations);
   text.family("tributary_computations_under_way", "gauge", "Computations that are not back yet.");

@@ -14,6 +14,7 @@ struct ManagerFigures {
   std::uint64_t turns = 0;
   std::uint64_t turns_stalled = 0;
   std::uint64_t longest_turn_ns = 0;
+  std::uint64_t longest_turn_processor_ns = 0;
   std::uint64_t computations = 0;
   std::uint64_t computations_under_way = 0;
   bool store_is_failing = false;

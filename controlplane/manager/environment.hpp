@@ -8,6 +8,7 @@
 #include "tributary/control.pb.h"
 #include "tributary/types.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,6 +22,9 @@ public:
   virtual ~Environment() = default;
 
   [[nodiscard]] virtual TimeNs now() = 0;
+  /// Processor time that the manager's thread has used: less than what passed where it had to wait
+  /// for a processor.
+  [[nodiscard]] virtual std::uint64_t processor_ns() = 0;
   /// For events and people: "2026-01-31T12:34:56.789Z".
   [[nodiscard]] virtual std::string wall_time() = 0;
   /// Have `Manager::reconcile` called soon: after what is being handled, together with whatever

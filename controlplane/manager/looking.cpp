@@ -79,6 +79,7 @@ std::string Manager::metrics() {
                                .turns = stalls_.turns(),
                                .turns_stalled = stalls_.stalls(),
                                .longest_turn_ns = stalls_.longest_ns(),
+                               .longest_turn_processor_ns = stalls_.longest_processor_ns(),
                                .computations = beside_.given(),
                                .computations_under_way = beside_.under_way(),
                                .store_is_failing = !store_failure_.empty(),

@@ -19,6 +19,7 @@ void StallDetector::enter(std::string_view name) {
   if (running_.empty()) {
     parts_.clear();
     looked_ = now;
+    processor_at_begin_ = environment_->processor_ns();
   }
   count(now);
   const auto found = std::ranges::find(parts_, name, &Part::name);
@@ -51,11 +52,14 @@ void StallDetector::end_turn(TimeNs now) {
     total += part.ns;
   }
   longest_ns_ = std::max(longest_ns_, total);
+  const std::uint64_t processor = environment_->processor_ns() - processor_at_begin_;
+  longest_processor_ns_ = std::max(longest_processor_ns_, processor);
   if (total > limit_ns) {
     ++stalls_;
     ++unreported_;
     if (total > worst_ns_) {
       worst_ns_ = total;
+      worst_processor_ns_ = processor;
       worst_.clear();
       std::ranges::sort(parts_, std::ranges::greater(), &Part::ns);
       for (std::size_t i = 0; i < std::min(parts_named, parts_.size()); ++i) {
@@ -69,11 +73,13 @@ void StallDetector::end_turn(TimeNs now) {
   if (unreported_ > 0 && now >= report_after_) {
     environment_->stalled(
         unreported_ == 1
-            ? fmt::format("a turn of the manager took {:.1f} ms: {}", milliseconds(worst_ns_),
-                          worst_)
+            ? fmt::format("a turn of the manager took {:.1f} ms, {:.1f} ms of processor: {}",
+                          milliseconds(worst_ns_), milliseconds(worst_processor_ns_), worst_)
             : fmt::format(
-                  "{} turns of the manager took more than {:.0f} ms, the longest {:.1f} ms: {}",
-                  unreported_, milliseconds(limit_ns), milliseconds(worst_ns_), worst_));
+                  "{} turns of the manager took more than {:.0f} ms, the longest {:.1f} ms, "
+                  "{:.1f} ms of processor: {}",
+                  unreported_, milliseconds(limit_ns), milliseconds(worst_ns_),
+                  milliseconds(worst_processor_ns_), worst_));
     report_after_ = now + report_pause_ns;
     unreported_ = 0;
     worst_ns_ = 0;

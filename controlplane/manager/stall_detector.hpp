@@ -6,6 +6,7 @@
 // Everything that the process does besides waits while a turn lasts: channels, keepalives, HTTP. So
 // the longest turn is a metric, and a turn beyond `limit_ns` is reported with the parts that took
 // the time: the first one at once, later ones together, at most one report in `report_pause_ns`.
+// It says how much of the turn was the manager's own work: the rest it waited for a processor.
 //
 // Pure: times are the environment's.
 #pragma once
@@ -31,6 +32,8 @@ public:
   /// Turns that took longer than `limit_ns`.
   [[nodiscard]] std::uint64_t stalls() const { return stalls_; }
   [[nodiscard]] std::uint64_t longest_ns() const { return longest_ns_; }
+  /// Processor time of the turn that used most of it.
+  [[nodiscard]] std::uint64_t longest_processor_ns() const { return longest_processor_ns_; }
 
 private:
   friend class Section;
@@ -49,15 +52,18 @@ private:
   std::vector<std::size_t> running_; ///< sections that are open: places in `parts_`
   std::vector<Part> parts_;          ///< of this turn
   TimeNs looked_{};
+  std::uint64_t processor_at_begin_ = 0;
 
   std::uint64_t turns_ = 0;
   std::uint64_t stalls_ = 0;
   std::uint64_t longest_ns_ = 0;
+  std::uint64_t longest_processor_ns_ = 0;
 
   TimeNs report_after_{};
   std::uint64_t unreported_ = 0;
   std::uint64_t worst_ns_ = 0; ///< of the unreported ones
-  std::string worst_;          ///< what it did
+  std::uint64_t worst_processor_ns_ = 0;
+  std::string worst_; ///< what it did
 };
 
 class Section {

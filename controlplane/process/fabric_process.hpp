@@ -44,6 +44,7 @@ public:
 private:
   // manager::Environment
   TimeNs now() override;
+  std::uint64_t processor_ns() override;
   std::string wall_time() override;
   void request_reconcile() override;
   void store(std::function<std::vector<records::Change>()> changes) override;

@@ -103,6 +103,7 @@ private:
 
   // manager::Environment
   TimeNs now() override { return fabric_.now(); }
+  std::uint64_t processor_ns() override { return 0; }
   std::string wall_time() override;
   void request_reconcile() override;
   void store(std::function<std::vector<records::Change>()> changes) override;

@@ -57,6 +57,7 @@ public:
 
   // Environment
   TimeNs now() override { return now_; }
+  std::uint64_t processor_ns() override { return now_.value; }
   std::string wall_time() override { return "2026-01-01T00:00:00.000Z"; }
   void request_reconcile() override { reconcile_requested_ = true; }
   void store(std::function<std::vector<records::Change>()> changes) override {

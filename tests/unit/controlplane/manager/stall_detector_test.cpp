@@ -18,6 +18,7 @@ constexpr std::uint64_t ms = 1'000'000;
 class SlowWorld final : public Environment {
 public:
   TimeNs now() override { return time; }
+  std::uint64_t processor_ns() override { return processor; }
   std::string wall_time() override { return {}; }
   void request_reconcile() override {}
   void store(std::function<std::vector<records::Change>()>) override {}
@@ -26,8 +27,14 @@ public:
   void close(transaction::SessionNumber, std::string_view) override {}
   void stalled(const std::string& what) override { told.push_back(what); }
 
-  void pass(std::uint64_t ns) { time = time + ns; }
+  void pass(std::uint64_t ns) {
+    time = time + ns;
+    processor += ns;
+  }
+  /// Others have the processor.
+  void wait(std::uint64_t ns) { time = time + ns; }
   TimeNs time{1};
+  std::uint64_t processor = 5;
   std::vector<std::string> told;
 };
 
@@ -65,9 +72,22 @@ TEST_F(StallDetectorTest, a_stall_is_told_with_the_parts_that_took_the_time) {
   EXPECT_EQ(stalls.turns(), 1U);
   EXPECT_EQ(stalls.stalls(), 1U);
   EXPECT_EQ(stalls.longest_ns(), 21 * ms);
+  EXPECT_EQ(world.told, (std::vector<std::string>{"a turn of the manager took 21.0 ms, 21.0 ms of "
+                                                  "processor: planning 14.0 ms, storing 6.0 ms"}));
+}
+
+TEST_F(StallDetectorTest, waiting_for_a_processor_is_told_from_work) {
+  turn(2 * ms);
+  {
+    const Section section(stalls, "turn");
+    world.pass(4 * ms);
+    world.wait(90 * ms);
+  }
+  EXPECT_EQ(stalls.longest_ns(), 94 * ms);
+  EXPECT_EQ(stalls.longest_processor_ns(), 4 * ms);
   EXPECT_EQ(world.told,
             (std::vector<std::string>{
-                "a turn of the manager took 21.0 ms: planning 14.0 ms, storing 6.0 ms"}));
+                "a turn of the manager took 94.0 ms, 4.0 ms of processor: turn 94.0 ms"}));
 }
 
 TEST_F(StallDetectorTest, many_stalls_are_one_report) {
@@ -78,8 +98,8 @@ TEST_F(StallDetectorTest, many_stalls_are_one_report) {
   world.pass(StallDetector::report_pause_ns);
   turn(1 * ms);
   ASSERT_EQ(world.told.size(), 2U);
-  EXPECT_EQ(world.told[1],
-            "2 turns of the manager took more than 10 ms, the longest 40.0 ms: turn 40.0 ms");
+  EXPECT_EQ(world.told[1], "2 turns of the manager took more than 10 ms, the longest 40.0 ms, 40.0 "
+                           "ms of processor: turn 40.0 ms");
   world.pass(StallDetector::report_pause_ns);
   turn(1 * ms);
   EXPECT_EQ(world.told.size(), 2U);

@@ -19,6 +19,7 @@ namespace {
 class BusyWorld final : public Environment {
 public:
   TimeNs now() override { return time; }
+  std::uint64_t processor_ns() override { return time.value; }
   std::string wall_time() override { return {}; }
   void request_reconcile() override { ++turns_wanted; }
   void store(std::function<std::vector<records::Change>()>) override {}
@@ -116,7 +117,8 @@ TEST_F(WorkBesideTest, a_slow_end_is_a_stall_with_the_name_of_the_work) {
   world.worker.come_to_it();
   EXPECT_TRUE(world.beside.finish(world.stalls));
   ASSERT_EQ(world.told.size(), 1U);
-  EXPECT_EQ(world.told[0], "a turn of the manager took 20.0 ms: routes 20.0 ms");
+  EXPECT_EQ(world.told[0],
+            "a turn of the manager took 20.0 ms, 20.0 ms of processor: routes 20.0 ms");
 }
 
 TEST_F(WorkBesideTest, work_of_another_thread_is_taken_in_here) {
