@@ -1,28 +1,21 @@
 // What Prometheus reads: OpenMetrics text.
+//
+// Families stand in one table. A family has items, which are switches or links, and writes the
+// samples of one at a time, so that any part of the text can be made by itself.
 #include "controlplane/api/metrics.hpp"
 
 #include <fmt/format.h>
 
 #include <iterator>
 #include <map>
+#include <string_view>
+#include <utility>
 
 namespace tributary::api {
 namespace {
 
-class Text {
-public:
-  void family(std::string_view name, std::string_view type, std::string_view help) {
-    fmt::format_to(std::back_inserter(out_), "# TYPE {0} {1}\n# HELP {0} {2}\n", name, type, help);
-  }
-  template <typename Value>
-  void sample(std::string_view name, std::string_view labels, const Value& value) {
-    fmt::format_to(std::back_inserter(out_), "{}{} {}\n", name, labels, value);
-  }
-  [[nodiscard]] std::string take() { return std::move(out_); }
-
-private:
-  std::string out_;
-};
+/// As much text as a part has, but for its last item.
+constexpr std::size_t part_bytes = 64U << 10;
 
 /// Switch and port names are letters, digits, '_', '-', '.'; what else a peer may have said is
 /// escaped as the format asks.
@@ -41,145 +34,229 @@ std::string label_value(std::string_view value) {
   return out + '"';
 }
 
-} // namespace
+class Writer {
+public:
+  Writer(const Sight& sight, const ManagerFigures& figures, std::string& out)
+      : sight_(sight), figures_(figures), out_(out) {}
 
-std::string metrics(const Sight& sight, const ManagerFigures& figures) {
-  const topology::Graph& graph = sight.discovery.graph();
-  Text text;
-  text.family("tributary_groups", "gauge", "Groups by state.");
+  void family(std::string_view name, std::string_view type, std::string_view help) {
+    fmt::format_to(std::back_inserter(out_), "# TYPE {0} {1}\n# HELP {0} {2}\n", name, type, help);
+  }
+  template <typename Value>
+  void sample(std::string_view name, std::string_view labels, const Value& value) {
+    fmt::format_to(std::back_inserter(out_), "{}{} {}\n", name, labels, value);
+  }
+  template <typename Value>
+  void gauge(std::string_view name, std::string_view help, const Value& value) {
+    family(name, "gauge", help);
+    sample(name, "", value);
+  }
+  template <typename Value>
+  void counter(std::string_view name, std::string_view help, const Value& value) {
+    family(name, "counter", help);
+    sample(fmt::format("{}_total", name), "", value);
+  }
+
+  /// All that has one sample, or one of each state.
+  void singles();
+
+  [[nodiscard]] const Sight& sight() const { return sight_; }
+  [[nodiscard]] const topology::Graph& graph() const { return sight_.discovery.graph(); }
+  [[nodiscard]] std::string name_of(std::uint32_t s) const {
+    return label_value(graph().switches()[s].name);
+  }
+
+private:
+  const Sight& sight_;
+  const ManagerFigures& figures_;
+  std::string& out_;
+};
+
+void Writer::singles() {
+  family("tributary_groups", "gauge", "Groups by state.");
   std::map<records::GroupState, std::size_t> states;
-  for (const group::Group* group : sight.registry.groups()) {
+  for (const group::Group* group : sight_.registry.groups()) {
     ++states[group->state];
   }
   using State = records::GroupState;
   for (const State state : {State::receiving_join_req, State::computing_routes, State::ready,
                             State::receiving_leave_req, State::destroying}) {
-    text.sample("tributary_groups", fmt::format("{{state=\"{}\"}}", records::name_of(state)),
-                states[state]);
+    sample("tributary_groups", fmt::format("{{state=\"{}\"}}", records::name_of(state)),
+           states[state]);
   }
-  text.family("tributary_jobs", "gauge", "Jobs.");
-  text.sample("tributary_jobs", "", sight.registry.jobs().size());
-  text.family("tributary_trees", "gauge", "Tree numbers in use.");
-  text.sample("tributary_trees", "", sight.registry.trees_in_use());
-  text.family("tributary_tree_repairs", "counter", "Groups that got a new tree after a fault.");
-  text.sample("tributary_tree_repairs_total", "", figures.tree_repairs);
-  text.family("tributary_turns", "counter", "Turns: what the manager does without a pause.");
-  text.sample("tributary_turns_total", "", figures.turns);
-  text.family("tributary_turns_stalled", "counter", "Turns that took more than 10 ms.");
-  text.sample("tributary_turns_stalled_total", "", figures.turns_stalled);
-  text.family("tributary_turn_longest_seconds", "gauge", "The longest turn since the start.");
-  text.sample("tributary_turn_longest_seconds", "",
-              static_cast<double>(figures.longest_turn_ns) / 1e9);
-  text.family("tributary_turn_longest_processor_seconds", "gauge",
-              "The most processor time of a turn since the start.");
-  text.sample("tributary_turn_longest_processor_seconds", "",
-              static_cast<double>(figures.longest_turn_processor_ns) / 1e9);
-  text.family("tributary_computations", "counter", "What was given out to be computed.");
-  text.sample("tributary_computations_total", "", figures.computations);
-  text.family("tributary_computations_under_way", "gauge", "Computations that are not back yet.");
-  text.sample("tributary_computations_under_way", "", figures.computations_under_way);
-  text.family("tributary_store_failing", "gauge", "1 while changes cannot be stored.");
-  text.sample("tributary_store_failing", "", figures.store_is_failing ? 1 : 0);
+  const topology::Discovery& discovery = sight_.discovery;
+  const auto seconds = [](std::uint64_t ns) { return static_cast<double>(ns) / 1e9; };
+  gauge("tributary_jobs", "Jobs.", sight_.registry.jobs().size());
+  gauge("tributary_trees", "Tree numbers in use.", sight_.registry.trees_in_use());
+  counter("tributary_tree_repairs", "Groups that got a new tree after a fault.",
+          figures_.tree_repairs);
+  counter("tributary_turns", "Turns: what the manager does without a pause.", figures_.turns);
+  counter("tributary_turns_stalled", "Turns that took more than 10 ms.", figures_.turns_stalled);
+  gauge("tributary_turn_longest_seconds", "The longest turn since the start.",
+        seconds(figures_.longest_turn_ns));
+  gauge("tributary_turn_longest_processor_seconds",
+        "The most processor time of a turn since the start.",
+        seconds(figures_.longest_turn_processor_ns));
+  counter("tributary_computations", "What was given out to be computed.", figures_.computations);
+  gauge("tributary_computations_under_way", "Computations that are not back yet.",
+        figures_.computations_under_way);
+  gauge("tributary_store_failing", "1 while changes cannot be stored.",
+        figures_.store_is_failing ? 1 : 0);
+  gauge("tributary_switches_turned_away", "1 while there is no descriptor for more switches.",
+        figures_.switches_are_turned_away ? 1 : 0);
+  gauge("tributary_problems", "Problems of the topology that are there.",
+        discovery.problem_count());
+  gauge("tributary_hosts", "Hosts that are known, up or down.", graph().hosts().size());
+  counter("tributary_hosts_forgotten", "Hosts that were down for too long.",
+          discovery.hosts_forgotten());
+  counter("tributary_hosts_refused", "Hellos of hosts at ports that have brought too many.",
+          discovery.hosts_refused());
+}
 
-  text.family("tributary_switches_turned_away", "gauge",
-              "1 while there is no descriptor for more switches.");
-  text.sample("tributary_switches_turned_away", "", figures.switches_are_turned_away ? 1 : 0);
-  text.family("tributary_problems", "gauge", "Problems of the topology that are there.");
-  text.sample("tributary_problems", "", sight.discovery.problem_count());
+// ---- families with many samples ----
 
-  text.family("tributary_hosts", "gauge", "Hosts that are known, up or down.");
-  text.sample("tributary_hosts", "", graph.hosts().size());
-  text.family("tributary_hosts_forgotten", "counter", "Hosts that were down for too long.");
-  text.sample("tributary_hosts_forgotten_total", "", sight.discovery.hosts_forgotten());
-  text.family("tributary_hosts_refused", "counter",
-              "Hellos of hosts at ports that have brought too many.");
-  text.sample("tributary_hosts_refused_total", "", sight.discovery.hosts_refused());
+enum class Of : std::uint8_t { whole, switches, links };
 
-  text.family("tributary_switch_connected", "gauge", "Whether the switch has a control channel.");
-  for (std::uint32_t s = 0; s < graph.switches().size(); ++s) {
-    text.sample("tributary_switch_connected",
-                fmt::format("{{switch={}}}", label_value(graph.switches()[s].name)),
-                sight.discovery.is_connected(topology::SwitchId{s}) ? 1 : 0);
+struct Family {
+  std::string_view name;
+  std::string_view type;
+  std::string_view help;
+  Of of;
+  void (*write)(Writer& to, std::string_view name, std::uint32_t item);
+};
+
+std::string link_labels(const Writer& to, std::uint32_t link) {
+  return fmt::format("{{link={}}}", label_value(to.graph().describe(topology::LinkId{link})));
+}
+
+/// Those that the switch has told its figures of.
+const southbound::protocol::SwitchReport* report_of(const Writer& to, std::uint32_t s) {
+  const auto& reports = to.sight().switches;
+  return s < reports.size() && reports[s].heard != TimeNs{} ? &reports[s] : nullptr;
+}
+
+template <auto value> void of_each_port(Writer& to, std::string_view name, std::uint32_t s) {
+  if (s >= to.sight().switches.size()) {
+    return;
   }
-  text.family("tributary_link_up", "gauge", "Whether the link can be used.");
-  const auto link_labels = [&](topology::LinkId link) {
-    return fmt::format("{{link={}}}", label_value(graph.describe(link)));
-  };
-  for (std::uint32_t c = 0; c < graph.links().size(); ++c) {
-    const topology::LinkId link{c};
-    text.sample("tributary_link_up", link_labels(link), graph.usable(link) ? 1 : 0);
+  const std::string total = fmt::format("{}_total", name);
+  const std::string at = to.name_of(s);
+  for (const auto& [number, port] : to.sight().switches[s].ports) {
+    to.sample(total, fmt::format("{{switch={},port=\"{}\"}}", at, number), (port.*value)());
   }
-  text.family("tributary_link_efi", "gauge", "Trees that cross the link.");
-  for (std::uint32_t c = 0; c < graph.links().size(); ++c) {
-    const topology::LinkId link{c};
-    text.sample("tributary_link_efi", link_labels(link), sight.planner.efi(link));
-  }
+}
 
-  const auto each_switch = [&](auto&& with) {
-    for (std::uint32_t s = 0; s < sight.switches.size(); ++s) {
-      if (sight.switches[s].heard != TimeNs{}) {
-        with(fmt::format("{{switch={}}}", label_value(graph.switches()[s].name)), s);
-      }
-    }
-  };
-  const auto each_port = [&](auto&& with) {
-    for (std::uint32_t s = 0; s < sight.switches.size(); ++s) {
-      for (const auto& [number, port] : sight.switches[s].ports) {
-        with(fmt::format("switch={},port=\"{}\"", label_value(graph.switches()[s].name), number),
-             port);
-      }
-    }
-  };
-  const auto port_counter = [&](std::string_view name, std::string_view help, auto&& value) {
-    text.family(name, "counter", help);
-    each_port([&](const std::string& labels, const control::PortStatistics& port) {
-      text.sample(fmt::format("{}_total", name), fmt::format("{{{}}}", labels), value(port));
-    });
-  };
-  using Port = control::PortStatistics;
-  port_counter("tributary_port_received_frames", "Frames received.",
-               [](const Port& p) { return p.received(); });
-  port_counter("tributary_port_sent_frames", "Frames sent.",
-               [](const Port& p) { return p.sent(); });
-  port_counter("tributary_engine_armed", "Reductions armed in the engine of the port.",
-               [](const Port& p) { return p.armed(); });
-  port_counter("tributary_engine_arm_failed", "Arms that found no free descriptor.",
-               [](const Port& p) { return p.arm_failed(); });
-  port_counter("tributary_engine_full", "Reductions completed.",
-               [](const Port& p) { return p.full(); });
-  port_counter("tributary_engine_partial", "Reductions emitted incomplete.",
-               [](const Port& p) { return p.partial(); });
-  text.family("tributary_engine_descriptors", "gauge", "Descriptors of each engine of the switch.");
-  each_switch([&](const std::string& labels, std::uint32_t s) {
-    text.sample("tributary_engine_descriptors", labels,
-                sight.switches[s].limits.descriptors_per_engine());
-  });
-  text.family("tributary_engine_descriptors_in_use", "gauge",
-              "Descriptors of all engines of the switch that hold a reduction.");
-  each_switch([&](const std::string& labels, std::uint32_t s) {
-    text.sample("tributary_engine_descriptors_in_use", labels,
-                sight.switches[s].descriptors_in_use);
-  });
-  text.family("tributary_engine_descriptors_booked", "gauge",
-              "Descriptors of the port's engine that the trees through it may hold.");
-  for (std::uint32_t s = 0; s < sight.switches.size(); ++s) {
-    for (topology::Port port = 0; port < graph.switches()[s].ports; ++port) {
-      if (const std::uint32_t trees = sight.engines.trees_at(topology::SwitchId{s}, port)) {
-        text.sample(
-            "tributary_engine_descriptors_booked",
-            fmt::format("{{switch={},port=\"{}\"}}", label_value(graph.switches()[s].name), port),
-            trees * sight.settings.descriptors_per_tree);
-      }
+void switch_connected(Writer& to, std::string_view name, std::uint32_t s) {
+  to.sample(name, fmt::format("{{switch={}}}", to.name_of(s)),
+            to.sight().discovery.is_connected(topology::SwitchId{s}) ? 1 : 0);
+}
+
+void link_up(Writer& to, std::string_view name, std::uint32_t link) {
+  to.sample(name, link_labels(to, link), to.graph().usable(topology::LinkId{link}) ? 1 : 0);
+}
+
+void link_efi(Writer& to, std::string_view name, std::uint32_t link) {
+  to.sample(name, link_labels(to, link), to.sight().planner.efi(topology::LinkId{link}));
+}
+
+void descriptors(Writer& to, std::string_view name, std::uint32_t s) {
+  if (const auto* report = report_of(to, s)) {
+    to.sample(name, fmt::format("{{switch={}}}", to.name_of(s)),
+              report->limits.descriptors_per_engine());
+  }
+}
+
+void descriptors_in_use(Writer& to, std::string_view name, std::uint32_t s) {
+  if (const auto* report = report_of(to, s)) {
+    to.sample(name, fmt::format("{{switch={}}}", to.name_of(s)), report->descriptors_in_use);
+  }
+}
+
+void descriptors_booked(Writer& to, std::string_view name, std::uint32_t s) {
+  for (topology::Port port = 0; port < to.graph().switches()[s].ports; ++port) {
+    if (const std::uint32_t trees = to.sight().engines.trees_at(topology::SwitchId{s}, port)) {
+      to.sample(name, fmt::format("{{switch={},port=\"{}\"}}", to.name_of(s), port),
+                trees * to.sight().settings.descriptors_per_tree);
     }
   }
-  text.family("tributary_port_dropped_frames", "counter", "Frames dropped, by reason.");
-  each_port([&](const std::string& labels, const Port& port) {
+}
+
+void dropped(Writer& to, std::string_view name, std::uint32_t s) {
+  if (s >= to.sight().switches.size()) {
+    return;
+  }
+  for (const auto& [number, port] : to.sight().switches[s].ports) {
     for (const auto& [reason, count] : port.drops()) {
-      text.sample("tributary_port_dropped_frames_total",
-                  fmt::format("{{{},reason={}}}", labels, label_value(reason)), count);
+      to.sample(fmt::format("{}_total", name),
+                fmt::format("{{switch={},port=\"{}\",reason={}}}", to.name_of(s), number,
+                            label_value(reason)),
+                count);
     }
-  });
-  return text.take();
+  }
+}
+
+using Port = control::PortStatistics;
+
+constexpr Family families[] = {
+    {"", "", "", Of::whole, [](Writer& to, std::string_view, std::uint32_t) { to.singles(); }},
+    {"tributary_switch_connected", "gauge", "Whether the switch has a control channel.",
+     Of::switches, switch_connected},
+    {"tributary_link_up", "gauge", "Whether the link can be used.", Of::links, link_up},
+    {"tributary_link_efi", "gauge", "Trees that cross the link.", Of::links, link_efi},
+    {"tributary_port_received_frames", "counter", "Frames received.", Of::switches,
+     of_each_port<&Port::received>},
+    {"tributary_port_sent_frames", "counter", "Frames sent.", Of::switches,
+     of_each_port<&Port::sent>},
+    {"tributary_engine_armed", "counter", "Reductions armed in the engine of the port.",
+     Of::switches, of_each_port<&Port::armed>},
+    {"tributary_engine_arm_failed", "counter", "Arms that found no free descriptor.", Of::switches,
+     of_each_port<&Port::arm_failed>},
+    {"tributary_engine_full", "counter", "Reductions completed.", Of::switches,
+     of_each_port<&Port::full>},
+    {"tributary_engine_partial", "counter", "Reductions emitted incomplete.", Of::switches,
+     of_each_port<&Port::partial>},
+    {"tributary_engine_descriptors", "gauge", "Descriptors of each engine of the switch.",
+     Of::switches, descriptors},
+    {"tributary_engine_descriptors_in_use", "gauge",
+     "Descriptors of all engines of the switch that hold a reduction.", Of::switches,
+     descriptors_in_use},
+    {"tributary_engine_descriptors_booked", "gauge",
+     "Descriptors of the port's engine that the trees through it may hold.", Of::switches,
+     descriptors_booked},
+    {"tributary_port_dropped_frames", "counter", "Frames dropped, by reason.", Of::switches,
+     dropped},
+};
+
+std::size_t items(const Writer& of, const Family& family) {
+  switch (family.of) {
+  case Of::switches: return of.graph().switches().size();
+  case Of::links: return of.graph().links().size();
+  default: return 1;
+  }
+}
+
+} // namespace
+
+std::optional<MetricsPlace> metrics(const Sight& sight, const ManagerFigures& figures,
+                                    MetricsPlace from, std::string& text) {
+  const std::size_t enough = text.size() + part_bytes;
+  Writer to(sight, figures, text);
+  for (; from.family < std::size(families); from = {from.family + 1, 0}) {
+    const Family& family = families[from.family];
+    const std::size_t count = items(to, family);
+    do {
+      if (text.size() >= enough) {
+        return from;
+      }
+      if (from.item == 0 && !family.name.empty()) {
+        to.family(family.name, family.type, family.help);
+      }
+      if (from.item < count) {
+        family.write(to, family.name, from.item);
+      }
+    } while (++from.item < count);
+  }
+  return std::nullopt;
 }
 
 } // namespace tributary::api

@@ -1,9 +1,14 @@
 // What Prometheus reads: OpenMetrics text, without the closing "# EOF". Pure.
+//
+// A fabric of thousands of switches has megabytes of it. It is made in parts, between which the
+// manager does other things; a sample is as of when it was made.
 #pragma once
 
+#include "controlplane/api/service.hpp"
 #include "controlplane/api/views.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tributary::api {
@@ -21,6 +26,8 @@ struct ManagerFigures {
   bool switches_are_turned_away = false;
 };
 
-[[nodiscard]] std::string metrics(const Sight& sight, const ManagerFigures& figures);
+/// Appends a part of the text; where the next one begins, nothing behind the last.
+[[nodiscard]] std::optional<MetricsPlace> metrics(const Sight& sight, const ManagerFigures& figures,
+                                                  MetricsPlace from, std::string& text);
 
 } // namespace tributary::api

@@ -119,6 +119,12 @@ struct DrainRequest {
   bool force = false; ///< drain it although that cuts hosts off
 };
 
+/// Where a part of the metrics begins. Pass back what was returned, in any order of other calls.
+struct MetricsPlace {
+  std::uint32_t family = 0;
+  std::uint32_t item = 0; ///< switch or link
+};
+
 /// One line of the event stream.
 struct Event {
   std::uint64_t number = 0; ///< rises, by one as long as the manager runs, and with every start
@@ -162,8 +168,9 @@ public:
   /// How far a switch is out of use, after it is drained or undrained or as it is.
   virtual void drain(const Caller& caller, const DrainRequest& request, Reply reply) = 0;
 
-  /// OpenMetrics text, without the closing "# EOF".
-  virtual std::string metrics() = 0;
+  /// Appends OpenMetrics text, without the closing "# EOF", from there on: about 64 KiB of it.
+  /// Where the next part begins, nothing behind the last.
+  virtual std::optional<MetricsPlace> metrics(MetricsPlace from, std::string& text) = 0;
   /// "" when requests can be served; otherwise what is missing.
   virtual std::string not_ready_because() = 0;
 

@@ -73,17 +73,19 @@ void Manager::view(const api::Caller& caller, const api::ViewRequest& request, a
   reply(api::error_answer(404, fmt::format("there is no {} of {} \"{}\"", name, key, *request.id)));
 }
 
-std::string Manager::metrics() {
+std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::string& text) {
   const Section section(stalls_, "metrics");
-  return api::metrics(sight_, {.tree_repairs = repairs_,
-                               .turns = stalls_.turns(),
-                               .turns_stalled = stalls_.stalls(),
-                               .longest_turn_ns = stalls_.longest_ns(),
-                               .longest_turn_processor_ns = stalls_.longest_processor_ns(),
-                               .computations = beside_.given(),
-                               .computations_under_way = beside_.under_way(),
-                               .store_is_failing = !store_failure_.empty(),
-                               .switches_are_turned_away = !turning_away_.empty()});
+  return api::metrics(sight_,
+                      {.tree_repairs = repairs_,
+                       .turns = stalls_.turns(),
+                       .turns_stalled = stalls_.stalls(),
+                       .longest_turn_ns = stalls_.longest_ns(),
+                       .longest_turn_processor_ns = stalls_.longest_processor_ns(),
+                       .computations = beside_.given(),
+                       .computations_under_way = beside_.under_way(),
+                       .store_is_failing = !store_failure_.empty(),
+                       .switches_are_turned_away = !turning_away_.empty()},
+                      from, text);
 }
 
 } // namespace tributary::manager

@@ -18,8 +18,6 @@ constexpr std::uint64_t longest_turn_ns = 2 * beat_ns;
 constexpr std::uint64_t store_pause_ns = 1'000'000'000;
 /// For how long topology alone may wait to be stored.
 constexpr std::uint64_t topology_pause_ns = 1'000'000'000;
-/// Of one turn, so that a fabric that comes piece by piece does not fill the log with them.
-constexpr std::size_t problems_told = 64;
 
 std::uint32_t transaction_epoch(const records::Snapshot& past) {
   return static_cast<std::uint32_t>(past.epoch);
@@ -310,81 +308,6 @@ bool Manager::handle_routes() {
   planning_graph_is_old_ = true;
   repair_all_ = true;
   return true;
-}
-
-/// Problems are events, so that whoever follows them need not ask.
-void Manager::tell_problems() {
-  const std::vector<topology::ProblemNews> news = discovery_.take_news();
-  for (std::size_t i = 0; i < news.size(); ++i) {
-    if (i == problems_told) {
-      event("problem",
-            fmt::format("{} more problems came or went; look at tributaryctl fabric show topology",
-                        news.size() - i));
-      return;
-    }
-    const topology::ProblemNews& one = news[i];
-    event("problem", one.there ? one.problem.text : fmt::format("over: {}", one.problem.text),
-          {{"problem", std::string(topology::name_of(one.problem.kind))}, {"there", one.there}});
-  }
-}
-
-bool Manager::handle_topology() {
-  const Section section(stalls_, "changes of the topology");
-  tell_problems();
-  const std::vector<topology::Change> changes = discovery_.take_changes();
-  if (changes.empty() && reachability_changed_.empty()) {
-    return false;
-  }
-  switches_.resize(graph().switches().size());
-  for (const topology::Change& change : changes) {
-    using Kind = topology::Change::Kind;
-    const bool of_link = change.kind == Kind::link_added || change.kind == Kind::link_up ||
-                         change.kind == Kind::link_down;
-    const bool of_switch = change.kind == Kind::switch_added || change.kind == Kind::switch_up ||
-                           change.kind == Kind::switch_down || change.kind == Kind::switch_changed;
-    event(of_link     ? "link"
-          : of_switch ? "switch"
-                      : "host",
-          change.text, {{"change", std::string(topology::name_of(change.kind))}});
-    control_.changed(change, now());
-  }
-  planning_graph_is_old_ = true;
-  note_touched();
-  topology_changed_at_ = now();
-  rebalance_later();
-  repair_all_ = true;
-  for (const group::GroupId id : std::set(lives_.in_state(trees::State::wanted))) {
-    lives_.apply(id, trees::Event::want, now());
-  }
-  return true;
-}
-
-void Manager::note_touched() {
-  topology::Touched touched = discovery_.take_touched();
-  ++topology_version_;
-  std::vector<Nid> nids(touched.hosts.begin(), touched.hosts.end());
-  for (const topology::SwitchId at : std::exchange(reachability_changed_, {})) {
-    for (topology::Port port = 0; port < graph()[at].ports; ++port) {
-      if (const auto host = graph().host_at({at, port})) {
-        nids.push_back(graph()[*host].nid);
-      }
-    }
-  }
-  note_located(nids);
-  unstored_topology_.touched.add(std::move(touched));
-}
-
-void Manager::note_located(std::span<const Nid> nids) {
-  for (const Nid nid : nids) {
-    const auto host = graph().find_host(nid);
-    const bool is_there =
-        host && graph()[*host].up && discovery_.is_connected(graph()[*host].at.at);
-    if (is_there && located_.insert(nid.value).second) {
-      registry_.located(nid, now());
-    } else if (!is_there && located_.erase(nid.value) != 0) {
-      registry_.lost(nid);
-    }
-  }
 }
 
 std::vector<records::Change> Manager::what_waits() {

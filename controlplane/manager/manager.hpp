@@ -73,6 +73,7 @@
 #include "controlplane/trees/tree_kind.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -170,7 +171,7 @@ public:
   void faults(const api::Caller& caller, std::size_t limit, api::Reply reply) override;
   void drain(const api::Caller& caller, const api::DrainRequest& request,
              api::Reply reply) override;
-  std::string metrics() override;
+  std::optional<api::MetricsPlace> metrics(api::MetricsPlace from, std::string& text) override;
   std::string not_ready_because() override;
   std::optional<api::Answer> refuse_events(const api::Caller& caller) override;
   std::function<void()> subscribe(const api::Caller& caller, std::uint64_t after,
@@ -201,6 +202,8 @@ private:
     std::string text;
     boost::json::object body;
   };
+  /// Half of what a turn may take.
+  static constexpr std::uint64_t slice_ns = StallDetector::limit_ns / 2;
   using SwitchReport = southbound::protocol::SwitchReport;
 
   // manager.cpp
@@ -217,9 +220,11 @@ private:
   void restore(const records::Snapshot& past);
   bool handle_actions();
   bool handle_outcomes();
-  bool handle_topology();
   bool handle_routes();
-  void tell_problems();
+  /// Work that can be large is done as far as this, and goes on in the next turn.
+  [[nodiscard]] bool slice_is_over() {
+    return elapsed_ns(environment_.now(), turn_began_) >= slice_ns;
+  }
   // A turn, in three pieces: what lies between them is a write, or nothing.
   /// Requests are stored before anything follows from them; those that cannot be never came.
   void begin_turn();
@@ -246,11 +251,17 @@ private:
   /// together, when they have all happened.
   void tell_of(const group::Group& group);
   void disconnect(transaction::SessionNumber session);
-  /// What the topology room wants stored, and the rest of the work that its changes bring.
-  void note_touched();
-  void note_located(std::span<const Nid> nids);
   /// Shortly after a start, while switches that were there before are not back.
   [[nodiscard]] bool waits_for_switches() const;
+
+  // topology_changes.cpp
+  bool handle_topology();
+  void tell_problems();
+  /// What planning and storing have to know of changes.
+  void take_notice(std::vector<topology::Change> changes);
+  void tell(const topology::Change& change);
+  /// Finds out whether a host can be reached now.
+  void locate(Nid nid);
 
   // routes.cpp
   /// Finds trees for a group. Where there is no path, it waits for one until the fabric has been as
@@ -427,7 +438,9 @@ private:
   trees::EngineLoads engines_;
   const api::Sight sight_{discovery_, registry_, settings_.groups, coordinator_,
                           lives_,     engines_,  planner_,         switches_};
-  std::set<std::uint32_t> located_; ///< NIDs the registry takes for located
+  std::set<std::uint32_t> located_;     ///< NIDs the registry takes for located
+  std::deque<topology::Change> untold_; ///< in events and to faults
+  std::deque<Nid> unlocated_;           ///< not looked at since something changed there
 
   Endings endings_;
   std::multimap<group::GroupId, Waiter> waiters_;

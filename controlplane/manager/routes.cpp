@@ -16,9 +16,6 @@ using topology::SwitchId;
 
 namespace {
 
-/// Of a turn, for work on trees: half of what a turn may take.
-constexpr std::uint64_t slice_ns = StallDetector::limit_ns / 2;
-
 /// Members that frames have to reach.
 bool takes_part(const group::Member& member) {
   return member.state == records::MemberState::joined;
@@ -210,7 +207,7 @@ bool Manager::handle_due() {
     if (!is_due && to_repair_.empty()) {
       return any;
     }
-    if (elapsed_ns(environment_.now(), turn_began_) >= slice_ns) {
+    if (slice_is_over()) {
       environment_.request_reconcile();
       return false;
     }

@@ -5,6 +5,8 @@
 #include "controlplane/rest/authentication.hpp"
 #include "net/as_result.hpp"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/string.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -12,6 +14,8 @@
 
 #include <array>
 #include <exception>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace tributary::rest {
@@ -218,6 +222,9 @@ asio::awaitable<std::optional<Response>> Connection::respond(const Route& route,
     co_return json_response(co_await ask(route, call));
   }
   try {
+    if (route.kind == Route::Kind::metrics) {
+      co_return co_await metrics();
+    }
     if (route.kind != Route::Kind::events || shared_->closed()) {
       co_return respond_alone(route.kind);
     }
@@ -250,6 +257,19 @@ asio::awaitable<std::optional<Response>> Connection::respond(const Route& route,
   co_return std::nullopt;
 }
 
+asio::awaitable<Response> Connection::metrics() {
+  std::string text;
+  for (std::optional<api::MetricsPlace> at = api::MetricsPlace{}; at;) {
+    if (shared_->closed()) {
+      co_return json_response(error_answer(503, "the manager is stopping"));
+    }
+    at = shared_->service->metrics(*at, text);
+    co_await asio::post(asio::use_awaitable);
+  }
+  co_return text_response("application/openmetrics-text; version=1.0.0; charset=utf-8",
+                          text + server_metrics(*shared_) + "# EOF\n");
+}
+
 Response Connection::respond_alone(Route::Kind kind) const {
   if (kind == Route::Kind::health) {
     return json_response(ok());
@@ -259,10 +279,6 @@ Response Connection::respond_alone(Route::Kind kind) const {
   }
   if (shared_->closed()) {
     return json_response(error_answer(503, "the manager is stopping"));
-  }
-  if (kind == Route::Kind::metrics) {
-    return text_response("application/openmetrics-text; version=1.0.0; charset=utf-8",
-                         shared_->service->metrics() + server_metrics(*shared_) + "# EOF\n");
   }
   const std::string missing = shared_->service->not_ready_because();
   return json_response(missing.empty() ? ok() : error_answer(503, missing));

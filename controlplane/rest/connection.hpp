@@ -66,6 +66,8 @@ private:
   asio::awaitable<std::optional<Response>> respond(const Route& route, const Call& call,
                                                    bool with_body);
   asio::awaitable<api::Answer> ask(const Route& route, const Call& call);
+  /// In parts: the loop goes on between them.
+  asio::awaitable<Response> metrics();
   /// What needs no call of the service.
   [[nodiscard]] Response respond_alone(Route::Kind kind) const;
   [[nodiscard]] api::Answer kept_events(const api::Caller& caller, std::uint64_t after) const;

@@ -105,7 +105,7 @@ public:
     TRIBUTARY_REQUIRE(r.limit >= 1 && r.limit <= ViewRequest::most);
     done(reply);
   }
-  std::string metrics() override { return {}; }
+  std::optional<MetricsPlace> metrics(MetricsPlace, std::string&) override { return {}; }
   std::string not_ready_because() override { return {}; }
   std::function<void()> subscribe(const Caller&, std::uint64_t,
                                   std::function<void(const Event&)>) override {

@@ -170,7 +170,7 @@ TEST_F(Admission, what_is_booked_is_seen_at_the_switch_and_in_the_metrics) {
   EXPECT_TRUE(engines_of("spine0").empty());
   group("a", 0);
   EXPECT_EQ(boost::json::serialize(engines_of("spine0")), R"([{"port":0,"trees":1,"may_hold":8}])");
-  EXPECT_THAT(world.manager->metrics(),
+  EXPECT_THAT(world.metrics(),
               AllOf(HasSubstr("tributary_engine_descriptors{switch=\"spine0\"} 16\n"),
                     HasSubstr("tributary_engine_descriptors_booked{switch=\"spine0\",port=\"0\"} "
                               "8\n")));

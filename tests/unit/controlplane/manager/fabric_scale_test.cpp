@@ -8,6 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
 namespace tributary::manager {
 namespace {
 
@@ -78,6 +84,47 @@ TEST(fabric_scale, many_that_connect_together_are_stored_together) {
   EXPECT_EQ(std::count(world.log.begin(), world.log.end(), "stored"), 1);
 }
 
+/// A turn of which is told when it took more than StallDetector::limit_ns.
+TEST(fabric_scale, many_that_connect_together_are_taken_notice_of_in_slices) {
+  World world;
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    world.connect_star(name_of(i), 4, 1 + 4 * i);
+  }
+  world.log.clear();
+  world.each_look_takes_ns = 20'000;
+  world.reconcile();
+  world.each_look_takes_ns = 0;
+  EXPECT_THAT(world.log, testing::Each(testing::Not(testing::StartsWith("stalled"))));
+  world.create_job("job");
+  for (std::uint32_t rank = 0; rank < 400; ++rank) { // all hosts were found
+    world.join("all", 400, rank, 1 + rank);
+  }
+  world.reconcile();
+  EXPECT_THAT(world.metrics(),
+              testing::HasSubstr("tributary_groups{state=\"receiving_join_req\"} 0\n"));
+}
+
+TEST(fabric_scale, metrics_of_many_switches_come_in_parts_and_are_one_text) {
+  World world;
+  for (std::uint32_t i = 0; i < 2000; ++i) {
+    world.connect_star(name_of(i), 1, 1 + i);
+  }
+  world.reconcile();
+  const std::string text = world.metrics();
+  EXPECT_GT(world.metrics_parts, 1U);
+  std::set<std::string> heads;
+  std::size_t connected = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# TYPE")) {
+      EXPECT_TRUE(heads.insert(line).second) << line;
+    }
+    connected += line.starts_with("tributary_switch_connected{") ? 1 : 0;
+  }
+  EXPECT_EQ(connected, 2000U);
+  EXPECT_GT(heads.size(), 20U);
+}
+
 TEST(host_table, is_not_filled_by_a_port_that_brings_one_host_after_the_other) {
   World world;
   connect_chain(world, 0, 2);
@@ -99,8 +146,8 @@ TEST(host_table, is_not_filled_by_a_port_that_brings_one_host_after_the_other) {
   }
   EXPECT_EQ(world.manager->graph().hosts().size(), before + 8);
   EXPECT_LT(world.stored, 20U) << "a record for each host that was taken, and one when it went";
-  EXPECT_THAT(world.manager->metrics(), testing::HasSubstr("tributary_hosts_refused_total 492\n"));
-  EXPECT_THAT(world.manager->metrics(), testing::HasSubstr("tributary_problems 1\n"));
+  EXPECT_THAT(world.metrics(), testing::HasSubstr("tributary_hosts_refused_total 492\n"));
+  EXPECT_THAT(world.metrics(), testing::HasSubstr("tributary_problems 1\n"));
 }
 
 TEST(host_table, forgets_who_is_down_and_in_no_group) {

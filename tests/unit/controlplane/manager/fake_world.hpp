@@ -56,7 +56,7 @@ public:
   }
 
   // Environment
-  TimeNs now() override { return now_; }
+  TimeNs now() override { return now_ = now_ + each_look_takes_ns; }
   std::uint64_t processor_ns() override { return now_.value; }
   std::string wall_time() override { return "2026-01-01T00:00:00.000Z"; }
   void request_reconcile() override { reconcile_requested_ = true; }
@@ -95,6 +95,18 @@ public:
     log.push_back("closed " + std::string(why));
   }
   void stalled(const std::string& what) override { log.push_back("stalled: " + what); }
+
+  /// All of it, from all its parts.
+  std::string metrics() {
+    std::string text;
+    for (std::optional<api::MetricsPlace> at = api::MetricsPlace{}; at; ++metrics_parts) {
+      at = manager->metrics(*at, text);
+    }
+    return text;
+  }
+  std::size_t metrics_parts = 0; ///< that were asked for so far
+  /// So that work takes time.
+  std::uint64_t each_look_takes_ns = 0;
 
   /// Until nothing is asked for any more; switches answer at once.
   void reconcile() {

@@ -61,7 +61,7 @@ TEST(problems, of_a_quiet_fabric_become_events_by_the_manager_s_own_deadlines) {
   }
   EXPECT_THAT(told, testing::ElementsAre("unknown_neighbour"));
   EXPECT_LE(elapsed_ns(world.now(), heard), 3'500'000'000U);
-  EXPECT_THAT(world.manager->metrics(), HasSubstr("tributary_problems 1\n"));
+  EXPECT_THAT(world.metrics(), HasSubstr("tributary_problems 1\n"));
   end();
 }
 

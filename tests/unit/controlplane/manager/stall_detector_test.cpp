@@ -108,7 +108,7 @@ TEST_F(StallDetectorTest, many_stalls_are_one_report) {
 
 TEST(StallMetrics, are_among_the_manager_s) {
   World world;
-  const std::string text = world.manager->metrics();
+  const std::string text = world.metrics();
   for (const char* const name : {"tributary_turns_total ", "tributary_turns_stalled_total 0",
                                  "tributary_turn_longest_seconds "}) {
     EXPECT_NE(text.find(name), std::string::npos) << name;

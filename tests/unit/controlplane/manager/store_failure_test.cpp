@@ -44,7 +44,7 @@ TEST(store_that_is_away, is_told_of_before_anything_is_to_be_written) {
   world.manager->store_is_away("fabric.db was removed");
   world.reconcile();
   EXPECT_EQ(world.manager->not_ready_because(), "fabric.db was removed");
-  EXPECT_THAT(world.manager->metrics(), HasSubstr("tributary_store_failing 1\n"));
+  EXPECT_THAT(world.metrics(), HasSubstr("tributary_store_failing 1\n"));
   const Given refused = world.join("demo", 2, 0, 1, administrator, 0);
   ASSERT_TRUE(refused.there());
   EXPECT_EQ(refused->status, 503U);

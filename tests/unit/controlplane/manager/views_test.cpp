@@ -35,7 +35,7 @@ TEST(views, name_what_is_there_and_404_what_is_not) {
       EXPECT_EQ(named->status, 200U) << name;
     }
   }
-  EXPECT_THAT(world.manager->metrics(), HasSubstr("tributary_groups{state=\"ready\"} 1\n"));
+  EXPECT_THAT(world.metrics(), HasSubstr("tributary_groups{state=\"ready\"} 1\n"));
 }
 
 TEST(views, may_be_asked_for_while_links_are_found_that_no_tree_was_planned_over_yet) {
@@ -49,7 +49,7 @@ TEST(views, may_be_asked_for_while_links_are_found_that_no_tree_was_planned_over
   ASSERT_EQ(links->status, 200U);
   ASSERT_EQ(links.body().at("links").as_array().size(), 1U);
   EXPECT_EQ(links.body().at("links").as_array().front().at("efi").to_number<int>(), 0);
-  EXPECT_THAT(world.manager->metrics(), HasSubstr("tributary_link_efi"));
+  EXPECT_THAT(world.metrics(), HasSubstr("tributary_link_efi"));
 }
 
 } // namespace
