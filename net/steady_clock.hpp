@@ -1,10 +1,11 @@
-// The monotonic clock, in the terms of the pure rooms, which are told the time and never ask.
+// The clocks of the machine, in the terms of the pure rooms, which are told the time and never ask.
 #pragma once
 
 #include "tributary/types.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 
 namespace tributary::net {
 
@@ -19,6 +20,14 @@ inline TimeNs steady_now() {
 inline std::chrono::steady_clock::time_point time_point_of(TimeNs time) {
   return std::chrono::steady_clock::time_point(
       std::chrono::nanoseconds(static_cast<std::int64_t>(time.value)));
+}
+
+/// Nanoseconds for which this thread has had a processor.
+inline std::uint64_t thread_processor_ns() {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(used.tv_nsec);
 }
 
 } // namespace tributary::net

@@ -1,8 +1,8 @@
 // What the manager does about changes of the topology.
 //
-// Planning and storing take notice of them at once. Events, faults and where hosts are follow change
-// by change, until the turn has lasted long enough: a fabric that connects all at once brings a
-// hundred thousand of them.
+// Planning and storing take notice of them at once. Events, faults and where hosts are follow,
+// change by change, until the turn has lasted long enough: a fabric that connects all at once
+// brings a hundred thousand of them.
 #include "controlplane/manager/manager.hpp"
 
 #include <fmt/format.h>

@@ -22,7 +22,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <stdexcept>
 #include <utility>
@@ -283,12 +282,7 @@ void FabricProcess::look_after_store() {
 
 TimeNs FabricProcess::now() { return net::steady_now(); }
 
-std::uint64_t FabricProcess::processor_ns() {
-  timespec used{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(used.tv_nsec);
-}
+std::uint64_t FabricProcess::processor_ns() { return net::thread_processor_ns(); }
 
 std::string FabricProcess::wall_time() {
   const auto now = std::chrono::system_clock::now();
