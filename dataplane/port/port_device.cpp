@@ -69,6 +69,13 @@ void require_queues(std::uint16_t wanted, std::uint16_t most, std::string_view o
   }
 }
 
+/// Called by DPDK's interrupt thread.
+int tell_link_change(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void* wake_up,
+                     void* /*of_event*/) {
+  static_cast<WakeUp*>(wake_up)->signal();
+  return 0;
+}
+
 [[noreturn]] void fail(const config::Port& port, std::string_view what, int error,
                        std::string_view advice) {
   throw PortError(fmt::format("port \"{}\": {}: {}{}{}", port.name, what,
@@ -215,11 +222,22 @@ void PortDevice::configure() {
                                   info.max_mtu + ethernet_header, longest));
     }
   }
+  // Without interrupts the control thread asks the driver five times a second.
+  const bool can_interrupt = configuration_.kind == config::PortKind::pci &&
+                             info.dev_flags != nullptr &&
+                             (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
+  settings.intr_conf.lsc = can_interrupt ? 1 : 0;
   // The AF_XDP driver pairs its queues, so there are as many of either.
   const std::uint16_t transmit_queues =
       configuration_.kind == config::PortKind::af_xdp ? receive_queues_ : queues_;
   must(rte_eth_dev_configure(port_id_, receive_queues_, transmit_queues, &settings),
        "configure it");
+  if (can_interrupt) {
+    must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_LSC, tell_link_change,
+                                       &eal_.link_changes()),
+         "tell when its link changes");
+    interrupts_ = true;
+  }
   std::uint16_t receive_descriptors = descriptors_per_queue;
   std::uint16_t transmit_descriptors = descriptors_per_queue;
   must(rte_eth_dev_adjust_nb_rx_tx_desc(port_id_, &receive_descriptors, &transmit_descriptors),
@@ -295,6 +313,10 @@ void PortDevice::close() noexcept {
       missed_before_ = missed_frames();
       if (configuration_.kind == config::PortKind::pci) {
         rte_eth_promiscuous_disable(port_id_);
+      }
+      if (std::exchange(interrupts_, false)) {
+        rte_eth_dev_callback_unregister(port_id_, RTE_ETH_EVENT_INTR_LSC, tell_link_change,
+                                        &eal_.link_changes());
       }
       if (configuration_.kind == config::PortKind::af_xdp && started_) {
         reclaim_buffers();

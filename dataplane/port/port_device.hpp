@@ -161,6 +161,7 @@ private:
   std::uint32_t longest_frame_ = 0;
   std::uint64_t missed_before_ = 0; ///< before it was opened last
   bool started_ = false;
+  bool interrupts_ = false; ///< the driver says when the link changes
   std::string device_name_;
   std::unique_ptr<InterfaceGuard> interface_guard_;
   std::unique_ptr<link::xdp::XdpSteering> steering_;

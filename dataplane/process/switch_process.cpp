@@ -21,6 +21,8 @@
 #include <csignal>
 #include <utility>
 
+#include <unistd.h>
+
 namespace tributary::dataplane {
 
 namespace asio = boost::asio;
@@ -63,6 +65,7 @@ SwitchProcess::SwitchProcess(config::Parsed parsed, const service::Options& opti
     : options_(options), parsed_(std::move(parsed)), signals_(context_, SIGTERM, SIGINT, SIGHUP),
       monitor_timer_(context_), agents_(context_, admissible(parsed_.config)), eal_(parsed_.config),
       workers_(parsed_.config.process, eal_, open_switches()), monitor_(workers_),
+      driver_events_(context_, ::dup(eal_.link_changes().descriptor())),
       link_events_(context_, port::open_link_events().release()),
       inspector_(parsed_.config, workers_, monitor_, agents_, [this] { return reload(); }) {
   link_events_.non_blocking(true);
@@ -113,6 +116,7 @@ void SwitchProcess::run() {
   asio::co_spawn(context_, wait_for_signals(), asio::detached);
   asio::co_spawn(context_, watch_ports(), asio::detached);
   asio::co_spawn(context_, watch_link_events(), asio::detached);
+  asio::co_spawn(context_, watch_drivers(), asio::detached);
   say_ready();
   context_.run();
 }
@@ -136,6 +140,7 @@ asio::awaitable<void> SwitchProcess::wait_for_signals() {
     stopping_ = true;
     monitor_timer_.cancel();
     link_events_.cancel();
+    driver_events_.cancel();
     agents_.stop();
     server_->stop();
   }
@@ -168,6 +173,18 @@ asio::awaitable<void> SwitchProcess::watch_link_events() {
   }
 }
 
+asio::awaitable<void> SwitchProcess::watch_drivers() {
+  while (!stopping_) {
+    const auto [error] =
+        co_await driver_events_.async_wait(asio::posix::stream_descriptor::wait_read, as_result);
+    if (error || stopping_) {
+      co_return;
+    }
+    eal_.link_changes().accept();
+    look_at_ports();
+  }
+}
+
 void SwitchProcess::look_at_ports() {
   monitor_.poll();
   agents_.look_at_ports();
@@ -178,6 +195,7 @@ void SwitchProcess::shut_down() {
   server_->stop();
   monitor_timer_.cancel();
   link_events_.cancel();
+  driver_events_.cancel();
   agents_.stop();
   signals_.cancel();
   // Captures must let go of the workers before those end.

@@ -57,6 +57,7 @@ private:
   boost::asio::awaitable<void> watch_ports();
   /// At once when the kernel says that a link changed.
   boost::asio::awaitable<void> watch_link_events();
+  boost::asio::awaitable<void> watch_drivers();
   void look_at_ports();
 
   service::Options options_;
@@ -69,6 +70,7 @@ private:
   std::vector<std::unique_ptr<port::PortDevice>> ports_;
   worker::WorkerGroup workers_;
   worker::PortMonitor monitor_;
+  boost::asio::posix::stream_descriptor driver_events_; ///< of DPDK: a link has changed
   boost::asio::posix::stream_descriptor link_events_;
   WorkerInspector inspector_;
   // Made last, so that whoever can connect finds a switch that runs.

@@ -22,6 +22,8 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <sys/wait.h>
@@ -220,6 +222,33 @@ TEST_P(KernelPortTest, reopening_a_port_whose_interface_is_not_there_fails_and_c
   ASSERT_TRUE(port.came_back());
   EXPECT_NO_THROW(port.reopen());
   EXPECT_EQ(port.link(), LinkState::up);
+}
+
+// What interrupts and is no NIC is DPDK's bonding driver, when what it bonds has come up.
+TEST(NicTest, whose_driver_can_interrupt_says_when_its_link_has_come_up) {
+  const NetworkNamespace network;
+  if (!network.unavailable().empty()) {
+    GTEST_SKIP() << network.unavailable();
+  }
+  WakeUp& changes = shared_eal().link_changes(); // DPDK has been started
+  if (rte_eal_hotplug_add("vdev", "net_tap_bonded", "iface=bonded0") != 0) {
+    GTEST_SKIP() << "no tap interface can be made here";
+  }
+  ASSERT_EQ(rte_eal_hotplug_add("vdev", "net_bonding_nic", "mode=1,slave=net_tap_bonded"), 0);
+  config::Port port;
+  port.name = "p0";
+  port.kind = config::PortKind::pci;
+  port.pci_address = "net_bonding_nic";
+  pollfd told{.fd = changes.descriptor(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(::poll(&told, 1, 0), 0);
+  {
+    PortDevice nic(port, shared_eal());
+    EXPECT_EQ(::poll(&told, 1, 10'000), 1);
+    EXPECT_EQ(nic.refresh_link(), LinkState::up);
+  }
+  changes.accept();
+  EXPECT_EQ(rte_eal_hotplug_remove("vdev", "net_bonding_nic"), 0);
+  EXPECT_EQ(rte_eal_hotplug_remove("vdev", "net_tap_bonded"), 0);
 }
 
 TEST_P(XdpTest, other_ethertypes_stay_with_the_kernel) {
