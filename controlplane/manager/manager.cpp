@@ -311,6 +311,7 @@ bool Manager::handle_routes() {
 }
 
 std::vector<records::Change> Manager::what_waits() {
+  locate_all();
   if (store_topology_at_ != never) {
     store_topology_at_ = now();
   }

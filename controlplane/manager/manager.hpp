@@ -259,7 +259,11 @@ private:
   void tell_problems();
   /// What planning and storing have to know of changes.
   void take_notice(std::vector<topology::Change> changes);
-  void tell(const topology::Change& change);
+  /// One change; false when there is none.
+  bool tell_next();
+  /// One host; false when there is none.
+  bool locate_next();
+  void locate_all();
   /// Finds out whether a host can be reached now.
   void locate(Nid nid);
 
@@ -438,9 +442,17 @@ private:
   trees::EngineLoads engines_;
   const api::Sight sight_{discovery_, registry_, settings_.groups, coordinator_,
                           lives_,     engines_,  planner_,         switches_};
-  std::set<std::uint32_t> located_;     ///< NIDs the registry takes for located
-  std::deque<topology::Change> untold_; ///< in events and to faults
-  std::deque<Nid> unlocated_;           ///< not looked at since something changed there
+  std::set<std::uint32_t> located_; ///< NIDs the registry takes for located
+  struct Untold {
+    std::vector<topology::Change> changes;
+    std::size_t next = 0;
+  };
+  std::deque<Untold> untold_; ///< in events and to faults
+  struct Unlocated {
+    std::set<Nid> nids;
+    bool are_touched = false; ///< they are to be stored, too
+  };
+  std::deque<Unlocated> unlocated_; ///< not looked at since something changed there
 
   Endings endings_;
   std::multimap<group::GroupId, Waiter> waiters_;

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -61,36 +59,31 @@ bool Manager::handle_topology() {
   } else if (untold_.empty() && unlocated_.empty()) {
     return false;
   }
-  while (!untold_.empty() || !unlocated_.empty()) {
-    if (slice_is_over()) {
-      environment_.request_reconcile();
-      return false;
-    }
-    if (!unlocated_.empty()) {
-      locate(unlocated_.front());
-      unlocated_.pop_front();
-    } else {
-      tell(untold_.front());
-      untold_.pop_front();
+  while (!slice_is_over()) {
+    if (!locate_next() && !tell_next()) {
+      return true;
     }
   }
-  return true;
+  environment_.request_reconcile();
+  return false;
 }
 
 void Manager::take_notice(std::vector<topology::Change> changes) {
   switches_.resize(graph().switches().size());
-  std::ranges::move(changes, std::back_inserter(untold_));
+  untold_.push_back({std::move(changes)});
   planning_graph_is_old_ = true;
   ++topology_version_;
   topology::Touched touched = discovery_.take_touched();
-  unlocated_.insert(unlocated_.end(), touched.hosts.begin(), touched.hosts.end());
+  unlocated_.push_back({std::exchange(touched.hosts, {}), true});
+  std::set<Nid> reachability;
   for (const topology::SwitchId at : std::exchange(reachability_changed_, {})) {
     for (topology::Port port = 0; port < graph()[at].ports; ++port) {
       if (const auto host = graph().host_at({at, port})) {
-        unlocated_.push_back(graph()[*host].nid);
+        reachability.insert(graph()[*host].nid);
       }
     }
   }
+  unlocated_.push_back({std::move(reachability), false});
   unstored_topology_.touched.add(std::move(touched));
   topology_changed_at_ = now();
   rebalance_later();
@@ -100,9 +93,42 @@ void Manager::take_notice(std::vector<topology::Change> changes) {
   }
 }
 
-void Manager::tell(const topology::Change& change) {
+bool Manager::tell_next() {
+  if (untold_.empty()) {
+    return false;
+  }
+  Untold& changes = untold_.front();
+  if (changes.next == changes.changes.size()) {
+    untold_.pop_front();
+    return true;
+  }
+  topology::Change& change = changes.changes[changes.next++];
   control_.changed(change, now());
-  event(kind_of(change), change.text, {{"change", std::string(topology::name_of(change.kind))}});
+  event(kind_of(change), std::move(change.text),
+        {{"change", std::string(topology::name_of(change.kind))}});
+  return true;
+}
+
+bool Manager::locate_next() {
+  if (unlocated_.empty()) {
+    return false;
+  }
+  Unlocated& hosts = unlocated_.front();
+  if (hosts.nids.empty()) {
+    unlocated_.pop_front();
+    return true;
+  }
+  auto nid = hosts.nids.extract(hosts.nids.begin());
+  locate(nid.value());
+  if (hosts.are_touched) {
+    unstored_topology_.touched.hosts.insert(std::move(nid));
+  }
+  return true;
+}
+
+void Manager::locate_all() {
+  while (locate_next()) {
+  }
 }
 
 void Manager::locate(Nid nid) {

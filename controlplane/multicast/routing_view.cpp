@@ -48,8 +48,8 @@ RoutingView::RoutingView(const Graph& graph)
     ends_.push_back({link.ends[0].at, link.ends[1].at});
     link_usable_.push_back(graph.usable(LinkId{c}) ? 1 : 0);
   }
-  for (const topology::Host& host : graph.hosts()) {
-    ++host_counts_[host.at.at.value];
+  for (std::uint32_t s = 0; s < switch_count(); ++s) {
+    host_counts_[s] = graph.host_count(SwitchId{s});
   }
 
   arcs_.reserve(2 * links);

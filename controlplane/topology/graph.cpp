@@ -28,6 +28,7 @@ SwitchId Graph::add_switch(Switch added) {
   switches_.push_back(std::move(added));
   hops_.push_back({});
   plugs_.push_back({});
+  host_counts_.push_back(0);
   touch(id);
   return id;
 }
@@ -51,6 +52,7 @@ HostId Graph::add_host(Host added) {
   if (added.plugged) {
     set_plug(added.at, {Plug::Kind::host, id.value});
   }
+  ++host_counts_.own(added.at.at.value);
   hosts_.push_back(std::move(added));
   touch(id);
   return id;
@@ -114,6 +116,7 @@ void Graph::forget(HostId h) {
   const Host& gone = hosts_[h.value];
   host_by_nid_.erase(gone.nid.value);
   host_by_name_.erase(gone.name);
+  --host_counts_.own(gone.at.at.value);
   if (h.value + 1 < hosts_.size()) {
     Host last = hosts_.back();
     host_by_nid_.set(last.nid.value, h);
@@ -133,6 +136,8 @@ void Graph::move_host(HostId h, Attachment to) {
   unplug(h);
   set_plug(to, {Plug::Kind::host, h.value});
   Host& host = hosts_.own(h.value);
+  --host_counts_.own(host.at.at.value);
+  ++host_counts_.own(to.at.value);
   host.at = to;
   host.up = host.plugged = true;
   touch(h);

@@ -147,6 +147,8 @@ public:
   [[nodiscard]] const Host& operator[](HostId h) const { return hosts_[h.value]; }
   [[nodiscard]] const Link& operator[](LinkId c) const { return links_[c.value]; }
 
+  /// Hosts that hang at this switch, or did last.
+  [[nodiscard]] std::uint32_t host_count(SwitchId s) const { return host_counts_[s.value]; }
   /// All links of a switch, up or down, plugged in or not, in the order of connecting.
   [[nodiscard]] std::span<const Hop> hops(SwitchId s) const { return hops_[s.value]; }
   /// Whether the link and the switches at both ends are up.
@@ -195,8 +197,9 @@ private:
   Pages<Switch> switches_;
   Pages<Host> hosts_;
   Pages<Link> links_;
-  Pages<std::vector<Hop>> hops_;   ///< by switch
-  Pages<std::vector<Plug>> plugs_; ///< by switch, and by port as far as any was used
+  Pages<std::vector<Hop>> hops_;     ///< by switch
+  Pages<std::vector<Plug>> plugs_;   ///< by switch, and by port as far as any was used
+  Pages<std::uint32_t> host_counts_; ///< by switch
   SharedMap<std::string, SwitchId> switch_by_name_;
   SharedMap<std::uint64_t, SwitchId> switch_by_guid_;
   SharedMap<std::string, HostId> host_by_name_;

@@ -33,6 +33,22 @@ protected:
   HostId host = graph.add_host({.name = "h", .nid = Nid{7}, .at = {leaf0, 1}});
 };
 
+TEST_F(GraphTest, counts_the_hosts_of_a_switch_where_they_are_or_were_last) {
+  const HostId other = graph.add_host({.name = "i", .nid = Nid{8}, .at = {leaf0, 2}});
+  EXPECT_EQ(graph.host_count(leaf0), 2U);
+  graph.move_host(host, {leaf1, 1});
+  EXPECT_EQ(graph.host_count(leaf0), 1U);
+  EXPECT_EQ(graph.host_count(leaf1), 1U);
+  graph.unplug(other);
+  EXPECT_EQ(graph.host_count(leaf0), 1U);
+  const Graph before = graph;
+  graph.forget(host); // the other one has its number now
+  EXPECT_EQ(graph.host_count(leaf1), 0U);
+  graph.forget(host);
+  EXPECT_EQ(graph.host_count(leaf0), 0U);
+  EXPECT_EQ(before.host_count(leaf1), 1U);
+}
+
 TEST_F(GraphTest, finds_what_was_added) {
   EXPECT_EQ(graph.find_switch("leaf1"), leaf1);
   EXPECT_EQ(graph.find_switch("leaf2"), std::nullopt);
