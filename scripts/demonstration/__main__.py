@@ -6,30 +6,24 @@ The program runs twice: outside it builds, and starts itself again inside a priv
 """
 
 import argparse
-import os
 import random
-import shutil
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "runner")]
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import kill_member  # noqa: E402
 import report  # noqa: E402
 import workload  # noqa: E402
-from building import RELEASE, Build, BuildFailed  # noqa: E402
 from fabric import Fabric, lay  # noqa: E402
+from outside import begin, fail, say  # noqa: E402
 from repair import Repair  # noqa: E402
 from tributary import isolation  # noqa: E402
 from tributary.network import CommandFailed, wait_until  # noqa: E402
 from tributary.switch import Binaries, StartFailed  # noqa: E402
 
-BUILD = ROOT / "build"
 PROGRAMS = (
     "controlplane/process/tributary-fabricd",
     "dataplane/tributary-switch",
@@ -82,77 +76,13 @@ def arguments():
     return options
 
 
-def say(text):
-    print(text, flush=True)
-
-
-def fail(text):
-    print(f"demo: {text}", file=sys.stderr)
-    return 1
-
-
-def build():
-    say(f"building {BUILD.name}/ (a few minutes the first time)")
-    release = Build(ROOT, RELEASE)
-    release.configure()
-    release.compile(PROGRAMS)
-
-
 def outside(options):
-    if not options.build:
-        try:
-            build()
-        except BuildFailed as failure:
-            return fail(f"the build failed: {failure}")
-    if os.geteuid() != 0 and shutil.which("sudo"):
-        say("namespaces and XDP need root: going on with sudo")
-        os.execvp("sudo", ["sudo", sys.executable, str(HERE), *sys.argv[1:], "--build", str(BUILD)])
-    try:
-        isolation.check()
-    except isolation.NotPossible as reason:
-        return fail(str(reason))
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
-    try:
-        # Here, because inside the file system looks different; and now, because now it can be said.
-        result = options.json.open("w", encoding="utf-8") if options.json else None
-    except OSError as error:
-        return fail(f"--json {options.json}: {error.strerror}")
-    command = [
-        sys.executable, str(HERE), "--inside", "--seed", str(seed), "--kind", options.kind,
-        "--reductions", str(options.reductions), "--processes", str(options.processes),
-        "--build", str((options.build or BUILD).absolute()),
-        *(["--kill-member"] if options.kill_member else []),
-        *(["--result", str(result.fileno())] if result else []),
-    ]  # fmt: skip
-    return run_isolated(command, [result.fileno()] if result else [])
-
-
-class Interrupted(Exception):
-    pass
-
-
-def run_isolated(command, descriptors):
-    def interrupted(number, frame):
-        raise Interrupted(number)
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupted)
-    child = subprocess.Popen(isolation.command(command), pass_fds=descriptors)
-    try:
-        code = child.wait()
-        return code if code >= 0 else 128 - code
-    except Interrupted as interruption:
-        # After Ctrl-C the inside was interrupted too, and has a moment to stop in good order. Then, or
-        # if it does not know yet, the kernel ends it.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        try:
-            child.wait(5 if interruption.args[0] == signal.SIGINT else 0)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-        say("demo: interrupted; everything it made is removed")
-        return 128 + interruption.args[0]
+    return begin(
+        HERE, PROGRAMS, options,
+        ["--seed", str(seed), "--kind", options.kind, "--reductions", str(options.reductions),
+         "--processes", str(options.processes), *(["--kill-member"] if options.kill_member else [])],
+    )  # fmt: skip
 
 
 def inside(options):

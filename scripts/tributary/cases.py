@@ -35,7 +35,8 @@ def wanted(name):
 
 
 class Cases:
-    """With `side_by_side` cases may overlap: what a case has to say is printed when it ends."""
+    """With `side_by_side` cases may overlap: what a case has to say is printed when it ends. A case adds
+    to the list that `case` yields."""
 
     def __init__(self, program, side_by_side=False):
         self.program = program
@@ -51,7 +52,7 @@ class Cases:
             print(said.pop(), flush=True)
         result, failures, started = "COMPLETED", [], time.monotonic()
         try:
-            yield
+            yield said
         except Skip as reason:
             result = "SKIPPED"
             said.append(f"Skipped\n{reason}")

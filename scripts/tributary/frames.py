@@ -113,6 +113,18 @@ def arm(**fields):
     return Frame(**{"arm": 1, "count": 0, "op": BARRIER, "dscp": DSCP_ROOT, **fields})
 
 
+def unicast(nid, to_nid, payload, vni=0x400):
+    """A frame from one host to another; it is not a reduction's, whatever the payload."""
+    header = bytearray(
+        struct.pack(
+            ">BBHHHBBHII", 0x45, 0, 20 + len(payload), vni, 0, 90, 119, 0, unicast_address(nid), unicast_address(to_nid)
+        )
+    )
+    header[10:12] = struct.pack(">H", checksum(header))
+    macs = bytes.fromhex("02fe00000001") + b"\x02\x00\x00" + (nid & 0xFFFFFF).to_bytes(3, "big")
+    return macs + struct.pack(">H", ETHERTYPE) + bytes(header) + payload
+
+
 def parse(raw):
     """The Frame in `raw`, or ValueError saying what keeps it from being one."""
     if len(raw) < FRAME_BYTES:

@@ -126,6 +126,15 @@ class RawPort:
             frames.append(self.socket.recv(65536))
         return frames
 
+    def waiting(self):
+        """The frames that are here already."""
+        frames = []
+        while True:
+            try:
+                frames.append(self.socket.recv(65536, socket.MSG_DONTWAIT))
+            except BlockingIOError:
+                return frames
+
     def nothing_more(self, quiet_seconds=0.3):
         """What else arrives until it has been quiet for a while: an empty list is what tests hope."""
         return self.receive(1 << 30, quiet_seconds)

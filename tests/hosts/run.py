@@ -92,7 +92,7 @@ def run_one(full_name, build):
 
 
 def run_isolated(full_name, build):
-    """One test, from outside of its world."""
+    """One test, from outside of its world. What it printed: a passed one does so for figures only."""
     command = [sys.executable, str(HERE / "run.py"), "--build", str(build), "--one", full_name]
     child = subprocess.Popen(
         isolation.command(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -113,6 +113,7 @@ def run_isolated(full_name, build):
         raise Skip(printed.strip().splitlines()[-1])
     if child.returncode:
         raise Failed(f"{printed}\nexit code {child.returncode}")
+    return printed
 
 
 def main():
@@ -139,10 +140,10 @@ def main():
 
     def run(test):
         module, name, _ = test
-        with report.case(module, name):
+        with report.case(module, name) as said:
             if impossible:
                 raise Skip(impossible)
-            run_isolated(f"{module}.{name}", options.build)
+            said += run_isolated(f"{module}.{name}", options.build).splitlines()
 
     chosen = [test for test in tests if wanted(f"{test[0]}.{test[1]}")]
     alone = [test for test in chosen if needs_the_machine(test)]

@@ -207,6 +207,42 @@ TEST_F(RoutedFabric, a_switch_whose_channel_breaks_goes_on_and_is_brought_in_lin
   expect_safe(9 * 8);
 }
 
+TEST_F(RoutedFabric, a_switch_that_comes_back_with_an_old_table_met_the_new_ones_meanwhile) {
+  ManagedOptions options = with_routes();
+  options.dial_pause_ns = 200 * ms;
+  start("kdft:3x3x1", options);
+  managed_->run_for(5 * s); // a manager that has just started waits for switches
+  const auto epoch_of = [&](SwitchIndex at) { return managed_->tables_of(at).routes()->epoch; };
+  const routes::Epoch old = epoch_of(4);
+  managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
+  managed_->break_channel(4);
+  managed_->run_for(100 * ms);
+  ASSERT_GT(epoch_of(0), old) << routes();
+  ASSERT_EQ(epoch_of(4), old) << "the fault has to happen while it is away";
+  expect_safe(9 * 8); // old and new tables beside each other
+  ASSERT_TRUE(managed_->run_until([&] { return managed_->all_connected() && in_force(); }, 10 * s));
+  ASSERT_TRUE(settles()) << routes();
+  EXPECT_EQ(epoch_of(4), epoch_of(0));
+  expect_safe(9 * 8);
+}
+
+TEST_F(RoutedFabric, a_switch_that_dies_under_a_set_being_installed_is_left_out_of_the_next) {
+  start("kdft:3x3x1");
+  managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
+  ASSERT_TRUE(managed_->run_until(
+      [&] { return life().told() != nullptr && life().told()->transaction.has_value(); }, 1 * s));
+  const routes::Epoch under_way = life().told()->epoch;
+  managed_->crash(4);
+  for (const LinkIndex link : managed_->fabric().topology().ports(4)) {
+    managed_->set_link_up(link, false);
+  }
+  ASSERT_TRUE(settles()) << routes();
+  EXPECT_GT(life().current()->epoch, under_way);
+  EXPECT_EQ(life().current()->plan->pairs, 8U * 7U);
+  expect_safe(8 * 7);
+  EXPECT_EQ(faults().at("faults").as_array().front().at("state"), "installed");
+}
+
 TEST_F(RoutedFabric, a_manager_that_starts_again_tells_switches_nothing_that_they_have) {
   start("kdft:3x3x1");
   managed_->run_for(2 * s); // the topology alone is no reason to write at once
@@ -254,7 +290,7 @@ TEST_F(RoutedFabric, a_drained_root_is_out_of_use_stays_so_over_a_restart_and_co
   using Verb = api::DrainRequest::Verb;
   start("kdft:3x3x2");
   ManagedGroups groups(*managed_, 1);
-  std::vector<HostIndex> hosts(18);
+  std::vector<HostIndex> hosts(6);
   std::iota(hosts.begin(), hosts.end(), 0U);
   ManagedGroup& demo = groups.join("demo", hosts, 100'000);
   ASSERT_TRUE(managed_->run_until([&] { return demo.ready(); }, 60 * s)) << demo.error;

@@ -1,0 +1,88 @@
+"""The outside of a demonstration: builds, becomes root, and starts the program again inside a private world."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "runner")]
+
+from building import RELEASE, Build, BuildFailed  # noqa: E402
+from tributary import isolation  # noqa: E402
+
+BUILD = ROOT / "build"
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def fail(text):
+    print(f"demo: {text}", file=sys.stderr)
+    return 1
+
+
+def build(programs):
+    say(f"building {BUILD.name}/ (a few minutes the first time)")
+    release = Build(ROOT, RELEASE)
+    release.configure()
+    release.compile(programs)
+
+
+def begin(program, programs, options, arguments):
+    """Runs `program` again with --inside and `arguments`; its exit code. `options` has build and json."""
+    if not options.build:
+        try:
+            build(programs)
+        except BuildFailed as failure:
+            return fail(f"the build failed: {failure}")
+    if os.geteuid() != 0 and shutil.which("sudo"):
+        say("namespaces and XDP need root: going on with sudo")
+        os.execvp("sudo", ["sudo", sys.executable, str(program), *sys.argv[1:], "--build", str(BUILD)])
+    try:
+        isolation.check()
+    except isolation.NotPossible as reason:
+        return fail(str(reason))
+    try:
+        # Here, because inside the file system looks different; and now, because now it can be said.
+        result = options.json.open("w", encoding="utf-8") if options.json else None
+    except OSError as error:
+        return fail(f"--json {options.json}: {error.strerror}")
+    command = [
+        sys.executable, str(program), "--inside", *arguments,
+        "--build", str((options.build or BUILD).absolute()),
+        *(["--result", str(result.fileno())] if result else []),
+    ]  # fmt: skip
+    return run_isolated(command, [result.fileno()] if result else [])
+
+
+class Interrupted(Exception):
+    pass
+
+
+def run_isolated(command, descriptors):
+    def interrupted(number, frame):
+        raise Interrupted(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupted)
+    child = subprocess.Popen(isolation.command(command), pass_fds=descriptors)
+    try:
+        code = child.wait()
+        return code if code >= 0 else 128 - code
+    except Interrupted as interruption:
+        # After Ctrl-C the inside was interrupted too, and has a moment to stop in good order. Then, or
+        # if it does not know yet, the kernel ends it.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        try:
+            child.wait(5 if interruption.args[0] == signal.SIGINT else 0)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+        say("demo: interrupted; everything it made is removed")
+        return 128 + interruption.args[0]
