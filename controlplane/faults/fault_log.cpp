@@ -15,9 +15,9 @@ void FaultLog::happened(std::string text, std::string time, TimeNs now) {
   if (!open_) {
     faults_.push_front({.number = ++last_number_, .time = std::move(time), .detected = now});
     if (faults_.size() > settings_.history) {
-      for (const std::uint64_t transaction : faults_.back().waiting) {
-        owners_.erase(transaction);
-      }
+      const std::uint64_t oldest = faults_.back().number;
+      std::erase_if(owners_, [&](const auto& owner) { return owner.second == oldest; });
+      again_.erase(oldest);
       faults_.pop_back();
     }
     open_ = true;
@@ -64,9 +64,16 @@ void FaultLog::tree(std::string group) {
   }
 }
 
-void FaultLog::failed(std::string why) {
+void FaultLog::failed(const std::string& why, TimeNs now) {
   if (Fault* fault = unfinished()) {
-    fault->failures.push_back(std::move(why));
+    fault->failures.push_back(why);
+    again_.erase(fault->number);
+  }
+  for (const std::uint64_t number : std::exchange(again_, {})) {
+    if (Fault* fault = find(number)) {
+      fault->failures.push_back(why);
+      finish_if_over(*fault, now);
+    }
   }
 }
 
@@ -91,26 +98,54 @@ void FaultLog::answered(TimeNs now) {
   }
 }
 
+Fault* FaultLog::find(std::uint64_t number) {
+  const auto fault = std::ranges::find(faults_, number, &Fault::number);
+  return fault == faults_.end() ? nullptr : &*fault;
+}
+
+std::vector<Fault*> FaultLog::take_owners(std::uint64_t transaction) {
+  std::vector<Fault*> owners;
+  const auto [first, last] = owners_.equal_range(transaction);
+  for (auto owner = first; owner != last; ++owner) {
+    if (Fault* fault = find(owner->second)) {
+      fault->waiting.erase(transaction);
+      owners.push_back(fault);
+    }
+  }
+  owners_.erase(first, last);
+  return owners;
+}
+
 bool FaultLog::ended(std::uint64_t transaction, const std::string& failure, TimeNs now) {
-  const auto owner = owners_.extract(transaction);
-  if (!owner) {
-    return false;
+  const std::vector<Fault*> owners = take_owners(transaction);
+  for (Fault* fault : owners) {
+    if (!failure.empty()) {
+      fault->failures.push_back(failure);
+    }
+    finish_if_over(*fault, now);
   }
-  const auto fault = std::ranges::find(faults_, owner.mapped(), &Fault::number);
-  if (fault == faults_.end()) {
-    return false;
+  return !owners.empty();
+}
+
+void FaultLog::again(std::uint64_t transaction) {
+  for (const Fault* fault : take_owners(transaction)) {
+    again_.insert(fault->number);
   }
-  fault->waiting.erase(transaction);
-  if (!failure.empty()) {
-    fault->failures.push_back(failure);
+}
+
+void FaultLog::follows(std::uint64_t transaction) {
+  for (const std::uint64_t number : std::exchange(again_, {})) {
+    Fault* fault = find(number);
+    if (fault != nullptr && fault->waiting.insert(transaction).second) {
+      ++fault->transactions;
+      owners_.emplace(transaction, number);
+    }
   }
-  finish_if_over(*fault, now);
-  return true;
 }
 
 void FaultLog::finish_if_over(Fault& fault, TimeNs now) {
   const bool is_answered = !answering_ || &fault != &faults_.front();
-  if (is_answered && fault.waiting.empty()) {
+  if (is_answered && fault.waiting.empty() && !again_.contains(fault.number)) {
     fault.state = fault.failures.empty() ? FaultState::installed : FaultState::failed;
     if (fault.failures.empty()) {
       fault.installed = now;

@@ -89,8 +89,9 @@ public:
   void verified(TimeNs at);
   void destinations(std::size_t count);
   void tree(std::string group);
-  /// What cannot be done about it; also of one that is installed otherwise.
-  void failed(std::string why);
+  /// What cannot be done about it, or about those that something is made anew for; also of one that
+  /// is installed otherwise.
+  void failed(const std::string& why, TimeNs now);
   /// One of the transactions that answer it has begun: what happens from now on is another fault.
   void waits_for(std::uint64_t transaction, TimeNs now);
   /// All that answers it has begun, or nothing had to.
@@ -98,6 +99,10 @@ public:
 
   /// Of any fault; false when none waits for it.
   bool ended(std::uint64_t transaction, const std::string& failure, TimeNs now);
+  /// It ended with nothing changed, and what it was for is made anew: the faults that wait for it
+  /// wait for the transaction that will be told as `follows`, or until that has `failed`.
+  void again(std::uint64_t transaction);
+  void follows(std::uint64_t transaction);
 
   [[nodiscard]] bool is_open() const { return !faults_.empty() && open_; }
   /// The latest first.
@@ -106,11 +111,15 @@ public:
 
 private:
   [[nodiscard]] Fault* unfinished();
+  [[nodiscard]] Fault* find(std::uint64_t number);
+  /// Whose it was, which do not wait for it any more.
+  std::vector<Fault*> take_owners(std::uint64_t transaction);
   void finish_if_over(Fault& fault, TimeNs now);
 
   LogSettings settings_;
-  std::deque<Fault> faults_;                      ///< the latest first
-  std::map<std::uint64_t, std::uint64_t> owners_; ///< by transaction: the fault's number
+  std::deque<Fault> faults_;                           ///< the latest first
+  std::multimap<std::uint64_t, std::uint64_t> owners_; ///< by transaction: faults' numbers
+  std::set<std::uint64_t> again_;                      ///< faults that wait for what `follows`
   std::uint64_t last_number_ = 0;
   bool open_ = false;      ///< the first of them takes what happens
   bool answering_ = false; ///< and its answer is not complete

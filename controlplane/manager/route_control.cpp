@@ -123,6 +123,7 @@ void RouteControl::reconfigure(const RouteSettings& settings, TimeNs now) {
   } else if (!settings.routes.enabled &&
              (life_.told() != nullptr || life_.current() != nullptr || life_.next() != nullptr)) {
     life_.withdraw();
+    log_.failed("unicast routes were switched off", now);
     static_cast<void>(rooms_.coordinator.remove(routes::route_subject(), now));
     tell_("routes", "unicast routes are switched off; switches go by their own files");
   }
@@ -220,7 +221,7 @@ void RouteControl::computed(routes::PlanPtr plan) {
   log_.computed(plan->computed);
   log_.verified(plan->verified);
   if (!plan->refused.empty()) {
-    log_.failed(plan->refused);
+    log_.failed(plan->refused, plan->verified);
     tell_("routes", fmt::format("no unicast routes of epoch {}, those in force stay: {}",
                                 plan->epoch, plan->refused));
     return;
@@ -236,12 +237,17 @@ void RouteControl::install(TimeNs now) {
   const auto transaction = rooms_.coordinator.set(routes::target_of(*life_.next()->plan), now);
   life_.tell(transaction);
   log_.waits_for(transaction.value, now);
+  log_.follows(transaction.value);
 }
 
 void RouteControl::ended(const transaction::Outcome& outcome, TimeNs now) {
   const std::string failure = outcome.result == transaction::Result::committed ? "" : outcome.text;
-  log_.ended(outcome.transaction.value, failure, now);
-  static_cast<void>(life_.ended(outcome.transaction, failure, now + settings_.retry_ns));
+  const bool is_ours = life_.ended(outcome.transaction, failure, now + settings_.retry_ns);
+  if (is_ours && !failure.empty()) {
+    log_.again(outcome.transaction.value);
+  } else {
+    log_.ended(outcome.transaction.value, failure, now);
+  }
 }
 
 bool RouteControl::note_in_force() {

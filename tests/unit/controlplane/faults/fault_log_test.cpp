@@ -108,7 +108,7 @@ TEST_F(FaultLogTest, what_happens_when_switches_are_told_is_another_fault) {
 TEST_F(FaultLogTest, a_transaction_that_fails_and_a_refused_set_are_told_with_the_fault) {
   happens("link a - b is down", 0);
   log.begin_answer();
-  log.failed("12 of 240 pairs have no route");
+  log.failed("12 of 240 pairs have no route", us(1500));
   log.waits_for(7, us(2000));
   log.answered(us(2000));
   EXPECT_TRUE(log.ended(7, "tree 7 is not changed", us(3000)));
@@ -116,6 +116,40 @@ TEST_F(FaultLogTest, a_transaction_that_fails_and_a_refused_set_are_told_with_th
   EXPECT_FALSE(last().installed);
   EXPECT_THAT(last().failures,
               ElementsAre("12 of 240 pairs have no route", "tree 7 is not changed"));
+}
+
+TEST_F(FaultLogTest, what_is_made_anew_is_waited_for_and_answers_two_faults_in_the_end) {
+  happens("link a - b is down", 0);
+  log.begin_answer();
+  log.waits_for(7, us(2000));
+  log.answered(us(2000));
+  log.again(7);
+  EXPECT_EQ(last().state, FaultState::installing) << "a switch has come meanwhile";
+  happens("switch c is up", 3000);
+  log.begin_answer();
+  log.waits_for(8, us(5000));
+  log.follows(8);
+  log.answered(us(5000));
+  EXPECT_FALSE(log.ended(7, "", us(5500)));
+  EXPECT_TRUE(log.ended(8, "", us(6000)));
+  for (const Fault& fault : log.faults()) {
+    EXPECT_EQ(fault.state, FaultState::installed) << fault.number;
+    EXPECT_EQ(fault.installed, us(6000));
+    EXPECT_THAT(fault.failures, IsEmpty());
+  }
+  EXPECT_EQ(log.faults()[1].transactions, 2U);
+  EXPECT_EQ(last().transactions, 1U);
+}
+
+TEST_F(FaultLogTest, what_is_made_anew_and_refused_fails_the_faults_that_wait_for_it) {
+  happens("link a - b is down", 0);
+  log.begin_answer();
+  log.waits_for(7, us(2000));
+  log.answered(us(2000));
+  log.again(7);
+  log.failed("12 of 240 pairs have no route", us(3000));
+  EXPECT_EQ(last().state, FaultState::failed);
+  EXPECT_THAT(last().failures, ElementsAre("12 of 240 pairs have no route"));
 }
 
 TEST_F(FaultLogTest, the_log_is_bounded_and_forgets_what_it_waited_for) {
