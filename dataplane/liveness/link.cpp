@@ -155,21 +155,25 @@ void Link::link_hello(const wire::LinkHello& hello, TimeNs now) {
 }
 
 /// The silence may be ours.
-bool Link::excused(TimeNs now, bool stalled) {
+bool Link::excused(TimeNs now, bool stalled, std::uint64_t own_delay_ns) {
   if (stalled && !stall_excused_) {
     stall_excused_ = true;
     return true;
   }
+  const std::uint64_t silence_ns = elapsed_ns(now, last_heard_);
+  if (own_delay_ns != 0 && silence_ns < settings_.misses * (settings_.interval_ns + own_delay_ns)) {
+    return true;
+  }
   return elapsed_ns(now, last_frame_) < settings_.interval_ns &&
-         elapsed_ns(now, last_heard_) < overflow_factor * patience_ns_;
+         silence_ns < overflow_factor * patience_ns_;
 }
 
-void Link::poll(TimeNs now, bool frames_came, bool stalled) {
+void Link::poll(TimeNs now, bool frames_came, bool stalled, std::uint64_t own_delay_ns) {
   if (frames_came) {
     last_frame_ = now;
   }
   if (now >= silent_at_) {
-    if (excused(now, stalled)) {
+    if (excused(now, stalled, own_delay_ns)) {
       silent_at_ = now + settings_.interval_ns;
     } else {
       go_down(Reason::silent, now);

@@ -19,10 +19,11 @@
 //   carrier          the port's own link went down
 //   other_neighbour  the link hellos come from another port or switch than before
 //
-// Silence is excused, for an interval, in two cases, or a busy machine would tear good links down:
-// when who calls has not looked for longer than an interval, once after each hello; and while other
-// frames arrive, for at most ten times as long as silence is borne, because a port that overflows
-// loses hellos with the rest.
+// Silence is excused, for an interval, in three cases, or a busy machine would tear good links
+// down: when who calls has not looked for longer than an interval, once after each hello; as long
+// as the neighbour is no later than this switch has lately been itself, for they may share a
+// machine; and while other frames arrive, for at most ten times as long as silence is borne,
+// because a port that overflows loses hellos with the rest.
 //
 // A hello leaves 0.75 to 1 intervals after the one before, by a seed; at once when what we hear has
 // changed; and only once an idle interval while the neighbour has been silent for long. It says how
@@ -105,8 +106,8 @@ public:
   void hello(const wire::Hello& hello, TimeNs now);
   void link_hello(const wire::LinkHello& hello, TimeNs now);
   /// `frames_came`: any were received since the last call. `stalled`: this one comes
-  /// later than it should by more than an interval.
-  void poll(TimeNs now, bool frames_came, bool stalled);
+  /// later than it should by more than an interval. `own_delay_ns`: how late they have lately come.
+  void poll(TimeNs now, bool frames_came, bool stalled, std::uint64_t own_delay_ns);
   [[nodiscard]] TimeNs next_deadline() const {
     return std::min({silent_at_, check_by_, release_at_, send_at_});
   }
@@ -127,7 +128,7 @@ private:
   void send_soon(TimeNs now) { send_at_ = carrier_ ? now : never; }
   [[nodiscard]] bool watched() const { return status_.state != State::unwatched; }
   [[nodiscard]] bool hears() const { return silent_at_ != never; }
-  [[nodiscard]] bool excused(TimeNs now, bool stalled);
+  [[nodiscard]] bool excused(TimeNs now, bool stalled, std::uint64_t own_delay_ns);
 
   Settings settings_;
   wire::LinkEnd self_;

@@ -65,7 +65,7 @@ void Links::poll(TimeNs now) {
   polled_ = now;
   owned_.for_each([&](PortNumber port) {
     const TimeNs since = link(port).status().since;
-    link(port).poll(now, came.contains(port), stalled);
+    link(port).poll(now, came.contains(port), stalled, own_delay_.ns());
     happened(port, now, since);
   });
   due_ = owned_;

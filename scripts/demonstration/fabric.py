@@ -84,7 +84,9 @@ class Fabric:
         def section(name):
             process = "switches" if self.one_process else name
             if process not in configs:
-                configs[process] = Config(f"{self.place}/{process}.sock", self.manager.switches_address)
+                # Many processes on few cores: at the default of 10 ms one that waits for a core looks dead.
+                manager = {"address": self.manager.switches_address, "link_hello_interval_ms": 200}
+                configs[process] = Config(f"{self.place}/{process}.sock", manager)
             return configs[process].switch(name)
 
         for leaf in range(LEAVES):

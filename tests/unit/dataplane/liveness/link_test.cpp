@@ -174,6 +174,22 @@ TEST(Link, of_a_neighbour_that_was_late_bears_the_next_delay_and_forgets_it_afte
   EXPECT_LE(elapsed_ns(wire.b.at.back(), cut), 32 * ms);
 }
 
+TEST(Link, bears_as_much_from_its_neighbour_as_its_own_switch_was_late) {
+  WireBetween wire;
+  wire.connect();
+  wire.run(ns_per_second);
+  wire.b.running = false;
+  wire.run(25 * ms); // not enough for either to be silent
+  wire.b.running = true;
+  wire.run(ns_per_second);
+  wire.a.running = false;
+  wire.run(60 * ms); // two times what is borne otherwise
+  wire.a.running = true;
+  wire.run(ns_per_second);
+  EXPECT_TRUE(wire.a.changes.empty());
+  EXPECT_TRUE(wire.b.changes.empty());
+}
+
 TEST(Link, bears_no_delay_for_longer_than_the_idle_interval_asks) {
   WireBetween wire;
   wire.connect();
