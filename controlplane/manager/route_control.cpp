@@ -64,6 +64,10 @@ void RouteControl::want(TimeNs now) {
     life_.want(log_.due());
     return;
   }
+  if (is_being_made()) {
+    has_grown_ = true; // the set that is being made is not wrong for that, and another one follows
+    return;
+  }
   if (life_.next_due() == never) {
     grows_since_ = now;
   }
@@ -119,7 +123,7 @@ void RouteControl::reconfigure(const RouteSettings& settings, TimeNs now) {
   damping_.reconfigure(settings.damping, now);
   avoidance_changed_ = true;
   if (settings.routes.enabled && others) {
-    want(now);
+    life_.want(now);
   } else if (!settings.routes.enabled &&
              (life_.told() != nullptr || life_.current() != nullptr || life_.next() != nullptr)) {
     life_.withdraw();
@@ -157,12 +161,19 @@ bool RouteControl::handle(TimeNs now, bool may_begin) {
     happened(text, now);
     want(now);
   }
+  if (has_grown_ && !is_being_made()) {
+    has_grown_ = false;
+    want(now);
+  }
   if (!may_begin) {
     return any;
   }
   if (life_.next_due() <= now) {
-    give(now);
-    any = true;
+    // One that runs still is of no use, but others behind it would be of none before it ends.
+    if (!is_computing_) {
+      give(now);
+      any = true;
+    }
   } else if (log_.due() <= now) {
     log_.begin_answer();
     any = true;
@@ -202,6 +213,7 @@ routes::Request RouteControl::request() const {
 
 void RouteControl::give(TimeNs now) {
   log_.begin_answer();
+  is_computing_ = true;
   routes::Request wanted = request();
   wanted.epoch = life_.begin();
   rooms_.beside.give(
@@ -210,6 +222,7 @@ void RouteControl::give(TimeNs now) {
         return routes::make_plan(wanted, clock);
       },
       [this](routes::Plan plan) {
+        is_computing_ = false;
         computed(std::make_shared<const routes::Plan>(std::move(plan)));
       });
 }
@@ -268,6 +281,12 @@ bool RouteControl::note_in_force() {
   return true;
 }
 
+bool RouteControl::is_being_made() const {
+  const routes::Set* next = life_.next();
+  return next != nullptr &&
+         (next->state == routes::State::computing || next->state == routes::State::verified);
+}
+
 bool RouteControl::is_busy() const {
   const routes::Set* next = life_.next();
   return next != nullptr && next->state != routes::State::refused;
@@ -280,7 +299,8 @@ void RouteControl::settle(bool trees_are_idle, TimeNs now) {
 }
 
 TimeNs RouteControl::next_deadline(TimeNs from) const {
-  const TimeNs begins = std::min(log_.due(), life_.next_due());
+  const bool waits_for_a_computation = is_computing_ && life_.next_due() != never;
+  const TimeNs begins = waits_for_a_computation ? never : std::min(log_.due(), life_.next_due());
   return std::min(damping_.next_release(), begins == never ? never : std::max(begins, from));
 }
 

@@ -123,6 +123,7 @@ private:
   void install(TimeNs now);
   [[nodiscard]] routes::Request request() const;
   [[nodiscard]] routes::VcLimit vc_limit() const;
+  [[nodiscard]] bool is_being_made() const;
   [[nodiscard]] bool is_busy() const;
 
   RouteSettings settings_;
@@ -137,6 +138,8 @@ private:
   bool to_remember_ = false;
   routes::PlanPtr remembered_; ///< of the fabric as it was stored
   TimeNs grows_since_{};       ///< and a set for that is wanted
+  bool has_grown_ = false;     ///< since the set that is being made was begun
+  bool is_computing_ = false;  ///< beside the manager, one set, which may be of use no more
 };
 
 } // namespace tributary::manager

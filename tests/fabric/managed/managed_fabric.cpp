@@ -251,7 +251,17 @@ void ManagedFabric::store(std::function<std::vector<records::Change>()> changes)
 
 void ManagedFabric::work(std::unique_ptr<manager::Work> piece) {
   piece->run();
-  manager_->worked(std::move(piece));
+  if (options_.work_ns == 0) {
+    manager_->worked(std::move(piece));
+    return;
+  }
+  after(options_.work_ns,
+        [this, life = manager_life_,
+         held = std::make_shared<std::unique_ptr<manager::Work>>(std::move(piece))] {
+          if (has_manager() && life == manager_life_) {
+            manager_->worked(std::move(*held));
+          }
+        });
 }
 
 void ManagedFabric::send(transaction::SessionNumber session,

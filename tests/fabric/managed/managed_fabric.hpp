@@ -37,6 +37,8 @@ struct ManagedOptions {
   /// Before a switch dials again: from one to two of these.
   std::uint64_t dial_pause_ns = 5'000'000;
   std::uint64_t hello_interval_ns = 1'000'000'000;
+  /// What the manager has computed beside it comes back after so long; 0: at once.
+  std::uint64_t work_ns = 0;
 };
 
 class ManagedFabric final : manager::Environment {

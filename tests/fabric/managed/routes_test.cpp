@@ -243,6 +243,26 @@ TEST_F(RoutedFabric, a_switch_that_dies_under_a_set_being_installed_is_left_out_
   EXPECT_EQ(faults().at("faults").as_array().front().at("state"), "installed");
 }
 
+TEST_F(RoutedFabric,
+       a_fault_is_answered_though_a_switch_comes_back_faster_than_routes_are_computed) {
+  ManagedOptions options = with_routes();
+  options.work_ns = 60 * ms;
+  start("kdft:3x3x1", options);
+  managed_->run_for(5 * s); // a manager that has just started waits for switches
+  ASSERT_TRUE(settles()) << routes();
+  const routes::Epoch old = life().current()->epoch;
+  managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
+  bool answered = false;
+  for (int i = 0; i < 100 && !answered; ++i) {
+    managed_->break_channel(4);
+    managed_->run_for(20 * ms); // it dials again after 5 to 10
+    answered = life().current()->epoch > old;
+  }
+  EXPECT_TRUE(answered) << routes();
+  ASSERT_TRUE(settles()) << routes();
+  expect_safe(9 * 8);
+}
+
 TEST_F(RoutedFabric, a_manager_that_starts_again_tells_switches_nothing_that_they_have) {
   start("kdft:3x3x1");
   managed_->run_for(2 * s); // the topology alone is no reason to write at once
