@@ -237,7 +237,12 @@ void Fabric::tell_ends(LinkIndex link) {
     if (end.kind == LinkEnd::Kind::in_switch) {
       switches_[end.node]->link_changed(end.port, up, now_);
     } else {
-      hosts_[end.node].out->link_changed(up, links_[link].speed_mbps, now_);
+      Host& host = hosts_[end.node];
+      host.out->link_changed(up, links_[link].speed_mbps, now_);
+      if (!up && host.alive && host.program != nullptr) { // whose queue is empty now
+        host.program->drained(now_, *host.port);
+        after_host_call(end.node);
+      }
     }
   }
 }

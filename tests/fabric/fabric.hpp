@@ -103,6 +103,11 @@ public:
     switches_[s]->send_from_agent(port, bytes, now_);
   }
 
+  /// Calls this for every frame that ends before its receiver had it, with its bytes and where: the
+  /// name of a drop reason, of a fate on a wire, or "crash".
+  using Losses = std::function<void(std::span<const std::byte>, std::string_view why)>;
+  void on_loss(Losses losses) { losses_ = std::move(losses); }
+
   // Management. Changes reach a switch when it is published.
   void install(TreeNumber tree, const std::vector<TreePart>& parts);
   void remove(TreeNumber tree, SwitchIndex from);
@@ -111,6 +116,9 @@ public:
   void permit(HostIndex host, std::shared_ptr<const core::VniSet> vnis);
   /// As a manager gives them; null takes them away.
   void set_routes(SwitchIndex s, std::shared_ptr<const routing::Routes> routes);
+  [[nodiscard]] const std::shared_ptr<const routing::Routes>& routes(SwitchIndex s) const {
+    return tables_[s].routes;
+  }
   void publish(SwitchIndex s);
   void publish_all();
 
@@ -209,6 +217,8 @@ private:
     }
   }
 
+  void lost(SwitchIndex at, FrameIndex frame, std::string_view why) override;
+
   // VirtualPort::Wire, of the hosts' ports.
   bool take(std::uint32_t host, FrameIndex frame) override;
   void dropped(std::uint32_t host, FrameIndex frame, core::DropReason why) override;
@@ -264,6 +274,7 @@ private:
   std::vector<std::function<void(const Passage&)>> observers_;
   std::deque<std::function<void()>> scripts_;
   Delivery delivery_;
+  Losses losses_;
 
   WireAccounting accounting_;
   FaultCounts fault_counts_;

@@ -155,8 +155,17 @@ void Fabric::seal(LinkIndex link, FrameIndex frame) {
   frames_[frame].append_fcs();
 }
 
+void Fabric::lost(SwitchIndex, FrameIndex frame, std::string_view why) {
+  if (losses_) {
+    losses_(frames_[frame].bytes(), why);
+  }
+}
+
 void Fabric::end(FrameIndex frame, Fate fate) {
   accounting_.end(fate);
+  if (fate != Fate::to_switch && fate != Fate::to_host && losses_) {
+    losses_(frames_[frame].bytes(), name_of(fate));
+  }
   frames_.release(frame);
 }
 

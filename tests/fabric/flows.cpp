@@ -1,10 +1,12 @@
 #include "tests/fabric/flows.hpp"
 
 #include "tributary/wire/reduction.hpp"
+#include "tributary/wire/vlan_tag.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 namespace tributary::fabric {
 namespace {
@@ -73,9 +75,21 @@ private:
   std::vector<std::pair<std::uint32_t, Flow*>> mine_;
 };
 
-Flows::Flows(Fabric& fabric) : fabric_(fabric) {}
+Flows::Flows(Fabric& fabric) : fabric_(fabric) {
+  fabric.on_loss([this](std::span<const std::byte> frame, std::string_view why) {
+    std::vector<std::byte> bytes(frame.begin(), frame.end());
+    if (frame.size() > wire::ethernet_header_bytes + wire::vlan_tag_bytes &&
+        wire::has_vlan_tag(frame.data())) { // on a wire
+      wire::strip_vlan_tag(bytes.data());
+      bytes.erase(bytes.begin(), bytes.begin() + wire::vlan_tag_bytes);
+    }
+    if (is_unicast(bytes)) {
+      lose(bytes, why);
+    }
+  });
+}
 
-Flows::~Flows() = default;
+Flows::~Flows() { fabric_.on_loss(nullptr); }
 
 Flow& Flows::add(const Flow& flow) { return flows_.emplace_back(flow); }
 
@@ -142,6 +156,39 @@ void Flows::receive(std::span<const std::byte> frame, TrafficClass c, TimeNs now
   flow.next_number = number + 1;
   ++flow.received;
   flow.last_received = now;
+}
+
+void Flows::lose(std::span<const std::byte> frame, std::string_view why) {
+  const auto which = wire::load_be<std::uint32_t>(frame.data() + flow_at);
+  if (which < flows_.size()) { // a stranger's otherwise
+    ++flows_[which].lost[why];
+    flows_[which].last_lost = fabric_.now();
+  }
+}
+
+std::uint64_t Flows::lost(std::string_view why) const {
+  std::uint64_t n = 0;
+  for (const Flow& flow : flows_) {
+    const auto found = flow.lost.find(why);
+    n += found == flow.lost.end() ? 0 : found->second;
+  }
+  return n;
+}
+
+void Flows::expect_explained() const {
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    const Flow& flow = flows_[i];
+    std::uint64_t lost = 0;
+    std::string names;
+    for (const auto& [why, count] : flow.lost) {
+      lost += count;
+      names += fmt::format(" {} {}", why, count);
+    }
+    if (lost != flow.missing()) {
+      fabric_.violation(fmt::format("flow {}: {} frames of {} did not come; lost:{}", i,
+                                    flow.missing(), flow.sent, names));
+    }
+  }
 }
 
 std::uint64_t Flows::sent() const {

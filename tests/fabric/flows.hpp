@@ -6,7 +6,7 @@
 //   flows.of(0).received
 //
 // Frames of a flow are numbered and carry their class. A flow never overtakes itself, so what comes
-// out of order, twice, or in another class is a violation.
+// out of order, twice, or in another class is a violation. What does not come has a name.
 #pragma once
 
 #include "tests/fabric/fabric.hpp"
@@ -17,6 +17,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace tributary::fabric {
@@ -40,9 +42,13 @@ struct Flow {
   TimeNs next_at{}; ///< to be sent
   bool waits_for_queue = false;
   std::uint64_t next_number = 0; ///< to be received, at the earliest
+  /// By name, as Fabric::on_loss has them.
+  std::map<std::string_view, std::uint64_t> lost{};
+  TimeNs last_lost{};
 
   [[nodiscard]] bool all_sent() const { return sent == frames; }
   [[nodiscard]] bool all_received() const { return received == frames; }
+  [[nodiscard]] std::uint64_t missing() const { return sent - received; }
   [[nodiscard]] std::uint64_t took_ns() const { return elapsed_ns(last_received, start); }
 };
 
@@ -67,11 +73,21 @@ public:
   [[nodiscard]] std::uint64_t received() const;
   [[nodiscard]] bool all_sent() const;
   [[nodiscard]] bool all_received() const;
+  template <typename F> void for_each(F&& f) const {
+    for (const Flow& flow : flows_) {
+      f(flow);
+    }
+  }
+  /// Over all flows.
+  [[nodiscard]] std::uint64_t lost(std::string_view why) const;
+  /// A violation for each flow that misses more frames, or fewer, than were lost by name.
+  void expect_explained() const;
 
 private:
   class FlowHost;
   void send(Flow& flow, std::uint32_t number, HostPort& port) const;
   void receive(std::span<const std::byte> frame, TrafficClass c, TimeNs now);
+  void lose(std::span<const std::byte> frame, std::string_view why);
 
   Fabric& fabric_;
   bool in_order_ = true;

@@ -241,7 +241,7 @@ bool VirtualSwitch::hand_over(std::size_t from, std::size_t to, const Handoff& i
                               PortNumber counted_at, TimeNs now) {
   auto& ring = workers_[to].rings[from];
   if (ring.size() >= options_.handoff_frames) {
-    count_drop(from, counted_at, core::DropReason::handoff_full);
+    drop(from, counted_at, core::DropReason::handoff_full, item.frame);
     return false;
   }
   ring.push_back(item);
@@ -265,7 +265,6 @@ bool VirtualSwitch::keep_or_hand_over(std::size_t w, const Arrived& arrived, Tim
   if (!hand_over(w, owner, {arrived.frame, arrived.in}, arrived.in, now)) {
     ++accounting_.handoff_full;
     --accounting_.waiting;
-    surroundings_.frames().release(arrived.frame);
   }
   return false;
 }
@@ -309,10 +308,9 @@ bool VirtualSwitch::enter_port(std::size_t w, PortNumber p, FrameIndex index, Ti
     frame.traffic_class = {};
   }
   if (refused) {
-    count_drop(w, p, *refused);
+    drop(w, p, *refused, index);
     ++accounting_.refused;
     --accounting_.waiting;
-    surroundings_.frames().release(index);
     return false;
   }
   return keep_or_hand_over(w, {p, index}, now);
@@ -346,6 +344,9 @@ public:
     ++(decision_.action == core::Action::drop     ? at_.accounting_.dropped
        : decision_.action == core::Action::absorb ? at_.accounting_.absorbed
                                                   : at_.accounting_.delivered);
+    if (decision_.action == core::Action::drop) {
+      at_.surroundings_.lost(at_.index_, frame_, name_of(decision_.reason));
+    }
     frames_.release(frame_);
     return true;
   }
@@ -472,21 +473,25 @@ void VirtualSwitch::send(std::size_t w, PortNumber in, PortNumber out, FrameInde
     ++accounting_.crossing;
   } else {
     ++accounting_.crossing_full;
-    surroundings_.frames().release(frame);
   }
 }
 
 void VirtualSwitch::push(std::size_t w, PortNumber in, PortNumber out, FrameIndex frame,
                          TimeNs now) {
   if (!workers_[w].up.contains(out)) { // Whoever decided so did not know yet.
-    count_drop(w, out, core::DropReason::port_down);
+    drop(w, out, core::DropReason::port_down, frame);
     ++accounting_.port_down;
-    surroundings_.frames().release(frame);
     return;
   }
   ports_[out.value].pushed = true;
   const WireFrame& leaving = surroundings_.frames()[frame];
   ports_[out.value].out->push(frame, leaving.traffic_class, {in, leaving.arrived_class}, now);
+}
+
+void VirtualSwitch::drop(std::size_t w, PortNumber at, core::DropReason reason, FrameIndex frame) {
+  count_drop(w, at, reason);
+  surroundings_.lost(index_, frame, name_of(reason));
+  surroundings_.frames().release(frame);
 }
 
 void VirtualSwitch::count_drop(std::size_t w, PortNumber at, core::DropReason reason) {
@@ -503,12 +508,17 @@ bool VirtualSwitch::take(std::uint32_t port, FrameIndex frame) {
 
 void VirtualSwitch::dropped(std::uint32_t p, FrameIndex frame, core::DropReason why) {
   if (crashed_) {
-    ++accounting_.lost_in_crash;
-  } else {
-    const PortNumber port{static_cast<std::uint8_t>(p)};
-    ++accounting_.queue_drops;
-    count_drop(owner_of(port), port, why);
+    lose_in_crash(frame);
+    return;
   }
+  const PortNumber port{static_cast<std::uint8_t>(p)};
+  ++accounting_.queue_drops;
+  drop(owner_of(port), port, why, frame);
+}
+
+void VirtualSwitch::lose_in_crash(FrameIndex frame) {
+  ++accounting_.lost_in_crash;
+  surroundings_.lost(index_, frame, "crash");
   surroundings_.frames().release(frame);
 }
 
@@ -544,10 +554,7 @@ void VirtualSwitch::send_emissions(std::size_t w, TimeNs now) {
 void VirtualSwitch::crash() {
   audit();
   crashed_ = true;
-  const auto lose = [&](FrameIndex frame) {
-    surroundings_.frames().release(frame);
-    ++accounting_.lost_in_crash;
-  };
+  const auto lose = [&](FrameIndex frame) { lose_in_crash(frame); };
   for (Port& port : ports_) {
     std::ranges::for_each(std::exchange(port.received, {}), lose);
     port.out->link_changed(false, 0, now_);

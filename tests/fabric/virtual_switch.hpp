@@ -93,6 +93,8 @@ public:
   /// The core wants the switch's agent to have it.
   virtual void deliver(SwitchIndex at, PortNumber in, std::span<const std::byte> frame,
                        TimeNs now) = 0;
+  /// A frame ended here, under this name: a drop reason's, or "crash".
+  virtual void lost(SwitchIndex at, FrameIndex frame, std::string_view why) = 0;
   virtual void violation(std::string what) = 0;
 };
 
@@ -219,7 +221,7 @@ private:
   bool enter_port(std::size_t worker, PortNumber port, FrameIndex frame, TimeNs now);
   /// Whether this worker must process the frame; hands it over to the right one otherwise.
   bool keep_or_hand_over(std::size_t worker, const Arrived& arrived, TimeNs now);
-  /// False when the ring is full; counted at `counted_at`. Then the frame is the caller's.
+  /// False when the ring is full: then the frame was dropped, and counted at `counted_at`.
   bool hand_over(std::size_t from, std::size_t to, const Handoff& item, PortNumber counted_at,
                  TimeNs now);
   void process(std::size_t worker, PortNumber in, std::span<const FrameIndex> burst, TimeNs now);
@@ -232,11 +234,13 @@ private:
   void tell_stuck(PortNumber port);
   /// Wakes the owners of ports whose senders this worker wants to pause, or go on.
   void tell_wanted(std::size_t worker, TimeNs now);
-  /// Of the shell's own drops.
+  /// Of the shell's own drops; lets go of the frame.
+  void drop(std::size_t worker, PortNumber at, core::DropReason reason, FrameIndex frame);
   void count_drop(std::size_t worker, PortNumber at, core::DropReason reason);
   std::byte* buffer(PortNumber port, std::uint32_t length, TrafficClass c) override;
   bool take(std::uint32_t port, FrameIndex frame) override;
   void dropped(std::uint32_t port, FrameIndex frame, core::DropReason why) override;
+  void lose_in_crash(FrameIndex frame);
   void violation(std::uint32_t port, const std::string& what) override;
   void expect(bool holds, const std::string& what);
 

@@ -26,6 +26,8 @@ MINMAXLOC = "include/tributary/reduce/minmaxloc.hpp"
 REDUCER = "include/tributary/reduce/reducer.hpp"
 REPSUM = "include/tributary/reduce/repsum.hpp"
 WIRE = "include/tributary/wire/reduction.hpp"
+UNICAST = "dataplane/core/unicast.hpp"
+PORT_QUEUES = "dataplane/egress/port_queues.hpp"
 ROUTE_DECIDE = "dataplane/routing/decide.hpp"
 CORNERS = "controlplane/unicast/corner_tables.cpp"
 VTFTR_PLUS = "controlplane/unicast/vtftr_plus.cpp"
@@ -45,6 +47,16 @@ class Fault:
 
 
 FAULTS = [
+    # ---- unicast in the core, and who has to pause for it ----
+    Fault("unicast_waits_for_stuck_ports", UNICAST, "frames go on to a port that pauses without end",
+          "effects.any_stuck() ? decide_past_stuck", "false ? decide_past_stuck"),
+    Fault("unicast_keeps_its_channel", UNICAST, "a virtual channel does not rise where the table says so",
+          "d.spare ? Event::detoured : Event::unicast, out_vc);",
+          "d.spare ? Event::detoured : Event::unicast, vc);"),
+    Fault("pause_of_the_class_it_leaves_in", PORT_QUEUES,
+          "a frame whose virtual channel rose counts against senders that did not send it",
+          "!accounts_->enter(ingress.port, ingress.traffic_class, bytes)",
+          "!accounts_->enter(ingress.port, c, bytes)"),
     # ---- engines ----
     Fault("timer_twice_too_long", ENGINE, "a partial result comes after twice the tree's timer",
           "now + timer_ns_[entry.timer]);", "now + 2 * timer_ns_[entry.timer]);"),

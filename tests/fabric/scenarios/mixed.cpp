@@ -2,15 +2,18 @@
 //
 // At least five switches and sixteen members per group; one to three groups, each in a class of its
 // own choice, some of them lossless; one to three workers a switch; engines of one to eight
-// descriptors; queues of eight to 64 frames. While the faults last, links lose, double, delay,
+// descriptors; queues of eight to 64 frames; unicast by static routes, or by those of the control
+// plane, in virtual channels. While the faults last, links lose, double, delay,
 // reorder and damage frames, links and switches fail, links, workers and hand-off rings are too
 // slow or too short, many send to one, hosts pause without end, tables change, members are late or
 // stopped, or contribute with a wrong operator, and strangers send what they should not. Then the
 // faults stop, and everything must complete.
 #include "tests/fabric/flows.hpp"
+#include "tests/fabric/scenarios/routed_fabric.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
 
 #include <array>
+#include <string>
 
 namespace tributary::fabric {
 
@@ -21,14 +24,15 @@ constexpr std::uint64_t pieces = 16;
 class Mixed {
 public:
   explicit Mixed(const RunOptions& options)
-      : random_(Random(options.seed).fork(5)), run_(options, network(), fabric_options()),
-        flows_(run_.fabric()) {}
+      : routed_(Random(options.seed).fork(6).chance(0.4)), random_(Random(options.seed).fork(5)),
+        run_(options, network(), fabric_options()), flows_(run_.fabric()) {}
 
   RunReport go() {
     add_groups();
     run_.fabric().set_faults(weather());
     aim();
     add_flows();
+    add_routes();
     run_.start();
     begin_ = run_.fabric().now();
     flows_.start([this](HostIndex h) { return run_.program_of(h); });
@@ -76,7 +80,7 @@ private:
   }
 
   void add_queues(FabricOptions& options) {
-    options.unicast_routes = true;
+    options.unicast_routes = !routed_;
     options.device_frames = random_.between(1, 4);
     egress::PortSettings& queues = options.switches.queues;
     queues.watchdog = {.detection_ns = milliseconds(random_.between(2, 50)),
@@ -147,6 +151,19 @@ private:
   TrafficClass some_class() {
     return TrafficClass{static_cast<std::uint8_t>(
         run_.fabric().options().tag_hosts ? random_.below(traffic_classes) : 0)};
+  }
+
+  /// For whatever network it is. Switches detour nothing by themselves: nobody plans again.
+  void add_routes() {
+    if (!routed_) {
+      return;
+    }
+    flows_.allow_other_classes();
+    Fabric& fabric = run_.fabric();
+    const std::uint8_t vcs = fabric.options().vlan_id ? 2 : 1;
+    const std::string refused =
+        set_planned_routes(fabric, fabric.topology().graph(), "general", vcs, 1);
+    run_.expect(refused.empty(), "there are routes: " + refused);
   }
 
   /// Many hosts send to one, together nearly 200 Mb/s, over a link that has at most 100.
@@ -381,6 +398,7 @@ private:
 
   static constexpr std::uint64_t fault_period_ns_ = milliseconds(200);
   bool few_descriptors_ = false;
+  const bool routed_;
   Random random_;
   Run run_;
   Flows flows_;

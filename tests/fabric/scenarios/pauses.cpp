@@ -1,6 +1,7 @@
 // Neighbours that pause without end: what waits for them is given up by the watchdog, which names
 // the port and the class, and everybody else goes on.
 #include "tests/fabric/flows.hpp"
+#include "tests/fabric/scenarios/given_up.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
 
 #include <array>
@@ -71,26 +72,12 @@ struct PausingPeer {
     const LinkEnd& port = run.fabric().topology().edge_port(peer);
     return run.fabric().at_switch(port.node).queue(port.port, c);
   }
-  /// The queues that a watchdog gave up at any time, as (switch, port, class).
-  [[nodiscard]] std::set<std::array<std::uint32_t, 3>> given_up() {
-    std::set<std::array<std::uint32_t, 3>> queues;
-    Fabric& fabric = run.fabric();
-    for (SwitchIndex s = 0; s < fabric.topology().switch_count(); ++s) {
-      for (std::uint8_t p = 0; p < fabric.topology().ports(s).size(); ++p) {
-        ClassSet::all().for_each([&](TrafficClass c) {
-          if (fabric.at_switch(s).queue(PortNumber{p}, c).given_up_times > 0) {
-            queues.insert({s, p, c.value});
-          }
-        });
-      }
-    }
-    return queues;
-  }
   void expect_named() {
     const LinkEnd& port = run.fabric().topology().edge_port(peer);
-    run.expect(given_up() == std::set<std::array<std::uint32_t, 3>>{{port.node, port.port.value,
-                                                                     lossless.value}},
-               "the watchdog named the port and the class that were paused, and no other");
+    run.expect(
+        given_up(run.fabric()) ==
+            std::set<std::array<std::uint32_t, 3>>{{port.node, port.port.value, lossless.value}},
+        "the watchdog named the port and the class that were paused, and no other");
   }
 
   Run run;
@@ -141,7 +128,7 @@ RunReport stuck_receiver(const RunOptions& options) {
   fabric.run_until(p.begin + detection_ns / 2);
   const std::uint64_t halfway = p.to_neighbour->received;
   fabric.run_until(TimeNs{found_out.value - microseconds(20)});
-  run.expect(p.given_up().empty(), "nobody is given up before it is time");
+  run.expect(given_up(run.fabric()).empty(), "nobody is given up before it is time");
   run.expect(p.to_neighbour->received == halfway && halfway < p.to_neighbour->frames,
              "the flow to the neighbour stands still behind the stuck one");
   fabric.run_until(found_out + milliseconds(2));

@@ -39,6 +39,25 @@ def replication_plots(points, folder):
          [(n, [spread(p["copies_per_second"].get(n), MILLION) for p in shown]) for n in names])
 
 
+def unicast_table(points):
+    rows = []
+    for p in points:
+        rates = p["frames_per_second"]
+        cycles = p["cycles_per_frame"]
+        rows.append([str(p["bytes"]), f"{p['destinations']:,}", median(rates, "tributary", MILLION),
+                     median(rates, "testpmd-macswap", MILLION),
+                     f"{cycles['tributary']:.0f} / {cycles['testpmd-macswap']:.0f}", ratio(p["ratio"])])
+    return markdown(["bytes", "destinations", "tributary M/s", "testpmd M/s", "cycles a frame, ours / theirs",
+                     "ours / testpmd"], rows)
+
+
+def unicast_plots(points, folder):
+    names = list(points[0]["frames_per_second"])
+    bars(folder / "compare-unicast.svg", "Unicast frames received, one core", "million frames a second",
+         [f"{p['bytes']} B to {p['destinations']:,}" for p in points],
+         [(n, [spread(p["frames_per_second"].get(n), MILLION) for p in points]) for n in names])
+
+
 def reduction_table(points):
     rows = []
     for p in points:
@@ -100,7 +119,7 @@ def scaling_plots(points, folder):
           for step in range(steps)])
 
 
-TABLES = {"replication": replication_table, "reduction": reduction_table,
+TABLES = {"replication": replication_table, "unicast": unicast_table, "reduction": reduction_table,
           "allreduce": allreduce_table, "scaling": scaling_table}
-PLOTS = {"replication": replication_plots, "reduction": reduction_plots,
+PLOTS = {"replication": replication_plots, "unicast": unicast_plots, "reduction": reduction_plots,
          "allreduce": allreduce_plots, "scaling": scaling_plots}
