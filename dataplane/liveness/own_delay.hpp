@@ -12,7 +12,7 @@ namespace tributary::liveness {
 
 class OwnDelay {
 public:
-  static constexpr std::uint64_t half_life_ns = 10 * ns_per_second;
+  static constexpr std::uint64_t half_life_ns = 2 * ns_per_second;
 
   /// Up to `ignored_ns` is what each machine does; more than `longest_ns` is not asked of anybody.
   constexpr OwnDelay(std::uint64_t ignored_ns, std::uint64_t longest_ns)
