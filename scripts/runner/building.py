@@ -56,16 +56,18 @@ class Build:
             self._run(["ninja", "-C", str(self.directory), "build.ninja"], {})
             return
         command = ["meson", "setup", str(self.directory), str(self.root)]
+        # Most of the compile time is the standard library's and Asio's headers, so a target is one unit.
+        # .ci/nightly compiles each file by itself, as a plain "meson setup" does.
+        command.append("-Dunity=on")
         if self.kind == RELEASE:
             self._run([*command, "--buildtype=release"], {})
             return
-        # The instrumented builds keep the assertions and the line numbers. Most of their compile time
-        # is the standard library's and Asio's headers, so a target is one unit; clang needs less of it
-        # than gcc, and brings libFuzzer. Optimization costs more compile time than it saves in the tests,
-        # but for the rooms that they keep busy (hot_options in meson.build).
+        # The instrumented builds keep the assertions and the line numbers. clang needs less time than gcc,
+        # and brings libFuzzer. Optimization costs more compile time than it saves in the tests, but for
+        # the rooms that they keep busy (hot_options in meson.build).
         with_address = "address" in self.kind
         command += [
-            f"-Dsanitize={self.kind}", f"-Dfuzz={str(with_address).lower()}", "-Dunity=on",
+            f"-Dsanitize={self.kind}", f"-Dfuzz={str(with_address).lower()}",
             "-Doptimization=0", "-Db_ndebug=false", "-Ddebug=false", "-Dc_args=-g1", "-Dcpp_args=-g1",
         ]
         self._run(command, {"CC": "clang", "CXX": "clang++"})
