@@ -2,13 +2,15 @@
  * back to back, each timed by the monotonic clock and its result checked.
  *
  * Every rank writes one line of JSON for each operation: the median and the 99th percentile of its
- * latencies, operations a second, and what its interface received meanwhile.
+ * latencies, operations a second, what its interface received meanwhile, and, of an operation, the
+ * processor time and how often the rank gave its processor away or lost it.
  */
 #pragma once
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum { most_elements = 128 };
@@ -43,6 +45,24 @@ static inline long long received(const char* interface, const char* what) {
   }
   fclose(file);
   return value;
+}
+
+struct usage {
+  double processor_us;
+  double waits; /* it gave the processor away */
+  double preempted;
+};
+
+static inline struct usage usage_so_far(void) {
+  struct rusage r;
+  getrusage(RUSAGE_SELF, &r);
+  const struct usage usage = {
+      (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1e6 +
+          (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec),
+      (double)r.ru_nvcsw,
+      (double)r.ru_nivcsw,
+  };
+  return usage;
 }
 
 static inline int ascending(const void* a, const void* b) {
@@ -101,6 +121,7 @@ static inline void time_operation(const struct timed_loop* loop, size_t count, F
   }
   const long long bytes = received(loop->interface, "bytes");
   const long long frames = received(loop->interface, "packets");
+  const struct usage before = usage_so_far();
   const double began = now_us();
   double last = began;
   for (size_t i = 0; i < iterations; ++i) {
@@ -109,15 +130,19 @@ static inline void time_operation(const struct timed_loop* loop, size_t count, F
     latencies[i] = now - last;
     last = now;
   }
+  const struct usage after = usage_so_far();
   const double n = (double)iterations;
   const double bytes_each = (double)(received(loop->interface, "bytes") - bytes) / n;
   const double frames_each = (double)(received(loop->interface, "packets") - frames) / n;
   qsort(latencies, iterations, sizeof *latencies, ascending);
   fprintf(result,
           "{\"bytes\": %zu, \"iterations\": %zu, \"median_us\": %.3f, \"p99_us\": %.3f, "
-          "\"per_second\": %.1f, \"received_bytes\": %.1f, \"received_frames\": %.2f}\n",
+          "\"per_second\": %.1f, \"received_bytes\": %.1f, \"received_frames\": %.2f, "
+          "\"processor_us\": %.2f, \"waits\": %.2f, \"preempted\": %.2f}\n",
           count * sizeof(double), iterations, latencies[iterations / 2],
-          latencies[iterations * 99 / 100], n / (last - began) * 1e6, bytes_each, frames_each);
+          latencies[iterations * 99 / 100], n / (last - began) * 1e6, bytes_each, frames_each,
+          (after.processor_us - before.processor_us) / n, (after.waits - before.waits) / n,
+          (after.preempted - before.preempted) / n);
   free(latencies);
 }
 
