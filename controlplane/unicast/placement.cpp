@@ -24,7 +24,8 @@ class Finder {
 public:
   explicit Finder(const Graph& graph)
       : graph_(graph), is_leaf_(graph.switches().size()), hops_(graph.switches().size()),
-        axis_(graph.switches().size(), unset), place_(graph.switches().size()) {
+        neighbours_(graph.switches().size()), axis_(graph.switches().size(), unset),
+        place_(graph.switches().size()), met_(graph.switches().size()) {
     for (const topology::Host& host : graph.hosts()) {
       is_leaf_[host.at.at.value] = is_leaf_[host.at.at.value] || host.plugged;
     }
@@ -32,6 +33,11 @@ public:
       const topology::Link& link = graph[LinkId{i}];
       if (link.plugged) {
         add(LinkId{i}, link);
+      }
+    }
+    for (std::uint32_t s = 0; s < hops_.size(); ++s) {
+      for (const auto& [there, link] : hops_[s]) {
+        neighbours_[s].push_back(there);
       }
     }
     const auto first = std::ranges::find(is_leaf_, true);
@@ -158,18 +164,29 @@ private:
   /// are on a line of `q` whose axis is known, the axis and the coordinate there, and how many say
   /// so.
   using Votes = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;
-  Votes votes_of(std::uint32_t leaf, std::uint32_t line, std::uint32_t p, std::uint32_t q) const {
+  Votes votes_of(std::uint32_t leaf, std::uint32_t line, std::uint32_t p, std::uint32_t q) {
+    for (const std::uint32_t root : neighbours_[leaf]) {
+      if (root != line) {
+        for (const std::uint32_t other : neighbours_[root]) {
+          ++met_[other];
+        }
+      }
+    }
+    met_[leaf] = met_[p] = met_[q] = 0;
     Votes votes;
-    for (const auto& [root, link] : hops_[leaf]) {
-      for (const auto& [other, second] : hops_[root]) {
-        if (root == line || other == leaf || other == p || other == q || place_[other].empty()) {
-          continue;
+    for (const std::uint32_t of_q : neighbours_[q]) {
+      if (axis_[of_q] == unset) {
+        continue;
+      }
+      for (const std::uint32_t other : neighbours_[of_q]) {
+        if (met_[other] != 0 && !place_[other].empty()) {
+          votes[{axis_[of_q], place_[other][axis_[of_q]]}] += met_[other];
         }
-        for (const auto& [of_q, third] : hops_[q]) {
-          if (axis_[of_q] != unset && hops_[other].contains(of_q)) {
-            ++votes[{axis_[of_q], place_[other][axis_[of_q]]}];
-          }
-        }
+      }
+    }
+    for (const std::uint32_t root : neighbours_[leaf]) {
+      for (const std::uint32_t other : neighbours_[root]) {
+        met_[other] = 0;
       }
     }
     return votes;
@@ -215,11 +232,13 @@ private:
 
   const Graph& graph_;
   std::vector<bool> is_leaf_;
-  std::vector<std::map<std::uint32_t, LinkId>> hops_; ///< by switch: whom it is joined to
-  std::vector<std::uint32_t> axis_;                   ///< by root
-  std::vector<std::vector<std::uint32_t>> place_;     ///< by leaf and axis; empty: not found
-  std::vector<std::uint32_t> sizes_;                  ///< by axis
+  std::vector<std::map<std::uint32_t, LinkId>> hops_;  ///< by switch: whom it is joined to
+  std::vector<std::vector<std::uint32_t>> neighbours_; ///< the same without links
+  std::vector<std::uint32_t> axis_;                    ///< by root
+  std::vector<std::vector<std::uint32_t>> place_;      ///< by leaf and axis; empty: not found
+  std::vector<std::uint32_t> sizes_;                   ///< by axis
   std::vector<std::uint32_t> queue_;
+  std::vector<std::uint32_t> met_; ///< by leaf: on how many lines by the one in question, else 0
   std::map<std::uint32_t, std::uint32_t> from_; ///< by leaf: the neighbour it was placed from
   std::map<std::uint32_t, LinkId> by_link_;     ///< by leaf: and the link that says so
 };
