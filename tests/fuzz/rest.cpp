@@ -105,6 +105,16 @@ public:
     TRIBUTARY_REQUIRE(r.limit >= 1 && r.limit <= ViewRequest::most);
     done(reply);
   }
+  void routes(const Caller&, Reply reply) override { done(reply); }
+  void paths(const Caller&, const PathRequest& r, Reply reply) override {
+    check_name(r.from);
+    named(r.to, reply);
+  }
+  void faults(const Caller&, std::size_t limit, Reply reply) override {
+    TRIBUTARY_REQUIRE(limit >= 1 && limit <= ViewRequest::most);
+    done(reply);
+  }
+  void drain(const Caller&, const DrainRequest& r, Reply reply) override { named(r.at, reply); }
   std::optional<MetricsPlace> metrics(MetricsPlace, std::string&) override { return {}; }
   std::string not_ready_because() override { return {}; }
   std::function<void()> subscribe(const Caller&, std::uint64_t,
