@@ -84,17 +84,15 @@ std::string print_switch_config(const scenario::Scenario& scenario,
       sw.ports.size() > generator_ports(apart) ? ", port \"far\" to the side that is elsewhere"
                                                : "");
   Values process;
-  const std::uint32_t longest_frame = longest_frame_of(apart);
-  const bool needs_longer_frames = longest_frame > config::default_longest_frame;
-  if (needs_longer_frames) {
-    process.set("longest_frame", longest_frame);
+  process.set("lldp", false); // the generator counts every frame that reaches it
+  if (const std::uint32_t longest = longest_frame_of(apart);
+      longest > config::default_longest_frame) {
+    process.set("longest_frame", longest);
   }
   if (!scenario.switch_socket.empty()) {
     process.set("control_socket", quoted(scenario.switch_socket));
   }
-  if (needs_longer_frames || !scenario.switch_socket.empty()) {
-    out += section(config::Section::process, process);
-  }
+  out += section(config::Section::process, process);
   out += section(config::Section::switches,
                  Values()
                      .set("name", quoted(sw.name))
