@@ -148,6 +148,8 @@ def test_twin_trees_lose_a_cable_without_a_retry(lab):
     inner = next(part for part in tree["parts"] if part["switch"].startswith("leaf") and
                  part["parent"]["to"].startswith("spine"))
     leaf, spine = inner["switch"][-1], inner["parent"]["to"][-1]
+    for of_tree in range(2):  # each twin has its spine, and both have carried enough to have won
+        lab.counter_reaches(fabric.switch, f"spine{of_tree}.queue.leaf0.0.frames", 2_000)
     shell(f"ip link set l{leaf}s{spine} down")
     assert all(host.poll() is None for host in hosts), "it was cut in the middle of the stream"
     reports = fabric.finish(hosts)
