@@ -2,12 +2,13 @@
 #include "controlplane/api/status.hpp"
 #include "controlplane/group/state_machine.hpp"
 
+#include "tests/support/page_table.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
-#include <fstream>
+#include <cstddef>
 #include <set>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,30 +50,13 @@ constexpr std::array<std::pair<std::string_view, Event>, event_count> rows = {{
     {"no switch has its trees", Event::removed},
 }};
 
-/// The cells of a row of the page, "| a | b |" as {"a", "b"}.
-std::vector<std::string> cells(const std::string& line) {
-  std::vector<std::string> all;
-  std::istringstream text(line.substr(1));
-  for (std::string cell; std::getline(text, cell, '|');) {
-    const auto first = cell.find_first_not_of(' ');
-    all.push_back(first == std::string::npos
-                      ? ""
-                      : cell.substr(first, cell.find_last_not_of(' ') - first + 1));
-  }
-  return all;
-}
-
 TEST(StateMachine, every_pair_of_state_and_event_does_what_the_page_says) {
-  std::ifstream page(TRIBUTARY_SOURCE_ROOT "/docs/protocol/groups.md");
-  std::string line;
-  while (std::getline(page, line) && !line.starts_with("| | R receiving joins | C ")) {
-  }
-  ASSERT_TRUE(page) << "the page has no table of states and events";
-  std::getline(page, line); // |---|
-  for (const auto& [label, event] : rows) {
-    ASSERT_TRUE(std::getline(page, line) && line.starts_with('|')) << "no row for: " << label;
-    const auto row = cells(line);
-    ASSERT_EQ(row.size(), 1 + state_count) << line;
+  const auto table = test::page_table("docs/protocol/groups.md", "| | R receiving joins | C ");
+  ASSERT_EQ(table.size(), rows.size()) << "rows of the table of the page";
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const auto& [label, event] = rows[r];
+    const std::vector<std::string>& row = table[r];
+    ASSERT_EQ(row.size(), 1 + state_count) << label;
     ASSERT_EQ(row[0], label);
     for (std::size_t s = 0; s < state_count; ++s) {
       const auto state = static_cast<GroupState>(s);
@@ -80,8 +64,6 @@ TEST(StateMachine, every_pair_of_state_and_event_does_what_the_page_says) {
           << name_of(event) << " in " << records::name_of(state);
     }
   }
-  std::getline(page, line);
-  EXPECT_FALSE(line.starts_with('|')) << "a row too many: " << line;
 }
 
 TEST(StateMachine, every_refusal_has_words_and_nothing_else_has) {

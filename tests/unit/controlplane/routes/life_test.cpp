@@ -2,11 +2,12 @@
 // there; and which sets there are at a time.
 #include "controlplane/routes/life.hpp"
 
+#include "tests/support/page_table.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
-#include <fstream>
-#include <sstream>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,29 +32,14 @@ constexpr std::array<std::pair<std::string_view, Event>, event_count> rows = {{
     {"routes are switched off", Event::withdraw},
 }};
 
-std::vector<std::string> cells(const std::string& line) {
-  std::vector<std::string> all;
-  std::istringstream text(line.substr(1));
-  for (std::string cell; std::getline(text, cell, '|');) {
-    const auto first = cell.find_first_not_of(' ');
-    all.push_back(first == std::string::npos
-                      ? ""
-                      : cell.substr(first, cell.find_last_not_of(' ') - first + 1));
-  }
-  return all;
-}
-
 TEST(RoutesLife, every_event_in_every_state_does_what_the_page_says) {
-  std::ifstream page(TRIBUTARY_SOURCE_ROOT "/docs/protocol/unicast-routes.md");
-  std::string line;
-  while (std::getline(page, line) && !line.starts_with("| | W wanted | C computing ")) {
-  }
-  ASSERT_TRUE(page) << "the page has no table of the life of a set";
-  std::getline(page, line); // |---|
-  for (const auto& [label, event] : rows) {
-    ASSERT_TRUE(std::getline(page, line) && line.starts_with('|')) << "no row for: " << label;
-    const auto row = cells(line);
-    ASSERT_EQ(row.size(), 1 + state_count) << line;
+  const auto table =
+      test::page_table("docs/protocol/unicast-routes.md", "| | W wanted | C computing ");
+  ASSERT_EQ(table.size(), rows.size()) << "rows of the table of the page";
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const auto& [label, event] = rows[r];
+    const std::vector<std::string>& row = table[r];
+    ASSERT_EQ(row.size(), 1 + state_count) << label;
     ASSERT_EQ(row[0], label);
     for (std::size_t s = 0; s < state_count; ++s) {
       const auto state = static_cast<State>(s);
@@ -62,8 +48,6 @@ TEST(RoutesLife, every_event_in_every_state_does_what_the_page_says) {
       EXPECT_EQ(is, row[1 + s]) << name_of(event) << " in " << name_of(state);
     }
   }
-  std::getline(page, line);
-  EXPECT_FALSE(line.starts_with('|')) << "a row too many: " << line;
 }
 
 PlanPtr plan_of(Epoch between, std::string refused = "") {

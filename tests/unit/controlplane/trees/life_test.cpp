@@ -2,13 +2,14 @@
 // what is due, and waited for, on the way.
 #include "controlplane/trees/life.hpp"
 
+#include "tests/support/page_table.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
-#include <fstream>
+#include <cstddef>
 #include <queue>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,18 +36,6 @@ constexpr std::array<std::pair<std::string_view, Event>, event_count> rows = {{
     {"no switch has any", Event::removed},
 }};
 
-std::vector<std::string> cells(const std::string& line) {
-  std::vector<std::string> all;
-  std::istringstream text(line.substr(1));
-  for (std::string cell; std::getline(text, cell, '|');) {
-    const auto first = cell.find_first_not_of(' ');
-    all.push_back(first == std::string::npos
-                      ? ""
-                      : cell.substr(first, cell.find_last_not_of(' ') - first + 1));
-  }
-  return all;
-}
-
 /// Brings the group into a state by the shortest way there is.
 void lead_to(Lives& lives, State wanted) {
   std::map<State, std::vector<Event>> ways{{State::absent, {}}};
@@ -72,16 +61,12 @@ void lead_to(Lives& lives, State wanted) {
 }
 
 TEST(Life, every_event_in_every_state_does_what_the_page_says) {
-  std::ifstream page(TRIBUTARY_SOURCE_ROOT "/docs/protocol/groups.md");
-  std::string line;
-  while (std::getline(page, line) && !line.starts_with("| | A absent | W wanted ")) {
-  }
-  ASSERT_TRUE(page) << "the page has no table of the life of trees";
-  std::getline(page, line); // |---|
-  for (const auto& [label, event] : rows) {
-    ASSERT_TRUE(std::getline(page, line) && line.starts_with('|')) << "no row for: " << label;
-    const auto row = cells(line);
-    ASSERT_EQ(row.size(), 1 + state_count) << line;
+  const auto table = test::page_table("docs/protocol/groups.md", "| | A absent | W wanted ");
+  ASSERT_EQ(table.size(), rows.size()) << "rows of the table of the page";
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const auto& [label, event] = rows[r];
+    const std::vector<std::string>& row = table[r];
+    ASSERT_EQ(row.size(), 1 + state_count) << label;
     ASSERT_EQ(row[0], label);
     for (std::size_t s = 0; s < state_count; ++s) {
       const auto state = static_cast<State>(s);
@@ -98,8 +83,6 @@ TEST(Life, every_event_in_every_state_does_what_the_page_says) {
       }
     }
   }
-  std::getline(page, line);
-  EXPECT_FALSE(line.starts_with('|')) << "a row too many: " << line;
 }
 
 TEST(Life, whatever_happens_it_can_end) {
