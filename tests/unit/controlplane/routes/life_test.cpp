@@ -34,7 +34,7 @@ constexpr std::array<std::pair<std::string_view, Event>, event_count> rows = {{
 
 TEST(RoutesLife, every_event_in_every_state_does_what_the_page_says) {
   const auto table =
-      test::page_table("docs/protocol/unicast-routes.md", "| | W wanted | C computing ");
+      tributary::test::page_table("docs/protocol/unicast-routes.md", "| | W wanted | C computing ");
   ASSERT_EQ(table.size(), rows.size()) << "rows of the table of the page";
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto& [label, event] = rows[r];
