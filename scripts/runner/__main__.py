@@ -6,7 +6,8 @@ Tiers: style    formatting
        fabric   whole fabrics on virtual time, seeded
        hosts    real namespaces, real kernel interfaces; needs root
        fuzz     libFuzzer targets, a bounded number of runs each, in the address sanitizer's build
-A build is `release` or a set of sanitizers; each has a build directory of its own.
+A build is `release` or a set of sanitizers; each has a build directory of its own. While the tests of one
+run, the next is compiled on the processor time that they leave.
 """
 
 import argparse
@@ -18,22 +19,19 @@ import time
 from pathlib import Path
 
 import processes
-import style
+from ahead import Ahead
 from building import ADDRESS, RELEASE, Build, BuildFailed
 from campaign import Campaign
 from fuzzing import Fuzzing
+from jobs import Fuzz, Style, Tests
 from outcome import FAILED, Case, Outcome
 from screen import Screen
 
 ROOT = Path(__file__).resolve().parents[2]
 TIERS = ("style", "headers", "unit", "fabric", "hosts", "fuzz")
-# What a sanitizer can find something in. ThreadSanitizer sees only the programs with threads, those
-# that carry meson's suite `threads`: everything else is pure and single-threaded by construction.
+COMPILED_TIERS = ("headers", "unit", "fabric", "hosts")
+# The rest depends on no build, or makes its own.
 SANITIZED_TIERS = ("unit", "fabric", "hosts")
-THREADS_SUITE = "threads"
-# Rooms whose object code is another one in a release: kernels, engines, hot loops. Where the address
-# sanitizer's build runs every unit test as well, a release runs these.
-OPTIMISED_SUITE = "optimised"
 
 EXAMPLES = """\
 examples:
@@ -73,90 +71,67 @@ class Runner:
         self.options = options
         self.seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
         self.kinds = [RELEASE if kind == "none" else kind for kind in options.sanitize or ["none"]]
-        self.builds = {}
         self.outcome = Outcome()
         self.screen = Screen(self.outcome, options.verbose)
 
-    def campaign(self, build):
-        return Campaign(build, self.outcome, self.screen, self.seed, self.options.filter)
+    def jobs(self):
+        """In the order in which they run: style, the tiers of each build, the fuzz targets."""
+        options = self.options
+        chosen = options.tier or TIERS
+        builds = {kind: Build(ROOT, kind) for kind in [*self.kinds, ADDRESS]}
+        campaigns = {
+            kind: Campaign(build, self.outcome, self.screen, self.seed, options.filter)
+            for kind, build in builds.items()
+        }
+        found = []
+        if "style" in chosen and RELEASE in self.kinds:
+            found.append(Style(builds[RELEASE], campaigns[RELEASE]))
+        for kind in dict.fromkeys(self.kinds):
+            possible = COMPILED_TIERS if kind == RELEASE else SANITIZED_TIERS
+            tiers = [tier for tier in possible if tier in chosen]
+            if tiers:
+                found.append(Tests(builds[kind], tiers, campaigns[kind], self.kinds, not options.tier))
+        if "fuzz" in chosen and {RELEASE, ADDRESS} & set(self.kinds):
+            fuzzing = Fuzzing(campaigns[ADDRESS], options.fuzz_runs, options.fuzz_seconds)
+            found.append(Fuzz(builds[ADDRESS], fuzzing))
+        return found
 
-    def build_failed(self, build, tier, failure):
-        case = Case(build.kind, tier, "build", str(build.directory.name), FAILED, str(failure))
-        self.outcome.cases.append(case)
-        self.screen.failure(case)
+    def run(self):
+        self.screen.say(f"seed {self.seed}")
+        ahead = None
+        jobs = self.jobs()
+        for job, following in zip(jobs, [*jobs[1:], None]):
+            ready = self.ready(job, ahead)
+            ahead = Ahead(following, self.build_progress(following)) if following else None
+            for tier, work in job.parts() if ready else ():
+                self.timed(job.build, tier, work)
+
+    def build_progress(self, job):
+        return lambda line: self.screen.progress(f"building {job.build.directory.name}/", line)
+
+    def ready(self, job, ahead):
+        """Whether what the job runs is built; `ahead` has begun with it, or is None."""
+        build = job.build
+        if job.what:
+            self.screen.say(f"building {job.what} in {build.directory.name}/ ({build.kind})")
+        started = time.monotonic()
+        try:
+            ahead.finish() if ahead else job.prepare(on_line=self.build_progress(job))
+        except BuildFailed as failure:
+            case = Case(build.kind, job.tier, "build", build.directory.name, FAILED, str(failure))
+            self.outcome.cases.append(case)
+            self.screen.failure(case)
+            return False
+        finally:
+            if job.what:
+                self.outcome.add_build(build.kind, time.monotonic() - started, build.processor_seconds)
+        return True
 
     def timed(self, build, tier, work):
         started = time.monotonic()
         work()
         key = (build.kind, tier)
         self.outcome.seconds[key] = self.outcome.seconds.get(key, 0) + time.monotonic() - started
-
-    def build(self, kind):
-        return self.builds.setdefault(kind, Build(ROOT, kind))
-
-    def compile(self, build, targets):
-        try:
-            build.compile(targets)
-        finally:
-            self.outcome.builds[build.kind] = (build.seconds, build.processor_seconds)
-
-    def programs(self, build, tiers):
-        """(those to run, those of these tiers that another build of this run has in their place)"""
-        programs = [program for program in build.programs() if program.tier in tiers]
-        if "thread" in build.kind:
-            return [program for program in programs if THREADS_SUITE in program.suites], []
-        if build.kind == RELEASE and any("address" in kind for kind in self.kinds):
-            elsewhere = [p for p in programs if p.tier == "unit" and OPTIMISED_SUITE not in p.suites]
-            return [program for program in programs if program not in elsewhere], elsewhere
-        return programs, []
-
-    def run_build(self, kind, tiers):
-        build = self.build(kind)
-        campaign = self.campaign(build)
-        if "style" in tiers:
-            self.timed(build, "style", lambda: style.run(campaign))
-        tiers = [tier for tier in tiers if tier not in ("style", "fuzz")]
-        if not tiers:
-            return
-        self.screen.say(f"building {build.directory.name}/ ({kind})")
-        try:
-            build.configure()
-            programs, elsewhere = self.programs(build, tiers)
-            if "thread" in kind:
-                self.screen.say("programs with threads: " + ", ".join(p.name for p in programs))
-            needed = sorted({target for program in programs for target in program.targets})
-            if kind == RELEASE and not self.options.tier:
-                needed = build.everything_but(elsewhere)
-            if needed:
-                self.compile(build, needed)
-        except BuildFailed as failure:
-            self.build_failed(build, tiers[0], failure)
-            return
-        for tier in tiers:
-            some = [program for program in programs if program.tier == tier]
-            self.timed(build, tier, lambda some=some: campaign.run(some))
-
-    def run_fuzz(self):
-        build = self.build(ADDRESS)
-        self.screen.say(f"building the fuzz targets in {build.directory.name}/")
-        try:
-            build.configure()
-            targets = build.fuzz_targets()
-            self.compile(build, [str(path.relative_to(build.directory)) for _, path in targets])
-        except BuildFailed as failure:
-            self.build_failed(build, "fuzz", failure)
-            return
-        fuzzing = Fuzzing(self.campaign(build), self.options.fuzz_runs, self.options.fuzz_seconds)
-        self.timed(build, "fuzz", lambda: fuzzing.run(targets))
-
-    def run(self):
-        chosen = self.options.tier or TIERS
-        self.screen.say(f"seed {self.seed}")
-        for kind in self.kinds:
-            possible = TIERS if kind == RELEASE else SANITIZED_TIERS
-            self.run_build(kind, [tier for tier in TIERS if tier in chosen and tier in possible])
-        if "fuzz" in chosen and {RELEASE, ADDRESS} & set(self.kinds):
-            self.run_fuzz()
 
     def finish(self):
         if self.options.json:

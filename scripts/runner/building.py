@@ -2,9 +2,8 @@
 
 import json
 import os
+import re
 import subprocess
-import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import processes
 
 RELEASE = "release"
 ADDRESS = "address,undefined"
+NINJA_STEP = re.compile(r"\[\d+/\d+\] ")
 
 
 class BuildFailed(Exception):
@@ -43,8 +43,7 @@ class Build:
         self.kind = kind
         suffix = "" if kind == RELEASE else "-" + kind.replace(",", "-")
         self.directory = root / f"build{suffix}"
-        self.seconds = 0.0  # of building so far
-        self.processor_seconds = 0.0
+        self.processor_seconds = 0.0  # of building so far
 
     @property
     def sanitizers(self):
@@ -72,20 +71,13 @@ class Build:
         ]
         self._run(command, {"CC": "clang", "CXX": "clang++"})
 
-    def compile(self, targets=()):
-        # All that does not compile is told in one run.
-        command = ["ninja", "-C", str(self.directory), "-k", "0", *targets]
-        started, before = time.monotonic(), os.times()
-        try:
-            if not sys.stdout.isatty():
-                self._run(command, {})
-            elif subprocess.run(command, check=False).returncode:
-                raise BuildFailed("see above")
-        finally:
-            now = os.times()
-            self.seconds += time.monotonic() - started
-            self.processor_seconds += now.children_user + now.children_system
-            self.processor_seconds -= before.children_user + before.children_system
+    def compile(self, targets, behind=None, on_line=None):
+        """`behind`: the Background to do it in; `on_line`: is told what is being done now."""
+        command = ["ninja", "-C", str(self.directory), "-k", "0", *targets]  # tells all that does not compile
+        if behind:
+            self._run(behind.command(command), {}, on_line, behind.started)
+        else:
+            self._run(command, {}, on_line)
 
     def everything_but(self, programs):
         """The targets of a plain `ninja`, without the executables of `programs`."""
@@ -144,7 +136,9 @@ class Build:
         )
         return json.loads(printed.stdout)
 
-    def _run(self, command, env):
-        ended = processes.run(command, env=env, cwd=self.root)
+    def _run(self, command, env, on_line=None, on_start=None):
+        ended = processes.run(command, on_line, env, self.root, on_start=on_start)
+        self.processor_seconds += ended.processor_seconds
         if ended.code:
-            raise BuildFailed(f"{' '.join(command)}: {processes.how_it_ended(ended.code)}\n{ended.tail}")
+            said = "\n".join([line for line in ended.lines if not NINJA_STEP.match(line)][-60:])
+            raise BuildFailed(f"{' '.join(command)}: {processes.how_it_ended(ended.code)}\n{said}")

@@ -23,7 +23,10 @@ class Outcome:
     def __init__(self):
         self.cases = []
         self.seconds = {}  # (build, tier) -> how long it took
-        self.builds = {}  # build -> how long compiling took, and how much processor time
+        self.builds = {}  # build -> how long compiling was waited for, and its processor time in all
+
+    def add_build(self, build, waited, processor_seconds):
+        self.builds[build] = (self.builds.get(build, (0.0, 0.0))[0] + waited, processor_seconds)
 
     def count(self, result, build=None, tier=None):
         return sum(
@@ -59,7 +62,7 @@ class Outcome:
                 for build, tier in self.groups()
             ],
             "builds": [
-                {"build": build, "seconds": round(wall, 1), "processor_seconds": round(processor, 1)}
+                {"build": build, "waited_seconds": round(wall, 1), "processor_seconds": round(processor, 1)}
                 for build, (wall, processor) in self.builds.items()
             ],
             "cases": [asdict(case) for case in self.cases],

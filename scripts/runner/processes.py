@@ -20,6 +20,7 @@ class Ended:
     code: int  # negative: the signal that ended it
     lines: list
     timed_out: bool = False
+    processor_seconds: float = 0.0  # its own and that of the children it waited for
 
     @property
     def tail(self):
@@ -70,8 +71,11 @@ def _follow(child):
     _signal_group(child, signal.SIGKILL)
 
 
-def run(command, on_line=None, env=None, cwd=None, limit_seconds=None):
-    """Runs to the end, or to the limit, which is a guard against a hang and no measurement."""
+def run(command, on_line=None, env=None, cwd=None, limit_seconds=None, on_start=None):
+    """Runs to the end, or to the limit, which is a guard against a hang and no measurement.
+
+    `on_start` is told the number of the session that the child leads.
+    """
     with _lock:
         child = subprocess.Popen(
             command,
@@ -85,6 +89,8 @@ def run(command, on_line=None, env=None, cwd=None, limit_seconds=None):
             errors="replace",
         )
         _live[child.pid] = child
+    if on_start:
+        on_start(child.pid)
     expired = threading.Event()
 
     def expire():
@@ -111,10 +117,11 @@ def run(command, on_line=None, env=None, cwd=None, limit_seconds=None):
         if guard:
             guard.cancel()
         follower.join()
-        child.wait()
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
         with _lock:
             _live.pop(child.pid, None)
-    return Ended(child.returncode, lines, expired.is_set())
+    return Ended(child.returncode, lines, expired.is_set(), used.ru_utime + used.ru_stime)
 
 
 def stop_all():

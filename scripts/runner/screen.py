@@ -72,7 +72,9 @@ class Screen:
                     self.say(f"      {case.program} {case.name} ({case.build})")
         self.say()
         for build, (wall, processor) in outcome.builds.items():
-            self.say(f"{build:<18} {'build':<8} {wall:.0f} s, {processor:.0f} s of processor time")
+            self.say(
+                f"{build:<18} {'build':<8} waited for {wall:.0f} s; {processor:.0f} s of processor time"
+            )
         for build, tier in outcome.groups():
             seconds = outcome.seconds.get((build, tier), 0.0)
             self.say(f"{build:<18} {tier:<8} {outcome.line(build, tier)}  {seconds:.0f} s")

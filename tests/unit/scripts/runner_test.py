@@ -5,6 +5,8 @@ import json
 import os
 import sys
 import tempfile
+import threading
+import time
 import tomllib
 import types
 from contextlib import redirect_stdout
@@ -16,7 +18,9 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "scripts" / "runner")]
 import allowed_skips  # noqa: E402
 import campaign as campaigns  # noqa: E402
 import processes  # noqa: E402
-from building import Program  # noqa: E402
+from ahead import Ahead  # noqa: E402
+from background import Background, members  # noqa: E402
+from building import Build, BuildFailed, Program  # noqa: E402
 from fuzzing import Fuzzing  # noqa: E402
 from googletest import Reader, names_in_list  # noqa: E402
 from outcome import FAILED, PASSED, SKIPPED, WHOLE_PROGRAM, Case, Outcome  # noqa: E402
@@ -187,6 +191,62 @@ def test_what_a_program_started_does_not_outlive_it():
     ended = processes.run([sys.executable, "-c", source])
     status = Path(f"/proc/{ended.lines[0]}/stat")
     assert not status.exists() or status.read_text().split(")")[1].split()[0] == "Z"
+
+
+def test_what_runs_in_the_background_gives_way_with_all_it_starts_until_it_is_waited_for():
+    with tempfile.TemporaryDirectory() as place:
+        told, go = Path(place) / "told", Path(place) / "go"
+        shell = f"(echo inner > {told}; while [ ! -e {go} ]; do sleep 0.01; done) & wait"
+        background = Background()
+        sessions = []
+
+        def started(session):
+            background.started(session)
+            sessions.append(session)
+
+        def policies():
+            return {os.sched_getscheduler(pid) for pid in members(sessions[0])}
+
+        command = background.command(["sh", "-c", shell])
+        waiter = threading.Thread(target=processes.run, args=(command,), kwargs={"on_start": started})
+        waiter.start()
+        try:
+            while not told.exists():
+                time.sleep(0.01)
+            assert policies() == {os.SCHED_IDLE}, policies()
+            background.hurry()
+            if os.geteuid() == 0:  # others may give way, and not take it back
+                assert policies() == {os.SCHED_OTHER}, policies()
+        finally:
+            go.touch()
+            waiter.join()
+        assert background.command(["next"]) == ["next"], "what follows gives way to nobody"
+
+
+def test_a_preparation_that_failed_says_so_to_who_waits_for_it():
+    class Job:
+        def prepare(self, behind, on_line):
+            raise BuildFailed("does not compile")
+
+    try:
+        Ahead(Job(), print).finish()
+    except BuildFailed as failure:
+        assert str(failure) == "does not compile"
+    else:
+        raise AssertionError("nothing was said")
+
+
+def test_what_does_not_compile_is_told_without_the_steps_that_did():
+    with tempfile.TemporaryDirectory() as place:
+        build = Build(Path(place), "release")
+        printed = "[1/3] Compiling a\\nb.cpp:7: error: no\\n[2/3] Compiling c\\n"
+        seen = []
+        try:
+            build._run(["sh", "-c", f"printf '{printed}'; exit 1"], {}, seen.append)
+        except BuildFailed as failure:
+            assert str(failure).splitlines()[1:] == ["b.cpp:7: error: no"], str(failure)
+        assert seen[0] == "[1/3] Compiling a"
+        assert build.processor_seconds > 0
 
 
 def test_googletests_own_lines_are_understood():

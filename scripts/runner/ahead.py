@@ -1,0 +1,22 @@
+"""The next job is prepared while the one before it runs."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from background import Background
+
+
+class Ahead:
+    def __init__(self, job, on_line):
+        """`on_line` is told how far it is once somebody waits."""
+        self._background = Background()
+        self._pool = ThreadPoolExecutor(1)
+        tell = lambda line: on_line(line) if self._background.hurried else None  # noqa: E731
+        self._done = self._pool.submit(job.prepare, self._background, tell)
+
+    def finish(self):
+        """Waits, no longer giving way to others; raises what the preparation raised."""
+        self._background.hurry()
+        try:
+            self._done.result()
+        finally:
+            self._pool.shutdown(wait=False)

@@ -1,0 +1,91 @@
+"""What a run consists of: something to build, and the tiers that then run."""
+
+import style
+from building import RELEASE
+
+# ThreadSanitizer sees only the programs with threads, those that carry meson's suite `threads`:
+# everything else is pure and single-threaded by construction.
+THREADS_SUITE = "threads"
+# Rooms whose object code is another one in a release: kernels, engines, hot loops. Where the address
+# sanitizer's build runs every unit test as well, a release runs these.
+OPTIMISED_SUITE = "optimised"
+
+
+class Style:
+    """What needs no build."""
+
+    what = ""
+    tier = "style"
+
+    def __init__(self, build, campaign):
+        self.build = build
+        self._campaign = campaign
+
+    def prepare(self, behind=None, on_line=None):
+        pass
+
+    def parts(self):
+        yield "style", lambda: style.run(self._campaign)
+
+
+class Tests:
+    """Tiers of one build."""
+
+    what = "the tests"
+
+    def __init__(self, build, tiers, campaign, kinds, whole):
+        """`kinds`: of all builds of this run; `whole`: no tier was asked for, so everything is built."""
+        self.build = build
+        self.tier = tiers[0]
+        self._tiers = tiers
+        self._campaign = campaign
+        self._kinds = kinds
+        self._whole = whole
+        self._programs = []
+
+    def prepare(self, behind=None, on_line=None):
+        """`behind`: the Background to compile in, or None; `on_line` is told how far it is."""
+        self.build.configure()
+        self._programs, elsewhere = self._divided()
+        needed = sorted({target for program in self._programs for target in program.targets})
+        if self.build.kind == RELEASE and self._whole:
+            needed = self.build.everything_but(elsewhere)
+        if needed:
+            self.build.compile(needed, behind, on_line)
+
+    def parts(self):
+        """(tier, what runs it)"""
+        for tier in self._tiers:
+            some = [program for program in self._programs if program.tier == tier]
+            yield tier, lambda some=some: self._campaign.run(some)
+
+    def _divided(self):
+        """(those to run, those of these tiers that another build of this run has in their place)"""
+        programs = [program for program in self.build.programs() if program.tier in self._tiers]
+        if "thread" in self.build.kind:
+            return [program for program in programs if THREADS_SUITE in program.suites], []
+        if self.build.kind == RELEASE and any("address" in kind for kind in self._kinds):
+            elsewhere = [p for p in programs if p.tier == "unit" and OPTIMISED_SUITE not in p.suites]
+            return [program for program in programs if program not in elsewhere], elsewhere
+        return programs, []
+
+
+class Fuzz:
+    """The libFuzzer targets, in the address sanitizer's build."""
+
+    what = "the fuzz targets"
+    tier = "fuzz"
+
+    def __init__(self, build, fuzzing):
+        self.build = build
+        self._fuzzing = fuzzing
+        self._targets = []
+
+    def prepare(self, behind=None, on_line=None):
+        self.build.configure()
+        self._targets = self.build.fuzz_targets()
+        files = [str(path.relative_to(self.build.directory)) for _, path in self._targets]
+        self.build.compile(files, behind, on_line)
+
+    def parts(self):
+        yield "fuzz", lambda: self._fuzzing.run(self._targets)
