@@ -219,6 +219,11 @@ std::vector<const Group*> Registry::groups() const {
   return all;
 }
 
+const Group* Registry::first_from(GroupId id) const {
+  const auto found = groups_.lower_bound(id);
+  return found == groups_.end() ? nullptr : &found->second;
+}
+
 std::vector<const Group*> Registry::groups_of(Nid nid) const {
   std::vector<const Group*> all;
   for (auto it = rank_at_.lower_bound({nid, GroupId{}});

@@ -192,6 +192,8 @@ public:
   [[nodiscard]] std::vector<const Job*> jobs() const;
   /// By id, that is, by age.
   [[nodiscard]] std::vector<const Group*> groups() const;
+  /// The group with the smallest number that is not below `id`; nullptr when there is none.
+  [[nodiscard]] const Group* first_from(GroupId id) const;
   [[nodiscard]] std::vector<const Group*> groups_of(Nid nid) const;
   [[nodiscard]] std::size_t trees_in_use() const { return owner_.size(); }
   [[nodiscard]] const Settings& settings() const { return settings_; }

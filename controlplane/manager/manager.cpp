@@ -191,7 +191,7 @@ void Manager::run_turn() {
   while (handle_topology() || handle_outcomes() || handle_actions() || handle_due() ||
          handle_routes()) {
   }
-  control_.settle(!repair_all_ && to_repair_.empty() && lives_.next_due() > now(), now());
+  control_.settle(!to_repair_.active() && lives_.next_due() > now(), now());
   gather_unstored();
   if (store_again_ != never || (unstored_.empty() && !topology_is_due())) {
     end_turn();
@@ -245,7 +245,7 @@ TimeNs Manager::first_deadline() const {
     next = std::min(next, waiter.until);
   }
   // While switches are waited for, nothing is done about trees.
-  const TimeNs due = repair_all_ || !to_repair_.empty() ? started_ : lives_.next_due();
+  const TimeNs due = to_repair_.active() ? started_ : lives_.next_due();
   next = std::min(next, control_.next_deadline(
                             waits_for_switches() ? started_ + settings_.timeout_ns : TimeNs{}));
   return std::min(next, due == never || !waits_for_switches()
@@ -306,7 +306,7 @@ bool Manager::handle_routes() {
     return any;
   }
   planning_graph_is_old_ = true;
-  repair_all_ = true;
+  to_repair_.begin();
   return true;
 }
 

@@ -58,6 +58,7 @@
 #include "controlplane/group/registry.hpp"
 #include "controlplane/manager/endings.hpp"
 #include "controlplane/manager/environment.hpp"
+#include "controlplane/manager/repair_round.hpp"
 #include "controlplane/manager/route_control.hpp"
 #include "controlplane/manager/stall_detector.hpp"
 #include "controlplane/manager/work_beside.hpp"
@@ -467,7 +468,7 @@ private:
   std::uint64_t moves_ = 0;
   std::uint64_t turn_ = 1;
   TimeNs turn_began_{};                ///< at the time of the environment
-  std::set<group::GroupId> to_repair_; ///< to be looked at, for the topology has changed
+  RepairRound to_repair_; ///< to be looked at, for the topology has changed
   bool repair_is_next_ = false;
   enum class Writing : std::uint8_t { nothing, requests, changes };
   Writing writing_ = Writing::nothing;
@@ -490,7 +491,6 @@ private:
   std::shared_ptr<TopologyChanges> written_topology_;
   TimeNs store_topology_at_ = never;
   std::set<topology::SwitchId> reachability_changed_; ///< got or lost their channel
-  bool repair_all_ = false;
   api::EventLog events_;
   std::map<group::GroupId, std::string> told_; ///< the text of a group's last event
   std::uint64_t repairs_ = 0;

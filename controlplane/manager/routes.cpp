@@ -196,15 +196,10 @@ bool Manager::handle_due() {
   if (waits_for_switches()) {
     return false;
   }
-  if (std::exchange(repair_all_, false)) {
-    for (const group::Group* group : registry_.groups()) {
-      to_repair_.insert(group->id);
-    }
-  }
   bool any = false;
   for (;;) {
     const bool is_due = lives_.next_due() <= now();
-    if (!is_due && to_repair_.empty()) {
+    if (!is_due && !to_repair_.active()) {
       return any;
     }
     if (slice_is_over()) {
@@ -213,11 +208,10 @@ bool Manager::handle_due() {
     }
     any = true;
     // By turns: who joins does not wait until all groups are looked at, nor they for who joins.
-    repair_is_next_ = !to_repair_.empty() && (!is_due || !repair_is_next_);
+    repair_is_next_ = to_repair_.active() && (!is_due || !repair_is_next_);
     if (!repair_is_next_) {
       look_at(lives_.take_due(now()).value());
-    } else if (const group::Group* group =
-                   registry_.find(to_repair_.extract(to_repair_.begin()).value())) {
+    } else if (const group::Group* group = to_repair_.next(registry_)) {
       repair(*group);
     }
   }

@@ -87,7 +87,7 @@ void Manager::take_notice(std::vector<topology::Change> changes) {
   unstored_topology_.touched.add(std::move(touched));
   topology_changed_at_ = now();
   rebalance_later();
-  repair_all_ = true;
+  to_repair_.begin();
   for (const group::GroupId id : std::set(lives_.in_state(trees::State::wanted))) {
     lives_.apply(id, trees::Event::want, now());
   }
