@@ -47,11 +47,14 @@ int drain(manager_client::ManagerClient& manager, const FabricCommand& command, 
       std::chrono::steady_clock::now() + std::chrono::duration<double>(command.timeout_seconds);
   std::string told;
   while (!Entry(answer.body).flag("safe")) {
-    if (interrupted() || std::chrono::steady_clock::now() >= until) {
+    const bool is_interrupted = interrupted();
+    if (is_interrupted || std::chrono::steady_clock::now() >= until) {
       fmt::print(stderr,
-                 "tributaryctl: {} is not out of use after {:g} s; it goes on being drained, look "
+                 "tributaryctl: {} is not out of use {}; it goes on being drained, look "
                  "with tributaryctl fabric show routes\n",
-                 command.name, command.timeout_seconds);
+                 command.name,
+                 is_interrupted ? std::string("yet")
+                                : fmt::format("after {:g} s", command.timeout_seconds));
       return print(answer.body, as_json, exit_failure);
     }
     if (const std::string line = drain_line(Entry(answer.body)); !as_json && line != told) {

@@ -17,7 +17,9 @@ void FaultLog::happened(std::string text, std::string time, TimeNs now) {
     if (faults_.size() > settings_.history) {
       const std::uint64_t oldest = faults_.back().number;
       std::erase_if(owners_, [&](const auto& owner) { return owner.second == oldest; });
-      again_.erase(oldest);
+      for (auto& [what, waiting] : again_) {
+        waiting.erase(oldest);
+      }
       faults_.pop_back();
     }
     open_ = true;
@@ -64,16 +66,9 @@ void FaultLog::tree(std::string group) {
   }
 }
 
-void FaultLog::failed(const std::string& why, TimeNs now) {
+void FaultLog::failed(const std::string& why) {
   if (Fault* fault = unfinished()) {
     fault->failures.push_back(why);
-    again_.erase(fault->number);
-  }
-  for (const std::uint64_t number : std::exchange(again_, {})) {
-    if (Fault* fault = find(number)) {
-      fault->failures.push_back(why);
-      finish_if_over(*fault, now);
-    }
   }
 }
 
@@ -127,25 +122,51 @@ bool FaultLog::ended(std::uint64_t transaction, const std::string& failure, Time
   return !owners.empty();
 }
 
-void FaultLog::again(std::uint64_t transaction) {
+void FaultLog::again(std::uint64_t transaction, const std::string& what) {
   for (const Fault* fault : take_owners(transaction)) {
-    again_.insert(fault->number);
+    again_[what].insert(fault->number);
   }
 }
 
-void FaultLog::follows(std::uint64_t transaction) {
-  for (const std::uint64_t number : std::exchange(again_, {})) {
+std::set<std::uint64_t> FaultLog::take_again(const std::string& what) {
+  auto waiting = again_.extract(what);
+  return waiting ? std::move(waiting.mapped()) : std::set<std::uint64_t>{};
+}
+
+bool FaultLog::is_made_anew_for(std::uint64_t number) const {
+  return std::ranges::any_of(again_,
+                             [&](const auto& waiting) { return waiting.second.contains(number); });
+}
+
+void FaultLog::follows(const std::string& what, std::span<const std::uint64_t> transactions) {
+  for (const std::uint64_t number : take_again(what)) {
     Fault* fault = find(number);
-    if (fault != nullptr && fault->waiting.insert(transaction).second) {
-      ++fault->transactions;
-      owners_.emplace(transaction, number);
+    for (const std::uint64_t transaction : transactions) {
+      if (fault != nullptr && fault->waiting.insert(transaction).second) {
+        ++fault->transactions;
+        owners_.emplace(transaction, number);
+      }
     }
+  }
+}
+
+void FaultLog::given_up(const std::string& what, const std::string& why, TimeNs now) {
+  for (const std::uint64_t number : take_again(what)) {
+    Fault* fault = find(number);
+    if (fault == nullptr) {
+      continue;
+    }
+    const bool is_known = std::ranges::find(fault->failures, why) != fault->failures.end();
+    if (!why.empty() && !is_known) {
+      fault->failures.push_back(why);
+    }
+    finish_if_over(*fault, now);
   }
 }
 
 void FaultLog::finish_if_over(Fault& fault, TimeNs now) {
   const bool is_answered = !answering_ || &fault != &faults_.front();
-  if (is_answered && fault.waiting.empty() && !again_.contains(fault.number)) {
+  if (is_answered && fault.waiting.empty() && !is_made_anew_for(fault.number)) {
     fault.state = fault.failures.empty() ? FaultState::installed : FaultState::failed;
     if (fault.failures.empty()) {
       fault.installed = now;

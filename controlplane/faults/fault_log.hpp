@@ -32,6 +32,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,9 +90,8 @@ public:
   void verified(TimeNs at);
   void destinations(std::size_t count);
   void tree(std::string group);
-  /// What cannot be done about it, or about those that something is made anew for; also of one that
-  /// is installed otherwise.
-  void failed(const std::string& why, TimeNs now);
+  /// What cannot be done about it; also of one that is installed otherwise.
+  void failed(const std::string& why);
   /// One of the transactions that answer it has begun: what happens from now on is another fault.
   void waits_for(std::uint64_t transaction, TimeNs now);
   /// All that answers it has begun, or nothing had to.
@@ -99,10 +99,13 @@ public:
 
   /// Of any fault; false when none waits for it.
   bool ended(std::uint64_t transaction, const std::string& failure, TimeNs now);
-  /// It ended with nothing changed, and what it was for is made anew: the faults that wait for it
-  /// wait for the transaction that will be told as `follows`, or until that has `failed`.
-  void again(std::uint64_t transaction);
-  void follows(std::uint64_t transaction);
+  /// It ended with nothing changed, and what it was for is made anew, by whatever name: the faults
+  /// that wait for it wait for the transactions that will be told as `follows` under that name, until
+  /// that is `given_up`.
+  void again(std::uint64_t transaction, const std::string& what);
+  void follows(const std::string& what, std::span<const std::uint64_t> transactions);
+  /// `why` is "" when nobody wants it any more.
+  void given_up(const std::string& what, const std::string& why, TimeNs now);
 
   [[nodiscard]] bool is_open() const { return !faults_.empty() && open_; }
   /// The latest first.
@@ -115,11 +118,15 @@ private:
   /// Whose it was, which do not wait for it any more.
   std::vector<Fault*> take_owners(std::uint64_t transaction);
   void finish_if_over(Fault& fault, TimeNs now);
+  [[nodiscard]] bool is_made_anew_for(std::uint64_t number) const;
+  /// Nobody waits for it any more.
+  std::set<std::uint64_t> take_again(const std::string& what);
 
   LogSettings settings_;
   std::deque<Fault> faults_;                           ///< the latest first
   std::multimap<std::uint64_t, std::uint64_t> owners_; ///< by transaction: faults' numbers
-  std::set<std::uint64_t> again_;                      ///< faults that wait for what `follows`
+  /// Faults that wait for what `follows`, by what that is.
+  std::map<std::string, std::set<std::uint64_t>> again_;
   std::uint64_t last_number_ = 0;
   bool open_ = false;      ///< the first of them takes what happens
   bool answering_ = false; ///< and its answer is not complete

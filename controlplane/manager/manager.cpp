@@ -275,7 +275,7 @@ bool Manager::handle_actions() {
       }
     } else if (const auto* gone = std::get_if<group::Gone>(&action)) {
       rebalance_later();
-      forget(gone->group.id);
+      forget(gone->group);
       told_.erase(gone->group.id);
       endings_.add(gone->group);
       event("group",
@@ -292,7 +292,7 @@ bool Manager::handle_outcomes() {
   const Section section(stalls_, "ended transactions");
   const std::vector<transaction::Outcome> outcomes = coordinator_.take_outcomes();
   for (const transaction::Outcome& outcome : outcomes) {
-    control_.ended(outcome, now());
+    control_.ended(outcome, group_that_tries_again(outcome), now());
     finished(outcome);
   }
   const bool routes_in_force = control_.note_in_force();

@@ -287,13 +287,15 @@ private:
   void install(group::GroupId id);
   void remove(group::GroupId id);
   void finished(const transaction::Outcome& outcome);
+  /// "" when that has not failed, or is for no trees that a group still wants.
+  [[nodiscard]] std::string group_that_tries_again(const transaction::Outcome& outcome) const;
   /// Says of groups that were behind that they are installed, once they are.
   bool note_in_force();
   void adopt(const group::Group& group);
   /// Its trees out of the loads.
   void release(trees::Life& life);
   /// The group is gone.
-  void forget(group::GroupId id);
+  void forget(const group::Group& group);
   /// None when nobody is below the root (a group of one, or whose others have left): its frames
   /// need not go anywhere, and no switch takes a tree without a child.
   [[nodiscard]] std::optional<transaction::Target> target_of(const group::Group& group,
@@ -467,7 +469,7 @@ private:
   bool rebalance_ended_ = false;    ///< all were, and none can be better
   std::uint64_t moves_ = 0;
   std::uint64_t turn_ = 1;
-  TimeNs turn_began_{};                ///< at the time of the environment
+  TimeNs turn_began_{};   ///< at the time of the environment
   RepairRound to_repair_; ///< to be looked at, for the topology has changed
   bool repair_is_next_ = false;
   enum class Writing : std::uint8_t { nothing, requests, changes };

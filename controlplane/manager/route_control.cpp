@@ -17,6 +17,9 @@ namespace {
 constexpr std::uint64_t growth_quiet_ns = 20'000'000;
 constexpr std::uint64_t growth_longest_ns = 500'000'000;
 
+/// What the log of faults knows them as; groups have a "/" in their names.
+const std::string the_routes = "routes";
+
 /// Clocks of the computation are the environment's, without the manager's pauses so far.
 std::function<TimeNs()> clock_of(Environment& environment, TimeNs now) {
   const std::uint64_t behind = elapsed_ns(environment.now(), now);
@@ -127,7 +130,7 @@ void RouteControl::reconfigure(const RouteSettings& settings, TimeNs now) {
   } else if (!settings.routes.enabled &&
              (life_.told() != nullptr || life_.current() != nullptr || life_.next() != nullptr)) {
     life_.withdraw();
-    log_.failed("unicast routes were switched off", now);
+    give_up("unicast routes were switched off", now);
     static_cast<void>(rooms_.coordinator.remove(routes::route_subject(), now));
     tell_("routes", "unicast routes are switched off; switches go by their own files");
   }
@@ -142,8 +145,23 @@ void RouteControl::tree_planned(const std::string& group, TimeNs now) {
   }
 }
 
-void RouteControl::tree_told(transaction::TransactionNumber transaction, TimeNs now) {
-  log_.waits_for(transaction.value, now);
+void RouteControl::trees_told(const std::string& group,
+                              std::span<const transaction::TransactionNumber> transactions,
+                              TimeNs now) {
+  std::vector<std::uint64_t> numbers;
+  for (const transaction::TransactionNumber one : transactions) {
+    log_.waits_for(one.value, now);
+    numbers.push_back(one.value);
+  }
+  if (numbers.empty()) {
+    log_.given_up(group, {}, now); // switches have what it was to be
+  } else {
+    log_.follows(group, numbers);
+  }
+}
+
+void RouteControl::trees_given_up(const std::string& group, const std::string& why, TimeNs now) {
+  log_.given_up(group, why, now);
 }
 
 // ---- in a turn ----
@@ -234,7 +252,7 @@ void RouteControl::computed(routes::PlanPtr plan) {
   log_.computed(plan->computed);
   log_.verified(plan->verified);
   if (!plan->refused.empty()) {
-    log_.failed(plan->refused, plan->verified);
+    give_up(plan->refused, plan->verified);
     tell_("routes", fmt::format("no unicast routes of epoch {}, those in force stay: {}",
                                 plan->epoch, plan->refused));
     return;
@@ -250,14 +268,22 @@ void RouteControl::install(TimeNs now) {
   const auto transaction = rooms_.coordinator.set(routes::target_of(*life_.next()->plan), now);
   life_.tell(transaction);
   log_.waits_for(transaction.value, now);
-  log_.follows(transaction.value);
+  log_.follows(the_routes, std::array{transaction.value});
 }
 
-void RouteControl::ended(const transaction::Outcome& outcome, TimeNs now) {
+void RouteControl::give_up(const std::string& why, TimeNs now) {
+  log_.failed(why);
+  log_.given_up(the_routes, why, now);
+}
+
+void RouteControl::ended(const transaction::Outcome& outcome, const std::string& retried,
+                         TimeNs now) {
   const std::string failure = outcome.result == transaction::Result::committed ? "" : outcome.text;
   const bool is_ours = life_.ended(outcome.transaction, failure, now + settings_.retry_ns);
   if (is_ours && !failure.empty()) {
-    log_.again(outcome.transaction.value);
+    log_.again(outcome.transaction.value, the_routes);
+  } else if (!retried.empty()) {
+    log_.again(outcome.transaction.value, retried);
   } else {
     log_.ended(outcome.transaction.value, failure, now);
   }

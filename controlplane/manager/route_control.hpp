@@ -35,6 +35,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,13 +80,18 @@ public:
   // ---- what groups' trees do about it ----
 
   void tree_planned(const std::string& group, TimeNs now);
-  void tree_told(transaction::TransactionNumber transaction, TimeNs now);
+  /// None when switches have already what they are to have.
+  void trees_told(const std::string& group,
+                  std::span<const transaction::TransactionNumber> transactions, TimeNs now);
+  /// They are not tried again; `why` is "" when nobody wants them any more.
+  void trees_given_up(const std::string& group, const std::string& why, TimeNs now);
 
   // ---- in a turn ----
 
   /// Gives out computations, tells switches. Begins nothing while switches are waited for.
   bool handle(TimeNs now, bool may_begin);
-  void ended(const transaction::Outcome& outcome, TimeNs now);
+  /// `retried`: the group whose trees are tried again because this has failed, or "".
+  void ended(const transaction::Outcome& outcome, const std::string& retried, TimeNs now);
   /// Once no switch is behind any more; true when that has just become so.
   bool note_in_force();
   void settle(bool trees_are_idle, TimeNs now);
@@ -121,6 +127,8 @@ private:
   void give(TimeNs now);
   void computed(routes::PlanPtr plan);
   void install(TimeNs now);
+  /// Of the open fault, and of those that wait for routes.
+  void give_up(const std::string& why, TimeNs now);
   [[nodiscard]] routes::Request request() const;
   [[nodiscard]] routes::VcLimit vc_limit() const;
   [[nodiscard]] bool is_being_made() const;

@@ -23,6 +23,11 @@ bool takes_part(const group::Member& member) {
 
 constexpr std::size_t hosts_named = 8;
 
+/// "training/0"
+std::string name_of(const group::Group& group) {
+  return fmt::format("{}/{}", group.job, group.name);
+}
+
 } // namespace
 
 // ---- what there is to plan over ----
@@ -343,9 +348,7 @@ void Manager::install(group::GroupId id) {
                            : coordinator_.remove(subject, now()));
   }
   lives_.wait_for(id, begun);
-  for (const transaction::TransactionNumber one : begun) {
-    control_.tree_told(one, now());
-  }
+  control_.trees_told(name_of(*group), begun, now());
 }
 
 void Manager::remove(group::GroupId id) {
@@ -354,6 +357,7 @@ void Manager::remove(group::GroupId id) {
     return;
   }
   lives_.apply(id, trees::Event::remove, now());
+  control_.trees_given_up(name_of(*group), {}, now());
   release(lives_.at(id));
   std::vector<transaction::TransactionNumber> begun;
   for (const records::TreeRecord& tree : group->routes) {
@@ -366,11 +370,12 @@ void Manager::remove(group::GroupId id) {
   }
 }
 
-void Manager::forget(group::GroupId id) {
-  if (lives_.find(id) != nullptr) {
-    lives_.apply(id, trees::Event::remove, now());
-    release(lives_.at(id));
-    lives_.apply(id, trees::Event::removed, now());
+void Manager::forget(const group::Group& group) {
+  if (lives_.find(group.id) != nullptr) {
+    lives_.apply(group.id, trees::Event::remove, now());
+    control_.trees_given_up(name_of(group), {}, now());
+    release(lives_.at(group.id));
+    lives_.apply(group.id, trees::Event::removed, now());
   }
 }
 
@@ -395,6 +400,21 @@ void Manager::finished(const transaction::Outcome& outcome) {
              !failure.empty() && lives_.apply(*over, trees::Event::failed, now())) {
     lives_.set_due(*over, now() + settings_.repair_pause_ns);
     registry_.install_failed(*over, failure, now());
+  }
+}
+
+std::string Manager::group_that_tries_again(const transaction::Outcome& outcome) const {
+  const auto owner = lives_.owner(outcome.transaction);
+  const group::Group* group = owner ? registry_.find(*owner) : nullptr;
+  if (group == nullptr || outcome.result == transaction::Result::committed) {
+    return {};
+  }
+  switch (lives_.state(*owner)) {
+  case trees::State::planned:
+  case trees::State::installing:
+  case trees::State::broken:
+  case trees::State::retrying: return name_of(*group);
+  default: return {};
   }
 }
 
@@ -502,11 +522,13 @@ void Manager::repair(const group::Group& group) {
   if (!plan_anew(group, life, broken, hosts)) {
     lives_.apply(id, trees::Event::no_path, now());
     lives_.set_due(id, now() + settings_.repair_pause_ns);
-    registry_.routes_failed(id, no_route(group, hosts), now());
+    const group::Error error = no_route(group, hosts);
+    control_.trees_given_up(name_of(group), error.message, now());
+    registry_.routes_failed(id, error, now());
     return;
   }
   ++repairs_;
-  control_.tree_planned(fmt::format("{}/{}", group.job, group.name), now());
+  control_.tree_planned(name_of(group), now());
   note_shared(life);
   event("tree",
         fmt::format("group {}/{} has a new tree, the old one is broken", group.job, group.name),

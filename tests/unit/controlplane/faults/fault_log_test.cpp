@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
 #include <string>
 
 namespace tributary::faults {
@@ -108,7 +110,7 @@ TEST_F(FaultLogTest, what_happens_when_switches_are_told_is_another_fault) {
 TEST_F(FaultLogTest, a_transaction_that_fails_and_a_refused_set_are_told_with_the_fault) {
   happens("link a - b is down", 0);
   log.begin_answer();
-  log.failed("12 of 240 pairs have no route", us(1500));
+  log.failed("12 of 240 pairs have no route");
   log.waits_for(7, us(2000));
   log.answered(us(2000));
   EXPECT_TRUE(log.ended(7, "tree 7 is not changed", us(3000)));
@@ -123,12 +125,12 @@ TEST_F(FaultLogTest, what_is_made_anew_is_waited_for_and_answers_two_faults_in_t
   log.begin_answer();
   log.waits_for(7, us(2000));
   log.answered(us(2000));
-  log.again(7);
+  log.again(7, "routes");
   EXPECT_EQ(last().state, FaultState::installing) << "a switch has come meanwhile";
   happens("switch c is up", 3000);
   log.begin_answer();
   log.waits_for(8, us(5000));
-  log.follows(8);
+  log.follows("routes", std::array<std::uint64_t, 1>{8});
   log.answered(us(5000));
   EXPECT_FALSE(log.ended(7, "", us(5500)));
   EXPECT_TRUE(log.ended(8, "", us(6000)));
@@ -146,10 +148,42 @@ TEST_F(FaultLogTest, what_is_made_anew_and_refused_fails_the_faults_that_wait_fo
   log.begin_answer();
   log.waits_for(7, us(2000));
   log.answered(us(2000));
-  log.again(7);
-  log.failed("12 of 240 pairs have no route", us(3000));
+  log.again(7, "routes");
+  log.given_up("routes", "12 of 240 pairs have no route", us(3000));
   EXPECT_EQ(last().state, FaultState::failed);
   EXPECT_THAT(last().failures, ElementsAre("12 of 240 pairs have no route"));
+}
+
+TEST_F(FaultLogTest, trees_that_are_tried_again_are_waited_for_beside_routes) {
+  happens("link a - b is down", 0);
+  log.begin_answer();
+  log.waits_for(7, us(2000));
+  log.waits_for(8, us(2000));
+  log.answered(us(2000));
+  log.again(7, "training/0");
+  log.again(8, "routes");
+  log.follows("routes", std::array<std::uint64_t, 1>{9});
+  EXPECT_TRUE(log.ended(9, "", us(3000)));
+  EXPECT_EQ(last().state, FaultState::installing) << "a tree is not where it is to be";
+  log.follows("training/0", std::array<std::uint64_t, 2>{10, 11}); // twins
+  EXPECT_TRUE(log.ended(10, "", us(4000)));
+  EXPECT_EQ(last().state, FaultState::installing);
+  EXPECT_TRUE(log.ended(11, "", us(5000)));
+  EXPECT_EQ(last().state, FaultState::installed);
+  EXPECT_EQ(last().installed, us(5000));
+  EXPECT_EQ(last().transactions, 5U);
+}
+
+TEST_F(FaultLogTest, trees_that_nobody_wants_any_more_are_not_waited_for) {
+  happens("link a - b is down", 0);
+  log.begin_answer();
+  log.waits_for(7, us(2000));
+  log.answered(us(2000));
+  log.again(7, "training/0");
+  log.given_up("training/1", {}, us(3000));
+  EXPECT_EQ(last().state, FaultState::installing);
+  log.given_up("training/0", {}, us(4000));
+  EXPECT_EQ(last().state, FaultState::installed);
 }
 
 TEST_F(FaultLogTest, the_log_is_bounded_and_forgets_what_it_waited_for) {
