@@ -94,6 +94,24 @@ protected:
     return got;
   }
 
+  static TreeNumber tree_of(const ManagedGroup& group) {
+    return TreeNumber{group.membership.at("trees").as_array().front().to_number<std::uint16_t>()};
+  }
+  /// One between switches that the tree crosses.
+  std::optional<LinkIndex> link_of(TreeNumber tree) {
+    const auto& graph = managed_->manager().graph();
+    std::optional<LinkIndex> found;
+    for (const transaction::Part& part :
+         managed_->manager().coordinator().wanted(trees::subject_of(tree))->parts) {
+      const topology::Attachment up{part.at, trees::part_of(*part.content).parent};
+      if (graph.link_at(up)) {
+        const auto at = static_cast<SwitchIndex>(std::stoul(graph[part.at].name.substr(1)));
+        found = managed_->fabric().topology().ports(at)[up.port];
+      }
+    }
+    return found;
+  }
+
   /// What the switches' own tables do with frames of every pair, in the fabric as it is.
   [[nodiscard]] unicast::Verification walked() {
     const topology::Graph& graph = managed_->manager().graph();
@@ -139,20 +157,7 @@ TEST_F(RoutedFabric, a_dead_link_is_a_fault_and_routes_and_trees_are_in_force_ag
   ManagedGroup& demo = groups.join("demo", hosts, 100'000);
   ASSERT_TRUE(managed_->run_until([&] { return demo.ready(); }, 60 * s)) << demo.error;
   const auto before = managed_->manager().route_control().log().count();
-  // A link that the group's tree crosses.
-  const auto tree =
-      TreeNumber{demo.membership.at("trees").as_array().front().to_number<std::uint16_t>()};
-  const transaction::Target* target =
-      managed_->manager().coordinator().wanted(trees::subject_of(tree));
-  const auto& graph = managed_->manager().graph();
-  std::optional<LinkIndex> cut;
-  for (const transaction::Part& part : target->parts) {
-    const topology::Attachment up{part.at, trees::part_of(*part.content).parent};
-    if (graph.link_at(up)) {
-      const auto at = static_cast<SwitchIndex>(std::stoul(graph[part.at].name.substr(1)));
-      cut = managed_->fabric().topology().ports(at)[up.port];
-    }
-  }
+  const auto cut = link_of(tree_of(demo));
   ASSERT_TRUE(cut);
   managed_->set_link_up(*cut, false);
   ASSERT_TRUE(settles()) << routes();
@@ -170,6 +175,35 @@ TEST_F(RoutedFabric, a_dead_link_is_a_fault_and_routes_and_trees_are_in_force_ag
   EXPECT_LE(us("computed_us"), us("verified_us"));
   EXPECT_LE(us("verified_us"), us("installed_us"));
   EXPECT_LT(us("installed_us"), 50'000U);
+}
+
+TEST_F(RoutedFabric, a_fault_whose_tree_a_switch_does_not_take_is_over_when_it_has) {
+  start("kdft:3x3x2");
+  ManagedGroups groups(*managed_, 1);
+  std::vector<HostIndex> hosts(18);
+  std::iota(hosts.begin(), hosts.end(), 0U);
+  ManagedGroup& demo = groups.join("demo", hosts, 100);
+  ASSERT_TRUE(managed_->run_until([&] { return demo.ready(); }, 60 * s)) << demo.error;
+  const auto cut = link_of(tree_of(demo));
+  ASSERT_TRUE(cut);
+  const faults::FaultLog& log = managed_->manager().route_control().log();
+  const std::uint64_t before = log.count();
+  managed_->set_link_up(*cut, false);
+  ASSERT_TRUE(managed_->run_until(
+      [&] { return log.count() > before && !log.faults().front().trees.empty(); }, 1 * s));
+  // While switches are told: what they are told is lost with their channels.
+  for (SwitchIndex at = 0; at < 9; ++at) {
+    managed_->break_channel(at);
+  }
+  ASSERT_TRUE(settles()) << routes();
+  managed_->run_for(5 * s);
+  bool failed_once = false;
+  for (const faults::Fault& fault : log.faults()) {
+    EXPECT_EQ(fault.state, faults::FaultState::installed)
+        << fault.number << ": " << testing::PrintToString(fault.failures);
+    failed_once |= fault.number == before + 1 && fault.transactions > 2;
+  }
+  EXPECT_TRUE(failed_once) << boost::json::serialize(faults());
 }
 
 TEST_F(RoutedFabric, a_switch_that_dies_and_comes_back_is_one_fault_each_and_gets_its_table) {
