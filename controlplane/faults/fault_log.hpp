@@ -100,8 +100,8 @@ public:
   /// Of any fault; false when none waits for it.
   bool ended(std::uint64_t transaction, const std::string& failure, TimeNs now);
   /// It ended with nothing changed, and what it was for is made anew, by whatever name: the faults
-  /// that wait for it wait for the transactions that will be told as `follows` under that name, until
-  /// that is `given_up`.
+  /// that wait for it wait for the transactions that will be told as `follows` under that name, or
+  /// until that is `given_up`.
   void again(std::uint64_t transaction, const std::string& what);
   void follows(const std::string& what, std::span<const std::uint64_t> transactions);
   /// `why` is "" when nobody wants it any more.
