@@ -1,141 +1,144 @@
-// Who goes next: outputs choose, and what a packet's leaving sets free.
+// Who goes next: outputs choose, and packets go.
+//
+// While one packet at most leaves a port's buffers at a time, what a transfer changes in its switch
+// beyond what `reserve` says concerns nobody before it is over. So first all outputs choose, on
+// sets alone, and then all transfers are carried out, with their buffers and packets asked for in
+// time.
 #include "simulator/engine/engine.hpp"
+#include "simulator/engine/pipeline.hpp"
 
 #include <algorithm>
 #include <cassert>
 
 namespace tributary::simulator::engine {
 
-void Engine::arbitrate(std::uint32_t s) {
-  Switch& at = switches_[s];
-  std::uint64_t* const changed = words(at.changed);
-  const std::uint64_t* const idle = words(at.idle);
+void Engine::arbitrate() {
+  in_stages(
+      std::span<const std::uint32_t>(switches_.changed),
+      [&](std::uint32_t number) {
+        Switch& s = switches_.all[number];
+        for (std::size_t w = 0; w < s.port_words; ++w) {
+          std::uint64_t left = switches_.to_choose(s)[w] & switches_.idle(s)[w];
+          for (; left != 0; left &= left - 1) {
+            fetch(&switches_.outputs[s.first_port + w * 64 +
+                                     static_cast<std::size_t>(std::countr_zero(left))]);
+          }
+        }
+      },
+      [&](std::uint32_t number) { choose(switches_.all[number]); });
+  switches_.changed.clear();
+  carry_out();
+}
+
+void Engine::choose(Switch& s) {
+  std::uint64_t* const to_choose = switches_.to_choose(s);
+  const std::uint64_t* const idle = switches_.idle(s);
   for (;;) {
     const std::uint32_t output =
-        first_from(at.turn, at.port_words, [&](std::size_t i) { return changed[i] & idle[i]; });
+        first_from(s.turn, s.port_words, [&](std::size_t i) { return to_choose[i] & idle[i]; });
     if (output == nothing) {
       break;
     }
-    clear_bit(changed, output);
-    choose(at, output);
+    clear_bit(to_choose, output);
+    choose(s, output);
   }
   // Busy ones choose when they are free again.
-  std::fill_n(changed, at.port_words, 0);
-  at.turn = static_cast<std::uint16_t>(at.turn + 1 < at.ports ? at.turn + 1 : 0);
-  at.listed = false;
+  std::fill_n(to_choose, s.port_words, 0);
+  s.turn = static_cast<std::uint16_t>(s.turn + 1 < s.ports ? s.turn + 1 : 0);
+  s.listed = false;
 }
 
-void Engine::choose(Switch& at, std::uint32_t number) {
-  Output& output = outputs_[at.first_port + number];
-  const std::uint64_t* const readable = words(at.readable);
-  const std::uint64_t* const requests = words(output.requests);
-  const std::uint8_t* const credits = &credits_[(std::size_t{at.first_port} + number) * vcs_];
-  const std::size_t count = at.buffer_words;
-  const bool to_host = number >= at.links;
-  const std::uint32_t buffer = first_from(output.turn, count, [&](std::size_t i) {
-    std::uint64_t asking = to_host || credits[0] != 0 ? requests[i] : 0;
-    for (std::size_t vc = 1; vc < vcs_; ++vc) {
-      asking |= credits[vc] != 0 ? requests[vc * count + i] : 0;
+void Engine::choose(Switch& s, std::uint32_t number) {
+  Output& output = switches_.outputs[s.first_port + number];
+  const std::uint64_t* const readable = switches_.readable(s);
+  const std::uint64_t* const requests = switches_.requests(output);
+  const std::uint32_t buffer = first_from(output.turn, s.buffer_words(), [&](std::size_t i) {
+    std::uint64_t asking = 0;
+    for (std::size_t vc = 0; vc < vcs_; ++vc) {
+      asking |= requests[i * vcs_ + vc] & -std::uint64_t{output.ready >> vc & 1U};
     }
     return asking & readable[i];
   });
-  if (buffer != nothing) {
-    output.turn = static_cast<std::uint16_t>(buffer + 1U < at.buffers ? buffer + 1U : 0);
-    grant(at, output, buffers_[at.first_buffer + buffer]);
-  }
-}
-
-void Engine::grant(Switch& at, Output& output, Buffer& buffer) {
-  const std::uint32_t from = number(buffer);
-  const std::size_t first_place = std::size_t{from} * parameters_.buffer;
-  Queue& queue = queues_[buffer.first_queue + (voq_ ? output.local : 0U)];
-  const std::uint8_t place = queue.head;
-  const Packet p = packets_[first_place + place];
-  withdraw(buffer, p);
-  queue.head = behind_[first_place + place];
-  --buffer.waiting;
-
-  clear_bit(words(at.idle), output.local);
-  const std::uint32_t first_sibling = from - buffer.vc;
-  const bool is_last_read = ++reads_[first_sibling] == parameters_.reads;
-  if (is_last_read) {
-    const std::size_t siblings = buffer.in == routing::local_port ? 1 : vcs_;
-    for (std::size_t i = 0; i < siblings; ++i) {
-      clear_bit(words(at.readable), buffer.siblings + i);
-    }
-  }
-  if (queue.head != no_place) {
-    const Packet& next = packets_[first_place + queue.head];
-    ask(buffer, next);
-    if (!is_last_read) {
-      changed(buffer.owner, next.out);
-    }
-  }
-  transfer_events_.add(now_ + parameters_.flits, {from * 64 + place, at.first_port + output.local});
-  ++counters_.grants;
-  if (measuring_) {
-    ++sent_[at.first_port + output.local];
-  }
-  if (output.buffer == nothing) {
-    return; // to a host
-  }
-  std::uint8_t* const credits = &credits_[(std::size_t{at.first_port} + output.local) * vcs_];
-  std::size_t vc = p.lowest_vc;
-  for (std::size_t other = vc + 1; other <= p.highest_vc; ++other) {
-    vc = credits[other] > credits[vc] ? other : vc;
-  }
-  assert(credits[vc] != 0);
-  if (!pauses_) {
-    --credits[vc];
-  }
-  Buffer& next = buffers_[output.buffer + vc];
-  assert(next.free != 0);
-  const auto next_place = static_cast<std::uint8_t>(std::countr_zero(next.free));
-  next.free &= next.free - 1;
-  Packet& moved = packet(next, next_place);
-  moved = p;
-  counters_.most_links = std::max(counters_.most_links, ++moved.links);
-  head_events_.add(now_ + parameters_.hop,
-                   (output.buffer + static_cast<std::uint32_t>(vc)) * 64 + next_place);
-}
-
-void Engine::transfer_done(const Transfer& done) {
-  ++counters_.events;
-  Buffer& buffer = buffers_[done.place / 64];
-  const auto place = static_cast<std::uint8_t>(done.place % 64);
-  Switch& at = switches_[buffer.owner];
-  const Output& output = outputs_[done.port];
-  if (output.buffer == nothing) {
-    if (at.dead) {
-      ++counters_.dropped[static_cast<std::size_t>(Drop::lost_in_dead_switch)];
-    } else {
-      const Packet& p = packet(buffer, place);
-      ++counters_.delivered;
-      if (measuring_) {
-        const std::uint64_t arrives = now_ + parameters_.receive - 1;
-        latencies_.from_creation.record(static_cast<std::uint32_t>(arrives - p.created));
-        latencies_.from_entry.record(static_cast<std::uint32_t>(arrives - p.entered));
-      }
-    }
-  }
-  free_place(buffer, place, parameters_.credit);
-  if (at.dead) {
+  if (buffer == nothing) {
     return;
   }
-  const std::uint32_t first_sibling = done.place / 64 - buffer.vc;
-  const std::size_t siblings = buffer.in == routing::local_port ? 1 : vcs_;
-  --reads_[first_sibling];
-  set_bit(words(at.idle), output.local);
-  const std::uint64_t* const idle = words(at.idle);
-  std::uint64_t* const changed_outputs = words(at.changed);
-  for (std::size_t i = 0; i < siblings; ++i) {
-    set_bit(words(at.readable), buffer.siblings + i);
-    const std::uint64_t* const wants = words(buffers_[first_sibling + i].wants);
-    for (std::size_t w = 0; w < at.port_words; ++w) {
-      changed_outputs[w] |= wants[w] & idle[w];
-    }
+  output.turn = static_cast<std::uint16_t>(buffer + 1U < s.buffers ? buffer + 1U : 0);
+  switches_.reserve(s, output.local, buffer);
+  fetch(&switches_.buffers[s.first_buffer + buffer]);
+  granted_.push_back({s.first_buffer + buffer, s.first_port + number});
+  if (parameters_.reads > 1) {
+    carry_out();
   }
-  changed(buffer.owner, output.local);
+}
+
+void Engine::carry_out() {
+  const auto first = [&](const Grant& g) -> Packet& {
+    Buffer& buffer = switches_.buffers[g.buffer];
+    return switches_.packet(g.buffer,
+                            switches_.queue(buffer, switches_.outputs[g.port].local).head);
+  };
+  const auto next = [&](const Grant& g) {
+    const Output& output = switches_.outputs[g.port];
+    return output.buffer + static_cast<std::uint32_t>(vc_of(first(g), output));
+  };
+  in_stages(
+      std::span<const Grant>(granted_), [&](const Grant& g) { fetch(&first(g)); },
+      [&](const Grant& g) {
+        const Packet& p = first(g);
+        if (p.behind != no_place) {
+          fetch(&switches_.packet(g.buffer, p.behind));
+        }
+        if (switches_.outputs[g.port].buffer != nothing) {
+          fetch(&switches_.buffers[next(g)]);
+        }
+      },
+      [&](const Grant& g) {
+        if (switches_.outputs[g.port].buffer != nothing) {
+          const std::uint32_t to = next(g);
+          fetch(&switches_.packet(to, Switches::next_place(switches_.buffers[to])));
+        }
+      },
+      [&](const Grant& g) { grant(g); });
+  granted_.clear();
+}
+
+void Engine::grant(const Grant& granted) {
+  Output& output = switches_.outputs[granted.port];
+  Buffer& buffer = switches_.buffers[granted.buffer];
+  Switch& s = switches_.all[buffer.input.at];
+  const std::uint8_t place = switches_.queue(buffer, output.local).head;
+  const Packet p = switches_.packet(granted.buffer, place);
+  switches_.leave(buffer, s, p);
+  const bool leaves = output.buffer == nothing;
+  transfer_events_.add(now_ + parameters_.flits,
+                       {granted.buffer * 64 + place, output.local, leaves});
+  ++counters_.grants;
+  if (measuring_) {
+    ++output.sent;
+  }
+  if (leaves) {
+    return;
+  }
+  const std::size_t vc = vc_of(p, output);
+  assert(output.credits[vc] != 0);
+  if (!pauses_ && --output.credits[vc] == 0) {
+    output.ready &= static_cast<std::uint8_t>(~(1U << vc));
+  }
+  const std::uint32_t to = output.buffer + static_cast<std::uint32_t>(vc);
+  const std::uint8_t next_place = Switches::take_place(switches_.buffers[to]);
+  Packet& moved = switches_.packet(to, next_place);
+  moved = p;
+  counters_.most_links = std::max(counters_.most_links, ++moved.links);
+  head_events_.add(now_ + parameters_.hop, to * 64 + next_place);
+}
+
+/// Of those that it may take, the one with most credits.
+std::size_t Engine::vc_of(const Packet& packet, const Output& output) {
+  std::size_t vc = packet.lowest_vc;
+  for (std::size_t other = vc + 1; other <= packet.highest_vc; ++other) {
+    vc = output.credits[other] > output.credits[vc] ? other : vc;
+  }
+  return vc;
 }
 
 } // namespace tributary::simulator::engine

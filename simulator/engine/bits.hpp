@@ -20,6 +20,14 @@ inline void clear_bit(std::uint64_t* words, std::size_t i) {
   return (words[i / 64] >> (i % 64) & 1U) != 0;
 }
 
+/// The n-th of the bits that are set, lowest first. Requires more than n.
+[[nodiscard]] inline unsigned nth_bit(std::uint64_t word, unsigned n) {
+  for (; n != 0; --n) {
+    word &= word - 1;
+  }
+  return static_cast<unsigned>(std::countr_zero(word));
+}
+
 /// The first member from `from` on, going round; `word(i)` gives the i-th of `count` words.
 /// `nothing`: there is none. Requires from < 64 * count.
 template <typename Word>

@@ -12,13 +12,14 @@
 namespace tributary::simulator::engine {
 
 Deadlock Engine::find_deadlock() const {
-  std::vector<bool> stuck(buffers_.size());
+  const std::vector<Buffer>& buffers = switches_.buffers;
+  std::vector<bool> stuck(buffers.size());
   std::vector<std::uint32_t> left;
-  for (std::uint32_t b = 0; b < buffers_.size(); ++b) {
-    const Buffer& buffer = buffers_[b];
+  for (std::uint32_t b = 0; b < buffers.size(); ++b) {
+    const Buffer& buffer = buffers[b];
     const bool full = pauses_ ? buffer.paused && buffer.waiting == buffer.arrived
                               : buffer.waiting == parameters_.buffer;
-    if (full && !buffer.dead && buffer.channel != nothing) {
+    if (full && !buffer.dead && buffer.sender != nothing) {
       stuck[b] = true;
       left.push_back(b);
     }
@@ -26,9 +27,8 @@ Deadlock Engine::find_deadlock() const {
   // The buffer that a queue's first packet waits for, all of those that it could take being stuck;
   // `nothing`: it can move.
   const auto waits_for = [&](const Buffer& buffer, const Queue& queue) {
-    const std::size_t places = std::size_t{number(buffer)} * parameters_.buffer;
-    const Packet& p = packets_[places + queue.head];
-    const Output& output = outputs_[switches_[buffer.owner].first_port + p.out];
+    const Packet& p = switches_.packet(switches_.number(buffer), queue.head);
+    const Output& output = switches_.outputs[switches_.all[buffer.input.at].first_port + p.out];
     if (output.buffer == nothing) {
       return nothing;
     }
@@ -41,12 +41,11 @@ Deadlock Engine::find_deadlock() const {
   };
   const auto next_of = [&](const Buffer& buffer) {
     std::uint32_t next = nothing;
-    const std::uint32_t count = voq_ ? switches_[buffer.owner].ports : 1U;
-    for (std::uint32_t q = buffer.first_queue; q < buffer.first_queue + count; ++q) {
-      if (queues_[q].head == no_place) {
+    for (const Queue& queue : switches_.queues(buffer)) {
+      if (queue.head == no_place) {
         continue;
       }
-      next = waits_for(buffer, queues_[q]);
+      next = waits_for(buffer, queue);
       if (next == nothing) {
         return nothing;
       }
@@ -56,7 +55,7 @@ Deadlock Engine::find_deadlock() const {
   for (bool some = true; some;) {
     const std::size_t before = left.size();
     std::erase_if(left, [&](std::uint32_t b) {
-      const bool moves = next_of(buffers_[b]) == nothing;
+      const bool moves = next_of(buffers[b]) == nothing;
       stuck[b] = stuck[b] && !moves;
       return moves;
     });
@@ -74,10 +73,10 @@ Deadlock Engine::find_deadlock() const {
       break;
     }
     path.push_back(at);
-    at = next_of(buffers_[at]);
+    at = next_of(buffers[at]);
   }
   for (const std::uint32_t b : path) {
-    found.channels.push_back(buffers_[b].channel);
+    found.channels.push_back(fabric_.buffers()[b].channel);
   }
   return found;
 }
@@ -86,21 +85,23 @@ bool Engine::accounts_hold() const {
   if (pauses_) {
     return true;
   }
-  std::vector<std::uint32_t> returning(credits_.size());
-  credit_events_.for_each([&](std::uint32_t channel) {
-    if ((channel & Fabric::host_flag) == 0) {
-      ++returning[channel];
+  std::vector<std::uint32_t> returning(switches_.outputs.size() * most_vcs);
+  credit_events_.for_each([&](std::uint32_t sender) {
+    if (!Sender::is_host(sender)) {
+      ++returning[sender];
     }
   });
-  for (const Buffer& buffer : buffers_) {
+  for (const Buffer& buffer : switches_.buffers) {
     const auto used = parameters_.buffer - static_cast<std::uint32_t>(std::popcount(buffer.free));
     if (used > parameters_.buffer || buffer.waiting > buffer.arrived || buffer.arrived > used) {
       return false;
     }
-    if (buffer.dead || buffer.channel == nothing || (buffer.channel & Fabric::host_flag) != 0) {
+    if (buffer.dead || buffer.sender == nothing || Sender::is_host(buffer.sender)) {
       continue;
     }
-    if (credits_[buffer.channel] + returning[buffer.channel] + used != parameters_.buffer) {
+    const Output& output = switches_.outputs[Sender::port(buffer.sender)];
+    if (output.credits[Sender::vc(buffer.sender)] + returning[buffer.sender] + used !=
+        parameters_.buffer) {
       return false;
     }
   }

@@ -25,6 +25,9 @@
 //   a packet    that may take any of several virtual channels asks for all, and gets the one with
 //               most credits
 //
+// Events of a tick are independent of each other but for their order, so each kind of them goes
+// through stages (pipeline.hpp): lines of memory are asked for several events ahead.
+//
 // Faults: `kill_switch` and `kill_link` are what happens, `notice` is what the switch at the other
 // end sees of it, `use_table` what the manager does about it. Time between them is the caller's.
 //
@@ -34,11 +37,12 @@
 
 #include "controlplane/unicast/algorithm.hpp"
 #include "dataplane/routing/decide.hpp"
-#include "simulator/engine/bits.hpp"
 #include "simulator/engine/counters.hpp"
 #include "simulator/engine/fabric.hpp"
 #include "simulator/engine/packet.hpp"
 #include "simulator/engine/parameters.hpp"
+#include "simulator/engine/router.hpp"
+#include "simulator/engine/switches.hpp"
 #include "simulator/engine/wheel.hpp"
 #include "simulator/traffic/traffic.hpp"
 #include "tributary/random.hpp"
@@ -74,6 +78,8 @@ public:
   /// virtual channels, and buffers of 1 to 64 packets, with pauses of more than the headroom.
   Engine(const Fabric& fabric, const Parameters& parameters, const unicast::TableSet& tables,
          unicast::PortStates up, Traffic& traffic, std::uint64_t seed);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   /// So many ticks; returns early when a packet goes round.
   void run(std::uint64_t ticks);
@@ -84,8 +90,10 @@ public:
   /// When measuring started.
   [[nodiscard]] const Counters& counters_before() const { return before_; }
   [[nodiscard]] const Latencies& latencies() const { return latencies_; }
-  /// Packets that each port has sent while measuring.
-  [[nodiscard]] std::span<const std::uint64_t> sent() const { return sent_; }
+  /// Packets that this port has sent while measuring.
+  [[nodiscard]] std::uint64_t sent(std::uint32_t port) const {
+    return switches_.outputs[port].sent;
+  }
   /// Packets in the fabric, counted one by one.
   [[nodiscard]] std::uint64_t count_inside() const;
   [[nodiscard]] bool goes_round() const { return counters_.most_links > parameters_.most_links; }
@@ -97,7 +105,7 @@ public:
   void kill_link(unicast::Network::End end);
   /// A switch sees that this port of it is down: what waits for it is routed anew.
   void notice(unicast::Network::End end);
-  void use_table(std::uint32_t s, const routing::SwitchTable& table) { tables_[s] = &table; }
+  void use_table(std::uint32_t s, const routing::SwitchTable& table);
 
   /// Buffers from which nothing can ever leave, in whatever order outputs choose.
   [[nodiscard]] Deadlock find_deadlock() const;
@@ -106,37 +114,10 @@ public:
   void watch(std::function<void(const Decided&)> observer) { observer_ = std::move(observer); }
 
 private:
-  static constexpr std::uint8_t no_place = 0xFF;
-  static constexpr std::uint32_t pause_flag = 0x40000000;
+  /// Hosts that have nothing to send for longer look at the clock in between.
+  static constexpr std::uint64_t longest_sleep = 1'023;
 
-  struct Queue {
-    std::uint8_t head = no_place; ///< places in the buffer
-    std::uint8_t tail = no_place;
-  };
-  struct Buffer : Fabric::Buffer {
-    std::uint64_t free = 0;        ///< places
-    std::uint32_t first_queue = 0; ///< one, or one for each port of the switch
-    std::uint32_t wants = 0;       ///< index of its set of outputs
-    std::uint8_t waiting = 0;      ///< packets in queues
-    std::uint8_t arrived = 0;      ///< packets here, also those that are leaving
-    bool paused = false;           ///< its sender was told to stop
-    bool dead = false;             ///< the link that fills it
-  };
-  struct Output : Fabric::Port {
-    std::uint16_t turn = 0;     ///< the buffer that is first next time
-    std::uint32_t requests = 0; ///< index of its sets of buffers, one for each virtual channel
-  };
-  struct Switch : Fabric::Switch {
-    std::uint32_t idle = 0;     ///< index of its set of outputs that are free
-    std::uint32_t changed = 0;  ///< and of those that are to choose
-    std::uint32_t readable = 0; ///< and of its set of buffers that can be read
-    std::uint16_t port_words = 1;
-    std::uint16_t buffer_words = 1;
-    std::uint16_t turn = 0; ///< the output that is first next time
-    bool listed = false;    ///< in changed_switches_
-    bool dead = false;
-  };
-  struct Source {
+  struct alignas(32) Source {
     std::uint64_t created = 0; ///< tick of the next packet; Traffic::never
     std::uint64_t free_at = 0; ///< when its link is
     std::uint32_t buffer = 0;
@@ -144,81 +125,70 @@ private:
     bool waits = false; ///< for a credit
   };
   struct Transfer {
-    std::uint32_t place = 0; ///< buffer * 64 + place
-    std::uint32_t port = 0;  ///< by which it leaves
+    std::uint32_t place = 0;  ///< buffer * 64 + place
+    std::uint16_t output = 0; ///< of the switch
+    bool leaves = false;      ///< the fabric: there is no buffer at the other end
+  };
+  struct Grant {
+    std::uint32_t buffer = 0;
+    std::uint32_t port = 0;
   };
 
   void tick();
-  void credit_back(std::uint32_t channel);
-  void head_arrives(std::uint32_t place);
-  void transfer_done(const Transfer& done);
+
+  // hosts.cpp
+  void take_hosts();
   void send_from_host(std::uint32_t host);
   void wake_host(std::uint32_t host, std::uint64_t at);
 
-  /// The output, or false: it was dropped, and counted.
+  // arrivals.cpp
+  void take_heads();
+  /// Routes it; `no_output`: it was dropped, and counted.
+  void head_arrives(std::uint32_t place);
+  /// Sets its output, or returns false: it was dropped, and counted.
   [[nodiscard]] bool route(const Buffer& in, Packet& packet);
-  [[nodiscard]] routing::Decision decide(const Buffer& in, const Packet& packet,
-                                         std::uint32_t destination, std::uint32_t entropy) const;
-  [[nodiscard]] routing::Port most_credits(std::uint32_t s, const routing::Candidates& may,
+  [[nodiscard]] routing::Port most_credits(const Input& in, const routing::Candidates& may,
                                            std::uint32_t entropy) const;
 
-  void join_queue(std::uint32_t buffer, std::uint8_t place);
-  void ask(const Buffer& buffer, const Packet& packet);
-  void withdraw(const Buffer& buffer, const Packet& packet);
-  [[nodiscard]] std::uint32_t queue_of(const Buffer& buffer, const Packet& packet) const {
-    return buffer.first_queue + (voq_ ? packet.out : 0U);
-  }
-  void free_place(Buffer& buffer, std::uint8_t place, std::uint32_t delay);
-  void tell_sender(Buffer& buffer, std::uint32_t delay);
-  void changed(std::uint32_t s, std::uint32_t output);
-  void arbitrate(std::uint32_t s);
-  void choose(Switch& at, std::uint32_t output);
-  void grant(Switch& at, Output& output, Buffer& buffer);
-  /// Takes all packets out of the queues of a buffer.
-  void empty_queues(Buffer& buffer, std::vector<std::uint8_t>& places);
+  // arbitration.cpp
+  void arbitrate();
+  void choose(Switch& s);
+  void choose(Switch& s, std::uint32_t output);
+  void carry_out();
+  void grant(const Grant& granted);
+  [[nodiscard]] static std::size_t vc_of(const Packet& packet, const Output& output);
 
-  Packet& packet(const Buffer& buffer, std::uint8_t place) {
-    return packets_[number(buffer) * parameters_.buffer + place];
-  }
-  [[nodiscard]] std::uint32_t number(const Buffer& buffer) const {
-    return static_cast<std::uint32_t>(&buffer - buffers_.data());
-  }
-  [[nodiscard]] std::uint64_t* words(std::uint32_t index) { return sets_.data() + index; }
+  // departures.cpp
+  void take_transfers();
+  void transfer_done(const Transfer& done);
+  void free_place(Buffer& buffer, std::uint8_t place, std::uint32_t delay);
+  void take_credits();
+  void credit_back(std::uint32_t sender);
 
   const Fabric& fabric_;
   Parameters parameters_;
   Traffic& traffic_;
-  unicast::PortStates up_;
-  std::vector<const routing::SwitchTable*> tables_; ///< by switch
+  Router router_;
+  Switches switches_;
   Random random_;
   std::uint64_t now_ = 0;
   std::uint8_t vcs_;
-  bool voq_;
   bool pauses_;
   bool measuring_ = false;
   std::uint8_t pause_above_ = 0; ///< packets in a buffer
 
-  std::vector<Switch> switches_;
-  std::vector<Output> outputs_; ///< by port
-  std::vector<Buffer> buffers_;
-  std::vector<Source> sources_;       ///< by host
-  std::vector<std::uint64_t> sets_;   ///< words of all sets
-  std::vector<std::uint8_t> credits_; ///< by channel; with pauses 1: go on
-  std::vector<std::uint8_t> reads_;   ///< by buffer that is its port's first: transfers under way
-  std::vector<Packet> packets_;       ///< by buffer and place
-  std::vector<std::uint8_t> behind_;  ///< by buffer and place: the next place of its queue
-  std::vector<Queue> queues_;
+  std::vector<Source> sources_;      ///< by host
+  std::vector<std::uint32_t> ready_; ///< hosts that may send in this tick
+  std::vector<Grant> granted_;       ///< in this tick, and not yet carried out
 
-  Wheel<std::uint32_t> credit_events_;
+  Wheel<std::uint32_t> credit_events_; ///< Sender
   Wheel<Transfer> transfer_events_;
-  Wheel<std::uint32_t> head_events_;
+  Wheel<std::uint32_t> head_events_; ///< buffer * 64 + place
   Wheel<std::uint32_t> host_events_;
-  std::vector<std::uint32_t> changed_switches_;
 
   Counters counters_;
   Counters before_;
   Latencies latencies_;
-  std::vector<std::uint64_t> sent_; ///< by port
   std::function<void(const Decided&)> observer_;
 };
 

@@ -13,7 +13,9 @@ struct Packet {
   std::uint16_t out = 0;         ///< port of the switch it is in, hosts' behind those of links
   std::uint8_t lowest_vc = 0;    ///< on the link behind that port
   std::uint8_t highest_vc = 0;
-  std::uint8_t links = 0; ///< crossed so far, those of hosts not counted
+  std::uint8_t links = 0;  ///< crossed so far, those of hosts not counted
+  std::uint8_t behind = 0; ///< in the queue: the place of the next one, or `no_place`
 };
+static_assert(sizeof(Packet) == 24);
 
 } // namespace tributary::simulator::engine

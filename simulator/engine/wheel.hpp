@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tributary::simulator::engine {
@@ -19,14 +20,9 @@ public:
 
   /// Requires now < at <= now + the longest delay.
   void add(std::uint64_t at, const Event& event) { lists_[at & mask_].push_back(event); }
-  /// Calls `f(event)` for each of this tick, first added first, and forgets them. `f` may add.
-  template <typename F> void take(std::uint64_t now, F&& f) {
-    std::vector<Event>& list = lists_[now & mask_];
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      f(list[i]);
-    }
-    list.clear();
-  }
+  /// Those of this tick, first added first. Stays valid while events are added for later ones.
+  [[nodiscard]] std::span<const Event> due(std::uint64_t now) const { return lists_[now & mask_]; }
+  void forget(std::uint64_t now) { lists_[now & mask_].clear(); }
   template <typename F> void for_each(F&& f) const {
     for (const std::vector<Event>& list : lists_) {
       for (const Event& event : list) {
@@ -34,7 +30,6 @@ public:
       }
     }
   }
-  [[nodiscard]] std::uint64_t longest_delay() const { return mask_; }
 
 private:
   std::vector<std::vector<Event>> lists_;

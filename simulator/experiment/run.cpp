@@ -53,7 +53,7 @@ void add_links(const Prepared& prepared, const Engine& engine, Result& result) {
     if (!prepared.up().up(from.at, from.port)) {
       continue;
     }
-    const double load = static_cast<double>(engine.sent()[prepared.fabric().port_of_link(link)]) *
+    const double load = static_cast<double>(engine.sent(prepared.fabric().port_of_link(link))) *
                         prepared.parameters().flits /
                         static_cast<double>(std::max<std::uint64_t>(1, result.measured));
     result.links.push_back({link, load});

@@ -92,10 +92,12 @@ public:
   [[nodiscard]] std::uint32_t destination(std::uint32_t host);
   /// From now on nobody sends to these.
   void exclude(std::span<const std::uint32_t> hosts);
+  /// That host is about to be asked.
+  void prefetch(std::uint32_t host) const { __builtin_prefetch(&hosts_[host], 1); }
   [[nodiscard]] std::uint32_t senders() const { return senders_; }
 
 private:
-  struct Host {
+  struct alignas(64) Host {
     Random random{0};
     std::uint32_t partner = nobody; ///< of patterns with one
     std::uint32_t in_burst = 0;     ///< packets that follow at once

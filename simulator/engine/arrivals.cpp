@@ -1,0 +1,125 @@
+// A head is there: where to.
+#include "simulator/engine/engine.hpp"
+#include "simulator/engine/pipeline.hpp"
+
+namespace tributary::simulator::engine {
+namespace {
+
+std::uint32_t hash_of_flow(const Packet& packet, std::uint32_t at) {
+  std::uint64_t h = (std::uint64_t{packet.source} << 32 | packet.destination) + at;
+  h = (h ^ h >> 30) * 0xBF58476D1CE4E5B9ULL;
+  h = (h ^ h >> 27) * 0x94D049BB133111EBULL;
+  return static_cast<std::uint32_t>(h >> 32);
+}
+
+} // namespace
+
+void Engine::take_heads() {
+  in_stages(
+      head_events_.due(now_),
+      [&](std::uint32_t place) {
+        fetch(&switches_.buffers[place / 64]);
+        fetch(&switches_.packet(place / 64, place % 64));
+      },
+      [&](std::uint32_t place) {
+        const Input& in = switches_.buffers[place / 64].input;
+        const std::uint32_t destination =
+            fabric_.switch_of_host(switches_.packet(place / 64, place % 64).destination);
+        if (destination < in.destinations) {
+          fetch(&in.row[destination]);
+        }
+      },
+      [&](std::uint32_t place) {
+        head_arrives(place);
+        const std::uint16_t out = switches_.packet(place / 64, place % 64).out;
+        if (out != no_output) {
+          const Switch& s = switches_.all[switches_.buffers[place / 64].input.at];
+          fetch(&switches_.outputs[s.first_port + out]);
+        }
+      },
+      [&](std::uint32_t place) {
+        if (switches_.packet(place / 64, place % 64).out != no_output) {
+          switches_.join(place / 64, place % 64);
+        }
+      });
+  head_events_.forget(now_);
+}
+
+void Engine::head_arrives(std::uint32_t place_number) {
+  ++counters_.events;
+  Buffer& buffer = switches_.buffers[place_number / 64];
+  const auto place = static_cast<std::uint8_t>(place_number % 64);
+  Packet& packet = switches_.packet(place_number / 64, place);
+  if (buffer.dead) {
+    buffer.free |= std::uint64_t{1} << place;
+    ++counters_.dropped[static_cast<std::size_t>(Drop::lost_on_dead_link)];
+    packet.out = no_output;
+    return;
+  }
+  ++buffer.arrived;
+  if (pauses_ && !buffer.paused && buffer.arrived >= pause_above_ && buffer.sender != nothing) {
+    buffer.paused = true;
+    credit_events_.add(now_ + parameters_.credit, buffer.sender | Sender::pause_flag);
+  }
+  if (!route(buffer, packet)) {
+    packet.out = no_output;
+    // The place is free when all of it has come and was thrown away.
+    free_place(buffer, place, parameters_.flits + parameters_.credit);
+  }
+}
+
+bool Engine::route(const Buffer& in, Packet& packet) {
+  const std::uint32_t destination = fabric_.switch_of_host(packet.destination);
+  const std::uint32_t entropy = parameters_.spread == Spread::flow
+                                    ? hash_of_flow(packet, in.input.at)
+                                    : static_cast<std::uint32_t>(random_.next() >> 32);
+  routing::Decision decision = router_.decide(in.input, destination, entropy);
+  if (parameters_.spread == Spread::credits && decision.outcome == routing::Outcome::forward) {
+    decision.port = most_credits(in.input, router_.candidates(in.input, destination), entropy);
+  }
+  if (observer_) {
+    observer_({now_, in.input.at, in.input.port, in.input.vc, entropy, packet, decision});
+  }
+  switch (decision.outcome) {
+  case routing::Outcome::deliver:
+    packet.out = fabric_.port_of_host(packet.destination);
+    packet.lowest_vc = packet.highest_vc = 0;
+    return true;
+  case routing::Outcome::forward:
+    packet.out = decision.port;
+    packet.lowest_vc = decision.lowest_vc;
+    packet.highest_vc = decision.highest_vc;
+    return true;
+  case routing::Outcome::dest_dead:
+    ++counters_.dropped[static_cast<std::size_t>(Drop::dest_dead)];
+    break;
+  case routing::Outcome::no_vc: ++counters_.dropped[static_cast<std::size_t>(Drop::no_vc)]; break;
+  case routing::Outcome::no_route:
+    ++counters_.dropped[static_cast<std::size_t>(Drop::no_route)];
+    break;
+  }
+  return false;
+}
+
+routing::Port Engine::most_credits(const Input& in, const routing::Candidates& may,
+                                   std::uint32_t entropy) const {
+  routing::Port best = 0;
+  std::uint64_t best_score = 0;
+  may.for_each(router_.up(in.at), [&](routing::Port port) {
+    const Output& output = switches_.outputs[switches_.all[in.at].first_port + port];
+    std::uint64_t credits = 0;
+    for (std::size_t vc = may.lowest_vc; vc <= may.highest_vc; ++vc) {
+      credits += output.credits[vc];
+    }
+    // Among equals the entropy says; never 0, so that there is always a best one.
+    const std::uint64_t score =
+        (credits << 32 | ((entropy ^ port * 0x9E3779B9U) * 0x85EBCA6BU)) + 1;
+    if (score > best_score) {
+      best_score = score;
+      best = port;
+    }
+  });
+  return best;
+}
+
+} // namespace tributary::simulator::engine

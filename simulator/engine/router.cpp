@@ -1,0 +1,56 @@
+#include "simulator/engine/router.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tributary::simulator::engine {
+
+Router::Router(const unicast::TableSet& tables, unicast::PortStates up)
+    : tables_(tables.switches.size()), memory_(tables.switches.size()), up_(std::move(up)) {
+  for (std::uint32_t s = 0; s < tables.switches.size(); ++s) {
+    use_table(s, tables.switches[s]);
+  }
+}
+
+Input Router::input(std::uint32_t s, routing::Port port, std::uint8_t vc) {
+  const routing::SwitchTable& table = *tables_[s];
+  if (table.row_of.empty()) { // of a switch that routes nothing
+    return {nullptr, nullptr, 0, s, port, vc};
+  }
+  const std::size_t line = std::size_t{table.class_of(port)} * table.vcs + vc;
+  return {table.rows.data() + std::size_t{table.row_of[line]} * table.destinations,
+          memory_[s].data() + line * table.actions.size(),
+          table.destinations,
+          s,
+          port,
+          vc};
+}
+
+void Router::use_table(std::uint32_t s, const routing::SwitchTable& table) {
+  tables_[s] = &table;
+  memory_[s].assign(table.row_of.size() * table.actions.size(), {});
+}
+
+void Router::port_is_down(unicast::Network::End end) {
+  up_.set(end.at, end.port, false);
+  std::ranges::fill(memory_[end.at], Remembered{});
+}
+
+routing::Decision Router::decide_anew(const Input& in, std::uint32_t destination,
+                                      std::uint32_t entropy) {
+  const routing::SwitchTable& table = *tables_[in.at];
+  if (destination >= table.destinations && destination != table.self) {
+    return {};
+  }
+  const auto up = up_.of(in.at);
+  if (destination != table.self && table.words == 1) {
+    const routing::Candidates found = routing::candidates(table, in.port, in.vc, destination, up);
+    if (!found.spare) {
+      in.remembered[in.row[destination]] = {found.group.empty() ? 0 : found.word(0, up),
+                                            found.outcome, found.lowest_vc, found.highest_vc, true};
+    }
+  }
+  return routing::decide(table, in.port, in.vc, destination, up, entropy);
+}
+
+} // namespace tributary::simulator::engine

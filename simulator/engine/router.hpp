@@ -1,0 +1,93 @@
+// What switches decide, by the live switch's code, and remembered.
+//
+//   Router router(tables, up);
+//   const Input in = router.input(s, port, vc);
+//   const routing::Decision d = router.decide(in, destination, entropy);
+//
+// The same as routing::decide on the switch's table and port states. Candidates that are not spares
+// depend on the input's class, its virtual channel, the action and on which ports are up: they are
+// looked up once, and kept until the table or a port changes. Spares depend on the port that a
+// packet came in by, and switches with more than 64 links have several words: they are decided anew
+// each time.
+//
+// The memory of a switch is one line for four actions of an input: with the action's number a
+// packet touches two lines in place of nine.
+#pragma once
+
+#include "controlplane/unicast/algorithm.hpp"
+#include "controlplane/unicast/network.hpp"
+#include "dataplane/routing/decide.hpp"
+#include "simulator/engine/bits.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace tributary::simulator::engine {
+
+/// Candidates that an input class has for an action.
+struct Remembered {
+  std::uint64_t ports = 0;
+  routing::Outcome outcome = routing::Outcome::no_route;
+  std::uint8_t lowest_vc = 0;
+  std::uint8_t highest_vc = 0;
+  bool known = false;
+};
+
+/// A virtual channel of a port, as its switch's table sees it.
+struct Input {
+  const std::uint16_t* row = nullptr; ///< by destination: an action
+  Remembered* remembered = nullptr;   ///< by action
+  std::uint32_t destinations = 0;
+  std::uint32_t at = 0; ///< switch
+  routing::Port port = 0;
+  std::uint8_t vc = 0;
+};
+
+class Router {
+public:
+  /// Keeps references to the tables.
+  Router(const unicast::TableSet& tables, unicast::PortStates up);
+  Router(const Router&) = delete;
+  Router& operator=(const Router&) = delete;
+
+  /// Valid until the switch gets another table.
+  [[nodiscard]] Input input(std::uint32_t s, routing::Port port, std::uint8_t vc);
+  void use_table(std::uint32_t s, const routing::SwitchTable& table);
+  void port_is_down(unicast::Network::End end);
+  [[nodiscard]] std::span<const std::uint64_t> up(std::uint32_t s) const { return up_.of(s); }
+
+  [[nodiscard]] routing::Decision decide(const Input& in, std::uint32_t destination,
+                                         std::uint32_t entropy) {
+    if (destination < in.destinations && destination != in.at) {
+      const Remembered& known = in.remembered[in.row[destination]];
+      if (known.known) {
+        return {known.outcome, known.lowest_vc, known.highest_vc, pick(known, entropy), false};
+      }
+    }
+    return decide_anew(in, destination, entropy);
+  }
+  /// All ports that will do. Requires a destination that `decide` forwards to.
+  [[nodiscard]] routing::Candidates candidates(const Input& in, std::uint32_t destination) const {
+    return routing::candidates(*tables_[in.at], in.port, in.vc, destination, up_.of(in.at));
+  }
+
+private:
+  /// As routing::decide picks.
+  [[nodiscard]] static routing::Port pick(const Remembered& from, std::uint32_t entropy) {
+    if (from.outcome != routing::Outcome::forward) {
+      return routing::local_port;
+    }
+    const auto count = static_cast<std::uint64_t>(std::popcount(from.ports));
+    return static_cast<routing::Port>(
+        nth_bit(from.ports, static_cast<unsigned>((entropy * count) >> 32)));
+  }
+  [[nodiscard]] routing::Decision decide_anew(const Input& in, std::uint32_t destination,
+                                              std::uint32_t entropy);
+
+  std::vector<const routing::SwitchTable*> tables_; ///< by switch
+  std::vector<std::vector<Remembered>> memory_;     ///< by switch: by class and vc, by action
+  unicast::PortStates up_;
+};
+
+} // namespace tributary::simulator::engine
