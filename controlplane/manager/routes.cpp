@@ -34,7 +34,12 @@ std::string name_of(const group::Group& group) {
 
 multicast::Planner& Manager::planner() {
   if (planning_graph_is_old_ || graph().is_touched()) {
+    const Section section(stalls_, "the fabric to plan over");
     bring_planning_graph_up_to_date();
+  }
+  if (!planner_.is_current()) {
+    const Section section(stalls_, "the planner's view");
+    planner_.make_current();
   }
   return planner_;
 }

@@ -137,7 +137,49 @@ void Distances::AlignedDelete::operator()(std::uint8_t* bytes) const {
 Distances::Distances(const RoutingView& view)
     : view_(&view),
       row_bytes_((view.switch_count() + row_alignment - 1) / row_alignment * row_alignment),
-      blocks_((view.switch_count() + block_rows - 1) / block_rows) {}
+      rows_(view.switch_count()), rows_singly_((view.switch_count() + block_rows - 1) / block_rows),
+      blocks_(rows_singly_.size()) {}
+
+Distances::Block Distances::storage(std::size_t rows) const {
+  return Block(static_cast<std::uint8_t*>(
+      ::operator new[](rows* row_bytes_, std::align_val_t{row_alignment})));
+}
+
+const std::uint8_t* Distances::made_row(SwitchId from) {
+  const std::uint32_t block = from.value / block_rows;
+  if (rows_singly_[block] < single_rows) {
+    ++rows_singly_[block];
+    search_from(from);
+  } else {
+    make_block(block);
+  }
+  return rows_[from.value];
+}
+
+void Distances::search_from(SwitchId from) {
+  Block made = storage(1);
+  std::uint8_t* const row = made.get();
+  std::fill_n(row, row_bytes_, unreachable);
+  queue_.clear();
+  if (view_->usable(from)) {
+    row[from.value] = 0;
+    queue_.push_back(from);
+  }
+  for (std::size_t next = 0; next < queue_.size(); ++next) {
+    const std::uint32_t distance = row[queue_[next].value] + 1U;
+    if (distance > longest) {
+      break;
+    }
+    for (const Arc& arc : view_->arcs(queue_[next])) {
+      if (row[arc.to.value] == unreachable) {
+        row[arc.to.value] = static_cast<std::uint8_t>(distance);
+        queue_.push_back(arc.to);
+      }
+    }
+  }
+  rows_[from.value] = row;
+  singles_.push_back(std::move(made));
+}
 
 void Distances::complete() {
   for (std::uint32_t block = 0; block < blocks_.size(); ++block) {
@@ -182,8 +224,7 @@ void Distances::make_block(std::uint32_t block) {
 
   // Whole tiles are written, so the rows that no switch has are there, too, in the last block.
   const std::size_t rows = (count + tile - 1) / tile * tile;
-  Block made(static_cast<std::uint8_t*>(
-      ::operator new[](rows* row_bytes_, std::align_val_t{row_alignment})));
+  Block made = storage(rows);
   std::vector<std::uint8_t> columns(tile * sources, unreachable);
   for (std::size_t t = 0; t < row_bytes_; t += tile) {
     for (std::size_t i = 0; i < tile; ++i) {
@@ -198,6 +239,11 @@ void Distances::make_block(std::uint32_t block) {
       for (std::size_t i = 0; i < tile; ++i) {
         to[i] = columns[i * sources + source];
       }
+    }
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (rows_[first_source + i] == nullptr) { // a row stays where it was
+      rows_[first_source + i] = made.get() + i * row_bytes_;
     }
   }
   blocks_[block] = std::move(made);

@@ -3,8 +3,9 @@
 //   Distances distances(view);
 //   const std::uint8_t* row = distances.row(s);    row[t] = links from s to t, s itself 0
 //
-// Rows are made when they are first asked for, 512 at a time; `complete` makes all (12,000
-// switches: 144 MB). So a caller that only looks from its members' switches pays for those.
+// Rows are made when they are first asked for: the first few of 512 one by one, so that a tree that
+// is laid anew after a fault costs a few searches, and then all 512 together, which costs as much as
+// some twenty. `complete` makes all (12,000 switches: 144 MB).
 // Distances are symmetric. A reference to the view is kept.
 #pragma once
 
@@ -27,6 +28,8 @@ public:
   static constexpr std::size_t row_alignment = 64;
   /// Switches whose rows are made together: bits of a machine word's vector.
   static constexpr std::uint32_t block_rows = 512;
+  /// Rows of a block that are made one by one before it is worth its while.
+  static constexpr std::uint32_t single_rows = 16;
 
   explicit Distances(const RoutingView& view);
 
@@ -34,11 +37,7 @@ public:
   [[nodiscard]] std::size_t row_bytes() const { return row_bytes_; }
   /// Of one switch to all. Stays where it is as long as this object lives.
   [[nodiscard]] const std::uint8_t* row(SwitchId from) {
-    const std::uint32_t block = from.value / block_rows;
-    if (blocks_[block] == nullptr) {
-      make_block(block);
-    }
-    return blocks_[block].get() + (from.value % block_rows) * row_bytes_;
+    return rows_[from.value] != nullptr ? rows_[from.value] : made_row(from);
   }
   [[nodiscard]] std::uint8_t between(SwitchId a, SwitchId b) { return row(a)[b.value]; }
   void complete();
@@ -51,11 +50,18 @@ private:
   };
   using Block = std::unique_ptr<std::uint8_t[], AlignedDelete>;
 
+  const std::uint8_t* made_row(SwitchId from);
+  void search_from(SwitchId from);
   void make_block(std::uint32_t block);
+  [[nodiscard]] Block storage(std::size_t rows) const;
 
   const RoutingView* view_;
   std::size_t row_bytes_;
+  std::vector<const std::uint8_t*> rows_;  ///< null when not made yet
+  std::vector<std::uint32_t> rows_singly_; ///< of each block
   std::vector<Block> blocks_;
+  std::vector<Block> singles_;
+  std::vector<SwitchId> queue_;
 };
 
 /// `eccentricities[t]` = the largest distance of `t` to any of `switches`: the byte-wise maximum of

@@ -56,11 +56,14 @@ struct Planner::State {
       : graph(planned), settings(asked), routing(std::make_unique<Routing>(graph, settings)),
         loads(routing->view) {}
 
+  [[nodiscard]] bool is_current() const {
+    return !outdated && routing->view.switch_count() == graph.switches().size() &&
+           routing->view.link_count() == graph.links().size();
+  }
+
   /// Made anew when it is first needed after a change, so that many changes at once cost one.
   Routing& current() {
-    const bool grown = routing->view.switch_count() != graph.switches().size() ||
-                       routing->view.link_count() != graph.links().size();
-    if (outdated || grown) {
+    if (!is_current()) {
       routing = std::make_unique<Routing>(graph, settings);
       loads.rebind(routing->view);
       outdated = false;
@@ -184,6 +187,10 @@ std::size_t Planner::improve(std::span<PlannedGroup> groups, std::uint64_t attem
 }
 
 void Planner::topology_changed() { state_->outdated = true; }
+
+bool Planner::is_current() const { return state_->is_current(); }
+
+void Planner::make_current() { state_->current(); }
 
 bool Planner::intact(const Tree& tree) const {
   const Graph& graph = state_->graph;

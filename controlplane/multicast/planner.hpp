@@ -92,6 +92,9 @@ public:
 
   /// To be called when switches or links were added, went down or came up.
   void topology_changed();
+  /// Whether it has looked at the graph since; whatever asks for trees makes it do so.
+  [[nodiscard]] bool is_current() const;
+  void make_current();
   /// Whether every link and switch of the tree is usable.
   [[nodiscard]] bool intact(const Tree& tree) const;
   /// Which parts of the fabric these hosts are in: one list when they are connected.

@@ -74,10 +74,27 @@ TEST(Distances, AWayOfMoreThan254LinksIsNone) {
     }
   }
   const RoutingView view(chain);
+  Distances singly(view);
+  Distances together(view);
+  together.complete();
+  for (Distances* const distances : {&singly, &together}) {
+    EXPECT_EQ(distances->between(SwitchId{0}, SwitchId{254}), 254);
+    EXPECT_EQ(distances->between(SwitchId{0}, SwitchId{255}), Distances::unreachable);
+    EXPECT_EQ(distances->between(SwitchId{299}, SwitchId{45}), 254);
+  }
+}
+
+TEST(Distances, ARowStaysWhereItIsWhenItsBlockIsMade) {
+  const auto model = topology::build_model("torus:11x9x7x1");
+  const RoutingView view(model.graph);
   Distances distances(view);
-  EXPECT_EQ(distances.between(SwitchId{0}, SwitchId{254}), 254);
-  EXPECT_EQ(distances.between(SwitchId{0}, SwitchId{255}), Distances::unreachable);
-  EXPECT_EQ(distances.between(SwitchId{299}, SwitchId{45}), 254);
+  const std::uint8_t* const row = distances.row(SwitchId{5});
+  const std::vector<std::uint8_t> before(row, row + distances.row_bytes());
+  for (std::uint32_t s = 0; s < view.switch_count(); ++s) {
+    static_cast<void>(distances.row(SwitchId{s}));
+  }
+  EXPECT_EQ(distances.row(SwitchId{5}), row);
+  EXPECT_TRUE(std::ranges::equal(before, std::span(row, distances.row_bytes())));
 }
 
 TEST(Eccentricities, AreTheFarthestOfTheGivenSwitchesForEverySwitch) {
