@@ -4,7 +4,7 @@
 //   const std::uint8_t* row = distances.row(s);    row[t] = links from s to t, s itself 0
 //
 // Rows are made when they are first asked for: the first few of 512 one by one, so that a tree that
-// is laid anew after a fault costs a few searches, and then all 512 together, which costs as much as
+// is laid anew after a fault costs a few searches, then all 512 together, which costs as much as
 // some twenty. `complete` makes all (12,000 switches: 144 MB).
 // Distances are symmetric. A reference to the view is kept.
 #pragma once
