@@ -7,11 +7,11 @@
 
 namespace tributary::core {
 
-Classified IngressCheck::classify_by_field(FrameView frame) const {
+Classified IngressCheck::classify_by_field(const FrameView& frame) const {
   if (frame.length < shortest_frame_bytes) {
     return Classified::refused(DropReason::runt);
   }
-  if (frame.length > longest_frame_) {
+  if (frame.length - shortest_frame_bytes > most_bytes_behind_) {
     return Classified::refused(DropReason::too_long);
   }
   if (const std::uint16_t ethertype = wire::ethertype_of(frame.data); ethertype != ethertype_) {
@@ -43,7 +43,7 @@ Classified IngressCheck::classify_by_field(FrameView frame) const {
 
 /// What does not begin with a fabric header. A hello is not checked against the port's guard: it
 /// says who is there, and does nothing in anybody's name.
-Classified IngressCheck::classify_other_version(FrameView frame) const {
+Classified IngressCheck::classify_other_version(const FrameView& frame) const {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   if (!wire::begins_hello(p)) {
     return Classified::refused(DropReason::bad_version);

@@ -96,9 +96,10 @@ template <typename T> constexpr T as_on_the_wire(T value) {
 }
 
 /// Whether the frame is as long as its header says, or longer. It must have a header.
-inline bool has_its_length(FrameView frame) {
+inline bool has_its_length(const FrameView& frame) {
   const std::uint32_t total = wire::total_length_of(frame.data + wire::ethernet_header_bytes);
-  return total >= wire::fabric_header_bytes && total + wire::ethernet_header_bytes <= frame.length;
+  // One comparison for both ends.
+  return total - wire::fabric_header_bytes <= frame.length - shortest_frame_bytes;
 }
 
 /// A port's policy, made ready for comparisons. Made once for each policy, as it costs a good part
@@ -106,8 +107,8 @@ inline bool has_its_length(FrameView frame) {
 class IngressCheck {
 public:
   explicit IngressCheck(const PortPolicy& policy)
-      : longest_frame_(policy.longest_frame), ethertype_(policy.ethertype),
-        verify_checksum_(policy.verify_checksum), lldp_(policy.lldp),
+      : most_bytes_behind_(policy.longest_frame - shortest_frame_bytes),
+        ethertype_(policy.ethertype), verify_checksum_(policy.verify_checksum), lldp_(policy.lldp),
         guard_mask_(policy.nid ? ~wire::FabricAddress::unicast(Nid{0}, 0xFFF).value : 0),
         guarded_source_(policy.nid ? wire::FabricAddress::unicast(*policy.nid).value : 0),
         vnis_(policy.vnis.get()),
@@ -118,19 +119,25 @@ public:
         addresses_mask_(as_on_the_wire(std::uint64_t{guard_mask_} << 32 | reduction_address_bits)) {
   }
 
-  [[nodiscard]] Classified classify(FrameView frame) const {
-    // What a multicast is made of, in two comparisons; what fails one of them is looked at field by
-    // field.
+  [[nodiscard]] Classified classify(const FrameView& frame) const {
+    // What a multicast is made of, in two comparisons, of which a unicast frame fails nothing but
+    // the destination address; all else is looked at field by field.
     if (has_possible_length(frame)) [[likely]] {
       const std::byte* p = frame.data + wire::ethernet_header_bytes;
       const auto head = load<std::uint64_t>(frame.data + ethertype_offset);
       const std::uint64_t differing =
           ((head ^ head_) & head_mask) |
           ((load<std::uint64_t>(p + wire::portals_offset::sfa) ^ addresses_) & addresses_mask_);
-      if (differing == 0 && (!verify_checksum_ || checksum_ok(p)) && vni_permitted(p)) [[likely]] {
+      if ((differing & ~destination_mask) == 0 && (!verify_checksum_ || checksum_ok(p)) &&
+          vni_permitted(p)) [[likely]] {
         const wire::FabricAddress dfa = wire::dfa_of(p);
-        return Classified::multicast(ReductionKey(dfa.tree(), dfa.reduction()),
-                                     suits_reductions(frame, head));
+        if (differing == 0) [[likely]] {
+          return Classified::multicast(ReductionKey(dfa.tree(), dfa.reduction()),
+                                       suits_reductions(frame, head));
+        }
+        if (!dfa.is_multicast() && has_its_length(frame)) {
+          return Classified::unicast(dfa.nid());
+        }
       }
     }
     return classify_by_field(frame);
@@ -143,12 +150,15 @@ public:
 
   /// The ones' complement sum is all ones exactly when the plain sum of the words, of whatever
   /// size, is a multiple of 0xFFFF (it is not 0: the version is among them). Neither folding nor
-  /// swapping changes that, and a multiplication decides it.
+  /// swapping changes that, nor does it to add what a word of 64 bits carries over at its low end,
+  /// and a multiplication decides it.
   [[nodiscard]] static bool checksum_ok(const std::byte* portals) {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < wire::fabric_header_bytes; i += sizeof(std::uint32_t)) {
-      sum += load<std::uint32_t>(portals + i);
-    }
+    static_assert(wire::fabric_header_bytes == 20);
+    const auto first = load<std::uint64_t>(portals);
+    const std::uint64_t ends = first + load<std::uint64_t>(portals + wire::portals_offset::sfa);
+    const std::uint64_t middle = load<std::uint32_t>(portals + sizeof first);
+    std::uint64_t sum = ends + (middle + (ends < first ? 1U : 0U));
+    sum += sum < ends ? 1U : 0U;
     return sum % 0xFFFF == 0;
   }
   [[nodiscard]] bool vni_permitted(const std::byte* portals) const {
@@ -165,8 +175,8 @@ private:
   static constexpr std::uint32_t reduction_address_bits = 0xFF800000U | multicast_action;
 
   /// One comparison for both ends.
-  [[nodiscard]] bool has_possible_length(FrameView frame) const {
-    return frame.length - shortest_frame_bytes <= longest_frame_ - shortest_frame_bytes;
+  [[nodiscard]] bool has_possible_length(const FrameView& frame) const {
+    return frame.length - shortest_frame_bytes <= most_bytes_behind_;
   }
   template <typename T> static T load(const std::byte* at) {
     T value;
@@ -175,11 +185,14 @@ private:
   }
   /// Bytes 12 to 19: EtherType, version/ihl, (DSCP, total length, VNI).
   static constexpr std::uint64_t head_mask = as_on_the_wire(std::uint64_t{0xFFFFFF0000000000});
+  /// The DFA's part of both addresses.
+  static constexpr std::uint64_t destination_mask = as_on_the_wire(std::uint64_t{0xFFFFFFFF});
+  static_assert((head_mask & destination_mask) == 0, "or what differs would be mistaken for it");
   static constexpr std::uint64_t total_length_mask = as_on_the_wire(std::uint64_t{0xFFFF0000});
   static constexpr std::uint16_t request = as_on_the_wire(wire::reduction_request_length);
   static constexpr std::uint16_t request_mask = as_on_the_wire(std::uint16_t{0x0FFF});
 
-  [[nodiscard]] bool suits_reductions(FrameView frame, std::uint64_t head) const {
+  [[nodiscard]] bool suits_reductions(const FrameView& frame, std::uint64_t head) const {
     return frame.length >= wire::reduction_frame_bytes &&
            ((head ^ head_) & total_length_mask) == 0 &&
            ((load<std::uint16_t>(frame.data + wire::ethernet_header_bytes +
@@ -187,10 +200,10 @@ private:
              request) &
             request_mask) == 0;
   }
-  [[nodiscard]] Classified classify_by_field(FrameView frame) const;
-  [[nodiscard]] Classified classify_other_version(FrameView frame) const;
+  [[nodiscard]] Classified classify_by_field(const FrameView& frame) const;
+  [[nodiscard]] Classified classify_other_version(const FrameView& frame) const;
 
-  std::uint32_t longest_frame_;
+  std::uint32_t most_bytes_behind_; ///< the shortest frame
   std::uint16_t ethertype_;
   bool verify_checksum_;
   bool lldp_;

@@ -221,21 +221,34 @@ template <typename Effects>
                                             : effects.disarm(key, entry, carried));
 }
 
+/// By a port of this switch that will not do.
 template <typename Effects>
-PackedDecision unicast(Effects effects, PortNumber in, const FrameView& frame, Nid destination) {
-  const Place place = effects.tables().place(destination);
-  effects.on_place(place);
-  if (place.is_switch()) {
-    return routed(effects, in, frame, place.destination());
-  }
-  const PortNumber out = place.port();
+[[gnu::noinline]] PackedDecision refuse_unicast(Effects effects, PortNumber in, PortNumber out) {
   if (out == no_port) {
     return drop(effects, in, DropReason::no_route);
   }
   if (out == in) {
     return drop(effects, in, DropReason::route_to_ingress);
   }
-  return forward(effects, frame, out, Event::unicast);
+  effects.on_port_down(out, Event::unicast);
+  return drop(effects, out, DropReason::port_down);
+}
+
+template <typename Effects>
+[[gnu::always_inline]] inline PackedDecision unicast(Effects effects, const Tables& tables,
+                                                     PortNumber in, const FrameView& frame,
+                                                     Nid destination) {
+  const Place place = tables.place(destination);
+  effects.on_place(place);
+  if (place.is_switch()) {
+    return routed(effects, in, frame, place.destination());
+  }
+  const PortNumber out = place.port();
+  // No port is never up.
+  if (out == in || !effects.up().contains(out)) [[unlikely]] {
+    return refuse_unicast(effects, in, out);
+  }
+  return forwarded(out, Event::unicast, frame.traffic_class);
 }
 
 /// A multicast frame that travels neither up nor down.
@@ -255,19 +268,38 @@ PackedDecision refuse_multicast(Effects effects, PortNumber in, const FrameView&
   return drop(effects, in, refusal_on(entry, frame).value_or(DropReason::not_from_parent));
 }
 
-/// Frames that concern no engine.
+/// What concerns no engine and is not common either.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision decide_apart(Effects effects, PortNumber in,
                                               const FrameView& frame, Classified what) {
   switch (what.kind()) {
   case FrameKind::refused: return drop(effects, in, what.reason());
-  case FrameKind::unicast: return unicast(effects, in, frame, what.destination());
   case FrameKind::hello: return delivered(Event::hello);
   case FrameKind::lldp: return delivered(Event::lldp);
+  case FrameKind::unicast:
   case FrameKind::multicast:
   case FrameKind::reduction: break;
   }
   return refuse_multicast(effects, in, frame, what.key());
+}
+
+/// Of a frame that is no reduction's: copies of a multicast, and unicast.
+template <typename Effects>
+[[gnu::always_inline]] inline PackedDecision decide_plain(Effects effects, const Tables& tables,
+                                                          PortNumber in, const FrameView& frame,
+                                                          Classified what) {
+  if (what.kind() == FrameKind::unicast) {
+    return unicast(effects, tables, in, frame, what.destination());
+  }
+  if (what.kind() == FrameKind::multicast) [[likely]] {
+    const MulticastEntry& entry = tables.tree(what.key());
+    if (entry.parent == in && entry.wait_count == 0 && has_its_length(frame)) [[likely]] {
+      effects.on_tree(what.key(), entry);
+      effects.on_direction(Direction::down);
+      return replicate(effects, frame, entry.children, Event::multicast);
+    }
+  }
+  return decide_apart(effects, in, frame, what);
 }
 
 /// `guarded`: whether the port has a source guard. `from`: that port alone. `counts`: what
@@ -276,9 +308,9 @@ template <typename Effects, typename Counts>
 [[gnu::always_inline]] inline PackedDecision
 decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& frame,
        Classified what, bool guarded, PortSet from, Counts& counts, TimeNs now) {
-  const MulticastEntry& entry = tables.tree(what.key().tree());
   if (what.kind() == FrameKind::reduction) [[likely]] {
     const ReductionKey key = what.key();
+    const MulticastEntry& entry = tables.tree(key);
     if ((entry.children.bits() & from.bits()) != 0) {
       effects.on_reduction(key, entry, Direction::up);
       const bool one_endpoint = guarded | entry.one_behind_each;
@@ -292,13 +324,9 @@ decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& fr
       return entry.wait_count == 0 ? replicate(effects, frame, entry.children, Event::multicast)
                                    : downward(effects, frame, key, entry, now);
     }
-  } else if (what.kind() == FrameKind::multicast && entry.parent == in && entry.wait_count == 0 &&
-             has_its_length(frame)) [[likely]] {
-    effects.on_tree(what.key(), entry);
-    effects.on_direction(Direction::down);
-    return replicate(effects, frame, entry.children, Event::multicast);
+    return decide_apart(effects, in, frame, what);
   }
-  return decide_apart(effects, in, frame, what);
+  return decide_plain(effects, tables, in, frame, what);
 }
 
 } // namespace tributary::core

@@ -4,7 +4,8 @@
 //     struct Shell {
 //       bool release(std::size_t first, std::size_t count); nothing of them is needed any more
 //       bool deliver(std::size_t frame);                    the agent gets a copy; then released
-//       bool send(std::size_t frame, PortNumber, std::uint8_t traffic_class);
+//       std::size_t send(std::size_t first, std::size_t count, PortNumber,
+//                        std::uint8_t traffic_class);       how many of them, the first ones, left
 //       bool send_result(std::size_t frame, PortNumber, std::uint16_t length,
 //                        std::uint8_t traffic_class);       its first `length` bytes
 //       bool replicate(std::size_t first, std::size_t count, PortSet, std::uint8_t traffic_class);
@@ -12,10 +13,11 @@
 //
 //     const std::size_t done = dispatch(decisions, shell);
 //
-// Frames are known by their place in the burst; what they are is the shell's own matter. Sent ones
-// are given away. A shell that answers false has no room: it is asked the same again when the rest
-// of the decisions, from `done` on, is dispatched later. One that always answers true pays nothing
-// for the question.
+// Frames are known by their place in the burst; what they are is the shell's own matter. What goes
+// the same way is handed over together. Sent ones are given away. A shell that answers false, or
+// sends fewer than it was asked to, has no room: it is asked the same again, about those that are
+// left, when the rest of the decisions, from `done` on, is dispatched later. One that always has
+// room pays nothing for the question.
 #pragma once
 
 #include "dataplane/core/decision.hpp"
@@ -28,26 +30,39 @@
 
 namespace tributary::core {
 
-/// How many decisions from the first one on copy frames to the same ports.
+/// The two words of a decision: by member it takes twice the instructions to compare them, for each
+/// frame.
+inline std::array<std::uint64_t, 2> words_of(const Decision& d) {
+  std::array<std::uint64_t, 2> words;
+  static_assert(sizeof words == sizeof d && offsetof(Decision, action) == sizeof words[0]);
+  std::memcpy(words.data(), &d, sizeof d);
+  return words;
+}
+
+/// How many decisions from the first one on copy frames to the same ports. What differs in more
+/// than that, in the event for one, is copied by itself, and no worse for it.
 inline std::size_t replicated_together(std::span<const Decision> decisions) {
-  // As two words: by member it takes twice the instructions, for each frame. What differs in more
-  // than that, in the event for one, is copied by itself, and no worse for it.
-  const auto words_of = [](const Decision& d) {
-    std::array<std::uint64_t, 2> words;
-    static_assert(sizeof words == sizeof d);
-    std::memcpy(words.data(), &d, sizeof d);
-    return words;
-  };
   const auto first = words_of(decisions.front());
-  const auto differs = [&](const Decision& d) {
-    const auto words = words_of(d);
-    return (words[0] ^ first[0]) | (words[1] ^ first[1]);
-  };
-  std::size_t count = 1;
-  while (count < decisions.size() && differs(decisions[count]) == 0) {
-    ++count;
+  const Decision* d = decisions.data() + 1;
+  for (const Decision* const end = decisions.data() + decisions.size(); d != end; ++d) {
+    const auto words = words_of(*d);
+    if (((words[0] ^ first[0]) | (words[1] ^ first[1])) != 0) {
+      break;
+    }
   }
-  return count;
+  return static_cast<std::size_t>(d - decisions.data());
+}
+
+/// How many from the first one on forward frames to the same port, in the same class: all that says
+/// so stands in the second word.
+inline std::size_t forwarded_together(std::span<const Decision> decisions) {
+  const std::uint64_t first = words_of(decisions.front())[1];
+  const Decision* d = decisions.data() + 1;
+  const Decision* const end = decisions.data() + decisions.size();
+  while (d != end && words_of(*d)[1] == first) {
+    ++d;
+  }
+  return static_cast<std::size_t>(d - decisions.data());
 }
 
 /// Of a burst of contributions it is nearly all: how many decisions from the first one on keep
@@ -73,7 +88,15 @@ template <typename Shell> std::size_t dispatch(std::span<const Decision> decisio
       done = shell.release(i, next - i);
       break;
     case Action::deliver: done = shell.deliver(i) && shell.release(i, 1); break;
-    case Action::forward: done = shell.send(i, d.port, d.traffic_class); break;
+    case Action::forward: {
+      const std::size_t count = forwarded_together(decisions.subspan(i));
+      const std::size_t sent = shell.send(i, count, d.port, d.traffic_class);
+      if (sent != count) [[unlikely]] {
+        return i + sent;
+      }
+      next = i + count;
+      break;
+    }
     case Action::emit: done = shell.send_result(i, d.port, d.length, d.traffic_class); break;
     case Action::replicate:
       next = i + replicated_together(decisions.subspan(i));

@@ -210,21 +210,25 @@ private:
 /// there are registers, and each frame then pays for what the other walk keeps.
 [[gnu::noinline]] void SwitchCore::classify_run(const IngressCheck& check, const Tables& tables,
                                                 std::span<const FrameView> run, Classified* what) {
-  for (std::size_t i = 0; i < run.size(); ++i) {
-    if (i + frame_lookahead < run.size()) {
-      prefetch(run[i + frame_lookahead]);
+  const FrameView* const end = run.data() + run.size();
+  const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
+  for (const FrameView* frame = run.data(); frame != end; ++frame) {
+    if (frame < ahead_end) {
+      prefetch(frame[frame_lookahead]);
     }
-    const Classified classified = check.classify(run[i]);
-    __builtin_prefetch(&tables.tree(classified.key().tree()));
+    const Classified classified = check.classify(*frame);
+    *what++ = classified;
+    if (classified.kind() == FrameKind::unicast) {
+      tables.prefetch_place(classified.destination());
+      continue;
+    }
+    __builtin_prefetch(&tables.tree(classified.key()));
     if (classified.kind() == FrameKind::reduction) [[likely]] {
       // Of others never: what no frame has touched is not even mapped, and asking for it in vain
       // costs a walk of the page table each time.
       __builtin_prefetch(&engines_.descriptor(classified.key()), 1);
       __builtin_prefetch(&engines_.counted(classified.key()), 1);
-    } else if (classified.kind() == FrameKind::unicast) {
-      tables.prefetch_place(classified.destination());
     }
-    what[i] = classified;
   }
 }
 
@@ -237,11 +241,33 @@ private:
   PortSet from;
   from.insert(in);
   BurstCounts counts(*counters_);
-  for (std::size_t i = 0; i < run.size(); ++i) {
+  for (std::size_t i = 0; i < run.size();) {
+    if (what[i].kind() != FrameKind::reduction) [[unlikely]] {
+      i += decide_plain_run(in, run.subspan(i), what + i, decisions + i);
+      continue;
+    }
     const PackedDecision decision =
         decide(Applied(*this), tables, in, run[i], what[i], guarded, from, counts, now);
     std::memcpy(static_cast<void*>(&decisions[i]), &decision, sizeof decision);
+    ++i;
   }
+}
+
+/// The part of the second walk that concerns no engine: the first frames, up to a reduction's; says
+/// how many. It needs few registers, and in a switch that passes on other traffic it is nearly all
+/// of the walk.
+[[gnu::noinline]] std::size_t SwitchCore::decide_plain_run(PortNumber in,
+                                                           std::span<const FrameView> run,
+                                                           const Classified* what,
+                                                           Decision* decisions) {
+  const Tables& tables = *tables_;
+  const FrameView* frame = run.data();
+  const FrameView* const end = frame + run.size();
+  for (; frame != end && what->kind() != FrameKind::reduction; ++frame) {
+    const PackedDecision decision = decide_plain(Applied(*this), tables, in, *frame, *what++);
+    std::memcpy(static_cast<void*>(decisions++), &decision, sizeof decision);
+  }
+  return static_cast<std::size_t>(frame - run.data());
 }
 
 /// A frame that came alone has nobody to look ahead for, and pays for what is done once in a burst.

@@ -137,6 +137,8 @@ private:
                     Classified* what);
   void decide_run(PortNumber in, std::span<const FrameView> run, const Classified* what, TimeNs now,
                   Decision* decisions);
+  std::size_t decide_plain_run(PortNumber in, std::span<const FrameView> run,
+                               const Classified* what, Decision* decisions);
   void decide_one(PortNumber in, const FrameView& frame, TimeNs now, Decision& decision);
 
   void expire_due(TimeNs now, Emission& emission);

@@ -135,6 +135,11 @@ public:
   [[nodiscard]] const MulticastEntry& tree(TreeNumber t) const {
     return trees_[t.value & (max_trees - 1)];
   }
+  /// Of a reduction's tree.
+  [[nodiscard]] const MulticastEntry& tree(ReductionKey key) const {
+    static_assert(reduction_keys == max_trees * reductions_per_tree);
+    return trees_[std::size_t{key.index()} / reductions_per_tree];
+  }
   /// Where frames for a NID go.
   [[nodiscard]] Place place(Nid nid) const {
     return places_ == nullptr ? Place() : (*places_)[nid.value & max_nid];

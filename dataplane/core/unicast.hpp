@@ -77,8 +77,8 @@ decide_past_stuck(Effects effects, const routing::SwitchTable& table, routing::P
 }
 
 template <typename Effects>
-PackedDecision routed(Effects effects, PortNumber in, const FrameView& frame,
-                      std::uint32_t destination) {
+[[gnu::noinline]] PackedDecision routed(Effects effects, PortNumber in, const FrameView& frame,
+                                        std::uint32_t destination) {
   const auto dropped_as = [&](DropReason reason) {
     effects.count_drop(in, reason);
     return dropped(reason);

@@ -23,6 +23,7 @@
 #include "tributary/types.hpp"
 #include "tributary/wire/reduction.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -60,16 +61,24 @@ public:
   /// Adds an event for each frame of a burst; readers see them after the next `commit`.
   void add(TimeNs now, std::uint8_t switch_index, PortNumber in,
            std::span<const core::Decision> decisions, std::span<const core::FrameView> frames) {
-    // Both in registers: no store below may then be taken for one to them.
+    // In registers: no store below may then be taken for one to them.
     Slot* const slots = slots_.data();
     std::uint64_t next = next_;
+    next_ += 1 + frames.size();
     store(slots[next++ % capacity],
           burst_mark | std::uint64_t{switch_index} << 8 | std::uint64_t{in.value} << 16, now.value,
           0);
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-      write(slots[next++ % capacity], decisions[i], frames[i]);
+    const core::Decision* decision = decisions.data();
+    const core::FrameView* frame = frames.data();
+    for (std::size_t left = frames.size(); left != 0;) {
+      Slot* slot = slots + next % capacity;
+      const std::size_t run = std::min<std::size_t>(left, capacity - next % capacity);
+      for (const core::FrameView* const end = frame + run; frame != end; ++frame) {
+        write(*slot++, *decision++, *frame);
+      }
+      left -= run;
+      next += run;
     }
-    next_ = next;
   }
   void commit() { committed_.store(next_, std::memory_order_release); }
 
@@ -104,19 +113,20 @@ private:
     slot.words[1].store(word1, std::memory_order_release);
     slot.words[2].store(word2, std::memory_order_release);
   }
-  static void write(Slot& slot, const core::Decision& decision, core::FrameView frame) {
+  static void write(Slot& slot, const core::Decision& decision, const core::FrameView& frame) {
     const std::byte* portals = frame.data + wire::ethernet_header_bytes;
     // Action, reason, event and port out lie side by side.
     std::uint64_t word0 = load<std::uint32_t>(&decision.action);
     std::uint64_t word1 = 0;
-    if (frame.length >= wire::reduction_frame_bytes) [[likely]] {
-      word0 |= destination_of(portals);
-      word1 = load<std::uint64_t>(portals + wire::reduction_offset::word);
+    if (frame.length < wire::ethernet_header_bytes + wire::fabric_header_bytes) [[unlikely]] {
+      word0 |= no_word_bit | no_address_bit;
     } else {
-      word0 |= no_word_bit;
-      word0 |= frame.length >= wire::ethernet_header_bytes + wire::fabric_header_bytes
-                   ? destination_of(portals)
-                   : no_address_bit;
+      word0 |= destination_of(portals);
+      if (frame.length < wire::reduction_frame_bytes) {
+        word0 |= no_word_bit;
+      } else {
+        word1 = load<std::uint64_t>(portals + wire::reduction_offset::word);
+      }
     }
     store(slot, word0, word1, decision.ports.bits());
   }

@@ -224,19 +224,25 @@ private:
   rte_mbuf* made_frame(Part& part, PortNumber port, std::span<const std::byte> bytes);
   void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   void process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
+  std::uint16_t look_at(rte_mbuf** frames, std::size_t count);
+  std::uint16_t make_private(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t ready,
+                             std::uint16_t count);
   rte_mbuf* made_private(Part& part, PortNumber in, rte_mbuf* frame);
   void replicate(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, PortSet ports,
                  TrafficClass c);
   void send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port, TrafficClass c,
             egress::Ingress ingress);
   void send(Part& part, rte_mbuf* frame, PortNumber port, TrafficClass c, egress::Ingress ingress);
+  void hand_over_to_send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port,
+                         TrafficClass c, egress::Ingress ingress);
   void send_emitted(Part& part, core::Event event);
   void hand_over(std::size_t to, const Handoff& item);
   void flush_handoffs(std::size_t to);
   bool flush();
   void tell_pauses(Part& part);
   void tell_stuck(Part& part, PortNumber port);
-  void tap(const Part& part, PortNumber port, Direction direction, const rte_mbuf* frame);
+  void tap(const Part& part, PortNumber port, Direction direction, rte_mbuf* const* frames,
+           std::uint16_t count);
   void trace_burst(const Part& part, PortNumber in, std::uint16_t count);
 
   std::size_t index_;

@@ -25,6 +25,20 @@ void set_length(rte_mbuf* frame, std::uint32_t length) {
   frame->pkt_len = length;
 }
 
+/// Four at a time: the loop would cost as much as the sum.
+std::uint64_t bytes_of(rte_mbuf* const* frames, std::size_t count) {
+  std::uint64_t bytes = 0;
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    bytes += std::uint64_t{frames[i]->pkt_len} + frames[i + 1]->pkt_len + frames[i + 2]->pkt_len +
+             frames[i + 3]->pkt_len;
+  }
+  for (; i != count; ++i) {
+    bytes += frames[i]->pkt_len;
+  }
+  return bytes;
+}
+
 /// Whether the whole frame lies in one buffer that nobody else refers to.
 bool is_private(const rte_mbuf* frame) {
   return rte_mbuf_refcnt_read(frame) == 1 && frame->nb_segs == 1;
@@ -110,18 +124,13 @@ bool Worker::receive_from(Input& input) {
   if (received) {
     input.empty_polls = 0;
     look_at_clock(*input.part);
-    std::uint64_t bytes = 0;
-    for (std::uint16_t i = 0; i < count; ++i) {
-      bytes += frames[i]->pkt_len;
-    }
+    const std::uint64_t bytes = bytes_of(frames.data(), count);
     core::PortCounters& port = input.part->core.counters().ports[input.number.value];
     port.rx_frames.add(count);
     port.rx_bytes.add(bytes);
     statistics_.frames.add(count);
     if (tap_ != nullptr) [[unlikely]] {
-      for (std::uint16_t i = 0; i < count; ++i) {
-        tap(*input.part, input.number, Direction::received, frames[i]);
-      }
+      tap(*input.part, input.number, Direction::received, frames.data(), count);
     }
     if (input.edge != nullptr) [[unlikely]] {
       count = input.edge->arrive(frames.data(), count);
@@ -200,7 +209,7 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
 class Worker::Performing {
 public:
   Performing(Worker& worker, Part& part, PortNumber in, rte_mbuf** frames)
-      : worker_(worker), part_(part), in_(in), frames_(frames) {}
+      : worker_(worker), part_(part), in_(in), tagged_(part.tagged.contains(in)), frames_(frames) {}
 
   bool release(std::size_t first, std::size_t count) {
     if (first != released_) { // or they stand at the front already
@@ -213,15 +222,20 @@ public:
     worker_.deliver(part_, in_, worker_.views_[i]);
     return true;
   }
-  bool send(std::size_t i, PortNumber port, std::uint8_t traffic_class) {
-    worker_.send(part_, frames_[i], port, TrafficClass{traffic_class},
-                 {in_, TrafficClass{worker_.views_[i].traffic_class}});
-    return true;
+  std::size_t send(std::size_t first, std::size_t count, PortNumber port,
+                   std::uint8_t traffic_class) {
+    for (std::size_t i = first, next; i != first + count; i = next) {
+      next = tagged_ ? end_of_class(i, first + count) : first + count;
+      worker_.send(part_, frames_ + i, static_cast<std::uint16_t>(next - i), port,
+                   TrafficClass{traffic_class},
+                   {in_, TrafficClass{worker_.views_[i].traffic_class}});
+    }
+    return count;
   }
   bool send_result(std::size_t i, PortNumber port, std::uint16_t length,
                    std::uint8_t traffic_class) {
     set_length(frames_[i], length);
-    return send(i, port, traffic_class);
+    return send(i, 1, port, traffic_class) == 1;
   }
   bool replicate(std::size_t first, std::size_t count, PortSet ports, std::uint8_t traffic_class) {
     worker_.replicate(part_, in_, frames_ + first, static_cast<std::uint16_t>(count), ports,
@@ -235,28 +249,39 @@ public:
   }
 
 private:
+  /// Where those end that came in in the same class.
+  [[nodiscard]] std::size_t end_of_class(std::size_t i, std::size_t end) const {
+    const std::uint8_t c = worker_.views_[i].traffic_class;
+    do {
+      ++i;
+    } while (i != end && worker_.views_[i].traffic_class == c);
+    return i;
+  }
+
   Worker& worker_;
   Part& part_;
   PortNumber in_;
+  bool tagged_; ///< otherwise all of them came in in one class
   rte_mbuf** frames_;
   std::uint16_t released_ = 0;
 };
 
+/// Makes views of the first frames, as far as the core may have them as they are; says how many.
+std::uint16_t Worker::look_at(rte_mbuf** frames, std::size_t count) {
+  std::size_t i = 0;
+  for (core::FrameView* view = views_.data(); i != count && is_private(frames[i]); ++i) {
+    *view++ = view_of(frames[i]);
+  }
+  return static_cast<std::uint16_t>(i);
+}
+
 void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count) {
-  std::uint16_t ready = 0;
-  for (std::uint16_t i = 0; i < count; ++i) {
-    rte_mbuf* frame = frames[i];
-    if (!is_private(frame)) [[unlikely]] {
-      frame = made_private(part, in, frame);
-      if (frame == nullptr) {
-        continue;
-      }
-    }
-    frames[ready] = frame;
-    views_[ready++] = view_of(frame);
+  std::uint16_t ready = look_at(frames, count);
+  if (ready != count) [[unlikely]] {
+    ready = make_private(part, in, frames, ready, count);
   }
   if (part.tagged.contains(in)) [[unlikely]] {
-    for (std::uint16_t i = 0; i < ready; ++i) {
+    for (std::size_t i = 0; i < ready; ++i) {
       views_[i].traffic_class = traffic_class_of(frames[i]);
     }
   }
@@ -269,6 +294,24 @@ void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t
   Performing performing(*this, part, in, frames);
   core::dispatch(std::span<const core::Decision>(decisions_).first(ready), performing);
   performing.free_released();
+}
+
+/// Makes views of the others, from `ready` on, and copies where it must; says how many there are
+/// of all.
+[[gnu::noinline]] std::uint16_t Worker::make_private(Part& part, PortNumber in, rte_mbuf** frames,
+                                                     std::uint16_t ready, std::uint16_t count) {
+  for (std::uint16_t i = ready; i < count; ++i) {
+    rte_mbuf* frame = frames[i];
+    if (!is_private(frame)) {
+      frame = made_private(part, in, frame);
+      if (frame == nullptr) {
+        continue;
+      }
+    }
+    frames[ready] = frame;
+    views_[ready++] = view_of(frame);
+  }
+  return ready;
 }
 
 /// A buffer that the core may read and write as one piece, in exchange for this one; null when
@@ -313,16 +356,22 @@ void Worker::replicate(Part& part, PortNumber in, rte_mbuf** frames, std::uint16
 
 void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port,
                   TrafficClass c, egress::Ingress ingress) {
-  if (OutputPort* output = part.outputs[port.value].get(); output != nullptr) [[likely]] {
-    if (tap_ != nullptr) [[unlikely]] {
-      for (std::uint16_t i = 0; i < count; ++i) {
-        tap(part, port, Direction::transmitted, frames[i]);
-      }
-    }
-    output->push(frames, count, c, ingress);
-    part.collecting.insert(port);
+  OutputPort* output = part.outputs[port.value].get();
+  if (output == nullptr) [[unlikely]] {
+    hand_over_to_send(part, frames, count, port, c, ingress);
     return;
   }
+  if (tap_ != nullptr) [[unlikely]] {
+    tap(part, port, Direction::transmitted, frames, count);
+  }
+  output->push(frames, count, c, ingress);
+  part.collecting.insert(port);
+}
+
+/// By a port of another worker.
+[[gnu::noinline]] void Worker::hand_over_to_send(Part& part, rte_mbuf** frames, std::uint16_t count,
+                                                 PortNumber port, TrafficClass c,
+                                                 egress::Ingress ingress) {
   for (std::uint16_t i = 0; i < count; ++i) {
     hand_over(part.owner[port.value], {.frame = frames[i],
                                        .switch_index = static_cast<std::uint8_t>(part.switch_index),
@@ -527,9 +576,12 @@ bool Worker::flush() {
   return sent;
 }
 
-void Worker::tap(const Part& part, PortNumber port, Direction direction, const rte_mbuf* frame) {
-  tap_->offer(now_, part.switch_index, port, direction, rte_pktmbuf_mtod(frame, const std::byte*),
-              frame->data_len, frame->pkt_len);
+[[gnu::noinline]] void Worker::tap(const Part& part, PortNumber port, Direction direction,
+                                   rte_mbuf* const* frames, std::uint16_t count) {
+  std::for_each_n(frames, count, [&](const rte_mbuf* frame) {
+    tap_->offer(now_, part.switch_index, port, direction, rte_pktmbuf_mtod(frame, const std::byte*),
+                frame->data_len, frame->pkt_len);
+  });
 }
 
 /// Traces what `process` has just decided.

@@ -114,9 +114,16 @@ public:
 
   bool release(std::size_t, std::size_t) { return true; }
   bool deliver(std::size_t) { return true; }
-  bool send(std::size_t i, PortNumber port, std::uint8_t) {
-    const FrameView& frame = input_.frames[first_ + i];
-    return loop_.send(port, frame.data, frame.length);
+  std::size_t send(std::size_t first, std::size_t count, PortNumber port, std::uint8_t) {
+    std::size_t sent = 0;
+    while (sent != count) {
+      const FrameView& frame = input_.frames[first_ + first + sent];
+      if (!loop_.send(port, frame.data, frame.length)) {
+        break;
+      }
+      ++sent;
+    }
+    return sent;
   }
   bool send_result(std::size_t i, PortNumber port, std::uint16_t length, std::uint8_t) {
     return loop_.send(port, input_.frames[first_ + i].data, length);

@@ -355,12 +355,13 @@ public:
     at_.surroundings_.deliver(at_.index_, in_, original_.bytes(), now_);
     return true;
   }
-  bool send(std::size_t, PortNumber port, std::uint8_t traffic_class) {
+  std::size_t send(std::size_t, std::size_t count, PortNumber port, std::uint8_t traffic_class) {
+    at_.expect(count == 1, "dispatched one decision, and was given more frames than one");
     ++at_.accounting_.forwarded;
     expect_unchanged("forwarded");
     frames_[frame_].traffic_class = TrafficClass{traffic_class};
     at_.send(worker_, in_, port, frame_, now_);
-    return true;
+    return count;
   }
   bool send_result(std::size_t, PortNumber port, std::uint16_t length, std::uint8_t traffic_class) {
     ++at_.accounting_.completed;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -12,17 +13,23 @@ namespace {
 
 using std::to_string;
 
-/// Writes down what it is asked for, and has room for so much.
+/// Writes down what it is asked for, and has room for so much; of a run of frames to be sent it
+/// takes no more than `longest_run`.
 class Diary {
 public:
-  explicit Diary(std::size_t room = ~std::size_t{0}) : room_(room) {}
+  explicit Diary(std::size_t room = ~std::size_t{0}, std::size_t longest_run = ~std::size_t{0})
+      : room_(room), longest_run_(longest_run) {}
   bool release(std::size_t first, std::size_t count) {
     return note("release " + to_string(first) + "+" + to_string(count));
   }
   bool deliver(std::size_t i) { return note("deliver " + to_string(i)); }
-  bool send(std::size_t i, PortNumber port, std::uint8_t traffic_class) {
-    return note("send " + to_string(i) + " to " + to_string(port.value) + " in " +
-                to_string(traffic_class));
+  std::size_t send(std::size_t first, std::size_t count, PortNumber port,
+                   std::uint8_t traffic_class) {
+    const std::size_t taken = std::min(count, longest_run_);
+    return note("send " + to_string(first) + "+" + to_string(taken) + " to " +
+                to_string(port.value) + " in " + to_string(traffic_class))
+               ? taken
+               : 0;
   }
   bool send_result(std::size_t i, PortNumber port, std::uint16_t length,
                    std::uint8_t traffic_class) {
@@ -44,6 +51,7 @@ private:
     return true;
   }
   std::size_t room_;
+  std::size_t longest_run_;
   std::vector<std::string> pages_;
 };
 
@@ -51,6 +59,13 @@ Decision copies(std::uint64_t ports, std::uint8_t traffic_class = 0) {
   return {.ports = PortSet(ports),
           .action = Action::replicate,
           .event = Event::multicast,
+          .traffic_class = traffic_class};
+}
+
+Decision goes(std::uint8_t port, std::uint8_t traffic_class = 0) {
+  return {.action = Action::forward,
+          .event = Event::unicast,
+          .port = PortNumber{port},
           .traffic_class = traffic_class};
 }
 
@@ -70,9 +85,9 @@ const std::vector<Decision> one_of_each = {
 TEST(Dispatch, does_what_each_decision_says) {
   Diary diary;
   EXPECT_EQ(dispatch(one_of_each, diary), one_of_each.size());
-  EXPECT_EQ(diary.pages(),
-            (std::vector<std::string>{"release 0+2", "deliver 2", "release 2+1", "send 3 to 3 in 2",
-                                      "result 4 to 4 of 77 in 1", "copy 5+1 to 6 in 0"}));
+  EXPECT_EQ(diary.pages(), (std::vector<std::string>{
+                               "release 0+2", "deliver 2", "release 2+1", "send 3+1 to 3 in 2",
+                               "result 4 to 4 of 77 in 1", "copy 5+1 to 6 in 0"}));
 }
 
 TEST(Dispatch, of_nothing_asks_for_nothing) {
@@ -89,6 +104,23 @@ TEST(Dispatch, what_goes_the_same_way_in_one_class_goes_together) {
   EXPECT_EQ(diary.pages(), (std::vector<std::string>{"copy 0+2 to 6 in 0", "copy 2+1 to 2 in 0",
                                                      "copy 3+1 to 2 in 1", "copy 4+1 to 2 in 0",
                                                      "release 5+1", "copy 6+1 to 2 in 0"}));
+}
+
+TEST(Dispatch, what_is_forwarded_by_one_port_in_one_class_goes_together) {
+  const std::vector<Decision> decisions = {goes(1), goes(1), goes(1), goes(2), goes(1), goes(1, 3)};
+  Diary diary;
+  EXPECT_EQ(dispatch(decisions, diary), decisions.size());
+  EXPECT_EQ(diary.pages(), (std::vector<std::string>{"send 0+3 to 1 in 0", "send 3+1 to 2 in 0",
+                                                     "send 4+1 to 1 in 0", "send 5+1 to 1 in 3"}));
+}
+
+TEST(Dispatch, of_frames_that_go_together_those_that_found_no_room_are_asked_for_again) {
+  const std::vector<Decision> decisions = {goes(2), goes(1), goes(1), goes(1)};
+  Diary diary(~std::size_t{0}, 2);
+  EXPECT_EQ(dispatch(decisions, diary), 3U);
+  EXPECT_EQ(dispatch(std::span(decisions).subspan(3), diary), 1U);
+  EXPECT_EQ(diary.pages(), (std::vector<std::string>{"send 0+1 to 2 in 0", "send 1+2 to 1 in 0",
+                                                     "send 0+1 to 1 in 0"}));
 }
 
 TEST(Dispatch, stops_where_the_shell_has_no_room_and_goes_on_from_there) {
