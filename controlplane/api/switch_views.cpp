@@ -97,7 +97,7 @@ json::object Views::host_json(topology::HostId id, const OnlyJob& only) const {
   json::array groups;
   for (const group::Group* group : sight_->registry.groups_of(host.nid)) {
     if (sees(only, *group)) {
-      groups.emplace_back(fmt::format("{}/{}", group->job, group->name));
+      groups.emplace_back(group->full_name());
     }
   }
   return {{"name", host.name},    {"nid", host.nid.value}, {"switch", graph()[host.at.at].name},

@@ -80,6 +80,8 @@ struct Group {
   /// "" when all is well; why the last change of its routes failed otherwise.
   std::string error;
 
+  /// "training/0"
+  [[nodiscard]] std::string full_name() const { return job + "/" + name; }
   /// Whether all have joined, and switches have heard of their hosts.
   [[nodiscard]] bool all_there() const { return present == size && not_located.empty(); }
   /// Whether members have left or their leases ran out.

@@ -43,10 +43,10 @@
 // A tree is planned over switches that have a channel; one whose channel is lost goes on carrying
 // what it has.
 //
-// Files: manager.cpp (construction, settling, switches), routes.cpp (trees of groups, faults),
-// admission.cpp (descriptors of engines), rebalance.cpp (trees that could be better), requests.cpp
-// and looking.cpp (api::Service: what changes something, and what only looks). What is seen is made
-// in the room api.
+// Files: manager.cpp (construction, settling, switches), tree_planning.cpp, tree_installing.cpp and
+// tree_repair.cpp (trees of groups), route_control.cpp (unicast routes and faults), admission.cpp
+// (descriptors of engines), rebalance.cpp (trees that could be better), requests.cpp and looking.cpp
+// (api::Service: what changes something, and what only looks). What is seen is made in the room api.
 //
 // Pure: one thread, no clock, no I/O but through Environment.
 #pragma once
@@ -268,40 +268,31 @@ private:
   /// Finds out whether a host can be reached now.
   void locate(Nid nid);
 
-  // routes.cpp
-  /// Finds trees for a group. Where there is no path, it waits for one until the fabric has been as
-  /// it is for a while: a switch that has just come has links that are not known yet.
-  void compute(group::GroupId id);
-  /// Two ports claimed a member of theirs, and do no more.
-  void compute_what_is_not_contested();
+  // tree_planning.cpp
+  /// The planner over the graph as it is now: what asks for trees goes through here.
+  [[nodiscard]] multicast::Planner& planner();
+  void bring_planning_graph_up_to_date();
   /// What is to be done about trees now; nothing while switches are waited for. After a change of
   /// the topology every group is looked at. Goes on in the next turn when this one lasts too long,
   /// so that requests and switches are served between.
   bool handle_due();
   /// By the state of the life of its trees.
   void look_at(group::GroupId id);
-  /// To its group, which may not want them any more, or have no numbers: then there are none.
-  void offer(group::GroupId id, trees::Life& life);
+  /// Finds trees for a group. Where there is no path, it waits for one until the fabric has been as
+  /// it is for a while: a switch that has just come has links that are not known yet.
+  void compute(group::GroupId id);
+  /// Two ports claimed a member of theirs, and do no more.
+  void compute_what_is_not_contested();
   /// Why nobody can say where a member's host is: two ports claim it.
   [[nodiscard]] std::optional<std::string> contested(const group::Group& group) const;
-  void install(group::GroupId id);
-  void remove(group::GroupId id);
-  void finished(const transaction::Outcome& outcome);
-  /// "" when that has not failed, or is for no trees that a group still wants.
-  [[nodiscard]] std::string group_that_tries_again(const transaction::Outcome& outcome) const;
-  /// Says of groups that were behind that they are installed, once they are.
-  bool note_in_force();
+  /// To its group, which may not want them any more, or have no numbers: then there are none.
+  void offer(group::GroupId id, trees::Life& life);
   void adopt(const group::Group& group);
   /// Its trees out of the loads.
   void release(trees::Life& life);
-  /// The group is gone.
-  void forget(const group::Group& group);
-  /// None when nobody is below the root (a group of one, or whose others have left): its frames
-  /// need not go anywhere, and no switch takes a tree without a child.
-  [[nodiscard]] std::optional<transaction::Target> target_of(const group::Group& group,
-                                                             std::size_t index) const;
-  /// Whether every link it crosses is usable, and every member's host hangs where it leads.
-  [[nodiscard]] bool intact(const group::Group& group, const trees::PlannedTree& routed) const;
+  /// Puts another tree in the place of one, in the loads of engines, too.
+  void replace(trees::PlannedTree& tree, trees::PlannedTree with);
+  void note_shared(trees::Life& life) const;
   [[nodiscard]] std::vector<topology::HostId> hosts_of(const group::Group& group) const;
   [[nodiscard]] std::optional<trees::PlannedTree>
   routed(const group::Group& group, multicast::Tree tree,
@@ -309,9 +300,25 @@ private:
   [[nodiscard]] group::Error no_route(const group::Group& group,
                                       std::span<const topology::HostId> hosts);
   [[nodiscard]] group::Routes routes_of(const trees::Life& life) const;
-  /// Puts another tree in the place of one, in the loads of engines, too.
-  void replace(trees::PlannedTree& tree, trees::PlannedTree with);
-  void note_shared(trees::Life& life) const;
+
+  // tree_installing.cpp
+  void install(group::GroupId id);
+  void remove(group::GroupId id);
+  /// The group is gone.
+  void forget(const group::Group& group);
+  void finished(const transaction::Outcome& outcome);
+  /// "" when that has not failed, or is for no trees that a group still wants.
+  [[nodiscard]] std::string group_that_tries_again(const transaction::Outcome& outcome) const;
+  /// Says of groups that were behind that they are installed, once they are.
+  bool note_in_force();
+  /// None when nobody is below the root (a group of one, or whose others have left): its frames
+  /// need not go anywhere, and no switch takes a tree without a child.
+  [[nodiscard]] std::optional<transaction::Target> target_of(const group::Group& group,
+                                                             std::size_t index) const;
+
+  // tree_repair.cpp
+  /// Whether every link it crosses is usable, and every member's host hangs where it leads.
+  [[nodiscard]] bool intact(const group::Group& group, const trees::PlannedTree& routed) const;
   /// Plans anew what is broken of it; tells switches again that refused.
   void repair(const group::Group& group);
   /// New trees in the place of those that are broken; one of twins keeps off its sibling. False,
@@ -374,10 +381,6 @@ private:
   void rebalance_by_itself();
   /// The topology or the groups have changed.
   void rebalance_later();
-
-  /// The planner over the graph as it is now: what asks for trees goes through here.
-  [[nodiscard]] multicast::Planner& planner();
-  void bring_planning_graph_up_to_date();
 
   // requests.cpp
   /// A caller that `refuse_events` refuses sees what is of no job.

@@ -1,4 +1,4 @@
-// The trees of groups: planned, installed, repaired, taken away.
+// The trees of groups are planned: over what, when, and around whatever is full.
 #include "controlplane/manager/manager.hpp"
 
 #include <fmt/format.h>
@@ -9,8 +9,6 @@
 
 namespace tributary::manager {
 
-namespace json = boost::json;
-using topology::Attachment;
 using topology::HostId;
 using topology::SwitchId;
 
@@ -22,11 +20,6 @@ bool takes_part(const group::Member& member) {
 }
 
 constexpr std::size_t hosts_named = 8;
-
-/// "training/0"
-std::string name_of(const group::Group& group) {
-  return fmt::format("{}/{}", group.job, group.name);
-}
 
 } // namespace
 
@@ -316,229 +309,6 @@ void Manager::replace(trees::PlannedTree& tree, trees::PlannedTree with) {
   engines_.remove(tree.parts);
   tree = std::move(with);
   engines_.add(tree.parts);
-}
-
-// ---- in the switches ----
-
-std::optional<transaction::Target> Manager::target_of(const group::Group& group,
-                                                      std::size_t index) const {
-  const std::vector<multicast::TreePart>& parts = lives_.find(group.id)->trees[index].parts;
-  if (parts.front().children.empty()) {
-    return std::nullopt;
-  }
-  std::vector<trees::Edge> edges;
-  for (const HostId host : hosts_of(group)) {
-    edges.push_back({graph()[host].at, graph()[host].nid});
-  }
-  return trees::target_of(group.routes[index].number, parts, group.vni, edges);
-}
-
-void Manager::install(group::GroupId id) {
-  const group::Group* group = registry_.find(id);
-  if (group == nullptr || !lives_.apply(id, trees::Event::tell, now())) {
-    return;
-  }
-  std::vector<transaction::TransactionNumber> begun;
-  for (std::size_t i = 0; i < group->routes.size(); ++i) {
-    const transaction::Subject subject = trees::subject_of(group->routes[i].number);
-    std::optional<transaction::Target> target = target_of(*group, i);
-    if (!target && group->size == 1) {
-      continue; // there never was anything in any switch
-    }
-    const transaction::Target* wanted = coordinator_.wanted(subject);
-    if (target && wanted != nullptr && *wanted == *target && coordinator_.behind(subject).empty()) {
-      continue; // the other one of twins was repaired
-    }
-    begun.push_back(target ? coordinator_.set(*std::move(target), now())
-                           : coordinator_.remove(subject, now()));
-  }
-  lives_.wait_for(id, begun);
-  control_.trees_told(name_of(*group), begun, now());
-}
-
-void Manager::remove(group::GroupId id) {
-  const group::Group* group = registry_.find(id);
-  if (group == nullptr) {
-    return;
-  }
-  lives_.apply(id, trees::Event::remove, now());
-  control_.trees_given_up(name_of(*group), {}, now());
-  release(lives_.at(id));
-  std::vector<transaction::TransactionNumber> begun;
-  for (const records::TreeRecord& tree : group->routes) {
-    begun.push_back(coordinator_.remove(trees::subject_of(tree.number), now()));
-  }
-  lives_.wait_for(id, begun);
-  if (begun.empty()) {
-    lives_.apply(id, trees::Event::removed, now());
-    registry_.removed(id, now());
-  }
-}
-
-void Manager::forget(const group::Group& group) {
-  if (lives_.find(group.id) != nullptr) {
-    lives_.apply(group.id, trees::Event::remove, now());
-    control_.trees_given_up(name_of(group), {}, now());
-    release(lives_.at(group.id));
-    lives_.apply(group.id, trees::Event::removed, now());
-  }
-}
-
-void Manager::finished(const transaction::Outcome& outcome) {
-  const auto owner = lives_.owner(outcome.transaction);
-  json::object body{{"transaction", outcome.transaction.value},
-                    {"what", std::string(transaction::name(outcome.purpose))},
-                    {"result", std::string(transaction::name(outcome.result))}};
-  if (const group::Group* group = owner ? registry_.find(*owner) : nullptr) {
-    body["job"] = group->job;
-    body["group"] = group->name;
-  }
-  event("transaction", outcome.text, std::move(body));
-  const bool committed = outcome.result == transaction::Result::committed;
-  const auto over = lives_.ended(outcome.transaction, committed ? "" : outcome.text);
-  if (!over) {
-    return;
-  }
-  if (lives_.apply(*over, trees::Event::removed, now())) {
-    registry_.removed(*over, now());
-  } else if (const std::string failure = lives_.find(*over)->failure;
-             !failure.empty() && lives_.apply(*over, trees::Event::failed, now())) {
-    lives_.set_due(*over, now() + settings_.repair_pause_ns);
-    registry_.install_failed(*over, failure, now());
-  }
-}
-
-std::string Manager::group_that_tries_again(const transaction::Outcome& outcome) const {
-  const auto owner = lives_.owner(outcome.transaction);
-  const group::Group* group = owner ? registry_.find(*owner) : nullptr;
-  if (group == nullptr || outcome.result == transaction::Result::committed) {
-    return {};
-  }
-  switch (lives_.state(*owner)) {
-  case trees::State::planned:
-  case trees::State::installing:
-  case trees::State::broken:
-  case trees::State::retrying: return name_of(*group);
-  default: return {};
-  }
-}
-
-bool Manager::note_in_force() {
-  bool any = false;
-  for (const group::GroupId id : lives_.behind()) {
-    const group::Group* group = registry_.find(id);
-    const bool in_force = group != nullptr &&
-                          std::ranges::all_of(group->routes, [&](const records::TreeRecord& tree) {
-                            return coordinator_.behind(trees::subject_of(tree.number)).empty();
-                          });
-    if (in_force) {
-      lives_.apply(id, trees::Event::everywhere, now());
-      registry_.installed(id, now());
-      any = true;
-    }
-  }
-  return any;
-}
-
-// ---- faults ----
-
-bool Manager::intact(const group::Group& group, const trees::PlannedTree& routed) const {
-  for (const topology::LinkId link : routed.tree.links) {
-    if (!graph().usable(link) || control_.avoids(link)) {
-      return false;
-    }
-  }
-  for (const HostId host : hosts_of(group)) {
-    const topology::Host& member = graph()[host];
-    const auto part =
-        std::find_if(routed.parts.begin(), routed.parts.end(),
-                     [&](const multicast::TreePart& p) { return p.at == member.at.at; });
-    if (part == routed.parts.end() ||
-        (part->parent != member.at.port &&
-         !std::binary_search(part->children.begin(), part->children.end(), member.at.port))) {
-      return false;
-    }
-  }
-  return true;
-}
-
-bool Manager::plan_anew(const group::Group& group, trees::Life& life,
-                        std::span<const std::size_t> broken, std::span<const HostId> hosts) {
-  std::vector<multicast::Tree> trees;
-  if (broken.size() == 2) {
-    const bool known = !life.trees[0].parts.empty();
-    for (const trees::PlannedTree& old : life.trees) {
-      if (known) {
-        planner_.release(old.tree);
-      }
-    }
-    if (auto twins = planner().plan_twins(hosts)) {
-      trees = {std::move(twins->first), std::move(twins->second)};
-    } else if (known) {
-      for (const trees::PlannedTree& old : life.trees) {
-        planner_.adopt(old.tree);
-      }
-    }
-  } else {
-    const trees::PlannedTree& old = life.trees[broken[0]];
-    auto tree = old.parts.empty() ? planner().plan(hosts)
-                : life.trees.size() == 1
-                    ? planner().replan(old.tree, hosts)
-                    : planner().replan_beside(old.tree, life.trees[1 - broken[0]].tree, hosts);
-    if (tree) {
-      trees.push_back(std::move(*tree));
-    }
-  }
-  for (std::size_t i = 0; i < trees.size(); ++i) {
-    auto again = routed(group, trees[i], hosts);
-    if (!again) {
-      return false;
-    }
-    replace(life.trees[broken[i]], std::move(*again));
-  }
-  return !trees.empty();
-}
-
-void Manager::repair(const group::Group& group) {
-  const group::GroupId id = group.id;
-  if (!group.routed() || group.state == group::GroupState::destroying) {
-    return;
-  }
-  const std::vector<HostId> hosts = hosts_of(group);
-  const trees::Life* known = lives_.find(id);
-  std::vector<std::size_t> broken;
-  for (std::size_t i = 0; i < group.routes.size(); ++i) {
-    // Without trees: of a fabric that changed while no manager ran, or no numbers fitted.
-    if (known == nullptr || known->trees.empty() || known->trees[i].parts.empty() ||
-        !intact(group, known->trees[i])) {
-      broken.push_back(i);
-    }
-  }
-  if (broken.empty()) {
-    const trees::State state = lives_.state(id);
-    if (state == trees::State::broken || state == trees::State::retrying) {
-      lives_.apply(id, trees::Event::plan, now());
-    }
-    return;
-  }
-  lives_.apply(id, trees::Event::torn, now());
-  trees::Life& life = lives_.at(id);
-  life.trees.resize(group.routes.size());
-  if (!plan_anew(group, life, broken, hosts)) {
-    lives_.apply(id, trees::Event::no_path, now());
-    lives_.set_due(id, now() + settings_.repair_pause_ns);
-    const group::Error error = no_route(group, hosts);
-    control_.trees_given_up(name_of(group), error.message, now());
-    registry_.routes_failed(id, error, now());
-    return;
-  }
-  ++repairs_;
-  control_.tree_planned(name_of(group), now());
-  note_shared(life);
-  event("tree",
-        fmt::format("group {}/{} has a new tree, the old one is broken", group.job, group.name),
-        {{"job", group.job}, {"group", group.name}});
-  offer(id, life);
 }
 
 } // namespace tributary::manager
