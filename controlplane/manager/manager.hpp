@@ -45,8 +45,9 @@
 //
 // Files: manager.cpp (construction, settling, switches), tree_planning.cpp, tree_installing.cpp and
 // tree_repair.cpp (trees of groups), route_control.cpp (unicast routes and faults), admission.cpp
-// (descriptors of engines), rebalance.cpp (trees that could be better), requests.cpp and looking.cpp
-// (api::Service: what changes something, and what only looks). What is seen is made in the room api.
+// (descriptors of engines), rebalance.cpp (trees that could be better), requests.cpp and
+// looking.cpp (api::Service: what changes something, and what only looks). What is seen is made in
+// the room api.
 //
 // Pure: one thread, no clock, no I/O but through Environment.
 #pragma once
