@@ -14,60 +14,6 @@ std::uint32_t hash_of_flow(const Packet& packet, std::uint32_t at) {
 
 } // namespace
 
-void Engine::take_heads() {
-  in_stages(
-      head_events_.due(now_),
-      [&](std::uint32_t place) {
-        fetch(&switches_.buffers[place / 64]);
-        fetch(&switches_.packet(place / 64, place % 64));
-      },
-      [&](std::uint32_t place) {
-        const Input& in = switches_.buffers[place / 64].input;
-        const std::uint32_t destination =
-            fabric_.switch_of_host(switches_.packet(place / 64, place % 64).destination);
-        if (destination < in.destinations) {
-          fetch(&in.row[destination]);
-        }
-      },
-      [&](std::uint32_t place) {
-        head_arrives(place);
-        const std::uint16_t out = switches_.packet(place / 64, place % 64).out;
-        if (out != no_output) {
-          const Switch& s = switches_.all[switches_.buffers[place / 64].input.at];
-          fetch(&switches_.outputs[s.first_port + out]);
-        }
-      },
-      [&](std::uint32_t place) {
-        if (switches_.packet(place / 64, place % 64).out != no_output) {
-          switches_.join(place / 64, place % 64);
-        }
-      });
-  head_events_.forget(now_);
-}
-
-void Engine::head_arrives(std::uint32_t place_number) {
-  ++counters_.events;
-  Buffer& buffer = switches_.buffers[place_number / 64];
-  const auto place = static_cast<std::uint8_t>(place_number % 64);
-  Packet& packet = switches_.packet(place_number / 64, place);
-  if (buffer.dead) {
-    buffer.free |= std::uint64_t{1} << place;
-    ++counters_.dropped[static_cast<std::size_t>(Drop::lost_on_dead_link)];
-    packet.out = no_output;
-    return;
-  }
-  ++buffer.arrived;
-  if (pauses_ && !buffer.paused && buffer.arrived >= pause_above_ && buffer.sender != nothing) {
-    buffer.paused = true;
-    credit_events_.add(now_ + parameters_.credit, buffer.sender | Sender::pause_flag);
-  }
-  if (!route(buffer, packet)) {
-    packet.out = no_output;
-    // The place is free when all of it has come and was thrown away.
-    free_place(buffer, place, parameters_.flits + parameters_.credit);
-  }
-}
-
 bool Engine::route(const Buffer& in, Packet& packet) {
   const std::uint32_t destination = fabric_.switch_of_host(packet.destination);
   const std::uint32_t entropy = parameters_.spread == Spread::flow
@@ -80,24 +26,21 @@ bool Engine::route(const Buffer& in, Packet& packet) {
   if (observer_) {
     observer_({now_, in.input.at, in.input.port, in.input.vc, entropy, packet, decision});
   }
-  switch (decision.outcome) {
-  case routing::Outcome::deliver:
-    packet.out = fabric_.port_of_host(packet.destination);
-    packet.lowest_vc = packet.highest_vc = 0;
-    return true;
-  case routing::Outcome::forward:
+  if (decision.outcome == routing::Outcome::forward) {
     packet.out = decision.port;
-    packet.lowest_vc = decision.lowest_vc;
-    packet.highest_vc = decision.highest_vc;
+    packet.vcs =
+        static_cast<std::uint8_t>((2U << decision.highest_vc) - (1U << decision.lowest_vc));
     return true;
-  case routing::Outcome::dest_dead:
-    ++counters_.dropped[static_cast<std::size_t>(Drop::dest_dead)];
-    break;
-  case routing::Outcome::no_vc: ++counters_.dropped[static_cast<std::size_t>(Drop::no_vc)]; break;
-  case routing::Outcome::no_route:
-    ++counters_.dropped[static_cast<std::size_t>(Drop::no_route)];
-    break;
   }
+  if (decision.outcome == routing::Outcome::deliver) {
+    packet.out = fabric_.port_of_host(packet.destination);
+    packet.vcs = 1;
+    return true;
+  }
+  const Drop reason = decision.outcome == routing::Outcome::dest_dead ? Drop::dest_dead
+                      : decision.outcome == routing::Outcome::no_vc   ? Drop::no_vc
+                                                                      : Drop::no_route;
+  ++counters_.dropped[static_cast<std::size_t>(reason)];
   return false;
 }
 
@@ -120,6 +63,61 @@ routing::Port Engine::most_credits(const Input& in, const routing::Candidates& m
     }
   });
   return best;
+}
+
+inline void Engine::head_arrives(std::uint32_t place_number) {
+  Buffer& buffer = switches_.buffers[place_number / 64];
+  const auto place = static_cast<std::uint8_t>(place_number % 64);
+  Packet& packet = switches_.packet(place_number / 64, place);
+  if (buffer.dead) {
+    buffer.free |= std::uint64_t{1} << place;
+    ++counters_.dropped[static_cast<std::size_t>(Drop::lost_on_dead_link)];
+    packet.out = no_output;
+    return;
+  }
+  ++buffer.arrived;
+  if (pauses_ && !buffer.paused && buffer.arrived >= pause_above_ && buffer.sender != nothing) {
+    buffer.paused = true;
+    credit_events_.at(now_ + parameters_.credit).push_back(buffer.sender | Sender::pause_flag);
+  }
+  if (!route(buffer, packet)) {
+    packet.out = no_output;
+    // The place is free when all of it has come and was thrown away.
+    free_place(buffer, place, parameters_.flits + parameters_.credit);
+  }
+}
+
+void Engine::take_heads() {
+  in_stages(
+      head_events_.due(now_),
+      [&](std::uint32_t place) {
+        fetch(&switches_.buffers[place / 64]);
+        fetch(&switches_.packet(place / 64, place % 64));
+      },
+      [&](std::uint32_t place) {
+        const Input& in = switches_.buffers[place / 64].input;
+        const std::uint32_t destination =
+            fabric_.switch_of_host(switches_.packet(place / 64, place % 64).destination);
+        if (destination < in.destinations) {
+          fetch(&in.row[destination]);
+        }
+        switches_.fetch_tail(place / 64);
+      },
+      [&](std::uint32_t place) {
+        head_arrives(place);
+        const std::uint16_t out = switches_.packet(place / 64, place % 64).out;
+        if (out != no_output) {
+          const Switch& s = switches_.all[switches_.buffers[place / 64].input.at];
+          fetch(&switches_.outputs[s.first_port + out]);
+        }
+      },
+      [&](std::uint32_t place) {
+        if (switches_.packet(place / 64, place % 64).out != no_output) {
+          switches_.join(place / 64, place % 64);
+        }
+      });
+  counters_.events += head_events_.due(now_).size();
+  head_events_.forget(now_);
 }
 
 } // namespace tributary::simulator::engine

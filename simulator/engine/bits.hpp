@@ -16,6 +16,21 @@ inline void set_bit(std::uint64_t* words, std::size_t i) {
 inline void clear_bit(std::uint64_t* words, std::size_t i) {
   words[i / 64] &= ~(std::uint64_t{1} << (i % 64));
 }
+/// `count` bits from `i` on, at most 64: they may go on in the next word.
+inline void set_bits(std::uint64_t* words, std::size_t i, std::size_t count) {
+  const std::uint64_t bits = ~std::uint64_t{0} >> (64 - count);
+  words[i / 64] |= bits << (i % 64);
+  if (i % 64 + count > 64) {
+    words[i / 64 + 1] |= bits >> (64 - i % 64);
+  }
+}
+inline void clear_bits(std::uint64_t* words, std::size_t i, std::size_t count) {
+  const std::uint64_t bits = ~std::uint64_t{0} >> (64 - count);
+  words[i / 64] &= ~(bits << (i % 64));
+  if (i % 64 + count > 64) {
+    words[i / 64 + 1] &= ~(bits >> (64 - i % 64));
+  }
+}
 [[nodiscard]] inline bool has_bit(const std::uint64_t* words, std::size_t i) {
   return (words[i / 64] >> (i % 64) & 1U) != 0;
 }

@@ -8,6 +8,7 @@
 #include "simulator/engine/engine.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace tributary::simulator::engine {
 
@@ -32,12 +33,12 @@ Deadlock Engine::find_deadlock() const {
     if (output.buffer == nothing) {
       return nothing;
     }
-    for (std::uint32_t vc = p.lowest_vc; vc <= p.highest_vc; ++vc) {
-      if (!stuck[output.buffer + vc]) {
+    for (unsigned vcs = p.vcs; vcs != 0; vcs &= vcs - 1) {
+      if (!stuck[output.buffer + static_cast<unsigned>(std::countr_zero(vcs))]) {
         return nothing;
       }
     }
-    return output.buffer + p.lowest_vc;
+    return output.buffer + static_cast<unsigned>(std::countr_zero(p.vcs));
   };
   const auto next_of = [&](const Buffer& buffer) {
     std::uint32_t next = nothing;

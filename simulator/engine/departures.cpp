@@ -4,21 +4,7 @@
 
 namespace tributary::simulator::engine {
 
-void Engine::take_transfers() {
-  in_stages(
-      transfer_events_.due(now_),
-      [&](const Transfer& done) {
-        fetch(&switches_.buffers[done.place / 64]);
-        if (done.leaves) {
-          fetch(&switches_.packet(done.place / 64, done.place % 64));
-        }
-      },
-      [&](const Transfer& done) { transfer_done(done); });
-  transfer_events_.forget(now_);
-}
-
-void Engine::transfer_done(const Transfer& done) {
-  ++counters_.events;
+inline void Engine::transfer_done(const Transfer& done) {
   Buffer& buffer = switches_.buffers[done.place / 64];
   const auto place = static_cast<std::uint8_t>(done.place % 64);
   Switch& at = switches_.all[buffer.input.at];
@@ -37,40 +23,25 @@ void Engine::transfer_done(const Transfer& done) {
   }
   free_place(buffer, place, parameters_.credit);
   if (!at.dead) {
-    switches_.release(at, done.output, buffer.local);
+    switches_.release(at, done.output, buffer);
   }
 }
 
-void Engine::free_place(Buffer& buffer, std::uint8_t place, std::uint32_t delay) {
-  buffer.free |= std::uint64_t{1} << place;
-  --buffer.arrived;
-  if (buffer.sender == nothing || buffer.dead) {
-    return;
-  }
-  if (!pauses_) {
-    credit_events_.add(now_ + delay, buffer.sender);
-  } else if (buffer.paused && buffer.arrived < pause_above_) {
-    buffer.paused = false;
-    credit_events_.add(now_ + delay, buffer.sender);
-  }
-}
-
-void Engine::take_credits() {
+void Engine::take_transfers() {
   in_stages(
-      credit_events_.due(now_),
-      [&](std::uint32_t sender) {
-        if (Sender::is_host(sender)) {
-          fetch(&sources_[Sender::host(sender)]);
-        } else {
-          fetch(&switches_.outputs[Sender::port(sender)]);
+      transfer_events_.due(now_),
+      [&](const Transfer& done) {
+        fetch(&switches_.buffers[done.place / 64]);
+        if (done.leaves) {
+          fetch(&switches_.packet(done.place / 64, done.place % 64));
         }
       },
-      [&](std::uint32_t sender) { credit_back(sender); });
-  credit_events_.forget(now_);
+      [&](const Transfer& done) { transfer_done(done); });
+  counters_.events += transfer_events_.due(now_).size();
+  transfer_events_.forget(now_);
 }
 
-void Engine::credit_back(std::uint32_t sender) {
-  ++counters_.events;
+inline void Engine::credit_back(std::uint32_t sender) {
   const bool stop = Sender::stops(sender);
   if (Sender::is_host(sender)) {
     Source& source = sources_[Sender::host(sender)];
@@ -96,6 +67,21 @@ void Engine::credit_back(std::uint32_t sender) {
   credits = 1;
   output.ready |= bit;
   switches_.may_choose(switches_.all[output.owner], output.local);
+}
+
+void Engine::take_credits() {
+  in_stages(
+      credit_events_.due(now_),
+      [&](std::uint32_t sender) {
+        if (Sender::is_host(sender)) {
+          fetch(&sources_[Sender::host(sender)]);
+        } else {
+          fetch(&switches_.outputs[Sender::port(sender)]);
+        }
+      },
+      [&](std::uint32_t sender) { credit_back(sender); });
+  counters_.events += credit_events_.due(now_).size();
+  credit_events_.forget(now_);
 }
 
 } // namespace tributary::simulator::engine

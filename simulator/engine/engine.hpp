@@ -129,9 +129,14 @@ private:
     std::uint16_t output = 0; ///< of the switch
     bool leaves = false;      ///< the fabric: there is no buffer at the other end
   };
+  /// A transfer that begins; `carry_out` fills in the rest.
   struct Grant {
     std::uint32_t buffer = 0;
     std::uint32_t port = 0;
+    std::uint32_t next = nothing; ///< the buffer at the other end
+    std::uint8_t place = 0;
+    std::uint8_t next_place = 0;
+    std::uint8_t behind = no_place; ///< of the packet that is first then
   };
 
   void tick();
@@ -143,8 +148,8 @@ private:
 
   // arrivals.cpp
   void take_heads();
-  /// Routes it; `no_output`: it was dropped, and counted.
-  void head_arrives(std::uint32_t place);
+  /// Routes it; its output is `no_output` when it was dropped, and counted.
+  inline void head_arrives(std::uint32_t place);
   /// Sets its output, or returns false: it was dropped, and counted.
   [[nodiscard]] bool route(const Buffer& in, Packet& packet);
   [[nodiscard]] routing::Port most_credits(const Input& in, const routing::Candidates& may,
@@ -152,18 +157,30 @@ private:
 
   // arbitration.cpp
   void arbitrate();
-  void choose(Switch& s);
-  void choose(Switch& s, std::uint32_t output);
+  inline void choose(Switch& s);
+  inline void choose(Switch& s, std::uint32_t output);
   void carry_out();
-  void grant(const Grant& granted);
-  [[nodiscard]] static std::size_t vc_of(const Packet& packet, const Output& output);
+  inline void begin(Grant& grant);
+  inline void go(const Grant& grant);
 
   // departures.cpp
   void take_transfers();
-  void transfer_done(const Transfer& done);
-  void free_place(Buffer& buffer, std::uint8_t place, std::uint32_t delay);
+  inline void transfer_done(const Transfer& done);
+  void free_place(Buffer& buffer, std::uint8_t place, std::uint32_t delay) {
+    buffer.free |= std::uint64_t{1} << place;
+    --buffer.arrived;
+    if (buffer.sender == nothing || buffer.dead) {
+      return;
+    }
+    if (!pauses_) {
+      credit_events_.at(now_ + delay).push_back(buffer.sender);
+    } else if (buffer.paused && buffer.arrived < pause_above_) {
+      buffer.paused = false;
+      credit_events_.at(now_ + delay).push_back(buffer.sender);
+    }
+  }
   void take_credits();
-  void credit_back(std::uint32_t sender);
+  inline void credit_back(std::uint32_t sender);
 
   const Fabric& fabric_;
   Parameters parameters_;

@@ -17,6 +17,10 @@ constexpr std::uint64_t most_buffers = std::uint64_t{1} << 26;
 Fabric::Fabric(const unicast::Network& network, std::span<const std::uint32_t> hosts,
                std::uint8_t vcs)
     : network_(network), vcs_(vcs) {
+  if (vcs == 0 || vcs > most_vcs) {
+    throw unicast::RouteError(
+        fmt::format("{} virtual channels: the simulator has 1 to {}", vcs, most_vcs));
+  }
   for (std::uint32_t s = 0; s < network.switches(); ++s) {
     const std::uint64_t ports = std::uint64_t{network.ports(s)} + hosts[s];
     const std::uint64_t buffers = std::uint64_t{network.ports(s)} * vcs + hosts[s];

@@ -40,9 +40,10 @@ public:
     std::uint8_t vc = 0;
   };
   static constexpr std::uint32_t host_flag = 0x80000000;
+  static constexpr std::uint8_t most_vcs = 8;
 
   /// `hosts`: how many, by switch. Keeps a reference to the network. Throws RouteError for a
-  /// network with more ports than numbers.
+  /// network with more ports than numbers, or no or more than `most_vcs` virtual channels.
   Fabric(const unicast::Network& network, std::span<const std::uint32_t> hosts, std::uint8_t vcs);
 
   [[nodiscard]] const unicast::Network& network() const { return network_; }

@@ -36,6 +36,7 @@ void Engine::kill_switch(std::uint32_t s) {
     }
   }
   std::fill_n(switches_.idle(at), at.port_words, 0);
+  std::fill_n(switches_.to_choose(at), at.port_words, 0);
   const std::uint32_t first_host = fabric_.switches()[s].first_host;
   for (std::uint32_t h = first_host; h < first_host + at.ports - at.links; ++h) {
     sources_[h].created = Traffic::never;

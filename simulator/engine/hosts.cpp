@@ -52,7 +52,7 @@ void Engine::send_from_host(std::uint32_t host) {
   if (!pauses_) {
     --source.credits;
   }
-  head_events_.add(now_ + parameters_.send, source.buffer * 64 + place);
+  head_events_.at(now_ + parameters_.send).push_back(source.buffer * 64 + place);
   source.free_at = now_ + parameters_.flits;
   source.created = traffic_.next(host, source.created);
   wake_host(host, std::max(source.created, source.free_at));
@@ -60,7 +60,7 @@ void Engine::send_from_host(std::uint32_t host) {
 
 void Engine::wake_host(std::uint32_t host, std::uint64_t at) {
   if (at != Traffic::never) {
-    host_events_.add(std::clamp(at, now_ + 1, now_ + longest_sleep), host);
+    host_events_.at(std::clamp(at, now_ + 1, now_ + longest_sleep)).push_back(host);
   }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "simulator/engine/bits.hpp"
+#include "simulator/engine/fabric.hpp"
 #include "simulator/engine/router.hpp"
 
 #include <array>
@@ -14,7 +15,7 @@
 
 namespace tributary::simulator::engine {
 
-inline constexpr std::size_t most_vcs = 8;
+inline constexpr std::size_t most_vcs = Fabric::most_vcs;
 inline constexpr std::uint8_t no_place = 0xFF;
 inline constexpr std::uint16_t no_output = 0xFFFF;
 

@@ -11,10 +11,9 @@ struct Packet {
   std::uint32_t source = 0;      ///< host
   std::uint32_t destination = 0; ///< host
   std::uint16_t out = 0;         ///< port of the switch it is in, hosts' behind those of links
-  std::uint8_t lowest_vc = 0;    ///< on the link behind that port
-  std::uint8_t highest_vc = 0;
-  std::uint8_t links = 0;  ///< crossed so far, those of hosts not counted
-  std::uint8_t behind = 0; ///< in the queue: the place of the next one, or `no_place`
+  std::uint8_t vcs = 0;          ///< a bit for each that it may take on the link behind that port
+  std::uint8_t links = 0;        ///< crossed so far, those of hosts not counted
+  std::uint8_t behind = 0;       ///< in the queue: the place of the next one, or `no_place`
 };
 static_assert(sizeof(Packet) == 24);
 

@@ -17,22 +17,23 @@ namespace tributary::simulator::engine {
 inline constexpr std::size_t stage_distance = 6;
 
 /// A line that will be read and written.
-template <typename T> void fetch(const T* what) { __builtin_prefetch(what, 1); }
+template <typename T> void fetch(const T* what) {
+  __builtin_prefetch(what, 1);
+  // g++ takes a function that does nothing else for one without an effect, and drops its calls.
+  asm volatile("");
+}
 
-/// Stages must not change the list.
+/// Stages must not add to the list.
 template <typename Event, typename... Stages>
-void in_stages(std::span<const Event> events, Stages&&... stages) {
-  if (events.empty()) {
-    return;
-  }
-  const std::size_t end = events.size() + (sizeof...(Stages) - 1) * stage_distance;
+void in_stages(std::span<Event> events, Stages&&... stages) {
+  constexpr std::size_t lag = (sizeof...(Stages) - 1) * stage_distance; // of the last stage
+  const std::size_t end = events.empty() ? 0 : events.size() + lag;
   for (std::size_t i = 0; i < end; ++i) {
-    std::size_t at = i;
+    std::size_t at = i + stage_distance;
     const auto step = [&](auto& stage) {
-      if (at < events.size()) { // those before the first are huge numbers
+      if ((at -= stage_distance) < events.size()) { // those before the first are huge numbers
         stage(events[at]);
       }
-      at -= stage_distance;
     };
     (step(stages), ...);
   }

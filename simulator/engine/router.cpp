@@ -1,6 +1,8 @@
 #include "simulator/engine/router.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cassert>
 #include <utility>
 
 namespace tributary::simulator::engine {
@@ -27,6 +29,7 @@ Input Router::input(std::uint32_t s, routing::Port port, std::uint8_t vc) {
 }
 
 void Router::use_table(std::uint32_t s, const routing::SwitchTable& table) {
+  assert(table.self == s);
   tables_[s] = &table;
   memory_[s].assign(table.row_of.size() * table.actions.size(), {});
 }
@@ -39,15 +42,19 @@ void Router::port_is_down(unicast::Network::End end) {
 routing::Decision Router::decide_anew(const Input& in, std::uint32_t destination,
                                       std::uint32_t entropy) {
   const routing::SwitchTable& table = *tables_[in.at];
-  if (destination >= table.destinations && destination != table.self) {
+  if (destination >= table.destinations) {
     return {};
   }
   const auto up = up_.of(in.at);
-  if (destination != table.self && table.words == 1) {
+  if (table.words == 1) {
     const routing::Candidates found = routing::candidates(table, in.port, in.vc, destination, up);
     if (!found.spare) {
-      in.remembered[in.row[destination]] = {found.group.empty() ? 0 : found.word(0, up),
-                                            found.outcome, found.lowest_vc, found.highest_vc, true};
+      const std::uint64_t ports = found.group.empty() ? 0 : found.word(0, up);
+      const auto first = static_cast<std::uint8_t>(std::countr_zero(ports));
+      const auto count = static_cast<std::uint8_t>(std::popcount(ports));
+      const bool in_a_row = count == std::countr_one(ports >> (first % 64));
+      in.remembered[in.row[destination]] = {ports, found.outcome, found.lowest_vc, found.highest_vc,
+                                            count, first,         in_a_row,        true};
     }
   }
   return routing::decide(table, in.port, in.vc, destination, up, entropy);

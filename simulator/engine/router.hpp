@@ -31,8 +31,12 @@ struct Remembered {
   routing::Outcome outcome = routing::Outcome::no_route;
   std::uint8_t lowest_vc = 0;
   std::uint8_t highest_vc = 0;
+  std::uint8_t count = 0; ///< of ports
+  std::uint8_t first = 0; ///< of them
+  bool in_a_row = false;
   bool known = false;
 };
+static_assert(sizeof(Remembered) == 16);
 
 /// A virtual channel of a port, as its switch's table sees it.
 struct Input {
@@ -59,7 +63,10 @@ public:
 
   [[nodiscard]] routing::Decision decide(const Input& in, std::uint32_t destination,
                                          std::uint32_t entropy) {
-    if (destination < in.destinations && destination != in.at) {
+    if (destination == in.at) {
+      return {.outcome = routing::Outcome::deliver};
+    }
+    if (destination < in.destinations) {
       const Remembered& known = in.remembered[in.row[destination]];
       if (known.known) {
         return {known.outcome, known.lowest_vc, known.highest_vc, pick(known, entropy), false};
@@ -78,9 +85,8 @@ private:
     if (from.outcome != routing::Outcome::forward) {
       return routing::local_port;
     }
-    const auto count = static_cast<std::uint64_t>(std::popcount(from.ports));
-    return static_cast<routing::Port>(
-        nth_bit(from.ports, static_cast<unsigned>((entropy * count) >> 32)));
+    const auto n = static_cast<unsigned>((std::uint64_t{entropy} * from.count) >> 32);
+    return static_cast<routing::Port>(from.in_a_row ? from.first + n : nth_bit(from.ports, n));
   }
   [[nodiscard]] routing::Decision decide_anew(const Input& in, std::uint32_t destination,
                                               std::uint32_t entropy);

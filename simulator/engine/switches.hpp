@@ -15,7 +15,9 @@
 #include "simulator/engine/layout.hpp"
 #include "simulator/engine/packet.hpp"
 #include "simulator/engine/parameters.hpp"
+#include "simulator/engine/pipeline.hpp"
 
+#include <bit>
 #include <cassert>
 #include <cstdint>
 #include <span>
@@ -63,9 +65,10 @@ public:
     return output.far == 0 ? output.near.data() : &far_[output.far];
   }
 
-  /// If somebody asks for it.
+  /// If it is idle and somebody asks for it.
   void may_choose(Switch& s, std::uint16_t output) {
-    to_choose(s)[output / 64] |= asked(s)[output / 64] & std::uint64_t{1} << (output % 64);
+    const std::size_t w = output / 64;
+    to_choose(s)[w] |= idle(s)[w] & asked(s)[w] & std::uint64_t{1} << (output % 64);
     list(s);
   }
 
@@ -80,6 +83,12 @@ public:
     return place;
   }
 
+  /// What `join` writes to.
+  void fetch_tail(std::uint32_t number) const {
+    if (const std::uint8_t tail = buffers[number].queue.tail; tail != no_place) {
+      fetch(&packet(number, tail));
+    }
+  }
   void join(std::uint32_t number, std::uint8_t place) {
     Buffer& buffer = buffers[number];
     Packet& p = packet(number, place);
@@ -115,21 +124,19 @@ public:
   /// `local`: of the buffer that is read.
   void reserve(Switch& s, std::uint16_t output, std::uint32_t local) {
     clear_bit(idle(s), output);
-    const Siblings port = siblings(s, local);
-    if (reads_ == 1 || ++buffers[s.first_buffer + port.first].reads == reads_) {
-      for (std::uint32_t i = 0; i < port.count; ++i) {
-        clear_bit(readable(s), port.first + i);
-      }
+    const bool has_siblings = local < std::uint32_t{s.links} * vcs_;
+    const std::uint32_t first = has_siblings ? local - local % vcs_ : local;
+    if (reads_ == 1 || ++buffers[s.first_buffer + first].reads == reads_) {
+      clear_bits(readable(s), first, has_siblings ? vcs_ : 1);
     }
   }
-  void release(Switch& s, std::uint16_t output, std::uint32_t local) {
-    const Siblings port = siblings(s, local);
-    Buffer* const first = &buffers[s.first_buffer + port.first];
-    first->reads = static_cast<std::uint8_t>(first->reads - (reads_ == 1 ? 0 : 1));
-    set_bit(idle(s), output);
-    for (std::uint32_t i = 0; i < port.count; ++i) {
-      set_bit(readable(s), port.first + i);
+  void release(Switch& s, std::uint16_t output, Buffer& buffer) {
+    Buffer* const first = &first_of_port(buffer);
+    if (reads_ != 1) {
+      --first->reads;
     }
+    set_bit(idle(s), output);
+    set_bits(readable(s), first->local, first->input.port == routing::local_port ? 1 : vcs_);
     for (unsigned left = first->vcs_waiting; left != 0; left &= left - 1) {
       what_it_wants_may_choose(s, first[std::countr_zero(left)]);
     }
@@ -143,15 +150,6 @@ private:
       changed.push_back(static_cast<std::uint32_t>(&s - all.data()));
     }
   }
-  struct Siblings {
-    std::uint32_t first = 0; ///< number in its switch
-    std::uint32_t count = 1;
-  };
-  /// The buffers of a port, given one of them.
-  [[nodiscard]] Siblings siblings(const Switch& s, std::uint32_t local) const {
-    return local < std::uint32_t{s.links} * vcs_ ? Siblings{local - local % vcs_, vcs_}
-                                                 : Siblings{local, 1};
-  }
   [[nodiscard]] static Buffer& first_of_port(Buffer& buffer) {
     return *(&buffer - buffer.input.vc);
   }
@@ -164,8 +162,8 @@ private:
     Output& output = outputs[s.first_port + p.out];
     std::uint64_t* const words = requests(output) + std::size_t{buffer.local} / 64 * vcs_;
     const std::uint64_t bit = std::uint64_t{1} << (buffer.local % 64);
-    for (std::size_t vc = p.lowest_vc; vc <= p.highest_vc; ++vc) {
-      words[vc] |= bit;
+    for (unsigned left = p.vcs; left != 0; left &= left - 1) {
+      words[std::countr_zero(left)] |= bit;
     }
     ++output.asking;
     set_bit(asked(s), p.out);
@@ -182,8 +180,8 @@ private:
     Output& output = outputs[s.first_port + p.out];
     std::uint64_t* const words = requests(output) + std::size_t{buffer.local} / 64 * vcs_;
     const std::uint64_t bit = std::uint64_t{1} << (buffer.local % 64);
-    for (std::size_t vc = p.lowest_vc; vc <= p.highest_vc; ++vc) {
-      words[vc] &= ~bit;
+    for (unsigned left = p.vcs; left != 0; left &= left - 1) {
+      words[std::countr_zero(left)] &= ~bit;
     }
     if (--output.asking == 0) {
       clear_bit(asked(s), p.out);

@@ -18,8 +18,8 @@ public:
   explicit Wheel(std::uint64_t longest_delay)
       : lists_(std::bit_ceil(longest_delay + 1)), mask_(lists_.size() - 1) {}
 
-  /// Requires now < at <= now + the longest delay.
-  void add(std::uint64_t at, const Event& event) { lists_[at & mask_].push_back(event); }
+  /// Of a tick, to add to. Requires now < at <= now + the longest delay.
+  [[nodiscard]] std::vector<Event>& at(std::uint64_t tick) { return lists_[tick & mask_]; }
   /// Those of this tick, first added first. Stays valid while events are added for later ones.
   [[nodiscard]] std::span<const Event> due(std::uint64_t now) const { return lists_[now & mask_]; }
   void forget(std::uint64_t now) { lists_[now & mask_].clear(); }
