@@ -154,11 +154,13 @@ public:
   /// and a multiplication decides it.
   [[nodiscard]] static bool checksum_ok(const std::byte* portals) {
     static_assert(wire::fabric_header_bytes == 20);
-    const auto first = load<std::uint64_t>(portals);
-    const std::uint64_t ends = first + load<std::uint64_t>(portals + wire::portals_offset::sfa);
-    const std::uint64_t middle = load<std::uint32_t>(portals + sizeof first);
-    std::uint64_t sum = ends + (middle + (ends < first ? 1U : 0U));
-    sum += sum < ends ? 1U : 0U;
+    std::uint64_t sum = 0;
+    std::uint64_t middle = load<std::uint32_t>(portals + sizeof sum);
+    middle += __builtin_add_overflow(load<std::uint64_t>(portals),
+                                     load<std::uint64_t>(portals + wire::portals_offset::sfa), &sum)
+                  ? 1U
+                  : 0U;
+    sum += __builtin_add_overflow(sum, middle, &sum) ? 1U : 0U;
     return sum % 0xFFFF == 0;
   }
   [[nodiscard]] bool vni_permitted(const std::byte* portals) const {

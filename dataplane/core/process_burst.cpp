@@ -232,7 +232,7 @@ private:
   }
 }
 
-/// The second walk.
+/// The second walk, from a reduction's frame on.
 [[gnu::noinline]] void SwitchCore::decide_run(PortNumber in, std::span<const FrameView> run,
                                               const Classified* what, TimeNs now,
                                               Decision* decisions) {
@@ -291,10 +291,16 @@ void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
   }
   const IngressCheck& check = checks_[in.value];
   std::array<Classified, run_length> what;
-  for (std::size_t begin = 0; begin < frames.size(); begin += run_length) {
-    const auto run = frames.subspan(begin, std::min(run_length, frames.size() - begin));
+  Decision* decision = decisions.data();
+  while (!frames.empty()) {
+    const auto run = frames.first(std::min(run_length, frames.size()));
     classify_run(check, *tables_, run, what.data());
-    decide_run(in, run, what.data(), now, decisions.data() + begin);
+    const std::size_t plain = decide_plain_run(in, run, what.data(), decision);
+    if (plain != run.size()) {
+      decide_run(in, run.subspan(plain), what.data() + plain, now, decision + plain);
+    }
+    decision += run.size();
+    frames = frames.subspan(run.size());
   }
 }
 

@@ -116,11 +116,26 @@ struct Decision {
   std::uint8_t highest_vc = 0;
   Port port = local_port; ///< only with Outcome::forward
   bool spare = false;     ///< not one of the action's first ports
+  friend bool operator==(const Decision&, const Decision&) = default;
 };
 
-[[nodiscard]] inline Decision decide(const SwitchTable& table, Port in, std::uint8_t vc,
-                                     std::uint32_t destination, std::span<const std::uint64_t> up,
-                                     std::uint32_t entropy) {
+/// The bit that has `left` ones below it. Requires one that has.
+[[nodiscard]] inline unsigned nth_one(std::uint64_t word, unsigned left) {
+  for (; left != 0; --left) {
+    word &= word - 1;
+  }
+  return static_cast<unsigned>(std::countr_zero(word));
+}
+/// One of `count` by `entropy`. The upper half of the product: uniform, and without a division.
+[[nodiscard]] constexpr unsigned one_of(unsigned count, std::uint32_t entropy) {
+  return static_cast<unsigned>((std::uint64_t{entropy} * count) >> 32);
+}
+
+/// All cases of `decide`.
+[[nodiscard, gnu::noinline]] inline Decision
+decide_among_candidates(const SwitchTable& table, Port in, std::uint8_t vc,
+                        std::uint32_t destination, std::span<const std::uint64_t> up,
+                        std::uint32_t entropy) {
   const Candidates found = candidates(table, in, vc, destination, up);
   Decision decision{found.outcome, found.lowest_vc, found.highest_vc, found.only, found.spare};
   if (found.outcome != Outcome::forward || found.only != local_port) {
@@ -130,22 +145,39 @@ struct Decision {
   for (std::size_t i = 0; i < found.group.size(); ++i) {
     count += static_cast<unsigned>(std::popcount(found.word(i, up)));
   }
-  // The upper half of the product: a uniform pick without a division.
-  auto left = static_cast<unsigned>((std::uint64_t{entropy} * count) >> 32);
+  unsigned left = one_of(count, entropy);
   for (std::size_t i = 0; i < found.group.size(); ++i) {
-    std::uint64_t rest = found.word(i, up);
-    const auto here = static_cast<unsigned>(std::popcount(rest));
-    if (left >= here) {
-      left -= here;
-      continue;
+    const std::uint64_t word = found.word(i, up);
+    const auto here = static_cast<unsigned>(std::popcount(word));
+    if (left < here) {
+      decision.port = static_cast<Port>(i * 64 + nth_one(word, left));
+      break;
     }
-    for (; left != 0; --left) {
-      rest &= rest - 1;
-    }
-    decision.port = static_cast<Port>(i * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
-    break;
+    left -= here;
   }
   return decision;
+}
+
+/// Requires what `candidates` does. The common case is written out: a switch of up to 64 ports, of
+/// which a first one of the action is up, and virtual channels enough. What the candidates are is
+/// the same then, and nobody has to list them.
+[[nodiscard, gnu::always_inline]] inline Decision decide(const SwitchTable& table, Port in,
+                                                         std::uint8_t vc, std::uint32_t destination,
+                                                         std::span<const std::uint64_t> up,
+                                                         std::uint32_t entropy) {
+  if (table.words == 1 && destination != table.self) [[likely]] {
+    const Action& action = table.action(in, vc, destination);
+    const unsigned next = unsigned{vc} + action.step;
+    const std::uint64_t ports = table.port_words[action.ports] & up[0];
+    if (ports != 0 && next + action.turns < table.vcs) [[likely]] {
+      const auto lowest = static_cast<std::uint8_t>(next);
+      const unsigned picked = one_of(static_cast<unsigned>(std::popcount(ports)), entropy);
+      return {Outcome::forward, lowest,
+              action.rises ? static_cast<std::uint8_t>(table.vcs - 1) : lowest,
+              static_cast<Port>(nth_one(ports, picked)), false};
+    }
+  }
+  return decide_among_candidates(table, in, vc, destination, up, entropy);
 }
 
 } // namespace tributary::routing

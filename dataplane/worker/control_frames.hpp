@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -57,11 +58,25 @@ using LinkEventRing =
 
 /// Between the control thread and one worker.
 struct ControlRings {
+  /// Pushes into `to_send` and `lldp_to_send` so far, told after each: a worker looks here, in each
+  /// iteration, and into the rings only when it has changed.
+  std::atomic<std::uint64_t> asked_to_send{0};
+  /// Only the control thread. False: there is no room.
+  bool ask_to_send(const ControlFrame& frame) { return told(to_send.push(frame)); }
+  bool ask_to_send(const LldpFrame& frame) { return told(lldp_to_send.push(frame)); }
+
   ControlRing delivered;     ///< the worker's, to the control thread
   LinkEventRing link_events; ///< the worker's, to the control thread
   ControlRing to_send;       ///< the control thread's, to the worker
   LldpRing lldp_delivered;   ///< the worker's, to the control thread
   LldpRing lldp_to_send;     ///< the control thread's, to the worker
+
+private:
+  bool told(bool pushed) {
+    asked_to_send.store(asked_to_send.load(std::memory_order_relaxed) + (pushed ? 1 : 0),
+                        std::memory_order_release);
+    return pushed;
+  }
 };
 
 } // namespace tributary::worker

@@ -104,7 +104,9 @@ void Worker::run() {
   publisher_.enter(index_);
   iteration_began_ = TscClock::cycles();
   now_ = clock_.at(iteration_began_);
-  adopt_published();
+  for (auto& part : parts_) {
+    adopt_published(*part);
+  }
   mailbox_.open();
   while (!shared_.stop.load(std::memory_order_relaxed)) {
     rest(iterate(true));
@@ -116,8 +118,8 @@ void Worker::run() {
 
 bool Worker::iterate(bool receiving) {
   publisher_.quiescent(index_);
-  adopt_published();
   for (auto& part : parts_) {
+    adopt_published(*part);
     adopt_links(*part);
   }
   mailbox_.poll();
@@ -148,14 +150,12 @@ bool Worker::iterate(bool receiving) {
   return did_something;
 }
 
-void Worker::adopt_published() {
-  for (auto& part : parts_) {
-    const TablePublisher::Record& record = publisher_.current(part->switch_index);
-    if (record.number != part->adopted) [[unlikely]] {
-      part->adopted = record.number;
-      part->core.adopt(record.tables, now_, part->emission);
-      send_emitted(*part, core::Event::emitted_partial);
-    }
+void Worker::adopt_published(Part& part) {
+  const TablePublisher::Record& record = publisher_.current(part.switch_index);
+  if (record.number != part.adopted) [[unlikely]] {
+    part.adopted = record.number;
+    part.core.adopt(record.tables, now_, part.emission);
+    send_emitted(part, core::Event::emitted_partial);
   }
 }
 

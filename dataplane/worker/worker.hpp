@@ -194,7 +194,7 @@ private:
 
   // Life and loop.
   bool iterate(bool receiving);
-  void adopt_published();
+  void adopt_published(Part& part);
   void adopt_links(Part& part);
   void drain();
   void drain_outputs();
@@ -219,6 +219,7 @@ private:
   bool deliver_due(Input& input, TimeNs until);
   bool take_handoffs();
   bool take_frames_to_send();
+  bool send_frames_asked_for();
   void deliver(Part& part, PortNumber in, const core::FrameView& frame);
   void send_control_frame(Part& part, PortNumber port, std::span<const std::byte> frame);
   rte_mbuf* made_frame(Part& part, PortNumber port, std::span<const std::byte> bytes);
@@ -261,6 +262,7 @@ private:
   std::uint64_t iteration_began_ = 0; ///< cycles
   bool busy_ = false;                 ///< the iteration before this one did something
   std::uint64_t delivered_ = 0;       ///< frames, in this iteration
+  std::uint64_t asked_to_send_ = 0;   ///< by the control thread, as far as it was done
   bool tracing_ = true;
   CaptureTap* tap_ = nullptr;
   std::array<core::FrameView, burst> views_;    ///< of the frames in work, see `process`

@@ -460,6 +460,16 @@ void Worker::deliver(Part& part, PortNumber in, const core::FrameView& frame) {
 
 /// Sends what the control thread wants sent.
 bool Worker::take_frames_to_send() {
+  const std::uint64_t asked =
+      shared_.control[index_]->asked_to_send.load(std::memory_order_acquire);
+  if (asked == asked_to_send_) [[likely]] {
+    return false;
+  }
+  asked_to_send_ = asked;
+  return send_frames_asked_for();
+}
+
+[[gnu::noinline]] bool Worker::send_frames_asked_for() {
   ControlRings& rings = *shared_.control[index_];
   std::size_t sent = rings.to_send.consume_all([&](const ControlFrame& asked) {
     send_control_frame(*part_by_switch_[asked.switch_index], asked.port, asked.view());
@@ -558,14 +568,15 @@ bool Worker::flush() {
     const PortSet collecting = std::exchange(part->collecting, {});
     PortSet(collecting.bits() | waiting.bits()).for_each([&](PortNumber port) {
       const core::Counter& frames = part->core.counters().ports[port.value].tx_frames;
-      const std::uint64_t before = frames.read();
+      const bool waited = waiting.contains(port);
+      const std::uint64_t before = waited ? frames.read() : 0;
       if (part->outputs[port.value]->flush()) [[unlikely]] {
         part->waiting.insert(port);
       }
       if (part->edges.contains(port)) [[unlikely]] {
         tell_stuck(*part, port);
       }
-      sent |= waiting.contains(port) && frames.read() != before;
+      sent |= waited && frames.read() != before;
     });
   }
   for (std::size_t to = 0; to < staged_.size(); ++to) {

@@ -265,13 +265,13 @@ void WorkerGroup::resume_port(std::size_t switch_index, PortNumber port) {
 
 bool WorkerGroup::send(std::size_t switch_index, PortNumber port,
                        std::span<const std::byte> frame) {
-  return shared_.control[worker_of(switch_index, port)]->to_send.push(
+  return shared_.control[worker_of(switch_index, port)]->ask_to_send(
       ControlFrame(switch_index, port, frame));
 }
 
 bool WorkerGroup::send_lldp(std::size_t switch_index, PortNumber port,
                             std::span<const std::byte> frame) {
-  return shared_.control[worker_of(switch_index, port)]->lldp_to_send.push(
+  return shared_.control[worker_of(switch_index, port)]->ask_to_send(
       LldpFrame(switch_index, port, frame));
 }
 

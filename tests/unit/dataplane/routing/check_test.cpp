@@ -151,5 +151,31 @@ TEST(RandomRoutes, WhateverIsTakenCanBeDecidedBy) {
   EXPECT_LT(taken, 2500);
 }
 
+TEST(RandomRoutes, TheShortWayToADecisionAgreesWithTheCandidates) {
+  constexpr std::uint64_t seed = 13;
+  Random random(seed);
+  int forwarded = 0;
+  int spares = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const std::size_t ports = random.between(2, 64);
+    Routes routes = test::random_routes(ports, random);
+    routes.table.classes.resize(ports);
+    for (int frame = 0; frame < 50 && routes.table.destinations != 0; ++frame) {
+      const std::array<std::uint64_t, 1> up{random.next() & random.next()};
+      const auto in = static_cast<Port>(random.below(ports));
+      const auto vc = static_cast<std::uint8_t>(random.below(routes.table.vcs));
+      const auto to = static_cast<std::uint32_t>(random.below(routes.table.destinations));
+      const auto entropy = static_cast<std::uint32_t>(random.next());
+      const Decision d = decide(routes.table, in, vc, to, up, entropy);
+      const Decision listed = decide_among_candidates(routes.table, in, vc, to, up, entropy);
+      ASSERT_EQ(d, listed) << "seed " << seed << ", case " << i << ", frame " << frame;
+      forwarded += d.outcome == Outcome::forward ? 1 : 0;
+      spares += d.spare ? 1 : 0;
+    }
+  }
+  EXPECT_GT(forwarded, 5'000);
+  EXPECT_GT(spares, 500);
+}
+
 } // namespace
 } // namespace tributary::routing
