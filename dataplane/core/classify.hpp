@@ -120,6 +120,15 @@ public:
   }
 
   [[nodiscard]] Classified classify(const FrameView& frame) const {
+    return is_usual() ? classify_as<true>(frame) : classify_as<false>(frame);
+  }
+
+  /// Whether a checksum is all that must be verified: most ports are so. Who classifies many
+  /// frames asks once, and then says so to each.
+  [[nodiscard]] bool is_usual() const { return verify_checksum_ && vnis_ == nullptr; }
+
+  /// `usual`: what `is_usual` says.
+  template <bool usual> [[nodiscard]] Classified classify_as(const FrameView& frame) const {
     // What a multicast is made of, in two comparisons, of which a unicast frame fails nothing but
     // the destination address; all else is looked at field by field.
     if (has_possible_length(frame)) [[likely]] {
@@ -128,8 +137,9 @@ public:
       const std::uint64_t differing =
           ((head ^ head_) & head_mask) |
           ((load<std::uint64_t>(p + wire::portals_offset::sfa) ^ addresses_) & addresses_mask_);
-      if ((differing & ~destination_mask) == 0 && (!verify_checksum_ || checksum_ok(p)) &&
-          vni_permitted(p)) [[likely]] {
+      if ((differing & ~destination_mask) == 0 &&
+          ((!usual && !verify_checksum_) || checksum_ok(p)) && (usual || vni_permitted(p)))
+          [[likely]] {
         const wire::FabricAddress dfa = wire::dfa_of(p);
         if (differing == 0) [[likely]] {
           return Classified::multicast(ReductionKey(dfa.tree(), dfa.reduction()),

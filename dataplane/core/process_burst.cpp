@@ -208,6 +208,7 @@ private:
 
 /// The first walk. A function of its own, as the second is: together they have more to keep than
 /// there are registers, and each frame then pays for what the other walk keeps.
+template <bool usual>
 [[gnu::noinline]] void SwitchCore::classify_run(const IngressCheck& check, const Tables& tables,
                                                 std::span<const FrameView> run, Classified* what) {
   const FrameView* const end = run.data() + run.size();
@@ -216,7 +217,7 @@ private:
     if (frame < ahead_end) {
       prefetch(frame[frame_lookahead]);
     }
-    const Classified classified = check.classify(*frame);
+    const Classified classified = check.classify_as<usual>(*frame);
     *what++ = classified;
     if (classified.kind() == FrameKind::unicast) {
       tables.prefetch_place(classified.destination());
@@ -294,7 +295,11 @@ void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
   Decision* decision = decisions.data();
   while (!frames.empty()) {
     const auto run = frames.first(std::min(run_length, frames.size()));
-    classify_run(check, *tables_, run, what.data());
+    if (check.is_usual()) [[likely]] {
+      classify_run<true>(check, *tables_, run, what.data());
+    } else {
+      classify_run<false>(check, *tables_, run, what.data());
+    }
     const std::size_t plain = decide_plain_run(in, run, what.data(), decision);
     if (plain != run.size()) {
       decide_run(in, run.subspan(plain), what.data() + plain, now, decision + plain);

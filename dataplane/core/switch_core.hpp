@@ -133,6 +133,7 @@ private:
   class BurstCounts;
   struct FrameCounts;
   class Applied;
+  template <bool usual>
   void classify_run(const IngressCheck& check, const Tables& tables, std::span<const FrameView> run,
                     Classified* what);
   void decide_run(PortNumber in, std::span<const FrameView> run, const Classified* what, TimeNs now,
