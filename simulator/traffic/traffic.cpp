@@ -23,12 +23,18 @@ std::uint32_t transposed(std::uint32_t leaf, std::span<const std::uint32_t> size
   return result;
 }
 
+/// Ticks from packet to packet.
+double mean_gap(const TrafficSpec& spec) { return static_cast<double>(spec.flits) / spec.load; }
+/// Ticks behind a burst: they make up for its haste.
+double mean_silence(const TrafficSpec& spec) { return spec.burst * (mean_gap(spec) - spec.flits); }
+
 } // namespace
 
 std::span<const std::string_view> pattern_names() { return names; }
 
 Traffic::Traffic(const TrafficSpec& spec, const HostPlaces& places, std::uint64_t seed)
-    : spec_(spec), hosts_(places.hosts), alive_(places.alive) {
+    : spec_(spec), ticks_(mean_gap(spec)), packets_(spec.burst), silence_(mean_silence(spec) + 1),
+      hosts_(places.hosts), alive_(places.alive) {
   const Random random(seed);
   for (std::uint32_t h = 0; h < places.hosts; ++h) {
     hosts_[h].random = random.fork(2 + h);
@@ -131,28 +137,28 @@ void Traffic::pair_up(const HostPlaces& places, Random random) {
   }
 }
 
-std::uint64_t Traffic::geometric(Random& random, double mean) const {
-  if (mean <= 1) {
+Traffic::Geometric::Geometric(double mean)
+    : log_of_failure_(mean <= 1 ? 0 : std::log1p(-1 / mean)) {}
+
+std::uint64_t Traffic::Geometric::draw(Random& random) const {
+  if (log_of_failure_ == 0) {
     return 1;
   }
   const double uniform = static_cast<double>((random.next() >> 11) + 1) * 0x1p-53; // above 0
-  return 1 + static_cast<std::uint64_t>(std::log(uniform) / std::log1p(-1 / mean));
+  return 1 + static_cast<std::uint64_t>(std::log(uniform) / log_of_failure_);
 }
 
 std::uint64_t Traffic::gap(Host& host) const {
-  const double each = static_cast<double>(spec_.flits) / spec_.load; // mean ticks a packet
   if (spec_.burst == 0) {
-    return geometric(host.random, each);
+    return ticks_.draw(host.random);
   }
   if (host.in_burst != 0) {
     --host.in_burst;
     return spec_.flits;
   }
   // One packet more than those that follow it at once; the silence makes up for their haste.
-  const auto more = static_cast<std::uint32_t>(geometric(host.random, spec_.burst) - 1);
-  host.in_burst = more;
-  const double silence = spec_.burst * (each - spec_.flits);
-  return spec_.flits + (silence < 1 ? 0 : geometric(host.random, silence + 1) - 1);
+  host.in_burst = static_cast<std::uint32_t>(packets_.draw(host.random) - 1);
+  return spec_.flits + (mean_silence(spec_) < 1 ? 0 : silence_.draw(host.random) - 1);
 }
 
 std::uint64_t Traffic::first(std::uint32_t host) {

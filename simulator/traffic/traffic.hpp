@@ -104,11 +104,22 @@ private:
     std::uint32_t listed = 0;       ///< index of the next one
     std::uint32_t listed_end = 0;
   };
+  /// From 1 on, the number of the first success of many trials.
+  class Geometric {
+  public:
+    explicit Geometric(double mean);
+    [[nodiscard]] std::uint64_t draw(Random& random) const;
+
+  private:
+    double log_of_failure_; ///< of a trial; 0: there is none
+  };
   void pair_up(const HostPlaces& places, Random random);
   [[nodiscard]] std::uint64_t gap(Host& host) const;
-  [[nodiscard]] std::uint64_t geometric(Random& random, double mean) const;
 
   TrafficSpec spec_;
+  Geometric ticks_;   ///< from packet to packet
+  Geometric packets_; ///< of a burst
+  Geometric silence_; ///< ticks behind a burst
   std::vector<Host> hosts_;
   std::vector<bool> alive_;
   std::vector<std::uint32_t> targets_; ///< alive
