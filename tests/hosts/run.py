@@ -1,6 +1,6 @@
 """Runs the tests on real namespaces: every test in a private world of its own.
 
-    run.py --build DIRECTORY [--list]
+    run.py --build DIRECTORY [--sanitizers SET] [--list]
     run.py --build DIRECTORY --one test_steering.ping_still_passes     inside that world; by run.py only
 
 A test is a function `test_...(lab)` in a module test_*.py here. It runs as the first process of its own
@@ -8,7 +8,8 @@ network, mount and process namespaces, so whatever it leaves, the kernel clears 
 It is skipped, with the reason, where the machine cannot do what it needs. GTEST_FILTER selects.
 
 Several run side by side, for most of them wait most of the time. A module that needs the machine for
-itself says `ALONE = True`; its tests run after the others, one by one.
+itself says `ALONE = True`; its tests run after the others, one by one. One that would bring nothing under a
+sanitizer that others do not says `NOT_UNDER = "address"`: a build with that does not run it.
 """
 
 import argparse
@@ -52,6 +53,10 @@ def discover():
 
 def needs_the_machine(test):
     return getattr(inspect.getmodule(test[2]), "ALONE", False)
+
+
+def runs_under(test, sanitizers):
+    return getattr(inspect.getmodule(test[2]), "NOT_UNDER", None) not in sanitizers.split(",")
 
 
 def show_drivers():
@@ -119,12 +124,13 @@ def run_isolated(full_name, build):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", required=True)
+    parser.add_argument("--sanitizers", default="", metavar="SET", help="of the build, joined by commas")
     parser.add_argument("--one", metavar="MODULE.TEST")
     parser.add_argument("--list", "--gtest_list_tests", action="store_true")
     options = parser.parse_args()
     if options.one:
         return run_one(options.one, options.build)
-    tests = discover()
+    tests = [test for test in discover() if runs_under(test, options.sanitizers)]
     if options.list:
         for module in dict.fromkeys(module for module, _, _ in tests):
             print(f"{module}.", *(f"  {name}" for m, name, _ in tests if m == module), sep="\n")
