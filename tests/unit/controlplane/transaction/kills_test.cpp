@@ -402,7 +402,7 @@ TEST(Throughput, OfThousandsOfTransactionsAtOnce) {
   Fabric fabric(test::leaf_spine(16, 4));
   fabric.connect_all();
   Random random(test::seed());
-  constexpr unsigned trees = 8000;
+  constexpr unsigned trees = 8000 / TRIBUTARY_SEED_DIVISOR;
   const std::clock_t begin = std::clock();
   for (std::uint16_t n = 0; n < trees; ++n) {
     const auto leaf = static_cast<std::uint32_t>(random() % 13);
