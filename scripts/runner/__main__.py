@@ -30,7 +30,7 @@ from screen import Screen
 ROOT = Path(__file__).resolve().parents[2]
 TIERS = ("style", "headers", "unit", "fabric", "hosts", "fuzz")
 COMPILED_TIERS = ("headers", "unit", "fabric", "hosts")
-# The rest depends on no build, or makes its own.
+# What a sanitizer can find something in.
 SANITIZED_TIERS = ("unit", "fabric", "hosts")
 
 EXAMPLES = """\
@@ -153,7 +153,7 @@ def main():
     try:
         runner.run()
     except KeyboardInterrupt as interruption:
-        processes.stop_all()
+        processes.end()
         runner.screen.say(f"interrupted by {interruption}; everything that was started is stopped")
         runner.finish()
         return 130

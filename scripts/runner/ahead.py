@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from background import Background
+from pool import finish
 
 
 class Ahead:
@@ -16,7 +17,5 @@ class Ahead:
     def finish(self):
         """Waits, no longer giving way to others; raises what the preparation raised."""
         self._background.hurry()
-        try:
-            self._done.result()
-        finally:
-            self._pool.shutdown(wait=False)
+        with self._pool:
+            finish(self._pool, [self._done])

@@ -13,43 +13,27 @@ AUTOGROUP_LEAST, AUTOGROUP_USUAL = 19, 0
 
 
 class Background:
-    """One command at a time; `hurry` makes it, and what it has started, a process like any other."""
+    """One session at a time. `hurry` makes all in it, and whatever comes later, run like any other."""
 
     def __init__(self):
         self._lock = threading.Lock()
         self._session = None
         self.hurried = False
 
-    def command(self, command):
-        with self._lock:
-            return list(command) if self.hurried else ["chrt", "--idle", "0", *command]
-
     def started(self, session):
+        """To be called with each session that is to give way."""
         with self._lock:
             self._session = session
             if not self.hurried:
                 _weigh(session, AUTOGROUP_LEAST)
-            else:
-                _hurry(session)
+                _schedule(session, os.SCHED_IDLE)
 
     def hurry(self):
         with self._lock:
             self.hurried = True
             if self._session is not None:
-                _hurry(self._session)
-
-
-def _hurry(session):
-    _weigh(session, AUTOGROUP_USUAL)
-    # What was started by a process of the idle class while we looked is found by looking again.
-    while idle := [pid for pid in members(session) if _is_idle(pid)]:
-        for pid in idle:
-            try:
-                os.sched_setscheduler(pid, os.SCHED_OTHER, os.sched_param(0))
-            except ProcessLookupError:
-                pass
-            except PermissionError:
-                return  # it ends all the same, only later
+                _weigh(self._session, AUTOGROUP_USUAL)
+                _schedule(self._session, os.SCHED_OTHER)
 
 
 def members(session):
@@ -65,11 +49,23 @@ def members(session):
     return found
 
 
-def _is_idle(pid):
+def _schedule(session, policy):
+    # What a process started before it was changed itself is found by looking again.
+    while others := [pid for pid in members(session) if _policy(pid) not in (policy, None)]:
+        for pid in others:
+            try:
+                os.sched_setscheduler(pid, policy, os.sched_param(0))
+            except ProcessLookupError:
+                pass
+            except PermissionError:
+                return  # who is not root may give way, and not take it back: it ends all the same
+
+
+def _policy(pid):
     try:
-        return os.sched_getscheduler(pid) == os.SCHED_IDLE
+        return os.sched_getscheduler(pid)
     except ProcessLookupError:
-        return False
+        return None
 
 
 def _weigh(session, nice):

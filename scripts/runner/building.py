@@ -74,10 +74,7 @@ class Build:
     def compile(self, targets, behind=None, on_line=None):
         """`behind`: the Background to do it in; `on_line`: is told what is being done now."""
         command = ["ninja", "-C", str(self.directory), "-k", "0", *targets]  # tells all that does not compile
-        if behind:
-            self._run(behind.command(command), {}, on_line, behind.started)
-        else:
-            self._run(command, {}, on_line)
+        self._run(command, {}, on_line, behind.started if behind else None)
 
     def everything_but(self, programs):
         """The targets of a plain `ninja`, without the executables of `programs`."""

@@ -13,6 +13,11 @@ from dataclasses import dataclass
 
 _live = {}
 _lock = threading.Lock()
+_ended = False
+
+
+class Refused(Exception):
+    """Nothing is started any more."""
 
 
 @dataclass
@@ -77,6 +82,8 @@ def run(command, on_line=None, env=None, cwd=None, limit_seconds=None, on_start=
     `on_start` is told the number of the session that the child leads.
     """
     with _lock:
+        if _ended:
+            raise Refused(" ".join(command))
         child = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -129,3 +136,11 @@ def stop_all():
         children = list(_live.values())
     for child in children:
         _end_group(child)
+
+
+def end():
+    """What was started is stopped, and nothing is started any more, by whatever thread."""
+    global _ended
+    with _lock:
+        _ended = True
+    stop_all()
