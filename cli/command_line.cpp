@@ -26,7 +26,9 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       "  tributaryctl show engines --switch leaf0 --watch 1\n"
       "  tributaryctl capture --switch leaf0 --port host0 -o host0.pcapng\n"
       "  tributaryctl show counters --json\n"
-      "  tributaryctl fabric show groups\n\n"
+      "  tributaryctl impair set --port host0 --loss 1%\n"
+      "  tributaryctl fabric show groups\n"
+      "  tributaryctl rdma show peers\n\n"
       "`tributaryctl COMMAND --help` describes a command.\n"
       "Exit codes: 0 success, 1 the switch or the manager cannot be reached or refuses, 2 wrong\n"
       "command line.");
@@ -55,12 +57,13 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
                "  tributaryctl show manager                 the channel to it, and the neighbours");
 
   auto* trace = app.add_subcommand("trace", "The last events of every worker");
-  trace->add_option("action", command.what, "on, off or dump")
+  trace->add_option("action", command.what, "on, off, all or dump")
       ->default_str("dump")
-      ->check(CLI::IsMember({"on", "off", "dump"}));
+      ->check(CLI::IsMember({"on", "off", "all", "dump"}));
   trace->footer("Examples:\n"
                 "  tributaryctl trace              print what is recorded, oldest first\n"
-                "  tributaryctl trace off          stop recording; it is on from the start");
+                "  tributaryctl trace off          stop recording; it is on from the start\n"
+                "  tributaryctl trace all          record unicast that simply goes its way, too");
 
   auto* capture = app.add_subcommand("capture", "Copy the frames of ports into a pcapng file");
   capture->add_option("--switch", command.switch_name, "Only this switch")->type_name("NAME");
@@ -103,6 +106,8 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       "  tributaryctl explain --switch leaf0 --port host0 02fe0001234502000001234588b545...\n"
       "  xxd -p frame.bin | tributaryctl explain --switch leaf0 --port host0 -");
 
+  auto* impair = add_impair_command(app, command.impair);
+
   auto* reload = app.add_subcommand("reload", "Make the switch reread its configuration");
   reload->footer("Trees, routes, source guards, VNI lists and the log level change at once; what "
                  "needs a\nrestart is listed. A file with an error changes nothing.\n"
@@ -113,6 +118,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       ->footer("Example:\n  tributaryctl version --json");
 
   auto* fabric = add_fabric_command(app, command.fabric);
+  auto* rdma = add_rdma_command(app, command.rdma);
 
   try {
     app.parse(argc, argv);
@@ -125,8 +131,10 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
                  : *trace   ? Verb::trace
                  : *capture ? Verb::capture
                  : *explain ? Verb::explain
+                 : *impair  ? Verb::impair
                  : *reload  ? Verb::reload
                  : *fabric  ? Verb::fabric
+                 : *rdma    ? Verb::rdma
                             : Verb::version;
   if (command.verb == Verb::trace && command.what.empty()) {
     command.what = "dump";

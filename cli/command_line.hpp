@@ -3,6 +3,8 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/fabric/command.hpp"
+#include "cli/impair/command.hpp"
+#include "cli/rdma/command.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -14,13 +16,23 @@ namespace tributary::cli {
 inline constexpr const char* default_socket = "/run/tributary/switch.sock";
 
 struct Command {
-  enum class Verb : std::uint8_t { show, trace, capture, explain, reload, version, fabric };
+  enum class Verb : std::uint8_t {
+    show,
+    trace,
+    capture,
+    explain,
+    impair,
+    reload,
+    version,
+    fabric,
+    rdma
+  };
   Verb verb = Verb::version;
   std::string socket = default_socket;
   bool json = false;
 
   std::string switch_name; ///< show, capture, explain; empty: all
-  std::string what;        ///< show: ports, ...; trace: on, off, dump
+  std::string what;        ///< show: ports, ...; trace: on, off, all, dump
   std::optional<double> watch_seconds;
 
   std::string port;      ///< show queues, capture, explain
@@ -31,6 +43,8 @@ struct Command {
   std::string output; ///< capture: a file, "-" is standard output
 
   FabricCommand fabric;
+  RdmaCommand rdma;
+  ImpairCommand impair;
 
   std::string frame; ///< explain: hex; "-" is standard input
 };

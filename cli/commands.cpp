@@ -1,6 +1,7 @@
 #include "cli/commands.hpp"
 
 #include "cli/fabric/run.hpp"
+#include "cli/rdma/run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/views.hpp"
 #include "net/file_descriptor.hpp"
@@ -38,14 +39,21 @@ std::string view_of(const Command& command, const json::value& result, bool colo
   switch (command.verb) {
   case Verb::trace:
     if (command.what != "dump") {
-      return fmt::format("tracing is {}\n", result.at("tracing").as_bool() ? "on" : "off");
+      return fmt::format("tracing is {}\n", !result.at("tracing").as_bool() ? "off"
+                                            : result.at("all").as_bool()    ? "on, for all frames"
+                                                                            : "on");
     }
     return trace_view(result, colours);
   case Verb::explain: return explanation_view(result, colours);
+  case Verb::impair:
+    return command.impair.action == ImpairCommand::Action::clear && result.as_array().empty()
+               ? "Nothing was impaired.\n"
+               : impairments_view(result, colours);
   case Verb::reload: return reload_view(result, colours);
   case Verb::version: return version_view(result, colours);
   case Verb::capture:
-  case Verb::fabric: return {};
+  case Verb::fabric:
+  case Verb::rdma: return {};
   case Verb::show: break;
   }
   return command.what == "ports"        ? ports_view(result, colours)
@@ -163,9 +171,11 @@ json::value request_of(const Command& command, const std::string& frame) {
     request["port"] = command.port;
     request["frame"] = frame;
     break;
+  case Verb::impair: return request_of(command.impair);
   case Verb::reload: request["command"] = "reload"; break;
   case Verb::version: request["command"] = "version"; break;
-  case Verb::fabric: break; // asks the manager, not a switch
+  case Verb::fabric:
+  case Verb::rdma: break; // ask the manager, not a switch
   }
   return request;
 }
@@ -173,6 +183,9 @@ json::value request_of(const Command& command, const std::string& frame) {
 int run_command(const Command& command) {
   if (command.verb == Command::Verb::fabric) {
     return run_fabric(command.fabric, command.json);
+  }
+  if (command.verb == Command::Verb::rdma) {
+    return run_rdma(command.rdma, command.json);
   }
   if (command.verb == Command::Verb::capture) {
     return capture(command);

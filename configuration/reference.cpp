@@ -106,7 +106,16 @@ std::string keys_markdown(Schema schema) {
                });
   }
   std::string out;
-  for (const SectionSpec& section : schema) {
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    const SectionSpec& section = schema[i];
+    const auto same = std::ranges::find_if(schema.first(i), [&](const SectionSpec& s) {
+      return s.keys.data() == section.keys.data();
+    });
+    out += fmt::format("### `{}`\n\n", header_of(section));
+    if (same != schema.first(i).end()) {
+      out += fmt::format("The keys of `{}`.\n\n", header_of(*same));
+      continue;
+    }
     std::vector<std::string_view> columns = {"key", "value", "default"};
     if (any_live) {
       columns.push_back("change");
@@ -115,8 +124,8 @@ std::string keys_markdown(Schema schema) {
       columns.push_back("kinds");
     }
     columns.push_back("meaning");
-    out += fmt::format("### `{}`\n\n| {} |\n|", header_of(section), fmt::join(columns, " | "));
-    for (std::size_t i = 0; i < columns.size(); ++i) {
+    out += fmt::format("| {} |\n|", fmt::join(columns, " | "));
+    for (std::size_t column = 0; column < columns.size(); ++column) {
       out += "---|";
     }
     out += '\n';

@@ -39,12 +39,24 @@ PacketSocket::PacketSocket(const std::string& interface, const std::optional<Hea
   hear(facts.index, *hearing);
 }
 
-void PacketSocket::hear(int interface_index, const Hearing& hearing) {
+void PacketSocket::set_receive_buffer(std::size_t bytes) {
   // Beyond the system's limit only with CAP_NET_ADMIN; otherwise as much as it gives.
-  const auto bytes = static_cast<int>(std::min<std::size_t>(hearing.buffer_bytes, 1U << 30));
-  if (!set_option(fd(), SOL_SOCKET, SO_RCVBUFFORCE, bytes)) {
-    set_option(fd(), SOL_SOCKET, SO_RCVBUF, bytes);
+  const auto wanted = static_cast<int>(std::min<std::size_t>(bytes, 1U << 30));
+  if (!set_option(fd(), SOL_SOCKET, SO_RCVBUFFORCE, wanted)) {
+    set_option(fd(), SOL_SOCKET, SO_RCVBUF, wanted);
   }
+}
+
+std::size_t PacketSocket::receive_buffer() const {
+  int bytes = 0;
+  socklen_t length = sizeof bytes;
+  return ::getsockopt(fd(), SOL_SOCKET, SO_RCVBUF, &bytes, &length) == 0
+             ? static_cast<std::size_t>(bytes)
+             : 0;
+}
+
+void PacketSocket::hear(int interface_index, const Hearing& hearing) {
+  set_receive_buffer(hearing.buffer_bytes);
   if (!set_option(fd(), SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)) {
     throw link_error(errno, interface_, "ignoring outgoing frames; Linux 4.20 is needed");
   }

@@ -43,6 +43,11 @@ public:
   /// frames come another way. Throws LinkError.
   void be_promiscuous();
 
+  /// Asks the kernel for so much room for what was received and not yet taken; it may grant less.
+  void set_receive_buffer(std::size_t bytes);
+  /// What it grants, in what it charges for each frame: more than the frame's own bytes.
+  [[nodiscard]] std::size_t receive_buffer() const;
+
   /// After a failed call: throws, unless the error is an old one of an interface that is up again,
   /// which the kernel keeps until somebody is told. `doing` completes "while ...".
   void throw_unless_recovered(int error_number, const std::string& doing) const;

@@ -94,6 +94,12 @@ public:
   [[nodiscard]] std::uint32_t mtu() const {
     return longest_frame() - static_cast<std::uint32_t>(wire::ethernet_header_bytes);
   }
+  /// Lets frames be so long from now on, as far as the device allows, and asks for so much room for
+  /// those that wait to be taken. For ports that were opened for short frames. Cold: allocates.
+  /// Requires that nothing is pending; what `receive` gave is gone.
+  virtual void enlarge(std::uint32_t /*longest_frame*/, std::size_t /*receive_buffer_bytes*/) {}
+  /// How many of the longest frames may wait to be taken before one is dropped.
+  [[nodiscard]] virtual std::size_t receive_room() const { return burst_; }
   /// The address frames of this port should bear as their source.
   [[nodiscard]] virtual wire::MacAddress address() const = 0;
   /// For a person: "raw socket on veth0", "ring leaf0.p1".
@@ -132,6 +138,9 @@ protected:
   virtual std::size_t replenish(std::span<Slot> slots) = 0;
   /// Fills `views`, says how many. They stay valid until the next call.
   virtual std::size_t take(std::span<FrameView> views) = 0;
+
+  /// Forgets the buffers that nothing was pushed into. Requires that nothing is pending.
+  void forget_buffers() { ready_ = 0; }
 
   PortCounts counts_;
   /// Frames that the device has taken, and will not send unless `transmit` is called again, be it

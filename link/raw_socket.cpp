@@ -6,6 +6,7 @@
 #include <linux/if_packet.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <optional>
 
@@ -29,20 +30,26 @@ std::optional<PacketSocket::Hearing> hearing_of(std::uint16_t ethertype,
 
 RawSocket::RawSocket(const std::string& interface, std::uint16_t ethertype, const Options& options)
     : Port(options.frames_at_once), socket_(interface, hearing_of(ethertype, options)),
-      longest_frame_(
-          std::min({socket_.mtu() + static_cast<std::uint32_t>(wire::ethernet_header_bytes),
-                    options.longest_frame,
-                    longest_payload + static_cast<std::uint32_t>(wire::ethernet_header_bytes)})),
-      free_count_(options.frames_at_once) {
+      hears_(options.hears), longest_frame_(frame_within(options.longest_frame)) {
   if (options.bypass_queueing) {
     // Where the kernel will not, frames pass the interface's queue: slower, and all the same.
     const int on = 1;
     ::setsockopt(socket_.fd(), SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof on);
   }
+  make_buffers();
+}
+
+std::uint32_t RawSocket::frame_within(std::uint32_t longest_frame) const {
+  constexpr auto header = static_cast<std::uint32_t>(wire::ethernet_header_bytes);
+  return std::min({socket_.mtu() + header, longest_frame, longest_payload + header});
+}
+
+void RawSocket::make_buffers() {
   const std::size_t stride = (longest_frame_ + cache_line - 1) / cache_line * cache_line;
-  const std::size_t to_receive = options.hears ? frames_at_once() : 0;
+  const std::size_t to_receive = hears_ ? frames_at_once() : 0;
   // Not written to: memory of buffers that are never needed is never had.
   buffers_ = std::make_unique_for_overwrite<std::byte[]>((frames_at_once() + to_receive) * stride);
+  free_count_ = frames_at_once();
   for (std::size_t i = 0; i < frames_at_once(); ++i) {
     free_[i] = &buffers_[i * stride];
     send_headers_[i].msg_hdr.msg_iov = &send_vectors_[i];
@@ -54,6 +61,23 @@ RawSocket::RawSocket(const std::string& interface, std::uint16_t ethertype, cons
     receive_headers_[i].msg_hdr.msg_iov = &receive_vectors_[i];
     receive_headers_[i].msg_hdr.msg_iovlen = 1;
   }
+}
+
+void RawSocket::enlarge(std::uint32_t longest_frame, std::size_t receive_buffer_bytes) {
+  socket_.set_receive_buffer(receive_buffer_bytes);
+  if (const std::uint32_t wanted = frame_within(longest_frame); wanted > longest_frame_) {
+    longest_frame_ = wanted;
+    forget_buffers();
+    make_buffers();
+  }
+}
+
+std::size_t RawSocket::receive_room() const {
+  // What the kernel charges a socket for a frame: its buffer, of a power of two, and what describes
+  // it.
+  constexpr std::size_t around = 384;
+  constexpr std::size_t description = 256;
+  return socket_.receive_buffer() / (std::bit_ceil(longest_frame_ + around) + description);
 }
 
 std::vector<std::unique_ptr<RawSocket>> RawSocket::sharing(const std::string& interface,

@@ -56,6 +56,8 @@ public:
   [[nodiscard]] int fd() const final { return socket_.fd(); }
   [[nodiscard]] bool may_receive() final;
   [[nodiscard]] std::uint32_t longest_frame() const final { return longest_frame_; }
+  void enlarge(std::uint32_t longest_frame, std::size_t receive_buffer_bytes) final;
+  [[nodiscard]] std::size_t receive_room() const final;
   [[nodiscard]] wire::MacAddress address() const final { return socket_.address(); }
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] const PortCounts& counts() final;
@@ -68,15 +70,19 @@ protected:
 
 private:
   std::size_t replenish(std::span<Slot> slots) final;
+  /// So long as the MTU allows, and no longer than this.
+  [[nodiscard]] std::uint32_t frame_within(std::uint32_t longest_frame) const;
+  void make_buffers();
 
   PacketSocket socket_;
+  bool hears_;
   std::size_t sharers_ = 1; ///< ports that share the interface, this one included
   std::string spread_by_;   ///< what decides between them
   std::uint32_t longest_frame_;
   /// As many to send from as frames leave at once, then those to receive into.
   std::unique_ptr<std::byte[]> buffers_;
   std::array<std::byte*, longest_burst> free_{};
-  std::size_t free_count_;
+  std::size_t free_count_ = 0;
   std::array<iovec, longest_burst> send_vectors_{};
   std::array<mmsghdr, longest_burst> send_headers_{};
   std::array<iovec, longest_burst> receive_vectors_{};

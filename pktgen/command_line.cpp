@@ -34,6 +34,11 @@ examples:
       IMIX at one gigabit per second
   tributary-pktgen multicast --sizes 64 --in-process --ports 8 --search --loss 0.001
       the highest rate that loses at most one frame in a thousand
+  tributary-pktgen rdma --parallel 16 --transfer-sizes 256k,1M --read-share 0.3 --interface eth1,eth2
+      transfers between a host on eth1 and one on eth2, through the switch
+  tributary-pktgen rdma --serve --seed 7 --first-nid 2 --interface eth0 --duration 1h
+  tributary-pktgen rdma --to 2 --seed 7 --first-nid 1 --interface eth0
+      the two ends of transfers on two machines
   tributary-pktgen run mixed.toml --repeats 5 --plot out.svg
       a scenario file; options override its keys
   tributary-pktgen reduce --leaves 64 --interface veth0,veth1 --print-switch-config --switch-interfaces s0,s1
@@ -344,8 +349,8 @@ std::string explain_unknown(const CLI::App& app, const std::deque<Command>& comm
 } // namespace
 
 std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_code) {
-  CLI::App app("Tributary's traffic generator: sends and measures reductions, multicast, unicast "
-               "and captures.",
+  CLI::App app("Tributary's traffic generator: sends and measures reductions, multicast, unicast, "
+               "RDMA transfers and captures.",
                "tributary-pktgen");
   app.set_version_flag("--version", fmt::format("tributary-pktgen {}", service::program_version));
   bool print_keys = false;
@@ -356,7 +361,7 @@ std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_cod
   constexpr std::array<const char*, 5> helps = {
       "Reductions by virtual members: roots, leaves, all results checked.",
       "Multicast test frames down trees.", "Unicast test frames between virtual hosts.",
-      "RDMA transfers (not implemented yet).", "A capture file."};
+      "RDMA transfers: writes and reads, every byte checked.", "A capture file."};
   std::deque<Command> commands;
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     commands.emplace_back(app, std::string(kinds[kind]), helps[kind], kind);

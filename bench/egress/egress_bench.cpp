@@ -3,11 +3,13 @@
 //
 //   array/run:N    the ceiling: an array of 32 handles that is given to the device when it is full
 //                  and at the end of the iteration, and has no queue behind it
-//   queues/run:N   PortQueues, one lossy class
+//   queues/run:N   PortQueues, one lossy class that trims, as by default; no frame is data
+//   dropping/run:N the same, and the class trims nothing
 //   lossless/run:N PortQueues, one lossless class
 //   tight/run:N    PortQueues, one lossy class; the device takes three of four frames it is
 //                  offered, so that frames wait, and what is left at the end of the iteration has
 //                  to be settled
+//   tight_dropping/run:N  the same, and the class trims nothing
 //
 // An iteration pushes 256 frames in runs of N: 1 as forwarded frames come, 32 as multicasts in
 // runs. The device copies address and length into a ring of descriptors, behind a function pointer,
@@ -15,6 +17,7 @@
 
 #include "dataplane/core/counter.hpp"
 #include "dataplane/egress/port_queues.hpp"
+#include "dataplane/egress/trimming.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -43,6 +46,10 @@ struct alignas(64) Frame {
 struct Frames {
   using Handle = Frame*;
   static std::uint32_t length(const Frame* frame) { return frame->length; }
+  static bool was_trimmed(const Frame* frame) {
+    return frame->length == trimmed_frame_bytes && frame->rest[0] == std::byte{1};
+  }
+  static bool trim(Frame* /*frame*/) { return false; }
 };
 
 /// A driver's ring of descriptors.
@@ -125,9 +132,9 @@ private:
   core::Counter tx_bytes_;
 };
 
-PortSettings settings(bool lossless) {
+PortSettings settings(WhenFull when_full) {
   PortSettings s;
-  s.classes[0].when_full = lossless ? WhenFull::pause : WhenFull::drop;
+  s.classes[0].when_full = when_full;
   return s;
 }
 
@@ -179,19 +186,24 @@ void array(benchmark::State& state) {
   leave(state, false, [] { return std::make_unique<ArrayCollector>(); });
 }
 
-void with_queues(benchmark::State& state, bool lossless, bool tight) {
+void with_queues(benchmark::State& state, WhenFull when_full, bool tight) {
   IngressAccounts accounts;
-  leave(state, tight,
-        [&] { return std::make_unique<PortQueues<Frames, burst>>(settings(lossless), &accounts); });
+  leave(state, tight, [&] {
+    return std::make_unique<PortQueues<Frames, burst>>(settings(when_full), &accounts);
+  });
 }
-void queues(benchmark::State& state) { with_queues(state, false, false); }
-void lossless(benchmark::State& state) { with_queues(state, true, false); }
-void tight(benchmark::State& state) { with_queues(state, false, true); }
+void queues(benchmark::State& state) { with_queues(state, WhenFull::trim, false); }
+void dropping(benchmark::State& state) { with_queues(state, WhenFull::drop, false); }
+void lossless(benchmark::State& state) { with_queues(state, WhenFull::pause, false); }
+void tight(benchmark::State& state) { with_queues(state, WhenFull::trim, true); }
+void tight_dropping(benchmark::State& state) { with_queues(state, WhenFull::drop, true); }
 
 BENCHMARK(array)->ArgName("run")->Arg(1)->Arg(4)->Arg(32);
 BENCHMARK(queues)->ArgName("run")->Arg(1)->Arg(4)->Arg(32);
+BENCHMARK(dropping)->ArgName("run")->Arg(1)->Arg(32);
 BENCHMARK(lossless)->ArgName("run")->Arg(1)->Arg(32);
 BENCHMARK(tight)->ArgName("run")->Arg(1)->Arg(32);
+BENCHMARK(tight_dropping)->ArgName("run")->Arg(1)->Arg(32);
 
 } // namespace
 } // namespace tributary::egress

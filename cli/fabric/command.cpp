@@ -226,20 +226,7 @@ CLI::App* add_fabric_command(CLI::App& app, FabricCommand& command) {
   auto* const fabric =
       app.add_subcommand("fabric", "Queries the fabric manager: topology, groups, trees, jobs");
   fabric->require_subcommand(1);
-  fabric
-      ->add_option("-m,--manager", command.manager,
-                   "unix:PATH, http://HOST[:PORT] or https://HOST[:PORT]; default "
-                   "TRIBUTARY_FABRIC_MANAGER_URL, or the manager of this machine")
-      ->type_name("URL");
-  fabric
-      ->add_option("--token-file", command.token_file,
-                   "The file with the token; default TRIBUTARY_FABRIC_MANAGER_TOKEN")
-      ->type_name("FILE");
-  fabric
-      ->add_option(
-          "--ca", command.certificate_authority,
-          "CA for https: a PEM file or directory, yes for the system's CAs, no for no check")
-      ->type_name("PATH");
+  add_manager_options(*fabric, command);
   add_show(*fabric, command);
   add_tree(*fabric, command);
   add_topology(*fabric, command);

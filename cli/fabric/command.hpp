@@ -1,6 +1,8 @@
 // The command line of `tributaryctl fabric`: what is asked of the fabric manager.
 #pragma once
 
+#include "cli/fabric/manager_place.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,7 +14,7 @@ class App;
 
 namespace tributary::cli {
 
-struct FabricCommand {
+struct FabricCommand : ManagerPlace {
   enum class Verb : std::uint8_t {
     show,
     draw_tree,
@@ -27,11 +29,6 @@ struct FabricCommand {
     route,
   };
   Verb verb = Verb::show;
-
-  // The manager; what is not given comes from the environment.
-  std::optional<std::string> manager;
-  std::optional<std::string> token_file;
-  std::optional<std::string> certificate_authority;
 
   std::string what; ///< show: topology, groups, ...
   std::string id;   ///< show: one of them, or empty; draw_tree: the tree's number

@@ -4,6 +4,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/fabric/drain.hpp"
 #include "cli/fabric/job_limits.hpp"
+#include "cli/fabric/manager_place.hpp"
 #include "cli/fabric/route.hpp"
 #include "cli/fabric/topology_graph.hpp"
 #include "cli/fabric/tree_drawing.hpp"
@@ -39,37 +40,6 @@ using Verb = FabricCommand::Verb;
 /// How long a stream of events waits before it looks whether it was interrupted.
 constexpr std::chrono::milliseconds interruption_pause{250};
 constexpr std::chrono::seconds reconnection_pause{1};
-
-/// A wrong value on the command line or in the environment.
-class UsageError : public std::runtime_error {
-public:
-  using std::runtime_error::runtime_error;
-};
-
-std::string token_in(const std::string& path) {
-  std::ifstream file(path);
-  std::string token;
-  if (!(file >> token)) {
-    throw std::runtime_error(fmt::format("no token can be read from {} ({})", path,
-                                         errno == 0 ? "it is empty" : std::strerror(errno)));
-  }
-  return token;
-}
-
-manager_client::ClientSettings settings_of(const FabricCommand& command) {
-  const std::string token = command.token_file ? token_in(*command.token_file) : std::string();
-  const auto given = [](const std::optional<std::string>& text) {
-    return text ? text->c_str() : nullptr;
-  };
-  try {
-    return manager_client::settings_from(
-        {.url = given(command.manager),
-         .token = command.token_file ? token.c_str() : nullptr,
-         .certificate_authority = given(command.certificate_authority)});
-  } catch (const std::invalid_argument& e) {
-    throw UsageError(e.what());
-  }
-}
 
 /// "j1/demo", or the name alone with the job from elsewhere.
 std::string group_path(const std::string& job, const std::string& name) {

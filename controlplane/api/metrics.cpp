@@ -4,6 +4,8 @@
 // samples of one at a time, so that any part of the text can be made by itself.
 #include "controlplane/api/metrics.hpp"
 
+#include "controlplane/api/rdma_views.hpp"
+
 #include <fmt/format.h>
 
 #include <iterator>
@@ -59,6 +61,11 @@ public:
 
   /// All that has one sample, or one of each state.
   void singles();
+  void rdma() {
+    if (figures_.rdma != nullptr) {
+      rdma_metrics(*figures_.rdma, out_);
+    }
+  }
 
   [[nodiscard]] const Sight& sight() const { return sight_; }
   [[nodiscard]] const topology::Graph& graph() const { return sight_.discovery.graph(); }
@@ -199,6 +206,7 @@ using Port = control::PortStatistics;
 
 constexpr Family families[] = {
     {"", "", "", Of::whole, [](Writer& to, std::string_view, std::uint32_t) { to.singles(); }},
+    {"", "", "", Of::whole, [](Writer& to, std::string_view, std::uint32_t) { to.rdma(); }},
     {"tributary_switch_connected", "gauge", "Whether the switch has a control channel.",
      Of::switches, switch_connected},
     {"tributary_link_up", "gauge", "Whether the link can be used.", Of::links, link_up},

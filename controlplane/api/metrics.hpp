@@ -13,6 +13,8 @@
 
 namespace tributary::api {
 
+struct RdmaSight;
+
 /// What the manager counts itself.
 struct ManagerFigures {
   std::uint64_t tree_repairs = 0;
@@ -24,6 +26,7 @@ struct ManagerFigures {
   std::uint64_t computations_under_way = 0;
   bool store_is_failing = false;
   bool switches_are_turned_away = false;
+  const RdmaSight* rdma = nullptr;
 };
 
 /// Appends a part of the text; where the next one begins, nothing behind the last.

@@ -10,6 +10,8 @@
 #pragma once
 
 #include "controlplane/group/requests.hpp"
+#include "controlplane/rdma/peer_table.hpp"
+#include "controlplane/rdma/transfers.hpp"
 #include "tributary/types.hpp"
 
 #include <boost/json/value.hpp>
@@ -21,6 +23,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tributary::api {
@@ -119,6 +122,51 @@ struct DrainRequest {
   bool force = false; ///< drain it although that cuts hosts off
 };
 
+// ---- RDMA: retransmit handling ----
+
+enum class RdmaView : std::uint8_t { policy, peers, transfers, exceptions };
+struct RdmaViewRequest {
+  RdmaView what{};
+  std::optional<Vni> vni = std::nullopt; ///< policy: of this one
+  std::size_t limit = ViewRequest::default_limit;
+};
+/// What is set, and what is as it was before it was set; values as people write them, too.
+struct RdmaPolicyPatch {
+  std::optional<Vni> vni{}; ///< nothing: of all that have none of their own
+  std::vector<std::pair<std::string, std::string>> set{};
+  std::vector<std::string> reset{};
+  bool reset_all = false;
+};
+struct RdmaParkRequest {
+  bool park = false; ///< otherwise unpark
+  std::string host;  ///< by name or NID
+  Vni vni;
+};
+/// What a host says of its transfers, and asks for.
+struct RdmaReport {
+  static constexpr std::size_t most_vnis = 64;
+  static constexpr std::size_t most_exceptions = 64;
+  static constexpr std::size_t most_probes = 16;
+  struct Exception {
+    retransmit::PeerId peer;
+    retransmit::Cause cause{};
+    std::uint32_t times = 0;
+  };
+  struct Probe {
+    retransmit::PeerId peer;
+    bool answered = false;
+  };
+  Nid nid{};
+  std::vector<Vni> vnis{}; ///< that it has transfers in
+  // What it has; it gets what is newer.
+  std::uint64_t policy_version = 0;
+  std::uint64_t parked_version = 0;
+  std::vector<Exception> exceptions{};
+  std::vector<Probe> probes{};
+  std::uint64_t in_progress = 0;
+  std::vector<retransmit::Transfer> transfers{}; ///< those with the most trouble
+};
+
 /// Where a part of the metrics begins. Pass back what was returned, in any order of other calls.
 struct MetricsPlace {
   std::uint32_t family = 0;
@@ -128,7 +176,8 @@ struct MetricsPlace {
 /// One line of the event stream.
 struct Event {
   std::uint64_t number = 0; ///< rises, by one as long as the manager runs, and with every start
-  std::string kind; ///< "gap", "group", "link", "switch", "host", "tree", "transaction", "job"
+  std::string kind; ///< "gap", "group", "link", "switch", "host", "tree", "transaction", "job",
+                    ///< "rdma"
   boost::json::object body; ///< with "time" and "text" in any case
 };
 
@@ -167,6 +216,12 @@ public:
   virtual void faults(const Caller& caller, std::size_t limit, Reply reply) = 0;
   /// How far a switch is out of use, after it is drained or undrained or as it is.
   virtual void drain(const Caller& caller, const DrainRequest& request, Reply reply) = 0;
+
+  /// The retransmit policy, peers that transfers fail with, transfers, exceptions.
+  virtual void rdma_view(const Caller& caller, const RdmaViewRequest& request, Reply reply) = 0;
+  virtual void rdma_set_policy(const Caller& caller, const RdmaPolicyPatch& patch, Reply reply) = 0;
+  virtual void rdma_park(const Caller& caller, const RdmaParkRequest& request, Reply reply) = 0;
+  virtual void rdma_report(const Caller& caller, const RdmaReport& report, Reply reply) = 0;
 
   /// Appends OpenMetrics text, without the closing "# EOF", from there on: about 64 KiB of it.
   /// Where the next part begins, nothing behind the last.

@@ -152,6 +152,26 @@ Result<const Job*> Registry::job_of_token(std::string_view token) const {
   return Error{ErrorKind::unknown_token, "the token is not known: it is no job's session token"};
 }
 
+std::string Registry::refuse_report(std::string_view id, Nid nid, std::span<const Vni> vnis) const {
+  const Job* const job = find_job(id);
+  if (job == nullptr) {
+    return fmt::format("there is no job \"{}\"", id);
+  }
+  if (job->hosts && !std::ranges::binary_search(*job->hosts, nid)) {
+    return fmt::format("job \"{}\" does not have the host of NID {}", id, nid.value);
+  }
+  for (const Vni vni : vnis) {
+    const std::string_view holder = vnis_.holder(vni);
+    if (!holder.empty() && holder != id) {
+      return fmt::format("VNI {} belongs to another job than \"{}\"", vni.value, id);
+    }
+    if (job->vnis && !std::ranges::binary_search(*job->vnis, vni)) {
+      return fmt::format("job \"{}\" does not have VNI {}", id, vni.value);
+    }
+  }
+  return {};
+}
+
 bool Registry::has_ended(std::string_view token, std::string_view job) const {
   const std::string* const ended = tokens_.ended_job_of(token);
   return ended != nullptr && *ended == job;

@@ -105,6 +105,9 @@ public:
   /// The job whose token this is; `unknown_token` also for one of a job that ended.
   [[nodiscard]] Result<const Job*> job_of_token(std::string_view token) const;
 
+  /// Why a job may not speak for this host in these VNIs, or "".
+  [[nodiscard]] std::string refuse_report(std::string_view job, Nid nid,
+                                          std::span<const Vni> vnis) const;
   /// Whether this token was the job's, which has ended.
   [[nodiscard]] bool has_ended(std::string_view token, std::string_view job) const;
 

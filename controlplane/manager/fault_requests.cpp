@@ -12,10 +12,9 @@
 
 namespace tributary::manager {
 
-namespace {
-
 /// A host by name or by NID.
-std::optional<topology::HostId> host_called(const topology::Graph& graph, const std::string& text) {
+std::optional<topology::HostId> Manager::host_called(const topology::Graph& graph,
+                                                     const std::string& text) {
   if (const auto host = graph.find_host(std::string_view(text))) {
     return host;
   }
@@ -24,8 +23,6 @@ std::optional<topology::HostId> host_called(const topology::Graph& graph, const 
   }
   return graph.find_host(Nid{static_cast<std::uint32_t>(std::stoul(text))});
 }
-
-} // namespace
 
 std::vector<std::string> Manager::trees_through(topology::SwitchId at) const {
   std::vector<std::string> through;

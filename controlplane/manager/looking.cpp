@@ -75,6 +75,7 @@ void Manager::view(const api::Caller& caller, const api::ViewRequest& request, a
 
 std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::string& text) {
   const Section section(stalls_, "metrics");
+  const api::RdmaSight rdma = rdma_.sight();
   return api::metrics(sight_,
                       {.tree_repairs = repairs_,
                        .turns = stalls_.turns(),
@@ -84,7 +85,8 @@ std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::s
                        .computations = beside_.given(),
                        .computations_under_way = beside_.under_way(),
                        .store_is_failing = !store_failure_.empty(),
-                       .switches_are_turned_away = !turning_away_.empty()},
+                       .switches_are_turned_away = !turning_away_.empty(),
+                       .rdma = &rdma},
                       from, text);
 }
 

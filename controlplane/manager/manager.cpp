@@ -36,9 +36,15 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
           settings.routes, {environment, beside_, discovery_, coordinator_},
           std::uint64_t{transaction_epoch(past)} << 32U,
           [this](std::string kind, std::string text) { event(std::move(kind), std::move(text)); }),
+      rdma_(
+          settings.rdma, environment, discovery_, control_,
+          std::uint64_t{transaction_epoch(past)} << 32U,
+          [this](std::string kind, std::string text) { event(std::move(kind), std::move(text)); }),
       registry_(settings.groups, std::move(random), past, started_), events_(past.epoch) {
   discovery_.remember([this](Nid nid) { return !registry_.groups_of(nid).empty(); });
   restore(past);
+  rdma_.reconfigure(settings.rdma, started_);
+  rdma_.restore(past, started_);
   control_.start(started_);
   if (!settings_.open_job.empty() && registry_.find_job(settings_.open_job) == nullptr) {
     static_cast<void>(registry_.create_job(settings_.open_job, std::nullopt));
@@ -189,7 +195,7 @@ void Manager::run_turn() {
   rebalance_as_asked();
   rebalance_by_itself();
   while (handle_topology() || handle_outcomes() || handle_actions() || handle_due() ||
-         handle_routes()) {
+         handle_rdma() || handle_routes()) {
   }
   control_.settle(!to_repair_.active() && lives_.next_due() > now(), now());
   gather_unstored();
@@ -229,6 +235,12 @@ void Manager::reconfigure(const RouteSettings& routes) {
   environment_.request_reconcile();
 }
 
+void Manager::reconfigure(const RdmaSettings& rdma) {
+  settings_.rdma = rdma;
+  rdma_.reconfigure(rdma, now());
+  environment_.request_reconcile();
+}
+
 TimeNs Manager::next_deadline() const {
   if (is_writing()) {
     return never; // the end of the write goes on
@@ -244,6 +256,7 @@ TimeNs Manager::first_deadline() const {
   for (const auto& [id, waiter] : waiters_) {
     next = std::min(next, waiter.until);
   }
+  next = std::min(next, rdma_.next_deadline());
   // While switches are waited for, nothing is done about trees.
   const TimeNs due = to_repair_.active() ? started_ : lives_.next_due();
   next = std::min(next, control_.next_deadline(
@@ -308,6 +321,11 @@ bool Manager::handle_routes() {
   planning_graph_is_old_ = true;
   to_repair_.begin();
   return true;
+}
+
+bool Manager::handle_rdma() {
+  const Section section(stalls_, "retransmit handling");
+  return rdma_.handle(now());
 }
 
 std::vector<records::Change> Manager::what_waits() {

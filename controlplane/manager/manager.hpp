@@ -45,8 +45,9 @@
 //
 // Files: manager.cpp (construction, settling, switches), tree_planning.cpp, tree_installing.cpp and
 // tree_repair.cpp (trees of groups), route_control.cpp (unicast routes and faults), admission.cpp
-// (descriptors of engines), rebalance.cpp (trees that could be better), requests.cpp and
-// looking.cpp (api::Service: what changes something, and what only looks). What is seen is made in
+// (descriptors of engines), rebalance.cpp (trees that could be better), rdma_control.cpp
+// (retransmit handling), requests.cpp, rdma_requests.cpp and looking.cpp (api::Service: what
+// changes something, and what only looks). What is seen is made in
 // the room api.
 //
 // Pure: one thread, no clock, no I/O but through Environment.
@@ -59,6 +60,7 @@
 #include "controlplane/group/registry.hpp"
 #include "controlplane/manager/endings.hpp"
 #include "controlplane/manager/environment.hpp"
+#include "controlplane/manager/rdma_control.hpp"
 #include "controlplane/manager/repair_round.hpp"
 #include "controlplane/manager/route_control.hpp"
 #include "controlplane/manager/stall_detector.hpp"
@@ -105,6 +107,8 @@ struct Settings {
   std::string store_failure;
   /// Unicast routes, and what is done about faults.
   RouteSettings routes{};
+  /// Retransmit handling of RDMA.
+  RdmaSettings rdma{};
   /// How the fabric should be cabled; what is found is checked against it.
   std::optional<topology::Graph> expected;
 };
@@ -127,6 +131,8 @@ public:
   void reconfigure(const group::Settings& groups);
   /// Takes over what is said of unicast routes and faults.
   void reconfigure(const RouteSettings& routes);
+  /// Takes over the retransmit policy of the file, and when peers are parked.
+  void reconfigure(const RdmaSettings& rdma);
   [[nodiscard]] TimeNs next_deadline() const;
   /// Somebody saw that nothing can be written now, and why, though nothing was to be written: no
   /// change is taken on before a write succeeds.
@@ -173,6 +179,14 @@ public:
   void faults(const api::Caller& caller, std::size_t limit, api::Reply reply) override;
   void drain(const api::Caller& caller, const api::DrainRequest& request,
              api::Reply reply) override;
+  void rdma_view(const api::Caller& caller, const api::RdmaViewRequest& request,
+                 api::Reply reply) override;
+  void rdma_set_policy(const api::Caller& caller, const api::RdmaPolicyPatch& patch,
+                       api::Reply reply) override;
+  void rdma_park(const api::Caller& caller, const api::RdmaParkRequest& request,
+                 api::Reply reply) override;
+  void rdma_report(const api::Caller& caller, const api::RdmaReport& report,
+                   api::Reply reply) override;
   std::optional<api::MetricsPlace> metrics(api::MetricsPlace from, std::string& text) override;
   std::string not_ready_because() override;
   std::optional<api::Answer> refuse_events(const api::Caller& caller) override;
@@ -223,6 +237,7 @@ private:
   bool handle_actions();
   bool handle_outcomes();
   bool handle_routes();
+  bool handle_rdma();
   /// Work that can be large is done as far as this, and goes on in the next turn.
   [[nodiscard]] bool slice_is_over() {
     return elapsed_ns(environment_.now(), turn_began_) >= slice_ns;
@@ -419,6 +434,8 @@ private:
   [[nodiscard]] const std::vector<std::string>& miscabled();
 
   // fault_requests.cpp
+  [[nodiscard]] static std::optional<topology::HostId> host_called(const topology::Graph& graph,
+                                                                   const std::string& text);
   [[nodiscard]] std::vector<std::string> trees_through(topology::SwitchId at) const;
   [[nodiscard]] api::DrainState drain_state(topology::SwitchId at) const;
 
@@ -441,6 +458,7 @@ private:
   routes::RouteKind route_kind_;
   transaction::Coordinator coordinator_;
   RouteControl control_; ///< unicast routes and faults
+  RdmaControl rdma_;     ///< retransmit handling
   group::Registry registry_;
 
   std::vector<SwitchReport> switches_; ///< by SwitchId

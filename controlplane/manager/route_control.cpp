@@ -136,6 +136,15 @@ void RouteControl::reconfigure(const RouteSettings& settings, TimeNs now) {
   }
 }
 
+void RouteControl::suspicion(std::string text, std::set<std::string> avoided, TimeNs now) {
+  if (avoided != suspected_) {
+    suspected_ = std::move(avoided);
+    avoidance_changed_ = true;
+  }
+  happened(std::move(text), now);
+  want(now);
+}
+
 // ---- what groups' trees do about it ----
 
 void RouteControl::tree_planned(const std::string& group, TimeNs now) {
@@ -374,9 +383,11 @@ std::string RouteControl::routes_through(SwitchId at) const {
 
 std::set<SwitchId> RouteControl::avoided_switches() const {
   std::set<SwitchId> avoided;
-  for (const std::string& name : drained_) {
-    if (const auto at = graph().find_switch(name)) {
-      avoided.insert(*at);
+  for (const std::set<std::string>* const names : {&drained_, &suspected_}) {
+    for (const std::string& name : *names) {
+      if (const auto at = graph().find_switch(name)) {
+        avoided.insert(*at);
+      }
     }
   }
   return avoided;
@@ -394,9 +405,10 @@ bool RouteControl::avoids(LinkId link) const {
   if (damping_.is_suppressed(link.value)) {
     return true;
   }
-  return !drained_.empty() &&
+  return (!drained_.empty() || !suspected_.empty()) &&
          std::ranges::any_of(graph()[link].ends, [&](const topology::Attachment& end) {
-           return drained_.contains(graph()[end.at].name);
+           const std::string& name = graph()[end.at].name;
+           return drained_.contains(name) || suspected_.contains(name);
          });
 }
 

@@ -77,6 +77,10 @@ public:
   void ports(topology::SwitchId at, const control::PortReport& report);
   void reconfigure(const RouteSettings& settings, TimeNs now);
 
+  /// A switch is suspected, or is not any more: a fault, answered by routes of their own.
+  /// `avoided`: all suspected switches that routes and trees are to keep off.
+  void suspicion(std::string text, std::set<std::string> avoided, TimeNs now);
+
   // ---- what groups' trees do about it ----
 
   void tree_planned(const std::string& group, TimeNs now);
@@ -141,6 +145,7 @@ private:
   faults::FaultLog log_;
   faults::Damping damping_;
   std::set<std::string> drained_;
+  std::set<std::string> suspected_; ///< and avoided
   bool avoidance_changed_ = false;
   std::map<topology::Attachment, std::uint32_t> vcs_; ///< that a port carries, where it said so
   bool to_remember_ = false;

@@ -69,6 +69,7 @@ bool Manager::handle_topology() {
 }
 
 void Manager::take_notice(std::vector<topology::Change> changes) {
+  rdma_.topology_changed();
   switches_.resize(graph().switches().size());
   untold_.push_back({std::move(changes)});
   planning_graph_is_old_ = true;

@@ -5,6 +5,7 @@
 #include "configuration/reference.hpp"
 #include "configuration/section_reader.hpp"
 #include "controlplane/multicast/planner.hpp"
+#include "controlplane/rdma/policy_document.hpp"
 #include "controlplane/routes/settings.hpp"
 #include "controlplane/unicast/route_error.hpp"
 
@@ -256,6 +257,19 @@ const Key<Routes> routes_keys[] = {
           "coordinate, and planes. A link that contradicts it is named, and the routes are "
           "refused. Absent: whatever is found."},
      [](Routes& r, const Value& v) { r.shape = text(v); }},
+    {{.name = "sprayed_dscps",
+      .type = configuration::Integers{0, 64, 0, 63},
+      .fallback = "[10]",
+      .change = configuration::Change::live,
+      .help = "DSCP values whose frames may overtake each other: switches spread them one by one "
+              "over ports that will do equally. Frames of other values stay on one path for each "
+              "flow. 10 is that of RDMA data that hosts want sprayed."},
+     [](Routes& r, const Value& v) {
+       r.sprayed_dscps.clear();
+       for (const std::int64_t dscp : std::get<std::vector<std::int64_t>>(v)) {
+         r.sprayed_dscps.push_back(static_cast<std::uint8_t>(dscp));
+       }
+     }},
     {{.name = "damping",
       .type = configuration::Flag{},
       .fallback = "true",
@@ -295,6 +309,73 @@ const Key<Routes> routes_keys[] = {
      [](Routes& r, const Value& v) { r.damping_longest = millis(v); }},
 };
 
+const Key<Rdma> rdma_keys[] = {
+    {{.name = "policy",
+      .type = Texts{0, 256, 64},
+      .fallback = "[]",
+      .change = configuration::Change::live,
+      .help = "Retransmit policy of RDMA where it differs from what is built in: \"FIELD=VALUE\", "
+              "or \"VNI/FIELD=VALUE\" for one VNI, as in \"window=512\". What tributaryctl rdma "
+              "set sets comes before it."},
+     [](Rdma& r, const Value& v) { r.policy = texts(v); }},
+    {{.name = "parking",
+      .type = configuration::Flag{},
+      .fallback = "true",
+      .change = configuration::Change::live,
+      .help = "Whether peers that transfers fail with again and again are parked: hosts begin "
+              "nothing with them."},
+     [](Rdma& r, const Value& v) { r.parking = std::get<bool>(v); }},
+    {{.name = "park_window_ms",
+      .type = Integer{100, 3'600'000},
+      .fallback = "30000",
+      .change = configuration::Change::live,
+      .help = "Time within which failures count together."},
+     [](Rdma& r, const Value& v) { r.park_window = millis(v); }},
+    {{.name = "park_failures",
+      .type = Integer{1, 1000},
+      .fallback = "4",
+      .change = configuration::Change::live,
+      .help = "Number of failures that park a peer; a transfer that was given up counts as two."},
+     [](Rdma& r, const Value& v) { r.park_failures = integer<std::uint32_t>(v); }},
+    {{.name = "park_reporters",
+      .type = Integer{1, 8},
+      .fallback = "2",
+      .change = configuration::Change::live,
+      .help = "Number of hosts at different ports whose failures park a peer for all; a single "
+              "host parks it for itself."},
+     [](Rdma& r, const Value& v) { r.park_reporters = integer<std::uint32_t>(v); }},
+    {{.name = "park_accused",
+      .type = Integer{1, 1000},
+      .fallback = "8",
+      .change = configuration::Change::live,
+      .help = "Number of peers about which one host is believed at a time, for others."},
+     [](Rdma& r, const Value& v) { r.park_accused = integer<std::uint32_t>(v); }},
+    {{.name = "probe_first_ms",
+      .type = Integer{10, 3'600'000},
+      .fallback = "1000",
+      .change = configuration::Change::live,
+      .help = "Time until a parked peer is first probed; it doubles with every probe that fails."},
+     [](Rdma& r, const Value& v) { r.probe_first = millis(v); }},
+    {{.name = "probe_longest_ms",
+      .type = Integer{10, 3'600'000},
+      .fallback = "60000",
+      .change = configuration::Change::live,
+      .help = "Longest time between probes."},
+     [](Rdma& r, const Value& v) { r.probe_longest = millis(v); }},
+    {{.name = "suspect_peers",
+      .type = Integer{1, 1000},
+      .fallback = "3",
+      .change = configuration::Change::live,
+      .help = "Number of parked hosts behind a switch from which on it is suspected."},
+     [](Rdma& r, const Value& v) { r.suspect_peers = integer<std::uint32_t>(v); }},
+    {{.name = "suspect_hold_ms",
+      .type = Integer{1000, 3'600'000},
+      .fallback = "30000",
+      .change = configuration::Change::live,
+      .help = "Time for which a suspected switch is first avoided, where that cuts off nobody."},
+     [](Rdma& r, const Value& v) { r.suspect_hold = millis(v); }},
+};
+
 enum Section : std::uint8_t {
   manager,
   rest,
@@ -303,7 +384,8 @@ enum Section : std::uint8_t {
   groups,
   multicast_trees,
   topology,
-  unicast_routes
+  unicast_routes,
+  rdma_transfers
 };
 
 void require_both(const std::string& a, const std::string& b,
@@ -341,11 +423,13 @@ configuration::Schema manager_schema() {
   static const auto of_multicast = specs_of(multicast_keys);
   static const auto of_topology = specs_of(topology_keys);
   static const auto of_routes = specs_of(routes_keys);
+  static const auto of_rdma = specs_of(rdma_keys);
   static const configuration::SectionSpec sections[] = {
       {.path = "manager", .keys = of_manager},   {.path = "rest", .keys = of_rest},
       {.path = "switches", .keys = of_switches}, {.path = "store", .keys = of_store},
       {.path = "groups", .keys = of_groups},     {.path = "multicast", .keys = of_multicast},
       {.path = "topology", .keys = of_topology}, {.path = "routes", .keys = of_routes},
+      {.path = "rdma", .keys = of_rdma},
   };
   return sections;
 }
@@ -359,6 +443,7 @@ static void assign(std::size_t i, const Value& v, Groups& g) { groups_keys[i].se
 static void assign(std::size_t i, const Value& v, Multicast& m) { multicast_keys[i].set(m, v); }
 static void assign(std::size_t i, const Value& v, Topology& t) { topology_keys[i].set(t, v); }
 static void assign(std::size_t i, const Value& v, Routes& r) { routes_keys[i].set(r, v); }
+static void assign(std::size_t i, const Value& v, Rdma& r) { rdma_keys[i].set(r, v); }
 
 Config parse_text(std::string_view content, const std::string& file) {
   Config result;
@@ -413,6 +498,11 @@ Config parse_text(std::string_view content, const std::string& file) {
                  "is not below damping_cut_off, {}: a link would be used again at once",
                  result.routes.damping_cut_off);
   }
+  const auto of_rdma = read(rdma_transfers, result.rdma);
+  if (const std::string problem = retransmit::PolicyDocument(0).configure(result.rdma.policy);
+      !problem.empty()) {
+    findings.add(of_rdma.line("policy"), of_rdma.path("policy"), "{}", problem);
+  }
   findings.throw_if_any(file);
   return result;
 }
@@ -432,6 +522,7 @@ std::vector<std::string> take_over(Config& running, const Config& wanted) {
   running.manager.log_level = wanted.manager.log_level;
   const Groups before = std::exchange(running.groups, wanted.groups);
   running.routes = wanted.routes;
+  running.rdma = wanted.rdma;
   running.groups.first_vni = before.first_vni;
   running.groups.last_vni = before.last_vni;
   return left_alone;

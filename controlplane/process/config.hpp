@@ -72,12 +72,27 @@ struct Routes {
   std::uint8_t vcs = 2;
   std::string policy = "safe";
   std::string shape;
+  /// DSCP values whose frames may overtake each other.
+  std::vector<std::uint8_t> sprayed_dscps{10};
   bool damping = true;
   std::uint32_t damping_penalty = 1000;
   std::uint32_t damping_cut_off = 2500;
   std::uint32_t damping_reuse = 750;
   std::chrono::milliseconds damping_half_life{5000};
   std::chrono::milliseconds damping_longest{60'000};
+};
+
+struct Rdma {
+  std::vector<std::string> policy;
+  bool parking = true;
+  std::chrono::milliseconds park_window{30'000};
+  std::uint32_t park_failures = 4;
+  std::uint32_t park_reporters = 2;
+  std::uint32_t park_accused = 8;
+  std::chrono::milliseconds probe_first{1000};
+  std::chrono::milliseconds probe_longest{60'000};
+  std::uint32_t suspect_peers = 3;
+  std::chrono::milliseconds suspect_hold{30'000};
 };
 
 struct Config {
@@ -90,6 +105,7 @@ struct Config {
   Multicast multicast;
   Topology topology;
   Routes routes;
+  Rdma rdma;
   configuration::Document document; ///< all of it as text, for `take_over`
 };
 

@@ -17,6 +17,7 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -66,12 +67,30 @@ manager::RouteSettings route_settings(const Routes& config) {
   if (!config.shape.empty()) {
     settings.routes.shape = routes::shape_named(config.shape);
   }
+  for (const std::uint8_t dscp : config.sprayed_dscps) {
+    settings.sprayed_dscps |= std::uint64_t{1} << dscp;
+  }
   settings.damping.enabled = config.damping;
   settings.damping.penalty = config.damping_penalty;
   settings.damping.cut_off = config.damping_cut_off;
   settings.damping.reuse = config.damping_reuse;
   settings.damping.half_life_ns = nanoseconds(config.damping_half_life);
   settings.damping.longest_ns = nanoseconds(config.damping_longest);
+  return settings;
+}
+
+manager::RdmaSettings rdma_settings(const Rdma& config) {
+  manager::RdmaSettings settings;
+  settings.policy = config.policy;
+  settings.park.enabled = config.parking;
+  settings.park.window_ns = nanoseconds(config.park_window);
+  settings.park.failures = config.park_failures;
+  settings.park.reporters = config.park_reporters;
+  settings.park.most_accused = config.park_accused;
+  settings.park.first_probe_ns = nanoseconds(config.probe_first);
+  settings.park.longest_probe_ns = nanoseconds(std::max(config.probe_first, config.probe_longest));
+  settings.suspect.peers = config.suspect_peers;
+  settings.suspect.hold_ns = nanoseconds(config.suspect_hold);
   return settings;
 }
 
@@ -82,6 +101,7 @@ manager::Settings manager_settings(const Config& config, const store::Store& sto
   settings.open_job = config.manager.open_job;
   settings.groups = group_settings(config.groups);
   settings.routes = route_settings(config.routes);
+  settings.rdma = rdma_settings(config.rdma);
   settings.planner.algorithm = config.multicast.algorithm;
   settings.planner.seed = config.multicast.seed;
   settings.rebalance_quiet_ns = nanoseconds(config.multicast.rebalance_quiet);
@@ -207,6 +227,7 @@ void FabricProcess::reload() {
     }
     manager_.reconfigure(group_settings(config_.groups));
     manager_.reconfigure(route_settings(config_.routes));
+    manager_.reconfigure(rdma_settings(config_.rdma));
     if (!keeps_log_level_) {
       service::set_log_level(config_.manager.log_level);
     }

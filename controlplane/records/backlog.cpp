@@ -6,6 +6,9 @@
 namespace tributary::records {
 namespace {
 
+/// Of settings of all VNIs.
+constexpr std::uint64_t all_vnis = 65'536;
+
 // Tables by the order they are written in: an erased group takes its trees along, so it comes
 // before another group's tree of the same number.
 // The whole topology is erased before something of it is put.
@@ -16,6 +19,8 @@ enum Table : int {
   trees,
   addresses,
   drains,
+  rdma_settings,
+  rdma_parks,
   topology,
   switches,
   links,
@@ -44,6 +49,12 @@ Backlog::Key Backlog::key_of(const Change& change) {
           return {links, c.number, 0, {}};
         } else if constexpr (std::is_same_v<C, DrainRecord> || std::is_same_v<C, EraseDrain>) {
           return {drains, 0, 0, c.at};
+        } else if constexpr (std::is_same_v<C, RdmaSettingRecord> ||
+                             std::is_same_v<C, EraseRdmaSetting>) {
+          return {rdma_settings, c.vni ? c.vni->value : all_vnis, 0, c.field};
+        } else if constexpr (std::is_same_v<C, RdmaParkRecord> ||
+                             std::is_same_v<C, EraseRdmaPark>) {
+          return {rdma_parks, c.vni.value, c.nid.value, {}};
         } else if constexpr (std::is_same_v<C, HostRecord> || std::is_same_v<C, EraseHost>) {
           return {hosts, c.nid.value, 0, {}};
         } else {

@@ -174,6 +174,28 @@ struct DrainRecord {
   friend bool operator==(const DrainRecord&, const DrainRecord&) = default;
 };
 
+/// One number of the retransmit policy of RDMA that was set. Key: `vni` and `field`.
+struct RdmaSettingRecord {
+  std::optional<Vni> vni; ///< nothing: of all that have none of their own
+  std::string field;      ///< as the policy names it
+  std::uint64_t value = 0;
+  friend bool operator==(const RdmaSettingRecord&, const RdmaSettingRecord&) = default;
+};
+/// A peer that the operator has parked. Key: both.
+struct RdmaParkRecord {
+  Vni vni;
+  Nid nid;
+  friend bool operator==(const RdmaParkRecord&, const RdmaParkRecord&) = default;
+};
+
+struct EraseRdmaSetting {
+  std::optional<Vni> vni;
+  std::string field;
+};
+struct EraseRdmaPark {
+  Vni vni;
+  Nid nid;
+};
 struct EraseJob {
   std::string id;
 };
@@ -197,7 +219,8 @@ struct EraseTopology {};
 
 using Change = std::variant<JobRecord, GroupRecord, MemberRecord, TreeRecord, AddressRecord,
                             SwitchRecord, LinkRecord, HostRecord, DrainRecord, EraseJob, EraseGroup,
-                            EraseMember, EraseHost, EraseTopology, EraseDrain>;
+                            EraseMember, EraseHost, EraseTopology, EraseDrain, RdmaSettingRecord,
+                            RdmaParkRecord, EraseRdmaSetting, EraseRdmaPark>;
 
 /// All there is, each list by ascending key.
 struct Snapshot {
@@ -212,6 +235,8 @@ struct Snapshot {
   std::vector<LinkRecord> links;
   std::vector<HostRecord> hosts;
   std::vector<DrainRecord> drains;
+  std::vector<RdmaSettingRecord> rdma_settings; ///< those of all VNIs last
+  std::vector<RdmaParkRecord> rdma_parks;
   /// The topology as format version 1 had it, TOML, until it is stored anew.
   std::optional<std::string> old_topology;
   bool topology_is_damaged = false; ///< it has records that cannot be read

@@ -1,6 +1,7 @@
 #include "controlplane/rest/router.hpp"
 
 #include "controlplane/api/json_body.hpp"
+#include "controlplane/api/rdma_requests.hpp"
 #include "controlplane/api/requests.hpp"
 
 #include <boost/json.hpp>
@@ -106,6 +107,22 @@ void ask_drain(Service& service, const Call& call, Reply reply) {
                 std::move(reply));
 }
 
+template <api::RdmaView what> void ask_rdma(Service& service, const Call& call, Reply reply) {
+  service.rdma_view(call.caller, api::rdma_view_request(what, call.target), std::move(reply));
+}
+constexpr Ask set_rdma_policy = [](Service& service, const Call& call, Reply reply) {
+  service.rdma_set_policy(call.caller, api::rdma_policy_patch(parse_body(call.body)),
+                          std::move(reply));
+};
+template <bool park> void ask_rdma_park(Service& service, const Call& call, Reply reply) {
+  service.rdma_park(call.caller,
+                    api::rdma_park_request(park, call.parameters[0], call.parameters[1]),
+                    std::move(reply));
+}
+constexpr Ask report_rdma = [](Service& service, const Call& call, Reply reply) {
+  service.rdma_report(call.caller, api::rdma_report(parse_body(call.body)), std::move(reply));
+};
+
 constexpr bool body = true;
 constexpr bool no_body = false;
 
@@ -154,6 +171,20 @@ constexpr std::array all_routes = {
           ask_drain<api::DrainRequest::Verb::drain>},
     Route{verb::delete_, "/api/v1/switches/{id}/drain", Kind::service, no_body,
           ask_drain<api::DrainRequest::Verb::undrain>},
+
+    Route{verb::get, "/api/v1/rdma/policy", Kind::service, no_body,
+          ask_rdma<api::RdmaView::policy>},
+    Route{verb::patch, "/api/v1/rdma/policy", Kind::service, body, set_rdma_policy},
+    Route{verb::get, "/api/v1/rdma/peers", Kind::service, no_body, ask_rdma<api::RdmaView::peers>},
+    Route{verb::get, "/api/v1/rdma/transfers", Kind::service, no_body,
+          ask_rdma<api::RdmaView::transfers>},
+    Route{verb::get, "/api/v1/rdma/exceptions", Kind::service, no_body,
+          ask_rdma<api::RdmaView::exceptions>},
+    Route{verb::put, "/api/v1/rdma/parked/{vni}/{host}", Kind::service, no_body,
+          ask_rdma_park<true>},
+    Route{verb::delete_, "/api/v1/rdma/parked/{vni}/{host}", Kind::service, no_body,
+          ask_rdma_park<false>},
+    Route{verb::post, "/api/v1/rdma/reports", Kind::service, body, report_rdma},
 
     Route{verb::get, "/api/v1/events", Kind::events, no_body, nullptr},
     Route{verb::get, "/healthz", Kind::health, no_body, nullptr},

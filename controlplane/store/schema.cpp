@@ -114,7 +114,24 @@ constexpr const char* version_4 = R"sql(
   ) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array steps_from_the_first = {version_1, version_2, version_3, version_4};
+/// Retransmit policies of RDMA, what was set of them alone; VNI 65536: of all. And peers that the
+/// operator has parked.
+constexpr const char* version_5 = R"sql(
+  CREATE TABLE rdma_settings (
+    vni   INTEGER NOT NULL,
+    field TEXT NOT NULL,
+    value INTEGER NOT NULL,
+    PRIMARY KEY (vni, field)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE rdma_parks (
+    vni INTEGER NOT NULL,
+    nid INTEGER NOT NULL,
+    PRIMARY KEY (vni, nid)
+  ) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr std::array steps_from_the_first = {version_1, version_2, version_3, version_4, version_5};
 
 } // namespace
 

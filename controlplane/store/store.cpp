@@ -26,6 +26,10 @@ namespace {
 
 using Kind = StoreError::Kind;
 
+/// Stands for all VNIs where one could stand.
+constexpr std::uint32_t all_vnis = 65'536;
+std::uint32_t scope_of(const std::optional<Vni>& vni) { return vni ? vni->value : all_vnis; }
+
 /// Makes an empty file that only its owner may read, for it will hold tokens, unless there is one.
 /// SQLite gives the files beside it the same mode.
 const std::filesystem::path& prepared(const std::filesystem::path& file) {
@@ -92,6 +96,10 @@ public:
         link_(db.prepare("INSERT OR REPLACE INTO cables VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
         host_(db.prepare("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?, ?, ?)")),
         drain_(db.prepare("INSERT OR REPLACE INTO drains VALUES (?)")),
+        rdma_setting_(db.prepare("INSERT OR REPLACE INTO rdma_settings VALUES (?, ?, ?)")),
+        rdma_park_(db.prepare("INSERT OR REPLACE INTO rdma_parks VALUES (?, ?)")),
+        erase_rdma_setting_(db.prepare("DELETE FROM rdma_settings WHERE vni = ? AND field = ?")),
+        erase_rdma_park_(db.prepare("DELETE FROM rdma_parks WHERE vni = ? AND nid = ?")),
         erase_job_(db.prepare("DELETE FROM jobs WHERE id = ?")),
         erase_group_(db.prepare("DELETE FROM groups WHERE id = ?")),
         erase_members_(db.prepare("DELETE FROM members WHERE group_id = ?")),
@@ -129,6 +137,16 @@ public:
     host_.run(h.nid.value, h.name, h.at.at, h.at.port, h.up, h.plugged);
   }
   void operator()(const records::DrainRecord& d) { drain_.run(d.at); }
+  void operator()(const records::RdmaSettingRecord& s) {
+    rdma_setting_.run(scope_of(s.vni), s.field, s.value);
+  }
+  void operator()(const records::EraseRdmaSetting& e) {
+    erase_rdma_setting_.run(scope_of(e.vni), e.field);
+  }
+  void operator()(const records::RdmaParkRecord& p) { rdma_park_.run(p.vni.value, p.nid.value); }
+  void operator()(const records::EraseRdmaPark& e) {
+    erase_rdma_park_.run(e.vni.value, e.nid.value);
+  }
   void operator()(const records::EraseDrain& e) { erase_drain_.run(e.at); }
   void operator()(const records::EraseJob& e) { erase_job_.run(e.id); }
   void operator()(const records::EraseGroup& e) {
@@ -154,6 +172,10 @@ private:
   Statement link_;
   Statement host_;
   Statement drain_;
+  Statement rdma_setting_;
+  Statement rdma_park_;
+  Statement erase_rdma_setting_;
+  Statement erase_rdma_park_;
   Statement erase_job_;
   Statement erase_group_;
   Statement erase_members_;
@@ -289,6 +311,20 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
             });
   read_rows(db, "drain", "SELECT at FROM drains ORDER BY 1", damaged,
             [&](const Statement& row) { all.drains.push_back({std::string(row.text(0))}); });
+  read_rows(db, "RDMA setting", "SELECT vni, field, value FROM rdma_settings ORDER BY 1, 2",
+            damaged, [&](const Statement& row) {
+              const auto scope = number_at<std::uint32_t>(row, 0);
+              all.rdma_settings.push_back(
+                  {.vni = scope == all_vnis ? std::nullopt
+                                            : std::optional(Vni{number_at<std::uint16_t>(row, 0)}),
+                   .field = std::string(row.text(1)),
+                   .value = number_at<std::uint64_t>(row, 2)});
+            });
+  read_rows(db, "parked peer", "SELECT vni, nid FROM rdma_parks ORDER BY 1, 2", damaged,
+            [&](const Statement& row) {
+              all.rdma_parks.push_back(
+                  {Vni{number_at<std::uint16_t>(row, 0)}, Nid{number_at<std::uint32_t>(row, 1)}});
+            });
   read_topology(db, all);
   return all;
 }

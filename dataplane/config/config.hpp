@@ -5,6 +5,7 @@
 #include "dataplane/core/switch_core.hpp"
 #include "dataplane/egress/ingress_accounts.hpp"
 #include "dataplane/egress/queue_settings.hpp"
+#include "dataplane/impairment/settings.hpp"
 #include "net/address.hpp"
 #include "tributary/types.hpp"
 
@@ -20,17 +21,13 @@ namespace tributary::config {
 
 enum class PortKind : std::uint8_t { af_xdp, af_packet, pci, memif, ring, pcap, null };
 
-/// Faults a port inflicts on purpose on what it receives and sends; all off by default.
+/// Faults a port inflicts on purpose in one direction; all off by default.
 struct Impairment {
-  double loss = 0;      ///< probability a frame is lost
-  double duplicate = 0; ///< probability a frame comes twice
-  double reorder = 0;   ///< probability a frame is held back behind later ones
-  std::chrono::microseconds delay{0};
-  std::chrono::microseconds jitter{0};
-  std::uint64_t seed = 0; ///< 0 = taken from the system's random source, and logged
-  [[nodiscard]] bool any() const {
-    return loss > 0 || duplicate > 0 || reorder > 0 || delay.count() > 0 || jitter.count() > 0;
-  }
+  impairment::Settings settings{};
+  std::uint64_t seed = 0;     ///< 0 = taken from the system's random source, and logged
+  std::string unknown_kind{}; ///< in the list of kinds, for messages; empty: none
+
+  [[nodiscard]] bool any() const { return settings.any(); }
 };
 
 /// The traffic classes of a port: those that the file sets, on a [[switch.class]] of its switch or
@@ -59,7 +56,8 @@ struct Port {
   std::string tx_file; ///< pcap: where sent frames go; empty discards them
   bool repeat = false; ///< pcap: start over at the end of rx_file
   core::PortPolicy policy;
-  Impairment impairment;
+  Impairment impaired_received; ///< what comes in by it
+  Impairment impaired_sent;
   Classes classes;
   /// Whether frames carry their class in an 802.1Q tag, with this VLAN id.
   bool tags = false;
@@ -98,6 +96,9 @@ struct Switch {
   std::vector<Port> ports;
   std::vector<Tree> trees;
   std::vector<Route> routes;
+  /// Whether plain Ethernet passes between two ports: these, or the only ones.
+  bool forward_foreign = false;
+  std::vector<std::string> foreign_ports;
   int line = 0;
 };
 

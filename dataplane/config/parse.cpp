@@ -66,6 +66,7 @@ private:
     for (const toml::table* port : tables_of(table, "port", spec_of(Section::port), findings())) {
       read_port(*port, sw, owner);
     }
+    validator_.join_foreign(sw, reader);
     for (const toml::table* tree : tables_of(table, "tree", spec_of(Section::tree), findings())) {
       const SectionReader tree_reader(*tree, switch_schema(), spec_of(Section::tree), findings());
       TreeDraft draft;
@@ -94,15 +95,36 @@ private:
     reader.read_into(port);
     const std::string port_owner = fmt::format("{}, port {}", owner, port.name);
     reader.write_to(parsed_.document, port_owner);
-    for (const toml::table* impairment :
-         tables_of(table, "impairment", spec_of(Section::impairment), findings())) {
-      const SectionReader impairment_reader(*impairment, switch_schema(),
-                                            spec_of(Section::impairment), findings());
-      impairment_reader.read_into(port.impairment);
-      impairment_reader.write_to(parsed_.document, port_owner + ", impairment");
-    }
+    read_impairments(table, port, port_owner);
     read_classes(table, Section::port_class, port.classes, port_owner);
     validator_.add(sw, std::move(port), reader);
+  }
+
+  /// What a direction's section does not say is as that of both has it.
+  void read_impairments(const toml::table& table, Port& port, const std::string& owner) {
+    for (const toml::table* both :
+         tables_of(table, "impairment", spec_of(Section::impairment), findings())) {
+      read_impairment(*both, Section::impairment, port.impaired_received, owner + ", impairment");
+      port.impaired_sent = port.impaired_received;
+      for (const toml::table* one :
+           tables_of(*both, "received", spec_of(Section::received_impairment), findings())) {
+        read_impairment(*one, Section::received_impairment, port.impaired_received,
+                        owner + ", impairment of what is received");
+      }
+      for (const toml::table* one :
+           tables_of(*both, "sent", spec_of(Section::sent_impairment), findings())) {
+        read_impairment(*one, Section::sent_impairment, port.impaired_sent,
+                        owner + ", impairment of what is sent");
+      }
+    }
+  }
+
+  void read_impairment(const toml::table& table, Section section, Impairment& impairment,
+                       const std::string& owner) {
+    const SectionReader reader(table, switch_schema(), spec_of(section), findings());
+    reader.read_into(impairment);
+    reader.write_to(parsed_.document, owner);
+    validator_.check(impairment, reader);
   }
 
   /// What a section does not say stays as it was.
@@ -139,6 +161,18 @@ Parsed parse_text(std::string_view text, const std::string& file, const Machine&
   parsed.config.file = file;
   FileReader(parsed, machine).read(configuration::parse_toml(text, file));
   return parsed;
+}
+
+Impairment parse_impairment(std::string_view text, const std::string& file) {
+  const toml::table table = configuration::parse_toml(text, file);
+  Impairment impairment;
+  Validator validator({});
+  const SectionReader reader(table, switch_schema(), spec_of(Section::received_impairment),
+                             validator.findings());
+  reader.read_into(impairment);
+  validator.check(impairment, reader);
+  validator.findings().throw_if_any(file);
+  return impairment;
 }
 
 } // namespace tributary::config

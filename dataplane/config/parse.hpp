@@ -28,4 +28,7 @@ struct Parsed {
 [[nodiscard]] Parsed parse_text(std::string_view text, const std::string& file,
                                 const Machine& machine = {});
 
+/// The keys of one [switch.port.impairment] by themselves. Throws ConfigError.
+[[nodiscard]] Impairment parse_impairment(std::string_view text, const std::string& file);
+
 } // namespace tributary::config

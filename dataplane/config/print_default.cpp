@@ -39,8 +39,14 @@ std::string default_toml() {
   out += commented_out(section_text(spec_of(Section::switch_class), {}));
   out += "# A port of the switch above; its keys depend on its kind.\n";
   out += section_text(spec_of(Section::port), {{"interface", "\"eth0\""}, {"nid", "0x00001"}});
-  out += "# Faults the port inflicts on purpose, for tests; none by default.\n";
+  out += "# Faults the port inflicts on purpose, for tests; none by default. `tributaryctl impair` "
+         "changes\n# them while the switch runs.\n";
   out += section_text(spec_of(Section::impairment), {});
+  out += "# What is different for one direction; the same keys.\n";
+  out += commented_out(
+      configuration::short_section(spec_of(Section::received_impairment), {{"loss", "0.01"}}));
+  out += commented_out(
+      configuration::short_section(spec_of(Section::sent_impairment), {{"delay_us", "100"}}));
   out += "# A traffic class of the port above; what it does not say is as the switch's class has "
          "it.\n";
   out += commented_out(configuration::short_section(spec_of(Section::port_class),

@@ -18,6 +18,8 @@ enum class Section : std::uint8_t {
   switch_class,
   port,
   impairment,
+  received_impairment,
+  sent_impairment,
   port_class,
   tree,
   route,

@@ -5,6 +5,7 @@
 #include "tributary/wire/fabric_address.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace tributary::config {
@@ -63,6 +64,25 @@ void Validator::check(const Process& process, const SectionReader& reader) {
                     "other, give each its own",
                     core);
     }
+  }
+}
+
+void Validator::check(const Impairment& impairment, const SectionReader& reader) {
+  if (!impairment.unknown_kind.empty()) {
+    std::vector<std::string_view> known(std::begin(impairment::kind_names),
+                                        std::end(impairment::kind_names));
+    known.push_back(impairment::all_kinds);
+    const auto near = configuration::nearest(impairment.unknown_kind, known);
+    std::string names;
+    for (const std::string_view name : known) {
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+    }
+    findings_.add(reader.line("kinds"), reader.path("kinds"), "\"{}\" is no kind of frames; {}",
+                  impairment.unknown_kind,
+                  near.empty() ? fmt::format("give some of {}", names)
+                               : fmt::format("did you mean \"{}\"?", near));
+  } else if (const auto wrong = impairment::contradiction_of(impairment.settings)) {
+    findings_.add(reader.line(wrong->key), reader.path(wrong->key), "{}", wrong->text);
   }
 }
 
@@ -244,6 +264,47 @@ void Validator::add(Switch& sw, const RouteDraft& draft, const SectionReader& re
     route.port = port_of(sw, draft.port, reader, "port");
   }
   sw.routes.push_back(route);
+}
+
+void Validator::join_foreign(Switch& sw, const SectionReader& reader) {
+  if (!sw.forward_foreign) {
+    if (!sw.foreign_ports.empty()) {
+      findings_.add(reader.line("foreign_ports"), reader.path("foreign_ports"),
+                    "means nothing without forward_foreign = true; add that or remove this");
+    }
+    return;
+  }
+  std::vector<PortNumber> joined;
+  if (sw.foreign_ports.empty() && sw.ports.size() == 2) {
+    joined = {PortNumber{0}, PortNumber{1}};
+  } else if (sw.foreign_ports.empty()) {
+    findings_.add(reader.line("forward_foreign"), reader.path("forward_foreign"),
+                  "joins two ports, and switch \"{}\" has {}; name the two, e.g. foreign_ports = "
+                  "[\"host0\", \"host1\"]",
+                  sw.name, sw.ports.size());
+    return;
+  }
+  for (const std::string& name : sw.foreign_ports) {
+    joined.push_back(port_of(sw, name, reader, "foreign_ports"));
+  }
+  if (std::ranges::find(joined, no_port) != joined.end()) {
+    return; // and was reported
+  }
+  if (joined.front() == joined.back()) {
+    findings_.add(reader.line("foreign_ports"), reader.path("foreign_ports"),
+                  "names \"{}\" twice; name two ports", sw.foreign_ports.front());
+    return;
+  }
+  for (const PortNumber port : joined) {
+    if (sw.ports[port.value].tags) {
+      findings_.add(sw.ports[port.value].line, "switch.port.tags",
+                    "port \"{}\" is a link to another switch, and forward_foreign joins it for "
+                    "plain Ethernet; remove tags, or name another port in foreign_ports",
+                    sw.ports[port.value].name);
+    }
+  }
+  sw.ports[joined.front().value].policy.foreign_to = joined.back();
+  sw.ports[joined.back().value].policy.foreign_to = joined.front();
 }
 
 void Validator::finish(const Config& config) {

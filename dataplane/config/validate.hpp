@@ -17,6 +17,7 @@ public:
   explicit Validator(const Machine& machine) : machine_(machine) {}
   [[nodiscard]] configuration::Findings& findings() { return findings_; }
 
+  void check(const Impairment& impairment, const configuration::SectionReader& reader);
   void check(const Process& process, const configuration::SectionReader& reader);
   /// Takes the address apart.
   void check(Manager& manager, const configuration::SectionReader& reader);
@@ -27,6 +28,8 @@ public:
   void add(Switch& sw, Port port, const configuration::SectionReader& reader);
   void add(Switch& sw, const TreeDraft& draft, const configuration::SectionReader& reader);
   void add(Switch& sw, const RouteDraft& draft, const configuration::SectionReader& reader);
+  /// Joins two ports for foreign frames, where the switch is told so. Requires its ports.
+  void join_foreign(Switch& sw, const configuration::SectionReader& reader);
   /// What only the whole file shows.
   void finish(const Config& config);
 

@@ -15,9 +15,8 @@ Classified IngressCheck::classify_by_field(const FrameView& frame) const {
     return Classified::refused(DropReason::too_long);
   }
   if (const std::uint16_t ethertype = wire::ethertype_of(frame.data); ethertype != ethertype_) {
-    return lldp_ && ethertype == wire::lldp_ethertype
-               ? Classified::lldp()
-               : Classified::refused(DropReason::foreign_ethertype);
+    return lldp_ && ethertype == wire::lldp_ethertype ? Classified::lldp()
+                                                      : classify_foreign(frame);
   }
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   if (p[wire::portals_offset::version_ihl] != std::byte{wire::portals_version_ihl}) {
@@ -39,6 +38,15 @@ Classified IngressCheck::classify_by_field(const FrameView& frame) const {
   }
   // Of a multicast all else is right by now, and `classify` did not take it.
   return Classified::refused(DropReason::bad_action);
+}
+
+/// What is not of the fabric's EtherType.
+Classified IngressCheck::classify_foreign(const FrameView& frame) const {
+  if (foreign_to_ == no_port) {
+    return Classified::refused(DropReason::foreign_ethertype);
+  }
+  return wire::is_link_local(frame.data) ? Classified::refused(DropReason::link_local)
+                                         : Classified::foreign(foreign_to_);
 }
 
 /// What does not begin with a fabric header. A hello is not checked against the port's guard: it

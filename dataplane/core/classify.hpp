@@ -4,7 +4,10 @@
 //
 //   1  runt               34 bytes: an Ethernet and a fabric header
 //      too_long           the process's longest frame
-//   2  foreign_ethertype  the port's EtherType; or LLDP, where the port takes it
+//   2  foreign_ethertype  the port's EtherType; or LLDP, where the port takes it; or any other,
+//                         where the port passes foreign frames on, which is all that is asked of
+//                         them, but for
+//      link_local         an address that no bridge forwards
 //   3  bad_version        0x45; or a hello, which is none of what follows:
 //        bad_hello        wire/hello.hpp
 //   4  bad_checksum       where the port verifies; behind it, the fields are what the sender wrote
@@ -46,8 +49,9 @@ enum class FrameKind : std::uint8_t {
   reduction, ///< multicast, and has all a reduction tree asks for
   multicast, ///< multicast, and lacks something a reduction tree asks for
   unicast,
-  hello, ///< for the switch's agent
-  lldp,  ///< for the switch's LLDP station
+  hello,   ///< for the switch's agent
+  lldp,    ///< for the switch's LLDP station
+  foreign, ///< not of the fabric, to be passed on as it is
   refused,
 };
 
@@ -68,6 +72,9 @@ public:
 
   static constexpr Classified hello() { return Classified(FrameKind::hello, 0); }
   static constexpr Classified lldp() { return Classified(FrameKind::lldp, 0); }
+  static constexpr Classified foreign(PortNumber to) {
+    return Classified(FrameKind::foreign, to.value);
+  }
 
   [[nodiscard]] constexpr FrameKind kind() const {
     return static_cast<FrameKind>(bits_ >> value_bits);
@@ -77,6 +84,10 @@ public:
   /// Of a `reduction` or `multicast` frame; some key or other for the rest.
   [[nodiscard]] constexpr ReductionKey key() const {
     return ReductionKey::from_index(static_cast<std::uint16_t>(bits_));
+  }
+  /// Of a `foreign` frame: where it leaves.
+  [[nodiscard]] constexpr PortNumber foreign_to() const {
+    return PortNumber{static_cast<std::uint8_t>(value())};
   }
   /// Of a `unicast` frame.
   [[nodiscard]] constexpr Nid destination() const { return Nid{value()}; }
@@ -109,6 +120,7 @@ public:
   explicit IngressCheck(const PortPolicy& policy)
       : most_bytes_behind_(policy.longest_frame - shortest_frame_bytes),
         ethertype_(policy.ethertype), verify_checksum_(policy.verify_checksum), lldp_(policy.lldp),
+        foreign_to_(policy.foreign_to),
         guard_mask_(policy.nid ? ~wire::FabricAddress::unicast(Nid{0}, 0xFFF).value : 0),
         guarded_source_(policy.nid ? wire::FabricAddress::unicast(*policy.nid).value : 0),
         vnis_(policy.vnis.get()),
@@ -213,12 +225,14 @@ private:
             request_mask) == 0;
   }
   [[nodiscard]] Classified classify_by_field(const FrameView& frame) const;
+  [[nodiscard]] Classified classify_foreign(const FrameView& frame) const;
   [[nodiscard]] Classified classify_other_version(const FrameView& frame) const;
 
   std::uint32_t most_bytes_behind_; ///< the shortest frame
   std::uint16_t ethertype_;
   bool verify_checksum_;
   bool lldp_;
+  PortNumber foreign_to_;
   std::uint32_t guard_mask_; ///< 0 without a guard
   std::uint32_t guarded_source_;
   const VniSet* vnis_;

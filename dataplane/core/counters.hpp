@@ -19,6 +19,7 @@ struct PortCounters {
   Counter tx_frames;
   Counter tx_bytes;
   std::array<Counter, drop_reason_count> drops;
+  Counter foreign_frames; ///< came in and were passed on, not being of the fabric
 };
 
 /// What became of the reductions of one tree in this switch.

@@ -13,7 +13,7 @@
 //
 //   to be asked      up(), stuck(class), any_stuck(), carrying(), settings(), engines(), tables():
 //                    as things are now
-//   to do            count_drop(port, reason), count_left_out(ports)
+//   to do            count_drop(port, reason), count_left_out(ports), count_foreign(port)
 //                    count(tree, a counter of TreeCounters)
 //                    arm(key, entry, carried, now), disarm(key, entry, carried): the Event
 //                    count_port(key, ports), count_passing(key, carried, in)
@@ -268,6 +268,15 @@ PackedDecision refuse_multicast(Effects effects, PortNumber in, const FrameView&
   return drop(effects, in, refusal_on(entry, frame).value_or(DropReason::not_from_parent));
 }
 
+/// A frame of no EtherType of the fabric, between two ports that are joined.
+template <typename Effects>
+PackedDecision foreign(Effects effects, PortNumber in, const FrameView& frame, PortNumber to) {
+  if (effects.up().contains(to)) {
+    effects.count_foreign(in);
+  }
+  return forward(effects, frame, to, Event::foreign);
+}
+
 /// What concerns no engine and is not common either.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision decide_apart(Effects effects, PortNumber in,
@@ -276,6 +285,7 @@ template <typename Effects>
   case FrameKind::refused: return drop(effects, in, what.reason());
   case FrameKind::hello: return delivered(Event::hello);
   case FrameKind::lldp: return delivered(Event::lldp);
+  case FrameKind::foreign: return foreign(effects, in, frame, what.foreign_to());
   case FrameKind::unicast:
   case FrameKind::multicast:
   case FrameKind::reduction: break;

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace tributary::core {
@@ -47,6 +48,8 @@ enum class Event : std::uint8_t {
   emitted_partial,  ///< not a frame's doing: a timer ran out
   hello,            ///< delivered: a neighbour says who it is
   lldp,             ///< delivered: so does one of the Link Layer Discovery Protocol
+  foreign,          ///< forwarded: not of the fabric, to the port that is joined with this one
+  trimmed,          ///< not the core's doing: its queue was full, and its headers leave instead
 };
 
 constexpr std::string_view name_of(Action a) {
@@ -83,18 +86,26 @@ constexpr std::string_view name_of(Event e) {
   case Event::emitted_partial: return "emitted_partial";
   case Event::hello: return "hello";
   case Event::lldp: return "lldp";
+  case Event::foreign: return "foreign";
+  case Event::trimmed: return "trimmed";
   }
   return "unknown";
 }
 
+struct PackedDecision;
+
 struct Decision {
-  PortSet ports{}; ///< with `replicate`
+  PortSet ports{}; ///< with `replicate`; what stood there before with all others
   Action action = Action::drop;
   DropReason reason{}; ///< with `drop`
   Event event = Event::none;
   PortNumber port = no_port;      ///< with `forward` and `emit`
   std::uint16_t length = 0;       ///< with `emit`: the bytes that leave
   std::uint8_t traffic_class = 0; ///< in which it leaves, with `forward`, `replicate` and `emit`
+
+  void set(PackedDecision decided);
+  /// Of one that is no replication.
+  void set_rest(PackedDecision decided);
 };
 static_assert(sizeof(Decision) == 16);
 
@@ -112,6 +123,17 @@ struct PackedDecision {
 static_assert(offsetof(Decision, action) == 8 && offsetof(Decision, reason) == 9 &&
               offsetof(Decision, event) == 10 && offsetof(Decision, port) == 11 &&
               offsetof(Decision, length) == 12 && offsetof(Decision, traffic_class) == 14);
+
+/// Two halves that are put together to be stored at once cost more than all else that is decided
+/// about a unicast frame.
+inline void Decision::set_rest(PackedDecision decided) {
+  std::memcpy(reinterpret_cast<std::byte*>(this) + sizeof ports, &decided.rest,
+              sizeof decided.rest);
+}
+inline void Decision::set(PackedDecision decided) {
+  ports = PortSet(decided.ports);
+  set_rest(decided);
+}
 
 /// One after the other in memory, which a little-endian word holds from its lowest bits on.
 constexpr PackedDecision decided(Action action, Event event, PortNumber port, std::uint16_t length,

@@ -7,7 +7,8 @@
 //
 //   Descriptor        64 bytes, all that a contribution in the middle of a reduction touches
 //   DescriptorRecord  64 bytes, touched by its beginning and its end
-//   CountedPorts      16 bytes, touched by arms and by contributions from ports with one endpoint
+//   CountedPorts      16 bytes, touched by arms and by contributions from ports with one endpoint,
+//                     and not at all in a switch that has none
 //
 // All zero means: not armed, nothing ended. Owned by the engines of one worker.
 #pragma once

@@ -14,6 +14,7 @@ namespace tributary::core {
   X(runt,               "shorter than an Ethernet and a fabric header")                            \
   X(too_long,           "longer than the process's longest_frame")                                 \
   X(foreign_ethertype,  "the EtherType is not the one configured for the port")                    \
+  X(link_local,         "a foreign frame to an address that no bridge forwards (01-80-C2-00-00-00 to 0F)") \
   X(bad_version,        "the fabric header does not begin with version 4, 20 bytes (0x45)")        \
   X(bad_hello,          "a hello of another version, or with a wrong checksum or field")            \
   X(bad_length,         "the total length is not the one the frame kind needs, or is longer than the frame") \
@@ -37,6 +38,7 @@ namespace tributary::core {
   X(route_to_ingress,   "the route leads back out of the port the frame came in on")               \
   X(port_down,          "the output port is down or away, or went down while the frame waited")    \
   X(queue_full,         "the queue of its class at the output port is full")                       \
+  X(trimmed_full,       "RDMA data that was cut to its headers, and the queue of such frames is full, too") \
   X(headroom_full,      "its class is paused at the port it came in by, and the headroom for what was on its way is used up") \
   X(paused_too_long,    "the neighbour has paused its class for longer than the watchdog's limit") \
   X(bad_pause,          "a MAC control frame that is cut short, or is no pause frame")             \
@@ -45,7 +47,7 @@ namespace tributary::core {
   X(handoff_full,       "the ring to the worker that owns the engine or the output port is full")  \
   X(delivery_full,      "the queue to the switch's agent is full, or nobody reads it")             \
   X(no_buffer,          "no buffer was free to copy or to emit a frame into")                      \
-  X(impaired,           "the port's impairment stage was told to lose it")
+  X(impaired,           "the port's impairment lost it: tributaryctl impair show says in which way")
 // clang-format on
 
 enum class DropReason : std::uint8_t {

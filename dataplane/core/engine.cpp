@@ -1,6 +1,7 @@
 #include "dataplane/core/engine.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tributary::core {
 
@@ -31,7 +32,9 @@ Event ReductionEngines::arm(ReductionKey key, const MulticastEntry& entry, Match
   d.match = carried.waiting();
   d.accumulator.contributions = 0;
   d.signature = 0;
-  counted_[key.index()] = {.ports = {}, .of = d.match};
+  if (counts_ports_) {
+    counted_[key.index()] = {.ports = {}, .of = d.match};
+  }
   deadlines_.start(key, entry.timer, now + timer_ns_[entry.timer]);
   return outcome;
 }
@@ -82,6 +85,15 @@ void ReductionEngines::forget(TreeNumber tree) {
     const ReductionKey key(tree, ReductionId{id});
     record(key).has_ended = false;
     counted(key).of = {};
+  }
+}
+
+void ReductionEngines::count_ports(bool counts) {
+  if (!std::exchange(counts_ports_, counts) && counts) {
+    counted_ = ZeroedTable<CountedPorts>(reduction_keys); // what was counted long ago
+    deadlines_.for_each([&](ReductionKey key) {
+      counted(key) = {.ports = {}, .of = descriptor(key).match.waiting()};
+    });
   }
 }
 

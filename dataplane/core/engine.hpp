@@ -176,6 +176,9 @@ public:
   [[nodiscard]] const CountedPorts& counted(ReductionKey key) const {
     return counted_[key.index()];
   }
+  /// Whether anything below is asked. Nothing is counted before; from then on contributions to what
+  /// is armed are. Until then arms do not touch that line of memory.
+  void count_ports(bool counts);
   /// Whether the engine has counted this port for the reduction, or let its contribution pass.
   [[nodiscard]] bool has_counted(ReductionKey key, MatchWord carried, PortNumber port) const;
   /// A contribution of the one endpoint behind `port` passes through.
@@ -195,6 +198,7 @@ public:
 
 private:
   std::uint32_t descriptors_per_engine_;
+  bool counts_ports_ = false;
   std::array<std::uint64_t, EngineTimers::count> timer_ns_{};
   Counters* counters_;
   ZeroedTable<Descriptor> descriptors_;

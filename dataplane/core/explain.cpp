@@ -36,12 +36,14 @@ std::string_view reason_of(Event event) {
   case Event::passed_newer: return "its sequence is newer than the armed one";
   case Event::passed_reserved: return "its opcode is reserved";
   case Event::passed_empty: return "it counts no contribution";
+  case Event::foreign: return "it is not of the fabric, and the two ports are joined for those";
   case Event::none:
   case Event::contributed:
   case Event::completed_full:
   case Event::emitted_partial:
   case Event::hello:
-  case Event::lldp: break;
+  case Event::lldp:
+  case Event::trimmed: break;
   }
   return name_of(event);
 }
@@ -289,6 +291,7 @@ public:
   [[nodiscard]] const Tables& tables() const { return core_->tables(); }
 
   void count_drop(PortNumber /*port*/, DropReason /*reason*/) const {}
+  void count_foreign(PortNumber /*in*/) const {}
   void count_left_out(PortSet ports) const { notes_->left_out(ports); }
   void count(TreeNumber /*tree*/, Counter TreeCounters::* /*counter*/) const {}
   [[nodiscard]] Event arm(ReductionKey key, const MulticastEntry& entry, MatchWord /*carried*/,

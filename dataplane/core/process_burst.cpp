@@ -8,6 +8,7 @@
 // What is asked of each frame stands in decide.hpp; here, what is done about the answers.
 
 #include "dataplane/core/decide.hpp"
+#include "dataplane/core/tracing.hpp"
 
 #include "tributary/reduce/reducer.hpp"
 
@@ -118,6 +119,9 @@ public:
   void count_left_out(PortSet ports) const {
     ports.for_each([&](PortNumber port) { count_drop(port, DropReason::port_down); });
   }
+  void count_foreign(PortNumber in) const {
+    core_->counters_->ports[in.value].foreign_frames.add();
+  }
   void count(TreeNumber tree, Counter TreeCounters::*counter) const {
     (core_->counters_->trees[tree.value].*counter).add();
   }
@@ -211,6 +215,7 @@ private:
 template <bool usual>
 [[gnu::noinline]] void SwitchCore::classify_run(const IngressCheck& check, const Tables& tables,
                                                 std::span<const FrameView> run, Classified* what) {
+  const bool counts_ports = tables.counts_ports();
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
   for (const FrameView* frame = run.data(); frame != end; ++frame) {
@@ -228,7 +233,9 @@ template <bool usual>
       // Of others never: what no frame has touched is not even mapped, and asking for it in vain
       // costs a walk of the page table each time.
       __builtin_prefetch(&engines_.descriptor(classified.key()), 1);
-      __builtin_prefetch(&engines_.counted(classified.key()), 1);
+      if (counts_ports) {
+        __builtin_prefetch(&engines_.counted(classified.key()), 1);
+      }
     }
   }
 }
@@ -244,12 +251,12 @@ template <bool usual>
   BurstCounts counts(*counters_);
   for (std::size_t i = 0; i < run.size();) {
     if (what[i].kind() != FrameKind::reduction) [[unlikely]] {
-      i += decide_plain_run(in, run.subspan(i), what + i, decisions + i);
+      bool notable = true; // as the others of the burst are
+      i += decide_plain_run(in, run.subspan(i), what + i, decisions + i, notable);
       continue;
     }
-    const PackedDecision decision =
-        decide(Applied(*this), tables, in, run[i], what[i], guarded, from, counts, now);
-    std::memcpy(static_cast<void*>(&decisions[i]), &decision, sizeof decision);
+    decisions[i].set(
+        decide(Applied(*this), tables, in, run[i], what[i], guarded, from, counts, now));
     ++i;
   }
 }
@@ -260,39 +267,47 @@ template <bool usual>
 [[gnu::noinline]] std::size_t SwitchCore::decide_plain_run(PortNumber in,
                                                            std::span<const FrameView> run,
                                                            const Classified* what,
-                                                           Decision* decisions) {
+                                                           Decision* decisions, bool& notable) {
   const Tables& tables = *tables_;
+  bool found = false;
   const FrameView* frame = run.data();
   const FrameView* const end = frame + run.size();
   for (; frame != end && what->kind() != FrameKind::reduction; ++frame) {
     const PackedDecision decision = decide_plain(Applied(*this), tables, in, *frame, *what++);
-    std::memcpy(static_cast<void*>(decisions++), &decision, sizeof decision);
+    if (goes_its_way(decision)) [[likely]] {
+      decisions->set_rest(decision);
+    } else {
+      decisions->set(decision);
+      found = true;
+    }
+    ++decisions;
   }
+  notable |= found;
   return static_cast<std::size_t>(frame - run.data());
 }
 
 /// A frame that came alone has nobody to look ahead for, and pays for what is done once in a burst.
-[[gnu::noinline]] void SwitchCore::decide_one(PortNumber in, const FrameView& frame, TimeNs now,
+[[gnu::noinline]] bool SwitchCore::decide_one(PortNumber in, const FrameView& frame, TimeNs now,
                                               Decision& decision) {
   const IngressCheck& check = checks_[in.value];
   const Classified what = check.classify(frame);
   PortSet from;
   from.insert(in);
   FrameCounts counts{*counters_};
-  const PackedDecision packed =
-      decide(Applied(*this), *tables_, in, frame, what, check.guarded(), from, counts, now);
-  std::memcpy(static_cast<void*>(&decision), &packed, sizeof packed);
+  decision.set(
+      decide(Applied(*this), *tables_, in, frame, what, check.guarded(), from, counts, now));
+  return !goes_its_way(decision.action, decision.event);
 }
 
-void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
+bool SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
                                std::span<Decision> decisions) {
   if (frames.size() == 1) {
-    decide_one(in, frames.front(), now, decisions.front());
-    return;
+    return decide_one(in, frames.front(), now, decisions.front());
   }
   const IngressCheck& check = checks_[in.value];
   std::array<Classified, run_length> what;
   Decision* decision = decisions.data();
+  bool notable = false;
   while (!frames.empty()) {
     const auto run = frames.first(std::min(run_length, frames.size()));
     if (check.is_usual()) [[likely]] {
@@ -300,13 +315,15 @@ void SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
     } else {
       classify_run<false>(check, *tables_, run, what.data());
     }
-    const std::size_t plain = decide_plain_run(in, run, what.data(), decision);
+    const std::size_t plain = decide_plain_run(in, run, what.data(), decision, notable);
     if (plain != run.size()) {
+      notable = true;
       decide_run(in, run.subspan(plain), what.data() + plain, now, decision + plain);
     }
     decision += run.size();
     frames = frames.subspan(run.size());
   }
+  return notable;
 }
 
 } // namespace tributary::core

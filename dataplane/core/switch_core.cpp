@@ -41,6 +41,7 @@ void SwitchCore::adopt(std::shared_ptr<const Tables> tables, TimeNs /*now*/, Emi
       engines_.forget(tree);
     }
   }
+  engines_.count_ports(tables_->counts_ports());
 }
 
 void SwitchCore::port_changed(PortNumber port, bool up) {

@@ -100,8 +100,9 @@ public:
   }
 
   /// A burst from one port. `decisions` must be as long as `frames`. Like `process` on each in
-  /// turn, but looks ahead so that the cache misses of many trees overlap.
-  void process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
+  /// turn, but looks ahead so that the cache misses of many trees overlap. Says whether there is
+  /// anything notable about them (tracing.hpp): whether any is not just unicast that goes its way.
+  bool process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
                      std::span<Decision> decisions);
 
   /// Ends the reductions whose time is over: those that hold something are emitted as partial
@@ -139,8 +140,8 @@ private:
   void decide_run(PortNumber in, std::span<const FrameView> run, const Classified* what, TimeNs now,
                   Decision* decisions);
   std::size_t decide_plain_run(PortNumber in, std::span<const FrameView> run,
-                               const Classified* what, Decision* decisions);
-  void decide_one(PortNumber in, const FrameView& frame, TimeNs now, Decision& decision);
+                               const Classified* what, Decision* decisions, bool& notable);
+  bool decide_one(PortNumber in, const FrameView& frame, TimeNs now, Decision& decision);
 
   void expire_due(TimeNs now, Emission& emission);
   bool emit_partial(ReductionKey key, const MulticastEntry& entry, Emission& emission);

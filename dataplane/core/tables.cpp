@@ -2,6 +2,7 @@
 
 #include "tributary/wire/fabric_address.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tributary::core {
@@ -136,8 +137,7 @@ void TablesBuilder::set_routes(std::shared_ptr<const routing::Routes> routes) {
 Tables::Places& TablesBuilder::own_places() {
   if (places_ == nullptr) {
     // Another snapshot may have those that are there.
-    places_ = tables_->places_ == nullptr ? std::make_shared<Tables::Places>()
-                                          : std::make_shared<Tables::Places>(*tables_->places_);
+    places_ = std::make_shared<Tables::Places>(*tables_->places_);
     tables_->places_ = places_;
   }
   return *places_;
@@ -151,8 +151,20 @@ void TablesBuilder::set_guard(PortNumber port, std::optional<Nid> nid) {
   tables_->ports_.at(port.value).nid = nid;
 }
 
+/// Memory that nobody writes, so that nobody has to pay for it, nor to ask whether there is any.
+std::shared_ptr<const Tables::Places> Tables::no_places() {
+  static Places nowhere;
+  return {std::shared_ptr<void>(), &nowhere};
+}
+
+bool Tables::any_counts_ports() const {
+  return std::ranges::any_of(ports_, [](const PortPolicy& p) { return p.nid.has_value(); }) ||
+         std::ranges::any_of(trees_, &MulticastEntry::one_behind_each);
+}
+
 std::shared_ptr<const Tables> TablesBuilder::build(std::uint64_t version) {
   tables_->version_ = version;
+  tables_->counts_ports_ = tables_->any_counts_ports();
   places_.reset();
   return std::exchange(tables_, std::make_shared<Tables>());
 }

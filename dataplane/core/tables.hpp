@@ -56,6 +56,8 @@ struct PortPolicy {
   bool carries_classes = false;
   /// Whether frames of the Link Layer Discovery Protocol are for the switch, and not foreign.
   bool lldp = false;
+  /// The port that foreign frames leave by; `no_port`: they are dropped.
+  PortNumber foreign_to = no_port;
 
   friend bool operator==(const PortPolicy&, const PortPolicy&) = default;
 };
@@ -91,7 +93,7 @@ struct EngineTimers {
 };
 
 /// Where frames for one NID go: a port of this switch, the number of a switch, or nowhere. Two
-/// bytes, of which there are a million.
+/// bytes, of which there are a million. All zero means nowhere.
 class Place {
 public:
   constexpr Place() = default;
@@ -102,15 +104,17 @@ public:
   /// Requires one below routing::max_destinations.
   static constexpr Place at_switch(std::uint32_t destination) { return Place(destination); }
 
-  [[nodiscard]] constexpr bool is_switch() const { return value_ < first_by_file; }
+  [[nodiscard]] constexpr bool is_switch() const { return value() < first_by_file; }
   [[nodiscard]] constexpr bool is_by_file() const {
-    return value_ >= first_by_file && value_ < first_local;
+    return value() >= first_by_file && value() < first_local;
   }
-  [[nodiscard]] constexpr bool is_local() const { return value_ >= first_local && value_ != none; }
-  [[nodiscard]] constexpr std::uint32_t destination() const { return value_; }
+  [[nodiscard]] constexpr bool is_local() const {
+    return value() >= first_local && value() != none;
+  }
+  [[nodiscard]] constexpr std::uint32_t destination() const { return value(); }
   /// Of one that is no switch; `no_port` where there is none.
   [[nodiscard]] constexpr PortNumber port() const {
-    return PortNumber{static_cast<std::uint8_t>(value_ & 0xFFU)};
+    return PortNumber{static_cast<std::uint8_t>(value() & 0xFFU)};
   }
   friend constexpr bool operator==(Place, Place) = default;
 
@@ -119,9 +123,13 @@ private:
   static constexpr std::uint32_t first_local = 0xFF00;
   static constexpr std::uint32_t first_by_file = 0xFE00;
   static_assert(first_by_file == routing::max_destinations && max_ports < 0xFF);
-  constexpr explicit Place(std::uint32_t value) : value_(static_cast<std::uint16_t>(value)) {}
+  constexpr explicit Place(std::uint32_t value) : inverted_(static_cast<std::uint16_t>(~value)) {}
+  [[nodiscard]] constexpr std::uint16_t value() const {
+    return static_cast<std::uint16_t>(~inverted_);
+  }
 
-  std::uint16_t value_ = none;
+  std::uint16_t inverted_ = 0; ///< so that nowhere is zero, and costs no memory
+  static_assert(none == 0xFFFF);
 };
 
 /// An immutable snapshot. Cheap to read from any thread.
@@ -141,14 +149,8 @@ public:
     return trees_[std::size_t{key.index()} / reductions_per_tree];
   }
   /// Where frames for a NID go.
-  [[nodiscard]] Place place(Nid nid) const {
-    return places_ == nullptr ? Place() : (*places_)[nid.value & max_nid];
-  }
-  void prefetch_place(Nid nid) const {
-    if (places_ != nullptr) {
-      __builtin_prefetch(&(*places_)[nid.value & max_nid]);
-    }
-  }
+  [[nodiscard]] Place place(Nid nid) const { return (*places_)[nid.value & max_nid]; }
+  void prefetch_place(Nid nid) const { __builtin_prefetch(&(*places_)[nid.value & max_nid]); }
   /// The port of a NID that has one here, by the file or because its host hangs there; `no_port` of
   /// all others.
   [[nodiscard]] PortNumber route(Nid nid) const {
@@ -158,17 +160,24 @@ public:
   /// The manager's; null when it has given none.
   [[nodiscard]] const routing::Routes* routes() const { return routes_.get(); }
   [[nodiscard]] std::size_t tree_count() const { return tree_count_; }
+  /// Whether any contribution can be one that its port may make only once: a port has a source
+  /// guard, or a tree one endpoint behind each child port.
+  [[nodiscard]] bool counts_ports() const { return counts_ports_; }
 
 private:
   friend class TablesBuilder;
+  [[nodiscard]] bool any_counts_ports() const;
   using Places = std::array<Place, std::size_t{max_nid} + 1>;
 
   std::uint64_t version_ = 0;
   std::size_t tree_count_ = 0;
+  bool counts_ports_ = false;
   std::vector<PortPolicy> ports_;
   std::array<MulticastEntry, max_trees> trees_{};
-  /// By NID; null without any route. Two megabytes, so snapshots share them.
-  std::shared_ptr<const Places> places_;
+  [[nodiscard]] static std::shared_ptr<const Places> no_places();
+
+  /// By NID. Two megabytes, so snapshots share them.
+  std::shared_ptr<const Places> places_ = no_places();
   std::shared_ptr<const routing::Routes> routes_;
 };
 

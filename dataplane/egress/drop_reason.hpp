@@ -13,10 +13,8 @@ namespace tributary::egress {
 using core::DropReason;
 
 inline constexpr std::array queue_drop_reasons = {
-    DropReason::queue_full,
-    DropReason::headroom_full,
-    DropReason::paused_too_long,
-    DropReason::port_down,
+    DropReason::queue_full,      DropReason::trimmed_full, DropReason::headroom_full,
+    DropReason::paused_too_long, DropReason::port_down,
 };
 
 /// Its place among them. Requires one of them.

@@ -12,7 +12,13 @@
 //        };
 //        PortQueues<Mbufs> queues(settings, &accounts);
 //
-//      `accounts` are the worker's (ingress_accounts.hpp), needed where a class is lossless.
+//      `accounts` are the worker's (ingress_accounts.hpp), needed where a class is lossless. Where
+//      classes trim, it also says, of frames that find no room, or have to wait:
+//
+//        // Cuts it to its headers, and `length` is theirs from then on; false: it cannot be cut.
+//        bool trim(rte_mbuf* frame) const;
+//        // Whether it was cut, here or on its way.
+//        bool was_trimmed(rte_mbuf* frame) const;
 //   2. Say what the device can do, in an object that is passed to each call that may need it:
 //
 //        struct Device {
@@ -22,6 +28,8 @@
 //          void drop(rte_mbuf** frames, std::uint16_t count, TrafficClass c, DropReason why);
 //          // May be left out: so many were sent, of so many bytes in all.
 //          void sent(std::uint16_t count, std::uint64_t bytes);
+//          // May be left out: this one was cut, and will leave.
+//          void trimmed(rte_mbuf* frame, TrafficClass c);
 //        };
 //
 //      None may call the queues.
@@ -45,15 +53,18 @@
 //
 // What waits. The bounds of a class apply to what the device has left when it was asked: frames of
 // one burst and iteration are offered to it first. What then has no room is dropped, newest first,
-// as `queue_full`. A lossless class also keeps account of each frame at the port it came in by, in
-// the class it came in, and drops as `headroom_full` what comes long after that port's senders had
-// to pause that class; frames that came
-// in nowhere (`no_port`), because the switch made them, have no account.
+// as `queue_full`. Of a class that trims, RDMA data is cut to its headers instead; these, and those
+// that a switch before has cut, wait in a queue of their own with a bound of its own, beyond which
+// they are dropped as `trimmed_full`, and leave before whole frames of the class
+// (trimmed_queue.hpp). A lossless class also keeps account of each frame at the port it came in by,
+// in the class it came in, and drops as `headroom_full` what comes long after that port's senders
+// had to pause that class; frames that came in nowhere (`no_port`), because the switch made them,
+// have no account.
 //
-// Order. Frames of one class leave in the order they were pushed. Between classes: strict ones
-// first, higher numbers before lower ones, then weighted ones in turns (deficit_round_robin.hpp).
-// A class that its neighbour pauses waits; one that is paused too long is given up and dropped
-// (pause_watchdog.hpp).
+// Order. Frames of one class leave in the order they were pushed, but for cut ones. Between
+// classes: strict ones first, higher numbers before lower ones, then weighted ones in turns
+// (deficit_round_robin.hpp). A class that its neighbour pauses waits; one that is paused too long
+// is given up and dropped (pause_watchdog.hpp).
 //
 // Cost. Where nothing waits and no class is paused, frames of one lossy class are copied into an
 // array of handles and leave from there: a push is that copy, and a flush one sum of lengths and
@@ -72,6 +83,7 @@
 #include "dataplane/egress/pause_watchdog.hpp"
 #include "dataplane/egress/queue_settings.hpp"
 #include "dataplane/egress/queue_snapshot.hpp"
+#include "dataplane/egress/trimmed_queue.hpp"
 #include "tributary/types.hpp"
 
 #include <algorithm>
@@ -91,6 +103,13 @@ template <typename F>
 concept FrameAccess = std::is_trivially_copyable_v<typename F::Handle> &&
     requires(const F& frames, typename F::Handle handle) {
   { frames.length(handle) } -> std::convertible_to<std::uint32_t>;
+};
+
+/// Frames of which some can be cut.
+template <typename F>
+concept TrimsFrames = FrameAccess<F> && requires(const F& frames, typename F::Handle handle) {
+  { frames.trim(handle) } -> std::same_as<bool>; // may change the handle, too
+  { frames.was_trimmed(handle) } -> std::same_as<bool>;
 };
 
 /// Step 2 above.
@@ -122,6 +141,7 @@ public:
                                     " is lossless, which needs accounts of what came in where");
       }
       queues_[c].allocate(of_class);
+      trimmed_[c].allocate(TrimsFrames<Frames> && of_class.trims() ? of_class.trimmed_frames : 0);
       if (of_class.service == Service::strict) {
         strict_.insert(TrafficClass{c});
       }
@@ -217,6 +237,10 @@ public:
                     .waiting = depth(counters.frames_waiting, counters.bytes_waiting),
                     .highest = depth(counters.most_frames, counters.most_bytes),
                     .limit = queues_[c.value % traffic_classes].limit(),
+                    .trimmed = counters.trimmed.read(),
+                    .trimmed_bytes = counters.trimmed_bytes.read(),
+                    .trimmed_waiting = static_cast<std::uint32_t>(counters.trimmed_waiting.read()),
+                    .trimmed_limit = trimmed_[c.value % traffic_classes].limit(),
                     .pauses_received = pauses.received.read(),
                     .pauses_ignored = pauses.ignored.read(),
                     .paused_ns = pauses.paused_ns.read(),
@@ -231,6 +255,7 @@ public:
 
 private:
   using Queue = ClassQueue<Handle, burst>;
+  using Trimmed = TrimmedQueue<Handle>;
   struct Counters {
     core::Counter frames;
     core::Counter bytes;
@@ -239,6 +264,9 @@ private:
     Gauge most_frames;
     Gauge most_bytes;
     std::array<core::Counter, queue_drop_reasons.size()> drops;
+    core::Counter trimmed;
+    core::Counter trimmed_bytes;
+    Gauge trimmed_waiting;
   };
   static constexpr std::uint64_t all_of_it = ~std::uint64_t{0};
   static constexpr std::uint8_t no_class = traffic_classes;
@@ -256,6 +284,7 @@ private:
     return {static_cast<std::uint32_t>(frames.read()), static_cast<std::uint32_t>(bytes.read())};
   }
   [[nodiscard]] Queue& queue_of(TrafficClass c) { return queues_[c.value % traffic_classes]; }
+  [[nodiscard]] Trimmed& trimmed_of(TrafficClass c) { return trimmed_[c.value % traffic_classes]; }
   [[nodiscard]] Counters& counters_of(TrafficClass c) {
     return counters_[c.value % traffic_classes];
   }
@@ -400,10 +429,19 @@ private:
   template <typename Device>
   bool send(TrafficClass c, std::uint64_t budget, bool in_turn, Device& device) {
     Queue& queue = queue_of(c);
+    Trimmed& trimmed = trimmed_of(c);
     std::array<std::uint32_t, burst> lengths;
-    while (!queue.empty()) {
-      Handle* frames = queue.front();
-      const std::uint32_t run = std::min<std::uint32_t>(queue.run(), burst);
+    while (!queue.empty() || !trimmed.empty()) {
+      if (queue.empty()) {
+        trimmed.forgive();
+      }
+      const bool both = !queue.empty() && !trimmed.empty();
+      const bool cut = trimmed.goes_first();
+      Handle* frames = cut ? trimmed.front() : queue.front();
+      std::uint32_t run = std::min<std::uint32_t>(cut ? trimmed.run() : queue.run(), burst);
+      if (both) [[unlikely]] {
+        run = frames_for(frames, run, trimmed.turn_bytes());
+      }
       std::uint16_t count = 0;
       std::uint64_t bytes = 0;
       for (; count < run; ++count) {
@@ -420,21 +458,46 @@ private:
       for (std::uint16_t i = sent; i < count; ++i) {
         bytes -= lengths[i];
       }
-      remove_front(c, lengths.data(), sent);
+      if (cut) {
+        if (both) {
+          trimmed.went_ahead(bytes);
+        }
+        trimmed.remove_front(sent);
+        counters_of(c).trimmed_waiting.set(trimmed.size());
+      } else {
+        if (both) {
+          trimmed.stood_back(bytes);
+        }
+        remove_front(c, lengths.data(), sent);
+      }
       count_sent(c, sent, bytes, device);
       if (in_turn) {
         budget -= bytes;
         turns_.spend(c, bytes);
       }
-      if (queue.empty()) {
-        occupied_.erase(c);
-        turns_.leave(c);
-      }
+      leave_if_empty(c);
       if (sent != count) {
         return false;
       }
     }
     return true;
+  }
+
+  /// How many of these frames it takes to reach so many bytes.
+  [[gnu::noinline]] std::uint32_t frames_for(const Handle* frames, std::uint32_t count,
+                                             std::uint64_t bytes) const {
+    std::uint32_t n = 0;
+    for (std::uint64_t sum = 0; n < count && sum < bytes; ++n) {
+      sum += frames_.length(frames[n]);
+    }
+    return n;
+  }
+
+  void leave_if_empty(TrafficClass c) {
+    if (queue_of(c).empty() && trimmed_of(c).empty()) {
+      occupied_.erase(c);
+      turns_.leave(c);
+    }
   }
 
   void remove_front(TrafficClass c, const std::uint32_t* lengths, std::uint32_t count) {
@@ -452,8 +515,14 @@ private:
     queue.settle([&](Handle handle, Ingress ingress, Depth before) -> std::optional<std::uint32_t> {
       const std::uint32_t bytes = frames_.length(handle);
       const Depth limit = queue.limit();
+      if constexpr (TrimsFrames<Frames>) {
+        if (trimmed_of(c).limit() != 0 && frames_.was_trimmed(handle)) {
+          go_ahead(handle, 0, c, device);
+          return std::nullopt;
+        }
+      }
       if (before.frames >= limit.frames || std::uint64_t{before.bytes} + bytes > limit.bytes) {
-        drop(&handle, 1, c, DropReason::queue_full, device);
+        find_no_room(handle, bytes, c, device);
         return std::nullopt;
       }
       if (ingress.port != no_port &&
@@ -463,16 +532,51 @@ private:
       }
       return bytes;
     });
-    if (queue.empty()) {
-      occupied_.erase(c);
-      turns_.leave(c);
-    }
+    leave_if_empty(c);
     show_depth(c);
     counters.most_frames.raise_to(queue.waiting().frames);
     counters.most_bytes.raise_to(queue.waiting().bytes);
   }
 
+  /// A frame whose queue is full.
+  template <typename Device>
+  void find_no_room(Handle handle, std::uint32_t bytes, TrafficClass c, Device& device) {
+    if constexpr (TrimsFrames<Frames>) {
+      if (trimmed_of(c).limit() != 0 && frames_.trim(handle)) {
+        go_ahead(handle, bytes - frames_.length(handle), c, device);
+        return;
+      }
+    }
+    drop(&handle, 1, c, DropReason::queue_full, device);
+  }
+
+  /// A frame of which so many bytes were cut off here, or none, because that happened before.
+  template <typename Device>
+  void go_ahead(Handle handle, std::uint32_t bytes_cut, TrafficClass c, Device& device) {
+    Trimmed& trimmed = trimmed_of(c);
+    if (trimmed.full()) {
+      drop(&handle, 1, c, DropReason::trimmed_full, device);
+      return;
+    }
+    trimmed.push(handle);
+    Counters& counters = counters_of(c);
+    counters.trimmed_waiting.set(trimmed.size());
+    if (bytes_cut != 0) {
+      counters.trimmed.add();
+      counters.trimmed_bytes.add(bytes_cut);
+      if constexpr (requires { device.trimmed(handle, c); }) {
+        device.trimmed(handle, c);
+      }
+    }
+  }
+
   template <typename Device> void discard(TrafficClass c, DropReason why, Device& device) {
+    Trimmed& trimmed = trimmed_of(c);
+    while (!trimmed.empty()) {
+      drop(trimmed.front(), 1, c, why, device);
+      trimmed.remove_front(1);
+    }
+    counters_of(c).trimmed_waiting.set(0);
     Queue& queue = queue_of(c);
     while (!queue.empty()) {
       Handle handle = *queue.front();
@@ -520,6 +624,7 @@ private:
   std::array<Handle, burst> collected_{};
 
   std::array<Queue, traffic_classes> queues_;
+  std::array<Trimmed, traffic_classes> trimmed_;
   std::array<Counters, traffic_classes> counters_;
   IngressAccounts* accounts_;
   DeficitRoundRobin turns_;

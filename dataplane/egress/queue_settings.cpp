@@ -14,8 +14,10 @@ std::string problem_with(const ClassSettings& settings) {
   if (settings.service == Service::weighted && settings.weight == 0) {
     return "a class of weight 0 is never served; the least weight is 1";
   }
-  if (settings.when_full == WhenFull::trim) {
-    return "trimming is not there yet; a class can drop or pause";
+  if (settings.trims() &&
+      (settings.trimmed_frames == 0 || settings.trimmed_frames > most_queue_frames)) {
+    return "1 to " + std::to_string(most_queue_frames) + " trimmed frames may wait, not " +
+           std::to_string(settings.trimmed_frames) + "; a class that trims none drops";
   }
   return {};
 }

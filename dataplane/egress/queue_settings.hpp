@@ -36,8 +36,8 @@ enum class WhenFull : std::uint8_t {
   /// Lossless: senders are asked to pause while there is still room for what is on its way
   /// (ingress_accounts.hpp).
   pause,
-  /// Send what the frame begins with, in a class of its own, so that the receiver knows. Comes with
-  /// RDMA; refused until then.
+  /// RDMA data is cut to its headers, and these leave ahead of what waits, so that the receiver
+  /// knows (trimming.hpp). All else is dropped.
   trim,
 };
 
@@ -46,11 +46,14 @@ struct ClassSettings {
   Depth limit{512, 1U << 20};
   Service service = Service::weighted;
   std::uint16_t weight = 1;
-  WhenFull when_full = WhenFull::drop;
+  WhenFull when_full = WhenFull::trim;
+  /// Frames that were cut and may wait, beside `limit`; with `trim`.
+  std::uint32_t trimmed_frames = 512;
   /// Whether pause frames of the neighbour stop the class. One that is lossless always obeys.
   bool obeys_pause = false;
 
   [[nodiscard]] constexpr bool lossless() const { return when_full == WhenFull::pause; }
+  [[nodiscard]] constexpr bool trims() const { return when_full == WhenFull::trim; }
   [[nodiscard]] constexpr bool obeys() const { return lossless() || obeys_pause; }
   friend constexpr bool operator==(const ClassSettings&, const ClassSettings&) = default;
 };

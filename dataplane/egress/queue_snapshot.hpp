@@ -20,6 +20,11 @@ struct QueueSnapshot {
   Depth limit;
   std::array<std::uint64_t, queue_drop_reasons.size()> drops{}; ///< in their order
 
+  std::uint64_t trimmed = 0;         ///< frames that were cut here instead of being dropped
+  std::uint64_t trimmed_bytes = 0;   ///< that were cut off
+  std::uint32_t trimmed_waiting = 0; ///< frames, cut here or on their way, beside `waiting`
+  std::uint32_t trimmed_limit = 0;   ///< of those; 0: the class does not trim
+
   // What the neighbour asked for.
   std::uint64_t pauses_received = 0;
   std::uint64_t pauses_ignored = 0;
@@ -33,8 +38,9 @@ struct QueueSnapshot {
 
   /// Whether there is anything to tell.
   [[nodiscard]] bool used() const {
-    return frames != 0 || highest.frames != 0 || pauses_received != 0 || pauses_ignored != 0 ||
-           pauses_sent != 0 || std::ranges::any_of(drops, [](std::uint64_t n) { return n != 0; });
+    return frames != 0 || trimmed_waiting != 0 || highest.frames != 0 || pauses_received != 0 ||
+           pauses_ignored != 0 || pauses_sent != 0 ||
+           std::ranges::any_of(drops, [](std::uint64_t n) { return n != 0; });
   }
   [[nodiscard]] std::uint64_t dropped(DropReason reason) const {
     return drops[queue_drop_index(reason)];

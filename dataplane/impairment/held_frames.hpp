@@ -1,7 +1,9 @@
-// Frames that are delayed: handles, by the time they are due. Frames due at the same time keep
-// their order. Does not own what the handles stand for.
+// Frames that are delayed: handles, by the time they are due, and behind that those that wait for
+// later ones to pass. Frames due at the same time keep their order. Does not own what the handles
+// stand for.
 #pragma once
 
+#include "dataplane/impairment/held_behind.hpp"
 #include "tributary/types.hpp"
 
 #include <algorithm>
@@ -13,38 +15,64 @@ namespace tributary::impairment {
 
 template <typename Handle> class HeldFrames {
 public:
-  explicit HeldFrames(std::size_t capacity) : capacity_(capacity) { frames_.reserve(capacity); }
+  using Released = typename HeldBehind<Handle>::Released;
+
+  /// `behind_ns`: how long a frame waits for later ones at most.
+  explicit HeldFrames(std::size_t capacity, std::uint64_t behind_ns = 0)
+      : capacity_(capacity), behind_ns_(behind_ns), behind_(capacity) {
+    frames_.reserve(capacity);
+  }
 
   /// For how many more there is room.
-  [[nodiscard]] std::size_t room() const { return capacity_ - frames_.size(); }
-  /// Requires room.
-  void push(TimeNs due, Handle frame) {
-    frames_.push_back({due, pushed_++, frame});
+  [[nodiscard]] std::size_t room() const { return capacity_ - size(); }
+  [[nodiscard]] std::size_t size() const { return frames_.size() + behind_.size(); }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  /// Requires room. `distance`: later ones that are to pass it once it is due.
+  void push(TimeNs due, Handle frame, std::uint32_t distance = 0) {
+    frames_.push_back({due, pushed_++, frame, distance});
     std::push_heap(frames_.begin(), frames_.end(), later);
   }
-  /// When the next frame is due; `never` when none is held.
-  [[nodiscard]] TimeNs next_due() const { return frames_.empty() ? never : frames_.front().due; }
-  /// Requires a frame; the one that is due first.
-  [[nodiscard]] Handle pop() {
-    std::pop_heap(frames_.begin(), frames_.end(), later);
-    const Handle frame = frames_.back().frame;
-    frames_.pop_back();
-    return frame;
+  /// When the next frame can be taken at the latest; `never` when none is held.
+  [[nodiscard]] TimeNs next_due() const {
+    return std::min(frames_.empty() ? never : frames_.front().due, behind_.next_deadline());
   }
-  [[nodiscard]] bool empty() const { return frames_.empty(); }
+  /// Whether one can be taken; then `out` is it.
+  bool take(TimeNs now, Released& out) {
+    for (;;) {
+      if (behind_.ready(now)) {
+        out = behind_.take();
+        return true;
+      }
+      if (frames_.empty() || frames_.front().due > now) {
+        return false;
+      }
+      std::pop_heap(frames_.begin(), frames_.end(), later);
+      const Held held = frames_.back();
+      frames_.pop_back();
+      if (held.distance == 0) {
+        behind_.passed();
+        out = {held.frame, false};
+        return true;
+      }
+      behind_.hold(held.frame, held.distance, held.due + behind_ns_);
+    }
+  }
 
 private:
   struct Held {
     TimeNs due;
     std::uint64_t order;
     Handle frame;
+    std::uint32_t distance;
   };
   static bool later(const Held& a, const Held& b) {
     return a.due != b.due ? a.due > b.due : a.order > b.order;
   }
 
   std::size_t capacity_;
+  std::uint64_t behind_ns_;
   std::vector<Held> frames_; ///< a heap
+  HeldBehind<Handle> behind_;
   std::uint64_t pushed_ = 0;
 };
 

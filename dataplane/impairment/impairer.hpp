@@ -3,100 +3,153 @@
 // same seed misbehaves the same way again.
 //
 //   Impairer impairer(settings, seed);
-//   const Fate fate = impairer.decide(now);
+//   const Fate fate = impairer.decide(now, bytes);
 //   if (fate.copies == 0) lose it; else deliver a copy at each of fate.at[0 .. copies-1],
-//   damaged as fate.damage says
+//   damaged as fate.damage says: impairer.corrupt(bytes of the copy)
 //
-// Meaning, in this order: a frame is lost with probability `loss`; what is left comes twice with
-// probability `duplicate`; each copy takes `delay_ns` plus a uniform part of `jitter_ns`, and is
-// held back for another `hold_ns` with probability `reorder`. Jitter alone also reorders. Then each
-// copy is damaged with the probabilities of its two kinds; how, is the caller's business.
+// Meaning, in this order:
 //
-// Probabilities compare 63 random bits with a threshold, so results do not depend on the standard
-// library's distributions. A fault that is off draws nothing, so that it does not change the
-// others.
+//   1  a frame is lost with probability `loss`, and what is left as the burst model says
+//   2  what is left comes twice with probability `duplicate`
+//   3  each copy takes its turn at the rate limit, or is dropped there
+//   4  and from then on `delay_ns` plus a uniform part of `jitter_ns`; jitter alone also reorders
+//   5  with probability `reorder` it is held back for another `hold_ns`; with `reorder_distance`,
+//      until so many later ones have passed, and `hold_ns` is the longest time for that
+//   6  it is damaged with the probabilities of each kind of damage
+//
+// The draws, in this order, as numbers of std::mt19937_64, of which each takes one. A fault that is
+// off draws nothing, so that it does not change the others, and what is drawn depends on neither
+// time nor length, so that the n-th frame has the same fate whenever it comes; of the fates only
+// the rate limit's depends on time.
+//
+//   loss; burst: change of state, loss in it; duplicate;
+//   of each copy: jitter, reorder;  of each copy: wire_damage, header_damage, corrupt;
+//   then, where asked for, of each corrupted copy: the place of each bit
+//
+// Probabilities compare 63 random bits with a threshold.
 #pragma once
 
+#include "dataplane/impairment/burst_loss.hpp"
+#include "dataplane/impairment/chance.hpp"
+#include "dataplane/impairment/rate_limit.hpp"
+#include "dataplane/impairment/settings.hpp"
 #include "tributary/types.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <random>
+#include <optional>
+#include <span>
 
 namespace tributary::impairment {
-
-/// Probabilities per frame; all off by default.
-struct Settings {
-  double loss = 0;
-  double duplicate = 0;
-  double reorder = 0;
-  double wire_damage = 0;   ///< bits change on the wire
-  double header_damage = 0; ///< a bit of its header changes before the sender computes the FCS
-  std::uint64_t delay_ns = 0;
-  std::uint64_t jitter_ns = 0;
-  /// How much later a frame comes that is held back behind later ones.
-  std::uint64_t hold_ns = 200'000;
-
-  [[nodiscard]] bool any() const {
-    return loss > 0 || duplicate > 0 || reorder > 0 || wire_damage > 0 || header_damage > 0 ||
-           delay_ns > 0 || jitter_ns > 0;
-  }
-};
 
 struct Damage {
   bool on_wire = false;   ///< the receiver's FCS catches it
   bool in_header = false; ///< the FCS is right
+  bool anywhere = false;  ///< `corrupt` says where; the FCS is right
 };
+
+enum class Loss : std::uint8_t { none, by_chance, in_burst };
 
 /// What becomes of one frame.
 struct Fate {
-  std::uint8_t copies = 0; ///< 0 = lost, 1, or 2 = duplicated
+  Loss loss = Loss::none;
+  std::uint8_t copies = 0; ///< that pass: 0, 1, or 2
+  bool duplicated = false;
+  std::uint8_t rate_limited = 0; ///< copies dropped at the rate limit
   std::array<TimeNs, 2> at{};
-  std::array<bool, 2> held{}; ///< behind later ones
+  std::array<bool, 2> held{};         ///< behind later ones; by distance: from `at` on
+  std::array<bool, 2> rate_delayed{}; ///< waits for the rate limit
   std::array<Damage, 2> damage{};
 };
 
 class Impairer {
 public:
   Impairer(const Settings& settings, std::uint64_t seed)
-      : random_(seed), loss_(threshold(settings.loss)), duplicate_(threshold(settings.duplicate)),
-        reorder_(threshold(settings.reorder)), wire_damage_(threshold(settings.wire_damage)),
-        header_damage_(threshold(settings.header_damage)), delay_ns_(settings.delay_ns),
-        jitter_ns_(settings.jitter_ns), hold_ns_(settings.hold_ns) {}
+      : chance_(seed), loss_(settings.loss), bursts_(settings.bursts()), burst_(settings),
+        duplicate_(settings.duplicate), reorder_(settings.reorder),
+        wire_damage_(settings.wire_damage), header_damage_(settings.header_damage),
+        corrupt_(settings.corrupt), corrupt_bits_(settings.corrupt_bits),
+        delay_ns_(settings.delay_ns), jitter_ns_(settings.jitter_ns),
+        distance_(settings.reorder_distance), hold_ns_(settings.hold_ns),
+        rate_(settings.rate_kbps, settings.rate_burst_bytes, settings.rate_queue_bytes) {}
 
-  [[nodiscard]] Fate decide(TimeNs now) {
+  /// Times must not run backward where there is a rate limit.
+  [[nodiscard]] Fate decide(TimeNs now, std::uint64_t bytes = 0) {
     Fate fate;
-    if (happens(loss_)) {
+    if (chance_.happens(loss_)) {
+      fate.loss = Loss::by_chance;
       return fate;
     }
-    fate.copies = happens(duplicate_) ? 2 : 1;
-    for (std::size_t copy = 0; copy < fate.copies; ++copy) {
-      fate.at[copy] = now + delay_ns_ + (jitter_ns_ == 0 ? 0 : random_() % (jitter_ns_ + 1));
-      fate.held[copy] = happens(reorder_);
-      fate.at[copy] = fate.at[copy] + (fate.held[copy] ? hold_ns_ : 0);
+    if (bursts_ && burst_.next(chance_)) {
+      fate.loss = Loss::in_burst;
+      return fate;
     }
-    for (std::size_t copy = 0; copy < fate.copies; ++copy) {
-      fate.damage[copy] = {.on_wire = happens(wire_damage_), .in_header = happens(header_damage_)};
+    fate.duplicated = chance_.happens(duplicate_);
+    const std::uint8_t drawn = fate.duplicated ? 2 : 1;
+    std::array<std::uint64_t, 2> delay_ns{};
+    std::array<bool, 2> held{};
+    std::array<Damage, 2> damage{};
+    for (std::size_t copy = 0; copy < drawn; ++copy) {
+      delay_ns[copy] = delay_ns_ + chance_.up_to(jitter_ns_);
+      held[copy] = chance_.happens(reorder_);
+      delay_ns[copy] += held[copy] && distance_ == 0 ? hold_ns_ : 0;
+    }
+    for (std::size_t copy = 0; copy < drawn; ++copy) {
+      damage[copy].on_wire = chance_.happens(wire_damage_);
+      damage[copy].in_header = chance_.happens(header_damage_);
+      damage[copy].anywhere = chance_.happens(corrupt_);
+    }
+    for (std::size_t copy = 0; copy < drawn; ++copy) {
+      const std::optional<TimeNs> leaves = rate_.departure(now, bytes);
+      if (!leaves) {
+        ++fate.rate_limited;
+        continue;
+      }
+      const std::size_t i = fate.copies++;
+      fate.at[i] = *leaves + delay_ns[copy];
+      fate.rate_delayed[i] = *leaves != now;
+      fate.held[i] = held[copy];
+      fate.damage[i] = damage[copy];
     }
     return fate;
   }
 
-private:
-  /// A probability as the number of 2^63 draws that hit; exact for 0 and 1.
-  static std::uint64_t threshold(double probability) {
-    return static_cast<std::uint64_t>(probability * 0x1p63);
-  }
-  bool happens(std::uint64_t threshold) { return threshold != 0 && random_() >> 1 < threshold; }
+  /// Whether every frame is delayed.
+  [[nodiscard]] bool delays() const { return delay_ns_ != 0 || jitter_ns_ != 0; }
+  /// How many later ones are to pass a frame that is held; 0: its time says it all.
+  [[nodiscard]] std::uint32_t distance() const { return distance_; }
+  [[nodiscard]] std::uint64_t hold_ns() const { return hold_ns_; }
 
-  std::mt19937_64 random_;
-  std::uint64_t loss_;
-  std::uint64_t duplicate_;
-  std::uint64_t reorder_;
-  std::uint64_t wire_damage_;
-  std::uint64_t header_damage_;
+  /// Changes as many bits as the settings say, each in another part of the frame, so that none is
+  /// changed back; at most as many as it has.
+  void corrupt(std::span<std::byte> frame) {
+    const std::uint64_t bits = 8 * frame.size();
+    const std::uint64_t parts = std::min<std::uint64_t>(corrupt_bits_, bits);
+    for (std::uint64_t i = 0; i < parts; ++i) {
+      const std::uint64_t begin = bits * i / parts;
+      const std::uint64_t bit = begin + chance_.up_to(bits * (i + 1) / parts - begin - 1);
+      frame[bit / 8] ^= std::byte{1} << (bit % 8);
+    }
+  }
+
+private:
+  Chance chance_;
+  Probability loss_;
+  bool bursts_;
+  BurstLoss burst_;
+  Probability duplicate_;
+  Probability reorder_;
+  Probability wire_damage_;
+  Probability header_damage_;
+  Probability corrupt_;
+  std::uint32_t corrupt_bits_;
   std::uint64_t delay_ns_;
   std::uint64_t jitter_ns_;
+  std::uint32_t distance_;
   std::uint64_t hold_ns_;
+  RateLimit rate_;
 };
 
 } // namespace tributary::impairment

@@ -5,6 +5,7 @@
 // message goes to the client as it is. A switch name that is empty stands for all switches.
 #pragma once
 
+#include "dataplane/core/tracing.hpp"
 #include "dataplane/management/reports.hpp"
 
 #include <cstddef>
@@ -30,6 +31,13 @@ struct CaptureSelection {
   std::string port;
   std::optional<TreeNumber> tree;
   std::optional<bool> received; ///< true: frames that enter, false: frames that leave
+};
+
+/// Which impairments; empty members stand for all.
+struct ImpairmentSelection {
+  std::string switch_name;
+  std::string port;
+  std::optional<impairment::Direction> direction;
 };
 
 /// Valid during the call it is passed to.
@@ -61,14 +69,22 @@ public:
   /// tell.
   virtual std::vector<QueueReport> queues(const std::string& switch_name,
                                           const std::string& port) = 0;
+  /// Without a port: of those that are impaired or have been.
+  virtual std::vector<ImpairmentReport> impairments(const ImpairmentSelection& selection) = 0;
+  /// Impairs the selected directions of one port, instead of as they were; `settings` are keys of
+  /// [switch.port.impairment]. The answer is what is in force.
+  virtual std::vector<ImpairmentReport> impair(const ImpairmentSelection& selection,
+                                               const std::string& settings) = 0;
+  /// Ends impairments, and says which.
+  virtual std::vector<ImpairmentReport> clear_impairments(const ImpairmentSelection& selection) = 0;
   virtual std::vector<TreeReport> trees(const std::string& switch_name) = 0;
   virtual std::vector<EngineReport> engines(const std::string& switch_name) = 0;
   virtual std::vector<WorkerReport> workers() = 0;
   virtual std::vector<ManagerReport> managers(const std::string& switch_name) = 0;
   /// By port, in the order in which they were heard first.
   virtual std::vector<NeighbourReport> neighbours(const std::string& switch_name) = 0;
-  [[nodiscard]] virtual bool tracing() const = 0;
-  virtual void set_tracing(bool on) = 0;
+  [[nodiscard]] virtual core::Tracing tracing() const = 0;
+  virtual void set_tracing(core::Tracing which) = 0;
   /// Oldest first.
   virtual std::vector<TraceReport> trace() = 0;
   virtual std::unique_ptr<CaptureSource> capture(const CaptureSelection& selection) = 0;

@@ -1,5 +1,6 @@
 #include "dataplane/management/report_json.hpp"
 
+#include "dataplane/management/impairment_json.hpp"
 #include "tributary/wire/opcode.hpp"
 
 #include <boost/json.hpp>
@@ -46,6 +47,7 @@ template <typename F> void for_each_counter(const PortReport& p, F&& f) {
   f("rx_missed", p.rx_missed);
   f("tx_frames", p.tx_frames);
   f("tx_bytes", p.tx_bytes);
+  f("foreign_frames", p.foreign_frames);
 }
 template <typename F> void for_each_counter(const QueueReport& r, F&& f) {
   const egress::QueueSnapshot& q = r.queue;
@@ -61,6 +63,9 @@ template <typename F> void for_each_counter(const QueueReport& r, F&& f) {
   f("pauses_sent", q.pauses_sent);
   f("resumes_sent", q.resumes_sent);
   f("given_up_times", q.given_up_times);
+  f("trimmed_frames", q.trimmed);
+  f("trimmed_bytes", q.trimmed_bytes);
+  f("trimmed_waiting", q.trimmed_waiting);
 }
 template <typename F> void for_each_counter(const TreeReport& t, F&& f) {
   f("full", t.full);
@@ -157,7 +162,7 @@ json::object queue_json(const QueueReport& r) {
   json::object out{{"switch", r.switch_name},        {"port", r.port},
                    {"class", q.traffic_class.value}, {"frames_limit", q.limit.frames},
                    {"bytes_limit", q.limit.bytes},   {"paused", q.paused},
-                   {"given_up", q.given_up}};
+                   {"given_up", q.given_up},         {"trimmed_limit", q.trimmed_limit}};
   add_counters(out, r);
   json::object drops;
   for (const core::DropReason reason : egress::queue_drop_reasons) {
@@ -345,8 +350,12 @@ json::value flat_counters(const std::vector<PortReport>& ports,
                           const std::vector<QueueReport>& queues,
                           const std::vector<TreeReport>& trees,
                           const std::vector<EngineReport>& engines,
-                          const std::vector<WorkerReport>& workers) {
+                          const std::vector<WorkerReport>& workers,
+                          const std::vector<ImpairmentReport>& impairments) {
   json::object out;
+  for (const ImpairmentReport& i : impairments) {
+    add_flat(out, i);
+  }
   for (const PortReport& p : ports) {
     const std::string prefix = fmt::format("{}.port.{}", p.switch_name, p.name);
     add_flat(out, prefix, p);

@@ -27,6 +27,7 @@ namespace tributary::management {
                                                const std::vector<QueueReport>& queues,
                                                const std::vector<TreeReport>& trees,
                                                const std::vector<EngineReport>& engines,
-                                               const std::vector<WorkerReport>& workers);
+                                               const std::vector<WorkerReport>& workers,
+                                               const std::vector<ImpairmentReport>& impairments);
 
 } // namespace tributary::management

@@ -5,6 +5,8 @@
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/drop_reason.hpp"
 #include "dataplane/egress/queue_snapshot.hpp"
+#include "dataplane/impairment/counters.hpp"
+#include "dataplane/impairment/settings.hpp"
 #include "tributary/types.hpp"
 
 #include <array>
@@ -56,6 +58,7 @@ struct PortReport {
   std::uint64_t rx_missed = 0; ///< dropped by the device before they could be taken
   std::uint64_t tx_frames = 0;
   std::uint64_t tx_bytes = 0;
+  std::uint64_t foreign_frames = 0; ///< came in, and were passed on to the port joined with it
   std::array<std::uint64_t, core::drop_reason_count> drops{};
 };
 
@@ -79,6 +82,18 @@ struct QueueReport {
   std::string switch_name;
   std::string port;
   egress::QueueSnapshot queue;
+};
+
+/// The impairment of one direction of a port.
+struct ImpairmentReport {
+  std::string switch_name;
+  std::string port;
+  impairment::Direction direction{};
+  bool on = false;
+  impairment::Settings settings; ///< while it is on
+  std::uint64_t seed = 0;        ///< while it is on
+  std::uint64_t held = 0;        ///< frames, now
+  impairment::Counts counts;     ///< since the switch started
 };
 
 struct TreeReport {

@@ -1,6 +1,7 @@
 #include "dataplane/management/request.hpp"
 
 #include "dataplane/management/hex.hpp"
+#include "dataplane/management/impairment_json.hpp"
 #include "dataplane/management/report_json.hpp"
 
 #include <boost/json.hpp>
@@ -60,6 +61,14 @@ public:
     }
     return static_cast<std::size_t>(it - choices.begin());
   }
+  const json::object& required_object(std::string_view name) {
+    const json::value* v = find(name);
+    if (v == nullptr || !v->is_object()) {
+      throw RequestError(fmt::format("\"{}\" is {}", name,
+                                     v == nullptr ? "missing" : "not an object with members"));
+    }
+    return v->get_object();
+  }
   [[nodiscard]] bool has(std::string_view name) { return find(name) != nullptr; }
 
   void refuse_others() const {
@@ -81,11 +90,12 @@ private:
   std::vector<std::string_view> asked_;
 };
 
-constexpr std::array<std::string_view, 6> commands = {"show",    "trace",   "capture",
-                                                      "explain", "version", "reload"};
+constexpr std::array<std::string_view, 7> commands = {"show",   "trace",   "capture", "explain",
+                                                      "impair", "version", "reload"};
+constexpr std::array<std::string_view, 3> impair_actions = {"show", "set", "clear"};
 constexpr std::array<std::string_view, 8> show_kinds = {
     "ports", "queues", "trees", "engines", "counters", "workers", "manager", "neighbours"};
-constexpr std::array<std::string_view, 3> trace_actions = {"on", "off", "dump"};
+constexpr std::array<std::string_view, 4> trace_actions = {"on", "off", "all", "dump"};
 constexpr std::array<std::string_view, 2> directions = {"received", "transmitted"};
 
 Request show_request(Members& members) {
@@ -131,6 +141,24 @@ Request explain_request(Members& members) {
   return request;
 }
 
+Request impair_request(Members& members) {
+  ImpairRequest request;
+  request.action = static_cast<ImpairRequest::Do>(members.choice("action", impair_actions));
+  request.selection.switch_name = members.text("switch");
+  request.selection.port = members.text("port");
+  if (members.has("direction")) {
+    request.selection.direction = static_cast<impairment::Direction>(
+        members.choice("direction", impairment::direction_names));
+  }
+  if (request.action == ImpairRequest::Do::set) {
+    if (request.selection.port.empty()) {
+      throw RequestError("\"port\" is missing: which one is to be impaired?");
+    }
+    request.settings = settings_as_toml(members.required_object("settings"));
+  }
+  return request;
+}
+
 json::value result_of(const ShowRequest& r, Inspector& inspector) {
   switch (r.what) {
   case ShowRequest::What::ports: return to_json(inspector.ports(r.switch_name));
@@ -144,14 +172,26 @@ json::value result_of(const ShowRequest& r, Inspector& inspector) {
   }
   return flat_counters(inspector.ports(r.switch_name), inspector.queues(r.switch_name, {}),
                        inspector.trees(r.switch_name), inspector.engines(r.switch_name),
-                       inspector.workers());
+                       inspector.workers(), inspector.impairments({r.switch_name, {}, {}}));
+}
+json::value result_of(const ImpairRequest& r, Inspector& inspector) {
+  switch (r.action) {
+  case ImpairRequest::Do::set: return to_json(inspector.impair(r.selection, r.settings));
+  case ImpairRequest::Do::clear: return to_json(inspector.clear_impairments(r.selection));
+  case ImpairRequest::Do::show: break;
+  }
+  return to_json(inspector.impairments(r.selection));
 }
 json::value result_of(const TraceRequest& r, Inspector& inspector) {
   if (r.action == TraceRequest::Do::dump) {
     return to_json(inspector.trace());
   }
-  inspector.set_tracing(r.action == TraceRequest::Do::on);
-  return json::object{{"tracing", inspector.tracing()}};
+  inspector.set_tracing(r.action == TraceRequest::Do::off   ? core::Tracing::off
+                        : r.action == TraceRequest::Do::all ? core::Tracing::everything
+                                                            : core::Tracing::notable);
+  const core::Tracing now = inspector.tracing();
+  return json::object{{"tracing", now != core::Tracing::off},
+                      {"all", now == core::Tracing::everything}};
 }
 json::value result_of(const CaptureRequest&, Inspector&) {
   throw RequestError("a capture takes the connection and is not answered here");
@@ -186,7 +226,8 @@ Request parse_request(std::string_view line) {
     break;
   case 2: request = capture_request(members); break;
   case 3: request = explain_request(members); break;
-  case 4: request = VersionRequest{}; break;
+  case 4: request = impair_request(members); break;
+  case 5: request = VersionRequest{}; break;
   default: request = ReloadRequest{}; break;
   }
   members.refuse_others();

@@ -3,10 +3,13 @@
 //   {"command":"show","what":"ports","switch":"leaf0"}        what: ports queues trees engines
 //                                                              counters workers manager; switch
 //                                                              optional, and "port" with queues
-//   {"command":"trace","action":"on"}                          on off dump
+//   {"command":"trace","action":"on"}                          on off all dump
 //   {"command":"capture","switch":"leaf0","port":"host0","tree":5,"direction":"received",
 //    "count":100}                                              all but the command optional
 //   {"command":"explain","switch":"leaf0","port":"host0","frame":"0200..."}
+//   {"command":"impair","action":"set","switch":"leaf0","port":"host0","direction":"sent",
+//    "settings":{"loss":0.01,"seed":7}}                        show set clear; all but the action
+//                                                              optional, but for set the port
 //   {"command":"version"}    {"command":"reload"}
 //
 // The answer is one line: {"ok":true,"result":...} or {"ok":false,"error":"..."}. After the answer
@@ -46,7 +49,7 @@ struct ShowRequest {
   std::string port; ///< of queues
 };
 struct TraceRequest {
-  enum class Do : std::uint8_t { on, off, dump } action{};
+  enum class Do : std::uint8_t { on, off, all, dump } action{};
 };
 struct CaptureRequest {
   CaptureSelection selection;
@@ -57,11 +60,16 @@ struct ExplainRequest {
   std::string port;
   std::vector<std::byte> frame;
 };
+struct ImpairRequest {
+  enum class Do : std::uint8_t { show, set, clear } action{};
+  ImpairmentSelection selection;
+  std::string settings; ///< of `set`, as TOML
+};
 struct VersionRequest {};
 struct ReloadRequest {};
 
 using Request = std::variant<ShowRequest, TraceRequest, CaptureRequest, ExplainRequest,
-                             VersionRequest, ReloadRequest>;
+                             ImpairRequest, VersionRequest, ReloadRequest>;
 
 /// Throws RequestError.
 [[nodiscard]] Request parse_request(std::string_view line);

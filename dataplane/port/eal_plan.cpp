@@ -147,8 +147,10 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
   plan.buffer_bytes = buffer_bytes_for(process.longest_frame);
   for_each_port(configuration, [&](const config::Port& port) {
     ++ports;
-    port.classes.set.for_each(
-        [&](TrafficClass c) { waiting += port.classes.queues.classes[c.value].limit.frames; });
+    port.classes.set.for_each([&](TrafficClass c) {
+      const egress::ClassSettings& of_class = port.classes.queues.classes[c.value];
+      waiting += of_class.limit.frames + (of_class.trims() ? of_class.trimmed_frames : 0);
+    });
     refuse_if_too_long(port, process.longest_frame, host.page_bytes);
     if (port.kind == config::PortKind::pci) {
       pci_addresses.push_back(port.pci_address);

@@ -1,44 +1,53 @@
-// The impairments of one direction of one port, on buffers: dataplane/impairment decides, and holds
-// what is delayed. Belongs to the port's worker.
+// The impairments of one direction of one port, on buffers: dataplane/impairment decides, counts,
+// and holds what is delayed. Belongs to the port's worker.
 //
-// At most `capacity` frames are held; what comes on top is lost like any other impaired frame.
-// A duplicate is a deep copy, so that the two may go different ways.
+// A duplicate is a deep copy, so that the two may go different ways; bits are changed in a buffer
+// that nobody else refers to, which is a copy where others do.
 #pragma once
 
-#include "dataplane/config/config.hpp"
-#include "dataplane/impairment/held_frames.hpp"
-#include "dataplane/impairment/impairer.hpp"
+#include "dataplane/impairment/stage.hpp"
+#include "dataplane/port/mbuf_ownership.hpp"
 #include "tributary/types.hpp"
 
-#include <cstddef>
 #include <cstdint>
 
-struct rte_mbuf;
-struct rte_mempool;
+#include <rte_mbuf.h>
 
 namespace tributary::port {
 
-class ImpairmentStage {
+/// What impairment::Stage has to know of buffers.
+class ImpairedMbufs {
 public:
-  static constexpr std::size_t capacity = 2048;
+  using Handle = rte_mbuf*;
 
-  ImpairmentStage(const config::Impairment& impairment, std::uint64_t seed, rte_mempool* pool);
-  /// Frees what is still held.
-  ~ImpairmentStage();
-  ImpairmentStage(const ImpairmentStage&) = delete;
-  ImpairmentStage& operator=(const ImpairmentStage&) = delete;
+  explicit ImpairedMbufs(rte_mempool* pool) : pool_(pool) {}
 
-  /// Takes the frames; says how many of them were lost.
-  std::uint32_t admit(rte_mbuf** frames, std::uint16_t count, TimeNs now);
-  /// Gives back up to `limit` frames whose time has come, earliest first.
-  std::uint16_t take_due(TimeNs now, rte_mbuf** frames, std::uint16_t limit);
-  /// When the next frame is due; `never` when none is held.
-  [[nodiscard]] TimeNs next_due() const { return held_.next_due(); }
+  [[nodiscard]] FrameView view(rte_mbuf* frame) const {
+    return {rte_pktmbuf_mtod(frame, std::byte*), frame->data_len};
+  }
+  [[nodiscard]] rte_mbuf* copy(rte_mbuf* frame) {
+    rte_mbuf* copy = rte_pktmbuf_copy(frame, pool_, 0, UINT32_MAX);
+    if (copy != nullptr) {
+      takes_ownership(copy);
+    }
+    return copy;
+  }
+  [[nodiscard]] rte_mbuf* made_writable(rte_mbuf* frame) {
+    if (rte_mbuf_refcnt_read(frame) == 1 && RTE_MBUF_DIRECT(frame)) {
+      return frame;
+    }
+    rte_mbuf* own = copy(frame);
+    if (own != nullptr) {
+      port::give_back(frame);
+    }
+    return own;
+  }
+  void give_back(rte_mbuf* frame) { port::give_back(frame); }
 
 private:
-  impairment::Impairer impairer_;
   rte_mempool* pool_;
-  impairment::HeldFrames<rte_mbuf*> held_{capacity};
 };
+
+using ImpairmentStage = impairment::Stage<ImpairedMbufs>;
 
 } // namespace tributary::port

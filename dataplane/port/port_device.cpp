@@ -166,7 +166,8 @@ void PortDevice::probe() {
         interface,
         link::xdp::Steered{.ethertype = configuration_.policy.ethertype,
                            .between_switches = configuration_.has_edge(),
-                           .lldp = configuration_.policy.lldp},
+                           .lldp = configuration_.policy.lldp,
+                           .everything = configuration_.policy.foreign_to != no_port},
         facts.queue_pairs, "use the interface with kind = \"af_packet\"");
     if (!steering_->why_generic().empty()) {
       spdlog::warn("interface {} cannot run XDP in native mode ({}): fell back to generic mode, "

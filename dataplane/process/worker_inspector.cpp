@@ -2,6 +2,7 @@
 
 #include "dataplane/config/schema.hpp"
 #include "dataplane/core/explain.hpp"
+#include "dataplane/egress/trimming.hpp"
 #include "dataplane/process/worker_capture.hpp"
 #include "net/steady_clock.hpp"
 #include "service/version.hpp"
@@ -36,7 +37,6 @@ std::string name_of(agent::Status::Channel channel) {
 }
 
 LinkReport link_report(const liveness::Status& status, TimeNs now) {
-  constexpr std::uint64_t ns_per_us = 1000;
   LinkReport report{.state = std::string(name_of(status.state)),
                     .since_us = elapsed_ns(now, status.since) / ns_per_us,
                     .last_reason = std::string(name_of(status.last_reason)),
@@ -162,6 +162,7 @@ PortReport WorkerInspector::port_report(std::size_t switch_index, PortNumber por
   report.rx_missed = device.missed_frames();
   report.tx_frames = of_port(&core::PortCounters::tx_frames);
   report.tx_bytes = of_port(&core::PortCounters::tx_bytes);
+  report.foreign_frames = of_port(&core::PortCounters::foreign_frames);
   for (std::size_t reason = 0; reason < report.drops.size(); ++reason) {
     report.drops[reason] = sum(switch_index, [&](const core::Counters& c) -> const core::Counter& {
       return c.ports[port.value].drops[reason];
@@ -382,6 +383,29 @@ std::unique_ptr<CaptureSource> WorkerInspector::capture(const CaptureSelection& 
                                          std::move(interfaces));
 }
 
+/// What becomes of RDMA data where its queue is full, which no core knows of.
+void WorkerInspector::note_trimming(std::size_t switch_index, const core::Decision& decision,
+                                    const core::FrameView& frame,
+                                    std::vector<std::string>& steps) const {
+  const config::Port& port =
+      workers_.plan(switch_index).ports.at(decision.port.value)->configuration();
+  if (!egress::may_trim({frame.data, frame.length}, frame.length, port.policy.ethertype)) {
+    return;
+  }
+  const egress::QueueSnapshot queue =
+      workers_.queue(switch_index, decision.port, TrafficClass{decision.traffic_class});
+  const std::string when_full =
+      queue.trimmed_limit == 0
+          ? "is dropped, for the class trims nothing"
+          : fmt::format("is trimmed to its first {} bytes, which leave ahead of the others",
+                        egress::trimmed_frame_bytes);
+  steps.insert(steps.end() - 1,
+               fmt::format("RDMA data: {} of at most {} frames wait in its queue, class {} of port "
+                           "{}; where that is full it {}",
+                           queue.waiting.frames, queue.limit.frames, decision.traffic_class,
+                           port.name, when_full));
+}
+
 ExplainReport WorkerInspector::explain(const std::string& switch_name, const std::string& port,
                                        std::span<const std::byte> frame) {
   const std::size_t s = selected(switch_name).front();
@@ -404,6 +428,9 @@ ExplainReport WorkerInspector::explain(const std::string& switch_name, const std
     report.out = {port_name(s, decision.port)};
   }
   report.steps = std::move(explanation.steps);
+  if (decision.action == core::Action::forward) {
+    note_trimming(s, decision, view, report.steps);
+  }
   return report;
 }
 

@@ -28,13 +28,19 @@ public:
   std::vector<management::PortReport> ports(const std::string& switch_name) override;
   std::vector<management::QueueReport> queues(const std::string& switch_name,
                                               const std::string& port) override;
+  std::vector<management::ImpairmentReport>
+  impairments(const management::ImpairmentSelection& selection) override;
+  std::vector<management::ImpairmentReport> impair(const management::ImpairmentSelection& selection,
+                                                   const std::string& settings) override;
+  std::vector<management::ImpairmentReport>
+  clear_impairments(const management::ImpairmentSelection& selection) override;
   std::vector<management::TreeReport> trees(const std::string& switch_name) override;
   std::vector<management::EngineReport> engines(const std::string& switch_name) override;
   std::vector<management::WorkerReport> workers() override;
   std::vector<management::ManagerReport> managers(const std::string& switch_name) override;
   std::vector<management::NeighbourReport> neighbours(const std::string& switch_name) override;
-  [[nodiscard]] bool tracing() const override { return workers_.trace_enabled(); }
-  void set_tracing(bool on) override { workers_.set_trace(on); }
+  [[nodiscard]] core::Tracing tracing() const override { return workers_.tracing(); }
+  void set_tracing(core::Tracing which) override { workers_.set_tracing(which); }
   std::vector<management::TraceReport> trace() override;
   std::unique_ptr<management::CaptureSource>
   capture(const management::CaptureSelection& selection) override;
@@ -47,8 +53,19 @@ private:
   /// The indices a name stands for; all for an empty one.
   [[nodiscard]] std::vector<std::size_t> selected(const std::string& switch_name) const;
   [[nodiscard]] PortNumber port_of(std::size_t switch_index, const std::string& name) const;
+  void note_trimming(std::size_t switch_index, const core::Decision& decision,
+                     const core::FrameView& frame, std::vector<std::string>& steps) const;
   [[nodiscard]] const std::string& port_name(std::size_t switch_index, PortNumber port) const;
   [[nodiscard]] std::vector<std::string> port_names(std::size_t switch_index, PortSet ports) const;
+  /// A direction of a port that a selection stands for.
+  struct Impaired {
+    std::size_t switch_index = 0;
+    PortNumber port;
+    impairment::Direction direction{};
+  };
+  [[nodiscard]] std::vector<Impaired>
+  selected(const management::ImpairmentSelection& selection) const;
+  [[nodiscard]] management::ImpairmentReport impairment_report(const Impaired& impaired) const;
   /// The sum of one counter over the workers of a switch.
   template <typename Pick> std::uint64_t sum(std::size_t switch_index, Pick pick) const;
   [[nodiscard]] management::PortReport port_report(std::size_t switch_index, PortNumber port) const;

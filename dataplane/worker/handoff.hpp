@@ -6,6 +6,7 @@
 // `handoff_full` by the worker that sends it.
 #pragma once
 
+#include "dataplane/core/tracing.hpp"
 #include "dataplane/egress/ingress_accounts.hpp"
 #include "dataplane/port/wake_up.hpp"
 #include "dataplane/worker/control_frames.hpp"
@@ -69,7 +70,7 @@ struct WorkerShared {
   std::vector<std::unique_ptr<ControlRings>> control; ///< by worker
   /// Set by anyone, also from a signal handler; every worker then drains and ends.
   std::atomic<bool> stop{false};
-  std::atomic<bool> trace{true};
+  std::atomic<core::Tracing> trace{core::Tracing::notable};
   /// The neighbours were told that the switches leave: no link hello may follow.
   std::atomic<bool> leaving{false};
   /// For the control thread: something was delivered, or a link changed.

@@ -1,7 +1,8 @@
 // When a worker that finds nothing to do should sleep, and for how long. Pure.
 //
 //   busy            no sleep at all
-//   idle < spin     no sleep: the next frame may be near
+//   idle < spin     no sleep: the next frame may be near; but whoever else waits for the processor
+//                   gets it at once, as long as the scheduler lets him
 //   idle >= spin    sleeps of 4 us, 8 us, ... up to the longest one; back to spinning with the
 //                   first frame
 //
@@ -28,6 +29,9 @@ public:
 
   /// The worker did something.
   void busy() { idle_ = false; }
+
+  /// Whether the worker ever lets others have its processor.
+  [[nodiscard]] bool adaptive() const { return adaptive_; }
 
   /// The worker found nothing: how long it should sleep, 0 = not at all. Never beyond `wake_at`.
   std::uint64_t sleep_ns(TimeNs now, TimeNs wake_at) {

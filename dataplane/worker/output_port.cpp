@@ -3,16 +3,42 @@
 #include "dataplane/port/mbuf_ownership.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
 #include <utility>
 
 namespace tributary::worker {
+namespace {
 
-OutputDevice::OutputDevice(port::PortDevice& device, core::PortCounters& counters,
-                           std::unique_ptr<port::ImpairmentStage> impairment, PortEdge* edge,
-                           const TimeNs& now)
-    : device_(device), counters_(counters), impairment_(std::move(impairment)), edge_(edge),
-      now_(now) {}
+/// As much of a frame as lies in its first buffer.
+std::span<std::byte> start_of(const rte_mbuf* frame) {
+  return {rte_pktmbuf_mtod(frame, std::byte*), frame->data_len};
+}
+
+} // namespace
+
+bool Mbufs::trim(rte_mbuf* frame) const {
+  if (rte_mbuf_refcnt_read(frame) != 1 || !RTE_MBUF_DIRECT(frame) ||
+      !egress::may_trim(start_of(frame), frame->pkt_len, ethertype)) {
+    return false;
+  }
+  const std::size_t length = wire::trim(rte_pktmbuf_mtod(frame, std::byte*));
+  if (rte_mbuf* rest = std::exchange(frame->next, nullptr); rest != nullptr) {
+    port::give_back(rest);
+    frame->nb_segs = 1;
+  }
+  frame->data_len = static_cast<std::uint16_t>(length);
+  frame->pkt_len = static_cast<std::uint32_t>(length);
+  return true;
+}
+
+bool Mbufs::is_marked(const rte_mbuf* frame) const {
+  return egress::was_trimmed(start_of(frame), ethertype);
+}
+
+OutputDevice::OutputDevice(port::PortDevice& device, core::PortCounters& counters, PortEdge* edge,
+                           const TimeNs& now, const CutTrace& trace)
+    : device_(device), counters_(counters), edge_(edge), now_(now), trace_(trace) {}
 
 OutputDevice::~OutputDevice() {
   for (std::uint16_t i = 0; i < due_count_; ++i) {
@@ -26,6 +52,21 @@ void OutputDevice::drop(rte_mbuf** frames, std::uint16_t count, TrafficClass /*c
   std::for_each_n(frames, count, port::give_back);
 }
 
+/// Like unicast that goes its way it is traced only among everything: there is too much of it.
+void OutputDevice::trimmed(rte_mbuf* frame, TrafficClass c) {
+  if (trace_.tracing != core::Tracing::everything) {
+    return;
+  }
+  const core::Decision decision{.action = core::Action::forward,
+                                .event = core::Event::trimmed,
+                                .port = trace_.port,
+                                .traffic_class = c.value};
+  const core::FrameView view{rte_pktmbuf_mtod(frame, std::byte*), frame->data_len};
+  trace_.ring.add(now_, trace_.switch_index, trace_.port, std::span(&decision, 1),
+                  std::span(&view, 1));
+  trace_.ring.commit();
+}
+
 std::uint16_t OutputDevice::transmit_tagged(rte_mbuf** frames, std::uint16_t count,
                                             TrafficClass c) {
   const std::uint16_t tagged = edge_->depart(frames, count, c);
@@ -34,10 +75,36 @@ std::uint16_t OutputDevice::transmit_tagged(rte_mbuf** frames, std::uint16_t cou
   return sent;
 }
 
+std::unique_ptr<port::ImpairmentStage>
+OutputDevice::exchange_impairment(std::unique_ptr<port::ImpairmentStage> stage) {
+  if (!stage && impairment_) {
+    retiring_ = true;
+    release_due();
+    return std::move(retired_);
+  }
+  retiring_ = false;
+  if (stage && impairment_) {
+    counters_.drops[static_cast<std::size_t>(core::DropReason::impaired)].add(
+        stage->take_over(*impairment_));
+  }
+  std::swap(impairment_, stage);
+  return stage ? std::move(stage) : std::move(retired_);
+}
+
+/// An impairment that holds nothing any more leaves the way of the frames.
+void OutputDevice::retire() {
+  retired_ = std::move(impairment_);
+  retiring_ = false;
+}
+
 /// Takes all of them, unless what was taken before finds no room behind it.
 std::uint16_t OutputDevice::transmit_impaired(rte_mbuf** frames, std::uint16_t count) {
   if (!send_due()) {
     return 0;
+  }
+  if (retiring_) {
+    retire();
+    return device_.transmit(frames, count);
   }
   counters_.drops[static_cast<std::size_t>(core::DropReason::impaired)].add(
       impairment_->admit(frames, count, now_));
@@ -46,14 +113,20 @@ std::uint16_t OutputDevice::transmit_impaired(rte_mbuf** frames, std::uint16_t c
 }
 
 bool OutputDevice::release_due() {
+  if (!impairment_) {
+    return false; // it has retired since
+  }
   if (up()) {
     send_due();
   } else {
     do {
       drop(due_.data(), std::exchange(due_count_, std::uint16_t{0}), {},
            core::DropReason::port_down);
-      due_count_ = impairment_->take_due(now_, due_.data(), burst);
+      due_count_ = impairment_->take_due(retiring_ ? never : now_, due_.data(), burst);
     } while (due_count_ != 0);
+  }
+  if (retiring_ && !holds()) {
+    retire();
   }
   return holds();
 }
@@ -62,7 +135,7 @@ bool OutputDevice::release_due() {
 bool OutputDevice::send_due() {
   for (;;) {
     if (due_count_ == 0) {
-      due_count_ = impairment_->take_due(holding_ ? now_ : never, due_.data(), burst);
+      due_count_ = impairment_->take_due(holding_ && !retiring_ ? now_ : never, due_.data(), burst);
       if (due_count_ == 0) {
         return true;
       }
@@ -85,14 +158,14 @@ bool OutputDevice::send_due() {
 }
 
 OutputPort::OutputPort(port::PortDevice& device, core::PortCounters& counters,
-                       std::unique_ptr<port::ImpairmentStage> impairment,
-                       egress::IngressAccounts* accounts, rte_mempool* pool, const TimeNs& now)
-    : now_(now), impaired_(impairment != nullptr),
-      edge_(device.configuration().has_edge()
-                ? std::make_unique<PortEdge>(device.configuration(), counters, pool)
-                : nullptr),
-      device_(device, counters, std::move(impairment), edge_.get(), now),
-      queues_(device.configuration().classes.queues, accounts),
+                       egress::IngressAccounts* accounts, rte_mempool* pool, const TimeNs& now,
+                       const CutTrace& trace)
+    : now_(now), edge_(device.configuration().has_edge()
+                           ? std::make_unique<PortEdge>(device.configuration(), counters, pool)
+                           : nullptr),
+      device_(device, counters, edge_.get(), now, trace),
+      queues_(device.configuration().classes.queues, accounts,
+              Mbufs{device.configuration().policy.ethertype}),
       control_class_(egress::control_class(device.configuration().classes.queues)), pool_(pool) {}
 
 std::uint16_t OutputPort::arrive(rte_mbuf** frames, std::uint16_t count) {
@@ -152,6 +225,7 @@ egress::QueueSnapshot OutputPort::snapshot(TrafficClass c) const {
     drop_all();
   }
   const bool held = impaired_ && device_.release_due();
+  impaired_ = device_.impaired();
   return held || !queues_.empty() || queues_.next_deadline() != never;
 }
 

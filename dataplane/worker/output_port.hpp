@@ -7,35 +7,57 @@
 // of what arrives, and sends those that the worker's accounts want, past queues and impairment.
 //
 // Frames that the device does not take wait in the queues, and so do those that an impairment let
-// go while the device has no room. While the link is down everything is dropped as `port_down`.
+// go while the device has no room. Of RDMA data that finds its queue full the headers go on. While
+// the link is down everything is dropped as `port_down`.
 #pragma once
 
 #include "dataplane/core/counters.hpp"
+#include "dataplane/core/tracing.hpp"
 #include "dataplane/egress/pause_sender.hpp"
 #include "dataplane/egress/port_queues.hpp"
+#include "dataplane/egress/trimming.hpp"
 #include "dataplane/port/impairment_stage.hpp"
 #include "dataplane/port/port_device.hpp"
 #include "dataplane/worker/port_edge.hpp"
+#include "dataplane/worker/trace_ring.hpp"
 #include "tributary/types.hpp"
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace tributary::worker {
 
 /// What the queues have to know of a frame.
 struct Mbufs {
   using Handle = rte_mbuf*;
+  std::uint16_t ethertype = wire::default_ethertype; ///< of the switch
+
   static std::uint32_t length(const rte_mbuf* frame) { return frame->pkt_len; }
+  /// Only a buffer that nobody else refers to.
+  bool trim(rte_mbuf* frame) const;
+  bool was_trimmed(const rte_mbuf* frame) const {
+    return frame->pkt_len == egress::trimmed_frame_bytes && is_marked(frame);
+  }
+
+private:
+  [[nodiscard]] bool is_marked(const rte_mbuf* frame) const;
+};
+
+/// Where frames that are cut show up.
+struct CutTrace {
+  TraceRing& ring;
+  const core::Tracing& tracing;
+  std::uint8_t switch_index = 0;
+  PortNumber port;
 };
 
 /// What the queues send to.
 class OutputDevice {
 public:
-  OutputDevice(port::PortDevice& device, core::PortCounters& counters,
-               std::unique_ptr<port::ImpairmentStage> impairment, PortEdge* edge,
-               const TimeNs& now);
+  OutputDevice(port::PortDevice& device, core::PortCounters& counters, PortEdge* edge,
+               const TimeNs& now, const CutTrace& trace);
   ~OutputDevice();
   OutputDevice(const OutputDevice&) = delete;
   OutputDevice& operator=(const OutputDevice&) = delete;
@@ -58,6 +80,7 @@ public:
     return device_.transmit(frames, count);
   }
   void drop(rte_mbuf** frames, std::uint16_t count, TrafficClass c, core::DropReason why);
+  void trimmed(rte_mbuf* frame, TrafficClass c);
   void sent(std::uint16_t count, std::uint64_t bytes) {
     if (!impairment_) [[likely]] { // or it is counted behind it
       counters_.tx_frames.add(count);
@@ -75,6 +98,15 @@ public:
   [[nodiscard]] const wire::MacAddress& mac() const { return device_.mac(); }
   /// Passes on what an impairment held back until now. True: there is more.
   bool release_due();
+  /// Puts an impairment in the place of another one and gives back one that has nothing to do any
+  /// more; null: there is none. Without a new one the old one remains until all that it holds has
+  /// left, which is at once if the device has room, and is given back at the next call.
+  std::unique_ptr<port::ImpairmentStage>
+  exchange_impairment(std::unique_ptr<port::ImpairmentStage> stage);
+  [[nodiscard]] bool impaired() const { return impairment_ != nullptr; }
+  [[nodiscard]] std::size_t held() const {
+    return due_count_ + (impairment_ ? impairment_->held() : 0);
+  }
   /// Whether an impairment holds anything.
   [[nodiscard]] bool holds() const { return due_count_ != 0 || next_due() != never; }
   [[nodiscard]] TimeNs next_due() const { return impairment_ ? impairment_->next_due() : never; }
@@ -86,25 +118,29 @@ private:
   std::uint16_t transmit_tagged(rte_mbuf** frames, std::uint16_t count, TrafficClass c);
   std::uint16_t transmit_impaired(rte_mbuf** frames, std::uint16_t count);
   bool send_due();
+  void retire();
 
   port::PortDevice& device_;
   core::PortCounters& counters_;
   std::unique_ptr<port::ImpairmentStage> impairment_; ///< may be null
+  std::unique_ptr<port::ImpairmentStage> retired_;    ///< to be given back
   PortEdge* edge_;                                    ///< may be null
   const TimeNs& now_;
+  CutTrace trace_;
   bool paused_ = false;
   bool holding_ = true;
+  bool retiring_ = false;       ///< the impairment lets go of what it holds, and takes nothing more
   std::uint16_t due_count_ = 0; ///< that an impairment let go
   std::array<rte_mbuf*, burst> due_{};
 };
 
 class OutputPort {
 public:
-  /// `impairment` and `accounts` may be null; `now` is the worker's time, `pool` has the buffers of
-  /// copies and pause frames.
+  /// `accounts` may be null; `now` is the worker's time, `pool` has the buffers of copies and pause
+  /// frames.
   OutputPort(port::PortDevice& device, core::PortCounters& counters,
-             std::unique_ptr<port::ImpairmentStage> impairment, egress::IngressAccounts* accounts,
-             rte_mempool* pool, const TimeNs& now);
+             egress::IngressAccounts* accounts, rte_mempool* pool, const TimeNs& now,
+             const CutTrace& trace);
   ~OutputPort() { drop_all(); }
 
   /// Takes the frames.
@@ -147,6 +183,15 @@ public:
   [[nodiscard]] bool empty() const { return queues_.empty() && !device_.holds(); }
   /// While paused everything is dropped as `port_down`: the device may be gone.
   void pause(bool paused) { device_.pause(paused); }
+  /// As OutputDevice's. The port is to be flushed after that.
+  std::unique_ptr<port::ImpairmentStage>
+  exchange_impairment(std::unique_ptr<port::ImpairmentStage> stage) {
+    auto old = device_.exchange_impairment(std::move(stage));
+    impaired_ = device_.impaired();
+    return old;
+  }
+  [[nodiscard]] bool impaired() const { return impaired_; }
+  [[nodiscard]] std::size_t impaired_held() const { return device_.held(); }
   /// The program ends: an impairment holds nothing back any more.
   void hold_nothing() { device_.hold_nothing(); }
   /// What the device did not take in time.
@@ -159,7 +204,7 @@ private:
   bool look_after();
 
   const TimeNs& now_;
-  bool impaired_;
+  bool impaired_ = false;
   std::unique_ptr<PortEdge> edge_;
   OutputDevice device_;
   egress::PortQueues<Mbufs> queues_;

@@ -20,10 +20,10 @@
 
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/frame_view.hpp"
+#include "dataplane/core/tracing.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/reduction.hpp"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -58,27 +58,26 @@ public:
 
   // Only the worker.
 
-  /// Adds an event for each frame of a burst; readers see them after the next `commit`.
+  /// Adds an event for each frame of a burst, of those that `which` asks for; readers see them
+  /// after the next `commit`.
   void add(TimeNs now, std::uint8_t switch_index, PortNumber in,
-           std::span<const core::Decision> decisions, std::span<const core::FrameView> frames) {
+           std::span<const core::Decision> decisions, std::span<const core::FrameView> frames,
+           core::Tracing which = core::Tracing::everything) {
     // In registers: no store below may then be taken for one to them.
     Slot* const slots = slots_.data();
     std::uint64_t next = next_;
-    next_ += 1 + frames.size();
     store(slots[next++ % capacity],
           burst_mark | std::uint64_t{switch_index} << 8 | std::uint64_t{in.value} << 16, now.value,
           0);
+    const bool all = which == core::Tracing::everything;
     const core::Decision* decision = decisions.data();
-    const core::FrameView* frame = frames.data();
-    for (std::size_t left = frames.size(); left != 0;) {
-      Slot* slot = slots + next % capacity;
-      const std::size_t run = std::min<std::size_t>(left, capacity - next % capacity);
-      for (const core::FrameView* const end = frame + run; frame != end; ++frame) {
-        write(*slot++, *decision++, *frame);
+    for (const core::FrameView& frame : frames) {
+      if (all || !core::goes_its_way(decision->action, decision->event)) [[likely]] {
+        write(slots[next++ % capacity], *decision, frame);
       }
-      left -= run;
-      next += run;
+      ++decision;
     }
+    next_ = next;
   }
   void commit() { committed_.store(next_, std::memory_order_release); }
 

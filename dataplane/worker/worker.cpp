@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <ctime>
-#include <random>
 #include <utility>
 
+#include <sched.h>
 #include <sys/prctl.h>
-
-#include <spdlog/spdlog.h>
 
 namespace tributary::worker {
 namespace {
@@ -17,16 +15,6 @@ namespace {
 /// How long the end waits for devices that take nothing, and for those that take a little.
 constexpr std::uint64_t drain_patience_ns = 100'000'000;
 constexpr std::uint64_t longest_drain_ns = 1'000'000'000;
-
-std::uint64_t seed_of(const config::Port& port) {
-  if (port.impairment.seed != 0) {
-    return port.impairment.seed;
-  }
-  std::random_device random;
-  const std::uint64_t seed = std::uint64_t{random()} << 32 | random();
-  spdlog::info("port {}: impairment seed {}", port.name, seed);
-  return seed;
-}
 
 /// The snapshot's ports without any tree or route.
 std::shared_ptr<const core::Tables> without_trees(const core::Tables& tables) {
@@ -77,24 +65,19 @@ void Worker::add_switch(std::size_t switch_index, const core::SwitchSettings& se
 
 void Worker::add_port(std::size_t switch_index, PortNumber number, port::PortDevice& device) {
   Part& part = *part_by_switch_.at(switch_index);
-  std::unique_ptr<port::ImpairmentStage> receiving;
-  std::unique_ptr<port::ImpairmentStage> sending;
-  if (const auto& impairment = device.configuration().impairment; impairment.any()) {
-    const std::uint64_t seed = seed_of(device.configuration());
-    receiving = std::make_unique<port::ImpairmentStage>(impairment, seed, pool_);
-    sending = std::make_unique<port::ImpairmentStage>(impairment, ~seed, pool_);
-    part.impaired.insert(number);
-  }
   const auto& accounts = shared_.accounts[switch_index];
   auto& output = part.outputs[number.value];
-  output = std::make_unique<OutputPort>(
-      device, part.core.counters().ports[number.value], std::move(sending),
-      accounts.empty() ? nullptr : accounts[index_].get(), pool_, now_);
+  output =
+      std::make_unique<OutputPort>(device, part.core.counters().ports[number.value],
+                                   accounts.empty() ? nullptr : accounts[index_].get(), pool_, now_,
+                                   CutTrace{.ring = trace_,
+                                            .tracing = tracing_,
+                                            .switch_index = static_cast<std::uint8_t>(switch_index),
+                                            .port = number});
   if (output->has_edge()) {
     part.edges.insert(number);
   }
-  inputs_.push_back(
-      {&device, &part, number, std::move(receiving), output->has_edge() ? output.get() : nullptr});
+  inputs_.push_back({&device, &part, number, nullptr, output->has_edge() ? output.get() : nullptr});
   lively_ = inputs_.size();
 }
 
@@ -192,19 +175,30 @@ void Worker::rest(bool did_something) {
     statistics_.busy_iterations.add();
     statistics_.busy_cycles.add(cycles - iteration_began_);
     backoff_.busy();
-  } else if (const std::uint64_t sleep = backoff_.sleep_ns(clock_.at(cycles), next_due());
-             sleep != 0) {
-    const timespec duration{.tv_sec = static_cast<time_t>(sleep / 1'000'000'000),
-                            .tv_nsec = static_cast<long>(sleep % 1'000'000'000)};
-    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &duration, nullptr);
-    iteration_began_ = TscClock::cycles();
-    now_ = clock_.at(iteration_began_);
-    statistics_.sleeps.add();
-    statistics_.slept_ns.add(elapsed_ns(now_, clock_.at(cycles)));
+  } else if (backoff_.adaptive()) {
+    give_way(backoff_.sleep_ns(clock_.at(cycles), next_due()), cycles);
     return;
   }
   iteration_began_ = cycles;
   now_ = clock_.at(cycles);
+}
+
+/// Sleeps; or, when it should not, lets those run that wait for this processor, if there are any:
+/// mostly they are the hosts to which the last frames went.
+void Worker::give_way(std::uint64_t sleep_ns, std::uint64_t cycles) {
+  if (sleep_ns == 0) {
+    ::sched_yield();
+  } else {
+    const timespec duration{.tv_sec = static_cast<time_t>(sleep_ns / 1'000'000'000),
+                            .tv_nsec = static_cast<long>(sleep_ns % 1'000'000'000)};
+    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &duration, nullptr);
+  }
+  iteration_began_ = TscClock::cycles();
+  now_ = clock_.at(iteration_began_);
+  if (sleep_ns != 0) {
+    statistics_.sleeps.add();
+    statistics_.slept_ns.add(elapsed_ns(now_, clock_.at(cycles)));
+  }
 }
 
 TimeNs Worker::next_due() const {
@@ -303,6 +297,49 @@ void Worker::pause_port(std::size_t switch_index, PortNumber number, bool paused
       input.part->outputs[number.value]->pause(paused);
     }
   }
+}
+
+std::unique_ptr<port::ImpairmentStage>
+Worker::exchange_impairment(std::size_t switch_index, PortNumber number,
+                            impairment::Direction direction,
+                            std::unique_ptr<port::ImpairmentStage> stage) {
+  Part& part = *part_of(switch_index);
+  OutputPort& output = *part.outputs[number.value];
+  const auto input = std::ranges::find_if(
+      inputs_, [&](const Input& one) { return one.part == &part && one.number == number; });
+  if (direction == impairment::Direction::sent) {
+    stage = output.exchange_impairment(std::move(stage));
+    part.waiting.insert(number);
+  } else {
+    if (stage && input->impairment) {
+      part.core.counters()
+          .ports[number.value]
+          .drops[static_cast<std::size_t>(core::DropReason::impaired)]
+          .add(stage->take_over(*input->impairment));
+    }
+    deliver_due(*input, never);
+    std::swap(input->impairment, stage);
+    // One that is impaired is never quiet.
+    std::ranges::for_each(inputs_, [](Input& one) { one.empty_polls = 0; });
+  }
+  if (input->impairment || output.impaired()) {
+    part.impaired.insert(number);
+  } else {
+    part.impaired.erase(number);
+  }
+  lively_ = inputs_.size();
+  return stage;
+}
+
+std::size_t Worker::impaired_held(std::size_t switch_index, PortNumber number,
+                                  impairment::Direction direction) const {
+  const Part* part = part_of(switch_index);
+  if (direction == impairment::Direction::sent) {
+    return part->outputs[number.value]->impaired_held();
+  }
+  const auto input = std::ranges::find_if(
+      inputs_, [&](const Input& one) { return one.part == part && one.number == number; });
+  return input->impairment ? input->impairment->held() : 0;
 }
 
 const core::Counters* Worker::counters(std::size_t switch_index) const {

@@ -29,6 +29,8 @@
 
 #include "dataplane/config/config.hpp"
 #include "dataplane/core/switch_core.hpp"
+#include "dataplane/impairment/counters.hpp"
+#include "dataplane/impairment/settings.hpp"
 #include "dataplane/liveness/links.hpp"
 #include "dataplane/port/impairment_stage.hpp"
 #include "dataplane/port/port_device.hpp"
@@ -113,6 +115,15 @@ public:
   [[nodiscard]] const liveness::Links* links(std::size_t switch_index) const {
     return part_of(switch_index)->links.get();
   }
+  /// Puts a stage in the place of another one, which it gives back; null: there is none. What the
+  /// old one holds goes on as it was due; without a new one at once. Requires that the port is
+  /// here.
+  std::unique_ptr<port::ImpairmentStage>
+  exchange_impairment(std::size_t switch_index, PortNumber number, impairment::Direction direction,
+                      std::unique_ptr<port::ImpairmentStage> stage);
+  /// How many frames an impairment holds. Requires that the port is here.
+  [[nodiscard]] std::size_t impaired_held(std::size_t switch_index, PortNumber number,
+                                          impairment::Direction direction) const;
   /// Null ends the capture.
   void set_tap(CaptureTap* tap) { tap_ = tap; }
 
@@ -125,6 +136,12 @@ public:
   [[nodiscard]] egress::QueueSnapshot queue(std::size_t switch_index, PortNumber port,
                                             TrafficClass c) const {
     return part_of(switch_index)->outputs[port.value]->snapshot(c);
+  }
+  /// What impairments did to a port since the start. Requires that the port is here.
+  [[nodiscard]] impairment::Counters& impairment_counters(std::size_t switch_index, PortNumber port,
+                                                          impairment::Direction direction) const {
+    return part_of(switch_index)
+        ->impairment_counters[port.value][static_cast<std::size_t>(direction)];
   }
   [[nodiscard]] const TraceRing& trace() const { return trace_; }
 
@@ -170,6 +187,9 @@ private:
     PortSet edges;                              ///< outputs on links between switches
     std::array<ClassSet, max_ports> given_up{}; ///< of `edges`, as the others were told
     PortSet tagged; ///< ports, also of other workers, whose frames bring a class
+    /// By port and direction.
+    std::vector<std::array<impairment::Counters, 2>> impairment_counters =
+        std::vector<std::array<impairment::Counters, 2>>(max_ports);
   };
   struct Input {
     port::PortDevice* device;
@@ -201,6 +221,7 @@ private:
   void pass_phase(unsigned phase);
   void release_held();
   void rest(bool did_something);
+  void give_way(std::uint64_t sleep_ns, std::uint64_t cycles);
   [[nodiscard]] TimeNs next_due() const;
   [[nodiscard]] Part* part_of(std::size_t switch_index) const {
     return switch_index < part_by_switch_.size() ? part_by_switch_[switch_index] : nullptr;
@@ -263,7 +284,7 @@ private:
   bool busy_ = false;                 ///< the iteration before this one did something
   std::uint64_t delivered_ = 0;       ///< frames, in this iteration
   std::uint64_t asked_to_send_ = 0;   ///< by the control thread, as far as it was done
-  bool tracing_ = true;
+  core::Tracing tracing_ = core::Tracing::notable;
   CaptureTap* tap_ = nullptr;
   std::array<core::FrameView, burst> views_;    ///< of the frames in work, see `process`
   std::array<core::Decision, burst> decisions_; ///< about them

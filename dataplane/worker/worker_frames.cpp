@@ -7,6 +7,8 @@
 #include "tributary/wire/reduction.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -39,10 +41,29 @@ std::uint64_t bytes_of(rte_mbuf* const* frames, std::size_t count) {
   return bytes;
 }
 
-/// Whether the whole frame lies in one buffer that nobody else refers to.
-bool is_private(const rte_mbuf* frame) {
-  return rte_mbuf_refcnt_read(frame) == 1 && frame->nb_segs == 1;
-}
+/// The words of a buffer that DPDK's drivers set in one go, read in one go. Others may count
+/// references meanwhile.
+class Rearm {
+public:
+  explicit Rearm(const rte_mbuf* frame)
+      : bits_(__atomic_load_n(reinterpret_cast<const std::uint64_t*>(&frame->rearm_data),
+                              __ATOMIC_RELAXED)) {}
+  /// Whether the whole frame lies in one buffer that nobody else refers to.
+  [[nodiscard]] bool is_private() const { return (bits_ & private_mask) == private_bits; }
+  [[nodiscard]] std::uint16_t data_off() const { return static_cast<std::uint16_t>(bits_); }
+
+private:
+  static constexpr std::size_t first = offsetof(rte_mbuf, rearm_data);
+  static_assert(std::endian::native == std::endian::little && first % 8 == 0 &&
+                offsetof(rte_mbuf, data_off) == first && offsetof(rte_mbuf, refcnt) == first + 2 &&
+                offsetof(rte_mbuf, nb_segs) == first + 4);
+  static constexpr std::uint64_t private_mask = 0xFFFFFFFF0000;
+  static constexpr std::uint64_t private_bits = 0x100010000; ///< one reference, one segment
+
+  std::uint64_t bits_;
+};
+
+bool is_private(const rte_mbuf* frame) { return Rearm(frame).is_private(); }
 
 /// Whether the buffer can go back to `pool` as it is.
 bool is_of(const rte_mempool* pool, const rte_mbuf* frame) {
@@ -269,8 +290,13 @@ private:
 /// Makes views of the first frames, as far as the core may have them as they are; says how many.
 std::uint16_t Worker::look_at(rte_mbuf** frames, std::size_t count) {
   std::size_t i = 0;
-  for (core::FrameView* view = views_.data(); i != count && is_private(frames[i]); ++i) {
-    *view++ = view_of(frames[i]);
+  for (core::FrameView* view = views_.data(); i != count; ++i) {
+    const rte_mbuf* frame = frames[i];
+    const Rearm rearm(frame);
+    if (!rearm.is_private()) [[unlikely]] {
+      break;
+    }
+    *view++ = {static_cast<std::byte*>(frame->buf_addr) + rearm.data_off(), frame->data_len};
   }
   return static_cast<std::uint16_t>(i);
 }
@@ -285,9 +311,10 @@ void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t
       views_[i].traffic_class = traffic_class_of(frames[i]);
     }
   }
-  part.core.process_burst(in, std::span(views_).first(ready), now_,
-                          std::span(decisions_).first(ready));
-  if (tracing_ && !is_a_link_hello(decisions_.front(), views_.front(), ready)) {
+  const bool notable = part.core.process_burst(in, std::span(views_).first(ready), now_,
+                                               std::span(decisions_).first(ready));
+  if (tracing_ >= (notable ? core::Tracing::notable : core::Tracing::everything) &&
+      !is_a_link_hello(decisions_.front(), views_.front(), ready)) {
     trace_burst(part, in, ready);
   }
 
@@ -390,7 +417,7 @@ void Worker::send(Part& part, rte_mbuf* frame, PortNumber port, TrafficClass c,
 /// Sends what the core filled. `event` is what the trace calls it.
 void Worker::send_emitted(Part& part, core::Event event) {
   for (const Emitted& emitted : part.emission.emitted()) {
-    if (tracing_) {
+    if (tracing_ != core::Tracing::off) {
       const core::Decision decision{
           .action = core::Action::emit, .event = event, .port = emitted.port};
       const core::FrameView frame = view_of(emitted.frame);
@@ -598,7 +625,7 @@ bool Worker::flush() {
 /// Traces what `process` has just decided.
 void Worker::trace_burst(const Part& part, PortNumber in, std::uint16_t count) {
   trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), in,
-             std::span(decisions_).first(count), std::span(views_).first(count));
+             std::span(decisions_).first(count), std::span(views_).first(count), tracing_);
   trace_.commit();
 }
 

@@ -100,6 +100,15 @@ WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
     }
     workers_.push_back(std::move(worker));
   }
+  impairments_.resize(switches_.size());
+  for (std::size_t s = 0; s < switches_.size(); ++s) {
+    for (std::size_t port = 0; port < switches_[s].ports.size(); ++port) {
+      const config::Port& wanted = switches_[s].ports[port]->configuration();
+      const PortNumber number{static_cast<std::uint8_t>(port)};
+      impair(s, number, impairment::Direction::received, wanted.impaired_received);
+      impair(s, number, impairment::Direction::sent, wanted.impaired_sent);
+    }
+  }
 }
 
 WorkerGroup::~WorkerGroup() {
@@ -275,9 +284,11 @@ bool WorkerGroup::send_lldp(std::size_t switch_index, PortNumber port,
       LldpFrame(switch_index, port, frame));
 }
 
-void WorkerGroup::set_trace(bool on) { shared_.trace.store(on, std::memory_order_relaxed); }
+void WorkerGroup::set_tracing(core::Tracing which) {
+  shared_.trace.store(which, std::memory_order_relaxed);
+}
 
-bool WorkerGroup::trace_enabled() const { return shared_.trace.load(std::memory_order_relaxed); }
+core::Tracing WorkerGroup::tracing() const { return shared_.trace.load(std::memory_order_relaxed); }
 
 std::vector<TraceEvent> WorkerGroup::trace() const {
   std::vector<TraceEvent> events;

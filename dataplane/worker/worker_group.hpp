@@ -26,6 +26,7 @@
 #include "dataplane/worker/tsc_clock.hpp"
 #include "dataplane/worker/worker.hpp"
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -149,9 +150,30 @@ public:
   [[nodiscard]] bool send_lldp(std::size_t switch_index, PortNumber port,
                                std::span<const std::byte> frame);
 
+  // Impairments: worker_group_impairments.cpp.
+
+  /// Has one direction of a port impaired as these settings say, from the next burst on, instead of
+  /// as it was; with a seed of 0, one is drawn, and logged. Without any fault, clears. Waits for
+  /// the worker; throws PortError where there is not the memory for `held_frames`.
+  void impair(std::size_t switch_index, PortNumber port, impairment::Direction direction,
+              const config::Impairment& impairment);
+  /// What is held leaves at once, as far as the device has room for it.
+  void clear_impairment(std::size_t switch_index, PortNumber port, impairment::Direction direction);
+  /// As it is in force, with its seed; without any fault where there is none.
+  [[nodiscard]] const config::Impairment& impairment(std::size_t switch_index, PortNumber port,
+                                                     impairment::Direction direction) const {
+    return impairments_[switch_index][port.value][static_cast<std::size_t>(direction)];
+  }
+  /// What impairments did since the start.
+  [[nodiscard]] impairment::Counts impairment_counts(std::size_t switch_index, PortNumber port,
+                                                     impairment::Direction direction) const;
+  /// How many frames one holds now. Waits for the worker.
+  [[nodiscard]] std::size_t impaired_held(std::size_t switch_index, PortNumber port,
+                                          impairment::Direction direction);
+
   /// Tracing is on from the start unless switched off. Any thread.
-  void set_trace(bool on);
-  [[nodiscard]] bool trace_enabled() const;
+  void set_tracing(core::Tracing which);
+  [[nodiscard]] core::Tracing tracing() const;
   /// The last events of all workers, oldest first. Never stops a worker.
   [[nodiscard]] std::vector<TraceEvent> trace() const;
 
@@ -174,6 +196,7 @@ private:
   WorkerShared shared_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;
+  std::vector<std::array<std::array<config::Impairment, 2>, max_ports>> impairments_;
   bool capturing_ = false;
 };
 

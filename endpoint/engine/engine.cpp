@@ -80,6 +80,12 @@ TimeNs Engine::next_deadline() const {
   return deadline;
 }
 
+bool Engine::is_flooded() const {
+  return std::ranges::any_of(slots_, [](const Slot& slot) {
+    return slot.protocol != nullptr && slot.protocol->is_flooded();
+  });
+}
+
 bool Engine::has_to_send() const {
   return port_->pending() > 0 || std::ranges::any_of(slots_, [](const Slot& slot) {
            return slot.protocol != nullptr && slot.protocol->has_to_send();

@@ -69,6 +69,8 @@ public:
 
   /// The earliest time at which a protocol has something to do.
   [[nodiscard]] TimeNs next_deadline() const;
+  /// Whether a protocol is.
+  [[nodiscard]] bool is_flooded() const;
   /// Whether frames wait for the link to take them.
   [[nodiscard]] bool has_to_send() const;
   /// Frames that nobody had claimed, since the beginning.

@@ -5,6 +5,7 @@
 #include "net/signals_blocked.hpp"
 
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,13 @@ using link::LinkError;
 
 namespace {
 
+/// How long frames gather while they come in a flood: each that wakes somebody costs its sender,
+/// where that is a neighbour in the same kernel, and its receiver, more than all else.
+constexpr std::chrono::microseconds gathering{20};
+/// So many at once are a flood, if a protocol says so, too.
+constexpr std::size_t flood = 8;
+/// In a row: some thousand frames.
+constexpr unsigned most_rounds = 32;
 /// At a link that has nothing to wait on.
 constexpr std::uint64_t look_again_ns = 50'000;
 /// At a link that did not take all.
@@ -59,7 +67,6 @@ void lower(const net::FileDescriptor& event) {
 struct Loop::OwnThread {
   explicit OwnThread(const link::Port& port) : waker(event(port)), news(event(port)) {}
 
-  const pid_t process = ::getpid();
   std::mutex mutex; ///< of the loop, its link and its protocols, and of all that follows
   bool stop = false;
   /// Until when it sleeps unless it is woken; zero while it is awake, or has stepped aside.
@@ -74,24 +81,21 @@ struct Loop::OwnThread {
 };
 
 Loop::Loop(std::unique_ptr<link::Port> port, std::uint16_t ethertype, const Options& options)
-    : port_(std::move(port)), engine_(*port_, ethertype), options_(options) {
+    : port_(std::move(port)), engine_(*port_, ethertype), options_(options), process_(::getpid()) {
   if (options_.own_thread) {
-    start_thread();
+    begin_thread();
   }
 }
 
 Loop::~Loop() { end_thread(); }
 
-void Loop::end_thread() {
-  if (!thread_) {
-    return;
+bool Loop::end_thread() {
+  if (::getpid() != process_) {
+    abandon_thread();
+    return false;
   }
-  if (::getpid() != thread_->process) {
-    // Kept reachable, so that leak checkers see that it is meant.
-    static OwnThread* abandoned = nullptr;
-    thread_->next_abandoned = abandoned;
-    abandoned = thread_.release();
-    return;
+  if (!thread_) {
+    return true;
   }
   {
     const auto held = lock();
@@ -100,6 +104,17 @@ void Loop::end_thread() {
   }
   thread_->thread.join();
   thread_.reset();
+  return true;
+}
+
+void Loop::abandon_thread() {
+  if (!thread_) {
+    return;
+  }
+  // Kept reachable, so that leak checkers see that it is meant.
+  static OwnThread* abandoned = nullptr;
+  thread_->next_abandoned = abandoned;
+  abandoned = thread_.release();
 }
 
 Loop::Lock Loop::lock() const { return thread_ ? Lock(thread_->mutex) : Lock(); }
@@ -110,22 +125,33 @@ void Loop::throw_if_broken() const {
   }
 }
 
-void Loop::progress() {
+bool Loop::progress() {
   if (thread_ && thread_->news_wanted) {
     lower(thread_->news);
   }
   if (thread_) {
     ++thread_->driven;
   }
-  rounds();
+  const bool more = rounds();
   wake_thread_if_needed();
+  return more;
 }
 
-void Loop::rounds() {
+bool Loop::rounds() {
   throw_if_broken();
+  more_ = false;
+  gathers_ = false;
+  std::size_t received = 0;
   try {
-    while (engine_.round(net::steady_now()).again) {
+    for (unsigned n = 0; n < most_rounds; ++n) {
+      const Engine::Round round = engine_.round(net::steady_now());
+      received += round.received;
+      if (!round.again) {
+        gathers_ = received >= flood && engine_.is_flooded();
+        return false;
+      }
     }
+    return more_ = true;
   } catch (const LinkError& error) {
     if (error.kind() != LinkError::Kind::interface_down) {
       broken_ = error;
@@ -171,7 +197,33 @@ bool Loop::spin(Lock& lock, TimeNs end) {
   return false;
 }
 
+void Loop::give_way(Lock& lock) {
+  if (lock.owns_lock()) {
+    lock.unlock();
+    std::this_thread::yield();
+    lock.lock();
+  }
+}
+
+void Loop::gather(Lock& lock) {
+  gathers_ = false;
+  if (thread_) {
+    thread_->caller_waits = true;
+    lock.unlock();
+  }
+  std::this_thread::sleep_for(gathering);
+  if (thread_) {
+    lock.lock();
+    thread_->caller_waits = false;
+    ++thread_->driven;
+  }
+}
+
 void Loop::pause(Lock& lock, TimeNs deadline) {
+  if (gathers_ && options_.spin_ns == 0) {
+    gather(lock);
+    return;
+  }
   const TimeNs begin = net::steady_now();
   const TimeNs due = std::min(deadline, due_from(begin));
   if (thread_) {
@@ -222,6 +274,9 @@ TimeNs Loop::next_call() const {
   if (thread_) {
     return never;
   }
+  if (more_) {
+    return net::steady_now();
+  }
   if (engine_.has_to_send()) {
     constexpr std::uint64_t soon_ns = 100'000; // the kernel's queue was full
     return net::steady_now() + soon_ns;
@@ -229,12 +284,16 @@ TimeNs Loop::next_call() const {
   return engine_.next_deadline();
 }
 
-void Loop::start_thread() {
+void Loop::begin_thread() {
+  if (thread_) {
+    return;
+  }
   thread_ = std::make_unique<OwnThread>(*port_);
   const net::SignalsBlocked blocked; // the new thread inherits it
   try {
     thread_->thread = std::thread([this] { run_thread(); });
   } catch (const std::system_error& error) {
+    thread_.reset();
     throw LinkError(LinkError::Kind::system,
                     "no thread for " + port_->description() + ": " + error.what());
   }
@@ -252,6 +311,7 @@ void Loop::wake_thread_if_needed() {
 
 void Loop::run_thread() {
   OwnThread& self = *thread_;
+  static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL)); // this thread's alone
   Lock held(self.mutex);
   std::uint64_t driven_seen = 0;
   std::uint64_t aside_ns = shortest_aside_ns;
@@ -259,20 +319,29 @@ void Loop::run_thread() {
     const bool somebody_drives =
         self.caller_waits || std::exchange(driven_seen, self.driven) != self.driven;
     TimeNs due{};
+    bool more = false;
     if (somebody_drives) {
       due = net::steady_now() + aside_ns;
       aside_ns = std::min(2 * aside_ns, longest_aside_ns);
     } else {
       due = drive_from_thread();
+      more = due == TimeNs{};
       aside_ns = shortest_aside_ns;
     }
+    const bool gathers = !somebody_drives && std::exchange(gathers_, false);
     const bool looks = self.asleep_until != TimeNs{};
     const bool to_send = looks && engine_.has_to_send();
     held.unlock();
-    link::wait(looks ? port_->fd() : -1, elapsed_ns(due, net::steady_now()), to_send,
-               self.waker.get());
+    if (more) {
+      std::this_thread::yield();
+    } else if (gathers) {
+      std::this_thread::sleep_for(gathering);
+    } else {
+      link::wait(looks ? port_->fd() : -1, elapsed_ns(due, net::steady_now()), to_send,
+                 self.waker.get());
+    }
     held.lock();
-    if (std::exchange(self.asleep_until, TimeNs{}) == TimeNs{}) {
+    if (std::exchange(self.asleep_until, TimeNs{}) == TimeNs{} && !more) {
       lower(self.waker);
     }
   }
@@ -282,8 +351,8 @@ TimeNs Loop::drive_from_thread() {
   OwnThread& self = *thread_;
   TimeNs due = never; // once the link is gone nothing is left to do but to end
   try {
-    rounds();
-    due = self.asleep_until = due_from(net::steady_now());
+    due = rounds() ? TimeNs{} : due_from(net::steady_now());
+    self.asleep_until = due;
   } catch (const LinkError&) {
     // The next caller meets it as well.
     if (!broken_) {

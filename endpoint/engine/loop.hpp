@@ -59,8 +59,14 @@ public:
   Loop& operator=(const Loop&) = delete;
 
   /// Ends the loop's own thread, if there is one; takes no longer than a round. For owners whose
-  /// protocols go before the loop does. Must not hold the lock.
-  void end_thread();
+  /// protocols go before the loop does. Must not hold the lock. False in a child process, whose
+  /// loop is not to be used any more.
+  bool end_thread();
+
+  /// Gives it one now, unless it has one. No lock of before may be held: it was of nothing.
+  /// Throws LinkError.
+  void begin_thread();
+  [[nodiscard]] bool has_thread() const { return thread_ != nullptr; }
 
   /// All that follows requires it.
   [[nodiscard]] Lock lock() const;
@@ -72,22 +78,27 @@ public:
 
   /// Throws if the link is gone.
   void throw_if_broken() const;
-  /// Rounds until there is nothing more to be done at once.
-  void progress();
+  /// Rounds until there is nothing more to be done at once, or so many that callers and threads
+  /// should have their turn: then it says true, and `next_call` is now.
+  bool progress();
   /// Sends what a protocol has now. What is wrong with the link is for the next round to say.
   void send(Protocol& protocol);
   /// Rounds until `done()` or until `deadline`; answers whether it is done. Gives the lock away
   /// while it sleeps.
   template <typename Done> bool wait_until(Lock& lock, const Done& done, TimeNs deadline = never) {
     for (;;) {
-      progress();
+      const bool more = progress();
       if (done()) {
         return true;
       }
       if (deadline != never && net::steady_now() >= deadline) {
         return false;
       }
-      pause(lock, deadline);
+      if (more) {
+        give_way(lock);
+      } else {
+        pause(lock, deadline);
+      }
     }
   }
   /// The same without a deadline, waiting on while the link is down; for what has just been sent,
@@ -113,7 +124,12 @@ public:
 
 private:
   struct OwnThread;
-  void rounds();
+  /// Whether there is more to be done at once.
+  bool rounds();
+  /// Lets the loop's own thread, and others, have the lock.
+  static void give_way(Lock& lock);
+  /// Sleeps for a moment, whatever comes.
+  void gather(Lock& lock);
   /// Looks for frames for the spinning time, then sleeps until something may be due.
   void pause(Lock& lock, TimeNs deadline);
   /// Sleeps a little if the link is only down; throws the error again otherwise.
@@ -123,9 +139,10 @@ private:
   /// Looks for frames until the time is over; whether there are any.
   [[nodiscard]] bool spin(Lock& lock, TimeNs end);
 
-  void start_thread();
   void run_thread();
-  /// Rounds of the thread; when it should look next.
+  /// In a child process: there is no such thread, and nobody gives its lock back.
+  void abandon_thread();
+  /// Rounds of the thread; when it should look next, 0: at once.
   [[nodiscard]] TimeNs drive_from_thread();
   /// Lets the thread look at deadlines and frames that it did not know of when it fell asleep.
   void wake_thread_if_needed();
@@ -133,7 +150,11 @@ private:
   std::unique_ptr<link::Port> port_;
   Engine engine_;
   Options options_;
+  int process_; ///< in which it was made
   std::optional<link::LinkError> broken_;
+  bool more_ = false; ///< to be done at once, when the last rounds ended
+  /// Frames came in a flood in the last rounds: the next ones had better gather for a moment.
+  bool gathers_ = false;
   std::unique_ptr<OwnThread> thread_; ///< null where there is none
 };
 

@@ -50,11 +50,14 @@ public:
   /// link is down or gone.
   void push(std::uint32_t length) {
     ++pushed_;
+    pushed_bytes_ += length;
     port_->push(length);
   }
   [[nodiscard]] std::uint32_t longest_frame() const { return port_->longest_frame(); }
 
   [[nodiscard]] std::size_t pushed() const { return pushed_; }
+  /// In these frames, FCS not included.
+  [[nodiscard]] std::uint64_t pushed_bytes() const { return pushed_bytes_; }
   /// Whether room was asked for, and the link had none.
   [[nodiscard]] bool link_full() const { return link_full_; }
   /// Whether room was asked for behind the end of the turn.
@@ -63,6 +66,7 @@ public:
 private:
   link::Port* port_;
   std::size_t pushed_ = 0;
+  std::uint64_t pushed_bytes_ = 0;
   bool link_full_ = false;
   bool turn_over_ = false;
 };
@@ -79,6 +83,9 @@ public:
   virtual void poll(TimeNs now) = 0;
   /// When `poll` has something to do though no frame came; `never` when nothing is due.
   [[nodiscard]] virtual TimeNs next_deadline() const = 0;
+  /// Whether frames come for it in such numbers, and each so little by itself, that it is better to
+  /// let some gather than to be woken by each.
+  [[nodiscard]] virtual bool is_flooded() const { return false; }
   /// Whether `send` would write frames.
   [[nodiscard]] virtual bool has_to_send() const = 0;
   /// Writes the oldest frames, until there is no room.

@@ -1,6 +1,8 @@
 // tributary-host: one member of a reduction group that runs reductions through the C API, with
-// everybody else, and checks each result against its own arithmetic. One thread.
+// everybody else, and checks each result against its own arithmetic. One thread. What it does when
+// its first argument is "rdma" is in rdma_command.hpp.
 #include "endpoint/host/options.hpp"
+#include "endpoint/host/rdma_command.hpp"
 #include "endpoint/host/report.hpp"
 #include "endpoint/workload/workload.hpp"
 #include "tributary/tributary.h"
@@ -12,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 
 namespace {
 
@@ -215,6 +218,9 @@ private:
 } // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "rdma") {
+    return rdma_command(argc - 1, argv + 1);
+  }
   int exit_code = 0;
   const auto options = read_options(argc, argv, exit_code);
   if (!options) {

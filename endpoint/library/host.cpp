@@ -1,8 +1,8 @@
 #include "endpoint/library/host.hpp"
 
 #include "endpoint/library/hello_sender.hpp"
-#include "endpoint/library/host_environment.hpp"
 #include "endpoint/library/parameters.hpp"
+#include "endpoint/manager/environment.hpp"
 #include "link/raw_socket.hpp"
 #include "link/xdp/af_xdp_port.hpp"
 #include "net/steady_clock.hpp"
@@ -76,23 +76,56 @@ std::unique_ptr<Port> open_port(const tributary_host_options& options) {
                          .frames_at_once = Port::longest_burst});
 }
 
-tributary::engine::Loop::Options loop_options(const tributary_host_options& options) {
-  return {.spin_ns = std::uint64_t{options.spin_usec} * 1000,
-          .own_thread = tributary::library::has_progress_thread(options)};
-}
-
 } // namespace
 
 // What is wrong with the options is said before anything is opened.
 tributary_host::tributary_host(const tributary_host_options& options)
-    : tributary_host(options, loop_options(options)) {}
+    : tributary_host(options, tributary::library::progress_of(options)) {}
 
 tributary_host::tributary_host(const tributary_host_options& options,
-                               const tributary::engine::Loop::Options& loop)
+                               const tributary::library::Progress& progress)
     : interface_(options.interface), ethertype_(checked_ethertype(options.ethertype)),
-      loop_(open_port(options), ethertype_, loop), nid_(nid_for(options, loop_.port().address())) {
+      may_thread_(progress.may_thread),
+      loop_(open_port(options), ethertype_,
+            {.spin_ns = std::uint64_t{options.spin_usec} * 1000, .own_thread = progress.thread}),
+      nid_(nid_for(options, loop_.port().address())) {
   const auto lock = loop_.lock();
   loop_.engine().add(manager_news_);
+}
+
+tributary_host::~tributary_host() {
+  const bool own_process = loop_.end_thread(); // it calls the groups
+  if (rdma_ && own_process) {
+    rdma_->say_goodbye();
+  }
+}
+
+tributary::library::Rdma& tributary_host::make_rdma(tributary::engine::Loop::Lock& lock,
+                                                    const tributary_rdma_options& options) {
+  const tributary::library::RdmaSettings settings = tributary::library::settings_of(options);
+  constexpr std::uint64_t to_drain_ns = 1'000'000'000;
+  if (!loop_.wait_until(
+          lock, [&] { return loop_.port().pending() == 0; },
+          tributary::net::steady_now() + to_drain_ns)) {
+    throw tributary::link::LinkError(
+        tributary::link::LinkError::Kind::system,
+        fmt::format("{} does not take the frames that were to leave before; RDMA can begin once it "
+                    "has",
+                    loop_.port().description()));
+  }
+  rdma_ = std::make_unique<tributary::library::Rdma>(loop_, settings, nid_, ethertype_);
+  if (tributary::manager_client::environment_names_manager()) {
+    agent(); // announces the host: the manager listens to those that it knows
+    retransmit_ = std::make_unique<tributary::library::RetransmitAgent>(
+        tributary::manager_client::settings_from({}), nid_);
+  }
+  return *rdma_;
+}
+
+void tributary_host::answer_peers() {
+  if (may_thread_) {
+    loop_.begin_thread();
+  }
 }
 
 std::uint64_t tributary_host::frames_unknown() const {
@@ -191,6 +224,9 @@ void tributary_host::take_news(tributary_group& group,
 }
 
 void tributary_host::ManagerNews::poll(TimeNs now) {
+  if (host_->retransmit_) {
+    host_->retransmit_->look_by(*host_->rdma_, now);
+  }
   const tributary::library::MembershipAgent* agent = host_->agent_.get();
   if (agent == nullptr) {
     return;
@@ -209,7 +245,8 @@ TimeNs tributary_host::ManagerNews::next_deadline() const {
   const bool waits = std::ranges::any_of(host_->groups_, [](const auto& group) {
     return group->named && (group->leaving || !group->pipeline.is_idle());
   });
-  return waits ? tributary::net::steady_now() + news_interval_ns : tributary::never;
+  const TimeNs look = host_->retransmit_ ? host_->retransmit_->next_look() : tributary::never;
+  return waits ? std::min(look, tributary::net::steady_now() + news_interval_ns) : look;
 }
 
 tributary_group& tributary_host::add(const tributary::collective::GroupParameters& parameters) {

@@ -12,7 +12,10 @@
 
 #include "endpoint/engine/loop.hpp"
 #include "endpoint/library/group.hpp"
+#include "endpoint/library/host_environment.hpp"
 #include "endpoint/library/membership_agent.hpp"
+#include "endpoint/library/rdma.hpp"
+#include "endpoint/library/retransmit_agent.hpp"
 #include "tributary/tributary.h"
 
 #include <memory>
@@ -32,7 +35,7 @@ public:
 
 struct tributary_host {
   explicit tributary_host(const tributary_host_options& options);
-  ~tributary_host() { loop_.end_thread(); } // which calls the groups
+  ~tributary_host();
   tributary_host(const tributary_host&) = delete;
   tributary_host& operator=(const tributary_host&) = delete;
 
@@ -48,6 +51,16 @@ struct tributary_host {
   tributary_group& add(const tributary::collective::GroupParameters& parameters);
   void remove(tributary_group& group);
 
+  /// Null until something has used it.
+  [[nodiscard]] tributary::library::Rdma* rdma() { return rdma_.get(); }
+  /// Makes it. Requires that there is none. Throws LinkError when the link does not get rid of what
+  /// it has, and std::invalid_argument of a number in the environment.
+  tributary::library::Rdma& make_rdma(tributary::engine::Loop::Lock& lock,
+                                      const tributary_rdma_options& options);
+  /// Peers want to be answered though no call is made: begins a thread, unless the program asked
+  /// for none. The lock must not be held.
+  void answer_peers();
+
   /// What keeps named groups alive; made when it is first asked for. Throws LinkError.
   tributary::library::MembershipAgent& agent();
 
@@ -62,7 +75,7 @@ struct tributary_host {
 
 private:
   tributary_host(const tributary_host_options& options,
-                 const tributary::engine::Loop::Options& loop);
+                 const tributary::library::Progress& progress);
 
   /// What the fabric manager says of named groups, looked at in every round. Has no frames.
   class ManagerNews final : public tributary::engine::Protocol {
@@ -92,10 +105,14 @@ private:
 
   std::string interface_;
   std::uint16_t ethertype_;
+  bool may_thread_;
   tributary::engine::Loop loop_;
   tributary::Nid nid_;
   ManagerNews manager_news_{*this};
   std::uint64_t frames_unknown_ = 0; ///< of groups that are gone
   std::vector<std::unique_ptr<tributary_group>> groups_;
   std::unique_ptr<tributary::library::MembershipAgent> agent_;
+  std::unique_ptr<tributary::library::Rdma> rdma_;
+  /// Where the environment says where the fabric manager is.
+  std::unique_ptr<tributary::library::RetransmitAgent> retransmit_;
 };

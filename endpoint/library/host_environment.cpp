@@ -17,7 +17,7 @@ struct Choice {
   std::string_view name; ///< in the environment
 };
 
-/// The first choice is what it is when nobody says anything.
+/// 0: nobody says anything.
 template <std::size_t n>
 int chosen(int option, const char* what, const char* variable, const std::array<Choice, n>& all) {
   std::string names;
@@ -33,7 +33,7 @@ int chosen(int option, const char* what, const char* variable, const std::array<
   }
   const char* const set = std::getenv(variable);
   if (set == nullptr || *set == '\0') {
-    return all[0].value;
+    return 0;
   }
   for (const Choice& choice : all) {
     if (set == choice.name) {
@@ -46,11 +46,11 @@ int chosen(int option, const char* what, const char* variable, const std::array<
 
 } // namespace
 
-bool has_progress_thread(const tributary_host_options& options) {
+Progress progress_of(const tributary_host_options& options) {
   static constexpr std::array<Choice, 2> all{
       {{TRIBUTARY_PROGRESS_CALLER, "caller"}, {TRIBUTARY_PROGRESS_THREAD, "thread"}}};
-  return chosen(options.progress, "the kind of progress", "TRIBUTARY_PROGRESS", all) ==
-         TRIBUTARY_PROGRESS_THREAD;
+  const int how = chosen(options.progress, "the kind of progress", "TRIBUTARY_PROGRESS", all);
+  return {.thread = how == TRIBUTARY_PROGRESS_THREAD, .may_thread = how == 0};
 }
 
 bool wants_af_xdp(const tributary_host_options& options) {

@@ -51,6 +51,25 @@ const char* tributary_error_string(int error) {
   case TRIBUTARY_ERR_GROUP_ENDED:
     return "the fabric manager ended the group, tributary_last_error has its words; leave it, and "
            "join one anew";
+  case TRIBUTARY_ERR_PEER_REFUSED:
+    return "the peer refuses the transfer, tributary_last_error says why; look at the region's "
+           "key, "
+           "bounds, rights and VNI";
+  case TRIBUTARY_ERR_PEER_UNREACHABLE:
+    return "the peer does not answer; look whether its program runs, has a thread for progress or "
+           "makes calls, and whether the fabric leads there";
+  case TRIBUTARY_ERR_PEER_ENDED:
+    return "the peer ended the transfer before it was done, tributary_last_error says why; what "
+           "was "
+           "to be written holds anything";
+  case TRIBUTARY_ERR_CANCELLED: return "tributary_rdma_cancel ended the transfer";
+  case TRIBUTARY_ERR_FULL:
+    return "there are as many as there may be; take completions, or give more in struct "
+           "tributary_rdma_options";
+  case TRIBUTARY_ERR_PEER_PARKED:
+    return "the fabric manager lets nothing be begun with this peer, because transfers with it "
+           "have "
+           "failed again and again; it tries the peer from time to time";
   default: return "not an error code of libtributary";
   }
 }

@@ -58,6 +58,10 @@ ClientSettings settings_from(const Given& given) {
   return settings;
 }
 
+bool environment_names_manager() {
+  return !find(nullptr, "TRIBUTARY_FABRIC_MANAGER_URL", their_url).value.empty();
+}
+
 std::string job_from(const char* given) {
   return find(given, "TRIBUTARY_JOB_ID", "FI_CXI_COLL_JOB_ID").value;
 }

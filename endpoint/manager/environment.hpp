@@ -30,6 +30,9 @@ struct Given {
 /// Throws std::invalid_argument when the address is none, and says where it came from.
 [[nodiscard]] ClientSettings settings_from(const Given& given);
 
+/// Whether the environment says where the manager is.
+[[nodiscard]] bool environment_names_manager();
+
 /// `given`, or the job of the environment, or "".
 [[nodiscard]] std::string job_from(const char* given);
 

@@ -1,4 +1,4 @@
-/* libtributary: in-network reductions for host programs.
+/* libtributary: in-network reductions for host programs. Memory of other hosts is in rdma.h.
  *
  * Build with $(pkg-config --cflags --libs tributary).
  *
@@ -112,8 +112,16 @@ enum tributary_error {
                                               tributary_last_error names them */
   TRIBUTARY_ERR_COUNT_MISMATCH = -16,      /* the group has ended, for members called one operation
                                               with different counts; tributary_last_error names two */
-  TRIBUTARY_ERR_GROUP_ENDED = -17          /* the fabric manager ended the group;
+  TRIBUTARY_ERR_GROUP_ENDED = -17,         /* the fabric manager ended the group;
                                               tributary_last_error has its words */
+  /* Of rdma.h: */
+  TRIBUTARY_ERR_PEER_REFUSED = -18,     /* the peer refuses the transfer; tributary_last_error says
+                                           why */
+  TRIBUTARY_ERR_PEER_UNREACHABLE = -19, /* the peer does not answer, or not any more */
+  TRIBUTARY_ERR_PEER_ENDED = -20,       /* the peer ended the transfer before it was done */
+  TRIBUTARY_ERR_CANCELLED = -21,        /* tributary_rdma_cancel ended it */
+  TRIBUTARY_ERR_FULL = -22,             /* there are as many as there may be */
+  TRIBUTARY_ERR_PEER_PARKED = -23       /* the fabric manager lets nothing be begun with the peer */
 };
 
 enum tributary_type {

@@ -28,7 +28,7 @@ template <typename Tag, typename Rep> struct Strong {
 using PortNumber = Strong<struct PortNumberTag, std::uint8_t>;
 /// A multicast id: one tree of the fabric, 0 to `max_trees - 1`.
 using TreeNumber = Strong<struct TreeNumberTag, std::uint16_t>;
-/// Which of the eight concurrent reductions of one tree, 0 to 7.
+/// Which of the concurrent reductions of one tree: 0 to 7, in trees with wide frames up to 127.
 using ReductionId = Strong<struct ReductionIdTag, std::uint8_t>;
 /// A fabric node id: 20 bits, the part of a unicast address that names the host.
 using Nid = Strong<struct NidTag, std::uint32_t>;
@@ -59,6 +59,7 @@ struct TimeNs {
   }
 };
 inline constexpr TimeNs never{~std::uint64_t{0}};
+inline constexpr std::uint64_t ns_per_us = 1000;
 inline constexpr std::uint64_t ns_per_ms = 1'000'000;
 inline constexpr std::uint64_t ns_per_second = 1'000'000'000;
 

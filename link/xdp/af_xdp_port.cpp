@@ -2,6 +2,7 @@
 
 #include "link/interface.hpp"
 #include "link/link_error.hpp"
+#include "link/wait.hpp"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -17,19 +18,27 @@
 #include <bit>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace tributary::link::xdp {
 namespace {
 
-constexpr std::uint32_t buffer_bytes = 2048; // the least that the kernel allows
+constexpr std::uint32_t small_buffer = 2048; // the least that the kernel allows
+constexpr std::uint32_t large_buffer = 4096; // the most: a page
+constexpr std::uint32_t kept_free = 256;     // in front of a received frame
 constexpr std::uint32_t send_buffers = 256;
+
+// The kernel gives the queue of a closed socket back in a work item, after close() has returned.
+// Who opens it again at once, or is started again, waits for that; most often it is no wait at all.
+constexpr std::uint64_t release_step_ns = 5'000'000;
+constexpr int most_release_steps = 400;
 
 std::uint32_t receive_buffers(std::size_t bytes) {
   constexpr std::size_t fewest = 64;
   constexpr std::size_t most = 8192;
-  return static_cast<std::uint32_t>(std::bit_floor(std::clamp(bytes / buffer_bytes, fewest, most)));
+  return static_cast<std::uint32_t>(std::bit_floor(std::clamp(bytes / small_buffer, fewest, most)));
 }
 
 std::string text_of(int error) { return std::generic_category().message(error); }
@@ -93,31 +102,17 @@ LinkError no_socket(int error, const std::string& interface, std::uint32_t queue
 /// rings: it stays where it is.
 struct AfXdpPort::Queue {
   Queue(const std::string& interface, std::uint32_t number, std::uint32_t to_receive,
-        std::uint32_t to_send, const std::string& otherwise)
+        std::uint32_t to_send, std::uint32_t buffer_bytes, const std::string& otherwise)
       : bytes(std::size_t{to_receive + to_send} * buffer_bytes) {
-    void* const mapped =
-        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) {
-      throw no_socket(errno, interface, number, otherwise);
-    }
-    memory = static_cast<std::byte*>(mapped);
-    xsk_umem_config of_memory{};
-    of_memory.fill_size = to_receive;
-    of_memory.comp_size = send_buffers;
-    of_memory.frame_size = buffer_bytes;
-    int error = xsk_umem__create(&umem, memory, bytes, &fill, &completed, &of_memory);
-    if (error == 0) {
-      xsk_socket_config config{};
-      config.rx_size = to_receive;
-      config.tx_size = send_buffers;
-      config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
-      config.bind_flags = XDP_USE_NEED_WAKEUP;
-      error = xsk_socket__create(&socket, interface.c_str(), number, umem, &received,
-                                 to_send > 0 ? &sent : nullptr, &config);
+    int error = open(interface, number, to_receive, to_send, buffer_bytes);
+    for (int step = 0; error == EBUSY && step < most_release_steps; ++step) {
+      close();
+      wait(-1, release_step_ns, false); // on nothing
+      error = open(interface, number, to_receive, to_send, buffer_bytes);
     }
     if (error != 0) {
       close();
-      throw no_socket(-error, interface, number, otherwise);
+      throw no_socket(error, interface, number, otherwise);
     }
     for (std::uint32_t i = 0; i < to_receive; ++i) {
       give(std::uint64_t{i} * buffer_bytes);
@@ -148,24 +143,50 @@ struct AfXdpPort::Queue {
   xsk_ring_prod sent{};
 
 private:
+  /// 0, or what went wrong; then there may be a part of it.
+  int open(const std::string& interface, std::uint32_t number, std::uint32_t to_receive,
+           std::uint32_t to_send, std::uint32_t buffer_bytes) {
+    void* const mapped =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) {
+      return errno;
+    }
+    memory = static_cast<std::byte*>(mapped);
+    xsk_umem_config of_memory{};
+    of_memory.fill_size = to_receive;
+    of_memory.comp_size = send_buffers;
+    of_memory.frame_size = buffer_bytes;
+    if (const int error = xsk_umem__create(&umem, memory, bytes, &fill, &completed, &of_memory)) {
+      return -error;
+    }
+    xsk_socket_config config{};
+    config.rx_size = to_receive;
+    config.tx_size = send_buffers;
+    config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
+    config.bind_flags = XDP_USE_NEED_WAKEUP;
+    return -xsk_socket__create(&socket, interface.c_str(), number, umem, &received,
+                               to_send > 0 ? &sent : nullptr, &config);
+  }
   void close() {
     if (socket != nullptr) {
-      xsk_socket__delete(socket);
+      xsk_socket__delete(std::exchange(socket, nullptr));
     }
     if (umem != nullptr) {
-      xsk_umem__delete(umem);
+      xsk_umem__delete(std::exchange(umem, nullptr));
     }
     if (memory != nullptr) {
-      ::munmap(memory, bytes);
+      ::munmap(std::exchange(memory, nullptr), bytes);
     }
   }
 };
 
 AfXdpPort::AfXdpPort(const std::string& interface, std::uint16_t ethertype, const Options& options)
     : Port(options.frames_at_once), socket_(interface, std::nullopt),
-      longest_frame_(
-          std::min({socket_.mtu() + static_cast<std::uint32_t>(wire::ethernet_header_bytes),
-                    options.longest_frame, longest_possible})) {
+      buffer_bytes_(socket_.mtu() + wire::ethernet_header_bytes > small_buffer - kept_free
+                        ? large_buffer
+                        : small_buffer),
+      longest_frame_(frame_within(options.longest_frame)),
+      receive_room_(receive_buffers(options.receive_buffer_bytes)) {
   if (!interface_facts(socket_.fd(), interface, "looking it up").up) {
     throw link_error(ENETDOWN, interface, "opening it");
   }
@@ -173,6 +194,17 @@ AfXdpPort::AfXdpPort(const std::string& interface, std::uint16_t ethertype, cons
   const QuietLibraries quiet;
   open_queues(ethertype, options);
 }
+
+std::uint32_t AfXdpPort::frame_within(std::uint32_t longest_frame) const {
+  return std::min({socket_.mtu() + static_cast<std::uint32_t>(wire::ethernet_header_bytes),
+                   longest_frame, buffer_bytes_ - kept_free});
+}
+
+void AfXdpPort::enlarge(std::uint32_t longest_frame, std::size_t /*receive_buffer_bytes*/) {
+  longest_frame_ = std::max(longest_frame_, frame_within(longest_frame));
+}
+
+std::size_t AfXdpPort::receive_room() const { return receive_room_; }
 
 void AfXdpPort::open_queues(std::uint16_t ethertype, const Options& options) {
   const std::string& interface = socket_.interface();
@@ -182,17 +214,18 @@ void AfXdpPort::open_queues(std::uint16_t ethertype, const Options& options) {
                                             options.otherwise);
   for (std::uint32_t number = 0; number < count; ++number) {
     queues_.push_back(std::make_unique<Queue>(interface, number, to_receive,
-                                              number == 0 ? send_buffers : 0, options.otherwise));
+                                              number == 0 ? send_buffers : 0, buffer_bytes_,
+                                              options.otherwise));
     const int socket = queues_.back()->fd();
     if (const int error = bpf_map_update_elem(steering_->sockets_map(), &number, &socket, BPF_ANY);
         error != 0) {
       throw no_socket(-error, interface, number, options.otherwise);
     }
   }
-  std::byte* const to_send = queues_[0]->memory + std::size_t{to_receive} * buffer_bytes;
+  std::byte* const to_send = queues_[0]->memory + std::size_t{to_receive} * buffer_bytes_;
   free_.reserve(send_buffers);
   for (std::uint32_t i = send_buffers; i > 0; --i) {
-    free_.push_back(to_send + std::size_t{i - 1} * buffer_bytes);
+    free_.push_back(to_send + std::size_t{i - 1} * buffer_bytes_);
   }
   taken_.reserve(longest_burst);
   if (count == 1) {
@@ -308,7 +341,7 @@ void AfXdpPort::reclaim() {
 void AfXdpPort::give_back() {
   for (const Taken& taken : taken_) {
     // The frame may begin anywhere in its buffer.
-    taken.queue->give(taken.address / buffer_bytes * buffer_bytes);
+    taken.queue->give(taken.address / buffer_bytes_ * buffer_bytes_);
   }
   taken_.clear();
 }

@@ -16,8 +16,9 @@
 //
 // An interface that goes down or away is noticed by those who send: there is nothing to receive.
 //
-// Frames are as long as the MTU and the options allow, and a page's half at most. What the sockets
-// have no room for the kernel drops, and counts.
+// Frames are as long as the MTU and the options allow, and 3,840 bytes at most: a page is the most
+// that the kernel takes for a buffer. What the sockets have no room for the kernel drops, and
+// counts.
 #pragma once
 
 #include "link/packet_socket.hpp"
@@ -36,15 +37,15 @@ class AfXdpPort final : public Port {
 public:
   struct Options {
     /// For frames received and not yet taken, of each receive queue; rounded to a power of two of
-    /// 2 KiB buffers.
+    /// 2 KiB buffers. Of 4 KiB ones, and so twice as much, where the MTU allows longer frames.
     std::size_t receive_buffer_bytes = std::size_t{1} << 20;
     std::uint32_t longest_frame = longest_possible;
     std::size_t frames_at_once = burst;
     /// What else one can do, for a person; for messages of what is missing here.
     std::string otherwise = "use raw sockets";
   };
-  /// A buffer, less what the kernel keeps free in front of a frame.
-  static constexpr std::uint32_t longest_possible = 2048 - 256;
+  /// A page, less what the kernel keeps free in front of a frame.
+  static constexpr std::uint32_t longest_possible = 4096 - 256;
 
   /// Throws LinkError when there is no such interface, it is down, another XDP program is attached
   /// to it, another AF_XDP socket has one of its queues, or a privilege is missing.
@@ -54,6 +55,9 @@ public:
   [[nodiscard]] int fd() const override;
   [[nodiscard]] bool may_receive() override;
   [[nodiscard]] std::uint32_t longest_frame() const override { return longest_frame_; }
+  /// The buffers are those that it was opened with: whoever will have long frames says so then.
+  void enlarge(std::uint32_t longest_frame, std::size_t receive_buffer_bytes) override;
+  [[nodiscard]] std::size_t receive_room() const override;
   [[nodiscard]] wire::MacAddress address() const override { return socket_.address(); }
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] const PortCounts& counts() override;
@@ -79,8 +83,12 @@ private:
   /// Gives the buffers of the last burst back to the kernel.
   void give_back();
 
-  PacketSocket socket_; ///< for promiscuous mode, and what the interface is
+  [[nodiscard]] std::uint32_t frame_within(std::uint32_t longest_frame) const;
+
+  PacketSocket socket_;        ///< for promiscuous mode, and what the interface is
+  std::uint32_t buffer_bytes_; ///< of one frame
   std::uint32_t longest_frame_;
+  std::size_t receive_room_;              ///< of one queue
   std::unique_ptr<XdpSteering> steering_; ///< outlives the queues
   std::vector<std::unique_ptr<Queue>> queues_;
   net::FileDescriptor all_queues_; ///< of several: readable when one of them is

@@ -31,6 +31,7 @@ volatile int refcnt = 1;
 volatile const __u16 ethertype = 0;
 volatile const __u8 between_switches = 0;
 volatile const __u8 lldp = 0;
+volatile const __u8 everything = 0;
 
 struct tagged_header {
   struct ethhdr outer;
@@ -39,7 +40,7 @@ struct tagged_header {
 } __attribute__((packed));
 
 static __always_inline int is_ours(struct ethhdr* header, void* data_end) {
-  if (header->h_proto == bpf_htons(ethertype)) {
+  if (everything || header->h_proto == bpf_htons(ethertype)) {
     return 1;
   }
   if (lldp && header->h_proto == bpf_htons(0x88CC)) {

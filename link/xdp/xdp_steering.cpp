@@ -95,6 +95,7 @@ XdpSteering::XdpSteering(const std::string& interface, const Steered& steered, s
   program->rodata->ethertype = steered.ethertype;
   program->rodata->between_switches = steered.between_switches ? 1 : 0;
   program->rodata->lldp = steered.lldp ? 1 : 0;
+  program->rodata->everything = steered.everything ? 1 : 0;
   bpf_map__set_max_entries(program->maps.xsks_map, queues);
   if (const int error = -steer__load(program.get()); error != 0) {
     throw LinkError(kind_of(error),

@@ -37,6 +37,7 @@ struct Steered {
   std::uint16_t ethertype = 0;
   bool between_switches = false; ///< also tagged ones, and pause frames
   bool lldp = false;             ///< also those of the Link Layer Discovery Protocol
+  bool everything = false;       ///< and all others: the kernel gets nothing any more
 };
 
 class XdpSteering {

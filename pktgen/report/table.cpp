@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace tributary::pktgen::report {
@@ -31,6 +32,9 @@ using terminal::Style;
 using terminal::styled;
 using terminal::Table;
 using terminal::Align::right;
+
+/// Ends the name of a derived rate.
+constexpr std::string_view bits_per_second = "_bits_per_second";
 
 /// "root_frames_per_reduction" as people write it.
 std::string words(std::string name) {
@@ -127,8 +131,11 @@ std::string rates_table(const Result& result, bool colours) {
               [&](double value) { return quantity_text(value, rate.unit); });
   }
   for (const auto& [name, values] : result.derived) {
-    table.add(words(name), of_whole_repeats(result, values),
-              [](double value) { return fmt::format("{:.4g}", value); });
+    const bool is_bit_rate = name.ends_with(bits_per_second);
+    table.add(words(is_bit_rate ? name.substr(0, name.size() - bits_per_second.size()) : name),
+              of_whole_repeats(result, values), [&](double value) {
+                return is_bit_rate ? quantity_text(value, "bit/s") : fmt::format("{:.4g}", value);
+              });
   }
   table.add("generator busy",
             over_repeats(result, [](const Measurement& m) { return m.generator_busy; }),

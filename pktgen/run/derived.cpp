@@ -1,5 +1,6 @@
 #include "pktgen/run/derived.hpp"
 
+#include "pktgen/scenario/keys.hpp"
 #include "tributary/wire/reduction.hpp"
 
 #include <algorithm>
@@ -33,6 +34,9 @@ std::uint64_t operations_in(const scenario::Scenario& scenario, const measure::T
     return scenario.traffic.stream.role == scenario::Role::leaves ? tally.received.frames
                                                                   : tally.sent.frames;
   case Kind::rdma:
+    return scenario.traffic.rdma.serve
+               ? tally.figure("writes_arrived") + tally.figure("reads_served")
+               : tally.figure("transfers");
   case Kind::replay:
   case Kind::mixed: break;
   }
@@ -68,7 +72,36 @@ void add_savings(const scenario::Scenario& scenario, measure::Tally& tally) {
   tally.figures.push_back({"bytes_saved", saved * wire::reduction_frame_bytes});
 }
 
+namespace {
+
+void add_derived_of_rdma(result::Result& result) {
+  std::vector<double> goodput;
+  std::vector<double> resent;
+  std::vector<double> control;
+  for (const result::Measurement& m : result.repeats) {
+    const std::uint64_t bytes =
+        std::max(m.tally.figure("payload_bytes"), m.tally.figure("bytes_arrived"));
+    goodput.push_back(8 * m.per_second(bytes));
+    const std::uint64_t data = m.tally.figure("data_frames");
+    resent.push_back(ratio(m.tally.figure("resent_frames"), data));
+    // At one that is only written to, of those that came.
+    control.push_back(
+        ratio(m.tally.figure("control_frames"), data != 0 ? data : m.tally.received.frames));
+  }
+  if (!goodput.empty()) {
+    result.derived.emplace_back("goodput_bits_per_second", std::move(goodput));
+    result.derived.emplace_back("resent_share", std::move(resent));
+    result.derived.emplace_back("control_frames_per_data_frame", std::move(control));
+  }
+}
+
+} // namespace
+
 void add_derived(result::Result& result) {
+  if (result.kind == name_of(Kind::rdma)) {
+    add_derived_of_rdma(result);
+    return;
+  }
   std::vector<double> root_frames;
   std::vector<double> saved;
   for (const result::Measurement& m : result.repeats) {

@@ -3,11 +3,16 @@
 #include "pktgen/capture/replay_file.hpp"
 #include "pktgen/scenario/keys.hpp"
 #include "pktgen/traffic/mixed.hpp"
+#include "pktgen/traffic/rdma.hpp"
+#include "pktgen/traffic/rdma_plan.hpp"
 #include "pktgen/traffic/reduce.hpp"
 #include "pktgen/traffic/stream.hpp"
+#include "pktgen/transport/switch_for.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -24,6 +29,13 @@ std::uint64_t memory_of_reduce(const scenario::Reduce& reduce) {
   return std::uint64_t{reduce.trees} *
          (std::uint64_t{reduce.leaves} * sizeof(traffic::VirtualMember<collective::Leaf>) +
           sizeof(traffic::VirtualMember<collective::Root>));
+}
+
+/// Modulo 2^32, as incarnations are.
+std::uint32_t tenths_since_1970() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint32_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(now).count() / 100);
 }
 
 } // namespace
@@ -48,6 +60,7 @@ TrafficMaker::make_part(const Part& part, const traffic::Placement& placement, s
     return std::make_unique<traffic::ReplayTraffic>(capture(part.replay), placement,
                                                     part.replay.speed, part.replay.loops);
   case Kind::rdma:
+    return std::make_unique<traffic::RdmaTraffic>(part.rdma, placement, seed, incarnation_);
   case Kind::mixed: break;
   }
   throw ScenarioError(fmt::format("there is no traffic of kind {} by itself", name_of(part.kind)));
@@ -55,6 +68,8 @@ TrafficMaker::make_part(const Part& part, const traffic::Placement& placement, s
 
 std::unique_ptr<traffic::Traffic> TrafficMaker::make(const Scenario& scenario,
                                                      const traffic::Placement& placement) {
+  // Workers of one measurement need not have the same: each has hosts of its own.
+  incarnation_ = std::max(incarnation_ + 1, tenths_since_1970());
   try {
     if (scenario.traffic.kind != Kind::mixed) {
       return make_part(scenario.traffic, placement, scenario.seed);
@@ -123,6 +138,8 @@ Scenario for_ceiling(const Scenario& scenario) {
     part.stream.role = scenario::Role::both;
     part.replay.speed = 0;
     part.replay.loops = 0;
+    part.rdma.serve = false;
+    part.rdma.to = 0;
   };
   unhinder(changed.traffic);
   for (Part& part : changed.parts) {
@@ -131,13 +148,23 @@ Scenario for_ceiling(const Scenario& scenario) {
   return changed;
 }
 
+bool has_ceiling(const Scenario& scenario) {
+  const auto is_one_end = [](const Part& part) {
+    return part.kind == Kind::rdma && part.rdma.is_one_end();
+  };
+  return !is_one_end(scenario.traffic) && std::ranges::none_of(scenario.parts, is_one_end);
+}
+
 std::uint64_t memory_of(const Scenario& scenario) {
-  if (scenario.traffic.kind == Kind::reduce) {
-    return memory_of_reduce(scenario.traffic.reduce);
-  }
-  std::uint64_t bytes = 0;
+  const std::size_t ports = transport::generator_ports(scenario);
+  const auto memory_of_part = [ports](const Part& part) {
+    return part.kind == Kind::reduce ? memory_of_reduce(part.reduce)
+           : part.kind == Kind::rdma ? traffic::memory_of_rdma(part.rdma, ports)
+                                     : 0;
+  };
+  std::uint64_t bytes = memory_of_part(scenario.traffic);
   for (const Part& part : scenario.parts) {
-    bytes += part.kind == Kind::reduce ? memory_of_reduce(part.reduce) : 0;
+    bytes += memory_of_part(part);
   }
   return bytes;
 }

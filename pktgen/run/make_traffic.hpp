@@ -35,6 +35,7 @@ private:
 
   std::map<std::pair<std::string, scenario::Direction>, std::shared_ptr<const traffic::Capture>>
       captures_;
+  std::uint32_t incarnation_ = 0; ///< of the hosts of RDMA transfers; rises with every traffic
 };
 
 /// The same scenario at this many operations (reductions, frames) a second; 0: as fast as it goes.
@@ -49,7 +50,10 @@ private:
 /// What a scenario must be for the generator's ceiling: nothing held back, nothing altered.
 [[nodiscard]] scenario::Scenario for_ceiling(const scenario::Scenario& scenario);
 
-/// Bytes of memory that its virtual members will take.
+/// Whether the generator can be measured against itself: it has both ends.
+[[nodiscard]] bool has_ceiling(const scenario::Scenario& scenario);
+
+/// Bytes of memory that its virtual hosts will take.
 [[nodiscard]] std::uint64_t memory_of(const scenario::Scenario& scenario);
 
 } // namespace tributary::pktgen::run

@@ -98,17 +98,13 @@ std::vector<unsigned> usable_cores() {
 
 std::vector<std::string> prepare(scenario::Scenario& scenario, const std::vector<unsigned>& cores,
                                  std::uint64_t available_bytes) {
-  const auto is_rdma = [](const scenario::Part& part) { return part.kind == Kind::rdma; };
-  if (is_rdma(scenario.traffic) || std::ranges::any_of(scenario.parts, is_rdma)) {
-    throw ScenarioError("rdma: this version has no RDMA transfers yet; reduce, multicast, unicast "
-                        "and replay are there");
-  }
   const scenario::Part& only = scenario.traffic;
   const bool is_stream = only.kind == Kind::multicast || only.kind == Kind::unicast;
-  if (scenario.phases.max_loss < 1 &&
-      (only.kind == Kind::replay || (is_stream && only.stream.role == scenario::Role::root))) {
-    throw ScenarioError("max_loss: nobody here knows what was lost: a replay is not checked, and "
-                        "with role root the receivers are elsewhere");
+  if (scenario.phases.max_loss < 1 && (only.kind == Kind::replay || only.kind == Kind::rdma ||
+                                       (is_stream && only.stream.role == scenario::Role::root))) {
+    throw ScenarioError("max_loss: nobody here knows what was lost, or nothing is: a replay is not "
+                        "checked, with role root the receivers are elsewhere, and RDMA transfers "
+                        "are repeated until they are done");
   }
   std::vector<std::string> said;
   if (scenario.seed == 0) {
@@ -122,8 +118,8 @@ std::vector<std::string> prepare(scenario::Scenario& scenario, const std::vector
   const std::uint64_t needed = memory_of(scenario);
   if (needed > available_bytes) {
     throw ScenarioError(fmt::format(
-        "the virtual members would take {} MiB, and {} MiB are available; fewer leaves or trees "
-        "take less",
+        "the virtual hosts would take {} MiB, and {} MiB are available; fewer leaves, trees, nodes "
+        "or parallel transfers, or smaller transfers, take less",
         needed >> 20, available_bytes >> 20));
   }
   return said;

@@ -107,7 +107,7 @@ void Session::run(Result& result) {
   const GiveUp at_the_end(pool_);
   try {
     discard_what_waits(transport_.queue_pairs());
-    if (scenario_.phases.calibrate) {
+    if (scenario_.phases.calibrate && has_ceiling(scenario_)) {
       calibrate(result);
     }
     if (scenario_.search.wanted) {

@@ -32,6 +32,7 @@ std::string of_part(std::string_view part) {
 std::string came_to_nothing(const Measurement& measured) {
   struct Part {
     bool reduces = false;
+    bool transfers = false;
     std::uint64_t operations = 0;
     std::uint64_t expected = 0;
     std::uint64_t lost = 0;
@@ -42,6 +43,9 @@ std::string came_to_nothing(const Measurement& measured) {
     Part& part = parts[name];
     if (what == "operations" || what == "operations_at_leaves") {
       part.reduces = true;
+      part.operations += figure.value;
+    } else if (what == "transfers" || what == "writes_arrived" || what == "reads_served") {
+      part.transfers = true;
       part.operations += figure.value;
     } else if (what == "expected") {
       part.expected = figure.value;
@@ -58,6 +62,13 @@ std::string came_to_nothing(const Measurement& measured) {
           of_part(name),
           measured.tally.received.frames == 0 ? "nothing came back"
                                               : "not one operation was completed");
+    }
+    if (part.transfers && part.operations == 0) {
+      return fmt::format(
+          "{}not one transfer was completed; look whether the switch has the routes of this "
+          "scenario (--print-switch-config prints them), whether the other generator runs, if "
+          "there is one, and has the same seed, or give it a longer --duration",
+          of_part(name));
     }
     if (part.expected != 0 && part.lost == part.expected) {
       return fmt::format(

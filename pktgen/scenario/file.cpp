@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -92,8 +93,22 @@ private:
   configuration::Findings findings_;
 };
 
+void check_rdma(const Rdma& rdma, const SectionReader& at, configuration::Findings& findings) {
+  if (!std::has_single_bit(rdma.window)) {
+    findings.add(at.line("window"), at.path("window"),
+                 "{} frames are no window; give 128, 256, 512 or 1024", rdma.window);
+  }
+  if (rdma.serve && rdma.to != 0) {
+    findings.add(at.line("to"), at.path("to"),
+                 "a host that serves begins no transfers; remove serve, or to");
+  }
+}
+
 void check_traffic(const Part& part, const SectionReader& at, configuration::Findings& findings) {
   const Stream& stream = part.stream;
+  if (part.kind == Kind::rdma) {
+    check_rdma(part.rdma, at, findings);
+  }
   if (part.kind != Kind::unicast && part.kind != Kind::multicast) {
     return;
   }

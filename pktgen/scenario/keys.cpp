@@ -34,6 +34,7 @@ constexpr std::string_view kinds[] = {"reduce", "multicast", "unicast", "rdma", 
 constexpr KindMask reduce = 1U << 0;
 constexpr KindMask multicast = 1U << 1;
 constexpr KindMask unicast = 1U << 2;
+constexpr KindMask rdma = 1U << 3;
 constexpr KindMask replay = 1U << 4;
 constexpr KindMask streams = multicast | unicast;
 
@@ -74,7 +75,8 @@ const Key<RunKeys> run_keys[] = {
     {{.name = "operations",
       .type = Integer{0, INT64_MAX},
       .fallback = "0",
-      .help = "Number of operations (reductions, frames of a stream) in a measurement, unless the "
+      .help = "Number of operations (reductions, frames of a stream, transfers) in a measurement, "
+              "unless the "
               "duration ends first. A measurement of a replay, of several traffics, or with the "
               "senders elsewhere ends once that many frames are counted, and may include a few "
               "more. 0: no limit."},
@@ -402,35 +404,38 @@ const Key<Part> traffic_keys[] = {
       .type = Integer{0, 65535},
       .fallback = "1",
       .help = "Protection key in all frames.",
-      .kinds = reduce | streams},
-     [](Part& p, const Value& v) { p.reduce.vni = p.stream.vni = integer<std::uint16_t>(v); }},
-    // streams
+      .kinds = reduce | streams | rdma},
+     [](Part& p, const Value& v) {
+       p.reduce.vni = p.stream.vni = p.rdma.vni = integer<std::uint16_t>(v);
+     }},
+    // streams and transfers
     {{.name = "pattern",
       .type = Choice{patterns},
       .fallback = "\"random\"",
       .help = "Communication pattern: which node sends to which.",
-      .kinds = unicast},
+      .kinds = unicast | rdma},
      [](Part& p, const Value& v) {
-       p.stream.pattern = static_cast<Pattern>(index_in(patterns, v));
+       p.stream.pattern = p.rdma.pattern = static_cast<Pattern>(index_in(patterns, v));
      }},
     {{.name = "nodes",
       .type = Integer{0, 1'000'000},
       .fallback = "0",
       .help = "Number of virtual hosts, distributed over the ports; 0: one for each port.",
-      .kinds = unicast},
-     [](Part& p, const Value& v) { p.stream.nodes = integer<std::uint32_t>(v); }},
+      .kinds = unicast | rdma},
+     [](Part& p, const Value& v) { p.stream.nodes = p.rdma.nodes = integer<std::uint32_t>(v); }},
     {{.name = "target",
       .type = Integer{0, 1'000'000},
       .fallback = "0",
       .help = "Target node of the patterns fixed and hotspot.",
-      .kinds = unicast},
-     [](Part& p, const Value& v) { p.stream.target = integer<std::uint32_t>(v); }},
+      .kinds = unicast | rdma},
+     [](Part& p, const Value& v) { p.stream.target = p.rdma.target = integer<std::uint32_t>(v); }},
     {{.name = "hot_share",
       .type = Number{0, 1},
       .fallback = "0.5",
-      .help = "Share of the frames of the pattern hotspot that go to target.",
-      .kinds = unicast},
-     [](Part& p, const Value& v) { p.stream.hot_share = number(v); }},
+      .help = "Share of the frames, or transfers, of the pattern hotspot that go to target.",
+      .kinds = unicast | rdma},
+     [](Part& p, const Value& v) { p.stream.hot_share = p.rdma.hot_share = number(v); }},
+    // streams
     {{.name = "sizes",
       .type = Integers{1, 64, 0, 9000},
       .fallback = "[98]",
@@ -453,6 +458,75 @@ const Key<Part> traffic_keys[] = {
       .help = "Bit rate over all ports, on the wire: preamble, FCS and inter-frame gap count.",
       .kinds = streams},
      [](Part& p, const Value& v) { p.stream.bits_per_second = number(v); }},
+    // rdma
+    {{.name = "parallel",
+      .type = Integer{1, 16'384},
+      .fallback = "8",
+      .help = "Number of transfers that each host has in progress at a time.",
+      .kinds = rdma},
+     [](Part& p, const Value& v) { p.rdma.parallel = integer<std::uint32_t>(v); }},
+    {{.name = "transfer_sizes",
+      .type = Integers{1, 64, 0, std::int64_t{1} << 32},
+      .fallback = "[262144]",
+      .help = "Sizes of transfers in bytes, used in turn.",
+      .kinds = rdma},
+     [](Part& p, const Value& v) {
+       const auto& sizes = std::get<std::vector<std::int64_t>>(v);
+       p.rdma.sizes.assign(sizes.begin(), sizes.end());
+     }},
+    {{.name = "read_share",
+      .type = Number{0, 1},
+      .fallback = "0.5",
+      .help = "Share of the transfers that read the other host's memory; the others write to it.",
+      .kinds = rdma},
+     [](Part& p, const Value& v) { p.rdma.read_share = number(v); }},
+    {{.name = "window",
+      .type = Integer{128, 1024},
+      .fallback = "1024",
+      .help = "Window W of a transfer in frames: 128, 256, 512 or 1024.",
+      .kinds = rdma},
+     [](Part& p, const Value& v) { p.rdma.window = integer<std::uint32_t>(v); }},
+    {{.name = "credit",
+      .type = Integer{0, 1 << 20},
+      .fallback = "4096",
+      .help = "Number of frames that may be on their way to one host, shared among its transfers; "
+              "0: as many as their windows hold.",
+      .kinds = rdma},
+     [](Part& p, const Value& v) { p.rdma.credit = integer<std::uint32_t>(v); }},
+    {{.name = "mtu",
+      .type = Integer{256, 9000},
+      .fallback = "1500",
+      .help = "MTU for which transfers are cut into frames; the ports must take as much.",
+      .kinds = rdma},
+     [](Part& p, const Value& v) { p.rdma.mtu = integer<std::uint32_t>(v); }},
+    {{.name = "spraying",
+      .type = Flag{},
+      .fallback = "false",
+      .help = "Whether the switches may send data frames of a transfer over different paths.",
+      .kinds = rdma},
+     [](Part& p, const Value& v) { p.rdma.spraying = std::get<bool>(v); }},
+    {{.name = "serve",
+      .type = Flag{},
+      .fallback = "false",
+      .help = "Whether the hosts here begin no transfer and only answer those of another generator "
+              "(to), which has the same seed, transfer_sizes and parallel.",
+      .kinds = rdma},
+     [](Part& p, const Value& v) { p.rdma.serve = std::get<bool>(v); }},
+    {{.name = "to",
+      .type = Integer{0, max_nid},
+      .fallback = "0",
+      .help = "NID of the host of another generator (serve) with which all transfers are done; 0: "
+              "the hosts here do them among themselves.",
+      .kinds = rdma},
+     [](Part& p, const Value& v) { p.rdma.to = integer<std::uint32_t>(v); }},
+    {{.name = "clients",
+      .type = Integer{1, 16'384},
+      .fallback = "1",
+      .help =
+          "Number of hosts whose writes a host that serves has room for; their NIDs must differ "
+          "modulo this number. The same at both ends.",
+      .kinds = rdma},
+     [](Part& p, const Value& v) { p.rdma.clients = integer<std::uint32_t>(v); }},
     // replay
     {{.name = "file",
       .type = Text{longest_path},

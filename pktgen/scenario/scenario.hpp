@@ -117,6 +117,30 @@ struct Replay {
   std::uint32_t longest_frame = 0; ///< of the file, FCS not counted; prepare() looks
 };
 
+/// Transfers between the memory of virtual hosts.
+struct Rdma {
+  Pattern pattern = Pattern::random;
+  std::uint32_t nodes = 0; ///< virtual hosts, dealt over the ports; 0: one for each port
+  std::uint32_t target = 0;
+  double hot_share = 0.5;
+  std::uint32_t parallel = 8; ///< transfers of each host at a time
+  /// Bytes of a transfer, gone through in turn.
+  std::vector<std::uint64_t> sizes = {262'144};
+  double read_share = 0.5; ///< of the transfers; the others are writes
+  std::uint32_t window = 1024;
+  std::uint32_t credit = 4096; ///< frames on their way to a host; 0: as many as its windows hold
+  std::uint32_t mtu = 1500;
+  bool spraying = false;
+  std::uint16_t vni = 1;
+  // One end only.
+  bool serve = false;        ///< begins nothing, and answers
+  std::uint32_t to = 0;      ///< the NID of the host that serves; 0: both ends are here
+  std::uint32_t clients = 1; ///< hosts with room for their writes, where it serves
+
+  /// Whether the other end is in another process.
+  [[nodiscard]] bool is_one_end() const { return serve || to != 0; }
+};
+
 /// One of several traffics that run at once.
 struct Part {
   Kind kind = Kind::reduce;
@@ -124,6 +148,7 @@ struct Part {
   Reduce reduce;
   Stream stream;
   Replay replay;
+  Rdma rdma;
 };
 
 /// What a port of the generator is.
@@ -195,7 +220,8 @@ struct Scenario {
   const Part& part = scenario.traffic;
   return (part.kind == Kind::reduce && part.reduce.role != Role::both) ||
          ((part.kind == Kind::unicast || part.kind == Kind::multicast) &&
-          part.stream.role != Role::both);
+          part.stream.role != Role::both) ||
+         (part.kind == Kind::rdma && part.rdma.is_one_end());
 }
 
 } // namespace tributary::pktgen::scenario

@@ -42,7 +42,7 @@ public:
         add(scenario_.parts[i], fmt::format("part {} ({})", i, name_of(scenario_.parts[i].kind)));
       }
       break;
-    case Kind::rdma:
+    case Kind::rdma: add_rdma(part.rdma, what); break;
     case Kind::replay: break;
     }
   }
@@ -126,6 +126,15 @@ private:
         stream.nodes == 0 ? static_cast<std::uint32_t>(ports_) : stream.nodes;
     check_nids(nodes, what);
     routed_nodes_ = std::max(routed_nodes_, nodes);
+  }
+
+  void add_rdma(const scenario::Rdma& rdma, const std::string& what) {
+    const std::uint32_t nodes = rdma.nodes == 0 ? static_cast<std::uint32_t>(ports_) : rdma.nodes;
+    check_nids(nodes, what);
+    routed_nodes_ = std::max(routed_nodes_, nodes);
+    if (rdma.to != 0) {
+      switch_.routes.push_back({Nid{rdma.to}, beyond_port(), 0});
+    }
   }
 
   bool are_trees(std::uint32_t first, std::uint32_t count, const std::string& what) {
@@ -230,6 +239,8 @@ std::uint32_t longest_frame_of(const Scenario& scenario) {
       }
     } else if (part.kind == Kind::replay) {
       longest = std::max(longest, part.replay.longest_frame);
+    } else if (part.kind == Kind::rdma) {
+      longest = std::max<std::uint32_t>(longest, part.rdma.mtu + wire::ethernet_header_bytes);
     }
   };
   look_at(scenario.traffic);

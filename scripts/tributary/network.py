@@ -7,6 +7,7 @@
 """
 
 import ctypes
+import fcntl
 import os
 import select
 import socket
@@ -18,6 +19,9 @@ from contextlib import contextmanager
 _CLONE_NEWNET = 0x40000000
 _SOL_PACKET, _PACKET_IGNORE_OUTGOING = 263, 23
 _ETH_P_ALL = 3
+_SIOCETHTOOL = 0x8946
+# What a kernel leaves to its NIC, and a switch between two veths does not do for it: ETHTOOL_STXCSUM, _STSO, _SGSO, _SGRO.
+_OFFLOADS = (0x17, 0x1F, 0x24, 0x2C)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -68,6 +72,13 @@ def _no_ipv6():
         if os.path.exists(path):
             with open(path, "w", encoding="ascii") as setting:
                 setting.write("1")
+
+
+def without_offloads(namespace, interface):
+    with inside(namespace), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        for command in _OFFLOADS:
+            value = ctypes.create_string_buffer(struct.pack("II", command, 0))
+            fcntl.ioctl(control, _SIOCETHTOOL, struct.pack("16sP", interface.encode(), ctypes.addressof(value)))
 
 
 def operational(namespace, interface):

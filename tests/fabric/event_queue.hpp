@@ -16,6 +16,7 @@ enum class EventKind : std::uint8_t {
   worker_poll,   ///< subject: switch, detail: worker
   host_wake,     ///< subject: host
   script,        ///< subject: index of a scheduled action
+  held_behind,   ///< subject: link * 2 + direction; one may have waited for too long
 };
 
 struct Event {

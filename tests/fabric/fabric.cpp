@@ -188,12 +188,20 @@ void Fabric::observe(std::function<void(const Passage&)> observer) {
 }
 
 void Fabric::set_faults(const LinkFaults& faults) {
-  jitter_ns_ = faults.jitter_ns;
-  for (LinkState& link : links_) {
-    for (Direction& sender : link.directions) {
+  faults_ = faults;
+  for (LinkIndex link = 0; link < links_.size(); ++link) {
+    for (const std::uint32_t direction : {0U, 1U}) {
+      Direction& sender = links_[link].directions[direction];
       sender.impairer.reset();
       if (faults.any()) {
         sender.impairer.emplace(faults, fault_random_.next());
+      }
+      const auto waiting = std::move(sender.behind);
+      if (faults.reorder > 0 && faults.reorder_distance > 0) {
+        sender.behind = std::make_unique<impairment::HeldBehind<FrameIndex>>(faults.held_frames);
+      }
+      while (waiting && !waiting->empty()) {
+        reach_end(link, direction, waiting->take().frame);
       }
     }
   }
@@ -316,6 +324,7 @@ void Fabric::handle(const Event& event) {
     }
     return;
   }
+  case EventKind::held_behind: release_behind(event.subject / 2, event.subject % 2); return;
   case EventKind::script:
     scripts_[event.subject]();
     scripts_[event.subject] = nullptr;

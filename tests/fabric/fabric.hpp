@@ -21,6 +21,7 @@
 // those to check who know the groups.
 #pragma once
 
+#include "dataplane/impairment/held_behind.hpp"
 #include "tests/fabric/accounting.hpp"
 #include "tests/fabric/digest.hpp"
 #include "tests/fabric/event_queue.hpp"
@@ -44,6 +45,14 @@
 
 namespace tributary::fabric {
 
+inline egress::PortSettings without_trimming() {
+  egress::PortSettings settings;
+  for (egress::ClassSettings& of_class : settings.classes) {
+    of_class.when_full = egress::WhenFull::drop;
+  }
+  return settings;
+}
+
 struct FabricOptions {
   SwitchOptions switches;
   /// When set, overrides `switches` for each switch.
@@ -57,8 +66,8 @@ struct FabricOptions {
   std::optional<std::uint16_t> vlan_id;
   /// Links of hosts carry them as well.
   bool tag_hosts = false;
-  /// What hosts send waits here. They have no senders of their own to pause.
-  egress::PortSettings host_queues{};
+  /// What hosts send waits here. They have no senders of their own to pause, and trim nothing.
+  egress::PortSettings host_queues = without_trimming();
   /// Frames that a device takes, the one that is on its way out included.
   std::size_t device_frames = 2;
   /// How long until both ends of a link that went down or came up know it.
@@ -177,9 +186,11 @@ private:
   class Port;
   struct Direction {
     std::optional<impairment::Impairer> impairer; ///< while there are faults
-    std::uint64_t carried = 0;                    ///< frames that were sent into it
-    bool busy = false;                            ///< sending one
-    std::deque<FrameIndex> device;                ///< taken, and not begun yet
+    /// Those at the far end that wait for later ones; while that is among the faults.
+    std::unique_ptr<impairment::HeldBehind<FrameIndex>> behind;
+    std::uint64_t carried = 0;     ///< frames that were sent into it
+    bool busy = false;             ///< sending one
+    std::deque<FrameIndex> device; ///< taken, and not begun yet
   };
   struct LinkState {
     bool up = true;
@@ -252,6 +263,11 @@ private:
                const impairment::Fate& fate, std::size_t copy);
   void deliver_later(LinkIndex link, std::uint32_t direction, FrameIndex frame, TimeNs when);
   void arrive(LinkIndex link, std::uint32_t direction, FrameIndex frame);
+  /// Whether it waits at the far end until others have passed it.
+  bool waits_behind(LinkIndex link, std::uint32_t direction, FrameIndex frame);
+  /// Has those arrive that others have passed, or that have waited for too long.
+  void release_behind(LinkIndex link, std::uint32_t direction);
+  void reach_end(LinkIndex link, std::uint32_t direction, FrameIndex frame);
   void end(FrameIndex frame, Fate fate);
   void after_host_call(HostIndex host);
   void check_descriptors();
@@ -269,7 +285,7 @@ private:
   TimeNs now_;
   TimeNs next_check_;
   FramePool frames_;
-  std::uint64_t jitter_ns_ = 0;
+  LinkFaults faults_;
   std::deque<AimedFault> aimed_;
   std::vector<std::function<void(const Passage&)>> observers_;
   std::deque<std::function<void()>> scripts_;

@@ -233,9 +233,14 @@ void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex fram
   }
   const TimeNs unharmed = now_ + sending_ns + l.latency_ns + aimed_delay_ns;
   impairment::Fate fate{.copies = 1, .at = {unharmed}};
-  if (sender.impairer) {
-    fate = sender.impairer->decide(unharmed);
-    fault_counts_.add(Fault::loss, fate.copies == 0 ? 1 : 0);
+  const auto bytes = frames_[frame].bytes();
+  if (sender.impairer &&
+      faults_.kinds.contains(impairment::kind_of(
+          {bytes.data(), static_cast<std::uint32_t>(bytes.size())}, wire::default_ethertype))) {
+    fate = sender.impairer->decide(unharmed, bytes.size());
+    fault_counts_.add(Fault::loss, fate.loss == impairment::Loss::by_chance ? 1 : 0);
+    fault_counts_.add(Fault::burst_loss, fate.loss == impairment::Loss::in_burst ? 1 : 0);
+    fault_counts_.add(Fault::rate_limit, fate.rate_limited);
     fault_counts_.add(Fault::duplicate, fate.copies == 2 ? 1 : 0);
   }
   if (fate.copies == 0) {
@@ -253,7 +258,7 @@ void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex fram
 /// One copy of a frame goes its sender.
 void Fabric::pass_on(LinkIndex link, std::uint32_t direction, FrameIndex frame,
                      const impairment::Fate& fate, std::size_t copy) {
-  fault_counts_.add(Fault::jitter, jitter_ns_ > 0 ? 1 : 0);
+  fault_counts_.add(Fault::jitter, faults_.jitter_ns > 0 ? 1 : 0);
   fault_counts_.add(Fault::reorder, fate.held[copy] ? 1 : 0);
   WireFrame& on_wire = frames_[frame];
   constexpr std::size_t header_end = wire::ethernet_header_bytes + wire::fabric_header_bytes;
@@ -263,6 +268,11 @@ void Fabric::pass_on(LinkIndex link, std::uint32_t direction, FrameIndex frame,
              fault_random_.below(8 * wire::fabric_header_bytes));
     on_wire.header_damaged = true;
   }
+  if (fate.damage[copy].anywhere) {
+    fault_counts_.add(Fault::corruption);
+    links_[link].directions[direction].impairer->corrupt(on_wire.bytes());
+  }
+  on_wire.distance = fate.held[copy] ? faults_.reorder_distance : 0;
   seal(link, frame);
   if (fate.damage[copy].on_wire) {
     fault_counts_.add(Fault::wire_corruption);
@@ -281,6 +291,37 @@ void Fabric::deliver_later(LinkIndex link, std::uint32_t direction, FrameIndex f
 }
 
 void Fabric::arrive(LinkIndex link, std::uint32_t direction, FrameIndex frame) {
+  if (waits_behind(link, direction, frame)) {
+    return;
+  }
+  reach_end(link, direction, frame);
+  release_behind(link, direction);
+}
+
+bool Fabric::waits_behind(LinkIndex link, std::uint32_t direction, FrameIndex frame) {
+  const auto& behind = links_[link].directions[direction].behind;
+  const std::uint32_t distance = std::exchange(frames_[frame].distance, 0);
+  if (!behind) {
+    return false;
+  }
+  if (distance == 0 || behind->full()) {
+    behind->passed();
+    return false;
+  }
+  const TimeNs deadline = now_ + faults_.hold_ns;
+  behind->hold(frame, distance, deadline);
+  queue_.push(deadline, EventKind::held_behind, link * 2 + direction);
+  return true;
+}
+
+void Fabric::release_behind(LinkIndex link, std::uint32_t direction) {
+  const auto& behind = links_[link].directions[direction].behind;
+  while (behind && behind->ready(now_)) {
+    reach_end(link, direction, behind->take().frame);
+  }
+}
+
+void Fabric::reach_end(LinkIndex link, std::uint32_t direction, FrameIndex frame) {
   const LinkEnd& to = topology_.links()[link].ends[1 - direction];
   digest_.add(frames_[frame].bytes());
   if (!links_[link].up) {

@@ -1,9 +1,9 @@
 // What can go wrong on a link, and the counts of what did.
 //
 // Chance faults are probabilities per frame and direction, decided by the product's impairment
-// (LinkFaults). Aimed faults take the
-// nth frame that fits a description (AimedFault): "the second arm that reaches switch 3". Both are
-// counted by name, so that a fault test can show that the fault happened.
+// (LinkFaults). Aimed faults take the nth frame that fits a description (AimedFault): "the second
+// arm that reaches switch 3". Both are counted by name, so that a fault test can show that the
+// fault happened.
 #pragma once
 
 #include "dataplane/impairment/impairer.hpp"
@@ -28,7 +28,8 @@ using LinkFaults = impairment::Settings;
 
 // clang-format off
 #define TRIBUTARY_FABRIC_FAULTS(X)                                                                 \
-  X(loss) X(duplicate) X(reorder) X(wire_corruption) X(header_corruption) X(jitter)                \
+  X(loss) X(burst_loss) X(duplicate) X(reorder) X(wire_corruption) X(header_corruption)             \
+  X(corruption) X(jitter) X(rate_limit)                                                            \
   X(link_down) X(slow_link) X(switch_crash) X(switch_silence) X(slow_worker) X(table_change)        \
   X(no_buffer) X(full_ring) X(incast) X(pause_storm)                                               \
   X(aimed_loss) X(aimed_delay) X(aimed_duplicate)                                                  \

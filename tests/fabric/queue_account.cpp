@@ -57,8 +57,8 @@ QueueAccount::QueueAccount(const egress::PortSettings& settings, IngressAccount*
     : settings_(settings), ingress_(ingress), tell_(std::move(tell)) {}
 
 void QueueAccount::pushed(FrameIndex frame, TrafficClass c, egress::Ingress ingress,
-                          std::uint32_t bytes) {
-  classes_[c.value].frames.push_back({frame, ingress, bytes});
+                          std::uint32_t bytes, bool cut) {
+  classes_[c.value].frames.push_back({frame, ingress, bytes, cut});
 }
 
 /// The watchdog's rule, as far as it follows from the times of pause frames.
@@ -121,8 +121,11 @@ void QueueAccount::remove(std::deque<Frame>& frames, std::deque<Frame>::iterator
 void QueueAccount::sent(FrameIndex frame, TrafficClass c, const egress::QueueSnapshot& now_is,
                         TimeNs now) {
   Class& of = classes_[c.value];
-  if (of.frames.empty() || of.frames.front().frame != frame) {
-    tell_(fmt::format("class {} sent a frame that is not its first one", c.value));
+  const bool cut = !of.cut.empty() && (of.frames.empty() || of.ahead < 2048);
+  const std::deque<Frame>& due = cut ? of.cut : of.frames;
+  if (due.empty() || due.front().frame != frame) {
+    tell_(fmt::format("class {} sent a frame that is not its first {} one", c.value,
+                      cut ? "trimmed" : "whole"));
     return;
   }
   if (settings(c).obeys() && now < of.paused_until) {
@@ -132,9 +135,63 @@ void QueueAccount::sent(FrameIndex frame, TrafficClass c, const egress::QueueSna
   if (now_is.given_up) {
     tell_(fmt::format("class {} sent a frame and is given up", c.value));
   }
+  const std::uint32_t bytes = due.front().bytes;
   ++of.sent_frames;
-  of.sent_bytes += of.frames.front().bytes;
-  remove(of.frames, of.frames.begin(), c);
+  of.sent_bytes += bytes;
+  if (!of.frames.empty() && !of.cut.empty()) {
+    of.ahead = cut ? of.ahead + bytes : of.ahead - std::min<std::uint64_t>(of.ahead, bytes);
+  }
+  if (cut) {
+    of.cut.pop_front();
+  } else {
+    remove(of.frames, of.frames.begin(), c);
+  }
+  if (of.frames.empty() || of.cut.empty()) {
+    of.ahead = 0;
+  }
+}
+
+/// A trimmed frame has no account of its own: only lossy classes have any.
+std::deque<QueueAccount::Frame>::iterator QueueAccount::go_ahead(std::deque<Frame>::iterator at,
+                                                                 TrafficClass c) {
+  Class& of = classes_[c.value];
+  of.cut.push_back(*at);
+  if (of.cut.size() > settings(c).trimmed_frames) {
+    tell_(fmt::format("class {} has more trimmed frames waiting than its bound", c.value));
+  }
+  return of.frames.erase(at);
+}
+
+std::deque<QueueAccount::Frame>::iterator QueueAccount::settle_before(FrameIndex frame,
+                                                                      TrafficClass c) {
+  std::deque<Frame>& frames = classes_[c.value].frames;
+  auto at = frames.begin();
+  while (at != frames.end() && at->frame != frame) {
+    if (at->cut && !at->waits && settings(c).trims()) {
+      at = go_ahead(at, c);
+    } else {
+      make_wait(*at++, c);
+    }
+  }
+  return at;
+}
+
+void QueueAccount::trimmed(FrameIndex frame, TrafficClass c, std::uint32_t bytes) {
+  Class& of = classes_[c.value];
+  const auto at = settle_before(frame, c);
+  if (at == of.frames.end()) {
+    tell_(fmt::format("class {} trimmed a frame that it did not have", c.value));
+    return;
+  }
+  if (!settings(c).trims() || at->cut ||
+      !is_allowed(DropReason::queue_full, c, static_cast<std::size_t>(at - of.frames.begin()))) {
+    tell_(fmt::format("class {} trimmed a frame, and there was no reason to", c.value));
+  }
+  ++of.trimmed_frames;
+  of.trimmed_bytes += at->bytes - bytes;
+  at->bytes = bytes;
+  at->cut = true;
+  go_ahead(at, c);
 }
 
 bool QueueAccount::is_allowed(DropReason why, TrafficClass c, std::size_t place) {
@@ -148,6 +205,9 @@ bool QueueAccount::is_allowed(DropReason why, TrafficClass c, std::size_t place)
   const bool full = place >= limit.frames || bytes_before + frame.bytes > limit.bytes;
   switch (why) {
   case DropReason::queue_full: return full;
+  case DropReason::trimmed_full:
+    return settings(c).trims() && (full || frame.cut) &&
+           of.cut.size() == settings(c).trimmed_frames;
   case DropReason::headroom_full:
     return !full && settings(c).lossless() && frame.ingress.port != no_port &&
            !ingress_->has_room(frame.ingress.port, frame.ingress.traffic_class, frame.bytes);
@@ -159,15 +219,24 @@ bool QueueAccount::is_allowed(DropReason why, TrafficClass c, std::size_t place)
 
 void QueueAccount::dropped(FrameIndex frame, TrafficClass c, DropReason why, TimeNs now) {
   Class& of = classes_[c.value];
-  const auto at = std::ranges::find(of.frames, frame, &Frame::frame);
+  if (const auto ahead = std::ranges::find(of.cut, frame, &Frame::frame); ahead != of.cut.end()) {
+    watch(of, now);
+    if (why == DropReason::paused_too_long ? !of.given_up : why != DropReason::port_down || up_) {
+      tell_(fmt::format("class {} dropped a trimmed frame as {}", c.value, name_of(why)));
+    }
+    ++of.drops[egress::queue_drop_index(why)];
+    of.cut.erase(ahead);
+    return;
+  }
+  auto at = std::ranges::find(of.frames, frame, &Frame::frame);
   if (at == of.frames.end()) {
     tell_(fmt::format("class {} dropped a frame that it did not have", c.value));
     return;
   }
   watch(of, now);
-  if (why == DropReason::queue_full || why == DropReason::headroom_full) {
-    // Oldest first: what is before it has been found room for.
-    std::for_each(of.frames.begin(), at, [&](Frame& before) { make_wait(before, c); });
+  if (why == DropReason::queue_full || why == DropReason::trimmed_full ||
+      why == DropReason::headroom_full) {
+    at = settle_before(frame, c);
   }
   if (!is_allowed(why, c, static_cast<std::size_t>(at - of.frames.begin()))) {
     tell_(
@@ -183,13 +252,26 @@ void QueueAccount::settled(const egress::QueueSnapshot& is) {
   Class& of = classes_[c.value];
   std::uint64_t frames = 0;
   std::uint64_t bytes = 0;
-  for (Frame& frame : of.frames) {
-    if (frames == is.waiting.frames) {
-      break; // collected only
+  for (auto frame = of.frames.begin(); frame != of.frames.end();) {
+    if (frame->cut && !frame->waits && of.cut.size() < is.trimmed_waiting) {
+      frame = go_ahead(frame, c);
+      continue;
     }
-    make_wait(frame, c);
+    if (frames == is.waiting.frames) {
+      if (of.cut.size() == is.trimmed_waiting) {
+        break; // collected only
+      }
+      ++frame;
+      continue;
+    }
+    make_wait(*frame, c);
     ++frames;
-    bytes += frame.bytes;
+    bytes += frame->bytes;
+    ++frame;
+  }
+  if (of.cut.size() != is.trimmed_waiting) {
+    tell_(fmt::format("class {} says that {} trimmed frames wait, where {} can", c.value,
+                      is.trimmed_waiting, of.cut.size()));
   }
   if (frames != is.waiting.frames || bytes != is.waiting.bytes) {
     tell_(fmt::format("class {} says that {} frames of {} bytes wait, where {} of {} can", c.value,
@@ -204,7 +286,7 @@ void QueueAccount::settled(const egress::QueueSnapshot& is) {
 std::size_t QueueAccount::held() const {
   std::size_t n = 0;
   for (const Class& of : classes_) {
-    n += of.frames.size();
+    n += of.frames.size() + of.cut.size();
   }
   return n;
 }
@@ -219,6 +301,8 @@ void QueueAccount::audit(const egress::QueueSnapshot& counted) const {
   };
   agree("frames", counted.frames, of.sent_frames);
   agree("bytes", counted.bytes, of.sent_bytes);
+  agree("trimmed frames", counted.trimmed, of.trimmed_frames);
+  agree("trimmed bytes", counted.trimmed_bytes, of.trimmed_bytes);
   for (const DropReason reason : egress::queue_drop_reasons) {
     agree(name_of(reason), counted.dropped(reason), of.drops[egress::queue_drop_index(reason)]);
   }

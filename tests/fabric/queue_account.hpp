@@ -3,7 +3,10 @@
 // product's code. The fabric tells it what is pushed, sent and dropped; what the rules do not allow
 // is a violation.
 //
-//   a frame is sent      the first of its class, which is neither paused nor given up
+//   a frame is sent      the first of its class, which is neither paused nor given up; trimmed ones
+//                        before whole ones, until they are 2,048 bytes ahead
+//   trimmed              what waits before it fills the queue, which trims
+//   trimmed_full         as many trimmed ones wait as may
 //   queue_full           what waits before it fills the queue
 //   headroom_full        what came in by its port fills that port's share
 //   paused_too_long      its class has been paused for the watchdog's time
@@ -60,7 +63,11 @@ public:
   /// `ingress` may be null where no class is lossless.
   QueueAccount(const egress::PortSettings& settings, IngressAccount* ingress, Tell tell);
 
-  void pushed(FrameIndex frame, TrafficClass c, egress::Ingress ingress, std::uint32_t bytes);
+  /// `cut`: by a switch before.
+  void pushed(FrameIndex frame, TrafficClass c, egress::Ingress ingress, std::uint32_t bytes,
+              bool cut);
+  /// It has so many bytes now.
+  void trimmed(FrameIndex frame, TrafficClass c, std::uint32_t bytes);
   void sent(FrameIndex frame, TrafficClass c, const egress::QueueSnapshot& now_is, TimeNs now);
   void dropped(FrameIndex frame, TrafficClass c, core::DropReason why, TimeNs now);
   /// After each call of the queues: what they collected either left, was dropped, or waits now.
@@ -73,7 +80,9 @@ public:
 
   /// Frames that are in the queues.
   [[nodiscard]] std::size_t held() const;
-  [[nodiscard]] std::size_t held(TrafficClass c) const { return classes_[c.value].frames.size(); }
+  [[nodiscard]] std::size_t held(TrafficClass c) const {
+    return classes_[c.value].frames.size() + classes_[c.value].cut.size();
+  }
   /// Counters against what happened.
   void audit(const egress::QueueSnapshot& counted) const;
 
@@ -82,10 +91,15 @@ private:
     FrameIndex frame = 0;
     egress::Ingress ingress;
     std::uint32_t bytes = 0;
+    bool cut = false;
     bool waits = false; ///< beyond the call that brought it
   };
   struct Class {
     std::deque<Frame> frames;
+    std::deque<Frame> cut;   ///< that wait ahead of them
+    std::uint64_t ahead = 0; ///< bytes of those that left before whole ones that waited
+    std::uint64_t trimmed_frames = 0;
+    std::uint64_t trimmed_bytes = 0;
     TimeNs paused_since;
     TimeNs paused_until;
     bool given_up = false;
@@ -99,6 +113,9 @@ private:
   }
   void watch(Class& of, TimeNs now) const;
   void make_wait(Frame& frame, TrafficClass c);
+  /// The frames before this one have been found room for, oldest first; says where it is then.
+  std::deque<Frame>::iterator settle_before(FrameIndex frame, TrafficClass c);
+  std::deque<Frame>::iterator go_ahead(std::deque<Frame>::iterator at, TrafficClass c);
   void remove(std::deque<Frame>& frames, std::deque<Frame>::iterator at, TrafficClass c);
   [[nodiscard]] bool is_allowed(core::DropReason why, TrafficClass c, std::size_t place);
 

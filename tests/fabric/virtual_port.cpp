@@ -33,9 +33,14 @@ void VirtualPort::Device::drop(FrameIndex* frames, std::uint16_t count, TrafficC
   }
 }
 
+void VirtualPort::Device::trimmed(FrameIndex frame, TrafficClass c) {
+  port.account_.trimmed(frame, c, PooledFrames{&port.frames_}.length(frame));
+}
+
 void VirtualPort::push(FrameIndex frame, TrafficClass c, egress::Ingress ingress, TimeNs now) {
   now_ = now;
-  account_.pushed(frame, c, ingress, PooledFrames{&frames_}.length(frame));
+  const PooledFrames frames{&frames_};
+  account_.pushed(frame, c, ingress, frames.length(frame), frames.was_trimmed(frame));
   queues_.push(frame, c, ingress, now, device_);
   settle();
 }

@@ -2,11 +2,13 @@
 // Switches have one for each port, hosts one each.
 //
 //   push -> PortQueues -> flush -> Wire::take, while the link is free
+//                     |-> cut to its headers, and sent ahead
 //                     \-> Wire::dropped
 //   pause frames of the other end -> PortQueues::pause
 #pragma once
 
 #include "dataplane/egress/port_queues.hpp"
+#include "dataplane/egress/trimming.hpp"
 #include "tests/fabric/queue_account.hpp"
 #include "tests/fabric/wire_frame.hpp"
 
@@ -21,6 +23,17 @@ struct PooledFrames {
   FramePool* pool = nullptr;
   [[nodiscard]] std::uint32_t length(FrameIndex frame) const {
     return static_cast<std::uint32_t>((*pool)[frame].bytes().size());
+  }
+  [[nodiscard]] bool trim(FrameIndex frame) const {
+    const std::span<std::byte> bytes = (*pool)[frame].bytes();
+    if (!egress::may_trim(bytes, length(frame), wire::default_ethertype)) {
+      return false;
+    }
+    (*pool)[frame].shorten(wire::trim(bytes.data()));
+    return true;
+  }
+  [[nodiscard]] bool was_trimmed(FrameIndex frame) const {
+    return egress::was_trimmed((*pool)[frame].bytes(), wire::default_ethertype);
   }
 };
 
@@ -61,6 +74,7 @@ private:
     VirtualPort& port;
     std::uint16_t transmit(FrameIndex* frames, std::uint16_t count, TrafficClass c);
     void drop(FrameIndex* frames, std::uint16_t count, TrafficClass c, core::DropReason why);
+    void trimmed(FrameIndex frame, TrafficClass c);
   };
   void settle();
 

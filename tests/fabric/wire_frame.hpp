@@ -28,7 +28,7 @@ namespace tributary::fabric {
 
 inline constexpr std::size_t fcs_bytes = 4;
 /// Room for the longest frame the fabric carries, its FCS included.
-inline constexpr std::size_t wire_frame_capacity = 160;
+inline constexpr std::size_t wire_frame_capacity = 512;
 
 /// The CRC-32 of IEEE 802.3.
 inline std::uint32_t frame_check_sequence(std::span<const std::byte> frame) {
@@ -39,6 +39,23 @@ inline std::uint32_t frame_check_sequence(std::span<const std::byte> frame) {
 
 class WireFrame {
 public:
+  WireFrame() = default;
+  WireFrame(const WireFrame& other) { *this = other; }
+  /// As far as there is anything: most frames are short.
+  WireFrame& operator=(const WireFrame& other) {
+    if (this != &other) {
+      traffic_class = other.traffic_class;
+      arrived_class = other.arrived_class;
+      header_damaged = other.header_damaged;
+      leaves_as_it_is = other.leaves_as_it_is;
+      distance = other.distance;
+      begin_ = other.begin_;
+      length_ = other.length_;
+      std::copy_n(other.bytes_.begin() + begin_, length_ + fcs_bytes, bytes_.begin() + begin_);
+    }
+    return *this;
+  }
+
   /// Takes a frame without FCS, at most `wire_frame_capacity - fcs_bytes` long.
   void assign(std::span<const std::byte> frame) {
     assert(frame.size() <= wire_frame_capacity - fcs_bytes);
@@ -48,12 +65,15 @@ public:
     traffic_class = {};
     header_damaged = false;
     leaves_as_it_is = false;
+    distance = 0;
   }
   /// The frame as a host or a switch sees it, without FCS.
   [[nodiscard]] std::span<std::byte> bytes() { return {bytes_.data() + begin_, length_}; }
   [[nodiscard]] std::span<const std::byte> bytes() const {
     return {bytes_.data() + begin_, length_};
   }
+  /// What is behind so many bytes goes.
+  void shorten(std::size_t length) { length_ = static_cast<std::uint32_t>(length); }
   /// The frame as it is on the wire, FCS included.
   [[nodiscard]] std::span<std::byte> wire_bytes() {
     return {bytes_.data() + begin_, length_ + fcs_bytes};
@@ -90,6 +110,8 @@ public:
   bool header_damaged = false;
   /// No tag is put on it, whatever the link: the sender made it byte by byte.
   bool leaves_as_it_is = false;
+  /// How many later ones are to pass it on the link it is on.
+  std::uint32_t distance = 0;
 
 private:
   std::array<std::byte, wire::vlan_tag_bytes + wire_frame_capacity> bytes_{};

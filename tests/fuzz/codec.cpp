@@ -3,7 +3,8 @@
 //   1  what decodes, encodes to something that decodes to the same
 //   2  the codec and the switch's classifier agree on what a reduction frame is
 //   3  packing a reduction word undoes unpacking it
-//   4  combining the two frames leaves no code smaller than it was (but REPSUM's, which may be
+//   4  a wide frame has its payload inside it, encodes to its own headers, and is no 84-byte frame
+//   5  combining the two frames leaves no code smaller than it was (but REPSUM's, which may be
 //      withdrawn), and no NaN but the canonical one where FLT_SUM made it
 
 #include "dataplane/core/classify.hpp"
@@ -11,8 +12,10 @@
 #include "tests/fuzz/require.hpp"
 #include "tributary/reduce/reducer.hpp"
 #include "tributary/wire/reduction.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <array>
+#include <span>
 #include <vector>
 
 namespace tributary::fuzz {
@@ -47,6 +50,29 @@ void check_classifier(Bytes& bytes, DecodeError error, const wire::ReductionFram
   if (what.kind() == core::FrameKind::refused) {
     TRIBUTARY_REQUIRE(static_cast<std::size_t>(what.reason()) < core::drop_reason_count);
   }
+}
+
+void check_wide(const Bytes& bytes, DecodeError error_of_84_byte_form) {
+  wire::WideFrame f;
+  const DecodeError error = wire::decode(bytes, wire::default_ethertype, f);
+  TRIBUTARY_REQUIRE(!name_of(error).empty() && name_of(error) != "unknown");
+  if (error != DecodeError::none) {
+    return;
+  }
+  TRIBUTARY_REQUIRE(error_of_84_byte_form != DecodeError::none);
+  TRIBUTARY_REQUIRE(wire::is_wide_payload(f.payload_bytes) && f.slot.value < 128);
+  const auto payload = wire::payload_of(bytes, f);
+  TRIBUTARY_REQUIRE(payload.data() + payload.size() <= bytes.data() + bytes.size());
+  Bytes encoded(bytes);
+  wire::encode_header(f, std::span(encoded).first<wire::wide_header_bytes>());
+  wire::WideFrame again;
+  TRIBUTARY_REQUIRE(wire::decode(encoded, f.ethertype, again) == DecodeError::none);
+  TRIBUTARY_REQUIRE(again.destination == f.destination && again.source == f.source);
+  TRIBUTARY_REQUIRE(again.dscp == f.dscp && again.vni == f.vni);
+  TRIBUTARY_REQUIRE(again.source_nid == f.source_nid && again.tree == f.tree);
+  TRIBUTARY_REQUIRE(again.slot == f.slot && again.signature == f.signature);
+  TRIBUTARY_REQUIRE(again.rank == f.rank && again.cookie == f.cookie && again.word == f.word);
+  TRIBUTARY_REQUIRE(again.form == f.form && again.payload_bytes == f.payload_bytes);
 }
 
 reduce::Contribution contribution_of(const wire::ReductionFrame& f) {
@@ -120,6 +146,7 @@ void run(Input input) {
     TRIBUTARY_REQUIRE(!name_of(error).empty() && name_of(error) != "unknown");
     TRIBUTARY_REQUIRE(help != 2 || error == DecodeError::none);
     check_classifier(bytes, error, f);
+    check_wide(bytes, error);
     if (error == DecodeError::none) {
       check_round_trip(f);
       ++decoded;

@@ -126,6 +126,12 @@ def codec_seeds():
     yield "truncated", word + as_it_is(golden[:93]) + as_it_is(golden[:33])
     yield "trailing_bytes", word + as_it_is(golden + b"\xff" * 6) + as_it_is(golden)
     yield "wrong_checksum", word + as_it_is(golden[:24] + b"\0" + golden[25:]) + as_it_is(golden)
+    wide = golden[:14] + bytes.fromhex(
+        "45d00070 04000000 5a77a375 12345000 ffb655e7 cd000123 456789ab cd005102"
+        "07000000 677daabc 00002aa0 00034155 0000803f 000020c0 cdcccc3d 0000807f"
+    ) + bytes(48)
+    yield "wide", word + as_it_is(wide) + as_it_is(golden)
+    yield "wide_cut", word + as_it_is(wide[:-1]) + bytes([1, len(wide)]) + wide[:33] + b"\x58" + wide[34:]
     yield "nothing", b""
     nan, infinity, least = float("nan"), float("inf"), 5e-324
     for op in (0x00, 0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x14, 0x20, 0x21, 0x22, 0x24, 0x25, 0x26,
@@ -168,6 +174,22 @@ def rest_seeds():
     yield "faults", request(GET, "/api/v1/faults?limit=10000")
     yield "drain", request(POST, "/api/v1/switches/leaf0/drain?force=true")
     yield "undrain", request(DELETE, "/api/v1/switches/leaf0/drain")
+    rdma = "/api/v1/rdma"
+    report = (
+        '{"nid":65792,"vnis":[1,1024],"policy_version":3,"parked_version":2,"in_progress":5,'
+        '"exceptions":[{"nid":65793,"vni":1024,"cause":"repeated_timeouts","times":3}],'
+        '"probes":[{"nid":65794,"vni":1,"answered":true}],'
+        '"transfers":[{"nid":65793,"vni":1024,"message":7,"sends":true,"frames":250,"placed":3,'
+        '"retries":2,"busy":0}]}'
+    )
+    yield "rdma_policy", request(GET, rdma + "/policy?vni=1024")
+    yield "rdma_set_policy", request(
+        PATCH, rdma + "/policy", '{"vni":1024,"set":{"window":512,"initial_timeout_ns":"2ms"},"reset":["restarts"]}'
+    )
+    yield "rdma_peers", request(GET, rdma + "/peers?limit=10000")
+    yield "rdma_park", request(PUT, rdma + "/parked/1024/h%33")
+    yield "rdma_unpark", request(DELETE, rdma + "/parked/1024/65793")
+    yield "rdma_report", request(POST, rdma + "/reports", report)
     yield "view", request(HEAD, "http://manager:7580/api/v1/switches/leaf0")
     yield "events", request(GET, "/api/v1/events?follow=false")
     yield "duplicate", request(POST, groups, '{"name":"a","size":1,"x":[{"b":1,"\\u0062":2}]}')
@@ -394,6 +416,60 @@ def scenario_seeds():
     yield "result", bytes(frames.Frame(nid=0x10000, count=4, seqno=1, resno=0, **group))
 
 
+def rdma_seeds():
+    """Steps of rdma.cpp's World: a byte that says what, then its choices."""
+    RQT, RSP, WR, RESEND, DONE, RD_RQT, PROG, QUERY, NOCTX, FIN, ABORT = range(11)
+    ANSWER, TRIMMED = 0x80, 0x08
+
+    def give(kind, *, choice=0, flags=0, numbers=(0, 0, 0, 0), pidx=0, word=0, value=0, rest=b""):
+        head = bytes([5, choice, kind, flags])
+        head += b"" if choice & ANSWER else bytes(numbers)
+        return head + struct.pack("<BHH", pidx, word, value) + rest
+
+    def begin(read, length):
+        return bytes([2 if read else 1]) + struct.pack("<H", length) + bytes([0])
+
+    wait = lambda units: bytes([0]) + struct.pack("<H", units)
+    request = give(RQT, value=250, rest=bytes([0, 0]))
+    data = lambda pidx, **fields: give(WR, choice=ANSWER | fields.pop("choice", 0), pidx=pidx, **fields)
+    yield "nothing", b""
+    yield "frame", bytes([0]) + RDMA_WRITE
+    yield "frame_trimmed", bytes([0]) + RDMA_WRITE[:14 + 2] + b"\x00\x38" + RDMA_WRITE[18:70]
+    yield "write_of_a_peer", b"\1" + request + data(0) + data(1)
+    yield "request_twice", b"\1" + request * 2 + data(0) * 2
+    yield "newer_request", b"\1" + request + give(RQT, numbers=(0, 0, 0, 1), value=250, rest=bytes([0, 0]))
+    yield "wrong_request", b"\1" + give(RQT, choice=0x10, value=250, rest=bytes([0, 0, 100, 0, 1]))
+    yield "no_request", b"\1" + give(RQT, choice=0x21, rest=bytes(8))
+    yield "trimmed", b"\1" + request + data(1, choice=TRIMMED) + wait(50)
+    yield "sink_times_out", b"\1" + request + wait(60000) * 3
+    yield "query", b"\1" + request + give(QUERY, choice=ANSWER, flags=16, pidx=2)
+    yield "query_unknown", b"\1" + give(QUERY, flags=16)
+    yield "aborted", b"\1" + request + give(ABORT, choice=ANSWER, flags=64, word=11)
+    yield "no_context", b"\1" + request + give(NOCTX, choice=ANSWER, flags=64)
+    yield "finished", b"\1" + request + give(FIN)
+    yield "own_write", b"\1" + begin(False, 900) + give(RSP, choice=ANSWER, value=129) + give(DONE, choice=ANSWER)
+    yield "own_write_asked_again", b"\1" + begin(False, 900) + give(RSP, choice=ANSWER, value=129) + give(
+        RESEND, choice=ANSWER | 1, value=129, rest=struct.pack("<Q", 5)
+    )
+    yield "own_write_busy", b"\1" + begin(False, 9) + give(RSP, choice=ANSWER, flags=8, word=1) + wait(100)
+    yield "own_write_unanswered", b"\1" + begin(False, 9) + wait(60000) * 3
+    yield "own_read", b"\1" + begin(True, 150) + data(0)
+    yield "own_read_refused", b"\1" + begin(True, 150) + give(RSP, choice=ANSWER, flags=64, word=2)
+    yield "read_of_a_peer", b"\1" + give(RD_RQT, value=250, rest=bytes([0, 9])) + give(PROG, choice=ANSWER, value=9)
+    yield "cancelled", b"\1" + begin(False, 900) + bytes([3])
+    yield "deregistered", b"\1" + request + bytes([4]) + data(0)
+
+
+def golden_write():
+    """The WR of docs/protocol/rdma.md."""
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "protocol" / "rdma.md").read_text()
+    block = page.split("golden: WR\n")[1].split("golden:")[0]
+    return bytes.fromhex("".join(line.split(": ")[1] for line in block.splitlines() if ": " in line))
+
+
+RDMA_WRITE = golden_write()
+
+
 def write(folder, name, content):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(content)
@@ -415,3 +491,5 @@ for seed, content in scenario_seeds():
     write(CORPUS / "scenario", seed, content)
 for seed, content in rest_seeds():
     write(CORPUS / "rest", seed, content)
+for seed, content in rdma_seeds():
+    write(CORPUS / "rdma", seed, content)

@@ -115,6 +115,35 @@ public:
     done(reply);
   }
   void drain(const Caller&, const DrainRequest& r, Reply reply) override { named(r.at, reply); }
+  void rdma_view(const Caller&, const RdmaViewRequest& r, Reply reply) override {
+    TRIBUTARY_REQUIRE(r.limit >= 1 && r.limit <= ViewRequest::most);
+    done(reply);
+  }
+  void rdma_set_policy(const Caller&, const RdmaPolicyPatch& p, Reply reply) override {
+    TRIBUTARY_REQUIRE(p.reset_all || !p.set.empty() || !p.reset.empty());
+    done(reply);
+  }
+  void rdma_park(const Caller&, const RdmaParkRequest& r, Reply reply) override {
+    named(r.host, reply);
+  }
+  void rdma_report(const Caller&, const RdmaReport& r, Reply reply) override {
+    check_nid(r.nid);
+    TRIBUTARY_REQUIRE(r.vnis.size() <= RdmaReport::most_vnis);
+    TRIBUTARY_REQUIRE(r.exceptions.size() <= RdmaReport::most_exceptions);
+    for (const RdmaReport::Exception& exception : r.exceptions) {
+      check_nid(exception.peer.nid);
+      TRIBUTARY_REQUIRE(exception.times >= 1);
+    }
+    TRIBUTARY_REQUIRE(r.probes.size() <= RdmaReport::most_probes);
+    for (const RdmaReport::Probe& probe : r.probes) {
+      check_nid(probe.peer.nid);
+    }
+    TRIBUTARY_REQUIRE(r.transfers.size() <= retransmit::Transfers::most_of_a_host);
+    for (const auto& transfer : r.transfers) {
+      check_nid(transfer.peer);
+    }
+    done(reply);
+  }
   std::optional<MetricsPlace> metrics(MetricsPlace, std::string&) override { return {}; }
   std::string not_ready_because() override { return {}; }
   std::function<void()> subscribe(const Caller&, std::uint64_t,

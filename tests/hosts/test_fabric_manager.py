@@ -16,9 +16,9 @@ RETRY_USEC = 10_000_000
 
 class Fabric:
     """Two leaves and two spines; each leaf has `hosts` hosts. Everything is discovered; with `guards` the
-    switches' files say which host is at which port, for hosts that say no hello."""
+    switches' files say which host is at which port, for hosts that say no hello; `vnis` are open to all."""
 
-    def __init__(self, lab, hosts=2, guards=False, descriptors=None, **manager):
+    def __init__(self, lab, hosts=2, guards=False, descriptors=None, vnis=(), **manager):
         for binary in (lab.binaries.host, lab.binaries.ctl):
             lab.need(binary)
         self.lab = lab
@@ -37,7 +37,7 @@ class Fabric:
                 nid = number + 1
                 lab.network.cable(name, "eth0", None, f"host{number}", f"02:00:00:00:00:{nid:02x}")
                 section.port(
-                    f"host{number}", kind="af_packet", interface=f"host{number}", vnis=[],
+                    f"host{number}", kind="af_packet", interface=f"host{number}", vnis=list(vnis),
                     nid=nid if guards else None,
                 )
             for spine in range(2):

@@ -42,6 +42,15 @@ def test_reductions_over_memif(lab):
     assert counters["switch0.port.p0.rx_frames"] > 0 and counters["switch0.port.p1.rx_frames"] > 0
 
 
+def test_transfers_over_memif(lab):
+    _, measured = over_memif(
+        lab, '[[traffic]]\nkind = "rdma"\ntransfer_sizes = [100003, 0, 1]\n', "--duration", "60s", "--operations", "60"
+    )
+    got = figures(measured)
+    assert got["transfers"] == 60 and got["digest_errors"] == 0, got
+    assert got["written_digest"] == got["arrived_digest"], got
+
+
 def test_the_switch_tells_its_drops_with_their_names(lab):
     """It has no route to half of the hosts: the generator misses their frames, the switch says why."""
     generator = Generator(lab, 2)

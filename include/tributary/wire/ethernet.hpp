@@ -47,6 +47,13 @@ inline std::uint16_t ethertype_of(const std::byte* frame) {
   return load_be<std::uint16_t>(frame + 12);
 }
 
+/// Whether its destination is one that no bridge forwards (IEEE 802.1Q, table 8-1): pause frames,
+/// spanning trees, link aggregation, LLDP.
+inline bool is_link_local(const std::byte* frame) {
+  return load_be<std::uint32_t>(frame) == 0x0180C200 &&
+         (load_be<std::uint16_t>(frame + 4) & 0xFFF0) == 0;
+}
+
 inline void write_ethernet_header(std::byte* frame, const MacAddress& destination,
                                   const MacAddress& source, std::uint16_t ethertype) {
   std::memcpy(frame, destination.data(), destination.size());

@@ -4,12 +4,13 @@
 //   bits   field         value        bits   field
 //    2:0   action        7            11:0   endpoint (0 in an SFA)
 //   15:3   tree          0..8191      31:12  NID; may not begin with nine 1 bits
-//   17:16  reserved      0
+//   17:16  slot 6:5      0
 //   20:18  reduction id  0..7
-//   22:21  reserved      0
+//   22:21  slot 4:3      0
 //   31:23  format        0x1FF
 //
-// Reserved bits are sent as 0 and ignored on receipt.
+// A tree with eight reductions in flight has the ids 0 to 7, and the four other bits are sent as 0
+// and ignored on receipt. A tree with wide frames may have 128: bits 6:3 of an id stand in them.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -23,7 +24,9 @@ struct FabricAddress {
   friend constexpr bool operator==(FabricAddress, FabricAddress) = default;
 
   static constexpr FabricAddress multicast(TreeNumber tree, ReductionId id) {
-    return {0xFF800000U | std::uint32_t{id.value & 7U} << 18 | (tree.value & 0x1FFFU) << 3 | 7U};
+    const std::uint32_t bits = id.value;
+    return {0xFF800000U | (bits >> 3 & 3U) << 21 | (bits & 7U) << 18 | (bits >> 5 & 3U) << 16 |
+            (tree.value & 0x1FFFU) << 3 | 7U};
   }
   static constexpr FabricAddress unicast(Nid nid, std::uint16_t endpoint = 0) {
     return {(nid.value & max_nid) << 12 | (endpoint & 0xFFFU)};
@@ -35,8 +38,14 @@ struct FabricAddress {
   [[nodiscard]] constexpr TreeNumber tree() const {
     return TreeNumber{static_cast<std::uint16_t>(value >> 3 & (max_trees - 1))};
   }
+  /// In a tree with eight reductions in flight.
   [[nodiscard]] constexpr ReductionId reduction() const {
     return ReductionId{static_cast<std::uint8_t>(value >> 18 & 7U)};
+  }
+  /// In a tree with up to 128: all seven bits.
+  [[nodiscard]] constexpr ReductionId slot() const {
+    return ReductionId{static_cast<std::uint8_t>((value >> 18 & 7U) | (value >> 21 & 3U) << 3 |
+                                                 (value >> 16 & 3U) << 5)};
   }
   [[nodiscard]] constexpr Nid nid() const { return Nid{value >> 12}; }
 };

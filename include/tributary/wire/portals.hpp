@@ -48,6 +48,7 @@ inline constexpr std::size_t dfa = 16;
 inline constexpr std::size_t command = 20;
 inline constexpr std::size_t remote_offset = 22;
 inline constexpr std::size_t request_length = 29;
+inline constexpr std::size_t form = 31; ///< behind the command
 } // namespace portals_offset
 
 inline constexpr std::uint8_t portals_version_ihl = 0x45;

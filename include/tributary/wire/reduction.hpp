@@ -4,7 +4,7 @@
 // Behind the Portals command (portals.hpp), offsets from the start of the Portals packet:
 //
 //   off size order  field
-//    31   1         pad, 0
+//    31   1         form, 0; others are wide frames' (wide_reduction.hpp)
 //    32   4   LE    sender's rank in its group; for people who read captures, switches ignore it
 //    36   4   BE    cookie
 //    40   8   BE    reduction word
@@ -156,40 +156,70 @@ inline void store_payload(std::byte* portals, const Payload& p) {
   }
 }
 
-/// Writes all 94 bytes, the header checksum included.
-inline void encode(const ReductionFrame& f, std::span<std::byte, reduction_frame_bytes> out) {
-  write_ethernet_header(out.data(), f.destination, f.source, f.ethertype);
-  std::byte* p = out.data() + ethernet_header_bytes;
-  std::memset(p, 0, reduction_packet_bytes);
+namespace detail {
+
+/// Everything in front of the payload; `Frame` has the fields of ReductionFrame up to `word`.
+template <typename Frame>
+inline void write_reduction_headers(const Frame& f, FabricAddress destination,
+                                    std::uint16_t total_length, std::uint16_t request_length,
+                                    std::byte* frame) {
+  write_ethernet_header(frame, f.destination, f.source, f.ethertype);
+  std::byte* p = frame + ethernet_header_bytes;
+  std::memset(p, 0, reduction_offset::payload);
   p[portals_offset::version_ihl] = std::byte{portals_version_ihl};
   p[portals_offset::dscp_ecn] = static_cast<std::byte>(f.dscp << 2);
-  store_be<std::uint16_t>(p + portals_offset::total_length, reduction_packet_bytes);
+  store_be<std::uint16_t>(p + portals_offset::total_length, total_length);
   store_be<std::uint16_t>(p + portals_offset::vni, f.vni.value);
   p[portals_offset::ttl] = std::byte{portals_ttl};
   p[portals_offset::protocol] = std::byte{portals_protocol};
   store_be<std::uint32_t>(p + portals_offset::sfa, FabricAddress::unicast(f.source_nid).value);
-  store_be<std::uint32_t>(p + portals_offset::dfa,
-                          FabricAddress::multicast(f.tree, f.reduction).value);
+  store_be<std::uint32_t>(p + portals_offset::dfa, destination.value);
   p[portals_offset::command] = std::byte{reduction_command};
   store_signature(p, f.signature);
-  store_be<std::uint16_t>(p + portals_offset::request_length, reduction_request_length);
+  store_be<std::uint16_t>(p + portals_offset::request_length, request_length);
   store_le<std::uint32_t>(p + reduction_offset::rank, f.rank);
   store_be<std::uint32_t>(p + reduction_offset::cookie, f.cookie.value);
   store_word(p, f.word);
-  store_payload(p, f.payload);
   write_fabric_header_checksum(p);
+}
+
+/// The reverse; the reduction id is left to the caller, for it has three bits or seven.
+template <typename Frame>
+inline void read_reduction_headers(const std::byte* frame, std::uint16_t ethertype, Frame& out) {
+  const std::byte* p = frame + ethernet_header_bytes;
+  out.ethertype = ethertype;
+  std::memcpy(out.destination.data(), frame, out.destination.size());
+  std::memcpy(out.source.data(), frame + 6, out.source.size());
+  out.dscp = static_cast<std::uint8_t>(std::to_integer<unsigned>(p[portals_offset::dscp_ecn]) >> 2);
+  out.vni = vni_of(p);
+  out.source_nid = sfa_of(p).nid();
+  out.tree = dfa_of(p).tree();
+  out.signature = signature_of(p);
+  out.rank = load_le<std::uint32_t>(p + reduction_offset::rank);
+  out.cookie = cookie_of(p);
+  out.word = load_word(p);
+}
+
+} // namespace detail
+
+/// Writes all 94 bytes, the header checksum included.
+inline void encode(const ReductionFrame& f, std::span<std::byte, reduction_frame_bytes> out) {
+  detail::write_reduction_headers(f, FabricAddress::multicast(f.tree, f.reduction),
+                                  reduction_packet_bytes, reduction_request_length, out.data());
+  store_payload(out.data() + ethernet_header_bytes, f.payload);
 }
 
 /// What keeps a buffer from being a reduction frame.
 enum class DecodeError : std::uint8_t {
   none,
-  too_short,       ///< fewer than 94 bytes
+  too_short,       ///< fewer than 94 bytes, or than its total length says
   wrong_ethertype, ///< not the EtherType asked for
   wrong_version,   ///< version/ihl is not 0x45
-  wrong_length,    ///< total length is not 80
+  wrong_length,    ///< total length is not 80; of a wide frame, none that it can have
   wrong_checksum,  ///< header checksum
   not_multicast,   ///< DFA is a unicast address, or its action is not 7
-  wrong_request,   ///< request length is not 49
+  wrong_request,   ///< request length is not 49; of a wide frame, not that of its payload
+  wrong_form,      ///< of a wide frame: no such element type, or an upper bit of the form is set
 };
 
 constexpr std::string_view name_of(DecodeError e) {
@@ -202,14 +232,17 @@ constexpr std::string_view name_of(DecodeError e) {
   case DecodeError::wrong_checksum: return "wrong_checksum";
   case DecodeError::not_multicast: return "not_multicast";
   case DecodeError::wrong_request: return "wrong_request";
+  case DecodeError::wrong_form: return "wrong_form";
   }
   return "unknown";
 }
 
-/// Reads a reduction frame of the given EtherType; `out` is only written when the answer is `none`.
-/// Bytes past the 94th are ignored.
-inline DecodeError decode(std::span<const std::byte> frame, std::uint16_t ethertype,
-                          ReductionFrame& out) {
+namespace detail {
+
+/// What all reduction frames have in common; `has_length(total length)` tells those asked for.
+template <typename HasLength>
+inline DecodeError check_reduction_frame(std::span<const std::byte> frame, std::uint16_t ethertype,
+                                         HasLength has_length) {
   if (frame.size() < ethernet_header_bytes) {
     return DecodeError::too_short;
   }
@@ -223,31 +256,38 @@ inline DecodeError decode(std::span<const std::byte> frame, std::uint16_t ethert
   if (p[portals_offset::version_ihl] != std::byte{portals_version_ihl}) {
     return DecodeError::wrong_version;
   }
-  if (total_length_of(p) != reduction_packet_bytes) {
+  const std::size_t total_length = total_length_of(p);
+  if (!has_length(total_length)) {
     return DecodeError::wrong_length;
+  }
+  if (frame.size() < ethernet_header_bytes + total_length) {
+    return DecodeError::too_short;
   }
   if (!fabric_header_checksum_ok(p)) {
     return DecodeError::wrong_checksum;
   }
   const FabricAddress dfa = dfa_of(p);
-  if (!dfa.is_multicast() || dfa.action() != 7) {
-    return DecodeError::not_multicast;
+  return dfa.is_multicast() && dfa.action() == 7 ? DecodeError::none : DecodeError::not_multicast;
+}
+
+} // namespace detail
+
+/// Reads a reduction frame of the given EtherType; `out` is only written when the answer is `none`.
+/// Bytes past the 94th are ignored.
+inline DecodeError decode(std::span<const std::byte> frame, std::uint16_t ethertype,
+                          ReductionFrame& out) {
+  if (const DecodeError error = detail::check_reduction_frame(
+          frame, ethertype,
+          [](std::size_t total_length) { return total_length == reduction_packet_bytes; });
+      error != DecodeError::none) {
+    return error;
   }
+  const std::byte* p = frame.data() + ethernet_header_bytes;
   if (request_length_of(p) != reduction_request_length) {
     return DecodeError::wrong_request;
   }
-  out.ethertype = ethertype;
-  std::memcpy(out.destination.data(), frame.data(), out.destination.size());
-  std::memcpy(out.source.data(), frame.data() + 6, out.source.size());
-  out.dscp = static_cast<std::uint8_t>(std::to_integer<unsigned>(p[portals_offset::dscp_ecn]) >> 2);
-  out.vni = vni_of(p);
-  out.source_nid = sfa_of(p).nid();
-  out.tree = dfa.tree();
-  out.reduction = dfa.reduction();
-  out.signature = signature_of(p);
-  out.rank = load_le<std::uint32_t>(p + reduction_offset::rank);
-  out.cookie = cookie_of(p);
-  out.word = load_word(p);
+  detail::read_reduction_headers(frame.data(), ethertype, out);
+  out.reduction = dfa_of(p).reduction();
   out.payload = load_payload(p);
   return DecodeError::none;
 }

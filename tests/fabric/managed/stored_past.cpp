@@ -21,6 +21,10 @@ auto key(const records::DrainRecord& r) { return r.at; }
 auto key(const records::SwitchRecord& r) { return r.number; }
 auto key(const records::LinkRecord& r) { return r.number; }
 auto key(const records::HostRecord& r) { return r.nid; }
+auto key(const records::RdmaSettingRecord& r) {
+  return std::tuple(!r.vni.has_value(), r.vni, r.field); // those of all VNIs last
+}
+auto key(const records::RdmaParkRecord& r) { return std::tuple(r.vni, r.nid); }
 
 template <typename Record> void put(std::vector<Record>& records, const Record& record) {
   const auto at = std::lower_bound(records.begin(), records.end(), record,
@@ -43,6 +47,16 @@ struct Apply {
   void operator()(const records::LinkRecord& r) const { put(snapshot.links, r); }
   void operator()(const records::HostRecord& r) const { put(snapshot.hosts, r); }
   void operator()(const records::DrainRecord& r) const { put(snapshot.drains, r); }
+  void operator()(const records::RdmaSettingRecord& r) const { put(snapshot.rdma_settings, r); }
+  void operator()(const records::EraseRdmaSetting& e) const {
+    std::erase_if(snapshot.rdma_settings,
+                  [&](const auto& r) { return r.vni == e.vni && r.field == e.field; });
+  }
+  void operator()(const records::RdmaParkRecord& r) const { put(snapshot.rdma_parks, r); }
+  void operator()(const records::EraseRdmaPark& e) const {
+    std::erase_if(snapshot.rdma_parks,
+                  [&](const auto& r) { return r.vni == e.vni && r.nid == e.nid; });
+  }
   void operator()(const records::EraseDrain& e) const {
     std::erase_if(snapshot.drains, [&](const auto& r) { return r.at == e.at; });
   }

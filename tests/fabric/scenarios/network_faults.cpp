@@ -43,6 +43,26 @@ RunReport duplication(const RunOptions& options) {
 RunReport reordering(const RunOptions& options) {
   return under(options, {.reorder = 0.1}, Fault::reorder);
 }
+/// Losses come in bursts of five frames in the mean.
+RunReport burst_loss(const RunOptions& options) {
+  return under(options, {.good_to_bad = 0.005, .bad_to_good = 0.2, .loss_bad = 0.8},
+               Fault::burst_loss);
+}
+RunReport reordering_by_distance(const RunOptions& options) {
+  return under(options, {.reorder = 0.1, .reorder_distance = 3, .hold_ns = microseconds(500)},
+               Fault::reorder);
+}
+/// Links that are slower than what is sent, with a short queue in front.
+RunReport rate_limit(const RunOptions& options) {
+  return under(options, {.rate_kbps = 20'000, .rate_burst_bytes = 200, .rate_queue_bytes = 300},
+               Fault::rate_limit);
+}
+/// Hellos and ordinary frames pass; reduction frames on their way up do not always.
+RunReport loss_of_contributions(const RunOptions& options) {
+  LinkFaults faults{.loss = 0.03, .kinds = {}};
+  faults.kinds.insert(impairment::Kind::reduction);
+  return under(options, faults, Fault::loss);
+}
 RunReport jitter(const RunOptions& options) {
   return under(options, {.jitter_ns = microseconds(200)}, Fault::jitter);
 }
@@ -229,6 +249,13 @@ constexpr std::array scenarios = {
              40},
     Scenario{"duplication", "5 % of all frames come twice", duplication, 40},
     Scenario{"reordering", "10 % of all frames are overtaken", reordering, 40},
+    Scenario{"reordering_by_distance", "10 % of all frames are overtaken by three others",
+             reordering_by_distance, 40},
+    Scenario{"burst_loss", "frames are lost five at a time in the mean", burst_loss, 40},
+    Scenario{"rate_limit", "links that carry less than is sent, and drop what waits too long",
+             rate_limit, 40},
+    Scenario{"loss_of_contributions", "3 % loss, of contributions and partial results alone",
+             loss_of_contributions, 40},
     Scenario{"jitter", "every frame is delayed by up to 200 us", jitter},
     Scenario{"wire_corruption", "bits change on the wire: the FCS catches it", wire_corruption},
     Scenario{"header_corruption", "header bits change before the FCS: the checksum catches it",

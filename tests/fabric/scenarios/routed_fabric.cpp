@@ -2,6 +2,7 @@
 
 #include "controlplane/routes/plan.hpp"
 #include "controlplane/topology/builders.hpp"
+#include "endpoint/rdma/policy.hpp"
 
 #include <memory>
 #include <utility>
@@ -32,6 +33,7 @@ std::string set_planned_routes(Fabric& fabric, const topology::Graph& graph,
   request.settings.algorithm = algorithm;
   request.settings.vcs = vcs;
   request.epoch = epoch;
+  request.sprayed_dscps = std::uint64_t{1} << rdma::Policy{}.dscp_sprayed;
   const routes::Plan plan = routes::make_plan(request, [] { return TimeNs{}; });
   for (SwitchIndex s = 0; s < plan.contents.size(); ++s) {
     if (plan.contents[s] == nullptr || plan.contents[s]->routes() == nullptr) {

@@ -58,16 +58,16 @@ TEST(queues_view, one_line_per_queue_with_what_waits_of_how_much) {
       {"switch":"leaf0","port":"host0","class":0,"frames_limit":512,"bytes_limit":1048576,
        "paused":false,"given_up":false,"frames":20,"bytes":1880,"frames_waiting":3,
        "bytes_waiting":282,"most_frames":5,"most_bytes":470,"pauses_received":0,"paused_us":0,
-       "given_up_times":0,"drops":{"queue_full":9}},
+       "given_up_times":0,"trimmed_frames":7,"drops":{"queue_full":9}},
       {"switch":"leaf0","port":"up","class":3,"frames_limit":64,"paused":true,"given_up":true,
        "pauses_received":4,"paused_us":250000,"pauses_sent":6,"drops":{}}])json");
   EXPECT_EQ(queues_view(result, false),
-            "SWITCH  PORT   CLASS  STATE     WAITING  BYTES  HIGHEST  TX FRAMES  TX BYTES  PAUSES"
-            "  PAUSED  SENT  DROPS\n"
-            "leaf0   host0      0  waiting     3/512    282        5         20      1880       0"
-            "    0 ns     0  queue_full 9\n"
-            "leaf0   up         3  given up     0/64      0        0          0         0       4"
-            "  250 ms     6\n");
+            "SWITCH  PORT   CLASS  STATE     WAITING  BYTES  HIGHEST  TX FRAMES  TX BYTES  TRIMMED"
+            "  PAUSES  PAUSED  SENT  DROPS\n"
+            "leaf0   host0      0  waiting     3/512    282        5         20      1880        7"
+            "       0    0 ns     0  queue_full 9\n"
+            "leaf0   up         3  given up     0/64      0        0          0         0        0"
+            "       4  250 ms     6\n");
 }
 
 TEST(trees_view, tells_a_multicast_from_a_reduction) {

@@ -146,6 +146,15 @@ TEST_F(AfXdpPortTest, TheInterfaceIsLeftAsItWasFound) {
   EXPECT_EQ(receive_numbers(raw, 1), numbers(1, 1)) << "no program takes it away";
 }
 
+TEST_F(AfXdpPortTest, WhoClosesAndOpensAgainAtOnceHasTheQueue) {
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    left.reset();
+    open();
+    ASSERT_TRUE(send_numbers(*right, i, 1));
+    ASSERT_EQ(receive_numbers(*left, 1), numbers(i, 1));
+  }
+}
+
 TEST_F(AfXdpPortTest, SeveralReceiveQueuesAreOnePort) {
   left.reset();
   PrivateNetwork::remove_pair();

@@ -1,5 +1,4 @@
-"""Hosts as namespaces with two interfaces each: one to tributary-switch, one to a plain Linux bridge;
-and a third one where a switch of another build takes part.
+"""Hosts as namespaces with two interfaces each: one to tributary-switch, one to a plain Linux bridge.
 
 Only for inside scripts/tributary/isolation.py's world. Host n is called by its address on the bridge,
 10.77.0.<n+1>, which is its namespace's name, too: that is what MPI launchers know it by.
@@ -7,7 +6,7 @@ Only for inside scripts/tributary/isolation.py's world. Host n is called by its 
 
 from tributary.network import Network, shell
 
-SWITCH_SIDE, BEFORE_SIDE, BRIDGE_SIDE = "fabric0", "fabric1", "eth0"
+SWITCH_SIDE, BRIDGE_SIDE = "fabric0", "eth0"
 SUBNET, GATEWAY = "10.77.0.0/24", "10.77.0.254"
 
 
@@ -15,9 +14,9 @@ def host_name(number):
     return f"10.77.0.{number + 1}"
 
 
-def port_name(number, side=SWITCH_SIDE):
+def port_name(number):
     """The switch's end of a host's cable."""
-    return f"h{number}" if side == SWITCH_SIDE else f"before{number}"
+    return f"h{number}"
 
 
 def mac(number):
@@ -25,15 +24,14 @@ def mac(number):
     return f"02:00:00:00:00:{number + 1:02x}"
 
 
-def lay(hosts, sides=(SWITCH_SIDE,)):
-    """`hosts` namespaces, with a cable to a switch on each of `sides`; the bridge has an address, too, for the launchers here."""
+def lay(hosts):
+    """`hosts` namespaces; the bridge has an address, too, for the launchers here."""
     network = Network()
     shell("ip link add bridge0 type bridge forward_delay 0 && ip link set bridge0 up"
           f" && ip address add {GATEWAY}/24 dev bridge0")
     for number in range(hosts):
         name = network.host(host_name(number))
-        for side in sides:
-            network.cable(name, side, None, port_name(number, side), mac_a=mac(number))
+        network.cable(name, SWITCH_SIDE, None, port_name(number), mac_a=mac(number))
         network.cable(name, BRIDGE_SIDE, None, f"b{number}")
         shell(f"ip link set b{number} master bridge0"
               f" && ip -n {name} address add {name}/24 dev {BRIDGE_SIDE}")

@@ -38,7 +38,7 @@ def pretty_name():
     return found.group(1) if found else platform.system()
 
 
-def command_line():
+def command_line(folder="bench/compare"):
     words = [Path(sys.argv[0]).name]
     skip = False
     for word in sys.argv[1:]:
@@ -48,7 +48,7 @@ def command_line():
             skip = True
         else:
             words.append(word)
-    return "bench/compare/" + " ".join(words)
+    return f"{folder}/" + " ".join(words)
 
 
 def package_version(name):

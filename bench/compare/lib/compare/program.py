@@ -25,7 +25,7 @@ from compare import hugepages, machine, places, preparing
 from tributary import isolation
 from tributary.switch import StartFailed
 
-EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_MISSED = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Comparison:
         """`pages(options)`: how many hugepages of 2 MiB all contenders need together. `peers`: whether
         any of them is in scripts/packages-bench. `against`: whether another build can take part."""
         self.measure, self.pages, self.peers = measure, pages, peers
+        self.programs = preparing.PROGRAMS  # what has to be built
         self.parser = argparse.ArgumentParser(
             description=manual, formatter_class=argparse.RawDescriptionHelpFormatter)
         add = self.parser.add_argument
@@ -89,7 +90,7 @@ class Comparison:
         if not options.no_setup:
             preparing.install(self.peers)
         if not places.is_given(options.build):
-            preparing.build()
+            preparing.build(self.programs)
         places.binaries(places.build_folder(options.build))
         with hugepages.borrowed(self.pages(options)) as huge, result_file(options.json) as result, \
                 tempfile.TemporaryDirectory(prefix="tributary-bench-") as folder:
@@ -109,7 +110,7 @@ class Comparison:
         with os.fdopen(options.result, "w") as out:
             json.dump(result, out, indent=2)
             out.write("\n")
-        return EXIT_OK
+        return EXIT_MISSED if result.get("missed") else EXIT_OK
 
 
 @contextmanager

@@ -74,6 +74,15 @@ TEST(config, tokens_that_cross_a_network_readably_are_warned_of) {
               testing::IsEmpty());
 }
 
+TEST(config, dscps_to_spray_are_those_of_sprayed_rdma_unless_the_file_says_otherwise) {
+  EXPECT_THAT(parse_text("", "f.toml").routes.sprayed_dscps, testing::ElementsAre(10));
+  EXPECT_THAT(parse_text("[routes]\nsprayed_dscps = [12, 63]\n", "f.toml").routes.sprayed_dscps,
+              testing::ElementsAre(12, 63));
+  EXPECT_THAT(parse_text("[routes]\nsprayed_dscps = []\n", "f.toml").routes.sprayed_dscps,
+              testing::IsEmpty());
+  EXPECT_THAT(error_of("[routes]\nsprayed_dscps = [64]\n"), HasSubstr("0 to 63"));
+}
+
 TEST(config, mistakes_are_named_with_line_and_key) {
   EXPECT_THAT(error_of("[groups]\nlease = 3\n"), HasSubstr("f.toml:2: key 'groups.lease'"));
   EXPECT_THAT(error_of("[multicast]\nalgorithm = \"fastest\"\n"), HasSubstr("not known"));

@@ -228,6 +228,40 @@ TEST(openapi, says_what_is_answered) {
   expect_documented("get", jobs + "/{job}", none);
 }
 
+TEST(openapi, says_what_is_answered_about_rdma) {
+  World world;
+  world.connect_star("a", 8);
+  for (const std::uint32_t reporter : {1U, 2U}) {
+    api::RdmaReport report{.nid = Nid{reporter}, .vnis = {Vni{7}}, .in_progress = 1};
+    report.transfers = {{.peer = Nid{5}, .vni = Vni{7}}};
+    for (const std::uint32_t peer : {5U, 6U, 7U}) {
+      report.exceptions.push_back({{Nid{peer}, Vni{7}}, retransmit::Cause::unreachable_peer, 2});
+    }
+    Given reported;
+    world.manager->rdma_report(administrator, report, reported.reply());
+    world.reconcile();
+    expect_documented("post", "/api/v1/rdma/reports", reported);
+  }
+  for (const auto& [what, path] :
+       {std::pair(api::RdmaView::policy, "policy"), std::pair(api::RdmaView::peers, "peers"),
+        std::pair(api::RdmaView::transfers, "transfers"),
+        std::pair(api::RdmaView::exceptions, "exceptions")}) {
+    Given given;
+    world.manager->rdma_view(administrator, {.what = what}, given.reply());
+    expect_documented("get", std::string("/api/v1/rdma/") + path, given);
+  }
+  Given set;
+  world.manager->rdma_set_policy(administrator, {.vni = Vni{7}, .set = {{"window", "512"}}},
+                                 set.reply());
+  world.reconcile();
+  expect_documented("patch", "/api/v1/rdma/policy", set);
+  Given parked;
+  world.manager->rdma_park(administrator, {.park = true, .host = "3", .vni = Vni{7}},
+                           parked.reply());
+  world.reconcile();
+  expect_documented("put", "/api/v1/rdma/parked/{vni}/{host}", parked);
+}
+
 void look_for_loose_schemas(const json::value& value, const std::string& at,
                             std::vector<std::string>& found) {
   if (const auto* const object = value.if_object()) {

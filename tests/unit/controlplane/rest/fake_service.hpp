@@ -108,6 +108,29 @@ public:
     take(c, fmt::format("{} {} {}", verbs[static_cast<int>(r.verb)], r.at, r.force),
          std::move(reply));
   }
+  void rdma_view(const api::Caller& c, const api::RdmaViewRequest& r, api::Reply reply) override {
+    take(c,
+         fmt::format("rdma_view {} {} {}", static_cast<int>(r.what), r.vni ? r.vni->value : -1,
+                     r.limit),
+         std::move(reply));
+  }
+  void rdma_set_policy(const api::Caller& c, const api::RdmaPolicyPatch& p,
+                       api::Reply reply) override {
+    std::string changes;
+    for (const auto& [name, value] : p.set) {
+      changes += fmt::format(" {}={}", name, value);
+    }
+    for (const std::string& name : p.reset) {
+      changes += " -" + name;
+    }
+    take(c, "rdma_set_policy" + changes, std::move(reply));
+  }
+  void rdma_park(const api::Caller& c, const api::RdmaParkRequest& r, api::Reply reply) override {
+    take(c, fmt::format("rdma_park {} {} {}", r.park, r.host, r.vni.value), std::move(reply));
+  }
+  void rdma_report(const api::Caller& c, const api::RdmaReport& r, api::Reply reply) override {
+    take(c, fmt::format("rdma_report {} {}", r.nid.value, r.exceptions.size()), std::move(reply));
+  }
   void rebalance(const api::Caller& c, bool dry_run, api::Reply reply) override {
     take(c, fmt::format("rebalance {}", dry_run), std::move(reply));
   }

@@ -47,6 +47,12 @@ public:
     for (const auto& [key, r] : hosts_) {
       all.hosts.push_back(r);
     }
+    for (const auto& [key, setting] : rdma_settings_) {
+      all.rdma_settings.push_back(setting);
+    }
+    for (const auto& [vni, nid] : rdma_parks_) {
+      all.rdma_parks.push_back({vni, nid});
+    }
     for (const auto& at : drains_) {
       all.drains.push_back({at});
     }
@@ -65,6 +71,13 @@ private:
   void one(const records::SwitchRecord& r) { switches_.insert_or_assign(r.number, r); }
   void one(const records::LinkRecord& r) { links_.insert_or_assign(r.number, r); }
   void one(const records::HostRecord& r) { hosts_.insert_or_assign(r.nid, r); }
+  static std::uint32_t scope_of(const std::optional<Vni>& vni) { return vni ? vni->value : 65'536; }
+  void one(const records::RdmaSettingRecord& r) {
+    rdma_settings_.insert_or_assign({scope_of(r.vni), r.field}, r);
+  }
+  void one(const records::EraseRdmaSetting& e) { rdma_settings_.erase({scope_of(e.vni), e.field}); }
+  void one(const records::RdmaParkRecord& r) { rdma_parks_.emplace(r.vni, r.nid); }
+  void one(const records::EraseRdmaPark& e) { rdma_parks_.erase({e.vni, e.nid}); }
   void one(const records::DrainRecord& r) { drains_.insert(r.at); }
   void one(const records::EraseDrain& e) { drains_.erase(e.at); }
   void one(const records::EraseHost& e) { hosts_.erase(e.nid); }
@@ -90,13 +103,16 @@ private:
   std::map<std::uint32_t, records::LinkRecord> links_;
   std::map<Nid, records::HostRecord> hosts_;
   std::set<std::string> drains_;
+  std::map<std::pair<std::uint32_t, std::string>, records::RdmaSettingRecord> rdma_settings_;
+  std::set<std::pair<Vni, Nid>> rdma_parks_;
 };
 
 /// Everything but the epoch.
 inline bool same_content(const records::Snapshot& a, const records::Snapshot& b) {
   return a.jobs == b.jobs && a.groups == b.groups && a.members == b.members && a.trees == b.trees &&
          a.addresses == b.addresses && a.switches == b.switches && a.links == b.links &&
-         a.hosts == b.hosts && a.drains == b.drains && a.old_topology == b.old_topology;
+         a.hosts == b.hosts && a.drains == b.drains && a.rdma_settings == b.rdma_settings &&
+         a.rdma_parks == b.rdma_parks && a.old_topology == b.old_topology;
 }
 
 } // namespace tributary::test

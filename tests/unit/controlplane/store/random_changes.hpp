@@ -30,7 +30,7 @@ private:
   records::GroupId some_group() { return records::GroupId{newest_ - std::min(newest_, below(6))}; }
 
   void one(std::vector<records::Change>& changes) {
-    switch (below(11)) {
+    switch (below(13)) {
     case 0:
     case 1: {
       const TreeNumber number{static_cast<std::uint16_t>(below(8))};
@@ -81,6 +81,27 @@ private:
         changes.emplace_back(records::DrainRecord{at});
       } else {
         changes.emplace_back(records::EraseDrain{at});
+      }
+      break;
+    }
+    case 10: {
+      const auto vni =
+          below(2) == 0 ? std::nullopt : std::optional(Vni{static_cast<std::uint16_t>(below(3))});
+      const std::string field = below(2) == 0 ? "window" : "restarts";
+      if (below(2) == 0) {
+        changes.emplace_back(records::RdmaSettingRecord{vni, field, below(1'000'000'000'000)});
+      } else {
+        changes.emplace_back(records::EraseRdmaSetting{vni, field});
+      }
+      break;
+    }
+    case 11: {
+      const Vni vni{static_cast<std::uint16_t>(below(3))};
+      const Nid nid{small(4)};
+      if (below(2) == 0) {
+        changes.emplace_back(records::RdmaParkRecord{vni, nid});
+      } else {
+        changes.emplace_back(records::EraseRdmaPark{vni, nid});
       }
       break;
     }

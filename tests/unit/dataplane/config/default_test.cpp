@@ -76,8 +76,7 @@ TEST(schema, written_out_fallbacks_equal_the_defaults_of_the_structures) {
            a.pause.headroom == b.pause.headroom;
   });
   check(Section::impairment, Impairment{}, [](const Impairment& a, const Impairment& b) {
-    return a.loss == b.loss && a.duplicate == b.duplicate && a.reorder == b.reorder &&
-           a.delay == b.delay && a.jitter == b.jitter && a.seed == b.seed;
+    return a.settings == b.settings && a.seed == b.seed;
   });
 }
 

@@ -49,6 +49,9 @@ std::string manager(const std::string& keys) {
 std::string in_switch(const std::string& keys) {
   return "[[switch]]\nname = \"s\"\n" + keys + "[[switch.port]]\nname = \"p\"\nkind = \"null\"\n";
 }
+std::string null_port(const std::string& name) {
+  return "[[switch.port]]\nname = \"" + name + "\"\nkind = \"null\"\n";
+}
 std::string tree(const std::string& keys) { return with("[[switch.tree]]\n" + keys); }
 
 const std::vector<Mistake> mistakes = {
@@ -116,8 +119,8 @@ const std::vector<Mistake> mistakes = {
      "switch.class.class", "class 3 is defined twice"},
     {"class_out_of_range", in_switch("[[switch.class]]\nclass = 8\n"), 4, "switch.class.class",
      "8 is out of range; give 0 to 7"},
-    {"class_policy", in_switch("[[switch.class]]\nclass = 3\npolicy = \"trim\"\n"), 5,
-     "switch.class.policy", "give one of \"drop\", \"pause\""},
+    {"class_policy", in_switch("[[switch.class]]\nclass = 3\npolicy = \"keep\"\n"), 5,
+     "switch.class.policy", "give one of \"trim\", \"drop\", \"pause\""},
     {"pause_that_never_ends",
      port("kind = \"null\"\n[[switch.port.class]]\nclass = 3\nxon_frames = 64\n"), 8,
      "switch.port.class.xon_frames", "lower xon_frames"},
@@ -127,6 +130,34 @@ const std::vector<Mistake> mistakes = {
      with("[[switch.class]]\nclass = 0\npolicy = \"pause\"\nqueue_frames = 191\n"), 13,
      "switch.port.class",
      "at port \"up\" must hold xoff and headroom of the 1 port that may fill it: 192 frames"},
+    {"foreign_of_three_ports",
+     "[[switch]]\nname = \"s\"\nforward_foreign = true\n" + null_port("a") + null_port("b") +
+         null_port("c"),
+     3, "switch.forward_foreign", "foreign_ports = [\"host0\", \"host1\"]"},
+    {"foreign_between_one_port",
+     "[[switch]]\nname = \"s\"\nforward_foreign = true\nforeign_ports = [\"a\", \"a\"]\n" +
+         null_port("a") + null_port("b"),
+     4, "switch.foreign_ports", "twice; name two ports"},
+    {"foreign_to_no_port",
+     "[[switch]]\nname = \"s\"\nforward_foreign = true\nforeign_ports = [\"a\", \"bb\"]\n" +
+         null_port("a") + null_port("b"),
+     4, "switch.foreign_ports", "did you mean \"b\"?"},
+    {"foreign_ports_alone",
+     "[[switch]]\nname = \"s\"\nforeign_ports = [\"a\", \"b\"]\n" + null_port("a") + null_port("b"),
+     3, "switch.foreign_ports", "without forward_foreign"},
+    {"foreign_on_a_tagged_link",
+     "[[switch]]\nname = \"s\"\nforward_foreign = true\n" + null_port("a") + null_port("b") +
+         "tags = true\n",
+     7, "switch.port.tags", "remove tags"},
+    {"unknown_kind_of_frames",
+     port("kind = \"null\"\n[switch.port.impairment]\nkinds = [\"unicats\"]\n"), 7,
+     "switch.port.impairment.kinds", "did you mean \"unicast\"?"},
+    {"burst_without_end",
+     port("kind = \"null\"\n[switch.port.impairment.sent]\ngood_to_bad = 0.1\n"), 7,
+     "switch.port.impairment.sent.good_to_bad", "needs bad_to_good above 0"},
+    {"distance_without_reorder",
+     port("kind = \"null\"\n[switch.port.impairment]\nreorder_distance = 3\n"), 7,
+     "switch.port.impairment.reorder_distance", "needs reorder above 0"},
     {"probability_nan", port("kind = \"null\"\n[switch.port.impairment]\nloss = nan\n"), 7,
      "switch.port.impairment.loss", "out of range"},
     {"ethertype_is_a_length", in_switch("ethertype = 0x05FF\n"), 3, "switch.ethertype",

@@ -129,19 +129,30 @@ TEST(parse, empty_vni_list_permits_none) {
   EXPECT_TRUE(c.switches[0].ports[0].policy.vnis->none());
 }
 
-TEST(parse, every_key_of_a_class_reaches_its_member) {
-  const Switch s = parse_text(with("[[switch.class]]\nclass = 3\nservice = \"strict\"\n"
-                                   "weight = 9\npolicy = \"pause\"\nqueue_frames = 1000\n"
-                                   "queue_bytes = 2000000\nxoff_frames = 11\nxoff_bytes = 1200\n"
-                                   "xon_frames = 3\nxon_bytes = 400\nheadroom_frames = 15\n"
-                                   "headroom_bytes = 16000\n"),
-                              "test.toml")
+TEST(parse, a_class_trims_unless_the_file_says_otherwise) {
+  const Switch s = parse_text(with("[[switch.class]]\nclass = 1\npolicy = \"drop\"\n"), "test.toml")
                        .config.switches[0];
+  for (std::size_t c = 0; c < traffic_classes; ++c) {
+    EXPECT_EQ(s.ports[0].classes.queues.classes[c].trims(), c != 1) << c;
+  }
+}
+
+TEST(parse, every_key_of_a_class_reaches_its_member) {
+  const Switch s =
+      parse_text(
+          with("[[switch.class]]\nclass = 3\nservice = \"strict\"\n"
+               "weight = 9\npolicy = \"pause\"\nqueue_frames = 1000\n"
+               "queue_bytes = 2000000\ntrimmed_frames = 77\nxoff_frames = 11\nxoff_bytes = 1200\n"
+               "xon_frames = 3\nxon_bytes = 400\nheadroom_frames = 15\n"
+               "headroom_bytes = 16000\n"),
+          "test.toml")
+          .config.switches[0];
   const egress::ClassSettings& queue = s.classes.queues.classes[3];
   EXPECT_EQ(queue.service, egress::Service::strict);
   EXPECT_EQ(queue.weight, 9U);
   EXPECT_EQ(queue.when_full, egress::WhenFull::pause);
   EXPECT_EQ(queue.limit, (egress::Depth{1000, 2'000'000}));
+  EXPECT_EQ(queue.trimmed_frames, 77U);
   const egress::PauseLimits& pause = s.classes.pauses[3];
   EXPECT_EQ(pause.xoff, (egress::Depth{11, 1200}));
   EXPECT_EQ(pause.xon, (egress::Depth{3, 400}));
@@ -178,20 +189,92 @@ TEST(parse, a_lossless_class_above_0_needs_room_for_ports_with_tags_alone) {
   EXPECT_NO_THROW(static_cast<void>(parse_text(text, "test.toml")));
 }
 
-TEST(parse, every_key_of_impairment_reaches_its_member) {
-  const Config c = parse_text("[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"a\"\n"
-                              "kind = \"null\"\n[switch.port.impairment]\n"
-                              "loss = 0.25\nduplicate = 0.5\nreorder = 1\ndelay_us = 3\n"
-                              "jitter_us = 4\nseed = 99\n",
+/// A port with these impairments.
+std::string impaired(const std::string& text) {
+  return "[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"a\"\nkind = \"null\"\n" + text;
+}
+
+TEST(parse, every_key_of_impairment_reaches_its_member_in_both_directions) {
+  const Config c =
+      parse_text(impaired("[switch.port.impairment]\n"
+                          "loss = 0.25\ngood_to_bad = 0.125\nbad_to_good = 0.5\n"
+                          "loss_good = 0.01\nloss_bad = 0.75\nduplicate = 0.5\n"
+                          "corrupt = 0.375\ncorrupt_bits = 7\ndelay_us = 3\njitter_us = 4\n"
+                          "reorder = 1\nreorder_distance = 5\nreorder_hold_us = 6\n"
+                          "rate_kbps = 1000\nrate_burst_bytes = 2000\nrate_queue_bytes = 3000\n"
+                          "held_frames = 17\nkinds = [\"unicast\", \"foreign\"]\nseed = 99\n"),
+                 "test.toml")
+          .config;
+  const Port& port = c.switches[0].ports[0];
+  for (const Impairment* i : {&port.impaired_received, &port.impaired_sent}) {
+    EXPECT_EQ(i->settings.loss, 0.25);
+    EXPECT_EQ(i->settings.good_to_bad, 0.125);
+    EXPECT_EQ(i->settings.bad_to_good, 0.5);
+    EXPECT_EQ(i->settings.loss_good, 0.01);
+    EXPECT_EQ(i->settings.loss_bad, 0.75);
+    EXPECT_EQ(i->settings.duplicate, 0.5);
+    EXPECT_EQ(i->settings.corrupt, 0.375);
+    EXPECT_EQ(i->settings.corrupt_bits, 7U);
+    EXPECT_EQ(i->settings.delay_ns, 3'000U);
+    EXPECT_EQ(i->settings.jitter_ns, 4'000U);
+    EXPECT_EQ(i->settings.reorder, 1.0) << "an integer is as good as a number";
+    EXPECT_EQ(i->settings.reorder_distance, 5U);
+    EXPECT_EQ(i->settings.hold_ns, 6'000U);
+    EXPECT_EQ(i->settings.rate_kbps, 1'000U);
+    EXPECT_EQ(i->settings.rate_burst_bytes, 2'000U);
+    EXPECT_EQ(i->settings.rate_queue_bytes, 3'000U);
+    EXPECT_EQ(i->settings.held_frames, 17U);
+    impairment::KindSet kinds;
+    kinds.insert(impairment::Kind::unicast);
+    kinds.insert(impairment::Kind::foreign);
+    EXPECT_EQ(i->settings.kinds, kinds);
+    EXPECT_EQ(i->seed, 99U);
+  }
+}
+
+TEST(parse, a_direction_changes_what_both_have_for_itself) {
+  const Config c = parse_text(impaired("[switch.port.impairment]\nloss = 0.25\nseed = 3\n"
+                                       "[switch.port.impairment.received]\nloss = 0.0\n"
+                                       "[switch.port.impairment.sent]\ndelay_us = 10\n"),
                               "test.toml")
                        .config;
-  const Impairment& i = c.switches[0].ports[0].impairment;
-  EXPECT_EQ(i.loss, 0.25);
-  EXPECT_EQ(i.duplicate, 0.5);
-  EXPECT_EQ(i.reorder, 1.0) << "an integer is as good as a number";
-  EXPECT_EQ(i.delay, microseconds(3));
-  EXPECT_EQ(i.jitter, microseconds(4));
-  EXPECT_EQ(i.seed, 99U);
+  const Port& port = c.switches[0].ports[0];
+  EXPECT_FALSE(port.impaired_received.any());
+  EXPECT_EQ(port.impaired_received.seed, 3U);
+  EXPECT_EQ(port.impaired_sent.settings.loss, 0.25);
+  EXPECT_EQ(port.impaired_sent.settings.delay_ns, 10'000U);
+}
+
+TEST(parse, keys_of_an_impairment_alone_are_checked_as_in_a_file) {
+  const Impairment i = parse_impairment("loss = 0.5\nkinds = [\"all\"]\n", "request");
+  EXPECT_EQ(i.settings.loss, 0.5);
+  EXPECT_EQ(i.settings.kinds, impairment::KindSet::all());
+  try {
+    static_cast<void>(parse_impairment("los = 0.5\nreorder_distance = 3\n", "request"));
+    FAIL();
+  } catch (const configuration::ConfigError& error) {
+    ASSERT_EQ(error.findings().size(), 2U);
+    EXPECT_NE(error.findings()[0].text.find("did you mean 'loss'?"), std::string::npos);
+    EXPECT_NE(error.findings()[1].text.find("needs reorder above 0"), std::string::npos);
+  }
+}
+
+TEST(parse, foreign_frames_pass_between_the_two_ports_that_are_joined) {
+  const std::string three = "[[switch.port]]\nname = \"a\"\nkind = \"null\"\n"
+                            "[[switch.port]]\nname = \"b\"\nkind = \"null\"\n"
+                            "[[switch.port]]\nname = \"c\"\nkind = \"null\"\n";
+  const auto ports = [&](const std::string& keys) {
+    return parse_text("[[switch]]\nname = \"s\"\n" + keys + three, "test.toml")
+        .config.switches[0]
+        .ports;
+  };
+  for (const Port& port : ports("")) {
+    EXPECT_EQ(port.policy.foreign_to, no_port) << "off by default";
+  }
+  const auto joined = ports("forward_foreign = true\nforeign_ports = [\"c\", \"a\"]\n");
+  EXPECT_EQ(joined[0].policy.foreign_to, PortNumber{2});
+  EXPECT_EQ(joined[1].policy.foreign_to, no_port);
+  EXPECT_EQ(joined[2].policy.foreign_to, PortNumber{0});
 }
 
 TEST(parse, trees_and_routes_name_ports_by_name) {

@@ -3,6 +3,7 @@
 // is right, the other tests and the model say.
 
 #include "dataplane/core/explain.hpp"
+#include "dataplane/core/tracing.hpp"
 #include "tests/unit/dataplane/core/random_frames.hpp"
 
 #include <algorithm>
@@ -89,7 +90,10 @@ TEST(ProcessBurst, IsTheSameAsFramesOneByOne) {
       views.push_back(f.view());
     }
     std::vector<Decision> decisions(length);
-    burst.core.process_burst(in, views, burst.now, decisions);
+    const bool notable = burst.core.process_burst(in, views, burst.now, decisions);
+    ASSERT_EQ(notable, std::ranges::any_of(decisions, [](const Decision& d) {
+                return !goes_its_way(d.action, d.event);
+              }));
     for (std::size_t i = 0; i < length; ++i) {
       const Decision d = single.give(in, copies[i]);
       ASSERT_NO_FATAL_FAILURE(expect_equal(decisions[i], d));

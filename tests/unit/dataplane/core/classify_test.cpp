@@ -2,6 +2,7 @@
 
 #include "tests/unit/dataplane/core/test_switch.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tributary::core::test {
@@ -65,6 +66,75 @@ TEST(Classify, OtherEthertypeIsForeign) {
     c.ethertype = ethertype;
     expect_refused(Frame(c), DropReason::foreign_ethertype);
   }
+}
+
+/// Ports 0 and 1 joined for foreign frames, and port 2 beside them.
+void join(TestSwitch& s) {
+  TablesBuilder builder;
+  for (const PortNumber to : {PortNumber{1}, PortNumber{0}, no_port}) {
+    PortPolicy policy;
+    policy.foreign_to = to;
+    policy.longest_frame = 1514;
+    EXPECT_EQ(builder.add_port(policy), "");
+  }
+  s.adopt(std::move(builder));
+}
+Frame foreign_frame(std::size_t length = 64) {
+  auto c = contribution(1);
+  c.ethertype = 0x0800;
+  Frame frame(c);
+  frame.resize(length);
+  return frame;
+}
+
+TEST(Classify, ForeignFramesPassBetweenJoinedPortsEachWayAndAreCounted) {
+  TestSwitch s;
+  join(s);
+  expect_forwarded(s.give(PortNumber{0}, foreign_frame()), PortNumber{1}, Event::foreign);
+  expect_forwarded(s.give(PortNumber{1}, foreign_frame(1514)), PortNumber{0}, Event::foreign);
+  EXPECT_EQ(s.core.counters().ports[0].foreign_frames.read(), 1U);
+  EXPECT_EQ(s.core.counters().ports[1].foreign_frames.read(), 1U);
+}
+
+TEST(Classify, ForeignFramesOfAnotherPortAndTooLongOnesAreDropped) {
+  TestSwitch beside;
+  join(beside);
+  expect_dropped(beside, beside.give(PortNumber{2}, foreign_frame()), PortNumber{2},
+                 DropReason::foreign_ethertype);
+  TestSwitch s;
+  join(s);
+  expect_dropped(s, s.give(PortNumber{0}, foreign_frame(1515)), PortNumber{0},
+                 DropReason::too_long);
+}
+
+TEST(Classify, AForeignFrameThatFindsTheOtherPortDownIsDroppedThere) {
+  TestSwitch s;
+  join(s);
+  s.core.port_changed(PortNumber{1}, false);
+  expect_dropped(s, s.give(PortNumber{0}, foreign_frame()), PortNumber{1}, DropReason::port_down);
+  EXPECT_EQ(s.core.counters().ports[0].foreign_frames.read(), 0U);
+}
+
+TEST(Classify, AForeignFrameToAnAddressThatNoBridgeForwardsIsDropped) {
+  for (const unsigned last : {0x00U, 0x02U, 0x0EU, 0x0FU}) {
+    TestSwitch s;
+    join(s);
+    Frame frame = foreign_frame();
+    const unsigned address[] = {0x01, 0x80, 0xC2, 0x00, 0x00, last};
+    std::ranges::transform(address, frame.bytes().begin(),
+                           [](unsigned b) { return static_cast<std::byte>(b); });
+    expect_dropped(s, s.give(PortNumber{0}, frame), PortNumber{0}, DropReason::link_local);
+    frame.bytes()[5] = std::byte{0x10};
+    expect_forwarded(s.give(PortNumber{0}, frame), PortNumber{1}, Event::foreign);
+  }
+}
+
+TEST(Classify, WhatIsOfTheFabricAndBrokenIsNotForeign) {
+  TestSwitch s;
+  join(s);
+  Frame frame(contribution(1));
+  frame.set(wire::portals_offset::version_ihl, 0x46);
+  expect_dropped(s, s.give(PortNumber{0}, frame), PortNumber{0}, DropReason::bad_version);
 }
 
 TEST(Classify, EthertypeIsThePortsOwn) {

@@ -161,6 +161,37 @@ TEST(CountedOnce, ATreeThatChangedBeginsAnew) {
                    Event::passed_not_armed);
 }
 
+/// As `tables_with_guards`, with the guards taken off.
+TablesBuilder tables_with_guards_off() {
+  TablesBuilder b = tables_with_guards();
+  b.set_guard(child, std::nullopt);
+  b.set_guard(other_child, std::nullopt);
+  return b;
+}
+
+TEST(CountedOnce, AGuardThatIsSetMeanwhileCountsFromThenOn) {
+  TestSwitch s;
+  s.adopt(tables_with_guards_off());
+  s.give(parent, on(mixed_tree, arm(7)));
+  expect_absorbed(s.give(child, from_first(7)));
+  s.adopt(tables_with_guards());
+  expect_absorbed(s.give(child, from_first(7)));
+  EXPECT_EQ(s.give(child, from_first(7)).reason, DropReason::counted_twice);
+  expect_absorbed(s.give(other_child, from_second(7)));
+  EXPECT_EQ(s.give(other_child, from_second(7)).reason, DropReason::counted_twice);
+  EXPECT_EQ(s.descriptors()[0].count, 3U);
+}
+
+TEST(CountedOnce, WhatWasCountedBeforeTheGuardsWereTakenOffIsForgotten) {
+  TestSwitch s;
+  s.adopt(tables_with_guards());
+  expect_forwarded(s.give(child, from_first(7)), parent, Event::passed_not_armed);
+  s.adopt(tables_with_guards_off());
+  s.adopt(tables_with_guards());
+  // By now it may be another reduction: sequences come round.
+  expect_forwarded(s.give(child, from_first(7)), parent, Event::passed_not_armed);
+}
+
 TEST(CountedOnce, APortWithASwitchBehindItSendsAsOftenAndAsMuchAsItLikes) {
   // A switch whose engine is not armed, or whose time was over, hands up several frames.
   TestSwitch s;

@@ -9,10 +9,12 @@
 
 namespace tributary::egress::test {
 
-/// A frame is its number and its length.
+/// A frame is its number and its length, and whether it is data that can be cut.
 struct Frame {
   std::uint32_t id = 0;
   std::uint32_t length = 0;
+  bool data = false;
+  bool cut = false;
 
   friend bool operator==(const Frame&, const Frame&) = default;
 };
@@ -20,6 +22,15 @@ struct Frame {
 struct Frames {
   using Handle = Frame;
   static std::uint32_t length(const Frame& frame) { return frame.length; }
+  static bool trim(Frame& frame) {
+    if (!frame.data || frame.cut) {
+      return false;
+    }
+    frame.length = std::min(frame.length, header_bytes);
+    return frame.cut = true;
+  }
+  static bool was_trimmed(const Frame& frame) { return frame.cut; }
+  static constexpr std::uint32_t header_bytes = 70;
 };
 
 struct Sent {
@@ -54,6 +65,7 @@ struct Device {
       dropped.push_back({frames[i], c, why});
     }
   }
+  void trimmed(const Frame& frame, TrafficClass c) { cut.push_back({frame, c}); }
   [[nodiscard]] std::vector<std::uint32_t> sent_ids() const {
     std::vector<std::uint32_t> ids;
     for (const Sent& s : sent) {
@@ -65,6 +77,7 @@ struct Device {
   std::uint64_t room = endless;
   std::vector<Sent> sent;
   std::vector<Dropped> dropped;
+  std::vector<Sent> cut;            ///< in its class
   std::vector<std::uint16_t> calls; ///< how many frames were offered each time
 };
 

@@ -33,8 +33,8 @@ public:
     end_pauses(now);
     watch(now);
     for (std::size_t c = 0; c < traffic_classes; ++c) {
-      while (classes_[c].given_up && !classes_[c].frames.empty()) {
-        drop(c, 0, DropReason::paused_too_long, device);
+      if (classes_[c].given_up) {
+        drop_all(c, DropReason::paused_too_long, device);
       }
     }
     serve(device);
@@ -69,9 +69,7 @@ public:
   void link_down(TimeNs now, Device& device) {
     end_pauses(now);
     for (std::size_t c = 0; c < traffic_classes; ++c) {
-      while (!classes_[c].frames.empty()) {
-        drop(c, 0, DropReason::port_down, device);
-      }
+      drop_all(c, DropReason::port_down, device);
       classes_[c].collected = 0;
       classes_[c].paused = classes_[c].given_up = false;
     }
@@ -103,12 +101,15 @@ public:
     const auto found = wanted_.find({ingress.value, c.value});
     return found != wanted_.end() && found->second;
   }
+  [[nodiscard]] std::size_t cut_waiting(TrafficClass c) const {
+    return classes_[c.value].cut.size();
+  }
   [[nodiscard]] bool paused(TrafficClass c) const { return classes_[c.value].paused; }
   [[nodiscard]] bool given_up(TrafficClass c) const { return classes_[c.value].given_up; }
   [[nodiscard]] std::size_t frames() const {
     std::size_t n = 0;
     for (const Class& c : classes_) {
-      n += c.frames.size();
+      n += c.frames.size() + c.cut.size();
     }
     return n;
   }
@@ -123,6 +124,8 @@ private:
   };
   struct Class {
     std::deque<Entry> frames;
+    std::deque<Frame> cut;
+    std::uint64_t ahead = 0; ///< bytes that cut frames had before whole ones
     std::uint32_t collected = 0;
     std::uint64_t left = 0; ///< bytes of its turn
     bool paused = false;
@@ -152,7 +155,7 @@ private:
   }
 
   [[nodiscard]] bool ready(std::size_t c) const {
-    return !classes_[c].frames.empty() && !classes_[c].paused && !classes_[c].given_up;
+    return !is_empty(c) && !classes_[c].paused && !classes_[c].given_up;
   }
   [[nodiscard]] bool strict(std::size_t c) const {
     return settings_.classes[c].service == Service::strict;
@@ -190,7 +193,7 @@ private:
             std::uint64_t{settings_.quantum_bytes} * settings_.classes[at_].weight;
         in_turn_ = true;
       }
-      const std::uint32_t length = classes_[at_].frames.front().frame.length;
+      const std::uint32_t length = next(at_).length;
       if (length > classes_[at_].left) {
         in_turn_ = false;
         continue;
@@ -204,12 +207,66 @@ private:
   }
 
   bool send(std::size_t c, Device& device) {
-    if (device.transmit(&classes_[c].frames.front().frame, 1,
-                        TrafficClass{static_cast<std::uint8_t>(c)}) == 0) {
+    Class& of_class = classes_[c];
+    const bool cut = next_is_cut(c);
+    const Frame frame = next(c);
+    if (device.transmit(&frame, 1, TrafficClass{static_cast<std::uint8_t>(c)}) == 0) {
       return false;
     }
-    remove(c, 0);
+    if (!of_class.frames.empty() && !of_class.cut.empty()) {
+      of_class.ahead = cut ? of_class.ahead + frame.length
+                           : of_class.ahead - std::min<std::uint64_t>(of_class.ahead, frame.length);
+    }
+    if (cut) {
+      of_class.cut.pop_front();
+      leave_if_empty(c);
+    } else {
+      remove(c, 0);
+    }
+    if (of_class.frames.empty() || of_class.cut.empty()) {
+      of_class.ahead = 0;
+    }
     return true;
+  }
+
+  [[nodiscard]] bool is_empty(std::size_t c) const {
+    return classes_[c].frames.empty() && classes_[c].cut.empty();
+  }
+  /// Those that were cut, until they are 2,048 bytes ahead of whole ones.
+  [[nodiscard]] bool next_is_cut(std::size_t c) const {
+    const Class& of_class = classes_[c];
+    return !of_class.cut.empty() && (of_class.frames.empty() || of_class.ahead < 2048);
+  }
+  [[nodiscard]] const Frame& next(std::size_t c) const {
+    return next_is_cut(c) ? classes_[c].cut.front() : classes_[c].frames.front().frame;
+  }
+
+  void drop_all(std::size_t c, DropReason why, Device& device) {
+    for (; !classes_[c].cut.empty(); classes_[c].cut.pop_front()) {
+      device.drop(&classes_[c].cut.front(), 1, TrafficClass{static_cast<std::uint8_t>(c)}, why);
+    }
+    while (!classes_[c].frames.empty()) {
+      drop(c, 0, why, device);
+    }
+    classes_[c].ahead = 0;
+    leave(c);
+  }
+  void leave_if_empty(std::size_t c) {
+    if (is_empty(c)) {
+      leave(c);
+    }
+  }
+  /// Takes a frame that is cut out of the others.
+  void go_ahead(std::size_t c, std::size_t i, bool cut_here, Device& device) {
+    if (classes_[c].cut.size() == settings_.classes[c].trimmed_frames) {
+      drop(c, i, DropReason::trimmed_full, device);
+      return;
+    }
+    if (cut_here) {
+      device.trimmed(classes_[c].frames[i].frame, TrafficClass{static_cast<std::uint8_t>(c)});
+    }
+    classes_[c].cut.push_back(classes_[c].frames[i].frame);
+    remove(c, i);
   }
 
   void drop(std::size_t c, std::size_t i, DropReason why, Device& device) {
@@ -221,9 +278,7 @@ private:
     Class& of_class = classes_[c];
     const Entry entry = of_class.frames[i];
     of_class.frames.erase(of_class.frames.begin() + static_cast<std::ptrdiff_t>(i));
-    if (of_class.frames.empty()) {
-      leave(c);
-    }
+    leave_if_empty(c);
     const auto [port, came_in] = entry.ingress;
     if (entry.waits && waiting(port, came_in).within(limits_[came_in.value].xon)) {
       wanted_[{port.value, came_in.value}] = false;
@@ -246,9 +301,18 @@ private:
       const Depth one{1, frames[i].frame.length};
       const auto [port, came_in] = frames[i].ingress;
       const PauseLimits& limits = limits_[came_in.value];
+      const bool trims = settings_.classes[c].when_full == WhenFull::trim;
       const bool accounted = settings_.classes[c].lossless() && port != no_port;
-      if (!(waiting(number) + one).within(settings_.classes[c].limit)) {
-        drop(c, i, DropReason::queue_full, device);
+      if (trims && frames[i].frame.cut) {
+        go_ahead(c, i, false, device);
+      } else if (!(waiting(number) + one).within(settings_.classes[c].limit)) {
+        if (trims && frames[i].frame.data) {
+          frames[i].frame.cut = true;
+          frames[i].frame.length = std::min(frames[i].frame.length, 70U);
+          go_ahead(c, i, true, device);
+        } else {
+          drop(c, i, DropReason::queue_full, device);
+        }
       } else if (accounted &&
                  !(waiting(port, came_in) + one).within(limits.xoff + limits.headroom)) {
         drop(c, i, DropReason::headroom_full, device);

@@ -29,8 +29,8 @@ TEST(Settings, WhatIsWrongIsSaidWithItsClassAndNumber) {
             "class 7: a queue of 0 bytes holds nothing");
   EXPECT_EQ(problem_after([](auto& s) { s.classes[1].weight = 0; }),
             "class 1: a class of weight 0 is never served; the least weight is 1");
-  EXPECT_EQ(problem_after([](auto& s) { s.classes[1].when_full = WhenFull::trim; }),
-            "class 1: trimming is not there yet; a class can drop or pause");
+  EXPECT_EQ(problem_after([](auto& s) { s.classes[1].trimmed_frames = 0; }),
+            "class 1: 1 to 1048576 trimmed frames may wait, not 0; a class that trims none drops");
   EXPECT_EQ(problem_after([](auto& s) { s.quantum_bytes = 63; }),
             "a quantum of 63 bytes is too small; the least one is 64");
 }

@@ -59,6 +59,7 @@ public:
     std::array<std::uint64_t, queue_drop_reasons.size()> dropped{};
     std::uint64_t pauses_wanted = 0; ///< ports and classes, at each step
     std::uint64_t given_up = 0;
+    std::uint64_t trimmed = 0;
   };
   [[nodiscard]] Happened happened() const {
     Happened all{.pauses_wanted = pauses_wanted_};
@@ -66,6 +67,7 @@ public:
       const QueueSnapshot s = queues_.snapshot(cls(c));
       all.sent += s.frames;
       all.given_up += s.given_up_times;
+      all.trimmed += s.trimmed;
       for (std::size_t reason = 0; reason < queue_drop_reasons.size(); ++reason) {
         all.dropped[reason] += s.drops[reason];
       }
@@ -81,7 +83,8 @@ private:
       c.limit = {1 + choose_(choose_(2) == 0 ? 8 : 200), 1 + choose_(100'000)};
       c.service = choose_(4) == 0 ? Service::strict : Service::weighted;
       c.weight = static_cast<std::uint16_t>(1 + choose_(5));
-      c.when_full = choose_(3) == 0 ? WhenFull::pause : WhenFull::drop;
+      c.when_full = std::array{WhenFull::pause, WhenFull::drop, WhenFull::trim}[choose_(3)];
+      c.trimmed_frames = 1 + choose_(60);
       c.obeys_pause = choose_(2) == 0;
     }
     s.watchdog.detection_ns = choose_(4) == 0 ? 0 : 1 + choose_(100) * std::uint64_t{1000};
@@ -109,7 +112,14 @@ private:
                      choose_(4) == 0 ? cls(choose_(3)) : c};
     std::vector<Frame> run;
     for (std::uint32_t i = 0; i < count; ++i) {
-      run.push_back({pushed_++, choose_(8) == 0 ? choose_(9000) : 60 + choose_(100)});
+      Frame frame{pushed_++, choose_(8) == 0 ? choose_(9000) : 60 + choose_(100)};
+      if (choose_(2) == 0) {
+        frame.data = frame.length > Frames::header_bytes;
+        if (choose_(8) == 0) { // a switch before has cut it
+          frame = {frame.id, Frames::header_bytes, true, true};
+        }
+      }
+      run.push_back(frame);
     }
     if (count == 1) {
       queues_.push(run[0], c, in, now_, device_);
@@ -158,6 +168,11 @@ private:
     if (device_.sent != reference_device_.sent) {
       return "other frames were sent, or in another order";
     }
+    if (device_.cut.size() != reference_device_.cut.size() ||
+        !std::is_permutation(device_.cut.begin(), device_.cut.end(),
+                             reference_device_.cut.begin())) {
+      return "other frames were trimmed";
+    }
     if (device_.dropped.size() != reference_device_.dropped.size() ||
         !std::is_permutation(device_.dropped.begin(), device_.dropped.end(),
                              reference_device_.dropped.begin())) {
@@ -193,6 +208,14 @@ private:
     if (s.frames != frames || s.bytes != bytes || s.drops != drops_before_[c.value]) {
       return "the counters are not what happened";
     }
+    if (s.trimmed_waiting != reference_.cut_waiting(c)) {
+      return "more or fewer trimmed frames wait than the reference's";
+    }
+    trimmed_before_[c.value] += static_cast<std::uint64_t>(
+        std::ranges::count(reference_device_.cut, c, &Sent::traffic_class));
+    if (s.trimmed != trimmed_before_[c.value]) {
+      return "more or fewer frames were trimmed than by the reference";
+    }
     if (s.waiting != reference_.waiting(c)) {
       return "another depth than the reference's";
     }
@@ -220,6 +243,7 @@ private:
     for (Device* device : {&device_, &reference_device_}) {
       device->sent.clear();
       device->dropped.clear();
+      device->cut.clear();
       device->calls.clear();
     }
   }
@@ -238,6 +262,7 @@ private:
   std::uint64_t gone_ = 0;
   std::uint64_t pauses_wanted_ = 0;
   std::array<std::uint64_t, traffic_classes> frames_before_{};
+  std::array<std::uint64_t, traffic_classes> trimmed_before_{};
   std::array<std::uint64_t, traffic_classes> bytes_before_{};
   std::array<std::array<std::uint64_t, queue_drop_reasons.size()>, traffic_classes> drops_before_{};
 };

@@ -7,6 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <vector>
@@ -37,6 +40,15 @@ void expect_rate(std::uint64_t hits, std::uint64_t draws, double probability) {
 }
 
 constexpr std::uint64_t draws = 200'000;
+
+/// All that can be taken then, in order.
+std::vector<int> taken(HeldFrames<int>& held, TimeNs now) {
+  std::vector<int> order;
+  for (HeldFrames<int>::Released released; held.take(now, released);) {
+    order.push_back(released.frame);
+  }
+  return order;
+}
 
 TEST(Impairer, loses_the_configured_part) {
   expect_rate(count_fates({.loss = 0.03}, draws, [](const Fate& f) { return f.copies == 0; }),
@@ -126,6 +138,94 @@ TEST(Impairer, a_fault_that_is_off_changes_nothing_of_the_others) {
   }
 }
 
+TEST(Impairer, loses_in_bursts_of_the_configured_length_and_share) {
+  const Settings settings{.good_to_bad = 0.01, .bad_to_good = 0.25};
+  Impairer impairer(settings, seed());
+  std::uint64_t lost = 0;
+  std::uint64_t bursts = 0;
+  bool before = false;
+  for (std::uint64_t i = 0; i < draws; ++i) {
+    const Fate fate = impairer.decide(TimeNs{i});
+    const bool now = fate.loss == Loss::in_burst;
+    ASSERT_EQ(fate.copies == 0, now);
+    lost += now ? 1 : 0;
+    bursts += now && !before ? 1 : 0;
+    before = now;
+  }
+  // Frames of a burst are not independent: the variance of their number is about 1 + 2 (1-r)/r
+  // times that of independent ones.
+  const double share = 0.01 / 0.26;
+  const double n = static_cast<double>(draws);
+  const double deviation = std::sqrt(n * share * (1 - share) * (1 + 2 * 0.74 / 0.26));
+  EXPECT_NEAR(static_cast<double>(lost), n * share, 6 * deviation) << "seed " << seed();
+  // Lengths are geometric, of mean 4 and variance 12.
+  const double mean = static_cast<double>(lost) / static_cast<double>(bursts);
+  EXPECT_NEAR(mean, 4, 6 * std::sqrt(12.0 / static_cast<double>(bursts))) << "seed " << seed();
+}
+
+TEST(Impairer, both_states_of_the_burst_model_have_their_own_loss) {
+  expect_rate(count_fates({.loss_good = 0.1}, draws,
+                          [](const Fate& f) { return f.loss == Loss::in_burst; }),
+              draws, 0.1);
+  // The bad state begins at once and never ends.
+  expect_rate(count_fates({.good_to_bad = 1, .bad_to_good = 0, .loss_bad = 0.3}, draws,
+                          [](const Fate& f) { return f.loss == Loss::in_burst; }),
+              draws, 0.3);
+}
+
+TEST(Impairer, corrupts_the_configured_part_by_the_configured_number_of_bits) {
+  expect_rate(
+      count_fates({.corrupt = 0.2}, draws, [](const Fate& f) { return f.damage[0].anywhere; }),
+      draws, 0.2);
+  for (const std::uint32_t bits : {1U, 2U, 7U, 64U}) {
+    Impairer impairer({.corrupt = 1, .corrupt_bits = bits}, seed());
+    std::array<bool, 94> touched{};
+    for (int i = 0; i < 2'000; ++i) {
+      std::array<std::byte, 94> frame{};
+      impairer.corrupt(frame);
+      std::uint32_t changed = 0;
+      for (std::size_t at = 0; at < frame.size(); ++at) {
+        changed += static_cast<std::uint32_t>(std::popcount(std::to_integer<unsigned>(frame[at])));
+        touched[at] = touched[at] || frame[at] != std::byte{0};
+      }
+      ASSERT_EQ(changed, bits);
+    }
+    EXPECT_EQ(std::ranges::count(touched, true), 94) << "every byte may be hit";
+  }
+}
+
+TEST(Impairer, corrupts_at_most_as_many_bits_as_there_are) {
+  Impairer impairer({.corrupt = 1, .corrupt_bits = 64}, seed());
+  std::array<std::byte, 2> frame{};
+  impairer.corrupt(frame);
+  EXPECT_EQ(frame[0], std::byte{0xFF});
+  EXPECT_EQ(frame[1], std::byte{0xFF});
+  impairer.corrupt({});
+}
+
+/// The fates of existing seeds: what seeds of the virtual fabric rest on.
+TEST(Impairer, draws_as_it_always_did) {
+  Impairer impairer({.loss = 0.1,
+                     .duplicate = 0.2,
+                     .reorder = 0.3,
+                     .wire_damage = 0.1,
+                     .header_damage = 0.1,
+                     .delay_ns = 100,
+                     .jitter_ns = 1'000},
+                    12345);
+  std::uint64_t digest = 0;
+  for (std::uint64_t i = 0; i < 1'000; ++i) {
+    const Fate f = impairer.decide(TimeNs{i});
+    digest = digest * 31 + f.copies;
+    for (std::size_t copy = 0; copy < f.copies; ++copy) {
+      digest = digest * 31 + f.at[copy].value;
+      digest = digest * 31 + (f.held[copy] ? 1 : 0) + (f.damage[copy].on_wire ? 2 : 0) +
+               (f.damage[copy].in_header ? 4 : 0);
+    }
+  }
+  EXPECT_EQ(digest, 11723168765696114774ULL);
+}
+
 TEST(HeldFrames, come_when_they_are_due_and_in_order_when_that_is_at_once) {
   HeldFrames<int> held(4);
   EXPECT_EQ(held.next_due(), never);
@@ -135,12 +235,35 @@ TEST(HeldFrames, come_when_they_are_due_and_in_order_when_that_is_at_once) {
   held.push(TimeNs{10}, 4);
   EXPECT_EQ(held.room(), 0U);
   EXPECT_EQ(held.next_due(), TimeNs{10});
-  std::vector<int> order;
-  while (!held.empty()) {
-    order.push_back(held.pop());
-  }
-  EXPECT_EQ(order, (std::vector<int>{2, 4, 1, 3}));
+  EXPECT_EQ(taken(held, TimeNs{9}), std::vector<int>{});
+  EXPECT_EQ(taken(held, TimeNs{20}), (std::vector<int>{2, 4, 1, 3}));
   EXPECT_EQ(held.room(), 4U);
+}
+
+TEST(HeldFrames, a_frame_behind_others_comes_when_so_many_have_passed) {
+  HeldFrames<int> held(8, 1'000);
+  held.push(TimeNs{10}, 1, 2);
+  EXPECT_EQ(taken(held, TimeNs{10}), std::vector<int>{});
+  EXPECT_EQ(held.next_due(), TimeNs{1'010});
+  held.push(TimeNs{20}, 2);
+  EXPECT_EQ(taken(held, TimeNs{20}), std::vector<int>{2});
+  held.push(TimeNs{30}, 3);
+  held.push(TimeNs{30}, 4);
+  EXPECT_EQ(taken(held, TimeNs{30}), (std::vector<int>{3, 1, 4}));
+}
+
+TEST(HeldFrames, a_frame_that_nothing_passes_comes_in_time_all_the_same) {
+  HeldFrames<int> held(8, 1'000);
+  held.push(TimeNs{10}, 1, 2);
+  held.push(TimeNs{20}, 2, 2);
+  EXPECT_EQ(taken(held, TimeNs{1'009}), std::vector<int>{});
+  HeldFrames<int>::Released released;
+  ASSERT_TRUE(held.take(TimeNs{1'010}, released));
+  EXPECT_EQ(released.frame, 1);
+  EXPECT_TRUE(released.expired);
+  EXPECT_EQ(held.next_due(), TimeNs{1'020});
+  EXPECT_EQ(taken(held, never), std::vector<int>{2});
+  EXPECT_TRUE(held.empty());
 }
 
 } // namespace

@@ -102,10 +102,42 @@ public:
     r.queue.pauses_sent = 6;
     r.queue.resumes_sent = 2;
     r.queue.given_up_times = 1;
+    r.queue.trimmed = 8;
+    r.queue.trimmed_bytes = 11'440;
+    r.queue.trimmed_waiting = 2;
+    r.queue.trimmed_limit = 256;
     r.queue.paused = true;
     r.queue.drops[egress::queue_drop_index(core::DropReason::queue_full)] = 9;
     return {r};
   }
+  std::vector<ImpairmentReport> impairments(const ImpairmentSelection& selection) override {
+    asked = selection;
+    ImpairmentReport i;
+    i.switch_name = "leaf0";
+    i.port = "host0";
+    i.direction = impairment::Direction::sent;
+    i.on = true;
+    i.settings.loss = 0.25;
+    i.settings.delay_ns = 10'000;
+    i.settings.kinds = {};
+    i.settings.kinds.insert(impairment::Kind::unicast);
+    i.seed = 7;
+    i.held = 3;
+    i.counts.frames = 100;
+    i.counts.lost = 26;
+    return {i};
+  }
+  std::vector<ImpairmentReport> impair(const ImpairmentSelection& selection,
+                                       const std::string& settings) override {
+    asked_settings = settings;
+    return impairments(selection);
+  }
+  std::vector<ImpairmentReport> clear_impairments(const ImpairmentSelection& selection) override {
+    asked = selection;
+    return {};
+  }
+  ImpairmentSelection asked;
+  std::string asked_settings;
   std::vector<TreeReport> trees(const std::string&) override {
     TreeReport t;
     t.switch_name = "leaf0";
@@ -191,8 +223,8 @@ public:
     w.busy_share = 0.25;
     return {w};
   }
-  [[nodiscard]] bool tracing() const override { return tracing_; }
-  void set_tracing(bool on) override { tracing_ = on; }
+  [[nodiscard]] core::Tracing tracing() const override { return tracing_; }
+  void set_tracing(core::Tracing which) override { tracing_ = which; }
   std::vector<TraceReport> trace() override {
     TraceReport t;
     t.age_ns = 55;
@@ -227,7 +259,7 @@ public:
     return {{"leaf0: trees 1 added"}, {"process: workers, 1 -> 2"}};
   }
 
-  bool tracing_ = true;
+  core::Tracing tracing_ = core::Tracing::notable;
   int reloads = 0;
   CaptureSelection last_selection;
   FakeCaptureState capture_state;

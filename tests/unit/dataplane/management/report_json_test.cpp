@@ -1,3 +1,4 @@
+#include "dataplane/management/impairment_json.hpp"
 #include "dataplane/management/report_json.hpp"
 #include "fake_inspector.hpp"
 
@@ -19,7 +20,7 @@ TEST(to_json, port) {
                        "lldp_discarded":4,"lldp_refused":3,"lldp_aged_out":2,
                        "lldp_last_error":"truncated",
                        "rx_frames":10,"rx_bytes":940,"rx_missed":4,
-                       "tx_frames":5,"tx_bytes":470,"drops":{"source_guard":2},
+                       "tx_frames":5,"tx_bytes":470,"foreign_frames":0,"drops":{"source_guard":2},
                        "link":{"state":"down","since_us":7,"last_reason":"silent","times_down":2,
                                "last_silence_us":30400,"longest_gap_us":21000,"hellos_sent":100,
                                "hellos_heard":90,"hellos_missed":3,"silence_us":30407}}])json"));
@@ -138,10 +139,11 @@ TEST(to_json, queues) {
   FakeInspector inspector;
   EXPECT_EQ(to_json(inspector.queues("", "")),
             parse(R"json([{"switch":"leaf0","port":"host0","class":2,"frames_limit":512,
-                      "bytes_limit":1048576,"paused":true,"given_up":false,"frames":20,
+                      "bytes_limit":1048576,"paused":true,"given_up":false,"trimmed_limit":256,"frames":20,
                       "bytes":1880,"frames_waiting":3,"bytes_waiting":282,"most_frames":5,
                       "most_bytes":470,"pauses_received":4,"pauses_ignored":0,"paused_us":77,"pauses_sent":6,"resumes_sent":2,
-                      "given_up_times":1,"drops":{"queue_full":9}}])json"));
+                      "given_up_times":1,"trimmed_frames":8,"trimmed_bytes":11440,"trimmed_waiting":2,
+                      "drops":{"queue_full":9}}])json"));
 }
 
 TEST(to_json, version) {
@@ -152,11 +154,22 @@ TEST(to_json, version) {
                       "tables_version":3}]})json"));
 }
 
+TEST(to_json, an_impairment_says_what_is_not_as_by_default_and_counts_everything) {
+  FakeInspector inspector;
+  EXPECT_EQ(to_json(inspector.impairments({})),
+            parse(R"json([{"switch":"leaf0","port":"host0","direction":"sent","on":true,
+                      "settings":{"loss":0.25,"delay_us":10,"kinds":["unicast"]},"seed":7,"held":3,
+                      "frames":100,"lost":26,"burst_lost":0,"duplicated":0,"corrupted":0,
+                      "delayed":0,"reordered":0,"hold_expired":0,"rate_delayed":0,
+                      "rate_limited":0,"did_not_fit":0,"no_buffer":0}])json"));
+}
+
 TEST(flat_counters, name_every_drop_reason_of_every_port) {
   FakeInspector inspector;
-  const auto flat = flat_counters(inspector.ports(""), inspector.queues("", ""),
-                                  inspector.trees(""), inspector.engines(""), inspector.workers())
-                        .as_object();
+  const auto flat =
+      flat_counters(inspector.ports(""), inspector.queues("", ""), inspector.trees(""),
+                    inspector.engines(""), inspector.workers(), inspector.impairments({}))
+          .as_object();
   EXPECT_EQ(flat.at("leaf0.port.host0.rx_frames"), 10U);
   EXPECT_EQ(flat.at("leaf0.port.host0.drop.source_guard"), 2U);
   EXPECT_EQ(flat.at("leaf0.port.host0.drop.no_route"), 0U);
@@ -166,8 +179,11 @@ TEST(flat_counters, name_every_drop_reason_of_every_port) {
   EXPECT_EQ(flat.at("worker.1.iterations"), 1000U);
   EXPECT_EQ(flat.at("leaf0.queue.host0.2.frames_waiting"), 3U);
   EXPECT_EQ(flat.at("leaf0.queue.host0.2.queue_full"), 9U);
-  EXPECT_EQ(flat.size(),
-            15 + core::drop_reason_count + 12 + egress::queue_drop_reasons.size() + 5 + 12 + 1 + 8);
+  EXPECT_EQ(flat.at("leaf0.queue.host0.2.trimmed_frames"), 8U);
+  EXPECT_EQ(flat.at("leaf0.impairment.host0.sent.lost"), 26U);
+  EXPECT_EQ(flat.at("leaf0.impairment.host0.sent.held"), 3U);
+  EXPECT_EQ(flat.size(), 13 + 16 + core::drop_reason_count + 15 +
+                             egress::queue_drop_reasons.size() + 5 + 12 + 1 + 8);
 }
 
 } // namespace

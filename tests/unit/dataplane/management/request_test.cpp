@@ -41,6 +41,58 @@ TEST(parse_request, queues_of_one_port) {
               HasSubstr("\"port\" means nothing for this command"));
 }
 
+TEST(parse_request, impair_actions_with_what_they_select) {
+  using Do = ImpairRequest::Do;
+  const auto show =
+      std::get<ImpairRequest>(parse_request(R"({"command":"impair","action":"show"})"));
+  EXPECT_EQ(show.action, Do::show);
+  EXPECT_TRUE(show.selection.port.empty());
+  EXPECT_FALSE(show.selection.direction.has_value());
+  const auto set = std::get<ImpairRequest>(parse_request(
+      R"({"command":"impair","action":"set","switch":"s","port":"p","direction":"sent",)"
+      R"("settings":{"loss":0.01,"seed":7,"kinds":["rdma","unicast"]}})"));
+  EXPECT_EQ(set.action, Do::set);
+  EXPECT_EQ(set.selection.switch_name, "s");
+  EXPECT_EQ(set.selection.port, "p");
+  EXPECT_EQ(set.selection.direction, impairment::Direction::sent);
+  EXPECT_EQ(set.settings, "loss = 1E-2\nseed = 7\nkinds = [\"rdma\",\"unicast\"]\n");
+  EXPECT_EQ(std::get<ImpairRequest>(
+                parse_request(R"({"command":"impair","action":"clear","direction":"received"})"))
+                .selection.direction,
+            impairment::Direction::received);
+}
+
+TEST(parse_request, impair_says_what_is_wrong) {
+  EXPECT_THAT(error_of(R"({"command":"impair"})"), HasSubstr("\"action\" is missing"));
+  EXPECT_THAT(error_of(R"({"command":"impair","action":"set","settings":{}})"),
+              HasSubstr("\"port\" is missing"));
+  EXPECT_THAT(error_of(R"({"command":"impair","action":"set","port":"p"})"),
+              HasSubstr("\"settings\" is missing"));
+  EXPECT_THAT(error_of(R"({"command":"impair","action":"set","port":"p","settings":3})"),
+              HasSubstr("not an object"));
+  EXPECT_THAT(error_of(R"({"command":"impair","action":"set","port":"p","settings":{"a\n[b]":1}})"),
+              HasSubstr("is no setting of an impairment"));
+  EXPECT_THAT(
+      error_of(R"({"command":"impair","action":"set","port":"p","settings":{"loss":null}})"),
+      HasSubstr("needs a number"));
+  EXPECT_THAT(error_of(R"({"command":"impair","action":"clear","port":"p","direction":"up"})"),
+              HasSubstr("known are received, sent"));
+  EXPECT_THAT(error_of(R"({"command":"impair","action":"clear","settings":{}})"),
+              HasSubstr("\"settings\" means nothing for this command"));
+}
+
+TEST(answer, impair_passes_on_what_was_asked_and_tells_what_is_in_force) {
+  FakeInspector inspector;
+  const std::string set = answer(
+      parse_request(R"({"command":"impair","action":"set","port":"p","settings":{"loss":1}})"),
+      inspector);
+  EXPECT_THAT(set, HasSubstr("\"loss\":2.5E-1"));
+  EXPECT_EQ(inspector.asked.port, "p");
+  EXPECT_EQ(inspector.asked_settings, "loss = 1\n");
+  EXPECT_EQ(answer(parse_request(R"({"command":"impair","action":"clear"})"), inspector),
+            "{\"ok\":true,\"result\":[]}\n");
+}
+
 TEST(parse_request, trace_actions) {
   using Do = TraceRequest::Do;
   EXPECT_EQ(std::get<TraceRequest>(parse_request(R"({"command":"trace","action":"on"})")).action,
@@ -84,7 +136,7 @@ TEST(parse_request, refuses_what_it_does_not_understand) {
   EXPECT_THAT(error_of("{}"), HasSubstr("\"command\" is missing"));
   EXPECT_THAT(error_of(R"({"command":7})"), HasSubstr("\"command\" must be text"));
   EXPECT_THAT(error_of(R"({"command":"dance"})"),
-              HasSubstr("known are show, trace, capture, explain, version, reload"));
+              HasSubstr("known are show, trace, capture, explain, impair, version, reload"));
   EXPECT_THAT(error_of(R"({"command":"show"})"), HasSubstr("\"what\" is missing"));
   EXPECT_THAT(error_of(R"({"command":"show","what":"hosts"})"),
               HasSubstr("known are ports, queues, trees, engines, counters, workers, manager, "
@@ -133,11 +185,13 @@ TEST(answer, trace_is_switched_and_dumped) {
                    .at("result")
                    .at("tracing")
                    .as_bool());
-  EXPECT_FALSE(inspector.tracing_);
-  EXPECT_TRUE(answered(R"({"command":"trace","action":"on"})", inspector)
-                  .at("result")
-                  .at("tracing")
-                  .as_bool());
+  EXPECT_EQ(inspector.tracing_, core::Tracing::off);
+  const auto on = answered(R"({"command":"trace","action":"on"})", inspector);
+  EXPECT_EQ(on.at("result"), (boost::json::object{{"tracing", true}, {"all", false}}));
+  EXPECT_EQ(inspector.tracing_, core::Tracing::notable);
+  const auto all = answered(R"({"command":"trace","action":"all"})", inspector);
+  EXPECT_EQ(all.at("result"), (boost::json::object{{"tracing", true}, {"all", true}}));
+  EXPECT_EQ(inspector.tracing_, core::Tracing::everything);
   EXPECT_EQ(
       answered(R"({"command":"trace","action":"dump"})", inspector).at("result").as_array().size(),
       1U);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <rte_mbuf.h>
 
+#include <bit>
 #include <cstdlib>
 #include <vector>
 
@@ -28,6 +29,10 @@ protected:
   static std::uint8_t tag_of(const rte_mbuf* buffer) {
     return *rte_pktmbuf_mtod(buffer, const std::uint8_t*);
   }
+  ImpairmentStage stage_of(const impairment::Settings& settings) {
+    return ImpairmentStage(settings, seed(), wire::default_ethertype, counters,
+                           ImpairedMbufs(shared_eal().pool()));
+  }
   std::vector<std::uint8_t> take(ImpairmentStage& stage, TimeNs now) {
     std::vector<std::uint8_t> tags;
     rte_mbuf* buffer = nullptr;
@@ -37,10 +42,11 @@ protected:
     }
     return tags;
   }
+  impairment::Counters counters;
 };
 
 TEST_F(ImpairmentStageTest, gives_frames_back_in_order_when_they_are_due) {
-  ImpairmentStage stage({.delay = std::chrono::microseconds(1)}, seed(), shared_eal().pool());
+  ImpairmentStage stage = stage_of({.delay_ns = 1'000});
   for (std::uint8_t i = 0; i < 5; ++i) {
     rte_mbuf* f = frame(i);
     EXPECT_EQ(stage.admit(&f, 1, TimeNs{i < 3 ? 0U : 500U}), 0U);
@@ -53,7 +59,7 @@ TEST_F(ImpairmentStageTest, gives_frames_back_in_order_when_they_are_due) {
 }
 
 TEST_F(ImpairmentStageTest, a_duplicate_is_a_buffer_of_its_own) {
-  ImpairmentStage stage({.duplicate = 1}, seed(), shared_eal().pool());
+  ImpairmentStage stage = stage_of({.duplicate = 1});
   rte_mbuf* original = frame(7);
   stage.admit(&original, 1, TimeNs{0});
   rte_mbuf* two[2] = {};
@@ -67,20 +73,44 @@ TEST_F(ImpairmentStageTest, a_duplicate_is_a_buffer_of_its_own) {
 TEST_F(ImpairmentStageTest, lost_and_held_frames_return_to_the_pool_and_capacity_is_bounded) {
   const std::uint32_t before = shared_eal().free_buffers();
   {
-    ImpairmentStage lossy({.loss = 1}, seed(), shared_eal().pool());
+    ImpairmentStage lossy = stage_of({.loss = 1});
     rte_mbuf* f = frame(0);
     EXPECT_EQ(lossy.admit(&f, 1, TimeNs{0}), 1U);
     EXPECT_EQ(shared_eal().free_buffers(), before);
-    ImpairmentStage slow({.delay = std::chrono::seconds(9)}, seed(), shared_eal().pool());
+    constexpr std::uint32_t capacity = 100;
+    ImpairmentStage slow = stage_of({.delay_ns = 9 * ns_per_second, .held_frames = capacity});
     std::uint32_t lost = 0;
-    for (std::size_t i = 0; i < ImpairmentStage::capacity + 10; ++i) {
+    for (std::size_t i = 0; i < capacity + 10; ++i) {
       rte_mbuf* one = frame(0);
       lost += slow.admit(&one, 1, TimeNs{0});
     }
     EXPECT_EQ(lost, 10U);
-    EXPECT_EQ(shared_eal().free_buffers(), before - ImpairmentStage::capacity);
+    EXPECT_EQ(counters.did_not_fit.read(), 10U);
+    EXPECT_EQ(shared_eal().free_buffers(), before - capacity);
   }
   EXPECT_EQ(shared_eal().free_buffers(), before);
+}
+
+TEST_F(ImpairmentStageTest, bits_of_a_shared_buffer_are_changed_in_a_copy) {
+  ImpairmentStage stage = stage_of({.corrupt = 1, .corrupt_bits = 3});
+  rte_mbuf* original = frame(7);
+  const std::vector<std::uint8_t> untouched(rte_pktmbuf_mtod(original, const std::uint8_t*),
+                                            rte_pktmbuf_mtod(original, const std::uint8_t*) + 64);
+  rte_mbuf_refcnt_update(original, 1);
+  stage.admit(&original, 1, TimeNs{0});
+  rte_mbuf* changed = nullptr;
+  ASSERT_EQ(stage.take_due(TimeNs{0}, &changed, 1), 1);
+  ASSERT_NE(changed, original);
+  EXPECT_EQ(counters.corrupted.read(), 1U);
+  int bits = 0;
+  for (std::size_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(rte_pktmbuf_mtod(original, const std::uint8_t*)[i], untouched[i]);
+    bits += std::popcount(
+        static_cast<unsigned>(untouched[i] ^ rte_pktmbuf_mtod(changed, const std::uint8_t*)[i]));
+  }
+  EXPECT_EQ(bits, 3);
+  rte_pktmbuf_free(original);
+  rte_pktmbuf_free(changed);
 }
 
 } // namespace

@@ -157,14 +157,14 @@ TEST_P(ControlTest, trace_tells_what_happened_in_order) {
 
 TEST_P(ControlTest, trace_can_be_switched_off) {
   Fabric fabric(options());
-  fabric.workers().set_trace(false);
+  fabric.workers().set_tracing(core::Tracing::off);
   // The switch looks once per iteration.
   const std::uint64_t before = fabric.workers().statistics(0).iterations.read();
   ASSERT_TRUE(
       eventually([&] { return fabric.workers().statistics(0).iterations.read() > before + 2; }));
   fabric.arm(3);
   EXPECT_TRUE(fabric.workers().trace().empty());
-  EXPECT_FALSE(fabric.workers().trace_enabled());
+  EXPECT_EQ(fabric.workers().tracing(), core::Tracing::off);
 }
 
 TEST_P(ControlTest, trace_read_under_traffic_never_shows_a_torn_event) {

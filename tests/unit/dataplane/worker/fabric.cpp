@@ -142,7 +142,8 @@ Fabric::Fabric(const Options& options) {
     const std::string ring = next_ring();
     config::Port port = ring_port(ring);
     if (i < options.impairments.size()) {
-      port.impairment = options.impairments[i];
+      port.impaired_received = options.impairments[i];
+      port.impaired_sent = options.impairments[i];
     }
     if (options.configure) {
       options.configure(i, port);

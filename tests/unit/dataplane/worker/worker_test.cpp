@@ -377,7 +377,7 @@ TEST_P(WorkerTest, impairments_of_a_port_lose_and_are_counted) {
   {
     Options o = options();
     o.impairments.resize(4);
-    o.impairments[1] = {.loss = 0.5, .seed = 42};
+    o.impairments[1] = {.settings = {.loss = 0.5}, .seed = 42};
     Fabric fabric(o);
     for (int i = 0; i < 1000; ++i) {
       fabric.root().send(arm_frame(1));
@@ -402,7 +402,7 @@ TEST_P(WorkerTest, delayed_and_duplicated_frames_are_not_lost_when_the_switch_st
   {
     Options o = options();
     o.impairments.resize(4);
-    o.impairments[0] = {.duplicate = 1.0, .delay = std::chrono::seconds(100), .seed = 1};
+    o.impairments[0] = {.settings = {.duplicate = 1.0, .delay_ns = 100 * ns_per_second}, .seed = 1};
     Fabric fabric(o);
     for (int i = 0; i < 20; ++i) {
       fabric.root().send(arm_frame(1));
@@ -414,6 +414,87 @@ TEST_P(WorkerTest, delayed_and_duplicated_frames_are_not_lost_when_the_switch_st
     EXPECT_EQ(fabric.host(1).receive_all(), 40U);
   }
   EXPECT_EQ(eal().free_buffers(), before);
+}
+
+/// Sends so many arms, waits until as many as can have left by port 1, and says how many came.
+std::size_t arms_through(Fabric& fabric, std::uint64_t count) {
+  const auto done = [&] {
+    return total_frames(fabric, &core::PortCounters::tx_frames, 1) +
+           fabric.drops(1, core::DropReason::impaired);
+  };
+  const std::uint64_t before = done();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    fabric.root().send(arm_frame(1));
+  }
+  EXPECT_TRUE(eventually([&] { return done() == before + count; }));
+  return fabric.host(1).receive_all();
+}
+
+TEST_P(WorkerTest, an_impairment_is_set_changed_and_cleared_while_frames_flow) {
+  using impairment::Direction;
+  const std::uint32_t before = eal().free_buffers();
+  {
+    Fabric fabric(options());
+    WorkerGroup& workers = fabric.workers();
+    const auto counts = [&] {
+      return workers.impairment_counts(0, PortNumber{1}, Direction::sent);
+    };
+    EXPECT_EQ(arms_through(fabric, 300), 300U);
+    EXPECT_EQ(counts().frames, 0U);
+
+    workers.impair(0, PortNumber{1}, Direction::sent, {.settings = {.loss = 0.5}, .seed = 7});
+    const std::size_t first = arms_through(fabric, 300);
+    EXPECT_EQ(counts().frames, 300U);
+    EXPECT_EQ(counts().lost, 300 - first);
+    EXPECT_GT(counts().lost, 90U);
+    EXPECT_LT(counts().lost, 210U);
+    EXPECT_EQ(fabric.drops(1, core::DropReason::impaired), counts().lost);
+    EXPECT_EQ(workers.impairment(0, PortNumber{1}, Direction::sent).seed, 7U);
+
+    workers.impair(0, PortNumber{1}, Direction::sent, {.settings = {.loss = 1}, .seed = 7});
+    EXPECT_EQ(arms_through(fabric, 300), 0U);
+
+    workers.clear_impairment(0, PortNumber{1}, Direction::sent);
+    const std::uint64_t lost = counts().lost;
+    EXPECT_EQ(arms_through(fabric, 300), 300U);
+    EXPECT_EQ(counts().frames, 600U) << "what passes without one is not counted";
+    EXPECT_EQ(counts().lost, lost);
+    EXPECT_FALSE(workers.impairment(0, PortNumber{1}, Direction::sent).any());
+  }
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST_P(WorkerTest, what_an_impairment_held_leaves_when_it_is_cleared) {
+  using impairment::Direction;
+  for (const Direction direction : {Direction::received, Direction::sent}) {
+    Fabric fabric(options());
+    WorkerGroup& workers = fabric.workers();
+    const PortNumber port{static_cast<std::uint8_t>(direction == Direction::sent ? 1 : 0)};
+    const config::Impairment slow{.settings = {.delay_ns = 100 * ns_per_second}, .seed = 1};
+    workers.impair(0, port, direction, slow);
+    for (int i = 0; i < 20; ++i) {
+      fabric.root().send(arm_frame(1));
+    }
+    ASSERT_TRUE(eventually([&] { return workers.impaired_held(0, port, direction) == 20; }));
+    workers.impair(0, port, direction, slow);
+    EXPECT_EQ(workers.impaired_held(0, port, direction), 20U) << "and is kept by a change";
+    EXPECT_FALSE(fabric.host(1).receive().has_value());
+    workers.clear_impairment(0, port, direction);
+    EXPECT_EQ(workers.impaired_held(0, port, direction), 0U);
+    EXPECT_TRUE(
+        eventually([&] { return total_frames(fabric, &core::PortCounters::tx_frames, 1) == 20; }));
+    EXPECT_EQ(fabric.host(1).receive_all(), 20U);
+  }
+}
+
+TEST_P(WorkerTest, an_impairment_of_other_kinds_of_frames_leaves_these_alone) {
+  using impairment::Direction;
+  Fabric fabric(options());
+  impairment::Settings settings{.loss = 1, .kinds = {}};
+  settings.kinds.insert(impairment::Kind::unicast);
+  fabric.workers().impair(0, PortNumber{1}, Direction::sent, {.settings = settings, .seed = 1});
+  EXPECT_EQ(arms_through(fabric, 200), 200U);
+  EXPECT_EQ(fabric.workers().impairment_counts(0, PortNumber{1}, Direction::sent).frames, 0U);
 }
 
 TEST(WorkerGroup, hands_frames_over_only_where_ports_belong_to_different_workers) {

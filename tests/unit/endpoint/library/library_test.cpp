@@ -597,12 +597,12 @@ TEST(LibraryHandles, NullIsAnsweredAndExplained) {
 }
 
 TEST(LibraryNames, EveryErrorSaysWhatToDo) {
-  for (int code = 0; code >= TRIBUTARY_ERR_GROUP_ENDED; --code) {
+  for (int code = 0; code >= TRIBUTARY_ERR_PEER_PARKED; --code) {
     EXPECT_NE(std::string(tributary_error_string(code)), "not an error code of libtributary")
         << code;
   }
   EXPECT_EQ(std::string(tributary_error_string(1)), "not an error code of libtributary");
-  EXPECT_EQ(std::string(tributary_error_string(TRIBUTARY_ERR_GROUP_ENDED - 1)),
+  EXPECT_EQ(std::string(tributary_error_string(TRIBUTARY_ERR_PEER_PARKED - 1)),
             "not an error code of libtributary");
   EXPECT_EQ(std::string(tributary_result_name(TRIBUTARY_INT_OVERFLOW)), "integer overflow");
   EXPECT_EQ(std::string(tributary_result_name(2)), "unknown");

@@ -33,7 +33,7 @@ TEST(FabricAddress, MulticastRoundTripForEveryTreeAndReduction) {
       ASSERT_EQ(a.action(), 7U);
       ASSERT_EQ(a.tree(), TreeNumber{tree});
       ASSERT_EQ(a.reduction(), ReductionId{id});
-      ASSERT_EQ(a.value & 0x00630000U, 0U) << "reserved bits are sent as 0";
+      ASSERT_EQ(a.value & 0x00630000U, 0U) << "the bits of longer ids are 0";
     }
   }
 }

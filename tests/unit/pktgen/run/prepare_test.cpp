@@ -93,11 +93,20 @@ TEST(Prepare, CoresBeyondTheQueuesAreSaidToBeLeftOut) {
               testing::ElementsAre(HasSubstr("4 cores are given, and the ports have 3 queues")));
 }
 
-TEST(Prepare, RdmaIsRefusedAsNotThereYet) {
+TEST(Prepare, TransfersThatDoNotFitIntoMemoryAreRefused) {
   Scenario scenario = in_process();
   scenario.traffic.kind = scenario::Kind::mixed;
   scenario.parts.resize(2);
   scenario.parts[1].kind = scenario::Kind::rdma;
+  scenario.parts[1].rdma.sizes = {1'000'000'000};
+  EXPECT_THROW(prepare(scenario, {0, 1}, 40'000'000'000), ScenarioError);
+  EXPECT_NO_THROW(prepare(scenario, {0, 1}, 60'000'000'000));
+}
+
+TEST(Prepare, OfTransfersNobodyKnowsAShareThatIsLost) {
+  Scenario scenario = in_process();
+  scenario.traffic.kind = scenario::Kind::rdma;
+  scenario.phases.max_loss = 0.5;
   EXPECT_THROW(prepare(scenario, {0, 1}, plenty), ScenarioError);
 }
 

@@ -1,6 +1,8 @@
 // What makes a run a failure, and what is only warned of.
 #include "pktgen/run/verdict.hpp"
 
+#include "pktgen/run/derived.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,6 +55,45 @@ TEST(Verdict, OfReductionsNotOneOfWhichCameToItsEndIsAFailure) {
   add_verdict(of(Kind::reduce), result);
   EXPECT_THAT(result.problems, ElementsAre(AllOf(HasSubstr("in 2 of 3 measurements"),
                                                  HasSubstr("not one operation was completed"))));
+}
+
+TEST(Verdict, OfTransfersNotOneOfWhichWasCompletedIsAFailureOnEitherEnd) {
+  for (const auto& figures : std::vector<std::vector<measure::Figure>>{
+           {{"transfers", 0}, {"digest_errors", 0}},
+           {{"writes_arrived", 0}, {"reads_served", 0}, {"digest_errors", 0}}}) {
+    Result result = run_with(figures);
+    add_verdict(of(Kind::rdma), result);
+    EXPECT_THAT(result.problems, ElementsAre(HasSubstr("not one transfer was completed")));
+    result = run_with(figures);
+    result.repeats[0].tally.figures[0].value = 1;
+    add_verdict(of(Kind::rdma), result);
+    EXPECT_THAT(result.problems, IsEmpty());
+  }
+}
+
+TEST(Derived, OfTransfersAreGoodputAndSharesOfFrames) {
+  Result result = run_with({{"transfers", 2},
+                            {"payload_bytes", 1'000},
+                            {"data_frames", 100},
+                            {"resent_frames", 5},
+                            {"control_frames", 2}});
+  result.kind = "rdma";
+  result.repeats[0].seconds = 2;
+  add_derived(result);
+  ASSERT_EQ(result.derived.size(), 3U);
+  EXPECT_EQ(result.derived[0].first, "goodput_bits_per_second");
+  EXPECT_THAT(result.derived[0].second, ElementsAre(4'000));
+  EXPECT_THAT(result.derived[1].second, ElementsAre(0.05));
+  EXPECT_THAT(result.derived[2].second, ElementsAre(0.02));
+}
+
+TEST(Derived, OperationsOfTransfersAreThoseDoneOrServed) {
+  Scenario scenario = of(Kind::rdma);
+  measure::Tally tally;
+  tally.figures = {{"transfers", 7}, {"writes_arrived", 2}, {"reads_served", 3}};
+  EXPECT_EQ(operations_in(scenario, tally), 7U);
+  scenario.traffic.rdma.serve = true;
+  EXPECT_EQ(operations_in(scenario, tally), 5U);
 }
 
 TEST(Verdict, OfAGeneratorThatHasTheLeavesAloneTheirsCount) {

@@ -154,6 +154,50 @@ TEST(ScenarioFile, WhatDoesNotFitTogetherIsRefused) {
               HasSubstr("'traffic.file': missing"));
 }
 
+TEST(ScenarioFile, TransfersHaveTheirKeys) {
+  const Scenario scenario = read(R"(
+[in_process]
+[[traffic]]
+kind = "rdma"
+pattern = "hotspot"
+nodes = 5
+hot_share = 0.25
+parallel = 3
+transfer_sizes = [0, 4000000000]
+read_share = 0.1
+window = 256
+credit = 0
+mtu = 9000
+spraying = true
+vni = 9
+)")
+                                .scenario;
+  const Rdma& rdma = scenario.traffic.rdma;
+  EXPECT_EQ(scenario.traffic.kind, Kind::rdma);
+  EXPECT_EQ(rdma.pattern, Pattern::hotspot);
+  EXPECT_EQ(rdma.nodes, 5U);
+  EXPECT_EQ(rdma.hot_share, 0.25);
+  EXPECT_EQ(rdma.parallel, 3U);
+  EXPECT_THAT(rdma.sizes, ElementsAre(0U, 4'000'000'000U));
+  EXPECT_EQ(rdma.read_share, 0.1);
+  EXPECT_EQ(rdma.window, 256U);
+  EXPECT_EQ(rdma.credit, 0U);
+  EXPECT_EQ(rdma.mtu, 9000U);
+  EXPECT_TRUE(rdma.spraying);
+  EXPECT_EQ(rdma.vni, 9U);
+  EXPECT_FALSE(is_shared(scenario));
+}
+
+TEST(ScenarioFile, WhatCannotBeOfTransfersIsRefused) {
+  const std::string rdma = "[in_process]\n[run]\nseed = 1\n[[traffic]]\nkind = \"rdma\"\n";
+  EXPECT_THAT(refusal(rdma + "window = 200\n"),
+              AllOf(HasSubstr("test.toml:6"), HasSubstr("no window")));
+  EXPECT_THAT(refusal(rdma + "serve = true\nto = 5\n"), HasSubstr("test.toml:7"));
+  EXPECT_THAT(refusal(rdma + "sizes = [64]\n"), HasSubstr("sizes"));
+  EXPECT_THAT(refusal("[in_process]\n[[traffic]]\nkind = \"rdma\"\nto = 5\n"),
+              HasSubstr("run.seed"));
+}
+
 TEST(ScenarioFile, NoTwoPortsDriveTheSameThing) {
   const std::string traffic = "[[traffic]]\n";
   EXPECT_THAT(refusal(traffic + "[[port]]\ninterface = \"veth0\"\n"

@@ -1,0 +1,255 @@
+#include "controlplane/api/rdma_views.hpp"
+
+#include "controlplane/api/view_figures.hpp"
+#include "endpoint/rdma/policy_fields.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+namespace tributary::api {
+namespace {
+
+namespace json = boost::json;
+using retransmit::PeerState;
+
+/// Parked peers of one VNI that a host is told of.
+constexpr std::size_t most_parked_told = 4096;
+
+std::string host_name(const topology::Graph& graph, Nid nid) {
+  const auto host = graph.find_host(nid);
+  return host ? graph[*host].name : std::string();
+}
+
+json::object peer_json(const topology::Graph& graph, Nid nid, Vni vni) {
+  return {{"nid", nid.value}, {"host", host_name(graph, nid)}, {"vni", vni.value}};
+}
+
+json::object scope_json(const retransmit::PolicyDocument& document, retransmit::Scope scope) {
+  json::object set;
+  if (const auto found = document.differences().find(scope);
+      found != document.differences().end()) {
+    for (const auto& [name, value] : found->second) {
+      set[name] = value;
+    }
+  }
+  json::object object;
+  object["vni"] = scope ? json::value(scope->value) : json::value(nullptr);
+  object["policy"] = json_of(document.of(scope));
+  object["set"] = std::move(set);
+  return object;
+}
+
+void family(std::string& text, std::string_view name, std::string_view type,
+            std::string_view help) {
+  fmt::format_to(std::back_inserter(text), "# TYPE {0} {1}\n# HELP {0} {2}\n", name, type, help);
+}
+
+} // namespace
+
+json::object json_of(const retransmit::Policy& policy) {
+  json::object object;
+  for (const rdma::PolicyField& field : rdma::policy_fields) {
+    object[field.name] = field.get(policy);
+  }
+  return object;
+}
+
+json::object rdma_policy_json(const RdmaSight& sight, std::optional<Vni> vni) {
+  json::array policies;
+  if (vni) {
+    policies.push_back(scope_json(sight.document, vni));
+  } else {
+    policies.push_back(scope_json(sight.document, std::nullopt));
+    for (const Vni one : sight.document.vnis()) {
+      policies.push_back(scope_json(sight.document, one));
+    }
+  }
+  return {{"version", sight.document.version()}, {"policies", std::move(policies)}};
+}
+
+json::object rdma_peers_json(const RdmaSight& sight, std::size_t limit, TimeNs now) {
+  json::array peers;
+  for (const auto& [id, peer] : sight.peers.peers()) {
+    if (peers.size() == limit) {
+      break;
+    }
+    json::object object = peer_json(sight.graph, id.nid, id.vni);
+    object["state"] = retransmit::name_of(peer.state);
+    object["for_all"] = peer.for_all;
+    object["by_operator"] = peer.by_operator;
+    object["since_seconds"] = seconds(elapsed_ns(now, peer.since));
+    object["probe_in_seconds"] = seconds_until(peer.probe_at, now);
+    object["failed_probes"] = peer.probes;
+    json::array reporters;
+    for (const retransmit::Voice& voice : peer.voices) {
+      reporters.push_back({{"nid", voice.nid.value},
+                           {"host", host_name(sight.graph, voice.nid)},
+                           {"failures", voice.failures},
+                           {"parked", voice.parked},
+                           {"probes", peer.prober == voice.nid}});
+    }
+    object["reporters"] = std::move(reporters);
+    peers.push_back(std::move(object));
+  }
+  json::array suspects;
+  for (const auto& [at, suspect] : sight.suspects.all()) {
+    suspects.push_back({{"switch", at},
+                        {"parked", suspect.behind.parked},
+                        {"others", suspect.behind.others},
+                        {"since_seconds", seconds(elapsed_ns(now, suspect.since))},
+                        {"avoided", suspect.avoided},
+                        {"until_seconds", seconds_until(suspect.until, now)}});
+  }
+  const std::size_t more = sight.peers.peers().size() - peers.size();
+  return {{"parked", sight.peers.parked()},
+          {"peers", std::move(peers)},
+          {"more", more},
+          {"suspects", std::move(suspects)}};
+}
+
+json::object rdma_transfers_json(const RdmaSight& sight, std::size_t limit) {
+  struct Line {
+    Nid host;
+    const retransmit::Transfer* transfer;
+    [[nodiscard]] std::uint64_t trouble() const {
+      return std::uint64_t{transfer->retries} + transfer->busy;
+    }
+  };
+  std::vector<Line> lines;
+  for (const auto& [host, told] : sight.transfers.hosts()) {
+    for (const retransmit::Transfer& transfer : told.longest) {
+      lines.push_back({host, &transfer});
+    }
+  }
+  const std::size_t shown = std::min(limit, lines.size());
+  std::ranges::partial_sort(lines, lines.begin() + static_cast<std::ptrdiff_t>(shown),
+                            std::ranges::greater{}, &Line::trouble);
+  json::array transfers;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const retransmit::Transfer& transfer = *lines[i].transfer;
+    json::object object = peer_json(sight.graph, transfer.peer, transfer.vni);
+    object["at"] =
+        json::object{{"nid", lines[i].host.value}, {"host", host_name(sight.graph, lines[i].host)}};
+    object["message"] = transfer.message;
+    object["sends"] = transfer.sends;
+    object["frames"] = transfer.frames;
+    object["placed"] = transfer.placed;
+    object["retries"] = transfer.retries;
+    object["busy"] = transfer.busy;
+    transfers.push_back(std::move(object));
+  }
+  return {{"in_progress", sight.transfers.in_progress()},
+          {"hosts", sight.transfers.hosts().size()},
+          {"transfers", std::move(transfers)},
+          {"more", lines.size() - shown}};
+}
+
+json::object rdma_exceptions_json(const RdmaSight& sight, std::size_t limit, TimeNs now) {
+  json::array by_cause;
+  for (const retransmit::Cause cause : retransmit::causes) {
+    by_cause.push_back({{"cause", retransmit::name_of(cause)},
+                        {"recent", sight.exceptions.recent(cause, now)},
+                        {"total", sight.exceptions.total(cause)}});
+  }
+  json::object heard;
+  for (std::size_t i = 0; i < retransmit::heard_kinds; ++i) {
+    heard[retransmit::name_of(static_cast<retransmit::Heard>(i))] = sight.peers.heard()[i];
+  }
+  json::array latest;
+  const auto& kept = sight.exceptions.latest();
+  for (auto one = kept.rbegin(); one != kept.rend() && latest.size() < limit; ++one) {
+    json::object object = peer_json(sight.graph, one->peer, one->vni);
+    object["number"] = one->number;
+    object["time"] = one->time;
+    object["reporter"] =
+        json::object{{"nid", one->reporter.value}, {"host", host_name(sight.graph, one->reporter)}};
+    object["cause"] = retransmit::name_of(one->cause);
+    object["times"] = one->times;
+    object["heard"] = one->heard;
+    latest.push_back(std::move(object));
+  }
+  return {{"window_seconds", seconds(sight.peers.settings().window_ns)},
+          {"causes", std::move(by_cause)},
+          {"heard", std::move(heard)},
+          {"exceptions", std::move(latest)}};
+}
+
+json::object rdma_instruction_json(const RdmaSight& sight, const RdmaReport& report,
+                                   const RdmaInstruction& instruction) {
+  json::object answer{{"policy_version", sight.document.version()},
+                      {"parked_version", sight.peers.version()},
+                      {"next_report_ms", instruction.next_report_ms}};
+  if (report.policy_version != sight.document.version()) {
+    json::array policies;
+    for (const Vni vni : report.vnis) {
+      policies.push_back({{"vni", vni.value}, {"policy", json_of(sight.document.of(vni))}});
+    }
+    answer["policies"] = std::move(policies);
+  }
+  if (report.parked_version != sight.peers.version()) {
+    json::array parked;
+    for (const Vni vni : report.vnis) {
+      json::array nids;
+      for (const Nid nid : sight.peers.parked_for(report.nid, vni, most_parked_told)) {
+        nids.push_back(nid.value);
+      }
+      parked.push_back({{"vni", vni.value}, {"nids", std::move(nids)}});
+    }
+    answer["parked"] = std::move(parked);
+  }
+  json::array probe;
+  for (const retransmit::PeerId& peer : instruction.probe) {
+    probe.push_back({{"nid", peer.nid.value}, {"vni", peer.vni.value}});
+  }
+  answer["probe"] = std::move(probe);
+  return answer;
+}
+
+void rdma_metrics(const RdmaSight& sight, std::string& text) {
+  const auto line = [&text](std::string_view name, std::string_view labels, std::uint64_t value) {
+    fmt::format_to(std::back_inserter(text), "{}{} {}\n", name, labels, value);
+  };
+  family(text, "tributary_rdma_policy_version", "gauge", "Version of the retransmit policy.");
+  line("tributary_rdma_policy_version", "", sight.document.version());
+  family(text, "tributary_rdma_peers", "gauge", "Peers that transfers fail with, by state.");
+  std::array<std::uint64_t, 3> states{};
+  std::uint64_t for_all = 0;
+  for (const auto& [id, peer] : sight.peers.peers()) {
+    ++states[static_cast<std::size_t>(peer.state)];
+    for_all += peer.for_all ? 1 : 0;
+  }
+  for (const PeerState state : {PeerState::failing, PeerState::parked, PeerState::probing}) {
+    line("tributary_rdma_peers", fmt::format("{{state=\"{}\"}}", retransmit::name_of(state)),
+         states[static_cast<std::size_t>(state)]);
+  }
+  family(text, "tributary_rdma_peers_parked_for_all", "gauge", "Peers parked for all hosts.");
+  line("tributary_rdma_peers_parked_for_all", "", for_all);
+  family(text, "tributary_rdma_suspected_switches", "gauge",
+         "Switches behind which several peers are parked.");
+  line("tributary_rdma_suspected_switches", "", sight.suspects.all().size());
+  family(text, "tributary_rdma_transfers_in_progress", "gauge",
+         "Transfers in progress at hosts that report.");
+  line("tributary_rdma_transfers_in_progress", "", sight.transfers.in_progress());
+  family(text, "tributary_rdma_reports", "counter", "Reports of hosts.");
+  line("tributary_rdma_reports_total", "", sight.reports);
+  family(text, "tributary_rdma_exceptions", "counter", "Exceptions that hosts told of, by cause.");
+  for (const retransmit::Cause cause : retransmit::causes) {
+    line("tributary_rdma_exceptions_total",
+         fmt::format("{{cause=\"{}\"}}", retransmit::name_of(cause)),
+         sight.exceptions.total(cause));
+  }
+  family(text, "tributary_rdma_exceptions_heard", "counter", "What became of exceptions.");
+  for (std::size_t i = 0; i < retransmit::heard_kinds; ++i) {
+    line("tributary_rdma_exceptions_heard_total",
+         fmt::format("{{heard=\"{}\"}}", retransmit::name_of(static_cast<retransmit::Heard>(i))),
+         sight.peers.heard()[i]);
+  }
+}
+
+} // namespace tributary::api

@@ -1,0 +1,57 @@
+// Retransmit handling as JSON: docs/protocol/manager-api.md. Pure.
+#pragma once
+
+#include "controlplane/api/service.hpp"
+#include "controlplane/rdma/exception_log.hpp"
+#include "controlplane/rdma/peer_table.hpp"
+#include "controlplane/rdma/policy_document.hpp"
+#include "controlplane/rdma/suspects.hpp"
+#include "controlplane/rdma/transfers.hpp"
+#include "controlplane/topology/graph.hpp"
+
+#include <boost/json/object.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::api {
+
+/// What is looked into.
+struct RdmaSight {
+  const topology::Graph& graph;
+  const retransmit::PolicyDocument& document;
+  const retransmit::PeerTable& peers;
+  const retransmit::Suspects& suspects;
+  const retransmit::Transfers& transfers;
+  const retransmit::ExceptionLog& exceptions;
+  std::uint64_t reports = 0; ///< of hosts, since the start
+};
+
+/// Every field of a policy under its name.
+[[nodiscard]] boost::json::object json_of(const retransmit::Policy& policy);
+/// Of all scopes that have settings, or of one VNI.
+[[nodiscard]] boost::json::object rdma_policy_json(const RdmaSight& sight, std::optional<Vni> vni);
+[[nodiscard]] boost::json::object rdma_peers_json(const RdmaSight& sight, std::size_t limit,
+                                                  TimeNs now);
+/// Those with the most time-outs and busy answers, first.
+[[nodiscard]] boost::json::object rdma_transfers_json(const RdmaSight& sight, std::size_t limit);
+/// The latest first.
+[[nodiscard]] boost::json::object rdma_exceptions_json(const RdmaSight& sight, std::size_t limit,
+                                                       TimeNs now);
+
+/// The answer to a host's report.
+struct RdmaInstruction {
+  std::vector<retransmit::PeerId> probe;
+  std::uint64_t next_report_ms = 0;
+};
+[[nodiscard]] boost::json::object rdma_instruction_json(const RdmaSight& sight,
+                                                        const RdmaReport& report,
+                                                        const RdmaInstruction& instruction);
+
+/// OpenMetrics text.
+void rdma_metrics(const RdmaSight& sight, std::string& text);
+
+} // namespace tributary::api

@@ -1,0 +1,91 @@
+// Retransmit handling in the manager's turns: carries what hosts report to the rooms that decide,
+// and what they decide to hosts, people and the routing room.
+//
+//   report of a host --> PeerTable, ExceptionLog, Transfers
+//                            | parked for all
+//                            v
+//                        Suspects --> RouteControl: a fault, and what is avoided
+//
+// No transfer waits for any of it: a host goes by the last policy and list that it was given.
+//
+// Pure.
+#pragma once
+
+#include "controlplane/api/rdma_views.hpp"
+#include "controlplane/manager/environment.hpp"
+#include "controlplane/manager/route_control.hpp"
+#include "controlplane/rdma/exception_log.hpp"
+#include "controlplane/rdma/peer_table.hpp"
+#include "controlplane/rdma/policy_document.hpp"
+#include "controlplane/rdma/suspects.hpp"
+#include "controlplane/rdma/transfers.hpp"
+#include "controlplane/records/records.hpp"
+#include "controlplane/topology/discovery.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tributary::manager {
+
+struct RdmaSettings {
+  /// "FIELD=VALUE" or "VNI/FIELD=VALUE"; policy_document.hpp.
+  std::vector<std::string> policy;
+  retransmit::ParkSettings park{};
+  retransmit::SuspectSettings suspect{};
+};
+
+class RdmaControl {
+public:
+  using Tell = RouteControl::Tell;
+
+  /// Versions are above `version`.
+  RdmaControl(const RdmaSettings& settings, Environment& environment,
+              const topology::Discovery& discovery, RouteControl& routes, std::uint64_t version,
+              Tell tell);
+
+  void restore(const records::Snapshot& past, TimeNs now);
+  void reconfigure(const RdmaSettings& settings, TimeNs now);
+
+  /// Requires a host that is plugged in. VNIs that the reporter may not use are left out before.
+  [[nodiscard]] api::RdmaInstruction report(const api::RdmaReport& report,
+                                            topology::Attachment place, TimeNs now);
+  /// What to store; or `error` says what is wrong, and nothing has changed.
+  [[nodiscard]] std::vector<records::Change> patch(const api::RdmaPolicyPatch& patch,
+                                                   std::string& error);
+  /// False if there is no room, or it was not parked.
+  [[nodiscard]] bool park(const retransmit::PeerId& peer, bool park, TimeNs now);
+  /// Hosts have moved, come or gone.
+  void topology_changed() { look_for_suspects_ = true; }
+
+  /// In a turn; true when something is to be done about routes.
+  bool handle(TimeNs now);
+  [[nodiscard]] TimeNs next_deadline() const;
+
+  [[nodiscard]] api::RdmaSight sight() const {
+    return {discovery_.graph(), document_, peers_, suspects_, transfers_, exceptions_, reports_};
+  }
+
+private:
+  [[nodiscard]] std::string describe(const retransmit::PeerId& peer) const;
+  void tell_of_peers();
+  [[nodiscard]] std::map<std::string, retransmit::Behind> behind_switches() const;
+  bool follow_suspects(TimeNs now);
+
+  Environment& environment_;
+  const topology::Discovery& discovery_;
+  RouteControl& routes_;
+  Tell tell_;
+  retransmit::PolicyDocument document_;
+  retransmit::PeerTable peers_;
+  retransmit::Suspects suspects_;
+  retransmit::SuspectSettings suspect_settings_;
+  retransmit::Transfers transfers_;
+  retransmit::ExceptionLog exceptions_;
+  std::uint64_t reports_ = 0;
+  bool look_for_suspects_ = true;
+  std::uint64_t seen_version_ = 0; ///< of the peers
+};
+
+} // namespace tributary::manager

@@ -1,0 +1,135 @@
+// api::Service: retransmit handling of RDMA.
+#include "controlplane/api/rdma_views.hpp"
+#include "controlplane/api/status.hpp"
+#include "controlplane/manager/manager.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::manager {
+
+void Manager::rdma_view(const api::Caller& caller, const api::RdmaViewRequest& request,
+                        api::Reply reply) {
+  const Section section(stalls_, "a view of RDMA");
+  const bool is_for_all = request.what == api::RdmaView::policy;
+  if (auto refused = is_for_all ? refuse_events(caller)
+                                : refuse_others(caller, "what hosts say of each other is")) {
+    return reply(std::move(*refused));
+  }
+  const api::RdmaSight sight = rdma_.sight();
+  boost::json::object body;
+  switch (request.what) {
+  case api::RdmaView::policy: body = api::rdma_policy_json(sight, request.vni); break;
+  case api::RdmaView::peers: body = api::rdma_peers_json(sight, request.limit, time()); break;
+  case api::RdmaView::transfers: body = api::rdma_transfers_json(sight, request.limit); break;
+  case api::RdmaView::exceptions:
+    body = api::rdma_exceptions_json(sight, request.limit, time());
+    break;
+  }
+  reply({200, std::move(body), 0});
+}
+
+void Manager::rdma_set_policy(const api::Caller& caller, const api::RdmaPolicyPatch& patch,
+                              api::Reply reply) {
+  if (is_writing()) {
+    return hold_back([=, this] { rdma_set_policy(caller, patch, reply); });
+  }
+  const Section section(stalls_, "a policy of RDMA");
+  if (auto error = refuse_others(caller, "the retransmit policy is")) {
+    return reply(std::move(*error));
+  }
+  if (refused(reply)) {
+    return;
+  }
+  std::string error;
+  std::vector<records::Change> changes = rdma_.patch(patch, error);
+  if (!error.empty()) {
+    return answer(std::move(reply), api::error_answer(400, error), false);
+  }
+  unstored_.add(std::move(changes));
+  answer(std::move(reply), {200, api::rdma_policy_json(rdma_.sight(), patch.vni), 0}, true);
+}
+
+void Manager::rdma_park(const api::Caller& caller, const api::RdmaParkRequest& request,
+                        api::Reply reply) {
+  if (is_writing()) {
+    return hold_back([=, this] { rdma_park(caller, request, reply); });
+  }
+  const Section section(stalls_, "a peer that is parked");
+  if (auto error = refuse_others(caller, "parking peers is")) {
+    return reply(std::move(*error));
+  }
+  const auto host = host_called(graph(), request.host);
+  if (!host) {
+    return reply(api::error_answer(
+        404, fmt::format("there is no host \"{}\" in the fabric, by name or NID; look at "
+                         "tributaryctl fabric show hosts",
+                         request.host)));
+  }
+  if (refused(reply)) {
+    return;
+  }
+  const retransmit::PeerId peer{graph()[*host].nid, request.vni};
+  if (!rdma_.park(peer, request.park, now())) {
+    return answer(std::move(reply),
+                  api::error_answer(409, request.park
+                                             ? "as many peers are parked as there is room for; "
+                                               "look at tributaryctl rdma show peers"
+                                             : fmt::format("host \"{}\" is not parked in VNI {}",
+                                                           request.host, request.vni.value)),
+                  false);
+  }
+  if (request.park) {
+    unstored_.add({records::RdmaParkRecord{peer.vni, peer.nid}});
+  } else {
+    unstored_.add({records::EraseRdmaPark{peer.vni, peer.nid}});
+  }
+  answer(std::move(reply),
+         {200,
+          boost::json::object{{"nid", peer.nid.value},
+                              {"host", graph()[*host].name},
+                              {"vni", peer.vni.value},
+                              {"parked", request.park}},
+          0},
+         true);
+}
+
+void Manager::rdma_report(const api::Caller& caller, const api::RdmaReport& report,
+                          api::Reply reply) {
+  const Section section(stalls_, "a report of RDMA");
+  if (auto refused = refuse_events(caller)) {
+    return reply(std::move(*refused));
+  }
+  if (const api::OnlyJob only = only_job_of(caller)) {
+    if (const std::string why = registry_.refuse_report(*only, report.nid, report.vnis);
+        !why.empty()) {
+      return reply(api::error_answer(403, why));
+    }
+  }
+  const auto host = graph().find_host(report.nid);
+  if (!host || !graph()[*host].plugged) {
+    return reply(api::error_answer(
+        404, fmt::format("no switch has seen a host of NID {}; has it announced itself, and does "
+                         "its switch have a channel to this manager?",
+                         report.nid.value)));
+  }
+  api::RdmaReport allowed = report;
+  // Of VNIs that the host does not name it has nothing to say.
+  const auto is_foreign = [&report](const auto& one) {
+    return std::ranges::find(report.vnis, one.peer.vni) == report.vnis.end();
+  };
+  std::erase_if(allowed.exceptions, is_foreign);
+  std::erase_if(allowed.probes, is_foreign);
+  std::erase_if(allowed.transfers, [&report](const retransmit::Transfer& one) {
+    return std::ranges::find(report.vnis, one.vni) == report.vnis.end();
+  });
+  const api::RdmaInstruction instruction = rdma_.report(allowed, graph()[*host].at, now());
+  reply({200, api::rdma_instruction_json(rdma_.sight(), allowed, instruction), 0});
+}
+
+} // namespace tributary::manager

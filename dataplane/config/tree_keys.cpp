@@ -1,0 +1,89 @@
+// Keys of [[switch.tree]] and [[switch.route]].
+#include "dataplane/config/section_keys.hpp"
+
+namespace tributary::config {
+
+using configuration::Change;
+using configuration::Integer;
+using configuration::Key;
+using configuration::Name;
+using configuration::specs_of;
+using configuration::text;
+using configuration::Value;
+
+namespace {
+
+const Key<TreeDraft> tree_keys[] = {
+    {{.name = "tree",
+      .type = Integer{0, max_trees - 1},
+      .fallback = "",
+      .sample = "1",
+      .change = Change::live,
+      .required = true,
+      .help = "Number of the tree, its multicast id."},
+     [](TreeDraft& t, const Value& v) { t.number = std::get<std::int64_t>(v); }},
+    {{.name = "wait_count",
+      .type = Integer{0, max_contributions},
+      .fallback = "",
+      .sample = "1",
+      .change = Change::live,
+      .required = true,
+      .help = "Number of endpoints below this switch on this tree, whose contributions its engine "
+              "waits for; 0: an ordinary multicast, no reduction."},
+     [](TreeDraft& t, const Value& v) { t.wait_count = std::get<std::int64_t>(v); }},
+    {{.name = "parent",
+      .type = Name{},
+      .fallback = "",
+      .sample = "\"host0\"",
+      .change = Change::live,
+      .required = true,
+      .help = "Port toward the root; at the last switch, the root's own edge port."},
+     [](TreeDraft& t, const Value& v) { t.parent = text(v); }},
+    {{.name = "children",
+      .type = configuration::Names{1, max_ports},
+      .fallback = "",
+      .sample = "[\"host1\"]",
+      .change = Change::live,
+      .required = true,
+      .help = "Ports away from the root."},
+     [](TreeDraft& t, const Value& v) { t.children = std::get<std::vector<std::string>>(v); }},
+};
+
+const Key<RouteDraft> route_keys[] = {
+    {{.name = "nid",
+      .type = Integer{0, max_nid},
+      .fallback = "",
+      .sample = "0x00001",
+      .change = Change::live,
+      .required = true,
+      .help = "Destination of unicast frames."},
+     [](RouteDraft& r, const Value& v) { r.nid = std::get<std::int64_t>(v); }},
+    {{.name = "port",
+      .type = Name{},
+      .fallback = "",
+      .sample = "\"host0\"",
+      .change = Change::live,
+      .required = true,
+      .help = "Port by which they leave."},
+     [](RouteDraft& r, const Value& v) { r.port = text(v); }},
+};
+
+} // namespace
+
+std::span<const configuration::KeySpec> specs_of_tree() {
+  static const auto specs = specs_of(tree_keys);
+  return specs;
+}
+void assign(std::size_t index, const Value& value, TreeDraft& target) {
+  tree_keys[index].set(target, value);
+}
+
+std::span<const configuration::KeySpec> specs_of_route() {
+  static const auto specs = specs_of(route_keys);
+  return specs;
+}
+void assign(std::size_t index, const Value& value, RouteDraft& target) {
+  route_keys[index].set(target, value);
+}
+
+} // namespace tributary::config

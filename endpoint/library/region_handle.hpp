@@ -1,0 +1,24 @@
+// What struct tributary_rdma_region holds, little-endian:
+//
+//   off size field
+//     0   4  "TRr1": what it is, and in which version
+//     4   4  NID
+//     8   2  VNI
+//    10   2  rights
+//    12   4  reserved, 0
+//    16   8  key
+//    24   8  length
+#pragma once
+
+#include "tributary/rdma.h"
+
+#include <optional>
+
+namespace tributary::library {
+
+[[nodiscard]] tributary_rdma_region handle_of(const tributary_rdma_region_facts& facts);
+/// Nothing if the bytes are no region.
+[[nodiscard]] std::optional<tributary_rdma_region_facts>
+facts_of(const tributary_rdma_region& region);
+
+} // namespace tributary::library

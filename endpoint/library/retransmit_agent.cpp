@@ -1,0 +1,184 @@
+#include "endpoint/library/retransmit_agent.hpp"
+
+#include "endpoint/library/retransmit_exchange.hpp"
+#include "endpoint/manager/manager_error.hpp"
+#include "endpoint/manager/retransmit_report.hpp"
+#include "net/signals_blocked.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace tributary::library {
+
+using manager_client::ManagerClient;
+using manager_client::RetransmitNews;
+using manager_client::RetransmitReport;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds report_limit{1500};
+constexpr milliseconds first_back_off{500};
+constexpr milliseconds longest_back_off{60'000};
+/// What a host has trouble with is told at once, but not more often.
+constexpr milliseconds shortest_pause{1000};
+constexpr std::uint64_t look_interval_ns = 250'000'000;
+
+} // namespace
+
+struct RetransmitAgent::State {
+  explicit State(const manager_client::ClientSettings& s, Nid nid) : settings(s), exchange(nid) {
+    settings.connect_limit = std::min(settings.connect_limit, report_limit);
+    settings.answer_limit = std::min(settings.answer_limit, report_limit);
+    settings.retry_limit = {};
+  }
+
+  void run();
+  /// Without the lock.
+  std::optional<RetransmitNews> ask(const RetransmitReport& report, std::string& failure);
+
+  const pid_t process = ::getpid();
+  manager_client::ClientSettings settings;
+  TimeNs next_look{}; ///< the loop's
+
+  mutable std::mutex mutex; ///< of all that follows
+  std::condition_variable changed;
+  bool stop = false;
+  bool gathered = false; ///< the loop was here since the last report
+  bool urgent = false;
+  RetransmitExchange exchange;
+  std::optional<std::pair<RetransmitReport, RetransmitNews>> news; ///< for the loop
+  std::string failure{"it has not been asked yet"};
+  ManagerClient* calling = nullptr;
+
+  std::thread thread;
+  State* next_abandoned = nullptr;
+};
+
+RetransmitAgent::RetransmitAgent(const manager_client::ClientSettings& settings, Nid nid)
+    : state_(std::make_unique<State>(settings, nid)) {
+  const net::SignalsBlocked blocked; // the new thread inherits it
+  state_->thread = std::thread([state = state_.get()] { state->run(); });
+}
+
+RetransmitAgent::~RetransmitAgent() {
+  if (::getpid() != state_->process) {
+    // Kept reachable, so that leak checkers see that it is meant.
+    static State* abandoned = nullptr;
+    state_->next_abandoned = abandoned;
+    abandoned = state_.release();
+    return;
+  }
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stop = true;
+    if (state_->calling != nullptr) {
+      state_->calling->cancel();
+    }
+  }
+  state_->changed.notify_all();
+  state_->thread.join();
+}
+
+TimeNs RetransmitAgent::next_look() const { return state_->next_look; }
+
+void RetransmitAgent::look_by(Rdma& rdma, TimeNs now) {
+  if (now < state_->next_look) {
+    return;
+  }
+  const std::unique_lock lock(state_->mutex, std::try_to_lock);
+  if (!lock) {
+    return; // in the next round
+  }
+  state_->next_look = now + look_interval_ns;
+  if (const auto news = std::exchange(state_->news, std::nullopt)) {
+    state_->exchange.clear_reported(news->first);
+    state_->exchange.take(news->second, rdma);
+  }
+  state_->exchange.gather(rdma);
+  state_->gathered = true;
+  if (state_->exchange.has_exceptions() && !std::exchange(state_->urgent, true)) {
+    state_->changed.notify_all();
+  }
+}
+
+std::string RetransmitAgent::text() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->failure.empty()
+             ? fmt::format("  the fabric manager at {} is told of exceptions; retransmit policy of "
+                           "version {}\n",
+                           state_->settings.address.text(),
+                           state_->exchange.report().policy_version)
+             : fmt::format("  the fabric manager at {} is not told of exceptions: {}\n",
+                           state_->settings.address.text(), state_->failure);
+}
+
+std::optional<RetransmitNews> RetransmitAgent::State::ask(const RetransmitReport& report,
+                                                          std::string& why) {
+  try {
+    ManagerClient manager(settings);
+    {
+      const std::lock_guard lock(mutex);
+      if (stop) {
+        return std::nullopt;
+      }
+      calling = &manager;
+    }
+    std::optional<RetransmitNews> answer;
+    try {
+      answer = manager_client::report(manager, report);
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    const std::lock_guard lock(mutex);
+    calling = nullptr;
+    return answer;
+  } catch (const manager_client::ManagerError& error) {
+    why = error.what(); // the certificate authority cannot be read any more
+    return std::nullopt;
+  }
+}
+
+void RetransmitAgent::State::run() {
+  std::unique_lock lock(mutex);
+  milliseconds back_off = first_back_off;
+  auto due = std::chrono::steady_clock::now();
+  auto last = due - shortest_pause;
+  while (!stop) {
+    const auto at = urgent ? std::min(due, last + shortest_pause) : due;
+    if (!gathered || news || std::chrono::steady_clock::now() < at) {
+      const auto soon = std::chrono::steady_clock::now() + milliseconds(100);
+      changed.wait_until(lock, std::max(at, soon));
+      continue;
+    }
+    gathered = false;
+    urgent = false;
+    const RetransmitReport report = exchange.report();
+    std::string why;
+    lock.unlock();
+    auto answer = ask(report, why);
+    lock.lock();
+    last = std::chrono::steady_clock::now();
+    failure = why;
+    if (answer) {
+      back_off = first_back_off;
+      due = last + answer->next_report;
+      news.emplace(report, *std::move(answer));
+    } else {
+      due = last + back_off;
+      last = due; // nothing is so urgent that a manager that is away is asked more often
+      back_off = std::min(2 * back_off, longest_back_off);
+    }
+  }
+}
+
+} // namespace tributary::library

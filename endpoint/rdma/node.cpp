@@ -1,0 +1,322 @@
+#include "endpoint/rdma/node.hpp"
+
+#include "tributary/wire/fabric_address.hpp"
+#include "tributary/wire/rdma.hpp"
+#include "tributary/wire/rdma_request.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace tributary::rdma {
+
+std::string_view name_of(BeginError error) {
+  switch (error) {
+#define TRIBUTARY_X(name, text)                                                                    \
+  case BeginError::name: return #name;
+    TRIBUTARY_RDMA_BEGIN_ERRORS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+  }
+  return "unknown";
+}
+
+std::string_view text_of(BeginError error) {
+  switch (error) {
+#define TRIBUTARY_X(name, text)                                                                    \
+  case BeginError::name: return text;
+    TRIBUTARY_RDMA_BEGIN_ERRORS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+  }
+  return "unknown";
+}
+
+Node::Node(const Options& options) : s_(options), sink_(s_), source_(s_) {}
+
+std::optional<RegionKey> Node::register_region(std::span<std::byte> memory, Rights rights,
+                                               Vni vni) {
+  return s_.regions.add(memory, rights, vni);
+}
+
+bool Node::deregister_region(RegionKey key) {
+  const auto memory = s_.regions.remove(key);
+  if (!memory) {
+    return false;
+  }
+  sink_.end_writes_to(*memory);
+  source_.end_reads_from(*memory);
+  return true;
+}
+
+void Node::deregister_all() {
+  for (const RegionKey key : s_.regions.keys()) {
+    deregister_region(key);
+  }
+}
+
+BeginError Node::may_begin(Nid nid, std::uint64_t length) const {
+  if (!wire::is_valid_nid(nid)) {
+    return BeginError::bad_nid;
+  }
+  if (nid == s_.options.nid) {
+    return BeginError::own_nid;
+  }
+  if (length / s_.payload_bytes() >= std::numeric_limits<std::uint32_t>::max()) {
+    return BeginError::too_long;
+  }
+  return BeginError::none;
+}
+
+Begun Node::write(const WriteRequest& request) {
+  if (const BeginError error = may_begin(request.peer, request.memory.size());
+      error != BeginError::none) {
+    return {error, {}};
+  }
+  if (source_.full()) {
+    return {BeginError::no_context, {}};
+  }
+  const auto peer = s_.peers.find_or_add(request.peer, request.vni, s_.policy_of(request.vni));
+  if (!peer) {
+    return {BeginError::no_peer, {}};
+  }
+  if (s_.peers[*peer].parked) {
+    return {BeginError::parked, {}};
+  }
+  if (!s_.completions.reserve()) {
+    return {BeginError::no_completion, {}};
+  }
+  const std::uint16_t scid = source_.begin(*peer, {.memory = request.memory,
+                                                   .key = request.key,
+                                                   .offset = request.offset,
+                                                   .user = request.user,
+                                                   .immediate = request.immediate});
+  return {BeginError::none, {.read = false, .context = scid, .message = source_[scid].message}};
+}
+
+Begun Node::read(const ReadRequest& request) {
+  if (const BeginError error = may_begin(request.peer, request.memory.size());
+      error != BeginError::none) {
+    return {error, {}};
+  }
+  if (!sink_.can_read()) {
+    return {BeginError::no_context, {}};
+  }
+  const auto peer = s_.peers.find_or_add(request.peer, request.vni, s_.policy_of(request.vni));
+  if (!peer) {
+    return {BeginError::no_peer, {}};
+  }
+  if (s_.peers[*peer].parked) {
+    return {BeginError::parked, {}};
+  }
+  if (!s_.completions.reserve()) {
+    return {BeginError::no_completion, {}};
+  }
+  const std::uint16_t cid = sink_.begin_read(*peer, request.memory,
+                                             {.user = request.user,
+                                              .key = request.key,
+                                              .offset = request.offset,
+                                              .length = request.memory.size()});
+  return {BeginError::none,
+          {.read = true, .context = cid, .message = sink_.contexts()[cid].message}};
+}
+
+bool Node::cancel(const TransferId& id) {
+  if (id.read) {
+    if (id.context >= sink_.contexts().size()) {
+      return false;
+    }
+    const ReceiveContext& context = sink_.contexts()[id.context];
+    if (context.state == SinkState::unused || !context.has(sink_flag::reading) ||
+        context.message != id.message) {
+      return false;
+    }
+    sink_.cancel_read(id.context);
+    return true;
+  }
+  if (id.context >= source_.size()) {
+    return false;
+  }
+  const SendContext& context = source_[id.context];
+  if (context.state == SourceState::unused || context.serves_read() ||
+      context.message != id.message) {
+    return false;
+  }
+  source_.cancel(id.context);
+  return true;
+}
+
+void Node::set_policy(const Policy& policy) { s_.policy = policy; }
+
+void Node::set_policy(Vni vni, const Policy& policy) {
+  for (auto& [of, own] : s_.policies) {
+    if (of == vni) {
+      *own = policy;
+      return;
+    }
+  }
+  s_.policies.emplace_back(vni, std::make_unique<Policy>(policy));
+  const Policy* const own = s_.policies.back().second.get();
+  s_.peers.for_each([&](Peer& peer) {
+    if (peer.vni == vni) {
+      peer.policy = own;
+    }
+  });
+}
+
+bool Node::set_parked(Nid nid, Vni vni, bool parked) {
+  const auto peer =
+      parked ? s_.peers.find_or_add(nid, vni, s_.policy_of(vni)) : s_.peers.find(nid, vni);
+  if (!peer) {
+    return !parked;
+  }
+  s_.peers.set_parked(*peer, parked);
+  return true;
+}
+
+const Peer* Node::peer(Nid nid, Vni vni) const {
+  const auto i = s_.peers.find(nid, vni);
+  return i ? &s_.peers[*i] : nullptr;
+}
+
+// Frames.
+
+void Node::receive(std::span<const FrameView> frames, TimeNs now) {
+  s_.now = std::max(s_.now, now);
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    ++s_.counters.frames_received;
+    wire::RdmaFrame frame;
+    const wire::RdmaError error =
+        wire::decode({frames[i].data, frames[i].length}, s_.options.ethertype, frame);
+    if (error != wire::RdmaError::none) {
+      count_refused(error);
+    } else if (frame.header.destination != s_.options.nid ||
+               frame.header.source == s_.options.nid) {
+      ++s_.counters.misdirected;
+    } else {
+      take(frame);
+    }
+  }
+}
+
+void Node::count_refused(wire::RdmaError error) {
+  switch (error) {
+  case wire::RdmaError::bad_crc:
+  case wire::RdmaError::bad_header_check: ++s_.counters.bad_crc; break;
+  case wire::RdmaError::unknown_kind:
+  case wire::RdmaError::unknown_version: ++s_.counters.unknown_kind; break;
+  default: ++s_.counters.malformed; break;
+  }
+}
+
+bool Node::is_of_present(const wire::RdmaFrame& frame) {
+  wire::RdmaRequest request;
+  if (!wire::decode(frame.payload, request)) {
+    return true; // who takes the request says so
+  }
+  const auto place = s_.peer_of(frame.header);
+  if (!place) {
+    return true;
+  }
+  Peer& peer = s_.peers[*place];
+  if (!peer.incarnation_known) {
+    peer.incarnation = request.incarnation;
+    peer.incarnation_known = true;
+    return true;
+  }
+  const auto ahead = static_cast<std::int32_t>(request.incarnation - peer.incarnation);
+  if (ahead < 0) {
+    ++s_.counters.old_incarnation;
+    return false;
+  }
+  if (ahead > 0) {
+    ++s_.counters.incarnations;
+    s_.raise(Exception::Kind::restarted_peer, peer, 0, 0);
+    peer.incarnation = request.incarnation;
+    peer.payload = 0;
+    // Its numbers begin anew: what is remembered of them means nothing any more.
+    s_.peers.use(*place);
+    sink_.end_writes_of(*place, wire::RdmaStatus::restarted);
+    source_.end_reads_of(*place);
+    for (std::uint32_t i = 0; i < s_.records.size(); ++i) {
+      if (s_.records[i].state != Record::State::unused && s_.records[i].peer == *place) {
+        s_.forget(i);
+      }
+    }
+    s_.peers.release(*place);
+  }
+  return true;
+}
+
+void Node::take(const wire::RdmaFrame& frame) {
+  const bool to_sink = frame.header.has(wire::rdma_flag::to_sink);
+  if (frame.trimmed && frame.header.kind != wire::RdmaKind::wr) {
+    ++s_.counters.malformed;
+    return;
+  }
+  switch (frame.header.kind) {
+  case wire::RdmaKind::wr: sink_.take_data(frame); break;
+  case wire::RdmaKind::rqt:
+    if (is_of_present(frame)) {
+      sink_.take_request(frame);
+    }
+    break;
+  case wire::RdmaKind::rd_rqt:
+    if (is_of_present(frame)) {
+      source_.take_read(frame);
+    }
+    break;
+  case wire::RdmaKind::rsp:
+    to_sink ? sink_.take_response(frame) : source_.take_response(frame);
+    break;
+  case wire::RdmaKind::resend:
+  case wire::RdmaKind::prog: source_.take_credit(frame); break;
+  case wire::RdmaKind::done: source_.take_done(frame); break;
+  case wire::RdmaKind::query: sink_.take_query(frame); break;
+  case wire::RdmaKind::noctx:
+    to_sink ? sink_.take_no_context(frame) : source_.take_no_context(frame);
+    break;
+  case wire::RdmaKind::fin: sink_.take_finish(frame); break;
+  case wire::RdmaKind::abort: to_sink ? sink_.take_abort(frame) : source_.take_abort(frame); break;
+  }
+}
+
+void Node::poll(TimeNs now) {
+  s_.now = std::max(s_.now, now);
+  for (std::uint32_t i = s_.timers.due(s_.now); i != TimerHeap::none; i = s_.timers.due(s_.now)) {
+    if (i < s_.options.sinks) {
+      sink_.on_timer(static_cast<std::uint16_t>(i));
+    } else {
+      source_.on_timer(static_cast<std::uint16_t>(i - s_.options.sinks));
+    }
+  }
+  s_.forget_ended();
+}
+
+bool Node::send_replies(engine::Outlet& outlet) {
+  while (!s_.replies.empty()) {
+    std::byte* const room = outlet.room();
+    if (room == nullptr) {
+      return false;
+    }
+    const Reply& reply = s_.replies.front();
+    const std::uint8_t dscp = s_.policy_of(reply.header.vni).dscp_control;
+    std::byte bitmap[wire::longest_rdma_bitmap_bytes]{};
+    std::size_t bytes = 0;
+    if (reply.single != Reply::no_single) {
+      ++s_.counters.resends_sent;
+      bytes = 8 * (reply.single / 64U + 1);
+      wire::store_le(bitmap + bytes - 8, std::uint64_t{1} << (reply.single % 64));
+    }
+    const std::size_t length = s_.write(reply.header, {bitmap, bytes}, dscp, room);
+    s_.replies.pop();
+    outlet.push(static_cast<std::uint32_t>(length));
+  }
+  return true;
+}
+
+void Node::send(engine::Outlet& outlet) {
+  // Answers before data: others wait for them.
+  if (send_replies(outlet) && sink_.send(outlet)) {
+    (void)source_.send(outlet);
+  }
+}
+
+} // namespace tributary::rdma

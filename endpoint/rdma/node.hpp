@@ -1,0 +1,168 @@
+// One host's end of RDMA: all its transfers, with whomever. Pure: frames and times in, frames out.
+//
+// How to use it (one thread at a time; the owner's, or the one of an engine::Loop):
+//
+//   Node node({.nid = ..., .incarnation = ..., .seed = ...});
+//   engine.add(node); engine.claim_unicast(node);
+//   const auto key = node.register_region(memory, {.peers_write = true}, vni);    tell the peer
+//   const Begun begun = node.write({...});            the memory stays until the completion
+//   while (const auto completion = node.take_completion()) ...
+//   node.deregister_region(*key);                     from here on no frame touches the memory
+//
+// Without an engine, as simulators do it: `receive`, `poll(now)` when `next_deadline()` has come,
+// and `send` with an outlet on a port of theirs. `write` and `read` count from the last of these
+// times.
+//
+// Memory. Payload goes from the frame into the region it belongs to, and from the region into the
+// room of the link. All is placed before DONE is written, and DONE comes before the completion of a
+// read or the arrival of a write.
+//
+// No allocation after construction but in `set_policy`, none of it per frame; no exception.
+#pragma once
+
+#include "endpoint/engine/protocol.hpp"
+#include "endpoint/rdma/options.hpp"
+#include "endpoint/rdma/shared.hpp"
+#include "endpoint/rdma/sink.hpp"
+#include "endpoint/rdma/source.hpp"
+#include "endpoint/rdma/transfer_status.hpp"
+#include "tributary/frame_view.hpp"
+#include "tributary/types.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tributary::rdma {
+
+// clang-format off
+#define TRIBUTARY_RDMA_BEGIN_ERRORS(X)                                                             \
+  X(none,             "begun")                                                                     \
+  X(no_context,       "as many transfers as this node has room for are in progress")               \
+  X(no_completion,    "completions that nobody has taken fill their queue")                        \
+  X(no_peer,          "as many peers as this node has room for are in use")                        \
+  X(bad_nid,          "this NID cannot stand in a unicast address")                                \
+  X(own_nid,          "the peer is this host itself")                                              \
+  X(parked,           "the peer is parked: transfers with it have failed again and again")         \
+  X(too_long,         "more than 2^32 - 1 frames")
+// clang-format on
+
+enum class BeginError : std::uint8_t {
+#define TRIBUTARY_X(name, text) name,
+  TRIBUTARY_RDMA_BEGIN_ERRORS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+};
+[[nodiscard]] std::string_view name_of(BeginError error);
+[[nodiscard]] std::string_view text_of(BeginError error);
+
+/// A transfer of this host that has been begun.
+struct TransferId {
+  bool read = false;
+  std::uint16_t context = 0;
+  std::uint32_t message = 0;
+  friend bool operator==(const TransferId&, const TransferId&) = default;
+};
+
+struct Begun {
+  BeginError error = BeginError::none;
+  TransferId id{}; ///< without an error
+};
+
+struct WriteRequest {
+  Nid peer{};
+  Vni vni{};
+  std::span<const std::byte> memory;
+  RegionKey key{};                          ///< of the peer's region
+  std::uint64_t offset = 0;                 ///< within it
+  std::uint64_t user = 0;                   ///< comes back with the completion
+  std::optional<std::uint64_t> immediate{}; ///< for the peer's owner, when all has been placed
+};
+
+struct ReadRequest {
+  Nid peer{};
+  Vni vni{};
+  std::span<std::byte> memory;
+  RegionKey key{};
+  std::uint64_t offset = 0;
+  std::uint64_t user = 0;
+};
+
+class Node final : public engine::Protocol {
+public:
+  /// Requires options within their bounds.
+  explicit Node(const Options& options);
+
+  // For the owner.
+
+  [[nodiscard]] std::optional<RegionKey> register_region(std::span<std::byte> memory, Rights rights,
+                                                         Vni vni);
+  /// Ends transfers to and from it; their peers are told. False if there is no such region.
+  bool deregister_region(RegionKey key);
+  /// The same of all regions: before the node goes.
+  void deregister_all();
+  [[nodiscard]] Begun write(const WriteRequest& request);
+  [[nodiscard]] Begun read(const ReadRequest& request);
+  /// It completes with the cause `cancelled`, unless it has ended already: then false.
+  bool cancel(const TransferId& id);
+  [[nodiscard]] std::optional<Completion> take_completion() {
+    const auto ended = take_ended();
+    return ended ? ended : take_arrival();
+  }
+  /// Of writes and reads of this host alone.
+  [[nodiscard]] std::optional<Completion> take_ended() { return s_.completions.take(); }
+  /// Of writes of peers alone, with immediate data.
+  [[nodiscard]] std::optional<Completion> take_arrival() { return s_.arrivals.take(); }
+  [[nodiscard]] std::size_t arrivals() const { return s_.arrivals.size(); }
+  [[nodiscard]] std::optional<Exception> take_exception() { return s_.exceptions.take(); }
+
+  // For the control plane.
+
+  /// Of all VNIs that have none of their own; what is in progress keeps its window. Requires that
+  /// `problem_of` has nothing to say.
+  void set_policy(const Policy& policy);
+  void set_policy(Vni vni, const Policy& policy);
+  [[nodiscard]] const Policy& policy_of(Vni vni) const { return s_.policy_of(vni); }
+  /// Nothing new is begun with a parked peer; what is in progress goes on. False if there is no
+  /// room to remember it.
+  bool set_parked(Nid peer, Vni vni, bool parked);
+
+  [[nodiscard]] const Counters& counters() const { return s_.counters; }
+  [[nodiscard]] std::size_t sinks_in_use() const { return sink_.contexts().in_use(); }
+  [[nodiscard]] std::size_t sources_in_use() const { return source_.in_use(); }
+  [[nodiscard]] std::size_t regions_in_use() const { return s_.regions.size(); }
+  [[nodiscard]] std::size_t peers_in_use() const { return s_.peers.active(); }
+  [[nodiscard]] const Options& options() const { return s_.options; }
+  /// All that is in progress, of this host and of peers. Cold: allocates.
+  [[nodiscard]] std::vector<TransferStatus> transfers() const;
+  /// What is known of a peer; null if nothing.
+  [[nodiscard]] const Peer* peer(Nid nid, Vni vni) const;
+
+  // For the engine.
+
+  void receive(std::span<const FrameView> frames, TimeNs now) override;
+  void poll(TimeNs now) override;
+  [[nodiscard]] TimeNs next_deadline() const override { return s_.timers.next(); }
+  /// While data comes.
+  [[nodiscard]] bool is_flooded() const override { return sinks_in_use() > 0; }
+  [[nodiscard]] bool has_to_send() const override {
+    return !s_.replies.empty() || sink_.has_to_send() || source_.has_to_send();
+  }
+  void send(engine::Outlet& outlet) override;
+
+private:
+  void take(const wire::RdmaFrame& frame);
+  void count_refused(wire::RdmaError error);
+  /// False for a request from before the peer's restart; notes a restart.
+  [[nodiscard]] bool is_of_present(const wire::RdmaFrame& frame);
+  [[nodiscard]] BeginError may_begin(Nid nid, std::uint64_t length) const;
+  bool send_replies(engine::Outlet& outlet);
+
+  Shared s_;
+  Sink sink_;
+  Source source_;
+};
+
+} // namespace tributary::rdma

@@ -1,0 +1,38 @@
+// What a node is made of: who it is, and how much of everything it has. All memory is taken at
+// construction.
+#pragma once
+
+#include "endpoint/rdma/rules.hpp"
+#include "endpoint/rdma/window.hpp"
+#include "tributary/types.hpp"
+#include "tributary/wire/ethernet.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary::rdma {
+
+inline constexpr std::size_t most_contexts = 65'536;
+
+struct Options {
+  Nid nid;
+  std::uint16_t ethertype = wire::default_ethertype;
+  /// More than at any earlier start of this host (modulo 2^32): seconds since 1970 will do.
+  std::uint32_t incarnation = 1;
+  std::uint64_t seed = 1; ///< of keys, back-offs and jitter
+  /// Ethernet frames without FCS, as the link takes them: 1514 of an MTU of 1500. At least 256.
+  std::uint32_t longest_frame = 1514;
+
+  std::size_t sinks = 4096;     ///< transfers that come in at once, at most 65,536; 64 bytes + W/8
+  std::size_t sources = 4096;   ///< transfers that go out at once, at most 65,536; 248 bytes
+  std::size_t works = 4096;     ///< reads, and writes of peers with immediate data; at most 65,535
+  std::size_t peers = 4096;     ///< pairs of NID and VNI known at once, at most 65,536
+  std::size_t records = 16'384; ///< transfers of peers that are remembered
+  std::size_t regions = 1024;   ///< at most 65,536
+  std::size_t completions = 8192; ///< writes and reads begun, and what nobody has taken
+  std::uint32_t widest_window = most_window;
+
+  Rules rules; ///< for tests alone
+};
+
+} // namespace tributary::rdma

@@ -1,0 +1,58 @@
+// The memory that peers may write to or read from. Named by a key that cannot be guessed; addressed
+// by offsets within it. Does not own the memory.
+#pragma once
+
+#include "tributary/random.hpp"
+#include "tributary/types.hpp"
+#include "tributary/wire/rdma_status.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tributary::rdma {
+
+/// Bits 15:0 the place, 63:16 random.
+using RegionKey = Strong<struct RegionKeyTag, std::uint64_t>;
+
+struct Rights {
+  bool peers_write = false;
+  bool peers_read = false;
+};
+
+class Regions {
+public:
+  Regions(std::size_t count, std::uint64_t seed);
+
+  /// Nothing if all places are taken. The memory must stay until it is deregistered.
+  [[nodiscard]] std::optional<RegionKey> add(std::span<std::byte> memory, Rights rights, Vni vni);
+  /// The memory it had; nothing if there is no such region.
+  std::optional<std::span<std::byte>> remove(RegionKey key);
+  /// Of all. Cold: allocates.
+  [[nodiscard]] std::vector<RegionKey> keys() const;
+  [[nodiscard]] std::size_t size() const { return regions_.size() - free_.size(); }
+
+  struct Found {
+    wire::RdmaStatus status = wire::RdmaStatus::wrong_key;
+    std::byte* memory = nullptr; ///< if the status is `ok`
+  };
+  /// Whether frames of this VNI may write (or read) so many bytes from this offset on; if not, the
+  /// first objection: key, VNI, right, bounds.
+  [[nodiscard]] Found find(RegionKey key, Vni vni, bool write, std::uint64_t offset,
+                           std::uint64_t length) const;
+
+private:
+  struct Region {
+    std::uint64_t key = 0; ///< 0: unused
+    std::span<std::byte> memory;
+    Rights rights;
+    Vni vni;
+  };
+  std::vector<Region> regions_;
+  std::vector<std::uint16_t> free_;
+  Random random_;
+};
+
+} // namespace tributary::rdma

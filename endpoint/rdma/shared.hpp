@@ -1,0 +1,147 @@
+// What the two halves of a node, sinks and sources, have in common: its peers and records, its
+// memory regions, what it tells its owner, its timers, and frames that belong to no context.
+#pragma once
+
+#include "endpoint/rdma/completion.hpp"
+#include "endpoint/rdma/counters.hpp"
+#include "endpoint/rdma/exceptions.hpp"
+#include "endpoint/rdma/options.hpp"
+#include "endpoint/rdma/peers.hpp"
+#include "endpoint/rdma/policy.hpp"
+#include "endpoint/rdma/records.hpp"
+#include "endpoint/rdma/regions.hpp"
+#include "endpoint/rdma/replies.hpp"
+#include "endpoint/rdma/timer_heap.hpp"
+#include "tributary/random.hpp"
+#include "tributary/types.hpp"
+#include "tributary/wire/rdma.hpp"
+#include "tributary/wire/rdma_status.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tributary::rdma {
+
+/// Times double with each repetition, this many times.
+inline constexpr unsigned most_doublings = 3;
+
+struct Shared {
+  explicit Shared(const Options& o)
+      : options(o), peers(o.peers), records(o.records), regions(o.regions, o.seed ^ 0x5245474E),
+        completions(o.completions), arrivals(o.completions), timers(o.sinks + o.sources),
+        random(o.seed), next_message(o.incarnation * 0x9E3779B9U) {}
+
+  const Options options;
+  Policy policy; ///< of VNIs that have none of their own
+  std::vector<std::pair<Vni, std::unique_ptr<Policy>>> policies;
+  Counters counters;
+  Peers peers;
+  Records records;
+  Regions regions;
+  Completions completions; ///< of what was begun here
+  Completions arrivals;    ///< apart, so that nobody waits for who takes them
+  Exceptions exceptions;
+  Replies replies;
+  TimerHeap timers; ///< sinks first, then sources
+  Random random;
+  std::uint32_t next_message; ///< MSGID: of all that is begun here, so that no pair comes twice
+  TimeNs now;
+
+  /// Of each frame but the last of what this host begins.
+  [[nodiscard]] std::uint32_t payload_bytes() const {
+    return std::min<std::uint32_t>(options.longest_frame -
+                                       static_cast<std::uint32_t>(wire::rdma_overhead_bytes),
+                                   wire::longest_rdma_payload);
+  }
+  /// The same to a peer that takes less.
+  [[nodiscard]] std::uint16_t payload_to(const Peer& peer) const {
+    const auto own = static_cast<std::uint16_t>(payload_bytes());
+    return peer.payload == 0 ? own : std::min(own, peer.payload);
+  }
+  [[nodiscard]] const Rules& rules() const { return options.rules; }
+  [[nodiscard]] const Policy& policy_of(Vni vni) const {
+    for (const auto& [of, own] : policies) {
+      if (of == vni) {
+        return *own;
+      }
+    }
+    return policy;
+  }
+  [[nodiscard]] std::optional<std::uint16_t> peer_of(const wire::RdmaHeader& h) {
+    return peers.find_or_add(h.source, h.vni, policy_of(h.vni));
+  }
+
+  /// The header of a frame to a peer; the rest is for the caller to fill in.
+  [[nodiscard]] wire::RdmaHeader header_to(Nid nid, Vni vni, wire::RdmaKind kind) const {
+    wire::RdmaHeader h;
+    h.source = options.nid;
+    h.destination = nid;
+    h.vni = vni;
+    h.kind = kind;
+    return h;
+  }
+  [[nodiscard]] wire::RdmaHeader header_to(const Peer& peer, wire::RdmaKind kind) const {
+    return header_to(peer.nid, peer.vni, kind);
+  }
+  /// The same for an answer: contexts change sides, the transfer's identity stays.
+  [[nodiscard]] wire::RdmaHeader answer_to(const wire::RdmaHeader& h, wire::RdmaKind kind) const {
+    wire::RdmaHeader answer = header_to(h.source, h.vni, kind);
+    answer.dcid = h.scid;
+    answer.scid = h.dcid;
+    answer.generation = h.generation;
+    answer.message = h.message;
+    return answer;
+  }
+  /// Puts a frame that belongs to no context behind the others.
+  void reply(const wire::RdmaHeader& h, std::uint16_t single = Reply::no_single) {
+    counters.replies_full += replies.push({h, single}) ? 0 : 1;
+  }
+  /// Writes a frame, and answers its length.
+  std::size_t write(const wire::RdmaHeader& h, std::span<const std::byte> payload,
+                    std::uint8_t dscp, std::byte* room) {
+    counters.control_sent += h.kind == wire::RdmaKind::wr ? 0 : 1;
+    return wire::encode(h,
+                        {.source_mac = wire::host_mac(options.nid),
+                         .destination_mac = wire::host_mac(h.destination),
+                         .ethertype = options.ethertype,
+                         .dscp = dscp},
+                        payload, room);
+  }
+
+  void raise(Exception::Kind kind, const Peer& peer, std::uint32_t message, std::uint32_t times) {
+    const bool taken = exceptions.push({kind, peer.nid, peer.vni, message, times, now});
+    counters.exceptions_lost += taken ? 0 : 1;
+  }
+
+  /// Whether a record for this context can be had: its own, a free one, or one whose time is over.
+  [[nodiscard]] bool has_record(std::uint32_t known) {
+    if (known != Records::none || records.has_room()) {
+      return true;
+    }
+    forget_ended();
+    return records.has_room();
+  }
+  /// Gives the places of those back that ended long ago.
+  void forget_ended() {
+    for (std::uint32_t i = records.oldest_ended(); i != Records::none; i = records.oldest_ended()) {
+      const Record& record = records[i];
+      if (elapsed_ns(now, record.ended_at) < peers[record.peer].policy->finished_ns) {
+        return;
+      }
+      forget(i);
+    }
+  }
+  void forget(std::uint32_t record) {
+    const std::uint16_t peer = records[record].peer;
+    records.forget(record);
+    peers.release(peer);
+  }
+};
+
+} // namespace tributary::rdma

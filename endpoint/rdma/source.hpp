@@ -1,0 +1,115 @@
+// Where data leaves: writes of this host, and reads of peers. The sender's half of the protocol
+// (docs/protocol/rdma.md, "Source").
+//
+//   state        event                           does
+//   -            begin                           RQT
+//   requesting   timer                           RQT again, later each time; too often: unreachable
+//                RSP; RESEND, PROG               sends
+//                RSP busy                        backs off for what it says and up to 2^k units
+//                RSP with a status               ends: refused
+//   backing off  timer                           RQT
+//   sending      credit                          WR: first what is wanted again, flagged, then new
+//                                                  ones below the credit
+//                RESEND, PROG                    more credit; notes what is wanted again
+//                RESEND for what was never sent  QUERY without a question: it is alive
+//                nothing to send, nothing heard  QUERY; too often: unreachable
+//                  for four time-outs
+//                NOCTX                           RQT of the same transfer, from the beginning
+//   any          DONE                            done
+//                ABORT                           ends
+//   none         RSP, RESEND, PROG               NOCTX, so that the sink's context is freed
+//
+// A peer's read begins in `sending`: its request names the context.
+//
+// Sources take turns of a few frames. No allocation after construction. One thread at a time.
+#pragma once
+
+#include "endpoint/engine/protocol.hpp"
+#include "endpoint/rdma/index_list.hpp"
+#include "endpoint/rdma/send_context.hpp"
+#include "endpoint/rdma/shared.hpp"
+#include "tributary/wire/rdma.hpp"
+#include "tributary/wire/rdma_request.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tributary::rdma {
+
+class Source {
+public:
+  explicit Source(Shared& shared);
+
+  void take_response(const wire::RdmaFrame& frame);
+  /// RESEND and PROG.
+  void take_credit(const wire::RdmaFrame& frame);
+  void take_done(const wire::RdmaFrame& frame);
+  void take_no_context(const wire::RdmaFrame& frame);
+  void take_abort(const wire::RdmaFrame& frame);
+  /// RD_RQT.
+  void take_read(const wire::RdmaFrame& frame);
+
+  struct Write {
+    std::span<const std::byte> memory; ///< stays until the completion
+    RegionKey key{};
+    std::uint64_t offset = 0;
+    std::uint64_t user = 0;
+    std::optional<std::uint64_t> immediate{};
+  };
+  /// Requires that there is a free context, and that a completion is reserved.
+  std::uint16_t begin(std::uint16_t peer, const Write& write);
+  void cancel(std::uint16_t scid);
+  [[nodiscard]] bool full() const { return free_.empty(); }
+  [[nodiscard]] std::size_t in_use() const { return contexts_.size() - free_.size(); }
+  [[nodiscard]] std::size_t size() const { return contexts_.size(); }
+  [[nodiscard]] const SendContext& operator[](std::size_t i) const { return contexts_[i]; }
+
+  void on_timer(std::uint16_t scid);
+  void end_reads_of(std::uint16_t peer);
+  void end_reads_from(std::span<const std::byte> memory);
+
+  [[nodiscard]] bool has_to_send() const { return !control_.empty() || !ready_.empty(); }
+  bool send(engine::Outlet& outlet);
+
+private:
+  /// Frames of one source before the next one has its turn.
+  static constexpr unsigned turn = 8;
+  /// Time-outs without a word until the sink is asked.
+  static constexpr unsigned quiet_timeouts = 4;
+
+  /// The live context a sink's frame is for; nothing if there is none, or it is another transfer's.
+  [[nodiscard]] std::optional<std::uint16_t> context_of(const wire::RdmaHeader& h) const;
+  void tell_unknown(const wire::RdmaHeader& h);
+  void accept_read(const wire::RdmaHeader& h, const wire::RdmaRequest& request, std::uint16_t peer,
+                   const std::byte* memory, std::uint64_t length);
+  void refuse_read(const wire::RdmaHeader& h, wire::RdmaStatus status, bool busy);
+  [[nodiscard]] std::uint16_t allocate(std::uint16_t peer);
+  /// The sink has this context for it.
+  void adopt(SendContext& context, const wire::RdmaHeader& h);
+  void back_off(SendContext& context, Peer& peer, std::uint64_t hint_ns);
+  void request(std::uint16_t scid);
+  void want(std::uint16_t scid, std::uint8_t what);
+  /// Something was heard of the sink.
+  void heard(SendContext& context);
+  void make_ready(std::uint16_t scid);
+  [[nodiscard]] bool may_send(const SendContext& context) const;
+  void on_quiet(std::uint16_t scid, Peer& peer);
+  void arm(std::uint16_t scid);
+  void finish(std::uint16_t scid, Cause cause, wire::RdmaStatus status);
+  /// Ends it with this cause, and tells the sink if it has a context.
+  void fail(std::uint16_t scid, Cause cause, wire::RdmaStatus told);
+  std::size_t compose(std::uint16_t scid, std::byte* room);
+  std::size_t compose_data(std::uint16_t scid, std::byte* room);
+
+  Shared& s_;
+  std::vector<SendContext> contexts_;
+  std::vector<std::uint16_t> free_;
+  IndexList control_; ///< those that want a frame without data sent
+  IndexList ready_;   ///< those with data to send, in turns
+  unsigned sent_in_turn_ = 0;
+};
+
+} // namespace tributary::rdma

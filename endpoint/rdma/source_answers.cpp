@@ -1,0 +1,231 @@
+// Sources: what sinks say.
+#include "endpoint/rdma/source.hpp"
+
+#include "tributary/wire/rdma_status.hpp"
+
+#include <algorithm>
+
+namespace tributary::rdma {
+
+std::optional<std::uint16_t> Source::context_of(const wire::RdmaHeader& h) const {
+  if (h.dcid >= contexts_.size()) {
+    return std::nullopt;
+  }
+  const SendContext& context = contexts_[h.dcid];
+  const Peer& peer = s_.peers[context.peer];
+  const bool same = context.state != SourceState::unused && context.message == h.message &&
+                    peer.nid == h.source && peer.vni == h.vni;
+  return same ? std::optional(h.dcid) : std::nullopt;
+}
+
+void Source::tell_unknown(const wire::RdmaHeader& h) {
+  ++s_.counters.stale_answers;
+  wire::RdmaHeader answer = s_.answer_to(h, wire::RdmaKind::noctx);
+  answer.flags = wire::rdma_flag::to_sink;
+  s_.reply(answer);
+}
+
+void Source::take_response(const wire::RdmaFrame& frame) {
+  const wire::RdmaHeader& h = frame.header;
+  const auto status = static_cast<wire::RdmaStatus>(h.word & 0xFF);
+  const bool accepted = !h.has(wire::rdma_flag::busy) && status == wire::RdmaStatus::ok;
+  const auto scid = context_of(h);
+  if (!scid) {
+    // A late request has made a context at the sink that nobody will fill.
+    if (accepted) {
+      tell_unknown(h);
+    } else {
+      ++s_.counters.stale_answers;
+    }
+    return;
+  }
+  SendContext& context = contexts_[*scid];
+  Peer& peer = s_.peers[context.peer];
+  if (context.state == SourceState::sending) {
+    if (accepted && h.scid == context.dcid && h.generation == context.generation) {
+      context.limit = std::max(context.limit, h.value);
+      make_ready(*scid);
+    } else if (accepted) {
+      tell_unknown(h);
+    } else {
+      ++s_.counters.stale_answers;
+    }
+    return;
+  }
+  if (h.has(wire::rdma_flag::busy)) {
+    if (context.state != SourceState::requesting) {
+      ++s_.counters.stale_answers;
+      return;
+    }
+    ++s_.counters.busy_received;
+    if (++peer.busy_in_a_row == peer.policy->busy_storm) {
+      s_.raise(Exception::Kind::busy_storm, peer, 0, peer.busy_in_a_row);
+    }
+    if (++context.busy > peer.policy->busy_retries) {
+      finish(*scid, Cause::busy, status);
+      return;
+    }
+    back_off(context, peer, (h.word >> 32) * 1000);
+    arm(*scid);
+    return;
+  }
+  peer.busy_in_a_row = 0;
+  if (status == wire::RdmaStatus::bad_frame_size && h.value > 0) {
+    if (h.value >= context.payload) {
+      ++s_.counters.stale_answers; // to the request before the last
+      return;
+    }
+    peer.payload = static_cast<std::uint16_t>(h.value);
+    context.payload = peer.payload;
+    context.frames =
+        static_cast<std::uint32_t>(wire::rdma_frames_of(context.length, context.payload));
+    request(*scid);
+    arm(*scid);
+    return;
+  }
+  if (!accepted) {
+    finish(*scid, Cause::refused, status);
+    return;
+  }
+  if (context.retries == 0 && context.busy == 0 && context.restarts == 0) {
+    peer.sample_round_trip(elapsed_ns(s_.now, context.requested_at));
+  }
+  adopt(context, h);
+  make_ready(*scid);
+  arm(*scid);
+}
+
+void Source::adopt(SendContext& context, const wire::RdmaHeader& h) {
+  context.state = SourceState::sending;
+  context.dcid = h.scid;
+  context.generation = h.generation;
+  context.limit = h.value;
+  context.wants = 0;
+  heard(context);
+}
+
+void Source::back_off(SendContext& context, Peer& peer, std::uint64_t hint_ns) {
+  context.state = SourceState::backing_off;
+  context.retries = 0;
+  context.wants = 0;
+  if (!s_.rules().back_off) {
+    context.deadline = s_.now;
+    return;
+  }
+  const unsigned doublings = std::min(context.busy, 8U);
+  context.deadline =
+      s_.now + hint_ns +
+      s_.random.below((std::uint64_t{1} << doublings) * peer.policy->busy_unit_ns + 1);
+}
+
+void Source::take_credit(const wire::RdmaFrame& frame) {
+  const wire::RdmaHeader& h = frame.header;
+  const auto scid = context_of(h);
+  if (!scid) {
+    tell_unknown(h);
+    return;
+  }
+  SendContext& context = contexts_[*scid];
+  if (context.state != SourceState::sending && context.restarts == 0) {
+    adopt(context, h); // the RSP was lost, and this says as much
+  }
+  if (context.state != SourceState::sending || h.scid != context.dcid ||
+      h.generation != context.generation) {
+    ++s_.counters.stale_answers;
+    return;
+  }
+  const std::size_t bytes = frame.payload.size();
+  if (bytes % 8 != 0 || bytes > wire::longest_rdma_bitmap_bytes || h.pidx > context.frames) {
+    ++s_.counters.bad_bitmap;
+    return;
+  }
+  heard(context);
+  if (h.word != 0 && h.kind == wire::RdmaKind::prog) {
+    s_.peers[context.peer].sample_round_trip(elapsed_ns(s_.now, TimeNs{h.word}));
+  }
+  context.limit = std::max(context.limit, h.value);
+  if (h.pidx >= context.base) { // otherwise newer words have overtaken these
+    context.move_base(h.pidx);
+    if (h.kind == wire::RdmaKind::resend) {
+      bool any = false;
+      if (bytes == 0 && !h.has(wire::rdma_flag::range)) {
+        any = context.ask(h.pidx);
+      }
+      for (std::size_t at = 0; at < bytes; at += 8) {
+        for (auto word = wire::load_le<std::uint64_t>(frame.payload.data() + at); word != 0;
+             word &= word - 1) {
+          any |= context.ask(h.pidx + static_cast<std::uint32_t>(8 * at) +
+                             static_cast<std::uint32_t>(std::countr_zero(word)));
+        }
+      }
+      if (h.has(wire::rdma_flag::range)) {
+        for (auto pidx = h.pidx + static_cast<std::uint32_t>(8 * bytes); context.ask(pidx);
+             ++pidx) {
+          any = true;
+        }
+      }
+      if (!any) {
+        want(*scid, source_wants::alive);
+      }
+    }
+  }
+  make_ready(*scid);
+  arm(*scid);
+}
+
+void Source::take_done(const wire::RdmaFrame& frame) {
+  const wire::RdmaHeader& h = frame.header;
+  const auto scid = context_of(h);
+  if (!scid) {
+    ++s_.counters.stale_answers;
+    return;
+  }
+  SendContext& context = contexts_[*scid];
+  Peer& peer = s_.peers[context.peer];
+  if (h.word != 0) {
+    peer.sample_round_trip(elapsed_ns(s_.now, TimeNs{h.word}));
+  }
+  if (peer.policy->forget_early && !context.serves_read()) {
+    wire::RdmaHeader fin = s_.answer_to(h, wire::RdmaKind::fin);
+    s_.reply(fin);
+  }
+  finish(*scid, Cause::none, wire::RdmaStatus::ok);
+}
+
+void Source::take_no_context(const wire::RdmaFrame& frame) {
+  const wire::RdmaHeader& h = frame.header;
+  const auto scid = context_of(h);
+  if (!scid || contexts_[*scid].state != SourceState::sending || contexts_[*scid].dcid != h.scid ||
+      contexts_[*scid].generation != h.generation) {
+    ++s_.counters.stale_answers;
+    return;
+  }
+  SendContext& context = contexts_[*scid];
+  if (context.serves_read()) {
+    finish(*scid, Cause::ended, wire::RdmaStatus::ok); // the reader has all, or is gone
+    return;
+  }
+  ++s_.counters.restarts;
+  if (++context.restarts > s_.peers[context.peer].policy->restarts) {
+    finish(*scid, Cause::forgotten, wire::RdmaStatus::ok);
+    return;
+  }
+  ready_.remove(*scid);
+  context.restart();
+  context.retries = 0;
+  context.wants = 0;
+  request(*scid);
+}
+
+void Source::take_abort(const wire::RdmaFrame& frame) {
+  const wire::RdmaHeader& h = frame.header;
+  const auto scid = context_of(h);
+  if (!scid) {
+    ++s_.counters.stale_answers;
+    return;
+  }
+  ++s_.counters.aborted_by_peer;
+  finish(*scid, Cause::ended, static_cast<wire::RdmaStatus>(h.word & 0xFF));
+}
+
+} // namespace tributary::rdma

@@ -1,0 +1,48 @@
+// What a receive context need not know of a transfer, and somebody must: what a read asks for, and
+// what its owner is told at the end; the same of a write with immediate data.
+#pragma once
+
+#include "endpoint/rdma/regions.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tributary::rdma {
+
+struct Work {
+  std::uint64_t user = 0; ///< of a read, the owner's; of a write, the immediate data
+  RegionKey key{};
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::uint32_t busy = 0; ///< of a read: how often the peer was
+};
+
+class Works {
+public:
+  explicit Works(std::size_t count) : works_(count) {
+    free_.reserve(count);
+    for (std::size_t i = count; i-- > 0;) {
+      free_.push_back(static_cast<std::uint16_t>(i));
+    }
+  }
+  [[nodiscard]] Work& operator[](std::size_t i) { return works_[i]; }
+  [[nodiscard]] std::optional<std::uint16_t> allocate(const Work& work) {
+    if (free_.empty()) {
+      return std::nullopt;
+    }
+    const std::uint16_t i = free_.back();
+    free_.pop_back();
+    works_[i] = work;
+    return i;
+  }
+  void free(std::uint16_t i) { free_.push_back(i); }
+  [[nodiscard]] bool full() const { return free_.empty(); }
+
+private:
+  std::vector<Work> works_;
+  std::vector<std::uint16_t> free_;
+};
+
+} // namespace tributary::rdma

@@ -1,0 +1,364 @@
+// RDMA frames: 14 bytes of Ethernet, the 20-byte fabric header (portals.hpp) with a unicast DFA,
+// and behind it, offsets from the start of the Portals packet:
+//
+//   off size order  field
+//    20   1         0xD1: request, packet type 5, opcode 1
+//    21   1         mark: 0 as sent; 1: a switch has cut the frame behind the header ("trimmed")
+//    22   2   LE    header check: bits 15:0 of the CRC32C over addresses and header
+//    24  32         the RDMA header
+//    56             payload of a WR; bitmap of a RESEND or PROG; request (rdma_request.hpp) of an
+//                   RQT or RD_RQT; nothing else has anything here
+//
+// The RDMA header, all little-endian. The *source* is where data leaves, the *sink* where it comes:
+//
+//   off size  field      in
+//     0   1   version 1 in bits 7:4, kind in 3:0
+//     1   1   flags
+//     2   2   DCID       all but RQT, RD_RQT: the receiver's context
+//     4   2   SCID       the sender's context
+//     6   2   CGEN       all but RQT: generation of the sink's context, in either direction
+//     8   4   MSGID
+//    12   4   PIDX       WR: which frame. RQT, RD_RQT: N, how many frames. RESEND, PROG: WBASE,
+//                        all below has been placed. QUERY: how many have been sent
+//    16   8   word       RQT, RD_RQT: offset in the peer's region. WR: the sender's time stamp, ns.
+//                        PROG, DONE: the newest stamp, or 0. RSP, ABORT: status in 7:0, of a busy
+//                        RSP retry after so many us in 63:32
+//    24   4   value      RQT, RD_RQT: bits 31:0 of the length. RSP, RESEND, PROG: credit, PIDX
+//                        below this may be sent; of an RSP that refuses the length of frames,
+//                        the payload bytes that one may have
+//    28   4   CRC        CRC32C over SFA, DFA, VNI (as they stand in the frame), the 28 bytes of
+//                        the header in front of it, and all that follows it
+//
+// Bit i of a bitmap, in 64-bit words: send WBASE + i again.
+//
+// What it can be mistaken for. A reduction has a multicast DFA, this a unicast one: switches
+// forward it like every unicast frame, by DFA alone, and `decode` of reductions refuses it as
+// `not_multicast`. Other unicasts do not have the command byte, whose packet type is one of those
+// that are reserved in the public definitions of the hardware.
+//
+// What a trimmed frame is worth. A switch that cuts a frame behind the header sets the mark, the
+// total length and the checksum of the fabric header, and nothing else. The CRC cannot be verified
+// any more; the header check can. 16 bits are enough, for a trimmed frame never leads to
+// anything but a question: the sink asks for this PIDX at once. The mark is outside of both checks;
+// a whole frame that bears it is refused, and a cut one that does not fails the CRC.
+//
+// Pure: no I/O, no clock, no allocation.
+#pragma once
+
+#include "tributary/types.hpp"
+#include "tributary/wire/byte_order.hpp"
+#include "tributary/wire/crc32c.hpp"
+#include "tributary/wire/ethernet.hpp"
+#include "tributary/wire/fabric_address.hpp"
+#include "tributary/wire/portals.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+namespace tributary::wire {
+
+inline constexpr std::uint8_t rdma_command = 0xD1;
+inline constexpr std::uint8_t rdma_version = 1;
+inline constexpr std::size_t rdma_header_bytes = 32;
+/// All in front of the payload: 14 + 24 + 32.
+inline constexpr std::size_t rdma_overhead_bytes = ethernet_header_bytes + 24 + rdma_header_bytes;
+/// An Ethernet frame of 9,000 bytes behind its header: "jumbo".
+inline constexpr std::size_t longest_rdma_payload =
+    9000 - (rdma_overhead_bytes - ethernet_header_bytes);
+inline constexpr std::size_t longest_rdma_bitmap_bytes = 1024 / 8;
+
+namespace rdma_offset {
+inline constexpr std::size_t mark = 21;
+inline constexpr std::size_t header_check = 22;
+inline constexpr std::size_t header = 24;
+inline constexpr std::size_t payload = header + rdma_header_bytes;
+// Within the header.
+inline constexpr std::size_t flags = 1;
+inline constexpr std::size_t dcid = 2;
+inline constexpr std::size_t scid = 4;
+inline constexpr std::size_t generation = 6;
+inline constexpr std::size_t message = 8;
+inline constexpr std::size_t pidx = 12;
+inline constexpr std::size_t word = 16;
+inline constexpr std::size_t value = 24;
+inline constexpr std::size_t crc = 28;
+} // namespace rdma_offset
+
+enum class RdmaKind : std::uint8_t {
+  rqt = 1,    ///< source to sink: may I write?
+  rsp = 2,    ///< sink to source, or target of a read to its reader: yes, no, or busy
+  wr = 3,     ///< source to sink: data
+  resend = 4, ///< sink to source: these have not come
+  done = 5,   ///< sink to source: all has been placed
+  rd_rqt = 6, ///< sink to source: write to me
+  prog = 7,   ///< sink to source: so far placed, so far you may send
+  query = 8,  ///< source to sink: what is it like?
+  noctx = 9,  ///< either way: I know nothing of this transfer
+  fin = 10,   ///< source to sink: I know that it is done, forget it
+  abort = 11, ///< either way: it has ended without being done
+};
+inline constexpr std::size_t rdma_kinds = 12; ///< the first number that is none; 0 is none
+
+constexpr std::string_view name_of(RdmaKind kind) {
+  switch (kind) {
+  case RdmaKind::rqt: return "RQT";
+  case RdmaKind::rsp: return "RSP";
+  case RdmaKind::wr: return "WR";
+  case RdmaKind::resend: return "RESEND";
+  case RdmaKind::done: return "DONE";
+  case RdmaKind::rd_rqt: return "RD_RQT";
+  case RdmaKind::prog: return "PROG";
+  case RdmaKind::query: return "QUERY";
+  case RdmaKind::noctx: return "NOCTX";
+  case RdmaKind::fin: return "FIN";
+  case RdmaKind::abort: return "ABORT";
+  }
+  return "unknown";
+}
+
+namespace rdma_flag {
+inline constexpr std::uint8_t last = 1;        ///< WR: PIDX is N - 1
+inline constexpr std::uint8_t resent = 2;      ///< WR: a copy of one that was sent before (RETX)
+inline constexpr std::uint8_t range = 4;       ///< RESEND: also all that was sent behind the bitmap
+inline constexpr std::uint8_t busy = 8;        ///< RSP: not now
+inline constexpr std::uint8_t ack_please = 16; ///< WR, QUERY: answer, whatever there is to say
+inline constexpr std::uint8_t immediate = 32;  ///< RQT: the request bears immediate data
+inline constexpr std::uint8_t to_sink = 64;    ///< RSP, NOCTX, ABORT: DCID is a sink's context
+} // namespace rdma_flag
+
+/// Everything of an RDMA frame but what stands behind the header.
+struct RdmaHeader {
+  Nid source;      ///< of the frame
+  Nid destination; ///< of the frame
+  Vni vni;
+  RdmaKind kind = RdmaKind::wr;
+  std::uint8_t flags = 0;
+  std::uint16_t dcid = 0;
+  std::uint16_t scid = 0;
+  std::uint16_t generation = 0;
+  std::uint32_t message = 0;
+  std::uint32_t pidx = 0;
+  std::uint64_t word = 0;
+  std::uint32_t value = 0;
+
+  [[nodiscard]] constexpr bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
+  friend bool operator==(const RdmaHeader&, const RdmaHeader&) = default;
+};
+
+/// A frame that was read. The payload is the frame's own bytes.
+struct RdmaFrame {
+  RdmaHeader header;
+  bool trimmed = false; ///< a switch has cut the payload: trust it no further than to ask again
+  std::span<const std::byte> payload;
+};
+
+/// The outside of frames of one host: the same for all kinds.
+struct RdmaEnvelope {
+  MacAddress source_mac{};
+  MacAddress destination_mac{};
+  std::uint16_t ethertype = default_ethertype;
+  std::uint8_t dscp = 0;
+};
+
+namespace rdma_detail {
+
+/// Over what stays with a trimmed frame: addresses, VNI, and the header without its CRC.
+inline Crc32c crc_of_header(const std::byte* portals) {
+  Crc32c crc;
+  crc.add(portals + portals_offset::sfa, 8);
+  crc.add(portals + portals_offset::vni, 2);
+  crc.add(portals + rdma_offset::header, rdma_offset::crc);
+  return crc;
+}
+
+} // namespace rdma_detail
+
+/// How long a frame with so much payload is.
+constexpr std::size_t rdma_frame_bytes(std::size_t payload) {
+  return rdma_overhead_bytes + payload;
+}
+
+/// Writes a frame with its checks and answers its length. `payload` is copied, and may already
+/// stand in its place. Requires room, and at most `longest_rdma_payload`.
+inline std::size_t encode(const RdmaHeader& h, const RdmaEnvelope& envelope,
+                          std::span<const std::byte> payload, std::byte* frame) {
+  write_ethernet_header(frame, envelope.destination_mac, envelope.source_mac, envelope.ethertype);
+  std::byte* const p = frame + ethernet_header_bytes;
+  const std::size_t total = rdma_offset::payload + payload.size();
+  p[portals_offset::version_ihl] = std::byte{portals_version_ihl};
+  p[portals_offset::dscp_ecn] = static_cast<std::byte>(envelope.dscp << 2);
+  store_be<std::uint16_t>(p + portals_offset::total_length, static_cast<std::uint16_t>(total));
+  store_be<std::uint16_t>(p + portals_offset::vni, h.vni.value);
+  store_be<std::uint16_t>(p + portals_offset::vni + 2, 0);
+  p[portals_offset::ttl] = std::byte{portals_ttl};
+  p[portals_offset::protocol] = std::byte{portals_protocol};
+  store_be<std::uint32_t>(p + portals_offset::sfa, FabricAddress::unicast(h.source).value);
+  store_be<std::uint32_t>(p + portals_offset::dfa, FabricAddress::unicast(h.destination).value);
+  write_fabric_header_checksum(p);
+  p[portals_offset::command] = std::byte{rdma_command};
+  p[rdma_offset::mark] = std::byte{0};
+
+  std::byte* const r = p + rdma_offset::header;
+  r[0] = static_cast<std::byte>(rdma_version << 4 | static_cast<unsigned>(h.kind));
+  r[rdma_offset::flags] = std::byte{h.flags};
+  store_le(r + rdma_offset::dcid, h.dcid);
+  store_le(r + rdma_offset::scid, h.scid);
+  store_le(r + rdma_offset::generation, h.generation);
+  store_le(r + rdma_offset::message, h.message);
+  store_le(r + rdma_offset::pidx, h.pidx);
+  store_le(r + rdma_offset::word, h.word);
+  store_le(r + rdma_offset::value, h.value);
+
+  std::byte* const behind = p + rdma_offset::payload;
+  if (!payload.empty() && payload.data() != behind) {
+    std::memcpy(behind, payload.data(), payload.size());
+  }
+  Crc32c crc = rdma_detail::crc_of_header(p);
+  store_le(p + rdma_offset::header_check, static_cast<std::uint16_t>(crc.value()));
+  crc.add(behind, payload.size());
+  store_le(r + rdma_offset::crc, crc.value());
+  return ethernet_header_bytes + total;
+}
+
+/// What keeps a buffer from being an RDMA frame.
+enum class RdmaError : std::uint8_t {
+  none,
+  too_short,        ///< ends within the header
+  wrong_ethertype,  ///< not the EtherType asked for
+  wrong_version,    ///< version/ihl of the fabric header is not 0x45
+  wrong_length,     ///< the total length is not that of a header, or more than there is
+  wrong_checksum,   ///< of the fabric header
+  not_unicast,      ///< the DFA is a multicast address
+  not_rdma,         ///< the command byte is another one
+  unknown_version,  ///< not version 1 of the RDMA header
+  unknown_kind,     ///< a kind that there is not
+  wrong_mark,       ///< neither 0 nor 1, or a whole frame is marked as trimmed
+  bad_header_check, ///< of a trimmed frame
+  bad_crc,          ///< some bit is not what the sender wrote
+};
+
+constexpr std::string_view name_of(RdmaError error) {
+  switch (error) {
+  case RdmaError::none: return "none";
+  case RdmaError::too_short: return "too_short";
+  case RdmaError::wrong_ethertype: return "wrong_ethertype";
+  case RdmaError::wrong_version: return "wrong_version";
+  case RdmaError::wrong_length: return "wrong_length";
+  case RdmaError::wrong_checksum: return "wrong_checksum";
+  case RdmaError::not_unicast: return "not_unicast";
+  case RdmaError::not_rdma: return "not_rdma";
+  case RdmaError::unknown_version: return "unknown_version";
+  case RdmaError::unknown_kind: return "unknown_kind";
+  case RdmaError::wrong_mark: return "wrong_mark";
+  case RdmaError::bad_header_check: return "bad_header_check";
+  case RdmaError::bad_crc: return "bad_crc";
+  }
+  return "unknown";
+}
+
+/// Reads a frame; `out` is only written when the answer is `none`. Bytes behind the total length
+/// are padding.
+inline RdmaError decode(std::span<const std::byte> frame, std::uint16_t ethertype, RdmaFrame& out) {
+  if (frame.size() < rdma_overhead_bytes) {
+    return RdmaError::too_short;
+  }
+  if (ethertype_of(frame.data()) != ethertype) {
+    return RdmaError::wrong_ethertype;
+  }
+  const std::byte* const p = frame.data() + ethernet_header_bytes;
+  if (p[portals_offset::version_ihl] != std::byte{portals_version_ihl}) {
+    return RdmaError::wrong_version;
+  }
+  const std::size_t total = total_length_of(p);
+  if (total < rdma_offset::payload || total > frame.size() - ethernet_header_bytes) {
+    return RdmaError::wrong_length;
+  }
+  if (!fabric_header_checksum_ok(p)) {
+    return RdmaError::wrong_checksum;
+  }
+  const FabricAddress dfa = dfa_of(p);
+  if (dfa.is_multicast()) {
+    return RdmaError::not_unicast;
+  }
+  if (p[portals_offset::command] != std::byte{rdma_command}) {
+    return RdmaError::not_rdma;
+  }
+  const std::byte* const r = p + rdma_offset::header;
+  const auto first = std::to_integer<unsigned>(r[0]);
+  if (first >> 4 != rdma_version) {
+    return RdmaError::unknown_version;
+  }
+  const unsigned kind = first & 0xFU;
+  if (kind == 0 || kind >= rdma_kinds) {
+    return RdmaError::unknown_kind;
+  }
+  const auto mark = std::to_integer<unsigned>(p[rdma_offset::mark]);
+  const std::size_t payload = total - rdma_offset::payload;
+  if (mark > 1 || (mark == 1 && payload != 0)) {
+    return RdmaError::wrong_mark;
+  }
+  Crc32c crc = rdma_detail::crc_of_header(p);
+  if (mark == 1) {
+    if (static_cast<std::uint16_t>(crc.value()) !=
+        load_le<std::uint16_t>(p + rdma_offset::header_check)) {
+      return RdmaError::bad_header_check;
+    }
+  } else {
+    crc.add(p + rdma_offset::payload, payload);
+    if (crc.value() != load_le<std::uint32_t>(r + rdma_offset::crc)) {
+      return RdmaError::bad_crc;
+    }
+  }
+  out.header = {.source = sfa_of(p).nid(),
+                .destination = dfa.nid(),
+                .vni = vni_of(p),
+                .kind = static_cast<RdmaKind>(kind),
+                .flags = std::to_integer<std::uint8_t>(r[rdma_offset::flags]),
+                .dcid = load_le<std::uint16_t>(r + rdma_offset::dcid),
+                .scid = load_le<std::uint16_t>(r + rdma_offset::scid),
+                .generation = load_le<std::uint16_t>(r + rdma_offset::generation),
+                .message = load_le<std::uint32_t>(r + rdma_offset::message),
+                .pidx = load_le<std::uint32_t>(r + rdma_offset::pidx),
+                .word = load_le<std::uint64_t>(r + rdma_offset::word),
+                .value = load_le<std::uint32_t>(r + rdma_offset::value)};
+  out.trimmed = mark == 1;
+  out.payload = {p + rdma_offset::payload, payload};
+  return RdmaError::none;
+}
+
+/// Whether a switch may cut this unicast frame behind its header. Requires a fabric header.
+inline bool is_trimmable(std::span<const std::byte> frame) {
+  if (frame.size() <= rdma_overhead_bytes) {
+    return false;
+  }
+  const std::byte* const p = frame.data() + ethernet_header_bytes;
+  return p[portals_offset::command] == std::byte{rdma_command} &&
+         total_length_of(p) > rdma_offset::payload &&
+         (p[rdma_offset::header] & std::byte{0xF}) == static_cast<std::byte>(RdmaKind::wr);
+}
+/// Whether a switch has cut this unicast frame. Requires a fabric header.
+inline bool is_trimmed(std::span<const std::byte> frame) {
+  if (frame.size() < rdma_overhead_bytes) {
+    return false;
+  }
+  const std::byte* const p = frame.data() + ethernet_header_bytes;
+  return p[portals_offset::command] == std::byte{rdma_command} &&
+         p[rdma_offset::mark] == std::byte{1} && total_length_of(p) == rdma_offset::payload &&
+         (p[rdma_offset::header] & std::byte{0xF}) == static_cast<std::byte>(RdmaKind::wr);
+}
+/// Cuts it and answers its new length: what a switch does instead of dropping a frame. Requires
+/// `is_trimmable`.
+inline std::size_t trim(std::byte* frame) {
+  std::byte* const p = frame + ethernet_header_bytes;
+  p[rdma_offset::mark] = std::byte{1};
+  store_be<std::uint16_t>(p + portals_offset::total_length, rdma_offset::payload);
+  write_fabric_header_checksum(p);
+  return rdma_overhead_bytes;
+}
+
+} // namespace tributary::wire

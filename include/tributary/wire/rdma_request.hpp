@@ -1,0 +1,66 @@
+// What an RQT and an RD_RQT say beside their header (rdma.hpp): 32 bytes behind it.
+//
+//   off size order  field
+//     0   8   LE    key of the peer's region
+//     8   8   LE    immediate data, with the flag; otherwise 0
+//    16   4   LE    incarnation of the sender: another one after each of its restarts
+//    20   4   LE    bits 63:32 of the length
+//    24   2   LE    payload bytes of each frame but the last
+//    26   2         reserved, sent as 0 and ignored
+//    28   4   LE    RD_RQT: credit, PIDX below this may be sent; RQT: 0
+#pragma once
+
+#include "tributary/wire/byte_order.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tributary::wire {
+
+inline constexpr std::size_t rdma_request_bytes = 32;
+
+struct RdmaRequest {
+  std::uint64_t key = 0;
+  std::uint64_t immediate = 0;
+  std::uint32_t incarnation = 0;
+  std::uint32_t length_high = 0;
+  std::uint16_t payload = 0;
+  std::uint32_t credit = 0;
+
+  friend bool operator==(const RdmaRequest&, const RdmaRequest&) = default;
+};
+
+inline void encode(const RdmaRequest& r, std::span<std::byte, rdma_request_bytes> out) {
+  std::byte* const p = out.data();
+  store_le(p, r.key);
+  store_le(p + 8, r.immediate);
+  store_le(p + 16, r.incarnation);
+  store_le(p + 20, r.length_high);
+  store_le(p + 24, r.payload);
+  store_le<std::uint16_t>(p + 26, 0);
+  store_le(p + 28, r.credit);
+}
+
+/// False when there are not exactly as many bytes; then `out` is not written.
+[[nodiscard]] inline bool decode(std::span<const std::byte> payload, RdmaRequest& out) {
+  if (payload.size() != rdma_request_bytes) {
+    return false;
+  }
+  const std::byte* const p = payload.data();
+  out = {.key = load_le<std::uint64_t>(p),
+         .immediate = load_le<std::uint64_t>(p + 8),
+         .incarnation = load_le<std::uint32_t>(p + 16),
+         .length_high = load_le<std::uint32_t>(p + 20),
+         .payload = load_le<std::uint16_t>(p + 24),
+         .credit = load_le<std::uint32_t>(p + 28)};
+  return true;
+}
+
+/// How many frames a transfer has: at least one, so that one without bytes needs no rules of its
+/// own. Requires payload > 0.
+constexpr std::uint64_t rdma_frames_of(std::uint64_t length, std::uint16_t payload) {
+  return length == 0 ? 1 : (length - 1) / payload + 1;
+}
+
+} // namespace tributary::wire

@@ -1,0 +1,152 @@
+// Nodes joined by a network in virtual time that may do anything to a frame: lose, repeat, damage,
+// delay it by hundreds of round trips, drop or trim it where a queue is full. From a seed.
+//
+//   host --- uplink, its rate ---> delay, faults ---> queue, the sink's rate ---> host
+//
+//   Network network({.delay_ns = 1000}, seed);
+//   network.add(node);                          any number; not owned
+//   network.run_until(deadline, [&] { return done; });
+#pragma once
+
+#include "endpoint/rdma/node.hpp"
+#include "link/port.hpp"
+#include "tributary/random.hpp"
+#include "tributary/types.hpp"
+#include "tributary/wire/rdma.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tributary::rdma::test {
+
+struct Faults {
+  double loss = 0; ///< of all frames, these are probabilities
+  double duplicate = 0;
+  double corrupt = 0; ///< one bit, anywhere
+  double late = 0;
+  std::uint64_t late_ns = 0; ///< at most so much
+};
+
+struct NetworkSettings {
+  std::uint64_t delay_ns = 1000;     ///< one way
+  std::uint64_t jitter_ns = 0;       ///< and up to so much more, uniform
+  bool jitter_of_data_alone = false; ///< as where data frames are sprayed, and others are not
+  Faults faults{};
+  /// Of uplinks and of queues; 0: frames take no time, and queues have no limit.
+  std::uint64_t bits_per_second = 0;
+  std::uint64_t queue_bits_per_second = 0; ///< of queues, where it is another one
+  std::size_t queue_frames = 0;            ///< 0: no limit
+  bool trims = false;                      ///< what finds its queue full is cut, and overtakes it
+};
+
+enum class Fault : std::uint8_t { lost, duplicated, corrupted, delayed, queue_full, trimmed };
+inline constexpr std::size_t fault_count = 6;
+inline constexpr std::array<const char*, fault_count> fault_names = {
+    "lost", "duplicated", "corrupted", "delayed", "queue_full", "trimmed"};
+
+class Network {
+public:
+  using Bytes = std::span<std::byte>;
+  /// Called for each frame as it is sent; false loses it. May change it.
+  using Filter = std::function<bool(Bytes frame, const wire::RdmaHeader& header)>;
+  /// Of frames by kind and fault.
+  using Counts = std::array<std::array<std::uint64_t, fault_count>, wire::rdma_kinds>;
+
+  Network(const NetworkSettings& settings, std::uint64_t seed);
+  ~Network();
+
+  std::size_t add(Node& node);
+  /// The same host after a restart, or none for now: frames for it are lost.
+  void replace(std::size_t host, Node* node);
+  /// Nothing gets to or from this host.
+  void set_dead(std::size_t host, bool dead);
+  void set_faults(const Faults& faults) { settings_.faults = faults; }
+  void set_filter(Filter filter) { filter_ = std::move(filter); }
+  /// Delivers a frame as it is.
+  void inject(std::span<const std::byte> frame, std::uint64_t after_ns = 0);
+
+  [[nodiscard]] TimeNs now() const { return now_; }
+  /// The next thing that happens; false if nothing ever will.
+  bool step();
+  /// Gives each node the time, and sends what it has: after the owner has begun something.
+  void pump();
+  /// True if it came to that before this time.
+  template <typename Done> bool run_until(TimeNs deadline, const Done& done) {
+    pump();
+    while (!done()) {
+      if (now_ > deadline || !step()) {
+        return done();
+      }
+    }
+    return true;
+  }
+  void run_for(std::uint64_t ns) {
+    const TimeNs end = now_ + ns;
+    run_until(end, [this, end] { return now_ >= end; });
+    now_ = std::max(now_, end);
+    pump();
+  }
+
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+  [[nodiscard]] std::uint64_t frames() const { return frames_; }
+
+private:
+  class HostPort;
+  enum class EventKind : std::uint8_t { queue, deliver, deliver_trimmed };
+  struct Event {
+    TimeNs at;
+    std::uint64_t order;
+    EventKind kind;
+    std::uint32_t buffer;
+    std::uint32_t length;
+    friend bool operator>(const Event& a, const Event& b) {
+      return a.at != b.at ? b.at < a.at : a.order > b.order;
+    }
+  };
+  struct Host {
+    Node* node = nullptr;
+    std::unique_ptr<HostPort> port;
+    bool dead = false;
+    TimeNs uplink_free;
+    TimeNs again = never; ///< when a full uplink has room
+    TimeNs queue_free;
+    std::size_t queued = 0;
+  };
+
+  void transmit(std::size_t host, Bytes frame);
+  void travel(Bytes frame, TimeNs from, wire::RdmaKind kind);
+  void schedule(TimeNs at, EventKind kind, std::span<const std::byte> frame);
+  void arrive(const Event& event);
+  void enter_queue(const Event& event);
+  void pump(Host& host);
+  /// Frames that wait in an uplink, beyond which its port takes no more.
+  static constexpr std::uint64_t uplink_frames = 32;
+  [[nodiscard]] bool uplink_full(const Host& host) const;
+  [[nodiscard]] Host* destination_of(const std::byte* frame);
+  [[nodiscard]] static std::uint64_t time_of(std::size_t bytes, std::uint64_t bits_per_second);
+  void count(wire::RdmaKind kind, Fault fault) {
+    ++counts_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(fault)];
+  }
+
+  NetworkSettings settings_;
+  Random random_;
+  Filter filter_;
+  std::vector<Host> hosts_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<std::unique_ptr<std::byte[]>> buffers_;
+  std::vector<std::uint32_t> free_buffers_;
+  std::uint64_t order_ = 0;
+  TimeNs now_;
+  Counts counts_{};
+  std::uint64_t frames_ = 0;
+};
+
+} // namespace tributary::rdma::test
