@@ -8,8 +8,8 @@ network, mount and process namespaces, so whatever it leaves, the kernel clears 
 It is skipped, with the reason, where the machine cannot do what it needs. GTEST_FILTER selects.
 
 Several run side by side, for most of them wait most of the time. A module that needs the machine for
-itself says `ALONE = True`; its tests run after the others, one by one. One that would bring nothing under a
-sanitizer that others do not says `NOT_UNDER = "address"`: a build with that does not run it.
+itself says `ALONE = True`; its tests run after the others, one by one. Which modules a build with sanitizers
+runs is in builds.py.
 """
 
 import argparse
@@ -28,6 +28,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "scripts"))
 sys.path.insert(0, str(HERE))
 
+from builds import UNDER, runs_under  # noqa: E402
 from tributary import isolation  # noqa: E402
 from tributary.cases import Cases, Failed, Skip, wanted  # noqa: E402
 
@@ -53,10 +54,6 @@ def discover():
 
 def needs_the_machine(test):
     return getattr(inspect.getmodule(test[2]), "ALONE", False)
-
-
-def runs_under(test, sanitizers):
-    return getattr(inspect.getmodule(test[2]), "NOT_UNDER", None) not in sanitizers.split(",")
 
 
 def show_drivers():
@@ -130,7 +127,10 @@ def main():
     options = parser.parse_args()
     if options.one:
         return run_one(options.one, options.build)
-    tests = [test for test in discover() if runs_under(test, options.sanitizers)]
+    tests = discover()
+    if unknown := UNDER.keys() - {module for module, _, _ in tests}:
+        parser.error(f"builds.py names modules that are not there: {', '.join(sorted(unknown))}")
+    tests = [test for test in tests if runs_under(test[0], options.sanitizers)]
     if options.list:
         for module in dict.fromkeys(module for module, _, _ in tests):
             print(f"{module}.", *(f"  {name}" for m, name, _ in tests if m == module), sep="\n")

@@ -10,8 +10,6 @@ from pathlib import Path
 from tributary.network import shell, wait_until
 
 ALONE = True
-# Switches, manager and faults are those of other tests, which do run there, and it takes a minute of its own.
-NOT_UNDER = "address"
 
 DEMO = Path(__file__).resolve().parents[2] / "scripts" / "demo-faults"
 KEYS = {

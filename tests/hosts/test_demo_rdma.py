@@ -9,9 +9,6 @@ from pathlib import Path
 
 from tributary.network import shell, wait_until
 
-# It has a bar of its own progress and four processes on the machine's cores; what it runs is tested elsewhere, too.
-NOT_UNDER = "address"
-
 DEMO = Path(__file__).resolve().parents[2] / "scripts" / "demo-rdma"
 KEYS = {
     "size", "seed", "loss", "reorder", "mtu", "seconds", "goodput_bits_per_second", "digest_equal", "switches",

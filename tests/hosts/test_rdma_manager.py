@@ -79,6 +79,8 @@ def test_a_peer_that_died_is_parked_for_all_and_written_to_again_once_it_is_back
     assert causes["unreachable_peer"] >= 2, causes
     served = site.serve()
     wait_until(lambda: not (site.peer() or {}).get("for_all"), "h3 is not parked any more", 60)
+    for host in (0, 2):
+        site.finish(site.write(host, "--again", 30))
     for writer in writers:
         assert writer.poll() is None, writer.communicate()
         writer.kill()

@@ -1,0 +1,54 @@
+"""In which builds .ci/run runs a module of tests on real namespaces.
+
+As a release it runs all of them. Under a sanitizer they take longer than all other tests together, so there each
+module runs where it has most to find: under the thread sanitizer what is about several threads or processes that come
+and go, under the address sanitizer what is about frames, texts and memory, under both what is not in this table. The
+demonstrations start the programs that other tests start, and have nothing of their own in C++.
+
+`.ci/nightly` runs every module under every sanitizer: it sets TRIBUTARY_EVERY_BUILD. So does a filter, which asks for
+tests by name."""
+
+import os
+
+ADDRESS = {"address"}
+THREAD = {"thread"}
+
+UNDER = {
+    "configuration": ADDRESS,
+    "control_channel": THREAD,
+    "demo": set(),
+    "demo_faults": THREAD,
+    "demo_member": set(),
+    "demo_rdma": set(),
+    "endpoint": THREAD,
+    "fabric_manager": THREAD,
+    "first_steps": ADDRESS,
+    "foreign": ADDRESS,
+    "harness": ADDRESS,
+    "hugepages": ADDRESS,
+    "impairments": ADDRESS,
+    "joining": THREAD,
+    "lifecycle": THREAD,
+    "links": THREAD,
+    "lldp": ADDRESS,
+    "long_frames": ADDRESS,
+    "manager_reload": ADDRESS,
+    "members": THREAD,
+    "pktgen": ADDRESS,
+    "pktgen_queues": ADDRESS,
+    "pktgen_rdma": THREAD,
+    "pktgen_transport": THREAD,
+    "ports": ADDRESS,
+    "queues": THREAD,
+    "rdma_manager": ADDRESS,
+    "steering": ADDRESS,
+    "tributaryctl": ADDRESS,
+    "trimming": ADDRESS,
+}
+
+
+def runs_under(module, sanitizers):
+    """`sanitizers`: of the build, joined by commas; empty for a release."""
+    if not sanitizers or "TRIBUTARY_EVERY_BUILD" in os.environ or os.environ.get("GTEST_FILTER", "*") != "*":
+        return True
+    return module not in UNDER or bool(UNDER[module] & set(sanitizers.split(",")))
