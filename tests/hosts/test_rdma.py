@@ -175,3 +175,5 @@ def test_jumbo_frames_are_used_where_both_ends_carry_them(lab):
         least = -(-(2**20) // (min(mtus) - 56))
         sent = wrote["counters"]
         assert least <= sent["data_sent"] - sent["data_resent"] < 1.2 * least, wrote
+        # On a busy machine a cable of the kernel drops what its other end has no time to take: a burst or two.
+        assert sent["data_resent"] < least / 2, wrote

@@ -147,12 +147,18 @@ TEST(wide_frame, of_8192_bytes_is_golden) {
 }
 
 TEST(wide_frame, carries_every_length_there_is) {
+  Bytes frame(wire::wide_header_bytes + wire::most_wide_payload);
   for (std::size_t bytes = wire::least_wide_payload; bytes <= wire::most_wide_payload; bytes += 8) {
     WideFrame f = contribution();
     f.payload_bytes = bytes;
+    wire::encode_header(f, std::span(frame).first<wire::wide_header_bytes>());
+    const auto sent = std::span<const std::byte>(frame).first(wire::wide_header_bytes + bytes);
     WideFrame back;
-    ASSERT_EQ(wire::decode(encoded(f), wire::default_ethertype, back), DecodeError::none) << bytes;
+    ASSERT_EQ(wire::decode(sent, wire::default_ethertype, back), DecodeError::none) << bytes;
     ASSERT_EQ(back.payload_bytes, bytes);
+    ASSERT_EQ(wire::decode(sent.first(sent.size() - 1), wire::default_ethertype, back),
+              DecodeError::too_short)
+        << bytes;
   }
 }
 
