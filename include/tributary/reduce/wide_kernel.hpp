@@ -1,0 +1,101 @@
+// The kernel of a wide frame: how its vector enters a slot, and how the result leaves. Switches and
+// root hosts run the same one, so that a result does not depend on where its parts met.
+//
+//     const WideKernels kernels(NanMode::associative);              // wide_kernels.hpp; once
+//     const WideKernel kernel = kernels.of(op, form);
+//
+//     rc = worse(header_rc, kernel.begin(slot, first_payload));     // the first contribution
+//     rc = worse(rc, worse(header_rc, kernel.add(slot, payload)));  // each later one
+//     rc = worse(rc, worse(header_rc, kernel.end(slot, payload)));  // the last: its frame leaves
+//     rc = worse(rc, kernel.emit(slot, payload));                   // or what there is, at a time-out
+//
+//   call   reads         writes   result
+//   begin  frame         slot     copied, or widened
+//   add    slot, frame   slot     slot + frame
+//   end    slot, frame   frame    narrow(slot + frame)
+//   emit   slot          frame    narrow(slot)
+//
+// Each returns the code that it raised itself, one for all elements; the caller puts them together.
+// What differs from four words of an 84-byte frame (reducer.hpp):
+//
+//   1. Sums of binary16 and bfloat16 are made in binary32, in the opcode's rounding; the slot needs
+//      twice the payload's bytes. They are narrowed in the same rounding when they leave, which may
+//      raise flt_inexact and flt_overflow; flush-to-zero opcodes flush what was narrowed.
+//   2. Of two NaNs in a FLT_MINMAXLOC tuple the one of the lower index wins; that one was signalling
+//      is told by the code alone.
+//   3. FLT_REPSUM: an element carries its own M, and no overflow id; int_overflow is not withdrawn.
+//   4. Bytes behind the last whole element are no operands. They leave as zeros.
+//
+// A slot is aligned to 64 bytes, a payload to nothing; they do not overlap. No allocation, no
+// exception, no lock; any thread that owns the slot. The thread's floating-point state never
+// matters, and is as before afterwards.
+#pragma once
+
+#include "tributary/reduce/accumulator.hpp"
+#include "tributary/wire/form.hpp"
+#include "tributary/wire/opcode.hpp"
+#include "tributary/wire/result_code.hpp"
+
+#include <cstddef>
+#include <span>
+
+namespace tributary::reduce {
+
+using wire::Form;
+
+inline constexpr std::size_t wide_slot_alignment = 64;
+
+/// What a kernel is asked to do, where one function does it for several.
+struct WideOperation {
+  Opcode op = Opcode::bit_or;
+  NanMode nan_mode = NanMode::associative;
+};
+
+/// The compiled code of one operator and form, in one instruction set. Bytes are the payload's.
+struct WideFunctions {
+  using IntoSlot = ResultCode(std::byte* slot, const std::byte* frame, std::size_t bytes,
+                              WideOperation operation) noexcept;
+  using OutOfSlot = ResultCode(const std::byte* slot, std::byte* frame, std::size_t bytes,
+                               WideOperation operation) noexcept;
+  IntoSlot* begin;
+  IntoSlot* add;
+  OutOfSlot* end;
+  OutOfSlot* emit;
+};
+
+/// Whether the slot holds elements twice as wide as the frames'.
+constexpr bool widens(Form form, Opcode op) {
+  return (form == Form::bits16 || form == Form::bfloat16) && wire::is_flt_sum(op);
+}
+/// What a slot needs for a payload.
+constexpr std::size_t wide_slot_bytes(Form form, Opcode op, std::size_t payload_bytes) {
+  return widens(form, op) ? 2 * payload_bytes : payload_bytes;
+}
+
+/// One operator on one form. Small, and valid as long as the program runs.
+class WideKernel {
+public:
+  constexpr WideKernel(const WideFunctions& functions, WideOperation operation)
+      : functions_(&functions), operation_(operation) {}
+
+  ResultCode begin(std::byte* slot, std::span<const std::byte> payload) const noexcept {
+    return functions_->begin(slot, payload.data(), payload.size(), operation_);
+  }
+  ResultCode add(std::byte* slot, std::span<const std::byte> payload) const noexcept {
+    return functions_->add(slot, payload.data(), payload.size(), operation_);
+  }
+  /// Leaves the slot as it was.
+  ResultCode end(const std::byte* slot, std::span<std::byte> payload) const noexcept {
+    return functions_->end(slot, payload.data(), payload.size(), operation_);
+  }
+  /// Leaves the slot as it was.
+  ResultCode emit(const std::byte* slot, std::span<std::byte> payload) const noexcept {
+    return functions_->emit(slot, payload.data(), payload.size(), operation_);
+  }
+
+private:
+  const WideFunctions* functions_;
+  WideOperation operation_;
+};
+
+} // namespace tributary::reduce

@@ -1,0 +1,138 @@
+// All kernels of wide frames (wide_kernel.hpp), and which of them this machine runs.
+//
+// A WideKernels is a table of 4 KiB, made once by whoever reduces: `of` is one load. It is read-only
+// afterwards, for any number of threads.
+//
+// To be included where the table is made and nowhere else: this is the header that holds the code of
+// every operator, form and instruction set, and what includes it compiles that.
+#pragma once
+
+#include "tributary/reduce/instruction_set.hpp"
+#include "tributary/reduce/wide_extreme.hpp"
+#include "tributary/reduce/wide_half_sum.hpp"
+#include "tributary/reduce/wide_integer.hpp"
+#include "tributary/reduce/wide_kernel.hpp"
+#include "tributary/reduce/wide_narrow_sum.hpp"
+#include "tributary/reduce/wide_repsum.hpp"
+#include "tributary/reduce/wide_sum.hpp"
+#include "tributary/reduce/wide_targets.hpp"
+#include "tributary/reduce/wide_tuple.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace tributary::reduce {
+
+namespace detail {
+
+/// Those that are no loops over single elements, and the same for every instruction set.
+template <typename Functions>
+inline constexpr WideFunctions same_for_all{Functions::begin, Functions::add, Functions::end,
+                                            Functions::emit};
+
+template <template <typename> typename Target>
+constexpr const WideFunctions& bit_functions(Opcode op) {
+  return op == Opcode::bit_and  ? wide_functions_of<Target, WideAnd>
+         : op == Opcode::bit_or ? wide_functions_of<Target, WideOr>
+                                : wide_functions_of<Target, WideXor>;
+}
+template <template <typename> typename Target, typename Bits>
+constexpr const WideFunctions& integer_functions(Opcode op) {
+  return op == Opcode::int_min   ? wide_functions_of<Target, WideIntMin<Bits>>
+         : op == Opcode::int_max ? wide_functions_of<Target, WideIntMax<Bits>>
+                                 : wide_functions_of<Target, WideIntSum<Bits>>;
+}
+template <template <typename> typename Target> constexpr const WideFunctions& half_sum_functions() {
+#if defined(__x86_64__)
+  if constexpr (!std::is_same_v<Target<WideAnd>, BaselineTarget<WideAnd>>) {
+    return same_for_all<WideHalfSum>;
+  }
+#endif
+  return wide_functions_of<Target, WideNarrowSum<Binary16Narrowing, NativeSums>>;
+}
+constexpr const WideFunctions& tuple_functions(Opcode op) {
+  return op == Opcode::int_minmaxloc   ? same_for_all<WideTuple<Opcode::int_minmaxloc>>
+         : op == Opcode::flt_minmaxloc ? same_for_all<WideTuple<Opcode::flt_minmaxloc>>
+                                       : same_for_all<WideTuple<Opcode::flt_minmaxnumloc>>;
+}
+
+/// Requires `wire::carries(form, op)`, and a wide form.
+template <template <typename> typename Target>
+constexpr const WideFunctions& wide_functions(Form form, Opcode op) {
+  if (form == Form::tuple) {
+    return tuple_functions(op);
+  }
+  if (form == Form::repsum) {
+    return same_for_all<WideRepsum>;
+  }
+  if (wire::is_bitwise(op)) {
+    return bit_functions<Target>(op);
+  }
+  if (wire::is_int_lane(op)) {
+    return form == Form::bits64   ? integer_functions<Target, std::uint64_t>(op)
+           : form == Form::bits32 ? integer_functions<Target, std::uint32_t>(op)
+           : form == Form::bits16 ? integer_functions<Target, std::uint16_t>(op)
+                                  : integer_functions<Target, std::uint8_t>(op);
+  }
+  if (wire::is_flt_sum(op)) {
+    return form == Form::bits64   ? wide_functions_of<Target, WideSum<Binary64, NativeSums>>
+           : form == Form::bits32 ? wide_functions_of<Target, WideSum<Binary32, NativeSums>>
+           : form == Form::bits16
+               ? half_sum_functions<Target>()
+               : wide_functions_of<Target, WideNarrowSum<Bfloat16Narrowing, NativeSums>>;
+  }
+  return form == Form::bits64   ? wide_functions_of<Target, WideExtreme<Binary64>>
+         : form == Form::bits32 ? wide_functions_of<Target, WideExtreme<Binary32>>
+         : form == Form::bits16 ? wide_functions_of<Target, WideExtreme<Binary16>>
+                                : wide_functions_of<Target, WideExtreme<Bfloat16>>;
+}
+
+constexpr const WideFunctions& wide_functions(InstructionSet set, Form form, Opcode op) {
+#if defined(__x86_64__)
+  switch (set) {
+  case InstructionSet::avx512: return wide_functions<Avx512Target>(form, op);
+  case InstructionSet::avx2: return wide_functions<Avx2Target>(form, op);
+  case InstructionSet::baseline: break;
+  }
+#endif
+  return wide_functions<BaselineTarget>(form, op);
+}
+
+} // namespace detail
+
+class WideKernels {
+public:
+  /// `nan_mode` is the switch's, as for `combine`. The set must be available; tests and benchmarks
+  /// choose another one than the best.
+  explicit WideKernels(NanMode nan_mode, InstructionSet set = best_instruction_set())
+      : nan_mode_(nan_mode), set_(set) {
+    for (const Opcode op : all_opcodes) {
+      for (const Form form : wire::wide_forms) {
+        if (wire::carries(form, op)) {
+          functions_[index_of(form, op)] = &detail::wide_functions(set, form, op);
+        }
+      }
+    }
+  }
+
+  /// Requires `wire::carries(form, op)`, and a wide form.
+  [[nodiscard]] WideKernel of(Opcode op, Form form) const noexcept {
+    return {*functions_[index_of(form, op)], {op, nan_mode_}};
+  }
+  [[nodiscard]] InstructionSet instruction_set() const noexcept { return set_; }
+
+private:
+  static constexpr std::size_t forms = 8;
+
+  static constexpr std::size_t index_of(Form form, Opcode op) {
+    return static_cast<std::size_t>(op) * forms + static_cast<std::size_t>(form);
+  }
+
+  NanMode nan_mode_;
+  InstructionSet set_;
+  std::array<const WideFunctions*, wire::opcode_count * forms> functions_{};
+};
+
+} // namespace tributary::reduce
