@@ -7,10 +7,10 @@
 //
 //   bfloat16   the upper half of a binary32. To the lower half is added what makes it carry where the
 //              mode rounds away from zero, and then it is cut off.
-//   binary16   the processor rounds: x + 1.5 x 2^(e + 13), for x of exponent e, is a number whose last
-//              place is that of a binary16 of exponent e. Its distance to that of the second operand,
-//              counted in bit patterns, is the fraction. Below the normal numbers e stays -14. With
-//              F16C this is one instruction, see wide_half_sum.hpp.
+//   binary16   the processor rounds: x + 2^(e + 13), for x of exponent e and both of one sign, is a
+//              number whose last place is that of a binary16 of exponent e. Its distance to the second
+//              operand, counted in bit patterns, is the fraction. Below the normal numbers e stays
+//              -14. With F16C this is one instruction, see wide_half_sum.hpp.
 #pragma once
 
 #include "tributary/reduce/float_format.hpp"
@@ -99,11 +99,9 @@ public:
     std::uint32_t exponent = v & Binary32::infinity;
     exponent = exponent < least_exponent ? least_exponent : exponent;
     exponent = exponent > beyond_all ? beyond_all : exponent;
-    const std::uint32_t aligner = (exponent + (13U << 23)) | 1U << 22;
+    const std::uint32_t aligner = (exponent + (13U << 23)) | (v & Binary32::sign);
     const float aligned = std::bit_cast<float>(v) + std::bit_cast<float>(aligner);
-    const std::uint32_t difference = std::bit_cast<std::uint32_t>(aligned) - aligner;
-    const std::uint32_t places =
-        static_cast<std::int32_t>(difference) < 0 ? 0U - difference : difference;
+    const std::uint32_t places = std::bit_cast<std::uint32_t>(aligned) - aligner;
     std::uint32_t result = places + ((exponent - least_exponent) >> 13);
 
     const bool too_large = (magnitude >= beyond_all) | (result >= Format::infinity);
