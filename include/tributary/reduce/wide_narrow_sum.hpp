@@ -11,6 +11,9 @@
 //              number whose last place is that of a binary16 of exponent e. Its distance to the second
 //              operand, counted in bit patterns, is the fraction. Below the normal numbers e stays
 //              -14. With F16C this is one instruction, see wide_half_sum.hpp.
+// What is noted of an element is computed from its bits by arithmetic, without comparisons, and so
+// are choices between values of which one is a float: gcc makes branches of those, and then no vector
+// instructions of the loop.
 #pragma once
 
 #include "tributary/reduce/float_format.hpp"
@@ -24,12 +27,25 @@ namespace tributary::reduce {
 
 namespace detail {
 
-/// What narrowing notes, one bit each.
-inline constexpr std::uint32_t noted_invalid = 1;
-inline constexpr std::uint32_t noted_overflow = 2;
-inline constexpr std::uint32_t noted_inexact = 4;
+/// What elements note: a bit each, and any other bit for inexact.
+inline constexpr std::uint32_t noted_overflow = 1U << 31;
+inline constexpr std::uint32_t noted_invalid = 1U << 30;
 
-constexpr bool rounds_up_from(Rounding rounding, bool negative) {
+/// The highest bit says whether a < b; both must be less than 2^31.
+[[gnu::always_inline]] constexpr std::uint32_t less(std::uint32_t a, std::uint32_t b) {
+  return a - b;
+}
+
+/// All bits where the highest one of a condition is set.
+[[gnu::always_inline]] constexpr std::uint32_t mask_of(std::uint32_t condition) {
+  return static_cast<std::uint32_t>(static_cast<std::int32_t>(condition) >> 31);
+}
+[[gnu::always_inline]] constexpr std::uint32_t chosen(std::uint32_t condition, std::uint32_t yes,
+                                                      std::uint32_t no) {
+  return no ^ ((yes ^ no) & mask_of(condition));
+}
+
+constexpr bool rounds_away(Rounding rounding, bool negative) {
   return rounding == (negative ? Rounding::downward : Rounding::upward);
 }
 
@@ -40,8 +56,9 @@ public:
   using Format = Bfloat16;
 
   explicit constexpr Bfloat16Narrowing(Opcode op)
-      : flush_(wire::flushes_to_zero(op)), nearest_(rounding_of(op) == Rounding::nearest ? 1 : 0),
-        carry_(carry_for(op, false)), negative_carry_(carry_for(op, true)) {}
+      : flushed_below_(wire::flushes_to_zero(op) ? Format::least_normal : 0U),
+        nearest_(rounding_of(op) == Rounding::nearest ? 1 : 0), carry_(carry_for(op, false)),
+        negative_carry_(carry_for(op, true)) {}
 
   [[gnu::always_inline]] static constexpr std::uint32_t widen(std::uint16_t in) {
     return std::uint32_t{in} << 16;
@@ -49,26 +66,27 @@ public:
   /// Infinities and the canonical NaN have nothing in the lower half, and stay what they are.
   [[gnu::always_inline]] constexpr std::uint16_t narrow(std::uint32_t v,
                                                         std::uint32_t& noted) const {
-    const std::uint32_t carry =
-        (static_cast<std::int32_t>(v) < 0 ? negative_carry_ : carry_) + ((v >> 16) & nearest_);
+    const std::uint32_t carry = detail::chosen(v, negative_carry_, carry_) + ((v >> 16) & nearest_);
     const std::uint32_t rounded = (v + carry) >> 16;
-    const bool inexact = (v & 0xFFFF) != 0;
     const std::uint32_t magnitude = rounded & Format::magnitude;
-    noted |= inexact ? detail::noted_inexact : 0;
-    noted |= (inexact & (magnitude == Format::infinity)) ? detail::noted_overflow : 0;
-    const bool flushed = flush_ & (magnitude - 1 < Format::least_normal - 1U);
-    noted |= flushed ? detail::noted_inexact : 0;
-    return static_cast<std::uint16_t>(flushed ? rounded & Format::sign : rounded);
+    const std::uint32_t flushed =
+        magnitude & detail::mask_of(detail::less(magnitude, flushed_below_));
+    const std::uint32_t became_infinite =
+        detail::less(v & Binary32::magnitude, Binary32::infinity) &
+        ~detail::less(magnitude, Format::infinity);
+    noted |= (became_infinite & detail::noted_overflow) | (v & 0xFFFF) | flushed;
+    return static_cast<std::uint16_t>(rounded ^ flushed);
   }
 
 private:
   static constexpr std::uint32_t carry_for(Opcode op, bool negative) {
-    return wire::rounding_of(op) == Rounding::nearest                ? 0x7FFF
-           : detail::rounds_up_from(wire::rounding_of(op), negative) ? 0xFFFF
-                                                                     : 0;
+    const Rounding rounding = wire::rounding_of(op);
+    return rounding == Rounding::nearest             ? 0x7FFF
+           : detail::rounds_away(rounding, negative) ? 0xFFFF
+                                                     : 0;
   }
 
-  bool flush_;
+  std::uint32_t flushed_below_;
   std::uint32_t nearest_; ///< ties go to even: an odd last place gets one more
   std::uint32_t carry_;
   std::uint32_t negative_carry_;
@@ -79,22 +97,23 @@ public:
   using Format = Binary16;
 
   explicit constexpr Binary16Narrowing(Opcode op)
-      : flush_(wire::flushes_to_zero(op)), beyond_(beyond_for(op, false)),
-        negative_beyond_(beyond_for(op, true)) {}
+      : flushed_below_(wire::flushes_to_zero(op) ? Format::least_normal : 0U),
+        beyond_(beyond_for(op, false)), negative_beyond_(beyond_for(op, true)) {}
 
   [[gnu::always_inline]] static constexpr std::uint32_t widen(std::uint16_t in) {
     const std::uint32_t magnitude = in & Format::magnitude;
     const std::uint32_t sign = (std::uint32_t{in} & Format::sign) << 16;
-    const std::uint32_t rebias = magnitude >= Format::infinity ? 224U << 23 : 112U << 23;
-    const auto small = std::bit_cast<std::uint32_t>(
+    const std::uint32_t rebias = magnitude < Format::infinity ? 112U << 23 : 224U << 23;
+    const std::uint32_t normal = (magnitude << 13) + rebias;
+    const auto subnormal = std::bit_cast<std::uint32_t>(
         static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24F);
-    return sign | (magnitude < Format::least_normal ? small : (magnitude << 13) + rebias);
+    return sign | detail::chosen(detail::less(magnitude, Format::least_normal), subnormal, normal);
   }
   /// Rounds as the processor is told to, and leaves inexact to its flag.
   [[gnu::always_inline]] constexpr std::uint16_t narrow(std::uint32_t v,
                                                         std::uint32_t& noted) const {
     constexpr std::uint32_t least_exponent = 113U << 23; // that of 2^-14
-    constexpr std::uint32_t beyond_all = 143U << 23;     // 2^16 and its exponent
+    constexpr std::uint32_t beyond_all = 143U << 23;     // 2^16, and its exponent
     const std::uint32_t magnitude = v & Binary32::magnitude;
     std::uint32_t exponent = v & Binary32::infinity;
     exponent = exponent < least_exponent ? least_exponent : exponent;
@@ -102,29 +121,31 @@ public:
     const std::uint32_t aligner = (exponent + (13U << 23)) | (v & Binary32::sign);
     const float aligned = std::bit_cast<float>(v) + std::bit_cast<float>(aligner);
     const std::uint32_t places = std::bit_cast<std::uint32_t>(aligned) - aligner;
-    std::uint32_t result = places + ((exponent - least_exponent) >> 13);
+    const std::uint32_t rounded = places + ((exponent - least_exponent) >> 13);
 
-    const bool too_large = (magnitude >= beyond_all) | (result >= Format::infinity);
-    const bool finite = magnitude < Binary32::infinity;
-    const std::uint32_t beyond = static_cast<std::int32_t>(v) < 0 ? negative_beyond_ : beyond_;
-    noted |= (too_large & finite) ? detail::noted_overflow : 0;
-    result = too_large ? (finite ? beyond : Format::infinity) : result;
-    const bool flushed = flush_ & (result - 1 < Format::least_normal - 1U);
-    noted |= flushed ? detail::noted_inexact : 0;
-    result = (flushed ? 0 : result) | ((v >> 16) & Format::sign);
-    return static_cast<std::uint16_t>(magnitude > Binary32::infinity ? Format::canonical_nan
-                                                                     : result);
+    const std::uint32_t fits =
+        detail::less(magnitude, beyond_all) & detail::less(rounded, Format::infinity);
+    const std::uint32_t finite = detail::less(magnitude, Binary32::infinity);
+    const std::uint32_t nan = detail::less(Binary32::infinity, magnitude);
+    const std::uint32_t beyond = detail::chosen(v, negative_beyond_, beyond_);
+    const std::uint32_t special = detail::chosen(nan, Format::canonical_nan, Format::infinity);
+    const std::uint32_t too_large = detail::chosen(finite, beyond, special);
+    const std::uint32_t result = detail::chosen(fits, rounded, too_large);
+    const std::uint32_t flushed = result & detail::mask_of(detail::less(result, flushed_below_));
+    noted |= (~fits & finite & detail::noted_overflow) | flushed;
+    const std::uint32_t sign = (v >> 16) & Format::sign & ~detail::mask_of(nan);
+    return static_cast<std::uint16_t>(sign | (result ^ flushed));
   }
 
 private:
   static constexpr std::uint32_t beyond_for(Opcode op, bool negative) {
     const Rounding rounding = wire::rounding_of(op);
     const bool to_infinity =
-        rounding == Rounding::nearest || detail::rounds_up_from(rounding, negative);
+        rounding == Rounding::nearest || detail::rounds_away(rounding, negative);
     return Format::infinity - (to_infinity ? 0U : 1U);
   }
 
-  bool flush_;
+  std::uint32_t flushed_below_;
   std::uint32_t beyond_; ///< what a finite value becomes that is too large
   std::uint32_t negative_beyond_;
 };
@@ -142,8 +163,12 @@ public:
   explicit constexpr WideNarrowSum(WideOperation operation) : narrowing_(operation.op) {}
 
   [[gnu::always_inline]] static constexpr Slot widen(Element in, Noted& noted) {
-    noted |= Format::is_signalling(in) ? detail::noted_invalid : 0;
-    return Format::is_nan(in) ? Binary32::canonical_nan : Narrowing::widen(in);
+    const std::uint32_t magnitude = in & Format::magnitude;
+    const std::uint32_t signalling =
+        detail::less(Format::infinity, magnitude) & detail::less(magnitude, Format::canonical_nan);
+    noted |= (signalling >> 1) & detail::noted_invalid;
+    return detail::chosen(detail::less(Format::infinity, magnitude), Binary32::canonical_nan,
+                          Narrowing::widen(in));
   }
   [[gnu::always_inline]] static constexpr Slot combine(Slot a, Element b, Noted&) {
     const float sum = std::bit_cast<float>(a) + std::bit_cast<float>(Narrowing::widen(b));
@@ -154,8 +179,7 @@ public:
   }
   [[gnu::always_inline]] static constexpr ResultCode code_of(Noted noted) {
     return detail::code_of_flags((noted & detail::noted_invalid) != 0,
-                                 (noted & detail::noted_overflow) != 0,
-                                 (noted & detail::noted_inexact) != 0);
+                                 (noted & detail::noted_overflow) != 0, noted != 0);
   }
 
 private:
