@@ -4,7 +4,7 @@
 //
 //   Element      unsigned type of an element in a frame, little-endian there
 //   Slot         unsigned type of one in a slot
-//   Noted        what elements note, put together by `|`; starts as 0
+//   Noted        what elements note, put together by `|`; starts as {}
 //   Environment  the floating-point state that is needed, or AnyState
 //   flush        what that state flushes
 //   copies       begin and emit are plain copies
@@ -53,7 +53,7 @@ begin_all(std::byte* __restrict slot_bytes, const std::byte* __restrict frame, s
   std::byte* const slot = std::assume_aligned<wide_slot_alignment>(slot_bytes);
   const Operator op(operation);
   const typename Operator::Environment environment(operation.op, Operator::flush);
-  typename Operator::Noted noted = 0;
+  typename Operator::Noted noted{};
   for (std::size_t i = 0; i < bytes / sizeof(typename Operator::Element); ++i) {
     store(slot, i, op.widen(load<typename Operator::Element>(frame, i), noted));
   }
@@ -67,7 +67,7 @@ add_all(std::byte* __restrict slot_bytes, const std::byte* __restrict frame, std
   std::byte* const slot = std::assume_aligned<wide_slot_alignment>(slot_bytes);
   const Operator op(operation);
   const typename Operator::Environment environment(operation.op, Operator::flush);
-  typename Operator::Noted noted = 0;
+  typename Operator::Noted noted{};
   for (std::size_t i = 0; i < bytes / sizeof(typename Operator::Element); ++i) {
     store(slot, i,
           op.combine(load<typename Operator::Slot>(slot, i),
@@ -83,7 +83,7 @@ template <typename Operator>
   const std::byte* const slot = std::assume_aligned<wide_slot_alignment>(slot_bytes);
   const Operator op(operation);
   const typename Operator::Environment environment(operation.op, Operator::flush);
-  typename Operator::Noted noted = 0;
+  typename Operator::Noted noted{};
   for (std::size_t i = 0; i < bytes / sizeof(typename Operator::Element); ++i) {
     store(frame, i,
           op.narrow(op.combine(load<typename Operator::Slot>(slot, i),
@@ -100,7 +100,7 @@ template <typename Operator>
   const std::byte* const slot = std::assume_aligned<wide_slot_alignment>(slot_bytes);
   const Operator op(operation);
   const typename Operator::Environment environment(operation.op, Operator::flush);
-  typename Operator::Noted noted = 0;
+  typename Operator::Noted noted{};
   for (std::size_t i = 0; i < bytes / sizeof(typename Operator::Element); ++i) {
     store(frame, i, op.narrow(load<typename Operator::Slot>(slot, i), noted));
   }

@@ -27,9 +27,13 @@ namespace tributary::reduce {
 
 namespace detail {
 
-/// What elements note: a bit each, and any other bit for inexact.
-inline constexpr std::uint32_t noted_overflow = 1U << 31;
-inline constexpr std::uint32_t noted_invalid = 1U << 30;
+/// What elements note: whether any has set the highest bit. The others are left as they come, since
+/// clang does not recognise that words are put together where it knows bits of them.
+struct NarrowingNotes {
+  std::uint32_t overflow = 0;
+  std::uint32_t invalid = 0;
+  std::uint32_t inexact = 0;
+};
 
 /// The highest bit says whether a < b; both must be less than 2^31.
 [[gnu::always_inline]] constexpr std::uint32_t less(std::uint32_t a, std::uint32_t b) {
@@ -65,20 +69,23 @@ public:
   }
   /// Infinities and the canonical NaN have nothing in the lower half, and stay what they are.
   [[gnu::always_inline]] constexpr std::uint16_t narrow(std::uint32_t v,
-                                                        std::uint32_t& noted) const {
+                                                        detail::NarrowingNotes& noted) const {
     const std::uint32_t carry = detail::chosen(v, negative_carry_, carry_) + ((v >> 16) & nearest_);
     const std::uint32_t rounded = (v + carry) >> 16;
     const std::uint32_t magnitude = rounded & Format::magnitude;
-    const std::uint32_t flushed =
-        magnitude & detail::mask_of(detail::less(magnitude, flushed_below_));
+    const std::uint32_t flushed = magnitude & detail::mask_of(is_flushed(magnitude));
     const std::uint32_t became_infinite =
         detail::less(v & Binary32::magnitude, Binary32::infinity) &
         ~detail::less(magnitude, Format::infinity);
-    noted |= (became_infinite & detail::noted_overflow) | (v & 0xFFFF) | flushed;
+    noted.overflow |= became_infinite;
+    noted.inexact |= detail::less(0, v & 0xFFFF) | is_flushed(magnitude);
     return static_cast<std::uint16_t>(rounded ^ flushed);
   }
 
 private:
+  [[gnu::always_inline]] constexpr std::uint32_t is_flushed(std::uint32_t magnitude) const {
+    return detail::less(0, magnitude) & detail::less(magnitude, flushed_below_);
+  }
   static constexpr std::uint32_t carry_for(Opcode op, bool negative) {
     const Rounding rounding = wire::rounding_of(op);
     return rounding == Rounding::nearest             ? 0x7FFF
@@ -111,7 +118,7 @@ public:
   }
   /// Rounds as the processor is told to, and leaves inexact to its flag.
   [[gnu::always_inline]] constexpr std::uint16_t narrow(std::uint32_t v,
-                                                        std::uint32_t& noted) const {
+                                                        detail::NarrowingNotes& noted) const {
     constexpr std::uint32_t least_exponent = 113U << 23; // that of 2^-14
     constexpr std::uint32_t beyond_all = 143U << 23;     // 2^16, and its exponent
     const std::uint32_t magnitude = v & Binary32::magnitude;
@@ -131,13 +138,17 @@ public:
     const std::uint32_t special = detail::chosen(nan, Format::canonical_nan, Format::infinity);
     const std::uint32_t too_large = detail::chosen(finite, beyond, special);
     const std::uint32_t result = detail::chosen(fits, rounded, too_large);
-    const std::uint32_t flushed = result & detail::mask_of(detail::less(result, flushed_below_));
-    noted |= (~fits & finite & detail::noted_overflow) | flushed;
+    const std::uint32_t flushed = result & detail::mask_of(is_flushed(result));
+    noted.overflow |= ~fits & finite;
+    noted.inexact |= is_flushed(result);
     const std::uint32_t sign = (v >> 16) & Format::sign & ~detail::mask_of(nan);
     return static_cast<std::uint16_t>(sign | (result ^ flushed));
   }
 
 private:
+  [[gnu::always_inline]] constexpr std::uint32_t is_flushed(std::uint32_t magnitude) const {
+    return detail::less(0, magnitude) & detail::less(magnitude, flushed_below_);
+  }
   static constexpr std::uint32_t beyond_for(Opcode op, bool negative) {
     const Rounding rounding = wire::rounding_of(op);
     const bool to_infinity =
@@ -155,7 +166,7 @@ public:
   using Format = typename Narrowing::Format;
   using Element = std::uint16_t;
   using Slot = std::uint32_t;
-  using Noted = std::uint32_t;
+  using Noted = detail::NarrowingNotes;
   using Environment = Sums;
   static constexpr Flush flush = Flush::nothing;
   static constexpr bool copies = false;
@@ -166,7 +177,7 @@ public:
     const std::uint32_t magnitude = in & Format::magnitude;
     const std::uint32_t signalling =
         detail::less(Format::infinity, magnitude) & detail::less(magnitude, Format::canonical_nan);
-    noted |= (signalling >> 1) & detail::noted_invalid;
+    noted.invalid |= signalling;
     return detail::chosen(detail::less(Format::infinity, magnitude), Binary32::canonical_nan,
                           Narrowing::widen(in));
   }
@@ -177,9 +188,10 @@ public:
   [[gnu::always_inline]] constexpr Element narrow(Slot slot, Noted& noted) const {
     return narrowing_.narrow(slot, noted);
   }
-  [[gnu::always_inline]] static constexpr ResultCode code_of(Noted noted) {
-    return detail::code_of_flags((noted & detail::noted_invalid) != 0,
-                                 (noted & detail::noted_overflow) != 0, noted != 0);
+  [[gnu::always_inline]] static constexpr ResultCode code_of(const Noted& noted) {
+    return detail::code_of_flags(detail::mask_of(noted.invalid) != 0,
+                                 detail::mask_of(noted.overflow) != 0,
+                                 detail::mask_of(noted.inexact) != 0);
   }
 
 private:
