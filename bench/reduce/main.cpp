@@ -8,6 +8,11 @@
 //   combine/OP       each later one, in a thread of default floating-point state
 //   combine_keep/OP  the same where the thread keeps the mode of the sum (FloatState::keep)
 //   from_frame/OP    combine, taking word and payload out of a frame first
+//
+// Those of wide frames say bytes of payload a second, for a payload and a working set:
+//
+//   wide_add/OP/FORM/INSTRUCTION SET/PAYLOAD/WORKING SET
+//   wide_begin, wide_emit                                  the first contribution, a partial result
 #include <benchmark/benchmark.h>
 
 BENCHMARK_MAIN();

@@ -34,7 +34,8 @@ template <typename BitsType, typename RealType, int fraction_bits> struct FloatF
   static constexpr Bits canonical_nan = static_cast<Bits>(infinity | quiet_bit);
 
   [[gnu::always_inline]] static constexpr bool is_nan(Bits v) {
-    return static_cast<Bits>(v & magnitude) > infinity;
+    // Signed, which is one instruction less where processors compare no other way.
+    return static_cast<Order>(v & magnitude) > static_cast<Order>(infinity);
   }
   [[gnu::always_inline]] static constexpr bool is_signalling(Bits v) {
     return is_nan(v) & (static_cast<Bits>(v & quiet_bit) == 0);

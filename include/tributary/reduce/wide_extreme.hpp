@@ -1,20 +1,21 @@
 // FLT_MIN, FLT_MAX, FLT_MINNUM and FLT_MAXNUM on one element of a wide frame: the rules are those of
 // floating.hpp, for every format.
 //
-// All of them are one rule, the smaller key wins:
+// A slot does not hold numbers but keys, signed integers of the same width, and all of the operators
+// are one: the smaller key stays.
 //
-//   operator  key of a number    key of a NaN
-//   FLT_MIN   its order          less than any number's
-//   FLT_MAX   its order, ~       less than any number's
-//   MINNUM    its order          greater than any number's
-//   MAXNUM    its order, ~       greater than any number's
+//   operator  key of a number   of a NaN
+//   FLT_MIN   its order         lowest
+//   FLT_MAX   its order, ~      lowest
+//   MINNUM    its order         highest
+//   MAXNUM    its order, ~      highest
 //
-// where the order is that of the bits as a signed integer, all but the sign inverted in negative
-// ones, and ~ reverses it. So one loop serves the four, which costs two instructions in it and
-// leaves a quarter of the code.
+// The order is that of the bits as a signed integer, all but the sign inverted in negative numbers;
+// ~ reverses it. Keys are made back into numbers when a frame leaves. So a slot's own element costs
+// nothing in the loop but the comparison, and one loop serves four operators.
 //
-// Beside that, in IEEE mode, a signalling NaN makes MINNUM and MAXNUM a NaN. The first contribution
-// could still meet a number as a signalling NaN, so in this mode `begin` leaves those as they are.
+// In IEEE mode a signalling NaN makes MINNUM and MAXNUM a quiet NaN, which then loses to numbers. Its
+// key is the lowest one, which gives way to a quiet NaN's as soon as it has won.
 #pragma once
 
 #include "tributary/reduce/float_format.hpp"
@@ -24,7 +25,7 @@
 
 namespace tributary::reduce {
 
-template <typename Format> class WideExtreme {
+template <typename Format, NanMode mode> class WideExtreme {
 public:
   using Bits = typename Format::Bits;
   using Element = Bits;
@@ -39,45 +40,50 @@ public:
     const bool maximum = op == Opcode::flt_max || op == Opcode::flt_maxnum;
     const bool number_wins = op == Opcode::flt_minnum || op == Opcode::flt_maxnum;
     reversed_ = maximum ? Order{-1} : Order{0};
-    nan_key_ = number_wins ? std::numeric_limits<Order>::max() : std::numeric_limits<Order>::min();
-    signalling_wins_ = number_wins && operation.nan_mode == NanMode::ieee
-                           ? std::numeric_limits<Bits>::max()
-                           : Bits{0};
+    nan_key_ = number_wins ? std::numeric_limits<Order>::max() : lowest;
+    signalling_key_ = mode == NanMode::ieee ? lowest : nan_key_;
   }
 
-  [[gnu::always_inline]] constexpr Bits widen(Bits in, Bits& signalled) const {
-    const Bits signalling = signalling_mask(in);
-    signalled |= signalling;
-    return (signalling & signalling_wins_) != 0 ? in : Format::canonical(in);
+  [[gnu::always_inline]] constexpr Slot widen(Element in, Noted& noted) const {
+    return static_cast<Slot>(key_of(in, noted));
   }
-  [[gnu::always_inline]] constexpr Bits combine(Bits a, Bits b, Bits& signalled) const {
-    const Bits signalling = signalling_mask(b);
-    signalled |= signalling;
-    const Bits winner = key_of(b) < key_of(a) ? Format::canonical(b) : a;
-    const auto made_nan = static_cast<Bits>((signalling | signalling_mask(a)) & signalling_wins_);
-    return made_nan != 0 ? Format::canonical_nan : winner;
+  [[gnu::always_inline]] constexpr Slot combine(Slot slot, Element in, Noted& noted) const {
+    const Order a = static_cast<Order>(slot);
+    const Order b = key_of(in, noted);
+    Order winner = b < a ? b : a;
+    if constexpr (mode == NanMode::ieee) {
+      winner = winner == lowest ? nan_key_ : winner;
+    }
+    return static_cast<Slot>(winner);
   }
-  [[gnu::always_inline]] static constexpr Bits narrow(Bits slot, Bits&) {
-    return Format::canonical(slot);
+  [[gnu::always_inline]] constexpr Element narrow(Slot slot, Noted&) const {
+    // Keys of NaNs are those of bits that are NaNs.
+    const auto order = static_cast<Bits>(static_cast<Order>(slot) ^ reversed_);
+    return Format::canonical(static_cast<Bits>(Format::order_of(order)));
   }
-  [[gnu::always_inline]] static constexpr ResultCode code_of(Bits signalled) {
-    return signalled != 0 ? ResultCode::flt_invalid : ResultCode::success;
+  /// Of all NaNs what is inverted was noted, so that the quiet bit is set if one signalled.
+  [[gnu::always_inline]] static constexpr ResultCode code_of(Noted noted) {
+    return (noted & Format::quiet_bit) != 0 ? ResultCode::flt_invalid : ResultCode::success;
   }
 
 private:
   using Order = typename Format::Order;
+  static constexpr Order lowest = std::numeric_limits<Order>::min();
 
-  [[gnu::always_inline]] static constexpr Bits signalling_mask(Bits v) {
-    return Format::is_signalling(v) ? std::numeric_limits<Bits>::max() : Bits{0};
-  }
-  [[gnu::always_inline]] constexpr Order key_of(Bits v) const {
-    const auto key = static_cast<Order>(Format::order_of(v) ^ reversed_);
-    return Format::is_nan(v) ? nan_key_ : key;
+  [[gnu::always_inline]] constexpr Order key_of(Bits v, Noted& noted) const {
+    const Order key = static_cast<Order>(Format::order_of(v) ^ reversed_);
+    const Bits inverted_nan = Format::is_nan(v) ? static_cast<Bits>(~v) : Bits{0};
+    noted = static_cast<Bits>(noted | inverted_nan);
+    Order nan_key = nan_key_;
+    if constexpr (mode == NanMode::ieee) {
+      nan_key = (v & Format::quiet_bit) == 0 ? signalling_key_ : nan_key_;
+    }
+    return Format::is_nan(v) ? nan_key : key;
   }
 
   Order reversed_;
   Order nan_key_;
-  Bits signalling_wins_;
+  Order signalling_key_;
 };
 
 } // namespace tributary::reduce

@@ -58,9 +58,18 @@ constexpr const WideFunctions& tuple_functions(Opcode op) {
                                        : same_for_all<WideTuple<Opcode::flt_minmaxnumloc>>;
 }
 
+/// IEEE mode is compiled for the baseline only: it is an order-dependent rarity.
+template <template <typename> typename Target, typename Format>
+constexpr const WideFunctions& extreme_functions(Opcode op, NanMode nan_mode) {
+  const bool number_wins = op == Opcode::flt_minnum || op == Opcode::flt_maxnum;
+  return number_wins && nan_mode == NanMode::ieee
+             ? wide_functions_of<BaselineTarget, WideExtreme<Format, NanMode::ieee>>
+             : wide_functions_of<Target, WideExtreme<Format, NanMode::associative>>;
+}
+
 /// Requires `wire::carries(form, op)`, and a wide form.
 template <template <typename> typename Target>
-constexpr const WideFunctions& wide_functions(Form form, Opcode op) {
+constexpr const WideFunctions& wide_functions(Form form, Opcode op, NanMode nan_mode) {
   if (form == Form::tuple) {
     return tuple_functions(op);
   }
@@ -83,21 +92,22 @@ constexpr const WideFunctions& wide_functions(Form form, Opcode op) {
                ? half_sum_functions<Target>()
                : wide_functions_of<Target, WideNarrowSum<Bfloat16Narrowing, NativeSums>>;
   }
-  return form == Form::bits64   ? wide_functions_of<Target, WideExtreme<Binary64>>
-         : form == Form::bits32 ? wide_functions_of<Target, WideExtreme<Binary32>>
-         : form == Form::bits16 ? wide_functions_of<Target, WideExtreme<Binary16>>
-                                : wide_functions_of<Target, WideExtreme<Bfloat16>>;
+  return form == Form::bits64   ? extreme_functions<Target, Binary64>(op, nan_mode)
+         : form == Form::bits32 ? extreme_functions<Target, Binary32>(op, nan_mode)
+         : form == Form::bits16 ? extreme_functions<Target, Binary16>(op, nan_mode)
+                                : extreme_functions<Target, Bfloat16>(op, nan_mode);
 }
 
-constexpr const WideFunctions& wide_functions(InstructionSet set, Form form, Opcode op) {
+constexpr const WideFunctions& wide_functions(InstructionSet set, Form form, Opcode op,
+                                              NanMode nan_mode) {
 #if defined(__x86_64__)
   switch (set) {
-  case InstructionSet::avx512: return wide_functions<Avx512Target>(form, op);
-  case InstructionSet::avx2: return wide_functions<Avx2Target>(form, op);
+  case InstructionSet::avx512: return wide_functions<Avx512Target>(form, op, nan_mode);
+  case InstructionSet::avx2: return wide_functions<Avx2Target>(form, op, nan_mode);
   case InstructionSet::baseline: break;
   }
 #endif
-  return wide_functions<BaselineTarget>(form, op);
+  return wide_functions<BaselineTarget>(form, op, nan_mode);
 }
 
 } // namespace detail
@@ -111,7 +121,7 @@ public:
     for (const Opcode op : all_opcodes) {
       for (const Form form : wire::wide_forms) {
         if (wire::carries(form, op)) {
-          functions_[index_of(form, op)] = &detail::wide_functions(set, form, op);
+          functions_[index_of(form, op)] = &detail::wide_functions(set, form, op, nan_mode);
         }
       }
     }
