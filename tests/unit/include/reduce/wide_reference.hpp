@@ -47,7 +47,9 @@ struct Format {
   [[nodiscard]] double value(std::uint64_t v) const {
     const std::uint64_t magnitude = v & (sign() - 1);
     const auto exponent = static_cast<int>(magnitude >> fraction);
-    const auto below = static_cast<double>(magnitude & ((std::uint64_t{1} << fraction) - 1));
+    // Signed: clang converts an unsigned zero by an addition, to -0 when rounding downward.
+    const auto below = static_cast<double>(
+        static_cast<std::int64_t>(magnitude & ((std::uint64_t{1} << fraction) - 1)));
     const double number = magnitude == infinity() ? HUGE_VAL
                           : exponent == 0         ? std::ldexp(below, 1 - bias() - fraction)
                                                   : std::ldexp(std::ldexp(1.0, fraction) + below,
