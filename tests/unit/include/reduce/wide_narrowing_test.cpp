@@ -66,7 +66,7 @@ TEST(WideNarrowing, RoundsAboutEveryBoundaryAsTheReferenceDoes) {
   // Behind upper halves of every exponent: nothing, ties of both formats and their neighbours.
   constexpr std::uint32_t lower_halves[] = {0,      1,      0x0FFF, 0x1000, 0x1001, 0x2FFF,
                                             0x3000, 0x7FFF, 0x8000, 0x8001, 0xF000, 0xFFFF};
-  constexpr std::size_t step = 11 * TRIBUTARY_SEED_DIVISOR;
+  constexpr std::size_t step = 19 * TRIBUTARY_SEED_DIVISOR;
   constexpr std::size_t count = std::size(lower_halves);
   const Guarded slot(4 * count, 0);
   const Guarded frame(2 * count, 2);

@@ -23,6 +23,9 @@ namespace {
 Contribution random_element(Random& random, Opcode op, const Contribution* other) {
   Contribution c = random_contribution(random, op, other);
   c.rc = ResultCode::success;
+  if (op == Opcode::flt_repsum && random() % 8 == 0) {
+    c.m = random() % 2 == 0 ? reduce::repsum_positive_infinity : reduce::repsum_negative_infinity;
+  }
   return c;
 }
 void put_element(std::byte* to, const Contribution& c) {
@@ -122,7 +125,7 @@ TEST_P(WideTuples, EqualTheKernelOf84ByteFramesInEveryElement) {
   const reduce::WideKernel kernel = reduce::WideKernels(mode).of(op, form);
   Random random(seed() ^ static_cast<std::uint64_t>(op));
   std::set<ResultCode> codes;
-  for (int round = 0; round < 4'000 / TRIBUTARY_SEED_DIVISOR; ++round) {
+  for (int round = 0; round < 2'000; ++round) {
     const std::size_t count = round % 4 != 0 ? 1 : random() % 40;
     const std::size_t rest = random() % 4 == 0 ? 8 * (random() % (size / 8)) : 0;
     const std::size_t bytes = count * size + rest;
