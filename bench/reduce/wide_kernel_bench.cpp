@@ -20,7 +20,7 @@
 #include <span>
 #include <string>
 
-namespace tributary::bench {
+namespace tributary::bench::wide {
 namespace {
 
 using reduce::InstructionSet;
@@ -168,4 +168,4 @@ const bool registered = [] {
 }();
 
 } // namespace
-} // namespace tributary::bench
+} // namespace tributary::bench::wide

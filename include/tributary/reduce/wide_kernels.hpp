@@ -98,8 +98,8 @@ constexpr const WideFunctions& wide_functions(Form form, Opcode op, NanMode nan_
                                 : extreme_functions<Target, Bfloat16>(op, nan_mode);
 }
 
-constexpr const WideFunctions& wide_functions(InstructionSet set, Form form, Opcode op,
-                                              NanMode nan_mode) {
+constexpr const WideFunctions& wide_functions([[maybe_unused]] InstructionSet set, Form form,
+                                              Opcode op, NanMode nan_mode) {
 #if defined(__x86_64__)
   switch (set) {
   case InstructionSet::avx512: return wide_functions<Avx512Target>(form, op, nan_mode);

@@ -49,9 +49,9 @@ std::vector<Vector> random_operands(Random& random, Opcode op, Form form, std::s
   return operands;
 }
 
-bool is_vector_form(Form form) { return form != Form::tuple && form != Form::repsum; }
-
 #if defined(__x86_64__)
+
+bool is_vector_form(Form form) { return form != Form::tuple && form != Form::repsum; }
 
 /// Every rounding, flush-to-zero and denormals-are-zero; exceptions masked, unmasked, flags set.
 std::vector<std::uint32_t> states_of_mxcsr() {
