@@ -33,7 +33,8 @@ public:
   using Noted = Bits;
   using Environment = AnyState;
   static constexpr Flush flush = Flush::nothing;
-  static constexpr bool copies = false;
+  static constexpr bool copies_in = false;
+  static constexpr bool copies_out = false;
 
   explicit constexpr WideExtreme(WideOperation operation) {
     const Opcode op = operation.op;

@@ -12,7 +12,6 @@
 #include "tributary/reduce/sum_environment.hpp"
 #include "tributary/reduce/wide_kernel.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -83,10 +82,15 @@ public:
     const MxcsrSums environment(operation.op, Flush::nothing);
     const Halves flush = flush_mask(operation);
     Halves flushed{};
-    for (std::size_t at = 0; at < bytes; at += block_bytes) {
-      const std::size_t some = std::min(block_bytes, bytes - at);
-      store_halves(frame + at, narrowed(load_floats(slot + 2 * at, 2 * some), flush, flushed),
-                   some);
+    std::size_t at = 0;
+    for (; at + block_bytes <= bytes; at += block_bytes) {
+      const Floats sum = load_floats(slot + 2 * at, 2 * block_bytes);
+      store_halves(frame + at, narrowed(sum, flush, flushed), block_bytes);
+    }
+    if (at < bytes) {
+      const std::size_t rest = bytes - at;
+      store_halves(frame + at, narrowed(load_floats(slot + 2 * at, 2 * rest), flush, flushed),
+                   rest);
     }
     return worse(environment.raised(), code_of(flushed));
   }

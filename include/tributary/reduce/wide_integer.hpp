@@ -17,7 +17,8 @@ template <typename Bits> struct WideInteger {
   using Noted = Bits;
   using Environment = AnyState;
   static constexpr Flush flush = Flush::nothing;
-  static constexpr bool copies = true;
+  static constexpr bool copies_in = true;
+  static constexpr bool copies_out = true;
 
   [[gnu::always_inline]] static constexpr Bits widen(Bits in, Noted&) { return in; }
   [[gnu::always_inline]] static constexpr Bits narrow(Bits slot, Noted&) { return slot; }

@@ -7,9 +7,10 @@
 //   Noted        what elements note, put together by `|`; starts as {}
 //   Environment  the floating-point state that is needed, or AnyState
 //   flush        what that state flushes
-//   copies       begin and emit are plain copies
+//   copies_in    begin is a plain copy
+//   copies_out   emit is one
 //
-//   Slot    widen(Element, Noted&)           begin
+//   Slot    widen(Element, Noted&)           begin; raises no flag, and rounds nothing
 //   Slot    combine(Slot, Element, Noted&)   add
 //   Element narrow(Slot, Noted&)             emit; and end, behind combine
 //   ResultCode code_of(Noted)
@@ -52,12 +53,11 @@ begin_all(std::byte* __restrict slot_bytes, const std::byte* __restrict frame, s
           WideOperation operation) noexcept {
   std::byte* const slot = std::assume_aligned<wide_slot_alignment>(slot_bytes);
   const Operator op(operation);
-  const typename Operator::Environment environment(operation.op, Operator::flush);
   typename Operator::Noted noted{};
   for (std::size_t i = 0; i < bytes / sizeof(typename Operator::Element); ++i) {
     store(slot, i, op.widen(load<typename Operator::Element>(frame, i), noted));
   }
-  return worse(op.code_of(noted), environment.raised());
+  return op.code_of(noted);
 }
 
 template <typename Operator>

@@ -169,7 +169,8 @@ public:
   using Noted = detail::NarrowingNotes;
   using Environment = Sums;
   static constexpr Flush flush = Flush::nothing;
-  static constexpr bool copies = false;
+  static constexpr bool copies_in = false;
+  static constexpr bool copies_out = false;
 
   explicit constexpr WideNarrowSum(WideOperation operation) : narrowing_(operation.op) {}
 

@@ -77,20 +77,27 @@ private:
     wire::store_le(p + m_offset, std::uint64_t{static_cast<std::uint8_t>(sum.m)});
   }
 
+  /// Two limbs from the bytes of a frame or a slot, where those stand as the processor has them.
+  [[gnu::always_inline]] static inline LanePair limbs_at(const std::byte* p) noexcept {
+    LanePair pair;
+    std::memcpy(&pair, p, sizeof pair);
+    return pair;
+  }
+
   /// out = a + b, where out may be either.
   [[gnu::always_inline]] static inline ResultCode combine(const std::byte* a, const std::byte* b,
                                                           std::byte* out) noexcept {
-    ReproducibleSum sum = load(a);
-    const ReproducibleSum in = load(b);
+    const auto m = std::to_integer<std::int8_t>(a[m_offset]);
+    if (std::endian::native != std::endian::little ||
+        m != std::to_integer<std::int8_t>(b[m_offset]) || is_repsum_special(m)) [[unlikely]] {
+      return combine_by_rules(load(a), load(b), out);
+    }
     LanePair wrapped{};
-    if (sum.m != in.m || is_repsum_special(sum.m)) [[unlikely]] {
-      return combine_by_rules(sum, in, out);
-    }
-    for (std::size_t i = 0; i < 4; i += 2) {
-      store_pair(&sum.limbs[i],
-                 wrapping_sum(load_pair(&sum.limbs[i]), load_pair(&in.limbs[i]), wrapped));
-    }
-    store(out, sum);
+    const LanePair low = wrapping_sum(limbs_at(a), limbs_at(b), wrapped);
+    const LanePair high = wrapping_sum(limbs_at(a + 16), limbs_at(b + 16), wrapped);
+    std::memcpy(out, &low, sizeof low);
+    std::memcpy(out + 16, &high, sizeof high);
+    wire::store_le(out + m_offset, std::uint64_t{static_cast<std::uint8_t>(m)});
     return any_negative(wrapped) ? ResultCode::int_overflow : ResultCode::success;
   }
 

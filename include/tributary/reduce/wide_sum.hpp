@@ -19,7 +19,8 @@ public:
   using Noted = Bits;
   using Environment = Sums;
   static constexpr Flush flush = Flush::results;
-  static constexpr bool copies = false;
+  static constexpr bool copies_in = false;
+  static constexpr bool copies_out = true;
 
   explicit constexpr WideSum(WideOperation operation)
       : flushed_(!Sums::flushes && wire::flushes_to_zero(operation.op)) {}

@@ -14,7 +14,7 @@
 
 namespace tributary::reduce {
 
-/// begin, and emit, of operators that neither widen nor look at elements.
+/// begin, or emit, where slots hold what frames hold.
 struct WideCopy {
   static ResultCode into_slot(std::byte* slot, const std::byte* frame, std::size_t bytes,
                               WideOperation) noexcept {
@@ -101,13 +101,15 @@ template <typename Operator> struct Avx512Target {
 /// The functions of an operator, compiled for a target.
 template <template <typename> typename Target, typename Operator>
 inline constexpr WideFunctions wide_functions_of = [] {
-  if constexpr (Operator::copies) {
-    return WideFunctions{WideCopy::into_slot, Target<Operator>::add, Target<Operator>::end,
-                         WideCopy::out_of_slot};
-  } else {
-    return WideFunctions{Target<Operator>::begin, Target<Operator>::add, Target<Operator>::end,
-                         Target<Operator>::emit};
+  WideFunctions functions{WideCopy::into_slot, Target<Operator>::add, Target<Operator>::end,
+                          WideCopy::out_of_slot};
+  if constexpr (!Operator::copies_in) {
+    functions.begin = Target<Operator>::begin;
   }
+  if constexpr (!Operator::copies_out) {
+    functions.emit = Target<Operator>::emit;
+  }
+  return functions;
 }();
 
 } // namespace tributary::reduce
