@@ -30,6 +30,7 @@ TIERS = {
                ("tests/fabric/fabric-scenarios", ["--gtest_filter=*mixed*"])],
     "campaign": [("tests/fabric/fabric-scenarios", ["--gtest_filter=*mixed*"])],
     "unit": [("tests/unit/include/wire/unit-wire", []), ("tests/unit/include/reduce/unit-reduce", []),
+             ("tests/unit/include/reduce/unit-reduce-wide", []),
              ("tests/unit/dataplane/core/unit-core", []), ("tests/unit/endpoint/collective/unit-collective", []),
              ("tests/unit/dataplane/routing/unit-routing", []), ("tests/unit/controlplane/unicast/unit-unicast", [])],
 }

@@ -25,6 +25,11 @@ FLOAT_SUM = "include/tributary/reduce/float_sum.hpp"
 MINMAXLOC = "include/tributary/reduce/minmaxloc.hpp"
 REDUCER = "include/tributary/reduce/reducer.hpp"
 REPSUM = "include/tributary/reduce/repsum.hpp"
+WIDE_EXTREME = "include/tributary/reduce/wide_extreme.hpp"
+WIDE_HALF_SUM = "include/tributary/reduce/wide_half_sum.hpp"
+WIDE_NARROW_SUM = "include/tributary/reduce/wide_narrow_sum.hpp"
+WIDE_REPSUM = "include/tributary/reduce/wide_repsum.hpp"
+SUM_ENVIRONMENT = "include/tributary/reduce/sum_environment.hpp"
 WIRE = "include/tributary/wire/reduction.hpp"
 UNICAST = "dataplane/core/unicast.hpp"
 PORT_QUEUES = "dataplane/egress/port_queues.hpp"
@@ -236,6 +241,22 @@ FAULTS = [
     Fault("repsum_moved_wrong_way", REPSUM, "operands of different exponents are added unaligned",
           "  acc.m = std::max(acc.m, in.m);\n  set_conditions(acc, result);",
           "  acc.m = std::min(acc.m, in.m);\n  set_conditions(acc, result);"),
+    Fault("wide_sum_leaves_its_rounding", SUM_ENVIRONMENT, "a thread goes on in the rounding of the last frame",
+          "  ~MxcsrSums() { mxcsr::write(entry_); }", "  ~MxcsrSums() {}"),
+    Fault("wide_sum_never_flushes", SUM_ENVIRONMENT, "a flush-to-zero opcode keeps subnormal sums",
+          "(to_zero ? flush_to_zero : 0)", "(to_zero ? 0 : 0)"),
+    Fault("wide_minimum_ignores_nans", WIDE_EXTREME, "FLT_MIN of a NaN and a number is the number",
+          "number_wins ? std::numeric_limits<Order>::max() : lowest;",
+          "number_wins ? lowest : std::numeric_limits<Order>::max();"),
+    Fault("wide_signalling_nan_untold", WIDE_EXTREME, "a signalling NaN raises no code",
+          "(noted & Format::quiet_bit) != 0 ?", "(noted & Format::infinity) == 1 ?"),
+    Fault("bfloat16_ties_away", WIDE_NARROW_SUM, "ties are not rounded to even",
+          "((v >> 16) & nearest_)", "(nearest_)"),
+    Fault("binary16_flushed_untold", WIDE_HALF_SUM, "a subnormal that was flushed raises no code",
+          "    flushed |= subnormal;\n", ""),
+    Fault("wide_repsum_overflow_untold", WIDE_REPSUM, "a limb that wraps raises no code",
+          "return any_negative(wrapped) ? ResultCode::int_overflow : ResultCode::success;",
+          "return ResultCode::success;"),
     Fault("result_sequence_of_nine_bits", WIRE, "a frame's result sequence loses its highest bit",
           "std::uint64_t{w.resno.value()} << 37", "std::uint64_t{w.resno.value() & 0x1FFU} << 37"),
     # ---- unicast routes; only the tier `unit` has tests of them ----
