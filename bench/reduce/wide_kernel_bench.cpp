@@ -1,5 +1,6 @@
 // One contribution into one of many slots, as a switch does it that several trees keep busy: frames
-// stand where a driver put them, 62 bytes of headers before the payload, and come one after the other.
+// stand where a driver put them, 62 bytes of headers before the payload, and come one after the
+// other.
 //
 //   working set  frames   slots
 //   L2           128 KiB  8

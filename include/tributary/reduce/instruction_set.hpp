@@ -32,8 +32,8 @@ constexpr std::string_view name_of(InstructionSet set) {
 
 namespace detail {
 
-/// clang's __builtin_cpu_supports does not know F16C by name. Whether the system saves the registers
-/// that it works on is the same question as for AVX2.
+/// clang's __builtin_cpu_supports does not know F16C by name. Whether the system saves the
+/// registers that it works on is the same question as for AVX2.
 inline bool has_half_conversion() noexcept {
   std::uint32_t a = 1;
   std::uint32_t c = 0;

@@ -1,8 +1,8 @@
-// FLT_MIN, FLT_MAX, FLT_MINNUM and FLT_MAXNUM on one element of a wide frame: the rules are those of
-// floating.hpp, for every format.
+// FLT_MIN, FLT_MAX, FLT_MINNUM and FLT_MAXNUM on one element of a wide frame: the rules are those
+// of floating.hpp, for every format.
 //
-// A slot does not hold numbers but keys, signed integers of the same width, and all of the operators
-// are one: the smaller key stays.
+// A slot does not hold numbers but keys, signed integers of the same width, and all of the
+// operators are one: the smaller key stays.
 //
 //   operator  key of a number   of a NaN
 //   FLT_MIN   its order         lowest
@@ -14,8 +14,8 @@
 // ~ reverses it. Keys are made back into numbers when a frame leaves. So a slot's own element costs
 // nothing in the loop but the comparison, and one loop serves four operators.
 //
-// In IEEE mode a signalling NaN makes MINNUM and MAXNUM a quiet NaN, which then loses to numbers. Its
-// key is the lowest one, which gives way to a quiet NaN's as soon as it has won.
+// In IEEE mode a signalling NaN makes MINNUM and MAXNUM a quiet NaN, which then loses to numbers.
+// Its key is the lowest one, which gives way to a quiet NaN's as soon as it has won.
 #pragma once
 
 #include "tributary/reduce/float_format.hpp"

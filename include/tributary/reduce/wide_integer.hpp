@@ -1,5 +1,6 @@
-// BIT_*, INT_MIN, INT_MAX and INT_SUM on one element of a wide frame. Elements are signed, sums wrap
-// at their width and raise int_overflow. What is shorter than 64 bits in a frame is so in the slot.
+// BIT_*, INT_MIN, INT_MAX and INT_SUM on one element of a wide frame. Elements are signed, sums
+// wrap at their width and raise int_overflow. What is shorter than 64 bits in a frame is so in the
+// slot.
 #pragma once
 
 #include "tributary/reduce/wide_loops.hpp"

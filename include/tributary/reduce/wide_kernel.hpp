@@ -7,7 +7,7 @@
 //     rc = worse(header_rc, kernel.begin(slot, first_payload));     // the first contribution
 //     rc = worse(rc, worse(header_rc, kernel.add(slot, payload)));  // each later one
 //     rc = worse(rc, worse(header_rc, kernel.end(slot, payload)));  // the last: its frame leaves
-//     rc = worse(rc, kernel.emit(slot, payload));                   // or what there is, at a time-out
+//     rc = worse(rc, kernel.emit(slot, payload));                   // or what there is by then
 //
 //   call   reads         writes   result
 //   begin  frame         slot     copied, or widened
@@ -21,8 +21,8 @@
 //   1. Sums of binary16 and bfloat16 are made in binary32, in the opcode's rounding; the slot needs
 //      twice the payload's bytes. They are narrowed in the same rounding when they leave, which may
 //      raise flt_inexact and flt_overflow; flush-to-zero opcodes flush what was narrowed.
-//   2. Of two NaNs in a FLT_MINMAXLOC tuple the one of the lower index wins; that one was signalling
-//      is told by the code alone.
+//   2. Of two NaNs in a FLT_MINMAXLOC tuple the one of the lower index wins; the code alone tells
+//      that one was signalling.
 //   3. FLT_REPSUM: an element carries its own M, and no overflow id; int_overflow is not withdrawn.
 //   4. Bytes behind the last whole element are no operands. They leave as zeros.
 //

@@ -1,10 +1,10 @@
 // All kernels of wide frames (wide_kernel.hpp), and which of them this machine runs.
 //
-// A WideKernels is a table of 4 KiB, made once by whoever reduces: `of` is one load. It is read-only
-// afterwards, for any number of threads.
+// A WideKernels is a table of 4 KiB, made once by whoever reduces: `of` is one load. It is
+// read-only afterwards, for any number of threads.
 //
-// To be included where the table is made and nowhere else: this is the header that holds the code of
-// every operator, form and instruction set, and what includes it compiles that.
+// To be included where the table is made and nowhere else: this is the header that holds the code
+// of every operator, form and instruction set, and what includes it compiles that.
 #pragma once
 
 #include "tributary/reduce/instruction_set.hpp"

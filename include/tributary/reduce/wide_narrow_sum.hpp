@@ -1,19 +1,21 @@
-// FLT_SUM of binary16 and bfloat16 on one element of a wide frame. The slot holds binary32: widening
-// is exact, additions are rounded as the opcode says, and so is the narrowing when the frame leaves.
+// FLT_SUM of binary16 and bfloat16 on one element of a wide frame. The slot holds binary32:
+// widening is exact, additions are rounded as the opcode says, and so is the narrowing when the
+// frame leaves.
 //
 // Narrowing is where the code may get flt_inexact and flt_overflow, and what a flush-to-zero opcode
 // flushes. Overflow is, as for additions, that the value rounded without a bound of the exponent is
 // larger than the largest finite one; it becomes that or infinity, by the mode and the sign.
 //
-//   bfloat16   the upper half of a binary32. To the lower half is added what makes it carry where the
-//              mode rounds away from zero, and then it is cut off.
+//   bfloat16   the upper half of a binary32. To the lower half is added what makes it carry where
+//              the mode rounds away from zero, and then it is cut off.
 //   binary16   the processor rounds: x + 2^(e + 13), for x of exponent e and both of one sign, is a
-//              number whose last place is that of a binary16 of exponent e. Its distance to the second
-//              operand, counted in bit patterns, is the fraction. Below the normal numbers e stays
-//              -14. With F16C this is one instruction, see wide_half_sum.hpp.
+//              number whose last place is that of a binary16 of exponent e. Its distance to the
+//              second operand, counted in bit patterns, is the fraction. Below the normal numbers e
+//              stays -14. With F16C this is one instruction, see wide_half_sum.hpp.
+//
 // What is noted of an element is computed from its bits by arithmetic, without comparisons, and so
-// are choices between values of which one is a float: gcc makes branches of those, and then no vector
-// instructions of the loop.
+// are choices between values of which one is a float: gcc makes branches of those, and then no
+// vector instructions of the loop.
 #pragma once
 
 #include "tributary/reduce/float_format.hpp"

@@ -1,6 +1,6 @@
-// FLT_REPSUM on a wide frame: elements of five words, four limbs and M in the low byte of the fifth.
-// The rules are those of repsum.hpp for each element, but for the conditions: elements carry none, so
-// one that a step raised stays, whatever happens to the limb later.
+// FLT_REPSUM on a wide frame: elements of five words, four limbs and M in the low byte of the
+// fifth. The rules are those of repsum.hpp for each element, but for the conditions: elements carry
+// none, so one that a step raised stays, whatever happens to the limb later.
 //
 // Operands of one M, by far the most frequent ones, are added here, two limbs at a time. All others
 // go through the code of the 84-byte frame. The bytes above M leave as zeros.

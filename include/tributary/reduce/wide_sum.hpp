@@ -1,5 +1,5 @@
-// FLT_SUM of binary64 and binary32 on one element of a wide frame: one IEEE addition in the opcode's
-// rounding (wire-format.md, 4.6). The code comes from the processor's sticky flags, see
+// FLT_SUM of binary64 and binary32 on one element of a wide frame: one IEEE addition in the
+// opcode's rounding (wire-format.md, 4.6). The code comes from the processor's sticky flags, see
 // sum_environment.hpp; `begin` adds nothing and looks for signalling NaNs itself.
 #pragma once
 

@@ -1,10 +1,11 @@
 // INT_MINMAXLOC, FLT_MINMAXLOC and FLT_MINMAXNUMLOC on a wide frame: tuples {minimum, its index,
-// maximum, its index} of four little-endian words, by the code of the 84-byte frame (minmaxloc.hpp).
+// maximum, its index} of four little-endian words, by the code of the 84-byte frame
+// (minmaxloc.hpp).
 //
-// A slot holds canonical NaNs only, so of two NaNs in FLT_MINMAXLOC the one of the lower index wins,
-// whichever was signalling: an 84-byte frame can say that by its code, but a code that stands for
-// many tuples cannot. In IEEE mode `begin` leaves signalling NaNs as they are, for the next number
-// that FLT_MINMAXNUMLOC meets.
+// A slot holds canonical NaNs only, so of two NaNs in FLT_MINMAXLOC the one of the lower index
+// wins, whichever was signalling: an 84-byte frame can say that by its code, but a code that stands
+// for many tuples cannot. In IEEE mode `begin` leaves signalling NaNs as they are, for the next
+// number that FLT_MINMAXNUMLOC meets.
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"

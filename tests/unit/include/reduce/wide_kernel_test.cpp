@@ -1,5 +1,6 @@
 // The kernels of wide frames against the reference, for every operator, form, NaN mode and
-// instruction set of this machine: bits and code, of vectors of one element to 8 KiB, at any address.
+// instruction set of this machine: bits and code, of vectors of one element to 8 KiB, at any
+// address.
 #include "tests/unit/include/reduce/contributions.hpp"
 #include "tests/unit/include/reduce/wide_operands.hpp"
 #include "tributary/reduce/reducer.hpp"

@@ -1,8 +1,8 @@
-// The arithmetic of wide frames a second time: one element after the other, numbers as doubles, with
-// the C library's rounding and flags. It shares types with the kernels, and no code.
+// The arithmetic of wide frames a second time: one element after the other, numbers as doubles,
+// with the C library's rounding and flags. It shares types with the kernels, and no code.
 //
-// A vector of elements is a vector of their bits. Slots keep signalling NaNs, and binary32 of 16-bit
-// sums, as what they are; only `result` makes of them what leaves.
+// A vector of elements is a vector of their bits. Slots keep signalling NaNs, and binary32 of
+// 16-bit sums, as what they are; only `result` makes of them what leaves.
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"

@@ -1,6 +1,6 @@
 // Whatever floating-point state a thread is in, wide kernels compute the same, and the thread finds
-// its state as it was, flags included. And sums made through the C library, for other processors than
-// x86-64, are those made natively.
+// its state as it was, flags included. And sums made through the C library, for other processors
+// than x86-64, are those made natively.
 #include "tests/unit/include/reduce/wide_operands.hpp"
 #include "tributary/reduce/wide_kernels.hpp"
 

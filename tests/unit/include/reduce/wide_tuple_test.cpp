@@ -1,5 +1,5 @@
-// Tuples and reproducible sums of wide frames: element by element what the kernel of the 84-byte frame
-// does, but for what wide_kernel.hpp says.
+// Tuples and reproducible sums of wide frames: element by element what the kernel of the 84-byte
+// frame does, but for what wide_kernel.hpp says.
 #include "tests/unit/include/reduce/bit_patterns.hpp"
 #include "tests/unit/include/reduce/contributions.hpp"
 #include "tests/unit/include/reduce/wide_operands.hpp"
