@@ -1,6 +1,6 @@
 // FLT_SUM of binary16 where the processor has F16C: eight elements at a time, each widened and
-// narrowed by one instruction that rounds, and raises flags, as MXCSR says. AVX-512 gains nothing
-// by wider vectors here: the conversions take as long. Same bits and codes as wide_narrow_sum.hpp.
+// narrowed by one instruction that rounds, and raises flags, as MXCSR says. A prototype gained
+// nothing by wider vectors of AVX-512. Same bits and codes as wide_narrow_sum.hpp.
 //
 // No compiler makes these instructions of a loop over elements, hence the built-in functions, which
 // gcc and clang have in common. A rest of less than eight is filled with zeros, which raise
