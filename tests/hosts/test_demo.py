@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from programs import programs
 from tributary.network import shell, wait_until
 
 DEMO = Path(__file__).resolve().parents[2] / "scripts" / "demo"
@@ -23,21 +24,6 @@ def start(lab, *extra, build=None):
         [str(DEMO), "--no-setup", "--build", str(build or lab.binaries.switch.parents[1]), *extra],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
-
-
-def programs():
-    """Command lines of Tributary's programs that run in this world, nested ones included."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            name = os.path.basename(words[0].decode())
-            if name.startswith("tributary"):
-                found.append(name)
-    return found
 
 
 def small(lab, *extra):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+from programs import programs
 from tributary.network import shell, wait_until
 
 ALONE = True
@@ -70,25 +71,12 @@ def test_a_leaf_switch_dies_and_comes_back_under_traffic(lab):
         assert f" {step}" in printed, printed
 
 
-def switches():
-    """How many tributary-switch run in this world, nested ones included."""
-    count = 0
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                name = os.path.basename((entry / "cmdline").read_bytes().split(b"\0")[0].decode())
-            except OSError:
-                continue
-            count += name.startswith("tributary")
-    return count
-
-
 def test_ctrl_c_leaves_nothing(lab):
     demo = start(lab)
-    wait_until(lambda: switches() == 16, "the switches and the manager run", 120)
+    wait_until(lambda: len(programs()) == 16, "the switches and the manager run", 120)
     os.killpg(demo.pid, signal.SIGINT)
     assert demo.wait(60) != 0
-    wait_until(lambda: switches() == 0, "everything it started is gone")
+    wait_until(lambda: len(programs()) == 0, "everything it started is gone")
     assert shell("ip netns list") == ""
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+from programs import programs
 from tributary.network import shell, wait_until
 
 DEMO = Path(__file__).resolve().parents[2] / "scripts" / "demo-rdma"
@@ -56,25 +57,12 @@ def test_without_faults_nothing_is_lost(lab):
     assert result["switches"]["h1 to h2"]["frames"] > 200, printed
 
 
-def processes():
-    """How many of our programs run in this world, nested ones included."""
-    count = 0
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                name = os.path.basename((entry / "cmdline").read_bytes().split(b"\0")[0].decode())
-            except OSError:
-                continue
-            count += name.startswith("tributary")
-    return count
-
-
 def test_ctrl_c_leaves_nothing(lab):
     demo = start(lab, "--size", "100G")
-    wait_until(lambda: processes() == 4, "two switches and two generators run", 120)
+    wait_until(lambda: len(programs()) == 4, "two switches and two generators run", 120)
     os.killpg(demo.pid, signal.SIGINT)
     assert demo.wait(60) != 0
-    wait_until(lambda: processes() == 0, "everything it started is gone")
+    wait_until(lambda: len(programs()) == 0, "everything it started is gone")
     assert shell("ip netns list") == ""
 
 
