@@ -171,9 +171,11 @@ def test_jumbo_frames_are_used_where_both_ends_carry_them(lab):
         served = Served(lab, 1, "--length", 2**20, "--frame-bytes", mtus[1], *transport)
         wrote = ask(lab, 0, "write", "--region", served.region, "--seed", 5, "--frame-bytes", mtus[0])
         read = ask(lab, 0, "read", "--region", served.region, "--frame-bytes", mtus[0])
-        assert wrote["digest"] == read["digest"] == served.end()[1]["digest"]
+        report = served.end()[1]
+        assert wrote["digest"] == read["digest"] == report["digest"]
         least = -(-(2**20) // (min(mtus) - 56))
         sent = wrote["counters"]
         assert least <= sent["data_sent"] - sent["data_resent"] < 1.2 * least, wrote
-        # On a busy machine a cable of the kernel drops what its other end has no time to take: a burst or two.
-        assert sent["data_resent"] < least / 2, wrote
+        # A sink that knows no round trip yet asks a writer for all again that needs some time-outs for its first
+        # burst: a build with sanitizers does.
+        assert sent["data_resent"] < least / 2 or report["counters"]["sink_timeouts"] > 1, (wrote, report)
