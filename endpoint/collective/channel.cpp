@@ -3,11 +3,33 @@
 #include "tributary/wire/opcode.hpp"
 #include "tributary/wire/result_code.hpp"
 
+#include <algorithm>
+#include <bit>
+
 namespace tributary::collective {
 
-void Channel::send(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
-                   const wire::Payload& payload, std::uint64_t signature) {
-  wire::ReductionFrame frame;
+namespace {
+
+/// For a group of eight what it always was; else what a root sends about all its reductions at once,
+/// and as much again.
+std::size_t outbox_room(const GroupParameters& p) {
+  return std::max(Outbox::capacity, 2 * p.slots * std::bit_ceil(p.tree_count()));
+}
+
+} // namespace
+
+Channel::Channel(const GroupParameters& p, Outbox* shared)
+    : parameters(p),
+      own_outbox(shared == nullptr ? std::make_unique<Outbox>(outbox_room(p)) : nullptr),
+      outbox(shared == nullptr ? *own_outbox : *shared), completions(p.slots),
+      flight(p.slots > reductions_per_tree
+                 ? std::make_unique<Flight>(p.slots, p.window, retry_backoff_limit * p.retry_ns)
+                 : nullptr) {}
+
+template <typename Frame>
+Frame Channel::header(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
+                      std::uint64_t signature) const {
+  Frame frame;
   frame.ethertype = parameters.ethertype;
   frame.destination = parameters.destination;
   frame.source = parameters.source;
@@ -15,19 +37,41 @@ void Channel::send(TreeIndex tree, ReductionId id, const wire::ReductionWord& wo
   frame.vni = parameters.vni;
   frame.source_nid = parameters.nid;
   frame.tree = parameters.tree_at(tree);
-  frame.reduction = id;
   frame.signature = signature;
   frame.rank = parameters.rank;
   frame.cookie = parameters.cookie_of(id);
   frame.word = word;
+  return frame;
+}
+
+void Channel::send(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
+                   const wire::Payload& payload, std::uint64_t signature) {
+  auto frame = header<wire::ReductionFrame>(tree, id, word, signature);
+  frame.reduction = id;
   frame.payload = payload;
   ++(outbox.push(frame) ? statistics.frames_sent : statistics.outbox_full);
+}
+
+void Channel::send(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
+                   const WideOperand& vector, std::uint64_t signature) {
+  auto frame = header<wire::WideFrame>(tree, id, word, signature);
+  frame.slot = id;
+  frame.form = vector.form;
+  frame.payload_bytes = vector.payload_bytes;
+  ++(outbox.push(frame, vector) ? statistics.frames_sent : statistics.outbox_full);
 }
 
 void Channel::send_on_all(ReductionId id, const wire::ReductionWord& word,
                           const wire::Payload& payload, std::uint64_t signature) {
   for (TreeIndex tree = 0; tree < tree_count(); ++tree) {
     send(tree, id, word, payload, signature);
+  }
+}
+
+void Channel::send_on_all(ReductionId id, const wire::ReductionWord& word,
+                          const WideOperand& vector, std::uint64_t signature) {
+  for (TreeIndex tree = 0; tree < tree_count(); ++tree) {
+    send(tree, id, word, vector, signature);
   }
 }
 
@@ -44,7 +88,8 @@ std::optional<TreeIndex> Channel::admit(const wire::ReductionFrame& frame) {
     return std::nullopt;
   }
   if (!wire::is_supported(frame.word.op) ||
-      frame.word.rc > static_cast<std::uint8_t>(wire::ResultCode::op_mismatch)) {
+      frame.word.rc > static_cast<std::uint8_t>(wire::ResultCode::op_mismatch) ||
+      frame.reduction.value >= parameters.slots) {
     ++statistics.malformed;
     return std::nullopt;
   }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "endpoint/collective/completion_queue.hpp"
+#include "endpoint/collective/flight.hpp"
 #include "endpoint/collective/group_parameters.hpp"
 #include "endpoint/collective/outbox.hpp"
 #include "endpoint/collective/statistics.hpp"
+#include "endpoint/collective/wide_operand.hpp"
 #include "tributary/wire/reduction.hpp"
 
 #include <memory>
@@ -15,9 +17,7 @@ namespace tributary::collective {
 
 struct Channel {
   /// With an outbox of its own, or one that it shares with other members of the same thread.
-  explicit Channel(const GroupParameters& p, Outbox* shared = nullptr)
-      : parameters(p), own_outbox(shared == nullptr ? std::make_unique<Outbox>() : nullptr),
-        outbox(shared == nullptr ? *own_outbox : *shared) {}
+  explicit Channel(const GroupParameters& p, Outbox* shared = nullptr);
 
   GroupParameters parameters;
   Statistics statistics;
@@ -25,19 +25,76 @@ struct Channel {
   Outbox& outbox;
   CompletionQueue completions;
   PieceNumber next_piece = 0;
+  std::unique_ptr<Flight> flight; ///< null with eight reductions in flight
 
   [[nodiscard]] std::size_t tree_count() const { return parameters.tree_count(); }
+  [[nodiscard]] ReductionId id_of(PieceNumber piece) const {
+    return reduction_of(piece, parameters.slots);
+  }
+  /// Whether the window and the outbox have room for another piece.
+  [[nodiscard]] bool has_room() const {
+    return flight == nullptr || (flight->has_room() && outbox.room() >= tree_count());
+  }
+  /// Calls `f(id)` for all ids whose piece may be in flight.
+  template <typename F> void for_each_in_flight(F&& f) const {
+    if (flight == nullptr) {
+      for (std::uint8_t i = 0; i < reductions_per_tree; ++i) {
+        f(ReductionId{i});
+      }
+      return;
+    }
+    for (PieceNumber piece = flight->oldest(); piece < flight->next(); ++piece) {
+      f(id_of(piece));
+    }
+  }
+  /// A piece of this member's begins and ends; what ended leaves nothing in the outbox that points
+  /// to its memory.
+  void begin(PieceNumber piece, TimeNs now) {
+    if (flight != nullptr) {
+      flight->begin(piece, now);
+    }
+  }
+  void end(PieceNumber piece, const WideOperand& own, TimeNs now) {
+    if (flight != nullptr) {
+      flight->end(piece, now);
+    }
+    if (own.is_wide() && own.in != nullptr && !outbox.empty()) {
+      outbox.drop(id_of(piece), own.in);
+    }
+  }
+  /// The piece had to be asked for again.
+  void asked(PieceNumber piece, TimeNs now) {
+    if (flight != nullptr) {
+      flight->asked(piece, now);
+    }
+  }
+  /// When it is to be asked for because a later one has completed; `never` where nothing says so.
+  [[nodiscard]] TimeNs overdue_at(ReductionId id) const {
+    return flight == nullptr ? never : flight->overdue_at(id);
+  }
+
   /// Puts one frame for one tree into the outbox, or counts that it was full.
   void send(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
             const wire::Payload& payload, std::uint64_t signature = 0);
+  /// The same with a vector, which stays where it is until the frame has left.
+  void send(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
+            const WideOperand& vector, std::uint64_t signature = 0);
   /// The same for every tree of the group.
   void send_on_all(ReductionId id, const wire::ReductionWord& word, const wire::Payload& payload,
+                   std::uint64_t signature = 0);
+  void send_on_all(ReductionId id, const wire::ReductionWord& word, const WideOperand& vector,
                    std::uint64_t signature = 0);
   /// Which of this group's trees a frame came on, if it bears the group's VNI and cookie and a
   /// known opcode, and is not one of this host's own; otherwise nothing, and it is counted.
   [[nodiscard]] std::optional<TreeIndex> admit(const wire::ReductionFrame& frame);
   /// Hands a finished piece to its owner.
   void complete(const Completion& completion);
+
+private:
+  /// What all frames of this member have in common.
+  template <typename Frame>
+  [[nodiscard]] Frame header(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
+                             std::uint64_t signature) const;
 };
 
 } // namespace tributary::collective

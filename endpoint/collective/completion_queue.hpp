@@ -3,9 +3,9 @@
 // completion was taken.
 #pragma once
 
+#include "endpoint/collective/per_reduction.hpp"
 #include "endpoint/collective/piece.hpp"
 
-#include <array>
 #include <cstddef>
 #include <optional>
 
@@ -13,9 +13,13 @@ namespace tributary::collective {
 
 class CompletionQueue {
 public:
+  /// `reductions`: how many the group has in flight.
+  explicit CompletionQueue(std::size_t reductions)
+      : completions_(reductions), waiting_(reductions) {}
+
   /// Requires that no completion of the same reduction id waits.
   void push(const Completion& completion) {
-    waiting_[reduction_of(completion.piece).value] = true;
+    waiting_[id_of(completion)] = true;
     completions_[(first_ + size_++) % completions_.size()] = completion;
   }
   std::optional<Completion> take() {
@@ -25,15 +29,19 @@ public:
     const Completion& oldest = completions_[first_];
     first_ = (first_ + 1) % completions_.size();
     --size_;
-    waiting_[reduction_of(oldest.piece).value] = false;
+    waiting_[id_of(oldest)] = false;
     return oldest;
   }
   [[nodiscard]] bool holds(ReductionId id) const { return waiting_[id.value]; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
 
 private:
-  std::array<Completion, reductions_per_tree> completions_{};
-  std::array<bool, reductions_per_tree> waiting_{};
+  [[nodiscard]] std::size_t id_of(const Completion& completion) const {
+    return completion.piece % completions_.size();
+  }
+
+  PerReduction<Completion> completions_;
+  PerReduction<bool> waiting_;
   std::size_t first_ = 0;
   std::size_t size_ = 0;
 };

@@ -1,8 +1,11 @@
 #include "endpoint/collective/group_parameters.hpp"
 
 #include "tributary/wire/fabric_address.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <fmt/format.h>
+
+#include <bit>
 
 namespace tributary::collective {
 
@@ -51,6 +54,21 @@ std::string fault_of(const GroupParameters& p) {
                        static_cast<double>(p.member_timeout_ns) * 1e-9,
                        least_member_timeout_retries,
                        static_cast<double>(least_member_timeout_retries * p.retry_ns) * 1e-9);
+  }
+  if (p.slots < reductions_per_tree || p.slots > most_reductions_per_tree ||
+      !std::has_single_bit(p.slots)) {
+    return fmt::format("{} reductions in flight: there can be 8, 16, 32, 64 or 128", p.slots);
+  }
+  if (p.is_wide() &&
+      (!wire::is_wide_payload(p.payload) || p.payload % wire::wide_payload_step != 0)) {
+    return fmt::format("a payload of {} bytes: a group has 32, or a multiple of {} up to {}",
+                       p.payload, wire::wide_payload_step,
+                       wire::most_wide_payload / wire::wide_payload_step * wire::wide_payload_step);
+  }
+  if (p.dialect == Dialect::cxi && (p.slots != reductions_per_tree || p.is_wide())) {
+    return "cxi hosts know eight reductions in flight and frames of 32 bytes; leave slots and "
+           "payload "
+           "as they are, or use the native dialect";
   }
   if (p.first_sequence.value() >= usable_sequences) {
     return fmt::format("first sequence {} is outside 0 to {}", p.first_sequence.value(),

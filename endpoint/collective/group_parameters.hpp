@@ -6,6 +6,7 @@
 #include "tributary/reduce/accumulator.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/ethernet.hpp"
+#include "tributary/wire/reduction.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -70,9 +71,18 @@ struct GroupParameters {
   bool tells_calls = false;
   /// Where the root's sequences begin, 0 to 1021.
   SequenceNumber first_sequence{0};
+  /// S, the reductions in flight: 8, or up to 128 where the group's trees have as many slots.
+  std::uint32_t slots = reductions_per_tree;
+  /// How many pieces this member may have in flight, at most S: fewer where it cannot receive as
+  /// much at once. (Not less than what it injects before the first result comes is of use: 1.)
+  std::uint32_t window = most_reductions_per_tree;
+  /// P, the longest payload of the group's frames; more than 32 where they may be wide.
+  std::uint32_t payload = sizeof(wire::Payload);
 
   [[nodiscard]] std::size_t tree_count() const { return twin ? 2 : 1; }
   [[nodiscard]] TreeNumber tree_at(TreeIndex index) const { return index == 0 ? tree : *twin; }
+  /// Whether vectors travel in wide frames.
+  [[nodiscard]] bool is_wide() const { return payload > sizeof(wire::Payload); }
   [[nodiscard]] bool is_root() const { return rank == root_rank; }
   [[nodiscard]] bool checks() const { return check_contributions && dialect == Dialect::native; }
   [[nodiscard]] bool marks_calls() const { return tells_calls && checks(); }

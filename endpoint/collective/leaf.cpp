@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 namespace tributary::collective {
 
@@ -16,12 +17,13 @@ std::uint64_t signature_base_of(const GroupParameters& p) {
 } // namespace
 
 Leaf::Leaf(const GroupParameters& parameters, Outbox* shared)
-    : channel_(parameters, shared), signature_base_(signature_base_of(parameters)) {}
+    : channel_(parameters, shared), signature_base_(signature_base_of(parameters)),
+      slots_(parameters.slots) {}
 
 bool Leaf::can_inject() const {
-  const ReductionId id = reduction_of(channel_.next_piece);
+  const ReductionId id = channel_.id_of(channel_.next_piece);
   return phase_ == Phase::active && !failure_ && slots_[id.value].state == State::idle &&
-         !channel_.completions.holds(id);
+         !channel_.completions.holds(id) && channel_.has_room();
 }
 
 bool Leaf::is_idle() const {
@@ -32,17 +34,25 @@ bool Leaf::is_idle() const {
 
 PieceNumber Leaf::inject(const Operand& operand, TimeNs now, CallMark mark) {
   ++channel_.statistics.injected;
-  return begin(operand, mark, now);
+  return begin(operand, {}, mark, now);
 }
 
-PieceNumber Leaf::begin(const Operand& operand, CallMark mark, TimeNs now) {
+PieceNumber Leaf::inject(const WideOperand& vector, TimeNs now, CallMark mark) {
+  ++channel_.statistics.injected;
+  return begin({}, vector, mark, now);
+}
+
+PieceNumber Leaf::begin(const Operand& operand, const WideOperand& vector, CallMark mark,
+                        TimeNs now) {
   const GroupParameters& group = channel_.parameters;
   const PieceNumber piece = channel_.next_piece++;
-  const ReductionId id = reduction_of(piece);
+  const ReductionId id = channel_.id_of(piece);
+  channel_.begin(piece, now);
   Slot& slot = slots_[id.value];
   slot.state = State::waiting_for_arm;
   slot.piece = piece;
   slot.own = operand;
+  slot.vector = vector;
   slot.mark = mark;
   slot.injected_at = now;
   slot.contributed.reset();
@@ -60,7 +70,7 @@ PieceNumber Leaf::begin(const Operand& operand, CallMark mark, TimeNs now) {
   return piece;
 }
 
-void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now) {
+void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector) {
   if (phase_ == Phase::left) {
     return;
   }
@@ -85,9 +95,9 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now) {
   }
   root_understands_marks_ = frame.signature == root_understands_marks;
   Slot& slot = slots_[frame.reduction.value];
-  const bool result = is_result_for(slot, word);
+  const bool result = is_result_for(slot, word, vector);
   if (result) {
-    finish(slot, frame);
+    finish(slot, frame, vector, now);
   }
   if (believes(slot, word.seqno, *tree, now)) {
     hear(slot, word.seqno, *tree, now);
@@ -125,6 +135,9 @@ void Leaf::fail(const Failure& failure) {
   }
   failure_ = failure;
   for (Slot& slot : slots_) {
+    if (slot.state != State::idle) {
+      channel_.end(slot.piece, slot.vector, slot.injected_at);
+    }
     slot.state = State::idle;
     slot.request_at = never;
   }
@@ -168,14 +181,25 @@ void Leaf::answer(const wire::ReductionFrame& frame, Slot& slot, TreeIndex tree,
     } else if (word.retry()) {
       ++slot.retries;
       ++channel_.statistics.resent;
+      channel_.asked(slot.piece, now);
       contribute(frame.reduction, slot, tree, now);
     }
   }
 }
 
-bool Leaf::is_result_for(const Slot& slot, const wire::ReductionWord& word) const {
-  return slot.state == State::waiting_for_result && word.count > 0 &&
-         slot.contributed.test(word.resno.value());
+bool Leaf::is_result_for(const Slot& slot, const wire::ReductionWord& word,
+                         const WideView& vector) const {
+  if (slot.state != State::waiting_for_result || word.count == 0 ||
+      !slot.contributed.test(word.resno.value())) {
+    return false;
+  }
+  if (vector.is_wide() || slot.vector.is_wide()) {
+    return word.rc == static_cast<std::uint8_t>(wire::ResultCode::op_mismatch)
+               ? !vector.is_wide()
+               : vector.form == slot.vector.form &&
+                     vector.payload.size() == slot.vector.payload_bytes;
+  }
+  return true;
 }
 
 bool Leaf::believes(const Slot& slot, SequenceNumber sequence, TreeIndex tree, TimeNs now) const {
@@ -208,15 +232,16 @@ void Leaf::contribute(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
     slot.contributed_last_on.clear();
   }
   slot.contributed_last_on.insert(tree);
-  send_up(tree, id, *slot.heard, slot.own, slot.piece, slot.mark);
+  send_up(tree, id, *slot.heard, slot.own, slot.vector, slot.piece, slot.mark);
   slot.request_at =
       channel_.parameters.dialect == Dialect::cxi ? never : now + slot.request_interval_ns;
 }
 
 void Leaf::send_up(TreeIndex tree, ReductionId id, SequenceNumber sequence, const Operand& operand,
-                   PieceNumber piece, CallMark mark) {
+                   const WideOperand& vector, PieceNumber piece, CallMark mark) {
+  const wire::Opcode op = vector.is_wide() ? vector.op : operand.op;
   const wire::ReductionWord word{.seqno = sequence,
-                                 .op = static_cast<std::uint8_t>(operand.op),
+                                 .op = static_cast<std::uint8_t>(op),
                                  .count = 1,
                                  .resno = sequence,
                                  .rc = static_cast<std::uint8_t>(operand.rc),
@@ -226,11 +251,20 @@ void Leaf::send_up(TreeIndex tree, ReductionId id, SequenceNumber sequence, cons
       signature_base_ == 0
           ? 0
           : signature_of_piece(signature_base_, piece) + (root_understands_marks_ ? mark : no_mark);
-  channel_.send(tree, id, word, operand.payload, signature & wire::signature_mask);
+  if (vector.is_wide()) {
+    channel_.send(tree, id, word, vector, signature & wire::signature_mask);
+  } else {
+    channel_.send(tree, id, word, operand.payload, signature & wire::signature_mask);
+  }
 }
 
-void Leaf::finish(Slot& slot, const wire::ReductionFrame& frame) {
+void Leaf::finish(Slot& slot, const wire::ReductionFrame& frame, const WideView& vector,
+                  TimeNs now) {
   const wire::ReductionWord& word = frame.word;
+  channel_.end(slot.piece, slot.vector, now);
+  if (vector.is_wide() && slot.vector.out != nullptr) {
+    std::memcpy(slot.vector.out, vector.payload.data(), slot.vector.bytes);
+  }
   slot.state = State::idle;
   slot.request_at = never;
   slot.completed = word.resno;
@@ -261,19 +295,29 @@ void Leaf::poll(TimeNs now) {
     fail({.reason = Failure::Reason::members_missing, .missing = missing});
     return;
   }
-  for (std::uint8_t i = 0; i < reductions_per_tree; ++i) {
-    if (now >= slots_[i].request_at) {
-      request_result(ReductionId{i}, slots_[i], now);
+  channel_.for_each_in_flight([&](ReductionId id) {
+    Slot& slot = slots_[id.value];
+    if (now >= slot.request_at) {
+      request_result(id, slot, now);
+    } else if (now >= overdue_at(id, slot)) {
+      ++channel_.statistics.overdue;
+      request_result(id, slot, now);
     }
-  }
+  });
+}
+
+TimeNs Leaf::overdue_at(ReductionId id, const Slot& slot) const {
+  // Before it has contributed there is nothing that it could request.
+  return slot.state == State::waiting_for_result ? channel_.overdue_at(id) : never;
 }
 
 void Leaf::request_result(ReductionId id, Slot& slot, TimeNs now) {
   const wire::ReductionWord word{
       .seqno = slot.contributed_last, .resno = slot.contributed_last, .pad = wire::pad_retry};
-  channel_.send_on_all(id, word, {});
+  channel_.send_on_all(id, word, wire::Payload{});
   ++slot.retries;
   ++channel_.statistics.requests_sent;
+  channel_.asked(slot.piece, now);
   slot.request_interval_ns =
       std::min(2 * slot.request_interval_ns, channel_.parameters.result_timeout_ns);
   slot.request_at = now + slot.request_interval_ns;
@@ -284,9 +328,10 @@ TimeNs Leaf::next_deadline() const {
     return never;
   }
   TimeNs deadline = std::min(leaving_ends_, root_missing_at());
-  for (const Slot& slot : slots_) {
-    deadline = std::min(deadline, slot.request_at);
-  }
+  channel_.for_each_in_flight([&](ReductionId id) {
+    const Slot& slot = slots_[id.value];
+    deadline = std::min({deadline, slot.request_at, overdue_at(id, slot)});
+  });
   return deadline;
 }
 
@@ -312,16 +357,16 @@ void Leaf::leave(TimeNs now) {
   }
   phase_ = Phase::leaving;
   leaving_ends_ = now + channel_.parameters.leave_timeout_ns;
-  leave_piece_ = begin(Operand{}, leaving_mark(channel_.parameters), now) + reductions_per_tree;
+  leave_piece_ = begin({}, {}, leaving_mark(channel_.parameters), now) + channel_.parameters.slots;
 }
 
 void Leaf::send_leave(ReductionId id, const Slot& slot, TimeNs now) {
-  if (id != reduction_of(leave_piece_)) {
+  if (id != channel_.id_of(leave_piece_)) {
     return;
   }
   for (TreeIndex tree = 0; tree < channel_.tree_count(); ++tree) {
     if (slot.heard_on.contains(tree) && !leave_sent_on_.contains(tree)) {
-      send_up(tree, id, *slot.heard, Operand{}, leave_piece_, no_mark);
+      send_up(tree, id, *slot.heard, {}, {}, leave_piece_, no_mark);
       leave_sent_on_.insert(tree);
     }
   }
@@ -335,7 +380,7 @@ void Leaf::send_leave(ReductionId id, const Slot& slot, TimeNs now) {
 }
 
 Status Leaf::status() const {
-  Status status;
+  Status status(slots_.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     ReductionStatus& entry = status[i];
@@ -356,7 +401,7 @@ Status Leaf::status() const {
     entry.retries = slot.retries;
     if (slot.state != State::idle) {
       entry.root_heard_at = root_heard_at_;
-      if (static_cast<std::uint32_t>(slot.piece) - missing_piece_ < reductions_per_tree) {
+      if (static_cast<std::uint32_t>(slot.piece) - missing_piece_ < channel_.parameters.slots) {
         entry.missing = missing_; // pieces behind the one that waits wait with it
       }
     }

@@ -29,6 +29,13 @@
 // keeps the interval, so that a leaf which hears the root ask soon stops requesting. The `cxi`
 // dialect has no requests.
 //
+// With more than eight reductions in flight a piece that is overdue (flight.hpp) is requested, too,
+// long before that timer.
+//
+// A piece that is a vector is sent from its owner's memory, as often as it takes, and its result is
+// written there when it comes. A result that is not of the piece's form and length is none, but for
+// the report that members do not agree, which always is an 84-byte frame.
+//
 // What else it may hear: a notice (notice.hpp) that says who is missing, or that the group has
 // ended. With a member time-out, a root that is silent for so long while the leaf waits is missing.
 //
@@ -47,10 +54,10 @@
 #include "endpoint/collective/channel.hpp"
 #include "endpoint/collective/failure.hpp"
 #include "endpoint/collective/notice.hpp"
+#include "endpoint/collective/per_reduction.hpp"
 #include "endpoint/collective/sequence.hpp"
 #include "endpoint/collective/status.hpp"
 
-#include <array>
 #include <bitset>
 #include <optional>
 
@@ -63,7 +70,9 @@ public:
   [[nodiscard]] bool can_inject() const;
   [[nodiscard]] bool is_idle() const;
   PieceNumber inject(const Operand& operand, TimeNs now, CallMark mark = no_mark);
-  void receive(const wire::ReductionFrame& frame, TimeNs now);
+  PieceNumber inject(const WideOperand& vector, TimeNs now, CallMark mark = no_mark);
+  /// `vector`: of a wide frame, whose payload `frame` does not have.
+  void receive(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector = {});
   void poll(TimeNs now);
   [[nodiscard]] TimeNs next_deadline() const;
   void move_to(const GroupParameters& parameters, TimeNs now);
@@ -101,6 +110,7 @@ private:
 
     PieceNumber piece = 0;
     Operand own;
+    WideOperand vector; ///< in place of `own`, where it is one
     CallMark mark = no_mark;
     TimeNs injected_at;
     std::bitset<SequenceNumber::modulus> contributed; ///< the sequences this piece was sent under
@@ -112,7 +122,8 @@ private:
   };
   enum class Phase : std::uint8_t { active, leaving, sending_leave, left };
 
-  [[nodiscard]] bool is_result_for(const Slot& slot, const wire::ReductionWord& word) const;
+  [[nodiscard]] bool is_result_for(const Slot& slot, const wire::ReductionWord& word,
+                                   const WideView& vector) const;
   /// Whether to follow a frame that opens `sequence` on this tree.
   [[nodiscard]] bool believes(const Slot& slot, SequenceNumber sequence, TreeIndex tree,
                               TimeNs now) const;
@@ -124,19 +135,20 @@ private:
   /// timer.
   void contribute(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now);
   void request_result(ReductionId id, Slot& slot, TimeNs now);
-  void finish(Slot& slot, const wire::ReductionFrame& frame);
-  PieceNumber begin(const Operand& operand, CallMark mark, TimeNs now);
+  [[nodiscard]] TimeNs overdue_at(ReductionId id, const Slot& slot) const;
+  void finish(Slot& slot, const wire::ReductionFrame& frame, const WideView& vector, TimeNs now);
+  PieceNumber begin(const Operand& operand, const WideOperand& vector, CallMark mark, TimeNs now);
   void take_notice(const wire::ReductionFrame& frame);
   /// When the root is missing, if nothing is heard of it until then; `never` while nothing waits.
   [[nodiscard]] TimeNs root_missing_at() const;
   /// On every tree on which the newest sequence was heard and that was not told yet.
   void send_leave(ReductionId id, const Slot& slot, TimeNs now);
   void send_up(TreeIndex tree, ReductionId id, SequenceNumber sequence, const Operand& operand,
-               PieceNumber piece, CallMark mark);
+               const WideOperand& vector, PieceNumber piece, CallMark mark);
 
   Channel channel_;
   std::uint64_t signature_base_ = 0; ///< 0 when contributions are not signed
-  std::array<Slot, reductions_per_tree> slots_;
+  PerReduction<Slot> slots_;
   Phase phase_ = Phase::active;
   bool abandoned_ = false;
   bool root_understands_marks_ = false;

@@ -1,5 +1,7 @@
 #include "endpoint/collective/member.hpp"
 
+#include "tributary/wire/wide_reduction.hpp"
+
 #include <cassert>
 #include <stdexcept>
 
@@ -24,6 +26,24 @@ const Channel& channel_of(const std::variant<Root, Leaf>& role) {
   return std::visit([](const auto& r) -> const Channel& { return r.channel(); }, role);
 }
 
+/// What an 84-byte frame would have in front of its payload.
+wire::ReductionFrame headers_of(const wire::WideFrame& wide) {
+  wire::ReductionFrame frame;
+  frame.ethertype = wide.ethertype;
+  frame.destination = wide.destination;
+  frame.source = wide.source;
+  frame.dscp = wide.dscp;
+  frame.vni = wide.vni;
+  frame.source_nid = wide.source_nid;
+  frame.tree = wide.tree;
+  frame.reduction = wide.slot;
+  frame.signature = wide.signature;
+  frame.rank = wide.rank;
+  frame.cookie = wide.cookie;
+  frame.word = wide.word;
+  return frame;
+}
+
 } // namespace
 
 Member::Member(const GroupParameters& parameters) : role_(make_role(parameters)) {}
@@ -41,19 +61,39 @@ PieceNumber Member::inject(const Operand& operand, TimeNs now, CallMark mark) {
   return std::visit([&](auto& role) { return role.inject(operand, now, mark); }, role_);
 }
 
+PieceNumber Member::inject(const WideOperand& vector, TimeNs now, CallMark mark) {
+  assert(can_inject() && vector.payload_bytes <= parameters().payload &&
+         wire::is_wide_payload(vector.payload_bytes) && wire::carries(vector.form, vector.op));
+  return std::visit([&](auto& role) { return role.inject(vector, now, mark); }, role_);
+}
+
 PieceNumber Member::next_piece() const { return channel_of(role_).next_piece; }
 
 std::optional<Completion> Member::take_completion() { return channel_of(role_).completions.take(); }
 
-void Member::receive(std::span<const std::byte> bytes, TimeNs now) {
+bool Member::receive(std::span<const std::byte> bytes, TimeNs now) {
+  const GroupParameters& group = parameters();
   wire::ReductionFrame frame;
-  if (wire::decode(bytes, parameters().ethertype, frame) != wire::DecodeError::none) {
-    Statistics& statistics = channel_of(role_).statistics;
-    ++statistics.frames_received;
-    ++statistics.malformed;
-    return;
+  if (wire::decode(bytes, group.ethertype, frame) == wire::DecodeError::none) {
+    if (group.slots > reductions_per_tree) {
+      frame.reduction = wire::dfa_of(bytes.data() + wire::ethernet_header_bytes).slot();
+    }
+    receive(frame, now);
+    return true;
   }
-  receive(frame, now);
+  if (wire::WideFrame wide;
+      group.is_wide() && wire::decode(bytes, group.ethertype, wide) == wire::DecodeError::none &&
+      wide.payload_bytes <= group.payload && wire::is_supported(wide.word.op) &&
+      wire::carries(wide.form, wide.word.opcode())) {
+    const WideView vector{.form = wide.form, .payload = wire::payload_of(bytes, wide)};
+    const wire::ReductionFrame headers = headers_of(wide);
+    std::visit([&](auto& role) { role.receive(headers, now, vector); }, role_);
+    return true;
+  }
+  Statistics& statistics = channel_of(role_).statistics;
+  ++statistics.frames_received;
+  ++statistics.malformed;
+  return false;
 }
 
 void Member::receive(const wire::ReductionFrame& frame, TimeNs now) {
@@ -77,7 +117,8 @@ void Member::move_to(const GroupParameters& p, TimeNs now) {
   }
   const GroupParameters& before = parameters();
   if (p.rank != before.rank || p.size != before.size || p.root_rank != before.root_rank ||
-      p.nid != before.nid || p.dialect != before.dialect) {
+      p.nid != before.nid || p.dialect != before.dialect || p.slots != before.slots ||
+      p.payload != before.payload) {
     throw std::invalid_argument("a group moves with its members and its root, or not at all");
   }
   std::visit([&](auto& role) { role.move_to(p, now); }, role_);

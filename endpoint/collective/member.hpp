@@ -15,9 +15,10 @@
 // With `twin` in its parameters it reduces on two trees at once (trees.hpp); nothing changes in how
 // it is driven, but that frames of both trees are handed in.
 //
-// All members must inject the same operators in the same order. Up to eight pieces are in flight;
-// they finish in any order; piece k + 8 may begin once piece k's completion was taken. Times must
-// not run backwards. A member belongs to one thread at a time.
+// All members must inject the same operators in the same order. Up to eight pieces are in flight,
+// or as many as the group has slots and the window allows (flight.hpp); they finish in any order;
+// with S slots piece k + S may begin once piece k's completion was taken. Times must not run
+// backwards. A member belongs to one thread at a time.
 //
 // The rules are in root.hpp and leaf.hpp, for people in docs/protocol/collective.md.
 #pragma once
@@ -49,13 +50,17 @@ public:
   /// Begins the next piece and says its number. Requires `can_inject()`. `mark` tells which call of
   /// the member it belongs to (call_mark.hpp), where the group tells calls.
   PieceNumber inject(const Operand& operand, TimeNs now, CallMark mark = no_mark);
+  /// The same with a vector, in a group whose frames may be wide. Requires that
+  /// `vector.payload_bytes` is at most the group's `payload`.
+  PieceNumber inject(const WideOperand& vector, TimeNs now, CallMark mark = no_mark);
   /// The number the next piece will have.
   [[nodiscard]] PieceNumber next_piece() const;
   /// The oldest completion that was not taken yet.
   std::optional<Completion> take_completion();
 
-  /// Any bytes; what is not this group's is counted and ignored.
-  void receive(std::span<const std::byte> frame, TimeNs now);
+  /// Any bytes; what is not this group's is counted and ignored. False if it is no reduction frame
+  /// that the group could have.
+  bool receive(std::span<const std::byte> frame, TimeNs now);
   /// The same for a frame that was decoded already.
   void receive(const wire::ReductionFrame& frame, TimeNs now);
   /// Does what is due.

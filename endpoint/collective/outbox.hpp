@@ -1,48 +1,147 @@
 // The frames a member wants sent, oldest first, until its shell takes them. Fixed room; a frame
 // that finds none is dropped and counted by the member, and recovered like one the network lost.
 //
-//   while (!outbox.empty()) { send(outbox.front()); outbox.pop(); }
-//   for (i = 0; i < outbox.size(); ++i) ... outbox[i] ...; outbox.pop(sent);      in batches
+//   while (!outbox.empty()) { length = outbox.write_front(room); ...; outbox.pop(); }
+//
+// Of a wide frame the header alone lies here; its vector is gathered from where it is when the frame
+// is written. So whoever is about to give that memory away takes such frames back first (`drop`).
+//
+// A member of a group of 84-byte frames never has wide ones: there `front()` is the frame itself.
 #pragma once
 
+#include "endpoint/collective/wide_operand.hpp"
+#include "tributary/reduce/wide_identity.hpp"
 #include "tributary/wire/reduction.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <span>
+#include <vector>
 
 namespace tributary::collective {
 
 class Outbox {
 public:
-  static constexpr std::size_t capacity = 64;
+  static constexpr std::size_t capacity = 64; ///< unless another one is asked for
   using Frame = std::array<std::byte, wire::reduction_frame_bytes>;
 
+  /// `room`: a power of two.
+  explicit Outbox(std::size_t room = capacity) : frames_(room), mask_(room - 1) {}
+
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  [[nodiscard]] bool full() const { return size_ == capacity; }
+  [[nodiscard]] bool full() const { return size_ == frames_.size(); }
   [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t room() const { return frames_.size() - size_; }
   /// The `index`-th frame from the oldest; `index < size()`.
   [[nodiscard]] const Frame& operator[](std::size_t index) const {
-    return frames_[(first_ + index) % capacity];
+    return frames_[(first_ + index) & mask_];
   }
   [[nodiscard]] const Frame& front() const { return frames_[first_]; }
   /// Forgets the `count` oldest frames; `count <= size()`.
   void pop(std::size_t count = 1) {
-    first_ = (first_ + count) % capacity;
+    first_ = (first_ + count) & mask_;
     size_ -= count;
   }
+
+  /// Bytes of the oldest frame.
+  [[nodiscard]] std::size_t front_bytes() const {
+    return is_wide(front()) ? wire::wide_header_bytes + gather_of(front()).payload_bytes
+                            : wire::reduction_frame_bytes;
+  }
+  /// Writes the oldest frame; answers how many bytes it has. Requires room for them.
+  std::size_t write_front(std::byte* room) const {
+    const Frame& frame = front();
+    if (!is_wide(frame)) [[likely]] {
+      std::memcpy(room, frame.data(), frame.size());
+      return frame.size();
+    }
+    const WideOperand gather = gather_of(frame);
+    std::memcpy(room, frame.data(), wire::wide_header_bytes);
+    write_payload(gather, {room + wire::wide_header_bytes, gather.payload_bytes});
+    return wire::wide_header_bytes + gather.payload_bytes;
+  }
+  /// The vector as it travels: the elements, and the identity behind them.
+  static void write_payload(const WideOperand& vector, std::span<std::byte> payload) {
+    const std::size_t bytes = vector.in == nullptr ? 0 : vector.bytes;
+    if (bytes > 0) {
+      std::memcpy(payload.data(), vector.in, bytes);
+    }
+    if (bytes < payload.size()) {
+      reduce::fill_identity(vector.op, vector.form, payload.subspan(bytes));
+    }
+  }
+
   /// Encodes a frame behind the last one; false when there is no room.
   [[nodiscard]] bool push(const wire::ReductionFrame& frame) {
     if (full()) {
       return false;
     }
-    wire::encode(frame, frames_[(first_ + size_) % capacity]);
+    wire::encode(frame, frames_[(first_ + size_) & mask_]);
     ++size_;
     return true;
   }
+  /// The same for a wide frame, whose vector stays where it is. Requires that the frame's form and
+  /// length are the vector's.
+  [[nodiscard]] bool push(const wire::WideFrame& frame, const WideOperand& vector) {
+    if (full()) {
+      return false;
+    }
+    Frame& at = frames_[(first_ + size_) & mask_];
+    wire::encode_header(frame, std::span(at).first<wire::wide_header_bytes>());
+    const Gather gather{.in = vector.in,
+                        .bytes = vector.bytes,
+                        .payload_bytes = vector.payload_bytes,
+                        .op = vector.op,
+                        .form = vector.form};
+    std::memcpy(at.data() + wire::wide_header_bytes, &gather, sizeof gather);
+    ++size_;
+    return true;
+  }
+  /// Takes back the frames of this reduction whose vector lies at `memory`.
+  void drop(ReductionId id, const std::byte* memory) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      const Frame& frame = frames_[(first_ + i) & mask_];
+      if (is_wide(frame) && gather_of(frame).in == memory &&
+          wire::dfa_of(frame.data() + wire::ethernet_header_bytes).slot() == id) {
+        continue;
+      }
+      if (kept != i) {
+        frames_[(first_ + kept) & mask_] = frame;
+      }
+      ++kept;
+    }
+    size_ = kept;
+  }
 
 private:
-  std::array<Frame, capacity> frames_;
+  /// Stands behind the header of a wide frame, where the payload of another one is.
+  struct Gather {
+    const std::byte* in;
+    std::uint32_t bytes;
+    std::uint32_t payload_bytes;
+    wire::Opcode op;
+    wire::Form form;
+  };
+  static_assert(wire::wide_header_bytes + sizeof(Gather) <= wire::reduction_frame_bytes);
+
+  [[nodiscard]] static bool is_wide(const Frame& frame) {
+    return wire::form_byte_of(frame.data() + wire::ethernet_header_bytes) != 0;
+  }
+  [[nodiscard]] static WideOperand gather_of(const Frame& frame) {
+    Gather gather;
+    std::memcpy(&gather, frame.data() + wire::wide_header_bytes, sizeof gather);
+    return {.op = gather.op,
+            .form = gather.form,
+            .in = gather.in,
+            .bytes = gather.bytes,
+            .payload_bytes = gather.payload_bytes};
+  }
+
+  std::vector<Frame> frames_;
+  std::size_t mask_;
   std::size_t first_ = 0;
   std::size_t size_ = 0;
 };

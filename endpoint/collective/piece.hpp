@@ -1,6 +1,7 @@
 // One piece: what a member puts into, and gets out of, one reduction frame. Pieces of a group are
 // numbered from 0 in the order in which they are injected, the same at every member; piece k
-// travels under reduction id k mod 8.
+// travels under reduction id k mod S, of the S that the group has: 8 unless its trees have more.
+// It is four words, or a vector (wide_operand.hpp).
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -13,15 +14,15 @@ namespace tributary::collective {
 
 using PieceNumber = std::uint64_t;
 
-constexpr ReductionId reduction_of(PieceNumber piece) {
-  return ReductionId{static_cast<std::uint8_t>(piece % reductions_per_tree)};
+constexpr ReductionId reduction_of(PieceNumber piece, std::size_t slots = reductions_per_tree) {
+  return ReductionId{static_cast<std::uint8_t>(piece % slots)};
 }
 
 /// A member's own contribution. `source` is filled in by the member.
 using Operand = reduce::Contribution;
 
 /// A finished piece. With `rc` op_mismatch, `payload[0]` holds the two source addresses and there
-/// is no result.
+/// is no result. The result of a vector is where it was wanted, and not in `payload`.
 struct Completion {
   PieceNumber piece = 0;
   wire::Payload payload{};

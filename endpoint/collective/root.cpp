@@ -1,25 +1,30 @@
 #include "endpoint/collective/root.hpp"
 
+#include "endpoint/collective/wide_kernel_table.hpp"
 #include "tributary/reduce/reducer.hpp"
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 namespace tributary::collective {
 
 Root::Root(const GroupParameters& parameters, Outbox* shared)
     : channel_(parameters, shared),
       everybody_(parameters.cookie, parameters.checks() ? parameters.size : 0),
-      roll_call_(parameters.size) {
+      roll_call_(parameters.size), slots_(parameters.slots),
+      vectors_(parameters.is_wide()
+                   ? RootVectors(parameters.slots, parameters.tree_count(), parameters.payload)
+                   : RootVectors()) {
   for (Slot& slot : slots_) {
     slot.last_result.resno = no_sequence;
   }
 }
 
 bool Root::can_inject() const {
-  const ReductionId id = reduction_of(channel_.next_piece);
+  const ReductionId id = channel_.id_of(channel_.next_piece);
   return phase_ == Phase::active && !failure_ && !slots_[id.value].in_progress &&
-         !channel_.completions.holds(id);
+         !channel_.completions.holds(id) && channel_.has_room();
 }
 
 bool Root::is_idle() const {
@@ -30,18 +35,28 @@ bool Root::is_idle() const {
 
 PieceNumber Root::inject(const Operand& operand, TimeNs now, CallMark mark) {
   ++channel_.statistics.injected;
-  return begin(operand, channel_.parameters.marks_calls() ? mark : no_mark, now);
+  return begin(operand, {}, channel_.parameters.marks_calls() ? mark : no_mark, now);
 }
 
-PieceNumber Root::begin(const Operand& operand, CallMark mark, TimeNs now) {
+PieceNumber Root::inject(const WideOperand& vector, TimeNs now, CallMark mark) {
+  ++channel_.statistics.injected;
+  Operand operand;
+  operand.op = vector.op;
+  return begin(operand, vector, channel_.parameters.marks_calls() ? mark : no_mark, now);
+}
+
+PieceNumber Root::begin(const Operand& operand, const WideOperand& vector, CallMark mark,
+                        TimeNs now) {
   const GroupParameters& group = channel_.parameters;
   const PieceNumber piece = channel_.next_piece++;
-  const ReductionId id = reduction_of(piece);
+  const ReductionId id = channel_.id_of(piece);
+  channel_.begin(piece, now);
   Slot& slot = slots_[id.value];
   slot.in_progress = true;
   slot.piece = piece;
   slot.own = operand;
   slot.own.source = wire::FabricAddress::unicast(group.nid);
+  slot.vector = vector;
   slot.mark = mark;
   slot.injected_at = now;
   slot.calls_roll = false;
@@ -53,16 +68,16 @@ PieceNumber Root::begin(const Operand& operand, CallMark mark, TimeNs now) {
                                elapsed_ns(now, slot.armed_at) >= group.collective_timeout_ns / 2;
   if (arm_period_over && group.size > 1) {
     ++channel_.statistics.armed;
-    ask(id, slot, now);
+    ask(id, slot, now, false);
   } else {
-    count_own(slot);
+    count_own(id, slot);
     slot.retry_at = now + slot.retry_interval_ns;
     reconcile_all(id, slot, now);
   }
   return piece;
 }
 
-void Root::receive(const wire::ReductionFrame& frame, TimeNs now) {
+void Root::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector) {
   if (phase_ == Phase::left) {
     return;
   }
@@ -102,8 +117,8 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now) {
                         .m = word.m,
                         .overflow_id = word.overflow_id,
                         .source = wire::FabricAddress::unicast(frame.source_nid)};
+  count_in(frame.reduction, slot, *tree, operand, vector, word.count, frame.signature);
   Gathered& gathered = slot.gathered[*tree];
-  count_in(gathered, operand, word.count, frame.signature);
   ++gathered.frames;
   gathered.largest_frame = std::max(gathered.largest_frame, word.count);
   if (word.count == 1 && slot.in_progress && roll_call_.is_about(slot.piece)) {
@@ -131,36 +146,55 @@ void Root::poll(TimeNs now) {
     depart(now);
     return;
   }
-  for (std::uint8_t i = 0; i < reductions_per_tree; ++i) {
-    Slot& slot = slots_[i];
-    if (!slot.in_progress || now < slot.retry_at) {
-      continue;
+  channel_.for_each_in_flight([&](ReductionId id) {
+    Slot& slot = slots_[id.value];
+    if (failure_ || !slot.in_progress) {
+      return;
     }
-    slot.retry_interval_ns =
-        std::min(2 * slot.retry_interval_ns, retry_backoff_limit * channel_.parameters.retry_ns);
-    ++slot.retries;
-    ++channel_.statistics.retried;
-    if (slot.calls_roll) {
-      conclude_roll_call(ReductionId{i}, slot, now);
-      if (failure_) {
-        return;
-      }
+    if (now >= slot.retry_at) {
+      retry(id, slot, now);
+    } else if (now >= channel_.overdue_at(id) && !slot.calls_roll) {
+      ++channel_.statistics.overdue;
+      ask_again(id, slot, now);
     }
-    if (is_roll_call_due(slot)) {
-      call_roll(ReductionId{i}, slot, now);
-    } else {
-      ask(ReductionId{i}, slot, now);
+  });
+}
+
+void Root::retry(ReductionId id, Slot& slot, TimeNs now) {
+  slot.retry_interval_ns =
+      std::min(2 * slot.retry_interval_ns, retry_backoff_limit * channel_.parameters.retry_ns);
+  ++slot.retries;
+  ++channel_.statistics.retried;
+  if (slot.calls_roll) {
+    conclude_roll_call(id, slot, now);
+    if (failure_) {
+      return;
     }
   }
+  if (is_roll_call_due(slot)) {
+    channel_.asked(slot.piece, now);
+    call_roll(id, slot, now);
+  } else {
+    ask_again(id, slot, now);
+  }
+}
+
+void Root::ask_again(ReductionId id, Slot& slot, TimeNs now) {
+  channel_.asked(slot.piece, now);
+  ask(id, slot, now);
 }
 
 TimeNs Root::next_deadline() const {
   TimeNs deadline = std::min(leaving_ends_, tell_failure_at_);
-  for (const Slot& slot : slots_) {
+  channel_.for_each_in_flight([&](ReductionId id) {
+    const Slot& slot = slots_[id.value];
     if (slot.in_progress) {
       deadline = std::min(deadline, slot.retry_at);
+      if (!slot.calls_roll) {
+        deadline = std::min(deadline, channel_.overdue_at(id));
+      }
     }
-  }
+  });
   return deadline;
 }
 
@@ -176,12 +210,12 @@ void Root::advance(Slot& slot, TimeNs now) const {
   slot.calls_roll = false;
 }
 
-void Root::ask(ReductionId id, Slot& slot, TimeNs now) {
+void Root::ask(ReductionId id, Slot& slot, TimeNs now, bool with_result) {
   advance(slot, now);
   slot.asked_at = now;
-  open_sequence(id, slot, channel_.parameters.armed, true);
+  open_sequence(id, slot, channel_.parameters.armed, true, with_result);
   if (slot.in_progress) {
-    count_own(slot);
+    count_own(id, slot);
     slot.retry_at = now + slot.retry_interval_ns;
   }
 }
@@ -193,7 +227,7 @@ void Root::call_roll(ReductionId id, Slot& slot, TimeNs now) {
   slot.calls_roll = true;
   slot.asked_at = now;
   open_sequence(id, slot, false, true);
-  count_own(slot);
+  count_own(id, slot);
   slot.retry_at = now + slot.retry_interval_ns;
 }
 
@@ -264,7 +298,7 @@ void Root::tell_failure(TimeNs now) {
     return;
   }
   failure_told_at_ = now;
-  for (std::uint8_t i = 0; i < reductions_per_tree; ++i) {
+  for (std::uint8_t i = 0; i < slots_.size(); ++i) {
     tell(ReductionId{i}, {.failure = failure_});
   }
 }
@@ -278,6 +312,9 @@ void Root::fail(const Failure& failure, TimeNs now) {
   for (Slot& slot : slots_) {
     slot.in_progress = false;
   }
+  if (channel_.flight != nullptr) {
+    channel_.flight->forget();
+  }
   tell_failure(now);
   tell_failure_at_ = now + retry_backoff_limit * channel_.parameters.retry_ns;
   tell_failure_until_ = now + channel_.parameters.linger_ns;
@@ -288,9 +325,12 @@ void Root::fail(const Failure& failure, TimeNs now) {
   }
 }
 
-void Root::count_in(Gathered& gathered, const Operand& operand, ContributionCount count,
-                    std::uint64_t signature) const {
-  if (gathered.count == 0) {
+void Root::count_in(ReductionId id, Slot& slot, TreeIndex tree, const Operand& operand,
+                    const WideView& vector, ContributionCount count, std::uint64_t signature) {
+  Gathered& gathered = slot.gathered[tree];
+  if (vector.is_wide() || gathered.form != wire::Form::words) {
+    combine_vector(id, gathered, tree, operand, vector);
+  } else if (gathered.count == 0) {
     reduce::start(gathered.accumulator, operand);
   } else {
     reduce::combine(gathered.accumulator, operand, channel_.parameters.nan_mode);
@@ -299,12 +339,46 @@ void Root::count_in(Gathered& gathered, const Operand& operand, ContributionCoun
   gathered.signatures = (gathered.signatures + signature) & wire::signature_mask;
 }
 
-void Root::count_own(Slot& slot) const {
+/// The frame, or what is held, is a vector.
+void Root::combine_vector(ReductionId id, Gathered& gathered, TreeIndex tree,
+                          const Operand& operand, const WideView& vector) {
+  reduce::Accumulator& held = gathered.accumulator;
+  const auto kernel = [&] {
+    return wide_kernel(operand.op, vector.form, channel_.parameters.nan_mode);
+  };
+  if (gathered.count == 0) {
+    held = {};
+    held.op = operand.op;
+    held.rc = operand.rc;
+    held.source = operand.source;
+    gathered.form = vector.form;
+    gathered.payload_bytes = static_cast<std::uint32_t>(vector.payload.size());
+    held.rc = wire::worse(held.rc, kernel().begin(vectors_.gathered(id, tree), vector.payload));
+  } else if (held.rc != wire::ResultCode::op_mismatch && vector.form == gathered.form &&
+             vector.payload.size() == gathered.payload_bytes && operand.op == held.op) {
+    held.rc = wire::worse(wire::worse(held.rc, operand.rc),
+                          kernel().add(vectors_.gathered(id, tree), vector.payload));
+  } else {
+    reduce::report_mismatch(held, operand);
+  }
+}
+
+void Root::count_own(ReductionId id, Slot& slot) {
   const GroupParameters& group = channel_.parameters;
   const std::uint64_t base = signature_base(group.cookie, group.rank);
+  const WideView vector = slot.vector.is_wide() ? own_vector(slot.vector) : WideView{};
   for (TreeIndex tree = 0; tree < channel_.tree_count(); ++tree) {
-    count_in(slot.gathered[tree], slot.own, 1, signature_of_piece(base, slot.piece) + slot.mark);
+    count_in(id, slot, tree, slot.own, vector, 1, signature_of_piece(base, slot.piece) + slot.mark);
   }
+}
+
+WideView Root::own_vector(const WideOperand& vector) {
+  if (vector.in != nullptr && vector.bytes == vector.payload_bytes) {
+    return {.form = vector.form, .payload = {vector.in, vector.bytes}};
+  }
+  const std::span<std::byte> whole(vectors_.scratch(), vector.payload_bytes);
+  Outbox::write_payload(vector, whole);
+  return {.form = vector.form, .payload = whole};
 }
 
 void Root::reconcile_all(ReductionId id, Slot& slot, TimeNs now) {
@@ -330,6 +404,7 @@ void Root::reconcile(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
   // At once: contributions are flowing, so this is no faster than a round trip.
   ++slot.retries;
   ++channel_.statistics.retried;
+  channel_.asked(slot.piece, now);
   if (slot.refused == roll_call_refusal && channel_.parameters.marks_calls()) {
     call_roll(id, slot, now);
   } else {
@@ -368,10 +443,15 @@ bool Root::is_any_tree_short(const Slot& slot) const {
 void Root::finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now) {
   const Gathered& complete = slot.gathered[winner];
   const reduce::Accumulator& result = complete.accumulator;
+  slot.last_vector = {};
+  const wire::ResultCode rc =
+      complete.form != wire::Form::words && result.rc != wire::ResultCode::op_mismatch
+          ? keep_vector(id, slot, winner)
+          : result.result_code();
   const Completion completion{.piece = slot.piece,
                               .payload = result.payload,
                               .op = result.op,
-                              .rc = result.result_code(),
+                              .rc = rc,
                               .m = result.m,
                               .overflow_id = result.overflow_id,
                               .count = complete.count,
@@ -386,6 +466,7 @@ void Root::finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now) {
   slot.last_result.overflow_id = completion.overflow_id;
   slot.last_payload = completion.payload;
   slot.in_progress = false;
+  channel_.end(slot.piece, {}, now);
   if (roll_call_.is_about(slot.piece)) {
     roll_call_.end();
   }
@@ -400,6 +481,27 @@ void Root::finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now) {
   if (phase_ == Phase::leaving) {
     begin_linger(now);
   }
+}
+
+wire::ResultCode Root::keep_vector(ReductionId id, Slot& slot, TreeIndex winner) {
+  const Gathered& complete = slot.gathered[winner];
+  const reduce::Accumulator& held = complete.accumulator;
+  std::byte* const result = vectors_.result(id);
+  channel_.outbox.drop(id, result); // of the last result, which everybody has
+  const wire::ResultCode rc =
+      wide_kernel(held.op, complete.form, channel_.parameters.nan_mode)
+          .emit(vectors_.gathered(id, winner), {result, complete.payload_bytes});
+  // Others may have called for less, or for more: then the signatures would have told.
+  if (slot.vector.out != nullptr) {
+    std::memcpy(slot.vector.out, result, std::min(slot.vector.bytes, complete.payload_bytes));
+  }
+  slot.last_vector = {.op = held.op,
+                      .form = complete.form,
+                      .in = result,
+                      .out = nullptr,
+                      .bytes = complete.payload_bytes,
+                      .payload_bytes = complete.payload_bytes};
+  return wire::worse(held.rc, rc);
 }
 
 void Root::count_shape(const Gathered& gathered, TreeIndex tree) {
@@ -418,7 +520,11 @@ void Root::count_shape(const Gathered& gathered, TreeIndex tree) {
 void Root::answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, TimeNs now) {
   ++channel_.statistics.requests_received;
   const bool have_it = slot.last_result.count > 0 && slot.last_result.resno == wanted;
-  const bool asked_just_now = elapsed_ns(now, slot.asked_at) < channel_.parameters.retry_ns;
+  const std::uint64_t apart =
+      channel_.flight != nullptr && channel_.flight->time_ns() != 0
+          ? std::min(channel_.flight->time_ns(), channel_.parameters.retry_ns)
+          : channel_.parameters.retry_ns;
+  const bool asked_just_now = elapsed_ns(now, slot.asked_at) < apart;
   if (!have_it || asked_just_now || channel_.parameters.dialect == Dialect::cxi) {
     return;
   }
@@ -426,9 +532,25 @@ void Root::answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, Tim
   ask(id, slot, now);
 }
 
-void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry) {
+void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry, bool with_result) {
   wire::ReductionWord word = slot.last_result;
   wire::Payload payload = slot.last_payload;
+  const std::uint64_t signature = channel_.parameters.marks_calls() ? root_understands_marks : 0;
+  if (slot.last_vector.is_wide()) {
+    if (!with_result) {
+      word = {};
+      word.resno = no_sequence;
+    }
+    word.seqno = slot.sequence;
+    word.arm = arm;
+    word.pad = retry ? wire::pad_retry : std::uint8_t{0};
+    if (with_result) {
+      channel_.send_on_all(id, word, slot.last_vector, signature);
+    } else {
+      channel_.send_on_all(id, word, wire::Payload{}, signature);
+    }
+    return;
+  }
   word.seqno = slot.sequence;
   word.arm = arm;
   word.pad = retry ? wire::pad_retry : std::uint8_t{0};
@@ -440,14 +562,13 @@ void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry)
     }
     word.seqno = slot.sequence;
   }
-  channel_.send_on_all(id, word, payload,
-                       channel_.parameters.marks_calls() ? root_understands_marks : 0);
+  channel_.send_on_all(id, word, payload, signature);
 }
 
 void Root::move_to(const GroupParameters& parameters, TimeNs now) {
   channel_.parameters = parameters;
   everybody_ = SignatureSum(parameters.cookie, parameters.checks() ? parameters.size : 0);
-  for (std::uint8_t i = 0; i < reductions_per_tree; ++i) {
+  for (std::uint8_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
     slot.gathered = {};
     slot.arm_void = slot.armed;
@@ -472,7 +593,7 @@ void Root::leave(TimeNs now) {
   }
   phase_ = Phase::leaving;
   leaving_ends_ = now + channel_.parameters.leave_timeout_ns;
-  leave_piece_ = begin(Operand{}, leaving_mark(channel_.parameters), now) + reductions_per_tree;
+  leave_piece_ = begin({}, {}, leaving_mark(channel_.parameters), now) + channel_.parameters.slots;
 }
 
 void Root::begin_linger(TimeNs now) {
@@ -482,7 +603,7 @@ void Root::begin_linger(TimeNs now) {
 
 void Root::count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now) {
   const GroupParameters& group = channel_.parameters;
-  if (frame.reduction != reduction_of(leave_piece_)) {
+  if (frame.reduction != channel_.id_of(leave_piece_)) {
     ++channel_.statistics.stale;
     return;
   }
@@ -503,9 +624,10 @@ void Root::count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs
 void Root::depart(TimeNs now) {
   phase_ = Phase::left;
   leaving_ends_ = never;
-  for (std::uint8_t i = 0; i < reductions_per_tree; ++i) {
+  for (std::uint8_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
     slot.in_progress = false;
+    slot.last_vector = {}; // nobody asks any more
     if (slot.armed && channel_.parameters.armed && channel_.parameters.size > 1) {
       advance(slot, now);
       open_sequence(ReductionId{i}, slot, false, false);
@@ -514,7 +636,7 @@ void Root::depart(TimeNs now) {
 }
 
 Status Root::status() const {
-  Status status;
+  Status status(slots_.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     ReductionStatus& entry = status[i];

@@ -1,7 +1,7 @@
 // The root of a group: it opens sequences, combines what comes up the tree with its own operand,
 // and multicasts the result.
 //
-// Sequences. Each of the eight reduction ids has a counter of its own, 0 to 1021. A sequence lives
+// Sequences. Each of the reduction ids has a counter of its own, 0 to 1021. A sequence lives
 // from the frame that opens it (its arm) to the frame that opens the next one. Frames count only
 // when their resno is the current sequence; all others are stale. A new sequence never equals the
 // one of the last result, which the root keeps: so an old result cannot pass for a new one.
@@ -29,6 +29,15 @@
 //   retry timer                         the same; the interval doubles, up to 32 times the first
 //   request for the last result         the same, whether a reduction is in progress or not, and
 //                                       not more often than one retry interval
+//
+// Vectors. A piece that travels in wide frames is gathered by the kernels that switches have
+// (tributary/reduce/wide_kernel.hpp), and its result is kept and replayed like any other. Frames
+// that do not agree in operator, form or length make the same report as different operators do; it
+// is an 84-byte frame. An arm for age alone carries no such result: nobody waits for it.
+//
+// With more than eight reductions in flight a piece that is overdue (flight.hpp) is asked for long
+// before its retry timer, and a result that a leaf asks for is sent again once in the time that a
+// piece takes.
 //
 // Why a replay opens a new sequence: a frame with the current one would make engines that hold
 // contributions to it drop them; a frame without an arm would free their descriptors. A new
@@ -68,7 +77,9 @@
 #include "endpoint/collective/channel.hpp"
 #include "endpoint/collective/failure.hpp"
 #include "endpoint/collective/notice.hpp"
+#include "endpoint/collective/per_reduction.hpp"
 #include "endpoint/collective/roll_call.hpp"
+#include "endpoint/collective/root_vectors.hpp"
 #include "endpoint/collective/sequence.hpp"
 #include "endpoint/collective/signature.hpp"
 #include "endpoint/collective/status.hpp"
@@ -96,7 +107,9 @@ public:
   [[nodiscard]] bool can_inject() const;
   [[nodiscard]] bool is_idle() const;
   PieceNumber inject(const Operand& operand, TimeNs now, CallMark mark = no_mark);
-  void receive(const wire::ReductionFrame& frame, TimeNs now);
+  PieceNumber inject(const WideOperand& vector, TimeNs now, CallMark mark = no_mark);
+  /// `vector`: of a wide frame, whose payload `frame` does not have.
+  void receive(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector = {});
   void poll(TimeNs now);
   [[nodiscard]] TimeNs next_deadline() const;
   void move_to(const GroupParameters& parameters, TimeNs now);
@@ -117,7 +130,11 @@ public:
 private:
   /// What was counted under the current sequence.
   struct Gathered {
+    /// Of a vector the operator, the code and the first source alone; or the report that members
+    /// do not agree.
     reduce::Accumulator accumulator;
+    wire::Form form = wire::Form::words;
+    std::uint32_t payload_bytes = 0; ///< of a vector
     ContributionCount count = 0;
     std::uint64_t signatures = 0;
     std::uint32_t frames = 0;
@@ -133,6 +150,7 @@ private:
     bool in_progress = false; ///< injected and not completed
     PieceNumber piece = 0;
     Operand own;
+    WideOperand vector; ///< in place of `own`, where it is one
     CallMark mark = no_mark;
     TimeNs injected_at;
     bool calls_roll = false; ///< the current sequence is a roll call
@@ -144,16 +162,21 @@ private:
     /// The word of the last result, resno and all; count 0 before the first.
     wire::ReductionWord last_result;
     wire::Payload last_payload{};
-    TimeNs asked_at; ///< the last retry frame, which limits replays
+    WideOperand last_vector; ///< in place of it, where the result is one
+    TimeNs asked_at;         ///< the last retry frame, which limits replays
   };
   enum class Phase : std::uint8_t { active, leaving, lingering, left };
 
   [[nodiscard]] Slot& slot_of(PieceNumber piece) { return slots_[reduction_of(piece).value]; }
-  PieceNumber begin(const Operand& operand, CallMark mark, TimeNs now);
+  PieceNumber begin(const Operand& operand, const WideOperand& vector, CallMark mark, TimeNs now);
   /// Takes a new sequence and forgets what was gathered under the old one.
   void advance(Slot& slot, TimeNs now) const;
-  /// Opens a new sequence with a retry frame, and counts the own operand into it.
-  void ask(ReductionId id, Slot& slot, TimeNs now);
+  /// Opens a new sequence with a retry frame, and counts the own operand into it. Without the
+  /// result it is an arm alone, where nobody asks for a result that is a vector.
+  void ask(ReductionId id, Slot& slot, TimeNs now, bool with_result = true);
+  /// The same because the piece had to be waited for too long.
+  void ask_again(ReductionId id, Slot& slot, TimeNs now);
+  void retry(ReductionId id, Slot& slot, TimeNs now);
   /// The same without the engines, so that everybody is heard by themselves.
   void call_roll(ReductionId id, Slot& slot, TimeNs now);
   [[nodiscard]] bool is_roll_call_due(const Slot& slot) const;
@@ -165,10 +188,15 @@ private:
   [[nodiscard]] Call call_of(std::uint32_t rank, CallMark mark) const;
   void tell(ReductionId id, const Notice& notice);
   void tell_failure(TimeNs now);
-  void count_in(Gathered& gathered, const Operand& operand, ContributionCount count,
-                std::uint64_t signature) const;
+  /// Adds one frame to what the slot has gathered on this tree.
+  void count_in(ReductionId id, Slot& slot, TreeIndex tree, const Operand& operand,
+                const WideView& vector, ContributionCount count, std::uint64_t signature);
+  void combine_vector(ReductionId id, Gathered& gathered, TreeIndex tree, const Operand& operand,
+                      const WideView& vector);
   /// On every tree.
-  void count_own(Slot& slot) const;
+  void count_own(ReductionId id, Slot& slot);
+  /// The own vector as it would travel.
+  [[nodiscard]] WideView own_vector(const WideOperand& vector);
   /// Completes the reduction if everybody was counted on this tree, or starts it over if somebody
   /// was twice and no other tree can still complete it.
   void reconcile(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now);
@@ -177,10 +205,13 @@ private:
   /// Whether a tree lacks contributions to the current sequence.
   [[nodiscard]] bool is_any_tree_short(const Slot& slot) const;
   void finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now);
+  /// Keeps the result that is a vector, and gives the own owner his; answers its code.
+  wire::ResultCode keep_vector(ReductionId id, Slot& slot, TreeIndex winner);
   void count_shape(const Gathered& gathered, TreeIndex tree);
   void answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, TimeNs now);
   /// Sends the frame that opens the slot's sequence, on every tree.
-  void open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry);
+  void open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry,
+                     bool with_result = true);
   void begin_linger(TimeNs now);
   void count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now);
   void depart(TimeNs now);
@@ -196,7 +227,8 @@ private:
   TimeNs failure_told_at_;
   TimeNs tell_failure_at_ = never; ///< again
   TimeNs tell_failure_until_;
-  std::array<Slot, reductions_per_tree> slots_;
+  PerReduction<Slot> slots_;
+  RootVectors vectors_; ///< of a group that has wide frames
   Phase phase_ = Phase::active;
   bool abandoned_ = false;
   TimeNs leaving_ends_ = never;

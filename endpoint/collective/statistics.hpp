@@ -24,6 +24,7 @@ namespace tributary::collective {
   X(retried,           "root: retries because contributions were missing or counted twice")        \
   X(roll_calls,        "root: retries without the engines, to hear who is there")                  \
   X(double_counted,    "root: full counts that were not made of everybody once, and were refused") \
+  X(overdue,           "pieces asked for because a later one had completed")                       \
   X(requests_received, "root: requests for a lost result")                                         \
   X(replayed,          "root: results sent again because a leaf asked")                            \
   X(resent,            "leaf: contributions sent again because the root asked")                    \

@@ -1,13 +1,13 @@
-// What each of a member's eight reductions waits for, and since when: nothing waits silently.
+// What each of a member's reductions waits for, and since when: nothing waits silently.
 #pragma once
 
 #include "endpoint/collective/missing_ranks.hpp"
 #include "endpoint/collective/piece.hpp"
 #include "tributary/types.hpp"
 
-#include <array>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace tributary::collective {
 
@@ -54,6 +54,7 @@ struct ReductionStatus {
   std::optional<TimeNs> root_heard_at;
 };
 
-using Status = std::array<ReductionStatus, reductions_per_tree>;
+/// By reduction id.
+using Status = std::vector<ReductionStatus>;
 
 } // namespace tributary::collective

@@ -1,24 +1,21 @@
 #include "endpoint/collective/vector_pipeline.hpp"
 
 #include "endpoint/collective/piece_codec.hpp"
+#include "endpoint/collective/wide_codec.hpp"
 
 #include <algorithm>
 #include <cassert>
 
 namespace tributary::collective {
 
-VectorOperation::VectorOperation(const VectorTask& task) : task_(task) {
-  if (task.op == wire::Opcode::barrier) {
-    pieces_ = 1;
-    return;
-  }
-  assert(reduces(task.op, task.type));
-  per_piece_ = elements_per_piece(task.op, task.type);
-  pieces_ = task.elements / per_piece_ + (task.elements % per_piece_ != 0 ? 1 : 0);
+VectorOperation::VectorOperation(const VectorTask& task, std::size_t payload)
+    : task_(task), cut_(VectorCut::of(task.op, task.type, task.elements, payload)) {
+  assert(task.op == wire::Opcode::barrier ||
+         reduces_in(payload > sizeof(wire::Payload), task.op, task.type));
 }
 
 std::size_t VectorOperation::elements_in(std::uint64_t piece) const {
-  return std::min(per_piece_, task_.elements - first_element(piece));
+  return std::min(cut_.elements_per_piece, task_.elements - first_element(piece));
 }
 
 Operand VectorOperation::operand(std::uint64_t piece) const {
@@ -30,7 +27,26 @@ Operand VectorOperation::operand(std::uint64_t piece) const {
   return encode_piece(task_.op, task_.type, elements, elements_in(piece));
 }
 
-void VectorOperation::take(const Completion& completion) {
+WideOperand VectorOperation::vector(std::uint64_t piece, std::byte* converted) const {
+  const std::size_t elements = elements_in(piece);
+  const std::size_t at = first_element(piece) * bytes_of(task_.type);
+  WideOperand vector{.op = task_.op,
+                     .form = cut_.form,
+                     .in = task_.in == nullptr ? nullptr : task_.in + at,
+                     .out = task_.out == nullptr ? nullptr : task_.out + at,
+                     .bytes = static_cast<std::uint32_t>(elements * wire::element_bytes(cut_.form)),
+                     .payload_bytes = cut_.payload_bytes(elements)};
+  if (converts(task_.op, task_.type)) {
+    if (vector.in != nullptr) {
+      encode_elements(task_.op, task_.type, vector.in, elements, converted);
+      vector.in = converted;
+    }
+    vector.out = vector.out == nullptr ? nullptr : converted;
+  }
+  return vector;
+}
+
+void VectorOperation::take(const Completion& completion, const std::byte* converted) {
   ++done_;
   if (completion.rc == wire::ResultCode::op_mismatch) {
     if (rc_ != wire::ResultCode::op_mismatch) {
@@ -41,10 +57,28 @@ void VectorOperation::take(const Completion& completion) {
     }
   } else if (task_.out != nullptr && task_.op != wire::Opcode::barrier) {
     const std::uint64_t piece = completion.piece - first_piece_;
-    decode_piece(completion, task_.type, task_.out + first_element(piece) * bytes_of(task_.type),
-                 elements_in(piece));
+    std::byte* const out = task_.out + first_element(piece) * bytes_of(task_.type);
+    if (!cut_.is_wide()) {
+      decode_piece(completion, task_.type, out, elements_in(piece));
+    } else if (converts(task_.op, task_.type)) {
+      decode_elements(task_.op, task_.type, converted, elements_in(piece), out);
+    }
   }
-  rc_ = wire::worse(rc_, completion.rc);
+  // Unsigned sums wrap, and that is all there is to say about it: switches add signed numbers.
+  const bool wraps = completion.rc == wire::ResultCode::int_overflow && is_unsigned(task_.type);
+  rc_ = wire::worse(rc_, wraps ? wire::ResultCode::success : completion.rc);
+}
+
+VectorPipeline::VectorPipeline(Member& member)
+    : member_(&member),
+      converted_(member.parameters().is_wide()
+                     ? std::make_unique_for_overwrite<std::byte[]>(
+                           std::size_t{member.parameters().slots} * member.parameters().payload)
+                     : nullptr) {}
+
+std::byte* VectorPipeline::converted(PieceNumber piece) const {
+  const GroupParameters& group = member_->parameters();
+  return converted_ == nullptr ? nullptr : converted_.get() + piece % group.slots * group.payload;
 }
 
 void VectorPipeline::start(VectorOperation& operation, TimeNs now) {
@@ -78,9 +112,14 @@ bool VectorPipeline::inject(TimeNs now) {
     if (operation.issued_ == 0) {
       operation.first_piece_ = member_->next_piece();
     }
-    member_->inject(operation.operand(operation.issued_), now, operation.mark_);
+    if (operation.cut_.is_wide()) {
+      member_->inject(operation.vector(operation.issued_, converted(member_->next_piece())), now,
+                      operation.mark_);
+    } else {
+      member_->inject(operation.operand(operation.issued_), now, operation.mark_);
+    }
     ++operation.issued_;
-    if (operation.issued_ == operation.pieces_) {
+    if (operation.issued_ == operation.pieces()) {
       issuing_ = operation.next_;
     }
     moved = true;
@@ -92,7 +131,7 @@ bool VectorPipeline::gather() {
   bool moved = false;
   while (const auto completion = member_->take_completion()) {
     VectorOperation& operation = owner_of(completion->piece);
-    operation.take(*completion);
+    operation.take(*completion, converted(completion->piece));
     if (operation.finished()) {
       unlink(operation);
     }
@@ -102,9 +141,9 @@ bool VectorPipeline::gather() {
 }
 
 VectorOperation& VectorPipeline::owner_of(PieceNumber piece) const {
-  // Pieces in flight span at most eight operations, and finished ones are unlinked.
+  // Pieces in flight span at most as many operations, and finished ones are unlinked.
   VectorOperation* operation = oldest_;
-  while (piece - operation->first_piece_ >= operation->pieces_) {
+  while (piece - operation->first_piece_ >= operation->pieces()) {
     operation = operation->next_;
     assert(operation != nullptr);
   }

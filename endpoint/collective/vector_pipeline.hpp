@@ -1,5 +1,5 @@
-// Reductions of vectors of any length, cut into pieces of 32 bytes, eight of which are in flight at
-// a time and finish in any order. Several operations may be outstanding; their pieces are numbered
+// Reductions of vectors of any length, cut into pieces (vector_cut.hpp), of which as many are in
+// flight as the group allows; they finish in any order. Several operations may be outstanding; their pieces are numbered
 // in the order in which the operations were started, which must be the same at every member.
 //
 //   Member member(parameters);
@@ -11,15 +11,20 @@
 //                             pipeline.pump(now); ...send the outbox... }
 //
 // Pure, as the member is. The caller owns the operations and their buffers and keeps them until
-// they have finished; the pipeline links them and allocates nothing. `in` and `out` may be the same
-// buffer. One thread at a time.
+// they have finished; the pipeline links them and allocates nothing after its construction. `in`
+// and `out` may be the same buffer, and are not otherwise to overlap. One thread at a time.
+//
+// In wide frames elements go from `in` into the frame and from the frame to `out`, without a stop;
+// only those that do not travel as they are (wide_codec.hpp) have a place here for each reduction.
 #pragma once
 
 #include "endpoint/collective/element_type.hpp"
 #include "endpoint/collective/member.hpp"
+#include "endpoint/collective/vector_cut.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace tributary::collective {
 
@@ -34,34 +39,35 @@ struct VectorTask {
 
 class VectorOperation {
 public:
-  /// Requires a BARRIER, or `reduces(task.op, task.type)`.
-  explicit VectorOperation(const VectorTask& task);
+  /// Requires a BARRIER, or `reduces_in` a group of frames of this payload.
+  explicit VectorOperation(const VectorTask& task, std::size_t payload = sizeof(wire::Payload));
   VectorOperation(const VectorOperation&) = delete;
   VectorOperation& operator=(const VectorOperation&) = delete;
 
-  [[nodiscard]] bool finished() const { return done_ == pieces_; }
+  [[nodiscard]] bool finished() const { return done_ == cut_.pieces; }
   /// The worst code of all pieces. With op_mismatch `out` is incomplete.
   [[nodiscard]] wire::ResultCode rc() const { return rc_; }
   /// With op_mismatch: a member whose operator was taken for the group's, and one that differed.
   [[nodiscard]] Nid first_source() const { return first_source_; }
   [[nodiscard]] Nid offending_source() const { return offending_source_; }
   [[nodiscard]] const VectorTask& task() const { return task_; }
-  [[nodiscard]] std::uint64_t pieces() const { return pieces_; }
+  [[nodiscard]] std::uint64_t pieces() const { return cut_.pieces; }
   [[nodiscard]] std::uint64_t pieces_done() const { return done_; }
 
 private:
   friend class VectorPipeline;
 
   [[nodiscard]] std::size_t first_element(std::uint64_t piece) const {
-    return static_cast<std::size_t>(piece) * per_piece_;
+    return static_cast<std::size_t>(piece) * cut_.elements_per_piece;
   }
   [[nodiscard]] std::size_t elements_in(std::uint64_t piece) const;
   [[nodiscard]] Operand operand(std::uint64_t piece) const;
-  void take(const Completion& completion);
+  /// The same of a wide piece; `converted` is where elements are put that do not travel as they are.
+  [[nodiscard]] WideOperand vector(std::uint64_t piece, std::byte* converted) const;
+  void take(const Completion& completion, const std::byte* converted);
 
   VectorTask task_;
-  std::size_t per_piece_ = 1;
-  std::uint64_t pieces_ = 0;
+  VectorCut cut_;
   std::uint64_t issued_ = 0;
   std::uint64_t done_ = 0;
   CallMark mark_ = no_mark;
@@ -74,7 +80,7 @@ private:
 
 class VectorPipeline {
 public:
-  explicit VectorPipeline(Member& member) : member_(&member) {}
+  explicit VectorPipeline(Member& member);
 
   /// Puts an operation behind all others, and pumps.
   void start(VectorOperation& operation, TimeNs now);
@@ -92,12 +98,15 @@ private:
   /// The unfinished operation that a piece in flight belongs to.
   [[nodiscard]] VectorOperation& owner_of(PieceNumber piece) const;
   void unlink(VectorOperation& operation);
+  /// Where the elements of this piece are converted; null in a group of frames of 32 bytes.
+  [[nodiscard]] std::byte* converted(PieceNumber piece) const;
 
   Member* member_;
   VectorOperation* oldest_ = nullptr; ///< unfinished operations in the order of their start
   VectorOperation* newest_ = nullptr;
   VectorOperation* issuing_ = nullptr; ///< the first one with pieces yet to inject
   std::uint64_t started_ = 0;          ///< operations, those without elements included
+  std::unique_ptr<std::byte[]> converted_;
 };
 
 } // namespace tributary::collective

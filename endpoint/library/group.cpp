@@ -5,7 +5,6 @@
 #include "net/steady_clock.hpp"
 
 #include <cerrno>
-#include <cstring>
 
 using tributary::TimeNs;
 namespace wire = tributary::wire;
@@ -17,19 +16,17 @@ constexpr std::uint64_t long_wait_ns = 2'000'000'000;
 
 } // namespace
 
+tributary_request::tributary_request(tributary_group& in,
+                                     const tributary::collective::VectorTask& task)
+    : group(&in), operation(task, in.member.parameters().payload) {}
+
 tributary_group::tributary_group(tributary_host& on,
                                  const tributary::collective::GroupParameters& parameters)
     : host(&on), member(parameters), pipeline(member), moved_at(tributary::net::steady_now()) {}
 
 void tributary_group::receive(std::span<const tributary::FrameView> frames, TimeNs now) {
   for (const tributary::FrameView& each : frames) {
-    wire::ReductionFrame frame;
-    if (wire::decode({each.data, each.length}, host->ethertype(), frame) ==
-        wire::DecodeError::none) {
-      member.receive(frame, now);
-    } else {
-      ++frames_unknown;
-    }
+    frames_unknown += member.receive({each.data, each.length}, now) ? 0 : 1;
   }
 }
 
@@ -59,17 +56,16 @@ void tributary_group::watch(TimeNs now) {
 
 void tributary_group::send(tributary::engine::Outlet& outlet) {
   auto& outbox = member.outbox();
-  if (!outbox.empty() && outlet.longest_frame() < wire::reduction_frame_bytes) {
-    throw tributary::link::link_error(EMSGSIZE, host->interface(), "sending");
-  }
   while (!outbox.empty()) {
+    if (outlet.longest_frame() < outbox.front_bytes()) {
+      throw tributary::link::link_error(EMSGSIZE, host->interface(), "sending");
+    }
     std::byte* const room = outlet.room();
     if (room == nullptr) {
       return;
     }
-    const auto& frame = outbox.front();
-    std::memcpy(room, frame.data(), frame.size());
+    const std::size_t bytes = outbox.write_front(room);
     outbox.pop(); // it is the link's, whatever push meets
-    outlet.push(static_cast<std::uint32_t>(wire::reduction_frame_bytes));
+    outlet.push(static_cast<std::uint32_t>(bytes));
   }
 }

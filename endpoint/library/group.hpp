@@ -12,8 +12,7 @@
 #include <optional>
 
 struct tributary_request {
-  tributary_request(tributary_group& in, const tributary::collective::VectorTask& task)
-      : group(&in), operation(task) {}
+  tributary_request(tributary_group& in, const tributary::collective::VectorTask& task);
   tributary::library::OwnedList<tributary_request>::Link& link() { return link_; }
 
   tributary_group* group;

@@ -6,6 +6,7 @@
 #include "link/raw_socket.hpp"
 #include "link/xdp/af_xdp_port.hpp"
 #include "net/steady_clock.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <fmt/format.h>
 
@@ -88,7 +89,7 @@ tributary_host::tributary_host(const tributary_host_options& options,
       may_thread_(progress.may_thread),
       loop_(open_port(options), ethertype_,
             {.spin_ns = std::uint64_t{options.spin_usec} * 1000, .own_thread = progress.thread}),
-      nid_(nid_for(options, loop_.port().address())) {
+      nid_(nid_for(options, loop_.port().address())), buffer_bytes_(options.buffer_bytes) {
   const auto lock = loop_.lock();
   loop_.engine().add(manager_news_);
 }
@@ -102,17 +103,10 @@ tributary_host::~tributary_host() {
 
 tributary::library::Rdma& tributary_host::make_rdma(tributary::engine::Loop::Lock& lock,
                                                     const tributary_rdma_options& options) {
-  const tributary::library::RdmaSettings settings = tributary::library::settings_of(options);
-  constexpr std::uint64_t to_drain_ns = 1'000'000'000;
-  if (!loop_.wait_until(
-          lock, [&] { return loop_.port().pending() == 0; },
-          tributary::net::steady_now() + to_drain_ns)) {
-    throw tributary::link::LinkError(
-        tributary::link::LinkError::Kind::system,
-        fmt::format("{} does not take the frames that were to leave before; RDMA can begin once it "
-                    "has",
-                    loop_.port().description()));
-  }
+  tributary::library::RdmaSettings settings = tributary::library::settings_of(options);
+  drain(lock, "RDMA can begin");
+  settings.buffer_bytes = std::max(settings.buffer_bytes, buffer_bytes_);
+  buffer_bytes_ = settings.buffer_bytes;
   rdma_ = std::make_unique<tributary::library::Rdma>(loop_, settings, nid_, ethertype_);
   if (tributary::manager_client::environment_names_manager()) {
     agent(); // announces the host: the manager listens to those that it knows
@@ -173,8 +167,9 @@ void tributary_host::follow_moves(TimeNs now) {
       }
       tributary::library::NamedGroup& named = *group->named;
       try {
-        const auto parameters = tributary::library::parameters_of(
+        auto parameters = tributary::library::parameters_of(
             *this, tributary::library::options_of(named, membership));
+        parameters.window = group->member.parameters().window;
         throw_if_in_use(parameters, group.get());
         group->member.move_to(parameters, now);
         loop_.engine().release(*group);
@@ -249,8 +244,53 @@ TimeNs tributary_host::ManagerNews::next_deadline() const {
   return waits ? std::min(look, tributary::net::steady_now() + news_interval_ns) : look;
 }
 
-tributary_group& tributary_host::add(const tributary::collective::GroupParameters& parameters) {
+void tributary_host::drain(tributary::engine::Loop::Lock& lock, std::string_view what) {
+  constexpr std::uint64_t to_drain_ns = 1'000'000'000;
+  if (!loop_.wait_until(
+          lock, [&] { return loop_.port().pending() == 0; },
+          tributary::net::steady_now() + to_drain_ns)) {
+    throw tributary::link::LinkError(
+        tributary::link::LinkError::Kind::system,
+        fmt::format("{} does not take the frames that were to leave before; {} once it has",
+                    loop_.port().description(), what));
+  }
+}
+
+/// Of frames as long as the group's, and of as many as its window lets come at once: an answer and
+/// what is asked for again, of every piece.
+void tributary_host::make_room_for(tributary::engine::Loop::Lock& lock,
+                                   tributary::collective::GroupParameters& group) {
+  if (!group.is_wide()) {
+    return;
+  }
+  const auto frame = static_cast<std::uint32_t>(wire::wide_header_bytes + group.payload);
+  const std::size_t frames = std::size_t{2} * group.slots * group.tree_count();
+  constexpr std::size_t around = 1024; // what the kernel counts beside a frame
+  drain(lock, "a group with wide frames can begin");
+  tributary::link::Port& port = loop_.port();
+  const std::size_t wanted =
+      std::max<std::size_t>(frames * (group.payload + around), buffer_bytes_);
+  port.enlarge(std::max(frame, port.longest_frame()), wanted);
+  buffer_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(wanted, 1U << 30));
+  if (port.longest_frame() < frame) {
+    throw std::invalid_argument(
+        fmt::format("a payload of {} bytes makes packets of {}, and {} carries {}: give the "
+                    "interface a greater "
+                    "MTU, or all members and the trees a payload of at most {}",
+                    group.payload, wire::wide_packet_header_bytes + group.payload, interface_,
+                    port.mtu(), wire::wide_payload_limit(port.mtu())));
+  }
+  const std::size_t room = port.receive_room() / (2 * group.tree_count());
+  group.window = static_cast<std::uint32_t>(std::clamp<std::size_t>(room, 1, group.slots));
+}
+
+tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
+                                     tributary::collective::GroupParameters parameters) {
   throw_if_in_use(parameters, nullptr);
+  if (const std::string fault = fault_of(parameters); !fault.empty()) {
+    throw std::invalid_argument(fault);
+  }
+  make_room_for(lock, parameters);
   groups_.push_back(std::make_unique<tributary_group>(*this, parameters));
   tributary_group& added = *groups_.back();
   loop_.engine().add(added);

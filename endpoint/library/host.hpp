@@ -21,6 +21,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tributary::library {
@@ -48,7 +49,9 @@ struct tributary_host {
   [[nodiscard]] std::uint64_t frames_unknown() const;
 
   /// Throws TreeInUse.
-  tributary_group& add(const tributary::collective::GroupParameters& parameters);
+  /// Makes room for the group's frames first, which waits for the link to take what is pending.
+  tributary_group& add(tributary::engine::Loop::Lock& lock,
+                       tributary::collective::GroupParameters parameters);
   void remove(tributary_group& group);
 
   /// Null until something has used it.
@@ -96,6 +99,13 @@ private:
   void throw_if_in_use(const tributary::collective::GroupParameters& parameters,
                        const tributary_group* except) const;
   void claim(tributary_group& group);
+  /// Waits until nothing is pending at the link. Throws LinkError if it takes too long; `what`
+  /// cannot be then.
+  void drain(tributary::engine::Loop::Lock& lock, std::string_view what);
+  /// Enlarges the link's buffers for wide frames, and says in `window` what they hold. Throws
+  /// std::invalid_argument where the link has no frames that long.
+  void make_room_for(tributary::engine::Loop::Lock& lock,
+                     tributary::collective::GroupParameters& group);
   /// Leads the groups that the manager gave other trees there.
   void follow_moves(tributary::TimeNs now);
   /// Hands on what the manager said of groups, and ends those that have lost a member.
@@ -108,6 +118,7 @@ private:
   bool may_thread_;
   tributary::engine::Loop loop_;
   tributary::Nid nid_;
+  std::uint32_t buffer_bytes_; ///< that the link was asked for
   ManagerNews manager_news_{*this};
   std::uint64_t frames_unknown_ = 0; ///< of groups that are gone
   std::vector<std::unique_ptr<tributary_group>> groups_;

@@ -144,9 +144,9 @@ int tributary_join_named(tributary_host* host, const tributary_named_group_optio
     named.membership =
         manager_client::join(manager, named.request, milliseconds(options->wait_usec / 1000));
     try {
-      const auto lock = host->loop().lock();
-      tributary_group& added =
-          host->add(library::parameters_of(*host, library::options_of(named, named.membership)));
+      auto lock = host->loop().lock();
+      tributary_group& added = host->add(
+          lock, library::parameters_of(*host, library::options_of(named, named.membership)));
       named.ticket = agent.add(named.settings, named.request, named.membership);
       added.named = std::move(named);
       *group = &added;
@@ -176,6 +176,8 @@ int tributary_get_membership(const tributary_group* group, tributary_membership*
           .root_nid = p.root_nid ? p.root_nid->value : TRIBUTARY_NID_UNKNOWN,
           .disjoint = named && p.twin && group->named->membership.disjoint ? 1 : 0,
           .lease_msec =
-              named ? static_cast<std::uint32_t>(group->named->membership.lease.count()) : 0};
+              named ? static_cast<std::uint32_t>(group->named->membership.lease.count()) : 0,
+          .slots = p.slots,
+          .payload = p.payload};
   return TRIBUTARY_OK;
 }

@@ -65,7 +65,14 @@ VectorTask reduction(const tributary_group& group, const void* in, void* out, st
                      int type, int op, bool keep) {
   const auto element_type = library::element_type(type);
   require(element_type.has_value(), "the type is none of enum tributary_type");
-  const auto opcode = library::opcode_for(op, *element_type);
+  const auto opcode = library::opcode_for(op, *element_type, group.member.parameters().is_wide());
+  if (!opcode && library::opcode_for(op, *element_type, true)) {
+    throw std::invalid_argument(fmt::format(
+        "operator {} reduces type {} in wide frames, and this group has none: its payload "
+        "is {} bytes; tributary_membership has what it agreed on, and docs/guide what "
+        "keeps groups from wide frames",
+        op, type, group.member.parameters().payload));
+  }
   if (!opcode) {
     throw std::invalid_argument(
         fmt::format("operator {} does not reduce type {}; the table at enum tributary_op in "
@@ -115,7 +122,7 @@ int run(tributary_group* group, MakeTask&& make_task, tributary_result* result) 
   std::string& message = group->host->last_error;
   return guarded(message, [&] {
     auto lock = group->host->loop().lock();
-    VectorOperation operation(make_task());
+    VectorOperation operation(make_task(), group->member.parameters().payload);
     group->host->loop().throw_if_broken();
     if (group->member.failure()) {
       return answer_of_ended(*group, result);

@@ -9,8 +9,7 @@ using wire::Opcode;
 
 /// The operators whose opcode depends on the type.
 Opcode by_type(ElementType type, Opcode integer, Opcode floating) {
-  const bool is_floating = type == ElementType::float64 || type == ElementType::minmaxloc_float64;
-  return is_floating ? floating : integer;
+  return is_floating(type) || type == ElementType::minmaxloc_float64 ? floating : integer;
 }
 
 std::optional<Opcode> candidate(int op, ElementType type) {
@@ -43,15 +42,16 @@ std::optional<ElementType> element_type(int type) {
   static_assert(TRIBUTARY_INT8 == static_cast<int>(ElementType::int8));
   static_assert(TRIBUTARY_UINT64 == static_cast<int>(ElementType::uint64));
   static_assert(TRIBUTARY_MINMAXLOC_DOUBLE == static_cast<int>(ElementType::minmaxloc_float64));
+  static_assert(TRIBUTARY_BFLOAT16 == static_cast<int>(ElementType::bfloat16));
   if (type < 0 || static_cast<std::size_t>(type) >= collective::element_type_count) {
     return std::nullopt;
   }
   return static_cast<ElementType>(type);
 }
 
-std::optional<Opcode> opcode_for(int op, ElementType type) {
+std::optional<Opcode> opcode_for(int op, ElementType type, bool wide_group) {
   const std::optional<Opcode> opcode = candidate(op, type);
-  return opcode && collective::reduces(*opcode, type) ? opcode : std::nullopt;
+  return opcode && collective::reduces_in(wide_group, *opcode, type) ? opcode : std::nullopt;
 }
 
 } // namespace tributary::library

@@ -43,6 +43,8 @@ collective::GroupParameters parameters_of(const tributary_host& host,
   p.linger_ns = ns(options.linger_usec);
   p.member_timeout_ns = ns(options.member_timeout_usec);
   p.tells_calls = true;
+  p.slots = options.slots;
+  p.payload = options.payload;
   return p;
 }
 

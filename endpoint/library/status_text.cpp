@@ -18,6 +18,15 @@ std::string status_text(const collective::Member& member, TimeNs now) {
                             : fmt::format("tree {}", group.tree.value),
                  member.is_root() ? "root, rank" : "leaf, rank", group.rank, group.size,
                  member.statistics().completed);
+  if (group.slots > reductions_per_tree) {
+    fmt::format_to(
+        out, "  {} reductions of {} bytes in flight{}\n", group.slots, group.payload,
+        group.window < group.slots
+            ? fmt::format(", {} of them at once: the kernel gives this host's socket no "
+                          "larger receive buffer (see net.core.rmem_max, or CAP_NET_ADMIN)",
+                          group.window)
+            : "");
+  }
   const collective::Status status = member.status();
   for (std::size_t id = 0; id < status.size(); ++id) {
     const collective::ReductionStatus& entry = status[id];

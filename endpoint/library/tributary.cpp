@@ -115,7 +115,9 @@ tributary_group_options tributary_group_defaults() {
           .result_timeout_usec = usec(p.result_timeout_ns),
           .leave_timeout_usec = usec(p.leave_timeout_ns),
           .linger_usec = usec(p.linger_ns),
-          .member_timeout_usec = usec(p.member_timeout_ns)};
+          .member_timeout_usec = usec(p.member_timeout_ns),
+          .slots = p.slots,
+          .payload = p.payload};
 }
 
 int tributary_join(tributary_host* host, const tributary_group_options* options,
@@ -128,9 +130,8 @@ int tributary_join(tributary_host* host, const tributary_group_options* options,
   }
   return guarded(host->last_error, [&] {
     require(options != nullptr && group != nullptr, "options or group is NULL");
-    const auto lock = host->loop().lock();
-    const GroupParameters parameters = library::parameters_of(*host, *options);
-    *group = &host->add(parameters);
+    auto lock = host->loop().lock();
+    *group = &host->add(lock, library::parameters_of(*host, *options));
     return static_cast<int>(TRIBUTARY_OK);
   });
 }

@@ -134,8 +134,11 @@ enum tributary_type {
   TRIBUTARY_INT64 = 6,
   TRIBUTARY_UINT64 = 7,
   TRIBUTARY_DOUBLE = 8,
-  TRIBUTARY_MINMAXLOC_INT64 = 9,  /* struct tributary_minmaxloc_int64 */
-  TRIBUTARY_MINMAXLOC_DOUBLE = 10 /* struct tributary_minmaxloc_double */
+  TRIBUTARY_MINMAXLOC_INT64 = 9,   /* struct tributary_minmaxloc_int64 */
+  TRIBUTARY_MINMAXLOC_DOUBLE = 10, /* struct tributary_minmaxloc_double */
+  TRIBUTARY_FLOAT = 11,            /* binary32 */
+  TRIBUTARY_FLOAT16 = 12,          /* binary16 */
+  TRIBUTARY_BFLOAT16 = 13          /* the upper half of a binary32 */
 };
 
 /* Value and place of a minimum and of a maximum. Among equal values the lowest index wins. */
@@ -155,18 +158,22 @@ struct tributary_minmaxloc_double {
 /* Operator         types                         frame opcode
  *
  * AND OR XOR       all integers                  01 02 03
- * MIN MAX          INT64                         10 11
- *                  DOUBLE                        24 25      a number beats a NaN
- * SUM              INT64                         14         wraps, and says so
- *                  DOUBLE                        28         rounds to nearest
+ * MIN MAX          INT64, other integers *       10 11
+ *                  DOUBLE, other floats *        24 25      a number beats a NaN
+ * SUM              INT64, other integers *       14         wraps; signed ones say so
+ *                  DOUBLE, other floats *        28         rounds to nearest
  * MINMAXLOC        MINMAXLOC_INT64               12
  *                  MINMAXLOC_DOUBLE              26         a number beats a NaN
- * MIN_NAN MAX_NAN  DOUBLE                        20 21      a NaN beats a number
+ * MIN_NAN MAX_NAN  DOUBLE, other floats *        20 21      a NaN beats a number
  * MINMAXLOC_NAN    MINMAXLOC_DOUBLE              22         a NaN beats a number
- * SUM_...          DOUBLE                        29 .. 2F   other roundings; FTZ: subnormal results
+ * SUM_...          DOUBLE, other floats *        29 .. 2F   other roundings; FTZ: subnormal results
  *                                                           become zero
  * REPSUM           DOUBLE                        30         reproducible: the same bits whatever
  *                                                           the order of the additions
+ *
+ * * In groups with wide frames (payload in struct tributary_group_options) alone: elsewhere the
+ * answer is TRIBUTARY_ERR_ARGUMENT. Sums of FLOAT16 and BFLOAT16 are made in binary32, and rounded
+ * to the type once for each switch they pass and once at the root.
  *
  * A SUM of doubles that rounds depends on the order, and so on the tree; REPSUM does not. */
 enum tributary_op {
@@ -194,8 +201,8 @@ enum tributary_op {
  * all of these cases. */
 enum tributary_result_code {
   TRIBUTARY_EXACT = 0,
-  TRIBUTARY_INEXACT = 1,        /* a sum of doubles was rounded, or flushed to zero */
-  TRIBUTARY_FLOAT_OVERFLOW = 3, /* finite doubles summed beyond the largest */
+  TRIBUTARY_INEXACT = 1,        /* a floating sum was rounded, or flushed to zero */
+  TRIBUTARY_FLOAT_OVERFLOW = 3, /* finite numbers summed beyond the largest */
   TRIBUTARY_INVALID = 4,        /* a signalling NaN, or Inf - Inf */
   TRIBUTARY_REPSUM_INEXACT = 5, /* a reproducible sum dropped low digits */
   TRIBUTARY_INT_OVERFLOW = 6,   /* an integer sum wrapped, or a limb of a reproducible sum */
@@ -301,6 +308,12 @@ struct tributary_group_options {
    * for ever, or until the fabric manager says that a member is gone. Choose it longer than any
    * member computes between two calls. The same at all members. */
   uint32_t member_timeout_usec; /* 0 */
+  /* What the trees were installed with, the same at all members; a named group's come from the
+   * manager. slots: reductions in flight, 8, 16, 32, 64 or 128. payload: bytes of elements in a
+   * frame; more than 32, a multiple of 64, lets vectors travel in frames as long as the links
+   * carry: 1408 with an MTU of 1500, 8896 with 9000. */
+  uint32_t slots;   /* 8 */
+  uint32_t payload; /* 32 */
 };
 TRIBUTARY_API struct tributary_group_options tributary_group_defaults(void);
 
@@ -355,6 +368,8 @@ struct tributary_membership {
   uint32_t root_nid;   /* or TRIBUTARY_NID_UNKNOWN */
   int disjoint;        /* named, two trees: they share no link and no inner switch */
   uint32_t lease_msec; /* named; 0 otherwise */
+  uint32_t slots;      /* reductions in flight */
+  uint32_t payload;    /* bytes of elements in a frame; 32: no wide frames */
 };
 TRIBUTARY_API int tributary_get_membership(const struct tributary_group* group,
                                            struct tributary_membership* membership);
@@ -417,7 +432,7 @@ TRIBUTARY_API int tributary_wait(struct tributary_request** request, int64_t tim
 /* ---- looking in ---- */
 
 struct tributary_statistics {
-  uint64_t injected;          /* pieces of 32 bytes begun */
+  uint64_t injected;          /* pieces begun: frames' worth of elements */
   uint64_t completed;         /* pieces completed here */
   uint64_t full;              /* root: completed by one frame: the engines did all */
   uint64_t partial;           /* root: completed by several frames, some of them combined */
@@ -431,6 +446,7 @@ struct tributary_statistics {
   uint64_t retried;           /* root: retries, contributions missing or counted twice */
   uint64_t roll_calls;        /* root: retries without the engines, to hear who is there */
   uint64_t double_counted;    /* root: full counts refused, not made of everybody once */
+  uint64_t overdue;           /* pieces asked for because a later one had completed */
   uint64_t requests_received; /* root: requests for a lost result */
   uint64_t replayed;          /* root: results sent again on request */
   uint64_t resent;            /* leaf: contributions sent again because the root asked */

@@ -42,6 +42,7 @@ using ContributionCount = std::uint32_t;
 inline constexpr std::size_t max_ports = 64;
 inline constexpr std::size_t max_trees = 8192;
 inline constexpr std::size_t reductions_per_tree = 8;
+inline constexpr std::size_t most_reductions_per_tree = 128; ///< in trees with wide frames
 inline constexpr ContributionCount max_contributions = (1U << 20) - 1;
 inline constexpr std::uint32_t max_nid = (1U << 20) - 1;
 

@@ -138,4 +138,10 @@ inline void combine(Accumulator& acc, const Contribution& in, NanMode mode) noex
   }
 }
 
+/// The same where owners found that the frames do not agree in more than the opcode: in their form,
+/// or in their length. A report that `in` brings is taken over.
+inline void report_mismatch(Accumulator& acc, const Contribution& in) noexcept {
+  detail::combine_report(acc, in);
+}
+
 } // namespace tributary::reduce

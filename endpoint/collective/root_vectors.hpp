@@ -1,0 +1,49 @@
+// Where a root keeps vectors: for each reduction id what it gathers, on each tree, and the last
+// result, which it sends again whenever somebody missed it. So leaves may contribute to the next
+// piece of an id while the last one's result is still being asked for.
+//
+// One area, made with the root; its pages are touched when they are used first.
+#pragma once
+
+#include "tributary/reduce/wide_kernel.hpp"
+#include "tributary/types.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <span>
+
+namespace tributary::collective {
+
+class RootVectors {
+public:
+  RootVectors() = default;
+  /// `payload`: the longest, a multiple of 64.
+  RootVectors(std::size_t slots, std::size_t trees, std::size_t payload)
+      : trees_(trees), payload_(payload),
+        memory_(static_cast<std::byte*>(
+            ::operator new((slots * (2 * trees + 1) + 1) * payload, alignment))) {}
+
+  /// Room for sums that are gathered in elements twice as wide.
+  [[nodiscard]] std::byte* gathered(ReductionId id, std::size_t tree) {
+    return of(id) + 2 * tree * payload_;
+  }
+  [[nodiscard]] std::byte* result(ReductionId id) { return of(id) + 2 * trees_ * payload_; }
+  /// For one vector that is put together and used at once.
+  [[nodiscard]] std::byte* scratch() { return memory_.get(); }
+
+private:
+  static constexpr std::align_val_t alignment{reduce::wide_slot_alignment};
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
+  };
+  [[nodiscard]] std::byte* of(ReductionId id) {
+    return memory_.get() + (std::size_t{id.value} * (2 * trees_ + 1) + 1) * payload_;
+  }
+
+  std::size_t trees_ = 0;
+  std::size_t payload_ = 0;
+  std::unique_ptr<std::byte, Free> memory_;
+};
+
+} // namespace tributary::collective

@@ -1,0 +1,30 @@
+// Between the elements of a vector and those of a wide frame, where they are not the same:
+//
+//   unsigned integers, MIN and MAX   the highest bit inverted, for frames compare signed numbers
+//   REPSUM                           a double is the limbs of its sum, 40 bytes
+//
+// All others travel as they lie in memory.
+#pragma once
+
+#include "endpoint/collective/element_type.hpp"
+
+#include <cstddef>
+#include <span>
+
+namespace tributary::collective {
+
+/// Whether the elements have to be converted.
+[[nodiscard]] constexpr bool converts(wire::Opcode op, ElementType type) {
+  return op == wire::Opcode::flt_repsum ||
+         (is_unsigned(type) && (op == wire::Opcode::int_min || op == wire::Opcode::int_max));
+}
+
+/// Writes `count` elements as a wide frame has them. `payload` has room for them. Requires
+/// `converts(op, type)`.
+void encode_elements(wire::Opcode op, ElementType type, const std::byte* elements,
+                     std::size_t count, std::byte* payload);
+/// The reverse.
+void decode_elements(wire::Opcode op, ElementType type, const std::byte* payload, std::size_t count,
+                     std::byte* elements);
+
+} // namespace tributary::collective
