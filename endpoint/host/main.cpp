@@ -42,7 +42,8 @@ struct Pending {
 class Worker {
 public:
   explicit Worker(const Options& options)
-      : options_(options), workload_(options.seed, options.group.size, options.length) {
+      : options_(options),
+        workload_(options.seed, options.group.size, options.length) {
     tributary_host_options host = tributary_host_defaults(options.interface.c_str());
     host.ethertype = options.ethertype;
     host.nid = options.nid;
@@ -57,6 +58,8 @@ public:
     closer_.reset(host_);
     join();
     demand(tributary_get_membership(group_, &measured_.membership));
+    workload_ = Workload(options.seed, options.group.size, options.length,
+                         measured_.membership.payload > tributary_group_defaults().payload);
   }
 
   Measured run() {

@@ -12,8 +12,9 @@ namespace {
 
 using workload::all_kinds;
 using workload::Kind;
+using workload::wide_kinds;
 
-/// "mix", or names of kinds.
+/// "mix" or "wide-mix", or names of kinds.
 std::vector<Kind> kinds_named(const std::vector<std::string>& names) {
   std::vector<Kind> kinds;
   for (const std::string& name : names) {
@@ -21,11 +22,17 @@ std::vector<Kind> kinds_named(const std::vector<std::string>& names) {
       kinds.insert(kinds.end(), all_kinds().begin(), all_kinds().end());
       continue;
     }
-    const auto found = std::find_if(all_kinds().begin(), all_kinds().end(),
-                                    [&](const Kind& kind) { return kind.name == name; });
-    if (found == all_kinds().end()) {
-      std::string known = "mix";
-      for (const Kind& kind : all_kinds()) {
+    std::vector<Kind> all = all_kinds();
+    all.insert(all.end(), wide_kinds().begin(), wide_kinds().end());
+    if (name == "wide-mix") {
+      kinds.insert(kinds.end(), all.begin(), all.end());
+      continue;
+    }
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const Kind& kind) { return kind.name == name; });
+    if (found == all.end()) {
+      std::string known = "mix, wide-mix";
+      for (const Kind& kind : all) {
         known += ", " + std::string(kind.name);
       }
       throw CLI::ValidationError("--operator", "there is no '" + name + "'; there are " + known);
@@ -88,6 +95,16 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_option("--cookie", o.group.cookie, "With --tree: the group's cookie")
       ->needs(fixed)
       ->capture_default_str();
+  app.add_option("--slots", o.group.slots,
+                 "With --tree: reductions in flight that the tree has: 8, 16, 32, 64 or 128")
+      ->needs(fixed)
+      ->capture_default_str();
+  app.add_option(
+         "--payload", o.group.payload,
+         "With --tree: bytes of elements in a frame, as installed in the switches: 32, or a "
+         "multiple of 64, such as 1408 with an MTU of 1500")
+      ->needs(fixed)
+      ->capture_default_str();
   app.add_option("--trees", o.trees, "With --group: number of trees, 1, or 2 for twin trees")
       ->check(CLI::Range(1, 2))
       ->needs(named)
@@ -125,7 +142,10 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
       ->capture_default_str();
   app.add_option("--iterations", o.iterations, "Number of reductions to run")
       ->capture_default_str();
-  app.add_option("--operator", operators, "Operators, used in turn, or 'mix' for all")
+  app.add_option("--operator", operators,
+                 "Operators, used in turn; 'mix' for all that frames of 32 bytes carry, 'wide-mix' "
+                 "for those "
+                 "of wide frames, too")
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--vector-length", o.length, "Elements of each reduction")->capture_default_str();

@@ -68,6 +68,8 @@ std::string as_json(const Options& o, const Measured& m, double rate) {
       {"tree", m.membership.tree},
       {"twin_tree", twin_json(m.membership)},
       {"membership", membership_json(o, m.membership)},
+      {"slots", m.membership.slots},
+      {"payload", m.membership.payload},
       {"armed", o.group.armed != 0},
       {"seed", o.seed},
       {"vector_length", o.length},

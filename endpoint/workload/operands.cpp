@@ -30,6 +30,30 @@ double special_operand(const Place& place, std::uint32_t rank) {
   return values[place.bits(rank) % choices];
 }
 
+double unsignalled_operand(const Place& place, std::uint32_t rank) {
+  const double value = special_operand(place, rank);
+  return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+}
+
+float small_operand(const Place& place, std::uint32_t rank) {
+  return static_cast<float>(static_cast<int>(place.bits(rank) % 17) - 8);
+}
+
+std::uint16_t binary16_of(float value) {
+  if (value == 0) {
+    return std::signbit(value) ? 0x8000 : 0;
+  }
+  int exponent = 0;
+  const float fraction = std::frexp(std::fabs(value), &exponent); // 0.5 up to 1
+  const auto digits = static_cast<unsigned>(std::ldexp(fraction, 11)) & 0x3FFU;
+  return static_cast<std::uint16_t>((std::signbit(value) ? 0x8000U : 0U) |
+                                    static_cast<unsigned>(exponent - 1 + 15) << 10 | digits);
+}
+
+std::uint16_t bfloat16_of(float value) {
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
+}
+
 TwoRanks rounded_ranks(const Place& place) {
   if (place.size() < 2 || place.common_bits(3) % 2 == 0) {
     return {0, 0};

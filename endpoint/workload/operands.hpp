@@ -49,6 +49,14 @@ struct TwoRanks {
   std::uint32_t second;
 };
 [[nodiscard]] TwoRanks rounded_ranks(const Place& place);
+/// The same without signalling NaNs.
+[[nodiscard]] double unsignalled_operand(const Place& place, std::uint32_t rank);
+/// For a sum of a type with few digits: whole numbers whose sums over sixteen members it still holds
+/// exactly, wherever they are added up.
+[[nodiscard]] float small_operand(const Place& place, std::uint32_t rank);
+/// The bits of a number that the type holds exactly.
+[[nodiscard]] std::uint16_t binary16_of(float value);
+[[nodiscard]] std::uint16_t bfloat16_of(float value);
 /// For a reproducible sum: multiples of 2^-30; or, at two ranks, 2^60 and -2^60, beside which a
 /// plain sum would lose all the others.
 [[nodiscard]] double repsum_operand(const Place& place, std::uint32_t rank);

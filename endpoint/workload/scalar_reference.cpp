@@ -68,17 +68,19 @@ struct Candidate {
 };
 
 /// The lowest index among the operands that the result may name.
-std::uint64_t place_of(const std::vector<Candidate>& candidates, double result, bool nan_wins) {
+std::uint64_t place_of(const std::vector<Candidate>& candidates, double result, bool nan_wins,
+                       bool wide) {
   const bool nan = std::isnan(result);
   const bool any_signalling =
       std::any_of(candidates.begin(), candidates.end(),
                   [](const Candidate& c) { return is_signalling(c.value); });
   std::uint64_t lowest = std::numeric_limits<std::uint64_t>::max();
   for (const Candidate& c : candidates) {
-    // Where a NaN won over numbers, a signalling one is named before a quiet one.
-    const bool named =
-        nan ? std::isnan(c.value) && (!nan_wins || !any_signalling || is_signalling(c.value))
-            : c.value == result;
+    // Where a NaN won over numbers, a signalling one is named before a quiet one; not so in wide
+    // frames.
+    const bool named = nan ? std::isnan(c.value) &&
+                                 (wide || !nan_wins || !any_signalling || is_signalling(c.value))
+                           : c.value == result;
     if (named) {
       lowest = std::min(lowest, c.index);
     }
@@ -118,7 +120,7 @@ int sum_doubles(tributary_op op, const std::vector<double>& values, std::byte* o
   return flushed || inexact ? TRIBUTARY_INEXACT : TRIBUTARY_EXACT;
 }
 
-int reduce_tuples(const Kind& kind, std::span<const std::byte> column, std::byte* out) {
+int reduce_tuples(const Kind& kind, std::span<const std::byte> column, bool wide, std::byte* out) {
   if (kind.type == TRIBUTARY_MINMAXLOC_INT64) {
     auto best = elements<tributary_minmaxloc_int64>(column)[0];
     for (const auto& t : elements<tributary_minmaxloc_int64>(column)) {
@@ -146,8 +148,8 @@ int reduce_tuples(const Kind& kind, std::span<const std::byte> column, std::byte
   tributary_minmaxloc_double best{};
   best.min = extremum(values, true, nan_wins);
   best.max = extremum(values, false, nan_wins);
-  best.min_index = place_of(candidates, best.min, nan_wins);
-  best.max_index = place_of(candidates, best.max, nan_wins);
+  best.min_index = place_of(candidates, best.min, nan_wins, wide);
+  best.max_index = place_of(candidates, best.max, nan_wins, wide);
   write(out, best);
   return signalling ? TRIBUTARY_INVALID : TRIBUTARY_EXACT;
 }
@@ -191,16 +193,76 @@ int reduce_integers(tributary_op op, const std::vector<std::int64_t>& values, st
   return TRIBUTARY_EXACT;
 }
 
+/// Adds in a type that holds all sums, or takes the least or greatest.
+template <typename T, typename Sum = T>
+void reduce_plain(tributary_op op, std::span<const std::byte> column, std::byte* out) {
+  const std::vector<T> values = elements<T>(column);
+  Sum sum{};
+  for (const T value : values) {
+    sum = static_cast<Sum>(sum + value);
+  }
+  const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
+  write(out, op == TRIBUTARY_MIN ? *least : op == TRIBUTARY_MAX ? *greatest : static_cast<T>(sum));
+}
+
+float number_of(std::uint16_t bits, tributary_type type) {
+  if (type == TRIBUTARY_BFLOAT16) {
+    return std::bit_cast<float>(std::uint32_t{bits} << 16);
+  }
+  if ((bits & 0x7FFFU) == 0) {
+    return (bits & 0x8000U) != 0 ? -0.0F : 0.0F;
+  }
+  const float value =
+      std::ldexp(1.0F + static_cast<float>(bits & 0x3FFU) / 1024.0F, (bits >> 10 & 0x1F) - 15);
+  return (bits & 0x8000U) != 0 ? -value : value;
+}
+
+/// The types that wide frames alone carry. Their operands make sums that are exact.
+int reduce_narrow(const Kind& kind, std::span<const std::byte> column, std::byte* out) {
+  switch (kind.type) {
+  case TRIBUTARY_INT8: reduce_plain<std::int8_t, int>(kind.op, column, out); break;
+  case TRIBUTARY_UINT8: reduce_plain<std::uint8_t, unsigned>(kind.op, column, out); break;
+  case TRIBUTARY_INT16: reduce_plain<std::int16_t, int>(kind.op, column, out); break;
+  case TRIBUTARY_UINT16: reduce_plain<std::uint16_t, unsigned>(kind.op, column, out); break;
+  case TRIBUTARY_INT32: reduce_plain<std::int32_t, std::int64_t>(kind.op, column, out); break;
+  case TRIBUTARY_UINT32: reduce_plain<std::uint32_t>(kind.op, column, out); break;
+  case TRIBUTARY_UINT64: reduce_plain<std::uint64_t>(kind.op, column, out); break;
+  case TRIBUTARY_FLOAT:
+    if (kind.op == TRIBUTARY_SUM) {
+      reduce_plain<float>(kind.op, column, out);
+    } else {
+      std::vector<double> values;
+      for (const float value : elements<float>(column)) {
+        values.push_back(value);
+      }
+      write(out, static_cast<float>(
+                     extremum(values, kind.op == TRIBUTARY_MIN, kind.op == TRIBUTARY_MAX_NAN)));
+    }
+    break;
+  default: {
+    float sum = 0;
+    for (const std::uint16_t bits : elements<std::uint16_t>(column)) {
+      sum += number_of(bits, kind.type);
+    }
+    write(out, kind.type == TRIBUTARY_FLOAT16 ? binary16_of(sum) : bfloat16_of(sum));
+  }
+  }
+  return TRIBUTARY_EXACT;
+}
+
 } // namespace
 
 int reduce_column(const Kind& kind, std::span<const std::byte> column, const Place& place,
-                  std::byte* out) {
+                  bool wide, std::byte* out) {
   if (kind.op == TRIBUTARY_AND || kind.op == TRIBUTARY_OR || kind.op == TRIBUTARY_XOR) {
     reduce_bits(kind.op, column, bytes_of(kind.type), out);
     return TRIBUTARY_EXACT;
   }
   if (kind.op == TRIBUTARY_MINMAXLOC || kind.op == TRIBUTARY_MINMAXLOC_NAN) {
-    return reduce_tuples(kind, column, out);
+    return reduce_tuples(kind, column, wide, out);
+  }
+  if (kind.type != TRIBUTARY_INT64 && kind.type != TRIBUTARY_DOUBLE) {
+    return reduce_narrow(kind, column, out);
   }
   if (kind.type == TRIBUTARY_INT64) {
     return reduce_integers(kind.op, elements<std::int64_t>(column), out);

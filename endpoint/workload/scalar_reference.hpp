@@ -11,7 +11,8 @@
 namespace tributary::workload {
 
 /// Reduces `column`, one element of `kind.type` for each rank, into `out`; answers the result code.
+/// `wide`: by the rules of wide frames, where those differ.
 int reduce_column(const Kind& kind, std::span<const std::byte> column, const Place& place,
-                  std::byte* out);
+                  bool wide, std::byte* out);
 
 } // namespace tributary::workload

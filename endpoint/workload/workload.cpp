@@ -39,14 +39,39 @@ const std::vector<Kind>& all_kinds() {
   return kinds;
 }
 
+const std::vector<Kind>& wide_kinds() {
+  static const std::vector<Kind> kinds = {
+      {"sum-int8", TRIBUTARY_SUM, TRIBUTARY_INT8},
+      {"sum-uint8", TRIBUTARY_SUM, TRIBUTARY_UINT8},
+      {"max-uint8", TRIBUTARY_MAX, TRIBUTARY_UINT8},
+      {"sum-int16", TRIBUTARY_SUM, TRIBUTARY_INT16},
+      {"min-uint16", TRIBUTARY_MIN, TRIBUTARY_UINT16},
+      {"sum-int32", TRIBUTARY_SUM, TRIBUTARY_INT32},
+      {"min-int32", TRIBUTARY_MIN, TRIBUTARY_INT32},
+      {"sum-uint32", TRIBUTARY_SUM, TRIBUTARY_UINT32},
+      {"max-uint32", TRIBUTARY_MAX, TRIBUTARY_UINT32},
+      {"sum-uint64", TRIBUTARY_SUM, TRIBUTARY_UINT64},
+      {"min-uint64", TRIBUTARY_MIN, TRIBUTARY_UINT64},
+      {"sum-float", TRIBUTARY_SUM, TRIBUTARY_FLOAT},
+      {"min-float", TRIBUTARY_MIN, TRIBUTARY_FLOAT},
+      {"max-nan-float", TRIBUTARY_MAX_NAN, TRIBUTARY_FLOAT},
+      {"sum-float16", TRIBUTARY_SUM, TRIBUTARY_FLOAT16},
+      {"sum-bfloat16", TRIBUTARY_SUM, TRIBUTARY_BFLOAT16},
+  };
+  return kinds;
+}
+
 std::size_t bytes_of(tributary_type type) {
   switch (type) {
   case TRIBUTARY_INT8:
   case TRIBUTARY_UINT8: return 1;
   case TRIBUTARY_INT16:
-  case TRIBUTARY_UINT16: return 2;
+  case TRIBUTARY_UINT16:
+  case TRIBUTARY_FLOAT16:
+  case TRIBUTARY_BFLOAT16: return 2;
   case TRIBUTARY_INT32:
-  case TRIBUTARY_UINT32: return 4;
+  case TRIBUTARY_UINT32:
+  case TRIBUTARY_FLOAT: return 4;
   case TRIBUTARY_INT64:
   case TRIBUTARY_UINT64:
   case TRIBUTARY_DOUBLE: return 8;
@@ -62,8 +87,37 @@ template <typename T> void put(std::byte* at, const T& value) {
   std::memcpy(at, &value, sizeof value);
 }
 
+/// Of a kind that wide frames alone carry.
+void write_narrow_operand(std::byte* at, const Kind& kind, const Place& place, std::uint32_t rank) {
+  const std::uint64_t bits = place.bits(rank);
+  switch (kind.type) {
+  case TRIBUTARY_FLOAT:
+    return put(at, kind.op == TRIBUTARY_SUM ? small_operand(place, rank)
+                                            : static_cast<float>(unsignalled_operand(place, rank)));
+  case TRIBUTARY_FLOAT16: return put(at, binary16_of(small_operand(place, rank)));
+  case TRIBUTARY_BFLOAT16: return put(at, bfloat16_of(small_operand(place, rank)));
+  case TRIBUTARY_INT8: return put(at, static_cast<std::int8_t>(tie_operand(place, rank)));
+  case TRIBUTARY_INT16: return put(at, static_cast<std::int16_t>(bits % 1999));
+  case TRIBUTARY_INT32:
+    return put(at, kind.op == TRIBUTARY_SUM
+                       ? static_cast<std::int32_t>(bits % (1U << 20)) - (1 << 19)
+                       : static_cast<std::int32_t>(bits));
+  default: std::memcpy(at, &bits, bytes_of(kind.type)); return; // unsigned: any
+  }
+}
+
+bool is_narrow(tributary_type type) {
+  return type != TRIBUTARY_INT64 && type != TRIBUTARY_DOUBLE && type != TRIBUTARY_MINMAXLOC_INT64 &&
+         type != TRIBUTARY_MINMAXLOC_DOUBLE;
+}
+
 /// One rank's element.
 void write_operand(std::byte* at, const Kind& kind, const Place& place, std::uint32_t rank) {
+  const bool bitwise =
+      kind.op == TRIBUTARY_AND || kind.op == TRIBUTARY_OR || kind.op == TRIBUTARY_XOR;
+  if (!bitwise && is_narrow(kind.type)) {
+    return write_narrow_operand(at, kind, place, rank);
+  }
   switch (kind.op) {
   case TRIBUTARY_AND:
   case TRIBUTARY_OR:
@@ -132,7 +186,8 @@ Expected Workload::expected(const Kind& kind, std::uint64_t iteration) const {
     for (std::uint32_t rank = 0; rank < size_; ++rank) {
       write_operand(&column[width * rank], kind, place, rank);
     }
-    const int code = reduce_column(kind, column, place, &result.elements[i * width]);
+    const int code =
+        reduce_column(kind, column, place, wide_ && length_ > 1, &result.elements[i * width]);
     result.code = code > result.code ? code : result.code;
   }
   return result;

@@ -24,8 +24,10 @@ struct Kind {
   bool is_barrier = false;
 };
 
-/// All of them; "mix" goes through these in turn.
+/// All that frames of 32 bytes carry; "mix" goes through these in turn.
 [[nodiscard]] const std::vector<Kind>& all_kinds();
+/// Those that wide frames alone carry; "wide-mix" goes through all.
+[[nodiscard]] const std::vector<Kind>& wide_kinds();
 
 [[nodiscard]] std::size_t bytes_of(tributary_type type);
 
@@ -37,8 +39,9 @@ struct Expected {
 
 class Workload {
 public:
-  Workload(std::uint64_t seed, std::uint32_t size, std::size_t length)
-      : seed_(seed), size_(size), length_(length) {}
+  /// `wide`: vectors of more than one tuple travel in wide frames.
+  Workload(std::uint64_t seed, std::uint32_t size, std::size_t length, bool wide = false)
+      : seed_(seed), size_(size), length_(length), wide_(wide) {}
 
   /// What this rank contributes to this iteration.
   [[nodiscard]] std::vector<std::byte> operand(const Kind& kind, std::uint64_t iteration,
@@ -50,6 +53,7 @@ private:
   std::uint64_t seed_;
   std::uint32_t size_;
   std::size_t length_;
+  bool wide_;
 };
 
 } // namespace tributary::workload
