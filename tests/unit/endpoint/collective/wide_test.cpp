@@ -231,6 +231,32 @@ TEST(WideVectors, AMemberWithoutAVectorContributesTheIdentity) {
   }
 }
 
+TEST(WideVectors, TheIdentityOfEveryOperatorLeavesTheOthersValues) {
+  for (const Opcode op : wire::all_opcodes) {
+    for (std::size_t t = 0; t < element_type_count; ++t) {
+      const auto type = static_cast<ElementType>(t);
+      if (form_of(op, type) == wire::Form::words) {
+        continue;
+      }
+      // 1.5 and its bits are sound for all types.
+      constexpr std::size_t doubles = 400;
+      WideGroup group(2, {});
+      Everywhere all(group, op, type, doubles * sizeof(double) / bytes_of(type));
+      for (std::size_t i = 0; i < doubles; ++i) {
+        all.set(1, i, 1.5);
+      }
+      all.task(0).in = nullptr;
+      all.start();
+      ASSERT_TRUE(group.run(second, [&] { return all.finished(); }));
+      for (std::size_t i = 0; i < doubles; ++i) {
+        ASSERT_EQ(all.result<double>(0, i), 1.5)
+            << wire::name_of(op) << " on " << wire::name_of(form_of(op, type));
+      }
+      EXPECT_EQ(all.operation(0).rc(), wire::ResultCode::success) << wire::name_of(op);
+    }
+  }
+}
+
 TEST(WideVectors, BothFormsTakeTurnsUnderOneId) {
   WideGroup group(3, {}, [](GroupParameters& p) { p.slots = 16; });
   std::deque<Everywhere> all;

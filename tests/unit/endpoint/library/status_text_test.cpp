@@ -24,7 +24,7 @@ TEST(StatusText, IdleMemberIsOneLine) {
 
 TEST(StatusText, RootSaysHowManyCameAndWhoIsMissing) {
   Member root(group_of(2, 0));
-  root.inject({}, TimeNs{1'000'000'000});
+  root.inject(collective::Operand{}, TimeNs{1'000'000'000});
   EXPECT_EQ(status_text(root, TimeNs{2'500'000'000}),
             "tree 7: root, rank 0 of 2, 0 pieces completed\n"
             "  reduction 0: piece 0, waiting for contributions for 1.500 s, 1 of 2 came, rank 1 "
@@ -33,7 +33,7 @@ TEST(StatusText, RootSaysHowManyCameAndWhoIsMissing) {
 
 TEST(StatusText, LeafSaysWhetherItWaitsForTheArmOrTheResult) {
   Member leaf(group_of(2, 1));
-  leaf.inject({}, TimeNs{0});
+  leaf.inject(collective::Operand{}, TimeNs{0});
   EXPECT_NE(status_text(leaf, TimeNs{0}).find("waiting for the root's arm"), std::string::npos);
 }
 
