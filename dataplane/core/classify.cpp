@@ -36,8 +36,23 @@ Classified IngressCheck::classify_by_field(const FrameView& frame) const {
     return has_its_length(frame) ? Classified::unicast(dfa.nid())
                                  : Classified::refused(DropReason::bad_length);
   }
-  // Of a multicast all else is right by now, and `classify` did not take it.
-  return Classified::refused(DropReason::bad_action);
+  if (dfa.action() != multicast_action) {
+    return Classified::refused(DropReason::bad_action);
+  }
+  // Of a multicast all else is right by now, and `classify` did not take it: the id is above 7.
+  return classify_upper_id(frame);
+}
+
+/// A multicast, all checks passed, with an id above 7.
+Classified IngressCheck::classify_upper_id(const FrameView& frame) {
+  const std::byte* p = frame.data + wire::ethernet_header_bytes;
+  const wire::FabricAddress dfa = wire::dfa_of(p);
+  const bool is_short = wire::total_length_of(p) == wire::reduction_packet_bytes;
+  const bool suits = is_short ? frame.length >= wire::reduction_frame_bytes &&
+                                    wire::request_length_of(p) == wire::reduction_request_length
+                              : !problem_with_wide(frame);
+  return suits ? Classified::wide(ReductionKey(dfa.tree(), dfa.slot()))
+               : Classified::multicast(ReductionKey(dfa.tree(), dfa.reduction()), false);
 }
 
 /// What is not of the fabric's EtherType.
@@ -64,19 +79,27 @@ Classified IngressCheck::classify_other_version(const FrameView& frame) const {
                                          : Classified::refused(DropReason::bad_hello);
 }
 
-std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView frame) {
+std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView frame,
+                                     const SlotPlace& place) {
   if (entry.wait_count == 0) {
     return has_its_length(frame) ? std::nullopt : std::optional(DropReason::bad_length);
   }
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  if (wire::total_length_of(p) != wire::reduction_packet_bytes) {
-    return DropReason::bad_length;
-  }
-  if (frame.length < wire::reduction_frame_bytes) {
+  const std::size_t total_length = wire::total_length_of(p);
+  if (total_length != wire::reduction_packet_bytes) {
+    if (total_length > wire::wide_packet_header_bytes + place.payload_bytes) {
+      return DropReason::bad_length; // without a place, whatever it is
+    }
+    if (const auto problem = problem_with_wide(frame)) {
+      return problem;
+    }
+  } else if (frame.length < wire::reduction_frame_bytes) {
     return DropReason::truncated;
-  }
-  if (wire::request_length_of(p) != wire::reduction_request_length) {
+  } else if (wire::request_length_of(p) != wire::reduction_request_length) {
     return DropReason::bad_request;
+  }
+  if (entry.has_upper_ids() && wire::dfa_of(p).slot().value >= entry.slots()) {
+    return DropReason::bad_reduction_id;
   }
   return std::nullopt;
 }

@@ -19,9 +19,14 @@
 //
 // What else a multicast frame must be depends on its tree (`refusal_on`):
 //
-//        reduction tree   bad_length      total length 80
-//                         truncated       94 bytes present; any behind them are ignored
-//                         bad_request     request length 49; the opcode in byte 20 may be any
+//        reduction tree   bad_length        total length 80; or a wide frame's, as far as the tree
+//                                           allows
+//                         truncated         94 bytes present, or all of a wide frame; any behind
+//                                           them are ignored
+//                         bad_request       request length 49, or that of the vector; the opcode in
+//                                           byte 20 may be any
+//                         bad_form          of a wide frame: wide_shape.hpp
+//                         bad_reduction_id  one that the tree has
 //        ordinary tree    bad_length      20 <= total length <= bytes present
 //
 // Pure functions. `classify` is on the hot path: it reads words, not fields, and does not yet look
@@ -31,6 +36,7 @@
 #include "dataplane/core/drop_reason.hpp"
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/tables.hpp"
+#include "dataplane/core/wide_shape.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/reduction.hpp"
 
@@ -46,8 +52,10 @@ inline constexpr std::uint32_t shortest_frame_bytes =
     wire::ethernet_header_bytes + wire::fabric_header_bytes;
 
 enum class FrameKind : std::uint8_t {
-  reduction, ///< multicast, and has all a reduction tree asks for
-  multicast, ///< multicast, and lacks something a reduction tree asks for
+  reduction, ///< multicast, and has all that any reduction tree asks for: 84 bytes, an id below 8
+  wide,      ///< multicast, and may be what only trees with wide frames ask for: such a frame, or
+             ///< one of 84 bytes with a higher id; its tree has the last word
+  multicast, ///< multicast, and neither of them
   unicast,
   hello,   ///< for the switch's agent
   lldp,    ///< for the switch's LLDP station
@@ -66,6 +74,9 @@ public:
   static constexpr Classified multicast(ReductionKey key, bool suits_reductions) {
     return Classified(suits_reductions ? FrameKind::reduction : FrameKind::multicast, key.index());
   }
+  static constexpr Classified wide(ReductionKey key) {
+    return Classified(FrameKind::wide, key.index());
+  }
   static constexpr Classified unicast(Nid destination) {
     return Classified(FrameKind::unicast, destination.value);
   }
@@ -81,9 +92,12 @@ public:
   }
   /// Of a `refused` frame.
   [[nodiscard]] constexpr DropReason reason() const { return static_cast<DropReason>(value()); }
-  /// Of a `reduction` or `multicast` frame; some key or other for the rest.
+  /// Whether an engine may be concerned.
+  [[nodiscard]] constexpr bool may_reduce() const { return kind() <= FrameKind::wide; }
+  /// Of a `reduction`, `wide` or `multicast` frame, of the last with an id below 8 whatever it
+  /// says; some key or other for the rest.
   [[nodiscard]] constexpr ReductionKey key() const {
-    return ReductionKey::from_index(static_cast<std::uint16_t>(bits_));
+    return ReductionKey::from_index(value() & (all_reduction_keys - 1));
   }
   /// Of a `foreign` frame: where it leaves.
   [[nodiscard]] constexpr PortNumber foreign_to() const {
@@ -128,8 +142,8 @@ public:
                              std::uint64_t{wire::portals_version_ihl} << 40 |
                              std::uint64_t{wire::reduction_packet_bytes} << 16)),
         addresses_(as_on_the_wire(std::uint64_t{guarded_source_} << 32 | reduction_address_bits)),
-        addresses_mask_(as_on_the_wire(std::uint64_t{guard_mask_} << 32 | reduction_address_bits)) {
-  }
+        addresses_mask_(as_on_the_wire(std::uint64_t{guard_mask_} << 32 | reduction_address_bits |
+                                       upper_id_bits)) {}
 
   [[nodiscard]] Classified classify(const FrameView& frame) const {
     return is_usual() ? classify_as<true>(frame) : classify_as<false>(frame);
@@ -154,11 +168,16 @@ public:
           [[likely]] {
         const wire::FabricAddress dfa = wire::dfa_of(p);
         if (differing == 0) [[likely]] {
-          return Classified::multicast(ReductionKey(dfa.tree(), dfa.reduction()),
-                                       suits_reductions(frame, head));
+          const ReductionKey key(dfa.tree(), dfa.reduction());
+          const bool suits = suits_reductions(frame, head);
+          return suits || problem_with_wide(frame) ? Classified::multicast(key, suits)
+                                                   : Classified::wide(key);
         }
         if (!dfa.is_multicast() && has_its_length(frame)) {
           return Classified::unicast(dfa.nid());
+        }
+        if ((differing & ~upper_id_mask) == 0) {
+          return classify_upper_id(frame);
         }
       }
     }
@@ -197,6 +216,10 @@ private:
   static constexpr std::uint32_t multicast_action = 7;
   /// All ones in a DFA that a reduction can have: the format's and the action's bits.
   static constexpr std::uint32_t reduction_address_bits = 0xFF800000U | multicast_action;
+  /// All zero in the DFA of an id below 8. Others take a second test.
+  static constexpr std::uint32_t upper_id_bits =
+      (wire::FabricAddress::multicast(TreeNumber{0}, ReductionId{127}).value ^
+       wire::FabricAddress::multicast(TreeNumber{0}, ReductionId{7}).value);
 
   /// One comparison for both ends.
   [[nodiscard]] bool has_possible_length(const FrameView& frame) const {
@@ -212,6 +235,7 @@ private:
   /// The DFA's part of both addresses.
   static constexpr std::uint64_t destination_mask = as_on_the_wire(std::uint64_t{0xFFFFFFFF});
   static_assert((head_mask & destination_mask) == 0, "or what differs would be mistaken for it");
+  static constexpr std::uint64_t upper_id_mask = as_on_the_wire(std::uint64_t{upper_id_bits});
   static constexpr std::uint64_t total_length_mask = as_on_the_wire(std::uint64_t{0xFFFF0000});
   static constexpr std::uint16_t request = as_on_the_wire(wire::reduction_request_length);
   static constexpr std::uint16_t request_mask = as_on_the_wire(std::uint16_t{0x0FFF});
@@ -225,6 +249,7 @@ private:
             request_mask) == 0;
   }
   [[nodiscard]] Classified classify_by_field(const FrameView& frame) const;
+  [[nodiscard]] static Classified classify_upper_id(const FrameView& frame);
   [[nodiscard]] Classified classify_foreign(const FrameView& frame) const;
   [[nodiscard]] Classified classify_other_version(const FrameView& frame) const;
 
@@ -241,7 +266,9 @@ private:
   std::uint64_t addresses_mask_;
 };
 
-/// Why a multicast frame does not suit its tree; nothing if it does. Requires a `valid` entry.
-[[nodiscard]] std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView frame);
+/// Why a multicast frame does not suit its tree; nothing if it does. Requires a `valid` entry, and
+/// the place of a tree with wide frames.
+[[nodiscard]] std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView frame,
+                                                   const SlotPlace& place = {});
 
 } // namespace tributary::core

@@ -4,7 +4,7 @@
 
 namespace tributary::core {
 
-DeadlineQueues::DeadlineQueues() : links_(reduction_keys + EngineTimers::count) {
+DeadlineQueues::DeadlineQueues() : links_(all_reduction_keys + EngineTimers::count) {
   for (std::uint32_t end = first_end; end < first_end + EngineTimers::count; ++end) {
     links_[end] = {TimeNs{0}, end, end};
   }

@@ -55,10 +55,10 @@ private:
     std::uint32_t previous = 0;
     std::uint32_t next = 0;
   };
-  static constexpr std::uint32_t first_end = reduction_keys;
+  static constexpr std::uint32_t first_end = all_reduction_keys;
 
   static ReductionKey key_at(std::uint32_t index) {
-    return ReductionKey::from_index(static_cast<std::uint16_t>(index));
+    return ReductionKey::from_index(index);
   }
   template <typename Self, typename F> static void visit_all(Self& self, F& f) {
     for (std::uint32_t end = first_end; end < first_end + EngineTimers::count; ++end) {

@@ -20,6 +20,7 @@
 //                    spray(): another number for each frame
 //                    combine, combine_mismatched, start: how many contributions there are then
 //                    complete(key, entry, too_many, frame)
+//                    the same for vectors: wide_decide.hpp
 //   to be told       on_tree, on_direction, on_reduction, on_one_endpoint, on_port_down, on_place,
 //                    on_routed, on_foreign_vc, on_uncarried
 //
@@ -151,11 +152,28 @@ template <typename Effects>
   return forward(effects, frame, entry.parent, event);
 }
 
+/// The operand of a frame of 84 bytes; that of a wide one: wide_decide.hpp.
+struct FourWords {
+  /// Whether there is such an operation. The others' frames pass through.
+  [[nodiscard]] static bool is_known(std::uint8_t op) { return wire::is_supported(op); }
+  /// It belongs to what is armed.
+  template <typename Effects>
+  static PackedDecision take(Effects effects, const FrameView& frame, ReductionKey key,
+                             const MulticastEntry& entry, MatchWord carried, std::uint64_t packed) {
+    const std::byte* p = frame.data + wire::ethernet_header_bytes;
+    const ContributionCount total =
+        effects.engines().descriptor(key).match.has_data()
+            ? effects.combine_mismatched(key, entry, p, packed) // or it would not be here
+            : effects.start(key, entry, carried, frame, packed);
+    return total >= entry.wait_count ? complete(effects, frame, key, entry, total) : absorbed();
+  }
+};
+
 /// All from a child port that `combined` leaves. `one_endpoint`: that is how many lie behind it.
-template <typename Effects>
-[[gnu::noinline]] PackedDecision upward(Effects effects, PortNumber in, const FrameView& frame,
-                                        ReductionKey key, const MulticastEntry& entry,
-                                        bool one_endpoint) {
+template <typename Effects, typename Operand>
+[[gnu::noinline]] PackedDecision upward(Effects effects, Operand operand, PortNumber in,
+                                        const FrameView& frame, ReductionKey key,
+                                        const MulticastEntry& entry, bool one_endpoint) {
   if (entry.wait_count == 0) {
     return drop(effects, in, DropReason::not_from_parent);
   }
@@ -176,7 +194,7 @@ template <typename Effects>
   }
   const MatchWord carried = match_word_of(p, packed);
   // A reserved opcode is nobody's contribution, so it is not counted either.
-  const bool counts_once = one_endpoint && wire::is_supported(word.op);
+  const bool counts_once = one_endpoint && operand.is_known(word.op);
   if (counts_once && effects.engines().has_counted(key, carried, in)) {
     return drop(effects, in, DropReason::counted_twice);
   }
@@ -191,7 +209,7 @@ template <typename Effects>
       return decision;
     }
   }
-  if (!wire::is_supported(word.op)) {
+  if (!operand.is_known(word.op)) {
     effects.count(key.tree(), &TreeCounters::passed_through);
     return forward(effects, frame, entry.parent, Event::passed_reserved);
   }
@@ -200,13 +218,7 @@ template <typename Effects>
     counted.insert(in);
     effects.count_port(key, counted);
   }
-  const ContributionCount total = d.match.has_data() // of another opcode, or it would not be here
-                                      ? effects.combine_mismatched(key, entry, p, packed)
-                                      : effects.start(key, entry, carried, frame, packed);
-  if (total >= entry.wait_count) {
-    return complete(effects, frame, key, entry, total);
-  }
-  return absorbed();
+  return operand.take(effects, frame, key, entry, carried, packed);
 }
 
 /// From the parent, on a tree with reductions.
@@ -265,7 +277,8 @@ PackedDecision refuse_multicast(Effects effects, PortNumber in, const FrameView&
     return drop(effects, in, DropReason::not_on_tree);
   }
   effects.on_direction(from_child ? Direction::up : Direction::down);
-  return drop(effects, in, refusal_on(entry, frame).value_or(DropReason::not_from_parent));
+  const SlotPlace& place = effects.tables().slot_place(key.tree());
+  return drop(effects, in, refusal_on(entry, frame, place).value_or(DropReason::not_from_parent));
 }
 
 /// A frame of no EtherType of the fabric, between two ports that are joined.
@@ -288,6 +301,7 @@ template <typename Effects>
   case FrameKind::foreign: return foreign(effects, in, frame, what.foreign_to());
   case FrameKind::unicast:
   case FrameKind::multicast:
+  case FrameKind::wide:
   case FrameKind::reduction: break;
   }
   return refuse_multicast(effects, in, frame, what.key());
@@ -302,7 +316,7 @@ template <typename Effects>
     return unicast(effects, tables, in, frame, what.destination());
   }
   if (what.kind() == FrameKind::multicast) [[likely]] {
-    const MulticastEntry& entry = tables.tree(what.key());
+    const MulticastEntry& entry = tables.tree_of_low_id(what.key());
     if (entry.parent == in && entry.wait_count == 0 && has_its_length(frame)) [[likely]] {
       effects.on_tree(what.key(), entry);
       effects.on_direction(Direction::down);
@@ -312,6 +326,10 @@ template <typename Effects>
   return decide_apart(effects, in, frame, what);
 }
 
+template <typename Effects, typename Counts>
+[[gnu::noinline]] PackedDecision decide_wide(Effects effects, PortNumber in, const FrameView& frame, Classified what,
+                           bool guarded, PortSet from, Counts& counts, TimeNs now);
+
 /// `guarded`: whether the port has a source guard. `from`: that port alone. `counts`: what
 /// `combine` adds to for the whole burst. All three, and the tables, are the same for a burst.
 template <typename Effects, typename Counts>
@@ -320,14 +338,14 @@ decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& fr
        Classified what, bool guarded, PortSet from, Counts& counts, TimeNs now) {
   if (what.kind() == FrameKind::reduction) [[likely]] {
     const ReductionKey key = what.key();
-    const MulticastEntry& entry = tables.tree(key);
+    const MulticastEntry& entry = tables.tree_of_low_id(key);
     if ((entry.children.bits() & from.bits()) != 0) {
       effects.on_reduction(key, entry, Direction::up);
       const bool one_endpoint = guarded | entry.one_behind_each;
       PackedDecision decision;
       return combined(effects, frame, key, entry, one_endpoint, from, counts, decision)
                  ? decision
-                 : upward(effects, in, frame, key, entry, one_endpoint);
+                 : upward(effects, FourWords(), in, frame, key, entry, one_endpoint);
     }
     if (entry.parent == in) {
       effects.on_reduction(key, entry, Direction::down);
@@ -336,7 +354,12 @@ decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& fr
     }
     return decide_apart(effects, in, frame, what);
   }
+  if (what.kind() == FrameKind::wide) {
+    return decide_wide(effects, in, frame, what, guarded, from, counts, now);
+  }
   return decide_plain(effects, tables, in, frame, what);
 }
 
 } // namespace tributary::core
+
+#include "dataplane/core/wide_decide.hpp" // the rest of `decide`

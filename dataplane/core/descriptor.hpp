@@ -1,7 +1,7 @@
 // One reduction in flight in one switch, as memory holds it.
 //
-// Each of the 65,536 reduction keys (tree, reduction id) has a place of its own in two tables, so
-// that a frame's destination address is the descriptor's address: no look-up stands between them,
+// Each reduction key (tree, reduction id) has a place of its own in two tables, so that a frame's
+// destination address is the descriptor's address: no look-up stands between them,
 // and the cache line can be fetched before anything else is known about the frame. How many places
 // may be in use at once is a matter of counting (engine.hpp), not of where they are.
 //
@@ -31,6 +31,7 @@ namespace tributary::core {
 ///          31:16  VNI
 ///             15  holding: armed, and a contribution has come
 ///             14  waiting: armed, and none has come yet
+///             13  wide: a slot holds the data (wide_holding.hpp); never set in a frame's own
 ///             10  arm bit; never set in a descriptor, so that an arm never compares equal
 ///            9:0  sequence
 ///
@@ -46,12 +47,16 @@ public:
 
   /// What an arm with this word leaves in a descriptor.
   [[nodiscard]] constexpr MatchWord waiting() const {
-    return MatchWord((bits_ & ~(holding_bit | arm_bit)) | waiting_bit);
+    return MatchWord((bits_ & ~(holding_bit | wide_bit | arm_bit)) | waiting_bit);
   }
   /// What the first contribution leaves in a descriptor.
   [[nodiscard]] constexpr MatchWord holding() const {
     return MatchWord((bits_ & ~waiting_bit) | holding_bit);
   }
+  /// What the first contribution leaves there if it is wide.
+  [[nodiscard]] constexpr MatchWord wide() const { return MatchWord(holding().bits_ | wide_bit); }
+  [[nodiscard]] constexpr MatchWord narrow() const { return MatchWord(bits_ & ~wide_bit); }
+  [[nodiscard]] constexpr bool is_wide() const { return (bits_ & wide_bit) != 0; }
   [[nodiscard]] constexpr bool armed() const { return (bits_ & (waiting_bit | holding_bit)) != 0; }
   [[nodiscard]] constexpr bool has_data() const { return (bits_ & holding_bit) != 0; }
   [[nodiscard]] constexpr Cookie cookie() const {
@@ -70,6 +75,7 @@ public:
 private:
   static constexpr std::uint64_t holding_bit = 1U << 15;
   static constexpr std::uint64_t waiting_bit = 1U << 14;
+  static constexpr std::uint64_t wide_bit = 1U << 13;
   static constexpr std::uint64_t arm_bit = 1U << 10;
   static constexpr std::uint64_t sequence_mask = 0x3FF;
   constexpr explicit MatchWord(std::uint64_t bits) : bits_(bits) {}

@@ -17,11 +17,13 @@ namespace tributary::core {
   X(link_local,         "a foreign frame to an address that no bridge forwards (01-80-C2-00-00-00 to 0F)") \
   X(bad_version,        "the fabric header does not begin with version 4, 20 bytes (0x45)")        \
   X(bad_hello,          "a hello of another version, or with a wrong checksum or field")            \
-  X(bad_length,         "the total length is not the one the frame kind needs, or is longer than the frame") \
-  X(truncated,          "a reduction frame of fewer than 94 bytes")                                \
+  X(bad_length,         "the total length is not one the frame kind and its tree allow, or is longer than the frame") \
+  X(truncated,          "a reduction frame of fewer than 94 bytes, or a wide one without all of its payload") \
   X(bad_checksum,       "the checksum of the fabric header is wrong")                              \
   X(bad_action,         "a multicast address whose action is not 7")                               \
-  X(bad_request,        "a frame on a reduction tree whose request length is not 49")              \
+  X(bad_request,        "a frame on a reduction tree whose request length is not 49, or not that of its vector") \
+  X(bad_form,           "a wide reduction frame without a form of 1 to 7")                         \
+  X(bad_reduction_id,   "a reduction frame with an id that its tree does not have")                \
   X(source_guard,       "the source address is not the NID configured for this edge port")         \
   X(vni_not_permitted,  "the VNI is not on this port's permission list")                           \
   X(unknown_tree,       "no tree of this number is installed")                                     \

@@ -1,14 +1,16 @@
 #include "dataplane/core/engine.hpp"
 
+#include "dataplane/core/wide_holding.hpp"
+
 #include <algorithm>
 #include <utility>
 
 namespace tributary::core {
 
 ReductionEngines::ReductionEngines(std::uint32_t descriptors_per_engine, const EngineTimers& timers,
-                                   Counters& counters)
-    : descriptors_per_engine_(descriptors_per_engine), counters_(&counters),
-      descriptors_(reduction_keys), records_(reduction_keys), counted_(reduction_keys) {
+                                   Counters& counters, std::size_t keys)
+    : descriptors_per_engine_(descriptors_per_engine), keys_(keys), counters_(&counters),
+      descriptors_(keys), records_(keys), counted_(keys) {
   std::transform(timers.units.begin(), timers.units.end(), timer_ns_.begin(),
                  EngineTimers::ns_from_units);
 }
@@ -23,7 +25,7 @@ Event ReductionEngines::arm(ReductionKey key, const MulticastEntry& entry, Match
     counted.discarded.add(d.accumulator.contributions);
     deadlines_.stop(key);
   } else if (outcome == Event::armed) {
-    ++in_use_[entry.parent.value];
+    in_use_[entry.parent.value] += entry.has_place() ? 0 : 1;
     counted.arms.add();
   } else {
     counted.arm_failures.add();
@@ -45,7 +47,7 @@ Event ReductionEngines::disarm(ReductionKey key, const MulticastEntry& entry, Ma
     EngineCounters& counted = counters_->engines[entry.parent.value];
     counted.disarms.add();
     counted.discarded.add(descriptor(key).accumulator.contributions);
-    release(key, entry.parent);
+    release(key, entry);
   }
   return outcome;
 }
@@ -65,24 +67,24 @@ Standing ReductionEngines::standing(ReductionKey key, MatchWord carried) const {
   return carried.sequence().older_than(match.sequence()) ? Standing::older : Standing::newer;
 }
 
-void ReductionEngines::end(ReductionKey key, PortNumber port) {
+void ReductionEngines::end(ReductionKey key, const MulticastEntry& entry) {
   DescriptorRecord& r = record(key);
   r.ended = descriptor(key).match.sequence();
   r.has_ended = true;
-  release(key, port);
+  release(key, entry);
 }
 
-void ReductionEngines::release(ReductionKey key, PortNumber port) {
+void ReductionEngines::release(ReductionKey key, const MulticastEntry& entry) {
   Descriptor& d = descriptor(key);
   d.match = {};
   d.accumulator.contributions = 0;
   deadlines_.stop(key);
-  --in_use_[port.value];
+  in_use_[entry.parent.value] -= entry.has_place() ? 0 : 1;
 }
 
-void ReductionEngines::forget(TreeNumber tree) {
-  for (std::uint8_t id = 0; id < reductions_per_tree; ++id) {
-    const ReductionKey key(tree, ReductionId{id});
+void ReductionEngines::forget(TreeNumber tree, const MulticastEntry& entry) {
+  for (std::uint32_t id = 0; id < entry.slots(); ++id) {
+    const ReductionKey key(tree, ReductionId{static_cast<std::uint8_t>(id)});
     record(key).has_ended = false;
     counted(key).of = {};
   }
@@ -90,7 +92,7 @@ void ReductionEngines::forget(TreeNumber tree) {
 
 void ReductionEngines::count_ports(bool counts) {
   if (!std::exchange(counts_ports_, counts) && counts) {
-    counted_ = ZeroedTable<CountedPorts>(reduction_keys); // what was counted long ago
+    counted_ = ZeroedTable<CountedPorts>(keys_); // what was counted long ago
     deadlines_.for_each([&](ReductionKey key) {
       counted(key) = {.ports = {}, .of = descriptor(key).match.waiting()};
     });
@@ -113,8 +115,8 @@ void ReductionEngines::count_passing(ReductionKey key, MatchWord carried, PortNu
   those.ports.insert(port);
 }
 
-void ReductionEngines::write_result(ReductionKey key, ContributionCount wait_count,
-                                    std::byte* frame) const {
+void ReductionEngines::write_headers(ReductionKey key, ContributionCount wait_count,
+                                     std::byte* frame) const {
   const Descriptor& d = descriptor(key);
   const reduce::Accumulator& a = d.accumulator;
   wire::ResultCode rc = a.result_code();
@@ -134,12 +136,21 @@ void ReductionEngines::write_result(ReductionKey key, ContributionCount wait_cou
                        .m = a.m,
                        .overflow_id = a.overflow_id,
                        .pad = 0});
-  wire::store_payload(p, a.payload);
+}
+
+void ReductionEngines::write_result(ReductionKey key, ContributionCount wait_count,
+                                    std::byte* frame) const {
+  write_headers(key, wait_count, frame);
+  wire::store_payload(frame + wire::ethernet_header_bytes, descriptor(key).accumulator.payload);
 }
 
 DescriptorView ReductionEngines::view(ReductionKey key, const MulticastEntry& entry) const {
   const Descriptor& d = descriptor(key);
   const TimeNs deadline = deadlines_.deadline(key);
+  const bool has_data = d.match.has_data();
+  const WideShape shape = d.match.is_wide()
+                              ? held_shape(d)
+                              : WideShape(wire::Form::words, has_data ? sizeof(wire::Payload) : 0);
   return {.port = entry.parent,
           .key = key,
           .vni = d.match.vni(),
@@ -147,10 +158,12 @@ DescriptorView ReductionEngines::view(ReductionKey key, const MulticastEntry& en
           .seqno = d.match.sequence(),
           .wait_count = entry.wait_count,
           .count = d.accumulator.contributions,
-          .have_data = d.match.has_data(),
+          .have_data = has_data,
           .op = d.accumulator.op,
           .rc = d.accumulator.result_code(),
           .signature = d.signature & wire::signature_mask,
+          .form = shape.form(),
+          .payload_bytes = shape.payload_bytes(),
           .armed_at = TimeNs{deadline.value - timer_ns_[entry.timer]},
           .deadline = deadline};
 }

@@ -10,7 +10,8 @@
 // forwards them as they are. So whatever a switch fails to do costs traffic and no result: the root
 // adds up any number of frames until the counts are complete.
 //
-// A DESCRIPTOR (descriptor.hpp) belongs to a key: a tree and one of eight reduction ids.
+// A DESCRIPTOR (descriptor.hpp) belongs to a key: a tree and one of eight reduction ids; of up to
+// 128 where a tree has wide frames.
 //
 //             arm, one free                 first contribution
 //     free ----------------->  waiting  ------------------------>  holding
@@ -37,6 +38,9 @@
 // A pre-arm is an arm like any other, and so is the second one of hosts that arm twice. Opcode,
 // count and data of an arming frame describe the previous result and are not looked at.
 //
+// On a tree with wide frames one is always free: its place in slot memory is its own, and no arm
+// on it fails. The number of descriptors is a limit for the other trees.
+//
 // FRAMES FROM A CHILD (5.4), in the order of the questions:
 //
 //   1  arm bit set                  dropped                              arm_from_child
@@ -52,7 +56,8 @@
 //                                   `drop_foreign` is set                foreign_cookie
 //   5  sequence older than armed    dropped                              stale_sequence
 //   6  sequence newer than armed    forwarded                            passed_newer
-//   7  reserved opcode              forwarded                            passed_reserved
+//   7  reserved opcode, or one that forwarded                            passed_reserved
+//      does not go with its form
 //   8  otherwise                    reduced                              contributed or
 //                                                                        completed_full
 //
@@ -66,6 +71,10 @@
 // add up, from 1 to all of them in one frame: lower engines send sums. So the first contribution
 // may complete the reduction by itself. Duplicates cannot be told from contributions by counts;
 // that is what the signature is for (tributary/wire/reduction.hpp).
+//
+// WIDE FRAMES carry vectors. They differ in what is held, and where: wide_holding.hpp,
+// wide_engine.hpp. Both forms may come in turn on one id; within one reduction opcode, form and
+// length are those of the first contribution, and others make the report of a mismatch.
 //
 // COUNTING ONCE. Where a child port is known to have one endpoint behind it - it is guarded, or the
 // tree waits for as many as it has child ports - it counts 1, once. The set of such ports that were
@@ -98,7 +107,8 @@
 // goes up the old parent as partial results. Other trees notice nothing.
 //
 // Invariants: an armed key stands in `deadlines_`, a free one does not; `in_use_` of a port is the
-// number of armed keys of trees whose parent it is, at most `descriptors_per_engine`; a key's
+// number of armed keys of trees without slots whose parent it is, at most
+// `descriptors_per_engine`; a key's
 // `contributions` is 0 exactly when it has no data. One worker owns all of it.
 #pragma once
 
@@ -127,6 +137,8 @@ struct DescriptorView {
   wire::Opcode op = wire::Opcode::barrier;
   wire::ResultCode rc = wire::ResultCode::success;
   std::uint64_t signature = 0;
+  wire::Form form = wire::Form::words; ///< of what is held
+  std::size_t payload_bytes = 0;       ///< of a result that would leave now; 0 without data
   TimeNs armed_at;
   TimeNs deadline;
 };
@@ -136,15 +148,17 @@ enum class Standing : std::uint8_t { match, not_armed, late, foreign, older, new
 
 class ReductionEngines {
 public:
+  /// `keys`: `reduction_keys` where no tree can have wide frames, otherwise all of them.
   ReductionEngines(std::uint32_t descriptors_per_engine, const EngineTimers& timers,
-                   Counters& counters);
+                   Counters& counters, std::size_t keys);
 
   /// What an arm would do, and a frame from the parent that is none.
   [[nodiscard]] Event outcome_of_arm(ReductionKey key, const MulticastEntry& entry) const {
     if (descriptor(key).match.armed()) {
       return Event::rearmed;
     }
-    return in_use(entry.parent) < descriptors_per_engine_ ? Event::armed : Event::arm_failed;
+    return entry.has_place() || in_use(entry.parent) < descriptors_per_engine_ ? Event::armed
+                                                                               : Event::arm_failed;
   }
   [[nodiscard]] Event outcome_of_disarm(ReductionKey key, MatchWord carried) const {
     const MatchWord match = descriptor(key).match;
@@ -159,13 +173,16 @@ public:
   [[nodiscard]] Standing standing(ReductionKey key, MatchWord carried) const;
 
   /// The reduction is over, emitted or timed out: frees the descriptor and remembers the sequence.
-  void end(ReductionKey key, PortNumber port);
+  void end(ReductionKey key, const MulticastEntry& entry);
   /// Frees the descriptor; its reduction never ended.
-  void release(ReductionKey key, PortNumber port);
-  /// Forgets which sequences of this tree ended: the tree is another one now.
-  void forget(TreeNumber tree);
+  void release(ReductionKey key, const MulticastEntry& entry);
+  /// Forgets which sequences of this tree ended: the tree is another one now. `entry`: what it was.
+  void forget(TreeNumber tree, const MulticastEntry& entry);
 
-  /// Writes the reduction so far as a frame: 94 bytes. Requires that it holds a contribution.
+  /// Writes all of a result but its operands: 62 bytes. Requires that it holds a contribution.
+  void write_headers(ReductionKey key, ContributionCount wait_count, std::byte* frame) const;
+  /// Writes the reduction so far as a frame: 94 bytes. Requires that it holds a contribution, and
+  /// no vector.
   void write_result(ReductionKey key, ContributionCount wait_count, std::byte* frame) const;
 
   [[nodiscard]] Descriptor& descriptor(ReductionKey key) { return descriptors_[key.index()]; }
@@ -198,6 +215,7 @@ public:
 
 private:
   std::uint32_t descriptors_per_engine_;
+  std::size_t keys_;
   bool counts_ports_ = false;
   std::array<std::uint64_t, EngineTimers::count> timer_ns_{};
   Counters* counters_;

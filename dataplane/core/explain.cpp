@@ -34,7 +34,7 @@ std::string_view reason_of(Event event) {
   case Event::passed_late: return "its reduction has ended";
   case Event::passed_foreign: return "its VNI or cookie is not the armed one";
   case Event::passed_newer: return "its sequence is newer than the armed one";
-  case Event::passed_reserved: return "its opcode is reserved";
+  case Event::passed_reserved: return "its opcode is reserved, or not one for its form and slot";
   case Event::passed_empty: return "it counts no contribution";
   case Event::foreign: return "it is not of the fabric, and the two ports are joined for those";
   case Event::none:
@@ -62,10 +62,14 @@ public:
   }
 
   void tree(ReductionKey key, const MulticastEntry& entry) {
-    note("tree {}: parent port {}, child {}, {}", key.tree().value, entry.parent.value,
+    note("tree {}: parent port {}, child {}, {}{}", key.tree().value, entry.parent.value,
          list(entry.children),
          entry.wait_count == 0 ? std::string("ordinary multicast")
-                               : fmt::format("wait count {}", entry.wait_count));
+                               : fmt::format("wait count {}", entry.wait_count),
+         entry.has_place()
+             ? fmt::format(", {} slots of {} bytes", entry.slots(),
+                           core_.tables().slot_place(key.tree()).payload_bytes)
+             : std::string());
   }
   void direction(Direction direction) {
     const bool up = direction == Direction::up;
@@ -74,6 +78,11 @@ public:
   }
   void reduction(ReductionKey key, const MulticastEntry& entry) {
     const wire::ReductionWord word = wire::load_word(portals_);
+    if (wire::total_length_of(portals_) != wire::reduction_packet_bytes) {
+      const WideShape shape = WideShape::of(portals_);
+      note("a wide frame: {} bytes of elements of form {} {}", shape.payload_bytes(),
+           static_cast<unsigned>(shape.form()), name_of(shape.form()));
+    }
     note("reduction header: cookie 0x{:08x}, sequence {}, arm {}, opcode 0x{:02x} {}, count {}, "
          "result of sequence {}, code {} {}",
          wire::cookie_of(portals_).value, word.seqno.value(), word.arm ? 1 : 0, word.op,
@@ -89,13 +98,15 @@ public:
   }
   void one_endpoint() { note("one endpoint is behind port {}: it may count one, once", in_.value); }
   void mismatch() {
-    note("its opcode is not that of the first contribution: the result becomes op_mismatch");
+    note("its opcode, form or length is not that of the first contribution: the result becomes "
+         "op_mismatch");
   }
   /// Its contribution is taken, the `total`-th.
   void taken(ContributionCount total, const MulticastEntry& entry) {
     total_ = total;
     wait_count_ = entry.wait_count;
   }
+  void report() { note("its code says op_mismatch, and a vector is no report: it becomes one"); }
   void complete(bool too_many) {
     note("it completes the reduction with {} of {} contributions{}", total_, wait_count_,
          too_many ? ", too many (contr_overflow)" : "");
@@ -198,8 +209,10 @@ private:
     }
     const wire::FabricAddress dfa = wire::dfa_of(portals_);
     if (dfa.is_multicast()) {
+      const MulticastEntry& entry = core_.tables().tree(dfa.tree());
       note("destination 0x{:08x}: multicast, tree {}, reduction {}, action {}", dfa.value,
-           dfa.tree().value, dfa.reduction().value, dfa.action());
+           dfa.tree().value, (entry.has_upper_ids() ? dfa.slot() : dfa.reduction()).value,
+           dfa.action());
     } else {
       note("destination 0x{:08x}: unicast, NID {}", dfa.value, dfa.nid().value);
     }
@@ -254,7 +267,8 @@ private:
     note("the engine of port {} is armed for it: cookie 0x{:08x}, VNI {}, sequence {}, {} of {} "
          "contributions{}",
          entry.parent.value, d.cookie.value, d.vni.value, d.seqno.value(), d.count, d.wait_count,
-         d.have_data ? fmt::format(", opcode {}, code {}", name_of(d.op), name_of(d.rc))
+         d.have_data ? fmt::format(", opcode {}, form {}, {} bytes, code {}", name_of(d.op),
+                                   name_of(d.form), d.payload_bytes, name_of(d.rc))
                      : std::string());
   }
 
@@ -320,6 +334,30 @@ public:
   }
   void complete(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
                 std::byte* /*frame*/) const {
+    notes_->complete(too_many);
+  }
+  ContributionCount taken_wide(ReductionKey key, const MulticastEntry& entry,
+                               std::uint64_t packed) const {
+    return taken(key, entry, packed);
+  }
+  void start_wide(ReductionKey /*key*/, const MulticastEntry& /*entry*/, MatchWord /*carried*/,
+                  const FrameView& /*frame*/, std::uint64_t /*packed*/, WideShape /*shape*/,
+                  const SlotPlace& /*place*/) const {}
+  void add_wide(ReductionKey /*key*/, const MulticastEntry& /*entry*/, const FrameView& /*frame*/,
+                std::uint64_t /*packed*/) const {}
+  void finish_wide(ReductionKey /*key*/, const MulticastEntry& /*entry*/,
+                   const FrameView& /*frame*/, std::uint64_t /*packed*/) const {}
+  void emit_wide(ReductionKey /*key*/, const FrameView& /*frame*/) const {}
+  void mismatch_wide(ReductionKey key, const MulticastEntry& /*entry*/, MatchWord /*carried*/,
+                     const FrameView& /*frame*/, std::uint64_t /*packed*/) const {
+    if (engines().descriptor(key).match.has_data()) {
+      notes_->mismatch();
+    } else {
+      notes_->report();
+    }
+  }
+  void complete_wide(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
+                     std::byte* /*frame*/) const {
     notes_->complete(too_many);
   }
 

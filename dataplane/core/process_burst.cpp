@@ -155,14 +155,15 @@ public:
     combine_by_opcode[word.op](d.accumulator, p, packed, core_->settings_.nan_mode);
     return d.accumulator.contributions;
   }
-  /// Of another opcode than what is held.
+  /// Of another opcode than what is held, or another form.
   ContributionCount combine_mismatched(ReductionKey key, const MulticastEntry& entry,
                                        const std::byte* p, std::uint64_t packed) const {
     EngineCounters& counted = core_->counters_->engines[entry.parent.value];
     counted.contributions.add();
     counted.op_mismatches.add();
     Descriptor& d = core_->engines_.descriptor(key);
-    reduce::combine(d.accumulator, contribution_of(p, packed), core_->settings_.nan_mode);
+    combine_another_form(d, core_->engines_.record(key), contribution_of(p, packed),
+                         core_->settings_.nan_mode);
     d.signature += wire::signature_of(p);
     d.accumulator.contributions += wire::unpack(packed).count;
     return d.accumulator.contributions;
@@ -185,13 +186,67 @@ public:
   void complete(ReductionKey key, const MulticastEntry& entry, bool too_many,
                 std::byte* frame) const {
     core_->engines_.write_result(key, entry.wait_count, frame);
-    EngineCounters& counted = core_->counters_->engines[entry.parent.value];
-    counted.full.add();
-    if (too_many) {
-      counted.overflows.add();
+    completed(key, entry, too_many);
+  }
+
+  [[nodiscard]] ContributionCount taken_wide(ReductionKey key, const MulticastEntry& /*entry*/,
+                                             std::uint64_t packed) const {
+    return core_->engines_.descriptor(key).accumulator.contributions + wire::unpack(packed).count;
+  }
+  void start_wide(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
+                  const FrameView& frame, std::uint64_t packed, WideShape shape,
+                  const SlotPlace& place) const {
+    Descriptor& d = core_->engines_.descriptor(key);
+    core_->wide_.start(d, core_->engines_.record(key), frame, shape,
+                       place.line_of(key.reduction()));
+    d.match = carried.wide();
+    d.signature = 0;
+    took_wide(d, entry, frame, packed);
+  }
+  void add_wide(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
+                std::uint64_t packed) const {
+    Descriptor& d = core_->engines_.descriptor(key);
+    core_->wide_.add(d, frame.data);
+    took_wide(d, entry, frame, packed);
+  }
+  void finish_wide(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
+                   std::uint64_t packed) const {
+    Descriptor& d = core_->engines_.descriptor(key);
+    core_->wide_.finish(d, frame.data);
+    took_wide(d, entry, frame, packed);
+  }
+  void emit_wide(ReductionKey key, const FrameView& frame) const {
+    core_->wide_.emit(core_->engines_.descriptor(key), frame.data);
+  }
+  /// A vector is no report, whatever its code says: there is one of what met, and if that is the
+  /// first contribution alone.
+  void mismatch_wide(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
+                     const FrameView& frame, std::uint64_t packed) const {
+    const wire::ReductionWord word = wire::unpack(packed);
+    const auto rc = static_cast<wire::ResultCode>(word.rc);
+    const reduce::Contribution contribution{
+        .payload = {},
+        .op = word.opcode(),
+        .rc = rc < wire::ResultCode::op_mismatch ? rc : wire::ResultCode::success,
+        .source = wire::sfa_of(frame.data + wire::ethernet_header_bytes)};
+    Descriptor& d = core_->engines_.descriptor(key);
+    DescriptorRecord& record = core_->engines_.record(key);
+    if (!d.match.has_data()) {
+      reduce::start(d.accumulator, contribution);
+      std::memcpy(record.header.data(), frame.data, saved_frame_bytes);
+      record.traffic_class = TrafficClass{frame.traffic_class};
+      make_short_form(record.header.data());
+      d.match = carried.holding();
+      d.signature = 0;
     }
-    count(key.tree(), &TreeCounters::full);
-    core_->engines_.end(key, entry.parent);
+    combine_another_form(d, record, contribution, core_->settings_.nan_mode);
+    core_->counters_->engines[entry.parent.value].op_mismatches.add();
+    took_wide(d, entry, frame, packed);
+  }
+  void complete_wide(ReductionKey key, const MulticastEntry& entry, bool too_many,
+                     std::byte* frame) const {
+    core_->engines_.write_headers(key, entry.wait_count, frame);
+    completed(key, entry, too_many);
   }
 
   void on_tree(ReductionKey /*key*/, const MulticastEntry& /*entry*/) const {}
@@ -207,6 +262,22 @@ public:
   void on_uncarried(PortNumber /*port*/, std::uint8_t /*vc*/) const {}
 
 private:
+  void completed(ReductionKey key, const MulticastEntry& entry, bool too_many) const {
+    EngineCounters& counted = core_->counters_->engines[entry.parent.value];
+    counted.full.add();
+    if (too_many) {
+      counted.overflows.add();
+    }
+    count(key.tree(), &TreeCounters::full);
+    core_->engines_.end(key, entry);
+  }
+  void took_wide(Descriptor& d, const MulticastEntry& entry, const FrameView& frame,
+                 std::uint64_t packed) const {
+    core_->counters_->engines[entry.parent.value].contributions.add();
+    d.signature += wire::signature_of(frame.data + wire::ethernet_header_bytes);
+    d.accumulator.contributions += wire::unpack(packed).count;
+  }
+
   SwitchCore* core_;
 };
 
@@ -228,7 +299,14 @@ template <bool usual>
       tables.prefetch_place(classified.destination());
       continue;
     }
-    __builtin_prefetch(&tables.tree(classified.key()));
+    if (classified.kind() == FrameKind::wide) [[unlikely]] {
+      __builtin_prefetch(&tables.tree(classified.key()));
+      if (tables.has_slots()) {
+        __builtin_prefetch(&engines_.descriptor(classified.key()), 1);
+      }
+      continue;
+    }
+    __builtin_prefetch(&tables.tree_of_low_id(classified.key()));
     if (classified.kind() == FrameKind::reduction) [[likely]] {
       // Of others never: what no frame has touched is not even mapped, and asking for it in vain
       // costs a walk of the page table each time.
@@ -250,7 +328,7 @@ template <bool usual>
   from.insert(in);
   BurstCounts counts(*counters_);
   for (std::size_t i = 0; i < run.size();) {
-    if (what[i].kind() != FrameKind::reduction) [[unlikely]] {
+    if (!what[i].may_reduce()) [[unlikely]] {
       bool notable = true; // as the others of the burst are
       i += decide_plain_run(in, run.subspan(i), what + i, decisions + i, notable);
       continue;
@@ -272,7 +350,7 @@ template <bool usual>
   bool found = false;
   const FrameView* frame = run.data();
   const FrameView* const end = frame + run.size();
-  for (; frame != end && what->kind() != FrameKind::reduction; ++frame) {
+  for (; frame != end && !what->may_reduce(); ++frame) {
     const PackedDecision decision = decide_plain(Applied(*this), tables, in, *frame, *what++);
     if (goes_its_way(decision)) [[likely]] {
       decisions->set_rest(decision);

@@ -3,6 +3,7 @@
 #include "dataplane/core/classify.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace tributary::core {
@@ -10,11 +11,17 @@ namespace tributary::core {
 SwitchCore::SwitchCore(const SwitchSettings& settings, PortSet owned_ports)
     : settings_(settings), owned_ports_(owned_ports), tables_(TablesBuilder().build(0)),
       counters_(std::make_unique<Counters>()),
-      engines_(settings.descriptors_per_engine, settings.timers, *counters_) {
+      engines_(settings.descriptors_per_engine, settings.timers, *counters_,
+               settings.wide_memory == 0 ? reduction_keys : all_reduction_keys),
+      wide_(settings.wide_memory, settings.nan_mode) {
   checks_.reserve(max_ports);
 }
 
 void SwitchCore::adopt(std::shared_ptr<const Tables> tables, TimeNs /*now*/, Emission& emission) {
+  if (tables->slot_lines() > wide_.lines()) {
+    throw std::invalid_argument("the trees were given more slot memory than the core has: make the "
+                                "tables for its wide_memory");
+  }
   const std::shared_ptr<const Tables> old = std::exchange(tables_, std::move(tables));
   checks_.clear();
   carrying_ = {};
@@ -27,18 +34,18 @@ void SwitchCore::adopt(std::shared_ptr<const Tables> tables, TimeNs /*now*/, Emi
   }
   engines_.deadlines().for_each([&](ReductionKey key) {
     const MulticastEntry& before = old->tree(key.tree());
-    if (before == tables_->tree(key.tree())) {
+    if (old->has_same(*tables_, key.tree())) {
       return;
     }
     if (engines_.descriptor(key).match.has_data() && !emit_partial(key, before, emission)) {
       counters_->drop(before.parent, DropReason::no_buffer);
     }
-    engines_.release(key, before.parent);
+    engines_.release(key, before);
   });
   for (std::size_t t = 0; t < max_trees; ++t) {
     const TreeNumber tree{static_cast<std::uint16_t>(t)};
-    if (old->tree(tree).valid && old->tree(tree) != tables_->tree(tree)) {
-      engines_.forget(tree);
+    if (old->tree(tree).valid && !old->has_same(*tables_, tree)) {
+      engines_.forget(tree, old->tree(tree));
     }
   }
   engines_.count_ports(tables_->counts_ports());
@@ -80,7 +87,7 @@ void SwitchCore::expire_due(TimeNs now, Emission& emission) {
       counted.emission_delayed.add();
       return; // stays due, for the next call
     }
-    engines_.end(key, entry.parent);
+    engines_.end(key, entry);
   });
   engines_.deadlines().tighten();
 }
@@ -92,12 +99,20 @@ bool SwitchCore::emit_partial(ReductionKey key, const MulticastEntry& entry, Emi
     counters_->drop(entry.parent, DropReason::port_down);
     return true;
   }
-  std::byte* frame = emission.buffer(entry.parent, wire::reduction_frame_bytes,
+  Descriptor& d = engines_.descriptor(key);
+  const bool wide = d.match.is_wide();
+  const std::size_t length = wide ? held_shape(d).frame_bytes() : wire::reduction_frame_bytes;
+  std::byte* frame = emission.buffer(entry.parent, static_cast<std::uint32_t>(length),
                                      engines_.record(key).traffic_class);
   if (frame == nullptr) {
     return false;
   }
-  engines_.write_result(key, entry.wait_count, frame);
+  if (wide) {
+    wide_.emit(d, frame);
+    engines_.write_headers(key, entry.wait_count, frame);
+  } else {
+    engines_.write_result(key, entry.wait_count, frame);
+  }
   counters_->trees[key.tree().value].partial.add();
   counters_->engines[entry.parent.value].partial.add();
   return true;

@@ -18,7 +18,7 @@
 // worker alone.
 //
 // A frame is changed only when its Decision says `emit`; its first `length` bytes then are the
-// result. Everything else is bit-identical to what came in. So the caller must own the bytes of a
+// result: 94, or as many as a wide frame has. Everything else is bit-identical to what came in. So the caller must own the bytes of a
 // frame that goes up a tree; a frame shared with others must be copied first.
 //
 // Hot path: no allocation, no exception, no lock.
@@ -30,6 +30,7 @@
 #include "dataplane/core/engine.hpp"
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/tables.hpp"
+#include "dataplane/core/wide_engine.hpp"
 #include "tributary/traffic_class.hpp"
 
 #include <array>
@@ -49,6 +50,9 @@ struct SwitchSettings {
   reduce::NanMode nan_mode = reduce::NanMode::associative;
   /// Contributions whose VNI or cookie differ from the armed ones: drop them instead of forwarding.
   bool drop_foreign = false;
+  /// Bytes of slot memory, for the vectors of trees with wide frames (slot_place.hpp); 0: there can
+  /// be no such trees.
+  std::uint64_t wide_memory = default_wide_memory;
 };
 
 /// Where a core gets the buffer for a frame that no incoming frame can carry: a partial result.
@@ -69,7 +73,8 @@ public:
   /// Uses this snapshot from now on. Reductions of trees that went away or changed are emitted
   /// as partial results to their old parent, so that nothing held is lost; all others are
   /// untouched. Where no buffer is free such a reduction's data is dropped and counted
-  /// (`no_buffer`).
+  /// (`no_buffer`). Nobody's place in slot memory is another tree's before that. Throws
+  /// std::invalid_argument when there is less slot memory than the trees were given.
   void adopt(std::shared_ptr<const Tables> tables, TimeNs now, Emission& emission);
   [[nodiscard]] const Tables& tables() const { return *tables_; }
   /// How frames that come in by this port are checked.
@@ -129,6 +134,7 @@ public:
   [[nodiscard]] const SwitchSettings& settings() const { return settings_; }
   [[nodiscard]] PortSet owned_ports() const { return owned_ports_; }
   [[nodiscard]] const ReductionEngines& engines() const { return engines_; }
+  [[nodiscard]] const WideEngine& wide_engine() const { return wide_; }
 
 private:
   class BurstCounts;
@@ -157,6 +163,7 @@ private:
   std::vector<IngressCheck> checks_; ///< of the ports of `tables_`, made ready
   std::unique_ptr<Counters> counters_;
   ReductionEngines engines_;
+  WideEngine wide_;
 };
 
 } // namespace tributary::core

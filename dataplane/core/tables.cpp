@@ -3,6 +3,7 @@
 #include "tributary/wire/fabric_address.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace tributary::core {
@@ -16,6 +17,25 @@ std::string ports_there_are(std::size_t count) {
 }
 
 } // namespace
+
+TablesBuilder::TablesBuilder(const EngineTimers& timers, const Tables& base,
+                             std::uint64_t wide_memory)
+    : timers_(timers), wide_memory_(wide_memory), tables_(std::make_shared<Tables>(base)) {
+  if (!base.has_slots()) {
+    return;
+  }
+  for (std::size_t t = 0; t < max_trees; ++t) {
+    const TreeNumber tree{static_cast<std::uint16_t>(t)};
+    if (const SlotPlace& place = base.slot_place(tree); place.slots != 0) {
+      if (slots_.add(tree, place.demand()).empty()) {
+        slots_.keep(tree, place);
+      } else { // of more slot memory than there is now
+        tables_->trees_[t].slots_log2 = 0;
+        slots_changed_ = true;
+      }
+    }
+  }
+}
 
 std::string TablesBuilder::add_port(const PortPolicy& policy) {
   if (tables_->ports_.size() == max_ports) {
@@ -59,7 +79,8 @@ std::string problem_with_tree(std::size_t port_count, std::uint32_t tree, std::u
 }
 
 std::string TablesBuilder::add_tree(TreeNumber tree, ContributionCount wait_count,
-                                    PortNumber parent, PortSet children) {
+                                    PortNumber parent, PortSet children,
+                                    const SlotDemand& demand) {
   if (std::string problem =
           problem_with_tree(tables_->ports_.size(), tree.value, wait_count, parent.value, children);
       !problem.empty()) {
@@ -69,19 +90,91 @@ std::string TablesBuilder::add_tree(TreeNumber tree, ContributionCount wait_coun
   if (entry.valid) {
     return "tree " + number(tree.value) + " is there twice";
   }
-  entry = {.children = children,
-           .wait_count = wait_count,
-           .parent = parent,
-           .timer = timers_.choose(wait_count),
-           .valid = true,
-           .one_behind_each = wait_count == static_cast<ContributionCount>(children.size())};
+  MulticastEntry wanted{.children = children,
+                        .wait_count = wait_count,
+                        .parent = parent,
+                        .timer = timers_.choose(wait_count),
+                        .valid = true,
+                        .one_behind_each =
+                            wait_count == static_cast<ContributionCount>(children.size())};
+  std::string problem = problem_with_slots(wanted, demand);
+  if (problem.empty()) {
+    problem = slots_.add(tree, demand);
+  }
+  if (!problem.empty()) {
+    return "tree " + number(tree.value) + ": " + problem;
+  }
+  if (demand.any()) {
+    wanted.slots_log2 = static_cast<std::uint8_t>(std::countr_zero(demand.slots)) & 7U;
+    slots_changed_ = true;
+  }
+  entry = wanted;
   ++tables_->tree_count_;
   return {};
 }
 
+std::string TablesBuilder::problem_with_slots(const MulticastEntry& entry,
+                                              const SlotDemand& demand) const {
+  if (!demand.any()) {
+    return {};
+  }
+  if (entry.wait_count == 0) {
+    return "an ordinary multicast has no wide reduction frames: give it a wait count, or no "
+           "payload";
+  }
+  PortSet ports = entry.children;
+  ports.insert(entry.parent);
+  std::string problem;
+  ports.for_each([&](PortNumber port) {
+    const std::uint32_t longest = tables_->port(port).longest_frame;
+    if (problem.empty() && demand.payload_bytes + wire::wide_header_bytes > longest) {
+      problem = "a payload of " + number(demand.payload_bytes) + " bytes makes frames of " +
+                number(demand.payload_bytes + wire::wide_header_bytes) + ", and port " +
+                number(port.value) + " takes frames of at most " + number(longest) +
+                ": give at most " +
+                number(wire::wide_payload_limit(longest - wire::ethernet_header_bytes)) +
+                ", or raise longest_frame";
+    }
+  });
+  return problem;
+}
+
+void TablesBuilder::keep_slots_of(const Tables& before) {
+  slots_.forget_places();
+  for (std::size_t t = 0; t < max_trees && before.has_slots(); ++t) {
+    const TreeNumber tree{static_cast<std::uint16_t>(t)};
+    slots_.keep(tree, before.slot_place(tree));
+  }
+  slots_changed_ = true;
+}
+
+void TablesBuilder::deal_slots() {
+  tables_->slot_places_ = Tables::no_slot_places();
+  tables_->slot_lines_ = 0;
+  if (slots_.size() == 0) {
+    return;
+  }
+  slots_.deal();
+  auto places = std::make_shared<Tables::SlotPlaces>();
+  for (std::size_t t = 0; t < max_trees; ++t) {
+    SlotPlace& place = (*places)[t];
+    place = slots_.place(TreeNumber{static_cast<std::uint16_t>(t)});
+    tables_->slot_lines_ = std::max(tables_->slot_lines_, place.first_line + place.lines());
+  }
+  tables_->slot_places_ = std::move(places);
+}
+
 void TablesBuilder::remove_tree(TreeNumber tree) {
-  if (tree.value < max_trees && std::exchange(tables_->trees_[tree.value], {}).valid) {
+  if (tree.value >= max_trees) {
+    return;
+  }
+  const MulticastEntry was = std::exchange(tables_->trees_[tree.value], {});
+  if (was.valid) {
     --tables_->tree_count_;
+  }
+  if (was.has_place()) {
+    slots_.remove(tree);
+    slots_changed_ = true;
   }
 }
 
@@ -157,6 +250,11 @@ std::shared_ptr<const Tables::Places> Tables::no_places() {
   return {std::shared_ptr<void>(), &nowhere};
 }
 
+std::shared_ptr<const Tables::SlotPlaces> Tables::no_slot_places() {
+  static constexpr SlotPlaces none{};
+  return {std::shared_ptr<void>(), &none};
+}
+
 bool Tables::any_counts_ports() const {
   return std::ranges::any_of(ports_, [](const PortPolicy& p) { return p.nid.has_value(); }) ||
          std::ranges::any_of(trees_, &MulticastEntry::one_behind_each);
@@ -165,6 +263,10 @@ bool Tables::any_counts_ports() const {
 std::shared_ptr<const Tables> TablesBuilder::build(std::uint64_t version) {
   tables_->version_ = version;
   tables_->counts_ports_ = tables_->any_counts_ports();
+  if (std::exchange(slots_changed_, false)) {
+    deal_slots();
+  }
+  slots_ = SlotDealer(wide_memory_);
   places_.reset();
   return std::exchange(tables_, std::make_shared<Tables>());
 }

@@ -4,8 +4,11 @@
 // shell publishes a new one to its workers; each hands it to its SwitchCore with `adopt`.
 //
 // The multicast entry is one array look-up by tree number, sixteen bytes: four share a cache line.
+// What only trees with wide frames have, their place in slot memory, stands beside it.
 #pragma once
 
+#include "dataplane/core/slot_dealer.hpp"
+#include "dataplane/core/slot_place.hpp"
 #include "dataplane/routing/routes.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/ethernet.hpp"
@@ -30,10 +33,19 @@ struct MulticastEntry {
   PortNumber parent = no_port;
   /// Which of the four timers its engine runs; derived from `wait_count`, see EngineTimers.
   std::uint8_t timer = 0;
-  bool valid = false;
+  bool valid : 1 = false;
+  /// Of its reductions in flight, 3 to 7; 0: it has no wide frames, and eight.
+  std::uint8_t slots_log2 : 3 = 0;
   /// As many endpoints as child ports: exactly one behind each.
   bool one_behind_each = false;
 
+  /// Whether it has wide frames, and a place in slot memory.
+  [[nodiscard]] constexpr bool has_place() const { return slots_log2 != 0; }
+  /// Whether its reduction ids have more than three bits. In others the upper ones are ignored.
+  [[nodiscard]] constexpr bool has_upper_ids() const { return slots_log2 > 3; }
+  [[nodiscard]] constexpr std::uint32_t slots() const {
+    return has_place() ? 1U << slots_log2 : static_cast<std::uint32_t>(reductions_per_tree);
+  }
   friend bool operator==(const MulticastEntry&, const MulticastEntry&) = default;
 };
 static_assert(sizeof(MulticastEntry) == 16);
@@ -145,8 +157,24 @@ public:
   }
   /// Of a reduction's tree.
   [[nodiscard]] const MulticastEntry& tree(ReductionKey key) const {
+    return trees_[key.tree().value];
+  }
+  /// The same. Requires an id below eight.
+  [[nodiscard]] const MulticastEntry& tree_of_low_id(ReductionKey key) const {
     static_assert(reduction_keys == max_trees * reductions_per_tree);
     return trees_[std::size_t{key.index()} / reductions_per_tree];
+  }
+  /// Where the vectors of a tree's reductions are held.
+  [[nodiscard]] const SlotPlace& slot_place(TreeNumber t) const {
+    return (*slot_places_)[t.value & (max_trees - 1)];
+  }
+  /// Whether any tree has wide frames.
+  [[nodiscard]] bool has_slots() const { return slot_lines_ != 0; }
+  /// Where the last place in slot memory ends.
+  [[nodiscard]] std::uint64_t slot_lines() const { return slot_lines_; }
+  /// Whether the other snapshot has the tree with the same ports, count and place.
+  [[nodiscard]] bool has_same(const Tables& other, TreeNumber t) const {
+    return tree(t) == other.tree(t) && slot_place(t) == other.slot_place(t);
   }
   /// Where frames for a NID go.
   [[nodiscard]] Place place(Nid nid) const { return (*places_)[nid.value & max_nid]; }
@@ -168,6 +196,7 @@ private:
   friend class TablesBuilder;
   [[nodiscard]] bool any_counts_ports() const;
   using Places = std::array<Place, std::size_t{max_nid} + 1>;
+  using SlotPlaces = std::array<SlotPlace, max_trees>;
 
   std::uint64_t version_ = 0;
   std::size_t tree_count_ = 0;
@@ -175,10 +204,14 @@ private:
   std::vector<PortPolicy> ports_;
   std::array<MulticastEntry, max_trees> trees_{};
   [[nodiscard]] static std::shared_ptr<const Places> no_places();
+  [[nodiscard]] static std::shared_ptr<const SlotPlaces> no_slot_places();
 
   /// By NID. Two megabytes, so snapshots share them.
   std::shared_ptr<const Places> places_ = no_places();
   std::shared_ptr<const routing::Routes> routes_;
+  /// By tree; snapshots share them as long as they do not change.
+  std::shared_ptr<const SlotPlaces> slot_places_ = no_slot_places();
+  std::uint64_t slot_lines_ = 0;
 };
 
 /// What is wrong with a tree in a switch of so many ports, with the offending number; "" when
@@ -192,17 +225,22 @@ private:
 /// changes nothing.
 class TablesBuilder {
 public:
-  explicit TablesBuilder(const EngineTimers& timers = {}) : timers_(timers) {}
+  /// `wide_memory`: bytes of slot memory that there are for the trees.
+  explicit TablesBuilder(const EngineTimers& timers = {},
+                         std::uint64_t wide_memory = default_wide_memory)
+      : timers_(timers), wide_memory_(wide_memory) {}
   /// Begins with all that `base` has, and copies of it what is not shared: 128 KiB.
-  TablesBuilder(const EngineTimers& timers, const Tables& base)
-      : timers_(timers), tables_(std::make_shared<Tables>(base)) {}
+  TablesBuilder(const EngineTimers& timers, const Tables& base,
+                std::uint64_t wide_memory = default_wide_memory);
 
   /// Ports are numbered in the order they are added.
   [[nodiscard]] std::string add_port(const PortPolicy& policy);
   /// Checks: tree in range and not there yet, parent and children exist, the parent is not a
-  /// child, no child twice, wait count in range.
+  /// child, no child twice, wait count in range; of one with wide frames, that it has reductions,
+  /// that its frames fit its ports, and that there is room in slot memory.
   [[nodiscard]] std::string add_tree(TreeNumber tree, ContributionCount wait_count,
-                                     PortNumber parent, PortSet children);
+                                     PortNumber parent, PortSet children,
+                                     const SlotDemand& demand = {});
   /// Nothing happens when it is not there.
   void remove_tree(TreeNumber tree);
   /// A route of the file: it comes before those of `set_routes`.
@@ -215,16 +253,24 @@ public:
   /// Of a port that is there: the only NID its frames may come from; none lets every NID in.
   /// Requires one that can be an address.
   void set_guard(PortNumber port, std::optional<Nid> nid);
+  /// Trees that ask for the same slots as in `before` keep the place that they had there.
+  void keep_slots_of(const Tables& before);
   /// The snapshot; the builder is empty afterwards.
   [[nodiscard]] std::shared_ptr<const Tables> build(std::uint64_t version);
 
 private:
   /// The places of `tables_`, to be written.
   [[nodiscard]] Tables::Places& own_places();
+  [[nodiscard]] std::string problem_with_slots(const MulticastEntry& entry,
+                                               const SlotDemand& demand) const;
+  void deal_slots();
 
   EngineTimers timers_;
+  std::uint64_t wide_memory_;
   std::shared_ptr<Tables> tables_ = std::make_shared<Tables>();
   std::shared_ptr<Tables::Places> places_; ///< those of `tables_`, once they were written
+  SlotDealer slots_{wide_memory_};
+  bool slots_changed_ = false; ///< since `tables_` had its places
 };
 
 } // namespace tributary::core

@@ -1,7 +1,7 @@
 // A large array of all-zero records, aligned to cache lines, whose untouched pages cost nothing.
 //
-// The core's tables have one record for each of the 65,536 reduction keys, so that a key is an
-// address and no look-up structure stands in between. Most switches use a few of them: the memory
+// The core's tables have one record for each reduction key, so that a key is an address and no
+// look-up structure stands in between. Most switches use a few of them: the memory
 // comes from calloc, which maps zero pages, and is never initialised by hand.
 #pragma once
 

@@ -127,31 +127,52 @@ inline constexpr SequenceNumber pre_arm_sequence{1022};
 /// Hosts hand out 0 to 1021; 1022 is the pre-arm and 1023 is left free.
 inline constexpr std::uint32_t usable_sequences = 1022;
 
-/// One reduction in flight in one switch or host: a tree and one of its eight ids, dense in
-/// 0..65535.
+/// One reduction in flight in one switch or host: a tree and one of its ids, dense in 0 to 2^20 - 1.
+///
+///     id      index
+///     0-7     tree * 8 + id                  below `reduction_keys`; of a tree with eight, all
+///     8-127   65,536 + tree * 120 + id - 8   of a tree with wide frames
 class ReductionKey {
 public:
   constexpr ReductionKey() = default;
+  /// Takes the low seven bits of `id`.
   constexpr ReductionKey(TreeNumber tree, ReductionId id)
-      : value_(static_cast<std::uint16_t>(tree.value * reductions_per_tree + (id.value & 7U))) {}
+      : value_(index_of(tree.value, id.value & 127U)) {}
   /// The key with this `index()`.
-  static constexpr ReductionKey from_index(std::uint16_t index) {
+  static constexpr ReductionKey from_index(std::uint32_t index) {
     ReductionKey key;
     key.value_ = index;
     return key;
   }
-  [[nodiscard]] constexpr std::uint16_t index() const { return value_; }
+  [[nodiscard]] constexpr std::uint32_t index() const { return value_; }
   [[nodiscard]] constexpr TreeNumber tree() const {
-    return TreeNumber{static_cast<std::uint16_t>(value_ / reductions_per_tree)};
+    return TreeNumber{static_cast<std::uint16_t>(
+        is_beyond() ? (value_ - first_beyond) / ids_beyond : value_ / reductions_per_tree)};
   }
   [[nodiscard]] constexpr ReductionId reduction() const {
-    return ReductionId{static_cast<std::uint8_t>(value_ % reductions_per_tree)};
+    return ReductionId{static_cast<std::uint8_t>(
+        is_beyond() ? reductions_per_tree + (value_ - first_beyond) % ids_beyond
+                    : value_ % reductions_per_tree)};
   }
   friend constexpr bool operator==(ReductionKey, ReductionKey) = default;
 
 private:
-  std::uint16_t value_ = 0;
+  static constexpr std::uint32_t first_beyond = max_trees * reductions_per_tree;
+  static constexpr std::uint32_t ids_beyond = most_reductions_per_tree - reductions_per_tree;
+
+  static constexpr std::uint32_t index_of(std::uint32_t tree, std::uint32_t id) {
+    return id < reductions_per_tree
+               ? tree * static_cast<std::uint32_t>(reductions_per_tree) + id
+               : first_beyond + tree * ids_beyond + id -
+                     static_cast<std::uint32_t>(reductions_per_tree);
+  }
+  /// Whether its id is one of those that only trees with wide frames have.
+  [[nodiscard]] constexpr bool is_beyond() const { return value_ >= first_beyond; }
+
+  std::uint32_t value_ = 0;
 };
+/// Of trees with eight reductions in flight.
 inline constexpr std::size_t reduction_keys = max_trees * reductions_per_tree;
+inline constexpr std::size_t all_reduction_keys = max_trees * most_reductions_per_tree;
 
 } // namespace tributary

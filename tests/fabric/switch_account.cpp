@@ -21,7 +21,7 @@ constexpr unsigned contribution_overflow = 7;
 constexpr unsigned operator_mismatch = 8;
 constexpr std::uint64_t signatures_are_modulo = std::uint64_t{1} << 56;
 
-std::string name_of_key(std::uint16_t key) { return fmt::format("tree {}/{}", key / 8, key % 8); }
+std::string name_of_key(std::uint32_t key) { return fmt::format("tree {}/{}", key / 8, key % 8); }
 
 bool same(core::Decision d, Action action, core::Event event, PortNumber port, PortSet ports,
           DropReason reason) {
@@ -75,7 +75,7 @@ std::uint64_t SwitchAccount::in_use(PortNumber engine) const {
 
 void SwitchAccount::begin_tables(std::shared_ptr<const core::Tables> tables) {
   const auto old = std::exchange(tables_, std::move(tables));
-  const auto is_another = [&](std::uint16_t key) {
+  const auto is_another = [&](std::uint32_t key) {
     const TreeNumber tree{static_cast<std::uint16_t>(key / reductions_per_tree)};
     const auto &a = old->tree(tree), &b = tables_->tree(tree);
     return a.valid && !(b.valid && a.parent == b.parent && a.children == b.children &&
@@ -290,7 +290,7 @@ SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReade
   if (f.count() == 0) {
     return passed(core::Event::passed_empty);
   }
-  const std::uint16_t key = key_of(f);
+  const std::uint32_t key = key_of(f);
   const bool known_operator = wire::is_supported(static_cast<std::uint8_t>(f.opcode()));
   if (one_endpoint_behind(in, tree)) {
     if (f.count() > 1) {
@@ -361,7 +361,7 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
   const bool may_come_again = blocked && meant.action == Action::forward;
   enter(in, f, before, effect, may_come_again, now);
   if (effect.action == Action::emit) {
-    const std::uint16_t key = key_of(f);
+    const std::uint32_t key = key_of(f);
     if (const auto found = armed_.find(key); found != armed_.end()) {
       check_result(found->second, after);
       ended_[key] = found->second.sequence.number;
@@ -379,7 +379,7 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
   if (!f.is_multicast()) {
     return;
   }
-  const std::uint16_t key = key_of(f);
+  const std::uint32_t key = key_of(f);
   const Tree tree = tree_of(f.tree());
   Engine& engine = engines_[tree.parent.value % max_ports];
   TreeCounts& counts = trees_[f.tree().value];
@@ -499,7 +499,7 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
 
 void SwitchAccount::emitted(PortNumber port, std::span<const std::byte> frame, TimeNs now) {
   const FrameReader r(frame);
-  const std::uint16_t key = key_of(r);
+  const std::uint32_t key = key_of(r);
   const bool owed = owed_.contains(key);
   auto& from = owed ? owed_ : armed_;
   const auto found = from.find(key);
@@ -553,7 +553,7 @@ void SwitchAccount::compare(const core::SwitchCore& core, TimeNs now, TimeNs ans
   std::size_t occupied = 0;
   core.for_each_descriptor([&](const core::DescriptorView& d) {
     ++occupied;
-    const std::uint16_t key = d.key.index();
+    const std::uint32_t key = d.key.index();
     const auto found = armed_.find(key);
     if (found == armed_.end()) {
       tell_(fmt::format("a descriptor of {} is occupied that nobody armed", name_of_key(key)));

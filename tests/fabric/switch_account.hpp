@@ -110,7 +110,7 @@ private:
   };
 
   static Answer dropped(core::DropReason reason) { return {.reason = reason}; }
-  static std::uint16_t key_of(const FrameReader& f) {
+  static std::uint32_t key_of(const FrameReader& f) {
     return ReductionKey(f.tree(), f.reduction()).index();
   }
   static Sequence sequence_of(const FrameReader& f) { return {f.vni(), f.cookie(), f.sequence()}; }
@@ -141,16 +141,16 @@ private:
   std::shared_ptr<const core::Tables> tables_;
   PortSet up_ = PortSet::first(max_ports);
   std::array<PortSet, traffic_classes> stuck_{};
-  std::map<std::uint16_t, Armed> armed_;    ///< by reduction key
-  std::map<std::uint16_t, unsigned> ended_; ///< the sequence that ended last, by reduction key
-  std::map<std::uint16_t, Armed> owed_;     ///< held for trees that are gone: to be emitted at once
+  std::map<std::uint32_t, Armed> armed_;    ///< by reduction key
+  std::map<std::uint32_t, unsigned> ended_; ///< the sequence that ended last, by reduction key
+  std::map<std::uint32_t, Armed> owed_;     ///< held for trees that are gone: to be emitted at once
   /// The ports with one endpoint behind them that have contributed to the reduction which was armed
   /// last, or, where nothing is armed, to the one that passed through last.
   struct Counted {
     Sequence of;
     PortSet ports;
   };
-  std::map<std::uint16_t, Counted> counted_; ///< by reduction key
+  std::map<std::uint32_t, Counted> counted_; ///< by reduction key
   std::array<Engine, max_ports> engines_{};
   std::map<std::uint16_t, TreeCounts> trees_;
   std::map<std::pair<std::uint8_t, core::DropReason>, std::uint64_t> drops_; ///< by ingress port

@@ -50,7 +50,7 @@ private:
   };
   std::deque<Emitted> emitted_;
   /// Contributions held, by armed key.
-  std::map<std::uint16_t, ContributionCount> held_;
+  std::map<std::uint32_t, ContributionCount> held_;
 };
 
 } // namespace tributary::fuzz

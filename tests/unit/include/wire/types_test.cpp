@@ -68,16 +68,27 @@ TEST(PortSet, FirstCountsFromZero) {
 }
 
 TEST(ReductionKey, IsDenseAndInvertible) {
-  std::set<std::uint16_t> seen;
+  std::vector<bool> seen(all_reduction_keys);
   for (std::uint16_t tree = 0; tree < max_trees; ++tree) {
-    for (std::uint8_t id = 0; id < reductions_per_tree; ++id) {
+    for (std::uint8_t id = 0; id < most_reductions_per_tree; ++id) {
       const ReductionKey key(TreeNumber{tree}, ReductionId{id});
       ASSERT_EQ(key.tree(), TreeNumber{tree});
       ASSERT_EQ(key.reduction(), ReductionId{id});
-      seen.insert(key.index());
+      ASSERT_LT(key.index(), all_reduction_keys);
+      ASSERT_EQ(key.index() < reduction_keys, id < reductions_per_tree);
+      ASSERT_FALSE(seen[key.index()]);
+      seen[key.index()] = true;
+      ASSERT_EQ(ReductionKey::from_index(key.index()), key);
     }
   }
-  EXPECT_EQ(seen.size(), reduction_keys);
+}
+
+TEST(ReductionKey, OfATreeWithEightIdsIsWhatItWasBefore) {
+  EXPECT_EQ(ReductionKey(TreeNumber{0}, ReductionId{0}).index(), 0U);
+  EXPECT_EQ(ReductionKey(TreeNumber{3}, ReductionId{5}).index(), 29U);
+  EXPECT_EQ(ReductionKey(TreeNumber{8191}, ReductionId{7}).index(), 65'535U);
+  EXPECT_EQ(ReductionKey(TreeNumber{0}, ReductionId{8}).index(), 65'536U);
+  EXPECT_EQ(ReductionKey(TreeNumber{8191}, ReductionId{127}).index(), (1U << 20) - 1);
 }
 
 TEST(TimeNs, ElapsedNeverGoesBelowZero) {

@@ -1,0 +1,37 @@
+// Slot memory: the area in which one core holds the vectors of reductions that are under way.
+//
+// Reserved at construction, and never again: an arm finds its slot there. Its pages are zero pages
+// until something is written to them, so a switch without wide frames pays nothing for it. Only the
+// kernels read or write it (tributary/reduce/wide_kernel.hpp); what a slot held before never
+// matters, because the first contribution is copied.
+//
+// Who has which part of it: slot_place.hpp. Used by the core's worker only.
+#pragma once
+
+#include "dataplane/core/slot_place.hpp"
+#include "dataplane/core/zeroed_table.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary::core {
+
+class SlotMemory {
+public:
+  /// Rounded down to whole lines; 0 is none.
+  explicit SlotMemory(std::uint64_t bytes)
+      : lines_count_(bytes / slot_line_bytes), lines_(static_cast<std::size_t>(lines_count_)) {}
+
+  [[nodiscard]] std::uint64_t lines() const { return lines_count_; }
+  /// Of a slot that begins with this line. Requires that the line is there.
+  [[nodiscard]] std::byte* slot(std::uint32_t line) { return lines_[line].data(); }
+
+private:
+  using Line = std::array<std::byte, slot_line_bytes>;
+
+  std::uint64_t lines_count_;
+  ZeroedTable<Line> lines_;
+};
+
+} // namespace tributary::core

@@ -1,0 +1,63 @@
+#include "dataplane/core/wide_engine.hpp"
+
+#include "tributary/reduce/wide_kernels.hpp"
+
+#include <cstring>
+#include <span>
+
+namespace tributary::core {
+namespace {
+
+wire::ResultCode code_of(const std::byte* frame) {
+  return static_cast<wire::ResultCode>(wire::load_word(frame + wire::ethernet_header_bytes).rc);
+}
+
+void note_code(Descriptor& d, wire::ResultCode rc) {
+  d.accumulator.rc = wire::worse(d.accumulator.rc, rc);
+}
+
+} // namespace
+
+WideEngine::WideEngine(std::uint64_t memory_bytes, reduce::NanMode nan_mode,
+                       reduce::InstructionSet set)
+    : memory_(memory_bytes), kernels_(std::make_unique<reduce::WideKernels>(nan_mode, set)) {}
+WideEngine::~WideEngine() = default;
+WideEngine::WideEngine(WideEngine&&) noexcept = default;
+WideEngine& WideEngine::operator=(WideEngine&&) noexcept = default;
+
+reduce::InstructionSet WideEngine::instruction_set() const { return kernels_->instruction_set(); }
+
+reduce::WideKernel WideEngine::kernel_of(const Descriptor& d) const {
+  return kernels_->of(d.accumulator.op, held_shape(d).form());
+}
+
+void WideEngine::start(Descriptor& d, DescriptorRecord& record, const FrameView& frame,
+                       WideShape shape, std::uint32_t line) {
+  const std::byte* p = frame.data + wire::ethernet_header_bytes;
+  d.accumulator = {.payload = {shape.word(), line, 0, 0},
+                   .op = wire::load_word(p).opcode(),
+                   .rc = code_of(frame.data),
+                   .source = wire::sfa_of(p)};
+  std::memcpy(record.header.data(), frame.data, saved_frame_bytes);
+  record.traffic_class = TrafficClass{frame.traffic_class};
+  note_code(d, kernel_of(d).begin(memory_.slot(line),
+                                  std::span<const std::byte>(frame.data + wire::wide_header_bytes,
+                                                             shape.payload_bytes())));
+}
+
+void WideEngine::add(Descriptor& d, const std::byte* frame) {
+  const std::span payload(frame + wire::wide_header_bytes, held_shape(d).payload_bytes());
+  note_code(d, wire::worse(code_of(frame), kernel_of(d).add(memory_.slot(held_line(d)), payload)));
+}
+
+void WideEngine::finish(Descriptor& d, std::byte* frame) {
+  const std::span payload(frame + wire::wide_header_bytes, held_shape(d).payload_bytes());
+  note_code(d, wire::worse(code_of(frame), kernel_of(d).end(memory_.slot(held_line(d)), payload)));
+}
+
+void WideEngine::emit(Descriptor& d, std::byte* frame) {
+  const std::span payload(frame + wire::wide_header_bytes, held_shape(d).payload_bytes());
+  note_code(d, kernel_of(d).emit(memory_.slot(held_line(d)), payload));
+}
+
+} // namespace tributary::core

@@ -1,0 +1,73 @@
+// The engine's arithmetic for wide frames: how vectors enter slots, and how results leave.
+//
+// One in each core. It has the core's slot memory and the kernels for the processor it runs on,
+// which is asked once, at construction. What is done with descriptors (arms, counts, timers) is the
+// same for both forms, and not its matter: engine.hpp.
+//
+//     engine.start(d, record, frame, shape, line)   the first contribution: slot = frame
+//     engine.add(d, frame)                          a later one:           slot = slot + frame
+//     engine.finish(d, frame)                       the one that fills it: frame = slot + frame
+//     engine.emit(d, frame)                         what there is by then: frame = slot
+//
+// All but `start` require a descriptor whose match is wide, and a frame of its opcode and shape. Of
+// `frame`, `finish` and `emit` write the payload alone. Each puts its result code into the
+// accumulator.
+//
+// Where a kernel would need more than the slot has, which is where a tree was not given room for
+// 16-bit floats, `fits` says so, and the contribution passes through like one of a reserved opcode.
+//
+// No allocation, no exception, no lock after construction. Owned by the core's worker.
+#pragma once
+
+#include "dataplane/core/slot_memory.hpp"
+#include "dataplane/core/slot_place.hpp"
+#include "dataplane/core/wide_holding.hpp"
+#include "tributary/reduce/instruction_set.hpp"
+#include "tributary/reduce/wide_kernel.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace tributary::reduce {
+class WideKernels;
+}
+
+namespace tributary::core {
+
+/// Whether opcode and form go together, and the slots of the tree hold what they need.
+inline bool fits(std::uint8_t op, WideShape shape, const SlotPlace& place) {
+  return wire::is_supported(op) && wire::carries(shape.form(), static_cast<wire::Opcode>(op)) &&
+         reduce::wide_slot_bytes(shape.form(), static_cast<wire::Opcode>(op),
+                                 shape.payload_bytes()) <=
+             std::size_t{place.stride_lines()} * slot_line_bytes;
+}
+
+class WideEngine {
+public:
+  WideEngine(std::uint64_t memory_bytes, reduce::NanMode nan_mode,
+             reduce::InstructionSet set = reduce::best_instruction_set());
+  ~WideEngine();
+  WideEngine(WideEngine&&) noexcept;
+  WideEngine& operator=(WideEngine&&) noexcept;
+
+  /// Requires that `fits`, and that the frame's code is no op_mismatch. `line` is the slot's first
+  /// one. Leaves match, count and signature to the caller.
+  void start(Descriptor& d, DescriptorRecord& record, const FrameView& frame, WideShape shape,
+             std::uint32_t line);
+  void add(Descriptor& d, const std::byte* frame);
+  void finish(Descriptor& d, std::byte* frame);
+  void emit(Descriptor& d, std::byte* frame);
+
+  /// Lines of slot memory.
+  [[nodiscard]] std::uint64_t lines() const { return memory_.lines(); }
+  [[nodiscard]] reduce::InstructionSet instruction_set() const;
+
+private:
+  [[nodiscard]] reduce::WideKernel kernel_of(const Descriptor& d) const;
+
+  SlotMemory memory_;
+  std::unique_ptr<const reduce::WideKernels> kernels_;
+};
+
+} // namespace tributary::core
