@@ -27,10 +27,8 @@ std::bitset<max_trees> numbers_of(const std::vector<config::Tree>& trees) {
 bool same_trees(std::vector<config::Tree> a, std::vector<config::Tree> b) {
   std::ranges::sort(a, {}, &config::Tree::number);
   std::ranges::sort(b, {}, &config::Tree::number);
-  return std::ranges::equal(a, b, [](const config::Tree& x, const config::Tree& y) {
-    return x.number == y.number && x.wait_count == y.wait_count && x.parent == y.parent &&
-           x.children == y.children;
-  });
+  return std::ranges::equal(
+      a, b, [](const config::Tree& x, const config::Tree& y) { return x.acts_as(y); });
 }
 
 TreeNumber number_of(std::uint32_t checked) {
@@ -242,7 +240,8 @@ std::shared_ptr<const core::Tables> InForce::make_snapshot() {
 
 std::shared_ptr<const core::Tables> InForce::build_anew(std::uint64_t version) const {
   std::vector<configuration::Diagnostic> none;
-  core::TablesBuilder builder(file_.settings.timers, *config::build_tables(file_, version, none));
+  core::TablesBuilder builder(file_.settings.timers, *config::build_tables(file_, version, none),
+                              file_.settings.wide_memory);
   for (const auto& [number, tree] : trees_) {
     static_cast<void>(builder.add_tree(number, tree.wait_count, tree.parent, tree.children));
   }
@@ -251,11 +250,14 @@ std::shared_ptr<const core::Tables> InForce::build_anew(std::uint64_t version) c
     builder.set_guard(port, guard_of(port));
   });
   builder.set_routes(routes_);
+  if (newest_ != nullptr) {
+    builder.keep_slots_of(*newest_);
+  }
   return builder.build(version);
 }
 
 std::shared_ptr<const core::Tables> InForce::build_changed(std::uint64_t version) const {
-  core::TablesBuilder builder(file_.settings.timers, *newest_);
+  core::TablesBuilder builder(file_.settings.timers, *newest_, file_.settings.wide_memory);
   for (const TreeNumber number : changed_trees_) {
     builder.remove_tree(number);
     if (const auto it = trees_.find(number); it != trees_.end()) {

@@ -4,7 +4,7 @@ namespace tributary::config {
 
 std::shared_ptr<const core::Tables> build_tables(const Switch& config, std::uint64_t version,
                                                  std::vector<configuration::Diagnostic>& findings) {
-  core::TablesBuilder builder(config.settings.timers);
+  core::TablesBuilder builder(config.settings.timers, config.settings.wide_memory);
   const auto check = [&](const std::string& problem, int line, const char* key) {
     if (!problem.empty()) {
       findings.push_back({line, key, problem});
@@ -14,8 +14,8 @@ std::shared_ptr<const core::Tables> build_tables(const Switch& config, std::uint
     check(builder.add_port(port.policy), port.line, "switch.port");
   }
   for (const Tree& tree : config.trees) {
-    check(builder.add_tree(tree.number, tree.wait_count, tree.parent, tree.children), tree.line,
-          "switch.tree");
+    check(builder.add_tree(tree.number, tree.wait_count, tree.parent, tree.children, tree.slots),
+          tree.line, "switch.tree");
   }
   for (const Route& route : config.routes) {
     check(builder.add_route(route.nid, route.port), route.line, "switch.route");

@@ -76,7 +76,14 @@ struct Tree {
   ContributionCount wait_count = 0;
   PortNumber parent = no_port;
   PortSet children;
+  core::SlotDemand slots{}; ///< for wide frames
   int line = 0;
+
+  /// Whether a switch does the same with both.
+  [[nodiscard]] bool acts_as(const Tree& other) const {
+    return number == other.number && wait_count == other.wait_count && parent == other.parent &&
+           children == other.children && slots == other.slots;
+  }
 };
 
 struct Route {

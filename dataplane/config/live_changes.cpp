@@ -78,9 +78,7 @@ bool same_guard(const core::PortPolicy& a, const core::PortPolicy& b) {
 LiveChanges::PerSwitch compare(const Switch& before, const Switch& after) {
   const Count trees = count_changes(
       before.trees, after.trees, [](const Tree& t) { return std::uint32_t{t.number.value}; },
-      [](const Tree& a, const Tree& b) {
-        return a.wait_count == b.wait_count && a.parent == b.parent && a.children == b.children;
-      });
+      [](const Tree& a, const Tree& b) { return a.acts_as(b); });
   const Count routes = count_changes(
       before.routes, after.routes, [](const Route& r) { return r.nid.value; },
       [](const Route& a, const Route& b) { return a.port == b.port; });

@@ -47,6 +47,7 @@ struct TreeDraft {
   std::int64_t wait_count = 0;
   std::string parent;
   std::vector<std::string> children;
+  core::SlotDemand slots;
 };
 struct ClassDraft {
   std::int64_t number = 0;

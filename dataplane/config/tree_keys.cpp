@@ -1,5 +1,6 @@
 // Keys of [[switch.tree]] and [[switch.route]].
 #include "dataplane/config/section_keys.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 namespace tributary::config {
 
@@ -47,6 +48,33 @@ const Key<TreeDraft> tree_keys[] = {
       .required = true,
       .help = "Ports away from the root."},
      [](TreeDraft& t, const Value& v) { t.children = std::get<std::vector<std::string>>(v); }},
+    {{.name = "slots",
+      .type = Integer{reductions_per_tree, most_reductions_per_tree},
+      .fallback = "8",
+      .sample = "",
+      .change = Change::live,
+      .help = "Number of reductions that may be in flight at once: 8, 16, 32, 64 or 128. More than "
+              "8 need a payload."},
+     [](TreeDraft& t, const Value& v) { t.slots.slots = configuration::integer<std::uint32_t>(v); }},
+    {{.name = "payload",
+      .type = Integer{0, wire::most_wide_payload},
+      .fallback = "0",
+      .sample = "",
+      .change = Change::live,
+      .help = "Longest vector of a wide reduction frame in bytes, a multiple of 64: 1408 for an MTU "
+              "of 1500. The frame is 62 bytes longer. 0: no wide frames."},
+     [](TreeDraft& t, const Value& v) {
+       t.slots.payload_bytes = configuration::integer<std::uint32_t>(v);
+     }},
+    {{.name = "float16",
+      .type = configuration::Flag{},
+      .fallback = "false",
+      .sample = "",
+      .change = Change::live,
+      .help = "Whether sums of binary16 and bfloat16 are made in this switch too; they need twice "
+              "the slot memory. false: they are, as far as half the payload; longer ones pass "
+              "through."},
+     [](TreeDraft& t, const Value& v) { t.slots.half_floats = std::get<bool>(v); }},
 };
 
 const Key<RouteDraft> route_keys[] = {

@@ -224,6 +224,7 @@ void Validator::add(Switch& sw, const TreeDraft& draft, const SectionReader& rea
   Tree tree;
   tree.number = TreeNumber{static_cast<std::uint16_t>(draft.number)};
   tree.wait_count = static_cast<ContributionCount>(draft.wait_count);
+  tree.slots = draft.slots;
   tree.line = reader.line();
   claim(fmt::format("in switch \"{}\" the tree", sw.name), fmt::format("{}", draft.number),
         "another tree", reader, "tree");

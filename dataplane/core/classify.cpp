@@ -43,6 +43,11 @@ Classified IngressCheck::classify_by_field(const FrameView& frame) const {
   return classify_upper_id(frame);
 }
 
+/// A multicast, all checks passed, that is no reduction frame of 84 bytes.
+Classified IngressCheck::classify_other_length(const FrameView& frame, ReductionKey key) {
+  return problem_with_wide(frame) ? Classified::multicast(key, false) : Classified::wide(key);
+}
+
 /// A multicast, all checks passed, with an id above 7.
 Classified IngressCheck::classify_upper_id(const FrameView& frame) {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;

@@ -170,8 +170,7 @@ public:
         if (differing == 0) [[likely]] {
           const ReductionKey key(dfa.tree(), dfa.reduction());
           const bool suits = suits_reductions(frame, head);
-          return suits || problem_with_wide(frame) ? Classified::multicast(key, suits)
-                                                   : Classified::wide(key);
+          return suits ? Classified::multicast(key, true) : classify_other_length(frame, key);
         }
         if (!dfa.is_multicast() && has_its_length(frame)) {
           return Classified::unicast(dfa.nid());
@@ -250,6 +249,7 @@ private:
   }
   [[nodiscard]] Classified classify_by_field(const FrameView& frame) const;
   [[nodiscard]] static Classified classify_upper_id(const FrameView& frame);
+  [[nodiscard]] static Classified classify_other_length(const FrameView& frame, ReductionKey key);
   [[nodiscard]] Classified classify_foreign(const FrameView& frame) const;
   [[nodiscard]] Classified classify_other_version(const FrameView& frame) const;
 

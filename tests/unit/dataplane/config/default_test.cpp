@@ -63,6 +63,7 @@ TEST(schema, written_out_fallbacks_equal_the_defaults_of_the_structures) {
     return a.ethertype == b.ethertype && a.settings.nan_mode == b.settings.nan_mode &&
            a.settings.descriptors_per_engine == b.settings.descriptors_per_engine &&
            a.settings.drop_foreign == b.settings.drop_foreign &&
+           a.settings.wide_memory == b.settings.wide_memory &&
            a.settings.timers.limits == b.settings.timers.limits &&
            a.settings.timers.units == b.settings.timers.units &&
            a.classes.queues.watchdog.detection_ns == b.classes.queues.watchdog.detection_ns;
@@ -75,6 +76,8 @@ TEST(schema, written_out_fallbacks_equal_the_defaults_of_the_structures) {
     return a.queue == b.queue && a.pause.xoff == b.pause.xoff && a.pause.xon == b.pause.xon &&
            a.pause.headroom == b.pause.headroom;
   });
+  check(Section::tree, TreeDraft{},
+        [](const TreeDraft& a, const TreeDraft& b) { return a.slots == b.slots; });
   check(Section::impairment, Impairment{}, [](const Impairment& a, const Impairment& b) {
     return a.settings == b.settings && a.seed == b.seed;
   });

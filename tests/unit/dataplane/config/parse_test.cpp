@@ -305,6 +305,30 @@ TEST(parse, trees_and_routes_name_ports_by_name) {
   EXPECT_EQ(tables->port_count(), 2U);
 }
 
+TEST(parse, a_tree_with_wide_frames_gets_its_slots) {
+  const Config c = parse_text(with("[[switch.tree]]\ntree = 5\nwait_count = 1\n"
+                                   "parent = \"up\"\nchildren = [\"host\"]\n"
+                                   "slots = 128\npayload = 1408\n"
+                                   "[[switch.tree]]\ntree = 6\nwait_count = 1\n"
+                                   "parent = \"up\"\nchildren = [\"host\"]\n"
+                                   "slots = 16\npayload = 704\nfloat16 = true\n"),
+                              "test.toml")
+                       .config;
+  const Switch& s = c.switches[0];
+  EXPECT_EQ(s.settings.wide_memory, 64U << 20);
+  ASSERT_EQ(s.trees.size(), 2U);
+  EXPECT_EQ(s.trees[0].slots, (core::SlotDemand{128, 1408, false}));
+  EXPECT_EQ(s.trees[1].slots, (core::SlotDemand{16, 704, true}));
+
+  std::vector<configuration::Diagnostic> findings;
+  const auto tables = build_tables(s, 7, findings);
+  ASSERT_NE(tables, nullptr);
+  EXPECT_EQ(tables->tree(TreeNumber{5}).slots(), 128U);
+  EXPECT_EQ(tables->slot_place(TreeNumber{5}).lines(), 128U * 22);
+  EXPECT_EQ(tables->slot_place(TreeNumber{6}).lines(), 16U * 22);
+  EXPECT_EQ(tables->slot_lines(), 144U * 22);
+}
+
 TEST(parse, several_switches_joined_by_a_ring) {
   const Config c = parse_text("[[switch]]\nname = \"a\"\n[[switch.port]]\nname = \"up\"\n"
                               "kind = \"ring\"\nring = \"link\"\n"

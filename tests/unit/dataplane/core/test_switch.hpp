@@ -94,11 +94,13 @@ public:
   bool buffers_are_free = true; ///< whether an emission gets one
 
 private:
-  std::byte* buffer(PortNumber port, std::uint32_t, TrafficClass c) override {
+  std::byte* buffer(PortNumber port, std::uint32_t length, TrafficClass c) override {
     if (!buffers_are_free) {
       return nullptr;
     }
-    return emitted.emplace_back(Emitted{port, Frame(), c}).frame.bytes().data();
+    return emitted.emplace_back(Emitted{port, Frame(std::vector<std::byte>(length)), c})
+        .frame.bytes()
+        .data();
   }
 
   std::uint64_t version_ = 0;
