@@ -26,6 +26,7 @@ public:
   [[nodiscard]] std::uint64_t lines() const { return lines_count_; }
   /// Of a slot that begins with this line. Requires that the line is there.
   [[nodiscard]] std::byte* slot(std::uint32_t line) { return lines_[line].data(); }
+  [[nodiscard]] const std::byte* slot(std::uint32_t line) const { return lines_[line].data(); }
 
 private:
   using Line = std::array<std::byte, slot_line_bytes>;

@@ -61,6 +61,7 @@ public:
 
   /// Lines of slot memory.
   [[nodiscard]] std::uint64_t lines() const { return memory_.lines(); }
+  [[nodiscard]] const SlotMemory& memory() const { return memory_; }
   [[nodiscard]] reduce::InstructionSet instruction_set() const;
 
 private:

@@ -1,7 +1,7 @@
 // Any bytes through the codec, the classifier and the kernel. Two frames one after the other:
 //
 //   1  what decodes, encodes to something that decodes to the same
-//   2  the codec and the switch's classifier agree on what a reduction frame is
+//   2  the codec and the switch's classifier agree on what a reduction frame is, of either form
 //   3  packing a reduction word undoes unpacking it
 //   4  a wide frame has its payload inside it, encodes to its own headers, and is no 84-byte frame
 //   5  combining the two frames leaves no code smaller than it was (but REPSUM's, which may be
@@ -41,10 +41,16 @@ void check_classifier(Bytes& bytes, DecodeError error, const wire::ReductionFram
   const core::IngressCheck check{core::PortPolicy{}};
   const core::Classified what =
       check.classify({bytes.data(), static_cast<std::uint32_t>(bytes.size())});
+  wire::WideFrame wide;
+  const bool is_wide = wire::decode(bytes, wire::default_ethertype, wide) == DecodeError::none;
   if (error == DecodeError::none) {
-    TRIBUTARY_REQUIRE(what.kind() == core::FrameKind::reduction);
-    TRIBUTARY_REQUIRE(what.key() == ReductionKey(f.tree, f.reduction));
+    const ReductionId id = wire::dfa_of(bytes.data() + wire::ethernet_header_bytes).slot();
+    TRIBUTARY_REQUIRE(what.kind() ==
+                      (id.value < 8 ? core::FrameKind::reduction : core::FrameKind::wide));
+    TRIBUTARY_REQUIRE(what.key() == ReductionKey(f.tree, id));
   } else {
+    TRIBUTARY_REQUIRE((what.kind() == core::FrameKind::wide) == is_wide);
+    TRIBUTARY_REQUIRE(!is_wide || what.key() == ReductionKey(wide.tree, wide.slot));
     TRIBUTARY_REQUIRE(what.kind() != core::FrameKind::reduction);
   }
   if (what.kind() == core::FrameKind::refused) {

@@ -2,9 +2,12 @@
 
 #include "dataplane/core/explain.hpp"
 #include "tests/fuzz/require.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <algorithm>
 #include <utility>
+
+#include <sanitizer/asan_interface.h>
 
 namespace tributary::fuzz {
 namespace {
@@ -15,6 +18,7 @@ using core::Event;
 
 constexpr std::uint8_t port_count = 5;
 constexpr std::uint8_t table_variants = 4;
+constexpr std::uint64_t slot_memory_bytes = 16 * 1024;
 
 core::EngineTimers timers() {
   core::EngineTimers t;
@@ -29,14 +33,24 @@ core::SwitchSettings settings_from(Input& input) {
   s.descriptors_per_engine = bits & 7U;
   s.drop_foreign = (bits & 8U) != 0;
   s.nan_mode = (bits & 16U) != 0 ? reduce::NanMode::ieee : reduce::NanMode::associative;
+  s.wide_memory = (bits & 32U) != 0 ? slot_memory_bytes : 0;
   s.timers = timers();
   return s;
 }
 
 /// Tree t waits for t contributions, so that tree 0 is an ordinary one. Variants change the trees'
-/// parents, their children, or leave some of them out.
-std::shared_ptr<const core::Tables> build_tables(std::uint8_t variant) {
-  core::TablesBuilder b(timers());
+/// parents, their children, or leave some of them out. Of odd ones, 16 slots of different sizes.
+core::SlotDemand slots_of(std::uint16_t tree, std::uint8_t variant, bool wide) {
+  if (!wide || tree % 2 == 0) {
+    return {};
+  }
+  return {.slots = 16,
+          .payload_bytes = variant == 3 && tree == 1 ? 64U : 128U,
+          .half_floats = tree == 5};
+}
+
+std::shared_ptr<const core::Tables> build_tables(std::uint8_t variant, bool wide) {
+  core::TablesBuilder b(timers(), slot_memory_bytes);
   for (std::uint8_t p = 0; p < port_count; ++p) {
     core::PortPolicy policy;
     if (p == 4) {
@@ -54,23 +68,26 @@ std::shared_ptr<const core::Tables> build_tables(std::uint8_t variant) {
     const PortNumber parent{static_cast<std::uint8_t>(variant == 2 && t % 3 == 0 ? 3 : t % 2)};
     PortSet children = PortSet::first(variant == 3 ? 3 : port_count);
     children.erase(parent);
-    TRIBUTARY_REQUIRE(b.add_tree(TreeNumber{t}, t, parent, children).empty());
+    TRIBUTARY_REQUIRE(
+        b.add_tree(TreeNumber{t}, t, parent, children, slots_of(t, variant, wide)).empty());
   }
   TRIBUTARY_REQUIRE(b.add_route(Nid{1}, PortNumber{1}).empty());
   return b.build(variant);
 }
 
 /// Snapshots are immutable, so every world can have the same ones.
-std::shared_ptr<const core::Tables> tables(std::uint8_t variant) {
-  static const std::array<std::shared_ptr<const core::Tables>, table_variants> all = {
-      build_tables(0), build_tables(1), build_tables(2), build_tables(3)};
-  return all[variant];
+std::shared_ptr<const core::Tables> tables(std::uint8_t variant, bool wide) {
+  using Variants = std::array<std::shared_ptr<const core::Tables>, table_variants>;
+  static const std::array<Variants, 2> all = {
+      Variants{build_tables(0, false), build_tables(1, false), build_tables(2, false),
+               build_tables(3, false)},
+      Variants{build_tables(0, true), build_tables(1, true), build_tables(2, true),
+               build_tables(3, true)}};
+  return all[wide ? 1 : 0][variant];
 }
 
-/// What a frame that the core took for a reduction says.
-ReductionKey key_of(const std::byte* frame) {
-  const auto dfa = wire::dfa_of(frame + wire::ethernet_header_bytes);
-  return {dfa.tree(), dfa.reduction()};
+bool is_wide(const std::byte* frame) {
+  return wire::total_length_of(frame + wire::ethernet_header_bytes) != wire::reduction_packet_bytes;
 }
 wire::ReductionWord word_of(const std::byte* frame) {
   return wire::load_word(frame + wire::ethernet_header_bytes);
@@ -78,8 +95,38 @@ wire::ReductionWord word_of(const std::byte* frame) {
 
 } // namespace
 
-CoreWorld::CoreWorld(Input& input) : core_(settings_from(input), PortSet::first(max_ports)) {
+CoreWorld::CoreWorld(Input& input)
+    : settings_(settings_from(input)), core_(settings_, PortSet::first(max_ports)) {
   adopt(0);
+}
+
+CoreWorld::~CoreWorld() {
+  if (settings_.wide_memory != 0) {
+    ASAN_UNPOISON_MEMORY_REGION(core_.wide_engine().memory().slot(0), slot_memory_bytes);
+  }
+}
+
+/// What a frame that the core took for a reduction says.
+ReductionKey CoreWorld::key_of(const std::byte* frame) const {
+  const auto dfa = wire::dfa_of(frame + wire::ethernet_header_bytes);
+  const bool upper = core_.tables().tree(dfa.tree()).has_upper_ids();
+  return {dfa.tree(), upper ? dfa.slot() : dfa.reduction()};
+}
+
+/// Only what is armed may be touched, until something else is.
+void CoreWorld::guard_slots() {
+  if (settings_.wide_memory == 0) {
+    return;
+  }
+  const core::SlotMemory& memory = core_.wide_engine().memory();
+  ASAN_POISON_MEMORY_REGION(memory.slot(0), slot_memory_bytes);
+  core_.for_each_descriptor([&](const core::DescriptorView& d) {
+    const core::SlotPlace& place = core_.tables().slot_place(d.key.tree());
+    if (place.slots != 0) {
+      ASAN_UNPOISON_MEMORY_REGION(memory.slot(place.line_of(d.key.reduction())),
+                                  place.stride_lines() * core::slot_line_bytes);
+    }
+  });
 }
 
 void CoreWorld::step(Input& input) {
@@ -108,10 +155,13 @@ CoreWorld::Bytes CoreWorld::made_frame(Input& input) {
   const std::uint16_t choice = input.take<std::uint16_t>();
   const std::uint8_t op = input.take<std::uint8_t>();
   const std::uint8_t amount = input.take<std::uint8_t>();
+  // In a world with wide frames: which form, how long, and on which of two ids.
+  const std::uint8_t shape = settings_.wide_memory != 0 ? input.take<std::uint8_t>() : 0;
   wire::ReductionFrame f;
   f.source_nid = Nid{1U + (choice & 3U)};
   f.tree = TreeNumber{static_cast<std::uint16_t>(choice >> 2 & 7U)};
-  f.reduction = ReductionId{static_cast<std::uint8_t>(choice >> 5 & 1U)};
+  f.reduction = ReductionId{
+      static_cast<std::uint8_t>((choice >> 5 & 1U) * (settings_.wide_memory != 0 ? 14U : 1U))};
   f.word.seqno = f.word.resno = SequenceNumber{1021U + (choice >> 6 & 3U)};
   f.word.arm = (choice >> 8 & 3U) == 0;
   f.cookie = Cookie{(choice >> 10 & 7U) == 0 ? 1U : 0U};
@@ -123,6 +173,25 @@ CoreWorld::Bytes CoreWorld::made_frame(Input& input) {
   f.signature = std::uint64_t{amount} * 0x0123456789ABCDULL;
   for (auto& lane : f.payload) {
     lane = std::uint64_t{amount} << (op & 0x3FU) | choice;
+  }
+  if ((shape & 1U) != 0) {
+    wire::WideFrame w;
+    w.source_nid = f.source_nid;
+    w.vni = f.vni;
+    w.tree = f.tree;
+    w.slot = f.reduction;
+    w.signature = f.signature;
+    w.cookie = f.cookie;
+    w.word = f.word;
+    w.form = static_cast<wire::Form>(1 + (shape >> 1 & 7U) % 7);
+    w.payload_bytes = wire::least_wide_payload + (shape >> 4) * std::size_t{8};
+    Bytes bytes(wire::wide_header_bytes + w.payload_bytes);
+    wire::encode_header(w, std::span(bytes).first<wire::wide_header_bytes>());
+    for (std::size_t i = 0; i < w.payload_bytes; ++i) {
+      bytes[wire::wide_header_bytes + i] =
+          static_cast<std::byte>(f.payload[i / 8 % 4] >> (i % 8 * 8));
+    }
+    return bytes;
   }
   Bytes bytes(wire::reduction_frame_bytes);
   wire::encode(f, std::span<std::byte, wire::reduction_frame_bytes>(bytes));
@@ -150,6 +219,7 @@ CoreWorld::Bytes CoreWorld::raw_frame(Input& input) {
 }
 
 void CoreWorld::give(PortNumber in, std::vector<Bytes> frames) {
+  guard_slots();
   const std::vector<Bytes> before = frames;
   std::vector<core::FrameView> views;
   for (Bytes& frame : frames) {
@@ -163,6 +233,7 @@ void CoreWorld::give(PortNumber in, std::vector<Bytes> frames) {
     decisions[0] = core_.process(in, views[0], now_);
     TRIBUTARY_REQUIRE(told.decision.action == decisions[0].action);
     TRIBUTARY_REQUIRE(told.decision.event == decisions[0].event);
+    TRIBUTARY_REQUIRE(told.decision.length == decisions[0].length);
     TRIBUTARY_REQUIRE(decisions[0].action != Action::drop ||
                       told.decision.reason == decisions[0].reason);
   } else {
@@ -182,8 +253,11 @@ void CoreWorld::check(PortNumber in, const Bytes& before, const Bytes& after, co
   if (d.action == Action::emit) {
     const ReductionKey key = key_of(before.data());
     TRIBUTARY_REQUIRE(d.port == core_.tables().tree(key.tree()).parent);
-    TRIBUTARY_REQUIRE(std::equal(before.begin() + wire::reduction_frame_bytes, before.end(),
-                                 after.begin() + wire::reduction_frame_bytes));
+    TRIBUTARY_REQUIRE(d.length <= after.size());
+    TRIBUTARY_REQUIRE(d.length == wire::ethernet_header_bytes +
+                                      wire::total_length_of(after.data() + wire::ethernet_header_bytes));
+    TRIBUTARY_REQUIRE(
+        std::equal(before.begin() + d.length, before.end(), after.begin() + d.length));
     expect_result(after.data(), held_.at(key.index()) + word_of(before.data()).count);
   } else {
     TRIBUTARY_REQUIRE(before == after);
@@ -210,6 +284,9 @@ void CoreWorld::note(const Bytes& frame, const Decision& d) {
   switch (d.event) {
   case Event::armed:
   case Event::rearmed: held_[key_of(frame.data()).index()] = 0; break;
+  case Event::arm_failed:
+    TRIBUTARY_REQUIRE(!core_.tables().tree(key_of(frame.data()).tree()).has_place());
+    break;
   case Event::disarmed:
   case Event::completed_full: held_.erase(key_of(frame.data()).index()); break;
   case Event::contributed:
@@ -220,6 +297,19 @@ void CoreWorld::note(const Bytes& frame, const Decision& d) {
 }
 
 void CoreWorld::expect_result(const std::byte* frame, ContributionCount count) const {
+  if (is_wide(frame)) {
+    const std::size_t length = wire::ethernet_header_bytes +
+                               wire::total_length_of(frame + wire::ethernet_header_bytes);
+    wire::WideFrame w;
+    TRIBUTARY_REQUIRE(wire::decode({frame, length}, wire::default_ethertype, w) ==
+                      wire::DecodeError::none);
+    TRIBUTARY_REQUIRE(w.word.count == std::min(count, max_contributions));
+    TRIBUTARY_REQUIRE(!w.word.arm && w.word.pad == 0 && w.word.resno == w.word.seqno);
+    TRIBUTARY_REQUIRE(wire::is_supported(w.word.op) && wire::carries(w.form, w.word.opcode()));
+    TRIBUTARY_REQUIRE(w.word.rc < static_cast<std::uint8_t>(wire::ResultCode::op_mismatch));
+    TRIBUTARY_REQUIRE(core_.tables().tree(w.tree).has_place() || !core_.tables().tree(w.tree).valid);
+    return;
+  }
   wire::ReductionFrame f;
   TRIBUTARY_REQUIRE(wire::decode({frame, wire::reduction_frame_bytes}, wire::default_ethertype,
                                  f) == wire::DecodeError::none);
@@ -230,6 +320,7 @@ void CoreWorld::expect_result(const std::byte* frame, ContributionCount count) c
 
 void CoreWorld::pass_time(std::uint64_t ns) {
   now_ = now_ + ns;
+  guard_slots();
   core_.expire(now_, *this);
   settle_emissions();
   core_.for_each_descriptor([&](const core::DescriptorView& d) {
@@ -242,7 +333,8 @@ void CoreWorld::pass_time(std::uint64_t ns) {
 }
 
 void CoreWorld::adopt(std::uint8_t variant) {
-  core_.adopt(tables(variant), now_, *this);
+  guard_slots();
+  core_.adopt(tables(variant, settings_.wide_memory != 0), now_, *this);
   settle_emissions();
   std::erase_if(held_, [&](const auto& entry) {
     return !core_.engines().descriptor(ReductionKey::from_index(entry.first)).match.armed();
@@ -266,7 +358,7 @@ void CoreWorld::check_descriptors() const {
   std::size_t armed = 0;
   core_.for_each_descriptor([&](const core::DescriptorView& d) {
     ++armed;
-    ++in_use[d.port.value];
+    in_use[d.port.value] += core_.tables().tree(d.key.tree()).has_place() ? 0 : 1;
     TRIBUTARY_REQUIRE(held_.contains(d.key.index()) && held_.at(d.key.index()) == d.count);
     TRIBUTARY_REQUIRE(d.have_data == (d.count != 0));
     TRIBUTARY_REQUIRE(d.count < d.wait_count);
@@ -294,9 +386,7 @@ std::byte* CoreWorld::buffer(PortNumber port, std::uint32_t length, TrafficClass
     return nullptr;
   }
   TRIBUTARY_REQUIRE(c.value == 0); // as all that comes in
-  auto& bytes = emitted_.emplace_back(Emitted{port, {}}).bytes;
-  TRIBUTARY_REQUIRE(length <= bytes.size());
-  return bytes.data();
+  return emitted_.emplace_back(Emitted{port, Bytes(length)}).bytes.data();
 }
 
 } // namespace tributary::fuzz

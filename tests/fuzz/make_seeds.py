@@ -52,7 +52,14 @@ def adopt(variant):
 
 
 BUFFERS_GONE, BUFFERS_BACK = bytes([4, 0, 1]), bytes([4, 0, 0])
-EIGHT, DROP_FOREIGN, IEEE = 7, 8, 16
+EIGHT, DROP_FOREIGN, IEEE, WIDE = 7, 8, 16, 32
+BITS64, BITS32, BITS16, BITS8, BFLOAT16, TUPLE, REPSUM_FORM = range(1, 8)
+
+
+def shaped(made, form=None, words=3):
+    """In a world with wide frames a frame also says its form, and how long it is: 40 bytes and so
+    many words."""
+    return made + bytes([0 if form is None else 1 | (form - 1) << 1 | words << 4])
 
 
 def core_seeds():
@@ -98,6 +105,39 @@ def core_seeds():
     yield "any_bytes", EIGHT, bytes([0, 2, 94]) + bytes(range(94))
     to_nid_1 = bytes([30, 0x00, 31, 0x00, 32, 0x10])
     yield "unicast", EIGHT, bytes([0, 2, 0b1111]) + frame(3) + to_nid_1
+
+
+def wide_seeds():
+    def narrow(port, tree, **fields):
+        return bytes([5, port]) + shaped(frame(tree, **fields))
+
+    def wide(tree, form=BITS32, words=3, **fields):
+        return bytes([5, 2]) + shaped(frame(tree, **fields), form, words)
+
+    def armed(tree, **fields):
+        return narrow(PARENT[tree], tree, arm=True, count=0, **fields)
+
+    yield "wide_full_reduction", armed(3) + wide(3) * 3
+    yield "wide_upper_id", armed(3, reduction=1) + wide(3, reduction=1) * 3
+    yield "wide_completes_at_once", armed(1) + wide(1, words=11) + armed(1) + wide(1, count=2)
+    yield "wide_both_forms", armed(3) + wide(3) * 3 + armed(3) + narrow(2, 3) * 3 + armed(3) + wide(3) * 3
+    yield "wide_then_narrow", armed(5) + wide(5) + narrow(2, 5) * 4
+    yield "narrow_then_wide", armed(5) + narrow(2, 5) + wide(5) * 4
+    yield "wide_lengths_differ", armed(5) + wide(5) + wide(5, words=4) + wide(5) * 3
+    yield "wide_forms_differ", armed(5) + wide(5) + wide(5, form=BITS16) + wide(5) * 3
+    yield "wide_opcodes_differ", armed(5) + wide(5) + wide(5, op=FLT_SUM) + wide(5) * 3
+    yield "wide_report_code", armed(3) + wide(3, op=INT_SUM) + wide(3, op=INT_SUM, nid=2) + wide(3)
+    yield "wide_partial", armed(5) + wide(5) * 2 + wait(65535) + wide(5)
+    yield "wide_tables_change", armed(1) + armed(3) + wide(3) + armed(5) + wide(5) + adopt(3) + adopt(2) + adopt(1)
+    yield "wide_without_slots", armed(4) + wide(4) + narrow(2, 4, reduction=1)
+    yield "wide_too_long", armed(3) + wide(3, words=15)
+    yield "wide_halves", armed(5) + wide(5, form=BFLOAT16, op=FLT_SUM, words=11) * 5
+    yield "wide_halves_do_not_fit", armed(3) + wide(3, form=BITS16, op=FLT_SUM, words=11) + wide(3, form=BITS16, op=FLT_SUM, words=3) * 3
+    yield "wide_repsum", armed(3) + wide(3, form=REPSUM_FORM, op=REPSUM, words=5) * 3
+    yield "wide_burst", armed(3) + armed(5) + bytes([1, 2, 17]) + (
+        shaped(frame(3), BITS32) + shaped(frame(5), BITS8, 9) + shaped(frame(5, reduction=1))
+    ) * 6
+    yield "wide_changed_byte", armed(3) + bytes([0, 2, 0b1011]) + shaped(frame(3), BITS32) + bytes([45, 0x12])
 
 
 def contribution():
@@ -477,6 +517,8 @@ def write(folder, name, content):
 
 for seed, settings, steps in core_seeds():
     write(CORPUS / "core", seed, bytes([settings]) + steps)
+for seed, steps in wide_seeds():
+    write(CORPUS / "core", seed, bytes([EIGHT | WIDE]) + steps)
 for seed, content in codec_seeds():
     write(CORPUS / "codec", seed, content)
 for seed, content in hello_seeds():
