@@ -141,7 +141,8 @@ void Fabric::publish(SwitchIndex s) {
     accepted(builder.add_port(policy));
   }
   for (const auto& [number, part] : tables_[s].trees) {
-    accepted(builder.add_tree(TreeNumber{number}, part.wait_count, part.parent, part.children));
+    accepted(builder.add_tree(TreeNumber{number}, part.wait_count, part.parent, part.children,
+                              part.slots));
   }
   for (HostIndex h = 0; h < routes_.size(); ++h) {
     accepted(builder.add_route(Topology::nid(h), routes_[h][s]));

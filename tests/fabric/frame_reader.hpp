@@ -17,9 +17,12 @@ class FrameReader {
 public:
   static constexpr std::size_t fabric_header_at = 14;
   static constexpr std::size_t fabric_header_end = 34;
-  static constexpr std::size_t signature_at = 36; ///< 7 bytes
+  static constexpr std::size_t signature_at = 36;      ///< 7 bytes
+  static constexpr std::size_t request_length_at = 43; ///< 2 bytes
+  static constexpr std::size_t form_at = 45;
   static constexpr std::size_t rank_end = 50;
   static constexpr std::size_t reduction_end = 94;
+  static constexpr std::size_t wide_headers_end = 62;
 
   explicit FrameReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
@@ -40,8 +43,19 @@ public:
   [[nodiscard]] ReductionId reduction() const {
     return ReductionId{static_cast<std::uint8_t>(destination() >> 18 & 7U)};
   }
+  /// In a tree with up to 128 reductions in flight.
+  [[nodiscard]] ReductionId slot() const {
+    const std::uint32_t d = destination();
+    return ReductionId{static_cast<std::uint8_t>((d >> 18 & 7U) + (d >> 21 & 1U) * 8 +
+                                                 (d >> 22 & 1U) * 16 + (d >> 16 & 3U) * 32)};
+  }
+  /// 0 in a frame of 84 bytes; of a wide one what its elements are.
+  [[nodiscard]] unsigned form() const { return static_cast<unsigned>(big_endian(form_at, 1)); }
+  [[nodiscard]] bool is_wide() const { return total_length() != 80; }
   [[nodiscard]] std::uint64_t signature() const { return big_endian(signature_at, 7); }
-  [[nodiscard]] std::uint64_t request_length() const { return big_endian(43, 2) % 4096; }
+  [[nodiscard]] std::uint64_t request_length() const {
+    return big_endian(request_length_at, 2) % 4096;
+  }
   [[nodiscard]] Cookie cookie() const { return Cookie{word_at(50)}; }
   [[nodiscard]] unsigned sequence() const { return static_cast<unsigned>(bits(0, 10)); }
   [[nodiscard]] bool arm() const { return bits(10, 1) != 0; }

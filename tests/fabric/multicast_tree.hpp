@@ -2,6 +2,7 @@
 // first from the root's switch, keeping what leads to members.
 #pragma once
 
+#include "dataplane/core/slot_place.hpp"
 #include "tests/fabric/topology.hpp"
 #include "tributary/random.hpp"
 
@@ -17,6 +18,7 @@ struct TreePart {
   PortSet children;
   /// Endpoints below this switch; at the switch next to the root, the group's size - 1.
   ContributionCount wait_count = 0;
+  core::SlotDemand slots{}; ///< none: eight reductions, and no wide frames
 };
 
 /// The parts of every switch on the tree, the one next to the root first. `members` may contain

@@ -64,6 +64,31 @@ Group& Run::add_twins(GroupSetup setup, std::span<const SwitchIndex> first_witho
   return add(setup);
 }
 
+VectorGroup& Run::add_vectors(VectorSetup setup, bool twins) {
+  // Behind those of the other groups.
+  setup.tree = TreeNumber{static_cast<std::uint16_t>(4007 + 13 * vectors_.size())};
+  if (twins) {
+    setup.twin = TreeNumber{static_cast<std::uint16_t>(setup.tree.value + 5)};
+  }
+  setup.cookie = Cookie{static_cast<std::uint32_t>(random_.next())};
+  setup.seed = random_.next();
+  for (const auto tree : {std::optional(setup.tree), setup.twin}) {
+    if (tree) {
+      auto parts =
+          multicast_tree(fabric_.topology(), setup.hosts[setup.root_rank], setup.hosts, random_);
+      for (TreePart& part : parts) {
+        if (setup.parameters.is_wide()) {
+          part.slots = {.slots = setup.parameters.slots,
+                        .payload_bytes = setup.parameters.payload,
+                        .half_floats = false};
+        }
+      }
+      fabric_.install(*tree, parts);
+    }
+  }
+  return *vectors_.emplace_back(std::make_unique<VectorGroup>(fabric_, setup));
+}
+
 Group& Run::add(const GroupSetup& setup) {
   groups_.push_back(std::make_unique<Group>(fabric_, setup));
   Group& group = *groups_.back();
@@ -90,6 +115,11 @@ void Run::start() {
       fabric_.attach(h, *hosts_[h]);
     }
   }
+  for (const auto& group : vectors_) {
+    for (std::uint32_t rank = 0; rank < group->size(); ++rank) {
+      fabric_.attach(group->setup().hosts[rank], group->program(rank));
+    }
+  }
 }
 
 void Run::expect(bool holds, std::string_view what) {
@@ -100,11 +130,15 @@ void Run::expect(bool holds, std::string_view what) {
 
 void Run::complete_within(std::uint64_t ns) {
   const auto complete = [&] {
-    return std::ranges::all_of(groups_, [](const auto& g) { return g->complete(); });
+    const auto is_complete = [](const auto& g) { return g->complete(); };
+    return std::ranges::all_of(groups_, is_complete) && std::ranges::all_of(vectors_, is_complete);
   };
   if (!fabric_.run_until(complete, fabric_.now() + ns)) {
     std::string status;
     for (const auto& g : groups_) {
+      status += g->describe_status();
+    }
+    for (const auto& g : vectors_) {
       status += g->describe_status();
     }
     fabric_.violation(fmt::format("not complete after {} ms:{}", ns / milliseconds(1), status));
@@ -115,11 +149,15 @@ void Run::finish(std::uint64_t limit_ns) {
   fabric_.set_faults({});
   complete_within(limit_ns);
   const auto parted = [&] {
-    return std::ranges::all_of(groups_, [](const auto& g) { return g->parted(); });
+    const auto has_parted = [](const auto& g) { return g->parted(); };
+    return std::ranges::all_of(groups_, has_parted) && std::ranges::all_of(vectors_, has_parted);
   };
   if (!fabric_.run_until(parted, fabric_.now() + limit_ns)) {
     std::string status;
     for (const auto& g : groups_) {
+      status += g->describe_status();
+    }
+    for (const auto& g : vectors_) {
       status += g->describe_status();
     }
     fabric_.violation("not all members have left:" + status);

@@ -10,6 +10,7 @@
 
 #include "tests/fabric/fabric.hpp"
 #include "tests/fabric/group.hpp"
+#include "tests/fabric/vector_group.hpp"
 
 #include <array>
 #include <cstdint>
@@ -76,6 +77,9 @@ public:
   /// A group on two trees, each of which goes without the switches that are named for it.
   Group& add_twins(GroupSetup setup, std::span<const SwitchIndex> first_without,
                    std::span<const SwitchIndex> second_without);
+  /// A group that reduces vectors, with places in its trees' switches for what its parameters say:
+  /// on one tree, or on two. Its hosts have no other groups.
+  VectorGroup& add_vectors(VectorSetup setup, bool twins = false);
   /// The only one, or the first of two.
   [[nodiscard]] const std::vector<TreePart>& tree_of(const Group& group) const;
   [[nodiscard]] std::vector<std::unique_ptr<Group>>& groups() { return groups_; }
@@ -106,6 +110,7 @@ private:
   Fabric fabric_;
   std::vector<std::unique_ptr<GroupHost>> hosts_; ///< by host; null where no member lives
   std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<std::unique_ptr<VectorGroup>> vectors_;
   std::vector<std::vector<std::vector<TreePart>>> trees_; ///< by group, one or two of each
 };
 

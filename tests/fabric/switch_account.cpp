@@ -21,7 +21,12 @@ constexpr unsigned contribution_overflow = 7;
 constexpr unsigned operator_mismatch = 8;
 constexpr std::uint64_t signatures_are_modulo = std::uint64_t{1} << 56;
 
-std::string name_of_key(std::uint32_t key) { return fmt::format("tree {}/{}", key / 8, key % 8); }
+TreeNumber tree_of_key(std::uint32_t key) { return ReductionKey::from_index(key).tree(); }
+
+std::string name_of_key(std::uint32_t key) {
+  return fmt::format("tree {}/{}", tree_of_key(key).value,
+                     ReductionKey::from_index(key).reduction().value);
+}
 
 bool same(core::Decision d, Action action, core::Event event, PortNumber port, PortSet ports,
           DropReason reason) {
@@ -56,7 +61,14 @@ SwitchAccount::SwitchAccount(const core::SwitchSettings& settings, Tell tell)
 
 SwitchAccount::Tree SwitchAccount::tree_of(TreeNumber number) const {
   const core::MulticastEntry& entry = tables_->tree(number);
-  return {entry.valid, entry.parent, entry.children, entry.wait_count};
+  const core::SlotDemand wide = tables_->slot_place(number).demand();
+  return {.installed = entry.valid,
+          .parent = entry.parent,
+          .children = entry.children,
+          .wait_count = entry.wait_count,
+          .slots = wide.any() ? wide.slots : 0,
+          .payload = wide.payload_bytes,
+          .half_floats = wide.half_floats};
 }
 
 std::uint64_t SwitchAccount::timer_ns(ContributionCount wait_count) const {
@@ -69,17 +81,19 @@ std::uint64_t SwitchAccount::timer_ns(ContributionCount wait_count) const {
 }
 
 std::uint64_t SwitchAccount::in_use(PortNumber engine) const {
-  return static_cast<std::uint64_t>(std::ranges::count_if(
-      armed_, [&](const auto& entry) { return entry.second.tree.parent == engine; }));
+  return static_cast<std::uint64_t>(std::ranges::count_if(armed_, [&](const auto& entry) {
+    return entry.second.tree.parent == engine && entry.second.tree.slots == 0;
+  }));
 }
 
 void SwitchAccount::begin_tables(std::shared_ptr<const core::Tables> tables) {
   const auto old = std::exchange(tables_, std::move(tables));
   const auto is_another = [&](std::uint32_t key) {
-    const TreeNumber tree{static_cast<std::uint16_t>(key / reductions_per_tree)};
+    const TreeNumber tree = tree_of_key(key);
     const auto &a = old->tree(tree), &b = tables_->tree(tree);
     return a.valid && !(b.valid && a.parent == b.parent && a.children == b.children &&
-                        a.wait_count == b.wait_count);
+                        a.wait_count == b.wait_count &&
+                        old->slot_place(tree).demand() == tables_->slot_place(tree).demand());
   };
   for (auto at = armed_.begin(); at != armed_.end();) {
     if (!is_another(at->first)) {
@@ -193,16 +207,54 @@ SwitchAccount::Answer SwitchAccount::expected(PortNumber in, const FrameReader& 
                                     .event = core::Event::multicast,
                                     .ports = tree.children};
   }
-  if (f.total_length() != 80) {
-    return dropped(DropReason::bad_length);
-  }
-  if (f.length() < FrameReader::reduction_end) {
-    return dropped(DropReason::truncated);
-  }
-  if (f.request_length() != 49) {
-    return dropped(DropReason::bad_request);
+  if (const auto reason = misshapen(f, tree)) {
+    return dropped(*reason);
   }
   return from_parent ? expected_down(f, tree) : expected_up(in, f, tree);
+}
+
+std::optional<DropReason> SwitchAccount::misshapen(const FrameReader& f, const Tree& tree) {
+  if (f.is_wide()) {
+    const std::uint64_t payload = f.total_length() - 48; // wraps where it is less
+    if (payload > tree.payload || payload < 40 || payload % 8 != 0) {
+      return DropReason::bad_length;
+    }
+    if (f.length() < FrameReader::wide_headers_end + payload) {
+      return DropReason::truncated;
+    }
+    if (f.request_length() != (17 + payload) % 4096) {
+      return DropReason::bad_request;
+    }
+    if (f.form() < 1 || f.form() > 7) {
+      return DropReason::bad_form;
+    }
+  } else if (f.length() < FrameReader::reduction_end) {
+    return DropReason::truncated;
+  } else if (f.request_length() != 49) {
+    return DropReason::bad_request;
+  }
+  if (tree.slots > reductions_per_tree && f.slot().value >= tree.slots) {
+    return DropReason::bad_reduction_id;
+  }
+  return std::nullopt;
+}
+
+bool SwitchAccount::knows_operator(const FrameReader& f, const Tree& tree) {
+  const auto code = static_cast<std::uint8_t>(f.opcode());
+  if (!wire::is_supported(code) || !f.is_wide()) {
+    return wire::is_supported(code);
+  }
+  const auto op = static_cast<wire::Opcode>(code);
+  const auto form = static_cast<wire::Form>(f.form());
+  const bool widened =
+      wire::is_flt_sum(op) && (form == wire::Form::bits16 || form == wire::Form::bfloat16);
+  return wire::carries(form, op) &&
+         (!widened || tree.half_floats || 2 * (f.total_length() - 48) <= tree.payload);
+}
+
+bool SwitchAccount::matches(const Armed& armed, const FrameReader& f) {
+  return armed.opcode == f.opcode() && armed.total_length == f.total_length() &&
+         (!f.is_wide() || armed.form == f.form());
 }
 
 SwitchAccount::Answer SwitchAccount::expected_by_table(PortNumber in, std::uint32_t destination,
@@ -270,7 +322,9 @@ SwitchAccount::Answer SwitchAccount::expected_down(const FrameReader& f, const T
   if (found != armed_.end()) {
     return replicated(core::Event::rearmed);
   }
-  const bool one_is_free = in_use(tree.parent) < settings_.descriptors_per_engine;
+  // A tree with slots has one for each of its reductions.
+  const bool one_is_free =
+      tree.slots != 0 || in_use(tree.parent) < settings_.descriptors_per_engine;
   return replicated(one_is_free ? core::Event::armed : core::Event::arm_failed);
 }
 
@@ -291,7 +345,7 @@ SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReade
     return passed(core::Event::passed_empty);
   }
   const std::uint32_t key = key_of(f);
-  const bool known_operator = wire::is_supported(static_cast<std::uint8_t>(f.opcode()));
+  const bool known_operator = knows_operator(f, tree);
   if (one_endpoint_behind(in, tree)) {
     if (f.count() > 1) {
       return dropped(DropReason::counts_others);
@@ -391,7 +445,7 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
   };
   const bool up = tree.installed && tree.children.contains(in) && f.count() > 0 && !f.arm();
   if (up && one_endpoint_behind(in, tree) && decision.action != Action::drop && !may_come_again &&
-      wire::is_supported(static_cast<std::uint8_t>(f.opcode()))) {
+      knows_operator(f, tree)) {
     Counted& counted = counted_[key];
     if (counted.of != sequence_of(f) && found == armed_.end()) {
       counted = {sequence_of(f), {}};
@@ -419,8 +473,7 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
   case core::Event::completed_full: {
     ++engine.contributions;
     if (found != armed_.end()) {
-      engine.op_mismatches +=
-          found->second.frames > 0 && found->second.opcode != f.opcode() ? 1 : 0;
+      engine.op_mismatches += found->second.frames > 0 && !matches(found->second, f) ? 1 : 0;
       add(found->second, f, bytes);
       if (decision.event == core::Event::completed_full) {
         engine.overflows += found->second.contributions > tree.wait_count ? 1 : 0;
@@ -447,8 +500,10 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
 void SwitchAccount::add(Armed& armed, const FrameReader& f, std::span<const std::byte> bytes) {
   if (armed.frames == 0) {
     armed.opcode = f.opcode();
+    armed.form = f.is_wide() ? f.form() : 0;
+    armed.total_length = f.total_length();
     std::copy_n(bytes.begin(), std::min(bytes.size(), armed.header.size()), armed.header.begin());
-  } else if (armed.opcode != f.opcode()) {
+  } else if (!matches(armed, f)) {
     armed.result_code = std::max(armed.result_code, operator_mismatch);
   }
   ++armed.frames;
@@ -465,9 +520,20 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
                         describe(frame)));
     }
   };
-  if (frame.size() < FrameReader::reduction_end) {
-    tell_("a result is shorter than a reduction frame");
+  const bool report = armed.result_code >= operator_mismatch;
+  const std::uint64_t total_length = report ? 80 : armed.total_length;
+  if (frame.size() != FrameReader::fabric_header_at + total_length) {
+    tell_(fmt::format("a result has {} bytes, and a total length of {} is due", frame.size(),
+                      total_length));
     return;
+  }
+  differ("total length", r.total_length(), total_length);
+  differ("request length", r.request_length(), (total_length - 31) % 4096);
+  if (total_length != 80) {
+    differ("form", r.form(), armed.form);
+  }
+  if (!r.checksum_is_right()) {
+    tell_("a result's header checksum is wrong: " + describe(frame));
   }
   differ("count", r.count(), std::min<std::uint64_t>(armed.contributions, max_contributions));
   differ("signature", r.signature(), armed.signatures);
@@ -489,7 +555,11 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
   }
   for (std::size_t i = 0; i < armed.header.size(); ++i) {
     const bool signature = i >= FrameReader::signature_at && i < FrameReader::signature_at + 7;
-    if (!signature && frame[i] != armed.header[i]) {
+    // A report is an 84-byte frame, whatever the first contribution was.
+    const bool shape =
+        report && (i == 16 || i == 17 || i == 24 || i == 25 ||
+                   (i >= FrameReader::request_length_at && i <= FrameReader::form_at));
+    if (!signature && !shape && frame[i] != armed.header[i]) {
       tell_(fmt::format("byte {} of a result is not that of the first contribution: {}", i,
                         describe(frame)));
       return;
@@ -518,7 +588,7 @@ void SwitchAccount::emitted(PortNumber port, std::span<const std::byte> frame, T
   }
   check_result(armed, frame);
   ++engines_[armed.tree.parent.value].partial;
-  ++trees_[static_cast<std::uint16_t>(key / reductions_per_tree)].partial;
+  ++trees_[tree_of_key(key).value].partial;
   if (!owed) {
     ended_[key] = armed.sequence.number;
   }

@@ -79,6 +79,10 @@ private:
     PortNumber parent = no_port;
     PortSet children;
     ContributionCount wait_count = 0;
+    /// With wide frames: reductions in flight, and bytes of the longest payload.
+    unsigned slots = 0;
+    std::uint64_t payload = 0;
+    bool half_floats = false;
   };
   /// One reduction that is armed.
   struct Armed {
@@ -88,8 +92,10 @@ private:
     std::uint64_t frames = 0; ///< absorbed
     std::uint64_t contributions = 0;
     std::uint64_t signatures = 0;
-    unsigned opcode = 0;      ///< of the first contribution
-    unsigned result_code = 0; ///< the worst of all contributions
+    unsigned opcode = 0;            ///< of the first contribution
+    unsigned form = 0;              ///< likewise
+    std::uint64_t total_length = 0; ///< likewise
+    unsigned result_code = 0;       ///< the worst of all contributions
     std::array<std::byte, FrameReader::rank_end> header{};
   };
   /// Counters by engine, as the core has them.
@@ -110,9 +116,16 @@ private:
   };
 
   static Answer dropped(core::DropReason reason) { return {.reason = reason}; }
-  static std::uint32_t key_of(const FrameReader& f) {
-    return ReductionKey(f.tree(), f.reduction()).index();
+  [[nodiscard]] std::uint32_t key_of(const FrameReader& f) const {
+    const bool seven_bits = tables_->tree(f.tree()).slots() > reductions_per_tree;
+    return ReductionKey(f.tree(), seven_bits ? f.slot() : f.reduction()).index();
   }
+  /// Whether the frame is shaped as its tree has them.
+  [[nodiscard]] static std::optional<core::DropReason> misshapen(const FrameReader& f,
+                                                                 const Tree& tree);
+  /// Whether the opcode is one that the frame's form, and the tree's slots, have.
+  [[nodiscard]] static bool knows_operator(const FrameReader& f, const Tree& tree);
+  [[nodiscard]] static bool matches(const Armed& armed, const FrameReader& f);
   static Sequence sequence_of(const FrameReader& f) { return {f.vni(), f.cookie(), f.sequence()}; }
   [[nodiscard]] Tree tree_of(TreeNumber number) const;
   [[nodiscard]] std::uint64_t timer_ns(ContributionCount wait_count) const;

@@ -28,7 +28,7 @@ namespace tributary::fabric {
 
 inline constexpr std::size_t fcs_bytes = 4;
 /// Room for the longest frame the fabric carries, its FCS included.
-inline constexpr std::size_t wire_frame_capacity = 512;
+inline constexpr std::size_t wire_frame_capacity = 1536;
 
 /// The CRC-32 of IEEE 802.3.
 inline std::uint32_t frame_check_sequence(std::span<const std::byte> frame) {

@@ -1,0 +1,70 @@
+// A group that reduces vectors on the virtual fabric, in wide frames where its trees have slots for
+// them. Its members run the product's collective protocol with its pipeline of pieces; an
+// application on each starts the same operations, and compares every element of every result with
+// what all members' operands make.
+//
+// Operands are functions of seed, operation, rank and element, and whole numbers that every type
+// holds exactly, sums included: so the result does not depend on the order of additions, and any
+// contribution that is lost or counted twice shows.
+#pragma once
+
+#include "endpoint/collective/vector_pipeline.hpp"
+#include "tests/fabric/fabric.hpp"
+#include "tests/fabric/host_program.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::fabric {
+
+struct VectorSetup {
+  TreeNumber tree{};
+  std::optional<TreeNumber> twin{};
+  Vni vni{0x0400};
+  Cookie cookie{};
+  std::vector<HostIndex> hosts{}; ///< by rank
+  std::uint32_t root_rank = 0;
+  /// Elements of each operation; kinds take turns.
+  std::vector<std::size_t> lengths{};
+  /// How many are begun before the first has to be done.
+  std::size_t in_flight = 2;
+  std::uint64_t seed = 1;
+  /// A member that begins every operation so much later than it could.
+  std::optional<std::uint32_t> straggler{};
+  std::uint64_t straggles_ns = 0;
+  /// What all members share; ranks and addresses are filled in.
+  collective::GroupParameters parameters{};
+};
+
+class VectorGroup {
+public:
+  VectorGroup(Fabric& fabric, const VectorSetup& setup);
+  ~VectorGroup();
+  VectorGroup(const VectorGroup&) = delete;
+  VectorGroup& operator=(const VectorGroup&) = delete;
+
+  [[nodiscard]] std::uint32_t size() const {
+    return static_cast<std::uint32_t>(setup_.hosts.size());
+  }
+  [[nodiscard]] const VectorSetup& setup() const { return setup_; }
+  /// What the host of this rank runs.
+  [[nodiscard]] HostProgram& program(std::uint32_t rank);
+  /// All operations are done at all members, and were right or said so.
+  [[nodiscard]] bool complete() const;
+  [[nodiscard]] bool parted() const;
+  [[nodiscard]] TimeNs completed_at() const;
+  [[nodiscard]] collective::Statistics statistics() const;
+  [[nodiscard]] std::string describe_status() const;
+
+private:
+  class Application;
+
+  Fabric& fabric_;
+  VectorSetup setup_;
+  std::vector<std::unique_ptr<Application>> applications_; ///< by rank
+};
+
+} // namespace tributary::fabric
