@@ -5,6 +5,8 @@
 //                       operator; `trees:1/ids:8` is in cache, `trees:8192/ids:8` is far out of it
 //   classify_same       `classify` over the very frames of `contribute`, so that the part of the
 //                       frames' own cache misses can be told from the part of the tables'
+//   contribute_wide     the same with vectors: binary32 sums of so many bytes, by ids in flight; one
+//                       id with 84-byte frames beside it is `contribute`
 //   reduction           whole reductions: the arm, all but one absorbed, one completed and emitted;
 //                       all come from one port, a switch's
 //   reduction_of_hosts  the same, each contribution from a port of its own with one endpoint behind
@@ -18,6 +20,7 @@
 #include "dataplane/core/classify.hpp"
 #include "dataplane/core/switch_core.hpp"
 #include "tributary/wire/reduction.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -25,6 +28,7 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace tributary::core {
@@ -188,6 +192,95 @@ void contribute(benchmark::State& state, wire::Opcode op) {
     state.SkipWithError("the contributions were not absorbed");
   }
   report(state, burst);
+}
+
+/// Vectors in buffers as a packet pool holds them, headers in front.
+class WideFrames {
+public:
+  WideFrames(std::size_t count, std::size_t payload_bytes)
+      : stride_((wire::wide_header_bytes + payload_bytes + 63) / 64 * 64),
+        bytes_(count * stride_ + 64), views_(count) {
+    auto first = reinterpret_cast<std::uintptr_t>(bytes_.data());
+    first = (first + 63) / 64 * 64 - first;
+    for (std::size_t i = 0; i < count; ++i) {
+      views_[i] = {bytes_.data() + first + i * stride_,
+                   static_cast<std::uint32_t>(wire::wide_header_bytes + payload_bytes)};
+    }
+  }
+  void set(std::size_t i, const wire::WideFrame& frame) {
+    wire::encode_header(frame, std::span<std::byte, wire::wide_header_bytes>(
+                                   views_[i].data, wire::wide_header_bytes));
+    for (std::size_t at = 0; at < frame.payload_bytes; at += sizeof(float)) {
+      const auto value = static_cast<float>(at % 100);
+      std::memcpy(views_[i].data + wire::wide_header_bytes + at, &value, sizeof value);
+    }
+  }
+  [[nodiscard]] std::span<const FrameView> burst(std::size_t begin, std::size_t length) const {
+    return std::span(views_).subspan(begin, length);
+  }
+
+private:
+  std::size_t stride_;
+  std::vector<std::byte> bytes_;
+  std::vector<FrameView> views_;
+};
+
+void contribute_wide(benchmark::State& state) {
+  const auto payload = static_cast<std::size_t>(state.range(0));
+  const auto ids = static_cast<std::size_t>(state.range(1));
+  SwitchCore core(SwitchSettings{}, PortSet::first(max_ports));
+  TablesBuilder builder;
+  for (std::size_t p = 0; p < 3; ++p) {
+    (void)builder.add_port({});
+  }
+  const std::uint32_t limit = static_cast<std::uint32_t>((payload + 63) / 64 * 64);
+  (void)builder.add_tree(TreeNumber{0}, max_contributions, parent, PortSet{0b110},
+                         {.slots = 128, .payload_bytes = limit});
+  NoEmission emission;
+  core.adopt(builder.build(1), TimeNs{0}, emission);
+  WideFrames frames(default_burst, payload);
+  for (std::size_t i = 0; i < default_burst; ++i) {
+    const wire::ReductionFrame narrow = contribution(0, 0, wire::Opcode::flt_sum_nearest);
+    wire::WideFrame f;
+    f.vni = narrow.vni;
+    f.cookie = narrow.cookie;
+    f.source_nid = narrow.source_nid;
+    f.slot = ReductionId{static_cast<std::uint8_t>(i % ids)};
+    f.signature = narrow.signature;
+    f.word = narrow.word;
+    f.form = wire::Form::bits32;
+    f.payload_bytes = payload;
+    frames.set(i, f);
+  }
+  const auto arm_ids = [&] {
+    Frames frame(1);
+    for (std::size_t id = 0; id < ids; ++id) {
+      frame.set(0, arm(0, id));
+      (void)core.process(parent, frame.burst(0, 1)[0], TimeNs{0});
+    }
+  };
+  std::vector<Decision> decisions(default_burst);
+  const std::size_t rearm_after = (max_contributions / 2) * ids;
+  std::size_t since_armed = rearm_after;
+  for (auto _ : state) {
+    if (since_armed >= rearm_after) {
+      state.PauseTiming();
+      arm_ids();
+      since_armed = 0;
+      state.ResumeTiming();
+    }
+    core.process_burst(child, frames.burst(0, default_burst), TimeNs{1}, decisions);
+    benchmark::DoNotOptimize(decisions.data());
+    since_armed += default_burst;
+  }
+  if (decisions[0].event != Event::contributed) {
+    state.SkipWithError("the contributions were not absorbed");
+  }
+  report(state, default_burst);
+  state.counters["GB/s"] =
+      benchmark::Counter(static_cast<double>(payload * default_burst) / 1e9,
+                         benchmark::Counter::kIsIterationInvariantRate);
+  state.SetLabel(std::string(reduce::name_of(core.wide_engine().instruction_set())));
 }
 
 /// Whole reductions, eight ids of a tree at a time, tree after tree: the arms in one burst, then
@@ -376,6 +469,14 @@ BENCHMARK_CAPTURE(contribute, flt_minnum, wire::Opcode::flt_minnum)->Apply(one_t
 BENCHMARK_CAPTURE(contribute, flt_sum, wire::Opcode::flt_sum_nearest)->Apply(one_tree);
 BENCHMARK_CAPTURE(contribute, flt_sum_upward, wire::Opcode::flt_sum_upward)->Apply(one_tree);
 BENCHMARK_CAPTURE(contribute, flt_repsum, wire::Opcode::flt_repsum)->Apply(one_tree);
+BENCHMARK(contribute_wide)
+    ->ArgNames({"bytes", "ids"})
+    ->Args({40, 1})
+    ->Args({1024, 1})
+    ->Args({1408, 1})
+    ->Args({1408, 32})
+    ->Args({8192, 1})
+    ->Args({8192, 32});
 void reduction_sizes(benchmark::internal::Benchmark* b) {
   b->ArgNames({"trees", "wait_count"})
       ->Args({1, 4})

@@ -76,8 +76,8 @@ struct Tree {
   ContributionCount wait_count = 0;
   PortNumber parent = no_port;
   PortSet children;
-  core::SlotDemand slots{}; ///< for wide frames
   int line = 0;
+  core::SlotDemand slots{}; ///< for wide frames
 
   /// Whether a switch does the same with both.
   [[nodiscard]] bool acts_as(const Tree& other) const {

@@ -71,9 +71,9 @@ const Key<TreeDraft> tree_keys[] = {
       .fallback = "false",
       .sample = "",
       .change = Change::live,
-      .help = "Whether sums of binary16 and bfloat16 are made in this switch too; they need twice "
-              "the slot memory. false: they are, as far as half the payload; longer ones pass "
-              "through."},
+      .help = "Whether slots are made for sums of binary16 and bfloat16, which need twice the "
+              "memory. false: this switch makes such sums of vectors up to half the payload, and "
+              "passes longer ones on."},
      [](TreeDraft& t, const Value& v) { t.slots.half_floats = std::get<bool>(v); }},
 };
 

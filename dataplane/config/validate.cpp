@@ -3,6 +3,7 @@
 #include "configuration/suggest.hpp"
 #include "dataplane/config/build_tables.hpp"
 #include "tributary/wire/fabric_address.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -247,7 +248,50 @@ void Validator::add(Switch& sw, const TreeDraft& draft, const SectionReader& rea
     }
     tree.children.insert(port);
   }
+  check_slots(sw, draft, reader);
   sw.trees.push_back(tree);
+}
+
+void Validator::check_slots(const Switch& sw, const TreeDraft& draft, const SectionReader& reader) {
+  const core::SlotDemand& slots = draft.slots;
+  if (!core::is_slot_count(slots.slots)) {
+    findings_.add(reader.line("slots"), reader.path("slots"),
+                  "{} is no power of two; give 8, 16, 32, 64 or 128", slots.slots);
+  }
+  if (!slots.any()) {
+    if (slots.slots > reductions_per_tree) {
+      findings_.add(reader.line("slots"), reader.path("slots"),
+                    "{} reductions in flight need wide frames; give their payload too, e.g. "
+                    "payload = 1408",
+                    slots.slots);
+    }
+    if (slots.half_floats) {
+      findings_.add(reader.line("float16"), reader.path("float16"),
+                    "has no effect without a payload; give one, or remove the key");
+    }
+    return;
+  }
+  if (!core::is_slot_payload(slots.payload_bytes)) {
+    findings_.add(reader.line("payload"), reader.path("payload"),
+                  "{} is no multiple of {}; give {} or {}", slots.payload_bytes,
+                  wire::wide_payload_step,
+                  slots.payload_bytes / wire::wide_payload_step * wire::wide_payload_step,
+                  (slots.payload_bytes / wire::wide_payload_step + 1) * wire::wide_payload_step);
+  }
+  if (draft.wait_count == 0) {
+    findings_.add(reader.line("payload"), reader.path("payload"),
+                  "means nothing on an ordinary multicast; give a wait_count above 0, or remove the "
+                  "key");
+  }
+  const std::size_t frame_bytes = slots.payload_bytes + wire::wide_header_bytes;
+  if (!sw.ports.empty() && frame_bytes > sw.ports.front().policy.longest_frame) {
+    const std::uint32_t longest = sw.ports.front().policy.longest_frame;
+    findings_.add(reader.line("payload"), reader.path("payload"),
+                  "{} bytes make frames of {}, and longest_frame is {}; give at most {}, or raise "
+                  "longest_frame",
+                  slots.payload_bytes, frame_bytes, longest,
+                  wire::wide_payload_limit(longest - wire::ethernet_header_bytes));
+  }
 }
 
 void Validator::add(Switch& sw, const RouteDraft& draft, const SectionReader& reader) {

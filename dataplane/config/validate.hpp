@@ -30,6 +30,9 @@ public:
   void add(Switch& sw, const RouteDraft& draft, const configuration::SectionReader& reader);
   /// Joins two ports for foreign frames, where the switch is told so. Requires its ports.
   void join_foreign(Switch& sw, const configuration::SectionReader& reader);
+  /// Of a tree with the ports of the switch.
+  void check_slots(const Switch& sw, const TreeDraft& draft,
+                   const configuration::SectionReader& reader);
   /// What only the whole file shows.
   void finish(const Config& config);
 

@@ -20,17 +20,17 @@ struct Taken {
 
 std::string SlotDealer::add(TreeNumber tree, const SlotDemand& demand) {
   if (!is_slot_count(demand.slots)) {
-    return fmt::format("{} slots cannot be: give 8, 16, 32, 64 or 128", demand.slots);
+    return fmt::format("{} slots cannot be; give 8, 16, 32, 64 or 128", demand.slots);
   }
   if (!demand.any()) {
     return demand.slots == reductions_per_tree
                ? std::string()
-               : fmt::format("{} slots need wide frames: give the longest payload, a multiple of "
+               : fmt::format("{} slots need wide frames; give the longest payload, a multiple of "
                              "64 bytes, too",
                              demand.slots);
   }
   if (!is_slot_payload(demand.payload_bytes)) {
-    return fmt::format("a payload of {} bytes cannot be: give a multiple of 64, at most {}",
+    return fmt::format("a payload of {} bytes cannot be; give a multiple of 64, at most {}",
                        demand.payload_bytes, wire::most_wide_payload);
   }
   if (demand.bytes() > free_bytes()) {

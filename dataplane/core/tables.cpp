@@ -119,7 +119,7 @@ std::string TablesBuilder::problem_with_slots(const MulticastEntry& entry,
     return {};
   }
   if (entry.wait_count == 0) {
-    return "an ordinary multicast has no wide reduction frames: give it a wait count, or no "
+    return "an ordinary multicast has no wide reduction frames; give it a wait count, or no "
            "payload";
   }
   PortSet ports = entry.children;
@@ -131,7 +131,7 @@ std::string TablesBuilder::problem_with_slots(const MulticastEntry& entry,
       problem = "a payload of " + number(demand.payload_bytes) + " bytes makes frames of " +
                 number(demand.payload_bytes + wire::wide_header_bytes) + ", and port " +
                 number(port.value) + " takes frames of at most " + number(longest) +
-                ": give at most " +
+                "; give at most " +
                 number(wire::wide_payload_limit(longest - wire::ethernet_header_bytes)) +
                 ", or raise longest_frame";
     }

@@ -54,6 +54,15 @@ std::string null_port(const std::string& name) {
 }
 std::string tree(const std::string& keys) { return with("[[switch.tree]]\n" + keys); }
 
+std::string wide(const std::string& keys) {
+  return tree("tree = 1\nwait_count = 1\nparent = \"up\"\nchildren = [\"host\"]\n" + keys);
+}
+std::string without_memory() {
+  return "[[switch]]\nname = \"s\"\nwide_memory_mib = 0\n[[switch.tree]]\ntree = 1\n"
+         "wait_count = 1\nparent = \"up\"\nchildren = [\"host\"]\nslots = 128\npayload = 1408\n" +
+         null_port("up") + null_port("host");
+}
+
 const std::vector<Mistake> mistakes = {
     // Structure.
     {"syntax", "[process\n", 1, "", "not valid TOML at column 9"},
@@ -272,6 +281,25 @@ const std::vector<Mistake> mistakes = {
     {"wait_count_out_of_range",
      tree("tree = 1\nwait_count = 1048576\nparent = \"up\"\nchildren = [\"host\"]\n"), 15,
      "switch.tree.wait_count", "out of range"},
+    // Slots.
+    {"slots_no_power_of_two", wide("slots = 24\npayload = 1408\n"), 18, "switch.tree.slots",
+     "24 is no power of two; give 8, 16, 32, 64 or 128"},
+    {"slots_out_of_range", wide("slots = 256\npayload = 1408\n"), 18, "switch.tree.slots",
+     "256 is out of range; give 8 to 128"},
+    {"slots_without_payload", wide("slots = 16\n"), 18, "switch.tree.slots",
+     "16 reductions in flight need wide frames; give their payload too"},
+    {"float16_without_payload", wide("float16 = true\n"), 18, "switch.tree.float16",
+     "has no effect without a payload"},
+    {"payload_no_multiple", wide("payload = 1400\n"), 18, "switch.tree.payload",
+     "1400 is no multiple of 64; give 1344 or 1408"},
+    {"payload_too_long", wide("payload = 1792\n"), 18, "switch.tree.payload",
+     "1792 bytes make frames of 1854, and longest_frame is 1792; give at most 1728, or raise"},
+    {"payload_of_a_multicast",
+     tree("tree = 1\nwait_count = 0\nparent = \"up\"\nchildren = [\"host\"]\npayload = 64\n"), 18,
+     "switch.tree.payload", "means nothing on an ordinary multicast"},
+    {"no_slot_memory", without_memory(), 4, "switch.tree",
+     "tree 1: no room in slot memory: 128 slots of 1408 bytes need 180224 bytes, and 0 of 0 are "
+     "free"},
     {"route_to_nowhere", with("[[switch.route]]\nnid = 5\nport = \"x\"\n"), 15, "switch.route.port",
      "has no port \"x\""},
     {"route_nid_like_multicast", with("[[switch.route]]\nnid = 0xFFFFF\nport = \"up\"\n"), 14,

@@ -49,6 +49,15 @@ TEST(plan_live_changes, tree_added_changed_and_removed) {
   EXPECT_THAT(removed.ignored, IsEmpty());
 }
 
+TEST(plan_live_changes, slots_change_live) {
+  const auto running = parsed(with(tree_one));
+  const auto changes =
+      plan_live_changes(running, parsed(with(tree_one + "slots = 16\npayload = 1408\n")));
+  EXPECT_THAT(changes.switches[0].summary, HasSubstr("trees 0 added, 1 changed, 0 removed"));
+  EXPECT_EQ(changes.config.switches[0].trees[0].slots, (core::SlotDemand{16, 1408, false}));
+  EXPECT_THAT(changes.ignored, IsEmpty());
+}
+
 TEST(plan_live_changes, route_changed) {
   const auto changes =
       plan_live_changes(parsed(with("[[switch.route]]\nnid = 5\nport = \"up\"\n")),
