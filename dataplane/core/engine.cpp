@@ -8,11 +8,31 @@
 namespace tributary::core {
 
 ReductionEngines::ReductionEngines(std::uint32_t descriptors_per_engine, const EngineTimers& timers,
-                                   Counters& counters, std::size_t keys)
-    : descriptors_per_engine_(descriptors_per_engine), keys_(keys), counters_(&counters),
-      descriptors_(keys), records_(keys), counted_(keys) {
+                                   Counters& counters)
+    : descriptors_per_engine_(descriptors_per_engine), counters_(&counters), descriptors_(keys_),
+      records_(keys_), counted_(keys_) {
   std::transform(timers.units.begin(), timers.units.end(), timer_ns_.begin(),
                  EngineTimers::ns_from_units);
+}
+
+void ReductionEngines::make_room(const Tables& now, const Tables& next) {
+  if (next.keys() <= keys_) {
+    return;
+  }
+  keys_ = next.keys();
+  const auto descriptors = std::exchange(descriptors_, ZeroedTable<Descriptor>(keys_));
+  const auto records = std::exchange(records_, ZeroedTable<DescriptorRecord>(keys_));
+  const auto counted = std::exchange(counted_, ZeroedTable<CountedPorts>(keys_));
+  for (std::size_t t = 0; t < max_trees; ++t) {
+    const TreeNumber tree{static_cast<std::uint16_t>(t)};
+    const MulticastEntry& entry = now.tree(tree);
+    for (std::uint32_t id = 0; entry.valid && id < entry.slots(); ++id) {
+      const std::size_t i = ReductionKey(tree, ReductionId{static_cast<std::uint8_t>(id)}).index();
+      descriptors_[i] = descriptors[i];
+      records_[i] = records[i];
+      counted_[i] = counted[i];
+    }
+  }
 }
 
 Event ReductionEngines::arm(ReductionKey key, const MulticastEntry& entry, MatchWord carried,

@@ -148,9 +148,11 @@ enum class Standing : std::uint8_t { match, not_armed, late, foreign, older, new
 
 class ReductionEngines {
 public:
-  /// `keys`: `reduction_keys` where no tree can have wide frames, otherwise all of them.
   ReductionEngines(std::uint32_t descriptors_per_engine, const EngineTimers& timers,
-                   Counters& counters, std::size_t keys);
+                   Counters& counters);
+  /// Makes room for the keys of `next`, and keeps what `now` has. Allocates, where trees with more
+  /// than eight ids come that are numbered higher than all before.
+  void make_room(const Tables& now, const Tables& next);
 
   /// What an arm would do, and a frame from the parent that is none.
   [[nodiscard]] Event outcome_of_arm(ReductionKey key, const MulticastEntry& entry) const {
@@ -215,7 +217,7 @@ public:
 
 private:
   std::uint32_t descriptors_per_engine_;
-  std::size_t keys_;
+  std::size_t keys_ = reduction_keys;
   bool counts_ports_ = false;
   std::array<std::uint64_t, EngineTimers::count> timer_ns_{};
   Counters* counters_;

@@ -197,7 +197,7 @@ public:
                   const FrameView& frame, std::uint64_t packed, WideShape shape,
                   const SlotPlace& place) const {
     Descriptor& d = core_->engines_.descriptor(key);
-    core_->wide_.start(d, core_->engines_.record(key), frame, shape,
+    core_->wide_.start(d, core_->engines_.record(key), frame, wire::unpack(packed), shape,
                        place.line_of(key.reduction()));
     d.match = carried.wide();
     d.signature = 0;
@@ -206,13 +206,13 @@ public:
   void add_wide(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
                 std::uint64_t packed) const {
     Descriptor& d = core_->engines_.descriptor(key);
-    core_->wide_.add(d, frame.data);
+    core_->wide_.add(d, frame.data, static_cast<wire::ResultCode>(wire::unpack(packed).rc));
     took_wide(d, entry, frame, packed);
   }
   void finish_wide(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
                    std::uint64_t packed) const {
     Descriptor& d = core_->engines_.descriptor(key);
-    core_->wide_.finish(d, frame.data);
+    core_->wide_.finish(d, frame.data, static_cast<wire::ResultCode>(wire::unpack(packed).rc));
     took_wide(d, entry, frame, packed);
   }
   void emit_wide(ReductionKey key, const FrameView& frame) const {
@@ -301,7 +301,7 @@ template <bool usual>
     }
     if (classified.kind() == FrameKind::wide) [[unlikely]] {
       __builtin_prefetch(&tables.tree(classified.key()));
-      if (tables.has_slots()) {
+      if (classified.key().index() < tables.keys()) {
         __builtin_prefetch(&engines_.descriptor(classified.key()), 1);
       }
       continue;

@@ -1,6 +1,6 @@
 // Slot memory: the area in which one core holds the vectors of reductions that are under way.
 //
-// Reserved at construction, and never again: an arm finds its slot there. Its pages are zero pages
+// Reserved as a whole, with the first tree that needs it: an arm finds its slot there. Its pages are zero pages
 // until something is written to them, so a switch without wide frames pays nothing for it. Only the
 // kernels read or write it (tributary/reduce/wide_kernel.hpp); what a slot held before never
 // matters, because the first contribution is copied.

@@ -3,7 +3,6 @@
 #include "dataplane/core/classify.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 namespace tributary::core {
@@ -11,17 +10,14 @@ namespace tributary::core {
 SwitchCore::SwitchCore(const SwitchSettings& settings, PortSet owned_ports)
     : settings_(settings), owned_ports_(owned_ports), tables_(TablesBuilder().build(0)),
       counters_(std::make_unique<Counters>()),
-      engines_(settings.descriptors_per_engine, settings.timers, *counters_,
-               settings.wide_memory == 0 ? reduction_keys : all_reduction_keys),
+      engines_(settings.descriptors_per_engine, settings.timers, *counters_),
       wide_(settings.wide_memory, settings.nan_mode) {
   checks_.reserve(max_ports);
 }
 
 void SwitchCore::adopt(std::shared_ptr<const Tables> tables, TimeNs /*now*/, Emission& emission) {
-  if (tables->slot_lines() > wide_.lines()) {
-    throw std::invalid_argument("the trees were given more slot memory than the core has: make the "
-                                "tables for its wide_memory");
-  }
+  wide_.make_room(tables->slot_lines());
+  engines_.make_room(*tables_, *tables);
   const std::shared_ptr<const Tables> old = std::exchange(tables_, std::move(tables));
   checks_.clear();
   carrying_ = {};

@@ -67,7 +67,8 @@ public:
 
 class SwitchCore {
 public:
-  /// Allocates all the core will ever need.
+  /// Allocates all the core will ever need; but what trees with wide frames need comes with the
+  /// first snapshot that has them.
   SwitchCore(const SwitchSettings& settings, PortSet owned_ports);
 
   /// Uses this snapshot from now on. Reductions of trees that went away or changed are emitted

@@ -11,6 +11,8 @@ namespace {
 
 std::string number(std::uint64_t n) { return std::to_string(n); }
 
+constexpr std::size_t upper_ids = most_reductions_per_tree - reductions_per_tree;
+
 std::string ports_there_are(std::size_t count) {
   return count == 0 ? "the switch has no ports yet"
                     : "the switch has ports 0 to " + number(count - 1);
@@ -151,6 +153,7 @@ void TablesBuilder::keep_slots_of(const Tables& before) {
 void TablesBuilder::deal_slots() {
   tables_->slot_places_ = Tables::no_slot_places();
   tables_->slot_lines_ = 0;
+  tables_->keys_ = reduction_keys;
   if (slots_.size() == 0) {
     return;
   }
@@ -160,6 +163,9 @@ void TablesBuilder::deal_slots() {
     SlotPlace& place = (*places)[t];
     place = slots_.place(TreeNumber{static_cast<std::uint16_t>(t)});
     tables_->slot_lines_ = std::max(tables_->slot_lines_, place.first_line + place.lines());
+    if (tables_->trees_[t].has_upper_ids()) {
+      tables_->keys_ = reduction_keys + std::bit_ceil(t + 1) * upper_ids;
+    }
   }
   tables_->slot_places_ = std::move(places);
 }

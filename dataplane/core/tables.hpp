@@ -170,6 +170,9 @@ public:
   }
   /// Whether any tree has wide frames.
   [[nodiscard]] bool has_slots() const { return slot_lines_ != 0; }
+  /// How many reduction keys there may be: all of ids below eight, and of the others those of trees
+  /// up to the highest one that has them, rounded up.
+  [[nodiscard]] std::size_t keys() const { return keys_; }
   /// Where the last place in slot memory ends.
   [[nodiscard]] std::uint64_t slot_lines() const { return slot_lines_; }
   /// Whether the other snapshot has the tree with the same ports, count and place.
@@ -212,6 +215,7 @@ private:
   /// By tree; snapshots share them as long as they do not change.
   std::shared_ptr<const SlotPlaces> slot_places_ = no_slot_places();
   std::uint64_t slot_lines_ = 0;
+  std::size_t keys_ = reduction_keys;
 };
 
 /// What is wrong with a tree in a switch of so many ports, with the offending number; "" when

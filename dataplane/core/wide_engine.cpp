@@ -4,13 +4,10 @@
 
 #include <cstring>
 #include <span>
+#include <stdexcept>
 
 namespace tributary::core {
 namespace {
-
-wire::ResultCode code_of(const std::byte* frame) {
-  return static_cast<wire::ResultCode>(wire::load_word(frame + wire::ethernet_header_bytes).rc);
-}
 
 void note_code(Descriptor& d, wire::ResultCode rc) {
   d.accumulator.rc = wire::worse(d.accumulator.rc, rc);
@@ -20,23 +17,34 @@ void note_code(Descriptor& d, wire::ResultCode rc) {
 
 WideEngine::WideEngine(std::uint64_t memory_bytes, reduce::NanMode nan_mode,
                        reduce::InstructionSet set)
-    : memory_(memory_bytes), kernels_(std::make_unique<reduce::WideKernels>(nan_mode, set)) {}
+    : memory_bytes_(memory_bytes), kernels_(std::make_unique<reduce::WideKernels>(nan_mode, set)) {}
 WideEngine::~WideEngine() = default;
 WideEngine::WideEngine(WideEngine&&) noexcept = default;
 WideEngine& WideEngine::operator=(WideEngine&&) noexcept = default;
 
 reduce::InstructionSet WideEngine::instruction_set() const { return kernels_->instruction_set(); }
 
-reduce::WideKernel WideEngine::kernel_of(const Descriptor& d) const {
+void WideEngine::make_room(std::uint64_t lines) {
+  if (lines > memory_bytes_ / slot_line_bytes) {
+    throw std::invalid_argument("the trees were given more slot memory than the core has: make the "
+                                "tables for its wide_memory");
+  }
+  if (lines > memory_.lines()) {
+    memory_ = SlotMemory(memory_bytes_);
+  }
+}
+
+/// In a file with so many kernels the compiler would call it.
+[[gnu::always_inline]] inline reduce::WideKernel WideEngine::kernel_of(const Descriptor& d) const {
   return kernels_->of(d.accumulator.op, held_shape(d).form());
 }
 
 void WideEngine::start(Descriptor& d, DescriptorRecord& record, const FrameView& frame,
-                       WideShape shape, std::uint32_t line) {
+                       const wire::ReductionWord& word, WideShape shape, std::uint32_t line) {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   d.accumulator = {.payload = {shape.word(), line, 0, 0},
-                   .op = wire::load_word(p).opcode(),
-                   .rc = code_of(frame.data),
+                   .op = word.opcode(),
+                   .rc = static_cast<wire::ResultCode>(word.rc),
                    .source = wire::sfa_of(p)};
   std::memcpy(record.header.data(), frame.data, saved_frame_bytes);
   record.traffic_class = TrafficClass{frame.traffic_class};
@@ -45,14 +53,14 @@ void WideEngine::start(Descriptor& d, DescriptorRecord& record, const FrameView&
                                                              shape.payload_bytes())));
 }
 
-void WideEngine::add(Descriptor& d, const std::byte* frame) {
+void WideEngine::add(Descriptor& d, const std::byte* frame, wire::ResultCode rc) {
   const std::span payload(frame + wire::wide_header_bytes, held_shape(d).payload_bytes());
-  note_code(d, wire::worse(code_of(frame), kernel_of(d).add(memory_.slot(held_line(d)), payload)));
+  note_code(d, wire::worse(rc, kernel_of(d).add(memory_.slot(held_line(d)), payload)));
 }
 
-void WideEngine::finish(Descriptor& d, std::byte* frame) {
+void WideEngine::finish(Descriptor& d, std::byte* frame, wire::ResultCode rc) {
   const std::span payload(frame + wire::wide_header_bytes, held_shape(d).payload_bytes());
-  note_code(d, wire::worse(code_of(frame), kernel_of(d).end(memory_.slot(held_line(d)), payload)));
+  note_code(d, wire::worse(rc, kernel_of(d).end(memory_.slot(held_line(d)), payload)));
 }
 
 void WideEngine::emit(Descriptor& d, std::byte* frame) {

@@ -4,19 +4,19 @@
 // which is asked once, at construction. What is done with descriptors (arms, counts, timers) is the
 // same for both forms, and not its matter: engine.hpp.
 //
-//     engine.start(d, record, frame, shape, line)   the first contribution: slot = frame
-//     engine.add(d, frame)                          a later one:           slot = slot + frame
-//     engine.finish(d, frame)                       the one that fills it: frame = slot + frame
-//     engine.emit(d, frame)                         what there is by then: frame = slot
+//     engine.start(d, record, frame, word, shape, line)   the first one:         slot = frame
+//     engine.add(d, frame, rc)                            a later one:           slot = slot + frame
+//     engine.finish(d, frame, rc)                         the one that fills it: frame = slot + frame
+//     engine.emit(d, frame)                               what there is by then: frame = slot
 //
 // All but `start` require a descriptor whose match is wide, and a frame of its opcode and shape. Of
 // `frame`, `finish` and `emit` write the payload alone. Each puts its result code into the
-// accumulator.
+// accumulator, with the frame's own, `rc`.
 //
 // Where a kernel would need more than the slot has, which is where a tree was not given room for
 // 16-bit floats, `fits` says so, and the contribution passes through like one of a reserved opcode.
 //
-// No allocation, no exception, no lock after construction. Owned by the core's worker.
+// No allocation, no exception, no lock where frames are. Owned by the core's worker.
 #pragma once
 
 #include "dataplane/core/slot_memory.hpp"
@@ -51,23 +51,26 @@ public:
   WideEngine(WideEngine&&) noexcept;
   WideEngine& operator=(WideEngine&&) noexcept;
 
+  /// Reserves all of the slot memory, if any of it is to be used and it has not been done. Throws
+  /// std::invalid_argument when there is less than that.
+  void make_room(std::uint64_t lines);
+
   /// Requires that `fits`, and that the frame's code is no op_mismatch. `line` is the slot's first
   /// one. Leaves match, count and signature to the caller.
-  void start(Descriptor& d, DescriptorRecord& record, const FrameView& frame, WideShape shape,
-             std::uint32_t line);
-  void add(Descriptor& d, const std::byte* frame);
-  void finish(Descriptor& d, std::byte* frame);
+  void start(Descriptor& d, DescriptorRecord& record, const FrameView& frame,
+             const wire::ReductionWord& word, WideShape shape, std::uint32_t line);
+  void add(Descriptor& d, const std::byte* frame, wire::ResultCode rc);
+  void finish(Descriptor& d, std::byte* frame, wire::ResultCode rc);
   void emit(Descriptor& d, std::byte* frame);
 
-  /// Lines of slot memory.
-  [[nodiscard]] std::uint64_t lines() const { return memory_.lines(); }
   [[nodiscard]] const SlotMemory& memory() const { return memory_; }
   [[nodiscard]] reduce::InstructionSet instruction_set() const;
 
 private:
   [[nodiscard]] reduce::WideKernel kernel_of(const Descriptor& d) const;
 
-  SlotMemory memory_;
+  std::uint64_t memory_bytes_;
+  SlotMemory memory_{0};
   std::unique_ptr<const reduce::WideKernels> kernels_;
 };
 

@@ -101,7 +101,7 @@ CoreWorld::CoreWorld(Input& input)
 }
 
 CoreWorld::~CoreWorld() {
-  if (settings_.wide_memory != 0) {
+  if (settings_.wide_memory != 0) { // poisoned memory may not be given back
     ASAN_UNPOISON_MEMORY_REGION(core_.wide_engine().memory().slot(0), slot_memory_bytes);
   }
 }
@@ -115,7 +115,7 @@ ReductionKey CoreWorld::key_of(const std::byte* frame) const {
 
 /// Only what is armed may be touched, until something else is.
 void CoreWorld::guard_slots() {
-  if (settings_.wide_memory == 0) {
+  if (core_.wide_engine().memory().lines() == 0) {
     return;
   }
   const core::SlotMemory& memory = core_.wide_engine().memory();

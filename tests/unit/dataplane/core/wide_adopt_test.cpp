@@ -115,6 +115,39 @@ TEST(WideAdopt, ATreeInstalledAnewRemembersNoEndedSequenceOfAnyId) {
   expect_forwarded(s.give(child, wide_frame(on(tree, Nid{1}))), parent, Event::passed_not_armed);
 }
 
+TEST(WideAdopt, TreesOfHigherNumbersCostOthersNothing) {
+  TestSwitch s;
+  s.adopt(with_trees({TreeNumber{1}}, default_wide_memory));
+  arm_on(s, TreeNumber{1});
+  s.give(child, wide_frame(on(TreeNumber{1}, Nid{1}), Ints(352, 5)));
+  wire::WideFrame ended = on(TreeNumber{1}, Nid{1});
+  ended.slot = ReductionId{9};
+  wire::ReductionFrame a = with_id(arm(7), ended.slot);
+  a.tree = TreeNumber{1};
+  s.give(parent, a);
+  s.pass(1'000'000'000);
+  ended.word.count = 4;
+  s.give(child, wide_frame(ended));
+
+  for (const unsigned number : {2U, 100U, 8191U}) { // each makes the tables of keys larger
+    const std::size_t keys = s.core.tables().keys();
+    s.adopt(with_trees({TreeNumber{1}, TreeNumber{static_cast<std::uint16_t>(number)}},
+                       default_wide_memory));
+    EXPECT_GT(s.core.tables().keys(), keys);
+    EXPECT_TRUE(s.emitted.empty());
+    ASSERT_EQ(s.descriptors().size(), 1U);
+    EXPECT_EQ(s.descriptors()[0].count, 1U);
+    ended.word.count = 1;
+    expect_forwarded(s.give(child, wide_frame(ended)), parent, Event::passed_late);
+  }
+  EXPECT_EQ(s.core.tables().keys(), all_reduction_keys);
+  wire::WideFrame rest = on(TreeNumber{1}, Nid{2});
+  rest.word.count = 3;
+  Frame last = wide_frame(rest, Ints(352, 1));
+  expect_emitted(s.give(child, last), parent);
+  EXPECT_EQ(elements_of<std::uint32_t>(last), Ints(352, 6));
+}
+
 TEST(WideAdopt, TablesForMoreMemoryThanThereIsAreRefused) {
   TestSwitch s({.wide_memory = room_for_one});
   EXPECT_THROW(s.adopt(with_trees({tree, second_tree}, 2 * room_for_one)), std::invalid_argument);
