@@ -181,6 +181,7 @@ std::string trees_view(const json::value& result, bool colours) {
                {"TREE", right},
                {"WAIT COUNT", right},
                {"TIMER", right},
+               {"SLOTS", right},
                {"PARENT"},
                {"FULL", right},
                {"PARTIAL", right},
@@ -194,6 +195,9 @@ std::string trees_view(const json::value& result, bool colours) {
                {t.text("tree")},
                {reduces ? t.text("wait_count") : "multicast"},
                {t.has("timer_us") ? duration_text(t.number("timer_us") * 1000) : ""},
+               {t.has("slots") ? fmt::format("{} x {} B", t.number("slots"),
+                                             t.number("payload_bytes"))
+                               : ""},
                {t.text("parent")},
                count_cell(t.number("full")),
                count_cell(t.number("partial"), Style::warning),
@@ -263,7 +267,10 @@ std::string engines_view(const json::value& result, bool colours) {
                    {d.text("tree")},
                    {d.text("reduction")},
                    {d.text("sequence")},
-                   {d.has("opcode") ? d.text("opcode") : "none yet"},
+                   {!d.has("opcode") ? std::string("none yet")
+                    : d.has("form")  ? fmt::format("{} {} {} B", d.text("opcode"), d.text("form"),
+                                                   d.number("payload_bytes"))
+                                     : std::string(d.text("opcode"))},
                    {fmt::format("{}/{}", d.number("count"), d.number("wait_count"))},
                    count_cell(d.number("missing"), Style::warning),
                    {duration_text(d.number("age_us") * 1000)},

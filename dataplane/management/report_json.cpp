@@ -183,6 +183,11 @@ json::object tree_json(const TreeReport& t) {
   if (t.wait_count != 0) {
     out["timer_us"] = t.timer_us;
   }
+  if (t.slots.any()) {
+    out["slots"] = t.slots.slots;
+    out["payload_bytes"] = t.slots.payload_bytes;
+    out["slot_memory_bytes"] = t.slots.bytes();
+  }
   add_counters(out, t);
   return out;
 }
@@ -202,6 +207,10 @@ json::object descriptor_json(const DescriptorReport& d) {
   if (!d.opcode.empty()) {
     out["opcode"] = d.opcode;
     out["result_code"] = d.result_code;
+  }
+  if (!d.form.empty()) {
+    out["form"] = d.form;
+    out["payload_bytes"] = d.payload_bytes;
   }
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/drop_reason.hpp"
+#include "dataplane/core/slot_place.hpp"
 #include "dataplane/egress/queue_snapshot.hpp"
 #include "dataplane/impairment/counters.hpp"
 #include "dataplane/impairment/settings.hpp"
@@ -103,6 +104,7 @@ struct TreeReport {
   std::string parent;
   std::vector<std::string> children;
   std::uint64_t timer_us = 0;
+  core::SlotDemand slots{}; ///< what it has of slot memory
   std::uint64_t full = 0;
   std::uint64_t partial = 0;
   std::uint64_t passed_through = 0;
@@ -121,6 +123,8 @@ struct DescriptorReport {
   ContributionCount wait_count = 0;
   std::string opcode; ///< empty before the first contribution
   std::string result_code;
+  std::string form; ///< of the elements; empty without a vector
+  std::size_t payload_bytes = 0;
   std::uint64_t age_us = 0;       ///< since it was armed
   std::uint64_t remaining_us = 0; ///< until its timer ends
   /// Ports below the switch on this tree: a missing contribution is behind one of them.

@@ -218,6 +218,7 @@ std::vector<TreeReport> WorkerInspector::trees(const std::string& switch_name) {
       report.wait_count = entry.wait_count;
       report.parent = port_name(s, entry.parent);
       report.children = port_names(s, entry.children);
+      report.slots = plan.tables->slot_place(TreeNumber{number}).demand();
       report.timer_us =
           core::EngineTimers::ns_from_units(plan.settings.timers.units[entry.timer]) / 1000;
       const auto of_tree = [&](auto member) {
@@ -284,6 +285,10 @@ std::vector<EngineReport> WorkerInspector::engines(const std::string& switch_nam
       if (view.have_data) {
         report.opcode = wire::name_of(view.op);
         report.result_code = wire::name_of(view.rc);
+      }
+      if (view.form != wire::Form::words) {
+        report.form = name_of(view.form);
+        report.payload_bytes = view.payload_bytes;
       }
       report.age_us = elapsed_ns(now, view.armed_at) / 1000;
       report.remaining_us = elapsed_ns(view.deadline, now) / 1000;

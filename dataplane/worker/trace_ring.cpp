@@ -30,7 +30,7 @@ void TraceRing::unpack(const Words& words, TraceEvent& event) {
   if (!event.multicast) {
     return;
   }
-  event.key = ReductionKey(address.tree(), address.reduction());
+  event.key = ReductionKey(address.tree(), address.slot());
   if ((action & no_word_bit) == 0) {
     std::memcpy(wire_order.data(), &words[1], sizeof words[1]);
     event.word = wire::unpack(wire::load_be<std::uint64_t>(wire_order.data()));

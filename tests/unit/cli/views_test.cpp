@@ -74,12 +74,18 @@ TEST(trees_view, tells_a_multicast_from_a_reduction) {
   const auto result = parse(R"json([
       {"switch":"s","tree":5,"wait_count":15,"timer_us":20000,"parent":"up","children":["a","b"],
        "full":7,"partial":1,"passed_through":0,"late":0,"stale":0},
-      {"switch":"s","tree":6,"wait_count":0,"parent":"up","children":["a"],"full":0}])json");
-  EXPECT_EQ(
-      trees_view(result, false),
-      "SWITCH  TREE  WAIT COUNT  TIMER  PARENT  FULL  PARTIAL  PASSED  LATE  STALE  CHILDREN\n"
-      "s          5          15  20 ms  up         7        1       0     0      0  a b\n"
-      "s          6   multicast         up         0        0       0     0      0  a\n");
+      {"switch":"s","tree":6,"wait_count":0,"parent":"up","children":["a"],"full":0},
+      {"switch":"s","tree":7,"wait_count":2,"timer_us":20000,"slots":128,"payload_bytes":1408,
+       "parent":"up","children":["a","b"],"full":7}])json");
+  EXPECT_EQ(trees_view(result, false),
+            "SWITCH  TREE  WAIT COUNT  TIMER         SLOTS  PARENT  FULL  PARTIAL  PASSED  LATE  "
+            "STALE  CHILDREN\n"
+            "s          5          15  20 ms                up         7        1       0     0  "
+            "    0  a b\n"
+            "s          6   multicast                       up         0        0       0     0  "
+            "    0  a\n"
+            "s          7           2  20 ms  128 x 1408 B  up         7        0       0     0  "
+            "    0  a b\n");
 }
 
 TEST(trees_view, says_that_there_is_none) {
@@ -90,12 +96,16 @@ TEST(engines_view, shows_who_is_waited_for_and_hides_what_never_worked) {
   const auto result = parse(R"json([
       {"switch":"s","port":"up","descriptors":8,"arms":2,"contributions":12,"occupied":[
         {"tree":5,"reduction":3,"sequence":341,"count":12,"wait_count":15,"missing":3,
-         "age_us":120,"remaining_us":19880,"opcode":"INT_SUM","children":["a","b"]}]},
+         "age_us":120,"remaining_us":19880,"opcode":"INT_SUM","children":["a","b"]},
+        {"tree":6,"reduction":100,"sequence":1,"count":1,"wait_count":2,"missing":1,"age_us":120,
+         "remaining_us":19880,"opcode":"FLT_SUM","form":"bfloat16","payload_bytes":1408,
+         "children":["a"]}]},
       {"switch":"s","port":"idle","descriptors":8,"arms":0,"occupied":[]}])json");
   const std::string text = engines_view(result, false);
-  EXPECT_THAT(text, HasSubstr("1/8"));
+  EXPECT_THAT(text, HasSubstr("2/8"));
+  EXPECT_THAT(text, HasSubstr("FLT_SUM bfloat16 1408 B    1/2 "));
   EXPECT_THAT(text, HasSubstr("Reductions in flight"));
-  EXPECT_THAT(text, HasSubstr("INT_SUM  12/15          3  120 us     19.9 ms  a b\n"));
+  EXPECT_THAT(text, HasSubstr("INT_SUM                  12/15          3  120 us     19.9 ms  a b\n"));
   EXPECT_THAT(text, HasSubstr("Not shown: 1 engine that never did anything."));
   EXPECT_THAT(text, Not(HasSubstr("idle")));
 }

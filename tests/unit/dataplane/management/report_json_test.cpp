@@ -68,6 +68,28 @@ TEST(to_json, ordinary_multicast_has_no_timer) {
   EXPECT_FALSE(to_json(trees).as_array()[0].as_object().contains("timer_us"));
 }
 
+TEST(to_json, tree_with_wide_frames_says_what_it_has_of_slot_memory) {
+  FakeInspector inspector;
+  auto trees = inspector.trees("");
+  EXPECT_FALSE(to_json(trees).as_array()[0].as_object().contains("slots"));
+  trees[0].slots = {.slots = 128, .payload_bytes = 1408, .half_floats = true};
+  const boost::json::object tree = to_json(trees).as_array()[0].as_object();
+  EXPECT_EQ(tree.at("slots"), 128U);
+  EXPECT_EQ(tree.at("payload_bytes"), 1408U);
+  EXPECT_EQ(tree.at("slot_memory_bytes"), 2U * 128 * 1408);
+}
+
+TEST(to_json, descriptor_with_a_vector_says_of_what_and_how_long) {
+  FakeInspector inspector;
+  auto engines = inspector.engines("");
+  engines[0].occupied[0].form = "bits32";
+  engines[0].occupied[0].payload_bytes = 1408;
+  const boost::json::object occupied =
+      to_json(engines).as_array()[0].at("occupied").as_array()[0].as_object();
+  EXPECT_EQ(occupied.at("form"), "bits32");
+  EXPECT_EQ(occupied.at("payload_bytes"), 1408U);
+}
+
 TEST(to_json, engine_tells_who_is_waited_for) {
   FakeInspector inspector;
   const auto engine = to_json(inspector.engines("")).as_array()[0].as_object();
