@@ -108,6 +108,31 @@ class Frame:
         )
 
 
+BITS64, BITS32, BITS16, BITS8, BFLOAT16, TUPLE, REPSUM = range(1, 8)
+
+
+def slot_address(tree, slot):
+    """The DFA of a reduction whose id has seven bits."""
+    return multicast_address(tree, slot & 7) | (slot >> 3 & 3) << 21 | (slot >> 5 & 3) << 16
+
+
+@dataclass
+class WideFrame(Frame):
+    """A reduction frame whose payload is a vector: little-endian elements of one form."""
+
+    form: int = BITS32
+    payload: bytes = bytes(40)
+
+    def __bytes__(self):
+        out = bytearray(super().__bytes__()[:62])
+        out[16:18] = struct.pack(">H", 48 + len(self.payload))
+        out[30:34] = struct.pack(">I", slot_address(self.tree, self.reduction))
+        out[24:26] = b"\0\0"
+        out[24:26] = struct.pack(">H", checksum(bytes(out[14:34])))
+        out[43:46] = struct.pack(">HB", (17 + len(self.payload)) & 0xFFF, self.form)
+        return bytes(out) + self.payload
+
+
 def arm(**fields):
     """A root's frame that arms the tree's engines and carries no result."""
     return Frame(**{"arm": 1, "count": 0, "op": BARRIER, "dscp": DSCP_ROOT, **fields})
