@@ -191,20 +191,20 @@ std::string trees_view(const json::value& result, bool colours) {
                {"CHILDREN"}});
   for (const Entry& t : elements(result)) {
     const bool reduces = t.number("wait_count") != 0;
-    table.add({{t.text("switch")},
-               {t.text("tree")},
-               {reduces ? t.text("wait_count") : "multicast"},
-               {t.has("timer_us") ? duration_text(t.number("timer_us") * 1000) : ""},
-               {t.has("slots") ? fmt::format("{} x {} B", t.number("slots"),
-                                             t.number("payload_bytes"))
-                               : ""},
-               {t.text("parent")},
-               count_cell(t.number("full")),
-               count_cell(t.number("partial"), Style::warning),
-               count_cell(t.number("passed_through")),
-               count_cell(t.number("late"), Style::warning),
-               count_cell(t.number("stale"), Style::warning),
-               {t.joined("children")}});
+    table.add(
+        {{t.text("switch")},
+         {t.text("tree")},
+         {reduces ? t.text("wait_count") : "multicast"},
+         {t.has("timer_us") ? duration_text(t.number("timer_us") * 1000) : ""},
+         {t.has("slots") ? fmt::format("{} x {} B", t.number("slots"), t.number("payload_bytes"))
+                         : ""},
+         {t.text("parent")},
+         count_cell(t.number("full")),
+         count_cell(t.number("partial"), Style::warning),
+         count_cell(t.number("passed_through")),
+         count_cell(t.number("late"), Style::warning),
+         count_cell(t.number("stale"), Style::warning),
+         {t.joined("children")}});
   }
   return table.empty() ? "No tree is installed.\n" : table.text(colours);
 }

@@ -5,8 +5,8 @@
 //                       operator; `trees:1/ids:8` is in cache, `trees:8192/ids:8` is far out of it
 //   classify_same       `classify` over the very frames of `contribute`, so that the part of the
 //                       frames' own cache misses can be told from the part of the tables'
-//   contribute_wide     the same with vectors: binary32 sums of so many bytes, by ids in flight; one
-//                       id with 84-byte frames beside it is `contribute`
+//   contribute_wide     the same with vectors: binary32 sums of so many bytes, by ids in flight;
+//                       what it costs beside a frame of 84 bytes: `contribute/flt_sum`
 //   reduction           whole reductions: the arm, all but one absorbed, one completed and emitted;
 //                       all come from one port, a switch's
 //   reduction_of_hosts  the same, each contribution from a port of its own with one endpoint behind
@@ -277,9 +277,8 @@ void contribute_wide(benchmark::State& state) {
     state.SkipWithError("the contributions were not absorbed");
   }
   report(state, default_burst);
-  state.counters["GB/s"] =
-      benchmark::Counter(static_cast<double>(payload * default_burst) / 1e9,
-                         benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["GB/s"] = benchmark::Counter(static_cast<double>(payload * default_burst) / 1e9,
+                                              benchmark::Counter::kIsIterationInvariantRate);
   state.SetLabel(std::string(reduce::name_of(core.wide_engine().instruction_set())));
 }
 

@@ -60,9 +60,7 @@ const Key<Switch> switch_keys[] = {
       .help = "Memory for the vectors of wide reduction frames that are under way. A tree with a "
               "payload takes slots times payload bytes of it, twice that with float16. Nothing of "
               "it is used before it is needed; 0: no tree can have a payload."},
-     [](Switch& s, const Value& v) {
-       s.settings.wide_memory = integer<std::uint64_t>(v) << 20;
-     }},
+     [](Switch& s, const Value& v) { s.settings.wide_memory = integer<std::uint64_t>(v) << 20; }},
     {{.name = "nan_mode",
       .type = Choice{nan_modes},
       .fallback = "\"associative\"",

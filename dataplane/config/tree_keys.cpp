@@ -55,14 +55,17 @@ const Key<TreeDraft> tree_keys[] = {
       .change = Change::live,
       .help = "Number of reductions that may be in flight at once: 8, 16, 32, 64 or 128. More than "
               "8 need a payload."},
-     [](TreeDraft& t, const Value& v) { t.slots.slots = configuration::integer<std::uint32_t>(v); }},
+     [](TreeDraft& t, const Value& v) {
+       t.slots.slots = configuration::integer<std::uint32_t>(v);
+     }},
     {{.name = "payload",
       .type = Integer{0, wire::most_wide_payload},
       .fallback = "0",
       .sample = "",
       .change = Change::live,
-      .help = "Longest vector of a wide reduction frame in bytes, a multiple of 64: 1408 for an MTU "
-              "of 1500. The frame is 62 bytes longer. 0: no wide frames."},
+      .help =
+          "Longest vector of a wide reduction frame in bytes, a multiple of 64: 1408 for an MTU "
+          "of 1500. The frame is 62 bytes longer. 0: no wide frames."},
      [](TreeDraft& t, const Value& v) {
        t.slots.payload_bytes = configuration::integer<std::uint32_t>(v);
      }},

@@ -279,9 +279,10 @@ void Validator::check_slots(const Switch& sw, const TreeDraft& draft, const Sect
                   (slots.payload_bytes / wire::wide_payload_step + 1) * wire::wide_payload_step);
   }
   if (draft.wait_count == 0) {
-    findings_.add(reader.line("payload"), reader.path("payload"),
-                  "means nothing on an ordinary multicast; give a wait_count above 0, or remove the "
-                  "key");
+    findings_.add(
+        reader.line("payload"), reader.path("payload"),
+        "means nothing on an ordinary multicast; give a wait_count above 0, or remove the "
+        "key");
   }
   const std::size_t frame_bytes = slots.payload_bytes + wire::wide_header_bytes;
   if (!sw.ports.empty() && frame_bytes > sw.ports.front().policy.longest_frame) {

@@ -57,9 +57,7 @@ private:
   };
   static constexpr std::uint32_t first_end = all_reduction_keys;
 
-  static ReductionKey key_at(std::uint32_t index) {
-    return ReductionKey::from_index(index);
-  }
+  static ReductionKey key_at(std::uint32_t index) { return ReductionKey::from_index(index); }
   template <typename Self, typename F> static void visit_all(Self& self, F& f) {
     for (std::uint32_t end = first_end; end < first_end + EngineTimers::count; ++end) {
       for (std::uint32_t at = self.links_[end].next; at != end;) {

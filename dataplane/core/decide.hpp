@@ -327,8 +327,9 @@ template <typename Effects>
 }
 
 template <typename Effects, typename Counts>
-[[gnu::noinline]] PackedDecision decide_wide(Effects effects, PortNumber in, const FrameView& frame, Classified what,
-                           bool guarded, PortSet from, Counts& counts, TimeNs now);
+[[gnu::noinline]] PackedDecision decide_wide(Effects effects, PortNumber in, const FrameView& frame,
+                                             Classified what, bool guarded, PortSet from,
+                                             Counts& counts, TimeNs now);
 
 /// `guarded`: whether the port has a source guard. `from`: that port alone. `counts`: what
 /// `combine` adds to for the whole burst. All three, and the tables, are the same for a burst.

@@ -66,10 +66,9 @@ public:
          list(entry.children),
          entry.wait_count == 0 ? std::string("ordinary multicast")
                                : fmt::format("wait count {}", entry.wait_count),
-         entry.has_place()
-             ? fmt::format(", {} slots of {} bytes", entry.slots(),
-                           core_.tables().slot_place(key.tree()).payload_bytes)
-             : std::string());
+         entry.has_place() ? fmt::format(", {} slots of {} bytes", entry.slots(),
+                                         core_.tables().slot_place(key.tree()).payload_bytes)
+                           : std::string());
   }
   void direction(Direction direction) {
     const bool up = direction == Direction::up;

@@ -1,7 +1,7 @@
 // Slot memory: the area in which one core holds the vectors of reductions that are under way.
 //
-// Reserved as a whole, with the first tree that needs it: an arm finds its slot there. Its pages are zero pages
-// until something is written to them, so a switch without wide frames pays nothing for it. Only the
+// Reserved as a whole, with the first tree that needs it: an arm finds its slot there. Its pages
+// are zero pages until something is written to them, so what no tree uses costs nothing. Only the
 // kernels read or write it (tributary/reduce/wide_kernel.hpp); what a slot held before never
 // matters, because the first contribution is copied.
 //

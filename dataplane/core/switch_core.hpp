@@ -18,8 +18,9 @@
 // worker alone.
 //
 // A frame is changed only when its Decision says `emit`; its first `length` bytes then are the
-// result: 94, or as many as a wide frame has. Everything else is bit-identical to what came in. So the caller must own the bytes of a
-// frame that goes up a tree; a frame shared with others must be copied first.
+// result: 94, or as many as a wide frame has. Everything else is bit-identical to what came in. So
+// the caller must own the bytes of a frame that goes up a tree; a frame shared with others must be
+// copied first.
 //
 // Hot path: no allocation, no exception, no lock.
 #pragma once

@@ -81,8 +81,7 @@ std::string problem_with_tree(std::size_t port_count, std::uint32_t tree, std::u
 }
 
 std::string TablesBuilder::add_tree(TreeNumber tree, ContributionCount wait_count,
-                                    PortNumber parent, PortSet children,
-                                    const SlotDemand& demand) {
+                                    PortNumber parent, PortSet children, const SlotDemand& demand) {
   if (std::string problem =
           problem_with_tree(tables_->ports_.size(), tree.value, wait_count, parent.value, children);
       !problem.empty()) {

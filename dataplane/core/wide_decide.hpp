@@ -91,9 +91,8 @@ PackedDecision reduce_apart(Effects effects, PortNumber in, const FrameView& fra
   const bool one_endpoint = guarded | entry.one_behind_each;
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   if (wire::total_length_of(p) != wire::reduction_packet_bytes) {
-    return upward(effects,
-                  Vector{WideShape::of(p), effects.tables().slot_place(key.tree())}, in, frame,
-                  key, entry, one_endpoint);
+    return upward(effects, Vector{WideShape::of(p), effects.tables().slot_place(key.tree())}, in,
+                  frame, key, entry, one_endpoint);
   }
   PackedDecision decision;
   return combined(effects, frame, key, entry, one_endpoint, from, counts, decision)
@@ -104,17 +103,16 @@ PackedDecision reduce_apart(Effects effects, PortNumber in, const FrameView& fra
 /// The common case, as `combined` is for the other form: one more vector that does not fill the
 /// count. Shape and length were right with the first one, so they are not asked again.
 template <typename Effects>
-[[gnu::always_inline]] inline bool
-added(Effects effects, PortNumber in, const FrameView& frame, ReductionKey key,
-      const MulticastEntry& entry, bool guarded) {
+[[gnu::always_inline]] inline bool added(Effects effects, PortNumber in, const FrameView& frame,
+                                         ReductionKey key, const MulticastEntry& entry,
+                                         bool guarded) {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   const std::uint64_t packed = packed_word_of(p);
   const wire::ReductionWord word = wire::unpack(packed);
   const Descriptor& d = effects.engines().descriptor(key);
-  if (d.match != match_word_of(p, packed).wide() ||
-      !can_be_added(d, WideShape::of(p), word.op) || word.count == 0 ||
-      word.rc >= static_cast<std::uint8_t>(wire::ResultCode::op_mismatch) || word.arm ||
-      d.accumulator.contributions + word.count >= entry.wait_count) {
+  if (d.match != match_word_of(p, packed).wide() || !can_be_added(d, WideShape::of(p), word.op) ||
+      word.count == 0 || word.rc >= static_cast<std::uint8_t>(wire::ResultCode::op_mismatch) ||
+      word.arm || d.accumulator.contributions + word.count >= entry.wait_count) {
     return false;
   }
   const bool one_endpoint = guarded | entry.one_behind_each;
@@ -134,9 +132,9 @@ added(Effects effects, PortNumber in, const FrameView& frame, ReductionKey key,
 }
 
 template <typename Effects, typename Counts>
-[[gnu::noinline]] PackedDecision decide_wide(Effects effects, PortNumber in,
-                                             const FrameView& frame, Classified what, bool guarded,
-                                             PortSet from, Counts& counts, TimeNs now) {
+[[gnu::noinline]] PackedDecision decide_wide(Effects effects, PortNumber in, const FrameView& frame,
+                                             Classified what, bool guarded, PortSet from,
+                                             Counts& counts, TimeNs now) {
   ReductionKey key = what.key();
   const TreeNumber tree = key.tree();
   const MulticastEntry& entry = effects.tables().tree(tree);

@@ -4,10 +4,10 @@
 // which is asked once, at construction. What is done with descriptors (arms, counts, timers) is the
 // same for both forms, and not its matter: engine.hpp.
 //
-//     engine.start(d, record, frame, word, shape, line)   the first one:         slot = frame
-//     engine.add(d, frame, rc)                            a later one:           slot = slot + frame
-//     engine.finish(d, frame, rc)                         the one that fills it: frame = slot + frame
-//     engine.emit(d, frame)                               what there is by then: frame = slot
+//     start(d, record, frame, word, shape, line)   the first one:           slot = frame
+//     add(d, frame, rc)                            a later one:             slot = slot + frame
+//     finish(d, frame, rc)                         the one that fills it:   frame = slot + frame
+//     emit(d, frame)                               or what there is by then: frame = slot
 //
 // All but `start` require a descriptor whose match is wide, and a frame of its opcode and shape. Of
 // `frame`, `finish` and `emit` write the payload alone. Each puts its result code into the

@@ -59,8 +59,8 @@ inline void combine_another_form(Descriptor& d, DescriptorRecord& record,
   }
   // Two forms of one opcode are as two opcodes.
   if (contribution.op == d.accumulator.op) {
-    contribution.op = contribution.op == wire::Opcode::barrier ? wire::Opcode::bit_xor
-                                                               : wire::Opcode::barrier;
+    contribution.op =
+        contribution.op == wire::Opcode::barrier ? wire::Opcode::bit_xor : wire::Opcode::barrier;
   }
   reduce::combine(d.accumulator, contribution, mode);
 }

@@ -39,9 +39,7 @@ public:
     return shape;
   }
 
-  [[nodiscard]] constexpr wire::Form form() const {
-    return static_cast<wire::Form>(bits_ & 0xFFU);
-  }
+  [[nodiscard]] constexpr wire::Form form() const { return static_cast<wire::Form>(bits_ & 0xFFU); }
   [[nodiscard]] constexpr std::size_t payload_bytes() const { return bits_ >> 8; }
   [[nodiscard]] constexpr std::size_t frame_bytes() const {
     return wire::wide_header_bytes + payload_bytes();
@@ -57,7 +55,8 @@ private:
 inline std::optional<DropReason> problem_with_wide(const FrameView& frame) {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   // Wraps where the length is shorter than the headers, and then is too long.
-  const std::size_t payload = std::size_t{wire::total_length_of(p)} - wire::wide_packet_header_bytes;
+  const std::size_t payload =
+      std::size_t{wire::total_length_of(p)} - wire::wide_packet_header_bytes;
   if (!wire::is_wide_payload(payload)) {
     return DropReason::bad_length;
   }

@@ -127,7 +127,7 @@ inline constexpr SequenceNumber pre_arm_sequence{1022};
 /// Hosts hand out 0 to 1021; 1022 is the pre-arm and 1023 is left free.
 inline constexpr std::uint32_t usable_sequences = 1022;
 
-/// One reduction in flight in one switch or host: a tree and one of its ids, dense in 0 to 2^20 - 1.
+/// One reduction in flight in one switch or host: a tree and one of its ids, dense below 2^20.
 ///
 ///     id      index
 ///     0-7     tree * 8 + id                  below `reduction_keys`; of a tree with eight, all
@@ -146,8 +146,8 @@ public:
   }
   [[nodiscard]] constexpr std::uint32_t index() const { return value_; }
   [[nodiscard]] constexpr TreeNumber tree() const {
-    return TreeNumber{static_cast<std::uint16_t>(
-        is_beyond() ? (value_ - first_beyond) / ids_beyond : value_ / reductions_per_tree)};
+    return TreeNumber{static_cast<std::uint16_t>(is_beyond() ? (value_ - first_beyond) / ids_beyond
+                                                             : value_ / reductions_per_tree)};
   }
   [[nodiscard]] constexpr ReductionId reduction() const {
     return ReductionId{static_cast<std::uint8_t>(
@@ -161,10 +161,9 @@ private:
   static constexpr std::uint32_t ids_beyond = most_reductions_per_tree - reductions_per_tree;
 
   static constexpr std::uint32_t index_of(std::uint32_t tree, std::uint32_t id) {
-    return id < reductions_per_tree
-               ? tree * static_cast<std::uint32_t>(reductions_per_tree) + id
-               : first_beyond + tree * ids_beyond + id -
-                     static_cast<std::uint32_t>(reductions_per_tree);
+    return id < reductions_per_tree ? tree * static_cast<std::uint32_t>(reductions_per_tree) + id
+                                    : first_beyond + tree * ids_beyond + id -
+                                          static_cast<std::uint32_t>(reductions_per_tree);
   }
   /// Whether its id is one of those that only trees with wide frames have.
   [[nodiscard]] constexpr bool is_beyond() const { return value_ >= first_beyond; }

@@ -254,8 +254,9 @@ void CoreWorld::check(PortNumber in, const Bytes& before, const Bytes& after, co
     const ReductionKey key = key_of(before.data());
     TRIBUTARY_REQUIRE(d.port == core_.tables().tree(key.tree()).parent);
     TRIBUTARY_REQUIRE(d.length <= after.size());
-    TRIBUTARY_REQUIRE(d.length == wire::ethernet_header_bytes +
-                                      wire::total_length_of(after.data() + wire::ethernet_header_bytes));
+    TRIBUTARY_REQUIRE(d.length ==
+                      wire::ethernet_header_bytes +
+                          wire::total_length_of(after.data() + wire::ethernet_header_bytes));
     TRIBUTARY_REQUIRE(
         std::equal(before.begin() + d.length, before.end(), after.begin() + d.length));
     expect_result(after.data(), held_.at(key.index()) + word_of(before.data()).count);
@@ -298,8 +299,8 @@ void CoreWorld::note(const Bytes& frame, const Decision& d) {
 
 void CoreWorld::expect_result(const std::byte* frame, ContributionCount count) const {
   if (is_wide(frame)) {
-    const std::size_t length = wire::ethernet_header_bytes +
-                               wire::total_length_of(frame + wire::ethernet_header_bytes);
+    const std::size_t length =
+        wire::ethernet_header_bytes + wire::total_length_of(frame + wire::ethernet_header_bytes);
     wire::WideFrame w;
     TRIBUTARY_REQUIRE(wire::decode({frame, length}, wire::default_ethertype, w) ==
                       wire::DecodeError::none);
@@ -307,7 +308,8 @@ void CoreWorld::expect_result(const std::byte* frame, ContributionCount count) c
     TRIBUTARY_REQUIRE(!w.word.arm && w.word.pad == 0 && w.word.resno == w.word.seqno);
     TRIBUTARY_REQUIRE(wire::is_supported(w.word.op) && wire::carries(w.form, w.word.opcode()));
     TRIBUTARY_REQUIRE(w.word.rc < static_cast<std::uint8_t>(wire::ResultCode::op_mismatch));
-    TRIBUTARY_REQUIRE(core_.tables().tree(w.tree).has_place() || !core_.tables().tree(w.tree).valid);
+    TRIBUTARY_REQUIRE(core_.tables().tree(w.tree).has_place() ||
+                      !core_.tables().tree(w.tree).valid);
     return;
   }
   wire::ReductionFrame f;

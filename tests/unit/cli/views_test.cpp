@@ -105,7 +105,8 @@ TEST(engines_view, shows_who_is_waited_for_and_hides_what_never_worked) {
   EXPECT_THAT(text, HasSubstr("2/8"));
   EXPECT_THAT(text, HasSubstr("FLT_SUM bfloat16 1408 B    1/2 "));
   EXPECT_THAT(text, HasSubstr("Reductions in flight"));
-  EXPECT_THAT(text, HasSubstr("INT_SUM                  12/15          3  120 us     19.9 ms  a b\n"));
+  EXPECT_THAT(text,
+              HasSubstr("INT_SUM                  12/15          3  120 us     19.9 ms  a b\n"));
   EXPECT_THAT(text, HasSubstr("Not shown: 1 engine that never did anything."));
   EXPECT_THAT(text, Not(HasSubstr("idle")));
 }

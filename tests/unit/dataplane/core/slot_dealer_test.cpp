@@ -122,8 +122,8 @@ TEST(SlotDealer, NoPlaceIsEverSharedNorOutsideTheMemory) {
       const SlotDemand demand{.slots = 8U << random() % 5,
                               .payload_bytes = 64U * static_cast<std::uint32_t>(random() % 8),
                               .half_floats = random() % 2 == 0};
-      const std::string problem = builder.add_tree(
-          tree, 2, PortNumber{0}, PortSet{0b10}, demand.any() ? demand : SlotDemand{});
+      const std::string problem = builder.add_tree(tree, 2, PortNumber{0}, PortSet{0b10},
+                                                   demand.any() ? demand : SlotDemand{});
       refused += problem.empty() ? 0 : 1;
     }
     const std::shared_ptr<const Tables> next = builder.build(version);
@@ -137,10 +137,10 @@ TEST(SlotDealer, NoPlaceIsEverSharedNorOutsideTheMemory) {
         ASSERT_FALSE(taken[place.first_line + line]) << "tree " << t << " shares its place";
         taken[place.first_line + line] = true;
       }
-      kept += place.slots != 0 && !touched.contains(numbered(t)) &&
-                      next->has_same(*tables, numbered(t))
-                  ? 1
-                  : 0;
+      kept +=
+          place.slots != 0 && !touched.contains(numbered(t)) && next->has_same(*tables, numbered(t))
+              ? 1
+              : 0;
     }
     tables = next;
   }

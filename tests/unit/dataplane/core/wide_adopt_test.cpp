@@ -64,10 +64,10 @@ TEST(WideAdopt, ATreeThatVanishesIsEmittedBeforeItsPlaceIsAnothers) {
 }
 
 TEST(WideAdopt, AnotherDemandMakesItAnotherTree) {
-  for (const SlotDemand& changed : {SlotDemand{.slots = 64, .payload_bytes = limit},
-                                    SlotDemand{.slots = 128, .payload_bytes = 704},
-                                    SlotDemand{.slots = 128, .payload_bytes = limit,
-                                               .half_floats = true}}) {
+  for (const SlotDemand& changed :
+       {SlotDemand{.slots = 64, .payload_bytes = limit},
+        SlotDemand{.slots = 128, .payload_bytes = 704},
+        SlotDemand{.slots = 128, .payload_bytes = limit, .half_floats = true}}) {
     TestSwitch s;
     s.adopt(with_trees({tree}, default_wide_memory));
     arm_on(s, tree);

@@ -15,7 +15,8 @@ Frame from_hex(std::string_view text, std::size_t payload_from = 48, unsigned fi
   std::vector<std::byte> bytes(wire::ethernet_header_bytes);
   wire::write_ethernet_header(bytes.data(), {}, {}, wire::default_ethertype);
   for (std::size_t i = 0; i + 1 < text.size(); i += 3) {
-    bytes.push_back(static_cast<std::byte>(std::stoul(std::string(text.substr(i, 2)), nullptr, 16)));
+    bytes.push_back(
+        static_cast<std::byte>(std::stoul(std::string(text.substr(i, 2)), nullptr, 16)));
   }
   while (bytes.size() < wire::ethernet_header_bytes + payload_from + payload_bytes) {
     bytes.push_back(static_cast<std::byte>(bytes.size() % 2 == 0 ? fill_low : fill_high));

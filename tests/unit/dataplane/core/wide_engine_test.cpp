@@ -99,7 +99,8 @@ TEST(WideEngine, FormsComeInTurnOnOneId) {
           continue;
         }
         expect_emitted(d, parent);
-        EXPECT_EQ(d.length, is_wide ? wire::wide_header_bytes + bytes : wire::reduction_frame_bytes);
+        EXPECT_EQ(d.length,
+                  is_wide ? wire::wide_header_bytes + bytes : wire::reduction_frame_bytes);
         if (is_wide) {
           Ints sum = ramp(10);
           sum.resize(bytes / sizeof(std::uint32_t));
@@ -172,13 +173,13 @@ std::vector<Other> mismatches() {
   length.payload_bytes = limit - 8;
   const wire::ReductionFrame narrow_first = with_id(contribution(7, Nid{1}), high_id);
   const wire::ReductionFrame narrow_second = with_id(contribution(7, Nid{2}), high_id);
-  return {{"opcode", wide_frame(f), wide_frame(op)},
-          {"form", wide_frame(f), wide_frame(form)},
-          {"length", wide_frame(f), wide_frame(length)},
-          {"84 bytes behind a vector", wide_frame(f), Frame(narrow_second)},
-          {"a vector behind 84 bytes", Frame(narrow_first), wide_frame(op)},
-          {"the same opcode, though", Frame(narrow_first),
-           wide_frame(wide_contribution(7, Nid{2}))}};
+  return {
+      {"opcode", wide_frame(f), wide_frame(op)},
+      {"form", wide_frame(f), wide_frame(form)},
+      {"length", wide_frame(f), wide_frame(length)},
+      {"84 bytes behind a vector", wide_frame(f), Frame(narrow_second)},
+      {"a vector behind 84 bytes", Frame(narrow_first), wide_frame(op)},
+      {"the same opcode, though", Frame(narrow_first), wide_frame(wide_contribution(7, Nid{2}))}};
 }
 
 void expect_report(Frame frame, std::size_t length, ContributionCount count) {
@@ -266,8 +267,9 @@ TEST(WideEngine, AVectorIsNoReportWhateverItsCodeSays) {
     ASSERT_EQ(s.emitted.size(), 1U);
     const wire::ReductionFrame report = s.emitted[0].frame.decoded();
     EXPECT_EQ(report.word.rc, static_cast<unsigned>(wire::ResultCode::op_mismatch));
-    EXPECT_EQ(report.payload,
-              (wire::Payload{first ? 0x0000'1000'0000'1000ULL : 0x0000'1000'0000'2000ULL, 0, 0, 0}));
+    EXPECT_EQ(
+        report.payload,
+        (wire::Payload{first ? 0x0000'1000'0000'1000ULL : 0x0000'1000'0000'2000ULL, 0, 0, 0}));
   }
 }
 
@@ -423,7 +425,8 @@ TEST(WideEngine, OneEndpointCountsOnce) {
   for (std::size_t i = 0; i < port_count; ++i) {
     ASSERT_EQ(builder.add_port({}), "");
   }
-  ASSERT_EQ(builder.add_tree(tree, 3, parent, children, {.slots = 128, .payload_bytes = limit}), "");
+  ASSERT_EQ(builder.add_tree(tree, 3, parent, children, {.slots = 128, .payload_bytes = limit}),
+            "");
   TestSwitch s;
   s.adopt(std::move(builder));
   s.give(parent, arm_id(7, high_id));

@@ -25,9 +25,9 @@ inline TablesBuilder wide_tables(std::uint64_t wide_memory = default_wide_memory
   for (std::size_t i = 0; i < port_count; ++i) {
     EXPECT_EQ(builder.add_port({}), "");
   }
-  EXPECT_EQ(builder.add_tree(tree, wait_count, parent, children, {.slots = 128,
-                                                                  .payload_bytes = limit}),
-            "");
+  EXPECT_EQ(
+      builder.add_tree(tree, wait_count, parent, children, {.slots = 128, .payload_bytes = limit}),
+      "");
   EXPECT_EQ(builder.add_tree(half_tree, wait_count, parent, children,
                              {.slots = 16, .payload_bytes = 704, .half_floats = true}),
             "");

@@ -113,8 +113,8 @@ public:
 private:
   /// Where a frame arrives: at a port of a switch, or at a host.
   struct Arrival {
-    std::size_t at;   ///< a switch; `switches` is the root host, beyond it leaves
-    PortNumber port;  ///< of the switch
+    std::size_t at;  ///< a switch; `switches` is the root host, beyond it leaves
+    PortNumber port; ///< of the switch
     Frame frame;
   };
 
@@ -278,7 +278,8 @@ private:
     for (const std::uint64_t signature : signatures_) {
       expected += signature;
     }
-    return gathered_count_ == hosts && ((gathered_signature_ ^ expected) & wire::signature_mask) == 0;
+    return gathered_count_ == hosts &&
+           ((gathered_signature_ ^ expected) & wire::signature_mask) == 0;
   }
 
   void expect_exact() const {
