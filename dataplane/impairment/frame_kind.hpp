@@ -12,6 +12,7 @@
 #include "tributary/wire/rdma.hpp"
 #include "tributary/wire/reduction.hpp"
 #include "tributary/wire/vlan_tag.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <array>
 #include <cstddef>
@@ -118,9 +119,15 @@ inline Kind kind_of(const FrameView& frame, std::uint16_t ethertype) {
                ? Kind::rdma
                : Kind::unicast;
   }
-  if (length < wire::reduction_frame_bytes ||
-      wire::total_length_of(packet) != wire::reduction_packet_bytes ||
-      wire::request_length_of(packet) != wire::reduction_request_length) {
+  if (length < wire::reduction_frame_bytes) {
+    return Kind::multicast;
+  }
+  // Of either form. Wraps where the length is shorter than the headers, and then is too long.
+  static_assert(wire::wide_request_length(sizeof(wire::Payload)) == wire::reduction_request_length);
+  const std::size_t payload =
+      std::size_t{wire::total_length_of(packet)} - wire::wide_packet_header_bytes;
+  if ((payload != sizeof(wire::Payload) && !wire::is_wide_payload(payload)) ||
+      wire::request_length_of(packet) != wire::wide_request_length(payload)) {
     return Kind::multicast;
   }
   const auto dscp = std::to_integer<std::uint8_t>(packet[wire::portals_offset::dscp_ecn]) >> 2;

@@ -35,6 +35,23 @@ TEST(FrameKind, reduction_frames_are_told_apart_by_who_sent_them) {
   EXPECT_EQ(kind(reduction(wire::dscp_root)), Kind::result);
 }
 
+TEST(FrameKind, a_wide_reduction_frame_is_one_too) {
+  std::vector<std::byte> bytes(wire::wide_header_bytes + 1408);
+  wire::WideFrame frame;
+  frame.payload_bytes = 1408;
+  const auto encode = [&] {
+    wire::encode_header(frame, std::span(bytes).first<wire::wide_header_bytes>());
+  };
+  encode();
+  EXPECT_EQ(kind(bytes), Kind::reduction);
+  frame.dscp = wire::dscp_root;
+  encode();
+  EXPECT_EQ(kind(bytes), Kind::result);
+  wire::store_be(bytes.data() + wire::ethernet_header_bytes + wire::portals_offset::request_length,
+                 std::uint16_t{49});
+  EXPECT_EQ(kind(bytes), Kind::multicast);
+}
+
 TEST(FrameKind, a_multicast_that_is_no_reduction_frame_is_multicast) {
   auto other = reduction(wire::dscp_root);
   other.resize(200);
