@@ -8,9 +8,9 @@ from tributary import frames
 LIMIT = 1408
 
 
-def wide_star(lab, kind, leaves=3, **keys):
+def wide_star(lab, kind, leaves=3, process=(), **keys):
     """A star whose tree has slots; `keys` are its own."""
-    section = lab.star(leaves, kind)
+    section = lab.star(leaves, kind, **dict(process))
     section.trees[TREE].update({"slots": 128, "payload": LIMIT, **keys})
     return section
 
@@ -46,8 +46,8 @@ def reduce(lab, switch, slot, bytes_each):
     return lab.root.receive(), [bytes(wide(lab, 0, slot, total, count=count, signature=signature))]
 
 
-def vectors_of_every_id(lab, kind):
-    wide_star(lab, kind)
+def vectors_of_every_id(lab, kind, **process):
+    wide_star(lab, kind, process=process)
     switch = lab.start()
     for slot, length in ((0, LIMIT), (7, 40), (8, LIMIT), (127, 1024), (100, LIMIT)):
         got, expected = reduce(lab, switch, slot, length)
@@ -66,6 +66,10 @@ def test_vectors_are_added_up_over_af_xdp(lab):
 
 def test_vectors_are_added_up_over_af_packet(lab):
     vectors_of_every_id(lab, "af_packet")
+
+
+def test_vectors_are_added_up_where_two_workers_share_a_switch(lab):
+    vectors_of_every_id(lab, "af_packet", workers=2)
 
 
 def test_a_partial_vector_leaves_when_the_time_is_over(lab):
