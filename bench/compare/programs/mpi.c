@@ -1,4 +1,4 @@
-/* One rank of bench/compare/allreduce through an MPI library. The comparison compiles it with the
+/* One rank of bench/compare/allreduce, and of vector, through an MPI library. The comparison compiles it with the
  * wrapper of each library; it is no part of the build. */
 #include "timed_loop.h"
 
@@ -20,8 +20,8 @@ static int run(void* library, const double* in, double* out, size_t count) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    fprintf(stderr, "usage: %s FOLDER INTERFACE SECONDS\n", argv[0]);
+  if (argc != 4 && argc != 5) {
+    fprintf(stderr, "usage: %s FOLDER INTERFACE SECONDS [COUNTS]\n", argv[0]);
     return 2;
   }
   struct timed_loop loop = {.run = run, .interface = argv[2], .seconds = atof(argv[3])};
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &loop.size);
   MPI_Barrier(MPI_COMM_WORLD);
   wait_when_idle(1);
-  timed_loop_run(&loop, argv[1]);
+  timed_loop_run(&loop, argv[1], argc > 4 ? argv[4] : NULL);
   wait_when_idle(0); /* the end is made of polls that find nothing, as the beginning was */
   MPI_Finalize();
   return 0;

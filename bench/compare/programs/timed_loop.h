@@ -1,5 +1,6 @@
-/* The loop that bench/compare/allreduce times, the same for every library: warm-up, then operations
- * back to back, each timed by the monotonic clock and its result checked.
+/* The loop that bench/compare/allreduce and vector time, the same for every library: warm-up, then
+ * operations back to back, each timed by the monotonic clock; operands are written before that, and
+ * results checked after it.
  *
  * Every rank writes one line of JSON for each operation: the median and the 99th percentile of its
  * latencies, operations a second, what its interface received meanwhile, and, of an operation, the
@@ -10,10 +11,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
-enum { most_elements = 128 };
+enum { most_points = 32 };
 
 /* One allreduce of `count` doubles, summed; or, with no elements, a barrier. 0 when it went well.
  */
@@ -26,6 +28,8 @@ struct timed_loop {
   int size;
   const char* interface;
   double seconds; /* that each operation is timed for, about */
+  double* in;     /* as long as the longest operation */
+  double* out;
 };
 
 static inline double now_us(void) {
@@ -71,29 +75,33 @@ static inline int ascending(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-static inline void once(const struct timed_loop* loop, size_t count) {
-  double in[most_elements] = {0};
-  double out[most_elements];
+/* Answers how long it took. */
+static inline double once(const struct timed_loop* loop, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    in[i] = loop->rank + 1;
-    out[i] = 0;
+    loop->in[i] = loop->rank + 1 + (double)(i % 1000);
+    loop->out[i] = 0;
   }
-  if (loop->run(loop->library, in, out, count) != 0) {
+  const double began = now_us();
+  if (loop->run(loop->library, loop->in, loop->out, count) != 0) {
     fprintf(stderr, "rank %d: the operation failed\n", loop->rank);
     exit(1);
   }
+  const double took = now_us() - began;
   const double sum = loop->size * (loop->size + 1) / 2.0;
   for (size_t i = 0; i < count; ++i) {
-    if (out[i] != sum) {
-      fprintf(stderr, "rank %d: wrong result %g, not %g\n", loop->rank, out[i], sum);
+    const double expected = sum + loop->size * (double)(i % 1000);
+    if (loop->out[i] != expected) {
+      fprintf(stderr, "rank %d: wrong result %g, not %g\n", loop->rank, loop->out[i], expected);
       exit(1);
     }
   }
+  return took;
 }
 
 /* How many operations fill the time, the same at all ranks: rank 0 says, after a warm-up. */
 static inline size_t agreed_iterations(const struct timed_loop* loop, size_t count) {
-  enum { least = 20, most = 100000 };
+  enum { most = 100000, long_one = 32768 };
+  const int least = count > long_one ? 3 : 20;
   for (int i = 0; i < least; ++i) {
     once(loop, count);
   }
@@ -123,13 +131,10 @@ static inline void time_operation(const struct timed_loop* loop, size_t count, F
   const long long frames = received(loop->interface, "packets");
   const struct usage before = usage_so_far();
   const double began = now_us();
-  double last = began;
   for (size_t i = 0; i < iterations; ++i) {
-    once(loop, count);
-    const double now = now_us();
-    latencies[i] = now - last;
-    last = now;
+    latencies[i] = once(loop, count);
   }
+  const double ended = now_us();
   const struct usage after = usage_so_far();
   const double n = (double)iterations;
   const double bytes_each = (double)(received(loop->interface, "bytes") - bytes) / n;
@@ -140,16 +145,32 @@ static inline void time_operation(const struct timed_loop* loop, size_t count, F
           "\"per_second\": %.1f, \"received_bytes\": %.1f, \"received_frames\": %.2f, "
           "\"processor_us\": %.2f, \"waits\": %.2f, \"preempted\": %.2f}\n",
           count * sizeof(double), iterations, latencies[iterations / 2],
-          latencies[iterations * 99 / 100], n / (last - began) * 1e6, bytes_each, frames_each,
+          latencies[iterations * 99 / 100], n / (ended - began) * 1e6, bytes_each, frames_each,
           (after.processor_us - before.processor_us) / n, (after.waits - before.waits) / n,
           (after.preempted - before.preempted) / n);
   free(latencies);
 }
 
-/* Barrier, 8 bytes, 32 bytes, 1 KiB; the results to `folder`/rank<number>, which is there when it
- * is whole. */
-static inline void timed_loop_run(const struct timed_loop* loop, const char* folder) {
-  static const size_t counts[] = {0, 1, 4, most_elements};
+/* Operations of as many elements as `wanted` says, "0,1,4,128" if it is NULL: barrier, 8 bytes, 32
+ * bytes, 1 KiB. The results go to `folder`/rank<number>, which is there when it is whole. */
+static inline void timed_loop_run(struct timed_loop* loop, const char* folder, const char* wanted) {
+  size_t counts[most_points];
+  size_t points = 0;
+  size_t longest = 1;
+  for (const char* at = wanted == NULL ? "0,1,4,128" : wanted;
+       *at != '\0' && points < most_points;) {
+    char* end;
+    counts[points] = strtoull(at, &end, 10);
+    longest = counts[points] > longest ? counts[points] : longest;
+    ++points;
+    at = *end == ',' ? end + 1 : end + strlen(end);
+  }
+  loop->in = calloc(longest, sizeof *loop->in);
+  loop->out = calloc(longest, sizeof *loop->out);
+  if (loop->in == NULL || loop->out == NULL) {
+    perror("operands");
+    exit(1);
+  }
   char path[4096];
   char whole[4096];
   snprintf(path, sizeof path, "%s/part%d", folder, loop->rank);
@@ -159,11 +180,13 @@ static inline void timed_loop_run(const struct timed_loop* loop, const char* fol
     perror(path);
     exit(1);
   }
-  for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
+  for (size_t i = 0; i < points; ++i) {
     time_operation(loop, counts[i], result);
   }
   if (fclose(result) != 0 || rename(path, whole) != 0) {
     perror(whole);
     exit(1);
   }
+  free(loop->in);
+  free(loop->out);
 }

@@ -1,4 +1,4 @@
-/* One host of bench/compare/allreduce through libtributary. */
+/* One host of bench/compare/allreduce, and of vector, through libtributary. */
 #include "timed_loop.h"
 
 #include <tributary/tributary.h>
@@ -11,8 +11,11 @@ static int run(void* library, const double* in, double* out, size_t count) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 9) {
-    fprintf(stderr, "usage: %s FOLDER INTERFACE SECONDS RANK SIZE ARMED TREE COOKIE\n", argv[0]);
+  if (argc < 9 || argc > 12) {
+    fprintf(
+        stderr,
+        "usage: %s FOLDER INTERFACE SECONDS RANK SIZE ARMED TREE COOKIE [SLOTS PAYLOAD [COUNTS]]\n",
+        argv[0]);
     return 2;
   }
   struct timed_loop loop = {.run = run,
@@ -33,6 +36,10 @@ int main(int argc, char** argv) {
   who.rank = (uint32_t)loop.rank;
   who.size = (uint32_t)loop.size;
   who.armed = atoi(argv[6]);
+  if (argc > 10) {
+    who.slots = (uint32_t)atol(argv[9]);
+    who.payload = (uint32_t)atol(argv[10]);
+  }
   who.linger_usec = 100000; /* no fabric here loses frames for longer */
   struct tributary_group* group;
   if (tributary_join(host, &who, &group) != TRIBUTARY_OK) {
@@ -40,7 +47,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   loop.library = group;
-  timed_loop_run(&loop, argv[1]);
+  timed_loop_run(&loop, argv[1], argc > 11 ? argv[11] : NULL);
   const int left = tributary_leave(group);
   tributary_close(host);
   return left == TRIBUTARY_OK ? 0 : 1;

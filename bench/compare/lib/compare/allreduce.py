@@ -1,0 +1,161 @@
+"""The contenders of the comparisons of allreduces: libtributary through its switch, and MPI over a bridge.
+
+`run(folder, size, seconds)` has every rank of `size` hosts leave what it measured in the folder;
+`figures(folder, size)` reads it. See programs/timed_loop.h for the loop, host_network.py for the hosts.
+"""
+
+import json
+import random
+import statistics
+import subprocess
+import time
+from contextlib import ExitStack
+
+from compare import host_network, mpi, places, processes
+from compare.program import progress
+from tributary.switch import Config, Switch
+
+ARMED, DISARMED, BEFORE = "tributary", "tributary-disarmed", "tributary-before"
+COSTS = ("processor_us", "waits", "preempted")  # of an operation, to a host
+PATIENCE_SECONDS = 60
+FINALIZE_SECONDS = 3
+
+
+class RunFailed(Exception):
+    """A library did not get through its run; the text says what it said."""
+
+
+def tree_of(hosts, armed):
+    return 2 * hosts + armed
+
+
+SLOTS = 128  # of trees with wide frames
+PAYLOAD = {1500: 1408, 9000: 8896}  # of their frames, by MTU
+LONGEST = {1500: 1792, 9000: 9216}  # frames of the switch
+
+
+def switch_config(folder, kind, hosts, wide, mtu):
+    """One switch, every host at a port, and for each number of hosts two trees."""
+    config = Config(folder / "switch.sock", log_level="warning",
+                    **({"longest_frame": LONGEST[mtu]} if mtu != 1500 else {}))
+    switch = config.switch("bench")
+    ports = [host_network.port_name(n) for n in range(max(hosts))]
+    for port in ports:
+        switch.port(port, kind=kind, interface=port)
+    for count in hosts:
+        for armed in (True, False):
+            switch.tree(tree_of(count, armed), wait_count=count - 1, parent=ports[0],
+                        children=ports[1:count])
+            if wide:
+                switch.trees[tree_of(count, armed)].update(slots=SLOTS, payload=PAYLOAD[mtu])
+    return config
+
+
+class OurLibrary:
+    """Of one build, through its switch, which runs only meanwhile. `counts`: elements of each operation;
+    `before_hosts(switch)` is called when the switch is there and no host yet."""
+
+    def __init__(self, name, build, kind, hosts, mtu=1500, counts=None, before_hosts=None):
+        build = places.build_folder(build)
+        self.name, self.kind, self.hosts = name, kind, hosts
+        self.mtu, self.counts, self.before_hosts = mtu, counts, before_hosts
+        self.wide = name != BEFORE  # whose switch may not know of wide frames
+        self.binaries, self.program = places.binaries(build), build / "bench" / "allreduce-tributary"
+        if not self.program.exists():
+            raise places.Missing(f"{self.program} is not built: run 'ninja -C {build}'")
+
+    def run(self, folder, size, seconds):
+        switch = Switch(self.binaries, switch_config(folder, self.kind, self.hosts, self.wide, self.mtu), folder)
+        try:
+            if self.before_hosts:
+                self.before_hosts(switch)
+            self.run_hosts(folder, size, seconds)
+        finally:
+            processes.end(switch.child)
+
+    def more(self):
+        """Arguments that programs of older builds do not take."""
+        if not self.wide:
+            return []
+        return [SLOTS, PAYLOAD[self.mtu], *([",".join(map(str, self.counts))] if self.counts else [])]
+
+    def run_hosts(self, folder, size, seconds):
+        armed, cookie = self.name != DISARMED, random.getrandbits(32)
+        with ExitStack() as stack:
+            hosts = [stack.enter_context(processes.running(
+                ["ip", "netns", "exec", host_network.host_name(rank), self.program, folder,
+                 host_network.SWITCH_SIDE, seconds, rank, size, int(armed),
+                 tree_of(size, armed), cookie, *self.more()],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                text=True)) for rank in range(size)]
+            end = time.monotonic() + PATIENCE_SECONDS
+            for rank, host in enumerate(hosts):
+                try:
+                    _, said = host.communicate(timeout=max(1.0, end - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    raise RunFailed(f"rank {rank} did not finish in {PATIENCE_SECONDS} s") from None
+                if host.returncode:
+                    raise RunFailed(f"rank {rank} failed: {said.strip()}")
+
+
+class TheirLibrary:
+    def __init__(self, library, program, remote_shell, counts):
+        self.counts = [] if counts is None else [",".join(map(str, counts))]
+        self.name, self.library, self.program = library.name, library, program
+        self.remote_shell = remote_shell
+
+    def run(self, folder, size, seconds):
+        command = [*self.library.command(self.remote_shell, size), self.program, folder,
+                   host_network.BRIDGE_SIDE, str(seconds), *self.counts]
+        said = folder / "said"
+        end, finished = time.monotonic() + PATIENCE_SECONDS, None
+        with said.open("w") as out, processes.running(
+            command, env=self.library.environment(), stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+        ) as child:
+            # MPICH 4.0 over UCX now and then does not come back from MPI_Finalize: all that was to be
+            # measured has been by then.
+            while child.poll() is None:
+                now = time.monotonic()
+                if finished is None and all((folder / f"rank{r}").exists() for r in range(size)):
+                    finished = now
+                if finished and now > finished + FINALIZE_SECONDS:
+                    return
+                if now > end:
+                    raise RunFailed(f"did not finish in {PATIENCE_SECONDS} s")
+                time.sleep(0.05)
+        if child.returncode:
+            raise RunFailed(f"exit code {child.returncode}: {said.read_text().strip()[-500:]}")
+
+
+def figures(folder, size):
+    """Of one run, {bytes: figures}: latencies over all ranks, what the root received from rank 0."""
+    ranks = [[json.loads(text) for text in (folder / f"rank{r}").read_text().splitlines()]
+             for r in range(size)]
+    result = {}
+    for of_operation in zip(*ranks):
+        root = of_operation[0]
+        result[root["bytes"]] = {
+            "median_us": statistics.median(f["median_us"] for f in of_operation),
+            "p99_us": max(f["p99_us"] for f in of_operation),
+            "per_second": statistics.median(f["per_second"] for f in of_operation),
+            "root_bytes": root["received_bytes"],
+            "root_frames": root["received_frames"],
+            # Programs of older builds do not tell these.
+            **{key: statistics.mean(f[key] for f in of_operation) for key in COSTS if key in root},
+        }
+    return result
+
+
+def their_libraries(programs, folder, wanted, counts=None):
+    remote_shell = mpi.write_remote_shell(folder)
+    found = []
+    for library in mpi.LIBRARIES:
+        if library.name not in wanted:
+            continue
+        try:
+            program = library.compile(programs, folder)
+        except places.Missing as missing:
+            progress(f"{missing}; it is left out")
+            continue
+        found.append(TheirLibrary(library, program, remote_shell, counts))
+    return found
