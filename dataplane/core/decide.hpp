@@ -355,7 +355,7 @@ decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& fr
     }
     return decide_apart(effects, in, frame, what);
   }
-  if (what.kind() == FrameKind::wide) {
+  if (what.kind() == FrameKind::wide) [[unlikely]] {
     return decide_wide(effects, in, frame, what, guarded, from, counts, now);
   }
   return decide_plain(effects, tables, in, frame, what);
