@@ -11,7 +11,7 @@ class Counter {
 public:
   Counter() = default;
   /// Only by the owner.
-  void add(std::uint64_t n = 1) {
+  [[gnu::always_inline]] void add(std::uint64_t n = 1) {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
   /// By anyone.

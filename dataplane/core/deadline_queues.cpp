@@ -10,25 +10,13 @@ DeadlineQueues::DeadlineQueues() : links_(all_reduction_keys + EngineTimers::cou
   }
 }
 
-void DeadlineQueues::start(ReductionKey key, std::uint8_t timer, TimeNs deadline) {
-  const std::uint32_t end = first_end + timer % EngineTimers::count;
-  std::uint32_t after = links_[end].previous;
+/// Behind those that end no later. Time seldom jumps back.
+std::uint32_t DeadlineQueues::place_from(std::uint32_t after, std::uint32_t end,
+                                         TimeNs deadline) const {
   while (after != end && links_[after].deadline > deadline) {
     after = links_[after].previous;
   }
-  const std::uint32_t before = links_[after].next;
-  links_[key.index()] = {deadline, after, before};
-  links_[after].next = key.index();
-  links_[before].previous = key.index();
-  earliest_ = size_ == 0 ? deadline : std::min(earliest_, deadline);
-  ++size_;
-}
-
-void DeadlineQueues::stop(ReductionKey key) {
-  const Link link = links_[key.index()];
-  links_[link.previous].next = link.next;
-  links_[link.next].previous = link.previous;
-  --size_;
+  return after;
 }
 
 void DeadlineQueues::tighten() {

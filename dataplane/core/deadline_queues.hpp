@@ -22,9 +22,32 @@ public:
   DeadlineQueues();
 
   /// Requires that `key` is in no queue. `timer` is 0 to 3.
-  void start(ReductionKey key, std::uint8_t timer, TimeNs deadline);
+  void start(ReductionKey key, std::uint8_t timer, TimeNs deadline) {
+    const std::uint32_t end = first_end + timer % EngineTimers::count;
+    std::uint32_t after = links_[end].previous;
+    if (after != end && links_[after].deadline > deadline) [[unlikely]] {
+      after = place_from(after, end, deadline);
+    }
+    const std::uint32_t before = links_[after].next;
+    Link& link = links_[key.index()];
+    link.deadline = deadline;
+    link.previous = after;
+    link.next = before;
+    links_[after].next = key.index();
+    links_[before].previous = key.index();
+    earliest_ = size_ == 0 || deadline < earliest_ ? deadline : earliest_;
+    ++size_;
+  }
   /// Requires that `key` is in a queue.
-  void stop(ReductionKey key);
+  void stop(ReductionKey key) {
+    // Field by field, as neighbours wrote them: a moment ago, where reductions are short, and then
+    // the two as one would have to wait until both are in memory.
+    const std::uint32_t previous = links_[key.index()].previous;
+    const std::uint32_t next = links_[key.index()].next;
+    links_[previous].next = next;
+    links_[next].previous = previous;
+    --size_;
+  }
 
   [[nodiscard]] TimeNs deadline(ReductionKey key) const { return links_[key.index()].deadline; }
   /// No deadline is before this one; `never` when all queues are empty. May be too early, because
@@ -56,6 +79,9 @@ private:
     std::uint32_t next = 0;
   };
   static constexpr std::uint32_t first_end = all_reduction_keys;
+
+  [[nodiscard]] std::uint32_t place_from(std::uint32_t after, std::uint32_t end,
+                                         TimeNs deadline) const;
 
   static ReductionKey key_at(std::uint32_t index) { return ReductionKey::from_index(index); }
   template <typename Self, typename F> static void visit_all(Self& self, F& f) {

@@ -91,7 +91,8 @@ constexpr std::uint64_t pack(const ReductionWord& w) {
          std::uint64_t{static_cast<std::uint8_t>(w.m)} << 51 |
          std::uint64_t{w.overflow_id & 3U} << 59 | std::uint64_t{w.pad & 7U} << 61;
 }
-constexpr ReductionWord unpack(std::uint64_t v) {
+/// Always part of its caller, which mostly wants one or two of the fields: a call makes all of them.
+[[gnu::always_inline]] constexpr ReductionWord unpack(std::uint64_t v) {
   ReductionWord w;
   w.seqno = SequenceNumber{static_cast<std::uint32_t>(v & 0x3FF)};
   w.arm = (v >> 10 & 1U) != 0;
@@ -139,9 +140,10 @@ inline std::uint64_t signature_of(const std::byte* portals) {
   return load_be<std::uint64_t>(portals + portals_offset::remote_offset - 1) & signature_mask;
 }
 inline void store_signature(std::byte* portals, std::uint64_t signature) {
-  std::byte* at = portals + portals_offset::remote_offset - 1;
-  store_be<std::uint64_t>(at, (load_be<std::uint64_t>(at) & ~signature_mask) |
-                                  (signature & signature_mask));
+  // The seven bytes in two parts, which share one, so that nothing in front of them is read.
+  std::byte* at = portals + portals_offset::remote_offset;
+  store_be<std::uint32_t>(at, static_cast<std::uint32_t>(signature >> 24));
+  store_be<std::uint32_t>(at + 3, static_cast<std::uint32_t>(signature));
 }
 inline Payload load_payload(const std::byte* portals) {
   Payload p;
@@ -151,9 +153,11 @@ inline Payload load_payload(const std::byte* portals) {
   return p;
 }
 inline void store_payload(std::byte* portals, const Payload& p) {
+  Payload swapped;
   for (std::size_t i = 0; i < p.size(); ++i) {
-    store_be<std::uint64_t>(portals + reduction_offset::payload + 8 * i, p[i]);
+    store_be<std::uint64_t>(reinterpret_cast<std::byte*>(&swapped[i]), p[i]);
   }
+  std::memcpy(portals + reduction_offset::payload, swapped.data(), sizeof swapped);
 }
 
 namespace detail {
