@@ -253,10 +253,11 @@ public:
     }
     return count;
   }
-  bool send_result(std::size_t i, PortNumber port, std::uint16_t length,
-                   std::uint8_t traffic_class) {
-    set_length(frames_[i], length);
-    return send(i, 1, port, traffic_class) == 1;
+  std::size_t send_results(std::size_t first, std::size_t count, PortNumber port,
+                           std::uint16_t length, std::uint8_t traffic_class) {
+    std::for_each_n(frames_ + first, count,
+                    [length](rte_mbuf* frame) { set_length(frame, length); });
+    return send(first, count, port, traffic_class);
   }
   bool replicate(std::size_t first, std::size_t count, PortSet ports, std::uint8_t traffic_class) {
     worker_.replicate(part_, in_, frames_ + first, static_cast<std::uint16_t>(count), ports,

@@ -125,8 +125,14 @@ public:
     }
     return sent;
   }
-  bool send_result(std::size_t i, PortNumber port, std::uint16_t length, std::uint8_t) {
-    return loop_.send(port, input_.frames[first_ + i].data, length);
+  std::size_t send_results(std::size_t first, std::size_t count, PortNumber port,
+                           std::uint16_t length, std::uint8_t) {
+    std::size_t sent = 0;
+    while (sent != count &&
+           loop_.send(port, input_.frames[first_ + first + sent].data, length)) {
+      ++sent;
+    }
+    return sent;
   }
   bool replicate(std::size_t first, std::size_t count, PortSet, std::uint8_t) {
     for (std::size_t i = first; i < first + count; ++i) {

@@ -363,7 +363,9 @@ public:
     at_.send(worker_, in_, port, frame_, now_);
     return count;
   }
-  bool send_result(std::size_t, PortNumber port, std::uint16_t length, std::uint8_t traffic_class) {
+  std::size_t send_results(std::size_t, std::size_t count, PortNumber port, std::uint16_t length,
+                           std::uint8_t traffic_class) {
+    at_.expect(count == 1, "dispatched one decision, and was given more results than one");
     ++at_.accounting_.completed;
     const auto result = frames_[frame_].bytes();
     at_.expect(result.size() >= length, "emitted a frame that is too short");
@@ -373,7 +375,7 @@ public:
     frames_[emitted].arrived_class = original_.traffic_class;
     frames_.release(frame_);
     at_.send(worker_, in_, port, emitted, now_);
-    return true;
+    return count;
   }
   bool replicate(std::size_t, std::size_t, PortSet ports, std::uint8_t) {
     ++at_.accounting_.replicated;

@@ -31,10 +31,14 @@ public:
                ? taken
                : 0;
   }
-  bool send_result(std::size_t i, PortNumber port, std::uint16_t length,
-                   std::uint8_t traffic_class) {
-    return note("result " + to_string(i) + " to " + to_string(port.value) + " of " +
-                to_string(length) + " in " + to_string(traffic_class));
+  std::size_t send_results(std::size_t first, std::size_t count, PortNumber port,
+                           std::uint16_t length, std::uint8_t traffic_class) {
+    const std::size_t taken = std::min(count, longest_run_);
+    return note("result " + to_string(first) + "+" + to_string(taken) + " to " +
+                to_string(port.value) + " of " + to_string(length) + " in " +
+                to_string(traffic_class))
+               ? taken
+               : 0;
   }
   bool replicate(std::size_t first, std::size_t count, PortSet ports, std::uint8_t traffic_class) {
     return note("copy " + to_string(first) + "+" + to_string(count) + " to " +
@@ -59,6 +63,14 @@ Decision copies(std::uint64_t ports, std::uint8_t traffic_class = 0) {
   return {.ports = PortSet(ports),
           .action = Action::replicate,
           .event = Event::multicast,
+          .traffic_class = traffic_class};
+}
+
+Decision result(std::uint8_t port, std::uint16_t length = 94, std::uint8_t traffic_class = 0) {
+  return {.action = Action::emit,
+          .event = Event::completed_full,
+          .port = PortNumber{port},
+          .length = length,
           .traffic_class = traffic_class};
 }
 
@@ -87,7 +99,7 @@ TEST(Dispatch, does_what_each_decision_says) {
   EXPECT_EQ(dispatch(one_of_each, diary), one_of_each.size());
   EXPECT_EQ(diary.pages(), (std::vector<std::string>{
                                "release 0+2", "deliver 2", "release 2+1", "send 3+1 to 3 in 2",
-                               "result 4 to 4 of 77 in 1", "copy 5+1 to 6 in 0"}));
+                               "result 4+1 to 4 of 77 in 1", "copy 5+1 to 6 in 0"}));
 }
 
 TEST(Dispatch, of_nothing_asks_for_nothing) {
@@ -112,6 +124,42 @@ TEST(Dispatch, what_is_forwarded_by_one_port_in_one_class_goes_together) {
   EXPECT_EQ(dispatch(decisions, diary), decisions.size());
   EXPECT_EQ(diary.pages(), (std::vector<std::string>{"send 0+3 to 1 in 0", "send 3+1 to 2 in 0",
                                                      "send 4+1 to 1 in 0", "send 5+1 to 1 in 3"}));
+}
+
+TEST(Dispatch, results_of_one_length_by_one_port_in_one_class_go_together) {
+  const std::vector<Decision> decisions = {result(1), result(1),     result(1), result(2),
+                                           goes(2),   result(1, 80), result(1), result(1, 94, 3)};
+  Diary diary;
+  EXPECT_EQ(dispatch(decisions, diary), decisions.size());
+  EXPECT_EQ(diary.pages(),
+            (std::vector<std::string>{"result 0+3 to 1 of 94 in 0", "result 3+1 to 2 of 94 in 0",
+                                      "send 4+1 to 2 in 0", "result 5+1 to 1 of 80 in 0",
+                                      "result 6+1 to 1 of 94 in 0", "result 7+1 to 1 of 94 in 3"}));
+}
+
+TEST(Dispatch, a_run_ends_where_it_ends_however_long_it_is) {
+  for (std::size_t length = 1; length <= 13; ++length) {
+    std::vector<Decision> decisions(length, goes(1));
+    // What stood in the first word before means nothing.
+    decisions.back().ports = PortSet(length);
+    decisions.push_back(goes(2));
+    decisions.insert(decisions.end(), 3, goes(1));
+    Diary diary;
+    EXPECT_EQ(dispatch(decisions, diary), decisions.size());
+    EXPECT_EQ(diary.pages(), (std::vector<std::string>{
+                                 "send 0+" + to_string(length) + " to 1 in 0",
+                                 "send " + to_string(length) + "+1 to 2 in 0",
+                                 "send " + to_string(length + 1) + "+3 to 1 in 0"}));
+  }
+}
+
+TEST(Dispatch, of_results_that_go_together_those_that_found_no_room_are_asked_for_again) {
+  const std::vector<Decision> decisions = {result(1), result(1), result(1)};
+  Diary diary(~std::size_t{0}, 2);
+  EXPECT_EQ(dispatch(decisions, diary), 2U);
+  EXPECT_EQ(dispatch(std::span(decisions).subspan(2), diary), 1U);
+  EXPECT_EQ(diary.pages(), (std::vector<std::string>{"result 0+2 to 1 of 94 in 0",
+                                                     "result 0+1 to 1 of 94 in 0"}));
 }
 
 TEST(Dispatch, of_frames_that_go_together_those_that_found_no_room_are_asked_for_again) {
