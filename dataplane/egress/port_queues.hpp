@@ -165,6 +165,17 @@ public:
     }
     count_ += count;
   }
+  /// The same with their bytes in all, where those are known: they need not be added up once more
+  /// when the frames leave.
+  template <DeviceFor<Handle> Device>
+  void push(const Handle* handles, std::uint32_t count, std::uint64_t bytes, TrafficClass c,
+            Ingress ingress, TimeNs now, Device& device) {
+    if (count_ + count <= room_[c.value % traffic_classes]) [[likely]] {
+      added_up_ += count;
+      bytes_ += bytes;
+    }
+    push(handles, count, c, ingress, now, device);
+  }
   template <DeviceFor<Handle> Device>
   void push(Handle handle, TrafficClass c, Ingress ingress, TimeNs now, Device& device) {
     if (count_ >= room_[c.value % traffic_classes]) [[unlikely]] {
@@ -201,7 +212,7 @@ public:
   template <DeviceFor<Handle> Device> void link_down(DropReason why, TimeNs now, Device& device) {
     if (count_ != 0) {
       drop(collected_.data(), static_cast<std::uint16_t>(count_), collecting_, why, device);
-      count_ = 0;
+      collect_anew();
     }
     room_[collecting_.value] = burst;
     occupied_.for_each([&](TrafficClass c) { discard(c, why, device); });
@@ -292,22 +303,32 @@ private:
   /// The common case: what was collected is all there is, and may leave. As `flush`.
   template <typename Device> bool send_collected(Device& device) {
     const auto count = static_cast<std::uint16_t>(count_);
-    std::uint64_t bytes = 0;
-    std::uint32_t i = 0;
-    for (; i + 4 <= count; i += 4) { // or the loop would cost as much as the sum
-      bytes += std::uint64_t{frames_.length(collected_[i])} + frames_.length(collected_[i + 1]) +
-               frames_.length(collected_[i + 2]) + frames_.length(collected_[i + 3]);
-    }
-    for (; i < count; ++i) {
-      bytes += frames_.length(collected_[i]);
-    }
+    std::uint64_t bytes = added_up_ == count_ ? bytes_ : bytes_collected();
     const std::uint16_t sent = device.transmit(collected_.data(), count, collecting_);
     if (sent != count) [[unlikely]] {
       bytes -= keep(sent, device);
     }
-    count_ = 0;
+    collect_anew();
     count_sent(collecting_, sent, bytes, device);
     return !occupied_.empty();
+  }
+
+  [[nodiscard]] std::uint64_t bytes_collected() const {
+    std::uint64_t bytes = 0;
+    std::uint32_t i = 0;
+    for (; i + 4 <= count_; i += 4) { // or the loop would cost as much as the sum
+      bytes += std::uint64_t{frames_.length(collected_[i])} + frames_.length(collected_[i + 1]) +
+               frames_.length(collected_[i + 2]) + frames_.length(collected_[i + 3]);
+    }
+    for (; i < count_; ++i) {
+      bytes += frames_.length(collected_[i]);
+    }
+    return bytes;
+  }
+  void collect_anew() {
+    count_ = 0;
+    added_up_ = 0;
+    bytes_ = 0;
   }
 
   /// Makes wait what the device did not take of what was collected; its bytes.
@@ -372,7 +393,7 @@ private:
     if (count_ != 0) {
       queue_of(collecting_).collect(collected_.data(), count_, {});
       occupied_.insert(collecting_);
-      count_ = 0;
+      collect_anew();
     }
   }
 
@@ -613,6 +634,8 @@ private:
 
   // Of the common case: an array of handles, of the lossy class pushed last.
   std::uint32_t count_ = 0;
+  std::uint32_t added_up_ = 0; ///< how many of them `bytes_` is about: it holds if that is all
+  std::uint64_t bytes_ = 0;
   /// By class: how many may be collected. 0 for all but `collecting_`, and less than a burst for it
   /// while its queue has a part of one.
   std::array<std::uint32_t, traffic_classes + 1> room_{};

@@ -147,6 +147,11 @@ public:
   void push(rte_mbuf* const* frames, std::uint16_t count, TrafficClass c, egress::Ingress ingress) {
     queues_.push(frames, count, c, ingress, now_, device_);
   }
+  /// `bytes`: of all of them.
+  void push(rte_mbuf* const* frames, std::uint16_t count, std::uint64_t bytes, TrafficClass c,
+            egress::Ingress ingress) {
+    queues_.push(frames, count, bytes, c, ingress, now_, device_);
+  }
   void push(rte_mbuf* frame, TrafficClass c, egress::Ingress ingress) {
     queues_.push(frame, c, ingress, now_, device_);
   }

@@ -206,6 +206,13 @@ private:
   /// ports would do.
   static constexpr std::size_t quiet_interval = 4;
   class Performing;
+  /// What is known of a burst before it is processed.
+  struct Seen {
+    std::uint16_t ready = 0; ///< so many of the first frames have their views
+    std::uint64_t bytes = 0; ///< of those together
+  };
+  /// In place of the bytes of frames that were not added up.
+  static constexpr std::uint64_t not_added_up = 0;
   /// Frames collected for one other worker.
   struct Staged {
     std::array<Handoff, burst> items;
@@ -246,14 +253,15 @@ private:
   rte_mbuf* made_frame(Part& part, PortNumber port, std::span<const std::byte> bytes);
   void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   void process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
-  std::uint16_t look_at(rte_mbuf** frames, std::size_t count);
+  void process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen seen);
+  Seen look_at(rte_mbuf** frames, std::size_t count);
   std::uint16_t make_private(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t ready,
                              std::uint16_t count);
   rte_mbuf* made_private(Part& part, PortNumber in, rte_mbuf* frame);
-  void replicate(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, PortSet ports,
-                 TrafficClass c);
-  void send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port, TrafficClass c,
-            egress::Ingress ingress);
+  void replicate(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
+                 std::uint64_t bytes, PortSet ports, TrafficClass c);
+  void send(Part& part, rte_mbuf** frames, std::uint16_t count, std::uint64_t bytes,
+            PortNumber port, TrafficClass c, egress::Ingress ingress);
   void send(Part& part, rte_mbuf* frame, PortNumber port, TrafficClass c, egress::Ingress ingress);
   void hand_over_to_send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port,
                          TrafficClass c, egress::Ingress ingress);

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -27,18 +28,10 @@ void set_length(rte_mbuf* frame, std::uint32_t length) {
   frame->pkt_len = length;
 }
 
-/// Four at a time: the loop would cost as much as the sum.
 std::uint64_t bytes_of(rte_mbuf* const* frames, std::size_t count) {
-  std::uint64_t bytes = 0;
-  std::size_t i = 0;
-  for (; i + 4 <= count; i += 4) {
-    bytes += std::uint64_t{frames[i]->pkt_len} + frames[i + 1]->pkt_len + frames[i + 2]->pkt_len +
-             frames[i + 3]->pkt_len;
-  }
-  for (; i != count; ++i) {
-    bytes += frames[i]->pkt_len;
-  }
-  return bytes;
+  return std::accumulate(
+      frames, frames + count, std::uint64_t{0},
+      [](std::uint64_t bytes, const rte_mbuf* frame) { return bytes + frame->pkt_len; });
 }
 
 /// The words of a buffer that DPDK's drivers set in one go, read in one go. Others may count
@@ -145,13 +138,25 @@ bool Worker::receive_from(Input& input) {
   if (received) {
     input.empty_polls = 0;
     look_at_clock(*input.part);
-    const std::uint64_t bytes = bytes_of(frames.data(), count);
+    const Seen seen = look_at(frames.data(), count);
+    std::uint64_t bytes = seen.bytes;
+    if (seen.ready != count) [[unlikely]] {
+      bytes += bytes_of(frames.data() + seen.ready, count - std::size_t{seen.ready});
+    }
     core::PortCounters& port = input.part->core.counters().ports[input.number.value];
     port.rx_frames.add(count);
     port.rx_bytes.add(bytes);
     statistics_.frames.add(count);
     if (tap_ != nullptr) [[unlikely]] {
       tap(*input.part, input.number, Direction::received, frames.data(), count);
+    }
+    if (input.edge == nullptr && !input.impairment && input.part->whole) [[likely]] {
+      // As `steer` would; only that the frames have been looked at.
+      if (input.part->links) {
+        input.part->links->frames_came(input.number);
+      }
+      process_seen(*input.part, input.number, frames.data(), count, seen);
+      return true;
     }
     if (input.edge != nullptr) [[unlikely]] {
       count = input.edge->arrive(frames.data(), count);
@@ -229,8 +234,10 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
 /// front of `frames`, behind which dispatching never falls back, and freed together.
 class Worker::Performing {
 public:
-  Performing(Worker& worker, Part& part, PortNumber in, rte_mbuf** frames)
-      : worker_(worker), part_(part), in_(in), tagged_(part.tagged.contains(in)), frames_(frames) {}
+  /// `seen`: all of them, if their bytes are known.
+  Performing(Worker& worker, Part& part, PortNumber in, rte_mbuf** frames, Seen seen)
+      : worker_(worker), part_(part), in_(in), tagged_(part.tagged.contains(in)), frames_(frames),
+        seen_(seen) {}
 
   bool release(std::size_t first, std::size_t count) {
     if (first != released_) { // or they stand at the front already
@@ -245,23 +252,17 @@ public:
   }
   std::size_t send(std::size_t first, std::size_t count, PortNumber port,
                    std::uint8_t traffic_class) {
-    for (std::size_t i = first, next; i != first + count; i = next) {
-      next = tagged_ ? end_of_class(i, first + count) : first + count;
-      worker_.send(part_, frames_ + i, static_cast<std::uint16_t>(next - i), port,
-                   TrafficClass{traffic_class},
-                   {in_, TrafficClass{worker_.views_[i].traffic_class}});
-    }
-    return count;
+    return send_run(first, count, bytes_of_run(count), port, traffic_class);
   }
   std::size_t send_results(std::size_t first, std::size_t count, PortNumber port,
                            std::uint16_t length, std::uint8_t traffic_class) {
     std::for_each_n(frames_ + first, count,
                     [length](rte_mbuf* frame) { set_length(frame, length); });
-    return send(first, count, port, traffic_class);
+    return send_run(first, count, std::uint64_t{length} * count, port, traffic_class);
   }
   bool replicate(std::size_t first, std::size_t count, PortSet ports, std::uint8_t traffic_class) {
-    worker_.replicate(part_, in_, frames_ + first, static_cast<std::uint16_t>(count), ports,
-                      TrafficClass{traffic_class});
+    worker_.replicate(part_, in_, frames_ + first, static_cast<std::uint16_t>(count),
+                      bytes_of_run(count), ports, TrafficClass{traffic_class});
     return true;
   }
   void free_released() {
@@ -271,6 +272,20 @@ public:
   }
 
 private:
+  /// A burst mostly goes one way, and its bytes are known.
+  [[nodiscard]] std::uint64_t bytes_of_run(std::size_t count) const {
+    return count == seen_.ready ? seen_.bytes : not_added_up;
+  }
+  std::size_t send_run(std::size_t first, std::size_t count, std::uint64_t bytes, PortNumber port,
+                       std::uint8_t traffic_class) {
+    for (std::size_t i = first, next; i != first + count; i = next) {
+      next = tagged_ ? end_of_class(i, first + count) : first + count;
+      worker_.send(part_, frames_ + i, static_cast<std::uint16_t>(next - i),
+                   next - i == count ? bytes : not_added_up, port, TrafficClass{traffic_class},
+                   {in_, TrafficClass{worker_.views_[i].traffic_class}});
+    }
+    return count;
+  }
   /// Where those end that came in in the same class.
   [[nodiscard]] std::size_t end_of_class(std::size_t i, std::size_t end) const {
     const std::uint8_t c = worker_.views_[i].traffic_class;
@@ -285,28 +300,38 @@ private:
   PortNumber in_;
   bool tagged_; ///< otherwise all of them came in in one class
   rte_mbuf** frames_;
+  Seen seen_;
   std::uint16_t released_ = 0;
 };
 
 /// Makes views of the first frames, as far as the core may have them as they are; says how many.
-std::uint16_t Worker::look_at(rte_mbuf** frames, std::size_t count) {
+Worker::Seen Worker::look_at(rte_mbuf** frames, std::size_t count) {
   std::size_t i = 0;
+  std::uint64_t bytes = 0;
   for (core::FrameView* view = views_.data(); i != count; ++i) {
     const rte_mbuf* frame = frames[i];
     const Rearm rearm(frame);
     if (!rearm.is_private()) [[unlikely]] {
       break;
     }
-    *view++ = {static_cast<std::byte*>(frame->buf_addr) + rearm.data_off(), frame->data_len};
+    const std::uint32_t length = frame->data_len; // all of it lies there
+    bytes += length;
+    *view++ = {static_cast<std::byte*>(frame->buf_addr) + rearm.data_off(), length};
   }
-  return static_cast<std::uint16_t>(i);
+  return {static_cast<std::uint16_t>(i), bytes};
 }
 
 void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count) {
-  std::uint16_t ready = look_at(frames, count);
-  if (ready != count) [[unlikely]] {
-    ready = make_private(part, in, frames, ready, count);
+  process_seen(part, in, frames, count, look_at(frames, count));
+}
+
+/// `seen`: what `look_at` said of these frames.
+void Worker::process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
+                          Seen seen) {
+  if (seen.ready != count) [[unlikely]] {
+    seen = {make_private(part, in, frames, seen.ready, count), not_added_up};
   }
+  const std::uint16_t ready = seen.ready;
   if (part.tagged.contains(in)) [[unlikely]] {
     for (std::size_t i = 0; i < ready; ++i) {
       views_[i].traffic_class = traffic_class_of(frames[i]);
@@ -319,7 +344,7 @@ void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t
     trace_burst(part, in, ready);
   }
 
-  Performing performing(*this, part, in, frames);
+  Performing performing(*this, part, in, frames, seen);
   core::dispatch(std::span<const core::Decision>(decisions_).first(ready), performing);
   performing.free_released();
 }
@@ -368,7 +393,7 @@ rte_mbuf* Worker::made_private(Part& part, PortNumber in, rte_mbuf* frame) {
 
 /// Sends each of the frames out of each of the ports: by reference, not by copy.
 void Worker::replicate(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
-                       PortSet ports, TrafficClass c) {
+                       std::uint64_t bytes, PortSet ports, TrafficClass c) {
   const int copies = ports.size();
   if (copies == 0) [[unlikely]] {
     free_frames(pool_, frames, count);
@@ -379,11 +404,11 @@ void Worker::replicate(Part& part, PortNumber in, rte_mbuf** frames, std::uint16
       rte_mbuf_refcnt_update(frames[i], static_cast<std::int16_t>(copies - 1));
     }
   }
-  ports.for_each([&](PortNumber port) { send(part, frames, count, port, c, {in, c}); });
+  ports.for_each([&](PortNumber port) { send(part, frames, count, bytes, port, c, {in, c}); });
 }
 
-void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber port,
-                  TrafficClass c, egress::Ingress ingress) {
+void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, std::uint64_t bytes,
+                  PortNumber port, TrafficClass c, egress::Ingress ingress) {
   OutputPort* output = part.outputs[port.value].get();
   if (output == nullptr) [[unlikely]] {
     hand_over_to_send(part, frames, count, port, c, ingress);
@@ -392,7 +417,11 @@ void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber
   if (tap_ != nullptr) [[unlikely]] {
     tap(part, port, Direction::transmitted, frames, count);
   }
-  output->push(frames, count, c, ingress);
+  if (bytes != not_added_up) {
+    output->push(frames, count, bytes, c, ingress);
+  } else {
+    output->push(frames, count, c, ingress);
+  }
   part.collecting.insert(port);
 }
 
@@ -412,7 +441,7 @@ void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, PortNumber
 
 void Worker::send(Part& part, rte_mbuf* frame, PortNumber port, TrafficClass c,
                   egress::Ingress ingress) {
-  send(part, &frame, 1, port, c, ingress);
+  send(part, &frame, 1, not_added_up, port, c, ingress);
 }
 
 /// Sends what the core filled. `event` is what the trace calls it.
