@@ -114,6 +114,85 @@ TEST(ProcessBurst, IsTheSameAsFramesOneByOne) {
   EXPECT_GT(burst.emitted.size(), 0U);
 }
 
+/// Ports 1 to 4 are of each kind that a burst asks for: with a guard, with a list of VNIs, without
+/// checksums, and short of the longest frames. NIDs 0 to 5 hang at the ports, 6 on another switch.
+TablesBuilder tables_for_unicast(const EngineTimers& timers) {
+  TablesBuilder b(timers);
+  auto vnis = std::make_shared<VniSet>();
+  vnis->set(0x400);
+  const std::array<PortPolicy, 6> policies = {PortPolicy{},
+                                              {.nid = Nid{1}, .vnis = {}},
+                                              {.nid = {}, .vnis = std::move(vnis)},
+                                              {.verify_checksum = false, .nid = {}, .vnis = {}},
+                                              {.nid = {}, .vnis = {}, .longest_frame = 100},
+                                              {}};
+  for (const PortPolicy& policy : policies) {
+    EXPECT_EQ(b.add_port(policy), "");
+  }
+  for (std::uint8_t port = 0; port < policies.size(); ++port) {
+    EXPECT_EQ(b.add_route(Nid{port}, PortNumber{port}), "");
+  }
+  EXPECT_EQ(b.add_tree(TreeNumber{0}, 3, PortNumber{0}, PortSet{0b00110}), "");
+  return b;
+}
+
+Frame random_unicast(RandomFrames& random) {
+  Frame f(random.reduction());
+  wire::store_be<std::uint32_t>(
+      f.portals() + wire::portals_offset::dfa,
+      wire::FabricAddress::unicast(Nid{static_cast<std::uint32_t>(random.below(7))},
+                                   static_cast<std::uint16_t>(random.below(0x1000)))
+          .value);
+  f.fix_checksum();
+  if (random.one_in(8)) {
+    f.bytes()[12 + random.below(22)] ^= static_cast<std::byte>(1U << random.below(8));
+    if (!random.one_in(3)) {
+      f.fix_checksum();
+    }
+  }
+  if (random.one_in(10)) {
+    f.resize(random.below(120));
+  }
+  return f;
+}
+
+TEST(ProcessBurst, RunsOfUnicastAreTheSameAsFramesOneByOne) {
+  RandomFrames random(seed() + 2);
+  TestSwitch burst(random_test_settings());
+  TestSwitch single(random_test_settings());
+  burst.adopt(tables_for_unicast(burst.core.settings().timers));
+  single.adopt(tables_for_unicast(single.core.settings().timers));
+  std::size_t on_their_way = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const PortNumber in = random.port();
+    const PortNumber changed = random.port();
+    const bool up = !random.one_in(4);
+    burst.core.port_changed(changed, up);
+    single.core.port_changed(changed, up);
+    std::vector<Frame> frames;
+    for (std::size_t i = random.below(70); i != 0; --i) {
+      frames.push_back(random.one_in(15) ? random.frame() : random_unicast(random));
+    }
+    std::vector<Frame> copies = frames;
+    std::vector<FrameView> views;
+    for (Frame& f : frames) {
+      views.push_back(f.view());
+      views.back().traffic_class = static_cast<std::uint8_t>(random.below(2));
+    }
+    std::vector<Decision> decisions(frames.size());
+    burst.core.process_burst(in, views, burst.now, decisions);
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      FrameView view = copies[i].view();
+      view.traffic_class = views[i].traffic_class;
+      const Decision d = single.core.process(in, view, single.now);
+      ASSERT_NO_FATAL_FAILURE(expect_equal(decisions[i], d));
+      on_their_way += goes_its_way(d.action, d.event) ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
+  EXPECT_GT(on_their_way, 10'000U);
+}
+
 TEST(ProcessBurst, OfNothingDoesNothing) {
   TestSwitch s;
   s.core.process_burst(child, {}, s.now, {});
