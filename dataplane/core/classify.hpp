@@ -207,6 +207,33 @@ public:
     return true;
   }
 
+  /// Whether `classify` would say `reduction`, and then of which key, in the same way.
+  template <bool usual>
+  [[nodiscard]] [[gnu::always_inline]] bool is_reduction(const FrameView& frame,
+                                                         ReductionKey& key) const {
+    if (frame.length - shortest_frame_bytes > most_bytes_behind_ ||
+        frame.length < wire::reduction_frame_bytes) [[unlikely]] {
+      return false;
+    }
+    const std::byte* p = frame.data + wire::ethernet_header_bytes;
+    const auto addresses = load<std::uint64_t>(p + wire::portals_offset::sfa);
+    const std::uint64_t differing =
+        ((load<std::uint64_t>(frame.data + ethertype_offset) ^ head_) &
+         (head_mask | total_length_mask)) |
+        ((addresses ^ addresses_) & addresses_mask_) |
+        static_cast<std::uint64_t>(
+            (load<std::uint16_t>(p + wire::portals_offset::request_length) ^ request) &
+            request_mask);
+    if (differing != 0 || ((usual || verify_checksum_) && !checksum_ok(p)) ||
+        (!usual && !vni_permitted(p))) [[unlikely]] {
+      return false;
+    }
+    const wire::FabricAddress dfa{
+        wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};
+    key = ReductionKey(dfa.tree(), dfa.reduction());
+    return true;
+  }
+
   /// Whether frames must carry the port's own NID as their source.
   [[nodiscard]] bool guarded() const { return guard_mask_ != 0; }
 

@@ -169,7 +169,8 @@ struct FourWords {
   }
 };
 
-/// All from a child port that `combined` leaves. `one_endpoint`: that is how many lie behind it.
+/// All from a child port that `combined` and `begun` leave. `one_endpoint`: that is how many lie
+/// behind it.
 template <typename Effects, typename Operand>
 [[gnu::noinline]] PackedDecision upward(Effects effects, Operand operand, PortNumber in,
                                         const FrameView& frame, ReductionKey key,
@@ -219,6 +220,36 @@ template <typename Effects, typename Operand>
     effects.count_port(key, counted);
   }
   return operand.take(effects, frame, key, entry, carried, packed);
+}
+
+/// What `combined` leaves, and of that the common case: the first contribution to what is armed. It
+/// is all that this function asks for, so that it needs few registers; the rest is `upward`'s.
+template <typename Effects>
+[[gnu::noinline]] PackedDecision begun(Effects effects, PortNumber in, const FrameView& frame,
+                                       ReductionKey key, const MulticastEntry& entry,
+                                       bool one_endpoint) {
+  const std::byte* p = frame.data + wire::ethernet_header_bytes;
+  const std::uint64_t packed = packed_word_of(p);
+  const wire::ReductionWord word = wire::unpack(packed);
+  const MatchWord carried = match_word_of(p, packed);
+  if (effects.engines().descriptor(key).match != carried.waiting() || word.arm ||
+      word.count == 0 || !wire::is_supported(word.op)) {
+    return upward(effects, FourWords(), in, frame, key, entry, one_endpoint);
+  }
+  if (one_endpoint) {
+    PortSet counted = effects.engines().counted(key).ports;
+    if (word.count != 1 || counted.contains(in)) [[unlikely]] {
+      return upward(effects, FourWords(), in, frame, key, entry, one_endpoint);
+    }
+    effects.on_one_endpoint();
+    counted.insert(in);
+    effects.count_port(key, counted);
+  }
+  const ContributionCount total = effects.start(key, entry, carried, frame, packed);
+  if (total >= entry.wait_count) {
+    return complete(effects, frame, key, entry, total);
+  }
+  return absorbed();
 }
 
 /// From the parent, on a tree with reductions.
@@ -346,7 +377,7 @@ decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& fr
       PackedDecision decision;
       return combined(effects, frame, key, entry, one_endpoint, from, counts, decision)
                  ? decision
-                 : upward(effects, FourWords(), in, frame, key, entry, one_endpoint);
+                 : begun(effects, in, frame, key, entry, one_endpoint);
     }
     if (entry.parent == in) {
       effects.on_reduction(key, entry, Direction::down);

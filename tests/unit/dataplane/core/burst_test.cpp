@@ -114,9 +114,9 @@ TEST(ProcessBurst, IsTheSameAsFramesOneByOne) {
   EXPECT_GT(burst.emitted.size(), 0U);
 }
 
-/// Ports 1 to 4 are of each kind that a burst asks for: with a guard, with a list of VNIs, without
+/// Ports 1 to 4 are of each kind that classifying asks for: with a guard, with a list of VNIs, without
 /// checksums, and short of the longest frames. NIDs 0 to 5 hang at the ports, 6 on another switch.
-TablesBuilder tables_for_unicast(const EngineTimers& timers) {
+TablesBuilder tables_of_all_policies(const EngineTimers& timers) {
   TablesBuilder b(timers);
   auto vnis = std::make_shared<VniSet>();
   vnis->set(0x400);
@@ -133,6 +133,9 @@ TablesBuilder tables_for_unicast(const EngineTimers& timers) {
     EXPECT_EQ(b.add_route(Nid{port}, PortNumber{port}), "");
   }
   EXPECT_EQ(b.add_tree(TreeNumber{0}, 3, PortNumber{0}, PortSet{0b00110}), "");
+  EXPECT_EQ(b.add_tree(TreeNumber{1}, 9, PortNumber{0}, PortSet{0b11110}), "");
+  EXPECT_EQ(b.add_tree(TreeNumber{2}, 7, PortNumber{3}, PortSet{0b00111}), "");
+  EXPECT_EQ(b.add_tree(TreeNumber{3}, 4, PortNumber{0}, PortSet{0b11110}), "");
   return b;
 }
 
@@ -156,22 +159,27 @@ Frame random_unicast(RandomFrames& random) {
   return f;
 }
 
-TEST(ProcessBurst, RunsOfUnicastAreTheSameAsFramesOneByOne) {
+/// In bursts of mostly unicast, and of mostly reductions, the short ways of both are taken, left and
+/// taken again; one frame by itself goes the long way.
+TEST(ProcessBurst, RunsOfOneKindAreTheSameAsFramesOneByOne) {
   RandomFrames random(seed() + 2);
   TestSwitch burst(random_test_settings());
   TestSwitch single(random_test_settings());
-  burst.adopt(tables_for_unicast(burst.core.settings().timers));
-  single.adopt(tables_for_unicast(single.core.settings().timers));
+  burst.adopt(tables_of_all_policies(burst.core.settings().timers));
+  single.adopt(tables_of_all_policies(single.core.settings().timers));
   std::size_t on_their_way = 0;
+  std::size_t contributed = 0;
   for (int round = 0; round < 3000; ++round) {
     const PortNumber in = random.port();
     const PortNumber changed = random.port();
     const bool up = !random.one_in(4);
     burst.core.port_changed(changed, up);
     single.core.port_changed(changed, up);
+    const bool mostly_unicast = random.one_in(2);
     std::vector<Frame> frames;
     for (std::size_t i = random.below(70); i != 0; --i) {
-      frames.push_back(random.one_in(15) ? random.frame() : random_unicast(random));
+      frames.push_back(random.one_in(15) == mostly_unicast ? random.frame()
+                                                           : random_unicast(random));
     }
     std::vector<Frame> copies = frames;
     std::vector<FrameView> views;
@@ -186,11 +194,14 @@ TEST(ProcessBurst, RunsOfUnicastAreTheSameAsFramesOneByOne) {
       view.traffic_class = views[i].traffic_class;
       const Decision d = single.core.process(in, view, single.now);
       ASSERT_NO_FATAL_FAILURE(expect_equal(decisions[i], d));
+      ASSERT_EQ(frames[i], copies[i]);
       on_their_way += goes_its_way(d.action, d.event) ? 1 : 0;
+      contributed += d.event == Event::contributed ? 1 : 0;
     }
   }
   EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
   EXPECT_GT(on_their_way, 10'000U);
+  EXPECT_GT(contributed, 100U);
 }
 
 TEST(ProcessBurst, OfNothingDoesNothing) {
