@@ -183,8 +183,8 @@ public:
     return classify_by_field(frame);
   }
 
-  /// Whether `classify` would say `unicast`, and then for whom: the short way for frames that follow
-  /// another one. False where it takes more to tell.
+  /// Whether `classify` would say `unicast`, and then for whom: the short way for frames that come
+  /// behind another one. False where it takes more to tell.
   template <bool usual>
   [[nodiscard]] [[gnu::always_inline]] bool is_unicast(const FrameView& frame,
                                                        Nid& destination) const {

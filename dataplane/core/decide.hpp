@@ -232,8 +232,8 @@ template <typename Effects>
   const std::uint64_t packed = packed_word_of(p);
   const wire::ReductionWord word = wire::unpack(packed);
   const MatchWord carried = match_word_of(p, packed);
-  if (effects.engines().descriptor(key).match != carried.waiting() || word.arm ||
-      word.count == 0 || !wire::is_supported(word.op)) {
+  if (effects.engines().descriptor(key).match != carried.waiting() || word.arm || word.count == 0 ||
+      !wire::is_supported(word.op)) {
     return upward(effects, FourWords(), in, frame, key, entry, one_endpoint);
   }
   if (one_endpoint) {

@@ -63,8 +63,7 @@ inline std::size_t sent_together(std::span<const Decision> decisions) {
   const auto differs = [first](const Decision& d) { return words_of(d)[1] ^ first; };
   const Decision* d = decisions.data();
   const Decision* const end = decisions.data() + decisions.size();
-  while (end - d >= 4 &&
-         (differs(d[0]) | differs(d[1]) | differs(d[2]) | differs(d[3])) == 0) {
+  while (end - d >= 4 && (differs(d[0]) | differs(d[1]) | differs(d[2]) | differs(d[3])) == 0) {
     d += 4;
   }
   while (d != end && differs(*d) == 0) {

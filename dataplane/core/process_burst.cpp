@@ -6,9 +6,9 @@
 // state changes in the second walk, in order, a burst is the same as its frames one by one.
 //
 // Frames of one kind mostly come one behind the other. So behind a unicast frame, and behind one of
-// a reduction, the first walk asks the next ones only whether they are that again, by the short ways
-// of classify.hpp; and unicast that goes by a port of this switch is decided in the second walk
-// without a call. What does not fit takes the way that a frame by itself takes, from its beginning.
+// a reduction, the first walk only asks the next ones whether they are that again, by the short
+// ways of classify.hpp; and unicast that goes by a port of this switch is decided in the second
+// walk without a call. What does not fit goes the way of a frame by itself, from its beginning.
 //
 // What is asked of each frame stands in decide.hpp; here, what is done about the answers.
 

@@ -128,8 +128,7 @@ public:
   std::size_t send_results(std::size_t first, std::size_t count, PortNumber port,
                            std::uint16_t length, std::uint8_t) {
     std::size_t sent = 0;
-    while (sent != count &&
-           loop_.send(port, input_.frames[first_ + first + sent].data, length)) {
+    while (sent != count && loop_.send(port, input_.frames[first_ + first + sent].data, length)) {
       ++sent;
     }
     return sent;

@@ -91,7 +91,7 @@ constexpr std::uint64_t pack(const ReductionWord& w) {
          std::uint64_t{static_cast<std::uint8_t>(w.m)} << 51 |
          std::uint64_t{w.overflow_id & 3U} << 59 | std::uint64_t{w.pad & 7U} << 61;
 }
-/// Always part of its caller, which mostly wants one or two of the fields: a call makes all of them.
+/// Always part of its caller, which mostly wants one or two of the fields; a call makes all.
 [[gnu::always_inline]] constexpr ReductionWord unpack(std::uint64_t v) {
   ReductionWord w;
   w.seqno = SequenceNumber{static_cast<std::uint32_t>(v & 0x3FF)};

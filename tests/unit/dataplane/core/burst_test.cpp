@@ -114,8 +114,8 @@ TEST(ProcessBurst, IsTheSameAsFramesOneByOne) {
   EXPECT_GT(burst.emitted.size(), 0U);
 }
 
-/// Ports 1 to 4 are of each kind that classifying asks for: with a guard, with a list of VNIs, without
-/// checksums, and short of the longest frames. NIDs 0 to 5 hang at the ports, 6 on another switch.
+/// Ports 1 to 4 are of each kind that classifying asks for: with a guard, with a list of VNIs,
+/// without checksums, and for short frames only. NIDs 0 to 5 hang at the ports, 6 nowhere.
 TablesBuilder tables_of_all_policies(const EngineTimers& timers) {
   TablesBuilder b(timers);
   auto vnis = std::make_shared<VniSet>();
@@ -159,8 +159,8 @@ Frame random_unicast(RandomFrames& random) {
   return f;
 }
 
-/// In bursts of mostly unicast, and of mostly reductions, the short ways of both are taken, left and
-/// taken again; one frame by itself goes the long way.
+/// In bursts of mostly unicast, and of mostly reductions, the short ways of both are taken, left
+/// and taken again; one frame by itself goes the long way.
 TEST(ProcessBurst, RunsOfOneKindAreTheSameAsFramesOneByOne) {
   RandomFrames random(seed() + 2);
   TestSwitch burst(random_test_settings());

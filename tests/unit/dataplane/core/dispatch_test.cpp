@@ -146,10 +146,10 @@ TEST(Dispatch, a_run_ends_where_it_ends_however_long_it_is) {
     decisions.insert(decisions.end(), 3, goes(1));
     Diary diary;
     EXPECT_EQ(dispatch(decisions, diary), decisions.size());
-    EXPECT_EQ(diary.pages(), (std::vector<std::string>{
-                                 "send 0+" + to_string(length) + " to 1 in 0",
-                                 "send " + to_string(length) + "+1 to 2 in 0",
-                                 "send " + to_string(length + 1) + "+3 to 1 in 0"}));
+    EXPECT_EQ(diary.pages(),
+              (std::vector<std::string>{"send 0+" + to_string(length) + " to 1 in 0",
+                                        "send " + to_string(length) + "+1 to 2 in 0",
+                                        "send " + to_string(length + 1) + "+3 to 1 in 0"}));
   }
 }
 
@@ -158,8 +158,8 @@ TEST(Dispatch, of_results_that_go_together_those_that_found_no_room_are_asked_fo
   Diary diary(~std::size_t{0}, 2);
   EXPECT_EQ(dispatch(decisions, diary), 2U);
   EXPECT_EQ(dispatch(std::span(decisions).subspan(2), diary), 1U);
-  EXPECT_EQ(diary.pages(), (std::vector<std::string>{"result 0+2 to 1 of 94 in 0",
-                                                     "result 0+1 to 1 of 94 in 0"}));
+  EXPECT_EQ(diary.pages(),
+            (std::vector<std::string>{"result 0+2 to 1 of 94 in 0", "result 0+1 to 1 of 94 in 0"}));
 }
 
 TEST(Dispatch, of_frames_that_go_together_those_that_found_no_room_are_asked_for_again) {
