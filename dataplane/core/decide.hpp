@@ -223,7 +223,8 @@ template <typename Effects, typename Operand>
 }
 
 /// What `combined` leaves, and of that the common case: the first contribution to what is armed. It
-/// is all that this function asks for, so that it needs few registers; the rest is `upward`'s.
+/// is all that this function asks for, so that it needs few registers; the rest is `upward`'s. An
+/// arm must be asked for, as its bit is not in what a waiting descriptor is compared with.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision begun(Effects effects, PortNumber in, const FrameView& frame,
                                        ReductionKey key, const MulticastEntry& entry,

@@ -36,6 +36,8 @@
 //
 //   3. For each frame, or for a run of them that came in by one port:
 //        queues.push(frames, count, traffic_class, ingress, now, device);
+//      or, where their bytes are known,
+//        queues.push(frames, count, bytes, traffic_class, ingress, now, device);
 //      The frames are the queues' now. What is pushed is collected, and sent when a burst of its
 //      class is complete and more comes ...
 //   4. ... and at the end of the iteration:

@@ -1,6 +1,8 @@
 // One class: collecting, order, and what waits within which bounds.
 
 #include "tests/unit/dataplane/egress/frames.hpp"
+#include "tests/unit/include/wire/seed.hpp"
+#include "tributary/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -142,6 +144,45 @@ TEST(Queue, CountsWhatWasSentAndTheMostThatWaited) {
   EXPECT_EQ(s.waiting, (Depth{2, 400}));
   EXPECT_EQ(s.highest, (Depth{7, 1400}));
   EXPECT_EQ(queues.snapshot(cls(0)).frames, 0U);
+}
+
+TEST(Queue, BytesThatAreBroughtAlongAreCountedAsThoseThatAreAddedUp) {
+  tributary::Random random(tributary::test::seed());
+  Queues queues{PortSettings{}};
+  Device device;
+  std::vector<Frame> run;
+  for (int round = 0; round < 5000; ++round) {
+    run.resize(1 + random.below(40));
+    std::uint64_t bytes = 0;
+    for (Frame& frame : run) {
+      frame.length = static_cast<std::uint32_t>(60 + random.below(1400));
+      bytes += frame.length;
+    }
+    const TrafficClass c = cls(random.below(8) == 0 ? 3 : 2);
+    const auto count = static_cast<std::uint32_t>(run.size());
+    if (random.below(3) != 0) {
+      queues.push(run.data(), count, bytes, c, Ingress{port(1), c}, ms(1), device);
+    } else {
+      queues.push(run.data(), count, c, port(1), ms(1), device);
+    }
+    device.room = random.below(4) == 0 ? random.below(30) : Device::endless;
+    if (random.below(2) == 0) {
+      queues.flush(ms(1), device);
+    }
+    if (random.below(200) == 0) {
+      queues.link_down(DropReason::port_down, ms(1), device);
+    }
+  }
+  device.room = Device::endless;
+  while (queues.flush(ms(1), device)) {
+  }
+  std::uint64_t bytes = 0;
+  for (const Sent& sent : device.sent) {
+    bytes += sent.frame.length;
+  }
+  EXPECT_EQ(queues.snapshot(cls(2)).bytes + queues.snapshot(cls(3)).bytes, bytes);
+  EXPECT_EQ(queues.snapshot(cls(2)).frames + queues.snapshot(cls(3)).frames, device.sent.size());
+  EXPECT_FALSE(device.dropped.empty());
 }
 
 TEST(Queue, ClassesAboveSevenAreNotOutOfBounds) {
