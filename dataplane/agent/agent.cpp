@@ -245,6 +245,15 @@ control::SwitchHello Agent::hello() const {
   out.mutable_limits()->set_route_sets(1);
   out.mutable_limits()->set_destinations(routing::max_destinations);
   out.mutable_limits()->set_descriptors_per_engine(file().settings.descriptors_per_engine);
+  if (const std::uint32_t longest = transactions_.in_force().longest_wide_payload()) {
+    out.mutable_limits()->set_wide_payload(longest);
+    out.mutable_limits()->set_wide_slots(most_reductions_per_tree);
+    out.mutable_limits()->set_wide_memory(file().settings.wide_memory);
+    for (const wire::Form form : wire::wide_forms) {
+      out.mutable_limits()->set_wide_forms(out.limits().wide_forms() |
+                                           1U << static_cast<unsigned>(form));
+    }
+  }
   for (control::Port& port : neighbours_.ports()) {
     set_vcs(port);
     *out.add_ports() = std::move(port);

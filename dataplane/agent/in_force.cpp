@@ -4,6 +4,7 @@
 #include "dataplane/routing/messages/codec.hpp"
 
 #include "tributary/wire/fabric_address.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <fmt/format.h>
 
@@ -37,6 +38,13 @@ TreeNumber number_of(std::uint32_t checked) {
 
 PortNumber port_of(std::uint32_t checked) { return PortNumber{static_cast<std::uint8_t>(checked)}; }
 
+core::SlotDemand demand_of(const control::Tree& tree) {
+  return {.slots =
+              tree.slots() == 0 ? static_cast<std::uint32_t>(reductions_per_tree) : tree.slots(),
+          .payload_bytes = tree.payload(),
+          .half_floats = tree.half_floats()};
+}
+
 } // namespace
 
 InForce::InForce(config::Switch file)
@@ -59,7 +67,7 @@ std::string InForce::problem_with(const control::Change& change) const {
       problem = fmt::format("tree {} stands in the switch's own file, and only the file changes it",
                             tree.number());
     }
-    return problem;
+    return problem.empty() ? problem_with_frames(tree) : problem;
   }
   case control::Change::kRemoveTree:
     if (change.remove_tree() >= max_trees) {
@@ -84,6 +92,82 @@ std::string InForce::problem_with(const control::Change& change) const {
   case control::Change::KIND_NOT_SET: break;
   }
   return "it is of a kind that this switch does not know; a newer one may";
+}
+
+std::uint32_t InForce::longest_wide_payload() const {
+  if (file_.settings.wide_memory == 0 || file_.ports.empty()) {
+    return 0;
+  }
+  std::uint32_t longest = ~std::uint32_t{0};
+  for (const config::Port& port : file_.ports) {
+    longest = std::min(longest, port.policy.longest_frame);
+  }
+  constexpr auto header = static_cast<std::uint32_t>(wire::ethernet_header_bytes);
+  return static_cast<std::uint32_t>(wire::wide_payload_limit(longest - std::min(longest, header)));
+}
+
+std::string InForce::problem_with_frames(const control::Tree& tree) const {
+  // One that is alone in a memory without end has only its own numbers against it.
+  core::SlotDealer alone(~std::uint64_t{0});
+  const core::SlotDemand demand = demand_of(tree);
+  std::string problem = alone.add(number_of(tree.number()), demand);
+  const std::uint32_t longest = longest_wide_payload();
+  if (problem.empty() && demand.payload_bytes > longest) {
+    problem = fmt::format("a payload of {} bytes makes frames that are too long: at most {} go "
+                          "through, by longest_frame",
+                          demand.payload_bytes, longest);
+  }
+  if (problem.empty() && demand.any() && tree.wait_count() == 0) {
+    problem = "wide frames mean nothing on a tree that nobody contributes to";
+  }
+  return problem.empty() ? problem : fmt::format("tree {}: {}", tree.number(), problem);
+}
+
+std::string InForce::lack_of_room(const control::Prepare& wanted,
+                                  const std::map<std::uint64_t, control::Prepare>& others) const {
+  const auto wants_any = [](const control::Change& change) {
+    return change.has_set_tree() && demand_of(change.set_tree()).any();
+  };
+  if (std::ranges::none_of(wanted.changes(), wants_any)) {
+    return {};
+  }
+  // What each tree holds or may come to hold; the transaction's own trees come after all others.
+  std::map<TreeNumber, core::SlotDemand> demands;
+  for (const config::Tree& tree : file_.trees) {
+    demands[tree.number] = tree.slots;
+  }
+  for (const auto& [number, tree] : trees_) {
+    demands[number] = tree.slots;
+  }
+  std::map<TreeNumber, core::SlotDemand> own;
+  for (const control::Change& change : wanted.changes()) {
+    if (change.has_set_tree()) {
+      own[number_of(change.set_tree().number())] = demand_of(change.set_tree());
+    } else if (change.has_remove_tree()) {
+      own[number_of(change.remove_tree())] = {};
+    }
+  }
+  for (const auto& [transaction, prepared] : others) {
+    for (const control::Change& change : prepared.changes()) {
+      if (change.has_set_tree()) {
+        core::SlotDemand& has = demands[number_of(change.set_tree().number())];
+        const core::SlotDemand may_have = demand_of(change.set_tree());
+        has = may_have.bytes() > has.bytes() ? may_have : has;
+      }
+    }
+  }
+  core::SlotDealer dealer(file_.settings.wide_memory);
+  for (const auto& [number, demand] : demands) {
+    if (!own.contains(number)) {
+      static_cast<void>(dealer.add(number, demand));
+    }
+  }
+  for (const auto& [number, demand] : own) {
+    if (std::string problem = dealer.add(number, demand); !problem.empty()) {
+      return fmt::format("tree {}: {}", number.value, problem);
+    }
+  }
+  return {};
 }
 
 std::string InForce::problem_with(const control::Permission& permission) const {
@@ -139,7 +223,8 @@ void InForce::apply(const control::Change& change) {
 
 void InForce::set_tree(const control::Tree& tree) {
   const TreeNumber number = number_of(tree.number());
-  const Tree wanted{tree.wait_count(), port_of(tree.parent()), PortSet(tree.children())};
+  const Tree wanted{tree.wait_count(), port_of(tree.parent()), PortSet(tree.children()),
+                    demand_of(tree)};
   Tree& mine = trees_[number];
   if (mine != wanted) {
     mine = wanted;
@@ -190,7 +275,20 @@ std::string InForce::problem_with(const config::Switch& file) const {
   }
   std::vector<configuration::Diagnostic> findings;
   static_cast<void>(config::build_tables(file, 1, findings));
-  return findings.empty() ? std::string() : findings.front().text;
+  if (!findings.empty()) {
+    return findings.front().text;
+  }
+  core::SlotDealer dealer(file.settings.wide_memory);
+  for (const config::Tree& tree : file.trees) {
+    static_cast<void>(dealer.add(tree.number, tree.slots)); // as the tables have done
+  }
+  for (const auto& [number, tree] : trees_) {
+    if (std::string problem = dealer.add(number, tree.slots); !problem.empty()) {
+      return fmt::format("its trees would take the place of tree {} of the fabric manager: {}",
+                         number.value, problem);
+    }
+  }
+  return {};
 }
 
 bool InForce::replace_file(config::Switch file) {
@@ -243,7 +341,8 @@ std::shared_ptr<const core::Tables> InForce::build_anew(std::uint64_t version) c
   core::TablesBuilder builder(file_.settings.timers, *config::build_tables(file_, version, none),
                               file_.settings.wide_memory);
   for (const auto& [number, tree] : trees_) {
-    static_cast<void>(builder.add_tree(number, tree.wait_count, tree.parent, tree.children));
+    static_cast<void>(
+        builder.add_tree(number, tree.wait_count, tree.parent, tree.children, tree.slots));
   }
   PortSet::first(file_.ports.size()).for_each([&](PortNumber port) {
     builder.set_vnis(port, vnis_of(port));
@@ -258,11 +357,14 @@ std::shared_ptr<const core::Tables> InForce::build_anew(std::uint64_t version) c
 
 std::shared_ptr<const core::Tables> InForce::build_changed(std::uint64_t version) const {
   core::TablesBuilder builder(file_.settings.timers, *newest_, file_.settings.wide_memory);
-  for (const TreeNumber number : changed_trees_) {
+  for (const TreeNumber number : changed_trees_) { // all, before another takes their room
     builder.remove_tree(number);
+  }
+  for (const TreeNumber number : changed_trees_) {
     if (const auto it = trees_.find(number); it != trees_.end()) {
       const Tree& tree = it->second;
-      static_cast<void>(builder.add_tree(number, tree.wait_count, tree.parent, tree.children));
+      static_cast<void>(
+          builder.add_tree(number, tree.wait_count, tree.parent, tree.children, tree.slots));
     }
   }
   changed_ports_.for_each([&](PortNumber port) {
@@ -278,19 +380,24 @@ std::shared_ptr<const core::Tables> InForce::build_changed(std::uint64_t version
 control::InForce InForce::describe() const {
   control::InForce out;
   const auto add = [&](TreeNumber number, ContributionCount wait_count, PortNumber parent,
-                       PortSet children, bool from_file) {
+                       PortSet children, const core::SlotDemand& slots, bool from_file) {
     control::Tree& tree = *out.add_trees();
     tree.set_number(number.value);
     tree.set_wait_count(wait_count);
     tree.set_parent(parent.value);
     tree.set_children(children.bits());
     tree.set_from_file(from_file);
+    if (slots.any()) {
+      tree.set_slots(slots.slots);
+      tree.set_payload(slots.payload_bytes);
+      tree.set_half_floats(slots.half_floats);
+    }
   };
   for (const config::Tree& tree : file_.trees) {
-    add(tree.number, tree.wait_count, tree.parent, tree.children, true);
+    add(tree.number, tree.wait_count, tree.parent, tree.children, tree.slots, true);
   }
   for (const auto& [number, tree] : trees_) {
-    add(number, tree.wait_count, tree.parent, tree.children, false);
+    add(number, tree.wait_count, tree.parent, tree.children, tree.slots, false);
   }
   for (std::size_t port = 0; port < permitted_.size(); ++port) {
     for (const auto& [vni, nid] : permitted_[port]) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "dataplane/config/config.hpp"
+#include "dataplane/core/slot_dealer.hpp"
 #include "dataplane/core/tables.hpp"
 #include "dataplane/routing/routes.hpp"
 #include "tributary/control.pb.h"
@@ -34,8 +35,17 @@ public:
   /// Why a change cannot be, with the number it is about; "" when it can. What it says may be in
   /// force already.
   [[nodiscard]] std::string problem_with(const control::Change& change) const;
+  /// Why slot memory has no room for what these changes want in it, beside all that is in force and
+  /// that `others`, which are prepared, may want; with the numbers. "" when it has. Of changes that
+  /// `problem_with` has nothing against.
+  [[nodiscard]] std::string
+  lack_of_room(const control::Prepare& wanted,
+               const std::map<std::uint64_t, control::Prepare>& others) const;
   /// A change that `problem_with` has nothing against.
   void apply(const control::Change& change);
+
+  /// Of trees with wide frames; 0 where there can be none.
+  [[nodiscard]] std::uint32_t longest_wide_payload() const;
 
   /// Why a configuration of the same ports cannot replace the file's now, "" when it can.
   [[nodiscard]] std::string problem_with(const config::Switch& file) const;
@@ -66,10 +76,12 @@ private:
     ContributionCount wait_count = 0;
     PortNumber parent = no_port;
     PortSet children;
+    core::SlotDemand slots; ///< for wide frames
     friend bool operator==(const Tree&, const Tree&) = default;
   };
 
   [[nodiscard]] std::string problem_with(const control::Permission& permission) const;
+  [[nodiscard]] std::string problem_with_frames(const control::Tree& tree) const;
   /// Of one whose port and VNI exist.
   [[nodiscard]] std::string problem_with_guard(const control::Permission& permission) const;
   void set_tree(const control::Tree& tree);

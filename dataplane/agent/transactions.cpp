@@ -24,6 +24,11 @@ void Transactions::prepare(const control::Prepare& prepare, Messages& out) {
       return refuse(transaction, std::move(problem), out);
     }
   }
+  if (std::string problem = in_force_.lack_of_room(prepare, prepared_); !problem.empty()) {
+    refuse(transaction, std::move(problem), out);
+    out.back().mutable_refused()->set_no_room(true);
+    return;
+  }
   prepared_.emplace(transaction, prepare);
   ++counts_.prepared;
   out.emplace_back().mutable_prepared()->set_transaction(transaction);
