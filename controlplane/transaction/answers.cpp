@@ -21,15 +21,15 @@ void Coordinator::Impl::prepared(Running& t, RunningStep& step, TimeNs now) {
   }
 }
 
-void Coordinator::Impl::refused(Running& t, RunningStep& step, const std::string& reason,
-                                TimeNs now) {
+void Coordinator::Impl::refused(Running& t, RunningStep& step, const Answer& answer, TimeNs now) {
   const SwitchId at = step.at;
   open_[at].erase(step.number);
   if (t.purpose == Purpose::reconcile) {
-    reconciliation_refused(t, reason);
+    reconciliation_refused(t, answer.reason);
   } else if (t.state == TransactionState::preparing) {
     step.state = StepState::aborted;
-    abort(t, Result::refused, {at}, fmt::format("{}: {}", name_of(at), reason));
+    t.no_room = answer.no_room;
+    abort(t, Result::refused, {at}, fmt::format("{}: {}", name_of(at), answer.reason));
   } else {
     if (step.state == StepState::committing) {
       inventory_.not_applied(at, step.changes);

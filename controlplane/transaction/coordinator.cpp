@@ -89,7 +89,7 @@ void Coordinator::Impl::receive(SwitchId at, SessionNumber session, const Answer
   RunningStep& step = t.steps[found->second.step];
   switch (answer.verb) {
   case Answer::Verb::prepared: prepared(t, step, now); break;
-  case Answer::Verb::refused: refused(t, step, answer.reason, now); break;
+  case Answer::Verb::refused: refused(t, step, answer, now); break;
   case Answer::Verb::committed: committed(t, step, now); break;
   }
   pump(now);

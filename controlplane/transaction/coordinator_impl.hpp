@@ -95,7 +95,7 @@ private:
   // ---- answers.cpp ----
 
   void prepared(Running& t, RunningStep& step, TimeNs now);
-  void refused(Running& t, RunningStep& step, const std::string& reason, TimeNs now);
+  void refused(Running& t, RunningStep& step, const Answer& answer, TimeNs now);
   void committed(Running& t, RunningStep& step, TimeNs now);
   void lose(SwitchId at, std::string_view why, TimeNs now);
   void lose_step(Running& t, RunningStep& step, std::string_view why, TimeNs now);

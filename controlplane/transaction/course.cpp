@@ -214,7 +214,8 @@ void Coordinator::Impl::finish(Running& t, Result result, std::vector<SwitchId> 
                   .result = result,
                   .blamed = std::move(blamed),
                   .behind = t.subject ? behind(*t.subject) : std::vector<SwitchId>{},
-                  .text = {}};
+                  .text = {},
+                  .no_room = t.no_room};
   outcome.text = outcome_text(t, outcome, why);
   remember(t, outcome.text);
   outcomes.push_back(std::move(outcome));

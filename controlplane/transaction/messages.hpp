@@ -42,6 +42,7 @@ struct Answer {
   Verb verb = Verb::prepared;
   std::uint64_t number = 0;
   std::string reason{}; ///< of a refusal, for a person
+  bool no_room = false; ///< of a refusal: less of the same might go
 };
 
 /// What a switch says of itself when its channel begins.

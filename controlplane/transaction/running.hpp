@@ -39,6 +39,7 @@ struct Running {
   std::size_t unanswered = 0;          ///< steps that `keeps_waiting` is true of
   bool decision_needs_leaving = false; ///< a removal
   bool some_behind = false;            ///< from here on the order of stages is broken
+  bool no_room = false;                ///< why it was refused: less of the same might go
 
   std::optional<Target> released; ///< its needs are over with the end
 };

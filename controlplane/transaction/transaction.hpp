@@ -39,6 +39,7 @@ struct Outcome {
   std::vector<SwitchId> blamed; ///< why it did not become; empty when committed
   std::vector<SwitchId> behind; ///< decided, and not in force there yet
   std::string text;             ///< for a person: "tree 7 is not installed: leaf0: port 9 does..."
+  bool no_room = false;         ///< refused, and less of the same might go
 };
 
 enum class TransactionState : std::uint8_t {

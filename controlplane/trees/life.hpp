@@ -84,7 +84,8 @@ struct Life {
   std::vector<std::string> shared; ///< names of switches and links that twins share
   std::string postponed;           ///< wanted, and this has to pass first
   std::set<TransactionNumber> open;
-  std::string failure; ///< of the first transaction that was not committed
+  std::string failure;  ///< of the first transaction that was not committed
+  bool no_room = false; ///< a switch refused for want of room, and less might go
 };
 
 class Lives {

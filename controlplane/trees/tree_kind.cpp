@@ -39,19 +39,23 @@ std::vector<TreeNumber> trees_among(const std::map<Subject, ContentPtr>& content
 bool TreeContent::same_as(const Content& other) const {
   const multicast::TreePart& part = part_of(other);
   return part_.parent == part.parent && part_.children == part.children &&
-         part_.wait_count == part.wait_count;
+         part_.wait_count == part.wait_count && frames_ == frames_of(other);
 }
 
 const multicast::TreePart& part_of(const Content& content) {
   return static_cast<const TreeContent&>(content).part();
 }
 
+const records::WideFrames& frames_of(const Content& content) {
+  return static_cast<const TreeContent&>(content).frames();
+}
+
 Target target_of(TreeNumber number, std::span<const multicast::TreePart> parts, Vni vni,
-                 std::span<const Edge> edges) {
+                 std::span<const Edge> edges, const records::WideFrames& frames) {
   Target target{.subject = subject_of(number), .parts = {}, .needs = {}};
   target.parts.reserve(parts.size());
   for (const multicast::TreePart& part : parts) {
-    target.parts.push_back({part.at, std::make_shared<TreeContent>(part)});
+    target.parts.push_back({part.at, std::make_shared<TreeContent>(part, frames)});
   }
   target.needs.reserve(edges.size());
   for (const Edge& edge : edges) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "controlplane/multicast/tree.hpp"
+#include "controlplane/records/wide_frames.hpp"
 #include "controlplane/topology/graph.hpp"
 #include "controlplane/transaction/kind.hpp"
 
@@ -32,17 +33,21 @@ trees_among(const std::map<transaction::Subject, transaction::ContentPtr>& conte
 /// One tree in the table of one switch.
 class TreeContent final : public transaction::Content {
 public:
-  explicit TreeContent(multicast::TreePart part) : part_(std::move(part)) {}
+  explicit TreeContent(multicast::TreePart part, const records::WideFrames& frames = {})
+      : part_(std::move(part)), frames_(frames) {}
   /// The depth is not known of what a switch has told of itself.
   [[nodiscard]] const multicast::TreePart& part() const { return part_; }
+  [[nodiscard]] const records::WideFrames& frames() const { return frames_; }
   [[nodiscard]] bool same_as(const transaction::Content& other) const override;
 
 private:
   multicast::TreePart part_;
+  records::WideFrames frames_;
 };
 
 /// Requires content of a tree.
 [[nodiscard]] const multicast::TreePart& part_of(const transaction::Content& content);
+[[nodiscard]] const records::WideFrames& frames_of(const transaction::Content& content);
 
 /// The port of a member's host: frames with the tree's VNI must be let in there, and none that come
 /// from another NID than the host's.
@@ -56,7 +61,8 @@ struct Edge {
 /// one, each switch once, the root host's at depth 0.
 [[nodiscard]] transaction::Target target_of(TreeNumber number,
                                             std::span<const multicast::TreePart> parts, Vni vni,
-                                            std::span<const Edge> edges);
+                                            std::span<const Edge> edges,
+                                            const records::WideFrames& frames = {});
 
 class TreeKind final : public transaction::Kind {
 public:

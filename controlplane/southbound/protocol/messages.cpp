@@ -38,6 +38,11 @@ void write_tree(const Subject& subject, const Content* content, control::Change&
   tree.set_wait_count(part.wait_count);
   tree.set_parent(part.parent);
   tree.set_children(children.bits());
+  if (const records::WideFrames& frames = trees::frames_of(*content); frames.any()) {
+    tree.set_slots(frames.slots);
+    tree.set_payload(frames.payload);
+    tree.set_half_floats(frames.half_floats);
+  }
 }
 
 transaction::ContentPtr read_tree(const control::Tree& tree) {
@@ -47,7 +52,7 @@ transaction::ContentPtr read_tree(const control::Tree& tree) {
       .children = {},
       .wait_count = tree.wait_count()};
   PortSet(tree.children()).for_each([&](PortNumber port) { part.children.push_back(port.value); });
-  return std::make_shared<trees::TreeContent>(std::move(part));
+  return std::make_shared<trees::TreeContent>(std::move(part), frames_of(tree));
 }
 
 // ---- routes ----
@@ -127,11 +132,17 @@ std::optional<Answer> answer_of(const control::SwitchMessage& message) {
     return Answer{Answer::Verb::prepared, message.prepared().transaction()};
   case control::SwitchMessage::kRefused:
     return Answer{Answer::Verb::refused, message.refused().transaction(),
-                  message.refused().reason()};
+                  message.refused().reason(), message.refused().no_room()};
   case control::SwitchMessage::kCommitted:
     return Answer{Answer::Verb::committed, message.committed().transaction()};
   default: return std::nullopt;
   }
+}
+
+records::WideFrames frames_of(const control::Tree& tree) {
+  records::WideFrames frames{
+      .slots = tree.slots(), .payload = tree.payload(), .half_floats = tree.half_floats()};
+  return frames.any() ? frames : records::WideFrames{};
 }
 
 transaction::Hello hello_of(const control::SwitchHello& hello) {

@@ -4,6 +4,7 @@
 // Pure.
 #pragma once
 
+#include "controlplane/records/wide_frames.hpp"
 #include "controlplane/transaction/messages.hpp"
 #include "tributary/control.pb.h"
 
@@ -17,6 +18,9 @@ namespace tributary::southbound::protocol {
 
 /// None when it is no answer in a transaction.
 [[nodiscard]] std::optional<transaction::Answer> answer_of(const control::SwitchMessage& message);
+
+/// What a tree has for wide frames.
+[[nodiscard]] records::WideFrames frames_of(const control::Tree& tree);
 
 /// Trees whose number no table has are left out.
 [[nodiscard]] transaction::Hello hello_of(const control::SwitchHello& hello);

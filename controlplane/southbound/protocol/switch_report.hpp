@@ -1,6 +1,7 @@
 // What a switch has said of itself, as far as it is not in the topology. Plain data.
 #pragma once
 
+#include "controlplane/records/wide_frames.hpp"
 #include "controlplane/transaction/subject.hpp"
 #include "tributary/control.pb.h"
 #include "tributary/types.hpp"
@@ -27,6 +28,18 @@ struct SwitchReport {
   [[nodiscard]] std::optional<std::uint32_t> scarce_descriptors() const {
     const std::uint32_t has = limits.descriptors_per_engine();
     return has == 0 || has >= reduction_keys ? std::nullopt : std::optional(has);
+  }
+  /// The most of wide frames that a tree can have there, whatever others hold of its memory.
+  [[nodiscard]] records::WideFrames widest() const {
+    constexpr std::uint32_t forms_of_half_floats = 1U << 3U | 1U << 5U;
+    const std::uint32_t payload = records::payload_within(limits.wide_payload());
+    return payload == records::WideFrames::narrow_payload ||
+                   limits.wide_slots() < records::WideFrames::least_slots
+               ? records::WideFrames{}
+               : records::WideFrames{.slots = records::slots_within(limits.wide_slots()),
+                                     .payload = payload,
+                                     .half_floats =
+                                         (limits.wide_forms() & forms_of_half_floats) != 0};
   }
 };
 

@@ -1,6 +1,7 @@
 #include "controlplane/southbound/protocol/messages.hpp"
 
 #include "controlplane/routes/routes_content.hpp"
+#include "controlplane/southbound/protocol/switch_report.hpp"
 #include "controlplane/trees/tree_kind.hpp"
 #include "dataplane/routing/messages/codec.hpp"
 #include "tests/support/random_routes.hpp"
@@ -52,6 +53,52 @@ TEST(Messages, APrepareSaysTreesThenPermissionsThenRevocations) {
   EXPECT_FALSE(prepare.changes(3).permit().has_nid());
   EXPECT_EQ(prepare.changes(4).revoke().port(), 7U);
   EXPECT_EQ(prepare.changes(4).revoke().vni(), 3U);
+}
+
+TEST(Messages, WideFramesOfATreeGoBothWays) {
+  const records::WideFrames frames{.slots = 64, .payload = 1408, .half_floats = true};
+  const multicast::TreePart part{
+      .at = {}, .parent = 4, .children = {0}, .wait_count = 1, .depth = 0};
+  const auto content = std::make_shared<trees::TreeContent>(part, frames);
+  Message message{.verb = Message::Verb::prepare, .number = 1, .changes = {}};
+  message.changes.contents.emplace_back(trees::subject_of(TreeNumber{7}), content);
+  message.changes.contents.emplace_back(trees::subject_of(TreeNumber{8}), entry(4, {0}, 1));
+  const control::Prepare prepare = message_of(message).prepare();
+  const control::Tree& wide = prepare.changes(0).set_tree();
+  EXPECT_EQ(wide.slots(), 64U);
+  EXPECT_EQ(wide.payload(), 1408U);
+  EXPECT_TRUE(wide.half_floats());
+  EXPECT_EQ(prepare.changes(1).set_tree().slots(), 0U) << "as an older manager says it";
+  EXPECT_EQ(prepare.changes(1).set_tree().payload(), 0U);
+
+  control::SwitchHello hello;
+  *hello.mutable_in_force()->add_trees() = wide;
+  *hello.mutable_in_force()->add_trees() = prepare.changes(1).set_tree();
+  const transaction::Hello read = hello_of(hello);
+  EXPECT_TRUE(read.in_force.at(0).second->same_as(*content));
+  EXPECT_TRUE(read.in_force.at(1).second->same_as(*entry(4, {0}, 1)));
+  hello.mutable_in_force()->mutable_trees(0)->set_slots(32);
+  EXPECT_FALSE(hello_of(hello).in_force.at(0).second->same_as(*content));
+}
+
+TEST(Messages, ARefusalForWantOfRoomIsToldApart) {
+  control::SwitchMessage message;
+  message.mutable_refused()->set_reason("full");
+  EXPECT_FALSE(answer_of(message)->no_room);
+  message.mutable_refused()->set_no_room(true);
+  EXPECT_TRUE(answer_of(message)->no_room);
+}
+
+TEST(SwitchReport, WidestIsWhatTheHelloSaysCutToWhatTreesCanHave) {
+  SwitchReport report;
+  EXPECT_EQ(report.widest(), records::WideFrames{}) << "an older switch says nothing";
+  report.limits.set_wide_payload(1500);
+  report.limits.set_wide_slots(100);
+  report.limits.set_wide_forms(1U << 1U);
+  EXPECT_EQ(report.widest(),
+            (records::WideFrames{.slots = 64, .payload = 1472, .half_floats = false}));
+  report.limits.set_wide_forms(1U << 5U);
+  EXPECT_TRUE(report.widest().half_floats);
 }
 
 TEST(Messages, RoutesGoWholeAndAreKnownAgainByTheirDigest) {
