@@ -6,6 +6,7 @@
 #pragma once
 
 #include "controlplane/group/error.hpp"
+#include "controlplane/group/requests.hpp"
 #include "controlplane/records/records.hpp"
 #include "tributary/types.hpp"
 
@@ -42,6 +43,7 @@ struct Member {
   MemberState state = MemberState::joined;
   TimeNs lease_end = never;   ///< `never` without a lease
   std::uint64_t lease_ns = 0; ///< what it was told, by which it renews; 0: as configured
+  WideFrames takes{};         ///< what its host can have of wide frames
 };
 
 struct Group {
@@ -54,7 +56,12 @@ struct Group {
   std::uint32_t trees = 1; ///< wanted: 1 or 2
   std::optional<std::uint32_t> wanted_root;
   Vni vni;
-  std::uint64_t timeout_us = 0; ///< of one collective, as asked for; 0: default
+  std::uint64_t timeout_us = 0;          ///< of one collective, as asked for; 0: default
+  WideFrames wanted_frames = any_frames; ///< the most that it was asked to have
+  /// What all its members and trees have, with `routes`; it stays as long as the group does.
+  WideFrames frames{};
+  /// Why that is not what the manager's file allows; "" when it is.
+  std::string frames_note;
   /// A multicast whose address nobody was answered yet: whoever asks for the same gets this one.
   bool untold = false;
 

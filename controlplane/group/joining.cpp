@@ -95,6 +95,7 @@ Result<Group*> Registry::make_group(const GroupRequest& request, Job& job, TimeN
   group.trees = request.trees;
   group.wanted_root = request.root_rank;
   group.vni = *job.vni;
+  group.wanted_frames = request.frames;
   return &add_group(job, std::move(group), now);
 }
 
@@ -232,21 +233,32 @@ Result<const Group*> Registry::join(const JoinRequest& request, TimeNs now) {
     return accepted.error();
   }
   if (event == Event::join) {
-    add_member(group, request.rank, request.nid, request.host, now);
+    add_member(group, request, now);
     if (auto fault = complete_if_all_there(group, now)) { // and the group is gone
       return *std::move(fault);
     }
   } else {
+    note_what_it_takes(group, request);
     extend_lease(group, request.rank, now);
   }
   return &group;
 }
 
-void Registry::add_member(Group& group, std::uint32_t rank, Nid nid, const std::string& host,
-                          TimeNs now) {
+void Registry::note_what_it_takes(Group& group, const JoinRequest& request) {
+  Member& member = group.members.at(request.rank);
+  if (group.state == GroupState::receiving_join_req && member.takes != request.takes) {
+    journal_.note(group, request.rank);
+    member.takes = request.takes;
+    put_member(group, request.rank);
+  }
+}
+
+void Registry::add_member(Group& group, const JoinRequest& request, TimeNs now) {
+  const std::uint32_t rank = request.rank;
+  const Nid nid = request.nid;
   journal_.note(group);
   journal_.note(group, rank);
-  group.members.emplace(rank, Member{.nid = nid, .host = host});
+  group.members.emplace(rank, Member{.nid = nid, .host = request.host, .takes = request.takes});
   rank_at_.emplace(std::pair{nid, group.id}, rank);
   ++group.present;
   if (!located_.contains(nid)) {

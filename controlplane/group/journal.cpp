@@ -15,6 +15,9 @@ Group without_parts(const Group& g) {
   header.wanted_root = g.wanted_root;
   header.vni = g.vni;
   header.timeout_us = g.timeout_us;
+  header.wanted_frames = g.wanted_frames;
+  header.frames = g.frames;
+  header.frames_note = g.frames_note;
   header.untold = g.untold;
   header.state = g.state;
   header.present = g.present;

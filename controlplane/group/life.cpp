@@ -168,7 +168,10 @@ void Registry::put(const Group& group) {
                             .vni = group.vni,
                             .cookie = group.cookie,
                             .timeout_us = group.timeout_us,
-                            .state = group.state},
+                            .state = group.state,
+                            .wanted_frames = group.wanted_frames,
+                            .frames = group.frames,
+                            .frames_note = group.frames_note},
        group.state != GroupState::ready);
 }
 
@@ -179,7 +182,7 @@ void Registry::put(const Job& job) {
 
 void Registry::put_member(const Group& group, std::uint32_t rank) {
   const Member& member = group.members.at(rank);
-  keep(records::MemberRecord{group.id, rank, member.nid, member.host, member.state});
+  keep(records::MemberRecord{group.id, rank, member.nid, member.host, member.state, member.takes});
 }
 
 void Registry::put_address(const std::string& space, const NumberPool& pool) {

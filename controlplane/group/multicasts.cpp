@@ -108,7 +108,9 @@ Result<const Group*> Registry::create_multicast(const MulticastRequest& request,
   Group& group = add_group(job, std::move(wanted), now);
   untold_.insert(group.id);
   for (std::uint32_t rank = 0; rank < group.size; ++rank) {
-    add_member(group, rank, request.members[rank], "", now);
+    add_member(group,
+               {.group = {}, .rank = rank, .nid = request.members[rank], .host = {}, .takes = {}},
+               now);
   }
   complete_if_all_there(group, now);
   return &group;

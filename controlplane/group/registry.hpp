@@ -55,6 +55,8 @@ struct Settings {
   std::uint32_t descriptors_per_tree = reductions_per_tree;
   Vni first_vni{1024}; ///< given out to jobs that bring none
   Vni last_vni{65535};
+  /// What a group gets of wide frames, unless it or one of its members wants less; by default none.
+  WideFrames frames{};
 };
 
 /// What a job's groups are limited to, in any order; nothing: any.
@@ -79,6 +81,10 @@ struct Routes {
     std::uint32_t number_limit = max_trees;
   };
   std::vector<Route> trees;
+  /// Of a group's first routes: what it has of wide frames, and why not more. Later ones are for
+  /// what it has.
+  WideFrames frames{};
+  std::string frames_note;
 };
 
 class Registry {
@@ -150,6 +156,9 @@ public:
   /// All switches of all its trees have them in force.
   void installed(GroupId group, TimeNs now);
   void install_failed(GroupId group, const std::string& why, TimeNs now);
+  /// A switch has no room for what a group that is being installed was to have of wide frames: it
+  /// has these now. False when its members may know what it has.
+  bool narrow(GroupId group, const WideFrames& frames, const std::string& why);
   /// No switch has any of its trees any more.
   void removed(GroupId group, TimeNs now);
 
@@ -220,7 +229,9 @@ private:
   Group& add_group(Job& job, Group group, TimeNs now);
   [[nodiscard]] std::optional<Error> contradiction(const Group& group, const JoinRequest& request,
                                                    TimeNs now) const;
-  void add_member(Group& group, std::uint32_t rank, Nid nid, const std::string& host, TimeNs now);
+  void add_member(Group& group, const JoinRequest& request, TimeNs now);
+  /// Of a member that asks once more, with another interface perhaps.
+  void note_what_it_takes(Group& group, const JoinRequest& request);
   [[nodiscard]] Result<Group*> member_of(std::string_view job, std::string_view name,
                                          std::uint32_t rank);
   void extend_lease(Group& group, std::uint32_t rank, TimeNs now);

@@ -70,6 +70,9 @@ void Registry::restore_groups(const records::Snapshot& past, TimeNs now) {
     group.vni = record.vni;
     group.cookie = record.cookie;
     group.timeout_us = record.timeout_us;
+    group.wanted_frames = record.wanted_frames;
+    group.frames = record.frames;
+    group.frames_note = record.frames_note;
     group.state = record.state;
     group.created = now;
     const auto job = jobs_.find(record.job);
@@ -92,8 +95,10 @@ void Registry::restore_groups(const records::Snapshot& past, TimeNs now) {
   };
   for (const auto& record : past.members) {
     Group& group = group_at(record.group, "member");
-    group.members.emplace(record.rank,
-                          Member{.nid = record.nid, .host = record.host, .state = record.state});
+    group.members.emplace(record.rank, Member{.nid = record.nid,
+                                              .host = record.host,
+                                              .state = record.state,
+                                              .takes = record.takes});
     group.present += record.state == MemberState::joined ? 1 : 0;
     rank_at_.emplace(std::pair{record.nid, group.id}, record.rank);
   }

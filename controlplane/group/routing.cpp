@@ -150,10 +150,15 @@ bool Registry::routes_ready(GroupId id, const Routes& routes, TimeNs now) {
     throw std::invalid_argument(fmt::format("{} wants {}, not {}", title(group),
                                             counted(group.trees, "tree"), routes.trees.size()));
   }
+  const bool first = !group.routed();
   if (auto fault =
           group.routed() ? does_not_fit(group, routes) : give_numbers(group, routes, now)) {
     routes_failed(id, *fault, now);
     return false;
+  }
+  if (first) {
+    group.frames = routes.frames;
+    group.frames_note = routes.frames_note;
   }
   for (std::uint32_t i = 0; i < group.trees; ++i) {
     group.routes[i].form = routes.trees[i].form;
@@ -240,6 +245,18 @@ void Registry::routes_postponed(GroupId id, const std::string& why) {
 
 void Registry::install_failed(GroupId id, const std::string& why, TimeNs now) {
   fail(id, Event::install_failed, {ErrorKind::unavailable, why}, now);
+}
+
+bool Registry::narrow(GroupId id, const WideFrames& frames, const std::string& why) {
+  const auto it = groups_.find(id);
+  if (it == groups_.end() || it->second.state != GroupState::computing_routes ||
+      !it->second.routed()) {
+    return false;
+  }
+  it->second.frames = frames;
+  it->second.frames_note = why;
+  put(it->second);
+  return true;
 }
 
 void Registry::fail(GroupId id, Event event, const Error& why, TimeNs now) {

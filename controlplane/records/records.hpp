@@ -8,6 +8,7 @@
 // found again whatever order switches come in.
 #pragma once
 
+#include "controlplane/records/wide_frames.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>
@@ -71,6 +72,11 @@ struct GroupRecord {
   Cookie cookie;                ///< 0 until routes are there
   std::uint64_t timeout_us = 0; ///< of one collective, as asked for; 0: default
   GroupState state = GroupState::receiving_join_req;
+  /// The most of wide frames that it was asked to have; what it has, with trees; and why not more.
+  WideFrames wanted_frames{
+      .slots = WideFrames::most_slots, .payload = WideFrames::most_payload, .half_floats = true};
+  WideFrames frames{};
+  std::string frames_note{};
   friend bool operator==(const GroupRecord&, const GroupRecord&) = default;
 };
 
@@ -81,6 +87,7 @@ struct MemberRecord {
   Nid nid;
   std::string host; ///< its name, "" when not said
   MemberState state = MemberState::joined;
+  WideFrames takes{}; ///< what its host can have of wide frames
   friend bool operator==(const MemberRecord&, const MemberRecord&) = default;
 };
 

@@ -34,6 +34,10 @@ std::string fault_of(const GroupRecord& group, std::uint64_t epoch) {
   if (group.root.value_or(0) >= group.size || group.wanted_root.value_or(0) >= group.size) {
     return "its root is none of its ranks";
   }
+  if (!group.frames.is_sound()) {
+    return fmt::format("its frames carry {} bytes in {} slots", group.frames.payload,
+                       group.frames.slots);
+  }
   return {};
 }
 

@@ -131,7 +131,21 @@ constexpr const char* version_5 = R"sql(
   ) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array steps_from_the_first = {version_1, version_2, version_3, version_4, version_5};
+/// Wide frames: the most that a group was asked to have, what it has and why not more, and what
+/// members can. Groups and members of before have none.
+constexpr const char* version_6 = R"sql(
+  ALTER TABLE groups ADD COLUMN wanted_slots INTEGER NOT NULL DEFAULT 128;
+  ALTER TABLE groups ADD COLUMN wanted_payload INTEGER NOT NULL DEFAULT 65472;
+  ALTER TABLE groups ADD COLUMN slots INTEGER NOT NULL DEFAULT 8;
+  ALTER TABLE groups ADD COLUMN payload INTEGER NOT NULL DEFAULT 32;
+  ALTER TABLE groups ADD COLUMN half_floats INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE groups ADD COLUMN frames_note TEXT NOT NULL DEFAULT '';
+  ALTER TABLE members ADD COLUMN slots INTEGER NOT NULL DEFAULT 8;
+  ALTER TABLE members ADD COLUMN payload INTEGER NOT NULL DEFAULT 32;
+)sql";
+
+constexpr std::array steps_from_the_first = {version_1, version_2, version_3,
+                                             version_4, version_5, version_6};
 
 } // namespace
 

@@ -87,9 +87,10 @@ class Writer {
 public:
   explicit Writer(Database& db)
       : job_(db.prepare("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?)")),
-        group_(db.prepare(
-            "INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")),
-        member_(db.prepare("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?)")),
+        group_(db.prepare("INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                          "?, ?, ?, ?, ?, ?, "
+                          "?, ?)")),
+        member_(db.prepare("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?)")),
         tree_(db.prepare("INSERT OR REPLACE INTO trees VALUES (?, ?, ?, ?)")),
         address_(db.prepare("INSERT OR REPLACE INTO addresses VALUES (?, ?)")),
         switch_(db.prepare("INSERT OR REPLACE INTO switches VALUES (?, ?, ?, ?, ?)")),
@@ -117,10 +118,13 @@ public:
   }
   void operator()(const records::GroupRecord& g) {
     group_.run(g.id.value, g.job, g.name, g.step, g.multicast, g.size, g.trees, g.wanted_root,
-               g.root, g.vni.value, g.cookie.value, g.timeout_us, name_of(g.state));
+               g.root, g.vni.value, g.cookie.value, g.timeout_us, name_of(g.state),
+               g.wanted_frames.slots, g.wanted_frames.payload, g.frames.slots, g.frames.payload,
+               g.frames.half_floats, g.frames_note);
   }
   void operator()(const records::MemberRecord& m) {
-    member_.run(m.group.value, m.rank, m.nid.value, m.host, name_of(m.state));
+    member_.run(m.group.value, m.rank, m.nid.value, m.host, name_of(m.state), m.takes.slots,
+                m.takes.payload);
   }
   void operator()(const records::TreeRecord& t) {
     const std::string form = encode(t.form);
@@ -274,7 +278,8 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
       });
   read_rows(db, "group",
             "SELECT id, job, name, step, multicast, size, trees, wanted_root, root, vni, "
-            "cookie, timeout_us, state FROM groups ORDER BY 1",
+            "cookie, timeout_us, state, wanted_slots, wanted_payload, slots, payload, half_floats, "
+            "frames_note FROM groups ORDER BY 1",
             damaged, [&](const Statement& row) {
               all.groups.push_back({.id = records::GroupId{number_at<std::uint64_t>(row, 0)},
                                     .job = std::string(row.text(1)),
@@ -288,15 +293,24 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
                                     .vni = Vni{number_at<std::uint16_t>(row, 9)},
                                     .cookie = Cookie{number_at<std::uint32_t>(row, 10)},
                                     .timeout_us = number_at<std::uint64_t>(row, 11),
-                                    .state = records::group_state_named(row.text(12)).value()});
+                                    .state = records::group_state_named(row.text(12)).value(),
+                                    .wanted_frames = {.slots = number_at<std::uint32_t>(row, 13),
+                                                      .payload = number_at<std::uint32_t>(row, 14),
+                                                      .half_floats = true},
+                                    .frames = {.slots = number_at<std::uint32_t>(row, 15),
+                                               .payload = number_at<std::uint32_t>(row, 16),
+                                               .half_floats = row.integer(17) != 0},
+                                    .frames_note = std::string(row.text(18))});
             });
   read_rows(db, "a member of group",
-            "SELECT group_id, rank, nid, host, state FROM members ORDER BY 1, 2", damaged,
-            [&](const Statement& row) {
+            "SELECT group_id, rank, nid, host, state, slots, payload FROM members ORDER BY 1, 2",
+            damaged, [&](const Statement& row) {
               all.members.push_back(
                   {records::GroupId{number_at<std::uint64_t>(row, 0)},
                    number_at<std::uint32_t>(row, 1), Nid{number_at<std::uint32_t>(row, 2)},
-                   std::string(row.text(3)), records::member_state_named(row.text(4)).value()});
+                   std::string(row.text(3)), records::member_state_named(row.text(4)).value(),
+                   records::WideFrames{.slots = number_at<std::uint32_t>(row, 5),
+                                       .payload = number_at<std::uint32_t>(row, 6)}});
             });
   read_rows(db, "tree", "SELECT number, group_id, tree_index, form FROM trees ORDER BY 1", damaged,
             [&](const Statement& row) {

@@ -70,8 +70,8 @@ TEST(StoreErrors, a_database_from_a_newer_version_is_left_alone_and_both_version
   std::string message;
   EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }, &message),
             Kind::newer_version);
-  EXPECT_THAT(message, AllOf(HasSubstr("format version 7"), HasSubstr("versions up to 5")));
-  sql(scratch.file("fabric.db"), "PRAGMA user_version = 5");
+  EXPECT_THAT(message, AllOf(HasSubstr("format version 7"), HasSubstr("versions up to 6")));
+  sql(scratch.file("fabric.db"), "PRAGMA user_version = 6");
   Store store(scratch.file("fabric.db"));
   EXPECT_EQ(store.epoch(), 2U) << "the refused start did not count";
 }

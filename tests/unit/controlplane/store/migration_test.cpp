@@ -54,6 +54,25 @@ TEST_F(Migration, the_document_of_the_topology_is_given_until_it_is_stored_recor
   EXPECT_EQ(now.switches, std::vector{leaf});
 }
 
+TEST_F(Migration, groups_and_members_of_before_have_no_wide_frames) {
+  {
+    Database database(scratch_.file("fabric.db"));
+    database.execute("PRAGMA journal_mode = WAL");
+    EXPECT_EQ(migrate_and_count(database, store::migrations().first(5)), 1U);
+    database.execute("INSERT INTO groups VALUES (7, 'j', 'old', '', 0, 1, 1, NULL, 0, 1024, 5, 0, "
+                     "'ready');"
+                     "INSERT INTO members VALUES (7, 0, 3, 'h0', 'joined')");
+  }
+  store::Store store(scratch_.file("fabric.db"));
+  const records::Snapshot past = store.load();
+  ASSERT_EQ(past.groups.size(), 1U);
+  EXPECT_EQ(past.groups[0].frames, records::WideFrames{});
+  EXPECT_EQ(past.groups[0].wanted_frames, records::GroupRecord{}.wanted_frames);
+  EXPECT_EQ(past.groups[0].frames_note, "");
+  ASSERT_EQ(past.members.size(), 1U);
+  EXPECT_EQ(past.members[0].takes, records::WideFrames{});
+}
+
 TEST_F(Migration, a_file_of_an_older_version_takes_the_steps_that_are_missing) {
   Database database(scratch_.file("fabric.db"));
   EXPECT_EQ(migrate_and_count(database, store::migrations().first(1)), 1U);

@@ -39,13 +39,17 @@ inline std::vector<records::Change> whole_group(std::uint64_t id, std::uint32_t 
   group.cookie = Cookie{0xFFFF'FFFFU - static_cast<std::uint32_t>(id)};
   group.root = 0;
   group.state = records::GroupState::ready;
+  group.wanted_frames = {.slots = 64, .payload = 8192, .half_floats = true};
+  group.frames = {.slots = 32, .payload = 1408, .half_floats = id % 2 == 0};
+  group.frames_note = "rank 1 takes 1408 bytes";
   changes.emplace_back(group);
   for (std::uint32_t rank = 0; rank < members; ++rank) {
     changes.emplace_back(records::MemberRecord{.group = group.id,
                                                .rank = rank,
                                                .nid = Nid{rank},
                                                .host = "host" + std::to_string(rank),
-                                               .state = records::MemberState::joined});
+                                               .state = records::MemberState::joined,
+                                               .takes = {.slots = 128, .payload = 1408}});
   }
   changes.emplace_back(records::TreeRecord{TreeNumber{static_cast<std::uint16_t>(id % max_trees)},
                                            group.id, 0, some_form(switches)});

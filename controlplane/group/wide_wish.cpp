@@ -1,0 +1,54 @@
+#include "controlplane/group/wide_wish.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tributary::group {
+
+void lower(WideWish& wish, const WideFrames& takes, const std::string& who) {
+  WideFrames& frames = wish.frames;
+  if (!frames.any()) {
+    return;
+  }
+  std::string less;
+  if (!takes.any()) {
+    less = "takes no wide frames";
+    frames = {};
+  } else {
+    if (takes.payload < frames.payload) {
+      frames.payload = takes.payload;
+      less = fmt::format("takes {} bytes", takes.payload);
+    }
+    if (takes.slots < frames.slots) {
+      frames.slots = takes.slots;
+      less +=
+          fmt::format("{}{} reductions in flight", less.empty() ? "takes " : " and ", takes.slots);
+    }
+  }
+  if (!less.empty()) {
+    wish.why += fmt::format("{}{} {}", wish.why.empty() ? "" : "; ", who, less);
+  }
+}
+
+WideWish wide_wish(const Group& group, const WideFrames& most) {
+  WideWish wish{.frames = group.multicast ? WideFrames{} : most, .why = {}, .short_of_room = false};
+  lower(wish, group.wanted_frames, "the group");
+  // The member that takes least stands for all: large groups have many that take the same.
+  const auto least = [&](auto what) {
+    return std::ranges::min_element(group.members, {},
+                                    [&](const auto& entry) { return entry.second.takes.*what; });
+  };
+  for (const auto& member : {least(&WideFrames::payload), least(&WideFrames::slots)}) {
+    if (member != group.members.end()) {
+      const auto& [rank, one] = *member;
+      lower(wish, one.takes,
+            one.host.empty()
+                ? fmt::format("rank {} (NID {})", rank, one.nid.value)
+                : fmt::format("rank {} (NID {}, host {})", rank, one.nid.value, one.host));
+    }
+  }
+  return wish;
+}
+
+} // namespace tributary::group
