@@ -85,6 +85,12 @@ json::object Views::summary_of(const group::Group& group) const {
                         {"max_efi", max_efi}});
     }
     object["routes"] = std::move(routes);
+    object["slots"] = group.frames.slots;
+    object["payload"] = group.frames.payload;
+    object["float16"] = group.frames.half_floats;
+    if (!group.frames_note.empty()) {
+      object["frames_note"] = group.frames_note;
+    }
     if (group.trees == 2 && life != nullptr && !life->trees.empty()) {
       object["disjoint"] = life->shared.empty();
       object["shared"] = json::value_from(life->shared);
@@ -131,7 +137,10 @@ json::object Views::membership(const group::Group& group, std::uint32_t rank) co
           {"root_nid", group.members.at(*group.root).nid.value},
           {"trees", std::move(trees)},
           {"disjoint", life != nullptr && !life->trees.empty() && life->shared.empty()},
-          {"lease_seconds", seconds(lease_of(group, rank))}};
+          {"lease_seconds", seconds(lease_of(group, rank))},
+          {"slots", group.frames.slots},
+          {"payload", group.frames.payload},
+          {"float16", group.frames.half_floats}};
 }
 
 json::object Views::json_of(const group::Job& job) {

@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <limits>
@@ -83,6 +84,22 @@ std::optional<std::vector<T>> bounded_list(const Fields& fields, std::string_vie
   return list;
 }
 
+/// "slots" and "payload": what a host, or a group, takes of wide frames; `otherwise` where they are
+/// not said. Payloads are cut to what trees can have: a host says what its interface carries.
+group::WideFrames wide_frames_of(const Fields& fields, const group::WideFrames& otherwise) {
+  using group::WideFrames;
+  const auto slots = fields.number("slots", WideFrames::least_slots, WideFrames::most_slots);
+  if (slots && !std::has_single_bit(*slots)) {
+    throw RequestError(fmt::format("\"slots\" must be 8, 16, 32, 64 or 128, not {}", *slots));
+  }
+  constexpr std::uint64_t longest_packet = 1U << 20U;
+  const auto payload = fields.number("payload", WideFrames::narrow_payload, longest_packet);
+  WideFrames frames = otherwise;
+  frames.payload = payload ? records::payload_within(*payload) : otherwise.payload;
+  frames.slots = slots ? static_cast<std::uint32_t>(*slots) : otherwise.slots;
+  return frames;
+}
+
 /// All but the name, which is where the path or the body says.
 GroupRequest group_fields(const Fields& fields) {
   GroupRequest request;
@@ -155,6 +172,7 @@ GroupRequest group_request(const json::object& body) {
   const Fields fields(body);
   GroupRequest request = group_fields(fields);
   request.name = fields.required_name("name");
+  request.frames = wide_frames_of(fields, group::any_frames);
   return request;
 }
 
@@ -168,6 +186,7 @@ JoinRequest join_request(const std::string& group, const Target& target, const j
       static_cast<std::uint32_t>(fields.required_number("rank", 0, request.group.size - 1));
   request.nid = nid_of("\"mac\"", fields.required("mac"));
   request.host = fields.name("host").value_or("");
+  request.takes = wide_frames_of(fields, {});
   if (const auto wait = target.parameter("wait")) {
     constexpr auto most_ms = static_cast<std::uint64_t>(max_join_wait.count());
     request.wait = std::chrono::milliseconds(number_of("wait, in milliseconds,", *wait, most_ms));

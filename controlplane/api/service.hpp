@@ -91,6 +91,7 @@ enum class View : std::uint8_t {
   trees,
   transactions,
   jobs,
+  memory,
 };
 
 /// What to look at: one of the things, or a page of the list.

@@ -62,7 +62,11 @@ json::object Views::switch_json(SwitchId id) const {
     object["version"] = state->software;
     object["limits"] = {{"trees", state->limits.trees()},
                         {"ports", state->limits.ports()},
-                        {"descriptors_per_engine", state->limits.descriptors_per_engine()}};
+                        {"descriptors_per_engine", state->limits.descriptors_per_engine()},
+                        {"wide_payload", state->limits.wide_payload()},
+                        {"wide_slots", state->limits.wide_slots()},
+                        {"wide_memory", state->limits.wide_memory()},
+                        {"wide_forms", state->limits.wide_forms()}};
     object["silent_seconds"] = seconds(elapsed_ns(at_, state->heard));
     json::array statistics;
     for (const auto& [number, port] : state->ports) {

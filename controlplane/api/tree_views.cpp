@@ -69,6 +69,9 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
           {"algorithm", tree.form.algorithm},
           {"root_switch", tree.form.root_switch},
           {"height", tree.form.height},
+          {"slots", group.frames.slots},
+          {"payload", group.frames.payload},
+          {"float16", group.frames.half_floats},
           {"root", std::move(root)},
           {"parts", std::move(parts)},
           {"statistics", std::move(statistics)}};

@@ -40,6 +40,7 @@ Answer Views::list(const OnlyJob& only, const ViewRequest& request) const {
     case View::trees: return list_trees(page, only, request, *from), "trees";
     case View::transactions: return list_transactions(page, only, *from), "transactions";
     case View::jobs: return list_jobs(page, request.after), "jobs";
+    case View::memory: return list_memory(page, only, request, *from), "memory";
     case View::topology: break;
     }
     return "";
@@ -59,6 +60,11 @@ std::optional<json::object> Views::one(const OnlyJob& only, View what,
   case View::switches:
     if (const auto found = graph().find_switch(id)) {
       return switch_json(*found);
+    }
+    break;
+  case View::memory:
+    if (const auto found = graph().find_switch(id)) {
+      return memory_json(*found, only);
     }
     break;
   case View::hosts:

@@ -8,7 +8,7 @@
 // the service's to say; of other jobs' groups and trees, `OnlyJob` keeps them from being seen.
 //
 // Files: views.cpp (which list, which one of it), group_views.cpp, switch_views.cpp,
-// tree_views.cpp, topology_views.cpp. Pure.
+// memory_views.cpp, tree_views.cpp, topology_views.cpp. Pure.
 #pragma once
 
 #include "controlplane/api/page.hpp"
@@ -20,6 +20,7 @@
 #include "controlplane/transaction/coordinator.hpp"
 #include "controlplane/trees/engine_loads.hpp"
 #include "controlplane/trees/life.hpp"
+#include "controlplane/trees/wide_memory.hpp"
 
 #include <boost/json/object.hpp>
 
@@ -40,6 +41,7 @@ struct Sight {
   const transaction::Coordinator& coordinator;
   const trees::Lives& lives;
   const trees::EngineLoads& engines;
+  const trees::WideMemory& memory;
   const multicast::Planner& planner;
   const std::vector<southbound::protocol::SwitchReport>& switches; ///< by SwitchId
 };
@@ -90,6 +92,11 @@ private:
   void list_hosts(Page& page, const OnlyJob& only, const ViewRequest& request,
                   std::uint64_t from) const;
   void list_links(Page& page, const ViewRequest& request, std::uint64_t from) const;
+
+  // memory_views.cpp
+  [[nodiscard]] boost::json::object memory_json(topology::SwitchId id, const OnlyJob& only) const;
+  void list_memory(Page& page, const OnlyJob& only, const ViewRequest& request,
+                   std::uint64_t from) const;
 
   // topology_views.cpp
   /// Engines that had no descriptor for an arm, or may have none, in words.

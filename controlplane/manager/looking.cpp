@@ -68,7 +68,8 @@ void Manager::view(const api::Caller& caller, const api::ViewRequest& request, a
       {"groups", "name"},
       {"trees", "tree"},
       {"transactions", "transaction"},
-      {"jobs", "job"}};
+      {"jobs", "job"},
+      {"memory", "switch"}};
   const auto& [name, key] = keys[static_cast<std::size_t>(request.what)];
   reply(api::error_answer(404, fmt::format("there is no {} of {} \"{}\"", name, key, *request.id)));
 }

@@ -483,11 +483,15 @@ std::optional<std::string> Manager::connected(transaction::SessionNumber session
   sessions_[session] = *at;
   coordinator_.connected(*at, session, southbound::protocol::hello_of(hello), now());
   control_.connected(*at, hello, now());
+  std::vector<std::pair<TreeNumber, records::WideFrames>> own;
   for (const control::Tree& tree : hello.in_force().trees()) {
     if (tree.from_file() && tree.number() < max_trees) {
-      registry_.reserve_tree(TreeNumber{static_cast<std::uint16_t>(tree.number())});
+      const TreeNumber number{static_cast<std::uint16_t>(tree.number())};
+      registry_.reserve_tree(number);
+      own.emplace_back(number, southbound::protocol::frames_of(tree));
     }
   }
+  memory_.set_own(*at, own);
   event("switch", fmt::format("switch {} is connected", hello.name()),
         {{"switch", hello.name()}, {"change", "connected"}});
   reachability_changed_.insert(*at);

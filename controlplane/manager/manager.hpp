@@ -45,10 +45,10 @@
 //
 // Files: manager.cpp (construction, settling, switches), tree_planning.cpp, tree_installing.cpp and
 // tree_repair.cpp (trees of groups), route_control.cpp (unicast routes and faults), admission.cpp
-// (descriptors of engines), rebalance.cpp (trees that could be better), rdma_control.cpp
-// (retransmit handling), requests.cpp, rdma_requests.cpp and looking.cpp (api::Service: what
-// changes something, and what only looks). What is seen is made in
-// the room api.
+// (descriptors of engines), frame_planning.cpp (wide frames, and switches' memory for them),
+// rebalance.cpp (trees that could be better), rdma_control.cpp (retransmit handling), requests.cpp,
+// rdma_requests.cpp and looking.cpp (api::Service: what changes something, and what only looks).
+// What is seen is made in the room api.
 //
 // Pure: one thread, no clock, no I/O but through Environment.
 #pragma once
@@ -58,6 +58,7 @@
 #include "controlplane/api/service.hpp"
 #include "controlplane/api/views.hpp"
 #include "controlplane/group/registry.hpp"
+#include "controlplane/group/wide_wish.hpp"
 #include "controlplane/manager/endings.hpp"
 #include "controlplane/manager/environment.hpp"
 #include "controlplane/manager/rdma_control.hpp"
@@ -75,6 +76,7 @@
 #include "controlplane/trees/life.hpp"
 #include "controlplane/trees/planned_tree.hpp"
 #include "controlplane/trees/tree_kind.hpp"
+#include "controlplane/trees/wide_memory.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -338,10 +340,11 @@ private:
   /// Plans anew what is broken of it; tells switches again that refused.
   void repair(const group::Group& group);
   /// New trees in the place of those that are broken; one of twins keeps off its sibling. False,
-  /// and nothing is changed, where there is no path.
+  /// and nothing is changed, where there is no path; or none over switches that have room for its
+  /// wide frames, and then `why_not` says so.
   [[nodiscard]] bool plan_anew(const group::Group& group, trees::Life& life,
                                std::span<const std::size_t> broken,
-                               std::span<const topology::HostId> hosts);
+                               std::span<const topology::HostId> hosts, std::string& why_not);
 
   // admission.cpp
   /// An engine that has no descriptors left for one more tree.
@@ -367,6 +370,37 @@ private:
                                                      std::span<const topology::HostId> hosts);
   [[nodiscard]] std::vector<trees::PlannedTree>
   laid_around_full_engines(const group::Group& group, std::span<const topology::HostId> hosts);
+
+  // frame_planning.cpp
+  /// The most that a tree can have there, whatever others hold; nothing of one that was not heard.
+  [[nodiscard]] records::WideFrames widest_at(topology::SwitchId at) const;
+  /// How much memory it has, and who holds it.
+  [[nodiscard]] std::string memory_text(topology::SwitchId at) const;
+  /// A switch that has no room for the places of these trees, beside all that it holds.
+  [[nodiscard]] std::optional<topology::SwitchId>
+  without_room(const records::WideFrames& frames, std::span<const trees::PlannedTree> trees) const;
+  /// What a group gets whose first trees these are, and why not more.
+  [[nodiscard]] group::WideWish agreed_frames(const group::Group& group,
+                                              std::span<const trees::PlannedTree> trees) const;
+  /// A switch had less room than was known: the group gets less, if its members have not been told
+  /// yet what it has.
+  [[nodiscard]] bool narrow_after_refusal(const group::Group& group, const std::string& refusal);
+  /// An event: it has less than it would have with more memory in switches.
+  void tell_short_of_room(const group::Group& group);
+  /// Those parts that have a place in their switch's memory.
+  [[nodiscard]] static std::vector<multicast::TreePart>
+  occupying(std::span<const multicast::TreePart> parts);
+  void hold_memory(const group::Group& group, const trees::Life& life);
+  void settle_memory(const group::Group& group);
+  /// Why a switch cannot have this tree of the group's, as wide as it is; "" when it can.
+  [[nodiscard]] std::string why_not_carried(const group::Group& group, TreeNumber tree,
+                                            topology::SwitchId at) const;
+  [[nodiscard]] std::string why_not_carried(const group::Group& group, std::size_t index,
+                                            std::span<const multicast::TreePart> parts) const;
+  /// Whether all switches that were heard know wide frames such as the group's.
+  [[nodiscard]] bool knows_wide_frames(const group::Group& group,
+                                       std::span<const multicast::TreePart> parts) const;
+  [[nodiscard]] multicast::Tree weight_of_switches_without_room(const group::Group& group) const;
 
   // rebalance.cpp
   /// The trees of a group as they are and as they could be; the planner and the loads of engines
@@ -465,8 +499,9 @@ private:
   std::map<transaction::SessionNumber, topology::SwitchId> sessions_;
   trees::Lives lives_; ///< the planner carries the loads of their trees, as does:
   trees::EngineLoads engines_;
-  const api::Sight sight_{discovery_, registry_, settings_.groups, coordinator_,
-                          lives_,     engines_,  planner_,         switches_};
+  trees::WideMemory memory_; ///< of switches, for wide frames
+  const api::Sight sight_{discovery_, registry_, settings_.groups, coordinator_, lives_,
+                          engines_,   memory_,   planner_,         switches_};
   std::set<std::uint32_t> located_; ///< NIDs the registry takes for located
   struct Untold {
     std::vector<topology::Change> changes;

@@ -57,9 +57,13 @@ std::optional<std::vector<trees::PlannedTree>> Manager::fitted(const group::Grou
   std::vector<trees::PlannedTree> fitted;
   for (std::size_t i = 0; i < trees.size(); ++i) {
     auto one = routed(group, std::move(trees[i]), hosts);
-    if (!one || !std::ranges::all_of(one->parts, [&](const multicast::TreePart& part) {
-          return group.routes[i].number.value < switches_[part.at.value].limits.trees();
-        })) {
+    if (!one ||
+        !std::ranges::all_of(one->parts,
+                             [&](const multicast::TreePart& part) {
+                               return group.routes[i].number.value <
+                                      switches_[part.at.value].limits.trees();
+                             }) ||
+        !why_not_carried(group, i, one->parts).empty()) {
       return std::nullopt;
     }
     fitted.push_back(std::move(*one));

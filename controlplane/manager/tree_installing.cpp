@@ -19,7 +19,7 @@ std::optional<transaction::Target> Manager::target_of(const group::Group& group,
   for (const HostId host : hosts_of(group)) {
     edges.push_back({graph()[host].at, graph()[host].nid});
   }
-  return trees::target_of(group.routes[index].number, parts, group.vni, edges);
+  return trees::target_of(group.routes[index].number, parts, group.vni, edges, group.frames);
 }
 
 void Manager::install(group::GroupId id) {
@@ -27,6 +27,7 @@ void Manager::install(group::GroupId id) {
   if (group == nullptr || !lives_.apply(id, trees::Event::tell, now())) {
     return;
   }
+  lives_.at(id).no_room = false;
   std::vector<transaction::TransactionNumber> begun;
   for (std::size_t i = 0; i < group->routes.size(); ++i) {
     const transaction::Subject subject = trees::subject_of(group->routes[i].number);
@@ -65,6 +66,9 @@ void Manager::remove(group::GroupId id) {
 }
 
 void Manager::forget(const group::Group& group) {
+  for (const records::TreeRecord& tree : group.routes) {
+    memory_.drop(tree.number);
+  }
   if (lives_.find(group.id) != nullptr) {
     lives_.apply(group.id, trees::Event::remove, now());
     control_.trees_given_up(group.full_name(), {}, now());
@@ -84,6 +88,9 @@ void Manager::finished(const transaction::Outcome& outcome) {
   }
   event("transaction", outcome.text, std::move(body));
   const bool committed = outcome.result == transaction::Result::committed;
+  if (owner) {
+    lives_.at(*owner).no_room |= outcome.no_room;
+  }
   const auto over = lives_.ended(outcome.transaction, committed ? "" : outcome.text);
   if (!over) {
     return;
@@ -92,6 +99,12 @@ void Manager::finished(const transaction::Outcome& outcome) {
     registry_.removed(*over, now());
   } else if (const std::string failure = lives_.find(*over)->failure;
              !failure.empty() && lives_.apply(*over, trees::Event::failed, now())) {
+    const group::Group* const refused = registry_.find(*over);
+    if (lives_.find(*over)->no_room && refused != nullptr &&
+        narrow_after_refusal(*refused, failure)) {
+      lives_.set_due(*over, now());
+      return;
+    }
     lives_.set_due(*over, now() + settings_.repair_pause_ns);
     registry_.install_failed(*over, failure, now());
   }
@@ -122,6 +135,7 @@ bool Manager::note_in_force() {
                           });
     if (in_force) {
       lives_.apply(id, trees::Event::everywhere, now());
+      settle_memory(*group);
       registry_.installed(id, now());
       any = true;
     }

@@ -175,9 +175,23 @@ void Manager::compute(group::GroupId id) {
 }
 
 void Manager::offer(group::GroupId id, trees::Life& life) {
-  if (!registry_.routes_ready(id, routes_of(life), now())) {
+  group::Routes routes = routes_of(life);
+  const group::Group* const group = registry_.find(id);
+  bool short_of_room = false;
+  if (group != nullptr && !group->routed()) {
+    group::WideWish agreed = agreed_frames(*group, life.trees);
+    routes.frames = agreed.frames;
+    routes.frames_note = std::move(agreed.why);
+    short_of_room = agreed.short_of_room;
+  }
+  if (!registry_.routes_ready(id, routes, now())) {
     release(life);
     lives_.apply(id, trees::Event::torn, now());
+    return;
+  }
+  hold_memory(*group, life);
+  if (short_of_room) {
+    tell_short_of_room(*group);
   }
 }
 
@@ -293,6 +307,7 @@ void Manager::adopt(const group::Group& group) {
   lives_.apply(group.id, trees::Event::restored, started_);
   trees::Life& life = lives_.at(group.id);
   life.trees = std::move(planned);
+  hold_memory(group, life);
   note_shared(life);
 }
 

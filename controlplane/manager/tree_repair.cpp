@@ -16,6 +16,9 @@ bool Manager::intact(const group::Group& group, const trees::PlannedTree& routed
       return false;
     }
   }
+  if (!knows_wide_frames(group, routed.parts)) {
+    return false;
+  }
   for (const HostId host : hosts_of(group)) {
     const topology::Host& member = graph()[host];
     const auto part =
@@ -31,8 +34,12 @@ bool Manager::intact(const group::Group& group, const trees::PlannedTree& routed
 }
 
 bool Manager::plan_anew(const group::Group& group, trees::Life& life,
-                        std::span<const std::size_t> broken, std::span<const HostId> hosts) {
+                        std::span<const std::size_t> broken, std::span<const HostId> hosts,
+                        std::string& why_not) {
   std::vector<multicast::Tree> trees;
+  const std::vector<trees::PlannedTree> before = life.trees;
+  const multicast::Tree weight = weight_of_switches_without_room(group);
+  planner().adopt(weight);
   if (broken.size() == 2) {
     const bool known = !life.trees[0].parts.empty();
     for (const trees::PlannedTree& old : life.trees) {
@@ -57,12 +64,26 @@ bool Manager::plan_anew(const group::Group& group, trees::Life& life,
       trees.push_back(std::move(*tree));
     }
   }
+  planner_.release(weight);
   for (std::size_t i = 0; i < trees.size(); ++i) {
     auto again = routed(group, trees[i], hosts);
     if (!again) {
       return false;
     }
+    if (why_not.empty()) {
+      why_not = why_not_carried(group, broken[i], again->parts);
+    }
     replace(life.trees[broken[i]], std::move(*again));
+  }
+  if (!why_not.empty()) {
+    for (const std::size_t i : broken) { // as it was
+      planner_.release(life.trees[i].tree);
+      if (!before[i].parts.empty()) {
+        planner_.adopt(before[i].tree);
+      }
+      replace(life.trees[i], before[i]);
+    }
+    return false;
   }
   return !trees.empty();
 }
@@ -92,10 +113,12 @@ void Manager::repair(const group::Group& group) {
   lives_.apply(id, trees::Event::torn, now());
   trees::Life& life = lives_.at(id);
   life.trees.resize(group.routes.size());
-  if (!plan_anew(group, life, broken, hosts)) {
+  std::string why_not;
+  if (!plan_anew(group, life, broken, hosts, why_not)) {
     lives_.apply(id, trees::Event::no_path, now());
     lives_.set_due(id, now() + settings_.repair_pause_ns);
-    const group::Error error = no_route(group, hosts);
+    const group::Error error = why_not.empty() ? no_route(group, hosts)
+                                               : group::Error{group::ErrorKind::exhausted, why_not};
     control_.trees_given_up(group.full_name(), error.message, now());
     registry_.routes_failed(id, error, now());
     return;

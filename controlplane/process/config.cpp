@@ -6,12 +6,14 @@
 #include "configuration/section_reader.hpp"
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/rdma/policy_document.hpp"
+#include "controlplane/records/wide_frames.hpp"
 #include "controlplane/routes/settings.hpp"
 #include "controlplane/unicast/route_error.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <bit>
 #include <utility>
 
 namespace tributary::fabricd {
@@ -165,6 +167,31 @@ const Key<Groups> groups_keys[] = {
               "it, or the group is refused. Set it lower where hosts have fewer collectives in "
               "flight. 0: no reservation, first come, first served."},
      [](Groups& g, const Value& v) { g.descriptors_per_tree = integer<std::uint32_t>(v); }},
+    {{.name = "payload",
+      .type = Integer{records::WideFrames::narrow_payload, records::WideFrames::most_payload},
+      .fallback = "32",
+      .change = configuration::Change::live,
+      .help = "Longest vector in one frame of a group, in bytes; rounded down to a multiple of 64, "
+              "and for each group to what all its hosts' interfaces and switches carry: 1408 with "
+              "an MTU of 1500. Groups may ask for less. 32: no group has wide frames."},
+     [](Groups& g, const Value& v) { g.payload = integer<std::uint32_t>(v); }},
+    {{.name = "slots",
+      .type = Integer{records::WideFrames::least_slots, records::WideFrames::most_slots},
+      .fallback = "128",
+      .change = configuration::Change::live,
+      .help =
+          "Largest number of reductions in flight of a group with wide frames: 8, 16, 32, 64 or "
+          "128. Each switch on its trees holds slots times payload bytes of its "
+          "wide_memory_mib for it."},
+     [](Groups& g, const Value& v) { g.slots = integer<std::uint32_t>(v); }},
+    {{.name = "float16",
+      .type = configuration::Flag{},
+      .fallback = "true",
+      .change = configuration::Change::live,
+      .help = "Whether switches reserve twice that memory, so that they can add up 16-bit floats "
+              "in frames as long as the payload. false: longer vectors of them than half the "
+              "payload are added up by the root host."},
+     [](Groups& g, const Value& v) { g.float16 = std::get<bool>(v); }},
     {{.name = "first_vni",
       .type = Integer{1, 65535},
       .fallback = "1024",
@@ -482,6 +509,10 @@ Config parse_text(std::string_view content, const std::string& file) {
   if (result.groups.first_vni > result.groups.last_vni) {
     findings.add(of_groups.line("last_vni"), of_groups.path("last_vni"),
                  "is below first_vni, {}; give a range", result.groups.first_vni);
+  }
+  if (!std::has_single_bit(result.groups.slots)) {
+    findings.add(of_groups.line("slots"), of_groups.path("slots"),
+                 "{} is no power of two; give 8, 16, 32, 64 or 128", result.groups.slots);
   }
   read(multicast_trees, result.multicast);
   read(topology, result.topology);

@@ -52,6 +52,9 @@ struct Groups {
   std::uint32_t descriptors_per_tree = reductions_per_tree;
   std::uint16_t first_vni = 1024;
   std::uint16_t last_vni = 65'535;
+  std::uint32_t slots = most_reductions_per_tree;
+  std::uint32_t payload = 32; ///< 32: no wide frames
+  bool float16 = true;
 };
 
 struct Multicast {

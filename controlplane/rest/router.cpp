@@ -161,6 +161,8 @@ constexpr std::array all_routes = {
           ask_one<View::transactions>},
     Route{verb::get, "/api/v1/jobs", Kind::service, no_body, ask_view<View::jobs>},
     Route{verb::get, "/api/v1/jobs/{id}", Kind::service, no_body, ask_one<View::jobs>},
+    Route{verb::get, "/api/v1/memory", Kind::service, no_body, ask_view<View::memory>},
+    Route{verb::get, "/api/v1/memory/{id}", Kind::service, no_body, ask_one<View::memory>},
 
     Route{verb::get, "/api/v1/routes", Kind::service, no_body, get_routes},
     Route{verb::get, "/api/v1/paths", Kind::service, no_body, get_paths},

@@ -139,6 +139,35 @@ TEST(join_request, has_its_group_from_the_path) {
   EXPECT_EQ(request.wait, std::chrono::milliseconds(5));
 }
 
+TEST(join_request, says_what_the_host_takes_of_wide_frames) {
+  const auto taken = [](const std::string& more) {
+    return join_request("g", parse_target("/"),
+                        parse_body(R"({"rank":0,"size":2,"mac":"0:0:1")" + more + "}"))
+        .takes;
+  };
+  EXPECT_EQ(taken(""), group::WideFrames{}) << "an older host";
+  EXPECT_EQ(taken(R"(,"slots":64,"payload":1452)"),
+            (group::WideFrames{.slots = 64, .payload = 1408, .half_floats = false}));
+  EXPECT_EQ(taken(R"(,"payload":40)").payload, 32U);
+  EXPECT_EQ(taken(R"(,"payload":70000)").payload, 65472U);
+}
+
+TEST(group_request, may_ask_for_less_of_wide_frames) {
+  const auto asked = [](const std::string& more) {
+    return group_request(parse_body(R"({"name":"g","size":2)" + more + "}")).frames;
+  };
+  EXPECT_EQ(asked(""), group::any_frames);
+  EXPECT_EQ(asked(R"(,"slots":16)").slots, 16U);
+  EXPECT_EQ(asked(R"(,"slots":16)").payload, 65472U);
+  EXPECT_EQ(asked(R"(,"payload":32)").payload, 32U);
+  const auto error = [&](const char* more) {
+    return message_of<RequestError>([&] { return asked(more); });
+  };
+  EXPECT_THAT(error(R"(,"slots":12)"), HasSubstr("must be 8, 16, 32, 64 or 128, not 12"));
+  EXPECT_THAT(error(R"(,"slots":256)"), HasSubstr("from 8 to 128"));
+  EXPECT_THAT(error(R"(,"payload":31)"), HasSubstr("\"payload\""));
+}
+
 TEST(join_request, says_what_is_wrong) {
   const auto error = [](const char* body, const char* target = "/") {
     return message_of<RequestError>(

@@ -249,6 +249,7 @@ TEST(views, come_in_pages_that_are_together_what_is_there) {
     EXPECT_EQ(keys.size(), size) << name;
   };
   check(View::switches, "switches", 40, "name");
+  check(View::memory, "memory", 40, "switch");
   check(View::hosts, "hosts", 160, "nid");
   check(View::links, "links", 39, "link");
   check(View::groups, "groups", 30, "name");

@@ -146,6 +146,10 @@ public:
     hello.mutable_limits()->set_trees(max_trees);
     hello.mutable_limits()->set_ports(64);
     hello.mutable_limits()->set_descriptors_per_engine(descriptors_per_engine);
+    hello.mutable_limits()->set_wide_payload(wide.payload);
+    hello.mutable_limits()->set_wide_slots(wide.slots);
+    hello.mutable_limits()->set_wide_memory(wide.memory);
+    hello.mutable_limits()->set_wide_forms(wide.forms);
     for (std::uint32_t p = 0; p < ports; ++p) {
       control::Port& port = *hello.add_ports();
       port.set_number(p);
@@ -215,6 +219,7 @@ public:
     request.rank = rank;
     request.nid = Nid{nid};
     request.wait = std::chrono::milliseconds(wait_ms);
+    request.takes = takes;
     manager->join_group(caller, request, given.reply());
     return given;
   }
@@ -270,6 +275,18 @@ public:
   /// By port: the NIDs that the switches' permissions guard for, 0 for none.
   std::map<std::uint32_t, std::uint32_t> permits;
   std::uint32_t descriptors_per_engine = reduction_keys; ///< of switches that connect from now on
+  /// What switches that connect from now on say of wide frames.
+  struct Wide {
+    std::uint32_t payload = 0;
+    std::uint32_t slots = 0;
+    std::uint64_t memory = 0;
+    std::uint32_t forms = 0;
+  };
+  Wide wide{};
+  records::WideFrames takes{}; ///< of hosts that join from now on
+  /// By session and number: what switches were told last of their trees.
+  std::map<std::pair<transaction::SessionNumber, std::uint32_t>, control::Tree> trees;
+  std::uint32_t refuse_wider_than = 128; ///< slots
   bool switches_answer = true;
   bool switches_commit = true; ///< otherwise they say that they have prepared, and then nothing
   std::map<std::string, transaction::SessionNumber> sessions; ///< by switch
@@ -298,13 +315,24 @@ private:
     }
     for (const auto& [session, message] : std::exchange(sent, {})) {
       control::SwitchMessage answer;
+      bool refused = false;
       if (message.has_prepare()) {
         for (const control::Change& change : message.prepare().changes()) {
           if (change.has_permit()) {
             permits[change.permit().port()] = change.permit().nid();
           } else if (change.has_revoke()) {
             permits.erase(change.revoke().port());
+          } else if (change.has_set_tree()) {
+            trees[{session, change.set_tree().number()}] = change.set_tree();
+            refused |= change.set_tree().slots() > refuse_wider_than;
           }
+        }
+        if (refused) {
+          answer.mutable_refused()->set_transaction(message.prepare().transaction());
+          answer.mutable_refused()->set_reason("no room in slot memory");
+          answer.mutable_refused()->set_no_room(true);
+          manager->message(session, answer);
+          continue;
         }
         answer.mutable_prepared()->set_transaction(message.prepare().transaction());
       } else if (message.has_commit() && !switches_commit) {

@@ -132,7 +132,8 @@ void look_at_everything(World& world) {
        {std::pair(api::View::topology, "topology"), std::pair(api::View::switches, "switches"),
         std::pair(api::View::hosts, "hosts"), std::pair(api::View::links, "links"),
         std::pair(api::View::groups, "groups"), std::pair(api::View::trees, "trees"),
-        std::pair(api::View::transactions, "transactions"), std::pair(api::View::jobs, "jobs")}) {
+        std::pair(api::View::transactions, "transactions"), std::pair(api::View::jobs, "jobs"),
+        std::pair(api::View::memory, "memory")}) {
     Given given;
     world.manager->view(administrator, api::ViewRequest{.what = what}, given.reply());
     expect_documented("get", std::string("/api/v1/") + path, given);
@@ -152,6 +153,11 @@ TEST(openapi, says_what_is_answered) {
   world.reconcile();
   expect_documented("post", jobs, twice);
   world.create_job("empty");
+  world.wide = {.payload = 1408, .slots = 128, .memory = 1 << 20, .forms = 0xFE};
+  world.takes = group::any_frames;
+  group::Settings wide;
+  wide.frames = {.slots = 128, .payload = 1408, .half_floats = false};
+  world.manager->reconfigure(wide);
   world.connect_star("a", 4);
   world.connect_star("b", 2, 11);
   world.report_link("a", 6, "b", 6);

@@ -20,7 +20,8 @@ TEST(views, name_what_is_there_and_404_what_is_not) {
        {std::tuple(api::View::switches, "switches", "leaf"),
         std::tuple(api::View::hosts, "hosts", "nid-1"),
         std::tuple(api::View::groups, "groups", "demo"), std::tuple(api::View::trees, "trees", "0"),
-        std::tuple(api::View::jobs, "jobs", "job")}) {
+        std::tuple(api::View::jobs, "jobs", "job"),
+        std::tuple(api::View::memory, "memory", "leaf")}) {
     Given all;
     world.manager->view(administrator, api::ViewRequest{.what = view}, all.reply());
     ASSERT_EQ(all->status, 200U) << name;
