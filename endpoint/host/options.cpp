@@ -95,16 +95,17 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_option("--cookie", o.group.cookie, "With --tree: the group's cookie")
       ->needs(fixed)
       ->capture_default_str();
-  app.add_option("--slots", o.group.slots,
-                 "With --tree: reductions in flight that the tree has: 8, 16, 32, 64 or 128")
-      ->needs(fixed)
-      ->capture_default_str();
-  app.add_option(
-         "--payload", o.group.payload,
-         "With --tree: bytes of elements in a frame, as installed in the switches: 32, or a "
-         "multiple of 64, such as 1408 with an MTU of 1500")
-      ->needs(fixed)
-      ->capture_default_str();
+  CLI::Option* slots =
+      app.add_option("--slots", o.group.slots,
+                     "With --tree: reductions in flight that the tree has: 8, 16, 32, 64 or 128; "
+                     "with --group: the most that this member takes, default 128")
+          ->capture_default_str();
+  CLI::Option* payload =
+      app.add_option("--payload", o.group.payload,
+                     "With --tree: bytes of elements in a frame, as installed in the switches: 32, "
+                     "or a multiple of 64, such as 1408 with an MTU of 1500; with --group: the "
+                     "most that this member takes, default what the interface carries")
+          ->capture_default_str();
   app.add_option("--trees", o.trees, "With --group: number of trees, 1, or 2 for twin trees")
       ->check(CLI::Range(1, 2))
       ->needs(named)
@@ -175,6 +176,10 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   o.group.member_timeout_usec = static_cast<std::uint32_t>(member_timeout_seconds * 1e6);
   o.group.root_rank = root.value_or(0);
   o.named_root = root;
+  if (!o.name.empty()) { // as much as there can be, unless less is asked for
+    o.group.slots = slots->count() == 0 ? 0 : o.group.slots;
+    o.group.payload = payload->count() == 0 ? 0 : o.group.payload;
+  }
   return o;
 }
 

@@ -3,6 +3,7 @@
 #include "endpoint/library/hello_sender.hpp"
 #include "endpoint/library/parameters.hpp"
 #include "endpoint/manager/environment.hpp"
+#include "link/interface.hpp"
 #include "link/raw_socket.hpp"
 #include "link/xdp/af_xdp_port.hpp"
 #include "net/steady_clock.hpp"
@@ -57,6 +58,14 @@ std::uint16_t checked_ethertype(std::uint16_t ethertype) {
 constexpr std::uint32_t longest_frame = 128;
 static_assert(wire::reduction_frame_bytes < longest_frame);
 
+std::uint32_t longest_packet_on(const tributary_host_options& options) {
+  const std::uint32_t mtu = tributary::link::interface_mtu(options.interface);
+  constexpr auto header = static_cast<std::uint32_t>(wire::ethernet_header_bytes);
+  return std::min(mtu, tributary::library::wants_af_xdp(options)
+                           ? AfXdpPort::longest_possible - header
+                           : RawSocket::longest_payload);
+}
+
 /// Through raw sockets frames wait in the interface's queue as any host's do.
 std::unique_ptr<Port> open_port(const tributary_host_options& options) {
   if (tributary::library::wants_af_xdp(options)) {
@@ -89,7 +98,8 @@ tributary_host::tributary_host(const tributary_host_options& options,
       may_thread_(progress.may_thread),
       loop_(open_port(options), ethertype_,
             {.spin_ns = std::uint64_t{options.spin_usec} * 1000, .own_thread = progress.thread}),
-      nid_(nid_for(options, loop_.port().address())), buffer_bytes_(options.buffer_bytes) {
+      nid_(nid_for(options, loop_.port().address())), longest_packet_(longest_packet_on(options)),
+      buffer_bytes_(options.buffer_bytes) {
   const auto lock = loop_.lock();
   loop_.engine().add(manager_news_);
 }

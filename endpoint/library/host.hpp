@@ -43,6 +43,9 @@ struct tributary_host {
   [[nodiscard]] tributary::Nid nid() const { return nid_; }
   [[nodiscard]] std::uint16_t ethertype() const { return ethertype_; }
   [[nodiscard]] const std::string& interface() const { return interface_; }
+  /// What the interface could carry behind an Ethernet header, though the link is made for short
+  /// frames until a group has longer ones.
+  [[nodiscard]] std::uint32_t longest_packet() const { return longest_packet_; }
   [[nodiscard]] tributary::engine::Loop& loop() { return loop_; }
   [[nodiscard]] const tributary::engine::Loop& loop() const { return loop_; }
   /// Those of no group, and those that are no reduction frames.
@@ -118,6 +121,7 @@ private:
   bool may_thread_;
   tributary::engine::Loop loop_;
   tributary::Nid nid_;
+  std::uint32_t longest_packet_;
   std::uint32_t buffer_bytes_; ///< that the link was asked for
   ManagerNews manager_news_{*this};
   std::uint64_t frames_unknown_ = 0; ///< of groups that are gone

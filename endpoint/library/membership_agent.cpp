@@ -210,6 +210,9 @@ void MembershipAgent::State::attend(std::unique_lock<std::mutex>& lock, Ticket t
   // The member at work cannot take another root.
   request.root_rank = join ? before.lease.membership().root_rank : request.root_rank;
   request.job = join ? job : request.job;
+  // Nor frames of another length, nor another number of them.
+  request.slots = join ? membership.slots : request.slots;
+  request.payload = join ? membership.payload : request.payload;
 
   std::string failure;
   manager_client::Renewal renewal;

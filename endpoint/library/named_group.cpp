@@ -5,10 +5,12 @@
 #include "endpoint/library/host.hpp"
 #include "endpoint/library/parameters.hpp"
 #include "endpoint/manager/environment.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 using tributary::collective::GroupParameters;
 using tributary::library::guarded;
@@ -24,10 +26,29 @@ constexpr std::int64_t default_wait_usec = 60'000'000;
 /// A manager that restarts is back by then; one that is not hears of the leaving by the lease.
 constexpr milliseconds retry_limit_when_leaving{2000};
 
+/// What the interface carries, unless less is asked for.
+void say_what_it_takes(const tributary_host& host, const tributary_group_options& wanted,
+                       manager_client::JoinRequest& request) {
+  namespace wire = tributary::wire;
+  constexpr auto most_slots = static_cast<std::uint32_t>(tributary::most_reductions_per_tree);
+  const std::size_t carried = wire::wide_payload_limit(host.longest_packet());
+  const std::size_t most =
+      wanted.payload == 0 ? carried : std::min<std::size_t>(carried, wanted.payload);
+  if (most >= wire::wide_payload_step) {
+    request.payload = static_cast<std::uint32_t>(most - most % wire::wide_payload_step);
+    request.slots = wanted.slots == 0 ? most_slots : wanted.slots;
+  }
+}
+
 NamedGroup named_group(tributary_host& host, const tributary_named_group_options& options) {
   require(options.name != nullptr && *options.name != '\0', "the group has no name");
   require(options.wait_usec >= 0, "the time to wait is negative");
   require(options.trees == 1 || options.trees == 2, "a group has one tree, or two");
+  require(options.protocol.slots == 0 ||
+              (options.protocol.slots >= tributary::reductions_per_tree &&
+               options.protocol.slots <= tributary::most_reductions_per_tree &&
+               std::has_single_bit(options.protocol.slots)),
+          "slots of a named group are 8, 16, 32, 64 or 128, or 0: as many as there can be");
   NamedGroup named;
   named.settings =
       manager_client::settings_from({.url = options.manager_url,
@@ -43,7 +64,16 @@ NamedGroup named_group(tributary_host& host, const tributary_named_group_options
   }
   named.request.nid = host.nid();
   named.protocol = options.protocol;
+  say_what_it_takes(host, options.protocol, named.request);
   return named;
+}
+
+/// With as much of wide frames as there can be.
+tributary_group_options protocol_of_named_groups() {
+  tributary_group_options protocol = tributary_group_defaults();
+  protocol.slots = 0;
+  protocol.payload = 0;
+  return protocol;
 }
 
 /// Throws if the interface is gone.
@@ -80,6 +110,8 @@ tributary_group_options options_of(const NamedGroup& named,
   options.root_rank = membership.root_rank;
   options.root_nid = membership.root_nid.value;
   options.cxi_compatible = 0;
+  options.slots = membership.slots;
+  options.payload = membership.payload;
   return options;
 }
 
@@ -123,7 +155,7 @@ tributary_named_group_options tributary_named_group_defaults(const char* name) {
           .manager_url = nullptr,
           .token = nullptr,
           .certificate_authority = nullptr,
-          .protocol = tributary_group_defaults()};
+          .protocol = protocol_of_named_groups()};
 }
 
 int tributary_join_named(tributary_host* host, const tributary_named_group_options* options,

@@ -1,11 +1,13 @@
 #include "endpoint/manager/membership.hpp"
 
 #include "tributary/wire/ethernet.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <boost/json/value_to.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace tributary::manager_client {
 
@@ -47,6 +49,10 @@ boost::json::value body_of(const JoinRequest& request) {
   if (request.root_rank) {
     body["root_rank"] = *request.root_rank;
   }
+  if (request.payload > JoinRequest::narrow_payload) {
+    body["slots"] = request.slots;
+    body["payload"] = request.payload;
+  }
   return body;
 }
 
@@ -66,6 +72,28 @@ T number(const boost::json::object& from, std::string_view key, std::uint64_t li
     throw std::out_of_range(fmt::format("{} is {}, which is not below {}", key, value, limit));
   }
   return static_cast<T>(value);
+}
+
+/// What the trees have for wide frames; nothing is said by older managers.
+void read_frames(const JoinRequest& request, const boost::json::object& body, Membership& m) {
+  if (!body.contains("payload")) {
+    return;
+  }
+  m.slots = number<std::uint32_t>(body, "slots", most_reductions_per_tree + 1);
+  m.payload = number<std::uint32_t>(body, "payload", wire::most_wide_payload + 1);
+  const bool narrow = m.payload == JoinRequest::narrow_payload && m.slots == reductions_per_tree;
+  const bool wide = m.payload != 0 && m.payload % wire::wide_payload_step == 0 &&
+                    m.slots >= reductions_per_tree && std::has_single_bit(m.slots);
+  if (!narrow && !wide) {
+    throw std::out_of_range(fmt::format(
+        "{} slots with a payload of {} bytes: no tree can have them", m.slots, m.payload));
+  }
+  if (wide && (m.payload > request.payload || m.slots > request.slots)) {
+    throw std::out_of_range(
+        fmt::format("{} slots with a payload of {} bytes, and this member takes "
+                    "{} and {} at most",
+                    m.slots, m.payload, request.slots, request.payload));
+  }
 }
 
 Membership read_membership(const JoinRequest& request, const Answer& answer) {
@@ -93,6 +121,7 @@ Membership read_membership(const JoinRequest& request, const Answer& answer) {
     }
     m.lease = milliseconds(
         static_cast<std::int64_t>(1000 * boost::json::value_to<double>(body.at("lease_seconds"))));
+    read_frames(request, body, m);
     return m;
   } catch (const std::exception& error) {
     throw ManagerError(Kind::garbled,

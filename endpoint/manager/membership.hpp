@@ -25,6 +25,12 @@ struct JoinRequest {
   std::optional<std::uint32_t> root_rank;
   Nid nid;
   std::string host; ///< its name, for people
+  /// The most that this member takes: reductions in flight, and bytes of elements in a frame. The
+  /// group gets the least of all. As they stand here: no wide frames.
+  std::uint32_t slots = reductions_per_tree;
+  std::uint32_t payload = narrow_payload;
+
+  static constexpr std::uint32_t narrow_payload = 32; ///< of the 84-byte frame
 };
 
 /// What a member needs to know to reduce.
@@ -37,11 +43,15 @@ struct Membership {
   std::vector<TreeNumber> trees; ///< one or two
   bool disjoint = true;          ///< two trees share no link and no inner switch
   std::chrono::milliseconds lease{0};
+  // What the trees were installed with; an older manager installs none with wide frames.
+  std::uint32_t slots = reductions_per_tree;
+  std::uint32_t payload = JoinRequest::narrow_payload;
 
   /// Whether frames made for one of them fit the other.
   [[nodiscard]] bool is_on_the_same_trees_as(const Membership& other) const {
     return vni == other.vni && cookie == other.cookie && root_rank == other.root_rank &&
-           root_nid == other.root_nid && trees == other.trees;
+           root_nid == other.root_nid && trees == other.trees && slots == other.slots &&
+           payload == other.payload;
   }
 };
 

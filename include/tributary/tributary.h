@@ -308,10 +308,11 @@ struct tributary_group_options {
    * for ever, or until the fabric manager says that a member is gone. Choose it longer than any
    * member computes between two calls. The same at all members. */
   uint32_t member_timeout_usec; /* 0 */
-  /* What the trees were installed with, the same at all members; a named group's come from the
-   * manager. slots: reductions in flight, 8, 16, 32, 64 or 128. payload: bytes of elements in a
-   * frame; more than 32, a multiple of 64, lets vectors travel in frames as long as the links
-   * carry: 1408 with an MTU of 1500, 8896 with 9000. */
+  /* What the trees were installed with, the same at all members. A named group's come from the
+   * manager, and these are the most that this member takes: 0, the default there, is as much as its
+   * interface carries, 8 and 32 are no wide frames. slots: reductions in flight, 8, 16, 32, 64 or
+   * 128. payload: bytes of elements in a frame; more than 32, a multiple of 64, lets vectors travel
+   * in frames as long as the links carry: 1408 with an MTU of 1500, 8896 with 9000. */
   uint32_t slots;   /* 8 */
   uint32_t payload; /* 32 */
 };

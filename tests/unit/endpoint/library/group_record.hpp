@@ -26,6 +26,8 @@ public:
     std::uint32_t vni = 9;
     std::uint32_t cookie = 0xABCD;
     double lease_seconds = 0.3;
+    std::uint32_t slots = 0; ///< 0: as an older manager, which says nothing of them
+    std::uint32_t payload = 32;
   };
 
   manager_client::test::FakeManager::Handler handler() {
@@ -37,6 +39,14 @@ public:
     const std::lock_guard lock(mutex_);
     given_ = given;
     members_.clear();
+  }
+  void give(const Given& given) {
+    const std::lock_guard lock(mutex_);
+    given_ = given;
+  }
+  /// What the member said last of itself.
+  [[nodiscard]] boost::json::object request_of(std::uint32_t rank) const {
+    return counted(requests_).at(rank);
   }
   /// A member joins of which the test needs no host.
   void admit(std::uint32_t rank) {
@@ -124,6 +134,7 @@ private:
   FakeResponse join(const boost::json::object& request) {
     const auto rank = boost::json::value_to<std::uint32_t>(request.at("rank"));
     const auto size = boost::json::value_to<std::uint32_t>(request.at("size"));
+    requests_[rank] = request;
     joins_ += members_.insert(rank).second ? 1 : 0;
     hosts_[rank] = boost::json::value_to<std::string>(request.at("host"));
     boost::json::object body = {{"name", "demo"}, {"job", "j1"}};
@@ -143,6 +154,10 @@ private:
     body["root_nid"] = 1;
     body["trees"] = boost::json::array(given_.trees.begin(), given_.trees.end());
     body["lease_seconds"] = given_.lease_seconds;
+    if (given_.slots != 0) {
+      body["slots"] = given_.slots;
+      body["payload"] = given_.payload;
+    }
     return {.body = boost::json::serialize(body)};
   }
 
@@ -150,6 +165,7 @@ private:
   Given given_;
   std::set<std::uint32_t> members_;
   std::map<std::uint32_t, std::string> hosts_;
+  std::map<std::uint32_t, boost::json::object> requests_;
   boost::json::array absent_;
   std::string ended_;
   std::optional<std::uint32_t> expired_;

@@ -96,6 +96,75 @@ protected:
   std::array<int, 2> code{};
 };
 
+TEST_F(NamedGroupTest, MembersSayWhatTheyTakeAndReduceInTheFramesThatTheGroupHas) {
+  record.give({.slots = 16, .payload = 1408});
+  join_both();
+  const boost::json::object said = record.request_of(1);
+  EXPECT_EQ(said.at("payload"), 1408) << "an MTU of 1500";
+  EXPECT_EQ(said.at("slots"), 128);
+  tributary_membership m{};
+  ASSERT_EQ(tributary_get_membership(group[1], &m), TRIBUTARY_OK);
+  EXPECT_EQ(m.slots, 16U);
+  EXPECT_EQ(m.payload, 1408U);
+  // A float is of wide frames alone.
+  std::array<float, 2> sum{};
+  on_both([&](std::uint32_t rank) {
+    const float mine = rank == 0 ? 0.5F : 0.25F;
+    return tributary_allreduce(group[rank], &mine, &sum[rank], 1, TRIBUTARY_FLOAT, TRIBUTARY_SUM,
+                               nullptr);
+  });
+  EXPECT_EQ(code, (std::array{0, 0}));
+  EXPECT_EQ(sum, (std::array{0.75F, 0.75F}));
+  leave_both();
+}
+
+TEST_F(NamedGroupTest, AMemberMayAskForLess) {
+  on_both([&](std::uint32_t rank) {
+    tributary_named_group_options who = member(rank);
+    who.protocol.payload = rank == 0 ? 512 : 32;
+    who.protocol.slots = 32;
+    return tributary_join_named(host[rank], &who, &group[rank]);
+  });
+  ASSERT_EQ(code, (std::array{0, 0})) << tributary_last_error(host[0]);
+  EXPECT_EQ(record.request_of(0).at("payload"), 512);
+  EXPECT_EQ(record.request_of(0).at("slots"), 32);
+  EXPECT_FALSE(record.request_of(1).contains("payload")) << "no wide frames, as of old";
+  tributary_membership m{};
+  ASSERT_EQ(tributary_get_membership(group[0], &m), TRIBUTARY_OK);
+  EXPECT_EQ(m.slots, 8U);
+  EXPECT_EQ(m.payload, 32U);
+  leave_both();
+}
+
+TEST_F(NamedGroupTest, SlotsThatCannotBeAreRefusedBeforeTheManagerIsAsked) {
+  tributary_named_group_options who = member(0);
+  who.protocol.slots = 12;
+  EXPECT_EQ(tributary_join_named(host[0], &who, &group[0]), TRIBUTARY_ERR_ARGUMENT);
+  EXPECT_NE(std::string(tributary_last_error(host[0])).find("8, 16, 32, 64 or 128"),
+            std::string::npos);
+  EXPECT_EQ(record.joins(), 0U);
+}
+
+TEST_F(NamedGroupTest, AGroupMadeAnewIsAskedForWithTheSameFramesAndFollowedWithThem) {
+  record.give({.slots = 16, .payload = 1408});
+  join_both();
+  record.forget_and_give({.trees = {78}, .cookie = 0xABCE, .slots = 16, .payload = 1408});
+  const auto tree = [&](std::uint32_t rank) {
+    tributary_membership m{};
+    tributary_get_membership(group[rank], &m);
+    return m.tree;
+  };
+  EXPECT_TRUE(eventually([&] {
+    tributary_progress(host[0]);
+    tributary_progress(host[1]);
+    return tree(0) == 78 && tree(1) == 78;
+  }));
+  EXPECT_EQ(record.request_of(0).at("slots"), 16) << "not what it could take at first";
+  EXPECT_EQ(record.request_of(0).at("payload"), 1408);
+  expect_reduction();
+  leave_both();
+}
+
 TEST_F(NamedGroupTest, MembersGetTheirTreeFromTheManagerAndLeaveThereToo) {
   join_both();
   tributary_membership m{};

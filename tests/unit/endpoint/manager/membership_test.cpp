@@ -123,6 +123,57 @@ TEST(Membership, RestartOfTheManagerWhileJoiningDoesNotShow) {
   EXPECT_EQ(join(client, request(), 30s).job, "j1");
 }
 
+TEST(Membership, SaysWhatTheHostTakesOfWideFramesAndReadsWhatTheGroupHas) {
+  boost::json::value body = boost::json::parse(membership_json);
+  body.as_object()["slots"] = 32;
+  body.as_object()["payload"] = 1408;
+  FakeManager manager(in_turn({{.body = boost::json::serialize(body)}}));
+  ManagerClient client(manager.settings());
+  JoinRequest wide = request();
+  wide.slots = 64;
+  wide.payload = 8896;
+  const Membership m = join(client, wide, 0s);
+  EXPECT_EQ(m.slots, 32U);
+  EXPECT_EQ(m.payload, 1408U);
+  const boost::json::object sent = boost::json::parse(manager.requests().at(0).body).as_object();
+  EXPECT_EQ(sent.at("slots"), 64);
+  EXPECT_EQ(sent.at("payload"), 8896);
+}
+
+TEST(Membership, OfAnOlderManagerHasNoWideFrames) {
+  FakeManager manager(in_turn({{.body = membership_json}}));
+  ManagerClient client(manager.settings());
+  JoinRequest wide = request();
+  wide.slots = 64;
+  wide.payload = 8896;
+  const Membership m = join(client, wide, 0s);
+  EXPECT_EQ(m.slots, 8U);
+  EXPECT_EQ(m.payload, 32U);
+}
+
+TEST(Membership, WithFramesThatCannotBeOrThatTheHostDoesNotTakeIsGarbled) {
+  const auto fault_with = [](std::uint32_t slots, std::uint32_t payload) {
+    boost::json::value body = boost::json::parse(membership_json);
+    body.as_object()["slots"] = slots;
+    body.as_object()["payload"] = payload;
+    FakeManager manager(in_turn({{.body = boost::json::serialize(body)}}));
+    ManagerClient client(manager.settings());
+    JoinRequest wide = request();
+    wide.slots = 64;
+    wide.payload = 1408;
+    const ManagerError error =
+        error_of<ManagerError>([&] { static_cast<void>(join(client, wide, 0s)); }).value();
+    EXPECT_EQ(error.kind(), Kind::garbled) << error.what();
+    return std::string(error.what());
+  };
+  EXPECT_NE(fault_with(12, 1408).find("no tree can have them"), std::string::npos);
+  EXPECT_NE(fault_with(16, 1400).find("no tree can have them"), std::string::npos);
+  EXPECT_NE(fault_with(16, 32).find("no tree can have them"), std::string::npos);
+  EXPECT_NE(fault_with(256, 1408).find("slots is 256"), std::string::npos);
+  EXPECT_NE(fault_with(64, 1472).find("takes 64 and 1408 at most"), std::string::npos);
+  EXPECT_NE(fault_with(128, 1408).find("takes 64 and 1408 at most"), std::string::npos);
+}
+
 TEST(Membership, WhatCannotBeUnderstoodIsGarbledAndNamed) {
   const auto fault_with = [](std::string_view key, const boost::json::value& value) {
     boost::json::value body = boost::json::parse(membership_json);
