@@ -52,6 +52,14 @@ inline std::string group_name(const Entry& group) {
   return group.text("job") + "/" + group.text("name");
 }
 
+/// Of a group, a tree or a place in memory: reductions in flight, and bytes of a vector in a frame:
+/// "128 x 1408".
+inline std::string frames_text(const Entry& entry) {
+  return entry.text("payload").empty()
+             ? ""
+             : fmt::format("{} x {}", entry.text("slots"), entry.text("payload"));
+}
+
 inline std::string root_text(const Entry& root) {
   return root.text("host").empty() ? root.text("nid") : root.text("host");
 }

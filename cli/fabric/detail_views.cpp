@@ -74,6 +74,13 @@ std::string group_view(const Entry& g, bool colours) {
     out += fmt::format("tree {}: {} switches, height {}, max EFI {}\n", route.text("tree"),
                        route.number("switches"), route.number("height"), route.number("max_efi"));
   }
+  if (g.number("payload") > 32) {
+    out += fmt::format("frames of {} bytes, {} reductions in flight{}\n", g.text("payload"),
+                       g.text("slots"), g.flag("float16") ? ", sums of 16-bit floats" : "");
+  }
+  if (const std::string note = g.text("frames_note"); !note.empty()) {
+    out += fmt::format("not more because: {}\n", note);
+  }
   if (g.has("disjoint")) {
     out += g.flag("disjoint") ? "the two trees share nothing\n"
                               : fmt::format("the two trees share {}\n", g.joined("shared", ", "));

@@ -57,9 +57,10 @@ std::string filters_of(const FabricCommand& command) {
     std::string value;
     std::vector<std::string_view> lists;
   };
-  const Filter filters[] = {{"--switch", "switch", command.at_switch, {"hosts", "links", "trees"}},
-                            {"--job", "job", command.job.value_or(""), {"groups", "trees"}},
-                            {"--group", "group", command.group, {"trees"}}};
+  const Filter filters[] = {
+      {"--switch", "switch", command.at_switch, {"hosts", "links", "trees", "memory"}},
+      {"--job", "job", command.job.value_or(""), {"groups", "trees"}},
+      {"--group", "group", command.group, {"trees"}}};
   std::string query;
   for (const Filter& filter : filters) {
     if (filter.value.empty()) {

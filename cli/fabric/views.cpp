@@ -2,6 +2,7 @@
 
 #include "cli/fabric/cells.hpp"
 #include "cli/fabric/detail_views.hpp"
+#include "cli/fabric/memory_views.hpp"
 #include "cli/fabric/route_views.hpp"
 
 #include <fmt/format.h>
@@ -100,6 +101,7 @@ std::string groups(const std::vector<Entry>& list, bool colours) {
                {"TREES"},
                {"ROOT"},
                {"VNI", right},
+               {"FRAMES", right},
                {"MAX EFI", right},
                {"WHAT NOW"}});
   for (const Entry& g : list) {
@@ -109,6 +111,7 @@ std::string groups(const std::vector<Entry>& list, bool colours) {
                {tree_numbers(g)},
                {root_text(g.entry("root"))},
                {g.text("vni")},
+               {frames_text(g)},
                {max_efi(g)},
                {g.text("error").empty() ? g.text("text") : g.text("error")}});
   }
@@ -122,6 +125,7 @@ std::string trees(const std::vector<Entry>& list, bool colours) {
                {"ROOT"},
                {"SWITCHES", right},
                {"HEIGHT", right},
+               {"FRAMES", right},
                {"ROOT SWITCH"},
                {"ALGORITHM"}});
   for (const Entry& t : list) {
@@ -132,6 +136,7 @@ std::string trees(const std::vector<Entry>& list, bool colours) {
                {root_text(t.entry("root"))},
                {fmt::format("{}", t.entries("parts").size())},
                {t.text("height")},
+               {frames_text(t)},
                {t.text("root_switch")},
                {t.text("algorithm")}});
   }
@@ -211,6 +216,7 @@ constexpr View views[] = {
     {"trees", trees, one_tree},
     {"transactions", transactions, one_transaction},
     {"jobs", jobs, one_job},
+    {"memory", memory, memory_view},
     {"events", events, nullptr},
 };
 

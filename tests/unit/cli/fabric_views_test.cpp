@@ -7,7 +7,9 @@ namespace tributary::cli {
 namespace {
 
 using boost::json::parse;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr std::string_view switches =
     R"({"name":"leaf0","guid":"0x1","connected":true,"up":true,"version":"0.1.0","trees":2,
@@ -60,10 +62,10 @@ TEST(fabric_view, hosts_and_links) {
 
 TEST(fabric_view, groups_say_who_is_missing) {
   EXPECT_EQ(list("groups", R"({"name":"demo","job":"j1","state":"ready","size":16,"joined":16,
-                 "vni":1024,"root":{"rank":0,"nid":1,"host":"h0"},
+                 "vni":1024,"root":{"rank":0,"nid":1,"host":"h0"},"slots":128,"payload":1408,
                  "routes":[{"tree":5,"max_efi":2},{"tree":6,"max_efi":3}],"text":"runs"})"),
-            "GROUP    STATE  MEMBERS  TREES  ROOT   VNI  MAX EFI  WHAT NOW\n"
-            "j1/demo  ready    16/16  5 6    h0    1024        3  runs\n");
+            "GROUP    STATE  MEMBERS  TREES  ROOT   VNI      FRAMES  MAX EFI  WHAT NOW\n"
+            "j1/demo  ready    16/16  5 6    h0    1024  128 x 1408        3  runs\n");
   EXPECT_EQ(fabric_view("groups", true,
                         parse(R"({"name":"demo","job":"j1","state":"receiving_join_req","size":3,
                  "joined":1,"root":{"rank":0},"text":"waits",
@@ -89,15 +91,49 @@ TEST(fabric_view, twin_trees_say_what_they_share) {
 TEST(fabric_view, one_tree_has_a_line_for_each_switch) {
   const std::string text = fabric_view(
       "trees", true, parse(R"({"tree":5,"job":"j1","group":"demo","state":"in_force","height":1,
-        "root_switch":"spine","algorithm":"prism","root":{"host":"h0"},
+        "root_switch":"spine","algorithm":"prism","root":{"host":"h0"},"slots":8,"payload":32,
         "parts":[{"switch":"leaf0","depth":0,"wait_count":3,"parent":{"port":0,"to":"h0"},
                   "children":[{"port":1,"to":"spine"},{"port":2}]}],
         "statistics":[{"switch":"leaf0","full":7,"partial":1,"late":0,"stale":0}]})"),
       false);
-  EXPECT_THAT(text,
-              HasSubstr("   5  j1/demo  in_force  h0           1       1  spine        prism\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("   5  j1/demo  in_force  h0           1       1  8 x 32  spine        prism\n"));
   EXPECT_THAT(text, HasSubstr("leaf0       0           3  0:h0    1:spine 2     7        1     0"
                               "      0\n"));
+}
+
+TEST(fabric_view, a_group_says_what_frames_it_has_and_why_not_longer_ones) {
+  EXPECT_THAT(fabric_view("groups", true, parse(R"({"slots":16,"payload":1408,"float16":true,
+      "frames_note":"16 reductions in flight instead of 128, because leaf0 is full"})"),
+                          false),
+              AllOf(HasSubstr("frames of 1408 bytes, 16 reductions in flight, sums of 16-bit"),
+                    HasSubstr("not more because: 16 reductions in flight instead of 128")));
+  EXPECT_THAT(fabric_view("groups", true, parse(R"({"slots":8,"payload":32})"), false),
+              Not(HasSubstr("frames of")));
+}
+
+TEST(fabric_view, memory_says_who_holds_it) {
+  constexpr std::string_view leaf =
+      R"({"switch":"leaf0","size":67108864,"used":271872,"free":66836992,"trees":3,"holders":[
+           {"tree":5,"job":"j1","group":"demo","bytes":180224,"slots":128,"payload":1408,
+            "float16":false,"from_file":false},
+           {"tree":9,"bytes":90112,"slots":64,"payload":1408,"float16":true,"from_file":false},
+           {"tree":70,"bytes":1536,"slots":8,"payload":192,"float16":false,"from_file":true}]})";
+  EXPECT_EQ(list("memory",
+                 std::string(leaf) + R"(,{"switch":"old","size":0,"used":0,"free":0,"trees":0})"),
+            "SWITCH    SIZE       USED      FREE  TREES  LARGEST HOLDERS\n"
+            "leaf0   64 MiB  265.5 KiB  63.7 MiB      3  tree 5 (j1/demo) 176 KiB, tree 9 88 KiB, "
+            "tree 70 (the switch's file) 1.5 KiB\n"
+            "old       none                           0\n");
+  EXPECT_EQ(fabric_view("memory", true, parse(leaf), false),
+            "leaf0: 64 MiB for wide frames, 265.5 KiB used by 3 trees, 63.7 MiB free\n"
+            "\n"
+            "TREE  HOLDER              BYTES      FRAMES  FLOAT16\n"
+            "   5  j1/demo            180224  128 x 1408  no\n"
+            "   9                      90112   64 x 1408  yes\n"
+            "  70  the switch's file    1536     8 x 192  no\n");
+  EXPECT_EQ(list("memory", ""), "No switch has connected yet.\n");
 }
 
 TEST(fabric_view, transactions_and_jobs) {
@@ -164,7 +200,7 @@ TEST(fabric_view, takes_answers_it_does_not_know) {
        {"null", "7", "[]", "{}", R"({"switches":7,"groups":[1,"x",null,{}],"trees":[[]]})",
         R"({"ports":{},"members":"x","parts":[1],"children":3,"routes":{},"shared":1})"}) {
     for (const char* what : {"topology", "switches", "hosts", "links", "groups", "trees",
-                             "transactions", "jobs", "events", "something new"}) {
+                             "transactions", "jobs", "memory", "events", "something new"}) {
       EXPECT_NO_THROW(static_cast<void>(fabric_view(what, false, parse(answer), true))) << answer;
       EXPECT_NO_THROW(static_cast<void>(fabric_view(what, true, parse(answer), true))) << answer;
     }

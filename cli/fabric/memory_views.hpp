@@ -1,0 +1,16 @@
+// Switches' memory for wide frames, for a person.
+#pragma once
+
+#include "cli/entry.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tributary::cli {
+
+/// A line for each switch: how much it has, and who holds most of it.
+[[nodiscard]] std::string memory(const std::vector<Entry>& list, bool colours);
+/// One switch, and a line for each of its largest holders.
+[[nodiscard]] std::string memory_view(const Entry& one, bool colours);
+
+} // namespace tributary::cli
