@@ -44,6 +44,7 @@ UNDER = {
     "steering": ADDRESS,
     "tributaryctl": ADDRESS,
     "trimming": ADDRESS,
+    "wide_groups": THREAD,
 }
 
 

@@ -16,9 +16,10 @@ RETRY_USEC = 10_000_000
 
 class Fabric:
     """Two leaves and two spines; each leaf has `hosts` hosts. Everything is discovered; with `guards` the
-    switches' files say which host is at which port, for hosts that say no hello; `vnis` are open to all."""
+    switches' files say which host is at which port, for hosts that say no hello; `vnis` are open to all.
+    `switches` has keys of their sections, by name."""
 
-    def __init__(self, lab, hosts=2, guards=False, descriptors=None, vnis=(), **manager):
+    def __init__(self, lab, hosts=2, guards=False, descriptors=None, vnis=(), switches=None, **manager):
         for binary in (lab.binaries.host, lab.binaries.ctl):
             lab.need(binary)
         self.lab = lab
@@ -30,7 +31,7 @@ class Fabric:
         config = Config(lab.place / "switches.sock", self.manager.switches_address)
         engines = {"descriptors_per_engine": descriptors} if descriptors else {}
         for leaf in range(2):
-            section = config.switch(f"leaf{leaf}", **engines)
+            section = config.switch(f"leaf{leaf}", **engines, **(switches or {}).get(f"leaf{leaf}", {}))
             for n in range(hosts):
                 number = leaf * hosts + n
                 name = lab.network.host(f"h{number}")
@@ -44,7 +45,7 @@ class Fabric:
                 lab.network.cable(None, f"l{leaf}s{spine}", None, f"s{spine}l{leaf}")
                 section.port(f"up{spine}", kind="af_packet", interface=f"l{leaf}s{spine}")
         for spine in range(2):
-            section = config.switch(f"spine{spine}", **engines)
+            section = config.switch(f"spine{spine}", **engines, **(switches or {}).get(f"spine{spine}", {}))
             for leaf in range(2):
                 section.port(f"leaf{leaf}", kind="af_packet", interface=f"s{spine}l{leaf}")
         self.config = config
