@@ -16,6 +16,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import kill_member  # noqa: E402
 import report  # noqa: E402
+import vector  # noqa: E402
 import workload  # noqa: E402
 from fabric import Fabric, lay  # noqa: E402
 from outside import begin, fail, say  # noqa: E402
@@ -38,6 +39,7 @@ examples:
   scripts/demo --json result.json            its figures, also as JSON
   scripts/demo --reductions 1000 --processes 1
   scripts/demo --kill-member                 one host is killed; the others are told who is missing
+  scripts/demo --vector                      vectors of a million floats, and 1 % of the frames lost for a while
 """
 
 
@@ -51,7 +53,9 @@ def arguments():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
-    parser.add_argument("--reductions", type=int, default=10_000, help="per host (default: %(default)s)")
+    parser.add_argument(
+        "--reductions", type=int, help=f"per host (default: 10000; with --vector {vector.VECTORS})"
+    )
     parser.add_argument(
         "--processes", type=int, choices=(1, 6), default=6,
         help="one switch process for each switch, or one for all (default: %(default)s)",
@@ -61,7 +65,12 @@ def arguments():
         help="how the switches drive their interfaces (default: %(default)s)",
     )
     parser.add_argument("--seed", type=int, help="of the operands (default: a new one, printed)")
-    parser.add_argument(
+    parts = parser.add_mutually_exclusive_group()
+    parts.add_argument(
+        "--vector", action="store_true",
+        help="instead: allreduces of a million floats in wide frames, while ports lose frames for a while",
+    )
+    parts.add_argument(
         "--kill-member", action="store_true",
         help="instead: kill one host in mid-run, and see that the others name it and end within the documented"
         " time, and go on in a group without it",
@@ -71,6 +80,8 @@ def arguments():
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --json's file
     options = parser.parse_args()
+    if options.reductions is None:
+        options.reductions = vector.VECTORS if options.vector else 10_000
     if options.reductions < 1:
         parser.error("--reductions: at least 1")
     return options
@@ -81,7 +92,8 @@ def outside(options):
     return begin(
         HERE, PROGRAMS, options,
         ["--seed", str(seed), "--kind", options.kind, "--reductions", str(options.reductions),
-         "--processes", str(options.processes), *(["--kill-member"] if options.kill_member else [])],
+         "--processes", str(options.processes), *(["--kill-member"] if options.kill_member else []),
+         *(["--vector"] if options.vector else [])],
     )  # fmt: skip
 
 
@@ -92,7 +104,9 @@ def inside(options):
     fabric = Fabric(Binaries(options.build), place, options.processes == 1, options.kind)
     progress = report.Progress()
     try:
-        return kill_member.show(options, fabric, say) if options.kill_member else show(options, fabric, progress)
+        if options.kill_member:
+            return kill_member.show(options, fabric, say)
+        return vector.show(options, fabric, progress, say) if options.vector else show(options, fabric, progress)
     except (StartFailed, CommandFailed, workload.Failed) as failure:
         progress.done("")
         return fail(str(failure))

@@ -52,6 +52,7 @@ class Fabric:
         self.manager = None
         self.token_file = place / "job.token"
         self.switches = []  # running processes
+        self.processes = {}  # by switch
 
     def namespace_of(self, switch):
         return "switches" if self.one_process else switch
@@ -107,6 +108,14 @@ class Fabric:
         for name, config in self._configs().items():
             namespace = "switches" if self.one_process else name
             self.switches.append(Switch(self.binaries, config, self.place, name, namespace))
+            self.processes.update(dict.fromkeys(self.names if self.one_process else [name], self.switches[-1]))
+
+    def process_of(self, switch):
+        return self.processes[switch]
+
+    def ports_of(self, leaf):
+        """Of a leaf switch: to its hosts, and up."""
+        return [*(host.port for host in self.hosts if host.leaf == leaf), *(f"up{spine}" for spine in range(SPINES))]
 
     def discovered(self):
         """(switches connected, links between switches that are up), once both are as they are cabled."""

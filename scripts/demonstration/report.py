@@ -18,10 +18,12 @@ class Progress:
     def show(self, what, done, total, started):
         seconds = time.monotonic() - started
         rate = done / seconds if seconds > 0 else 0
-        width = 30
-        filled = width * done // total
-        bar = "#" * filled + "." * (width - filled)
-        line = f"  {what:<9} [{bar}] {done:>6,} of {total:,} allreduces, {rate:,.0f}/s"
+        self._put(f"  {what:<9} [{_bar(done, total)}] {done:>6,} of {total:,} allreduces, {rate:,.0f}/s")
+
+    def show_bytes(self, done, total, rate, state):
+        self._put(f"  [{_bar(done, total)}] {done} of {total} vectors, {rate / 1e6:,.1f} MB/s{state}")
+
+    def _put(self, line):
         if self.live:
             sys.stdout.write(f"\r\033[K{line}")
             sys.stdout.flush()
@@ -32,6 +34,12 @@ class Progress:
     def done(self, text):
         sys.stdout.write("\r\033[K" if self.live else "")
         print(text, flush=True)
+
+
+def _bar(done, total):
+    width = 30
+    filled = width * done // total
+    return "#" * filled + "." * (width - filled)
 
 
 def table(armed, disarmed, repair, engines, drops):

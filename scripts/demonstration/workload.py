@@ -20,6 +20,7 @@ class Run:
     """What came of one run, over all hosts."""
 
     def __init__(self, reports):
+        self.reports = reports
         root = next(report for report in reports if report["root"])
         self.root_frames = root["root_frames_per_reduction"]
         # What does not fit one frame is several reductions on the wire.
@@ -33,34 +34,35 @@ class Run:
         self.p99 = max(report["latency_us"]["p99"] for report in reports)
 
 
-def command(fabric, host, group, iterations, armed, seed, rank, size):
+def command(fabric, host, group, iterations, armed, seed, rank, size, operator="mix", length=ELEMENTS, in_flight=8,
+            timeout=30):  # fmt: skip
     return [
         "ip", "netns", "exec", host.namespace, *NAMED, host.namespace, str(fabric.binaries.host),
         "--interface", host.interface, "--nid", str(host.nid),
         "--group", group, "--job", JOB, "--manager", fabric.manager.url, "--token-file", str(fabric.token_file),
         "--rank", str(rank), "--size", str(size), "--root", "0",
-        "--operator", "mix", "--iterations", str(iterations), "--in-flight", "8",
-        "--vector-length", str(ELEMENTS), "--seed", str(seed), "--timeout", "30", "--check", "--json",
+        "--operator", operator, "--iterations", str(iterations), "--in-flight", str(in_flight),
+        "--vector-length", str(length), "--seed", str(seed), "--timeout", str(timeout), "--check", "--json",
         *(["--progress"] if rank == 0 else []),
         *([] if armed else ["--disarmed"]),
     ]  # fmt: skip
 
 
-def start(fabric, hosts, group, iterations, armed, seed):
-    """The programs of these hosts, by host, in order of their ranks."""
+def start(fabric, hosts, group, iterations, armed, seed, **what):
+    """The programs of these hosts, by host, in order of their ranks. `what`: as `command` takes it."""
     return {
         host: subprocess.Popen(
-            command(fabric, host, group, iterations, armed, seed, rank, len(hosts)),
+            command(fabric, host, group, iterations, armed, seed, rank, len(hosts), **what),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for rank, host in enumerate(hosts)
     }
 
 
-def run(fabric, group, iterations, armed, seed, on_progress, hosts=None):
+def run(fabric, group, iterations, armed, seed, on_progress, hosts=None, **what):
     """Has the hosts, all if not said, join, reduce and leave. `on_progress(done)` is called about twice a
-    second."""
-    children = start(fabric, hosts or fabric.hosts, group, iterations, armed, seed)
+    second. `what`: as `command` takes it."""
+    children = start(fabric, hosts or fabric.hosts, group, iterations, armed, seed, **what)
     try:
         _follow(fabric, children, on_progress)
     except BaseException:

@@ -20,6 +20,7 @@ UNDER = {
     "demo_faults": THREAD,
     "demo_member": set(),
     "demo_rdma": set(),
+    "demo_vector": set(),
     "endpoint": THREAD,
     "fabric_manager": THREAD,
     "first_steps": ADDRESS,
@@ -44,6 +45,8 @@ UNDER = {
     "steering": ADDRESS,
     "tributaryctl": ADDRESS,
     "trimming": ADDRESS,
+    "vectors": THREAD,
+    "wide": ADDRESS,
     "wide_groups": THREAD,
 }
 
