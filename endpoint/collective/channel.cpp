@@ -10,8 +10,8 @@ namespace tributary::collective {
 
 namespace {
 
-/// For a group of eight what it always was; else what a root sends about all its reductions at once,
-/// and as much again.
+/// For a group of eight what it always was; else what a root sends about all its reductions at
+/// once, and as much again.
 std::size_t outbox_room(const GroupParameters& p) {
   return std::max(Outbox::capacity, 2 * p.slots * std::bit_ceil(p.tree_count()));
 }

@@ -1,5 +1,5 @@
-// The element types of vectors, and which operator reduces which of them: in frames of 32 bytes, and
-// in wide frames, where the group has those.
+// The element types of vectors, and which operator reduces which of them: in frames of 32 bytes,
+// and in wide frames, where the group has those.
 //
 //   type                       bytes   AND OR XOR   MIN MAX SUM         MINMAXLOC   REPSUM
 //   (u)int8, 16, 32            1..4    yes          wide                -           -
@@ -10,9 +10,9 @@
 //   minmaxloc of int64         32      -            -                   INT_        -
 //   minmaxloc of float64       32      -            -                   FLT_, ..NUM -
 //
-// A frame of 32 bytes carries 32, 16, 8 or 4 elements by their width; one tuple; or the limbs of one
-// reproducible sum. Unsigned integers travel as they are but for MIN and MAX, which compare signed
-// numbers: there the highest bit is inverted on the way.
+// A frame of 32 bytes carries 32, 16, 8 or 4 elements by their width; one tuple; or the limbs of
+// one reproducible sum. Unsigned integers travel as they are but for MIN and MAX, which compare
+// signed numbers: there the highest bit is inverted on the way.
 #pragma once
 
 #include "tributary/wire/form.hpp"

@@ -1,16 +1,17 @@
 // How many pieces a member of a group with more than eight reductions in flight may inject ahead,
-// and when one of them is overdue. (A group of eight has neither: it injects all eight, and asks for
-// what is missing by its timers alone.)
+// and when one of them is overdue. (A group of eight has neither: it injects all eight, and asks
+// for what is missing by its timers alone.)
 //
-//   Window   At first 32, or S if that is less; one more for each window of completions, up to S, or
-//            to what the member can receive at once.
+//   Window   At first 32, or S if that is less; one more for each window of completions, up to S,
+//            or to what the member can receive at once.
 //            Halved, at most once a window, whenever something of it has to be asked for again: the
 //            frames that overflow a queue are the ones that are lost.
-//   Overdue  Members inject in the same order. So a piece that is behind one injected later has not
-//            met a straggler, but a loss: when a later one has completed, and the time t from inject
-//            to result has passed since, it is asked for; again after 3 t, and so on, twice as long
-//            each time, up to the timers that all groups have. For the last one in flight, behind
-//            which nothing is injected, 3 t after all others stands for the later one.
+//   Overdue  Members inject in the same order. So a piece that is behind one injected later has
+//            not met a straggler, but a loss: when a later one has completed, and the time t from
+//            inject to result has passed since, it is asked for; again after 3 t, and so on, twice
+//            as long each time, up to the timers that all groups have. For the last one in
+//            flight, behind which nothing is injected, 3 t after all others stands for the
+//            later one.
 //
 // t is smoothed as RFC 6298 has it, over pieces that were asked for once.
 //

@@ -3,8 +3,9 @@
 //
 //   while (!outbox.empty()) { length = outbox.write_front(room); ...; outbox.pop(); }
 //
-// Of a wide frame the header alone lies here; its vector is gathered from where it is when the frame
-// is written. So whoever is about to give that memory away takes such frames back first (`drop`).
+// Of a wide frame the header alone lies here; its vector is gathered from where it is when the
+// frame is written. So whoever is about to give that memory away takes such frames back first
+// (`drop`).
 //
 // A member of a group of 84-byte frames never has wide ones: there `front()` is the frame itself.
 #pragma once

@@ -1,10 +1,10 @@
-// How an operation is cut into pieces: the same at every member, for it depends on the operator, the
-// type, the number of elements, and on what the group agreed on.
+// How an operation is cut into pieces: the same at every member, for it depends on the operator,
+// the type, the number of elements, and on what the group agreed on.
 //
 //   what a frame of 32 bytes can carry whole   one such frame
-//   else, in a group with wide frames          pieces of P, rounded down to whole elements; the last
-//                                              one filled up with the identity to a multiple of 8
-//                                              bytes, at least 40
+//   else, in a group with wide frames          pieces of P, rounded down to whole elements; the
+//                                              last one filled up with the identity to a multiple
+//                                              of 8 bytes, at least 40
 //   else                                       pieces of 32 bytes
 #pragma once
 

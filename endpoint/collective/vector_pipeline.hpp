@@ -1,6 +1,7 @@
 // Reductions of vectors of any length, cut into pieces (vector_cut.hpp), of which as many are in
-// flight as the group allows; they finish in any order. Several operations may be outstanding; their pieces are numbered
-// in the order in which the operations were started, which must be the same at every member.
+// flight as the group allows; they finish in any order. Several operations may be outstanding;
+// their pieces are numbered in the order in which the operations were started, which must be the
+// same at every member.
 //
 //   Member member(parameters);
 //   VectorPipeline pipeline(member);
@@ -62,7 +63,7 @@ private:
   }
   [[nodiscard]] std::size_t elements_in(std::uint64_t piece) const;
   [[nodiscard]] Operand operand(std::uint64_t piece) const;
-  /// The same of a wide piece; `converted` is where elements are put that do not travel as they are.
+  /// The same of a wide piece; `converted` is where elements go that do not travel as they are.
   [[nodiscard]] WideOperand vector(std::uint64_t piece, std::byte* converted) const;
   void take(const Completion& completion, const std::byte* converted);
 

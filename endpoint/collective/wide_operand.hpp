@@ -1,5 +1,5 @@
-// A piece that is a vector: it travels in one wide frame, is sent from where its owner keeps it, and
-// its result is written to where the owner wants it. No copy of it is kept in between.
+// A piece that is a vector: it travels in one wide frame, is sent from where its owner keeps it,
+// and its result is written to where the owner wants it. No copy of it is kept in between.
 #pragma once
 
 #include "tributary/wire/form.hpp"

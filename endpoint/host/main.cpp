@@ -42,8 +42,7 @@ struct Pending {
 class Worker {
 public:
   explicit Worker(const Options& options)
-      : options_(options),
-        workload_(options.seed, options.group.size, options.length) {
+      : options_(options), workload_(options.seed, options.group.size, options.length) {
     tributary_host_options host = tributary_host_defaults(options.interface.c_str());
     host.ethertype = options.ethertype;
     host.nid = options.nid;

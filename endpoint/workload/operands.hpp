@@ -51,8 +51,8 @@ struct TwoRanks {
 [[nodiscard]] TwoRanks rounded_ranks(const Place& place);
 /// The same without signalling NaNs.
 [[nodiscard]] double unsignalled_operand(const Place& place, std::uint32_t rank);
-/// For a sum of a type with few digits: whole numbers whose sums over sixteen members it still holds
-/// exactly, wherever they are added up.
+/// For a sum of a type with few digits: whole numbers whose sums over sixteen members it still
+/// holds exactly, wherever they are added up.
 [[nodiscard]] float small_operand(const Place& place, std::uint32_t rank);
 /// The bits of a number that the type holds exactly.
 [[nodiscard]] std::uint16_t binary16_of(float value);

@@ -8,7 +8,8 @@ std::vector<Scenario> all_scenarios() {
        {basic_scenarios(), failure_table_scenarios(), protocol_fault_scenarios(),
         missing_scenarios(), stranger_scenarios(), network_fault_scenarios(), twin_scenarios(),
         incast_scenarios(), pause_scenarios(), slow_part_scenarios(), route_scenarios(),
-        route_fault_scenarios(), route_cycle_scenarios(), rdma_scenarios(), vector_scenarios(), mixed_scenarios()}) {
+        route_fault_scenarios(), route_cycle_scenarios(), rdma_scenarios(), vector_scenarios(),
+        mixed_scenarios()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;
