@@ -49,9 +49,9 @@ struct Channel {
   }
   /// A piece of this member's begins and ends; what ended leaves nothing in the outbox that points
   /// to its memory.
-  void begin(PieceNumber piece, TimeNs now) {
+  void begin(PieceNumber piece, TimeNs now, bool others_waited = false) {
     if (flight != nullptr) {
-      flight->begin(piece, now);
+      flight->begin(piece, now, others_waited);
     }
   }
   void end(PieceNumber piece, const WideOperand& own, TimeNs now) {

@@ -13,7 +13,11 @@
 //            flight, behind which nothing is injected, 3 t after all others stands for the
 //            later one.
 //
-// t is smoothed as RFC 6298 has it, over pieces that were asked for once.
+// Not before 2 t from its own inject in any case: an id that is used for the first time has to be
+// armed, which others may have been before.
+//
+// t is smoothed as RFC 6298 has it, over pieces that were asked for once. At a root whom others have
+// been waiting for the time says nothing of the network: such pieces do not count.
 //
 // Pure. No allocation after construction.
 #pragma once
@@ -42,8 +46,9 @@ public:
   /// From inject to result, smoothed; 0 before the first result.
   [[nodiscard]] std::uint64_t time_ns() const { return time_ns_; }
 
-  void begin(PieceNumber piece, TimeNs now) {
-    at(piece) = {.piece = piece, .in_flight = true, .injected_at = now};
+  /// `others_waited`: contributions of others were there before.
+  void begin(PieceNumber piece, TimeNs now, bool others_waited = false) {
+    at(piece) = {.piece = piece, .in_flight = true, .measured = !others_waited, .injected_at = now};
     next_ = piece + 1;
     ++in_flight_;
     sum_ += piece;
@@ -56,13 +61,16 @@ public:
     ended.in_flight = false;
     --in_flight_;
     sum_ -= piece;
-    if (ended.asked == 0) {
+    if (ended.asked == 0 && ended.measured) {
       const std::uint64_t took = std::max<std::uint64_t>(elapsed_ns(now, ended.injected_at), 1);
       time_ns_ = time_ns_ == 0 ? took : std::max<std::uint64_t>((7 * time_ns_ + took) / 8, 1);
     }
     if (++completed_ >= width_) {
       completed_ = 0;
       width_ = std::min(width_ + 1, most_);
+    }
+    if (time_ns_ == 0) {
+      return; // nobody knows what is long
     }
     for (PieceNumber p = std::max(oldest(), judged_below_); p < piece; ++p) {
       suspect(p, now + time_ns_);
@@ -118,6 +126,7 @@ private:
   struct Piece {
     PieceNumber piece = 0;
     bool in_flight = false;
+    bool measured = false;
     std::uint8_t asked = 0;
     TimeNs injected_at;
     TimeNs overdue_at = never;
@@ -128,7 +137,8 @@ private:
   void suspect(PieceNumber piece, TimeNs when) {
     Piece& each = at(piece);
     if (each.in_flight && each.piece == piece) {
-      each.overdue_at = std::min(each.overdue_at, when);
+      // What was injected a moment ago may have to be armed first, while later ids are.
+      each.overdue_at = std::min(each.overdue_at, std::max(when, each.injected_at + 2 * time_ns_));
     }
   }
 

@@ -50,8 +50,10 @@ PieceNumber Root::begin(const Operand& operand, const WideOperand& vector, CallM
   const GroupParameters& group = channel_.parameters;
   const PieceNumber piece = channel_.next_piece++;
   const ReductionId id = channel_.id_of(piece);
-  channel_.begin(piece, now);
   Slot& slot = slots_[id.value];
+  channel_.begin(piece, now, std::ranges::any_of(slot.gathered, [](const Gathered& gathered) {
+                   return gathered.count > 0;
+                 }));
   slot.in_progress = true;
   slot.piece = piece;
   slot.own = operand;

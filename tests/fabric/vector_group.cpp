@@ -95,6 +95,7 @@ public:
   [[nodiscard]] bool done() const { return done_ == group_.setup_.lengths.size(); }
   [[nodiscard]] std::size_t operations_done() const { return done_; }
   [[nodiscard]] TimeNs done_at() const { return done_at_; }
+  [[nodiscard]] TimeNs first_done_at() const { return first_done_at_; }
 
 private:
   struct Pending {
@@ -118,6 +119,7 @@ private:
       while (!pending_.empty() && pending_.front()->operation.finished()) {
         check(*pending_.front());
         pending_.pop_front(); // with its memory: nothing may look there any more
+        first_done_at_ = done_ == 0 ? now : first_done_at_;
         ++done_;
         done_at_ = now;
         const auto& setup = group_.setup_;
@@ -202,6 +204,7 @@ private:
   std::size_t begun_ = 0;
   std::size_t done_ = 0;
   TimeNs done_at_;
+  TimeNs first_done_at_;
   TimeNs begin_at_;
   bool leaving_ = false;
 };
@@ -242,6 +245,14 @@ TimeNs VectorGroup::completed_at() const {
   TimeNs latest{};
   for (const auto& a : applications_) {
     latest = std::max(latest, a->done_at());
+  }
+  return latest;
+}
+
+TimeNs VectorGroup::first_completed_at() const {
+  TimeNs latest{};
+  for (const auto& a : applications_) {
+    latest = std::max(latest, a->first_done_at());
   }
   return latest;
 }

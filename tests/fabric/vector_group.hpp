@@ -55,7 +55,9 @@ public:
   /// All operations are done at all members, and were right or said so.
   [[nodiscard]] bool complete() const;
   [[nodiscard]] bool parted() const;
+  /// When the last member had the last result; and the first one.
   [[nodiscard]] TimeNs completed_at() const;
+  [[nodiscard]] TimeNs first_completed_at() const;
   [[nodiscard]] collective::Statistics statistics() const;
   [[nodiscard]] std::string describe_status() const;
 

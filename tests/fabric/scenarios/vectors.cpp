@@ -1,6 +1,8 @@
 // Vectors in wide frames: switches that hold them in slots, hosts that have up to 128 in flight.
 #include "tests/fabric/scenarios/scenario.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -112,7 +114,9 @@ RunReport straggler(const RunOptions& options) {
   run.start();
   run.finish();
   const collective::Statistics s = group.statistics();
-  run.expect(s.overdue == 0 && s.retried == 0 && s.requests_sent == 0, "it was not asked for");
+  run.expect(s.overdue == 0 && s.retried == 0 && s.requests_sent == 0,
+             fmt::format("nobody asks for member {}, but: {} overdue, {} retried, {} requested",
+                         *setup.straggler, s.overdue, s.retried, s.requests_sent));
   return run.report();
 }
 
@@ -124,7 +128,8 @@ struct Timed {
 };
 Timed timed(Run& run, double loss, std::uint32_t slots) {
   VectorSetup setup = wide(run.all_hosts(), slots, 1408);
-  setup.lengths = {1, 400'000, 400'000}; // the first one opens sequences
+  // The first one is alone, so a timer alone finds out that it was lost: it is not timed.
+  setup.lengths = {1, 400'000, 400'000};
   setup.in_flight = 1;
   const VectorGroup& group = run.add_vectors(setup);
   Fabric& fabric = run.fabric();
@@ -133,9 +138,8 @@ Timed timed(Run& run, double loss, std::uint32_t slots) {
   }
   fabric.set_faults({.loss = loss});
   run.start();
-  const TimeNs begin = fabric.now();
   run.complete_within(seconds(60));
-  const Timed result{.ns = elapsed_ns(group.completed_at(), begin),
+  const Timed result{.ns = elapsed_ns(group.completed_at(), group.first_completed_at()),
                      .overdue = group.statistics().overdue,
                      .lost = fabric.fault_counts().of(Fault::loss)};
   run.finish();
@@ -148,17 +152,23 @@ RunReport losses_cost_little(const RunOptions& options) {
   const Timed loss_free = timed(without, 0, 128);
   Run few(options, chain(1, 8));
   const Timed rare = timed(few, 1e-4, 128);
+  // Whom a loss hits, and when, makes a difference: a second run evens it out.
+  Run other({.seed = options.seed + 1000}, chain(1, 8));
+  const Timed as_often = timed(other, 1e-3, 128);
   Run run(options, chain(1, 8));
   const Timed often = timed(run, 1e-3, 128);
-  run.expect(without.report().violations.empty() && few.report().violations.empty(),
-             "the runs with fewer losses went well");
+  run.expect(without.report().violations.empty() && few.report().violations.empty() &&
+                 other.report().violations.empty(),
+             "the other runs went well");
   run.expect(loss_free.overdue == 0, "nothing is overdue where nothing is lost");
   run.expect(often.lost > 5 && often.overdue > 0, "frames were lost, and asked for");
   const auto remains = [&](const Timed& with) {
     return static_cast<double>(loss_free.ns) / static_cast<double>(with.ns);
   };
   run.expect(remains(rare) >= 0.9, "of 1e-4 lost, 0.9 of the goodput remains");
-  run.expect(remains(often) >= 0.7, "of 1e-3 lost, 0.7 of the goodput remains");
+  const double mean = (remains(often) + remains(as_often)) / 2;
+  run.expect(mean >= 0.7,
+             fmt::format("of 1e-3 lost, 0.7 of the goodput remains, not {:.2f}", mean));
   return run.report();
 }
 

@@ -130,6 +130,31 @@ TEST(Flight, TheTimeOfPiecesThatWereAskedForAgainSaysNothing) {
   EXPECT_EQ(flight.time_ns(), 10 * us);
 }
 
+TEST(Flight, TheTimeOfPiecesThatOthersWaitedForSaysNothing) {
+  Flight flight(16, 128, 1'000'000'000);
+  flight.begin(0, at(0), true);
+  flight.begin(1, at(0), true);
+  flight.begin(2, at(0), true);
+  flight.end(1, at(0));
+  EXPECT_EQ(flight.time_ns(), 0U);
+  EXPECT_EQ(flight.overdue_at(ReductionId{0}), never) << "nobody knows what is long";
+  flight.begin(3, at(10));
+  flight.end(3, at(50));
+  EXPECT_EQ(flight.time_ns(), 40 * us);
+  EXPECT_EQ(flight.overdue_at(ReductionId{0}), at(90));
+}
+
+TEST(Flight, APieceHasTheTimeToBeArmed) {
+  Flight flight(16, 128, 1'000'000'000);
+  flight.begin(0, at(0));
+  flight.end(0, at(40));
+  flight.begin(1, at(100));
+  flight.begin(2, at(100), true); // others had armed and waited
+  flight.begin(3, at(100));
+  flight.end(2, at(100));
+  EXPECT_EQ(flight.overdue_at(ReductionId{1}), at(100 + 80)) << "not after 40";
+}
+
 TEST(Flight, QuestionsAreNeverFartherApartThanTheLongestTime) {
   Flight flight(16, 128, 500 * us);
   flight.begin(0, at(0));
