@@ -16,8 +16,8 @@
 // Not before 2 t from its own inject in any case: an id that is used for the first time has to be
 // armed, which others may have been before.
 //
-// t is smoothed as RFC 6298 has it, over pieces that were asked for once. At a root whom others have
-// been waiting for the time says nothing of the network: such pieces do not count.
+// t is smoothed as RFC 6298 has it, over pieces that were asked for once. At a root whom others
+// have been waiting for the time says nothing of the network: such pieces do not count.
 //
 // Pure. No allocation after construction.
 #pragma once
