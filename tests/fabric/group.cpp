@@ -1,5 +1,6 @@
 #include "tests/fabric/group.hpp"
 
+#include "tests/fabric/member_parameters.hpp"
 #include "tests/fabric/reference.hpp"
 
 #include <fmt/format.h>
@@ -115,21 +116,8 @@ Group::Group(Fabric& fabric, const GroupSetup& setup)
     : fabric_(fabric), setup_(setup),
       workload_(setup.seed, setup.pieces, static_cast<std::uint32_t>(setup.hosts.size()),
                 setup.only) {
-  const Nid root = Topology::nid(setup.hosts[setup.root_rank]);
   for (std::uint32_t rank = 0; rank < size(); ++rank) {
-    collective::GroupParameters p = setup.parameters;
-    p.tree = setup.tree;
-    p.twin = setup.twin;
-    p.vni = setup.vni;
-    p.cookie = setup.cookie;
-    p.rank = rank;
-    p.size = size();
-    p.root_rank = setup.root_rank;
-    p.nid = Topology::nid(setup.hosts[rank]);
-    p.root_nid = root;
-    p.destination = wire::port_mac(p.nid);
-    p.source = wire::host_mac(p.nid);
-    applications_.push_back(std::make_unique<Application>(*this, p));
+    applications_.push_back(std::make_unique<Application>(*this, member_parameters(setup, rank)));
   }
 }
 

@@ -116,6 +116,7 @@ private:
   };
 
   static Answer dropped(core::DropReason reason) { return {.reason = reason}; }
+  [[nodiscard]] static std::string name_of_key(std::uint32_t key);
   [[nodiscard]] std::uint32_t key_of(const FrameReader& f) const {
     const bool seven_bits = tables_->tree(f.tree()).slots() > reductions_per_tree;
     return ReductionKey(f.tree(), seven_bits ? f.slot() : f.reduction()).index();

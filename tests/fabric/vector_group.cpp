@@ -1,5 +1,7 @@
 #include "tests/fabric/vector_group.hpp"
 
+#include "tests/fabric/member_parameters.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -211,21 +213,8 @@ private:
 
 VectorGroup::VectorGroup(Fabric& fabric, const VectorSetup& setup)
     : fabric_(fabric), setup_(setup) {
-  const Nid root = Topology::nid(setup.hosts[setup.root_rank]);
   for (std::uint32_t rank = 0; rank < size(); ++rank) {
-    collective::GroupParameters p = setup.parameters;
-    p.tree = setup.tree;
-    p.twin = setup.twin;
-    p.vni = setup.vni;
-    p.cookie = setup.cookie;
-    p.rank = rank;
-    p.size = size();
-    p.root_rank = setup.root_rank;
-    p.nid = Topology::nid(setup.hosts[rank]);
-    p.root_nid = root;
-    p.destination = wire::port_mac(p.nid);
-    p.source = wire::host_mac(p.nid);
-    applications_.push_back(std::make_unique<Application>(*this, p));
+    applications_.push_back(std::make_unique<Application>(*this, member_parameters(setup, rank)));
   }
 }
 

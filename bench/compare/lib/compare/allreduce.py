@@ -1,7 +1,7 @@
 """The contenders of the comparisons of allreduces: libtributary through its switch, and MPI over a bridge.
 
 `run(folder, size, seconds)` has every rank of `size` hosts leave what it measured in the folder;
-`figures(folder, size)` reads it. See programs/timed_loop.h for the loop, host_network.py for the hosts.
+`figures(folder, size)` reads it, `take_turns` does both for all contenders. See programs/timed_loop.h for the loop, host_network.py for the hosts.
 """
 
 import json
@@ -144,6 +144,28 @@ def figures(folder, size):
             **{key: statistics.mean(f[key] for f in of_operation) for key in COSTS if key in root},
         }
     return result
+
+
+def take_turns(options, folder, libraries, size):
+    """[{library: {bytes: figures}}], one for each turn; a library that fails is out from then on."""
+    turns = []
+    libraries = list(libraries)
+    for turn in range(options.runs):
+        got = {}
+        for library in libraries[:: -1 if turn % 2 else 1]:  # a copy
+            place = folder / f"{size}-{turn}-{library.name}"
+            place.mkdir()
+            try:
+                library.run(place, size, options.seconds)
+                got[library.name] = figures(place, size)
+            except RunFailed as failure:
+                if library.name == ARMED:
+                    raise RuntimeError(f"{library.name}, {size} hosts: {failure}") from None
+                progress(f"{library.name}, {size} hosts, left out: {failure}")
+                libraries.remove(library)
+        turns.append(got)
+    names = [library.name for library in libraries]
+    return [{name: turn[name] for name in names} for turn in turns]
 
 
 def their_libraries(programs, folder, wanted, counts=None):
