@@ -4,6 +4,7 @@
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <fmt/format.h>
 
 namespace tributary::manager_client {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -14,6 +16,13 @@ namespace {
 constexpr std::size_t violations_kept = 20;
 /// Workers of one switch adopt new tables this long after one another.
 constexpr std::uint64_t adoption_skew_ns = 1'500;
+
+/// A core's tables are large and mostly untouched. glibc takes the second switch's from memory that
+/// the first one's freed and clears all of it, unless it is told to map all of that size afresh.
+void take_tables_from_fresh_pages() {
+  constexpr int table_bytes = 1 << 20;
+  mallopt(M_MMAP_THRESHOLD, table_bytes);
+}
 } // namespace
 
 class Fabric::Port final : public HostPort {
@@ -39,6 +48,7 @@ Fabric::Fabric(Topology topology, FabricOptions options, std::uint64_t seed)
       fault_random_(Random(seed).fork(0xFA)), links_(topology_.links().size()),
       hosts_(topology_.host_count()),
       tables_(topology_.switch_count()), next_check_{options_.check_interval_ns} {
+  take_tables_from_fresh_pages();
   for (LinkIndex l = 0; l < links_.size(); ++l) {
     const Link& link = topology_.links()[l];
     links_[l].speed_mbps = link.speed_mbps;
