@@ -48,7 +48,8 @@ struct Channel {
     }
   }
   /// A piece of this member's begins and ends; what ended leaves nothing in the outbox that points
-  /// to its memory.
+  /// to its memory. Not so in an outbox that is shared: whoever shares it keeps the memory of all
+  /// vectors, and several members may contribute the same.
   void begin(PieceNumber piece, TimeNs now, bool others_waited = false) {
     if (flight != nullptr) {
       flight->begin(piece, now, others_waited);
@@ -58,7 +59,7 @@ struct Channel {
     if (flight != nullptr) {
       flight->end(piece, now);
     }
-    if (own.is_wide() && own.in != nullptr && !outbox.empty()) {
+    if (own_outbox != nullptr && own.is_wide() && own.in != nullptr && !outbox.empty()) {
       outbox.drop(id_of(piece), own.in);
     }
   }

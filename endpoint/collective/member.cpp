@@ -1,6 +1,6 @@
 #include "endpoint/collective/member.hpp"
 
-#include "tributary/wire/wide_reduction.hpp"
+#include "endpoint/collective/received_frame.hpp"
 
 #include <cassert>
 #include <stdexcept>
@@ -24,24 +24,6 @@ Channel& channel_of(std::variant<Root, Leaf>& role) {
 }
 const Channel& channel_of(const std::variant<Root, Leaf>& role) {
   return std::visit([](const auto& r) -> const Channel& { return r.channel(); }, role);
-}
-
-/// What an 84-byte frame would have in front of its payload.
-wire::ReductionFrame headers_of(const wire::WideFrame& wide) {
-  wire::ReductionFrame frame;
-  frame.ethertype = wide.ethertype;
-  frame.destination = wide.destination;
-  frame.source = wide.source;
-  frame.dscp = wide.dscp;
-  frame.vni = wide.vni;
-  frame.source_nid = wide.source_nid;
-  frame.tree = wide.tree;
-  frame.reduction = wide.slot;
-  frame.signature = wide.signature;
-  frame.rank = wide.rank;
-  frame.cookie = wide.cookie;
-  frame.word = wide.word;
-  return frame;
 }
 
 } // namespace
@@ -73,21 +55,8 @@ std::optional<Completion> Member::take_completion() { return channel_of(role_).c
 
 bool Member::receive(std::span<const std::byte> bytes, TimeNs now) {
   const GroupParameters& group = parameters();
-  wire::ReductionFrame frame;
-  if (wire::decode(bytes, group.ethertype, frame) == wire::DecodeError::none) {
-    if (group.slots > reductions_per_tree) {
-      frame.reduction = wire::dfa_of(bytes.data() + wire::ethernet_header_bytes).slot();
-    }
-    receive(frame, now);
-    return true;
-  }
-  if (wire::WideFrame wide;
-      group.is_wide() && wire::decode(bytes, group.ethertype, wide) == wire::DecodeError::none &&
-      wide.payload_bytes <= group.payload && wire::is_supported(wide.word.op) &&
-      wire::carries(wide.form, wide.word.opcode())) {
-    const WideView vector{.form = wide.form, .payload = wire::payload_of(bytes, wide)};
-    const wire::ReductionFrame headers = headers_of(wide);
-    std::visit([&](auto& role) { role.receive(headers, now, vector); }, role_);
+  if (ReceivedFrame read; read_frame(bytes, group.ethertype, group.slots, group.payload, read)) {
+    std::visit([&](auto& role) { role.receive(read.frame, now, read.vector); }, role_);
     return true;
   }
   Statistics& statistics = channel_of(role_).statistics;

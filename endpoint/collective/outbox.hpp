@@ -52,8 +52,9 @@ public:
                             : wire::reduction_frame_bytes;
   }
   /// Writes the oldest frame; answers how many bytes it has. Requires room for them.
-  std::size_t write_front(std::byte* room) const {
-    const Frame& frame = front();
+  std::size_t write_front(std::byte* room) const { return write(front(), room); }
+  /// The same of a frame that was copied from an outbox. Its vector is where it was.
+  static std::size_t write(const Frame& frame, std::byte* room) {
     if (!is_wide(frame)) [[likely]] {
       std::memcpy(room, frame.data(), frame.size());
       return frame.size();

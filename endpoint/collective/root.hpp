@@ -124,6 +124,13 @@ public:
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
   [[nodiscard]] Status status() const;
 
+  /// The vector of the last result of this id, until its next one completes; none if that was four
+  /// words.
+  [[nodiscard]] WideView last_vector(ReductionId id) const {
+    const WideOperand& last = slots_[id.value].last_vector;
+    return {.form = last.form, .payload = {last.in, last.payload_bytes}};
+  }
+
   [[nodiscard]] Channel& channel() { return channel_; }
   [[nodiscard]] const Channel& channel() const { return channel_; }
 

@@ -204,7 +204,9 @@ json::value ceiling(const std::optional<result::Ceiling>& c) {
   }
   return {{"frames_per_second", number(c->frames_per_second)},
           {"cycles_per_frame", number(c->cycles_per_frame)},
-          {"how", c->how}};
+          {"how", c->how},
+          {"leaf_payload_bytes_per_second", number(c->leaf_payload_bytes_per_second)},
+          {"total_payload_bytes_per_second", number(c->total_payload_bytes_per_second)}};
 }
 
 json::value latency_floor(const std::optional<result::LatencyFloor>& floor) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -33,8 +34,12 @@ using terminal::styled;
 using terminal::Table;
 using terminal::Align::right;
 
-/// Ends the name of a derived rate.
-constexpr std::string_view bits_per_second = "_bits_per_second";
+/// What the name of a derived rate ends in, and its unit.
+struct RateName {
+  std::string_view ending;
+  std::string_view unit;
+};
+constexpr RateName rate_names[] = {{"_bits_per_second", "bit/s"}, {"_bytes_per_second", "B/s"}};
 
 /// "root_frames_per_reduction" as people write it.
 std::string words(std::string name) {
@@ -91,8 +96,15 @@ std::string ceiling_line(const Result& result) {
     return "";
   }
   const result::Ceiling& c = *result.ceiling;
-  return fmt::format("Ceiling of the generator: {}, {:.0f} cycles a frame, {}\n",
-                     quantity_text(c.frames_per_second, "frames/s"), c.cycles_per_frame, c.how);
+  std::string line =
+      fmt::format("Ceiling of the generator: {}, {:.0f} cycles a frame, {}\n",
+                  quantity_text(c.frames_per_second, "frames/s"), c.cycles_per_frame, c.how);
+  if (c.total_payload_bytes_per_second > 0) {
+    line += fmt::format("  vectors: {} of each leaf, {} in all\n",
+                        quantity_text(c.leaf_payload_bytes_per_second, "B/s"),
+                        quantity_text(c.total_payload_bytes_per_second, "B/s"));
+  }
+  return line;
 }
 
 std::string floor_line(const Result& result) {
@@ -131,10 +143,12 @@ std::string rates_table(const Result& result, bool colours) {
               [&](double value) { return quantity_text(value, rate.unit); });
   }
   for (const auto& [name, values] : result.derived) {
-    const bool is_bit_rate = name.ends_with(bits_per_second);
-    table.add(words(is_bit_rate ? name.substr(0, name.size() - bits_per_second.size()) : name),
+    const auto rate = std::ranges::find_if(
+        rate_names, [&](const RateName& each) { return name.ends_with(each.ending); });
+    const bool is_rate = rate != std::end(rate_names);
+    table.add(words(is_rate ? name.substr(0, name.size() - rate->ending.size()) : name),
               of_whole_repeats(result, values), [&](double value) {
-                return is_bit_rate ? quantity_text(value, "bit/s") : fmt::format("{:.4g}", value);
+                return is_rate ? quantity_text(value, rate->unit) : fmt::format("{:.4g}", value);
               });
   }
   table.add("generator busy",

@@ -18,6 +18,9 @@ struct Ceiling {
   double frames_per_second = 0; ///< sent
   double cycles_per_frame = 0;  ///< sent, receiving included
   std::string how;              ///< e.g. "through a raw socket on lo"
+  /// Of reductions: bytes of vectors that were reduced; 0 where there were none.
+  double leaf_payload_bytes_per_second = 0;  ///< of each leaf
+  double total_payload_bytes_per_second = 0; ///< of all leaves together
 };
 
 /// A counter of the switch under test that rose during a measurement.

@@ -1,7 +1,6 @@
 #include "pktgen/run/derived.hpp"
 
 #include "pktgen/scenario/keys.hpp"
-#include "tributary/wire/reduction.hpp"
 
 #include <algorithm>
 
@@ -69,10 +68,32 @@ void add_savings(const scenario::Scenario& scenario, measure::Tally& tally) {
   const std::uint64_t sent = tally.figure("contributions");
   const std::uint64_t saved = sent - std::min(sent, tally.figure("root_frames"));
   tally.figures.push_back({"frames_saved", saved});
-  tally.figures.push_back({"bytes_saved", saved * wire::reduction_frame_bytes});
+  const std::uint64_t bytes = tally.figure("contribution_bytes");
+  tally.figures.push_back(
+      {"bytes_saved", bytes - std::min(bytes, tally.figure("root_frame_bytes"))});
+}
+
+std::uint64_t leaf_payload_in(const scenario::Scenario& scenario, const measure::Tally& tally) {
+  const scenario::Reduce& reduce = scenario.traffic.reduce;
+  return reduce.role == scenario::Role::leaves
+             ? tally.figure("payload_bytes_at_leaves") / reduce.leaves
+             : tally.figure("payload_bytes");
 }
 
 namespace {
+
+void add_payload_rates(const scenario::Scenario& scenario, result::Result& result) {
+  std::vector<double> of_leaf;
+  std::vector<double> total;
+  for (const result::Measurement& m : result.repeats) {
+    of_leaf.push_back(m.per_second(leaf_payload_in(scenario, m.tally)));
+    total.push_back(of_leaf.back() * scenario.traffic.reduce.leaves);
+  }
+  if (std::ranges::any_of(of_leaf, [](double rate) { return rate > 0; })) {
+    result.derived.emplace_back("leaf_payload_bytes_per_second", std::move(of_leaf));
+    result.derived.emplace_back("total_payload_bytes_per_second", std::move(total));
+  }
+}
 
 void add_derived_of_rdma(result::Result& result) {
   std::vector<double> goodput;
@@ -97,10 +118,13 @@ void add_derived_of_rdma(result::Result& result) {
 
 } // namespace
 
-void add_derived(result::Result& result) {
+void add_derived(const scenario::Scenario& scenario, result::Result& result) {
   if (result.kind == name_of(Kind::rdma)) {
     add_derived_of_rdma(result);
     return;
+  }
+  if (result.kind == name_of(Kind::reduce)) {
+    add_payload_rates(scenario, result);
   }
   std::vector<double> root_frames;
   std::vector<double> saved;

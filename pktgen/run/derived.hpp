@@ -25,9 +25,16 @@ namespace tributary::pktgen::run {
 /// bytes_saved.
 void add_savings(const scenario::Scenario& scenario, measure::Tally& tally);
 
+/// Bytes of each leaf's vectors that were reduced.
+[[nodiscard]] std::uint64_t leaf_payload_in(const scenario::Scenario& scenario,
+                                            const measure::Tally& tally);
+
 /// Fills Result::derived, one value a repeat:
-///   root_frames_per_reduction   frames that reached the root, for each reduction it completed
-///   frames_saved_share          of the contributions sent, those the root did not have to receive
-void add_derived(result::Result& result);
+///   leaf_payload_bytes_per_second,
+///   total_payload_bytes_per_second   of the vectors reduced: of each leaf, of all together
+///   root_frames_per_reduction        frames that reached the root, for each reduction it completed
+///   frames_saved_share               of the contributions sent, those the root did not have to
+///                                    receive
+void add_derived(const scenario::Scenario& scenario, result::Result& result);
 
 } // namespace tributary::pktgen::run

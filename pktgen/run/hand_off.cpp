@@ -9,7 +9,8 @@ namespace tributary::pktgen::run {
 using traffic::Reception;
 
 HandOff::HandOff(std::vector<std::size_t> worker_of_queue_pair,
-                 const std::vector<transport::PortIndex>& port_of_queue_pair)
+                 const std::vector<transport::PortIndex>& port_of_queue_pair,
+                 std::size_t longest_frame)
     : worker_of_queue_pair_(std::move(worker_of_queue_pair)),
       to_whole_port_(worker_of_queue_pair_.size()) {
   for (const std::size_t worker : worker_of_queue_pair_) {
@@ -27,7 +28,7 @@ HandOff::HandOff(std::vector<std::size_t> worker_of_queue_pair,
       needed_ = true;
       std::unique_ptr<Ring>& made = rings_[from * workers_ + to];
       if (!made) {
-        made = std::make_unique<Ring>();
+        made = std::make_unique<Ring>(longest_frame);
         to_worker_[to].push_back(made.get());
       }
       if (std::ranges::find(to_whole_port_[a], made.get()) == to_whole_port_[a].end()) {
@@ -40,11 +41,19 @@ HandOff::HandOff(std::vector<std::size_t> worker_of_queue_pair,
 HandOff::Given HandOff::give(std::size_t from, transport::QueuePairIndex queue_pair,
                              const Reception& reception, const FrameView& frame, TimeNs at) {
   Given given;
-  Handed handed{at, static_cast<std::uint32_t>(queue_pair), frame.length, {}};
-  // What follows is padding.
-  handed.length = std::min<std::uint32_t>(frame.length, handed.bytes.size());
-  std::memcpy(handed.bytes.data(), frame.data, handed.length);
-  const auto give_to = [&](Ring* to) { ++(to->push(handed) ? given.taken : given.lost); };
+  const auto give_to = [&](Ring* to) {
+    if (to->entries.write_available() == 0) {
+      ++given.lost;
+      return;
+    }
+    // What follows is padding.
+    const auto length =
+        static_cast<std::uint32_t>(std::min<std::size_t>(frame.length, to->longest));
+    std::memcpy(to->place(to->given), frame.data, length);
+    to->entries.push({at, static_cast<std::uint32_t>(queue_pair), length, to->given});
+    ++to->given;
+    ++given.taken;
+  };
   switch (reception.concerns) {
   case Reception::Concerns::who_has_it: break;
   case Reception::Concerns::one_queue_pair:

@@ -3,9 +3,9 @@
 //
 //   worker a  -- ring -->  worker b      for each ordered pair of workers that share a port
 //
-// Only frames of reductions go this way, a few for each reduction, so they are copied. A ring has
-// one producer and one consumer, and no lock. A frame for a ring that is full is lost to that
-// worker, and counted; the protocol asks again.
+// Only frames of reductions go this way, a few for each reduction, so they are copied, into a place
+// that each entry of a ring has. A ring has one producer and one consumer, and no lock. A frame for
+// a ring that is full is lost to that worker, and counted; the protocol asks again.
 //
 // Made while nobody works; `give` is for worker `from` alone, `take` for worker `to` alone.
 #pragma once
@@ -16,7 +16,6 @@
 
 #include <boost/lockfree/spsc_queue.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,9 +27,10 @@ class HandOff {
 public:
   static constexpr std::size_t frames_per_ring = 2048;
 
-  /// The worker of each queue pair, and its port.
+  /// The worker of each queue pair, and its port; and the longest frame there is.
   HandOff(std::vector<std::size_t> worker_of_queue_pair,
-          const std::vector<transport::PortIndex>& port_of_queue_pair);
+          const std::vector<transport::PortIndex>& port_of_queue_pair,
+          std::size_t longest_frame = wire::reduction_frame_bytes);
 
   /// Whether any two workers share a port.
   [[nodiscard]] bool is_needed() const { return needed_; }
@@ -47,8 +47,8 @@ public:
   template <typename F> std::size_t take(std::size_t to, F&& f) {
     std::size_t count = 0;
     for (Ring* ring : to_worker_[to]) {
-      count += ring->consume_all([&](Handed& handed) {
-        f(handed.queue_pair, FrameView{handed.bytes.data(), handed.length}, handed.at);
+      count += ring->entries.consume_all([&](const Handed& handed) {
+        f(handed.queue_pair, FrameView{ring->place(handed.number), handed.length}, handed.at);
       });
     }
     return count;
@@ -59,9 +59,22 @@ private:
     TimeNs at;
     std::uint32_t queue_pair = 0;
     std::uint32_t length = 0;
-    std::array<std::byte, wire::reduction_frame_bytes> bytes;
+    std::uint64_t number = 0; ///< of those that this ring took
   };
-  using Ring = boost::lockfree::spsc_queue<Handed, boost::lockfree::capacity<frames_per_ring>>;
+  struct Ring {
+    explicit Ring(std::size_t longest_frame)
+        : longest(longest_frame),
+          bytes(std::make_unique_for_overwrite<std::byte[]>(frames_per_ring * longest_frame)) {}
+
+    /// Free again when the entry is; whoever gives may write to the next one's before that is in.
+    [[nodiscard]] std::byte* place(std::uint64_t number) const {
+      return bytes.get() + number % frames_per_ring * longest;
+    }
+    boost::lockfree::spsc_queue<Handed, boost::lockfree::capacity<frames_per_ring>> entries;
+    std::size_t longest;
+    std::unique_ptr<std::byte[]> bytes;
+    std::uint64_t given = 0; ///< for who gives
+  };
 
   [[nodiscard]] Ring* ring(std::size_t from, std::size_t to) {
     return rings_[from * workers_ + to].get();

@@ -2,6 +2,7 @@
 
 #include "pktgen/capture/replay_file.hpp"
 #include "pktgen/scenario/keys.hpp"
+#include "pktgen/scenario/reduce_frames.hpp"
 #include "pktgen/traffic/mixed.hpp"
 #include "pktgen/traffic/rdma.hpp"
 #include "pktgen/traffic/rdma_plan.hpp"
@@ -25,10 +26,23 @@ using scenario::Scenario;
 
 namespace {
 
-std::uint64_t memory_of_reduce(const scenario::Reduce& reduce) {
-  return std::uint64_t{reduce.trees} *
-         (std::uint64_t{reduce.leaves} * sizeof(traffic::VirtualMember<collective::Leaf>) +
-          sizeof(traffic::VirtualMember<collective::Root>));
+/// What one member takes beside itself.
+std::uint64_t slots_beside(const scenario::Reduce& reduce, std::uint64_t each) {
+  return std::uint64_t{reduce.slots} * each;
+}
+
+std::uint64_t memory_of_reduce(const scenario::Reduce& wanted) {
+  const scenario::Reduce reduce = scenario::settled(wanted);
+  const bool wide = scenario::has_wide_frames(reduce);
+  // Of each reduction in flight beyond eight: as much as the eight take in place.
+  constexpr std::uint64_t leaf = sizeof(traffic::VirtualMember<collective::Leaf>);
+  constexpr std::uint64_t root = sizeof(traffic::VirtualMember<collective::Root>);
+  const std::uint64_t of_leaf = leaf + slots_beside(reduce, leaf / reductions_per_tree);
+  const std::uint64_t of_root = root + slots_beside(reduce, root / reductions_per_tree) +
+                                (wide ? 3 * slots_beside(reduce, reduce.payload) : 0);
+  const std::uint64_t operands =
+      wide ? (std::uint64_t{reduce.leaves} + 1) * std::max<std::uint64_t>(reduce.payload, 1) : 0;
+  return std::uint64_t{reduce.trees} * (reduce.leaves * of_leaf + of_root) + operands;
 }
 
 /// Modulo 2^32, as incarnations are.
@@ -153,6 +167,15 @@ bool has_ceiling(const Scenario& scenario) {
     return part.kind == Kind::rdma && part.rdma.is_one_end();
   };
   return !is_one_end(scenario.traffic) && std::ranges::none_of(scenario.parts, is_one_end);
+}
+
+std::size_t longest_reduction_frame(const Scenario& scenario) {
+  std::size_t longest = scenario::longest_frame_of(scenario::settled(scenario.traffic.reduce));
+  for (const Part& part : scenario.parts) {
+    longest = std::max<std::size_t>(
+        longest, scenario::longest_frame_of(scenario::settled(part.reduce)));
+  }
+  return longest;
 }
 
 std::uint64_t memory_of(const Scenario& scenario) {

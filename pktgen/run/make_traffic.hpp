@@ -6,6 +6,7 @@
 #include "pktgen/traffic/replay.hpp"
 #include "pktgen/traffic/traffic.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -52,6 +53,9 @@ private:
 
 /// Whether the generator can be measured against itself: it has both ends.
 [[nodiscard]] bool has_ceiling(const scenario::Scenario& scenario);
+
+/// Of the frames that concern hosts of several workers.
+[[nodiscard]] std::size_t longest_reduction_frame(const scenario::Scenario& scenario);
 
 /// Bytes of memory that its virtual hosts will take.
 [[nodiscard]] std::uint64_t memory_of(const scenario::Scenario& scenario);

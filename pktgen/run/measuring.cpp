@@ -184,7 +184,8 @@ Measured Measuring::run(const std::string& phase, double rate, const WorkerPool:
                         std::unique_ptr<WorkerPool>& of_the_last) {
   of_the_last.reset(); // there is not room for two of many members
   of_the_last = std::make_unique<WorkerPool>(make, queue_pairs_, clock_, scenario_.busy,
-                                             scenario_.cores, transport_.port_of_queue_pair());
+                                             scenario_.cores, transport_.port_of_queue_pair(),
+                                             longest_reduction_frame(scenario_));
   WorkerPool& pool = *of_the_last;
   transport::SwitchProbe* const probe = transport_.probe();
   TrafficWatchdog watchdog(scenario_, ports_, clock_.now());

@@ -131,7 +131,7 @@ void Session::run(Result& result) {
       result.problems.push_back(std::move(error));
     }
   }
-  add_derived(result);
+  add_derived(scenario_, result);
   add_verdict(scenario_, result);
 }
 
@@ -177,6 +177,7 @@ void Session::calibrate(Result& result) {
   // The best of several: what else the machine does must not lower the ceiling.
   for (int slice = 0; slice < calibration_slices && interruptions_ == 0; ++slice) {
     const std::uint64_t sent_before = sent();
+    const std::uint64_t payload_before = leaf_payload_in(scenario, traffic->tally(clock_.now()));
     driver.reset();
     left_out = 0;
     turn_until(clock_.now() + calibration_ns);
@@ -187,7 +188,15 @@ void Session::calibrate(Result& result) {
         frames == 0 ? 0 : static_cast<double>(cycles) / static_cast<double>(frames);
     if (cycles_per_frame > 0 &&
         (!result.ceiling || cycles_per_frame < result.ceiling->cycles_per_frame)) {
-      result.ceiling = {clock_.hz() / cycles_per_frame, cycles_per_frame, loop->description()};
+      const double payload = static_cast<double>(
+          leaf_payload_in(scenario, traffic->tally(clock_.now())) - payload_before);
+      const double per_second = payload * clock_.hz() / static_cast<double>(cycles);
+      result.ceiling = {.frames_per_second = clock_.hz() / cycles_per_frame,
+                        .cycles_per_frame = cycles_per_frame,
+                        .how = loop->description(),
+                        .leaf_payload_bytes_per_second = per_second,
+                        .total_payload_bytes_per_second =
+                            per_second * scenario.traffic.reduce.leaves};
     }
   }
   // With nothing to do any more.

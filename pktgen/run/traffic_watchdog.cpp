@@ -1,6 +1,7 @@
 #include "pktgen/run/traffic_watchdog.hpp"
 
 #include "pktgen/run/measuring.hpp"
+#include "pktgen/scenario/reduce_frames.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,7 +30,7 @@ double held_back_ns(const scenario::Reduce& reduce) {
                           ? longest_draw * ns(reduce.skew_by)
                           : ns(reduce.skew_by);
   const double late = reduce.tampering.late > 0 ? ns(reduce.tampering.late_by) : 0;
-  const double retry = ns(reduce.retry.count() == 0 ? reduce.usual_retry() : reduce.retry);
+  const double retry = ns(scenario::settled(reduce).retry);
   return interval_ns(reduce.rate) + skew + late + retry;
 }
 

@@ -17,7 +17,8 @@ namespace tributary::pktgen::run {
 
 WorkerPool::WorkerPool(const MakeTraffic& make, const std::vector<transport::Port*>& ports,
                        const Clock& clock, bool busy, const std::vector<unsigned>& cores,
-                       std::vector<transport::PortIndex> port_of_queue_pair)
+                       std::vector<transport::PortIndex> port_of_queue_pair,
+                       std::size_t longest_handed)
     : clock_(clock), cores_(cores),
       workers_(std::clamp<std::size_t>(cores.size(), 1, std::max<std::size_t>(ports.size(), 1))) {
   std::vector<std::size_t> worker_of_queue_pair(ports.size());
@@ -25,7 +26,7 @@ WorkerPool::WorkerPool(const MakeTraffic& make, const std::vector<transport::Por
     worker_of_queue_pair[queue_pair] = worker_of(queue_pair);
   }
   if (!port_of_queue_pair.empty()) {
-    auto hand_off = std::make_unique<HandOff>(worker_of_queue_pair, port_of_queue_pair);
+    auto hand_off = std::make_unique<HandOff>(worker_of_queue_pair, port_of_queue_pair, longest_handed);
     hand_off_ = hand_off->is_needed() ? std::move(hand_off) : nullptr;
   }
   for (std::size_t w = 0; w < workers_.size(); ++w) {

@@ -35,10 +35,11 @@ public:
 
   /// As many workers as there are cores; one, on no certain core, when there are none. Never more
   /// than queue pairs. `ports` by QueuePairIndex; `port_of_queue_pair` says which belong together,
-  /// when empty none.
+  /// when empty none. `longest_handed`: of the frames that one hands to another.
   WorkerPool(const MakeTraffic& make, const std::vector<transport::Port*>& ports,
              const Clock& clock, bool busy, const std::vector<unsigned>& cores,
-             std::vector<transport::PortIndex> port_of_queue_pair = {});
+             std::vector<transport::PortIndex> port_of_queue_pair = {},
+             std::size_t longest_handed = wire::reduction_frame_bytes);
   /// Ends the threads.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;

@@ -2,6 +2,8 @@
 
 #include "configuration/file.hpp"
 #include "configuration/section_reader.hpp"
+#include "pktgen/scenario/reduce_frames.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <fmt/format.h>
 
@@ -104,8 +106,57 @@ void check_rdma(const Rdma& rdma, const SectionReader& at, configuration::Findin
   }
 }
 
+void check_payload(const Reduce& reduce, const SectionReader& at,
+                   configuration::Findings& findings) {
+  constexpr std::uint32_t step = wire::wide_payload_step;
+  const std::uint32_t payload = reduce.payload;
+  if (payload != 0 && payload != sizeof(wire::Payload) && (payload < step || payload % step != 0)) {
+    findings.add(at.line("payload"), at.path("payload"),
+                 "frames of {} bytes of payload there are not; give 32, or a multiple of {}, "
+                 "e.g. {}",
+                 payload, step, std::max(payload / step, 1U) * step);
+  }
+}
+
+void check_slots(const Reduce& reduce, const SectionReader& at, configuration::Findings& findings) {
+  const Reduce settled = scenario::settled(reduce);
+  if (settled.slots < reductions_per_tree || !std::has_single_bit(settled.slots)) {
+    findings.add(at.line("slots"), at.path("slots"),
+                 "{} reductions in flight a tree cannot have; give 8, 16, 32, 64 or 128",
+                 settled.slots);
+  } else if (settled.slots > reductions_per_tree && !has_wide_frames(settled)) {
+    findings.add(at.line("slots"), at.path("slots"),
+                 "{} reductions in flight need wide frames; give a type or a payload above 32, or "
+                 "8 slots",
+                 settled.slots);
+  } else if (settled.in_flight > settled.slots) {
+    findings.add(at.line("in_flight"), at.path("in_flight"),
+                 "{} operations are in flight, and the trees have {} slots; give fewer, or more "
+                 "slots",
+                 settled.in_flight, settled.slots);
+  }
+}
+
+void check_reduce(const Reduce& reduce, const SectionReader& at,
+                  configuration::Findings& findings) {
+  // A printed scenario has all keys, so the usual values are no contradiction.
+  const Reduce usual;
+  if (!reduce.type.empty() && reduce.operators != usual.operators) {
+    findings.add(at.line("type"), at.path("type"),
+                 "operators are given, too, and have types of their own; remove one of the two");
+  } else if (reduce.type.empty() && reduce.operation != usual.operation) {
+    findings.add(at.line("operation"), at.path("operation"),
+                 "it is not said of what; give the type of the elements, too, or operators alone");
+  }
+  check_payload(reduce, at, findings);
+  check_slots(reduce, at, findings);
+}
+
 void check_traffic(const Part& part, const SectionReader& at, configuration::Findings& findings) {
   const Stream& stream = part.stream;
+  if (part.kind == Kind::reduce) {
+    check_reduce(part.reduce, at, findings);
+  }
   if (part.kind == Kind::rdma) {
     check_rdma(part.rdma, at, findings);
   }

@@ -1,7 +1,9 @@
 #include "pktgen/scenario/keys.hpp"
 
 #include "configuration/reference.hpp"
+#include "pktgen/scenario/reduce_frames.hpp"
 #include "tributary/types.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <algorithm>
 #include <array>
@@ -290,23 +292,55 @@ const Key<Part> traffic_keys[] = {
        p.reduce.first_tree = p.stream.first_tree = integer<std::uint32_t>(v);
      }},
     {{.name = "in_flight",
-      .type = Integer{1, reductions_per_tree},
-      .fallback = "8",
-      .help = "Number of outstanding operations of a tree.",
+      .type = Integer{0, most_reductions_per_tree},
+      .fallback = "0",
+      .help = "Number of outstanding operations of a tree, at most its slots; 0: as many as fill "
+              "the slots.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.in_flight = integer<std::uint32_t>(v); }},
     {{.name = "operators",
       .type = Texts{1, 64, 31},
       .fallback = "[\"sum-int64\"]",
-      .help = "Operators used in turn, by tributary-host's names; \"mix\" stands for all.",
+      .help = "Operators used in turn, by tributary-host's names; \"mix\" stands for all that "
+              "frames of 84 bytes carry, \"wide-mix\" for those that wide frames alone carry.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.operators = std::get<std::vector<std::string>>(v); }},
+    {{.name = "type",
+      .type = Choice{type_names()},
+      .sample = "\"float32\"",
+      .help = "Type of the elements, in place of operators. Vectors travel in wide frames then, "
+              "unless payload is 32.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.type = text(v); }},
+    {{.name = "operation",
+      .type = Choice{operation_names()},
+      .fallback = "\"sum\"",
+      .help = "Reduction of elements of that type: bitwise operations are of integers, repsum and "
+              "the sums with a rounding mode or ftz of floats, minmaxloc of tuples.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.operation = text(v); }},
     {{.name = "elements",
-      .type = Integer{1, 1 << 24},
+      .type = Integer{1, 1 << 28},
       .fallback = "4",
       .help = "Number of elements of the vector that one operation reduces.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.elements = integer<std::uint64_t>(v); }},
+    {{.name = "payload",
+      .type = Integer{0, wire::most_wide_payload},
+      .fallback = "0",
+      .help = "Longest payload of a frame in bytes: 32 for frames of 84 bytes alone, or a multiple "
+              "of 64 for wide frames, which are 62 bytes longer; at most the ports' MTU less 48. "
+              "0: 32, or 1408 with a type.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.payload = integer<std::uint32_t>(v); }},
+    {{.name = "slots",
+      .type = Integer{0, most_reductions_per_tree},
+      .fallback = "0",
+      .help = "Number of frames' reductions that a tree has in flight: 8, 16, 32, 64 or 128; more "
+              "than 8 need wide frames. 0: 8; with wide frames 128, fewer with more than 128 "
+              "leaves.",
+      .kinds = reduce},
+     [](Part& p, const Value& v) { p.reduce.slots = integer<std::uint32_t>(v); }},
     {{.name = "armed",
       .type = Flag{},
       .fallback = "true",

@@ -44,16 +44,25 @@ struct Tampering {
   }
 };
 
+/// What is 0 for "the usual" is settled in reduce_frames.hpp.
 struct Reduce {
   std::uint32_t leaves = 16; ///< beside the root, in each tree: the same hosts in all trees
   std::uint32_t trees = 1;
   std::uint32_t first_tree = 0;
-  /// Operations at a time in each tree.
-  std::uint32_t in_flight = 8;
+  /// Operations at a time in each tree; 0: as many as fill the slots.
+  std::uint32_t in_flight = 0;
   /// Gone through in turn; tributary-host's names, e.g. "sum-int64".
   std::vector<std::string> operators = {"sum-int64"};
+  /// In place of `operators`: the type of the elements, e.g. "float32", and what becomes of them.
+  std::string type;
+  std::string operation = "sum";
   /// Elements of the vector that one operation reduces.
   std::uint64_t elements = 4;
+  /// Longest payload of a frame in bytes; 0: 32, or 1,408 with a type.
+  std::uint32_t payload = 0;
+  /// Reductions in flight of a tree: frames of one operation or of several. 0: 8; with wide frames
+  /// up to 128, fewer for many leaves.
+  std::uint32_t slots = 0;
   bool armed = true;
   /// Operations a second over all trees; 0: closed loop, each begins when the one before is in.
   double rate = 0;
@@ -63,16 +72,8 @@ struct Reduce {
   Role role = Role::both;
   std::uint16_t vni = 1;
   std::uint32_t cookie = 0x7EED5EED;
-  /// The root's first wait before it asks again; 0: `usual_retry`.
+  /// The root's first wait before it asks again; 0: 32 ms, or longer where much is in flight.
   std::chrono::nanoseconds retry{0};
-
-  /// So long that a generator which is busy with others is not taken for one that lost something.
-  [[nodiscard]] std::chrono::nanoseconds usual_retry() const {
-    const std::chrono::nanoseconds all =
-        std::chrono::microseconds(4) * std::uint64_t{leaves} * in_flight * trees;
-    return std::clamp<std::chrono::nanoseconds>(all, std::chrono::milliseconds(32),
-                                                std::chrono::seconds(5));
-  }
 };
 
 /// Who sends to whom. Nodes are numbered from 0; `n` is their number.

@@ -1,5 +1,8 @@
 #include "pktgen/traffic/reduce.hpp"
 
+#include "pktgen/scenario/reduce_frames.hpp"
+#include "tributary/wire/wide_reduction.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,9 +26,10 @@ void check(const scenario::Reduce& reduce, const Placement& placement) {
                                             std::uint64_t{reduce.first_tree} + reduce.trees - 1,
                                             max_trees - 1));
   }
-  if (reduce.in_flight == 0 || reduce.in_flight > reductions_per_tree) {
+  const scenario::Reduce settled = scenario::settled(reduce);
+  if (settled.in_flight > settled.slots) {
     throw std::invalid_argument(fmt::format("{} operations in flight; 1 to {} can be",
-                                            reduce.in_flight, reductions_per_tree));
+                                            settled.in_flight, settled.slots));
   }
   const std::uint64_t last_nid = std::uint64_t{placement.first_nid} + reduce.leaves;
   if (last_nid > max_nid || !wire::is_valid_nid(Nid{static_cast<std::uint32_t>(last_nid)})) {
@@ -38,6 +42,13 @@ void check(const scenario::Reduce& reduce, const Placement& placement) {
     throw std::invalid_argument(
         "the root and the leaves need ports of their own: give two at least");
   }
+}
+
+/// Where pieces can be overdue, they are long before the first retry.
+std::uint64_t poll_interval(const scenario::Reduce& reduce) {
+  constexpr std::uint64_t of_overdue_pieces = 500'000;
+  const auto of_retries = static_cast<std::uint64_t>(reduce.retry.count()) / 8;
+  return reduce.slots > reductions_per_tree ? std::min(of_retries, of_overdue_pieces) : of_retries;
 }
 
 /// Calls `f` for those of them that are here.
@@ -56,7 +67,7 @@ ReduceTraffic::ReduceTraffic(const scenario::Reduce& reduce, const Placement& pl
     : placement_((check(reduce, placement), placement)), queue_pairs_(placement),
       group_(reduce, seed), roots_(placement.queue_pair_count()),
       leaves_(placement.queue_pair_count()),
-      poll_interval_ns_(static_cast<std::uint64_t>(group_.settings().retry.count()) / 8) {
+      poll_interval_ns_(poll_interval(group_.settings())) {
   group_.set_alone(reduce.role == Role::both && placement.is_all_here());
   if (reduce.role != Role::leaves) {
     make_roots(seed);
@@ -159,19 +170,21 @@ void ReduceTraffic::begin_measuring(TimeNs now) {
 
 void ReduceTraffic::stop(TimeNs now) { group_.end(now, scheduled_anywhere(now)); }
 
-bool ReduceTraffic::read(const FrameView& view, wire::ReductionFrame& frame,
+bool ReduceTraffic::read(const FrameView& view, collective::ReceivedFrame& frame,
                          std::uint32_t& tree) const {
-  if (wire::decode({view.data, view.length}, placement_.ethertype, frame) !=
-      wire::DecodeError::none) {
+  const scenario::Reduce& group = group_.settings();
+  if (!collective::read_frame({view.data, view.length}, placement_.ethertype, group.slots,
+                              group.payload, frame)) {
     return false;
   }
-  const std::uint32_t first = group_.settings().first_tree;
-  tree = std::uint32_t{frame.tree.value} - first;
-  return frame.tree.value >= first && tree < group_.trees();
+  const std::uint32_t first = group.first_tree;
+  const std::uint32_t number = frame.frame.tree.value;
+  tree = number - first;
+  return number >= first && tree < group_.trees();
 }
 
 Reception ReduceTraffic::deliver(QueuePairIndex queue_pair, std::uint32_t tree,
-                                 const wire::ReductionFrame& frame, TimeNs at) {
+                                 const collective::ReceivedFrame& frame, TimeNs at) {
   Reception reception = true;
   const transport::PortIndex port = placement_.port_of(queue_pair);
   if (has_root_on(port)) {
@@ -184,7 +197,7 @@ Reception ReduceTraffic::deliver(QueuePairIndex queue_pair, std::uint32_t tree,
     }
     return reception;
   }
-  if (group_.settings().armed && !frame.word.arm) {
+  if (group_.settings().armed && !frame.frame.word.arm) {
     // The leave frame of an earlier run: new leaves would take its sequence for their root's.
     return reception;
   }
@@ -198,27 +211,48 @@ Reception ReduceTraffic::deliver(QueuePairIndex queue_pair, std::uint32_t tree,
 }
 
 Reception ReduceTraffic::receive(QueuePairIndex queue_pair, const FrameView& view, TimeNs now) {
-  wire::ReductionFrame frame;
+  collective::ReceivedFrame frame;
   std::uint32_t tree = 0;
   if (!read(view, frame, tree)) {
     return false;
   }
   if (group_.is_counting()) {
     group_.accounts().received.add(view.length);
-    group_.accounts().root_frames += has_root_on(placement_.port_of(queue_pair)) ? 1 : 0;
+    if (has_root_on(placement_.port_of(queue_pair))) {
+      group_.accounts().root_frames.add(view.length);
+    }
   }
   return deliver(queue_pair, tree, frame, now);
 }
 
 void ReduceTraffic::overhear(QueuePairIndex queue_pair, const FrameView& view, TimeNs at) {
-  wire::ReductionFrame frame;
+  collective::ReceivedFrame frame;
   std::uint32_t tree = 0;
   if (read(view, frame, tree)) {
     deliver(queue_pair, tree, frame, at);
   }
 }
 
+void ReduceTraffic::check_ports(Ports ports) {
+  const std::uint32_t needed = scenario::longest_frame_of(group_.settings());
+  for (const transport::Port* port : ports) {
+    if (port == nullptr || port->longest_frame() >= needed) {
+      continue;
+    }
+    const std::size_t most = wire::wide_payload_limit(port->mtu());
+    throw std::runtime_error(fmt::format(
+        "{} takes an MTU of up to {}, and frames with a payload of {} need {}; give its interface "
+        "a larger MTU, or --payload {}",
+        port->description(), port->mtu(), group_.settings().payload,
+        needed - wire::ethernet_header_bytes, most == 0 ? sizeof(wire::Payload) : most));
+  }
+  ports_checked_ = true;
+}
+
 void ReduceTraffic::generate(Ports ports, TimeNs now) {
+  if (!ports_checked_) {
+    check_ports(ports);
+  }
   take_up_due(now);
   if (now >= next_poll_) {
     for_each_port([&](auto& port) { port.poll(now); });
@@ -299,13 +333,18 @@ measure::Tally ReduceTraffic::tally(TimeNs) const {
       {"reductions", accounts.pieces},
       {"results_checked", accounts.results_checked},
       {"wrong_results", accounts.wrong_results, fault},
-      {"contributions", accounts.contributions_sent},
-      {"root_frames", accounts.root_frames},
+      {"payload_bytes", accounts.payload_bytes},
+      {"payload_bytes_at_leaves", accounts.payload_bytes_at_leaves},
+      {"contributions", accounts.contributions.frames},
+      {"contribution_bytes", accounts.contributions.bytes},
+      {"root_frames", accounts.root_frames.frames},
+      {"root_frame_bytes", accounts.root_frames.bytes},
       {"reductions_by_one_frame", accounts.pieces_by_one_frame},
       {"reductions_by_several_frames", accounts.pieces_by_several_frames},
       {"reductions_by_single_contributions", accounts.pieces_by_single_contributions},
       {"frames_that_made_reductions", accounts.frames_of_pieces},
       {"asked_again", now.retried - before_.retried},
+      {"overdue", now.overdue - before_.overdue},
       {"contributions_sent_again", now.resent - before_.resent},
       {"results_requested", now.requests_sent - before_.requests_sent},
       {"stale_frames", now.stale - before_.stale},

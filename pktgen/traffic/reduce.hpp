@@ -56,11 +56,13 @@ private:
     return port == 0 && group_.settings().role != scenario::Role::leaves;
   }
   /// Whether the frame is of one of its trees, and then which, from 0.
-  [[nodiscard]] bool read(const FrameView& view, wire::ReductionFrame& frame,
+  [[nodiscard]] bool read(const FrameView& view, collective::ReceivedFrame& frame,
                           std::uint32_t& tree) const;
   /// To all whom it concerns and who are here.
   Reception deliver(transport::QueuePairIndex queue_pair, std::uint32_t tree,
-                    const wire::ReductionFrame& frame, TimeNs at);
+                    const collective::ReceivedFrame& frame, TimeNs at);
+  /// Throws std::runtime_error where a port takes no frames as long as the group's.
+  void check_ports(Ports ports);
   [[nodiscard]] collective::Statistics statistics() const;
   /// Operations that some member has scheduled, here or at other workers, by tree. Takes up what is
   /// due first: that all workers take up alike.
@@ -78,6 +80,7 @@ private:
   std::vector<std::unique_ptr<ReducePort<collective::Leaf>>> leaves_;
   TimeNs next_poll_;
   std::uint64_t poll_interval_ns_;
+  bool ports_checked_ = false;
   collective::Statistics before_; ///< when the measurement began
   Progress farthest_;             ///< what `agree` said last
 };

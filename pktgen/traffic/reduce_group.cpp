@@ -1,10 +1,12 @@
 #include "pktgen/traffic/reduce_group.hpp"
 
+#include "pktgen/scenario/reduce_frames.hpp"
 #include "tributary/wire/result_code.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace tributary::pktgen::traffic {
 namespace {
@@ -13,20 +15,17 @@ namespace {
 /// had no time.
 constexpr std::uint64_t grace_ns = 10'000'000;
 
-scenario::Reduce settled(scenario::Reduce reduce) {
-  if (reduce.retry.count() == 0) {
-    reduce.retry = reduce.usual_retry();
-  }
-  return reduce;
-}
-
 } // namespace
 
 ReduceGroup::ReduceGroup(const scenario::Reduce& reduce, std::uint64_t seed)
-    : reduce_(settled(reduce)),
-      operands_(reduce.operators, reduce.elements, reduce.leaves + 1, seed), limits_(reduce.trees),
+    : reduce_(scenario::settled(reduce)), operands_(reduce_, seed), limits_(reduce.trees),
       due_(reduce.trees), base_(reduce.trees), first_measured_(reduce.trees),
-      mismatches_(std::size_t{reduce.trees} * reductions_per_tree) {}
+      mismatches_(std::size_t{reduce.trees} * reduce_.slots) {
+  if (reduce_.tampering.wrong_opcode > 0 && !operands_.have_other_opcodes()) {
+    throw std::invalid_argument("wrong_opcode: wide frames of reproducible sums have one operator, "
+                                "and no wrong one; leave the key out, or give another operation");
+  }
+}
 
 TimeNs ReduceGroup::time_of(std::uint64_t nth) const {
   // 64 bits of mantissa: exact to the nanosecond for centuries.
@@ -105,13 +104,27 @@ bool ReduceGroup::may_mismatch(Mismatch& state, bool at_root, bool mismatch) con
   return state.reported;
 }
 
+/// Whether it is bit for bit what was due.
+bool ReduceGroup::is_right(std::uint32_t row, const collective::Completion& completion,
+                           Arrived& arrived) {
+  if (!arrived.vector.is_wide()) {
+    return operands_.is_right(row, completion);
+  }
+  if (arrived.row != row) {
+    arrived.row = row;
+    arrived.right = operands_.is_right(row, completion, arrived.vector);
+  }
+  return arrived.right;
+}
+
 void ReduceGroup::check(std::uint32_t tree, std::uint32_t rank, const ReduceOperands::Place& place,
-                        const collective::Completion& completion) {
+                        const collective::Completion& completion, Arrived& arrived) {
   const std::size_t key =
-      tree * reductions_per_tree + collective::reduction_of(completion.piece).value;
+      std::size_t{tree} * reduce_.slots +
+      collective::reduction_of(completion.piece, reduce_.slots).value;
   const bool mismatch = completion.rc == wire::ResultCode::op_mismatch;
   const bool expected = may_mismatch(mismatches_[key], rank == 0, mismatch);
-  const bool right = mismatch ? expected : operands_.is_right(place.row, completion);
+  const bool right = mismatch ? expected : is_right(place.row, completion, arrived);
   if (!is_measured(tree, place.operation)) {
     return;
   }

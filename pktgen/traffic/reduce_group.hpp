@@ -34,18 +34,22 @@ struct ReduceAccounts {
   std::uint64_t pieces_by_several_frames = 0;
   std::uint64_t pieces_by_single_contributions = 0;
   std::uint64_t frames_of_pieces = 0; ///< that completed them, repetitions not counted
+  std::uint64_t payload_bytes = 0;    ///< of their elements, as they lie in a member's memory
+  std::uint64_t payload_bytes_at_leaves = 0;
   std::uint64_t results_checked = 0;  ///< at all members
   std::uint64_t wrong_results = 0;
   std::uint64_t mismatches_reported = 0; ///< pieces that ended as they must after a wrong opcode
-  std::uint64_t contributions_sent = 0;  ///< frames out of leaf ports
-  std::uint64_t root_frames = 0;         ///< frames into the root's port
+  measure::Volume contributions;         ///< frames out of leaf ports
+  measure::Volume root_frames;           ///< frames into the root's port
   std::uint64_t overruns = 0;            ///< frames that came faster than members could take them
   measure::Histogram at_root;
   measure::Histogram at_leaves;
   std::vector<std::string> remarks;
 
-  void add_piece(const collective::Completion& completion) {
+  /// `element_bytes`: of its elements.
+  void add_piece(const collective::Completion& completion, std::uint32_t element_bytes) {
     ++pieces;
+    payload_bytes += element_bytes;
     frames_of_pieces += completion.frames;
     if (completion.frames == 1) {
       ++pieces_by_one_frame;
@@ -127,14 +131,24 @@ public:
 
   /// The piece in flight in this reduction was contributed to with a wrong opcode.
   void expect_mismatch(std::uint32_t tree, ReductionId id) {
-    mismatches_[tree * reductions_per_tree + id.value].expected = true;
+    mismatches_[std::size_t{tree} * reduce_.slots + id.value].expected = true;
   }
+  /// A frame's vector, and what became of comparing it: a frame that many leaves have is compared
+  /// once, as long as they take it for the same row's.
+  struct Arrived {
+    static constexpr std::uint32_t no_row = ~std::uint32_t{0};
+    collective::WideView vector;
+    std::uint32_t row = no_row; ///< that its bits were compared with
+    bool right = false;         ///< whether they were that row's
+  };
   /// Checks the result a member got. Every piece completes at the root first, and there it is
   /// settled whether it may end as a mismatch.
   void check(std::uint32_t tree, std::uint32_t rank, const ReduceOperands::Place& place,
-             const collective::Completion& completion);
+             const collective::Completion& completion, Arrived& arrived);
 
 private:
+  [[nodiscard]] bool is_right(std::uint32_t row, const collective::Completion& completion,
+                              Arrived& arrived);
   /// Of one reduction id. A leaf may be at the next piece while another still has to check the
   /// last.
   struct Mismatch {

@@ -2,15 +2,21 @@
 
 #include "endpoint/collective/piece_codec.hpp"
 #include "endpoint/library/operators.hpp"
+#include "pktgen/scenario/reduce_frames.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <stdexcept>
 
 namespace tributary::pktgen::traffic {
+
+using collective::ElementType;
+using collective::VectorCut;
+using scenario::Reduce;
 
 namespace {
 
@@ -22,19 +28,34 @@ bool alike(const collective::Completion& a, const collective::Completion& b) {
          a.overflow_id == b.overflow_id && a.count == b.count;
 }
 
-std::vector<workload::Kind> kinds_named(const std::vector<std::string>& names) {
+std::vector<workload::Kind> known_kinds(bool wide) {
+  std::vector<workload::Kind> kinds = workload::all_kinds();
+  if (wide) {
+    kinds.insert(kinds.end(), workload::wide_kinds().begin(), workload::wide_kinds().end());
+  }
+  return kinds;
+}
+
+std::vector<workload::Kind> kinds_named(const std::vector<std::string>& names, bool wide) {
+  const std::vector<workload::Kind> known = known_kinds(wide);
   std::vector<workload::Kind> kinds;
   for (const std::string& name : names) {
-    if (name == "mix") {
-      kinds.insert(kinds.end(), workload::all_kinds().begin(), workload::all_kinds().end());
+    if (name == "mix" || (wide && name == "wide-mix")) {
+      const auto& all = name == "mix" ? workload::all_kinds() : workload::wide_kinds();
+      kinds.insert(kinds.end(), all.begin(), all.end());
       continue;
     }
-    const auto found = std::ranges::find(workload::all_kinds(), name, &workload::Kind::name);
-    if (found == workload::all_kinds().end()) {
-      throw std::invalid_argument(fmt::format("there is no operator \"{}\"; there are {}", name,
-                                              fmt::join(operator_names(), ", ")));
+    const auto found = std::ranges::find(known, name, &workload::Kind::name);
+    if (found != known.end()) {
+      kinds.push_back(*found);
+      continue;
     }
-    kinds.push_back(*found);
+    const bool needs_wide = std::ranges::count(operator_names(true), name) != 0;
+    throw std::invalid_argument(
+        needs_wide
+            ? fmt::format("operator \"{}\" needs wide frames; give a payload, e.g. 1408", name)
+            : fmt::format("there is no operator \"{}\"; there are {}", name,
+                          fmt::join(operator_names(wide), ", ")));
   }
   if (kinds.empty()) {
     throw std::invalid_argument("no operator is given");
@@ -42,54 +63,155 @@ std::vector<workload::Kind> kinds_named(const std::vector<std::string>& names) {
   return kinds;
 }
 
-} // namespace
+/// What `type` and `operation` call what the library has.
+template <typename Value> struct Named {
+  std::string_view name;
+  Value value;
+};
 
-std::vector<std::string_view> operator_names() {
-  std::vector<std::string_view> names;
-  for (const workload::Kind& kind : workload::all_kinds()) {
-    names.push_back(kind.name);
+constexpr Named<ElementType> named_types[] = {
+    {"int8", ElementType::int8},
+    {"uint8", ElementType::uint8},
+    {"int16", ElementType::int16},
+    {"uint16", ElementType::uint16},
+    {"int32", ElementType::int32},
+    {"uint32", ElementType::uint32},
+    {"int64", ElementType::int64},
+    {"uint64", ElementType::uint64},
+    {"float64", ElementType::float64},
+    {"float32", ElementType::float32},
+    {"float16", ElementType::float16},
+    {"bfloat16", ElementType::bfloat16},
+    {"minmaxloc_int64", ElementType::minmaxloc_int64},
+    {"minmaxloc_float64", ElementType::minmaxloc_float64},
+};
+constexpr Named<tributary_op> named_operations[] = {
+    {"sum", TRIBUTARY_SUM},
+    {"min", TRIBUTARY_MIN},
+    {"max", TRIBUTARY_MAX},
+    {"and", TRIBUTARY_AND},
+    {"or", TRIBUTARY_OR},
+    {"xor", TRIBUTARY_XOR},
+    {"min_nan", TRIBUTARY_MIN_NAN},
+    {"max_nan", TRIBUTARY_MAX_NAN},
+    {"minmaxloc", TRIBUTARY_MINMAXLOC},
+    {"minmaxloc_nan", TRIBUTARY_MINMAXLOC_NAN},
+    {"sum_upward", TRIBUTARY_SUM_UPWARD},
+    {"sum_downward", TRIBUTARY_SUM_DOWNWARD},
+    {"sum_toward_zero", TRIBUTARY_SUM_TOWARD_ZERO},
+    {"sum_ftz", TRIBUTARY_SUM_FTZ},
+    {"sum_ftz_upward", TRIBUTARY_SUM_FTZ_UPWARD},
+    {"sum_ftz_downward", TRIBUTARY_SUM_FTZ_DOWNWARD},
+    {"sum_ftz_toward_zero", TRIBUTARY_SUM_FTZ_TOWARD_ZERO},
+    {"repsum", TRIBUTARY_REPSUM},
+};
+
+template <typename Value, std::size_t n>
+Value named(const Named<Value> (&table)[n], std::string_view what, std::string_view name) {
+  const auto found = std::ranges::find(table, name, &Named<Value>::name);
+  if (found == std::end(table)) {
+    std::vector<std::string_view> names;
+    std::ranges::transform(table, std::back_inserter(names), &Named<Value>::name);
+    throw std::invalid_argument(
+        fmt::format("there is no {} \"{}\"; there are {}", what, name, fmt::join(names, ", ")));
   }
-  names.emplace_back("mix");
+  return found->value;
+}
+
+/// What may be asked for instead.
+std::vector<std::string_view> operations_of(ElementType type, bool wide) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, op] : named_operations) {
+    if (library::opcode_for(op, type, wide)) {
+      names.push_back(name);
+    }
+  }
   return names;
 }
 
-ReduceOperands::ReduceOperands(const std::vector<std::string>& operators, std::uint64_t elements,
-                               std::uint32_t size, std::uint64_t seed)
-    : size_(size) {
-  if (elements == 0) {
-    throw std::invalid_argument("a vector has at least one element");
+workload::Kind kind_of_type(const Reduce& reduce, bool wide) {
+  const ElementType type = named(named_types, "type", reduce.type);
+  const tributary_op op = named(named_operations, "operation", reduce.operation);
+  if (library::opcode_for(op, type, wide)) {
+    return {{}, op, static_cast<tributary_type>(type)};
   }
-  for (const workload::Kind& named : kinds_named(operators)) {
+  if (!wide && library::opcode_for(op, type, true)) {
+    throw std::invalid_argument(
+        fmt::format("{} of {} needs wide frames; give a payload above 32, e.g. 1408",
+                    reduce.operation, reduce.type));
+  }
+  throw std::invalid_argument(fmt::format("there is no {} of {}; there are {}", reduce.operation,
+                                          reduce.type, fmt::join(operations_of(type, wide), ", ")));
+}
+
+} // namespace
+
+std::vector<std::string_view> operator_names(bool wide) {
+  std::vector<std::string_view> names;
+  for (const workload::Kind& kind : known_kinds(wide)) {
+    names.push_back(kind.name);
+  }
+  names.emplace_back("mix");
+  if (wide) {
+    names.emplace_back("wide-mix");
+  }
+  return names;
+}
+
+std::vector<ReduceOperands::Kind> ReduceOperands::kinds_of(const Reduce& reduce) {
+  const bool wide = scenario::has_wide_frames(reduce);
+  std::vector<Kind> kinds;
+  for (const workload::Kind& named : reduce.type.empty()
+                                         ? kinds_named(reduce.operators, wide)
+                                         : std::vector{kind_of_type(reduce, wide)}) {
     Kind kind{.named = named};
     if (!named.is_barrier) {
       kind.type = *library::element_type(named.type);
-      kind.op = *library::opcode_for(named.op, kind.type);
+      kind.op = *library::opcode_for(named.op, kind.type, wide);
     }
-    kinds_.push_back(kind);
+    kinds.push_back(kind);
+  }
+  return kinds;
+}
+
+ReduceOperands::ReduceOperands(const Reduce& reduce, std::uint64_t seed)
+    : size_(reduce.leaves + 1), payload_(reduce.payload), kinds_(kinds_of(reduce)) {
+  if (reduce.elements == 0) {
+    throw std::invalid_argument("a vector has at least one element");
   }
   // Odd, and the more the fewer operators there are: they cost memory.
   variants_ = kinds_.size() == 1 ? 13 : kinds_.size() == 2 ? 7 : 5;
-  std::uint64_t cycle = 0;
   for (std::uint32_t k = 0; k < kinds_.size(); ++k) {
-    Kind& kind = kinds_[k];
-    const std::size_t in_piece =
-        kind.named.is_barrier ? elements : collective::elements_per_piece(kind.op, kind.type);
-    const std::uint64_t pieces = (elements + in_piece - 1) / in_piece;
-    if (cycle + pieces > most_pieces) {
-      throw std::invalid_argument(fmt::format(
-          "{} elements make more than {} pieces over all operators", elements, most_pieces));
-    }
-    kind.pieces = static_cast<std::uint32_t>(pieces);
-    kind.first_piece = static_cast<std::uint32_t>(cycle);
-    const std::size_t in_last = elements - (pieces - 1) * in_piece;
-    const std::uint32_t last_row = add_rows(k, kind.named.is_barrier ? 1 : in_last, seed);
-    const std::uint32_t row =
-        in_last == in_piece || pieces == 1 ? last_row : add_rows(k, in_piece, seed);
-    for (std::uint64_t i = 0; i < pieces; ++i) {
-      const bool last = i + 1 == pieces;
-      cycle_.push_back({k, last ? last_row : row, i == 0, last});
-    }
-    cycle += pieces;
+    plan(k, reduce.elements, seed);
+  }
+}
+
+void ReduceOperands::plan(std::uint32_t k, std::uint64_t elements, std::uint64_t seed) {
+  Kind& kind = kinds_[k];
+  const VectorCut cut = VectorCut::of(kind.op, kind.type, elements, payload_);
+  if (cycle_.size() + cut.pieces > most_pieces) {
+    throw std::invalid_argument(
+        fmt::format("{} elements make more than {} pieces over all operators; give fewer, or a "
+                    "larger payload",
+                    elements, most_pieces));
+  }
+  kind.pieces = static_cast<std::uint32_t>(cut.pieces);
+  kind.first_piece = static_cast<std::uint32_t>(cycle_.size());
+  const std::size_t in_last =
+      kind.named.is_barrier ? 1 : elements - (cut.pieces - 1) * cut.elements_per_piece;
+  const bool alike = cut.pieces == 1 || in_last == cut.elements_per_piece;
+  if (cut.is_wide()) {
+    const std::size_t longest = cut.pieces == 1 ? in_last : cut.elements_per_piece;
+    pools_.emplace_back(kind.op, kind.type, size_, longest + variants_ - 1, seed + k);
+  }
+  const auto rows_of = [&](std::size_t count) {
+    return cut.is_wide() ? add_wide_rows(k, cut, count) : add_rows(k, count, seed);
+  };
+  const std::uint32_t last_row = rows_of(in_last);
+  const std::uint32_t row = alike ? last_row : rows_of(cut.elements_per_piece);
+  for (std::uint64_t i = 0; i < cut.pieces; ++i) {
+    const bool last = i + 1 == cut.pieces;
+    cycle_.push_back({k, last ? last_row : row, i == 0, last});
   }
 }
 
@@ -100,7 +222,12 @@ std::uint32_t ReduceOperands::add_rows(std::uint32_t k, std::size_t elements, st
   for (std::uint64_t variant = 0; variant < variants_; ++variant) {
     // The kinds' operands differ, too.
     const std::uint64_t iteration = variant * kinds_.size() + k;
-    rows_.push_back({k, elements, workload.expected(kind.named, iteration), std::nullopt});
+    Row& row = rows_.emplace_back();
+    row.kind = k;
+    row.elements = elements;
+    row.first_operand = operands_.size();
+    row.expected = workload.expected(kind.named, iteration);
+    row.element_bytes = static_cast<std::uint32_t>(row.expected.elements.size());
     for (std::uint32_t rank = 0; rank < size_; ++rank) {
       if (kind.named.is_barrier) {
         operands_.emplace_back();
@@ -113,8 +240,36 @@ std::uint32_t ReduceOperands::add_rows(std::uint32_t k, std::size_t elements, st
   return first;
 }
 
-bool ReduceOperands::is_right(std::uint32_t number, const collective::Completion& completion) {
+std::uint32_t ReduceOperands::add_wide_rows(std::uint32_t k, const VectorCut& cut,
+                                            std::size_t elements) {
+  const auto first = static_cast<std::uint32_t>(rows_.size());
+  for (std::uint32_t variant = 0; variant < variants_; ++variant) {
+    Row& row = rows_.emplace_back();
+    row.kind = k;
+    row.elements = elements;
+    row.element_bytes =
+        static_cast<std::uint32_t>(elements * collective::bytes_of(kinds_[k].type));
+    row.vector.op = kinds_[k].op;
+    row.vector.form = cut.form;
+    row.vector.bytes = static_cast<std::uint32_t>(elements * wire::element_bytes(cut.form));
+    row.vector.payload_bytes = cut.payload_bytes(elements);
+    row.pool = static_cast<std::uint32_t>(pools_.size() - 1);
+    row.lane = variant;
+  }
+  return first;
+}
+
+bool ReduceOperands::have_other_opcodes() const {
+  return std::ranges::all_of(
+      rows_, [](const Row& row) { return has_other_opcode(row.vector.form); });
+}
+
+bool ReduceOperands::is_right(std::uint32_t number, const collective::Completion& completion,
+                              const collective::WideView& vector) {
   Row& row = rows_[number];
+  if (row.vector.is_wide()) {
+    return matches(row, completion, vector);
+  }
   if (row.seen && alike(*row.seen, completion)) {
     return true;
   }
@@ -138,6 +293,16 @@ bool ReduceOperands::matches(const Row& row, const collective::Completion& compl
   collective::decode_piece(completion, kind.type, elements.data(), row.elements);
   const std::vector<std::byte>& due = row.expected.elements;
   return std::equal(due.begin(), due.end(), elements.begin());
+}
+
+bool ReduceOperands::matches(const Row& row, const collective::Completion& completion,
+                             const collective::WideView& vector) const {
+  const bool wraps = completion.rc == wire::ResultCode::int_overflow &&
+                     collective::is_unsigned(kinds_[row.kind].type);
+  return completion.count == size_ && completion.op == row.vector.op &&
+         (completion.rc == wire::ResultCode::success || wraps) &&
+         vector.form == row.vector.form && vector.payload.size() == row.vector.payload_bytes &&
+         pools_[row.pool].is_right(row.lane, vector.payload.first(row.vector.bytes));
 }
 
 } // namespace tributary::pktgen::traffic

@@ -1,13 +1,15 @@
 // What the members of a reduce traffic contribute, and what must come out.
 //
-// An operation reduces one vector; it is cut into pieces of 32 bytes as the collective protocol
-// wants them. Operations go through the operators in turn, so pieces repeat in cycles:
+// An operation reduces one vector; it is cut into pieces as the collective protocol wants them
+// (vector_cut.hpp): of 32 bytes, or in wide frames. Operations go through the operators in turn, so
+// pieces repeat in cycles:
 //
 //   cycle   operator 0: piece piece piece   operator 1: piece   ...   operator K-1: piece piece
 //
-// Values come from tributary-host's workload, which knows the right result of each by scalar code
-// of its own. They are made ahead, in a few variants for each operator: piece k takes variant k mod
-// V. V and the eight reduction ids have no common factor, so the result of an earlier piece of the
+// Values of frames of 32 bytes come from tributary-host's workload, which knows the right result of
+// each by scalar code of its own; those of wide frames from a pool of vectors for each operator
+// (vector_pool.hpp). They are made ahead, in a few variants for each operator: piece k takes variant
+// k mod V. V and the reduction ids have no common factor, so the result of an earlier piece of the
 // same reduction id cannot pass for the one that is due.
 //
 // One operand a rank and row lies in memory in the order of ranks, so that a walk over all leaves
@@ -16,7 +18,11 @@
 
 #include "endpoint/collective/element_type.hpp"
 #include "endpoint/collective/piece.hpp"
+#include "endpoint/collective/vector_cut.hpp"
+#include "endpoint/collective/wide_operand.hpp"
 #include "endpoint/workload/workload.hpp"
+#include "pktgen/scenario/scenario.hpp"
+#include "pktgen/traffic/vector_pool.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,14 +33,15 @@
 
 namespace tributary::pktgen::traffic {
 
-/// The names `ReduceOperands` takes, e.g. "sum-int64"; "mix" stands for all of them.
-[[nodiscard]] std::vector<std::string_view> operator_names();
+/// The names that `operators` takes, e.g. "sum-int64"; "mix" stands for all of them. With wide
+/// frames there are more, and "wide-mix" for those.
+[[nodiscard]] std::vector<std::string_view> operator_names(bool wide = false);
 
 class ReduceOperands {
 public:
-  /// `size` members. Throws std::invalid_argument on an unknown operator or no elements.
-  ReduceOperands(const std::vector<std::string>& operators, std::uint64_t elements,
-                 std::uint32_t size, std::uint64_t seed);
+  /// For settled settings (reduce_frames.hpp), and the leaves and the root. Throws
+  /// std::invalid_argument on an operator that there is not, or no elements.
+  ReduceOperands(const scenario::Reduce& reduce, std::uint64_t seed);
 
   struct Place {
     std::uint64_t operation = 0; ///< numbered from 0
@@ -58,11 +65,30 @@ public:
     return operation / kinds_.size() * cycle_.size() +
            kinds_[operation % kinds_.size()].first_piece;
   }
+  [[nodiscard]] bool is_wide(std::uint32_t row) const { return rows_[row].vector.is_wide(); }
+  /// Requires that the row is not wide.
   [[nodiscard]] const collective::Operand& operand(std::uint32_t row, std::uint32_t rank) const {
-    return operands_[std::size_t{row} * size_ + rank];
+    return operands_[rows_[row].first_operand + rank];
   }
-  /// Whether this is bit for bit the result of all members' operands of the row.
-  [[nodiscard]] bool is_right(std::uint32_t row, const collective::Completion& completion);
+  /// Requires that the row is wide. Its memory stays, and nobody wants the result anywhere.
+  [[nodiscard]] collective::WideOperand vector(std::uint32_t row, std::uint32_t rank) const {
+    const Row& r = rows_[row];
+    collective::WideOperand vector = r.vector;
+    vector.in = pools_[r.pool].operand(rank, r.lane);
+    return vector;
+  }
+  /// Bytes of the elements of a piece, in the members' memory.
+  [[nodiscard]] std::uint32_t element_bytes_of(std::uint32_t row) const {
+    return rows_[row].element_bytes;
+  }
+  /// Whether this is bit for bit the result of all members' operands of the row. `vector`: what
+  /// came with it, if it is wide.
+  [[nodiscard]] bool is_right(std::uint32_t row, const collective::Completion& completion,
+                              const collective::WideView& vector = {});
+  /// Opcodes that go with the form of a row's frames and are not its own: to be told from it.
+  [[nodiscard]] static bool has_other_opcode(wire::Form form) { return form != wire::Form::repsum; }
+  /// Whether all frames are of such a form.
+  [[nodiscard]] bool have_other_opcodes() const;
 
 private:
   struct Kind {
@@ -81,20 +107,34 @@ private:
   struct Row {
     std::uint32_t kind = 0;
     std::size_t elements = 0;
+    std::uint32_t element_bytes = 0;
+    // Of 32 bytes.
+    std::size_t first_operand = 0;
     workload::Expected expected;
     /// The completion that was found right last: all others should be its like.
     std::optional<collective::Completion> seen;
+    // Wide.
+    collective::WideOperand vector; ///< without its memory
+    std::uint32_t pool = 0;
+    std::uint32_t lane = 0;
   };
-  void plan(std::uint64_t elements);
+  [[nodiscard]] static std::vector<Kind> kinds_of(const scenario::Reduce& reduce);
+  void plan(std::uint32_t kind, std::uint64_t elements, std::uint64_t seed);
   std::uint32_t add_rows(std::uint32_t kind, std::size_t elements, std::uint64_t seed);
+  std::uint32_t add_wide_rows(std::uint32_t kind, const collective::VectorCut& cut,
+                              std::size_t elements);
   [[nodiscard]] bool matches(const Row& row, const collective::Completion& completion) const;
+  [[nodiscard]] bool matches(const Row& row, const collective::Completion& completion,
+                             const collective::WideView& vector) const;
 
   std::uint32_t size_;
+  std::uint32_t payload_;
   std::uint64_t variants_;
   std::vector<Kind> kinds_;
   std::vector<Planned> cycle_;
   std::vector<Row> rows_;
-  std::vector<collective::Operand> operands_; ///< [row][rank]
+  std::vector<collective::Operand> operands_;
+  std::vector<VectorPool> pools_;
 };
 
 } // namespace tributary::pktgen::traffic

@@ -1,10 +1,12 @@
 #include "pktgen/traffic/reduce_port.hpp"
 
+#include "pktgen/scenario/reduce_frames.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 
 namespace tributary::pktgen::traffic {
 
@@ -15,12 +17,19 @@ namespace {
 
 /// Members served before it is the turn of other ports and of what came in meanwhile.
 constexpr std::size_t turn = 256;
-/// What serving one member may put into the outbox: an answer, and eight pieces.
-constexpr std::size_t most_frames_at_once = reductions_per_tree + 2;
 /// Leaves whose memory is asked for ahead: each is served in about the time that takes.
 constexpr std::uint32_t prefetch_distance = 2;
 /// Frames of all reductions of a tree may wait here at once, each with the one that follows it.
-constexpr std::size_t work_per_tree = 2 * reductions_per_tree + 2;
+std::size_t work_per_tree(const Reduce& reduce) { return 2 * std::size_t{reduce.slots} + 2; }
+/// Room for what one member sends at once, and for what others left there.
+std::size_t outbox_room(std::size_t most_frames_at_once) {
+  return std::max(collective::Outbox::capacity,
+                  std::bit_ceil(most_frames_at_once + most_frames_at_once / 2));
+}
+/// Of the vectors that wait.
+std::size_t longest_vector(const Reduce& reduce) {
+  return scenario::has_wide_frames(reduce) ? reduce.payload : 0;
+}
 
 collective::GroupParameters parameters_of(const Reduce& reduce, const PortMembers& members,
                                           std::uint32_t tree, std::uint32_t rank) {
@@ -37,6 +46,8 @@ collective::GroupParameters parameters_of(const Reduce& reduce, const PortMember
   p.destination = wire::port_mac(p.nid);
   p.source = members.address;
   p.armed = reduce.armed;
+  p.slots = reduce.slots;
+  p.payload = reduce.payload;
   p.retry_ns = static_cast<std::uint64_t>(reduce.retry.count());
   p.result_timeout_ns =
       std::max(p.result_timeout_ns, collective::first_request_retries * p.retry_ns);
@@ -49,15 +60,18 @@ template <typename Role>
 ReducePort<Role>::ReducePort(ReduceGroup& group, const PortMembers& members, std::uint64_t seed)
     : group_(group), first_tree_(members.first_tree), tree_step_(members.tree_step),
       per_tree_(static_cast<std::uint32_t>(members.ranks.size())),
-      ring_(work_per_tree * group.trees()), progressed_(group.trees()), poll_waits_(group.trees()),
-      random_(seed),
+      most_frames_at_once_(std::size_t{group.settings().slots} + 2),
+      outbox_(outbox_room(most_frames_at_once_)),
+      vectors_(work_per_tree(group.settings()) * group.trees(), longest_vector(group.settings())),
+      ring_(work_per_tree(group.settings()) * group.trees()), progressed_(group.trees()),
+      poll_waits_(group.trees()), random_(seed),
       tampering_(is_root ? scenario::Tampering{} : group.settings().tampering, seed + 1,
-                 std::size_t{per_tree_} * group.trees() * reductions_per_tree) {
+                 std::size_t{per_tree_} * group.trees() * group.settings().slots) {
   const Reduce& reduce = group.settings();
   members_.reserve(std::size_t{per_tree_} * (reduce.trees / tree_step_ + 1));
   for (std::uint32_t tree = first_tree_; tree < reduce.trees; tree += tree_step_) {
     for (const std::uint32_t rank : members.ranks) {
-      members_.emplace_back(parameters_of(reduce, members, tree, rank), outbox_);
+      members_.emplace_back(parameters_of(reduce, members, tree, rank), outbox_, reduce.in_flight);
     }
   }
   if (reduce.skew != Skew::none && !is_root) {
@@ -74,17 +88,21 @@ template <typename Role> bool ReducePort<Role>::put(const Work& work) {
 }
 
 template <typename Role>
-void ReducePort<Role>::receive(std::uint32_t tree, const wire::ReductionFrame& frame, TimeNs now) {
+void ReducePort<Role>::receive(std::uint32_t tree, const collective::ReceivedFrame& frame,
+                               TimeNs now) {
   progressed_[tree] = now;
   if (is_root && waiting_ == 0 && has_room()) {
     // The usual case at the root, and no copy.
     Member& member = *first_member(tree);
-    member.role().receive(frame, now);
-    gather(member, tree, now);
-    begin_operations(member, tree, now, now);
+    member.role().receive(frame.frame, now, frame.vector);
+    ReduceGroup::Arrived none;
+    go_on(member, tree, none, now, now);
     return;
   }
-  if (!put({Work::Kind::frame, tree, 0, now, first_member(tree), frame})) {
+  const auto vector =
+      frame.vector.is_wide() ? vectors_.keep(frame.vector) : collective::WideView{};
+  if (!vector ||
+      !put({Work::Kind::frame, tree, 0, now, first_member(tree), frame.frame, {*vector}})) {
     ++group_.accounts().overruns;
   }
 }
@@ -92,7 +110,7 @@ void ReducePort<Role>::receive(std::uint32_t tree, const wire::ReductionFrame& f
 template <typename Role> void ReducePort<Role>::prompt(std::uint32_t tree, TimeNs now) {
   if (has(tree)) {
     // Should there be no room, the members look for themselves when they are served next.
-    put({Work::Kind::prompt, tree, 0, now, first_member(tree), {}});
+    put({Work::Kind::prompt, tree, 0, now, first_member(tree), {}, {}});
   }
 }
 
@@ -108,14 +126,14 @@ template <typename Role> void ReducePort<Role>::poll(TimeNs now) {
       due = elapsed_ns(now, progressed_[tree]) >= quiet_ns;
     }
     if (due && poll_waits_[tree] == 0 &&
-        put({Work::Kind::poll, tree, 0, now, first_member(tree), {}})) {
+        put({Work::Kind::poll, tree, 0, now, first_member(tree), {}, {}})) {
       poll_waits_[tree] = 1;
     }
   }
 }
 
 template <typename Role> bool ReducePort<Role>::has_room() const {
-  return outbox_.size() + most_frames_at_once <= collective::Outbox::capacity;
+  return outbox_.room() >= most_frames_at_once_;
 }
 
 template <typename Role> void ReducePort<Role>::work(transport::Port& port, TimeNs now) {
@@ -130,12 +148,20 @@ template <typename Role> void ReducePort<Role>::work(transport::Port& port, Time
     Work& work = ring_[first_];
     serve(work, now);
     if (work.next == per_tree_) {
-      poll_waits_[work.tree] = work.kind == Work::Kind::poll ? 0 : poll_waits_[work.tree];
-      first_ = first_ + 1 == ring_.size() ? 0 : first_ + 1;
-      --waiting_;
+      pop_work();
     }
   }
   drain(port, now);
+}
+
+template <typename Role> void ReducePort<Role>::pop_work() {
+  const Work& work = ring_[first_];
+  poll_waits_[work.tree] = work.kind == Work::Kind::poll ? 0 : poll_waits_[work.tree];
+  if (work.arrived.vector.is_wide()) {
+    vectors_.release();
+  }
+  first_ = first_ + 1 == ring_.size() ? 0 : first_ + 1;
+  --waiting_;
 }
 
 template <typename Role> void ReducePort<Role>::serve(Work& work, TimeNs now) {
@@ -146,23 +172,44 @@ template <typename Role> void ReducePort<Role>::serve(Work& work, TimeNs now) {
     }
   }
   switch (work.kind) {
-  case Work::Kind::frame: member.role().receive(work.frame, work.at); break;
+  case Work::Kind::frame:
+    member.role().receive(work.frame, work.at, work.arrived.vector);
+    break;
   case Work::Kind::poll: member.role().poll(now); break;
   case Work::Kind::prompt: break;
   }
-  gather(member, work.tree, work.at);
-  begin_operations(member, work.tree, work.at, now);
+  go_on(member, work.tree, work.arrived, work.at, now);
 }
 
 template <typename Role>
-void ReducePort<Role>::gather(Member& member, std::uint32_t tree, TimeNs at) {
+void ReducePort<Role>::go_on(Member& member, std::uint32_t tree, ReduceGroup::Arrived& arrived,
+                             TimeNs at, TimeNs now) {
+  do {
+    gather(member, tree, arrived, at);
+    begin_operations(member, tree, at, now);
+    // A root whom all others have been waiting for completes what it injects at once.
+  } while (is_root && member.has_completions());
+}
+
+template <typename Role>
+void ReducePort<Role>::gather(Member& member, std::uint32_t tree, ReduceGroup::Arrived& arrived,
+                              TimeNs at) {
   ReduceAccounts& accounts = group_.accounts();
   member.take_completions(
       group_.operands(),
       [&](const ReduceOperands::Place& place, const collective::Completion& completion) {
-        group_.check(tree, member.rank(), place, completion);
-        if (is_root && group_.is_measured(tree, place.operation)) {
-          accounts.add_piece(completion);
+        const bool is_measured = group_.is_measured(tree, place.operation);
+        const std::uint32_t bytes = group_.operands().element_bytes_of(place.row);
+        if constexpr (is_root) {
+          ReduceGroup::Arrived own{member.role().last_vector(
+              collective::reduction_of(completion.piece, group_.settings().slots))};
+          group_.check(tree, member.rank(), place, completion, own);
+          if (is_measured) {
+            accounts.add_piece(completion, bytes);
+          }
+        } else {
+          group_.check(tree, member.rank(), place, completion, arrived);
+          accounts.payload_bytes_at_leaves += is_measured ? bytes : 0;
         }
       },
       [&](std::uint64_t operation, TimeNs intended) {
@@ -177,8 +224,7 @@ void ReducePort<Role>::gather(Member& member, std::uint32_t tree, TimeNs at) {
 
 template <typename Role>
 void ReducePort<Role>::begin_operations(Member& member, std::uint32_t tree, TimeNs at, TimeNs now) {
-  const Reduce& reduce = group_.settings();
-  while (member.may_schedule(reduce.in_flight, group_.limit(tree))) {
+  while (member.may_schedule(group_.limit(tree))) {
     const std::uint64_t operation = member.scheduled();
     const TimeNs meant = group_.is_open_loop() ? group_.intended(tree, operation) : at;
     const TimeNs start = with_skew(meant, member, operation);
@@ -227,11 +273,13 @@ template <typename Role> bool ReducePort<Role>::drain(transport::Port& port, Tim
   ReduceAccounts& accounts = group_.accounts();
   const bool counting = group_.is_counting();
   const auto send = [&](std::byte* room, const collective::Outbox::Frame& frame) {
-    std::memcpy(room, frame.data(), frame.size());
-    port.push(wire::reduction_frame_bytes);
+    const auto bytes = static_cast<std::uint32_t>(collective::Outbox::write(frame, room));
+    port.push(bytes);
     if (counting) {
-      accounts.sent.add(wire::reduction_frame_bytes);
-      accounts.contributions_sent += is_root ? 0 : 1;
+      accounts.sent.add(bytes);
+      if (!is_root) {
+        accounts.contributions.add(bytes);
+      }
     }
   };
   while (const collective::Outbox::Frame* late = tampering_.due(now)) {
@@ -264,7 +312,9 @@ template <typename Role> bool ReducePort<Role>::drain(transport::Port& port, Tim
         const wire::FabricAddress address =
             wire::dfa_of(frame.data() + wire::ethernet_header_bytes);
         group_.expect_mismatch(address.tree().value - group_.settings().first_tree,
-                               address.reduction());
+                               group_.settings().slots > reductions_per_tree
+                                   ? address.slot()
+                                   : address.reduction());
         tampering_.count(how);
         send(room, altered);
         continue;
@@ -289,6 +339,7 @@ template <typename Role> bool ReducePort<Role>::drain(transport::Port& port, Tim
 
 template <typename Role> bool ReducePort<Role>::give_up(transport::Port& port, TimeNs now) {
   waiting_ = 0;
+  vectors_.clear();
   starts_.clear();
   if constexpr (is_root) {
     for (Member& member : members_) {

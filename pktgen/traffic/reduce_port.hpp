@@ -10,13 +10,16 @@
 //                                               ^
 //                            [ starts by time ]-+          (skew: each leaf at a time of its own)
 //
-// The time of a frame is that of its arrival, however long it waited here.
+// The time of a frame is that of its arrival, however long it waited here. Vectors that wait are
+// copied once for all members of the queue pair, and compared once.
 //
 // Pure, no allocation after construction.
 #pragma once
 
+#include "endpoint/collective/received_frame.hpp"
 #include "pktgen/traffic/reduce_group.hpp"
 #include "pktgen/traffic/tampering.hpp"
+#include "pktgen/traffic/vector_ring.hpp"
 #include "pktgen/traffic/virtual_member.hpp"
 #include "pktgen/transport/port.hpp"
 #include "tributary/random.hpp"
@@ -48,7 +51,7 @@ public:
   ReducePort& operator=(const ReducePort&) = delete;
 
   /// A frame of this tree, one of its own, came in.
-  void receive(std::uint32_t tree, const wire::ReductionFrame& frame, TimeNs now);
+  void receive(std::uint32_t tree, const collective::ReceivedFrame& frame, TimeNs now);
   /// Members of a tree may have operations to begin; one of any tree.
   void prompt(std::uint32_t tree, TimeNs now);
   /// Has members whose protocol timers may be due look at them.
@@ -85,6 +88,7 @@ private:
     TimeNs at;
     Member* members = nullptr; ///< the tree's
     wire::ReductionFrame frame;
+    ReduceGroup::Arrived arrived; ///< what came with it
   };
   /// A leaf's own start of an operation.
   struct Start {
@@ -98,8 +102,12 @@ private:
   bool put(const Work& work);
   /// Serves the next member of the oldest work.
   void serve(Work& work, TimeNs now);
-  /// After anything that may have completed pieces.
-  void gather(Member& member, std::uint32_t tree, TimeNs at);
+  /// The oldest work is done.
+  void pop_work();
+  /// After anything that may have completed pieces: takes those, and goes on with others.
+  void go_on(Member& member, std::uint32_t tree, ReduceGroup::Arrived& arrived, TimeNs at,
+             TimeNs now);
+  void gather(Member& member, std::uint32_t tree, ReduceGroup::Arrived& arrived, TimeNs at);
   void begin_operations(Member& member, std::uint32_t tree, TimeNs at, TimeNs now);
   [[nodiscard]] TimeNs with_skew(TimeNs at, const Member& member, std::uint64_t operation);
   void take_starts(TimeNs now);
@@ -120,7 +128,10 @@ private:
   std::uint32_t first_tree_;
   std::uint32_t tree_step_;
   std::uint32_t per_tree_;
+  /// What serving one member may put into the outbox: an answer, and all its pieces.
+  std::size_t most_frames_at_once_;
   collective::Outbox outbox_;
+  VectorRing vectors_; ///< of the frames in `ring_`
   std::vector<Member> members_; ///< by tree of its own, then by rank
   std::vector<Work> ring_;
   std::size_t first_ = 0;

@@ -1,7 +1,8 @@
 #include "pktgen/traffic/tampering.hpp"
 
+#include "tributary/wire/form.hpp"
 #include "tributary/wire/opcode.hpp"
-#include "tributary/wire/reduction.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,10 +19,19 @@ const std::byte* portals_of(const Tamperer::Frame& frame) {
   return frame.data() + wire::ethernet_header_bytes;
 }
 
-/// Some other operator than this one; a wrong one whatever the group's is.
-std::uint8_t other_opcode(std::uint8_t op) {
-  const auto sum = static_cast<std::uint8_t>(wire::Opcode::int_sum);
-  return op == sum ? static_cast<std::uint8_t>(wire::Opcode::bit_xor) : sum;
+/// Some other operator that goes with the form; a wrong one whatever the group's is. The same one
+/// where there is no other.
+std::uint8_t other_opcode(std::uint8_t op, std::uint8_t form) {
+  using wire::Opcode;
+  for (const Opcode other :
+       {Opcode::int_sum, Opcode::bit_xor, Opcode::flt_max, Opcode::flt_min, Opcode::int_minmaxloc,
+        Opcode::flt_minmaxloc}) {
+    if (wire::carries(static_cast<wire::Form>(form), other) &&
+        static_cast<std::uint8_t>(other) != op) {
+      return static_cast<std::uint8_t>(other);
+    }
+  }
+  return op;
 }
 
 } // namespace
@@ -80,7 +90,7 @@ void Tamperer::alter(Tamper how, const Frame& contribution, Frame& altered) {
     wire::store_word(p, word);
     break;
   case Tamper::wrong_opcode:
-    word.op = other_opcode(word.op);
+    word.op = other_opcode(word.op, wire::form_byte_of(p));
     wire::store_word(p, word);
     break;
   case Tamper::none:

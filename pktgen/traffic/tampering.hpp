@@ -1,5 +1,6 @@
 // Between a leaf port's members and its port: alters some of the contributions, as the scenario
-// asks, to show that a switch and a root stand it. Works on the bytes of frames.
+// asks, to show that a switch and a root stand it. Works on the bytes of frames, in front of their
+// vectors where they have some.
 //
 //   absent        the frame is not sent                           the root asks again
 //   late          it is sent `late_by` later                      so, or it is still in time

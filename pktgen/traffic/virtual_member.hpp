@@ -8,18 +8,19 @@
 //   begun       its first piece was injected
 //   finished    all its pieces have completed here
 //
-// At most `window` of them, at most eight, are scheduled and not finished. Operations finish in any
-// order; `oldest` is the first that has not.
+// At most `window` of them are scheduled and not finished. Operations finish in any order; `oldest`
+// is the first that has not.
 //
 // Pure, no allocation after construction. All members of one port share that port's outbox.
 #pragma once
 
 #include "endpoint/collective/leaf.hpp"
+#include "endpoint/collective/per_reduction.hpp"
 #include "endpoint/collective/root.hpp"
 #include "pktgen/traffic/reduce_operands.hpp"
 #include "tributary/types.hpp"
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace tributary::pktgen::traffic {
@@ -28,8 +29,10 @@ template <typename Role> class VirtualMember {
 public:
   static constexpr std::uint64_t no_end = ~std::uint64_t{0};
 
-  VirtualMember(const collective::GroupParameters& parameters, collective::Outbox& outbox)
-      : role_(parameters, &outbox), rank_(parameters.rank) {}
+  /// `window`: operations at a time.
+  VirtualMember(const collective::GroupParameters& parameters, collective::Outbox& outbox,
+                std::size_t window)
+      : role_(parameters, &outbox), rank_(parameters.rank), operations_(window) {}
 
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] Role& role() { return role_; }
@@ -39,8 +42,7 @@ public:
   void prefetch(ReductionId id) const {
     role_.prefetch(id);
     __builtin_prefetch(&rank_, 1);
-    __builtin_prefetch(&remaining_, 1);
-    __builtin_prefetch(&intended_, 1);
+    __builtin_prefetch(&operations_, 1);
   }
 
   [[nodiscard]] std::uint64_t oldest() const { return oldest_; }
@@ -48,39 +50,37 @@ public:
   [[nodiscard]] std::uint64_t begun() const { return begun_; }
   /// When the operation was meant to begin here. It must be scheduled and not finished.
   [[nodiscard]] TimeNs intended(std::uint64_t operation) const {
-    return intended_[operation % intended_.size()];
+    return slot_of(operation).intended;
   }
 
   /// Whether the next operation may be scheduled.
-  [[nodiscard]] bool may_schedule(std::uint32_t window, std::uint64_t end) const {
-    return scheduled_ < end && scheduled_ < oldest_ + window;
+  [[nodiscard]] bool may_schedule(std::uint64_t end) const {
+    return scheduled_ < end && scheduled_ < oldest_ + operations_.size();
   }
   /// Sets the time of the next operation and says its number.
   std::uint64_t schedule(TimeNs intended, std::uint32_t pieces) {
     const std::uint64_t operation = scheduled_++;
-    const std::size_t slot = operation % intended_.size();
-    intended_[slot] = intended;
-    remaining_[slot] = pieces;
+    slot_of(operation) = {.intended = intended, .remaining = pieces};
     return operation;
   }
   /// Its time has come.
-  void release(std::uint64_t operation) {
-    released_ = static_cast<std::uint8_t>(released_ | 1U << operation % intended_.size());
-  }
+  void release(std::uint64_t operation) { slot_of(operation).released = true; }
 
-  /// Injects what may be injected. Puts at most eight frames into the outbox.
+  /// Injects what may be injected: as many frames as the group has in flight, at most.
   void inject(const ReduceOperands& operands, TimeNs now) {
     while (role_.can_inject()) {
       const ReduceOperands::Place place = operands.place_of(role_.channel().next_piece);
-      const unsigned bit = 1U << place.operation % intended_.size();
       if (place.first) {
-        if (place.operation >= scheduled_ || (released_ & bit) == 0) {
+        if (place.operation >= scheduled_ || !slot_of(place.operation).released) {
           return;
         }
-        released_ = static_cast<std::uint8_t>(released_ & ~bit);
         begun_ = place.operation + 1;
       }
-      role_.inject(operands.operand(place.row, rank_), now);
+      if (operands.is_wide(place.row)) {
+        role_.inject(operands.vector(place.row, rank_), now);
+      } else {
+        role_.inject(operands.operand(place.row, rank_), now);
+      }
     }
   }
 
@@ -91,25 +91,38 @@ public:
     while (const auto completion = role_.channel().completions.take()) {
       const ReduceOperands::Place place = operands.place_of(completion->piece);
       piece(place, *completion);
-      const std::size_t slot = place.operation % intended_.size();
-      if (--remaining_[slot] == 0) {
-        operation(place.operation, intended_[slot]);
-        while (oldest_ < begun_ && remaining_[oldest_ % remaining_.size()] == 0) {
+      Operation& own = slot_of(place.operation);
+      if (--own.remaining == 0) {
+        operation(place.operation, own.intended);
+        while (oldest_ < begun_ && slot_of(oldest_).remaining == 0) {
           ++oldest_;
         }
       }
     }
   }
+  /// Whether pieces completed that nobody took.
+  [[nodiscard]] bool has_completions() const { return !role_.channel().completions.empty(); }
 
 private:
+  /// One that is scheduled and not finished.
+  struct Operation {
+    TimeNs intended;
+    std::uint32_t remaining = 0; ///< pieces
+    bool released = false;
+  };
+  [[nodiscard]] Operation& slot_of(std::uint64_t operation) {
+    return operations_[operation % operations_.size()];
+  }
+  [[nodiscard]] const Operation& slot_of(std::uint64_t operation) const {
+    return operations_[operation % operations_.size()];
+  }
+
   Role role_;
   std::uint32_t rank_;
-  std::uint8_t released_ = 0; ///< by operation modulo 8
   std::uint64_t oldest_ = 0;
   std::uint64_t begun_ = 0;
   std::uint64_t scheduled_ = 0;
-  std::array<std::uint32_t, reductions_per_tree> remaining_{};
-  std::array<TimeNs, reductions_per_tree> intended_{};
+  collective::PerReduction<Operation> operations_;
 };
 
 } // namespace tributary::pktgen::traffic

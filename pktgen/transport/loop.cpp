@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace tributary::pktgen::transport {
@@ -30,8 +31,9 @@ std::shared_ptr<const core::Tables> tables_of(const config::Switch& sw) {
 } // namespace
 
 std::unique_ptr<LoopSwitch> LoopSwitch::through_memory(const scenario::Scenario& scenario) {
-  constexpr auto longest =
-      static_cast<std::uint32_t>(link::RawSocket::longest_payload + wire::ethernet_header_bytes);
+  const std::uint32_t longest = std::max(
+      static_cast<std::uint32_t>(link::RawSocket::longest_payload + wire::ethernet_header_bytes),
+      longest_frame_of(scenario));
   std::vector<Link> links;
   for (std::size_t port = 0; port < generator_ports(scenario); ++port) {
     links.push_back(link::MemoryPort::joined(longest, address_of_port(scenario, port)));
@@ -67,7 +69,10 @@ LoopSwitch::LoopSwitch(const config::Switch& configuration, std::vector<Link> li
                        std::string description)
     : links_(std::move(links)), description_(std::move(description)),
       core_(configuration.settings, PortSet::first(configuration.ports.size())),
-      inputs_(links_.size()) {
+      inputs_(links_.size()),
+      longest_frame_(configuration.ports.front().policy.longest_frame),
+      emitted_frames_(
+          std::make_unique_for_overwrite<std::byte[]>(most_emitted * longest_frame_)) {
   emitted_.reserve(most_emitted);
   core_.adopt(tables_of(configuration), {}, *this);
 }
@@ -170,17 +175,18 @@ bool LoopSwitch::send_on(Input& input) {
 }
 
 std::byte* LoopSwitch::buffer(PortNumber port, std::uint32_t length, TrafficClass /*c*/) {
-  if (emitted_.size() == most_emitted || length > longest_result_bytes) {
+  if (emitted_.size() == most_emitted || length > longest_frame_) {
     return nullptr;
   }
-  return emitted_.emplace_back(Emitted{{}, port, length}).frame.data();
+  std::byte* const frame = emitted_frames_.get() + emitted_.size() * longest_frame_;
+  return emitted_.emplace_back(Emitted{frame, port, length}).frame;
 }
 
 /// False when some had to stay.
 bool LoopSwitch::send_emitted() {
   while (!emitted_.empty()) {
     const Emitted& last = emitted_.back();
-    if (!send(last.port, last.frame.data(), last.length)) {
+    if (!send(last.port, last.frame, last.length)) {
       return false;
     }
     emitted_.pop_back();

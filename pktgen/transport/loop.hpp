@@ -70,10 +70,9 @@ private:
     std::size_t next = 0;
   };
   class Outputs;
-  static constexpr std::size_t longest_result_bytes = 128;
   /// A partial result; it does not come out of a frame.
   struct Emitted {
-    std::array<std::byte, longest_result_bytes> frame;
+    std::byte* frame;
     PortNumber port;
     std::uint32_t length;
   };
@@ -90,7 +89,9 @@ private:
   std::string description_;
   core::SwitchCore core_;
   std::vector<Input> inputs_;
+  std::size_t longest_frame_;
   std::vector<Emitted> emitted_;
+  std::unique_ptr<std::byte[]> emitted_frames_;
   std::uint64_t sent_far_ = 0;
 };
 

@@ -59,6 +59,12 @@ std::string text_of(const config::Tree& tree, const std::vector<config::Port>& p
       .set("wait_count", tree.wait_count)
       .set("parent", quoted(ports[tree.parent.value].name))
       .set("children", fmt::format("[{}]", fmt::join(children, ", ")));
+  if (tree.slots.any()) {
+    values.set("slots", tree.slots.slots).set("payload", tree.slots.payload_bytes);
+  }
+  if (tree.slots.half_floats) {
+    values.set("float16", true);
+  }
   return section(config::Section::tree, values);
 }
 
@@ -93,11 +99,14 @@ std::string print_switch_config(const scenario::Scenario& scenario,
     process.set("control_socket", quoted(scenario.switch_socket));
   }
   out += section(config::Section::process, process);
-  out += section(config::Section::switches,
-                 Values()
-                     .set("name", quoted(sw.name))
-                     .set("ethertype", fmt::format("{:#06x}", sw.ethertype))
-                     .set("descriptors_per_engine", sw.settings.descriptors_per_engine));
+  Values switches;
+  switches.set("name", quoted(sw.name))
+      .set("ethertype", fmt::format("{:#06x}", sw.ethertype))
+      .set("descriptors_per_engine", sw.settings.descriptors_per_engine);
+  if (sw.settings.wide_memory > core::default_wide_memory) {
+    switches.set("wide_memory_mib", sw.settings.wide_memory >> 20);
+  }
+  out += section(config::Section::switches, switches);
   if (std::ranges::any_of(sw.ports, is_placeholder)) {
     out += "# IFACE0 and so on stand for the interfaces of the switch: put their names there.\n";
   }

@@ -2,6 +2,7 @@
 
 #include "configuration/findings.hpp"
 #include "dataplane/port/frame_room.hpp"
+#include "pktgen/scenario/reduce_frames.hpp"
 #include "pktgen/scenario/sizes.hpp"
 #include "tributary/wire/fabric_address.hpp"
 
@@ -49,6 +50,7 @@ public:
 
   [[nodiscard]] std::size_t port_count() const { return ports_ + (far_needed_ ? 1 : 0); }
   [[nodiscard]] std::uint32_t reductions() const { return reductions_; }
+  [[nodiscard]] std::uint64_t wide_memory() const { return wide_memory_; }
 
   void finish() {
     if (ports_ == 0 || port_count() > max_ports) {
@@ -68,7 +70,8 @@ private:
     return names[static_cast<std::size_t>(kind)];
   }
 
-  void add(const scenario::Reduce& reduce, const std::string& what) {
+  void add(const scenario::Reduce& wanted, const std::string& what) {
+    const scenario::Reduce reduce = scenario::settled(wanted);
     PortNumber parent = port_number(0);
     PortSet children;
     switch (reduce.role) {
@@ -95,10 +98,18 @@ private:
     if (!are_trees(reduce.first_tree, reduce.trees, what)) {
       return;
     }
+    const bool wide = scenario::has_wide_frames(reduce);
+    const core::SlotDemand slots =
+        wide ? core::SlotDemand{.slots = reduce.slots,
+                                .payload_bytes = reduce.payload,
+                                .half_floats = scenario::adds_half_floats(reduce)}
+             : core::SlotDemand{};
     for (std::uint32_t t = 0; t < reduce.trees; ++t) {
-      add_tree(reduce.first_tree + t, reduce.leaves, parent, children, what);
+      add_tree(reduce.first_tree + t, reduce.leaves, parent, children, what, slots);
     }
-    reductions_ += reduce.trees * static_cast<std::uint32_t>(reductions_per_tree);
+    wide_memory_ += reduce.trees * slots.bytes();
+    // Trees with a place in slot memory need no descriptors.
+    reductions_ += wide ? 0 : reduce.trees * static_cast<std::uint32_t>(reductions_per_tree);
   }
 
   void add_multicast(const scenario::Stream& stream, const std::string& what) {
@@ -147,11 +158,12 @@ private:
   }
 
   void add_tree(std::uint32_t tree, ContributionCount wait_count, PortNumber parent,
-                PortSet children, const std::string& what) {
+                PortSet children, const std::string& what,
+                const core::SlotDemand& slots = {}) {
     const auto [taken, fresh] = owners_.try_emplace(tree, what);
     if (fresh) {
       switch_.trees.push_back(
-          {TreeNumber{static_cast<std::uint16_t>(tree)}, wait_count, parent, children, 0});
+          {TreeNumber{static_cast<std::uint16_t>(tree)}, wait_count, parent, children, 0, slots});
     } else if (conflicts_.emplace(taken->second, what).second) {
       findings_.add(0, "first_tree", "{} and {} both use tree {}; move one with first_tree",
                     taken->second, what, tree);
@@ -184,6 +196,7 @@ private:
   PortNumber far_;
   bool far_needed_ = false;
   std::uint32_t reductions_ = 0;
+  std::uint64_t wide_memory_ = 0; ///< bytes of slots that all trees ask for
   std::uint32_t routed_nodes_ = 0;
   std::map<std::uint32_t, std::string> owners_;             ///< of trees
   std::set<std::pair<std::string, std::string>> conflicts_; ///< that were reported
@@ -237,6 +250,8 @@ std::uint32_t longest_frame_of(const Scenario& scenario) {
       for (const std::uint32_t size : part.stream.sizes) { // 0, for IMIX, is shorter than that
         longest = std::max(longest, std::max(size, scenario::fcs_bytes) - scenario::fcs_bytes);
       }
+    } else if (part.kind == Kind::reduce) {
+      longest = std::max(longest, scenario::longest_frame_of(scenario::settled(part.reduce)));
     } else if (part.kind == Kind::replay) {
       longest = std::max(longest, part.replay.longest_frame);
     } else if (part.kind == Kind::rdma) {
@@ -265,6 +280,10 @@ config::Switch switch_for(const Scenario& scenario) {
   for (std::size_t port = 0; port < plan.port_count(); ++port) {
     sw.ports.push_back(port_of(scenario, port));
   }
+  // In whole MiB, as the key has it.
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+  sw.settings.wide_memory =
+      std::max(sw.settings.wide_memory, (plan.wide_memory() + mib - 1) / mib * mib);
   const std::uint32_t wanted = std::max(plan.reductions(), fewest_descriptors);
   sw.settings.descriptors_per_engine =
       scenario.hosted && scenario.hosted->descriptors_per_engine != 0

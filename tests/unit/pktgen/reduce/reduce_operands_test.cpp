@@ -1,4 +1,5 @@
 // Where pieces stand in their operations, and which results are right.
+#include "pktgen/scenario/reduce_frames.hpp"
 #include "pktgen/traffic/reduce_operands.hpp"
 
 #include "tributary/reduce/reducer.hpp"
@@ -10,9 +11,19 @@
 namespace tributary::pktgen::traffic {
 namespace {
 
+/// Of so many members, in frames of 84 bytes alone.
+scenario::Reduce short_frames(const std::vector<std::string>& operators, std::uint64_t elements,
+                              std::uint32_t members) {
+  scenario::Reduce reduce;
+  reduce.operators = operators;
+  reduce.elements = elements;
+  reduce.leaves = members - 1;
+  return scenario::settled(reduce);
+}
+
 TEST(ReduceOperands, OperationsOfAllOperatorsFollowOneAnother) {
   // Seven elements: two pieces of doubles, seven of reproducible sums, one of bytes.
-  const ReduceOperands operands({"sum-double", "repsum", "xor-uint8"}, 7, 3, 1);
+  const ReduceOperands operands(short_frames({"sum-double", "repsum", "xor-uint8"}, 7, 3), 1);
   EXPECT_EQ(operands.pieces_of(0), 2U);
   EXPECT_EQ(operands.pieces_of(1), 7U);
   EXPECT_EQ(operands.pieces_of(2), 1U);
@@ -32,7 +43,7 @@ TEST(ReduceOperands, OperationsOfAllOperatorsFollowOneAnother) {
 TEST(ReduceOperands, PiecesOfOneReductionIdDifferFromThoseBefore) {
   for (const auto& operators :
        std::vector<std::vector<std::string>>{{"sum-int64"}, {"sum-int64", "min-int64"}, {"mix"}}) {
-    const ReduceOperands operands(operators, 4, 2, 1);
+    const ReduceOperands operands(short_frames(operators, 4, 2), 1);
     for (collective::PieceNumber piece = 8; piece < 2000; ++piece) {
       EXPECT_NE(operands.place_of(piece).row, operands.place_of(piece - 8).row) << piece;
     }
@@ -40,7 +51,7 @@ TEST(ReduceOperands, PiecesOfOneReductionIdDifferFromThoseBefore) {
 }
 
 TEST(ReduceOperands, OnlyTheSumOfAllIsRight) {
-  ReduceOperands operands({"sum-int64"}, 4, 5, 9);
+  ReduceOperands operands(short_frames({"sum-int64"}, 4, 5), 9);
   const std::uint32_t row = operands.place_of(0).row;
   collective::Completion sum;
   sum.op = wire::Opcode::int_sum;
@@ -65,8 +76,8 @@ TEST(ReduceOperands, OnlyTheSumOfAllIsRight) {
 }
 
 TEST(ReduceOperands, SeedsGiveOtherValues) {
-  const ReduceOperands a({"sum-int64"}, 4, 2, 1);
-  const ReduceOperands b({"sum-int64"}, 4, 2, 2);
+  const ReduceOperands a(short_frames({"sum-int64"}, 4, 2), 1);
+  const ReduceOperands b(short_frames({"sum-int64"}, 4, 2), 2);
   EXPECT_NE(a.operand(0, 0).payload, b.operand(0, 0).payload);
 }
 

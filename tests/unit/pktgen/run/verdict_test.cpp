@@ -79,7 +79,7 @@ TEST(Derived, OfTransfersAreGoodputAndSharesOfFrames) {
                             {"control_frames", 2}});
   result.kind = "rdma";
   result.repeats[0].seconds = 2;
-  add_derived(result);
+  add_derived(of(Kind::rdma), result);
   ASSERT_EQ(result.derived.size(), 3U);
   EXPECT_EQ(result.derived[0].first, "goodput_bits_per_second");
   EXPECT_THAT(result.derived[0].second, ElementsAre(4'000));

@@ -33,7 +33,7 @@ TEST(ScenarioFile, DefaultsStandWhereTheFileIsSilent) {
   const Scenario scenario = read("[[traffic]]\n[in_process]\n").scenario;
   EXPECT_EQ(scenario.traffic.kind, Kind::reduce);
   EXPECT_EQ(scenario.traffic.reduce.leaves, 16U);
-  EXPECT_EQ(scenario.traffic.reduce.in_flight, 8U);
+  EXPECT_EQ(settled(scenario.traffic.reduce).in_flight, 8U);
   EXPECT_THAT(scenario.traffic.reduce.operators, ElementsAre("sum-int64"));
   EXPECT_TRUE(scenario.traffic.reduce.armed);
   EXPECT_EQ(scenario.phases.duration, std::chrono::seconds(5));

@@ -1,0 +1,142 @@
+#include "pktgen/scenario/reduce_frames.hpp"
+
+#include "tributary/wire/wide_reduction.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace tributary::pktgen::scenario {
+
+namespace {
+
+constexpr std::array all_types = {
+    VectorType{"int8", 1},
+    VectorType{"uint8", 1},
+    VectorType{"int16", 2},
+    VectorType{"uint16", 2},
+    VectorType{"int32", 4},
+    VectorType{"uint32", 4},
+    VectorType{"int64", 8},
+    VectorType{"uint64", 8},
+    VectorType{"float64", 8},
+    VectorType{"float32", 4},
+    VectorType{"float16", 2},
+    VectorType{"bfloat16", 2},
+    VectorType{"minmaxloc_int64", 32},
+    VectorType{"minmaxloc_float64", 32},
+};
+
+constexpr std::string_view all_operations[] = {
+    "sum",
+    "min",
+    "max",
+    "and",
+    "or",
+    "xor",
+    "min_nan",
+    "max_nan",
+    "minmaxloc",
+    "minmaxloc_nan",
+    "sum_upward",
+    "sum_downward",
+    "sum_toward_zero",
+    "sum_ftz",
+    "sum_ftz_upward",
+    "sum_ftz_downward",
+    "sum_ftz_toward_zero",
+    "repsum",
+};
+
+/// With an MTU of 1,500.
+constexpr std::uint32_t usual_wide_payload = 1408;
+/// Contributions that are on their way at once, unless more is asked for.
+constexpr std::uint32_t usual_contributions = 16'384;
+/// What nobody says the width of.
+constexpr std::uint32_t usual_element_bytes = 8;
+
+std::uint32_t usual_slots(const Reduce& reduce) {
+  if (!has_wide_frames(reduce)) {
+    return reductions_per_tree;
+  }
+  const std::uint32_t fit = std::bit_floor(usual_contributions / std::max(reduce.leaves, 1U));
+  return std::clamp<std::uint32_t>(fit, reductions_per_tree, most_reductions_per_tree);
+}
+
+/// In frames of the payload, if they were full.
+std::uint64_t pieces_of(const Reduce& reduce) {
+  const auto type = std::ranges::find(all_types, reduce.type, &VectorType::name);
+  const std::uint64_t each = type == all_types.end() ? usual_element_bytes : type->bytes;
+  return std::max<std::uint64_t>((reduce.elements * each + reduce.payload - 1) / reduce.payload, 1);
+}
+
+/// As many as fill the slots.
+std::uint32_t usual_in_flight(const Reduce& reduce) {
+  const std::uint64_t pieces = pieces_of(reduce);
+  return !has_wide_frames(reduce) || pieces == 1
+             ? reduce.slots
+             : static_cast<std::uint32_t>(
+                   std::min<std::uint64_t>(reduce.slots / pieces + 2, reduce.slots));
+}
+
+/// So long that a generator which is busy with others is not taken for one that lost something.
+std::chrono::nanoseconds usual_retry(const Reduce& reduce) {
+  const std::uint64_t pieces =
+      has_wide_frames(reduce)
+          ? std::min<std::uint64_t>(reduce.slots, reduce.in_flight * pieces_of(reduce))
+          : reduce.in_flight;
+  const std::chrono::nanoseconds all =
+      std::chrono::microseconds(4) * (reduce.leaves * pieces * reduce.trees);
+  return std::clamp<std::chrono::nanoseconds>(all, std::chrono::milliseconds(32),
+                                              std::chrono::seconds(5));
+}
+
+} // namespace
+
+std::span<const VectorType> vector_types() { return all_types; }
+
+std::span<const std::string_view> type_names() {
+  static const auto names = [] {
+    std::array<std::string_view, all_types.size()> all;
+    std::ranges::transform(all_types, all.begin(), &VectorType::name);
+    return all;
+  }();
+  return names;
+}
+
+std::span<const std::string_view> operation_names() { return all_operations; }
+
+Reduce settled(Reduce reduce) {
+  if (reduce.payload == 0) {
+    reduce.payload = reduce.type.empty() ? sizeof(wire::Payload) : usual_wide_payload;
+  }
+  if (reduce.slots == 0) {
+    reduce.slots = usual_slots(reduce);
+  }
+  if (reduce.in_flight == 0) {
+    reduce.in_flight = usual_in_flight(reduce);
+  }
+  if (reduce.retry.count() == 0) {
+    reduce.retry = usual_retry(reduce);
+  }
+  return reduce;
+}
+
+bool has_wide_frames(const Reduce& settled) { return settled.payload > sizeof(wire::Payload); }
+
+bool adds_half_floats(const Reduce& settled) {
+  const auto is_half = [](std::string_view name) {
+    return name.ends_with("float16") || name == "wide-mix"; // bfloat16, too
+  };
+  return has_wide_frames(settled) && (settled.type.empty()
+                                          ? std::ranges::any_of(settled.operators, is_half)
+                                          : is_half(settled.type));
+}
+
+std::uint32_t longest_frame_of(const Reduce& settled) {
+  return static_cast<std::uint32_t>(has_wide_frames(settled)
+                                        ? wire::wide_header_bytes + settled.payload
+                                        : wire::reduction_frame_bytes);
+}
+
+} // namespace tributary::pktgen::scenario

@@ -1,0 +1,38 @@
+// Which frames reductions travel in: what the settings leave open, settled.
+//
+//   payload    32      frames of 84 bytes alone
+//              64 up   vectors travel in wide frames of so many bytes; what fits into 32 does not
+//   slots      reductions in flight of a tree, 8 to 128; more than 8 need wide frames
+//
+// Pure.
+#pragma once
+
+#include "pktgen/scenario/scenario.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tributary::pktgen::scenario {
+
+/// An element type by the name that `type` has for it, and its size in memory.
+struct VectorType {
+  std::string_view name;
+  std::uint32_t bytes;
+};
+[[nodiscard]] std::span<const VectorType> vector_types();
+/// The same names alone, and those of `operation`.
+[[nodiscard]] std::span<const std::string_view> type_names();
+[[nodiscard]] std::span<const std::string_view> operation_names();
+
+/// What is 0 there for "the usual" becomes that: payload, slots, in_flight, retry.
+[[nodiscard]] Reduce settled(Reduce reduce);
+
+/// Of settled ones.
+[[nodiscard]] bool has_wide_frames(const Reduce& settled);
+/// Whether slots have to be as wide as sums of 16-bit floats need them.
+[[nodiscard]] bool adds_half_floats(const Reduce& settled);
+/// The longest frame, FCS not included.
+[[nodiscard]] std::uint32_t longest_frame_of(const Reduce& settled);
+
+} // namespace tributary::pktgen::scenario

@@ -1,0 +1,54 @@
+// The elements of vectors in wide frames, and what must come out of them.
+//
+// All of it is scalar code of its own that shares nothing with the kernels of switches and roots.
+// The operands are such that a result is one sequence of bits, in whatever order they meet and
+// wherever a partial result is rounded on the way:
+//
+//   operation        elements of the ranks, lane by lane
+//   sum, signed and  whole numbers. The magnitudes of all ranks together are within what the type
+//     floating       holds exactly: 127, 32,767, 2^31 - 1, 2^62; 2^53 (float64), 2^24 (float32),
+//                    2,048 (float16), 256 (bfloat16). Where there are more ranks than that, a
+//                    lane's numbers are 1 or -1 at some of them, others each lane, and 0 elsewhere
+//   sum, unsigned    any bits: they wrap
+//   min, max         integers: any bits. Floats: numbers of few digits, infinities, zeros of both
+//                    signs; no NaN
+//   and, or          each byte has any bits at one rank, which differs from byte to byte, and what
+//                    changes nothing at the others
+//   xor              any bits
+//   minmaxloc        few values, so that there are ties; indices of no visible order
+//   repsum           multiples of 2^-30; in every other lane 2^60 at one rank and -2^60 at another,
+//                    beside which a plain sum would lose all the others
+//
+// So the result code is success, but for the wrapping of unsigned sums, which switches add as
+// signed ones.
+//
+// Pure.
+#pragma once
+
+#include "endpoint/collective/element_type.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary::pktgen::traffic {
+
+class VectorValues {
+public:
+  /// `size` ranks. Requires that wide frames have such a reduction.
+  VectorValues(wire::Opcode op, collective::ElementType type, std::uint32_t size,
+               std::uint64_t seed)
+      : op_(op), type_(type), size_(size), seed_(seed) {}
+
+  /// Writes one rank's element as it lies in memory: `bytes_of(type)`.
+  void operand(std::uint64_t lane, std::uint32_t rank, std::byte* element) const;
+  /// Writes the result of all ranks' elements. Takes time in proportion to them.
+  void expected(std::uint64_t lane, std::byte* element) const;
+
+private:
+  wire::Opcode op_;
+  collective::ElementType type_;
+  std::uint32_t size_;
+  std::uint64_t seed_;
+};
+
+} // namespace tributary::pktgen::traffic
