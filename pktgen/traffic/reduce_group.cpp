@@ -107,9 +107,6 @@ bool ReduceGroup::may_mismatch(Mismatch& state, bool at_root, bool mismatch) con
 /// Whether it is bit for bit what was due.
 bool ReduceGroup::is_right(std::uint32_t row, const collective::Completion& completion,
                            Arrived& arrived) {
-  if (!arrived.vector.is_wide()) {
-    return operands_.is_right(row, completion);
-  }
   if (arrived.row != row) {
     arrived.row = row;
     arrived.right = operands_.is_right(row, completion, arrived.vector);

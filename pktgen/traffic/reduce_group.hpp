@@ -133,8 +133,8 @@ public:
   void expect_mismatch(std::uint32_t tree, ReductionId id) {
     mismatches_[std::size_t{tree} * reduce_.slots + id.value].expected = true;
   }
-  /// A frame's vector, and what became of comparing it: a frame that many leaves have is compared
-  /// once, as long as they take it for the same row's.
+  /// What came with a frame, and what became of comparing it: a frame that many leaves have is
+  /// compared once, as long as they take it for the same row's.
   struct Arrived {
     static constexpr std::uint32_t no_row = ~std::uint32_t{0};
     collective::WideView vector;

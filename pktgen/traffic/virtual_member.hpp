@@ -20,7 +20,7 @@
 #include "pktgen/traffic/reduce_operands.hpp"
 #include "tributary/types.hpp"
 
-#include <cstddef>
+#include <bit>
 #include <cstdint>
 
 namespace tributary::pktgen::traffic {
@@ -31,8 +31,9 @@ public:
 
   /// `window`: operations at a time.
   VirtualMember(const collective::GroupParameters& parameters, collective::Outbox& outbox,
-                std::size_t window)
-      : role_(parameters, &outbox), rank_(parameters.rank), operations_(window) {}
+                std::uint32_t window)
+      : role_(parameters, &outbox), rank_(parameters.rank), window_(window),
+        mask_(std::bit_ceil(window) - 1), operations_(std::bit_ceil(window)) {}
 
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] Role& role() { return role_; }
@@ -55,7 +56,7 @@ public:
 
   /// Whether the next operation may be scheduled.
   [[nodiscard]] bool may_schedule(std::uint64_t end) const {
-    return scheduled_ < end && scheduled_ < oldest_ + operations_.size();
+    return scheduled_ < end && scheduled_ < oldest_ + window_;
   }
   /// Sets the time of the next operation and says its number.
   std::uint64_t schedule(TimeNs intended, std::uint32_t pieces) {
@@ -111,14 +112,16 @@ private:
     bool released = false;
   };
   [[nodiscard]] Operation& slot_of(std::uint64_t operation) {
-    return operations_[operation % operations_.size()];
+    return operations_[operation & mask_];
   }
   [[nodiscard]] const Operation& slot_of(std::uint64_t operation) const {
-    return operations_[operation % operations_.size()];
+    return operations_[operation & mask_];
   }
 
   Role role_;
   std::uint32_t rank_;
+  std::uint32_t window_;
+  std::uint32_t mask_; ///< of an operation's number: its place below
   std::uint64_t oldest_ = 0;
   std::uint64_t begun_ = 0;
   std::uint64_t scheduled_ = 0;

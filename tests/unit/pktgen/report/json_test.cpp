@@ -51,6 +51,8 @@ const std::vector<std::string> every_path = {
     "ceiling.frames_per_second",
     "ceiling.cycles_per_frame",
     "ceiling.how",
+    "ceiling.leaf_payload_bytes_per_second",
+    "ceiling.total_payload_bytes_per_second",
     "latency_floor.ns",
     "latency_floor.rests",
     "generator_bound",

@@ -74,6 +74,19 @@ switch      leaf0.port.root.drop.no_tree       3
 )");
 }
 
+TEST(table, of_vectors_has_their_bytes_beside_those_of_the_ceiling) {
+  Result result = sample_result();
+  EXPECT_THAT(table_text(result, false), Not(HasSubstr("vectors")));
+  result.ceiling->leaf_payload_bytes_per_second = 50e6;
+  result.ceiling->total_payload_bytes_per_second = 3.2e9;
+  result.derived = {{"leaf_payload_bytes_per_second", {25e6, 25e6, 25e6}},
+                    {"total_payload_bytes_per_second", {1.6e9, 1.6e9, 1.6e9}}};
+  const std::string table = table_text(result, false);
+  EXPECT_THAT(table, HasSubstr("own thread\n  vectors: 50 MB/s of each leaf, 3.2 GB/s in all\n"));
+  EXPECT_THAT(table, testing::ContainsRegex("\nleaf payload +25 MB/s"));
+  EXPECT_THAT(table, testing::ContainsRegex("\ntotal payload +1.6 GB/s"));
+}
+
 TEST(table, of_one_repeat_has_neither_median_nor_spread) {
   Result result = sample_result();
   result.repeats = {sample_measurement(1)};

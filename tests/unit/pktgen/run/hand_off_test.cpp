@@ -101,6 +101,26 @@ TEST(HandOff, that_finds_a_full_ring_says_how_many_lost_it_and_spares_the_others
   EXPECT_EQ(give(hand_off, 0, 0, to_queue_pair(1), 100).lost, 0U) << "there is room again";
 }
 
+TEST(HandOff, of_long_frames_is_whole) {
+  constexpr std::size_t longest = 1470;
+  HandOff hand_off({0, 1}, {0, 0}, longest);
+  const std::vector<std::size_t> lengths = {94, longest, 102, longest - 1};
+  std::vector<std::vector<std::byte>> given;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    std::vector<std::byte>& frame = given.emplace_back(lengths[i]);
+    for (std::size_t at = 0; at < frame.size(); ++at) {
+      frame[at] = static_cast<std::byte>(at * 7 + i);
+    }
+    hand_off.give(0, 0, to_the_whole_port(),
+                  {frame.data(), static_cast<std::uint32_t>(frame.size())}, TimeNs{});
+  }
+  std::vector<std::vector<std::byte>> taken;
+  hand_off.take(1, [&](QueuePairIndex, const FrameView& frame, TimeNs) {
+    taken.emplace_back(frame.data, frame.data + frame.length);
+  });
+  EXPECT_EQ(taken, given);
+}
+
 TEST(HandOff, between_running_threads_loses_nothing_that_it_said_was_taken) {
   constexpr std::uint64_t frames = 20'000;
   HandOff hand_off({0, 1}, {0, 0});

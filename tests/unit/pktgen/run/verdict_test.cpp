@@ -87,6 +87,28 @@ TEST(Derived, OfTransfersAreGoodputAndSharesOfFrames) {
   EXPECT_THAT(result.derived[2].second, ElementsAre(0.02));
 }
 
+TEST(Derived, OfVectorsAreTheBytesOfOneLeafAndOfAll) {
+  Result result = run_with({{"operations", 2},
+                            {"payload_bytes", 8'000},
+                            {"payload_bytes_at_leaves", 120'000},
+                            {"reductions", 4},
+                            {"frames_that_made_reductions", 4}});
+  result.kind = "reduce";
+  result.repeats[0].seconds = 2;
+  scenario::Scenario scenario = of(Kind::reduce);
+  scenario.traffic.reduce.leaves = 10;
+  Result at_leaves = result;
+  add_derived(scenario, result);
+  ASSERT_GE(result.derived.size(), 2U);
+  EXPECT_EQ(result.derived[0].first, "leaf_payload_bytes_per_second");
+  EXPECT_THAT(result.derived[0].second, ElementsAre(4'000));
+  EXPECT_EQ(result.derived[1].first, "total_payload_bytes_per_second");
+  EXPECT_THAT(result.derived[1].second, ElementsAre(40'000));
+  scenario.traffic.reduce.role = scenario::Role::leaves;
+  add_derived(scenario, at_leaves);
+  EXPECT_THAT(at_leaves.derived.at(0).second, ElementsAre(6'000));
+}
+
 TEST(Derived, OperationsOfTransfersAreThoseDoneOrServed) {
   Scenario scenario = of(Kind::rdma);
   measure::Tally tally;

@@ -2,6 +2,7 @@
 #include "pktgen/scenario/file.hpp"
 
 #include "configuration/file.hpp"
+#include "pktgen/scenario/reduce_frames.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -198,6 +199,73 @@ TEST(ScenarioFile, WhatCannotBeOfTransfersIsRefused) {
               HasSubstr("run.seed"));
 }
 
+TEST(ScenarioFile, VectorsHaveTheirKeys) {
+  const Reduce reduce = read(R"(
+[in_process]
+[[traffic]]
+type = "bfloat16"
+operation = "max_nan"
+elements = 100000000
+payload = 1024
+slots = 32
+in_flight = 20
+)")
+                            .scenario.traffic.reduce;
+  EXPECT_EQ(reduce.type, "bfloat16");
+  EXPECT_EQ(reduce.operation, "max_nan");
+  EXPECT_EQ(reduce.elements, 100'000'000U);
+  EXPECT_EQ(reduce.payload, 1024U);
+  EXPECT_EQ(reduce.slots, 32U);
+  EXPECT_EQ(reduce.in_flight, 20U);
+}
+
+TEST(ScenarioFile, WhatCannotBeOfVectorsIsRefusedWithWhatCan) {
+  const std::string reduce = "[in_process]\n[[traffic]]\n";
+  EXPECT_THAT(refusal(reduce + "type = \"float46\"\n"),
+              AllOf(HasSubstr("test.toml:3"), HasSubstr("float16")));
+  EXPECT_THAT(refusal(reduce + "type = \"int8\"\noperators = [\"repsum\"]\n"),
+              AllOf(HasSubstr("test.toml:3"), HasSubstr("remove one of the two")));
+  EXPECT_THAT(refusal(reduce + "operation = \"max\"\n"),
+              AllOf(HasSubstr("test.toml:3"), HasSubstr("give the type")));
+  EXPECT_THAT(refusal(reduce + "type = \"int8\"\npayload = 100\n"),
+              AllOf(HasSubstr("test.toml:4"), HasSubstr("multiple of 64, e.g. 64")));
+  EXPECT_THAT(refusal(reduce + "type = \"int8\"\npayload = 9216\n"),
+              HasSubstr("out of range"));
+  EXPECT_THAT(refusal(reduce + "type = \"int8\"\nslots = 24\n"),
+              AllOf(HasSubstr("test.toml:4"), HasSubstr("8, 16, 32, 64 or 128")));
+  EXPECT_THAT(refusal(reduce + "slots = 16\n"), HasSubstr("need wide frames"));
+  EXPECT_THAT(refusal(reduce + "in_flight = 9\n"),
+              AllOf(HasSubstr("9 operations"), HasSubstr("8 slots")));
+}
+
+TEST(ReduceFrames, WhatIsLeftOpenIsSettledByTheVectorsAndTheLeaves) {
+  Reduce reduce;
+  EXPECT_EQ(settled(reduce).payload, 32U);
+  EXPECT_EQ(settled(reduce).slots, 8U);
+  EXPECT_EQ(settled(reduce).in_flight, 8U);
+  EXPECT_EQ(settled(reduce).retry, std::chrono::milliseconds(32));
+  EXPECT_EQ(longest_frame_of(settled(reduce)), 94U);
+  reduce.type = "float32";
+  EXPECT_EQ(settled(reduce).payload, 1408U);
+  EXPECT_EQ(settled(reduce).slots, 128U);
+  EXPECT_EQ(settled(reduce).in_flight, 128U) << "four elements are one frame";
+  EXPECT_EQ(longest_frame_of(settled(reduce)), 1470U);
+  reduce.elements = 1'000'000;
+  EXPECT_EQ(settled(reduce).in_flight, 2U);
+  reduce.elements = 1000; // three frames
+  EXPECT_EQ(settled(reduce).in_flight, 44U);
+  reduce.leaves = 1000;
+  EXPECT_EQ(settled(reduce).slots, 16U);
+  reduce.leaves = 100'000;
+  EXPECT_EQ(settled(reduce).slots, 8U);
+  EXPECT_EQ(settled(reduce).retry, std::chrono::seconds(3) + std::chrono::milliseconds(200));
+  EXPECT_FALSE(adds_half_floats(settled(reduce)));
+  reduce.type = "bfloat16";
+  EXPECT_TRUE(adds_half_floats(settled(reduce)));
+  reduce.payload = 32;
+  EXPECT_FALSE(adds_half_floats(settled(reduce)));
+}
+
 TEST(ScenarioFile, NoTwoPortsDriveTheSameThing) {
   const std::string traffic = "[[traffic]]\n";
   EXPECT_THAT(refusal(traffic + "[[port]]\ninterface = \"veth0\"\n"
@@ -224,6 +292,10 @@ interface = "veth1"
 [[traffic]]
 kind = "reduce"
 skew_by = "1us"
+[[traffic]]
+kind = "reduce"
+first_tree = 7
+type = "float16"
 [[traffic]]
 kind = "unicast"
 sizes = [64, 1518]

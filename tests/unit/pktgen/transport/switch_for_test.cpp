@@ -244,6 +244,32 @@ TEST(SwitchForTest, LongFramesAreAskedForAndTakeAnotherKindOfPort) {
   expect_same_from_file(scenario);
 }
 
+TEST(SwitchForTest, TreesOfVectorsHaveSlotsAndTheSwitchMemoryForThem) {
+  Scenario scenario = reduce_scenario(4, 3, 2);
+  EXPECT_THAT(print_switch_config(scenario), testing::Not(HasSubstr("slots")));
+  scenario.traffic.reduce.type = "float32";
+  config::Switch sw = switch_for(scenario);
+  const core::SlotDemand usual{.slots = 128, .payload_bytes = 1408, .half_floats = false};
+  EXPECT_EQ(sw.trees.at(2).slots, usual);
+  EXPECT_EQ(sw.settings.descriptors_per_engine, 8U) << "trees with slots need none";
+  EXPECT_EQ(sw.settings.wide_memory, core::default_wide_memory);
+  expect_same_from_file(scenario);
+  scenario.traffic.reduce.type = "float16";
+  scenario.traffic.reduce.payload = 8192;
+  scenario.traffic.reduce.slots = 64;
+  scenario.traffic.reduce.trees = 100;
+  sw = switch_for(scenario);
+  const core::SlotDemand wide{.slots = 64, .payload_bytes = 8192, .half_floats = true};
+  EXPECT_EQ(sw.trees.at(99).slots, wide);
+  EXPECT_EQ(sw.settings.wide_memory, 100 * wide.bytes());
+  EXPECT_EQ(longest_frame_of(scenario), 8254U);
+  expect_same_from_file(scenario);
+  const config::Config read = config::parse_text(print_switch_config(scenario), "printed").config;
+  EXPECT_EQ(read.process.longest_frame, 8254U);
+  EXPECT_EQ(read.switches[0].ports[0].kind, config::PortKind::af_packet);
+  EXPECT_EQ(read.switches[0].settings.wide_memory, 100 * wide.bytes());
+}
+
 TEST(SwitchForTest, FileAsksForAsManyDescriptorsAsThereAreReductions) {
   const std::string text = print_switch_config(reduce_scenario(4, 100, 2));
   EXPECT_EQ(config::parse_text(text, "printed").config.switches[0].settings.descriptors_per_engine,
