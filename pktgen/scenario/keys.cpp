@@ -340,7 +340,7 @@ const Key<Part> traffic_keys[] = {
       .type = Integer{0, most_reductions_per_tree},
       .fallback = "0",
       .help = "Number of frames' reductions that a tree has in flight: 8, 16, 32, 64 or 128; more "
-              "than 8 need wide frames. 0: 8; with wide frames 128, fewer with more than 128 "
+              "than 8 need wide frames. 0: 8; with wide frames 128, fewer with more than 16 "
               "leaves.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.slots = integer<std::uint32_t>(v); }},
@@ -425,7 +425,7 @@ const Key<Part> traffic_keys[] = {
       .type = Duration{0, hour_ns},
       .fallback = "\"0s\"",
       .help = "Time before the root's first retry; 0s: 32 ms, or 4 us for each contribution that "
-              "may be in flight, whichever is longer.",
+              "may be in flight, whichever is longer; with wide frames 100 ms and 16 us.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.retry = ns(v); }},
     // reduce and streams

@@ -50,8 +50,9 @@ constexpr std::string_view all_operations[] = {
 
 /// With an MTU of 1,500.
 constexpr std::uint32_t usual_wide_payload = 1408;
-/// Contributions that are on their way at once, unless more is asked for.
-constexpr std::uint32_t usual_contributions = 16'384;
+/// Contributions that are on their way at once, unless more is asked for: about as many as caches
+/// hold.
+constexpr std::uint32_t usual_contributions = 2048;
 /// What nobody says the width of.
 constexpr std::uint32_t usual_element_bytes = 8;
 
@@ -80,14 +81,15 @@ std::uint32_t usual_in_flight(const Reduce& reduce) {
 }
 
 /// So long that a generator which is busy with others is not taken for one that lost something.
+/// Vectors that were lost are missed by what completes behind them, long before.
 std::chrono::nanoseconds usual_retry(const Reduce& reduce) {
+  const bool wide = has_wide_frames(reduce);
   const std::uint64_t pieces =
-      has_wide_frames(reduce)
-          ? std::min<std::uint64_t>(reduce.slots, reduce.in_flight * pieces_of(reduce))
-          : reduce.in_flight;
+      wide ? std::min<std::uint64_t>(reduce.slots, reduce.in_flight * pieces_of(reduce))
+           : reduce.in_flight;
   const std::chrono::nanoseconds all =
-      std::chrono::microseconds(4) * (reduce.leaves * pieces * reduce.trees);
-  return std::clamp<std::chrono::nanoseconds>(all, std::chrono::milliseconds(32),
+      std::chrono::microseconds(wide ? 16 : 4) * (reduce.leaves * pieces * reduce.trees);
+  return std::clamp<std::chrono::nanoseconds>(all, std::chrono::milliseconds(wide ? 100 : 32),
                                               std::chrono::seconds(5));
 }
 

@@ -40,6 +40,7 @@ UNDER = {
     "pktgen_queues": ADDRESS,
     "pktgen_rdma": THREAD,
     "pktgen_transport": THREAD,
+    "pktgen_vectors": set(),
     "ports": ADDRESS,
     "queues": THREAD,
     "rdma_manager": ADDRESS,
