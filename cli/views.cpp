@@ -385,6 +385,15 @@ std::string manager_view(const json::value& result, bool colours) {
   return out;
 }
 
+/// What a traced frame asks for, and of a wide one its form and the bytes of its vector.
+std::string traced_kind(const Entry& t) {
+  std::string kind = t.flag("arm") ? "arm" : t.text("opcode");
+  if (t.has("form")) {
+    kind += fmt::format(" {} {} B", t.text("form"), t.number("payload_bytes"));
+  }
+  return kind;
+}
+
 std::string trace_view(const json::value& result, bool colours) {
   Table table({{"AGO", right},
                {"WORKER", right},
@@ -408,7 +417,7 @@ std::string trace_view(const json::value& result, bool colours) {
                {t.text("tree")},
                {t.text("reduction")},
                {t.text("sequence")},
-               {t.flag("arm") ? "arm" : t.text("opcode")},
+               {traced_kind(t)},
                {t.text("count")},
                {dropped ? fmt::format("drop: {}", t.text("reason")) : t.text("action"),
                 dropped ? Style::warning : Style::plain},

@@ -302,6 +302,10 @@ json::object trace_json(const TraceReport& t) {
     out["arm"] = t.reduction->arm;
     out["opcode"] = view(wire::name_of(static_cast<wire::Opcode>(t.reduction->op)));
     out["count"] = t.reduction->count;
+    if (!t.reduction->form.empty()) {
+      out["form"] = view(t.reduction->form);
+      out["payload_bytes"] = t.reduction->payload_bytes;
+    }
   }
   return out;
 }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tributary::management {
@@ -182,6 +183,9 @@ struct TraceReport {
     bool arm = false;
     std::uint8_t op = 0;
     ContributionCount count = 0;
+    /// Of a wide frame; empty otherwise.
+    std::string_view form{};
+    std::uint32_t payload_bytes = 0;
   };
   std::optional<Reduction> reduction;
 };

@@ -356,6 +356,10 @@ std::vector<TraceReport> WorkerInspector::trace() {
       report.reduction =
           TraceReport::Reduction{event.key.tree(), event.key.reduction(), event.word.seqno.value(),
                                  event.word.arm,   event.word.op,         event.word.count};
+      if (event.form != wire::Form::words) {
+        report.reduction->form = name_of(event.form);
+        report.reduction->payload_bytes = event.payload_bytes;
+      }
     }
   }
   return reports;

@@ -33,7 +33,14 @@ void TraceRing::unpack(const Words& words, TraceEvent& event) {
   event.key = ReductionKey(address.tree(), address.slot());
   if ((action & no_word_bit) == 0) {
     std::memcpy(wire_order.data(), &words[1], sizeof words[1]);
-    event.word = wire::unpack(wire::load_be<std::uint64_t>(wire_order.data()));
+    std::uint64_t word = wire::load_be<std::uint64_t>(wire_order.data());
+    if ((action & wide_bit) != 0) {
+      constexpr unsigned shape_at = 48;
+      event.form = static_cast<wire::Form>(word >> (shape_at + 13));
+      event.payload_bytes = 8 * static_cast<std::uint32_t>(word >> shape_at & 0x1FFF);
+      word &= (std::uint64_t{1} << 47) - 1; // a bit of the code is below
+    }
+    event.word = wire::unpack(word);
   }
 }
 

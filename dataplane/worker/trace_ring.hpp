@@ -13,7 +13,9 @@
 //   word 0    mark (8 bits), switch (8), port in     action (8 bits), reason (8), event (8),
 //                                                    port out (8), destination address (32)
 //   word 1    time, ns                               its reduction word as it came (as it left, for
-//                                                    an emission)
+//                                                    an emission); of a wide frame with form (3) and
+//                                                    payload (13, in units of 8 bytes) in the place
+//                                                    of the code and all above it
 //   word 2                                           ports of the decision; mean something for a
 //                                                    replication
 #pragma once
@@ -22,7 +24,7 @@
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/tracing.hpp"
 #include "tributary/types.hpp"
-#include "tributary/wire/reduction.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <array>
 #include <atomic>
@@ -48,6 +50,9 @@ struct TraceEvent {
   bool multicast = false; ///< whether the frame had a multicast address, which `key` is part of
   ReductionKey key;
   wire::ReductionWord word; ///< of a frame with a multicast address and at least 94 bytes
+  // Of a wide one, whose word has neither a code nor what is above it here.
+  wire::Form form = wire::Form::words;
+  std::uint32_t payload_bytes = 0;
 };
 
 class TraceRing {
@@ -91,7 +96,8 @@ private:
   static constexpr std::uint8_t burst_mark = 0xFF;
   static constexpr std::uint8_t no_address_bit = 0x80; ///< the frame ended before it
   static constexpr std::uint8_t no_word_bit = 0x40;    ///< the frame ended before it
-  static constexpr std::uint8_t action_mask = 0x3F;
+  static constexpr std::uint8_t wide_bit = 0x20;       ///< word 1 has a form and a payload
+  static constexpr std::uint8_t action_mask = 0x1F;
   static_assert(offsetof(core::Decision, reason) == offsetof(core::Decision, action) + 1 &&
                 offsetof(core::Decision, event) == offsetof(core::Decision, action) + 2 &&
                 offsetof(core::Decision, port) == offsetof(core::Decision, action) + 3);
@@ -125,9 +131,29 @@ private:
         word0 |= no_word_bit;
       } else {
         word1 = load<std::uint64_t>(portals + wire::reduction_offset::word);
+        if (frame.length != wire::reduction_frame_bytes && is_wide(portals)) [[unlikely]] {
+          word0 |= wide_bit;
+          word1 = with_shape(word1, portals);
+        }
       }
     }
     store(slot, word0, word1, decision.ports.bits());
+  }
+  static bool is_wide(const std::byte* portals) {
+    return wire::is_wide_form(wire::form_byte_of(portals)) &&
+           wire::total_length_of(portals) > wire::wide_packet_header_bytes;
+  }
+  /// The word of the frame, of whose highest bits a wide frame needs none to be known by.
+  static std::uint64_t with_shape(std::uint64_t word, const std::byte* portals) {
+    const std::size_t payload =
+        wire::total_length_of(portals) - std::size_t{wire::wide_packet_header_bytes};
+    std::array<std::byte, sizeof word> bytes;
+    std::memcpy(bytes.data(), &word, sizeof word);
+    wire::store_be<std::uint16_t>(
+        bytes.data(),
+        static_cast<std::uint16_t>(unsigned{wire::form_byte_of(portals)} << 13 | payload / 8));
+    std::memcpy(&word, bytes.data(), sizeof word);
+    return word;
   }
   /// The address as it lies in the frame, in its place in word 0.
   static std::uint64_t destination_of(const std::byte* portals) {

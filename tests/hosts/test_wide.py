@@ -87,6 +87,19 @@ def test_a_partial_vector_leaves_when_the_time_is_over(lab):
     assert lab.root.receive() == [bytes(wide(lab, 1, 77, vector))]
 
 
+def test_trace_and_explain_show_form_bytes_and_slot(lab):
+    wide_star(lab, "af_xdp")
+    switch = lab.start()
+    reduce(lab, switch, 100, LIMIT)
+    events = [e for e in switch.ctl("trace") if e.get("reduction") == 100]
+    shapes = {e["event"]: (e.get("form"), e.get("payload_bytes")) for e in events}
+    assert shapes["armed"] == (None, None), events
+    assert shapes["contributed"] == shapes["completed_full"] == ("bits32", LIMIT), events
+    frame = bytes(wide(lab, 0, 100, [1] * (LIMIT // 4))).hex()
+    steps = "\n".join(switch.ctl("explain", "--switch", "leaf0", "--port", "host1", frame)["steps"])
+    assert f"multicast, tree {TREE}, reduction 100" in steps and f"{LIMIT} bytes of elements of form 2 bits32" in steps, steps
+
+
 def test_what_does_not_suit_the_slots_is_dropped_by_name(lab):
     wide_star(lab, "af_xdp", slots=16)
     switch = lab.start()

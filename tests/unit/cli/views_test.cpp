@@ -161,6 +161,19 @@ TEST(trace_view, names_the_reason_of_a_drop) {
   EXPECT_THAT(text, HasSubstr("replicate   a b\n"));
 }
 
+TEST(trace_view, shows_the_form_and_the_bytes_of_a_vector) {
+  const auto result = parse(R"json([
+      {"age_ns":900,"worker":0,"switch":"s","port":"a","event":"contributed","action":"absorb",
+       "tree":5,"reduction":100,"sequence":7,"arm":false,"opcode":"FLT_SUM_NEAREST","count":1,
+       "form":"bits32","payload_bytes":1408},
+      {"age_ns":800,"worker":0,"switch":"s","port":"up","event":"rearmed","action":"replicate",
+       "out":["a"],"tree":5,"reduction":100,"sequence":8,"arm":true,"opcode":"FLT_SUM_NEAREST",
+       "count":3,"form":"bits32","payload_bytes":1408}])json");
+  const std::string text = trace_view(result, false);
+  EXPECT_THAT(text, HasSubstr("100         7  FLT_SUM_NEAREST bits32 1408 B"));
+  EXPECT_THAT(text, HasSubstr("arm bits32 1408 B"));
+}
+
 TEST(explanation_view, numbers_the_steps_and_gives_the_verdict) {
   EXPECT_EQ(explanation_view(parse(R"({"action":"drop","event":"none","reason":"runt",
                                        "meaning":"too short","out":[],"steps":["a","b"]})"),

@@ -149,6 +149,16 @@ TEST(to_json, trace_event) {
                        "sequence":3,"arm":false,"opcode":"INT_SUM","count":1}])json"));
 }
 
+TEST(to_json, trace_event_of_a_vector) {
+  FakeInspector inspector;
+  auto events = inspector.trace();
+  events[0].reduction->form = "bfloat16";
+  events[0].reduction->payload_bytes = 1408;
+  const boost::json::object event = to_json(events).as_array()[0].as_object();
+  EXPECT_EQ(event.at("form"), "bfloat16");
+  EXPECT_EQ(event.at("payload_bytes"), 1408);
+}
+
 TEST(to_json, explanation_of_a_drop_has_its_meaning) {
   FakeInspector inspector;
   const auto e = to_json(inspector.explain("s", "p", {})).as_object();

@@ -104,6 +104,45 @@ TEST(TraceRing, gives_each_frame_what_its_burst_has_in_common_and_leaves_out_hal
   }
 }
 
+TEST(TraceRing, tells_the_form_and_the_payload_of_a_wide_frame) {
+  for (const wire::Form form : wire::wide_forms) {
+    for (const std::size_t payload : {wire::least_wide_payload, std::size_t{1408},
+                                      wire::most_wide_payload}) {
+      TraceRing ring;
+      wire::WideFrame frame;
+      frame.tree = TreeNumber{77};
+      frame.slot = ReductionId{100};
+      frame.word = {.seqno = SequenceNumber{999},
+                    .arm = true,
+                    .op = 0x28,
+                    .count = max_contributions,
+                    .resno = SequenceNumber{998},
+                    .rc = 9,
+                    .pad = 7};
+      frame.form = form;
+      frame.payload_bytes = payload;
+      std::vector<std::byte> bytes(wire::wide_header_bytes + payload);
+      wire::encode_header(frame, std::span(bytes).first<wire::wide_header_bytes>());
+      add(ring, TimeNs{7}, {.action = core::Action::absorb, .event = core::Event::contributed},
+          {bytes.data(), static_cast<std::uint32_t>(bytes.size())});
+      ring.commit();
+      std::vector<TraceEvent> events;
+      ring.read(0, events);
+      ASSERT_EQ(events.size(), 1U);
+      const TraceEvent& event = events.front();
+      EXPECT_EQ(event.action, core::Action::absorb);
+      EXPECT_EQ(event.event, core::Event::contributed);
+      EXPECT_EQ(event.key, ReductionKey(TreeNumber{77}, ReductionId{100}));
+      EXPECT_EQ(event.form, form);
+      EXPECT_EQ(event.payload_bytes, payload);
+      wire::ReductionWord expected = frame.word;
+      expected.rc = 0;
+      expected.pad = 0;
+      EXPECT_EQ(event.word, expected);
+    }
+  }
+}
+
 TEST(TraceRing, takes_a_frame_and_a_decision_apart) {
   TraceRing ring;
   const wire::FabricAddress address =
