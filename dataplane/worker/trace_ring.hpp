@@ -13,9 +13,9 @@
 //   word 0    mark (8 bits), switch (8), port in     action (8 bits), reason (8), event (8),
 //                                                    port out (8), destination address (32)
 //   word 1    time, ns                               its reduction word as it came (as it left, for
-//                                                    an emission); of a wide frame with form (3) and
-//                                                    payload (13, in units of 8 bytes) in the place
-//                                                    of the code and all above it
+//                                                    an emission); of a wide frame with form (3)
+//                                                    and payload (13, in units of 8 bytes) in
+//                                                    place of the code and all above it
 //   word 2                                           ports of the decision; mean something for a
 //                                                    replication
 #pragma once

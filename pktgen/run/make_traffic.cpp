@@ -172,8 +172,8 @@ bool has_ceiling(const Scenario& scenario) {
 std::size_t longest_reduction_frame(const Scenario& scenario) {
   std::size_t longest = scenario::longest_frame_of(scenario::settled(scenario.traffic.reduce));
   for (const Part& part : scenario.parts) {
-    longest = std::max<std::size_t>(
-        longest, scenario::longest_frame_of(scenario::settled(part.reduce)));
+    longest =
+        std::max<std::size_t>(longest, scenario::longest_frame_of(scenario::settled(part.reduce)));
   }
   return longest;
 }

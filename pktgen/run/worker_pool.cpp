@@ -26,7 +26,8 @@ WorkerPool::WorkerPool(const MakeTraffic& make, const std::vector<transport::Por
     worker_of_queue_pair[queue_pair] = worker_of(queue_pair);
   }
   if (!port_of_queue_pair.empty()) {
-    auto hand_off = std::make_unique<HandOff>(worker_of_queue_pair, port_of_queue_pair, longest_handed);
+    auto hand_off =
+        std::make_unique<HandOff>(worker_of_queue_pair, port_of_queue_pair, longest_handed);
     hand_off_ = hand_off->is_needed() ? std::move(hand_off) : nullptr;
   }
   for (std::size_t w = 0; w < workers_.size(); ++w) {

@@ -130,9 +130,9 @@ bool adds_half_floats(const Reduce& settled) {
   const auto is_half = [](std::string_view name) {
     return name.ends_with("float16") || name == "wide-mix"; // bfloat16, too
   };
-  return has_wide_frames(settled) && (settled.type.empty()
-                                          ? std::ranges::any_of(settled.operators, is_half)
-                                          : is_half(settled.type));
+  return has_wide_frames(settled) &&
+         (settled.type.empty() ? std::ranges::any_of(settled.operators, is_half)
+                               : is_half(settled.type));
 }
 
 std::uint32_t longest_frame_of(const Reduce& settled) {

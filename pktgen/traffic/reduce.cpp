@@ -28,8 +28,8 @@ void check(const scenario::Reduce& reduce, const Placement& placement) {
   }
   const scenario::Reduce settled = scenario::settled(reduce);
   if (settled.in_flight > settled.slots) {
-    throw std::invalid_argument(fmt::format("{} operations in flight; 1 to {} can be",
-                                            settled.in_flight, settled.slots));
+    throw std::invalid_argument(
+        fmt::format("{} operations in flight; 1 to {} can be", settled.in_flight, settled.slots));
   }
   const std::uint64_t last_nid = std::uint64_t{placement.first_nid} + reduce.leaves;
   if (last_nid > max_nid || !wire::is_valid_nid(Nid{static_cast<std::uint32_t>(last_nid)})) {
@@ -66,8 +66,7 @@ ReduceTraffic::ReduceTraffic(const scenario::Reduce& reduce, const Placement& pl
                              std::uint64_t seed)
     : placement_((check(reduce, placement), placement)), queue_pairs_(placement),
       group_(reduce, seed), roots_(placement.queue_pair_count()),
-      leaves_(placement.queue_pair_count()),
-      poll_interval_ns_(poll_interval(group_.settings())) {
+      leaves_(placement.queue_pair_count()), poll_interval_ns_(poll_interval(group_.settings())) {
   group_.set_alone(reduce.role == Role::both && placement.is_all_here());
   if (reduce.role != Role::leaves) {
     make_roots(seed);

@@ -116,9 +116,8 @@ bool ReduceGroup::is_right(std::uint32_t row, const collective::Completion& comp
 
 void ReduceGroup::check(std::uint32_t tree, std::uint32_t rank, const ReduceOperands::Place& place,
                         const collective::Completion& completion, Arrived& arrived) {
-  const std::size_t key =
-      std::size_t{tree} * reduce_.slots +
-      collective::reduction_of(completion.piece, reduce_.slots).value;
+  const std::size_t key = std::size_t{tree} * reduce_.slots +
+                          collective::reduction_of(completion.piece, reduce_.slots).value;
   const bool mismatch = completion.rc == wire::ResultCode::op_mismatch;
   const bool expected = may_mismatch(mismatches_[key], rank == 0, mismatch);
   const bool right = mismatch ? expected : is_right(place.row, completion, arrived);

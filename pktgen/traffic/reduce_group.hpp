@@ -36,7 +36,7 @@ struct ReduceAccounts {
   std::uint64_t frames_of_pieces = 0; ///< that completed them, repetitions not counted
   std::uint64_t payload_bytes = 0;    ///< of their elements, as they lie in a member's memory
   std::uint64_t payload_bytes_at_leaves = 0;
-  std::uint64_t results_checked = 0;  ///< at all members
+  std::uint64_t results_checked = 0; ///< at all members
   std::uint64_t wrong_results = 0;
   std::uint64_t mismatches_reported = 0; ///< pieces that ended as they must after a wrong opcode
   measure::Volume contributions;         ///< frames out of leaf ports

@@ -247,8 +247,7 @@ std::uint32_t ReduceOperands::add_wide_rows(std::uint32_t k, const VectorCut& cu
     Row& row = rows_.emplace_back();
     row.kind = k;
     row.elements = elements;
-    row.element_bytes =
-        static_cast<std::uint32_t>(elements * collective::bytes_of(kinds_[k].type));
+    row.element_bytes = static_cast<std::uint32_t>(elements * collective::bytes_of(kinds_[k].type));
     row.vector.op = kinds_[k].op;
     row.vector.form = cut.form;
     row.vector.bytes = static_cast<std::uint32_t>(elements * wire::element_bytes(cut.form));
@@ -260,8 +259,8 @@ std::uint32_t ReduceOperands::add_wide_rows(std::uint32_t k, const VectorCut& cu
 }
 
 bool ReduceOperands::have_other_opcodes() const {
-  return std::ranges::all_of(
-      rows_, [](const Row& row) { return has_other_opcode(row.vector.form); });
+  return std::ranges::all_of(rows_,
+                             [](const Row& row) { return has_other_opcode(row.vector.form); });
 }
 
 bool ReduceOperands::is_right(std::uint32_t number, const collective::Completion& completion,
@@ -300,8 +299,8 @@ bool ReduceOperands::matches(const Row& row, const collective::Completion& compl
   const bool wraps = completion.rc == wire::ResultCode::int_overflow &&
                      collective::is_unsigned(kinds_[row.kind].type);
   return completion.count == size_ && completion.op == row.vector.op &&
-         (completion.rc == wire::ResultCode::success || wraps) &&
-         vector.form == row.vector.form && vector.payload.size() == row.vector.payload_bytes &&
+         (completion.rc == wire::ResultCode::success || wraps) && vector.form == row.vector.form &&
+         vector.payload.size() == row.vector.payload_bytes &&
          pools_[row.pool].is_right(row.lane, vector.payload.first(row.vector.bytes));
 }
 

@@ -8,9 +8,9 @@
 //
 // Values of frames of 32 bytes come from tributary-host's workload, which knows the right result of
 // each by scalar code of its own; those of wide frames from a pool of vectors for each operator
-// (vector_pool.hpp). They are made ahead, in a few variants for each operator: piece k takes variant
-// k mod V. V and the reduction ids have no common factor, so the result of an earlier piece of the
-// same reduction id cannot pass for the one that is due.
+// (vector_pool.hpp). They are made ahead, in a few variants for each operator: piece k takes
+// variant k mod V. V and the reduction ids have no common factor, so the result of an earlier piece
+// of the same reduction id cannot pass for the one that is due.
 //
 // One operand a rank and row lies in memory in the order of ranks, so that a walk over all leaves
 // reads it in a line.

@@ -99,8 +99,7 @@ void ReducePort<Role>::receive(std::uint32_t tree, const collective::ReceivedFra
     go_on(member, tree, none, now, now);
     return;
   }
-  const auto vector =
-      frame.vector.is_wide() ? vectors_.keep(frame.vector) : collective::WideView{};
+  const auto vector = frame.vector.is_wide() ? vectors_.keep(frame.vector) : collective::WideView{};
   if (!vector ||
       !put({Work::Kind::frame, tree, 0, now, first_member(tree), frame.frame, {*vector}})) {
     ++group_.accounts().overruns;
@@ -172,9 +171,7 @@ template <typename Role> void ReducePort<Role>::serve(Work& work, TimeNs now) {
     }
   }
   switch (work.kind) {
-  case Work::Kind::frame:
-    member.role().receive(work.frame, work.at, work.arrived.vector);
-    break;
+  case Work::Kind::frame: member.role().receive(work.frame, work.at, work.arrived.vector); break;
   case Work::Kind::poll: member.role().poll(now); break;
   case Work::Kind::prompt: break;
   }
@@ -312,9 +309,8 @@ template <typename Role> bool ReducePort<Role>::drain(transport::Port& port, Tim
         const wire::FabricAddress address =
             wire::dfa_of(frame.data() + wire::ethernet_header_bytes);
         group_.expect_mismatch(address.tree().value - group_.settings().first_tree,
-                               group_.settings().slots > reductions_per_tree
-                                   ? address.slot()
-                                   : address.reduction());
+                               group_.settings().slots > reductions_per_tree ? address.slot()
+                                                                             : address.reduction());
         tampering_.count(how);
         send(room, altered);
         continue;

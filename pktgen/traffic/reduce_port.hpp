@@ -131,7 +131,7 @@ private:
   /// What serving one member may put into the outbox: an answer, and all its pieces.
   std::size_t most_frames_at_once_;
   collective::Outbox outbox_;
-  VectorRing vectors_; ///< of the frames in `ring_`
+  VectorRing vectors_;          ///< of the frames in `ring_`
   std::vector<Member> members_; ///< by tree of its own, then by rank
   std::vector<Work> ring_;
   std::size_t first_ = 0;

@@ -23,9 +23,8 @@ const std::byte* portals_of(const Tamperer::Frame& frame) {
 /// where there is no other.
 std::uint8_t other_opcode(std::uint8_t op, std::uint8_t form) {
   using wire::Opcode;
-  for (const Opcode other :
-       {Opcode::int_sum, Opcode::bit_xor, Opcode::flt_max, Opcode::flt_min, Opcode::int_minmaxloc,
-        Opcode::flt_minmaxloc}) {
+  for (const Opcode other : {Opcode::int_sum, Opcode::bit_xor, Opcode::flt_max, Opcode::flt_min,
+                             Opcode::int_minmaxloc, Opcode::flt_minmaxloc}) {
     if (wire::carries(static_cast<wire::Form>(form), other) &&
         static_cast<std::uint8_t>(other) != op) {
       return static_cast<std::uint8_t>(other);

@@ -50,8 +50,8 @@ VectorPool::VectorPool(Opcode op, ElementType type, std::uint32_t size, std::siz
 
 bool VectorPool::is_right(std::size_t lane, std::span<const std::byte> elements) const {
   if (op_ != Opcode::flt_repsum) {
-    return std::memcmp(results_.data() + lane * element_bytes_, elements.data(),
-                       elements.size()) == 0;
+    return std::memcmp(results_.data() + lane * element_bytes_, elements.data(), elements.size()) ==
+           0;
   }
   for (std::size_t i = 0; i < elements.size() / element_bytes_; ++i) {
     double sum = 0;

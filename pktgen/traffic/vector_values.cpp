@@ -204,13 +204,14 @@ template <typename Value> void put_tuple_result(const Place& place, std::byte* e
     const std::int64_t value = tuple_value(place, rank);
     const std::uint64_t at = tuple_index(place, rank);
     least_at = value < least ? at : value == least ? std::min(at, least_at) : least_at;
-    greatest_at =
-        value > greatest ? at : value == greatest ? std::min(at, greatest_at) : greatest_at;
+    greatest_at = value > greatest    ? at
+                  : value == greatest ? std::min(at, greatest_at)
+                                      : greatest_at;
     least = std::min(least, value);
     greatest = std::max(greatest, value);
   }
-  put(element, Tuple<Value>{static_cast<Value>(least), least_at, static_cast<Value>(greatest),
-                            greatest_at});
+  put(element,
+      Tuple<Value>{static_cast<Value>(least), least_at, static_cast<Value>(greatest), greatest_at});
 }
 
 void put_repsum_result(const Place& place, std::byte* element) {
@@ -243,9 +244,8 @@ void VectorValues::operand(std::uint64_t lane, std::uint32_t rank, std::byte* el
   }
   if (collective::is_floating(type_)) {
     return put_float(element, type_,
-                     wire::is_flt_sum(op_)
-                         ? static_cast<double>(whole_number(place, type_, rank))
-                         : short_float(place, type_, rank));
+                     wire::is_flt_sum(op_) ? static_cast<double>(whole_number(place, type_, rank))
+                                           : short_float(place, type_, rank));
   }
   const bool signed_sum = op_ == Opcode::int_sum && !collective::is_unsigned(type_);
   put_bits(element, type_,

@@ -69,10 +69,8 @@ LoopSwitch::LoopSwitch(const config::Switch& configuration, std::vector<Link> li
                        std::string description)
     : links_(std::move(links)), description_(std::move(description)),
       core_(configuration.settings, PortSet::first(configuration.ports.size())),
-      inputs_(links_.size()),
-      longest_frame_(configuration.ports.front().policy.longest_frame),
-      emitted_frames_(
-          std::make_unique_for_overwrite<std::byte[]>(most_emitted * longest_frame_)) {
+      inputs_(links_.size()), longest_frame_(configuration.ports.front().policy.longest_frame),
+      emitted_frames_(std::make_unique_for_overwrite<std::byte[]>(most_emitted * longest_frame_)) {
   emitted_.reserve(most_emitted);
   core_.adopt(tables_of(configuration), {}, *this);
 }

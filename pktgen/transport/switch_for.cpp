@@ -158,8 +158,7 @@ private:
   }
 
   void add_tree(std::uint32_t tree, ContributionCount wait_count, PortNumber parent,
-                PortSet children, const std::string& what,
-                const core::SlotDemand& slots = {}) {
+                PortSet children, const std::string& what, const core::SlotDemand& slots = {}) {
     const auto [taken, fresh] = owners_.try_emplace(tree, what);
     if (fresh) {
       switch_.trees.push_back(

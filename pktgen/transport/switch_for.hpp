@@ -11,8 +11,8 @@
 //   replay     none: the frames say nothing about their trees
 //   mixed      all of its parts
 //
-// The parts of a mixed scenario may not share a tree. Trees of reductions in wide frames have slots,
-// and the switch has memory for all of them.
+// The parts of a mixed scenario may not share a tree. Trees of reductions in wide frames have
+// slots, and the switch has memory for all of them.
 #pragma once
 
 #include "dataplane/config/config.hpp"

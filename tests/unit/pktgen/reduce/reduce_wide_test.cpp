@@ -1,5 +1,5 @@
-// Vectors in wide frames over a switch core: exact for every type and operation, whatever is lost or
-// altered, and one wrong lane is found.
+// Vectors in wide frames over a switch core: exact in every type, whatever is lost or altered, and
+// one wrong lane is found.
 #include "reduce_rig.hpp"
 
 #include "pktgen/scenario/reduce_frames.hpp"
@@ -48,9 +48,9 @@ Tally run_to_the_end(ReduceRig& rig, std::uint64_t ns) {
   EXPECT_EQ(tally.sum(Figure::Meaning::fault), 0U)
       << (tally.remarks.empty() ? "" : tally.remarks.front());
   EXPECT_EQ(tally.figure("results_checked"),
-            tally.figure("reductions") * (1 + tally.figure("operations_at_leaves") /
-                                                  std::max<std::uint64_t>(
-                                                      tally.figure("operations"), 1)));
+            tally.figure("reductions") *
+                (1 + tally.figure("operations_at_leaves") /
+                         std::max<std::uint64_t>(tally.figure("operations"), 1)));
   return tally;
 }
 
@@ -73,16 +73,24 @@ TEST(ReduceVectors, EveryTypeHasItsOperationsAndSaysWhichThoseAre) {
 }
 
 TEST(ReduceVectors, AreExactInEveryType) {
-  constexpr std::array kinds = std::to_array<std::pair<const char*, const char*>>(
-      {{"int8", "sum"},           {"uint8", "max"},
-       {"int16", "min"},          {"uint16", "sum"},
-       {"int32", "xor"},          {"uint32", "min"},
-       {"int64", "and"},          {"uint64", "or"},
-       {"float64", "repsum"},     {"float64", "sum_downward"},
-       {"float32", "sum"},        {"float32", "min"},
-       {"float16", "sum"},        {"bfloat16", "sum_ftz_upward"},
-       {"bfloat16", "max_nan"},   {"minmaxloc_int64", "minmaxloc"},
-       {"minmaxloc_float64", "minmaxloc_nan"}});
+  constexpr std::array kinds =
+      std::to_array<std::pair<const char*, const char*>>({{"int8", "sum"},
+                                                          {"uint8", "max"},
+                                                          {"int16", "min"},
+                                                          {"uint16", "sum"},
+                                                          {"int32", "xor"},
+                                                          {"uint32", "min"},
+                                                          {"int64", "and"},
+                                                          {"uint64", "or"},
+                                                          {"float64", "repsum"},
+                                                          {"float64", "sum_downward"},
+                                                          {"float32", "sum"},
+                                                          {"float32", "min"},
+                                                          {"float16", "sum"},
+                                                          {"bfloat16", "sum_ftz_upward"},
+                                                          {"bfloat16", "max_nan"},
+                                                          {"minmaxloc_int64", "minmaxloc"},
+                                                          {"minmaxloc_float64", "minmaxloc_nan"}});
   for (const auto& [type, operation] : kinds) {
     Reduce reduce = vectors(19, type, 800, operation);
     reduce.payload = 512;
@@ -126,11 +134,13 @@ TEST_P(VectorShapes, AreExactAndCountedByTheByte) {
   EXPECT_EQ(tally.figure("asked_again"), 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Loop, VectorShapes,
-    testing::Values(VectorShape{1, 1, 64, 8, 1}, VectorShape{2, 16, 64, 16, 1}, VectorShape{7, 3001, 1408, 128, 1},
-                    VectorShape{40, 352, 1408, 128, 2}, VectorShape{5, 50'000, 8192, 32, 3},
-                    VectorShape{3, 40'000, 9152, 8, 1}, VectorShape{300, 400, 1408, 0, 1}));
+INSTANTIATE_TEST_SUITE_P(Loop, VectorShapes,
+                         testing::Values(VectorShape{1, 1, 64, 8, 1}, VectorShape{2, 16, 64, 16, 1},
+                                         VectorShape{7, 3001, 1408, 128, 1},
+                                         VectorShape{40, 352, 1408, 128, 2},
+                                         VectorShape{5, 50'000, 8192, 32, 3},
+                                         VectorShape{3, 40'000, 9152, 8, 1},
+                                         VectorShape{300, 400, 1408, 0, 1}));
 
 TEST(ReduceVectors, ShortOnesTravelInFramesOf84Bytes) {
   ReduceRig rig(vectors(6, "int64", 4));
@@ -325,8 +335,8 @@ TEST(ReduceVectors, PortThatTakesNoFramesSoLongIsNamed) {
     traffic.generate(ports, narrow.now);
     ADD_FAILURE() << "nothing was refused";
   } catch (const std::runtime_error& problem) {
-    EXPECT_THAT(problem.what(), AllOf(HasSubstr("memory takes an MTU of up to 9216"),
-                                      HasSubstr("--payload 9152")));
+    EXPECT_THAT(problem.what(),
+                AllOf(HasSubstr("memory takes an MTU of up to 9216"), HasSubstr("--payload 9152")));
   }
 }
 

@@ -1,4 +1,4 @@
-// Operands of vectors: exact by the kernels that switches and roots have, in any order and grouping.
+// Operands of vectors: exact by the kernels that switches and roots have, in any order.
 #include "pktgen/traffic/vector_pool.hpp"
 
 #include "endpoint/collective/wide_kernel_table.hpp"
@@ -64,8 +64,8 @@ TEST(VectorValues, MakeTheSameResultInEveryOrderAndAtEverySize) {
           const bool wraps = op == Opcode::int_sum && collective::is_unsigned(type);
           EXPECT_TRUE(code == wire::ResultCode::success ||
                       (wraps && code == wire::ResultCode::int_overflow))
-              << wire::name_of(op) << " of type " << t << ", " << size << " ranks: "
-              << wire::name_of(code);
+              << wire::name_of(op) << " of type " << t << ", " << size
+              << " ranks: " << wire::name_of(code);
         }
       }
     }
@@ -96,8 +96,8 @@ TEST(VectorValues, LackOfOneRankOrADoubleOneShows) {
 
 TEST(VectorPool, KnowsEachLaneAndTheVectorsFromEach) {
   const VectorPool pool(Opcode::int_sum, ElementType::int32, 3, lanes, 1);
-  const auto kernel = collective::wide_kernel(Opcode::int_sum, wire::Form::bits32,
-                                              reduce::NanMode::associative);
+  const auto kernel =
+      collective::wide_kernel(Opcode::int_sum, wire::Form::bits32, reduce::NanMode::associative);
   auto code = wire::ResultCode::success;
   std::vector<std::byte> sums = reduced(pool, kernel, 4 * lanes, {2, 0, 1}, code);
   const auto from = [&](std::size_t lane) { return std::span(sums).subspan(4 * lane); };

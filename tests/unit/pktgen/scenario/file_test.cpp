@@ -229,8 +229,7 @@ TEST(ScenarioFile, WhatCannotBeOfVectorsIsRefusedWithWhatCan) {
               AllOf(HasSubstr("test.toml:3"), HasSubstr("give the type")));
   EXPECT_THAT(refusal(reduce + "type = \"int8\"\npayload = 100\n"),
               AllOf(HasSubstr("test.toml:4"), HasSubstr("multiple of 64, e.g. 64")));
-  EXPECT_THAT(refusal(reduce + "type = \"int8\"\npayload = 9216\n"),
-              HasSubstr("out of range"));
+  EXPECT_THAT(refusal(reduce + "type = \"int8\"\npayload = 9216\n"), HasSubstr("out of range"));
   EXPECT_THAT(refusal(reduce + "type = \"int8\"\nslots = 24\n"),
               AllOf(HasSubstr("test.toml:4"), HasSubstr("8, 16, 32, 64 or 128")));
   EXPECT_THAT(refusal(reduce + "slots = 16\n"), HasSubstr("need wide frames"));
