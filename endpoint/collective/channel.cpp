@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace tributary::collective {
 
@@ -24,7 +25,22 @@ Channel::Channel(const GroupParameters& p, Outbox* shared)
       outbox(shared == nullptr ? *own_outbox : *shared), completions(p.slots),
       flight(p.slots > reductions_per_tree
                  ? std::make_unique<Flight>(p.slots, p.window, retry_backoff_limit * p.retry_ns)
-                 : nullptr) {}
+                 : nullptr) {
+  prepare_headers();
+}
+
+void Channel::move_to(const GroupParameters& p) {
+  parameters = p;
+  prepare_headers();
+}
+
+void Channel::prepare_headers() {
+  for (TreeIndex tree = 0; tree < tree_count(); ++tree) {
+    Outbox::Frame whole;
+    wire::encode(header<wire::ReductionFrame>(tree, ReductionId{}, {}, 0), whole);
+    std::memcpy(headers_[tree].data(), whole.data(), headers_[tree].size());
+  }
+}
 
 template <typename Frame>
 Frame Channel::header(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
@@ -46,10 +62,25 @@ Frame Channel::header(TreeIndex tree, ReductionId id, const wire::ReductionWord&
 
 void Channel::send(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
                    const wire::Payload& payload, std::uint64_t signature) {
-  auto frame = header<wire::ReductionFrame>(tree, id, word, signature);
-  frame.reduction = id;
-  frame.payload = payload;
-  ++(outbox.push(frame) ? statistics.frames_sent : statistics.outbox_full);
+  Outbox::Frame* const frame = outbox.add();
+  if (frame == nullptr) {
+    ++statistics.outbox_full;
+    return;
+  }
+  ++statistics.frames_sent;
+  std::memcpy(frame->data(), headers_[tree].data(), headers_[tree].size());
+  std::byte* const portals = frame->data() + wire::ethernet_header_bytes;
+  wire::store_be<std::uint32_t>(
+      portals + wire::portals_offset::dfa,
+      wire::FabricAddress::multicast(parameters.tree_at(tree), id).value);
+  wire::write_fabric_header_checksum(portals);
+  wire::store_signature(portals, signature);
+  if (parameters.dialect == Dialect::cxi) {
+    wire::store_be<std::uint32_t>(portals + wire::reduction_offset::cookie,
+                                  parameters.cookie_of(id).value);
+  }
+  wire::store_word(portals, word);
+  wire::store_payload(portals, payload);
 }
 
 void Channel::send(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,

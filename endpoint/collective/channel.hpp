@@ -10,6 +10,8 @@
 #include "endpoint/collective/wide_operand.hpp"
 #include "tributary/wire/reduction.hpp"
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <optional>
 
@@ -26,6 +28,9 @@ struct Channel {
   CompletionQueue completions;
   PieceNumber next_piece = 0;
   std::unique_ptr<Flight> flight; ///< null with eight reductions in flight
+
+  /// The group has these from now on.
+  void move_to(const GroupParameters& p);
 
   [[nodiscard]] std::size_t tree_count() const { return parameters.tree_count(); }
   [[nodiscard]] ReductionId id_of(PieceNumber piece) const {
@@ -92,10 +97,16 @@ struct Channel {
   void complete(const Completion& completion);
 
 private:
-  /// What all frames of this member have in common.
+  /// In front of the payload: what all frames of this member on a tree have in common, in its
+  /// place.
+  using Header = std::array<std::byte, wire::wide_header_bytes>;
+  void prepare_headers();
+  /// The same as fields.
   template <typename Frame>
   [[nodiscard]] Frame header(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
                              std::uint64_t signature) const;
+
+  std::array<Header, 2> headers_; ///< by tree; of 84-byte frames
 };
 
 } // namespace tributary::collective

@@ -13,32 +13,38 @@ namespace tributary::collective {
 
 class CompletionQueue {
 public:
-  /// `reductions`: how many the group has in flight.
+  /// `reductions`: how many the group has in flight, a power of two.
   explicit CompletionQueue(std::size_t reductions)
       : completions_(reductions), waiting_(reductions) {}
 
   /// Requires that no completion of the same reduction id waits.
   void push(const Completion& completion) {
     waiting_[id_of(completion)] = true;
-    completions_[(first_ + size_++) % completions_.size()] = completion;
+    completions_[(first_ + size_++) & mask()] = completion;
   }
   std::optional<Completion> take() {
     if (size_ == 0) {
       return std::nullopt;
     }
-    const Completion& oldest = completions_[first_];
-    first_ = (first_ + 1) % completions_.size();
+    const Completion taken = oldest();
+    pop();
+    return taken;
+  }
+  /// The one that `take` would give. Requires that there is one.
+  [[nodiscard]] const Completion& oldest() const { return completions_[first_]; }
+  void pop() {
+    waiting_[id_of(oldest())] = false;
+    first_ = (first_ + 1) & mask();
     --size_;
-    waiting_[id_of(oldest)] = false;
-    return oldest;
   }
   [[nodiscard]] bool holds(ReductionId id) const { return waiting_[id.value]; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
 
 private:
   [[nodiscard]] std::size_t id_of(const Completion& completion) const {
-    return completion.piece % completions_.size();
+    return completion.piece & mask();
   }
+  [[nodiscard]] std::size_t mask() const { return completions_.size() - 1; }
 
   PerReduction<Completion> completions_;
   PerReduction<bool> waiting_;

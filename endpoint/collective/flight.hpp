@@ -132,8 +132,10 @@ private:
     TimeNs overdue_at = never;
   };
 
-  [[nodiscard]] Piece& at(PieceNumber piece) { return pieces_[piece % pieces_.size()]; }
-  [[nodiscard]] const Piece& at(PieceNumber piece) const { return pieces_[piece % pieces_.size()]; }
+  [[nodiscard]] Piece& at(PieceNumber piece) { return pieces_[piece & (pieces_.size() - 1)]; }
+  [[nodiscard]] const Piece& at(PieceNumber piece) const {
+    return pieces_[piece & (pieces_.size() - 1)];
+  }
   void suspect(PieceNumber piece, TimeNs when) {
     Piece& each = at(piece);
     if (each.in_flight && each.piece == piece) {

@@ -336,7 +336,7 @@ TimeNs Leaf::next_deadline() const {
 }
 
 void Leaf::move_to(const GroupParameters& parameters, TimeNs) {
-  channel_.parameters = parameters;
+  channel_.move_to(parameters);
   signature_base_ = signature_base_of(parameters);
   // Nothing was heard on the new trees yet. The root asks again there for what is in flight.
   for (Slot& slot : slots_) {

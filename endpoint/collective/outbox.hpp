@@ -75,17 +75,11 @@ public:
     }
   }
 
-  /// Encodes a frame behind the last one; false when there is no room.
-  [[nodiscard]] bool push(const wire::ReductionFrame& frame) {
-    if (full()) {
-      return false;
-    }
-    wire::encode(frame, frames_[(first_ + size_) & mask_]);
-    ++size_;
-    return true;
-  }
-  /// The same for a wide frame, whose vector stays where it is. Requires that the frame's form and
-  /// length are the vector's.
+  /// Room for a frame of 84 bytes behind the last one, to be written at once; null when there is
+  /// none.
+  [[nodiscard]] Frame* add() { return full() ? nullptr : &frames_[(first_ + size_++) & mask_]; }
+  /// Encodes a wide frame behind the last one, whose vector stays where it is; false when there is
+  /// no room. Requires that the frame's form and length are the vector's.
   [[nodiscard]] bool push(const wire::WideFrame& frame, const WideOperand& vector) {
     if (full()) {
       return false;

@@ -14,8 +14,9 @@ namespace tributary::collective {
 
 using PieceNumber = std::uint64_t;
 
+/// `slots`: a power of two.
 constexpr ReductionId reduction_of(PieceNumber piece, std::size_t slots = reductions_per_tree) {
-  return ReductionId{static_cast<std::uint8_t>(piece % slots)};
+  return ReductionId{static_cast<std::uint8_t>(piece & (slots - 1))};
 }
 
 /// A member's own contribution. `source` is filled in by the member.

@@ -175,15 +175,19 @@ std::vector<ReduceOperands::Kind> ReduceOperands::kinds_of(const Reduce& reduce)
 }
 
 ReduceOperands::ReduceOperands(const Reduce& reduce, std::uint64_t seed)
-    : size_(reduce.leaves + 1), payload_(reduce.payload), kinds_(kinds_of(reduce)) {
+    : size_(reduce.leaves + 1), payload_(reduce.payload), kinds_(kinds_of(reduce)),
+      // Odd, and the more the fewer operators there are: they cost memory.
+      variants_(kinds_.size() == 1   ? 13
+                : kinds_.size() == 2 ? 7
+                                     : 5),
+      of_kinds_(kinds_.size()), of_variants_(variants_) {
   if (reduce.elements == 0) {
     throw std::invalid_argument("a vector has at least one element");
   }
-  // Odd, and the more the fewer operators there are: they cost memory.
-  variants_ = kinds_.size() == 1 ? 13 : kinds_.size() == 2 ? 7 : 5;
   for (std::uint32_t k = 0; k < kinds_.size(); ++k) {
     plan(k, reduce.elements, seed);
   }
+  of_cycle_ = Divisor(cycle_.size());
 }
 
 void ReduceOperands::plan(std::uint32_t k, std::uint64_t elements, std::uint64_t seed) {

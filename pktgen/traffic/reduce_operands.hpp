@@ -22,6 +22,7 @@
 #include "endpoint/collective/wide_operand.hpp"
 #include "endpoint/workload/workload.hpp"
 #include "pktgen/scenario/scenario.hpp"
+#include "pktgen/traffic/divisor.hpp"
 #include "pktgen/traffic/vector_pool.hpp"
 
 #include <cstddef>
@@ -50,15 +51,15 @@ public:
     bool last = false;
   };
   [[nodiscard]] Place place_of(collective::PieceNumber piece) const {
-    const std::uint64_t cycle = piece / cycle_.size();
-    const Planned& planned = cycle_[piece % cycle_.size()];
-    return {cycle * kinds_.size() + planned.kind,
-            planned.first_row + static_cast<std::uint32_t>(piece % variants_), planned.first,
-            planned.last};
+    const std::uint64_t cycle = of_cycle_.quotient(piece);
+    const Planned& planned = cycle_[piece - cycle * of_cycle_.number()];
+    return {cycle * of_kinds_.number() + planned.kind,
+            planned.first_row + static_cast<std::uint32_t>(of_variants_.remainder(piece)),
+            planned.first, planned.last};
   }
   /// Pieces of the operations of this number.
   [[nodiscard]] std::uint32_t pieces_of(std::uint64_t operation) const {
-    return kinds_[operation % kinds_.size()].pieces;
+    return kinds_[of_kinds_.remainder(operation)].pieces;
   }
   /// The first piece of an operation.
   [[nodiscard]] collective::PieceNumber first_piece_of(std::uint64_t operation) const {
@@ -129,8 +130,12 @@ private:
 
   std::uint32_t size_;
   std::uint32_t payload_;
-  std::uint64_t variants_;
   std::vector<Kind> kinds_;
+  std::uint64_t variants_;
+  // By the number of kinds, of variants, and of pieces in a cycle.
+  Divisor of_kinds_;
+  Divisor of_variants_;
+  Divisor of_cycle_{1};
   std::vector<Planned> cycle_;
   std::vector<Row> rows_;
   std::vector<collective::Operand> operands_;

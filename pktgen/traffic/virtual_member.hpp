@@ -89,9 +89,10 @@ public:
   /// `operation(number, intended)` for each operation that is finished by it.
   template <typename OnPiece, typename OnOperation>
   void take_completions(const ReduceOperands& operands, OnPiece&& piece, OnOperation&& operation) {
-    while (const auto completion = role_.channel().completions.take()) {
-      const ReduceOperands::Place place = operands.place_of(completion->piece);
-      piece(place, *completion);
+    collective::CompletionQueue& completions = role_.channel().completions;
+    for (; !completions.empty(); completions.pop()) {
+      const ReduceOperands::Place place = operands.place_of(completions.oldest().piece);
+      piece(place, completions.oldest());
       Operation& own = slot_of(place.operation);
       if (--own.remaining == 0) {
         operation(place.operation, own.intended);
