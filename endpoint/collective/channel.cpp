@@ -70,9 +70,8 @@ void Channel::send(TreeIndex tree, ReductionId id, const wire::ReductionWord& wo
   ++statistics.frames_sent;
   std::memcpy(frame->data(), headers_[tree].data(), headers_[tree].size());
   std::byte* const portals = frame->data() + wire::ethernet_header_bytes;
-  wire::store_be<std::uint32_t>(
-      portals + wire::portals_offset::dfa,
-      wire::FabricAddress::multicast(parameters.tree_at(tree), id).value);
+  wire::store_be<std::uint32_t>(portals + wire::portals_offset::dfa,
+                                wire::FabricAddress::multicast(parameters.tree_at(tree), id).value);
   wire::write_fabric_header_checksum(portals);
   wire::store_signature(portals, signature);
   if (parameters.dialect == Dialect::cxi) {

@@ -201,6 +201,20 @@ TEST(ReduceQueuePairs, EveryMemberGetsEveryResultWhicheverQueuePairItComesInAt) 
   }
 }
 
+TEST(ReduceQueuePairs, VectorsReachEveryMemberToo) {
+  Reduce reduce = of(7, 3);
+  reduce.type = "float32";
+  reduce.elements = 1000;
+  reduce.payload = 512;
+  reduce.slots = 16;
+  Workers workers(reduce);
+  workers.run(400);
+  ASSERT_TRUE(workers.finish());
+  expect_all_exact(workers.tally(), 7);
+  EXPECT_EQ(workers.tally().figure("payload_bytes"), 4000 * workers.tally().figure("operations"));
+  EXPECT_GT(workers.handed_over, 0U);
+}
+
 TEST(ReduceQueuePairs, UnreducedContributionsReachTheQueuePairOfTheirRoot) {
   Reduce reduce = of(9, 3);
   reduce.armed = false;
