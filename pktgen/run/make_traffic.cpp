@@ -26,23 +26,23 @@ using scenario::Scenario;
 
 namespace {
 
-/// What one member takes beside itself.
-std::uint64_t slots_beside(const scenario::Reduce& reduce, std::uint64_t each) {
-  return std::uint64_t{reduce.slots} * each;
-}
-
 std::uint64_t memory_of_reduce(const scenario::Reduce& wanted) {
   const scenario::Reduce reduce = scenario::settled(wanted);
-  const bool wide = scenario::has_wide_frames(reduce);
-  // Of each reduction in flight beyond eight: as much as the eight take in place.
   constexpr std::uint64_t leaf = sizeof(traffic::VirtualMember<collective::Leaf>);
   constexpr std::uint64_t root = sizeof(traffic::VirtualMember<collective::Root>);
-  const std::uint64_t of_leaf = leaf + slots_beside(reduce, leaf / reductions_per_tree);
-  const std::uint64_t of_root = root + slots_beside(reduce, root / reductions_per_tree) +
-                                (wide ? 3 * slots_beside(reduce, reduce.payload) : 0);
-  const std::uint64_t operands =
-      wide ? (std::uint64_t{reduce.leaves} + 1) * std::max<std::uint64_t>(reduce.payload, 1) : 0;
-  return std::uint64_t{reduce.trees} * (reduce.leaves * of_leaf + of_root) + operands;
+  std::uint64_t of_tree = reduce.leaves * leaf + root;
+  std::uint64_t operands = 0;
+  if (scenario::has_wide_frames(reduce)) {
+    // Each reduction in flight beyond eight takes as much as one of the eight does in place. Roots
+    // keep vectors of all, and so many frames may wait at either side.
+    constexpr std::uint64_t kept = 3;
+    constexpr std::uint64_t waiting = std::uint64_t{2 * 2} * 320;
+    const std::uint64_t beyond = reduce.slots - reductions_per_tree;
+    of_tree += beyond * of_tree / reductions_per_tree;
+    of_tree += reduce.slots * (kept * reduce.payload + waiting);
+    operands = (std::uint64_t{reduce.leaves} + 1) * reduce.payload;
+  }
+  return reduce.trees * of_tree + operands;
 }
 
 /// Modulo 2^32, as incarnations are.

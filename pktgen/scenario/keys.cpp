@@ -340,8 +340,8 @@ const Key<Part> traffic_keys[] = {
       .type = Integer{0, most_reductions_per_tree},
       .fallback = "0",
       .help = "Number of frames' reductions that a tree has in flight: 8, 16, 32, 64 or 128; more "
-              "than 8 need wide frames. 0: 8; with wide frames 128, fewer with more than 16 "
-              "leaves.",
+              "than 8 need wide frames. 0: 8; with wide frames 128, or fewer where leaves "
+              "times trees are more than 16.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.slots = integer<std::uint32_t>(v); }},
     {{.name = "armed",

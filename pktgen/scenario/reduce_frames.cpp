@@ -60,7 +60,9 @@ std::uint32_t usual_slots(const Reduce& reduce) {
   if (!has_wide_frames(reduce)) {
     return reductions_per_tree;
   }
-  const std::uint32_t fit = std::bit_floor(usual_contributions / std::max(reduce.leaves, 1U));
+  const std::uint64_t members =
+      std::max<std::uint64_t>(std::uint64_t{reduce.leaves} * reduce.trees, 1);
+  const auto fit = static_cast<std::uint32_t>(std::bit_floor(usual_contributions / members));
   return std::clamp<std::uint32_t>(fit, reductions_per_tree, most_reductions_per_tree);
 }
 

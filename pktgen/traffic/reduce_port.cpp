@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 namespace tributary::pktgen::traffic {
 
@@ -99,11 +100,15 @@ void ReducePort<Role>::receive(std::uint32_t tree, const collective::ReceivedFra
     go_on(member, tree, none, now, now);
     return;
   }
-  const auto vector = frame.vector.is_wide() ? vectors_.keep(frame.vector) : collective::WideView{};
-  if (!vector ||
-      !put({Work::Kind::frame, tree, 0, now, first_member(tree), frame.frame, {*vector}})) {
-    ++group_.accounts().overruns;
+  std::optional<collective::WideView> vector;
+  if (waiting_ != ring_.size()) {
+    vector = frame.vector.is_wide() ? vectors_.keep(frame.vector) : collective::WideView{};
   }
+  if (!vector) {
+    ++group_.accounts().overruns;
+    return;
+  }
+  put({Work::Kind::frame, tree, 0, now, first_member(tree), frame.frame, {*vector}});
 }
 
 template <typename Role> void ReducePort<Role>::prompt(std::uint32_t tree, TimeNs now) {

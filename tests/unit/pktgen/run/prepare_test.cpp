@@ -69,6 +69,19 @@ TEST(Prepare, MembersThatDoNotFitIntoMemoryAreRefused) {
   }
 }
 
+TEST(Prepare, MembersOfVectorsTakeMoreWithMoreSlots) {
+  Scenario scenario = in_process();
+  scenario.traffic.reduce.leaves = 10'000;
+  const std::uint64_t as_before = memory_of(scenario);
+  scenario.traffic.reduce.type = "float32";
+  EXPECT_GT(memory_of(scenario), as_before + 10'000 * 1408);
+  EXPECT_LT(memory_of(scenario), as_before + 20'000 * 1408) << "eight slots, as before";
+  scenario.traffic.reduce.slots = 128;
+  EXPECT_GT(memory_of(scenario), 16 * as_before);
+  scenario.traffic.reduce.elements = 100'000'000;
+  EXPECT_LT(memory_of(scenario), 17 * as_before) << "long vectors are made of the same pieces";
+}
+
 TEST(Prepare, ReplayOfAFileThatIsNotThereIsRefusedByName) {
   Scenario scenario = in_process();
   scenario.traffic.kind = scenario::Kind::replay;

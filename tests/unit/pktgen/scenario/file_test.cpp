@@ -256,6 +256,9 @@ TEST(ReduceFrames, WhatIsLeftOpenIsSettledByTheVectorsAndTheLeaves) {
   EXPECT_EQ(settled(reduce).retry, std::chrono::milliseconds(100));
   reduce.leaves = 64;
   EXPECT_EQ(settled(reduce).slots, 32U);
+  reduce.trees = 2;
+  EXPECT_EQ(settled(reduce).slots, 16U);
+  reduce.trees = 1;
   reduce.leaves = 1000;
   EXPECT_EQ(settled(reduce).slots, 8U);
   EXPECT_EQ(settled(reduce).retry, std::chrono::milliseconds(128));
