@@ -88,7 +88,7 @@ def test_a_million_floats_in_process_beside_the_ceiling(lab):
     got = figures(result["repeats"][0])
     assert got["operations"] >= 1 and got["wrong_results"] == 0, got
     assert got["results_checked"] == 65 * got["reductions"] == 65 * 2841 * got["operations"], got
-    assert got["root_frames"] < got["contributions"] / 32, got
+    assert got["root_frames"] < got["contributions"] / 8, got
     derived, ceiling = result["repeats"][0]["derived"], result["ceiling"]
     assert ceiling["total_payload_bytes_per_second"] > 0 and derived["total_payload_bytes_per_second"] > 0
     assert abs(derived["total_payload_bytes_per_second"] / derived["leaf_payload_bytes_per_second"] - 64) < 0.01
