@@ -16,13 +16,13 @@ def queues_of(measurement, port):
     ]
 
 
-def reductions_all_right(lab, kind):
+def reductions_all_right(lab, kind, *vectors, least=50):
     generator = Generator(lab, 2, kind)
-    options = ("--leaves", "24", "--trees", "4", "--timeout", "30s", *WORKERS, *QUICK)
+    options = ("--leaves", "24", "--trees", "4", "--timeout", "30s", *vectors, *WORKERS, *QUICK)
     generator.start_switch("reduce", *options)
     measured = generator.measure("reduce", *options, "--duration", "1s")
     got = figures(measured)
-    assert got["operations"] > 50, got
+    assert got["operations"] > least, got
     assert got["operations_at_leaves"] == 24 * got["operations"], got
     assert got["results_checked"] == 25 * got["reductions"], got
     assert got["wrong_results"] == got["operations_unfinished"] == got["hand_off_drops"] == 0, got
@@ -40,6 +40,10 @@ def test_reductions_over_raw_sockets_that_share_an_interface(lab):
     measured = reductions_all_right(lab, "raw")
     for port in (0, 1):
         assert all(received > 0 for _, received in queues_of(measured, port)), measured["ports"]
+
+
+def test_vectors_over_raw_sockets_that_share_an_interface(lab):
+    reductions_all_right(lab, "raw", "--type", "float32", "--elements", "5000", least=4)
 
 
 def test_reductions_over_two_rings_of_a_packet_socket(lab):
