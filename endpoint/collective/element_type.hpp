@@ -9,6 +9,7 @@
 //   float32, float16, bfloat16 4, 2    -            wide                -           -
 //   minmaxloc of int64         32      -            -                   INT_        -
 //   minmaxloc of float64       32      -            -                   FLT_, ..NUM -
+//   repsum state               40      -            -                   -           yes
 //
 // A frame of 32 bytes carries 32, 16, 8 or 4 elements by their width; one tuple; or the limbs of
 // one reproducible sum. Unsigned integers travel as they are but for MIN and MAX, which compare
@@ -39,8 +40,9 @@ enum class ElementType : std::uint8_t {
   float32,
   float16,
   bfloat16,
+  repsum_state, ///< limbs and M of a reproducible sum, as form 7 of wide frames has them
 };
-inline constexpr std::size_t element_type_count = 14;
+inline constexpr std::size_t element_type_count = 15;
 
 constexpr std::size_t bytes_of(ElementType type) {
   switch (type) {
@@ -58,6 +60,7 @@ constexpr std::size_t bytes_of(ElementType type) {
   case ElementType::float64: return 8;
   case ElementType::minmaxloc_int64:
   case ElementType::minmaxloc_float64: return sizeof(wire::Payload);
+  case ElementType::repsum_state: return wire::element_bytes(wire::Form::repsum);
   }
   return 0;
 }
@@ -97,8 +100,9 @@ constexpr bool reduces(wire::Opcode op, ElementType type) {
   case Opcode::flt_sum_ftz_nearest:
   case Opcode::flt_sum_ftz_upward:
   case Opcode::flt_sum_ftz_downward:
-  case Opcode::flt_sum_ftz_toward_zero:
-  case Opcode::flt_repsum: return type == ElementType::float64;
+  case Opcode::flt_sum_ftz_toward_zero: return type == ElementType::float64;
+  case Opcode::flt_repsum:
+    return type == ElementType::float64 || type == ElementType::repsum_state;
   }
   return false;
 }
@@ -132,6 +136,7 @@ constexpr wire::Form form_of(wire::Opcode op, ElementType type) {
   case ElementType::bfloat16: return where(Form::bfloat16, wire::is_flt_lane(op));
   case ElementType::minmaxloc_int64: return where(Form::tuple, op == wire::Opcode::int_minmaxloc);
   case ElementType::minmaxloc_float64: return where(Form::tuple, op != wire::Opcode::int_minmaxloc);
+  case ElementType::repsum_state: return where(Form::repsum, op == wire::Opcode::flt_repsum);
   }
   return Form::words;
 }

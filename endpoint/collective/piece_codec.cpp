@@ -2,6 +2,7 @@
 
 #include "tributary/reduce/identity.hpp"
 #include "tributary/reduce/repsum.hpp"
+#include "tributary/wire/byte_order.hpp"
 
 #include <bit>
 #include <cstdint>
@@ -13,6 +14,13 @@ Operand encode_piece(wire::Opcode op, ElementType type, const std::byte* element
                      std::size_t count) {
   Operand operand = reduce::identity(op);
   if (elements == nullptr) {
+    return operand;
+  }
+  if (type == ElementType::repsum_state) {
+    for (std::size_t limb = 0; limb < operand.payload.size(); ++limb) {
+      operand.payload[limb] = wire::load_le<std::uint64_t>(elements + 8 * limb);
+    }
+    operand.m = static_cast<std::int8_t>(std::to_integer<std::uint8_t>(elements[32]));
     return operand;
   }
   if (op == wire::Opcode::flt_repsum) {
@@ -34,6 +42,13 @@ Operand encode_piece(wire::Opcode op, ElementType type, const std::byte* element
 
 void decode_piece(const Completion& piece, ElementType type, std::byte* elements,
                   std::size_t count) {
+  if (type == ElementType::repsum_state) {
+    for (std::size_t limb = 0; limb < piece.payload.size(); ++limb) {
+      wire::store_le<std::uint64_t>(elements + 8 * limb, piece.payload[limb]);
+    }
+    wire::store_le<std::uint64_t>(elements + 32, static_cast<std::uint8_t>(piece.m));
+    return;
+  }
   if (piece.op == wire::Opcode::flt_repsum) {
     const double value = reduce::to_double({.limbs = piece.payload, .m = piece.m});
     std::memcpy(elements, &value, sizeof value);

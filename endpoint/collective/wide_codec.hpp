@@ -1,7 +1,7 @@
 // Between the elements of a vector and those of a wide frame, where they are not the same:
 //
 //   unsigned integers, MIN and MAX   the highest bit inverted, for frames compare signed numbers
-//   REPSUM                           a double is the limbs of its sum, 40 bytes
+//   REPSUM of doubles                a double is the limbs of its sum, 40 bytes
 //
 // All others travel as they lie in memory.
 #pragma once
@@ -15,7 +15,7 @@ namespace tributary::collective {
 
 /// Whether the elements have to be converted.
 [[nodiscard]] constexpr bool converts(wire::Opcode op, ElementType type) {
-  return op == wire::Opcode::flt_repsum ||
+  return (op == wire::Opcode::flt_repsum && type == ElementType::float64) ||
          (is_unsigned(type) && (op == wire::Opcode::int_min || op == wire::Opcode::int_max));
 }
 

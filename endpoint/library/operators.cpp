@@ -43,6 +43,7 @@ std::optional<ElementType> element_type(int type) {
   static_assert(TRIBUTARY_UINT64 == static_cast<int>(ElementType::uint64));
   static_assert(TRIBUTARY_MINMAXLOC_DOUBLE == static_cast<int>(ElementType::minmaxloc_float64));
   static_assert(TRIBUTARY_BFLOAT16 == static_cast<int>(ElementType::bfloat16));
+  static_assert(TRIBUTARY_REPSUM_STATE == static_cast<int>(ElementType::repsum_state));
   if (type < 0 || static_cast<std::size_t>(type) >= collective::element_type_count) {
     return std::nullopt;
   }

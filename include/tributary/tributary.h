@@ -138,7 +138,8 @@ enum tributary_type {
   TRIBUTARY_MINMAXLOC_DOUBLE = 10, /* struct tributary_minmaxloc_double */
   TRIBUTARY_FLOAT = 11,            /* binary32 */
   TRIBUTARY_FLOAT16 = 12,          /* binary16 */
-  TRIBUTARY_BFLOAT16 = 13          /* the upper half of a binary32 */
+  TRIBUTARY_BFLOAT16 = 13,         /* the upper half of a binary32 */
+  TRIBUTARY_REPSUM_STATE = 14      /* struct tributary_repsum_state */
 };
 
 /* Value and place of a minimum and of a maximum. Among equal values the lowest index wins. */
@@ -155,6 +156,15 @@ struct tributary_minmaxloc_double {
   uint64_t max_index;
 };
 
+/* A reproducible sum that is not finished: what frames carry. Who has added up several doubles, such
+ * as the processes of one machine, gives this instead of a rounded double, and the bits of the end
+ * do not depend on who was added up where. docs/protocol/wire-format.md, 4.7, has the arithmetic. */
+struct tributary_repsum_state {
+  int64_t limbs[4];
+  int8_t m;          /* -26 to 25, or 125 to 127 for what is no number */
+  uint8_t unused[7]; /* zero */
+};
+
 /* Operator         types                         frame opcode
  *
  * AND OR XOR       all integers                  01 02 03
@@ -168,7 +178,7 @@ struct tributary_minmaxloc_double {
  * MINMAXLOC_NAN    MINMAXLOC_DOUBLE              22         a NaN beats a number
  * SUM_...          DOUBLE, other floats *        29 .. 2F   other roundings; FTZ: subnormal results
  *                                                           become zero
- * REPSUM           DOUBLE                        30         reproducible: the same bits whatever
+ * REPSUM           DOUBLE, REPSUM_STATE          30         reproducible: the same bits whatever
  *                                                           the order of the additions
  *
  * * In groups with wide frames (payload in struct tributary_group_options) alone: elsewhere the

@@ -1,0 +1,185 @@
+#include "mpi/core/agreement.hpp"
+
+#include "mpi/core/arithmetic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tributary::mpi {
+
+Agreement::Agreement(std::uint32_t nodes, std::chrono::milliseconds grace)
+    : nodes_(nodes), grace_(grace), gone_(nodes), polled_(nodes), frozen_(nodes) {}
+
+std::vector<Agreement::Sending> Agreement::receive(std::uint32_t node, Message message, Time now) {
+  out_.clear();
+  switch (message.type) {
+  case MessageType::suspect: suspect(message); break;
+  case MessageType::failed:
+    if (state_ == State::watching) {
+      freeze(message.text());
+    }
+    break;
+  case MessageType::status: count_status(node, message, now); break;
+  case MessageType::frozen: count_frozen(node, std::move(message)); break;
+  case MessageType::contribution: gather(node, std::move(message)); break;
+  default: end(fmt::format("node {} said what only the coordinator says", node)); break;
+  }
+  return std::exchange(out_, {});
+}
+
+std::vector<Agreement::Sending> Agreement::lost(std::uint32_t node) {
+  out_.clear();
+  gone_[node] = true;
+  // Without a fault of the fabric nobody needs it: it may have ended its program already.
+  if (polling_ || state_ == State::freezing || state_ == State::frozen) {
+    end(fmt::format("the leader of node {} is gone while its part was needed", node));
+  }
+  return std::exchange(out_, {});
+}
+
+void Agreement::suspect(const Message& message) {
+  if (state_ != State::watching || polling_) {
+    return;
+  }
+  suspicion_ = message.text();
+  if (std::find(gone_.begin(), gone_.end(), true) != gone_.end()) {
+    freeze(suspicion_); // whoever is gone with its part missing does not bring it any more
+    return;
+  }
+  polling_ = true;
+  polled_.assign(nodes_, std::nullopt);
+  to_all({.type = MessageType::poll, .step = message.step, .payload = {}});
+}
+
+void Agreement::count_status(std::uint32_t node, const Message& message, Time now) {
+  if (state_ != State::watching || !polling_) {
+    return;
+  }
+  polled_[node] = Polled{.contributed = message.step, .completed = message.call};
+  if (std::any_of(polled_.begin(), polled_.end(), [](const auto& one) { return !one; })) {
+    return;
+  }
+  polling_ = false;
+  const auto by_contributed = [](const auto& a, const auto& b) {
+    return a->contributed < b->contributed;
+  };
+  const auto by_completed = [](const auto& a, const auto& b) { return a->completed < b->completed; };
+  const auto contributed =
+      (*std::min_element(polled_.begin(), polled_.end(), by_contributed))->contributed;
+  const auto completed =
+      (*std::min_element(polled_.begin(), polled_.end(), by_completed))->completed;
+  const StepNumber oldest = completed + 1; // that some node still waits for
+  if (contributed < oldest) {
+    stuck_ = 0; // some rank is late
+  } else if (stuck_ != oldest) {
+    stuck_ = oldest;
+    stuck_since_ = now;
+  } else if (now - stuck_since_ >= grace_) {
+    freeze(suspicion_);
+  }
+}
+
+void Agreement::freeze(const std::string& why) {
+  why_ = why;
+  if (const auto it = std::find(gone_.begin(), gone_.end(), true); it != gone_.end()) {
+    end(fmt::format("the leader of node {} is gone, and the fabric has failed: {}",
+                    it - gone_.begin(), why));
+    return;
+  }
+  state_ = State::freezing;
+  to_all(text_message(MessageType::freeze, 0, why));
+}
+
+void Agreement::count_frozen(std::uint32_t node, Message message) {
+  if (state_ != State::freezing) {
+    return;
+  }
+  frozen_[node] = std::move(message);
+  if (std::all_of(frozen_.begin(), frozen_.end(), [](const auto& one) { return one.has_value(); })) {
+    decide();
+  }
+}
+
+void Agreement::decide() {
+  CallNumber entered = 0;
+  for (auto& one : frozen_) {
+    entered = std::max(entered, one->call);
+    if (one->step >= completed_) {
+      completed_ = one->step;
+      result_ = std::move(one->payload);
+    }
+  }
+  state_ = State::frozen;
+  Message decision = text_message(MessageType::decision, completed_, why_);
+  decision.call = entered;
+  to_all(decision);
+}
+
+void Agreement::gather(std::uint32_t node, Message message) {
+  if (state_ == State::broken) {
+    return;
+  }
+  if (state_ != State::frozen || message.step < completed_) {
+    end(fmt::format("node {} brought step {}, which nobody can lack", node, message.step));
+    return;
+  }
+  if (message.step == completed_) {
+    out_.push_back({node, {.type = MessageType::result, .step = completed_, .payload = result_}});
+    return;
+  }
+  const StepNumber step = message.step;
+  Gathering& gathering = gathering_[step];
+  gathering.contributions.resize(nodes_);
+  if (!gathering.contributions[node]) {
+    ++gathering.here;
+  }
+  gathering.contributions[node] = std::move(message);
+  if (gathering.here == nodes_) {
+    finish(step, gathering);
+    gathering_.erase(step);
+  }
+}
+
+void Agreement::finish(StepNumber step, Gathering& gathering) {
+  Message total = std::move(*gathering.contributions[0]);
+  for (std::uint32_t node = 1; node < nodes_; ++node) {
+    const Message& part = *gathering.contributions[node];
+    const bool alike = part.frame_type == total.frame_type && part.op == total.op &&
+                       part.elements == total.elements &&
+                       part.payload.size() == total.payload.size();
+    const bool done =
+        alike && (total.elements == 0 || combine(total.frame_type, total.op, total.payload.data(),
+                                                 part.payload.data(), total.elements));
+    if (!done) {
+      end(fmt::format("ranks of node 0 and of node {} made different calls of the communicator: "
+                      "operator {} on {} elements of type {}, and operator {} on {} of type {}",
+                      node, total.op, total.elements, total.frame_type, part.op, part.elements,
+                      part.frame_type));
+      return;
+    }
+  }
+  total.type = MessageType::result;
+  total.step = step;
+  to_all(total);
+}
+
+void Agreement::end(const std::string& why) {
+  if (state_ == State::broken) {
+    return;
+  }
+  state_ = State::broken;
+  out_.clear();
+  to_all(text_message(MessageType::broken, 0, why));
+}
+
+void Agreement::to_all(const Message& message) {
+  for (std::uint32_t node = 0; node < nodes_; ++node) {
+    if (!gone_[node]) {
+      out_.push_back({node, message});
+    }
+  }
+}
+
+} // namespace tributary::mpi

@@ -1,0 +1,64 @@
+// What the leaders of a communicator's nodes say to each other beside the fabric, on TCP: whether a
+// reduction is stuck, and how those that the fabric lost are completed (agreement.hpp).
+//
+// On the stream a message is a header of 48 bytes, then `bytes` of payload; numbers are
+// little-endian.
+//
+//   0  u32 magic "TMPI"     4  u16 version, u16 type    8  u64 step        16  u64 call
+//  24  i32 frame type      28  i32 operator            32  u64 elements    40  u64 bytes
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tributary::mpi {
+
+/// A call of the program on a communicator, counted from 1; the same call has one number at all
+/// ranks. A long one is cut into steps, which are counted on their own, also from 1.
+using CallNumber = std::uint64_t;
+using StepNumber = std::uint64_t;
+
+enum class MessageType : std::uint16_t {
+  hello = 1,     ///< to the coordinator: payload is the communicator's secret, step the node
+  suspect,       ///< to it: `step` has not completed for long, payload says what is known
+  failed,        ///< to it: the group has ended or the host is broken, payload says why
+  poll,          ///< from it: how far are you?
+  status,        ///< to it: contributed to `step`, completed `call` (a step, too)
+  freeze,        ///< from it: complete nothing more through the fabric; payload says why
+  frozen,        ///< to it: completed `step`, payload is its result; entered `call`
+  decision,      ///< from it: calls up to `call` are completed here, all later ones by MPI
+  contribution,  ///< to it: of `step`
+  result,        ///< from it: of `step`
+  broken,        ///< from it: it cannot be completed; payload says why
+};
+inline constexpr std::uint16_t last_message_type = 11;
+
+struct Message {
+  MessageType type = MessageType::hello;
+  StepNumber step = 0;
+  CallNumber call = 0;
+  std::int32_t frame_type = 0; ///< enum tributary_type
+  std::int32_t op = 0;         ///< enum tributary_op
+  std::uint64_t elements = 0;
+  std::vector<std::byte> payload;
+
+  [[nodiscard]] std::string text() const;
+};
+/// A message whose payload is a text.
+[[nodiscard]] Message text_message(MessageType type, StepNumber step, const std::string& text);
+
+inline constexpr std::size_t header_bytes = 48;
+/// Longer ones are damaged.
+inline constexpr std::size_t most_payload_bytes = std::size_t{16} << 20;
+using Header = std::array<std::byte, header_bytes>;
+
+[[nodiscard]] Header encode_header(const Message& message);
+/// All but the payload, and how long that is. Throws std::runtime_error when it is none of ours.
+[[nodiscard]] Message decode_header(std::span<const std::byte, header_bytes> header,
+                                    std::size_t& payload_bytes);
+
+} // namespace tributary::mpi

@@ -1,0 +1,82 @@
+// What the MPI front ends and the core say to each other: kinds of calls, operators, elements, and
+// the reasons why a call is left to the MPI library. No MPI header: handles of MPI are mapped to
+// these by mpi/pmpi, once for each MPI library.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tributary::mpi {
+
+enum class Kind : std::uint8_t {
+  allreduce,
+  reduce,
+  bcast,
+  barrier,
+  reduce_scatter_block,
+  iallreduce,
+  ibarrier,
+};
+inline constexpr std::size_t kind_count = 7;
+/// "allreduce", "reduce" ...
+[[nodiscard]] std::string_view name_of(Kind kind);
+
+enum class Operator : std::uint8_t {
+  sum,
+  min,
+  max,
+  minloc,
+  maxloc,
+  band,
+  bor,
+  bxor,
+  land,
+  lor,
+  lxor,
+  other, ///< products, and those of the program
+};
+inline constexpr std::size_t operator_count = 12;
+
+/// Predefined datatypes by what they are made of; those of pairs are {value, int}.
+enum class Element : std::uint8_t {
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float32,
+  float64,
+  float_int,
+  double_int,
+  long_int, ///< a 64-bit long
+  two_int,
+  short_int,
+  other, ///< derived ones, complex ones, long double ...
+};
+inline constexpr std::size_t element_count = 16;
+
+/// Why a call was left to the MPI library. The order is that of the summary.
+enum class Reason : std::uint8_t {
+  none, ///< it was reduced in the network
+  one_rank,
+  one_node,
+  inter_communicator,
+  no_elements,
+  operator_not_carried,
+  datatype_not_carried,
+  needs_wide_frames,
+  slower,          ///< the tuning table says that the MPI library is faster
+  not_set_up,      ///< a non-blocking call before the first blocking one of its communicator
+  setup_failed,    ///< no group could be had; the line printed then says why
+  fabric_failed,   ///< it failed earlier, in mid-run
+  switched_off,    ///< TRIBUTARY_MPI=off
+};
+inline constexpr std::size_t reason_count = 13;
+/// For the summary: "the datatype is not carried by frames" ...
+[[nodiscard]] std::string_view text_of(Reason reason);
+
+} // namespace tributary::mpi

@@ -1,0 +1,219 @@
+#include "mpi/offload/calls.hpp"
+
+#include "mpi/offload/handles.hpp"
+#include "mpi/offload/runtime.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace tributary::mpi::offload {
+
+namespace {
+
+/// The communicator when a call of it goes through the network: after the call itself was found to be
+/// one that frames carry.
+Communicator* admitted(Kind kind, Communicator& communicator, std::uint64_t bytes) {
+  Runtime& runtime = *Runtime::get();
+  Reason reason = communicator.reason();
+  if (reason == Reason::none && !communicator.tuning().through_network(kind, bytes)) {
+    reason = Reason::slower;
+  }
+  if (reason == Reason::none && !communicator.enter()) {
+    reason = communicator.reason();
+  }
+  runtime.count(kind, reason);
+  if (reason != Reason::none) {
+    return nullptr;
+  }
+  runtime.count_bytes(bytes);
+  return &communicator;
+}
+
+/// False, and counted, where a communicator without a decision cannot get one.
+bool decided(Kind kind, Communicator& communicator, bool may_block) {
+  if (!communicator.is_decided()) {
+    if (!may_block) {
+      Runtime::get()->count(kind, Reason::not_set_up);
+      return false;
+    }
+    communicator.set_up();
+  }
+  return true;
+}
+
+bool is_for_us(MPI_Comm comm) { return Runtime::get() != nullptr && comm != MPI_COMM_NULL; }
+
+} // namespace
+
+Chosen choose(Kind kind, MPI_Comm comm, std::size_t elements, MPI_Datatype datatype, MPI_Op op,
+              bool may_block) {
+  if (!is_for_us(comm)) {
+    return {};
+  }
+  Runtime& runtime = *Runtime::get();
+  if (elements == 0) {
+    runtime.count(kind, Reason::no_elements);
+    return {};
+  }
+  const Operator operation = operator_of(op);
+  const Element element = element_of(datatype, operation);
+  // Whether any group would do comes first, so that no group is made for what none carries.
+  Abilities abilities{.wide_frames = true, .reproducible = runtime.settings().reproducible};
+  Verdict verdict = plan_reduction(operation, element, abilities);
+  if (verdict.reason != Reason::none) {
+    runtime.count(kind, verdict.reason);
+    return {};
+  }
+  Communicator& communicator = runtime.of(comm);
+  if (!decided(kind, communicator, may_block)) {
+    return {};
+  }
+  verdict = plan_reduction(operation, element, communicator.abilities());
+  if (communicator.reason() == Reason::none && verdict.reason != Reason::none) {
+    runtime.count(kind, verdict.reason);
+    return {};
+  }
+  Communicator* const chosen = admitted(kind, communicator, elements * bytes_of(element));
+  return {.communicator = chosen, .plan = verdict.plan};
+}
+
+Communicator* choose_bytes(Kind kind, MPI_Comm comm, std::size_t bytes, bool may_block) {
+  if (!is_for_us(comm)) {
+    return nullptr;
+  }
+  Communicator& communicator = Runtime::get()->of(comm);
+  return decided(kind, communicator, may_block) ? admitted(kind, communicator, bytes) : nullptr;
+}
+
+team::Call reduction_call(const Plan& plan, const void* in, void* out, std::size_t elements) {
+  team::Call call;
+  call.plan = plan;
+  call.elements = elements;
+  call.in = static_cast<const std::byte*>(in == MPI_IN_PLACE ? out : in);
+  call.out = static_cast<std::byte*>(out);
+  call.take = elements;
+  return call;
+}
+
+team::Call barrier_call() {
+  team::Call call;
+  call.what = team::Call::What::barrier;
+  return call;
+}
+
+team::Call broadcast_call(const Communicator& communicator, void* buffer, std::size_t bytes,
+                          int root) {
+  const bool speaks = communicator.rank() == root;
+  const auto place = communicator.place_of(root);
+  team::Call call;
+  call.what = team::Call::What::broadcast;
+  call.plan = plan_broadcast();
+  call.elements = bytes;
+  call.in = speaks ? static_cast<const std::byte*>(buffer) : nullptr;
+  call.out = speaks ? nullptr : static_cast<std::byte*>(buffer);
+  call.take = bytes;
+  call.from_node = place.node;
+  call.from_rank = place.rank;
+  return call;
+}
+
+bool allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
+               MPI_Comm comm) {
+  if (count < 0) {
+    return false;
+  }
+  const auto elements = static_cast<std::size_t>(count);
+  const Chosen chosen = choose(Kind::allreduce, comm, elements, datatype, op, true);
+  if (chosen.communicator == nullptr) {
+    return false;
+  }
+  chosen.communicator->run(reduction_call(chosen.plan, in, out, elements));
+  return true;
+}
+
+bool reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op, int root,
+            MPI_Comm comm) {
+  if (count < 0 || root < 0) {
+    return false;
+  }
+  const auto elements = static_cast<std::size_t>(count);
+  const Chosen chosen = choose(Kind::reduce, comm, elements, datatype, op, true);
+  if (chosen.communicator == nullptr) {
+    return false;
+  }
+  const bool takes = chosen.communicator->rank() == root;
+  team::Call call = reduction_call(chosen.plan, in, out, elements);
+  if (!takes) {
+    call.in = static_cast<const std::byte*>(in);
+    call.out = nullptr;
+  }
+  chosen.communicator->run(call);
+  return true;
+}
+
+bool bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+  // Ranks may describe the same bytes by different datatypes: only how many there are is the same
+  // everywhere, so derived ones are packed here and not left to the library.
+  int size = 0;
+  if (count < 0 || root < 0 || !is_for_us(comm) || datatype == MPI_DATATYPE_NULL ||
+      PMPI_Type_size(datatype, &size) != MPI_SUCCESS) {
+    return false;
+  }
+  const auto bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
+  constexpr std::size_t most = std::size_t{1} << 30; // MPI_Pack counts in ints
+  if (bytes == 0 || bytes > most) {
+    Runtime::get()->count(Kind::bcast, bytes == 0 ? Reason::no_elements : Reason::slower);
+    return false;
+  }
+  Communicator* const communicator = choose_bytes(Kind::bcast, comm, bytes, true);
+  if (communicator == nullptr) {
+    return false;
+  }
+  if (is_plain(datatype)) {
+    communicator->run(broadcast_call(*communicator, buffer, bytes, root));
+    return true;
+  }
+  int room = 0;
+  PMPI_Pack_size(count, datatype, comm, &room);
+  std::vector<std::byte> packed(std::max(static_cast<std::size_t>(room), bytes));
+  int at = 0;
+  if (communicator->rank() == root) {
+    PMPI_Pack(buffer, count, datatype, packed.data(), room, &at, comm);
+  }
+  communicator->run(broadcast_call(*communicator, packed.data(), bytes, root));
+  if (communicator->rank() != root) {
+    at = 0;
+    PMPI_Unpack(packed.data(), static_cast<int>(bytes), &at, buffer, count, datatype, comm);
+  }
+  return true;
+}
+
+bool barrier(MPI_Comm comm) {
+  Communicator* const communicator = choose_bytes(Kind::barrier, comm, 0, true);
+  if (communicator == nullptr) {
+    return false;
+  }
+  communicator->run(barrier_call());
+  return true;
+}
+
+bool reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
+                          MPI_Comm comm) {
+  if (count < 0 || !is_for_us(comm)) {
+    return false;
+  }
+  const auto block = static_cast<std::size_t>(count);
+  const auto ranks = static_cast<std::size_t>(Runtime::get()->of(comm).size());
+  const Chosen chosen =
+      choose(Kind::reduce_scatter_block, comm, block * ranks, datatype, op, true);
+  if (chosen.communicator == nullptr) {
+    return false;
+  }
+  team::Call call = reduction_call(chosen.plan, in, out, block * ranks);
+  call.take_from = block * static_cast<std::size_t>(chosen.communicator->rank());
+  call.take = block;
+  chosen.communicator->run(call);
+  return true;
+}
+
+} // namespace tributary::mpi::offload

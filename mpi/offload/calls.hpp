@@ -1,0 +1,47 @@
+// The blocking calls, as front ends offer them. Each answers whether it was made here, with its
+// result where it belongs; if not the front end leaves it to the MPI library. All ranks of a
+// communicator get the same answer: it depends on what MPI requires to be the same at all of them,
+// and on what they have agreed on.
+#pragma once
+
+#include "mpi/core/plan.hpp"
+#include "mpi/offload/communicator.hpp"
+#include "mpi/team/team.hpp"
+
+#include <cstddef>
+
+#include <mpi.h>
+
+namespace tributary::mpi::offload {
+
+[[nodiscard]] bool allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
+                             MPI_Comm comm);
+[[nodiscard]] bool reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
+                          int root, MPI_Comm comm);
+[[nodiscard]] bool bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
+[[nodiscard]] bool barrier(MPI_Comm comm);
+[[nodiscard]] bool reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype datatype,
+                                        MPI_Op op, MPI_Comm comm);
+
+// Shared with the other calls of this room:
+
+/// A reduction that goes through the network.
+struct Chosen {
+  Communicator* communicator = nullptr; ///< null: it does not
+  Plan plan;
+};
+/// Decides, and counts why not. `elements` of the whole reduction. The communicator is set up if
+/// `may_block`. When it is chosen its call is entered.
+[[nodiscard]] Chosen choose(Kind kind, MPI_Comm comm, std::size_t elements, MPI_Datatype datatype,
+                            MPI_Op op, bool may_block);
+/// Likewise of a barrier (`bytes` 0) or a broadcast.
+[[nodiscard]] Communicator* choose_bytes(Kind kind, MPI_Comm comm, std::size_t bytes,
+                                         bool may_block);
+
+[[nodiscard]] team::Call barrier_call();
+[[nodiscard]] team::Call broadcast_call(const Communicator& communicator, void* buffer,
+                                        std::size_t bytes, int root);
+[[nodiscard]] team::Call reduction_call(const Plan& plan, const void* in, void* out,
+                                        std::size_t elements);
+
+} // namespace tributary::mpi::offload

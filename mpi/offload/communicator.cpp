@@ -1,0 +1,97 @@
+#include "mpi/offload/communicator.hpp"
+
+#include "mpi/offload/runtime.hpp"
+#include "mpi/offload/setup.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace tributary::mpi::offload {
+
+Communicator::Communicator(Runtime& runtime, MPI_Comm comm) : runtime_(runtime), comm_(comm) {
+  abilities_ = {.wide_frames = true, .reproducible = runtime.settings().reproducible};
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  PMPI_Comm_size(comm, &size_);
+  PMPI_Comm_rank(comm, &rank_);
+  const auto without = [this](Reason reason) {
+    decided_ = true;
+    reason_ = reason;
+  };
+  if (!runtime.settings().on) {
+    without(Reason::switched_off);
+  } else if (inter != 0) {
+    without(Reason::inter_communicator);
+  } else if (size_ == 1) {
+    without(Reason::one_rank);
+  }
+}
+
+Communicator::~Communicator() = default;
+
+std::string Communicator::name() const {
+  std::array<char, MPI_MAX_OBJECT_NAME> text{};
+  int length = 0;
+  PMPI_Comm_get_name(comm_, text.data(), &length);
+  return length > 0 ? text.data() : fmt::format("a communicator of {} ranks", size_);
+}
+
+void Communicator::set_up() {
+  if (decided_) {
+    return;
+  }
+  decided_ = true;
+  Setup setup(runtime_, *this);
+  setup.run();
+}
+
+bool Communicator::enter() {
+  if (team_->arena().enter(team_->rank(), calls_ + 1)) {
+    ++calls_;
+    return true;
+  }
+  reason_ = Reason::fabric_failed;
+  return false;
+}
+
+void Communicator::run(const team::Call& call) {
+  if (worker_) {
+    worker_->drain();
+  }
+  team_->run(call);
+  if (team_->was_rescued()) {
+    runtime_.count_rescue();
+  }
+}
+
+void Communicator::run_later(const team::Call& call, std::function<void()> done) {
+  if (!worker_) {
+    worker_ = std::make_unique<Worker>(*team_);
+  }
+  worker_->add(call, std::move(done));
+}
+
+void Communicator::drain() {
+  if (worker_) {
+    worker_->drain();
+  }
+}
+
+void Communicator::retire(Wait wait) {
+  if (!team_) {
+    return;
+  }
+  drain();
+  worker_.reset();
+  if (wait == Wait::for_all) {
+    PMPI_Barrier(comm_);
+  }
+  team_->leave();
+  team_.reset();
+  if (reason_ == Reason::none) {
+    reason_ = Reason::setup_failed; // it is about to be freed; nothing more of it comes here
+  }
+}
+
+} // namespace tributary::mpi::offload

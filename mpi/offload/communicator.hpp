@@ -1,0 +1,79 @@
+// The state of one communicator: undecided until its first call that could be reduced in the
+// network, which sets it up at all its ranks; from then on it is either with a group or without one,
+// for good.
+#pragma once
+
+#include "mpi/core/plan.hpp"
+#include "mpi/core/tuning.hpp"
+#include "mpi/offload/worker.hpp"
+#include "mpi/team/team.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+namespace tributary::mpi::offload {
+
+class Runtime;
+
+class Communicator {
+public:
+  Communicator(Runtime& runtime, MPI_Comm comm);
+  ~Communicator();
+
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] int rank() const { return rank_; }
+
+  /// Collective, in a call that may block. Afterwards reason() is final but for a fault.
+  void set_up();
+  [[nodiscard]] bool is_decided() const { return decided_; }
+  /// Why nothing of it goes through the network; `none`: it does.
+  [[nodiscard]] Reason reason() const { return reason_; }
+  [[nodiscard]] Abilities abilities() const { return abilities_; }
+  [[nodiscard]] const Tuning& tuning() const { return tuning_; }
+
+  /// The next call of the communicator is made here; false: by the MPI library, for the fabric has
+  /// failed, and so are all later ones.
+  [[nodiscard]] bool enter();
+  /// Makes it, after all that were begun before. Returns when it is done.
+  void run(const team::Call& call);
+  /// Makes it on the worker's thread; `done` is called there.
+  void run_later(const team::Call& call, std::function<void()> done);
+
+  /// Where a rank is.
+  struct Place {
+    std::uint32_t node = 0;
+    std::uint32_t rank = 0; ///< in the node
+  };
+  [[nodiscard]] Place place_of(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
+
+  /// Waits until all calls that were begun are done.
+  void drain();
+  enum class Wait : std::uint8_t { for_all, none };
+  /// Leaves the group. `for_all`: waits until the other ranks have ended their calls, too.
+  void retire(Wait wait);
+
+private:
+  friend class Setup;
+  void measure();
+  void print_tuning() const;
+  [[nodiscard]] std::string name() const;
+
+  Runtime& runtime_;
+  MPI_Comm comm_;
+  int size_ = 0;
+  int rank_ = 0;
+  bool decided_ = false;
+  Reason reason_ = Reason::none;
+  Abilities abilities_;
+  Tuning tuning_;
+  std::vector<Place> places_;
+  std::unique_ptr<team::Team> team_;
+  std::unique_ptr<Worker> worker_;
+  CallNumber calls_ = 0;
+};
+
+} // namespace tributary::mpi::offload

@@ -1,0 +1,20 @@
+// Reproducible sums by the MPI library: where TRIBUTARY_SUM asks for them and the network does not
+// make the sum, doubles become states of sums, which an operator of our own adds up exactly, and
+// doubles again at the end. The bits are those of the network's.
+#pragma once
+
+#include <mpi.h>
+
+namespace tributary::mpi::offload {
+
+/// Whether this reduction is one of those.
+[[nodiscard]] bool is_to_be_reproducible(MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+// Answers of the MPI library; buffers and counts as in its functions. Require the above.
+int reproducible_allreduce(const void* in, void* out, int count, MPI_Comm comm);
+int reproducible_reduce(const void* in, void* out, int count, int root, MPI_Comm comm);
+int reproducible_reduce_scatter_block(const void* in, void* out, int count, MPI_Comm comm);
+int reproducible_iallreduce(const void* in, void* out, int count, MPI_Comm comm,
+                            MPI_Request* request);
+
+} // namespace tributary::mpi::offload

@@ -1,0 +1,110 @@
+#include "mpi/offload/runtime.hpp"
+
+#include "mpi/offload/communicator.hpp"
+#include "mpi/offload/report.hpp"
+
+#include <cstdlib>
+#include <vector>
+
+namespace tributary::mpi::offload {
+
+std::atomic<Runtime*> Runtime::current_{nullptr};
+
+Runtime::Runtime() {
+  std::vector<std::string> faults;
+  settings_ = settings_from([](const char* name) { return std::getenv(name); }, faults);
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) {
+    for (const std::string& fault : faults) {
+      say(fault);
+    }
+  }
+  if (!faults.empty() && settings_.require) {
+    say("TRIBUTARY_MPI_REQUIRE is set, so the program ends here");
+    PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  }
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Runtime::forget, &key_, this);
+}
+
+void Runtime::start() { current_.store(new Runtime, std::memory_order_release); }
+
+int Runtime::forget(MPI_Comm, int, void* state, void* extra) {
+  auto* const runtime = static_cast<Runtime*>(extra);
+  auto* const communicator = static_cast<Communicator*>(state);
+  {
+    const std::lock_guard lock(runtime->mutex_);
+    std::erase(runtime->all_, communicator);
+  }
+  delete communicator;
+  return MPI_SUCCESS;
+}
+
+Communicator* Runtime::find(MPI_Comm comm) const {
+  void* state = nullptr;
+  int found = 0;
+  PMPI_Comm_get_attr(comm, key_, &state, &found);
+  return found != 0 ? static_cast<Communicator*>(state) : nullptr;
+}
+
+Communicator& Runtime::of(MPI_Comm comm) {
+  if (Communicator* const found = find(comm)) {
+    return *found;
+  }
+  auto* const made = new Communicator(*this, comm);
+  {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(made);
+  }
+  PMPI_Comm_set_attr(comm, key_, made);
+  return *made;
+}
+
+void Runtime::retire(MPI_Comm comm) {
+  if (Communicator* const found = find(comm)) {
+    found->retire(Communicator::Wait::for_all);
+  }
+}
+
+void Runtime::end() {
+  Runtime* const runtime = get();
+  if (runtime == nullptr) {
+    return;
+  }
+  for (Communicator* const one : runtime->all_) {
+    one->drain();
+  }
+  // From here on nobody lacks a result of any communicator.
+  PMPI_Barrier(MPI_COMM_WORLD);
+  for (Communicator* const one : runtime->all_) {
+    one->retire(Communicator::Wait::none);
+  }
+  runtime->print_summary();
+  // The attributes of MPI_COMM_WORLD are deleted by MPI_Finalize, so the object stays.
+  current_.store(nullptr, std::memory_order_release);
+}
+
+void Runtime::print_summary() {
+  Statistics mine;
+  for (std::size_t i = 0; i < mine.cells.size(); ++i) {
+    mine.cells[i] = cells_[i].load(std::memory_order_relaxed);
+  }
+  Statistics all;
+  PMPI_Reduce(mine.cells.data(), all.cells.data(), static_cast<int>(mine.cells.size()),
+              MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+  int rank = 0;
+  int size = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (rank != 0 || settings_.verbose < 0) {
+    return;
+  }
+  std::string text = summary_line(all, static_cast<std::uint64_t>(size));
+  if (settings_.verbose > 0) {
+    text += "\n" + summary_table(all);
+    text.pop_back();
+  }
+  say(text);
+}
+
+} // namespace tributary::mpi::offload

@@ -1,0 +1,59 @@
+// What one process has of the offload: settings, numbers, the state of its communicators.
+#pragma once
+
+#include "mpi/core/settings.hpp"
+#include "mpi/core/statistics.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+namespace tributary::mpi::offload {
+
+class Communicator;
+
+class Runtime {
+public:
+  /// After MPI_Init. Without it nothing is offloaded.
+  static void start();
+  /// Null before start() and after end().
+  [[nodiscard]] static Runtime* get() { return current_.load(std::memory_order_acquire); }
+  /// Before MPI_Finalize; collective.
+  static void end();
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+
+  /// The state of a communicator; made when it is asked for the first time.
+  [[nodiscard]] Communicator& of(MPI_Comm comm);
+  /// Before a communicator is freed; collective over it.
+  void retire(MPI_Comm comm);
+
+  void count(Kind kind, Reason reason) { ++cells_[cell(kind, reason)]; }
+  void count_bytes(std::uint64_t bytes) { cells_[Statistics::bytes_at] += bytes; }
+  void count_rescue() { ++cells_[Statistics::recovered_at]; }
+  void count_group() { ++cells_[Statistics::groups_at]; }
+
+private:
+  Runtime();
+  static std::size_t cell(Kind kind, Reason reason) {
+    return static_cast<std::size_t>(kind) * reason_count + static_cast<std::size_t>(reason);
+  }
+  static int forget(MPI_Comm comm, int key, void* state, void* extra);
+  [[nodiscard]] Communicator* find(MPI_Comm comm) const;
+  void print_summary();
+
+  static std::atomic<Runtime*> current_;
+  Settings settings_;
+  int key_ = MPI_KEYVAL_INVALID;
+  std::mutex mutex_;
+  std::vector<Communicator*> all_; ///< in the order in which they were made
+  std::array<std::atomic<std::uint64_t>, Statistics::size> cells_{};
+};
+
+} // namespace tributary::mpi::offload

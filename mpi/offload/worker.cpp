@@ -1,0 +1,51 @@
+#include "mpi/offload/worker.hpp"
+
+#include "mpi/team/quiet_thread.hpp"
+
+#include <utility>
+
+namespace tributary::mpi::offload {
+
+Worker::Worker(team::Team& team)
+    : team_(team), thread_(team::quiet_thread([this] { work(); })) {}
+
+Worker::~Worker() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Worker::add(const team::Call& call, std::function<void()> done) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back({call, std::move(done)});
+  }
+  changed_.notify_all();
+}
+
+void Worker::drain() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return jobs_.empty(); });
+}
+
+void Worker::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
+    if (jobs_.empty()) {
+      return;
+    }
+    const Job& job = jobs_.front(); // nobody else takes from the front
+    lock.unlock();
+    team_.run(job.call);
+    job.done();
+    lock.lock();
+    jobs_.pop_front();
+    changed_.notify_all();
+  }
+}
+
+} // namespace tributary::mpi::offload

@@ -1,0 +1,67 @@
+// The functions of MPI that a preloaded library takes the place of: reductions. Each is offered to
+// the network, and is the MPI library's own otherwise.
+#include "mpi/offload/calls.hpp"
+#include "mpi/offload/later_calls.hpp"
+#include "mpi/offload/reproducible.hpp"
+
+#include <mpi.h>
+
+namespace offload = tributary::mpi::offload;
+
+extern "C" {
+
+int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm) {
+  if (offload::allreduce(in, out, count, datatype, op, comm)) {
+    return MPI_SUCCESS;
+  }
+  return offload::is_to_be_reproducible(datatype, op, comm) && count > 0
+             ? offload::reproducible_allreduce(in, out, count, comm)
+             : PMPI_Allreduce(in, out, count, datatype, op, comm);
+}
+
+int MPI_Reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op, int root,
+               MPI_Comm comm) {
+  if (offload::reduce(in, out, count, datatype, op, root, comm)) {
+    return MPI_SUCCESS;
+  }
+  return offload::is_to_be_reproducible(datatype, op, comm) && count > 0
+             ? offload::reproducible_reduce(in, out, count, root, comm)
+             : PMPI_Reduce(in, out, count, datatype, op, root, comm);
+}
+
+int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
+                             MPI_Comm comm) {
+  if (offload::reduce_scatter_block(in, out, count, datatype, op, comm)) {
+    return MPI_SUCCESS;
+  }
+  return offload::is_to_be_reproducible(datatype, op, comm) && count > 0
+             ? offload::reproducible_reduce_scatter_block(in, out, count, comm)
+             : PMPI_Reduce_scatter_block(in, out, count, datatype, op, comm);
+}
+
+int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+  return offload::bcast(buffer, count, datatype, root, comm)
+             ? MPI_SUCCESS
+             : PMPI_Bcast(buffer, count, datatype, root, comm);
+}
+
+int MPI_Barrier(MPI_Comm comm) {
+  return offload::barrier(comm) ? MPI_SUCCESS : PMPI_Barrier(comm);
+}
+
+int MPI_Iallreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
+                   MPI_Comm comm, MPI_Request* request) {
+  if (offload::iallreduce(in, out, count, datatype, op, comm, request)) {
+    return MPI_SUCCESS;
+  }
+  return offload::is_to_be_reproducible(datatype, op, comm) && count > 0
+             ? offload::reproducible_iallreduce(in, out, count, comm, request)
+             : PMPI_Iallreduce(in, out, count, datatype, op, comm, request);
+}
+
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
+  return offload::ibarrier(comm, request) ? MPI_SUCCESS : PMPI_Ibarrier(comm, request);
+}
+
+} // extern "C"

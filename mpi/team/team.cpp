@@ -1,0 +1,138 @@
+#include "mpi/team/team.hpp"
+
+#include "mpi/core/arithmetic.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace tributary::mpi::team {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+void Team::lead(std::uint32_t node, std::unique_ptr<FabricGroup> group,
+                milliseconds suspect_after) {
+  node_ = node;
+  group_ = std::move(group);
+  suspect_after_ = suspect_after;
+}
+
+void Team::watch(MessageStream to_coordinator, Watch::Voice voice) {
+  watch_ = std::make_unique<Watch>(std::move(to_coordinator), arena_, std::move(voice));
+}
+
+void Team::coordinate(std::deque<MessageStream> streams, milliseconds grace) {
+  coordinator_ = std::make_unique<Coordinator>(std::move(streams), grace);
+}
+
+void Team::run(const Call& call) {
+  rescued_ = false;
+  const std::size_t frame_bytes = std::max<std::size_t>(call.plan.frame_bytes, 1);
+  const std::size_t most = arena_.part_bytes() / frame_bytes;
+  std::size_t at = 0;
+  do {
+    const std::size_t count = std::min(most, call.elements - at);
+    ++step_;
+    if (call.in != nullptr) {
+      to_frames(call.plan, call.in + at * call.plan.user_bytes, count, arena_.part(rank_));
+    }
+    arena_.arrive(rank_, step_);
+    if (leads()) {
+      lead_step(call, count);
+    }
+    arena_.wait_for_result(step_);
+    const std::size_t first = std::max(at, call.take_from);
+    const std::size_t end = std::min(at + count, call.take_from + call.take);
+    if (call.out != nullptr && first < end) {
+      from_frames(call.plan, arena_.result(step_) + (first - at) * frame_bytes, end - first,
+                  call.out + (first - call.take_from) * call.plan.user_bytes);
+    }
+    at += count;
+  } while (at < call.elements);
+}
+
+void Team::lead_step(const Call& call, std::size_t elements) {
+  arena_.wait_for_all(step_);
+  add_up(call, elements);
+  if (!through_fabric(call, elements)) {
+    group_->close();
+    if (call.what == Call::What::broadcast && call.from_node != node_) {
+      fill_zero(arena_.part(0), elements);
+    }
+    watch_->complete(step_, call.plan, elements, arena_.part(0), arena_.result(step_));
+    rescued_ = true;
+  }
+  arena_.finish(step_);
+}
+
+void Team::add_up(const Call& call, std::size_t elements) {
+  std::byte* const total = arena_.part(0);
+  if (call.what == Call::What::broadcast) {
+    if (call.from_node == node_ && call.from_rank != 0) {
+      std::memcpy(total, arena_.part(call.from_rank), elements);
+    }
+    return;
+  }
+  for (std::uint32_t rank = 1; rank < arena_.ranks(); ++rank) {
+    // A plan's type and operator are among those that there are.
+    static_cast<void>(
+        combine(call.plan.type, call.plan.op, total, arena_.part(rank), elements));
+  }
+}
+
+bool Team::through_fabric(const Call& call, std::size_t elements) {
+  using Outcome = FabricGroup::Outcome;
+  if (!watch_->begin(step_)) {
+    return false;
+  }
+  std::byte* const result = arena_.result(step_);
+  Outcome outcome = Outcome::failed;
+  switch (call.what) {
+  case Call::What::reduction:
+    outcome = group_->begin_reduction(call.plan, arena_.part(0), result, elements);
+    break;
+  case Call::What::broadcast:
+    if (call.from_node == node_) {
+      std::memcpy(result, arena_.part(0), elements);
+    }
+    outcome = group_->begin_broadcast(result, elements, call.from_node);
+    break;
+  case Call::What::barrier: outcome = group_->begin_barrier(); break;
+  }
+  constexpr milliseconds look{50}; // whether others have found a fault
+  auto next_suspicion = steady_clock::now() + suspect_after_;
+  while (outcome == Outcome::not_yet) {
+    outcome = group_->wait(look);
+    if (outcome != Outcome::not_yet) {
+      break;
+    }
+    if (watch_->is_frozen()) {
+      return false;
+    }
+    if (const auto now = steady_clock::now(); now >= next_suspicion) {
+      next_suspicion = now + suspect_after_;
+      watch_->suspect(step_, group_->error());
+    }
+  }
+  if (outcome == Outcome::failed) {
+    watch_->report_failure(group_->error());
+    return false;
+  }
+  return watch_->commit(step_, elements * call.plan.frame_bytes);
+}
+
+void Team::leave() {
+  if (!leads()) {
+    return;
+  }
+  if (watch_ != nullptr && watch_->is_frozen()) {
+    group_->close();
+  } else {
+    group_->leave();
+  }
+  watch_.reset();
+  coordinator_.reset();
+}
+
+} // namespace tributary::mpi::team

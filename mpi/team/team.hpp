@@ -1,0 +1,78 @@
+// The ranks of one communicator on one node, at work: runs calls, step by step, through shared
+// memory and the fabric. One object at every rank; the leader's (rank 0 of the node) owns the group.
+//
+//   rank     part -> arena ........................ result <- arena
+//   leader        all parts added up -> fabric -> result
+//                                    -> coordinator, when the fabric has failed
+//
+// One thread at a time runs calls, in the order of their numbers.
+#pragma once
+
+#include "mpi/core/plan.hpp"
+#include "mpi/node/arena.hpp"
+#include "mpi/team/coordinator.hpp"
+#include "mpi/team/fabric_group.hpp"
+#include "mpi/team/watch.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace tributary::mpi::team {
+
+/// Of the program's elements and of one rank.
+struct Call {
+  enum class What : std::uint8_t { reduction, broadcast, barrier };
+  What what = What::reduction;
+  Plan plan;
+  std::size_t elements = 0;
+  const std::byte* in = nullptr; ///< null: this rank contributes nothing (broadcast)
+  std::byte* out = nullptr;      ///< where the elements taken go; null: none are
+  std::size_t take_from = 0;     ///< the first one that this rank takes
+  std::size_t take = 0;          ///< how many
+  std::uint32_t from_node = 0;   ///< broadcast: of the rank that speaks
+  std::uint32_t from_rank = 0;   ///< and its number in that node
+};
+
+class Team {
+public:
+  /// `part_bytes` of the arena is the length of a step.
+  Team(node::Arena arena, std::uint32_t rank) : arena_(std::move(arena)), rank_(rank) {}
+  /// The leader's.
+  void lead(std::uint32_t node, std::unique_ptr<FabricGroup> group,
+            std::chrono::milliseconds suspect_after);
+  void watch(MessageStream to_coordinator, Watch::Voice voice);
+  void coordinate(std::deque<MessageStream> streams, std::chrono::milliseconds grace);
+
+  [[nodiscard]] node::Arena& arena() { return arena_; }
+  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  [[nodiscard]] bool leads() const { return group_ != nullptr; }
+
+  /// Requires that `arena().enter()` allowed it.
+  void run(const Call& call);
+  /// Whether a step of the last call was completed by the coordinator; the leader knows.
+  [[nodiscard]] bool was_rescued() const { return rescued_; }
+
+  /// All ranks of the communicator have ended all their calls.
+  void leave();
+
+private:
+  void lead_step(const Call& call, std::size_t elements);
+  bool through_fabric(const Call& call, std::size_t elements);
+  void add_up(const Call& call, std::size_t elements);
+
+  node::Arena arena_;
+  std::uint32_t rank_;
+  StepNumber step_ = 0;
+  // the leader's
+  std::uint32_t node_ = 0;
+  std::chrono::milliseconds suspect_after_{};
+  bool rescued_ = false;
+  std::unique_ptr<FabricGroup> group_;
+  std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<Watch> watch_;
+};
+
+} // namespace tributary::mpi::team

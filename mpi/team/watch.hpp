@@ -1,0 +1,74 @@
+// A leader's half of the agreement (core/agreement.hpp): a thread that answers the coordinator while
+// the program computes, and what the thread that runs steps asks of it.
+//
+// Invariant: a step that was committed here is known to `frozen`; none is committed after that.
+#pragma once
+
+#include "mpi/core/plan.hpp"
+#include "mpi/node/arena.hpp"
+#include "mpi/team/message_stream.hpp"
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace tributary::mpi::team {
+
+class Watch {
+public:
+  struct Voice {
+    /// The fabric has failed, for this reason; calls after that number are made by the MPI library.
+    std::function<void(const std::string& why, CallNumber last)> decided;
+    /// The program cannot go on. Does not return.
+    std::function<void(const std::string& why)> fatal;
+  };
+
+  /// `stream` leads to the coordinator. Both are called on the watch's thread.
+  Watch(MessageStream stream, node::Arena& arena, Voice voice);
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  ~Watch();
+
+  // By the thread that runs steps:
+
+  /// This node contributes to the step through the fabric. False: it must not any more.
+  [[nodiscard]] bool begin(StepNumber step);
+  /// The fabric's result of it is in the arena, so many bytes. False: it does not count any more.
+  [[nodiscard]] bool commit(StepNumber step, std::size_t result_bytes);
+  [[nodiscard]] bool is_frozen() const;
+
+  void suspect(StepNumber step, const std::string& what);
+  /// Waits until all have agreed.
+  void report_failure(const std::string& why);
+  /// Waits for the decision, then has the step completed by the coordinator.
+  void complete(StepNumber step, const Plan& plan, std::size_t elements, const std::byte* part,
+                std::byte* result);
+
+private:
+  void run();
+  void take(Message message);
+  void answer_freeze();
+  void send(const Message& message);
+
+  MessageStream stream_;
+  node::Arena& arena_;
+  Voice voice_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  StepNumber contributed_ = 0;
+  StepNumber completed_ = 0;
+  std::size_t result_bytes_ = 0; ///< of the step completed last
+  bool frozen_ = false;
+  bool decided_ = false;
+  bool lost_ = false; ///< the coordinator is gone
+  bool closing_ = false;
+  std::map<StepNumber, std::vector<std::byte>> results_;
+
+  std::thread thread_; ///< last: it uses all the others
+};
+
+} // namespace tributary::mpi::team
