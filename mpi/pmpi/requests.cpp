@@ -92,6 +92,7 @@ int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   return PMPI_Request_get_status(request, flag, status);
 }
 
+#ifndef MPI_Request_c2f // in MPICH a macro, and its Fortran calls the functions above
 /// A request that goes to Fortran may be waited for by functions that nobody takes the place of, so
 /// it is done before it goes.
 MPI_Fint MPI_Request_c2f(MPI_Request request) {
@@ -101,5 +102,6 @@ MPI_Fint MPI_Request_c2f(MPI_Request request) {
   }
   return PMPI_Request_c2f(request);
 }
+#endif
 
 } // extern "C"

@@ -1,0 +1,504 @@
+/* An MPI program that knows nothing of Tributary: every operation, datatype and count, each result
+ * compared with that of the MPI library's own function (PMPI_...), bit for bit where the operation
+ * is exact. tests/hosts/test_mpi.py runs it with the library preloaded.
+ *
+ *   mpi_check all            everything, on MPI_COMM_WORLD and on communicators made of it
+ *   mpi_check sums SEED      bits of sums of doubles, the values dealt to ranks by the seed: printed
+ *   mpi_check loop SECONDS   allreduces, barriers and broadcasts, checked, until the time is over
+ *   mpi_check alone          as with one rank
+ *
+ * The exit code is 0 when all results were right; else what was wrong is on standard error. */
+#include <mpi.h>
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int wrong;
+
+static uint64_t mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+enum fill { integers, floats, doubles, pairs_float, pairs_double, pairs_long, pairs_int, pairs_short };
+
+struct datatype {
+  const char* name;
+  MPI_Datatype handle;
+  size_t bytes; /* between elements */
+  enum fill fill;
+  /* What the MPI library itself is asked with. Open MPI 4.1 compares unsigned longs as signed. */
+  MPI_Datatype reference;
+};
+
+struct float_int { float value; int index; };
+struct double_int { double value; int index; };
+struct long_int { long value; int index; };
+struct short_int { short value; int index; };
+
+/* What a rank brings; the same gaps everywhere, for results are compared with them. */
+static int small; /* so that no sum overflows: 16-bit ones of Open MPI 4.1 saturate then */
+static void fill(const struct datatype* type, unsigned char* at, size_t count, int rank, int seed) {
+  memset(at, 0, count * type->bytes);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t random = mix(((uint64_t)(rank + 1) << 40) ^ ((uint64_t)seed << 28) ^ i);
+    unsigned char* const to = at + i * type->bytes;
+    const int few = (int)(random % 7) - 3; /* so that values are often equal */
+    switch (type->fill) {
+    case integers:
+      if (random % 5 == 0 || small) {
+        memset(to, 0, type->bytes); /* false, for logical operators */
+        *to = small ? (unsigned char)(random >> 32) % 8 : 0;
+      } else {
+        memcpy(to, &random, type->bytes);
+      }
+      break;
+    case floats: *(float*)to = (float)(int)(random % 2001) - 1000; break; /* sums are exact */
+    case doubles: *(double*)to = (double)(int)(random % 2000001) - 1000000; break;
+    case pairs_float: *(struct float_int*)to = (struct float_int){(float)few, rank * 3 - 5}; break;
+    case pairs_double: *(struct double_int*)to = (struct double_int){few, rank * 3 - 5}; break;
+    case pairs_long: *(struct long_int*)to = (struct long_int){few, rank * 3 - 5}; break;
+    case pairs_int: ((int*)to)[0] = few, ((int*)to)[1] = rank * 3 - 5; break;
+    case pairs_short: *(struct short_int*)to = (struct short_int){(short)few, rank * 3 - 5}; break;
+    }
+    if (type->fill >= pairs_float) { /* the gaps of a pair are nobody's */
+      unsigned char whole[16] = {0};
+      switch (type->fill) {
+      case pairs_double: memcpy(whole, &((struct double_int*)to)->value, 8); memcpy(whole + 8, &((struct double_int*)to)->index, 4); break;
+      case pairs_long: memcpy(whole, &((struct long_int*)to)->value, 8); memcpy(whole + 8, &((struct long_int*)to)->index, 4); break;
+      case pairs_short: memcpy(whole, &((struct short_int*)to)->value, 2); memcpy(whole + 4, &((struct short_int*)to)->index, 4); break;
+      default: continue;
+      }
+      memcpy(to, whole, type->bytes);
+    }
+  }
+}
+
+static void compare(const char* what, const char* op, const struct datatype* type, size_t count,
+                    const void* ours, const void* theirs, size_t bytes) {
+  if (memcmp(ours, theirs, bytes) == 0) {
+    return;
+  }
+  size_t at = 0;
+  while (((const unsigned char*)ours)[at] == ((const unsigned char*)theirs)[at]) {
+    ++at;
+  }
+  int rank;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  fprintf(stderr, "rank %d: %s of %zu %s with %s differs at byte %zu\n", rank, what, count,
+          type->name, op, at);
+  ++wrong;
+}
+
+static void check_type(MPI_Comm comm, const struct datatype* type, MPI_Op op, const char* op_name,
+                       int count) {
+  static int seed;
+  int rank;
+  int size;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &size);
+  ++seed;
+  small = op == MPI_SUM && type->bytes < 4;
+  const size_t n = (size_t)count;
+  const size_t bytes = n * type->bytes;
+  const size_t all = bytes * (size_t)size;
+  unsigned char* const in = malloc(all + 1);
+  unsigned char* const ours = malloc(all + 1);
+  unsigned char* const theirs = malloc(all + 1);
+  fill(type, in, n, rank, seed);
+  memcpy(ours, in, bytes); /* so that what nobody writes is the same */
+  memcpy(theirs, in, bytes);
+  MPI_Allreduce(in, ours, count, type->handle, op, comm);
+  PMPI_Allreduce(in, theirs, count, type->reference, op, comm);
+  compare("allreduce", op_name, type, n, ours, theirs, bytes);
+
+  memcpy(ours, in, bytes);
+  MPI_Allreduce(MPI_IN_PLACE, ours, count, type->handle, op, comm);
+  compare("allreduce in place", op_name, type, n, ours, theirs, bytes);
+
+  const int root = seed % size;
+  memcpy(ours, in, bytes);
+  memcpy(theirs, in, bytes);
+  MPI_Reduce(in, ours, count, type->handle, op, root, comm);
+  PMPI_Reduce(in, theirs, count, type->reference, op, root, comm);
+  compare("reduce", op_name, type, n, ours, theirs, bytes);
+  memcpy(ours, in, bytes);
+  if (rank == root) {
+    MPI_Reduce(MPI_IN_PLACE, ours, count, type->handle, op, root, comm);
+  } else {
+    MPI_Reduce(ours, NULL, count, type->handle, op, root, comm);
+  }
+  compare("reduce in place", op_name, type, n, ours, theirs, bytes);
+
+  if (count <= 1000) {
+    fill(type, in, n * (size_t)size, rank, seed);
+    memcpy(ours, in, all);
+    memcpy(theirs, in, all);
+    MPI_Reduce_scatter_block(in, ours, count, type->handle, op, comm);
+    PMPI_Reduce_scatter_block(in, theirs, count, type->reference, op, comm);
+    compare("reduce_scatter_block", op_name, type, n, ours, theirs, bytes);
+    memcpy(ours, in, all);
+    MPI_Reduce_scatter_block(MPI_IN_PLACE, ours, count, type->handle, op, comm);
+    compare("reduce_scatter_block in place", op_name, type, n, ours, theirs, bytes);
+  }
+  small = 0;
+  free(in);
+  free(ours);
+  free(theirs);
+}
+
+static void check_bcast(MPI_Comm comm, int count) {
+  int rank;
+  int size;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &size);
+  const struct datatype type = {"int", MPI_INT, sizeof(int), integers, MPI_INT};
+  int* const ours = malloc((size_t)count * sizeof(int) * 2 + 1);
+  int* const expected = malloc((size_t)count * sizeof(int) * 2 + 1);
+  for (int root = 0; root < size; root += size > 4 ? 3 : 1) {
+    fill(&type, (unsigned char*)ours, (size_t)count, rank, 7 + root);
+    fill(&type, (unsigned char*)expected, (size_t)count, root, 7 + root);
+    MPI_Bcast(ours, count, MPI_INT, root, comm);
+    compare("bcast", "", &type, (size_t)count, ours, expected, (size_t)count * sizeof(int));
+    if (count == 0) {
+      continue; /* Open MPI leaves messages behind when counts differ and there is nothing in them */
+    }
+    /* The same bytes by different datatypes: every other int at the root. */
+    MPI_Datatype every_other;
+    MPI_Type_vector(count, 1, 2, MPI_INT, &every_other);
+    MPI_Type_commit(&every_other);
+    memset(ours, 0, (size_t)count * sizeof(int) * 2);
+    if (rank == root) {
+      for (int i = 0; i < count; ++i) {
+        ours[2 * i] = expected[i];
+      }
+      MPI_Bcast(ours, 1, every_other, root, comm);
+      for (int i = 0; i < count; ++i) {
+        ours[i] = ours[2 * i];
+      }
+    } else {
+      MPI_Bcast(ours, count, MPI_INT, root, comm);
+    }
+    compare("bcast by two datatypes", "", &type, (size_t)count, ours, expected,
+            (size_t)count * sizeof(int));
+    MPI_Type_free(&every_other);
+  }
+  free(ours);
+  free(expected);
+}
+
+#define INTEGER(name, handle, c) {name, handle, sizeof(c), integers, handle}
+
+static void check_all(MPI_Comm comm, const int* counts, int how_many, int few) {
+  const struct datatype types[] = {
+      INTEGER("signed char", MPI_SIGNED_CHAR, signed char),
+      INTEGER("unsigned char", MPI_UNSIGNED_CHAR, unsigned char),
+      INTEGER("short", MPI_SHORT, short),
+      INTEGER("unsigned short", MPI_UNSIGNED_SHORT, unsigned short),
+      INTEGER("int", MPI_INT, int),
+      INTEGER("unsigned", MPI_UNSIGNED, unsigned),
+      INTEGER("long", MPI_LONG, long),
+      {"unsigned long", MPI_UNSIGNED_LONG, sizeof(unsigned long), integers, MPI_UINT64_T},
+      INTEGER("int8_t", MPI_INT8_T, int8_t),
+      INTEGER("uint64_t", MPI_UINT64_T, uint64_t),
+      {"float", MPI_FLOAT, sizeof(float), floats, MPI_FLOAT},
+      {"double", MPI_DOUBLE, sizeof(double), doubles, MPI_DOUBLE},
+  };
+  const struct datatype pairs[] = {
+      {"float and int", MPI_FLOAT_INT, sizeof(struct float_int), pairs_float, MPI_FLOAT_INT},
+      {"double and int", MPI_DOUBLE_INT, sizeof(struct double_int), pairs_double, MPI_DOUBLE_INT},
+      {"long and int", MPI_LONG_INT, sizeof(struct long_int), pairs_long, MPI_LONG_INT},
+      {"two ints", MPI_2INT, 2 * sizeof(int), pairs_int, MPI_2INT},
+      {"short and int", MPI_SHORT_INT, sizeof(struct short_int), pairs_short, MPI_SHORT_INT},
+  };
+  const struct {
+    const char* name;
+    MPI_Op handle;
+    int floats_too;
+  } ops[] = {{"SUM", MPI_SUM, 1},   {"MIN", MPI_MIN, 1},   {"MAX", MPI_MAX, 1},
+             {"PROD", MPI_PROD, 0}, {"BAND", MPI_BAND, 0}, {"BOR", MPI_BOR, 0},
+             {"BXOR", MPI_BXOR, 0}, {"LAND", MPI_LAND, 0}, {"LOR", MPI_LOR, 0},
+             {"LXOR", MPI_LXOR, 0}};
+  for (int c = 0; c < how_many; ++c) {
+    for (size_t o = 0; o < sizeof ops / sizeof *ops; ++o) {
+      for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
+        const int is_float = types[t].fill != integers;
+        const int skipped = (is_float && !ops[o].floats_too) || (few && (o + t + (size_t)c) % 5 != 0);
+        if (!skipped) {
+          check_type(comm, &types[t], ops[o].handle, ops[o].name, counts[c]);
+        }
+      }
+    }
+    for (size_t t = 0; t < sizeof pairs / sizeof *pairs; ++t) {
+      check_type(comm, &pairs[t], MPI_MINLOC, "MINLOC", counts[c]);
+      check_type(comm, &pairs[t], MPI_MAXLOC, "MAXLOC", counts[c]);
+    }
+    check_bcast(comm, counts[c]);
+    MPI_Barrier(comm);
+  }
+}
+
+/* A barrier that lets nobody through before all are there. */
+static void check_barrier(MPI_Comm comm) {
+  int rank;
+  int size;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &size);
+  for (int late = 0; late < size; ++late) {
+    struct timespec pause = {.tv_sec = 0, .tv_nsec = rank == late ? 20000000 : 0};
+    struct timespec began;
+    struct timespec ended;
+    PMPI_Barrier(comm);
+    clock_gettime(CLOCK_MONOTONIC, &began); /* one machine: all have this clock */
+    nanosleep(&pause, NULL);
+    struct timespec arrived;
+    clock_gettime(CLOCK_MONOTONIC, &arrived);
+    double latest = (double)arrived.tv_sec + (double)arrived.tv_nsec * 1e-9;
+    MPI_Barrier(comm);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    double last;
+    PMPI_Allreduce(&latest, &last, 1, MPI_DOUBLE, MPI_MAX, comm);
+    if ((double)ended.tv_sec + (double)ended.tv_nsec * 1e-9 < last) {
+      fprintf(stderr, "rank %d left a barrier before the last one came\n", rank);
+      ++wrong;
+    }
+  }
+}
+
+/* Several calls that do not block, on two communicators, with blocking ones in between. */
+static void check_later(MPI_Comm first, MPI_Comm second) {
+  enum { rounds = 20, most = 1000 };
+  int rank;
+  PMPI_Comm_rank(first, &rank);
+  static double in[4][most];
+  static double ours[4][most];
+  static double theirs[4][most];
+  const struct datatype type = {"double", MPI_DOUBLE, sizeof(double), doubles, MPI_DOUBLE};
+  for (int round = 0; round < rounds; ++round) {
+    const int count = round % 3 == 0 ? 1 : round % 3 == 1 ? 5 : most;
+    MPI_Request requests[5];
+    for (int i = 0; i < 4; ++i) {
+      fill(&type, (unsigned char*)in[i], (size_t)count, rank, round * 4 + i);
+      MPI_Iallreduce(in[i], ours[i], count, MPI_DOUBLE, i % 2 ? MPI_SUM : MPI_MAX,
+                     i < 2 ? first : second, &requests[i]);
+    }
+    MPI_Ibarrier(first, &requests[4]);
+    int64_t mine = rank;
+    int64_t greatest = -1;
+    int64_t expected = -1;
+    MPI_Allreduce(&mine, &greatest, 1, MPI_INT64_T, MPI_MAX, first);
+    if (round % 4 == 0) {
+      MPI_Waitall(5, requests, MPI_STATUSES_IGNORE);
+    } else if (round % 4 == 1) {
+      for (int i = 0; i < 5; ++i) {
+        int which;
+        MPI_Waitany(5, requests, &which, MPI_STATUS_IGNORE);
+      }
+    } else if (round % 4 == 2) {
+      for (int done = 0; !done;) {
+        MPI_Testall(5, requests, &done, MPI_STATUSES_IGNORE);
+      }
+    } else {
+      for (int i = 4; i >= 0; --i) {
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+      }
+    }
+    PMPI_Allreduce(&mine, &expected, 1, MPI_INT64_T, MPI_MAX, first);
+    if (greatest != expected) {
+      fprintf(stderr, "rank %d: a blocking call between others is wrong\n", rank);
+      ++wrong;
+    }
+    for (int i = 0; i < 4; ++i) {
+      PMPI_Allreduce(in[i], theirs[i], count, MPI_DOUBLE, i % 2 ? MPI_SUM : MPI_MAX,
+                     i < 2 ? first : second);
+      compare("iallreduce", i % 2 ? "SUM" : "MAX", &type, (size_t)count, ours[i], theirs[i],
+              (size_t)count * sizeof(double));
+    }
+  }
+}
+
+static void everything(void) {
+  const int counts[] = {0, 1, 3, 4, 5, 1000, 100003};
+  int rank;
+  int size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  check_all(MPI_COMM_WORLD, counts, 6, 0);
+  check_all(MPI_COMM_WORLD, counts + 6, 1, 1);
+  check_barrier(MPI_COMM_WORLD);
+
+  /* Communicators that exist beside each other. Of the last one only some ranks are members. */
+  MPI_Comm half;
+  MPI_Comm copy;
+  MPI_Comm some = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Group world;
+  MPI_Group members;
+  const int range[1][3] = {{0, size - 1, 3}};
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_range_incl(world, 1, (int(*)[3])range, &members);
+  if (rank % 3 == 0) {
+    MPI_Comm_create_group(MPI_COMM_WORLD, members, 5, &some);
+  }
+  const int few[] = {1, 5, 1000};
+  check_all(half, few, 3, 1);
+  check_all(copy, few, 3, 1);
+  if (some != MPI_COMM_NULL) {
+    check_all(some, few, 3, 1);
+  }
+  check_later(MPI_COMM_WORLD, copy);
+  check_later(copy, half);
+  if (some != MPI_COMM_NULL) {
+    MPI_Comm_free(&some);
+  }
+  MPI_Comm_free(&half);
+  MPI_Comm_free(&copy);
+  MPI_Group_free(&members);
+  MPI_Group_free(&world);
+  check_all(MPI_COMM_WORLD, few, 1, 1);
+
+  /* What nobody but the MPI library can do. */
+  if (size > 1) {
+    MPI_Comm part;
+    MPI_Comm between;
+    const int low = rank < size / 2;
+    MPI_Comm_split(MPI_COMM_WORLD, low, rank, &part);
+    MPI_Intercomm_create(part, 0, MPI_COMM_WORLD, low ? size / 2 : 0, 9, &between);
+    int one = 1;
+    int there = 0;
+    int remote;
+    MPI_Comm_remote_size(between, &remote);
+    MPI_Allreduce(&one, &there, 1, MPI_INT, MPI_SUM, between);
+    if (there != remote) {
+      fprintf(stderr, "rank %d: an allreduce between two groups is wrong\n", rank);
+      ++wrong;
+    }
+    MPI_Barrier(between);
+    MPI_Comm_free(&between);
+    MPI_Comm_free(&part);
+  }
+}
+
+/* Values that only an exact sum adds up the same in any order; which rank has which says the seed. */
+static void sums(int seed) {
+  enum { elements = 40, values = 16 };
+  int rank;
+  int size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  double mine[elements];
+  double sum[elements];
+  double again[elements];
+  double at_root[elements] = {0};
+  for (int i = 0; i < elements; ++i) {
+    int order[values];
+    for (int v = 0; v < values; ++v) {
+      order[v] = v;
+    }
+    for (int v = values - 1; v > 0; --v) {
+      const int w = (int)(mix((uint64_t)seed * 1000003u + (uint64_t)(i * values + v)) %
+                          (uint64_t)(v + 1));
+      const int swapped = order[v];
+      order[v] = order[w];
+      order[w] = swapped;
+    }
+    /* Ranks above the sixteenth, and those that there are not, have zeros. */
+    mine[i] = 0;
+    if (rank < values) {
+      const uint64_t random = mix((uint64_t)(i * values + order[rank]));
+      mine[i] = ldexp((double)(int64_t)random, (int)(random % 60) - 90);
+    }
+  }
+  MPI_Allreduce(mine, sum, elements, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  memcpy(again, mine, sizeof again);
+  MPI_Allreduce(MPI_IN_PLACE, again, elements, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Reduce(mine, at_root, elements, MPI_DOUBLE, MPI_SUM, size - 1, MPI_COMM_WORLD);
+  MPI_Request request;
+  double later[elements];
+  MPI_Iallreduce(mine, later, elements, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (memcmp(sum, again, sizeof sum) != 0 || memcmp(sum, later, sizeof sum) != 0 ||
+      (rank == size - 1 && memcmp(sum, at_root, sizeof sum) != 0)) {
+    fprintf(stderr, "rank %d: the same sum has different bits\n", rank);
+    ++wrong;
+  }
+  if (rank == 0) {
+    uint64_t digest = 0;
+    for (int i = 0; i < elements; ++i) {
+      uint64_t bits;
+      memcpy(&bits, &sum[i], sizeof bits);
+      digest = mix(digest ^ bits);
+    }
+    printf("digest %016llx\n", (unsigned long long)digest);
+  }
+}
+
+static void loop(double seconds) {
+  enum { most = 20000 };
+  int rank;
+  int size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  static int64_t in[most];
+  static int64_t out[most];
+  int64_t later_in = rank;
+  int64_t later_out;
+  const double begin = MPI_Wtime();
+  long rounds = 0;
+  for (int go_on = 1; go_on; ++rounds) {
+    const int count = rounds % 10 == 9 ? most : 1 + (int)(rounds % 7);
+    for (int i = 0; i < count; ++i) {
+      in[i] = rank + rounds + i;
+    }
+    MPI_Request request;
+    MPI_Iallreduce(&later_in, &later_out, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Allreduce(in, out, count, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < count; ++i) {
+      if (out[i] != (int64_t)size * (size - 1) / 2 + size * (rounds + i)) {
+        fprintf(stderr, "rank %d: wrong result in round %ld\n", rank, rounds);
+        ++wrong;
+        break;
+      }
+    }
+    /* A rank may wait for another one's message, which comes only after that one's result. */
+    const int next = (rank + 1) % size;
+    const int before = (rank + size - 1) % size;
+    int token = rank;
+    MPI_Sendrecv_replace(&token, 1, MPI_INT, next, 1, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    wrong += later_out != (int64_t)size * (size - 1) / 2;
+    MPI_Barrier(MPI_COMM_WORLD);
+    go_on = rank == 0 ? MPI_Wtime() - begin < seconds : 0;
+    MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (rank == 0 && rounds == 20) {
+      printf("going\n");
+      fflush(stdout);
+    }
+  }
+  if (rank == 0) {
+    printf("%ld rounds\n", rounds);
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const char* const what = argc > 1 ? argv[1] : "all";
+  if (strcmp(what, "sums") == 0 && argc > 2) {
+    sums(atoi(argv[2]));
+  } else if (strcmp(what, "loop") == 0 && argc > 2) {
+    loop(atof(argv[2]));
+  } else {
+    everything();
+  }
+  int all = 0;
+  PMPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all == 0 ? 0 : 1;
+}
