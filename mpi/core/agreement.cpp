@@ -32,9 +32,15 @@ std::vector<Agreement::Sending> Agreement::receive(std::uint32_t node, Message m
 std::vector<Agreement::Sending> Agreement::lost(std::uint32_t node) {
   out_.clear();
   gone_[node] = true;
-  // Without a fault of the fabric nobody needs it: it may have ended its program already.
-  if (polling_ || state_ == State::freezing || state_ == State::frozen) {
-    end(fmt::format("the leader of node {} is gone while its part was needed", node));
+  // It may have ended its program, with all its calls: then nobody needs it.
+  if (polling_ || state_ == State::freezing) {
+    end_without(node);
+  }
+  for (const auto& [step, gathering] : gathering_) {
+    if (!gathering.contributions[node]) {
+      end_without(node);
+      break;
+    }
   }
   return std::exchange(out_, {});
 }
@@ -139,6 +145,13 @@ void Agreement::gather(std::uint32_t node, Message message) {
   if (gathering.here == nodes_) {
     finish(step, gathering);
     gathering_.erase(step);
+    return;
+  }
+  for (std::uint32_t other = 0; other < nodes_; ++other) {
+    if (gone_[other] && !gathering.contributions[other]) {
+      end_without(other);
+      return;
+    }
   }
 }
 
@@ -163,6 +176,10 @@ void Agreement::finish(StepNumber step, Gathering& gathering) {
   total.type = MessageType::result;
   total.step = step;
   to_all(total);
+}
+
+void Agreement::end_without(std::uint32_t node) {
+  end(fmt::format("the leader of node {} is gone while its part was needed", node));
 }
 
 void Agreement::end(const std::string& why) {

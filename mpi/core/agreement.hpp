@@ -75,6 +75,7 @@ private:
   void gather(std::uint32_t node, Message message);
   void finish(StepNumber step, Gathering& gathering);
   void end(const std::string& why);
+  void end_without(std::uint32_t node);
   void to_all(const Message& message);
 
   std::uint32_t nodes_;
