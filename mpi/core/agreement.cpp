@@ -71,7 +71,9 @@ void Agreement::count_status(std::uint32_t node, const Message& message, Time no
   const auto by_contributed = [](const auto& a, const auto& b) {
     return a->contributed < b->contributed;
   };
-  const auto by_completed = [](const auto& a, const auto& b) { return a->completed < b->completed; };
+  const auto by_completed = [](const auto& a, const auto& b) {
+    return a->completed < b->completed;
+  };
   const auto contributed =
       (*std::min_element(polled_.begin(), polled_.end(), by_contributed))->contributed;
   const auto completed =
@@ -103,7 +105,8 @@ void Agreement::count_frozen(std::uint32_t node, Message message) {
     return;
   }
   frozen_[node] = std::move(message);
-  if (std::all_of(frozen_.begin(), frozen_.end(), [](const auto& one) { return one.has_value(); })) {
+  if (std::all_of(frozen_.begin(), frozen_.end(),
+                  [](const auto& one) { return one.has_value(); })) {
     decide();
   }
 }

@@ -25,8 +25,7 @@ template <typename T> void store(std::byte* at, const T& value) {
 
 // Logical values.
 
-template <typename T>
-void to_logical(const std::byte* user, std::size_t count, std::byte* frames) {
+template <typename T> void to_logical(const std::byte* user, std::size_t count, std::byte* frames) {
   for (std::size_t i = 0; i < count; ++i) {
     store<T>(frames + i * sizeof(T), load<T>(user + i * sizeof(T)) != 0 ? T{1} : T{0});
   }
@@ -267,9 +266,8 @@ void from_frames(const Plan& plan, const std::byte* frames, std::size_t count, s
   case Conversion::logical: std::memcpy(user, frames, count * plan.user_bytes); return;
   case Conversion::reproducible:
     for (std::size_t i = 0; i < count; ++i) {
-      store(user + i * sizeof(double),
-            reduce::to_double(sum_of(
-                load<tributary_repsum_state>(frames + i * sizeof(tributary_repsum_state)))));
+      store(user + i * sizeof(double), reduce::to_double(sum_of(load<tributary_repsum_state>(
+                                           frames + i * sizeof(tributary_repsum_state)))));
     }
     return;
   case Conversion::min_pair:

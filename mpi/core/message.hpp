@@ -23,17 +23,17 @@ using CallNumber = std::uint64_t;
 using StepNumber = std::uint64_t;
 
 enum class MessageType : std::uint16_t {
-  hello = 1,     ///< to the coordinator: payload is the communicator's secret, step the node
-  suspect,       ///< to it: `step` has not completed for long, payload says what is known
-  failed,        ///< to it: the group has ended or the host is broken, payload says why
-  poll,          ///< from it: how far are you?
-  status,        ///< to it: contributed to `step`, completed `call` (a step, too)
-  freeze,        ///< from it: complete nothing more through the fabric; payload says why
-  frozen,        ///< to it: completed `step`, payload is its result; entered `call`
-  decision,      ///< from it: calls up to `call` are completed here, all later ones by MPI
-  contribution,  ///< to it: of `step`
-  result,        ///< from it: of `step`
-  broken,        ///< from it: it cannot be completed; payload says why
+  hello = 1,    ///< to the coordinator: payload is the communicator's secret, step the node
+  suspect,      ///< to it: `step` has not completed for long, payload says what is known
+  failed,       ///< to it: the group has ended or the host is broken, payload says why
+  poll,         ///< from it: how far are you?
+  status,       ///< to it: contributed to `step`, completed `call` (a step, too)
+  freeze,       ///< from it: complete nothing more through the fabric; payload says why
+  frozen,       ///< to it: completed `step`, payload is its result; entered `call`
+  decision,     ///< from it: calls up to `call` are completed here, all later ones by MPI
+  contribution, ///< to it: of `step`
+  result,       ///< from it: of `step`
+  broken,       ///< from it: it cannot be completed; payload says why
 };
 inline constexpr std::uint16_t last_message_type = 11;
 

@@ -28,16 +28,16 @@ namespace tributary::mpi {
 /// How the elements of the program become those of frames, and back.
 enum class Conversion : std::uint8_t {
   none,
-  logical,    ///< 0 or 1
+  logical,      ///< 0 or 1
   reproducible, ///< a double to the state of its sum
-  min_pair,   ///< {value, int} to the first half of {min, index, max, index}
-  max_pair,   ///< to the second
+  min_pair,     ///< {value, int} to the first half of {min, index, max, index}
+  max_pair,     ///< to the second
 };
 
 /// How a reduction travels.
 struct Plan {
-  int type = 0; ///< enum tributary_type
-  int op = 0;   ///< enum tributary_op
+  int type = 0;                  ///< enum tributary_type
+  int op = 0;                    ///< enum tributary_op
   std::uint32_t user_bytes = 0;  ///< of one element in the program, with its gaps
   std::uint32_t frame_bytes = 0; ///< of one element in frames
   Conversion conversion = Conversion::none;

@@ -12,12 +12,12 @@
 namespace tributary::mpi {
 
 struct Settings {
-  bool on = true;             ///< TRIBUTARY_MPI=off
-  std::string interface;      ///< TRIBUTARY_MPI_INTERFACE; "": nobody said
-  int verbose = 0;            ///< TRIBUTARY_MPI_VERBOSE; -1 (set to 0): errors alone
-  bool require = false;       ///< TRIBUTARY_MPI_REQUIRE: rather end than go on by MPI alone
-  bool reproducible = false;  ///< TRIBUTARY_SUM=reproducible
-  bool print_tuning = false;  ///< TRIBUTARY_MPI_TUNING=print
+  bool on = true;            ///< TRIBUTARY_MPI=off
+  std::string interface;     ///< TRIBUTARY_MPI_INTERFACE; "": nobody said
+  int verbose = 0;           ///< TRIBUTARY_MPI_VERBOSE; -1 (set to 0): errors alone
+  bool require = false;      ///< TRIBUTARY_MPI_REQUIRE: rather end than go on by MPI alone
+  bool reproducible = false; ///< TRIBUTARY_SUM=reproducible
+  bool print_tuning = false; ///< TRIBUTARY_MPI_TUNING=print
   /// TRIBUTARY_MPI_TUNING; nothing: to be measured.
   std::optional<Tuning> tuning;
   std::string tuning_text = "measure";

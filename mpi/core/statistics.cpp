@@ -29,9 +29,8 @@ std::string summary_line(const Statistics& all, std::uint64_t ranks) {
                          text_of(reason));
     }
   }
-  std::string line = fmt::format(
-      "{} of {} calls of {} ranks were reduced in the network, {} bytes",
-      with_reason(all, Reason::none), calls, ranks, all.bytes());
+  std::string line = fmt::format("{} of {} calls of {} ranks were reduced in the network, {} bytes",
+                                 with_reason(all, Reason::none), calls, ranks, all.bytes());
   if (all.cells[Statistics::recovered_at] > 0) {
     line += fmt::format("; {} of them were completed beside it, for the fabric failed",
                         all.cells[Statistics::recovered_at]);

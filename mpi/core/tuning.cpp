@@ -45,7 +45,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
-                                                                   : std::nullopt;
+                                                                  : std::nullopt;
 }
 
 std::string text_of(const Range& range) {
@@ -142,8 +142,8 @@ std::string Tuning::text() const {
     }
     text += where.empty() ? "by the MPI library" : "in the network: " + where;
     for (const Measured& point : measured_[k]) {
-      text += fmt::format("\n    {:>10} bytes: network {:.1f} us, MPI library {:.1f} us", point.bytes,
-                          point.network_us, point.library_us);
+      text += fmt::format("\n    {:>10} bytes: network {:.1f} us, MPI library {:.1f} us",
+                          point.bytes, point.network_us, point.library_us);
     }
     text += '\n';
   }

@@ -69,11 +69,11 @@ enum class Reason : std::uint8_t {
   operator_not_carried,
   datatype_not_carried,
   needs_wide_frames,
-  slower,          ///< the tuning table says that the MPI library is faster
-  not_set_up,      ///< a non-blocking call before the first blocking one of its communicator
-  setup_failed,    ///< no group could be had; the line printed then says why
-  fabric_failed,   ///< it failed earlier, in mid-run
-  switched_off,    ///< TRIBUTARY_MPI=off
+  slower,        ///< the tuning table says that the MPI library is faster
+  not_set_up,    ///< a non-blocking call before the first blocking one of its communicator
+  setup_failed,  ///< no group could be had; the line printed then says why
+  fabric_failed, ///< it failed earlier, in mid-run
+  switched_off,  ///< TRIBUTARY_MPI=off
 };
 inline constexpr std::size_t reason_count = 13;
 /// For the summary: "the datatype is not carried by frames" ...

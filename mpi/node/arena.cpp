@@ -40,8 +40,8 @@ struct File {
 void* map(int descriptor, std::size_t bytes, int flags) {
   void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, descriptor, 0);
   if (at == MAP_FAILED) {
-    throw std::runtime_error(fmt::format("no {} bytes of memory for the ranks of a node: {}", bytes,
-                                         reason()));
+    throw std::runtime_error(
+        fmt::format("no {} bytes of memory for the ranks of a node: {}", bytes, reason()));
   }
   return at;
 }
@@ -97,7 +97,8 @@ Arena Arena::create(const std::string& name, std::uint32_t ranks, std::size_t pa
     throw std::runtime_error(fmt::format("cannot make shared memory {}: {}", name, reason()));
   }
   // Reserved, not only promised: a page that is not there when it is written kills the process.
-  if (const int error = posix_fallocate(file.descriptor, 0, static_cast<off_t>(bytes)); error != 0) {
+  if (const int error = posix_fallocate(file.descriptor, 0, static_cast<off_t>(bytes));
+      error != 0) {
     shm_unlink(name.c_str());
     throw std::runtime_error(
         fmt::format("/dev/shm has no room for {} bytes, which {} ranks of a node need: {}; make it "
@@ -118,8 +119,8 @@ Arena Arena::open(const std::string& name, std::uint32_t ranks, std::size_t part
   struct stat facts {};
   if (file.descriptor < 0 || fstat(file.descriptor, &facts) != 0 ||
       static_cast<std::size_t>(facts.st_size) != bytes) {
-    throw std::runtime_error(fmt::format("cannot open shared memory {} of this node's first rank: {}",
-                                         name, reason()));
+    throw std::runtime_error(
+        fmt::format("cannot open shared memory {} of this node's first rank: {}", name, reason()));
   }
   return {map(file.descriptor, bytes, MAP_SHARED), bytes, ranks, part_bytes, false};
 }
@@ -138,14 +139,16 @@ void Arena::arrive(std::uint32_t rank, StepNumber step) {
   }
 }
 
-void Arena::wait_for_all(StepNumber step) {
+void Arena::wait_for_all(StepNumber step, const Idle& idle) {
   std::uint32_t next = 0; // all before it have arrived
-  head().arrivals.wait_until([&] {
-    while (next < ranks_ && seat(next).arrived.load(std::memory_order_acquire) >= step) {
-      ++next;
-    }
-    return next == ranks_;
-  });
+  head().arrivals.wait_until(
+      [&] {
+        while (next < ranks_ && seat(next).arrived.load(std::memory_order_acquire) >= step) {
+          ++next;
+        }
+        return next == ranks_;
+      },
+      idle);
 }
 
 void Arena::finish(StepNumber step) {
@@ -155,9 +158,9 @@ void Arena::finish(StepNumber step) {
   }
 }
 
-void Arena::wait_for_result(StepNumber step) {
-  head().results.wait_until(
-      [&] { return head().finished.load(std::memory_order_acquire) >= step; });
+void Arena::wait_for_result(StepNumber step, const Idle& idle) {
+  head().results.wait_until([&] { return head().finished.load(std::memory_order_acquire) >= step; },
+                            idle);
 }
 
 bool Arena::enter(std::uint32_t rank, CallNumber call) {
@@ -166,7 +169,7 @@ bool Arena::enter(std::uint32_t rank, CallNumber call) {
     return true;
   }
   head().results.wait_until(
-      [&] { return head().last.load(std::memory_order_acquire) != undecided; });
+      [&] { return head().last.load(std::memory_order_acquire) != undecided; }, [] {});
   return call <= head().last.load(std::memory_order_acquire);
 }
 

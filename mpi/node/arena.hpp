@@ -29,10 +29,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 
 namespace tributary::mpi::node {
+
+/// Called by whoever waits, once in a millisecond.
+using Idle = std::function<void()>;
 
 class Arena {
 public:
@@ -59,9 +63,9 @@ public:
 
   // Steps
   void arrive(std::uint32_t rank, StepNumber step);
-  void wait_for_all(StepNumber step);
+  void wait_for_all(StepNumber step, const Idle& idle);
   void finish(StepNumber step);
-  void wait_for_result(StepNumber step);
+  void wait_for_result(StepNumber step, const Idle& idle);
 
   // The gate
   /// A rank begins call `call`. False: it is to be made by the MPI library, like all later ones.

@@ -31,7 +31,7 @@ void Signal::raise() {
 void Signal::yield() { sched_yield(); }
 
 void Signal::sleep(std::uint32_t seen) {
-  constexpr timespec limit{.tv_sec = 0, .tv_nsec = 50'000'000};
+  constexpr timespec limit{.tv_sec = 0, .tv_nsec = 1'000'000};
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   futex(count_, FUTEX_WAIT, seen, &limit);
   sleepers_.fetch_sub(1, std::memory_order_seq_cst);

@@ -13,8 +13,8 @@ public:
   /// Wakes all who wait. What was written before is seen by whoever wakes up.
   void raise();
 
-  /// Waits until `done()`. Whoever makes it true raises afterwards.
-  template <typename Done> void wait_until(Done&& done) {
+  /// Waits until `done()`. Whoever makes it true raises afterwards. `idle` is called now and then.
+  template <typename Done, typename Idle> void wait_until(Done&& done, Idle&& idle) {
     for (int i = 0; i < yields; ++i) {
       if (done()) {
         return;
@@ -26,6 +26,7 @@ public:
       if (done()) {
         return;
       }
+      idle();
       sleep(seen);
     }
   }
@@ -33,7 +34,7 @@ public:
 private:
   static constexpr int yields = 30;
   static void yield();
-  /// Until the count is not `seen` any more, or for some milliseconds.
+  /// Until the count is not `seen` any more, or for a millisecond.
   void sleep(std::uint32_t seen);
 
   std::atomic<std::uint32_t> count_{0};

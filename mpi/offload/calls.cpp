@@ -204,8 +204,7 @@ bool reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype dat
   }
   const auto block = static_cast<std::size_t>(count);
   const auto ranks = static_cast<std::size_t>(Runtime::get()->of(comm).size());
-  const Chosen chosen =
-      choose(Kind::reduce_scatter_block, comm, block * ranks, datatype, op, true);
+  const Chosen chosen = choose(Kind::reduce_scatter_block, comm, block * ranks, datatype, op, true);
   if (chosen.communicator == nullptr) {
     return false;
   }

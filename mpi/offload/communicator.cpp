@@ -9,6 +9,11 @@
 
 namespace tributary::mpi::offload {
 
+void progress() {
+  int flag = 0;
+  PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+}
+
 Communicator::Communicator(Runtime& runtime, MPI_Comm comm) : runtime_(runtime), comm_(comm) {
   abilities_ = {.wide_frames = true, .reproducible = runtime.settings().reproducible};
   int inter = 0;
@@ -57,9 +62,9 @@ bool Communicator::enter() {
 
 void Communicator::run(const team::Call& call) {
   if (worker_) {
-    worker_->drain();
+    worker_->drain(progress);
   }
-  team_->run(call);
+  team_->run(call, progress);
   if (team_->was_rescued()) {
     runtime_.count_rescue();
   }
@@ -74,7 +79,7 @@ void Communicator::run_later(const team::Call& call, std::function<void()> done)
 
 void Communicator::drain() {
   if (worker_) {
-    worker_->drain();
+    worker_->drain(progress);
   }
 }
 

@@ -19,6 +19,10 @@ namespace tributary::mpi::offload {
 
 class Runtime;
 
+/// Lets the MPI library do what it has to do for others, as every call of it that waits must: a
+/// message that it has not sent yet may be what a rank needs that we wait for.
+void progress();
+
 class Communicator {
 public:
   Communicator(Runtime& runtime, MPI_Comm comm);

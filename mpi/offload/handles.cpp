@@ -43,7 +43,8 @@ enum class Class : std::uint8_t { with_sign, without_sign, floating };
 /// By class and size, for their sizes are the platform's.
 Element element_by(Class what, int bytes) {
   switch (what) {
-  case Class::floating: return bytes == 4 ? Element::float32 : bytes == 8 ? Element::float64 : Element::other;
+  case Class::floating:
+    return bytes == 4 ? Element::float32 : bytes == 8 ? Element::float64 : Element::other;
   case Class::with_sign:
     switch (bytes) {
     case 1: return Element::int8;

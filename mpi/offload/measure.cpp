@@ -86,7 +86,7 @@ Measured measured(const Contest& contest, std::uint64_t bytes, MPI_Comm comm) {
 void Communicator::measure() {
   constexpr std::uint64_t most = std::uint64_t{16} << 20;
   constexpr std::uint64_t medium = std::uint64_t{64} << 10;
-  constexpr std::array<std::uint64_t, 6> sizes{8,         1024, 16 << 10, medium, std::uint64_t{1} << 20,
+  constexpr std::array<std::uint64_t, 6> sizes{8,   1024, 16 << 10, medium, std::uint64_t{1} << 20,
                                                most};
   constexpr double lost = 1.3; // times what the library takes: longer ones lose, too
   // Zeros that take no memory until they are used, which for the longest they mostly are not.
@@ -114,8 +114,7 @@ void Communicator::measure() {
   const auto elements = [](int count) { return static_cast<std::size_t>(count); };
   const auto block = [&](int count) { return std::max(1, count / size_); };
   const std::array<Contest, 5> contests{{
-      {Kind::allreduce,
-       [&](int n) { through_network(reduction(elements(n), 0, elements(n))); },
+      {Kind::allreduce, [&](int n) { through_network(reduction(elements(n), 0, elements(n))); },
        [&](int n) { PMPI_Allreduce(in.data(), out.data(), n, MPI_DOUBLE, MPI_SUM, comm_); }, most},
       {Kind::reduce,
        [&](int n) { through_network(reduction(elements(n), 0, rank_ == 0 ? elements(n) : 0)); },
@@ -157,8 +156,8 @@ void Communicator::measure() {
 void Communicator::print_tuning() const {
   const Settings& settings = runtime_.settings();
   if (rank_ == 0 && (settings.print_tuning || settings.verbose > 0)) {
-    std::string text =
-        fmt::format("{}: {} ranks; what goes through the network\n{}", name(), size_, tuning_.text());
+    std::string text = fmt::format("{}: {} ranks; what goes through the network\n{}", name(), size_,
+                                   tuning_.text());
     text.pop_back();
     say(text);
   }

@@ -16,7 +16,8 @@ namespace {
 using States = std::vector<tributary_repsum_state>;
 
 Plan plan() {
-  return plan_reduction(Operator::sum, Element::float64, {.wide_frames = false, .reproducible = true})
+  return plan_reduction(Operator::sum, Element::float64,
+                        {.wide_frames = false, .reproducible = true})
       .plan;
 }
 
@@ -59,8 +60,7 @@ std::size_t number(int count) { return static_cast<std::size_t>(count); }
 bool is_to_be_reproducible(MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Runtime* const runtime = Runtime::get();
   if (runtime == nullptr || !runtime->settings().reproducible || comm == MPI_COMM_NULL ||
-      operator_of(op) != Operator::sum ||
-      element_of(datatype, Operator::sum) != Element::float64) {
+      operator_of(op) != Operator::sum || element_of(datatype, Operator::sum) != Element::float64) {
     return false;
   }
   int inter = 0;
@@ -70,8 +70,8 @@ bool is_to_be_reproducible(MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
 
 int reproducible_allreduce(const void* in, void* out, int count, MPI_Comm comm) {
   States states = states_of(in == MPI_IN_PLACE ? out : in, number(count));
-  const int answer = PMPI_Allreduce(MPI_IN_PLACE, states.data(), count, handles().state,
-                                    handles().sum, comm);
+  const int answer =
+      PMPI_Allreduce(MPI_IN_PLACE, states.data(), count, handles().state, handles().sum, comm);
   if (answer == MPI_SUCCESS) {
     doubles_of(states, out, number(count));
   }
@@ -82,9 +82,9 @@ int reproducible_reduce(const void* in, void* out, int count, int root, MPI_Comm
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
   States states = states_of(in == MPI_IN_PLACE ? out : in, number(count));
-  const int answer =
-      PMPI_Reduce(rank == root ? MPI_IN_PLACE : states.data(), rank == root ? states.data() : nullptr,
-                  count, handles().state, handles().sum, root, comm);
+  const int answer = PMPI_Reduce(rank == root ? MPI_IN_PLACE : states.data(),
+                                 rank == root ? states.data() : nullptr, count, handles().state,
+                                 handles().sum, root, comm);
   if (answer == MPI_SUCCESS && rank == root) {
     doubles_of(states, out, number(count));
   }

@@ -3,16 +3,19 @@
 #include "mpi/offload/communicator.hpp"
 #include "mpi/offload/report.hpp"
 #include "mpi/offload/runtime.hpp"
+#include "mpi/team/quiet_thread.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
-#include <cstring>
+#include <exception>
 #include <functional>
 #include <map>
 #include <random>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace tributary::mpi::offload {
@@ -30,6 +33,28 @@ struct Introduction {
   std::uint64_t settings;
   std::uint64_t version;
 };
+
+/// On a thread of its own, while this one lets MPI go on. Throws what it throws.
+template <typename Work> void aside(Work&& work) {
+  std::atomic<bool> done{false};
+  std::exception_ptr error;
+  std::thread thread = team::quiet_thread([&] {
+    try {
+      work();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    done.store(true, std::memory_order_release);
+  });
+  while (!done.load(std::memory_order_acquire)) {
+    progress();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  thread.join();
+  if (error) {
+    std::rethrow_exception(error);
+  }
+}
 
 } // namespace
 
@@ -222,12 +247,15 @@ void Setup::connect_leaders() {
 void Setup::join() {
   try {
     together(leads(), [&] {
-      group_->join({.interface = runtime_.settings().interface,
-                    .name = fmt::format("mpi-{}", secret_.substr(0, 16)),
-                    .node = node_,
-                    .nodes = nodes_,
-                    .spin_usec = runtime_.settings().spin_usec,
-                    .join_limit = runtime_.settings().join_limit});
+      // It waits for other nodes, whose leaders may need messages that MPI has not sent here yet.
+      aside([&] {
+        group_->join({.interface = runtime_.settings().interface,
+                      .name = fmt::format("mpi-{}", secret_.substr(0, 16)),
+                      .node = node_,
+                      .nodes = nodes_,
+                      .spin_usec = runtime_.settings().spin_usec,
+                      .join_limit = runtime_.settings().join_limit});
+      });
     });
   } catch (const Stop&) {
     if (group_) {
@@ -249,25 +277,25 @@ void Setup::put_together() {
     const bool speaks = communicator_.rank() == 0;
     const std::string name = speaks ? communicator_.name() : "";
     const bool ends = runtime_.settings().require;
-    team->watch(
-        std::move(*to_coordinator_),
-        {.decided =
-             [speaks, name, ends](const std::string& why, CallNumber last) {
-               if (speaks) {
-                 say(fmt::format("{}: the fabric has failed: {}; calls up to number {} are completed "
-                                 "beside it, all later ones are made by the MPI library",
-                                 name, why, last));
-               }
-               if (ends) {
-                 say("TRIBUTARY_MPI_REQUIRE is set, so the program ends here");
-                 std::abort();
-               }
-             },
-         .fatal =
-             [](const std::string& why) {
-               say(fmt::format("the program cannot go on: {}", why));
-               std::abort(); // which the launcher notices, and ends the other ranks
-             }});
+    team->watch(std::move(*to_coordinator_),
+                {.decided =
+                     [speaks, name, ends](const std::string& why, CallNumber last) {
+                       if (speaks) {
+                         say(fmt::format(
+                             "{}: the fabric has failed: {}; calls up to number {} are completed "
+                             "beside it, all later ones are made by the MPI library",
+                             name, why, last));
+                       }
+                       if (ends) {
+                         say("TRIBUTARY_MPI_REQUIRE is set, so the program ends here");
+                         std::abort();
+                       }
+                     },
+                 .fatal =
+                     [](const std::string& why) {
+                       say(fmt::format("the program cannot go on: {}", why));
+                       std::abort(); // which the launcher notices, and ends the other ranks
+                     }});
     if (speaks) {
       team->coordinate(std::move(from_leaders_), timeout / 2);
     }

@@ -2,12 +2,12 @@
 
 #include "mpi/team/quiet_thread.hpp"
 
+#include <chrono>
 #include <utility>
 
 namespace tributary::mpi::offload {
 
-Worker::Worker(team::Team& team)
-    : team_(team), thread_(team::quiet_thread([this] { work(); })) {}
+Worker::Worker(team::Team& team) : team_(team), thread_(team::quiet_thread([this] { work(); })) {}
 
 Worker::~Worker() {
   {
@@ -26,9 +26,14 @@ void Worker::add(const team::Call& call, std::function<void()> done) {
   changed_.notify_all();
 }
 
-void Worker::drain() {
+void Worker::drain(const node::Idle& idle) {
+  constexpr std::chrono::milliseconds while_idle{1};
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return jobs_.empty(); });
+  while (!changed_.wait_for(lock, while_idle, [this] { return jobs_.empty(); })) {
+    lock.unlock();
+    idle();
+    lock.lock();
+  }
 }
 
 void Worker::work() {
@@ -40,7 +45,7 @@ void Worker::work() {
     }
     const Job& job = jobs_.front(); // nobody else takes from the front
     lock.unlock();
-    team_.run(job.call);
+    team_.run(job.call, [] {}); // the program's thread calls MPI when it waits
     job.done();
     lock.lock();
     jobs_.pop_front();

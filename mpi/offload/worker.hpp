@@ -21,8 +21,8 @@ public:
   ~Worker();
 
   void add(const team::Call& call, std::function<void()> done);
-  /// Waits until all are done.
-  void drain();
+  /// Waits until all are done. `idle` is called meanwhile, once in a millisecond.
+  void drain(const node::Idle& idle);
 
 private:
   struct Job {

@@ -46,9 +46,7 @@ int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm
              : PMPI_Bcast(buffer, count, datatype, root, comm);
 }
 
-int MPI_Barrier(MPI_Comm comm) {
-  return offload::barrier(comm) ? MPI_SUCCESS : PMPI_Barrier(comm);
-}
+int MPI_Barrier(MPI_Comm comm) { return offload::barrier(comm) ? MPI_SUCCESS : PMPI_Barrier(comm); }
 
 int MPI_Iallreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
                    MPI_Comm comm, MPI_Request* request) {

@@ -10,8 +10,7 @@
 namespace tributary::mpi::team {
 
 Coordinator::Coordinator(std::deque<MessageStream> streams, std::chrono::milliseconds grace)
-    : streams_(std::move(streams)),
-      agreement_(static_cast<std::uint32_t>(streams_.size()), grace),
+    : streams_(std::move(streams)), agreement_(static_cast<std::uint32_t>(streams_.size()), grace),
       thread_(quiet_thread([this] { run(); })) {}
 
 Coordinator::~Coordinator() {

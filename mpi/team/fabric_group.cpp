@@ -13,14 +13,16 @@ namespace {
 std::string advice(int code) {
   switch (code) {
   case TRIBUTARY_ERR_NOT_PERMITTED:
-    return "; raw sockets need CAP_NET_RAW: run 'setcap cap_net_raw+ep PROGRAM', or grant it to the "
+    return "; raw sockets need CAP_NET_RAW: run 'setcap cap_net_raw+ep PROGRAM', or grant it to "
+           "the "
            "job's processes (AmbientCapabilities=CAP_NET_RAW, setpriv --ambient-caps +net_raw)";
   case TRIBUTARY_ERR_NO_INTERFACE:
     return "; TRIBUTARY_MPI_INTERFACE names the interface that leads to the switch";
   case TRIBUTARY_ERR_MANAGER_UNREACHABLE:
     return "; TRIBUTARY_FABRIC_MANAGER_URL says where the fabric manager is";
   case TRIBUTARY_ERR_MANAGER_REFUSED:
-    return "; TRIBUTARY_FABRIC_MANAGER_TOKEN is the token of the job, and 'tributaryctl fabric show "
+    return "; TRIBUTARY_FABRIC_MANAGER_TOKEN is the token of the job, and 'tributaryctl fabric "
+           "show "
            "groups' says who holds groups and trees";
   default: return "";
   }
@@ -35,16 +37,16 @@ FabricGroup::FabricGroup(const std::string& interface, std::uint32_t spin_usec) 
   on.progress = TRIBUTARY_PROGRESS_THREAD;
   if (const int code = tributary_open(&on, &host_); code != TRIBUTARY_OK) {
     host_ = nullptr;
-    throw std::runtime_error(
-        fmt::format("interface {} cannot be used: {}{}", interface, tributary_last_error(nullptr),
-                    advice(code)));
+    throw std::runtime_error(fmt::format("interface {} cannot be used: {}{}", interface,
+                                         tributary_last_error(nullptr), advice(code)));
   }
 }
 
 FabricGroup::~FabricGroup() { close(); }
 
 void FabricGroup::refuse(const std::string& what, int code) {
-  throw std::runtime_error(fmt::format("{}: {}{}", what, tributary_last_error(host_), advice(code)));
+  throw std::runtime_error(
+      fmt::format("{}: {}{}", what, tributary_last_error(host_), advice(code)));
 }
 
 void FabricGroup::join(const GroupSettings& settings) {
@@ -81,8 +83,7 @@ FabricGroup::Outcome FabricGroup::begun(int code) {
 
 FabricGroup::Outcome FabricGroup::begin_reduction(const Plan& plan, const std::byte* in,
                                                   std::byte* out, std::size_t elements) {
-  return begun(
-      tributary_allreduce_start(group_, in, out, elements, plan.type, plan.op, &request_));
+  return begun(tributary_allreduce_start(group_, in, out, elements, plan.type, plan.op, &request_));
 }
 
 FabricGroup::Outcome FabricGroup::begin_broadcast(std::byte* buffer, std::size_t bytes,
@@ -96,8 +97,7 @@ FabricGroup::Outcome FabricGroup::begin_barrier() {
 }
 
 FabricGroup::Outcome FabricGroup::wait(std::chrono::milliseconds limit) {
-  const int code =
-      tributary_wait(&request_, std::chrono::microseconds(limit).count(), nullptr);
+  const int code = tributary_wait(&request_, std::chrono::microseconds(limit).count(), nullptr);
   if (code == TRIBUTARY_OK) {
     return Outcome::done;
   }

@@ -54,7 +54,8 @@ private:
 };
 
 /// The first of the listener's addresses that answers. Throws std::runtime_error, with what each said.
-[[nodiscard]] MessageStream connect_to(const std::string& addresses, std::chrono::milliseconds limit);
+[[nodiscard]] MessageStream connect_to(const std::string& addresses,
+                                       std::chrono::milliseconds limit);
 /// Two ends of one.
 struct StreamPair {
   MessageStream first;

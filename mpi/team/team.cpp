@@ -26,7 +26,7 @@ void Team::coordinate(std::deque<MessageStream> streams, milliseconds grace) {
   coordinator_ = std::make_unique<Coordinator>(std::move(streams), grace);
 }
 
-void Team::run(const Call& call) {
+void Team::run(const Call& call, const node::Idle& idle) {
   rescued_ = false;
   const std::size_t frame_bytes = std::max<std::size_t>(call.plan.frame_bytes, 1);
   const std::size_t most = arena_.part_bytes() / frame_bytes;
@@ -39,9 +39,9 @@ void Team::run(const Call& call) {
     }
     arena_.arrive(rank_, step_);
     if (leads()) {
-      lead_step(call, count);
+      lead_step(call, count, idle);
     }
-    arena_.wait_for_result(step_);
+    arena_.wait_for_result(step_, idle);
     const std::size_t first = std::max(at, call.take_from);
     const std::size_t end = std::min(at + count, call.take_from + call.take);
     if (call.out != nullptr && first < end) {
@@ -52,15 +52,15 @@ void Team::run(const Call& call) {
   } while (at < call.elements);
 }
 
-void Team::lead_step(const Call& call, std::size_t elements) {
-  arena_.wait_for_all(step_);
+void Team::lead_step(const Call& call, std::size_t elements, const node::Idle& idle) {
+  arena_.wait_for_all(step_, idle);
   add_up(call, elements);
-  if (!through_fabric(call, elements)) {
+  if (!through_fabric(call, elements, idle)) {
     group_->close();
     if (call.what == Call::What::broadcast && call.from_node != node_) {
       fill_zero(arena_.part(0), elements);
     }
-    watch_->complete(step_, call.plan, elements, arena_.part(0), arena_.result(step_));
+    watch_->complete(step_, call.plan, elements, arena_.part(0), arena_.result(step_), idle);
     rescued_ = true;
   }
   arena_.finish(step_);
@@ -76,12 +76,11 @@ void Team::add_up(const Call& call, std::size_t elements) {
   }
   for (std::uint32_t rank = 1; rank < arena_.ranks(); ++rank) {
     // A plan's type and operator are among those that there are.
-    static_cast<void>(
-        combine(call.plan.type, call.plan.op, total, arena_.part(rank), elements));
+    static_cast<void>(combine(call.plan.type, call.plan.op, total, arena_.part(rank), elements));
   }
 }
 
-bool Team::through_fabric(const Call& call, std::size_t elements) {
+bool Team::through_fabric(const Call& call, std::size_t elements, const node::Idle& idle) {
   using Outcome = FabricGroup::Outcome;
   if (!watch_->begin(step_)) {
     return false;
@@ -100,7 +99,7 @@ bool Team::through_fabric(const Call& call, std::size_t elements) {
     break;
   case Call::What::barrier: outcome = group_->begin_barrier(); break;
   }
-  constexpr milliseconds look{50}; // whether others have found a fault
+  constexpr milliseconds look{1}; // whether others have found a fault
   auto next_suspicion = steady_clock::now() + suspect_after_;
   while (outcome == Outcome::not_yet) {
     outcome = group_->wait(look);
@@ -110,6 +109,7 @@ bool Team::through_fabric(const Call& call, std::size_t elements) {
     if (watch_->is_frozen()) {
       return false;
     }
+    idle();
     if (const auto now = steady_clock::now(); now >= next_suspicion) {
       next_suspicion = now + suspect_after_;
       watch_->suspect(step_, group_->error());

@@ -50,8 +50,9 @@ public:
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] bool leads() const { return group_ != nullptr; }
 
-  /// Requires that `arena().enter()` allowed it.
-  void run(const Call& call);
+  /// Requires that `arena().enter()` allowed it. `idle` is called while it waits, once in a
+  /// millisecond: others may need this process's MPI library to go on before they come.
+  void run(const Call& call, const node::Idle& idle);
   /// Whether a step of the last call was completed by the coordinator; the leader knows.
   [[nodiscard]] bool was_rescued() const { return rescued_; }
 
@@ -59,8 +60,8 @@ public:
   void leave();
 
 private:
-  void lead_step(const Call& call, std::size_t elements);
-  bool through_fabric(const Call& call, std::size_t elements);
+  void lead_step(const Call& call, std::size_t elements, const node::Idle& idle);
+  bool through_fabric(const Call& call, std::size_t elements, const node::Idle& idle);
   void add_up(const Call& call, std::size_t elements);
 
   node::Arena arena_;

@@ -2,6 +2,7 @@
 
 #include "mpi/team/quiet_thread.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -10,8 +11,9 @@ namespace tributary::mpi::team {
 
 namespace {
 
-const char* const gone = "the leader of rank 0's node is gone, and the fabric has failed: nobody can "
-                         "complete the calls that were begun";
+const char* const gone =
+    "the leader of rank 0's node is gone, and the fabric has failed: nobody can "
+    "complete the calls that were begun";
 
 } // namespace
 
@@ -68,8 +70,8 @@ void Watch::report_failure(const std::string& why) {
   changed_.wait(lock, [this] { return decided_ || lost_; });
 }
 
-void Watch::complete(StepNumber step, const Plan& plan, std::size_t elements,
-                     const std::byte* part, std::byte* result) {
+void Watch::complete(StepNumber step, const Plan& plan, std::size_t elements, const std::byte* part,
+                     std::byte* result, const node::Idle& idle) {
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return decided_ || lost_; });
@@ -82,8 +84,13 @@ void Watch::complete(StepNumber step, const Plan& plan, std::size_t elements,
                   .elements = elements,
                   .payload = {part, part + elements * plan.frame_bytes}};
   send(message);
+  constexpr std::chrono::milliseconds while_idle{1};
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return results_.contains(step) || lost_; });
+  while (!changed_.wait_for(lock, while_idle, [&] { return results_.contains(step) || lost_; })) {
+    lock.unlock();
+    idle();
+    lock.lock();
+  }
   const auto found = results_.find(step);
   if (found == results_.end()) {
     lock.unlock();

@@ -45,7 +45,7 @@ public:
   void report_failure(const std::string& why);
   /// Waits for the decision, then has the step completed by the coordinator.
   void complete(StepNumber step, const Plan& plan, std::size_t elements, const std::byte* part,
-                std::byte* result);
+                std::byte* result, const node::Idle& idle);
 
 private:
   void run();
