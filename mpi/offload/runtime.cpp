@@ -25,6 +25,7 @@ Runtime::Runtime() {
     PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Runtime::forget, &key_, this);
+  PMPI_Comm_dup(MPI_COMM_WORLD, &silent_);
 }
 
 void Runtime::start() { current_.store(new Runtime, std::memory_order_release); }
@@ -80,6 +81,7 @@ void Runtime::end() {
     one->retire(Communicator::Wait::none);
   }
   runtime->print_summary();
+  PMPI_Comm_free(&runtime->silent_);
   // The attributes of MPI_COMM_WORLD are deleted by MPI_Finalize, so the object stays.
   current_.store(nullptr, std::memory_order_release);
 }

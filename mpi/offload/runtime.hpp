@@ -29,6 +29,9 @@ public:
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
+  /// A copy of MPI_COMM_WORLD on which nobody sends anything.
+  [[nodiscard]] MPI_Comm silent() const { return silent_; }
+
   /// The state of a communicator; made when it is asked for the first time.
   [[nodiscard]] Communicator& of(MPI_Comm comm);
   /// Before a communicator is freed; collective over it.
@@ -51,6 +54,7 @@ private:
   static std::atomic<Runtime*> current_;
   Settings settings_;
   int key_ = MPI_KEYVAL_INVALID;
+  MPI_Comm silent_ = MPI_COMM_NULL;
   std::mutex mutex_;
   std::vector<Communicator*> all_; ///< in the order in which they were made
   std::array<std::atomic<std::uint64_t>, Statistics::size> cells_{};

@@ -2,6 +2,8 @@
 
 #include "mpi/core/arithmetic.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -100,7 +102,8 @@ bool Team::through_fabric(const Call& call, std::size_t elements, const node::Id
   case Call::What::barrier: outcome = group_->begin_barrier(); break;
   }
   constexpr milliseconds look{1}; // whether others have found a fault
-  auto next_suspicion = steady_clock::now() + suspect_after_;
+  const auto began = steady_clock::now();
+  auto next_suspicion = began + suspect_after_;
   while (outcome == Outcome::not_yet) {
     outcome = group_->wait(look);
     if (outcome != Outcome::not_yet) {
@@ -112,7 +115,9 @@ bool Team::through_fabric(const Call& call, std::size_t elements, const node::Id
     idle();
     if (const auto now = steady_clock::now(); now >= next_suspicion) {
       next_suspicion = now + suspect_after_;
-      watch_->suspect(step_, group_->error());
+      watch_->suspect(step_, fmt::format("a reduction to which all nodes have contributed got no "
+                                         "result within {:.1f} s; a switch or a link is down",
+                                         std::chrono::duration<double>(now - began).count()));
     }
   }
   if (outcome == Outcome::failed) {

@@ -330,6 +330,7 @@ static void check_later(MPI_Comm first, MPI_Comm second) {
   for (int round = 0; round < rounds; ++round) {
     const int count = round % 3 == 0 ? 1 : round % 3 == 1 ? 5 : most;
     MPI_Request requests[5];
+    MPI_Status statuses[5];
     for (int i = 0; i < 4; ++i) {
       fill(&type, (unsigned char*)in[i], (size_t)count, rank, round * 4 + i);
       MPI_Iallreduce(in[i], ours[i], count, MPI_DOUBLE, i % 2 ? MPI_SUM : MPI_MAX,
@@ -341,7 +342,7 @@ static void check_later(MPI_Comm first, MPI_Comm second) {
     int64_t expected = -1;
     MPI_Allreduce(&mine, &greatest, 1, MPI_INT64_T, MPI_MAX, first);
     if (round % 4 == 0) {
-      MPI_Waitall(5, requests, MPI_STATUSES_IGNORE);
+      MPI_Waitall(5, requests, statuses);
     } else if (round % 4 == 1) {
       for (int i = 0; i < 5; ++i) {
         int which;
@@ -349,7 +350,7 @@ static void check_later(MPI_Comm first, MPI_Comm second) {
       }
     } else if (round % 4 == 2) {
       for (int done = 0; !done;) {
-        MPI_Testall(5, requests, &done, MPI_STATUSES_IGNORE);
+        MPI_Testall(5, requests, &done, statuses);
       }
     } else {
       for (int i = 4; i >= 0; --i) {
