@@ -235,8 +235,8 @@ TEST(WideVectors, TheIdentityOfEveryOperatorLeavesTheOthersValues) {
   for (const Opcode op : wire::all_opcodes) {
     for (std::size_t t = 0; t < element_type_count; ++t) {
       const auto type = static_cast<ElementType>(t);
-      if (form_of(op, type) == wire::Form::words) {
-        continue;
+      if (form_of(op, type) == wire::Form::words || type == ElementType::repsum_state) {
+        continue; // a state's M has gaps beside it, which are zero
       }
       // 1.5 and its bits are sound for all types.
       constexpr std::size_t doubles = 400;

@@ -1,0 +1,54 @@
+#include "mpi/core/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace tributary::mpi::test {
+namespace {
+
+Settings settings(const std::map<std::string, std::string>& environment,
+                  std::vector<std::string>& faults) {
+  return settings_from(
+      [&](const char* name) {
+        const auto found = environment.find(name);
+        return found == environment.end() ? nullptr : found->second.c_str();
+      },
+      faults);
+}
+
+TEST(Settings, AreReadFromTheEnvironment) {
+  std::vector<std::string> faults;
+  const Settings read = settings({{"TRIBUTARY_MPI_INTERFACE", "eth1"},
+                                  {"TRIBUTARY_MPI_REQUIRE", "1"},
+                                  {"TRIBUTARY_SUM", "reproducible"},
+                                  {"TRIBUTARY_MPI_TUNING", "barrier"},
+                                  {"TRIBUTARY_MPI_TIMEOUT", "7"}},
+                                 faults);
+  EXPECT_TRUE(faults.empty());
+  EXPECT_EQ(read.interface, "eth1");
+  EXPECT_TRUE(read.on && read.require && read.reproducible);
+  ASSERT_TRUE(read.tuning.has_value());
+  EXPECT_EQ(read.timeout, std::chrono::seconds(7));
+  EXPECT_NE(read.common(), settings({}, faults).common());
+}
+
+TEST(Settings, WhatIsWrongIsSaidWithWhatItCanBe) {
+  for (const auto& [name, value] :
+       std::map<std::string, std::string>{{"TRIBUTARY_MPI", "yes"},
+                                          {"TRIBUTARY_MPI_REQUIRE", "2"},
+                                          {"TRIBUTARY_SUM", "exact"},
+                                          {"TRIBUTARY_MPI_TIMEOUT", "0"},
+                                          {"TRIBUTARY_MPI_SPIN_USEC", "10us"},
+                                          {"TRIBUTARY_MPI_TUNING", "fastest"}}) {
+    std::vector<std::string> faults;
+    settings({{name, value}}, faults);
+    ASSERT_EQ(faults.size(), 1U) << name;
+    EXPECT_NE(faults[0].find(name), std::string::npos);
+    EXPECT_NE(faults[0].find(value), std::string::npos);
+  }
+}
+
+} // namespace
+} // namespace tributary::mpi::test
