@@ -9,12 +9,7 @@
 
 namespace tributary::mpi::offload {
 
-void progress() {
-  int flag = 0;
-  // Of a communicator without messages: where there is one Open MPI does nothing else, and on
-  // MPI_COMM_SELF MPICH does nothing at all.
-  PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, Runtime::get()->silent(), &flag, MPI_STATUS_IGNORE);
-}
+void progress() { Runtime::get()->progress(); }
 
 Communicator::Communicator(Runtime& runtime, MPI_Comm comm) : runtime_(runtime), comm_(comm) {
   abilities_ = {.wide_frames = true, .reproducible = runtime.settings().reproducible};

@@ -26,6 +26,7 @@ Runtime::Runtime() {
   }
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Runtime::forget, &key_, this);
   PMPI_Comm_dup(MPI_COMM_WORLD, &silent_);
+  PMPI_Irecv(&nothing_, 1, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, silent_, &never_);
 }
 
 void Runtime::start() { current_.store(new Runtime, std::memory_order_release); }
@@ -61,6 +62,14 @@ Communicator& Runtime::of(MPI_Comm comm) {
   return *made;
 }
 
+void Runtime::progress() {
+  const std::unique_lock lock(progress_, std::try_to_lock);
+  if (lock.owns_lock()) { // else another thread is at it
+    int flag = 0;
+    PMPI_Test(&never_, &flag, MPI_STATUS_IGNORE);
+  }
+}
+
 void Runtime::retire(MPI_Comm comm) {
   if (Communicator* const found = find(comm)) {
     found->retire(Communicator::Wait::for_all);
@@ -81,6 +90,8 @@ void Runtime::end() {
     one->retire(Communicator::Wait::none);
   }
   runtime->print_summary();
+  PMPI_Cancel(&runtime->never_);
+  PMPI_Wait(&runtime->never_, MPI_STATUS_IGNORE);
   PMPI_Comm_free(&runtime->silent_);
   // The attributes of MPI_COMM_WORLD are deleted by MPI_Finalize, so the object stays.
   current_.store(nullptr, std::memory_order_release);

@@ -29,8 +29,9 @@ public:
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
-  /// A copy of MPI_COMM_WORLD on which nobody sends anything.
-  [[nodiscard]] MPI_Comm silent() const { return silent_; }
+  /// Lets the MPI library go on, by asking for a message that never comes. (MPI_Iprobe would not do:
+  /// Open MPI goes on only where there is none, MPICH not at all.)
+  void progress();
 
   /// The state of a communicator; made when it is asked for the first time.
   [[nodiscard]] Communicator& of(MPI_Comm comm);
@@ -54,7 +55,10 @@ private:
   static std::atomic<Runtime*> current_;
   Settings settings_;
   int key_ = MPI_KEYVAL_INVALID;
-  MPI_Comm silent_ = MPI_COMM_NULL;
+  MPI_Comm silent_ = MPI_COMM_NULL; ///< a copy of MPI_COMM_WORLD on which nobody sends anything
+  std::mutex progress_;
+  MPI_Request never_ = MPI_REQUEST_NULL; ///< a message on it
+  char nothing_ = 0;
   std::mutex mutex_;
   std::vector<Communicator*> all_; ///< in the order in which they were made
   std::array<std::atomic<std::uint64_t>, Statistics::size> cells_{};
