@@ -152,9 +152,11 @@ static void check_type(MPI_Comm comm, const struct datatype* type, MPI_Op op, co
 
   const int root = seed % size;
   memcpy(ours, in, bytes);
-  memcpy(theirs, in, bytes);
+  if (rank != root) {
+    memcpy(theirs, in,
+           bytes); /* else it is that of the allreduce: MPICH 4.0 hangs in long reduces */
+  }
   MPI_Reduce(in, ours, count, type->handle, op, root, comm);
-  PMPI_Reduce(in, theirs, count, type->handle, op, root, comm);
   compare("reduce", op_name, type, n, ours, theirs, bytes);
   memcpy(ours, in, bytes);
   if (rank == root) {
