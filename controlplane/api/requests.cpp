@@ -123,6 +123,13 @@ JobRequest job_request(const json::object& body) {
   }
   request.hosts = bounded_list<Nid>(fields, "hosts", max_contributions, nid_of);
   request.vnis = bounded_list<Vni>(fields, "vnis", max_vni, vni_of);
+  if (fields.has("assignVni")) {
+    const json::value& assign = fields.required("assignVni");
+    if (!assign.is_bool()) {
+      throw RequestError(fmt::format("\"assignVni\" must be true or false, not {}", shown(assign)));
+    }
+    request.assign_vni = assign.as_bool();
+  }
   return request;
 }
 

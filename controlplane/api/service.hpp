@@ -57,6 +57,7 @@ struct JobRequest {
   /// What its groups are limited to; nothing: any.
   std::optional<std::vector<Nid>> hosts = std::nullopt;
   std::optional<std::vector<Vni>> vnis = std::nullopt;
+  bool assign_vni = false; ///< "assignVni": one at once, where it brings none
 };
 /// {"jobSteps": {"N": null}, "mcastLimit": 4}
 struct JobPatch {

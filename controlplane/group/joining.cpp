@@ -64,6 +64,13 @@ std::optional<Error> Registry::fault_of(const GroupRequest& request) const {
   return std::nullopt;
 }
 
+Error Registry::no_vni_left(const std::string& job) const {
+  return {ErrorKind::exhausted,
+          fmt::format("02: no VNI is left for job {}: all of {} to {} belong to other jobs; one is "
+                      "free when one of them ends",
+                      job, settings_.first_vni.value, settings_.last_vni.value)};
+}
+
 Result<Group*> Registry::make_group(const GroupRequest& request, Job& job, TimeNs now) {
   if (auto fault = fault_of(request)) {
     return *std::move(fault);
@@ -80,10 +87,7 @@ Result<Group*> Registry::make_group(const GroupRequest& request, Job& job, TimeN
   if (!job.vni) {
     job.vni = vnis_.give_out(job.id);
     if (!job.vni) {
-      return Error{ErrorKind::exhausted,
-                   fmt::format("02: no VNI is left for job {}: all of {} to {} belong to "
-                               "other jobs; one is free when one of them ends",
-                               job.id, settings_.first_vni.value, settings_.last_vni.value)};
+      return no_vni_left(job.id);
     }
     put(job);
     put_address("vnis", vnis_.pool());

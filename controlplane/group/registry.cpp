@@ -39,6 +39,13 @@ Result<const Job*> Registry::create_job(const std::string& id,
                                vni.value, holder)};
     }
   }
+  std::optional<Vni> given;
+  if (bounds.give_out_vni && !bounds.vnis && !jobs_.contains(id)) {
+    given = vnis_.give_out(id);
+    if (!given) {
+      return no_vni_left(id);
+    }
+  }
   const auto [it, fresh] = jobs_.try_emplace(id);
   Job& job = it->second;
   if (fresh) {
@@ -61,7 +68,11 @@ Result<const Job*> Registry::create_job(const std::string& id,
     vnis_.claim(vni, id);
   }
   tokens_.add(job.token, id);
+  job.vni = given;
   put(job);
+  if (given) {
+    put_address("vnis", vnis_.pool());
+  }
   return &job;
 }
 

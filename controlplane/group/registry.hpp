@@ -63,6 +63,8 @@ struct Settings {
 struct JobBounds {
   std::optional<std::vector<Nid>> hosts;
   std::optional<std::vector<Vni>> vnis;
+  /// One is given out at once, where it brings none, and not with its first group.
+  bool give_out_vni = false;
 };
 
 struct MulticastRequest {
@@ -96,7 +98,8 @@ public:
 
   // ---- jobs (administrator) ----
 
-  /// A conflict when it exists or still ends, or another job has one of its VNIs.
+  /// A conflict when it exists or still ends, or another job has one of its VNIs; exhausted when one
+  /// is to be given out and none is left.
   Result<const Job*> create_job(const std::string& id, std::optional<std::uint32_t> multicast_limit,
                                 JobBounds bounds = {});
   /// Groups beyond a lower limit go on; no new one comes until there are fewer.
@@ -225,6 +228,7 @@ private:
                                                             std::span<const Nid> members);
   [[nodiscard]] std::optional<Error> fault_of(const GroupRequest& request) const;
   [[nodiscard]] std::optional<Error> over_quota(const Job& job, TimeNs now) const;
+  [[nodiscard]] Error no_vni_left(const std::string& job) const;
   Result<Group*> make_group(const GroupRequest& request, Job& job, TimeNs now);
   Group& add_group(Job& job, Group group, TimeNs now);
   [[nodiscard]] std::optional<Error> contradiction(const Group& group, const JoinRequest& request,

@@ -53,6 +53,10 @@ json::value vnis_json(const std::optional<std::vector<Vni>>& vnis) {
   return list;
 }
 
+json::value vni_json(std::optional<Vni> vni) {
+  return vni ? json::value(vni->value) : json::value(nullptr);
+}
+
 std::string link_of(const std::string& job) {
   return "/fabric/collectives/jobs/" + api::segment_of(job);
 }
@@ -248,8 +252,8 @@ void Manager::create_job(const api::Caller& caller, const api::JobRequest& reque
   if (refused(reply)) {
     return;
   }
-  const auto job =
-      registry_.create_job(request.job, request.multicast_limit, {request.hosts, request.vnis});
+  const auto job = registry_.create_job(request.job, request.multicast_limit,
+                                        {request.hosts, request.vnis, request.assign_vni});
   if (!job) {
     return answer(std::move(reply), api::answer_of(job.error()), false);
   }
@@ -260,7 +264,8 @@ void Manager::create_job(const api::Caller& caller, const api::JobRequest& reque
           json::object{{"jobID", request.job},
                        {"sessionToken", (*job)->token},
                        {"documentSelfLink", link_of(request.job)},
-                       {"mcastLimit", (*job)->multicast_limit}},
+                       {"mcastLimit", (*job)->multicast_limit},
+                       {"vni", vni_json((*job)->vni)}},
           0},
          true);
 }
@@ -288,6 +293,7 @@ void Manager::get_job(const api::Caller& caller, const std::string& id, api::Rep
                       {"mcastLimit", job.multicast_limit},
                       {"hosts", macs_json(job.hosts)},
                       {"vnis", vnis_json(job.vnis)},
+                      {"vni", vni_json(job.vni)},
                       {"sessionToken", job.token},
                       {"jobSteps", std::move(steps)}},
          0});

@@ -1,0 +1,21 @@
+// What both ends of the launch channel agree on beside its messages.
+#pragma once
+
+#include "launch.pb.h"
+
+#include <cstdint>
+
+namespace tributary::launch::messages {
+
+/// Changed with every change that an older daemon would not understand.
+inline constexpr std::uint32_t launch_protocol = 1;
+
+// Statuses and events of PMIx (pmix_common.h), for rooms that are built without it.
+inline constexpr int success = 0;
+inline constexpr int proc_aborted = -7;
+inline constexpr int unreachable = -25;
+inline constexpr int not_found = -46;
+inline constexpr int not_supported = -47;
+inline constexpr int lost_connection = -61;
+
+} // namespace tributary::launch::messages

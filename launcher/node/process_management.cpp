@@ -1,0 +1,201 @@
+// Between ranks and other nodes: what PMIx and PMI-1 ask, and the answers.
+#include "launcher/node/daemon_process.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace tributary::launch::node {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+constexpr const char* pmi_fence = "pmi-1";
+
+} // namespace
+
+// Of PMIx, on its thread.
+
+void Daemon::connected(std::uint32_t rank, Done done) {
+  asio::post(io_, [this, rank, done = std::move(done)] {
+    rank_connected(rank);
+    done(messages::success);
+  });
+}
+
+void Daemon::finalized(std::uint32_t rank, Done done) {
+  asio::post(io_, [this, rank, done = std::move(done)] {
+    rank_finalized(rank);
+    done(messages::success);
+  });
+}
+
+void Daemon::aborted(std::uint32_t rank, int status, std::string text, Done done) {
+  asio::post(io_, [this, rank, status, text = std::move(text), done = std::move(done)] {
+    messages::FromNode message;
+    message.mutable_abort()->set_rank(rank);
+    message.mutable_abort()->set_status(status);
+    message.mutable_abort()->set_text(text);
+    channel_.send(message);
+    done(messages::success);
+  });
+}
+
+void Daemon::fence(std::vector<std::uint32_t> ranks, std::string data, DataAnswer answer) {
+  asio::post(io_, [this, ranks = std::move(ranks), data = std::move(data),
+                   answer = std::move(answer)]() mutable {
+    std::sort(ranks.begin(), ranks.end());
+    messages::FromNode message;
+    messages::Fence& fence = *message.mutable_fence();
+    fence.set_name(fmt::format("pmix {}", fmt::join(ranks, ",")));
+    fence.mutable_ranks()->Add(ranks.begin(), ranks.end());
+    fence.set_data(std::move(data));
+    fences_[fence.name()].push_back(std::move(answer));
+    channel_.send(message);
+  });
+}
+
+void Daemon::modex(std::uint32_t rank, DataAnswer answer) {
+  asio::post(io_, [this, rank, answer = std::move(answer)]() mutable {
+    messages::FromNode message;
+    message.mutable_modex_wanted()->set_number(next_number_);
+    message.mutable_modex_wanted()->set_rank(rank);
+    modexes_[next_number_++] = std::move(answer);
+    channel_.send(message);
+  });
+}
+
+void Daemon::notice(messages::Notice notice) {
+  asio::post(io_, [this, notice = std::move(notice)]() mutable {
+    messages::FromNode message;
+    *message.mutable_notice() = std::move(notice);
+    channel_.send(message);
+  });
+}
+
+void Daemon::query(messages::Query query, QueryAnswer answer) {
+  asio::post(io_, [this, query = std::move(query), answer = std::move(answer)]() mutable {
+    query.set_number(next_number_);
+    queries_[next_number_++] = std::move(answer);
+    messages::FromNode message;
+    *message.mutable_query() = std::move(query);
+    channel_.send(message);
+  });
+}
+
+// Of both.
+
+void Daemon::rank_connected(std::uint32_t rank) {
+  const auto found = ranks_.find(rank);
+  if (found == ranks_.end() || std::exchange(found->second.connected, true)) {
+    return;
+  }
+  messages::FromNode message;
+  message.mutable_connected()->set_rank(rank);
+  channel_.send(message);
+}
+
+void Daemon::rank_finalized(std::uint32_t rank) {
+  const auto found = ranks_.find(rank);
+  if (found == ranks_.end() || std::exchange(found->second.finalized, true)) {
+    return;
+  }
+  messages::FromNode message;
+  message.mutable_finalized()->set_rank(rank);
+  channel_.send(message);
+}
+
+void Daemon::fence_done(const messages::Fence& fence) {
+  if (fence.name() == pmi_fence) {
+    for (auto& [rank, reply] : pmi_->release(fence.data())) {
+      if (const auto found = ranks_.find(rank); found != ranks_.end()) {
+        found->second.to_pmi += reply;
+        write_pmi(rank);
+      }
+    }
+    return;
+  }
+  const auto found = fences_.find(fence.name());
+  if (found == fences_.end()) {
+    return;
+  }
+  const DataAnswer answer = std::move(found->second.front());
+  found->second.pop_front();
+  if (found->second.empty()) {
+    fences_.erase(found);
+  }
+  answer(fence.status(), fence.data());
+}
+
+// Of PMI-1.
+
+void Daemon::read_pmi(std::uint32_t rank) {
+  Descriptor* const socket = ranks_.at(rank).pmi.get();
+  socket->async_wait(Descriptor::wait_read, [this, rank, socket](const error_code& error) {
+    if (error || ranks_.at(rank).pmi.get() != socket) {
+      return;
+    }
+    std::array<char, 4096> buffer;
+    const ssize_t size = ::read(socket->native_handle(), buffer.data(), buffer.size());
+    if (size > 0) {
+      pmi_said(rank, std::string(buffer.data(), static_cast<std::size_t>(size)));
+    } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
+      ranks_.at(rank).pmi.reset(); // it has closed it: a program that speaks no PMI-1
+      return;
+    }
+    if (ranks_.at(rank).pmi) {
+      read_pmi(rank);
+    }
+  });
+}
+
+void Daemon::pmi_said(std::uint32_t rank, const std::string& bytes) {
+  pmi::Pmi1::Outcome outcome = pmi_->received(rank, bytes);
+  Rank& state = ranks_.at(rank);
+  state.to_pmi += outcome.reply;
+  write_pmi(rank);
+  if (outcome.connected) {
+    rank_connected(rank);
+  }
+  if (outcome.finalized) {
+    rank_finalized(rank);
+  }
+  messages::FromNode message;
+  if (outcome.aborted || !outcome.error.empty()) {
+    message.mutable_abort()->set_rank(rank);
+    message.mutable_abort()->set_status(outcome.aborted ? outcome.exit_code : 1);
+    message.mutable_abort()->set_text(outcome.error);
+    channel_.send(message);
+  } else if (outcome.barrier) {
+    message.mutable_fence()->set_name(pmi_fence);
+    message.mutable_fence()->set_data(pmi_->take_puts());
+    channel_.send(message);
+  }
+}
+
+void Daemon::write_pmi(std::uint32_t rank) {
+  Rank& state = ranks_.at(rank);
+  if (!state.pmi) {
+    state.to_pmi.clear();
+    return;
+  }
+  // One answer is out at a time, and short: a socket that is full is one that nobody reads.
+  const ssize_t size = ::send(state.pmi->native_handle(), state.to_pmi.data(), state.to_pmi.size(),
+                              MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (size >= 0) {
+    state.to_pmi.erase(0, static_cast<std::size_t>(size));
+  }
+}
+
+} // namespace tributary::launch::node

@@ -1,0 +1,81 @@
+// The server's side of PMI-1, which MPICH's ranks speak on the descriptor PMI_FD: lines of text,
+// `cmd=NAME key=value ...`. Pure; one instance is one node's ranks.
+//
+//   rank                                      server
+//   cmd=init pmi_version=1 pmi_subversion=1   cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0
+//   cmd=get_maxes                             cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024 rc=0
+//   cmd=get_my_kvsname                        cmd=my_kvsname kvsname=JOB rc=0
+//   cmd=get_appnum, get_universe_size         cmd=appnum appnum=0 rc=0, cmd=universe_size size=N rc=0
+//   cmd=put kvsname=JOB key=K value=V         cmd=put_result rc=0 msg=success
+//   cmd=get kvsname=JOB key=K                 cmd=get_result rc=0 msg=success value=V
+//   cmd=barrier_in                            cmd=barrier_out rc=0, once all ranks of the job are in
+//   cmd=finalize                              cmd=finalize_ack rc=0
+//   cmd=abort exitcode=N                      nothing
+//
+// What a rank puts is seen on its own node at once, and on the others after the next barrier. Names
+// cannot be published and processes not spawned: those are answered with rc=-1. The key
+// PMI_process_mapping says which ranks share a node. (MPICH 4.0.2, src/pmi/simple.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tributary::launch::pmi {
+
+/// (vector,(first node, nodes, ranks of each),...) for blocks of ranks, node after node.
+[[nodiscard]] std::string process_mapping(const std::vector<std::uint32_t>& ranks_by_node);
+
+struct Pmi1Settings {
+  std::string job;
+  std::uint32_t ranks = 0; ///< of the job
+  std::string mapping;     ///< process_mapping
+};
+
+class Pmi1 {
+public:
+  static constexpr std::size_t longest_line = 16 * 1024;
+
+  /// `local` are the ranks of this node.
+  Pmi1(Pmi1Settings settings, const std::vector<std::uint32_t>& local);
+
+  struct Outcome {
+    std::string reply; ///< to this rank; "" none now
+    std::string error; ///< it does not speak PMI-1: hang up on it
+    bool connected = false;
+    bool finalized = false;
+    bool barrier = false; ///< all local ranks are in: `puts` go to all nodes, and come to `release`
+    bool aborted = false;
+    int exit_code = 0; ///< with `aborted`
+  };
+  /// Bytes of a rank's descriptor. Lines behind one that waits for a barrier stay here until it is
+  /// over: a rank waits for each answer.
+  [[nodiscard]] Outcome received(std::uint32_t rank, std::string_view bytes);
+
+  /// What local ranks put since the last barrier.
+  [[nodiscard]] std::string take_puts();
+  /// All nodes are in; `puts` of all of them. The answers to local ranks.
+  [[nodiscard]] std::vector<std::pair<std::uint32_t, std::string>> release(std::string_view puts);
+  /// A rank that has ended is not waited for on its node.
+  void forget(std::uint32_t rank) { sessions_.erase(rank); }
+
+private:
+  struct Session {
+    std::string begun;
+    bool multi_line = false; ///< within mcmd=spawn
+    bool initialised = false;
+    bool in_barrier = false;
+  };
+  void line(Session& session, std::string_view text, Outcome& outcome);
+
+  Pmi1Settings settings_;
+  std::map<std::uint32_t, Session> sessions_;
+  std::map<std::string, std::string, std::less<>> values_;
+  std::string puts_;
+};
+
+} // namespace tributary::launch::pmi

@@ -1,0 +1,306 @@
+#include "launcher/pmix/upcall_module.hpp"
+
+#include "launcher/pmix/infos.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include <dirent.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace tributary::launch::pmix {
+
+namespace {
+
+std::atomic<Upcalls*> receiver = nullptr;
+
+Upcalls::Done done_with(pmix_op_cbfunc_t callback, void* data) {
+  return [callback, data](int status) {
+    if (callback != nullptr) {
+      callback(status, data);
+    }
+  };
+}
+
+Upcalls::DataAnswer data_answer(pmix_modex_cbfunc_t callback, void* data) {
+  return [callback, data](int status, std::string bytes) {
+    auto* const kept = new std::string(std::move(bytes)); // until the library lets go of it
+    callback(
+        status, kept->data(), kept->size(), data,
+        [](void* owned) { delete static_cast<std::string*>(owned); }, kept);
+  };
+}
+
+/// libpmix 4.2 leaves Nagle's algorithm on: a message behind one that is not acknowledged waits for
+/// the peer's delayed acknowledgement, 40 ms.
+void send_without_delay() {
+  DIR* const open = opendir("/proc/self/fd");
+  if (open == nullptr) {
+    return;
+  }
+  while (const dirent* const entry = readdir(open)) {
+    const int fd = std::atoi(entry->d_name);
+    int protocol = 0;
+    socklen_t size = sizeof(protocol);
+    if (fd > 2 && getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 &&
+        protocol == IPPROTO_TCP) {
+      const int on = 1;
+      setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    }
+  }
+  closedir(open);
+}
+
+pmix_status_t on_connected(const pmix_proc_t* process, void*, pmix_info_t*, std::size_t,
+                           pmix_op_cbfunc_t callback, void* data) {
+  Upcalls* const upcalls = receiver;
+  if (upcalls == nullptr) {
+    return PMIX_ERR_NOT_AVAILABLE;
+  }
+  send_without_delay();
+  upcalls->connected(process->rank, done_with(callback, data));
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t on_finalized(const pmix_proc_t* process, void*, pmix_op_cbfunc_t callback,
+                           void* data) {
+  Upcalls* const upcalls = receiver;
+  if (upcalls == nullptr) {
+    return PMIX_ERR_NOT_AVAILABLE;
+  }
+  upcalls->finalized(process->rank, done_with(callback, data));
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t on_abort(const pmix_proc_t* process, void*, int status, const char text[],
+                       pmix_proc_t*, std::size_t, pmix_op_cbfunc_t callback, void* data) {
+  Upcalls* const upcalls = receiver;
+  if (upcalls == nullptr) {
+    return PMIX_ERR_NOT_AVAILABLE;
+  }
+  upcalls->aborted(process->rank, status, text == nullptr ? "" : text, done_with(callback, data));
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t on_fence(const pmix_proc_t processes[], std::size_t count, const pmix_info_t*,
+                       std::size_t, char* bytes, std::size_t size, pmix_modex_cbfunc_t callback,
+                       void* data) {
+  Upcalls* const upcalls = receiver;
+  if (upcalls == nullptr) {
+    return PMIX_ERR_NOT_AVAILABLE;
+  }
+  std::vector<std::uint32_t> ranks;
+  for (std::size_t at = 0; at < count; ++at) {
+    if (processes[at].rank == PMIX_RANK_WILDCARD) {
+      ranks.clear();
+      break;
+    }
+    ranks.push_back(processes[at].rank);
+  }
+  std::string own = bytes == nullptr ? std::string() : std::string(bytes, size);
+  std::free(bytes); // ours since the call
+  upcalls->fence(std::move(ranks), std::move(own), data_answer(callback, data));
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t on_modex(const pmix_proc_t* process, const pmix_info_t*, std::size_t,
+                       pmix_modex_cbfunc_t callback, void* data) {
+  Upcalls* const upcalls = receiver;
+  if (upcalls == nullptr) {
+    return PMIX_ERR_NOT_AVAILABLE;
+  }
+  upcalls->modex(process->rank, data_answer(callback, data));
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t on_notice(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
+                        pmix_info_t infos[], std::size_t count, pmix_op_cbfunc_t callback,
+                        void* data) {
+  (void)callback;
+  (void)data;
+  Upcalls* const upcalls = receiver;
+  if (upcalls == nullptr) {
+    return PMIX_ERR_NOT_AVAILABLE;
+  }
+  messages::Notice notice;
+  notice.set_code(code);
+  notice.set_range(range);
+  if (source != nullptr && source->rank <= PMIX_RANK_VALID) {
+    notice.set_rank(source->rank);
+  }
+  notice.set_infos(packed(infos, count));
+  upcalls->notice(std::move(notice));
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+/// Answers of several keys, told together when the last one is there.
+struct Asked {
+  std::mutex lock;
+  std::size_t open = 0;
+  int status = PMIX_ERR_NOT_FOUND; ///< success once one key has a value
+  Infos infos;
+  pmix_info_cbfunc_t callback = nullptr;
+  void* data = nullptr;
+
+  void add(int answered, const std::vector<messages::Value>& values) {
+    const std::scoped_lock held(lock);
+    if (answered == PMIX_SUCCESS) {
+      status = PMIX_SUCCESS;
+    } else if (status == PMIX_ERR_NOT_FOUND) {
+      status = answered;
+    }
+    for (const messages::Value& value : values) {
+      const char* const key = value.name().c_str();
+      switch (value.value_case()) {
+      case messages::Value::kNumber: infos.number(key, value.number()); break;
+      case messages::Value::kText: infos.text(key, value.text()); break;
+      case messages::Value::kData: infos.bytes(key, value.data()); break;
+      case messages::Value::kReals:
+        infos.reals(key, {value.reals().values().data(),
+                          static_cast<std::size_t>(value.reals().values_size())});
+        break;
+      case messages::Value::VALUE_NOT_SET: break;
+      }
+    }
+    if (--open > 0) {
+      return;
+    }
+    struct Kept {
+      pmix_info_t* infos;
+      std::size_t count;
+    };
+    auto* const kept = new Kept{};
+    kept->infos = infos.release(kept->count);
+    callback(
+        status, kept->count == 0 ? nullptr : kept->infos, kept->count, data,
+        [](void* owned) {
+          auto* const all = static_cast<Kept*>(owned);
+          for (std::size_t at = 0; at < all->count; ++at) {
+            PMIX_INFO_DESTRUCT(&all->infos[at]);
+          }
+          std::free(all->infos);
+          delete all;
+        },
+        kept);
+  }
+};
+
+pmix_status_t on_query(pmix_proc_t* process, pmix_query_t* queries, std::size_t count,
+                       pmix_info_cbfunc_t callback, void* data) {
+  Upcalls* const upcalls = receiver;
+  if (upcalls == nullptr) {
+    return PMIX_ERR_NOT_AVAILABLE;
+  }
+  std::vector<messages::Query> all;
+  for (std::size_t at = 0; at < count; ++at) {
+    for (char** key = queries[at].keys; key != nullptr && *key != nullptr; ++key) {
+      messages::Query query;
+      query.set_rank(process->rank);
+      query.set_key(*key);
+      for (std::size_t each = 0; each < queries[at].nqual; ++each) {
+        messages::Variable& qualifier = *query.add_qualifiers();
+        qualifier.set_name(queries[at].qualifiers[each].key);
+        qualifier.set_value(text_in(queries[at].qualifiers[each]));
+      }
+      all.push_back(std::move(query));
+    }
+  }
+  if (all.empty()) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  const auto asked = std::make_shared<Asked>();
+  asked->open = all.size();
+  asked->callback = callback;
+  asked->data = data;
+  for (messages::Query& query : all) {
+    upcalls->query(std::move(query), [asked](int status, const std::vector<messages::Value>& v) {
+      asked->add(status, v);
+    });
+  }
+  return PMIX_SUCCESS;
+}
+
+/// Events of the system that ranks register for come through `tell` whatever they registered.
+pmix_status_t on_register(pmix_status_t*, std::size_t, const pmix_info_t*, std::size_t,
+                          pmix_op_cbfunc_t, void*) {
+  return PMIX_OPERATION_SUCCEEDED;
+}
+pmix_status_t on_deregister(pmix_status_t*, std::size_t, pmix_op_cbfunc_t, void*) {
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+} // namespace
+
+void set_upcalls(Upcalls* upcalls) { receiver = upcalls; }
+
+pmix_server_module_t& upcall_module() {
+  static pmix_server_module_t module = [] {
+    pmix_server_module_t made;
+    std::memset(&made, 0, sizeof(made));
+    made.client_connected2 = on_connected;
+    made.client_finalized = on_finalized;
+    made.abort = on_abort;
+    made.fence_nb = on_fence;
+    made.direct_modex = on_modex;
+    made.notify_event = on_notice;
+    made.query = on_query;
+    made.register_events = on_register;
+    made.deregister_events = on_deregister;
+    return made;
+  }();
+  return module;
+}
+
+std::string packed(pmix_info_t* infos, std::size_t count) {
+  if (count == 0) {
+    return {};
+  }
+  pmix_data_buffer_t buffer;
+  PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+  std::string bytes;
+  if (PMIx_Data_pack(nullptr, &buffer, &count, 1, PMIX_SIZE) == PMIX_SUCCESS &&
+      PMIx_Data_pack(nullptr, &buffer, infos, static_cast<std::int32_t>(count), PMIX_INFO) ==
+          PMIX_SUCCESS) {
+    bytes.assign(buffer.base_ptr, buffer.bytes_used);
+  }
+  PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+  return bytes;
+}
+
+pmix_info_t* unpacked(const std::string& bytes, std::size_t& count) {
+  count = 0;
+  if (bytes.empty()) {
+    return nullptr;
+  }
+  pmix_data_buffer_t buffer;
+  PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+  pmix_byte_object_t payload;
+  payload.bytes = static_cast<char*>(std::malloc(bytes.size()));
+  payload.size = bytes.size();
+  std::memcpy(payload.bytes, bytes.data(), bytes.size());
+  PMIx_Data_load(&buffer, &payload); // the buffer has them now
+  pmix_info_t* infos = nullptr;
+  std::size_t announced = 0;
+  std::int32_t one = 1;
+  // Each takes more than a byte: what is announced beyond that is no list.
+  if (PMIx_Data_unpack(nullptr, &buffer, &announced, &one, PMIX_SIZE) == PMIX_SUCCESS &&
+      announced > 0 && announced < bytes.size()) {
+    PMIX_INFO_CREATE(infos, announced);
+    auto number = static_cast<std::int32_t>(announced);
+    if (PMIx_Data_unpack(nullptr, &buffer, infos, &number, PMIX_INFO) == PMIX_SUCCESS) {
+      count = announced;
+    } else {
+      PMIX_INFO_FREE(infos, announced);
+      infos = nullptr;
+    }
+  }
+  PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+  return infos;
+}
+
+} // namespace tributary::launch::pmix

@@ -1,0 +1,45 @@
+// The fabric manager's client on a thread of its own: it waits, and tributary-run must not. Answers
+// come on the event loop's thread.
+#pragma once
+
+#include "launcher/fabric/fabric_client.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace tributary::launch::run {
+
+class FabricThread {
+public:
+  FabricThread(boost::asio::io_context& io, fabric::FabricSettings settings);
+  /// Gives the job back, for a few seconds at most.
+  ~FabricThread();
+  FabricThread(const FabricThread&) = delete;
+  FabricThread& operator=(const FabricThread&) = delete;
+
+  /// `error` is "" or why there is no allocation.
+  void allocate(std::vector<fabric::NodeFacts> nodes,
+                std::function<void(fabric::Allocation allocation, std::string error)> done);
+  /// Without an answer of the manager: status 0, and why in the body.
+  void request(fabric::Request request, std::function<void(fabric::Reply)> done);
+
+private:
+  void run();
+  void work(std::function<void()> task);
+
+  boost::asio::io_context& io_;
+  fabric::FabricClient client_;
+  std::mutex lock_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  bool ending_ = false;
+  std::thread thread_; // last: it uses all of the others
+};
+
+} // namespace tributary::launch::run

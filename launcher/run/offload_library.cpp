@@ -1,0 +1,79 @@
+#include "launcher/run/offload_library.hpp"
+
+#include "launcher/job/mpi_library.hpp"
+#include "launcher/start/starter.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+namespace tributary::launch::run {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// As a shell would find it; "" when it does not.
+fs::path found(const std::string& program) {
+  if (program.find('/') != std::string::npos) {
+    return program;
+  }
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    fs::path candidate = fs::path(rest.substr(0, end)) / program;
+    std::error_code ignored;
+    if (fs::is_regular_file(candidate, ignored)) {
+      return candidate;
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return {};
+}
+
+job::MpiLibrary library_of(const std::string& program) {
+  std::ifstream in(found(program), std::ios::binary);
+  const std::string content((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  return job::mpi_library_of(content);
+}
+
+} // namespace
+
+std::optional<messages::Value>
+offload_library(const std::string& program,
+                const std::vector<std::pair<std::string, std::string>>& variables) {
+  const job::MpiLibrary mpi = library_of(program);
+  if (mpi == job::MpiLibrary::none) {
+    return std::nullopt;
+  }
+  const std::string name =
+      fmt::format("libtributary_mpi_{}.so", mpi == job::MpiLibrary::mpich ? "mpich" : "ompi");
+  const fs::path here = fs::path(start::own_program()).parent_path();
+  for (const fs::path& folder : {here / "../mpi", fs::path(TRIBUTARY_LIBRARY_FOLDER)}) {
+    std::error_code ignored;
+    const fs::path file = fs::weakly_canonical(folder / name, ignored);
+    if (ignored || !fs::is_regular_file(file, ignored)) {
+      continue;
+    }
+    std::string others;
+    if (const char* const own = std::getenv("LD_PRELOAD")) {
+      others = own;
+    }
+    for (const auto& [variable, value] : variables) {
+      others = variable == "LD_PRELOAD" ? value : others;
+    }
+    messages::Value preload;
+    preload.set_name("LD_PRELOAD");
+    preload.set_use(messages::Value::ENVIRONMENT);
+    preload.set_text(others.empty() ? file.string() : fmt::format("{}:{}", file.string(), others));
+    return preload;
+  }
+  return std::nullopt;
+}
+
+} // namespace tributary::launch::run
