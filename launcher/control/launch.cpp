@@ -33,10 +33,6 @@ std::string list_of(const std::vector<std::uint32_t>& ranks) {
   return ranks.size() > named ? fmt::format("{} and {} more", text, ranks.size() - named) : text;
 }
 
-std::string count_text(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 } // namespace
 
 Launch::Launch(messages::Job job, LaunchSettings settings, TimeNs now)
@@ -180,6 +176,7 @@ void Launch::allocated(std::vector<messages::Value> values, std::vector<messages
 void Launch::cannot_start(const std::string& why, TimeNs now) { begin_end(why, 1, {}, now); }
 
 void Launch::ready_is(NodeIndex node, const messages::Ready& ready, TimeNs now) {
+  nodes_[node].directory = ready.directory();
   if (!ready.error().empty()) {
     return begin_end(fmt::format("{} cannot take part: {}",
                                  job_.nodes(static_cast<int>(node)).name(), ready.error()),
@@ -208,9 +205,10 @@ void Launch::started(NodeIndex node, const messages::Started& started, TimeNs no
   }
   --state.to_come;
   if (!started.error().empty()) {
-    return begin_end(fmt::format("rank {} cannot be started on {}: {}", started.rank(),
-                                 job_.nodes(static_cast<int>(node)).name(), started.error()),
-                     127, {started.rank()}, now);
+    begin_end(fmt::format("rank {} cannot be started on {}: {}", started.rank(),
+                          job_.nodes(static_cast<int>(node)).name(), started.error()),
+              127, {started.rank()}, now);
+    return finish_if_ended(now);
   }
   ++state.alive;
   running_.insert(started.rank());
@@ -249,10 +247,10 @@ void Launch::aborted(const messages::Abort& abort, TimeNs now) {
   if (abort.rank() >= node_of_.size()) {
     return;
   }
-  // What Open MPI says by itself is only that it was called.
+  const bool says_more = !abort.text().empty() && abort.text() != "N/A"; // as Open MPI's says
   begin_end(fmt::format("rank {} on {} has aborted the job with exit code {}{}{}", abort.rank(),
                         job_.nodes(static_cast<int>(node_of_[abort.rank()])).name(), abort.status(),
-                        abort.text().empty() ? "" : ": ", abort.text()),
+                        says_more ? ": " : "", says_more ? abort.text() : ""),
             (abort.status() & 0xFF) == 0 ? 1 : abort.status() & 0xFF, {abort.rank()}, now);
 }
 
@@ -296,10 +294,15 @@ void Launch::begin_end(std::string why, int code, const std::vector<std::uint32_
   if (running_.empty()) {
     errors_.push_back(std::move(why));
   } else {
-    errors_.push_back(fmt::format("{}; {} told, and end{} within {} ms", why,
-                                  count_text(running_.size(), "other rank") +
-                                      (running_.size() == 1 ? " is" : " are"),
-                                  running_.size() == 1 ? "s" : "", settings_.grace.count()));
+    const auto others = std::count_if(running_.begin(), running_.end(), [&](std::uint32_t rank) {
+      return std::find(dead.begin(), dead.end(), rank) == dead.end();
+    });
+    errors_.push_back(others == 0
+                          ? std::move(why)
+                          : fmt::format("{}; the other {} told, and ended within {} ms", why,
+                                        others == 1 ? std::string("rank is")
+                                                    : fmt::format("{} ranks are", others),
+                                        settings_.grace.count()));
     messages::Notice notice;
     notice.set_code(messages::proc_aborted);
     for (const std::uint32_t rank : dead) {

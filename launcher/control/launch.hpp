@@ -42,8 +42,8 @@ struct LaunchSettings {
   std::chrono::milliseconds daemon_limit{5000}; ///< SIGKILL of ranks to giving up the daemon
   /// For daemons to say hello, and for nodes to be ready.
   std::chrono::milliseconds start_limit{30'000};
-  std::string version; ///< of this program; daemons have the same
-  std::string secret;  ///< that daemons must show; "" none
+  std::string version{}; ///< of this program; daemons have the same
+  std::string secret{};  ///< that daemons must show; "" none
 };
 
 /// What the shell does for it.
@@ -100,6 +100,10 @@ public:
   /// Every node has said hello: the inventory is whole.
   [[nodiscard]] bool greeted() const;
   [[nodiscard]] const messages::Hello& hello(NodeIndex node) const { return nodes_[node].hello; }
+  /// Where its daemon has files; "" before it is ready.
+  [[nodiscard]] const std::string& directory(NodeIndex node) const {
+    return nodes_[node].directory;
+  }
   [[nodiscard]] const messages::Job& job() const { return job_; }
   [[nodiscard]] bool wants_input() const;
   [[nodiscard]] bool over() const;
@@ -125,6 +129,7 @@ private:
   struct Node {
     NodeState state = NodeState::starting;
     messages::Hello hello;
+    std::string directory;
     std::uint32_t alive = 0;   ///< ranks started and not ended
     std::uint32_t to_come = 0; ///< ranks that have neither been started nor failed to
   };

@@ -28,9 +28,9 @@ namespace tributary::launch::fabric {
 
 struct FabricSettings {
   manager_client::ClientSettings manager;
-  std::string job;       ///< one that exists; "": a new one
-  std::string new_job;   ///< the name of a new one
-  std::string interface; ///< of all nodes; "": the one whose host the manager knows
+  std::string job{};        ///< one that exists; "": a new one
+  std::string new_job{};    ///< the name of a new one
+  std::string interface {}; ///< of all nodes; "": the one whose host the manager knows
   std::uint32_t multicast_limit = 4;
 };
 

@@ -21,8 +21,8 @@ struct PlacedNode {
 };
 
 struct PlacementRequest {
-  std::optional<std::uint32_t> ranks;    ///< `-n`; without: as many as the nodes take
-  std::optional<std::uint32_t> per_node; ///< `--ppn`, instead of each node's own number
+  std::optional<std::uint32_t> ranks{};    ///< `-n`; without: as many as the nodes take
+  std::optional<std::uint32_t> per_node{}; ///< `--ppn`, instead of each node's own number
 };
 
 /// Nodes without a rank are left out. Throws NodeListError when the ranks do not fit.

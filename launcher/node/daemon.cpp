@@ -195,6 +195,7 @@ void Daemon::set_up(const messages::Job& job) {
   } catch (const std::exception& error) {
     ready.set_error(error.what());
   }
+  ready.set_directory(directory_);
   channel_.send(message);
 }
 

@@ -27,7 +27,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -249,8 +249,19 @@ private:
       why = fmt::format("{} {}", options_.reach == Reach::ssh ? "ssh" : "it",
                         job::status_text(end->second));
     }
+    remove_directory(node);
     launch_.lost(node, why, net::steady_now());
     pump();
+  }
+
+  /// What a daemon on this machine has left that did not end in good order.
+  void remove_directory(NodeIndex node) const {
+    const std::filesystem::path directory = launch_.directory(node);
+    if (options_.reach != Reach::ssh &&
+        directory.filename().string().starts_with("tributary-run.")) {
+      std::error_code ignored;
+      std::filesystem::remove_all(directory, ignored);
+    }
   }
 
   asio::awaitable<void> collect() {

@@ -148,7 +148,7 @@ StartedProcess start_in_namespace(const std::string& name) {
     if (::setns(space.get(), CLONE_NEWNET) != 0) {
       return failed("entering the network namespace (it needs root)");
     }
-    if (::unshare(CLONE_NEWUTS | CLONE_NEWNS) != 0) {
+    if (::unshare(CLONE_NEWUTS | CLONE_NEWNS | CLONE_NEWIPC) != 0) {
       return failed("unshare");
     }
     if (::sethostname(name.c_str(), std::min<std::size_t>(name.size(), 64)) != 0) {

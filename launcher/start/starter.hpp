@@ -2,9 +2,9 @@
 //
 //   here                a child, on one end of a socket pair
 //   stand-in nodes      the same in a network namespace that is there (ip netns add), with a host
-//                       name, a mount table, /dev/shm and /sys of its own: MPI libraries name their
-//                       shared memory by host name and local rank, so stand-ins that shared those
-//                       would collide
+//                       name, a mount table, /dev/shm, /sys and System V IPC of its own: MPI
+//                       libraries name their shared memory by host name and local rank, so
+//                       stand-ins that shared those would collide
 //   other machines      through ssh: its standard input and output are the channel, so nothing
 //                       listens anywhere, and ssh's end is the daemon's end
 //   a Slurm allocation  one srun for all nodes; daemons dial back, and show a secret
