@@ -4,6 +4,7 @@
 #include "launcher/inventory/inventory.hpp"
 #include "launcher/job/rank_environment.hpp"
 #include "launcher/node/daemon_process.hpp"
+#include "launcher/node/pipe_bridge.hpp"
 #include "link/interface.hpp"
 #include "net/address.hpp"
 #include "service/version.hpp"
@@ -230,14 +231,17 @@ int run_daemon(const DaemonSettings& settings) {
     asio::io_context io(1);
     net::FramedStream::Socket channel(io);
     if (settings.address.empty()) {
-      int domain = 0;
+      int domain = AF_UNIX;
       socklen_t size = sizeof(domain);
-      if (::getsockopt(settings.channel, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0) {
-        fmt::print(stderr, "tributary-run: this is a node daemon, which tributary-run starts by "
-                           "itself; its standard input is no socket\n");
-        return 2;
+      int own = settings.channel;
+      if (::getsockopt(own, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0) {
+        if (::isatty(own) != 0) {
+          fmt::print(stderr, "tributary-run: this is a node daemon; tributary-run starts it\n");
+          return 2;
+        }
+        own = socket_on(own, STDOUT_FILENO);
       }
-      channel.assign(asio::generic::stream_protocol(domain, 0), settings.channel);
+      channel.assign(asio::generic::stream_protocol(domain, 0), own);
     } else {
       const net::HostPort where = net::parse_host_port(settings.address, net::Purpose::dial);
       asio::ip::tcp::resolver resolver(io);
