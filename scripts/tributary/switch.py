@@ -116,6 +116,8 @@ class Binaries:
         self.host = build / "endpoint" / "tributary-host"
         self.fabricd = build / "controlplane" / "process" / "tributary-fabricd"
         self.pktgen = build / "pktgen" / "tributary-pktgen"
+        self.run = build / "launcher" / "tributary-run"
+        self.pmix_rank = build / "tests" / "launch" / "pmix-rank"
 
 
 class StartFailed(Exception):

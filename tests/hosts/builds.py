@@ -30,6 +30,8 @@ UNDER = {
     "hugepages": ADDRESS,
     "impairments": ADDRESS,
     "joining": THREAD,
+    "launch": set(),
+    "launch_nodes": set(),
     "lifecycle": THREAD,
     "links": THREAD,
     "lldp": ADDRESS,
