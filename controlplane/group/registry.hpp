@@ -98,8 +98,8 @@ public:
 
   // ---- jobs (administrator) ----
 
-  /// A conflict when it exists or still ends, or another job has one of its VNIs; exhausted when one
-  /// is to be given out and none is left.
+  /// A conflict when it exists or still ends, or another job has one of its VNIs; exhausted when
+  /// one is to be given out and none is left.
   Result<const Job*> create_job(const std::string& id, std::optional<std::uint32_t> multicast_limit,
                                 JobBounds bounds = {});
   /// Groups beyond a lower limit go on; no new one comes until there are fewer.

@@ -78,8 +78,8 @@ public:
   void said(NodeIndex node, const messages::FromNode& message, TimeNs now);
   /// Its channel has ended, for `why`; with nothing to be done for a node that had finished.
   void lost(NodeIndex node, const std::string& why, TimeNs now);
-  /// The fabric manager has answered, or there is none: nodes are told of the job. `nodes` has their
-  /// fabric interfaces, in the order of the job's.
+  /// The fabric manager has answered, or there is none: nodes are told of the job. `nodes` has
+  /// their fabric interfaces, in the order of the job's.
   void allocated(std::vector<messages::Value> values, std::vector<messages::Node> nodes,
                  TimeNs now);
   /// Something that ends the job and is nobody's fault in it: no allocation where one is required.

@@ -57,6 +57,18 @@ std::string random_cookie() {
   return cookie;
 }
 
+/// Of a job's groups; null when it has none yet.
+json::value vni_of(const json::object& job) {
+  const json::value* const own = job.if_contains("vni");
+  if (own != nullptr && own->is_number()) {
+    return *own;
+  }
+  const json::value* const bounds = job.if_contains("vnis");
+  return bounds != nullptr && bounds->is_array() && !bounds->as_array().empty()
+             ? bounds->as_array().front()
+             : json::value();
+}
+
 /// All pages of a list.
 json::array list(ManagerClient& manager, const std::string& what) {
   json::array all;
@@ -140,9 +152,9 @@ Allocation FabricClient::allocate(const std::vector<NodeFacts>& nodes) {
   using messages::Value;
   std::vector<Value>& values = allocation.values;
   values.push_back(text_value("fm.job", Value::JOB, job));
-  if (const json::value* vni = body.if_contains("vni"); vni != nullptr && vni->is_number()) {
-    values.push_back(number_value("fm.vni", vni->to_number<std::uint32_t>()));
-    values.push_back(text_value("TRIBUTARY_VNI", Value::ENVIRONMENT, json::serialize(*vni)));
+  if (const json::value vni = vni_of(body); vni.is_number()) {
+    values.push_back(number_value("fm.vni", vni.to_number<std::uint32_t>()));
+    values.push_back(text_value("TRIBUTARY_VNI", Value::ENVIRONMENT, json::serialize(vni)));
   }
   values.push_back(number_value("fm.mcast", body.at("mcastLimit").to_number<std::uint32_t>()));
   Value cookie = named("fm.cookie", Value::JOB);

@@ -47,9 +47,9 @@ Variables for_open_mpi(const NodeFacts& node) {
       // Processors are the node's to give: ranks bind nothing by themselves.
       {"OMPI_MCA_hwloc_base_binding_policy", "none"},
       {"OMPI_MCA_orte_externally_bound", "1"},
-      // Addresses are fetched when a peer is first spoken to, instead of all at the start. The fence
-      // without data stays: without it (pmix_base_async_modex) Open MPI 4.1.4 sometimes asks for the
-      // address of a rank that has not put it yet, and gives up, under mpirun as well.
+      // Addresses are fetched when a peer is first spoken to, instead of all at the start. The
+      // fence without data stays: without it (pmix_base_async_modex) Open MPI 4.1.4 sometimes asks
+      // for the address of a rank that has not put it yet, and gives up, under mpirun as well.
       {"OMPI_MCA_pmix_base_collect_data", "0"},
   };
   if (node.processors != 0 && node.ranks > node.processors) {

@@ -1,4 +1,5 @@
-// The environment of ranks: what is passed on, what is taken away, what a launcher has to say. Pure.
+// The environment of ranks: what is passed on, what is taken away, what a launcher has to say.
+// Pure.
 //
 // PMIx and the PMI-1 descriptor add their own variables in the node daemon, behind these.
 #pragma once
@@ -18,7 +19,8 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] bool is_of_another_launcher(std::string_view name);
 
 /// Whether a variable of tributary-run's own environment is passed on to nodes that have an
-/// environment of their own, without --env: what configures Tributary, MPI libraries and transports.
+/// environment of their own, without --env: what configures Tributary, MPI libraries and
+/// transports.
 [[nodiscard]] bool travels(std::string_view name);
 
 struct NodeFacts {

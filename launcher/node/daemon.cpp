@@ -4,6 +4,7 @@
 #include "launcher/inventory/inventory.hpp"
 #include "launcher/job/rank_environment.hpp"
 #include "launcher/node/daemon_process.hpp"
+#include "launcher/node/keeper.hpp"
 #include "launcher/node/pipe_bridge.hpp"
 #include "link/interface.hpp"
 #include "net/address.hpp"
@@ -218,6 +219,7 @@ void Daemon::kill_everything() {
 }
 
 int run_daemon(const DaemonSettings& settings) {
+  keep();
   // What ranks leave behind comes to this process, which kills it in the end.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGPIPE, SIG_IGN);

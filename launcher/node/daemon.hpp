@@ -4,8 +4,8 @@
 //
 // What must never happen is a process of a rank that outlives the job. So: ranks die with this
 // daemon; it is the reaper of whatever they start; when its channel ends, for whatever reason, it
-// kills all of them and ends; and while it clears up an alarm stands behind it, so that a library
-// that hangs cannot hold it.
+// kills all of them and ends; while it clears up an alarm stands behind it, so that a library that
+// hangs cannot hold it; and if it is killed itself, a keeper above it does the rest (keeper.hpp).
 //
 // One thread beside the PMIx library's.
 #pragma once

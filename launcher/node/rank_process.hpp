@@ -1,8 +1,8 @@
 // A rank as a process of its node daemon.
 //
 // It is the first of a process group of its own, so that what it starts gets its signals; it dies
-// with the daemon (PR_SET_PDEATHSIG); standard input, output and errors are pipes, and PMI_FD, where
-// wanted, is one end of a socket pair. Everything else that the daemon has open stays there.
+// with the daemon (PR_SET_PDEATHSIG); standard input, output and errors are pipes, and PMI_FD,
+// where wanted, is one end of a socket pair. Everything else that the daemon has open stays there.
 #pragma once
 
 #include "net/file_descriptor.hpp"

@@ -76,7 +76,7 @@ void Daemon::start_one(std::uint32_t rank) {
       }
     }
     if (!own.interface().empty()) {
-      job::set_variable(variables, "TRIBUTARY_INTERFACE", own.interface());
+      job::set_variable(variables, "TRIBUTARY_MPI_INTERFACE", own.interface());
     }
     // What the user says comes last, so that it counts.
     for (const messages::Variable& variable : job_.variables()) {
@@ -141,7 +141,8 @@ void Daemon::reap_all() {
 
 void Daemon::ended(std::uint32_t rank, int status) {
   Rank& state = ranks_.at(rank);
-  // What it wrote comes first; a process that it left and that still has the pipe is not waited for.
+  // What it wrote comes first; a process that it left and that still has the pipe is not waited
+  // for.
   read_now(rank, *state.output, false, true);
   read_now(rank, *state.errors, true, true);
   messages::FromNode message;

@@ -1,16 +1,18 @@
 // The server's side of PMI-1, which MPICH's ranks speak on the descriptor PMI_FD: lines of text,
 // `cmd=NAME key=value ...`. Pure; one instance is one node's ranks.
 //
-//   rank                                      server
-//   cmd=init pmi_version=1 pmi_subversion=1   cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0
-//   cmd=get_maxes                             cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024 rc=0
-//   cmd=get_my_kvsname                        cmd=my_kvsname kvsname=JOB rc=0
-//   cmd=get_appnum, get_universe_size         cmd=appnum appnum=0 rc=0, cmd=universe_size size=N rc=0
-//   cmd=put kvsname=JOB key=K value=V         cmd=put_result rc=0 msg=success
-//   cmd=get kvsname=JOB key=K                 cmd=get_result rc=0 msg=success value=V
-//   cmd=barrier_in                            cmd=barrier_out rc=0, once all ranks of the job are in
-//   cmd=finalize                              cmd=finalize_ack rc=0
-//   cmd=abort exitcode=N                      nothing
+//   rank                                     server
+//   cmd=init pmi_version=1 pmi_subversion=1  cmd=response_to_init pmi_version=1 pmi_subversion=1
+//                                            rc=0
+//   cmd=get_maxes                            cmd=maxes kvsname_max=256 keylen_max=64
+//                                            vallen_max=1024 rc=0
+//   cmd=get_my_kvsname                       cmd=my_kvsname kvsname=JOB rc=0
+//   cmd=get_appnum, get_universe_size        cmd=appnum appnum=0 rc=0, cmd=universe_size size=N
+//   cmd=put kvsname=JOB key=K value=V        cmd=put_result rc=0 msg=success
+//   cmd=get kvsname=JOB key=K                cmd=get_result rc=0 msg=success value=V
+//   cmd=barrier_in                           cmd=barrier_out rc=0, once all ranks are in
+//   cmd=finalize                             cmd=finalize_ack rc=0
+//   cmd=abort exitcode=N                     nothing
 //
 // What a rank puts is seen on its own node at once, and on the others after the next barrier. Names
 // cannot be published and processes not spawned: those are answered with rc=-1. The key

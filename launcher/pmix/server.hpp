@@ -3,7 +3,7 @@
 // chapter 17 (server-specific interfaces).
 //
 //   Server server({.node = 0, .host = "ns1", .directory = tmp}, upcalls);     listens on 127.0.0.1
-//   server.register_job(job);                    all ranks of the job, before any of them is started
+//   server.register_job(job);                   all ranks of the job, before any of them is started
 //   environment = server.environment(rank, ...)  then fork
 //   ...
 //   ~Server                                      at most once in a process
@@ -12,8 +12,8 @@
 // on to its own thread and answers from there. Everything else belongs to the daemon's thread.
 //
 // What the library does not do and this does: it never sets TCP_NODELAY, so events would wait up
-// to 40 ms; that is set for both directions it can reach, whenever a rank connects. It does not tell
-// anybody of a rank's death: the daemon does, with `tell`.
+// to 40 ms; that is set for both directions it can reach, whenever a rank connects. It does not
+// tell anybody of a rank's death: the daemon does, with `tell`.
 #pragma once
 
 #include "launcher/messages/protocol.hpp"

@@ -347,8 +347,8 @@ private:
     }
     if (error.empty()) {
       offload_ = true;
-      if (auto preload = offload_library(options_.command.front(), options_.variables)) {
-        allocation.values.push_back(std::move(*preload));
+      if (const std::string problem = offload(allocation); !problem.empty()) {
+        return launch_.cannot_start(problem + " (--require-offload)", net::steady_now());
       }
       return launch_.allocated(std::move(allocation.values), std::move(allocation.nodes),
                                net::steady_now());
@@ -362,6 +362,31 @@ private:
                error);
     fabric_.reset();
     launch_.allocated({}, {}, net::steady_now());
+  }
+
+  /// MPI programs reduce in the network by a library that is preloaded. Answers why they cannot,
+  /// where they must.
+  std::string offload(fabric::Allocation& allocation) const {
+    OffloadLibrary library = offload_library(options_.command.front());
+    if (library.name.empty()) {
+      return {};
+    }
+    if (!allocation.notes.empty()) {
+      return options_.require_offload ? allocation.notes.front() : std::string();
+    }
+    if (!library.preload) {
+      return options_.require_offload ? fmt::format("{} is neither beside tributary-run nor in {}",
+                                                    library.name, TRIBUTARY_LIBRARY_FOLDER)
+                                      : std::string();
+    }
+    allocation.values.push_back(std::move(*library.preload));
+    if (options_.require_offload) {
+      messages::Value& require = allocation.values.emplace_back();
+      require.set_name("TRIBUTARY_MPI_REQUIRE");
+      require.set_use(messages::Value::ENVIRONMENT);
+      require.set_text("1");
+    }
+    return {};
   }
 
   void answer(const control::Question& question) {

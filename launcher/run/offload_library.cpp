@@ -44,36 +44,30 @@ job::MpiLibrary library_of(const std::string& program) {
 
 } // namespace
 
-std::optional<messages::Value>
-offload_library(const std::string& program,
-                const std::vector<std::pair<std::string, std::string>>& variables) {
+OffloadLibrary offload_library(const std::string& program) {
+  OffloadLibrary library;
   const job::MpiLibrary mpi = library_of(program);
   if (mpi == job::MpiLibrary::none) {
-    return std::nullopt;
+    return library;
   }
-  const std::string name =
+  library.name =
       fmt::format("libtributary_mpi_{}.so", mpi == job::MpiLibrary::mpich ? "mpich" : "ompi");
   const fs::path here = fs::path(start::own_program()).parent_path();
   for (const fs::path& folder : {here / "../mpi", fs::path(TRIBUTARY_LIBRARY_FOLDER)}) {
-    std::error_code ignored;
-    const fs::path file = fs::weakly_canonical(folder / name, ignored);
-    if (ignored || !fs::is_regular_file(file, ignored)) {
+    std::error_code error;
+    const fs::path file = fs::weakly_canonical(folder / library.name, error);
+    if (error || !fs::is_regular_file(file, error)) {
       continue;
     }
-    std::string others;
-    if (const char* const own = std::getenv("LD_PRELOAD")) {
-      others = own;
-    }
-    for (const auto& [variable, value] : variables) {
-      others = variable == "LD_PRELOAD" ? value : others;
-    }
-    messages::Value preload;
+    const char* const others = std::getenv("LD_PRELOAD");
+    messages::Value& preload = library.preload.emplace();
     preload.set_name("LD_PRELOAD");
     preload.set_use(messages::Value::ENVIRONMENT);
-    preload.set_text(others.empty() ? file.string() : fmt::format("{}:{}", file.string(), others));
-    return preload;
+    preload.set_text(others == nullptr ? file.string()
+                                       : fmt::format("{}:{}", file.string(), others));
+    return library;
   }
-  return std::nullopt;
+  return library;
 }
 
 } // namespace tributary::launch::run

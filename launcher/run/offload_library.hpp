@@ -5,15 +5,14 @@
 
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace tributary::launch::run {
 
-/// LD_PRELOAD for ranks, in front of what the user preloads. Nothing where the program is linked
-/// with no MPI library that there is one for, or where it is not installed.
-[[nodiscard]] std::optional<messages::Value>
-offload_library(const std::string& program,
-                const std::vector<std::pair<std::string, std::string>>& variables);
+struct OffloadLibrary {
+  std::string name; ///< "" where the program is linked with no MPI library that there is one for
+  /// LD_PRELOAD for ranks, in front of what is preloaded here; nothing: it is not installed.
+  std::optional<messages::Value> preload;
+};
+[[nodiscard]] OffloadLibrary offload_library(const std::string& program);
 
 } // namespace tributary::launch::run

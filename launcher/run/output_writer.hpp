@@ -18,8 +18,8 @@ namespace tributary::launch::run {
 
 class OutputWriter {
 public:
-  /// `written` is called on the writer's thread: a node, and bytes of its output. `gone` there, once:
-  /// nobody reads standard output any more.
+  /// `written` is called on the writer's thread: a node, and bytes of its output. `gone` there,
+  /// once: nobody reads standard output any more.
   OutputWriter(bool tagged, std::function<void(control::NodeIndex, std::uint64_t)> written,
                std::function<void()> gone);
   /// Writes the rest, unless nobody reads for a second.

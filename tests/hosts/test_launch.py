@@ -23,7 +23,7 @@ def test_a_job_of_sixteen_ranks_knows_all_without_an_exchange(lab):
         assert rank["end_points"] == points, rank
         assert rank["TRIBUTARY_JOB_ID"] == rank["fm.job"] and rank["TRIBUTARY_FABRIC_MANAGER_URL"] == manager.url
         assert rank["fm.vni"] == rank["TRIBUTARY_VNI"] and int(rank["fm.vni"]) >= 1024, rank
-        assert rank["fm.mcast"] == "4" and rank["TRIBUTARY_INTERFACE"] == "eth0"
+        assert rank["fm.mcast"] == "4" and rank["TRIBUTARY_MPI_INTERFACE"] == "eth0"
     (cookie,) = {rank["fm.cookie"] for rank in ranks}
     assert len(cookie) == 32, cookie
     assert [step for step in ended.steps() if step != (4, "ranks connected")][:7] == [
@@ -98,10 +98,15 @@ def test_a_node_daemon_that_is_killed_ends_the_job(lab):
     nodes = Nodes(lab, 2)
     child = start(lab, PLAIN, *nodes.option(2), "--grace", "200", "sh", "-c", "sleep 100 & sleep 100")
     wait_until(lambda: len(processes("^sleep 100")) == 8, "ranks run")
-    kill(processes("daemon --name n1")[0])
+    kill(processes("daemon --name n1")[1])  # the first is its keeper
     ended = finish(lab, child)
     assert ended.code == 1, ended.err
     assert "the node daemon of n1 is lost: it was killed by signal 9 (Killed); with it ranks 2, 3" in ended.err
+    child = start(lab, PLAIN, *nodes.option(2), "--grace", "200", "sh", "-c", "sleep 100 & sleep 100")
+    wait_until(lambda: len(processes("^sleep 100")) == 8, "ranks run")
+    kill(processes("daemon --name n0")[0])
+    ended = finish(lab, child)
+    assert ended.code == 1 and "the node daemon of n0 is lost" in ended.err, ended.err
 
 
 def test_nothing_outlives_a_launcher_that_is_killed(lab):

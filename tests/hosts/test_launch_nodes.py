@@ -87,9 +87,9 @@ def test_other_machines_are_reached_through_ssh(lab):
     child.communicate(timeout=60)
     wait_until(lambda: not processes("^sleep 100|daemon --name"), "nothing runs there any more")
     # A daemon that is killed leaves none either.
-    child = start(lab, PLAIN, "--ssh", ssh, "--hosts", hosts, "--grace", "100", "sleep", "100")
-    wait_until(lambda: len(processes("^sleep 100")) == 2, "ranks run")
-    kill(processes(r"^\S*tributary-run daemon --name")[0])
+    child = start(lab, PLAIN, "--ssh", ssh, "--hosts", hosts, "--grace", "100", "sh", "-c", "sleep 100 & sleep 100")
+    wait_until(lambda: len(processes("^sleep 100")) == 4, "ranks run")
+    kill(processes(r"^\S*tributary-run daemon --name")[1])  # the first is its keeper
     out, err = child.communicate(timeout=60)
     assert child.returncode == 1 and "the node daemon of 127.0.0.1 is lost" in err and "ranks 0, 1" in err, err
     wait_until(lambda: not processes("^sleep 100"), "nothing runs there any more")

@@ -1,12 +1,12 @@
 // A rank that speaks PMIx itself and tells, as one line of JSON, what it finds.
 //
-//   pmix-rank instant           everything that a rank can know without talking to anybody: job data
-//                               and every rank's end point; no fence
-//   pmix-rank direct            puts a value, gets its right neighbour's; fences are without data
-//   pmix-rank fence             the same with values collected in a fence
-//   pmix-rank die RANK          rank RANK kills itself, the others wait to hear of it
-//   pmix-rank event             rank 0 tells all others something
-//   pmix-rank ask PATH          asks the fabric manager, and for the inventory
+//   pmix-rank instant     everything that a rank can know without talking to anybody: job data and
+//                         every rank's end point; no fence
+//   pmix-rank direct      puts a value, gets its right neighbour's; fences are without data
+//   pmix-rank fence       the same with values collected in a fence
+//   pmix-rank die RANK    rank RANK kills itself, the others wait to hear of it
+//   pmix-rank event       rank 0 tells all others something
+//   pmix-rank ask PATH    asks the fabric manager, and for the inventory
 
 #include <fmt/format.h>
 
@@ -193,7 +193,7 @@ int main(int argc, char** argv) {
     }
     line += "]";
     for (const char* const name : {"TRIBUTARY_JOB_ID", "TRIBUTARY_FABRIC_MANAGER_URL",
-                                   "TRIBUTARY_VNI", "TRIBUTARY_INTERFACE", "LD_PRELOAD"}) {
+                                   "TRIBUTARY_VNI", "TRIBUTARY_MPI_INTERFACE", "LD_PRELOAD"}) {
       line += fmt::format(", \"{}\": {}", name, quoted(variable(name)));
     }
     // The first message could leave now.
