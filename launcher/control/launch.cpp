@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
+#include <span>
 #include <utility>
 
 namespace tributary::launch::control {
@@ -29,7 +29,7 @@ std::string list_of(const std::vector<std::uint32_t>& ranks) {
   constexpr std::size_t most = 8;
   const std::size_t named = std::min(ranks.size(), most);
   std::string text = fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s",
-                                 fmt::join(ranks.begin(), ranks.begin() + named, ", "));
+                                 fmt::join(std::span(ranks).first(named), ", "));
   return ranks.size() > named ? fmt::format("{} and {} more", text, ranks.size() - named) : text;
 }
 

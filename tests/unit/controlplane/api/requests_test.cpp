@@ -22,6 +22,15 @@ TEST(job_request, limit_is_optional) {
   EXPECT_EQ(request.multicast_limit, 0U);
 }
 
+TEST(job_request, may_ask_for_a_vni_at_once) {
+  EXPECT_FALSE(job_request(parse_body(R"({"jobID":"c-1"})")).assign_vni);
+  EXPECT_TRUE(job_request(parse_body(R"({"jobID":"c-1","assignVni":true})")).assign_vni);
+  EXPECT_FALSE(job_request(parse_body(R"({"jobID":"c-1","assignVni":null})")).assign_vni);
+  EXPECT_EQ(message_of<RequestError>(
+                [] { return job_request(parse_body(R"({"jobID":"c-1","assignVni":1})")); }),
+            "\"assignVni\" must be true or false, not 1");
+}
+
 TEST(job_request, says_what_is_wrong) {
   EXPECT_EQ(message_of<RequestError>([] { return job_request({}); }), "\"jobID\" is missing");
   EXPECT_THAT(message_of<RequestError>([] { return job_request(parse_body(R"({"jobID":17})")); }),

@@ -183,6 +183,30 @@ TEST(Jobs, a_deleted_job_goes_on_ending_after_a_restart) {
   EXPECT_TRUE(fixture.disk().jobs.empty());
 }
 
+TEST(Jobs, may_have_their_vni_at_once_and_keep_it) {
+  group::Settings one_vni;
+  one_vni.first_vni = one_vni.last_vni = Vni{2000};
+  RegistryFixture fixture(one_vni);
+  const auto job = fixture->create_job("j1", 4, {std::nullopt, std::nullopt, true});
+  ASSERT_TRUE(job.ok());
+  EXPECT_EQ((*job)->vni, Vni{2000});
+  const auto refused = fixture->create_job("j2", 4, {std::nullopt, std::nullopt, true});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, group::ErrorKind::exhausted);
+  EXPECT_THAT(refused.error().message, HasSubstr("no VNI is left for job j2"));
+  EXPECT_EQ(fixture->find_job("j2"), nullptr) << "it is not there without";
+  EXPECT_EQ(fixture->create_job("j1", 4, {std::nullopt, std::nullopt, true}).error().kind,
+            group::ErrorKind::conflict);
+  fixture.act();
+  fixture.restart();
+  EXPECT_EQ(fixture->find_job("j1")->vni, Vni{2000});
+  fixture.hosts(1, 1);
+  EXPECT_EQ((*fixture.join(0, 1))->vni, Vni{2000}) << "its groups have the same";
+  const auto own = fixture->create_job("j3", 4, {std::nullopt, {{Vni{9}}}, true});
+  ASSERT_TRUE(own.ok());
+  EXPECT_FALSE((*own)->vni) << "who brings some is given none";
+}
+
 TEST(Jobs, tokens_are_the_same_after_a_restart) {
   RegistryFixture fixture;
   fixture.job();
