@@ -21,6 +21,8 @@ namespace {
 constexpr std::uint64_t look_interval_ns = 250'000'000;
 /// How often it is looked whether a measurement is over before its time.
 constexpr std::uint64_t glance_interval_ns = 10'000'000;
+/// How long the end is waited for at most, although something still comes in.
+constexpr std::uint64_t most_silences = 20;
 
 std::uint64_t drops_since(const std::vector<PortCounts>& before,
                           const std::vector<transport::Port*>& queue_pairs) {
@@ -30,6 +32,23 @@ std::uint64_t drops_since(const std::vector<PortCounts>& before,
   }
   return drops;
 }
+
+/// Whether reductions get on: their frames come in, and not because the root asks in vain.
+class Advance {
+public:
+  [[nodiscard]] bool since_last(WorkerPool& pool) {
+    const measure::Tally tally = pool.tally();
+    const std::uint64_t received = std::exchange(received_, pool.counts().received);
+    const std::uint64_t checked = std::exchange(checked_, tally.figure("results_checked"));
+    const std::uint64_t asked = std::exchange(asked_, tally.figure("asked_again"));
+    return received_ != received && (checked_ != checked || asked_ == asked);
+  }
+
+private:
+  std::uint64_t received_ = 0;
+  std::uint64_t checked_ = 0;
+  std::uint64_t asked_ = 0;
+};
 
 /// Makes rates of two looks at a tally.
 class Looks {
@@ -160,11 +179,22 @@ bool Measuring::watch(WorkerPool& pool, TrafficWatchdog& watchdog, const std::st
 }
 
 bool Measuring::drain(WorkerPool& pool) {
-  const TimeNs end = clock_.now() + longest_silence_ns(scenario_);
+  // Long vectors may take longer than any silence: as long as they get on, they are waited for.
+  const bool may_be_long = scenario_.traffic.kind == scenario::Kind::reduce;
+  const std::uint64_t silence = longest_silence_ns(scenario_);
+  const TimeNs last_end = clock_.now() + (may_be_long ? most_silences : 1) * silence;
+  TimeNs end = clock_.now() + silence;
+  TimeNs next_look = clock_.now() + silence / 4;
+  Advance advance;
   const unsigned interruptions = interruptions_;
-  while (!pool.drained() && clock_.now() < end) {
+  for (TimeNs now = clock_.now(); !pool.drained() && now < std::min(end, last_end);
+       now = clock_.now()) {
     if (interruptions_ != interruptions) {
       return false;
+    }
+    if (may_be_long && now >= next_look) {
+      next_look = now + silence / 4;
+      end = advance.since_last(pool) ? now + silence : end;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -100,7 +100,8 @@ const Key<RunKeys> run_keys[] = {
       .type = Duration{1'000'000, hour_ns},
       .fallback = "\"2s\"",
       .help = "Timeout for the first answer, for the last answer after the end, and for silence in "
-              "between. Delays of the scenario itself (rate, skew_by, late_by, retry) are added to "
+              "between; reductions that go on at the end have 20 times as long. Delays of the "
+              "scenario itself (rate, skew_by, late_by, retry) are added to "
               "it."},
      [](RunKeys& r, const Value& v) { r.phases.timeout = ns(v); }},
     {{.name = "max_loss",
@@ -425,7 +426,7 @@ const Key<Part> traffic_keys[] = {
       .type = Duration{0, hour_ns},
       .fallback = "\"0s\"",
       .help = "Time before the root's first retry; 0s: 32 ms, or 4 us for each contribution that "
-              "may be in flight, whichever is longer; with wide frames 100 ms and 16 us.",
+              "may be in flight, whichever is longer; with wide frames 500 ms and 16 us.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.retry = ns(v); }},
     // reduce and streams

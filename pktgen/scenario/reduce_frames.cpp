@@ -83,7 +83,8 @@ std::uint32_t usual_in_flight(const Reduce& reduce) {
 }
 
 /// So long that a generator which is busy with others is not taken for one that lost something.
-/// Vectors that were lost are missed by what completes behind them, long before.
+/// Vectors that were lost are missed by what completes behind them, long before; and a retry for
+/// nothing halves the windows of all members.
 std::chrono::nanoseconds usual_retry(const Reduce& reduce) {
   const bool wide = has_wide_frames(reduce);
   const std::uint64_t pieces =
@@ -91,7 +92,7 @@ std::chrono::nanoseconds usual_retry(const Reduce& reduce) {
            : reduce.in_flight;
   const std::chrono::nanoseconds all =
       std::chrono::microseconds(wide ? 16 : 4) * (reduce.leaves * pieces * reduce.trees);
-  return std::clamp<std::chrono::nanoseconds>(all, std::chrono::milliseconds(wide ? 100 : 32),
+  return std::clamp<std::chrono::nanoseconds>(all, std::chrono::milliseconds(wide ? 500 : 32),
                                               std::chrono::seconds(5));
 }
 

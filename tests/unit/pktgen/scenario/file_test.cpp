@@ -253,7 +253,7 @@ TEST(ReduceFrames, WhatIsLeftOpenIsSettledByTheVectorsAndTheLeaves) {
   EXPECT_EQ(settled(reduce).in_flight, 2U);
   reduce.elements = 1000; // three frames
   EXPECT_EQ(settled(reduce).in_flight, 44U);
-  EXPECT_EQ(settled(reduce).retry, std::chrono::milliseconds(100));
+  EXPECT_EQ(settled(reduce).retry, std::chrono::milliseconds(500));
   reduce.leaves = 64;
   EXPECT_EQ(settled(reduce).slots, 32U);
   reduce.trees = 2;
@@ -261,7 +261,10 @@ TEST(ReduceFrames, WhatIsLeftOpenIsSettledByTheVectorsAndTheLeaves) {
   reduce.trees = 1;
   reduce.leaves = 1000;
   EXPECT_EQ(settled(reduce).slots, 8U);
-  EXPECT_EQ(settled(reduce).retry, std::chrono::milliseconds(128));
+  EXPECT_EQ(settled(reduce).retry, std::chrono::milliseconds(500));
+  reduce.leaves = 100'000;
+  EXPECT_EQ(settled(reduce).retry, std::chrono::seconds(5));
+  reduce.leaves = 1000;
   EXPECT_FALSE(adds_half_floats(settled(reduce)));
   reduce.type = "bfloat16";
   EXPECT_TRUE(adds_half_floats(settled(reduce)));
