@@ -103,8 +103,9 @@ void Runtime::print_summary() {
     mine.cells[i] = cells_[i].load(std::memory_order_relaxed);
   }
   Statistics all;
-  PMPI_Reduce(mine.cells.data(), all.cells.data(), static_cast<int>(mine.cells.size()),
-              MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+  // Not by MPI_Reduce: that of MPICH 4.0 was seen to hang, and to give an earlier call's data.
+  PMPI_Allreduce(mine.cells.data(), all.cells.data(), static_cast<int>(mine.cells.size()),
+                 MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
   int rank = 0;
   int size = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -42,6 +42,7 @@ UNDER = {
     "manager_reload": ADDRESS,
     "members": THREAD,
     "mpi": NEVER,
+    "mpi": set(),
     "pktgen": ADDRESS,
     "pktgen_queues": ADDRESS,
     "pktgen_rdma": THREAD,
