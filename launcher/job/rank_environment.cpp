@@ -36,7 +36,11 @@ bool travels(std::string_view name) {
   static constexpr std::array<std::string_view, 10> ours{
       "TRIBUTARY_", "OMPI_MCA_", "PMIX_MCA_", "MPIR_CVAR_", "MPICH_",
       "UCX_",       "FI_",       "OMP_",      "HWLOC_",     "MPI_"};
-  return begins_with_one_of(name, ours) && !is_of_another_launcher(name);
+  // Ranks get the token of their job from its allocation, and never the administrator's from here.
+  static constexpr std::array<std::string_view, 4> of_the_caller{
+      "TRIBUTARY_FABRIC_MANAGER_", "TRIBUTARY_JOB_ID", "TRIBUTARY_RUN_", "FI_CXI_COLL_"};
+  return begins_with_one_of(name, ours) && !begins_with_one_of(name, of_the_caller) &&
+         !is_of_another_launcher(name);
 }
 
 Variables for_open_mpi(const NodeFacts& node) {

@@ -257,6 +257,9 @@ int run_daemon(const DaemonSettings& settings) {
     std::exception_ptr failed;
     asio::co_spawn(io, daemon.run(), [&](std::exception_ptr thrown) {
       failed = thrown;
+      if (thrown) {
+        ::alarm(clear_up_seconds);
+      }
       io.stop();
     });
     io.run();

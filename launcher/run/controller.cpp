@@ -103,8 +103,7 @@ public:
                  .secret = secret_},
                 net::steady_now()),
         channels_(static_cast<std::size_t>(launch_.job().nodes_size())), pids_(channels_.size()),
-        signals_(io_, SIGINT, SIGTERM, SIGHUP), more_signals_(io_, SIGQUIT, SIGUSR1, SIGUSR2),
-        children_(io_, SIGCHLD), timer_(io_), input_(io_, [this](std::string data) {
+        signals_(io_), children_(io_, SIGCHLD), timer_(io_), input_(io_, [this](std::string data) {
           launch_.input(std::move(data));
           pump();
         }) {}
@@ -126,8 +125,8 @@ public:
             pump();
           });
         });
-    take_signals(signals_);
-    take_signals(more_signals_);
+    add_signals();
+    take_signals();
     asio::co_spawn(io_, collect(), asio::detached);
     start_daemons();
     pump();
@@ -135,17 +134,31 @@ public:
     input_.stop();
     output_.reset();
     descendants::kill_descendants(spared_);
+    // Nothing is left to be ended in order: an interrupt now ends this process.
+    signals_.clear();
     fabric_.reset();
     tell_about_it();
     return launch_.exit_code();
   }
 
 private:
-  void take_signals(asio::signal_set& set) {
-    set.async_wait([this, &set](const boost::system::error_code& error, int number) {
+  /// Those that whoever started this has not asked it to ignore, as nohup does, and shells for what
+  /// runs in the background.
+  void add_signals() {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+      struct sigaction now {};
+      ::sigaction(number, nullptr, &now);
+      if (now.sa_handler != SIG_IGN) {
+        signals_.add(number);
+      }
+    }
+  }
+
+  void take_signals() {
+    signals_.async_wait([this](const boost::system::error_code& error, int number) {
       if (!error) {
         launch_.signalled(number, net::steady_now());
-        take_signals(set);
+        take_signals();
         pump();
       }
     });
@@ -347,6 +360,7 @@ private:
     }
     if (error.empty()) {
       offload_ = true;
+      say_whether_ranks_reach_it(allocation);
       if (const std::string problem = offload(allocation); !problem.empty()) {
         return launch_.cannot_start(problem + " (--require-offload)", net::steady_now());
       }
@@ -362,6 +376,19 @@ private:
                error);
     fabric_.reset();
     launch_.allocated({}, {}, net::steady_now());
+  }
+
+  void say_whether_ranks_reach_it(const fabric::Allocation& allocation) const {
+    const bool elsewhere = options_.reach == Reach::ssh || options_.reach == Reach::slurm;
+    for (const messages::Value& value : allocation.values) {
+      if (elsewhere && value.name() == "TRIBUTARY_FABRIC_MANAGER_URL" &&
+          value.text().starts_with("unix:")) {
+        fmt::print(stderr,
+                   "tributary-run: ranks on other machines cannot reach the fabric manager at {}; "
+                   "--manager http://HOST:PORT is for all\n",
+                   value.text());
+      }
+    }
   }
 
   /// MPI programs reduce in the network by a library that is preloaded. Answers why they cannot,
@@ -510,7 +537,6 @@ private:
   pid_t srun_ = 0;
   std::vector<asio::ip::tcp::acceptor> listeners_;
   asio::signal_set signals_;
-  asio::signal_set more_signals_;
   asio::signal_set children_;
   asio::steady_timer timer_;
   StandardInput input_;

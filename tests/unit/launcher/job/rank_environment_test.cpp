@@ -31,6 +31,10 @@ TEST(RankEnvironment, TakesAlongWhatConfiguresCommunication) {
   for (const char* name : {"TRIBUTARY_TRANSPORT", "OMPI_MCA_btl", "UCX_TLS", "MPIR_CVAR_NOLOCAL"}) {
     EXPECT_TRUE(travels(name)) << name;
   }
+  for (const char* name : {"TRIBUTARY_FABRIC_MANAGER_TOKEN", "TRIBUTARY_JOB_ID",
+                           "TRIBUTARY_RUN_SECRET", "FI_CXI_COLL_MCAST_TOKEN"}) {
+    EXPECT_FALSE(travels(name)) << name << " may be the administrator's";
+  }
   EXPECT_FALSE(travels("PATH"));
   EXPECT_FALSE(travels("HOME"));
 }
