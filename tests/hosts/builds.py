@@ -42,7 +42,6 @@ UNDER = {
     "manager_reload": ADDRESS,
     "members": THREAD,
     "mpi": NEVER,
-    "mpi": set(),
     "pktgen": ADDRESS,
     "pktgen_queues": ADDRESS,
     "pktgen_rdma": THREAD,
