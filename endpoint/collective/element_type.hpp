@@ -101,8 +101,7 @@ constexpr bool reduces(wire::Opcode op, ElementType type) {
   case Opcode::flt_sum_ftz_upward:
   case Opcode::flt_sum_ftz_downward:
   case Opcode::flt_sum_ftz_toward_zero: return type == ElementType::float64;
-  case Opcode::flt_repsum:
-    return type == ElementType::float64 || type == ElementType::repsum_state;
+  case Opcode::flt_repsum: return type == ElementType::float64 || type == ElementType::repsum_state;
   }
   return false;
 }

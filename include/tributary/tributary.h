@@ -156,9 +156,9 @@ struct tributary_minmaxloc_double {
   uint64_t max_index;
 };
 
-/* A reproducible sum that is not finished: what frames carry. Who has added up several doubles, such
- * as the processes of one machine, gives this instead of a rounded double, and the bits of the end
- * do not depend on who was added up where. docs/protocol/wire-format.md, 4.7, has the arithmetic. */
+/* A reproducible sum that is not finished: what frames carry. Who has added up several doubles,
+ * such as the processes of one machine, gives this instead of a rounded double, and the bits of the
+ * end do not depend on who was added up where. docs/protocol/wire-format.md, 4.7, has the rules. */
 struct tributary_repsum_state {
   int64_t limbs[4];
   int8_t m;          /* -26 to 25, or 125 to 127 for what is no number */

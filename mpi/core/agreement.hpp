@@ -11,7 +11,8 @@
 //   watching     A leader whose step is stuck says `suspect` now and then. The coordinator polls.
 //                Only when all nodes have contributed to the oldest step that some node waits for,
 //                and it is still the oldest `grace` later, is it the fabric that lost it: otherwise
-//                some rank is late, which MPI allows. A leader whose group has ended says `failed`.
+//                some rank is late, which MPI allows. A leader whose group has ended says so by
+//                `failed`.
 //   freezing     `freeze` to all. From now on no leader takes a result of the fabric, and no rank
 //                begins a call before the decision. Each answers `frozen`: the last step it has
 //                completed, with its result, and the last call that one of its ranks has begun.

@@ -13,8 +13,8 @@ void to_frames(const Plan& plan, const std::byte* user, std::size_t count, std::
 /// The reverse. Of pairs only value and index are written, not the gaps.
 void from_frames(const Plan& plan, const std::byte* frames, std::size_t count, std::byte* user);
 
-/// total = total (operator) part, for `count` elements of frames; `type` and `op` as in Plan. False,
-/// and nothing done, where no plan has this type and operator.
+/// total = total (operator) part, for `count` elements of frames; `type` and `op` as in Plan.
+/// False, and nothing done, where no plan has this type and operator.
 [[nodiscard]] bool combine(int type, int op, std::byte* total, const std::byte* part,
                            std::size_t count);
 

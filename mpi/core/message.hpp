@@ -1,5 +1,5 @@
-// What the leaders of a communicator's nodes say to each other beside the fabric, on TCP: whether a
-// reduction is stuck, and how those that the fabric lost are completed (agreement.hpp).
+// What the leaders of a communicator's nodes say to each other beside the fabric, on TCP: whether
+// a reduction is stuck, and how those that the fabric lost are completed (agreement.hpp).
 //
 // On the stream a message is a header of 48 bytes, then `bytes` of payload; numbers are
 // little-endian.

@@ -21,8 +21,8 @@ struct Settings {
   /// TRIBUTARY_MPI_TUNING; nothing: to be measured.
   std::optional<Tuning> tuning;
   std::string tuning_text = "measure";
-  /// TRIBUTARY_MPI_TIMEOUT, in seconds: how long a reduction to which all have contributed may take
-  /// before the fabric counts as failed.
+  /// TRIBUTARY_MPI_TIMEOUT, in seconds: how long a reduction to which all have contributed may
+  /// take before the fabric counts as failed.
   std::chrono::milliseconds timeout{3000};
   std::chrono::milliseconds join_limit{10'000}; ///< TRIBUTARY_MPI_JOIN_TIMEOUT, in seconds
   std::uint32_t spin_usec = 30;                 ///< TRIBUTARY_MPI_SPIN_USEC

@@ -1,5 +1,5 @@
-// The tuning table: from which size to which size each kind of call is faster in the network. It is
-// measured when a communicator gets its group, or given in TRIBUTARY_MPI_TUNING:
+// The tuning table: from which size to which size each kind of call is faster in the network. It
+// is measured when a communicator gets its group, or given in TRIBUTARY_MPI_TUNING:
 //
 //   measure                       the default
 //   always, never                 all sizes, none
@@ -43,8 +43,8 @@ public:
   /// Throws std::invalid_argument, which says what can be written.
   [[nodiscard]] static Tuning parse(std::string_view text);
 
-  /// What was measured, by rising size. Sizes between two measured ones go through the network when
-  /// both are faster there; those below the first as it; those above the last by the library.
+  /// What was measured, by rising size. Sizes between two measured ones go through the network
+  /// when both are faster there; those below the first as it; those above the last by the library.
   void set_measured(Kind kind, const std::vector<Measured>& points);
 
   /// Kinds that do not block are those that do.

@@ -8,19 +8,19 @@
 //   | part of rank 0 | part of rank 1 | ...                           |
 //   +----------------+----------------+-------------------------------+
 //
-// A step, at every rank: write the part, `arrived`; at the leader (rank 0 of the node) when all have
-// arrived: add up, through the fabric, write the result, `finished`; at every rank: read the result.
-// A rank arrives for step k + 1 when it has read the result of k, so a result that the leader writes
-// for k + 1 overwrites nothing that is still read; the result of k stays beside it, for the other
-// nodes may lack it (core/agreement.hpp).
+// A step, at every rank: write the part, `arrived`; at the leader (rank 0 of the node) when all
+// have arrived: add up, through the fabric, write the result, `finished`; at every rank: read the
+// result. A rank arrives for step k + 1 when it has read the result of k, so a result that the
+// leader writes for k + 1 overwrites nothing that is still read; the result of k stays beside it,
+// for the other nodes may lack it (core/agreement.hpp).
 //
 // Beginning a call: `enter`. The leader's watch thread closes the gate with `freeze`, and opens it
 // with the decision: up to which call the communicator still works here. A rank writes the number
 // of its call before it looks at the gate, and the thread closes the gate before it reads the
 // numbers: so either the thread counts the call, or the rank waits for the decision.
 //
-// All of it lives as long as any of the processes does; the name in /dev/shm is gone as soon as all
-// have opened it.
+// All of it lives as long as any of the processes does; the name in /dev/shm is gone as soon as
+// all have opened it.
 #pragma once
 
 #include "mpi/core/message.hpp"

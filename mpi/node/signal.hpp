@@ -1,6 +1,6 @@
-// Waiting for a change in memory that processes share: a count that is bumped, and a futex under it.
-// A waiter gives its processor away a few times before it sleeps, for the others of its node may
-// need it to get there.
+// Waiting for a change in memory that processes share: a count that is bumped, and a futex under
+// it. A waiter gives its processor away a few times before it sleeps, for the others of its node
+// may need it to get there.
 #pragma once
 
 #include <atomic>

@@ -10,8 +10,8 @@ namespace tributary::mpi::offload {
 
 namespace {
 
-/// The communicator when a call of it goes through the network: after the call itself was found to be
-/// one that frames carry.
+/// The communicator when a call of it goes through the network: after the call itself was found to
+/// be one that frames carry.
 Communicator* admitted(Kind kind, Communicator& communicator, std::uint64_t bytes) {
   Runtime& runtime = *Runtime::get();
   Reason reason = communicator.reason();

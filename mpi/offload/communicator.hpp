@@ -1,6 +1,6 @@
 // The state of one communicator: undecided until its first call that could be reduced in the
-// network, which sets it up at all its ranks; from then on it is either with a group or without one,
-// for good.
+// network, which sets it up at all its ranks; from then on it is either with a group or without
+// one, for good.
 #pragma once
 
 #include "mpi/core/plan.hpp"

@@ -1,6 +1,6 @@
-// What is faster, the network or the MPI library: measured when a communicator has got its group, at
-// all its ranks together. Each kind at a few sizes, both ways in turns; what counts is the slowest
-// rank's median. Sizes end where the network has clearly lost.
+// What is faster, the network or the MPI library: measured when a communicator has got its group,
+// at all its ranks together. Each kind at a few sizes, both ways in turns; what counts is the
+// slowest rank's median. Sizes end where the network has clearly lost.
 #include "mpi/offload/calls.hpp"
 #include "mpi/offload/communicator.hpp"
 #include "mpi/offload/report.hpp"

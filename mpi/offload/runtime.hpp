@@ -29,8 +29,8 @@ public:
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
-  /// Lets the MPI library go on, by asking for a message that never comes. (MPI_Iprobe would not do:
-  /// Open MPI goes on only where there is none, MPICH not at all.)
+  /// Lets the MPI library go on, by asking for a message that never comes. (MPI_Iprobe would not
+  /// do: Open MPI goes on only where there is none, MPICH not at all.)
   void progress();
 
   /// The state of a communicator; made when it is asked for the first time.

@@ -1,6 +1,6 @@
-// A communicator gets its group: collective over it, in its first call that could be reduced in the
-// network and may block. After every step that can go wrong at one rank all agree whether it did, so
-// that either all have the group or none.
+// A communicator gets its group: collective over it, in its first call that could be reduced in
+// the network and may block. After every step that can go wrong at one rank all agree whether it
+// did, so that either all have the group or none.
 //
 //   1  who is on which node; whether all have the same version and settings
 //   2  leaders open their interface             no CAP_NET_RAW, no such interface
@@ -44,8 +44,8 @@ private:
   void join();
   void put_together();
 
-  /// Runs `work` where `here` says so; when it throws anywhere, all stop, and rank 0 says where and
-  /// why.
+  /// Runs `work` where `here` says so; when it throws anywhere, all stop, and rank 0 says where
+  /// and why.
   template <typename Work> void together(bool here, Work&& work);
   void agree(const std::string& trouble);
   [[nodiscard]] bool leads() const { return rank_in_node_ == 0; }

@@ -93,8 +93,8 @@ int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
 }
 
 #ifndef MPI_Request_c2f // in MPICH a macro, and its Fortran calls the functions above
-/// A request that goes to Fortran may be waited for by functions that nobody takes the place of, so
-/// it is done before it goes.
+/// A request that goes to Fortran may be waited for by functions that nobody takes the place of,
+/// so it is done before it goes.
 MPI_Fint MPI_Request_c2f(MPI_Request request) {
   while (pending().any() && pending().holds(request)) {
     pending().tell();

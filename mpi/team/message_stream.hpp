@@ -53,7 +53,8 @@ private:
   int descriptor_;
 };
 
-/// The first of the listener's addresses that answers. Throws std::runtime_error, with what each said.
+/// The first of the listener's addresses that answers. Throws std::runtime_error, with what each
+/// said.
 [[nodiscard]] MessageStream connect_to(const std::string& addresses,
                                        std::chrono::milliseconds limit);
 /// Two ends of one.

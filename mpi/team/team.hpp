@@ -1,5 +1,6 @@
 // The ranks of one communicator on one node, at work: runs calls, step by step, through shared
-// memory and the fabric. One object at every rank; the leader's (rank 0 of the node) owns the group.
+// memory and the fabric. One object at every rank; the leader's (rank 0 of the node) owns the
+// group.
 //
 //   rank     part -> arena ........................ result <- arena
 //   leader        all parts added up -> fabric -> result

@@ -1,5 +1,5 @@
-// A leader's half of the agreement (core/agreement.hpp): a thread that answers the coordinator while
-// the program computes, and what the thread that runs steps asks of it.
+// A leader's half of the agreement (core/agreement.hpp): a thread that answers the coordinator
+// while the program computes, and what the thread that runs steps asks of it.
 //
 // Invariant: a step that was committed here is known to `frozen`; none is committed after that.
 #pragma once
@@ -20,7 +20,8 @@ namespace tributary::mpi::team {
 class Watch {
 public:
   struct Voice {
-    /// The fabric has failed, for this reason; calls after that number are made by the MPI library.
+    /// The fabric has failed, for this reason; calls after that number are made by the MPI
+    /// library.
     std::function<void(const std::string& why, CallNumber last)> decided;
     /// The program cannot go on. Does not return.
     std::function<void(const std::string& why)> fatal;

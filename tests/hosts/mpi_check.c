@@ -3,7 +3,7 @@
  * is exact. tests/hosts/test_mpi.py runs it with the library preloaded.
  *
  *   mpi_check all            everything, on MPI_COMM_WORLD and on communicators made of it
- *   mpi_check sums SEED      bits of sums of doubles, the values dealt to ranks by the seed: printed
+ *   mpi_check sums SEED      bits of sums of doubles, dealt to ranks by the seed: printed
  *   mpi_check loop SECONDS   allreduces, barriers and broadcasts, checked, until the time is over
  *   mpi_check late           a rank that comes four seconds after all others
  *
@@ -124,7 +124,7 @@ static void compare(const char* what, const char* op, const struct datatype* typ
   ++wrong;
 }
 
-/* MPI_Reduce of MPICH 4.0 over TCP hangs now and then, so there it is asked for what the network does. */
+/* MPI_Reduce of MPICH 4.0 over TCP may hang: there it is asked for what the network does. */
 static int can_reduce(MPI_Comm comm, MPI_Op op) {
 #ifdef MPICH_VERSION
   return comm == MPI_COMM_WORLD && op != MPI_PROD;
@@ -210,7 +210,7 @@ static void check_bcast(MPI_Comm comm, int count) {
     MPI_Bcast(ours, count, MPI_INT, root, comm);
     compare("bcast", "", &type, (size_t)count, ours, expected, (size_t)count * sizeof(int));
     if (count == 0) {
-      continue; /* Open MPI leaves messages behind when counts differ and there is nothing in them */
+      continue; /* Open MPI leaves messages behind when counts of nothing differ */
     }
     /* The same bytes by different datatypes: every other int at the root. */
     MPI_Datatype every_other;
@@ -236,8 +236,8 @@ static void check_bcast(MPI_Comm comm, int count) {
   free(expected);
 }
 
-/* Whether the MPI library's own MIN and MAX can be believed: Open MPI 4.1 compares unsigned longs as
- * signed ones, MPICH 4.0 unsigned chars. */
+/* Whether the MPI library's own MIN and MAX can be believed: Open MPI 4.1 compares unsigned longs
+ * as signed ones, MPICH 4.0 unsigned chars. */
 static int orders(const struct datatype* type) {
   unsigned char mine[16] = {0};
   unsigned char least[16] = {0};
@@ -449,7 +449,7 @@ static void everything(void) {
   }
 }
 
-/* Values that only an exact sum adds up the same in any order; which rank has which says the seed. */
+/* Values that only an exact sum adds up alike in any order; the seed says which rank has which. */
 static void sums(int seed) {
   enum { elements = 40, values = 16 };
   int rank;
