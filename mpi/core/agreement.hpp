@@ -17,7 +17,8 @@
 //                begins a call before the decision. Each answers `frozen`: the last step it has
 //                completed, with its result, and the last call that one of its ranks has begun.
 //   frozen       When all have answered: `decision`. Calls up to the last that anybody has begun
-//                are completed here; all later ones are made by the MPI library, at all ranks alike.
+//                are completed here; all later ones are made by the MPI library, at all ranks
+//                alike.
 //
 // For a step that somebody has completed everybody contributed to, so all completed the one before
 // it: the last results of all nodes are of two steps at most, and whoever lacks one is sent it. Of

@@ -3,6 +3,7 @@
  * is exact. tests/hosts/test_mpi.py runs it with the library preloaded.
  *
  *   mpi_check all            everything, on MPI_COMM_WORLD and on communicators made of it
+ *   mpi_check world          of everything the part that needs MPI_COMM_WORLD alone, up to 1,000
  *   mpi_check sums SEED      bits of sums of doubles, dealt to ranks by the seed: printed
  *   mpi_check loop SECONDS   allreduces, barriers and broadcasts, checked, until the time is over
  *   mpi_check late           a rank that comes four seconds after all others
@@ -586,6 +587,11 @@ int main(int argc, char** argv) {
     sums(atoi(argv[2]));
   } else if (strcmp(what, "loop") == 0 && argc > 2) {
     loop(atof(argv[2]));
+  } else if (strcmp(what, "world") == 0) {
+    const int counts[] = {1, 3, 4, 5, 1000};
+    check_all(MPI_COMM_WORLD, counts, 5, 0);
+    check_barrier(MPI_COMM_WORLD);
+    check_later(MPI_COMM_WORLD, MPI_COMM_WORLD);
   } else if (strcmp(what, "late") == 0) {
     late();
   } else {
