@@ -38,8 +38,8 @@ using NodeIndex = std::uint32_t;
 
 struct LaunchSettings {
   std::chrono::milliseconds grace{2000};
-  std::chrono::milliseconds kill_after{1000};   ///< SIGTERM to SIGKILL
-  std::chrono::milliseconds daemon_limit{5000}; ///< SIGKILL of ranks to giving up the daemon
+  std::chrono::milliseconds kill_after{1000};     ///< SIGTERM to SIGKILL
+  std::chrono::milliseconds daemon_limit{12'000}; ///< SIGKILL of ranks to giving up the daemon
   /// For daemons to say hello, and for nodes to be ready.
   std::chrono::milliseconds start_limit{30'000};
   std::string version{}; ///< of this program; daemons have the same

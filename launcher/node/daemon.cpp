@@ -79,10 +79,18 @@ asio::awaitable<void> Daemon::run() {
   channel_.send(hello_from(settings_));
   asio::co_spawn(io_, reap(), asio::detached);
   const std::string why = co_await channel_.run(*this);
+  clear_up();
+  children_.cancel();
+  io_.stop();
+}
+
+void Daemon::clear_up() {
+  if (std::exchange(cleared_up_, true)) {
+    return;
+  }
   // From here on nothing waits for anybody else: at the latest the alarm ends it.
   ::alarm(clear_up_seconds);
   kill_everything();
-  children_.cancel();
   for (auto& [number, answer] : modexes_) {
     answer(messages::lost_connection, {});
   }
@@ -96,7 +104,6 @@ asio::awaitable<void> Daemon::run() {
     std::error_code ignored;
     std::filesystem::remove_all(directory_, ignored);
   }
-  io_.stop();
 }
 
 std::string Daemon::arrived(net::FrameReader& frames) {
@@ -148,7 +155,9 @@ void Daemon::obey(const messages::ToNode& message) {
     output_open_ -= std::min(output_open_, message.output_taken());
     return resume_reading();
   case Kind::kSignal: return signal(message.signal().number());
-  case Kind::kFinish: return channel_.end("finished");
+  case Kind::kFinish:
+    clear_up(); // before the channel ends, so that its end says that this is done
+    return channel_.end("finished");
   case Kind::KIND_NOT_SET: return;
   }
 }

@@ -74,6 +74,8 @@ private:
   void pmi_said(std::uint32_t rank, const std::string& bytes);
   void write_pmi(std::uint32_t rank);
   void kill_everything();
+  /// Once: nothing of a rank is left, nor of PMIx, nor a file.
+  void clear_up();
 
   // PMIx, on its own thread: each passes itself on.
   void connected(std::uint32_t rank, Done done) override;
@@ -93,6 +95,7 @@ private:
   DaemonSettings settings_;
   boost::asio::signal_set children_;
   messages::Job job_;
+  bool cleared_up_ = false;
   std::string directory_; ///< for PMIx's files; removed at the end
   std::unique_ptr<pmix::Server> server_;
   std::optional<pmi::Pmi1> pmi_;
