@@ -41,7 +41,7 @@ struct LaunchSettings {
   std::chrono::milliseconds kill_after{1000};     ///< SIGTERM to SIGKILL
   std::chrono::milliseconds daemon_limit{12'000}; ///< SIGKILL of ranks to giving up the daemon
   /// For daemons to say hello, and for nodes to be ready.
-  std::chrono::milliseconds start_limit{30'000};
+  std::chrono::milliseconds start_limit{60'000};
   std::string version{}; ///< of this program; daemons have the same
   std::string secret{};  ///< that daemons must show; "" none
 };

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <map>
 #include <random>
 #include <set>
@@ -27,6 +28,8 @@ using manager_client::ManagerError;
 namespace {
 
 constexpr std::size_t cookie_bytes = 16;
+/// A manager that restarts is waited for.
+constexpr std::chrono::seconds restart_limit{10};
 
 messages::Value named(std::string name, messages::Value::Use use) {
   messages::Value value;
@@ -143,6 +146,7 @@ Allocation FabricClient::allocate(const std::vector<NodeFacts>& nodes) {
   }
   manager_client::ClientSettings own = settings_.manager;
   own.token = token;
+  own.retry_limit = restart_limit;
   as_job_.emplace(own);
   const Answer seen =
       as_job_->get(fmt::format("/fabric/collectives/jobs/{}", manager_client::encoded(job)));

@@ -48,6 +48,7 @@ namespace {
 /// After a channel has ended, its daemon is about to.
 constexpr std::chrono::milliseconds end_wait{500};
 constexpr std::chrono::milliseconds end_look{5};
+constexpr std::chrono::seconds srun_wait{5};
 
 std::string random_hex(std::size_t bytes) {
   std::random_device device;
@@ -468,10 +469,24 @@ private:
     }
     pumping_ = false;
     if (launch_.over()) {
-      io_.stop();
-      return;
+      return end();
     }
     set_timer();
+  }
+
+  /// srun tells Slurm of the end of its step; killed, it would leave the node busy for a while.
+  void end() {
+    if (srun_ == 0) {
+      return io_.stop();
+    }
+    if (!std::exchange(waits_for_srun_, true)) {
+      timer_.expires_after(srun_wait);
+      timer_.async_wait([this](const boost::system::error_code& error) {
+        if (!error) {
+          io_.stop();
+        }
+      });
+    }
   }
 
   void obey(const control::Order& order) {
@@ -535,6 +550,7 @@ private:
   std::vector<pid_t> pids_;                     ///< 0 with srun
   std::map<pid_t, int> ends_;
   pid_t srun_ = 0;
+  bool waits_for_srun_ = false;
   std::vector<asio::ip::tcp::acceptor> listeners_;
   asio::signal_set signals_;
   asio::signal_set children_;

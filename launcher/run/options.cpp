@@ -88,7 +88,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   std::string token_file;
   std::vector<std::string> variables;
   std::uint32_t grace = 2000;
-  std::uint32_t start_limit = 30;
+  std::uint32_t start_limit = 60;
   bool here = false;
   bool no_offload = false;
 

@@ -39,7 +39,7 @@ struct Options {
   bool verbose = false;
   std::string report; ///< a file for JSON
   std::chrono::milliseconds grace{2000};
-  std::chrono::milliseconds start_limit{30'000};
+  std::chrono::milliseconds start_limit{60'000};
 
   // The fabric manager.
   bool offload = true;

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tributary.network import inside, wait_until
 
-LIMIT = 60
+LIMIT = 120
 
 
 class Nodes:

@@ -102,7 +102,7 @@ TEST_F(Launched, EndsWhenANodeCannotBeReached) {
 TEST_F(Launched, EndsWhenNodesAreNotReadyInTime) {
   launch.said(0, hello(), now());
   wait();
-  EXPECT_NE(errors().find("not ready after 30 s: ns2"), std::string::npos);
+  EXPECT_NE(errors().find("not ready after 60 s: ns2"), std::string::npos);
   EXPECT_EQ(launch.exit_code(), 1);
 }
 
