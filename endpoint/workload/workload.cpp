@@ -77,6 +77,7 @@ std::size_t bytes_of(tributary_type type) {
   case TRIBUTARY_DOUBLE: return 8;
   case TRIBUTARY_MINMAXLOC_INT64:
   case TRIBUTARY_MINMAXLOC_DOUBLE: return 32;
+  case TRIBUTARY_REPSUM_STATE: return sizeof(tributary_repsum_state);
   }
   return 0;
 }
