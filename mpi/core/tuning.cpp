@@ -128,6 +128,11 @@ bool Tuning::through_network(Kind kind, std::uint64_t bytes) const {
   });
 }
 
+bool Tuning::is_empty() const {
+  return std::all_of(ranges_.begin(), ranges_.end(),
+                     [](const std::vector<Range>& ranges) { return ranges.empty(); });
+}
+
 std::string Tuning::text() const {
   std::string text;
   for (std::size_t k = 0; k < kind_count; ++k) {

@@ -50,6 +50,9 @@ public:
   /// Kinds that do not block are those that do.
   [[nodiscard]] bool through_network(Kind kind, std::uint64_t bytes) const;
 
+  /// Nothing goes through the network.
+  [[nodiscard]] bool is_empty() const;
+
   /// One line for each kind: the ranges, and what was measured.
   [[nodiscard]] std::string text() const;
 

@@ -323,6 +323,11 @@ void Setup::run() {
     communicator_.measure();
   }
   communicator_.print_tuning();
+  if (communicator_.reason_ == Reason::none && communicator_.tuning_.is_empty()) {
+    // The group would be of no use here, and another communicator may lack its root.
+    communicator_.reason_ = Reason::slower;
+    communicator_.retire(Communicator::Wait::for_all);
+  }
 }
 
 } // namespace tributary::mpi::offload

@@ -33,6 +33,8 @@ TEST(Tuning, ATieIsTheLibrarys) {
   Tuning tuning;
   tuning.set_measured(Kind::barrier, {{8, 95, 100}});
   EXPECT_FALSE(tuning.through_network(Kind::barrier, 0));
+  EXPECT_TRUE(tuning.is_empty());
+  EXPECT_FALSE(Tuning::parse("barrier").is_empty());
 }
 
 TEST(Tuning, IsReadAsItIsWritten) {
