@@ -23,6 +23,7 @@ UNDER = {
     "demo": set(),
     "demo_faults": THREAD,
     "demo_member": set(),
+    "demo_mpi": NEVER,
     "demo_rdma": set(),
     "demo_vector": set(),
     "endpoint": THREAD,

@@ -140,7 +140,8 @@ PartitionName=all Nodes={node} Default=YES State=UP
                    "PATH": f"{PEERS}/usr/bin:{os.environ['PATH']}"}  # fmt: skip
 
     def idle():
-        shown = subprocess.run(["sinfo", "-h", "-o", "%t"], env=environment, capture_output=True, text=True, check=False)
+        command = [PEERS / "usr/bin/sinfo", "-h", "-o", "%t"]
+        shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         return shown.stdout.strip() == "idle"
 
     try:

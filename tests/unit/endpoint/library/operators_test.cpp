@@ -32,7 +32,7 @@ TEST(Operators, CombinationsThatDoNotExistAreRefused) {
   EXPECT_FALSE(of(TRIBUTARY_REPSUM, TRIBUTARY_MINMAXLOC_DOUBLE).has_value());
   EXPECT_FALSE(of(18, TRIBUTARY_INT64).has_value());
   EXPECT_FALSE(of(TRIBUTARY_SUM, TRIBUTARY_FLOAT).has_value());
-  EXPECT_FALSE(element_type(14).has_value());
+  EXPECT_FALSE(element_type(15).has_value());
   EXPECT_FALSE(element_type(-1).has_value());
 }
 

@@ -39,13 +39,16 @@ std::vector<std::byte> reduced(const VectorPool& pool, const reduce::WideKernel&
   return out;
 }
 
+/// The state of a reproducible sum is for who has added up several doubles; virtual members have one.
+bool is_generated(ElementType type) { return type != ElementType::repsum_state; }
+
 TEST(VectorValues, MakeTheSameResultInEveryOrderAndAtEverySize) {
   for (const std::uint32_t size : {1U, 2U, 65U, 300U, 2500U}) {
     for (std::size_t t = 0; t < collective::element_type_count; ++t) {
       const auto type = static_cast<ElementType>(t);
       for (const Opcode op : wire::all_opcodes) {
         const wire::Form form = collective::form_of(op, type);
-        if (form == wire::Form::words) {
+        if (form == wire::Form::words || !is_generated(type)) {
           continue;
         }
         const VectorPool pool(op, type, size, lanes, 5);
@@ -79,7 +82,7 @@ TEST(VectorValues, LackOfOneRankOrADoubleOneShows) {
       const wire::Form form = collective::form_of(op, type);
       const bool is_idempotent = !wire::is_flt_sum(op) && op != Opcode::int_sum &&
                                  op != Opcode::bit_xor && op != Opcode::flt_repsum;
-      if (form == wire::Form::words || is_idempotent) {
+      if (form == wire::Form::words || is_idempotent || !is_generated(type)) {
         continue;
       }
       const VectorPool pool(op, type, 9, lanes, 5);

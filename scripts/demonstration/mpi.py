@@ -1,0 +1,153 @@
+"""An unmodified MPI program on stand-in nodes, first plain, then with its reductions in the network. Started by
+scripts/demo-mpi, which sets the machine up first. Outside and inside as in __main__.py.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from outside import begin, fail, say  # noqa: E402
+from tributary import isolation  # noqa: E402
+from tributary.mpi_cluster import MpiCluster  # noqa: E402
+from tributary.mpi_nodes import MPICH, OPENMPI, Missing  # noqa: E402
+from tributary.network import CommandFailed  # noqa: E402
+from tributary.switch import Binaries, StartFailed  # noqa: E402
+
+LIBRARIES = {"openmpi": OPENMPI, "mpich": MPICH}
+PROGRAMS = (
+    "controlplane/process/tributary-fabricd",
+    "dataplane/tributary-switch",
+    "cli/tributaryctl",
+    "pktgen/tributary-pktgen",
+)
+
+EXAMPLES = """\
+examples:
+  scripts/demo-mpi                      8 ranks of Open MPI on 8 nodes: some seconds, and before it, the first
+                                        time, minutes to install and build
+  scripts/demo-mpi --nodes 4 --ranks 8  two ranks a node, which add up in shared memory first
+  scripts/demo-mpi --library mpich --nodes 2
+  scripts/demo-mpi --seed 7 --json result.json
+exit codes:
+  0  both runs have the same results, and the network reduced
+  1  they have not, or something else failed
+  2  usage error
+"""
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="scripts/demo-mpi",
+        description="Lays a switch, a fabric manager and stand-in nodes, runs an MPI program on them that knows nothing"
+        " of Tributary, runs it again with the library that lets its reductions go through the switch, shows results and"
+        " times side by side, and leaves nothing behind.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--nodes", type=int, default=8, help="2 to 16 (default: %(default)s)")
+    add("--ranks", type=int, help="in all, at most 64 (default: one a node)")
+    add("--rounds", type=int, default=2000, help="of the program (default: %(default)s)")
+    add("--library", choices=LIBRARIES, default="openmpi", help="default: %(default)s")
+    add("--tuning", choices=("always", "measure"), default="always",
+        help="what may go through the network does; or what was measured to be faster there (default: %(default)s)")
+    add("--seed", type=int, help="of the program (default: a new one, printed)")
+    add("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    add("--no-setup", action="store_true", help="do not look for missing packages")
+    add("--build", type=Path, metavar="DIR", help="take the programs from there as they are")
+    add("--inside", action="store_true", help=argparse.SUPPRESS)
+    add("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --json's file
+    options = parser.parse_args()
+    options.ranks = options.ranks or options.nodes
+    if not 2 <= options.nodes <= 16:
+        parser.error("--nodes: from 2 to 16")
+    if not options.nodes <= options.ranks <= 64:
+        parser.error("--ranks: from the number of nodes to 64")
+    if not 1 <= options.rounds <= 10**6:
+        parser.error("--rounds: from 1 to a million")
+    return options
+
+
+def outside(options):
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1, 1 << 31)
+    preload = f"mpi/{LIBRARIES[options.library].preload}"
+    return begin(
+        Path(__file__), [*PROGRAMS, preload], options,
+        ["--seed", str(seed), "--nodes", str(options.nodes), "--ranks", str(options.ranks), "--rounds",
+         str(options.rounds), "--library", options.library, "--tuning", options.tuning],
+    )  # fmt: skip
+
+
+def inside(options):
+    isolation.prepare()
+    place = Path("/run/tributary-demo")
+    place.mkdir()
+    cluster = None
+    try:
+        library = LIBRARIES[options.library]
+        program = library.compile(HERE / "pi.c", place / "pi")
+        cluster = MpiCluster(Binaries(options.build), options.nodes, place)
+        return show(options, cluster, library, program)
+    except (StartFailed, CommandFailed, Missing, TimeoutError, RuntimeError) as failure:
+        return fail(str(failure))
+    finally:
+        if cluster:
+            cluster.close()
+
+
+def run(options, cluster, library, program, preloaded):
+    """(what the program printed, what was said about it)"""
+    preload = cluster.build / "mpi" / library.preload if preloaded else None
+    more = {"TRIBUTARY_MPI_VERBOSE": 1} | ({"TRIBUTARY_MPI_TUNING": "always"} if options.tuning == "always" else {})
+    code, out, err = cluster.nodes.run(
+        library, options.ranks, [program, options.rounds, options.seed], preload=preload,
+        environment=cluster.environment(**more) if preloaded else None,
+        seconds=60 + options.rounds // 20,
+    )
+    lines = [line for line in out.splitlines() if line.startswith("{")]
+    if code != 0 or not lines:
+        raise RuntimeError(f"{library.name} ended with exit code {code}\n{out}\n{err}")
+    return json.loads(lines[0]), [line for line in err.splitlines() if "tributary" in line.lower()]
+
+
+def show(options, cluster, library, program):
+    say(f"{options.ranks} ranks of {library.name} on {options.nodes} nodes, one switch; seed {options.seed}")
+    say(f"the program: pi by counting points, {options.rounds} rounds of MPI_Allreduce (4 doubles), MPI_Barrier and"
+        " MPI_Allreduce (1)")  # fmt: skip
+    plain, _ = run(options, cluster, library, program, False)
+    ours, said = run(options, cluster, library, program, True)
+    say("")
+    say(f"{'':22}{'plain ' + library.name:>18}{'in the network':>18}")
+    for name, key, form in (
+        ("pi", "pi", "{:.9f}"), ("check sum of results", "check_sum", "{}"),
+        ("MPI_Allreduce, us", "allreduce_us", "{:.1f}"), ("MPI_Barrier, us", "barrier_us", "{:.1f}"),
+    ):  # fmt: skip
+        say(f"{name:22}{form.format(plain[key]):>18}{form.format(ours[key]):>18}")
+    say("")
+    for line in said:
+        say(line)
+    same = plain["check_sum"] == ours["check_sum"]
+    counts = [int(found[1]) for line in said if (found := re.search(r"(\d+) of \d+ calls .* reduced in the network", line))]
+    if options.result is not None:
+        figures = {"seed": options.seed, "library": options.library, "nodes": options.nodes, "plain": plain,
+                   "network": ours, "same_results": same, "summary": said}  # fmt: skip
+        with os.fdopen(options.result, "w") as file:
+            file.write(json.dumps(figures, indent=1) + "\n")
+    if not same:
+        return fail("the results differ")
+    if not any(counts):
+        return fail("nothing was reduced in the network; the lines above say why")
+    say("the same results, bit for bit")
+    return 0
+
+
+if __name__ == "__main__":
+    options = arguments()
+    sys.exit(inside(options) if options.inside else outside(options))
