@@ -20,6 +20,7 @@ from tributary.mpi_nodes import MPICH, OPENMPI, Missing  # noqa: E402
 from tributary.network import CommandFailed  # noqa: E402
 from tributary.switch import Binaries, StartFailed  # noqa: E402
 
+PI = HERE.parents[1] / "bench/compare/programs/pi.c"
 LIBRARIES = {"openmpi": OPENMPI, "mpich": MPICH}
 PROGRAMS = (
     "controlplane/process/tributary-fabricd",
@@ -92,7 +93,7 @@ def inside(options):
     cluster = None
     try:
         library = LIBRARIES[options.library]
-        program = library.compile(HERE / "pi.c", place / "pi")
+        program = library.compile(PI, place / "pi")
         cluster = MpiCluster(Binaries(options.build), options.nodes, place)
         return show(options, cluster, library, program)
     except (StartFailed, CommandFailed, Missing, TimeoutError, RuntimeError) as failure:

@@ -39,7 +39,8 @@ std::vector<std::byte> reduced(const VectorPool& pool, const reduce::WideKernel&
   return out;
 }
 
-/// The state of a reproducible sum is for who has added up several doubles; virtual members have one.
+/// The state of a reproducible sum is for who has added up several doubles; virtual members have
+/// one.
 bool is_generated(ElementType type) { return type != ElementType::repsum_state; }
 
 TEST(VectorValues, MakeTheSameResultInEveryOrderAndAtEverySize) {

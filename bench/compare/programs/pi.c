@@ -1,10 +1,11 @@
-/* An MPI program that knows nothing of Tributary: pi by counting random points in a circle. After every
- * round all ranks add up what they counted (four doubles), take the point farthest out, and meet in a
- * barrier. All sums are whole numbers, so that every MPI library has the same bits.
+/* An MPI program that knows nothing of Tributary: pi by counting random points in a circle. After
+ * every round all ranks add up what they counted (four doubles), take the point farthest out, and
+ * meet in a barrier. All sums are whole numbers, so that every MPI library has the same bits.
  *
  *     pi ROUNDS SEED
  *
- * Rank 0 prints one line of JSON: pi, a check sum of all results, and medians of what calls took. */
+ * Rank 0 prints one line of JSON: pi, a check sum of all results, and medians of what calls took.
+ */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -66,8 +67,10 @@ int main(int argc, char** argv) {
   qsort(reduced, (size_t)rounds, sizeof *reduced, by_size);
   qsort(met, (size_t)rounds, sizeof *met, by_size);
   if (rank == 0) {
-    printf("{\"ranks\": %d, \"pi\": %.9f, \"check_sum\": \"%016llx\", \"allreduce_us\": %.1f, \"barrier_us\": %.1f}\n",
-           ranks, 4 * all[0] / all[1], (unsigned long long)sum, 1e6 * reduced[rounds / 2], 1e6 * met[rounds / 2]);
+    printf("{\"ranks\": %d, \"pi\": %.9f, \"check_sum\": \"%016llx\", \"allreduce_us\": %.1f, "
+           "\"barrier_us\": %.1f}\n",
+           ranks, 4 * all[0] / all[1], (unsigned long long)sum, 1e6 * reduced[rounds / 2],
+           1e6 * met[rounds / 2]);
   }
   free(reduced);
   free(met);
