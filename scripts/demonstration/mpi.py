@@ -16,12 +16,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from outside import begin, fail, say  # noqa: E402
 from tributary import isolation  # noqa: E402
 from tributary.mpi_cluster import MpiCluster  # noqa: E402
-from tributary.mpi_nodes import MPICH, OPENMPI, Missing  # noqa: E402
+from tributary.mpi_nodes import OPENMPI, Missing  # noqa: E402
 from tributary.network import CommandFailed  # noqa: E402
 from tributary.switch import Binaries, StartFailed  # noqa: E402
 
 PI = HERE.parents[1] / "bench/compare/programs/pi.c"
-LIBRARIES = {"openmpi": OPENMPI, "mpich": MPICH}
 PROGRAMS = (
     "controlplane/process/tributary-fabricd",
     "dataplane/tributary-switch",
@@ -34,7 +33,6 @@ examples:
   scripts/demo-mpi                      8 ranks of Open MPI on 8 nodes: some seconds, and before it, the first
                                         time, minutes to install and build
   scripts/demo-mpi --nodes 4 --ranks 8  two ranks a node, which add up in shared memory first
-  scripts/demo-mpi --library mpich --nodes 2
   scripts/demo-mpi --seed 7 --json result.json
 exit codes:
   0  both runs have the same results, and the network reduced
@@ -56,7 +54,6 @@ def arguments():
     add("--nodes", type=int, default=8, help="2 to 16 (default: %(default)s)")
     add("--ranks", type=int, help="in all, at most 64 (default: one a node)")
     add("--rounds", type=int, default=2000, help="of the program (default: %(default)s)")
-    add("--library", choices=LIBRARIES, default="openmpi", help="default: %(default)s")
     add("--tuning", choices=("always", "measure"), default="always",
         help="what may go through the network does; or what was measured to be faster there (default: %(default)s)")
     add("--seed", type=int, help="of the program (default: a new one, printed)")
@@ -78,11 +75,10 @@ def arguments():
 
 def outside(options):
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1, 1 << 31)
-    preload = f"mpi/{LIBRARIES[options.library].preload}"
     return begin(
-        Path(__file__), [*PROGRAMS, preload], options,
+        Path(__file__), [*PROGRAMS, f"mpi/{OPENMPI.preload}"], options,
         ["--seed", str(seed), "--nodes", str(options.nodes), "--ranks", str(options.ranks), "--rounds",
-         str(options.rounds), "--library", options.library, "--tuning", options.tuning],
+         str(options.rounds), "--tuning", options.tuning],
     )  # fmt: skip
 
 
@@ -92,10 +88,9 @@ def inside(options):
     place.mkdir()
     cluster = None
     try:
-        library = LIBRARIES[options.library]
-        program = library.compile(PI, place / "pi")
+        program = OPENMPI.compile(PI, place / "pi")
         cluster = MpiCluster(Binaries(options.build), options.nodes, place)
-        return show(options, cluster, library, program)
+        return show(options, cluster, program)
     except (StartFailed, CommandFailed, Missing, TimeoutError, RuntimeError) as failure:
         return fail(str(failure))
     finally:
@@ -103,29 +98,30 @@ def inside(options):
             cluster.close()
 
 
-def run(options, cluster, library, program, preloaded):
+def run(options, cluster, program, preloaded):
     """(what the program printed, what was said about it)"""
-    preload = cluster.build / "mpi" / library.preload if preloaded else None
+    preload = cluster.build / "mpi" / OPENMPI.preload if preloaded else None
     more = {"TRIBUTARY_MPI_VERBOSE": 1} | ({"TRIBUTARY_MPI_TUNING": "always"} if options.tuning == "always" else {})
     code, out, err = cluster.nodes.run(
-        library, options.ranks, [program, options.rounds, options.seed], preload=preload,
+        OPENMPI, options.ranks, [program, options.rounds, options.seed], preload=preload,
         environment=cluster.environment(**more) if preloaded else None,
         seconds=60 + options.rounds // 20,
     )
     lines = [line for line in out.splitlines() if line.startswith("{")]
     if code != 0 or not lines:
-        raise RuntimeError(f"{library.name} ended with exit code {code}\n{out}\n{err}")
+        which = "with its reductions in the network" if preloaded else "plain"
+        raise RuntimeError(f"the program, {which}, ended with exit code {code}\n{out}\n{err}")
     return json.loads(lines[0]), [line for line in err.splitlines() if "tributary" in line.lower()]
 
 
-def show(options, cluster, library, program):
-    say(f"{options.ranks} ranks of {library.name} on {options.nodes} nodes, one switch; seed {options.seed}")
+def show(options, cluster, program):
+    say(f"{options.ranks} ranks of Open MPI on {options.nodes} nodes, one switch; seed {options.seed}")
     say(f"the program: pi by counting points, {options.rounds} rounds of MPI_Allreduce (4 doubles), MPI_Barrier and"
         " MPI_Allreduce (1)")  # fmt: skip
-    plain, _ = run(options, cluster, library, program, False)
-    ours, said = run(options, cluster, library, program, True)
+    plain, _ = run(options, cluster, program, False)
+    ours, said = run(options, cluster, program, True)
     say("")
-    say(f"{'':22}{'plain ' + library.name:>18}{'in the network':>18}")
+    say(f"{'':22}{'plain Open MPI':>18}{'in the network':>18}")
     for name, key, form in (
         ("pi", "pi", "{:.9f}"), ("check sum of results", "check_sum", "{}"),
         ("MPI_Allreduce, us", "allreduce_us", "{:.1f}"), ("MPI_Barrier, us", "barrier_us", "{:.1f}"),
@@ -137,7 +133,7 @@ def show(options, cluster, library, program):
     same = plain["check_sum"] == ours["check_sum"]
     counts = [int(found[1]) for line in said if (found := re.search(r"(\d+) of \d+ calls .* reduced in the network", line))]
     if options.result is not None:
-        figures = {"seed": options.seed, "library": options.library, "nodes": options.nodes, "plain": plain,
+        figures = {"seed": options.seed, "nodes": options.nodes, "plain": plain,
                    "network": ours, "same_results": same, "summary": said}  # fmt: skip
         with os.fdopen(options.result, "w") as file:
             file.write(json.dumps(figures, indent=1) + "\n")
