@@ -144,7 +144,7 @@ std::string rates_table(const Result& result, bool colours) {
   }
   for (const auto& [name, values] : result.derived) {
     const auto rate = std::ranges::find_if(
-        rate_names, [&](const RateName& each) { return name.ends_with(each.ending); });
+        rate_names, [&name = name](const RateName& each) { return name.ends_with(each.ending); });
     const bool is_rate = rate != std::end(rate_names);
     table.add(words(is_rate ? name.substr(0, name.size() - rate->ending.size()) : name),
               of_whole_repeats(result, values), [&](double value) {
