@@ -47,7 +47,7 @@ class Library:
 
     def compile(self, source, program):
         if not (self.compiler and self.launcher):
-            raise Missing(f"{self.name} is not installed: run 'scripts/setup --bench'")
+            raise Missing(f"{self.name} is not installed: run 'scripts/setup'")
         subprocess.run([self.compiler, "-O2", "-o", program, source, "-lm"], check=True)
         return program
 

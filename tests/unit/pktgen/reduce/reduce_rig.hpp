@@ -50,6 +50,23 @@ public:
     }
     return true;
   }
+  /// Of the switch's descriptors, how many hold a reduction.
+  [[nodiscard]] std::uint64_t armed() {
+    const core::EngineCounters& engine = loop_->counters().engines[0];
+    return engine.arms.read() - engine.disarms.read() - engine.full.read();
+  }
+  /// Nothing more is waited for; goes on until all releases are sent and worked off.
+  void give_up() {
+    for (bool done = false; !done;) {
+      done = traffic_.give_up(ports_, now);
+      for (transport::Port* port : ports_) {
+        port->flush();
+        while (!port->receive().empty()) {
+        }
+      }
+      loop_->turn(now);
+    }
+  }
   [[nodiscard]] measure::Tally tally() const { return traffic_.tally(now); }
   ReduceTraffic& traffic() { return traffic_; }
   transport::LoopSwitch& loop() { return *loop_; }
