@@ -30,9 +30,10 @@ exec ip netns exec "$host" unshare --uts --mount sh -c \\
   "mount -t tmpfs -o size=256m node-shm /dev/shm && hostname node-$(echo "$host" | tr . -) && $*"
 """
 
-# MPICH over UCX polls without a pause: with more ranks than processors it measures time slices.
-# The same source as bench/compare's.
-WAIT_WHEN_IDLE = Path(__file__).resolve().parents[2] / "bench/compare/programs/wait_when_idle.c"
+# MPICH over UCX polls without a pause: with more ranks than processors it measures time slices. And its
+# ranks may wait for each other for ever in MPI_Finalize. The same sources as bench/compare's.
+PROGRAMS = Path(__file__).resolve().parents[2] / "bench/compare/programs"
+MPICH_CURES = [PROGRAMS / "wait_when_idle.c", PROGRAMS / "end_together.c"]
 
 
 class Missing(Exception):
@@ -84,7 +85,7 @@ class Nodes:
         # The launcher itself is no rank and must not be preloaded.
         loaded = [str(preload)] if preload else []
         if library is MPICH:
-            loaded += [str(self._wait_when_idle())]
+            loaded += [str(self._mpich_cures())]
             each = -(-ranks // len(names))
             words = [library.launcher, "-localhost", GATEWAY, "-launcher", "ssh", "-launcher-exec",
                      str(self.shell), "-n", str(ranks), "-ppn", str(each), "-hosts", ",".join(names)]
@@ -123,8 +124,8 @@ class Nodes:
             return None, out, f"{err}\nit did not end within {seconds} s"
         return child.returncode, out, err
 
-    def _wait_when_idle(self):
-        made = self.folder / "wait-when-idle.so"
+    def _mpich_cures(self):
+        made = self.folder / "mpich-cures.so"
         if not made.exists():
-            subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", made, WAIT_WHEN_IDLE], check=True)
+            subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", made, *MPICH_CURES], check=True)
         return made

@@ -80,7 +80,8 @@ def test_every_operation_is_right_with_open_mpi_six_ranks_on_three_nodes(lab):
 
 
 def test_every_operation_is_right_with_mpich_on_two_nodes(lab):
-    # No more than that: over TCP in namespaces MPICH 4.0 hangs in longer runs, also without Tributary.
+    # MPICH 4.0 over TCP may hang in MPI_Finalize by itself; bench/compare/programs/end_together.c, which its ranks
+    # have preloaded, says why, and keeps them from it.
     all_right(lab, MPICH, 2, 2, "world")
 
 

@@ -76,9 +76,9 @@ class Mpich(MpiLibrary):
 
     def compile(self, sources, folder):
         program = super().compile(sources, folder)
-        self.preloaded = folder / "wait-when-idle.so"
+        self.preloaded = folder / "mpich-cures.so"
         subprocess.run([self.compiler, "-O2", "-shared", "-fPIC", "-o", self.preloaded,
-                        sources / "wait_when_idle.c"], check=True)
+                        sources / "wait_when_idle.c", sources / "end_together.c"], check=True)
         return program
 
     def command(self, remote_shell, size):
