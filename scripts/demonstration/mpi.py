@@ -15,12 +15,12 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from outside import begin, fail, say  # noqa: E402
 from tributary import isolation  # noqa: E402
-from tributary.mpi_cluster import MpiCluster  # noqa: E402
-from tributary.mpi_nodes import OPENMPI, Missing  # noqa: E402
+from tributary.mpi_cluster import MpiCluster, Stand  # noqa: E402
+from tributary.mpi_library import OPENMPI, PROGRAMS as MPI_PROGRAMS, Missing  # noqa: E402
 from tributary.network import CommandFailed  # noqa: E402
 from tributary.switch import Binaries, StartFailed  # noqa: E402
 
-PI = HERE.parents[1] / "bench/compare/programs/pi.c"
+PI = MPI_PROGRAMS / "pi.c"
 PROGRAMS = (
     "controlplane/process/tributary-fabricd",
     "dataplane/tributary-switch",
@@ -89,7 +89,7 @@ def inside(options):
     cluster = None
     try:
         program = OPENMPI.compile(PI, place / "pi")
-        cluster = MpiCluster(Binaries(options.build), options.nodes, place)
+        cluster = MpiCluster(Stand(Binaries(options.build), place), options.nodes)
         return show(options, cluster, program)
     except (StartFailed, CommandFailed, Missing, TimeoutError, RuntimeError) as failure:
         return fail(str(failure))
@@ -100,12 +100,10 @@ def inside(options):
 
 def run(options, cluster, program, preloaded):
     """(what the program printed, what was said about it)"""
-    preload = cluster.build / "mpi" / OPENMPI.preload if preloaded else None
-    more = {"TRIBUTARY_MPI_VERBOSE": 1} | ({"TRIBUTARY_MPI_TUNING": "always"} if options.tuning == "always" else {})
-    code, out, err = cluster.nodes.run(
-        OPENMPI, options.ranks, [program, options.rounds, options.seed], preload=preload,
-        environment=cluster.environment(**more) if preloaded else None,
-        seconds=60 + options.rounds // 20,
+    tuning = {"TRIBUTARY_MPI_TUNING": "always"} if options.tuning == "always" else {}
+    code, out, err = cluster.run(
+        OPENMPI, options.ranks, [program, options.rounds, options.seed], preloaded,
+        seconds=60 + options.rounds // 20, TRIBUTARY_MPI_VERBOSE=1, **tuning,
     )
     lines = [line for line in out.splitlines() if line.startswith("{")]
     if code != 0 or not lines:

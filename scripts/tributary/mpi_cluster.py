@@ -1,39 +1,62 @@
 """Stand-in nodes on one switch, with a fabric manager and a job: where MPI programs reduce in the network.
 
-    cluster = MpiCluster(Binaries(build), 8, folder)            only inside isolation.py's world
-    plain, tributary, said = cluster.turn(OPENMPI, 8, program, seconds, counts)
+    cluster = MpiCluster(Stand(Binaries(build), folder), 8)     only inside isolation.py's world
+    code, out, err = cluster.run(OPENMPI, 8, [program, ...])    with its library preloaded
+    medians, said = cluster.time(OPENMPI, 8, program, seconds, counts, preloaded=False)
 """
 
 import json
 import statistics
+import subprocess
 from pathlib import Path
 
 from tributary.manager import Manager
+from tributary.mpi_library import PROGRAMS
 from tributary.mpi_nodes import FABRIC, PLAIN, Nodes
 from tributary.network import Network, wait_until
 from tributary.switch import Config, Switch
 
 JOB = "mpi"
-TIMED_LOOP = Path(__file__).resolve().parents[2] / "bench/compare/programs/mpi.c"
+TIMED_LOOP = PROGRAMS / "mpi.c"
 
 
 class RunFailed(Exception):
     """A program did not get through; the text has what it said."""
 
 
+class Stand:
+    """What a cluster stands on: binaries, a folder, a network, and how programs are started. The lab of a test is one,
+    too."""
+
+    def __init__(self, binaries, folder):
+        self.binaries, self.place = binaries, Path(folder)
+        self.network = Network()
+
+    def start_manager(self, **sections):
+        return Manager(self.binaries, self.place, **sections)
+
+    def start(self, config):
+        return Switch(self.binaries, config, self.place)
+
+
 class MpiCluster:
-    def __init__(self, binaries, nodes, folder):
-        self.folder = Path(folder)
-        self.build = binaries.switch.parents[1]
-        self.nodes = Nodes(Network(), nodes, folder)
-        self.manager = Manager(binaries, folder, groups={"payload": 8192, "slots": 128})
+    """`nodes` nodes on one switch, with a manager that makes groups with wide frames."""
+
+    def __init__(self, stand, nodes, **manager):
+        self.folder = stand.place
+        self.build = stand.binaries.switch.parents[1]
+        self.nodes = Nodes(stand.network, nodes, self.folder)
+        self.manager = stand.start_manager(**{"groups": {"payload": 8192, "slots": 128}, **manager})
         self.token = self.manager.create_job(JOB)
         config = Config(self.folder / "switches.sock", self.manager.switches_address)
         section = config.switch("leaf0")
         for n in range(nodes):
             section.port(self.nodes.port(n), kind="af_packet", interface=self.nodes.port(n))
-        self.switch = Switch(binaries, config, self.folder)
+        self.switch = stand.start(config)
         wait_until(lambda: self.manager.get("/api/v1/topology")[1]["switches"], "the manager knows the switch")
+
+    def preload(self, library):
+        return self.build / "mpi" / library.preload
 
     def environment(self, **more):
         return {
@@ -41,14 +64,23 @@ class MpiCluster:
             "TRIBUTARY_JOB_ID": JOB, "TRIBUTARY_MPI_INTERFACE": FABRIC, **more,
         }  # fmt: skip
 
-    def time(self, library, ranks, program, seconds, counts, preloaded, **more):
+    def start(self, library, ranks, words, stderr=subprocess.PIPE, **variables):
+        """A program with its library preloaded, as a child process."""
+        return self.nodes.start(library, ranks, words, preload=self.preload(library),
+                                environment=self.environment(**variables), stderr=stderr)
+
+    def run(self, library, ranks, words, preloaded=True, seconds=120, **variables):
+        """(exit code, standard output, standard error)."""
+        preload = self.preload(library) if preloaded else None
+        return self.nodes.run(library, ranks, words, preload=preload, environment=self.environment(**variables),
+                              seconds=seconds)
+
+    def time(self, library, ranks, program, seconds, counts, preloaded, **variables):
         """({bytes: median microseconds of an allreduce, 0: of a barrier}, what was said)."""
         for old in self.folder.glob("rank*"):
             old.unlink()
         words = [program, self.folder, PLAIN, seconds, ",".join(map(str, counts))]
-        preload = self.build / "mpi" / library.preload if preloaded else None
-        code, out, err = self.nodes.run(library, ranks, words, preload=preload, environment=self.environment(**more),
-                                        seconds=120 + 20 * seconds * len(counts))
+        code, out, err = self.run(library, ranks, words, preloaded, 120 + 20 * seconds * len(counts), **variables)
         if code != 0:
             raise RunFailed(f"{library.name}, {ranks} ranks: exit code {code}\n{out}\n{err}")
         each = [[json.loads(line) for line in (self.folder / f"rank{rank}").read_text().splitlines()]

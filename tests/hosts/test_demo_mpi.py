@@ -6,7 +6,7 @@ from pathlib import Path
 
 from programs import programs
 from tributary.cases import Skip
-from tributary.mpi_nodes import OPENMPI
+from tributary.mpi_library import OPENMPI
 
 ALONE = True
 DEMO = Path(__file__).resolve().parents[2] / "scripts" / "demo-mpi"

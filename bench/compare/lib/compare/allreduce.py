@@ -13,12 +13,12 @@ from contextlib import ExitStack
 
 from compare import host_network, mpi, places, processes
 from compare.program import progress
+from tributary.mpi_library import Missing
 from tributary.switch import Config, Switch
 
 ARMED, DISARMED, BEFORE = "tributary", "tributary-disarmed", "tributary-before"
 COSTS = ("processor_us", "waits", "preempted")  # of an operation, to a host
 PATIENCE_SECONDS = 60
-FINALIZE_SECONDS = 3
 
 
 class RunFailed(Exception):
@@ -99,30 +99,21 @@ class OurLibrary:
 
 
 class TheirLibrary:
-    def __init__(self, library, program, remote_shell, counts):
+    def __init__(self, name, program, hosts, counts):
         self.counts = [] if counts is None else [",".join(map(str, counts))]
-        self.name, self.library, self.program = library.name, library, program
-        self.remote_shell = remote_shell
+        self.name, self.package, self.program, self.hosts = name, mpi.PACKAGES[name], program, hosts
 
     def run(self, folder, size, seconds):
-        command = [*self.library.command(self.remote_shell, size), self.program, folder,
-                   host_network.BRIDGE_SIDE, str(seconds), *self.counts]
+        command, environment = mpi.LIBRARIES[self.name].command(
+            self.hosts, size, [self.program, folder, host_network.BRIDGE_SIDE, seconds, *self.counts])
         said = folder / "said"
-        end, finished = time.monotonic() + PATIENCE_SECONDS, None
         with said.open("w") as out, processes.running(
-            command, env=self.library.environment(), stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
         ) as child:
-            # MPICH 4.0 over UCX now and then does not come back from MPI_Finalize: all that was to be
-            # measured has been by then.
-            while child.poll() is None:
-                now = time.monotonic()
-                if finished is None and all((folder / f"rank{r}").exists() for r in range(size)):
-                    finished = now
-                if finished and now > finished + FINALIZE_SECONDS:
-                    return
-                if now > end:
-                    raise RunFailed(f"did not finish in {PATIENCE_SECONDS} s")
-                time.sleep(0.05)
+            try:
+                child.wait(PATIENCE_SECONDS)
+            except subprocess.TimeoutExpired:
+                raise RunFailed(f"did not finish in {PATIENCE_SECONDS} s") from None
         if child.returncode:
             raise RunFailed(f"exit code {child.returncode}: {said.read_text().strip()[-500:]}")
 
@@ -168,16 +159,15 @@ def take_turns(options, folder, libraries, size):
     return [{name: turn[name] for name in names} for turn in turns]
 
 
-def their_libraries(programs, folder, wanted, counts=None):
-    remote_shell = mpi.write_remote_shell(folder)
+def their_libraries(programs, folder, wanted, most, counts=None):
+    """Those of the wanted ones that are installed, for up to `most` ranks."""
+    hosts = mpi.hosts(most, folder)
     found = []
-    for library in mpi.LIBRARIES:
-        if library.name not in wanted:
-            continue
+    for name in [name for name in mpi.LIBRARIES if name in wanted]:
         try:
-            program = library.compile(programs, folder)
-        except places.Missing as missing:
+            program = mpi.LIBRARIES[name].compile(programs / "mpi.c", folder / f"allreduce-{name}")
+        except Missing as missing:
             progress(f"{missing}; it is left out")
             continue
-        found.append(TheirLibrary(library, program, remote_shell, counts))
+        found.append(TheirLibrary(name, program, hosts, counts))
     return found
