@@ -6,7 +6,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_basic {
 
 /// Sixteen hosts under four leaf switches and a root switch, as in the demo.
 RunReport demo(const RunOptions& options) {
@@ -261,8 +261,8 @@ constexpr std::array scenarios = {
     Scenario{"thousand_switches", "1,000 switches, 4,000 hosts", thousand_switches, 1},
 };
 
-} // namespace
+} // namespace of_basic
 
-std::span<const Scenario> basic_scenarios() { return scenarios; }
+std::span<const Scenario> basic_scenarios() { return of_basic::scenarios; }
 
 } // namespace tributary::fabric

@@ -13,7 +13,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_failure_table {
 
 constexpr std::uint32_t late_rank = 5; // under switch 2
 constexpr SwitchIndex late_switch = 2;
@@ -171,8 +171,8 @@ constexpr std::array scenarios = {
              5},
 };
 
-} // namespace
+} // namespace of_failure_table
 
-std::span<const Scenario> failure_table_scenarios() { return scenarios; }
+std::span<const Scenario> failure_table_scenarios() { return of_failure_table::scenarios; }
 
 } // namespace tributary::fabric

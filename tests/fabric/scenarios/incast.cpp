@@ -7,7 +7,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_incast {
 
 constexpr std::uint32_t gigabit = 1'000;
 constexpr TrafficClass lossless{3};
@@ -286,8 +286,8 @@ constexpr std::array scenarios = {
              headroom_too_small},
 };
 
-} // namespace
+} // namespace of_incast
 
-std::span<const Scenario> incast_scenarios() { return scenarios; }
+std::span<const Scenario> incast_scenarios() { return of_incast::scenarios; }
 
 } // namespace tributary::fabric

@@ -7,7 +7,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_missing {
 
 using collective::Failure;
 
@@ -150,8 +150,8 @@ constexpr std::array scenarios = {
              10},
 };
 
-} // namespace
+} // namespace of_missing
 
-std::span<const Scenario> missing_scenarios() { return scenarios; }
+std::span<const Scenario> missing_scenarios() { return of_missing::scenarios; }
 
 } // namespace tributary::fabric

@@ -17,7 +17,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_mixed {
 
 constexpr std::uint64_t pieces = 16;
 
@@ -413,9 +413,9 @@ constexpr std::array scenarios = {
     Scenario{"mixed", "all faults mixed, every seed its own network", mixed, 1'000},
 };
 
-} // namespace
+} // namespace of_mixed
 
-std::span<const Scenario> mixed_scenarios() { return scenarios; }
+std::span<const Scenario> mixed_scenarios() { return of_mixed::scenarios; }
 
 std::span<const Fault> mixed_faults() {
   static constexpr std::array faults = {

@@ -5,7 +5,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_network_faults {
 
 constexpr std::uint64_t pieces = 40;
 
@@ -271,8 +271,8 @@ constexpr std::array scenarios = {
     Scenario{"no_buffers", "no buffer is free for partial results", no_buffers},
 };
 
-} // namespace
+} // namespace of_network_faults
 
-std::span<const Scenario> network_fault_scenarios() { return scenarios; }
+std::span<const Scenario> network_fault_scenarios() { return of_network_faults::scenarios; }
 
 } // namespace tributary::fabric

@@ -9,7 +9,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_pauses {
 
 constexpr std::uint32_t gigabit = 1'000;
 constexpr TrafficClass lossless{3};
@@ -151,8 +151,8 @@ constexpr std::array scenarios = {
              stuck_receiver},
 };
 
-} // namespace
+} // namespace of_pauses
 
-std::span<const Scenario> pause_scenarios() { return scenarios; }
+std::span<const Scenario> pause_scenarios() { return of_pauses::scenarios; }
 
 } // namespace tributary::fabric

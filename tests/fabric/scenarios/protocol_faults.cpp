@@ -7,7 +7,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_protocol_faults {
 
 constexpr std::uint64_t pieces = 24;
 
@@ -494,8 +494,8 @@ constexpr std::array scenarios = {
              replayed_contributions},
 };
 
-} // namespace
+} // namespace of_protocol_faults
 
-std::span<const Scenario> protocol_fault_scenarios() { return scenarios; }
+std::span<const Scenario> protocol_fault_scenarios() { return of_protocol_faults::scenarios; }
 
 } // namespace tributary::fabric

@@ -18,7 +18,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_rdma {
 
 using core::DropReason;
 
@@ -431,8 +431,8 @@ constexpr std::array scenarios = {
              rdma_source_restarts, 4},
 };
 
-} // namespace
+} // namespace of_rdma
 
-std::span<const Scenario> rdma_scenarios() { return scenarios; }
+std::span<const Scenario> rdma_scenarios() { return of_rdma::scenarios; }
 
 } // namespace tributary::fabric

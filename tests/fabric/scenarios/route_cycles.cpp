@@ -11,7 +11,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_route_cycles {
 
 constexpr SwitchIndex ring_size = 5;
 constexpr PortNumber forward{0};  ///< to the next switch
@@ -128,8 +128,8 @@ constexpr std::array scenarios = {
              2},
 };
 
-} // namespace
+} // namespace of_route_cycles
 
-std::span<const Scenario> route_cycle_scenarios() { return scenarios; }
+std::span<const Scenario> route_cycle_scenarios() { return of_route_cycles::scenarios; }
 
 } // namespace tributary::fabric

@@ -14,7 +14,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_route_faults {
 
 /// To hosts drawn at random, so fast that links are nearly full.
 void add_random_flows(RoutedFabric& f, int of_each_host, std::uint64_t frames) {
@@ -192,8 +192,8 @@ constexpr std::array scenarios = {
              routed_storm, 8},
 };
 
-} // namespace
+} // namespace of_route_faults
 
-std::span<const Scenario> route_fault_scenarios() { return scenarios; }
+std::span<const Scenario> route_fault_scenarios() { return of_route_faults::scenarios; }
 
 } // namespace tributary::fabric

@@ -12,7 +12,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_routes {
 
 using core::DropReason;
 
@@ -139,8 +139,8 @@ constexpr std::array scenarios = {
              routed_paused_port, 4},
 };
 
-} // namespace
+} // namespace of_routes
 
-std::span<const Scenario> route_scenarios() { return scenarios; }
+std::span<const Scenario> route_scenarios() { return of_routes::scenarios; }
 
 } // namespace tributary::fabric

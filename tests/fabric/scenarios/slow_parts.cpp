@@ -7,7 +7,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_slow_parts {
 
 constexpr std::uint32_t gigabit = 1'000;
 
@@ -127,8 +127,8 @@ constexpr std::array scenarios = {
              slow_worker_misses_frames},
 };
 
-} // namespace
+} // namespace of_slow_parts
 
-std::span<const Scenario> slow_part_scenarios() { return scenarios; }
+std::span<const Scenario> slow_part_scenarios() { return of_slow_parts::scenarios; }
 
 } // namespace tributary::fabric

@@ -15,7 +15,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_strangers {
 
 // Enough that the group is at work while all of the strangers' frames come.
 constexpr std::uint64_t pieces = 200;
@@ -347,8 +347,8 @@ constexpr std::array scenarios = {
              foreign_tags, 5},
 };
 
-} // namespace
+} // namespace of_strangers
 
-std::span<const Scenario> stranger_scenarios() { return scenarios; }
+std::span<const Scenario> stranger_scenarios() { return of_strangers::scenarios; }
 
 } // namespace tributary::fabric

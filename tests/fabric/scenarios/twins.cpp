@@ -15,7 +15,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_twins {
 
 constexpr SwitchIndex first_spine = 0;
 constexpr SwitchIndex second_spine = 1;
@@ -264,8 +264,8 @@ constexpr std::array scenarios = {
              descriptors_for_one_tree, 10},
 };
 
-} // namespace
+} // namespace of_twins
 
-std::span<const Scenario> twin_scenarios() { return scenarios; }
+std::span<const Scenario> twin_scenarios() { return of_twins::scenarios; }
 
 } // namespace tributary::fabric

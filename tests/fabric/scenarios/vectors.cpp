@@ -8,7 +8,7 @@
 
 namespace tributary::fabric {
 
-namespace {
+namespace of_vectors {
 
 VectorSetup wide(std::vector<HostIndex> hosts, std::uint32_t slots, std::uint32_t payload) {
   VectorSetup setup{.hosts = std::move(hosts)};
@@ -184,8 +184,8 @@ constexpr std::array scenarios = {
              losses_cost_little, 4},
 };
 
-} // namespace
+} // namespace of_vectors
 
-std::span<const Scenario> vector_scenarios() { return scenarios; }
+std::span<const Scenario> vector_scenarios() { return of_vectors::scenarios; }
 
 } // namespace tributary::fabric

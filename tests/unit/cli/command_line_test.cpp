@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 namespace tributary::cli {
-namespace {
+namespace command_line_test {
 
 using testing::HasSubstr;
 using Verb = Command::Verb;
@@ -105,5 +105,5 @@ TEST(command_line, help_of_every_command_has_an_example) {
   }
 }
 
-} // namespace
+} // namespace command_line_test
 } // namespace tributary::cli

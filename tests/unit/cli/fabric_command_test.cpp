@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tributary::cli {
-namespace {
+namespace fabric_command_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -136,5 +136,5 @@ TEST(fabric_command, options_of_the_program_and_of_fabric_may_stand_anywhere) {
   EXPECT_EQ(parsed.command.fabric.token_file, "t");
 }
 
-} // namespace
+} // namespace fabric_command_test
 } // namespace tributary::cli

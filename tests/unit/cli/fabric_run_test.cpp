@@ -11,7 +11,7 @@
 #include <fstream>
 
 namespace tributary::cli {
-namespace {
+namespace fabric_run_test {
 
 namespace json = boost::json;
 using testing::ElementsAre;
@@ -393,5 +393,5 @@ TEST_F(RunFabric, a_path_needs_two_hosts_and_routes_take_no_name) {
   EXPECT_THAT(usage_error(hosts), HasSubstr("only paths have two ends"));
 }
 
-} // namespace
+} // namespace fabric_run_test
 } // namespace tributary::cli

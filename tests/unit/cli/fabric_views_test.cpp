@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tributary::cli {
-namespace {
+namespace fabric_views_test {
 
 using boost::json::parse;
 using testing::AllOf;
@@ -278,5 +278,5 @@ TEST(fabric_view, faults_have_their_times_in_milliseconds) {
             "Nothing has happened since the manager started.\n");
 }
 
-} // namespace
+} // namespace fabric_views_test
 } // namespace tributary::cli

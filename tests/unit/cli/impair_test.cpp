@@ -13,7 +13,7 @@
 #include <vector>
 
 namespace tributary::cli {
-namespace {
+namespace impair_test {
 
 using testing::AllOf;
 using testing::HasSubstr;
@@ -151,5 +151,5 @@ TEST(units, are_those_that_people_write) {
   }
 }
 
-} // namespace
+} // namespace impair_test
 } // namespace tributary::cli

@@ -8,7 +8,7 @@
 #include <regex>
 
 namespace tributary::cli {
-namespace {
+namespace tree_drawing_test {
 
 using boost::json::parse;
 using testing::HasSubstr;
@@ -141,5 +141,5 @@ TEST(tree_svg, names_are_escaped) {
   EXPECT_THAT(svg, Not(HasSubstr("<a")));
 }
 
-} // namespace
+} // namespace tree_drawing_test
 } // namespace tributary::cli

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace tributary::cli {
-namespace {
+namespace views_test {
 
 using boost::json::parse;
 using testing::HasSubstr;
@@ -212,5 +212,5 @@ TEST(views, take_answers_they_do_not_know) {
   }
 }
 
-} // namespace
+} // namespace views_test
 } // namespace tributary::cli

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tributary::collective {
-namespace {
+namespace flight_test {
 
 constexpr std::uint64_t us = 1000;
 
@@ -182,5 +182,5 @@ TEST(Flight, KnowsTheOldestPieceInFlight) {
   EXPECT_EQ(flight.in_flight(), 0U);
 }
 
-} // namespace
+} // namespace flight_test
 } // namespace tributary::collective

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tributary::collective::test {
-namespace {
+namespace group_parameters_test {
 
 TEST(GroupParameters, SoundOnesHaveNoFault) {
   EXPECT_EQ(fault_of(group_of(4, 0)), "");
@@ -39,5 +39,5 @@ TEST(GroupParameters, EachFaultIsNamedAndRefused) {
             std::string::npos);
 }
 
-} // namespace
+} // namespace group_parameters_test
 } // namespace tributary::collective::test

@@ -9,7 +9,7 @@
 #include <string>
 
 namespace tributary::collective::test {
-namespace {
+namespace group_test {
 
 constexpr std::uint32_t size = 5;
 
@@ -342,5 +342,5 @@ TEST_P(Chaos, EveryPieceEndsRightAtEveryMember) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Chaos, testing::Range(1U, 21U));
 
-} // namespace
+} // namespace group_test
 } // namespace tributary::collective::test

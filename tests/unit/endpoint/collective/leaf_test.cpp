@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tributary::collective::test {
-namespace {
+namespace leaf_test {
 
 class LeafTest : public testing::Test {
 protected:
@@ -292,5 +292,5 @@ TEST_F(LeafTest, CxiDialectSignsNothingAndRequestsNothing) {
   EXPECT_TRUE(drain(leaf).empty());
 }
 
-} // namespace
+} // namespace leaf_test
 } // namespace tributary::collective::test

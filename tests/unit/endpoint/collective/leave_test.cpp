@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace tributary::collective::test {
-namespace {
+namespace leave_test {
 
 constexpr std::uint32_t size = 5;
 
@@ -220,5 +220,5 @@ TEST(Leave, CxiDialectPartsWithoutAHandshake) {
   EXPECT_FALSE(last[0].word.arm);
 }
 
-} // namespace
+} // namespace leave_test
 } // namespace tributary::collective::test

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tributary::collective::test {
-namespace {
+namespace missing_test {
 
 constexpr std::uint64_t second = 1000 * ms;
 /// By then the root's first roll call had its time, docs/protocol/collective.md.
@@ -225,5 +225,5 @@ TEST(Missing, HostsOfTheCxiDialectHearNoRollCall) {
   EXPECT_EQ(group.root().statistics().roll_calls, 0U);
 }
 
-} // namespace
+} // namespace missing_test
 } // namespace tributary::collective::test

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tributary::collective::test {
-namespace {
+namespace move_test {
 
 constexpr std::uint32_t size = 3;
 
@@ -100,5 +100,5 @@ TEST(Move, OtherMembersOrAnotherRootAreRefused) {
   EXPECT_EQ(member.parameters().tree, TreeNumber{0xABC}) << "nothing was changed";
 }
 
-} // namespace
+} // namespace move_test
 } // namespace tributary::collective::test

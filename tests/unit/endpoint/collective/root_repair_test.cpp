@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace tributary::collective::test {
-namespace {
+namespace root_repair_test {
 
 using RootRepairTest = RootTest;
 
@@ -227,5 +227,5 @@ TEST_F(RootRepairTest, StatusNamesTheOneMemberThatIsMissing) {
   EXPECT_EQ(root.status()[0].waiting, Waiting::idle);
 }
 
-} // namespace
+} // namespace root_repair_test
 } // namespace tributary::collective::test

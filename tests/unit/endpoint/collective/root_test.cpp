@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace tributary::collective::test {
-namespace {
+namespace root_test {
 
 TEST_F(RootTest, FirstInjectArmsWithARetryThatCarriesNoResult) {
   Member root(group);
@@ -274,5 +274,5 @@ TEST_F(RootTest, CxiDialectSendsAPreArmAndNoResultWithARetry) {
   EXPECT_EQ(drain(root).at(1).cookie, Cookie{0x677D2ABC}) << "reduction id 1 is in the cookie";
 }
 
-} // namespace
+} // namespace root_test
 } // namespace tributary::collective::test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tributary::collective {
-namespace {
+namespace sequence_test {
 
 TEST(Sequence, SuccessorSkipsTheTwoReservedNumbers) {
   EXPECT_EQ(successor(SequenceNumber{7}).value(), 8);
@@ -27,5 +27,5 @@ TEST(Sequence, OfTwoNumbersAtMostOneIsNewer) {
   }
 }
 
-} // namespace
+} // namespace sequence_test
 } // namespace tributary::collective

@@ -5,7 +5,7 @@
 #include <set>
 
 namespace tributary::collective {
-namespace {
+namespace signature_test {
 
 constexpr Cookie cookie{0xC0FFEE};
 
@@ -61,5 +61,5 @@ TEST(Signature, OneTwiceInsteadOfAnotherChangesTheSum) {
   }
 }
 
-} // namespace
+} // namespace signature_test
 } // namespace tributary::collective

@@ -9,7 +9,7 @@
 #include <random>
 
 namespace tributary::collective::test {
-namespace {
+namespace twin_test {
 
 constexpr TreeNumber first{0xABC};
 constexpr TreeNumber second{0xDEF};
@@ -329,5 +329,5 @@ TEST_P(TwinChaos, EveryPieceEndsRightAtEveryMember) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, TwinChaos, testing::Range(1U, 21U));
 
-} // namespace
+} // namespace twin_test
 } // namespace tributary::collective::test

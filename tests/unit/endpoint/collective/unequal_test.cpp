@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace tributary::collective::test {
-namespace {
+namespace unequal_test {
 
 void tell_calls(GroupParameters& p) { p.tells_calls = true; }
 
@@ -166,5 +166,5 @@ TEST(CallMark, IsABijectionThatNoOtherNumberPassesFor) {
   EXPECT_FALSE(shape_of(no_mark));
 }
 
-} // namespace
+} // namespace unequal_test
 } // namespace tributary::collective::test

@@ -13,7 +13,7 @@
 #include <random>
 
 namespace tributary::collective::test {
-namespace {
+namespace vector_test {
 
 using wire::Opcode;
 
@@ -439,5 +439,5 @@ TEST(ElementType, EveryOperatorButBarrierReducesSomeTypeAndFillsAFrame) {
   }
 }
 
-} // namespace
+} // namespace vector_test
 } // namespace tributary::collective::test

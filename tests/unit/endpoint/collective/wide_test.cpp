@@ -14,7 +14,7 @@
 #include <numeric>
 
 namespace tributary::collective::test {
-namespace {
+namespace wide_test {
 
 using wire::Opcode;
 using Bytes = std::vector<std::byte>;
@@ -473,5 +473,5 @@ TEST_P(WideChaos, EveryElementIsRightAtEveryMember) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, WideChaos, testing::Range(1U, 41U));
 
-} // namespace
+} // namespace wide_test
 } // namespace tributary::collective::test
