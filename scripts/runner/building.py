@@ -37,10 +37,11 @@ class Program:
 
 
 class Build:
-    def __init__(self, root, kind):
-        """`kind`: release, or sanitizers joined by commas."""
+    def __init__(self, root, kind, lean=False):
+        """`kind`: release, or sanitizers joined by commas; `lean`: of sanitizers what takes least time."""
         self.root = root
         self.kind = kind
+        self.lean = lean
         suffix = "" if kind == RELEASE else "-" + kind.replace(",", "-")
         self.directory = root / f"build{suffix}"
         self.processor_seconds = 0.0  # of building so far
@@ -61,14 +62,18 @@ class Build:
         if self.kind == RELEASE:
             self._run([*command, "--buildtype=release"], {})
             return
-        # The instrumented builds keep the assertions and the line numbers. clang needs less time than gcc,
+        # The instrumented builds keep the assertions. clang needs less time than gcc,
         # and brings libFuzzer. Optimization costs more compile time than it saves in the tests, but for
         # the rooms that they keep busy (hot_options in meson.build).
         with_address = "address" in self.kind
         command += [
             f"-Dsanitize={self.kind}", f"-Dfuzz={str(with_address).lower()}",
-            "-Doptimization=0", "-Db_ndebug=false", "-Ddebug=false", "-Dc_args=-g1", "-Dcpp_args=-g1",
+            "-Doptimization=0", "-Db_ndebug=false", "-Ddebug=false",
         ]
+        if self.lean:
+            command.append("-Dlean=true")  # see meson.build
+        else:
+            command += ["-Dc_args=-g1", "-Dcpp_args=-g1"]  # findings name lines
         self._run(command, {"CC": "clang", "CXX": "clang++"})
 
     def compile(self, targets, behind=None, on_line=None):

@@ -277,7 +277,8 @@ private:
 
 TEST(Model, random_requests_crashes_and_restarts_lead_where_the_plain_rules_lead) {
   World::Seen seen;
-  for (std::uint64_t run = 0; run < 20; ++run) {
+  constexpr std::uint64_t runs = TRIBUTARY_SEED_DIVISOR == 1 ? 20 : 5; // enough for every answer
+  for (std::uint64_t run = 0; run < runs; ++run) {
     SCOPED_TRACE("run " + std::to_string(run));
     World world(seed() + run);
     for (int step = 0; step < 2'000 && !::testing::Test::HasFailure(); ++step) {

@@ -128,7 +128,7 @@ TEST(Store, sqlites_own_tools_may_look_and_back_up_while_it_runs) {
 }
 
 TEST(Store, groups_a_second) {
-  constexpr std::uint64_t groups = 1'000;
+  constexpr std::uint64_t groups = 1'000 / TRIBUTARY_SEED_DIVISOR;
   for (const auto place : {ScratchDirectory::Place::disk, ScratchDirectory::Place::memory}) {
     for (const std::uint32_t members : {16U, 64U}) {
       for (const std::uint64_t batch : {20U, 100U}) {

@@ -238,6 +238,9 @@ TEST(ReduceVectors, WithoutArmsEveryContributionReachesTheRoot) {
   EXPECT_EQ(tally.figure("frames_that_made_reductions"), 12 * tally.figure("reductions"));
 }
 
+/// Of the time that is enough for an alteration of each kind.
+constexpr TimeNs share = TRIBUTARY_SEED_DIVISOR == 1 ? 1 : 2;
+
 TEST(ReduceVectors, AlteredContributionsChangeNoResult) {
   using scenario::Tampering;
   for (double Tampering::*how : {&Tampering::absent, &Tampering::late, &Tampering::wrong_cookie,
@@ -246,7 +249,7 @@ TEST(ReduceVectors, AlteredContributionsChangeNoResult) {
     reduce.tampering.*how = 0.01;
     reduce.tampering.late_by = std::chrono::microseconds(300);
     ReduceRig rig(reduce);
-    const Tally tally = run_to_the_end(rig, 2'000'000);
+    const Tally tally = run_to_the_end(rig, 2'000'000 / share);
     std::uint64_t tampered = 0;
     for (const Figure& figure : tally.figures) {
       tampered += figure.name.starts_with("tampered_") ? figure.value : 0;
@@ -261,7 +264,7 @@ TEST(ReduceVectors, WrongOpcodesAreReported) {
     reduce.tampering.wrong_opcode = 0.002;
     ReduceRig rig(reduce);
     SCOPED_TRACE(type);
-    const Tally tally = run_to_the_end(rig, 1'000'000);
+    const Tally tally = run_to_the_end(rig, 1'000'000 / share);
     EXPECT_GT(tally.figure("tampered_wrong_opcode"), 3U);
     EXPECT_GT(tally.figure("mismatches_reported"), 0U);
   }
