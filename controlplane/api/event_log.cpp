@@ -7,8 +7,9 @@
 
 namespace tributary::api {
 
-void EventLog::add(std::string kind, boost::json::object body) {
-  events_.push_back({++last_number_, std::move(kind), std::move(body)});
+void EventLog::add(std::string kind, boost::json::object body, std::string_view code,
+                   std::vector<std::string> jobs) {
+  events_.push_back({++last_number_, std::move(kind), std::move(body), code, std::move(jobs)});
   if (events_.size() > kept) {
     events_.pop_front();
   }
@@ -31,7 +32,8 @@ Event EventLog::gap(std::uint64_t after, const std::string& time) const {
   // Its number is the one before what follows: a reader that ends here comes back to the same
   // place.
   return {
-      next - 1, "gap",
+      next - 1,
+      "gap",
       boost::json::object{{"time", time},
                           {"text", fmt::format("events may be missing behind number {}: {}", after,
                                                restarted ? "the manager was started anew since"
@@ -39,7 +41,9 @@ Event EventLog::gap(std::uint64_t after, const std::string& time) const {
                                                    ? "it was not given to any event"
                                                    : "those that came next are not kept any more")},
                           {"after", after},
-                          {"next", next}}};
+                          {"next", next}},
+      {},
+      {}};
 }
 
 std::function<void()> EventLog::follow(std::uint64_t after, const std::string& time, Sink sink) {

@@ -9,6 +9,8 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace tributary::api {
 
@@ -22,7 +24,9 @@ public:
   explicit EventLog(std::uint64_t epoch) : last_number_(epoch << 32) {}
 
   /// Numbers the event and hands it to all who follow.
-  void add(std::string kind, boost::json::object body);
+  /// `jobs`: those that it touches.
+  void add(std::string kind, boost::json::object body, std::string_view code = {},
+           std::vector<std::string> jobs = {});
   /// Hands over what is kept and newer than `after`, then all that comes. The answer ends it. A
   /// reader that may have missed something (it is behind what is kept, or its number is of another
   /// start or of no event) is handed an event of kind "gap" first, with `time`. 0: one that has

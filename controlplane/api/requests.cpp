@@ -3,10 +3,12 @@
 #include "controlplane/api/json_body.hpp"
 #include "controlplane/api/request_error.hpp"
 #include "controlplane/api/slingshot.hpp"
+#include "tributary/event_codes.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdint>
@@ -246,6 +248,31 @@ DrainRequest drain_request(DrainRequest::Verb verb, const std::string& at, const
 
 std::size_t limit_of(const Target& target) { return view_request(View::topology, target).limit; }
 
+namespace {
+
+/// "link_down,congestion"
+std::vector<std::string> environment_codes(std::string_view text) {
+  std::vector<std::string> codes;
+  while (!text.empty()) {
+    const std::string_view name = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), name.size() + 1));
+    const EventCode* const code = find_event_code(name);
+    if (code == nullptr || !code->of_environment) {
+      std::string known;
+      for (const EventCode& each : event_codes) {
+        known += each.of_environment ? fmt::format("{}{}", known.empty() ? "" : ", ", each.name)
+                                     : std::string();
+      }
+      throw RequestError(
+          fmt::format("{} is no event of the environment; there are: {}", quoted(name), known));
+    }
+    codes.emplace_back(code->name);
+  }
+  return codes;
+}
+
+} // namespace
+
 EventsRequest events_request(const Target& target, std::string_view last_event_id) {
   EventsRequest request;
   if (!last_event_id.empty()) {
@@ -256,6 +283,17 @@ EventsRequest events_request(const Target& target, std::string_view last_event_i
     throw RequestError(fmt::format("follow must be true or false, not {}", quoted(follow)));
   }
   request.follow = follow == "true";
+  const auto environment = target.parameter("environment");
+  if (const auto job = target.parameter("job")) {
+    check_name("job", std::string(*job));
+    request.job = JobEvents{.job = std::string(*job), .after = request.after};
+    if (environment) {
+      request.job->environment = environment_codes(*environment);
+    }
+  } else if (environment) {
+    throw RequestError("environment says what a job wants to hear beside its own: ?job=JOB is not "
+                       "there");
+  }
   return request;
 }
 

@@ -23,6 +23,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -181,6 +182,18 @@ struct Event {
   std::string kind; ///< "gap", "group", "link", "switch", "host", "tree", "transaction", "job",
                     ///< "rdma"
   boost::json::object body; ///< with "time" and "text" in any case
+  /// A literal of tributary/event_codes.hpp; "" of an event that jobs are not told of. Also in the
+  /// body, for those who read all.
+  std::string_view code{};
+  std::vector<std::string> jobs{}; ///< whose allocation it touches; for nobody to read
+};
+
+/// What one job is to hear of.
+struct JobEvents {
+  std::string job;
+  std::uint64_t after = 0;
+  /// Codes of events that it wants to hear of wherever they are; those that touch it come anyway.
+  std::vector<std::string> environment{};
 };
 
 class Service {
@@ -238,6 +251,12 @@ public:
   /// before them. 0: all that are kept. The answer ends the subscription when it is called.
   virtual std::function<void()> subscribe(const Caller& caller, std::uint64_t after,
                                           std::function<void(const Event&)> sink) = 0;
+  /// The answer to a caller who may not hear what this job hears.
+  virtual std::optional<Answer> refuse_job_events(const Caller& caller, const std::string& job) = 0;
+  /// The same of events with a code that touch the job, or that it asked for. Their bodies have
+  /// "scope" ("job" or "environment"), "epoch" and "sequence" beside what others see.
+  virtual std::function<void()> follow_job(const Caller& caller, const JobEvents& wanted,
+                                           std::function<void(const Event&)> sink) = 0;
 };
 
 } // namespace tributary::api

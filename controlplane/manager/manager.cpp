@@ -32,14 +32,16 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
       planner_(planning_graph_, settings.planner), tree_kind_(discovery_.graph()),
       coordinator_(discovery_.graph(), {&tree_kind_, &route_kind_},
                    {.epoch = transaction_epoch(past)}),
-      control_(
-          settings.routes, {environment, beside_, discovery_, coordinator_},
-          std::uint64_t{transaction_epoch(past)} << 32U,
-          [this](std::string kind, std::string text) { event(std::move(kind), std::move(text)); }),
-      rdma_(
-          settings.rdma, environment, discovery_, control_,
-          std::uint64_t{transaction_epoch(past)} << 32U,
-          [this](std::string kind, std::string text) { event(std::move(kind), std::move(text)); }),
+      control_(settings.routes, {environment, beside_, discovery_, coordinator_},
+               std::uint64_t{transaction_epoch(past)} << 32U,
+               Tell([this](std::string kind, std::string text, const About& about) {
+                 event_about(std::move(kind), std::move(text), about);
+               })),
+      rdma_(settings.rdma, environment, discovery_, control_,
+            std::uint64_t{transaction_epoch(past)} << 32U,
+            Tell([this](std::string kind, std::string text, const About& about) {
+              event_about(std::move(kind), std::move(text), about);
+            })),
       registry_(settings.groups, std::move(random), past, started_), events_(past.epoch) {
   discovery_.remember([this](Nid nid) { return !registry_.groups_of(nid).empty(); });
   restore(past);
@@ -291,10 +293,12 @@ bool Manager::handle_actions() {
       forget(gone->group);
       told_.erase(gone->group.id);
       endings_.add(gone->group);
-      event("group",
-            fmt::format("group {}/{} is gone: {}", gone->group.job, gone->group.name,
-                        gone->group.end_reason.message),
-            {{"job", gone->group.job}, {"group", gone->group.name}, {"state", "gone"}});
+      repairing_.erase(gone->group.id);
+      event_for_jobs("group",
+                     fmt::format("group {}/{} is gone: {}", gone->group.job, gone->group.name,
+                                 gone->group.end_reason.message),
+                     {{"job", gone->group.job}, {"group", gone->group.name}, {"state", "gone"}},
+                     "group_destroyed", {gone->group.job});
       wake_waiters(gone->group);
     }
   }
@@ -483,6 +487,7 @@ std::optional<std::string> Manager::connected(transaction::SessionNumber session
   sessions_[session] = *at;
   coordinator_.connected(*at, session, southbound::protocol::hello_of(hello), now());
   control_.connected(*at, hello, now());
+  congestion_.forget(*at);
   std::vector<std::pair<TreeNumber, records::WideFrames>> own;
   for (const control::Tree& tree : hello.in_force().trees()) {
     if (tree.from_file() && tree.number() < max_trees) {
@@ -513,6 +518,7 @@ void Manager::message(transaction::SessionNumber session, const control::SwitchM
     control_.ports(at, message.ports());
   } else if (message.has_statistics()) {
     for (const control::PortStatistics& port : message.statistics().ports()) {
+      notice_congestion(at, port);
       state.ports[port.port()] = port;
     }
     for (const control::TreeStatistics& tree : message.statistics().trees()) {

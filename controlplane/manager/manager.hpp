@@ -47,7 +47,8 @@
 // tree_repair.cpp (trees of groups), route_control.cpp (unicast routes and faults), admission.cpp
 // (descriptors of engines), frame_planning.cpp (wide frames, and switches' memory for them),
 // rebalance.cpp (trees that could be better), rdma_control.cpp (retransmit handling), requests.cpp,
-// rdma_requests.cpp and looking.cpp (api::Service: what changes something, and what only looks).
+// rdma_requests.cpp and looking.cpp (api::Service: what changes something, and what only looks),
+// touched_jobs.cpp (what jobs hear of).
 // What is seen is made in the room api.
 //
 // Pure: one thread, no clock, no I/O but through Environment.
@@ -59,12 +60,14 @@
 #include "controlplane/api/views.hpp"
 #include "controlplane/group/registry.hpp"
 #include "controlplane/group/wide_wish.hpp"
+#include "controlplane/manager/congestion.hpp"
 #include "controlplane/manager/endings.hpp"
 #include "controlplane/manager/environment.hpp"
 #include "controlplane/manager/rdma_control.hpp"
 #include "controlplane/manager/repair_round.hpp"
 #include "controlplane/manager/route_control.hpp"
 #include "controlplane/manager/stall_detector.hpp"
+#include "controlplane/manager/telling.hpp"
 #include "controlplane/manager/work_beside.hpp"
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/records/backlog.hpp"
@@ -194,6 +197,10 @@ public:
   std::optional<api::Answer> refuse_events(const api::Caller& caller) override;
   std::function<void()> subscribe(const api::Caller& caller, std::uint64_t after,
                                   std::function<void(const api::Event&)> sink) override;
+  std::optional<api::Answer> refuse_job_events(const api::Caller& caller,
+                                               const std::string& job) override;
+  std::function<void()> follow_job(const api::Caller& caller, const api::JobEvents& wanted,
+                                   std::function<void(const api::Event&)> sink) override;
 
   // ---- looking ----
 
@@ -269,6 +276,8 @@ private:
   /// An event, unless the last one of this group said the same: several of its changes are told of
   /// together, when they have all happened.
   void tell_of(const group::Group& group);
+  /// The same with what jobs are told of it.
+  void event_about(std::string kind, std::string text, const About& about);
   void disconnect(transaction::SessionNumber session);
   /// Shortly after a start, while switches that were there before are not back.
   [[nodiscard]] bool waits_for_switches() const;
@@ -285,6 +294,22 @@ private:
   void locate_all();
   /// Finds out whether a host can be reached now.
   void locate(Nid nid);
+
+  // touched_jobs.cpp
+  using JobNames = std::set<std::string>;
+  /// Those that have one of these hosts, in this VNI where one is said.
+  [[nodiscard]] JobNames jobs_of(const std::set<Nid>& hosts,
+                                 std::optional<Vni> vni = std::nullopt) const;
+  /// Those with a tree over one of these links. O(trees).
+  [[nodiscard]] JobNames jobs_over(const std::set<topology::LinkId>& links) const;
+  /// Those with a host or a tree at one of these switches.
+  [[nodiscard]] JobNames jobs_at(const std::vector<std::string>& switches) const;
+  [[nodiscard]] JobNames jobs_touched_by(const About& about) const;
+  void note_touched_by(const std::vector<topology::Change>& changes);
+  void tell_of_change(topology::Change& change, std::string kind);
+  void notice_congestion(topology::SwitchId at, const control::PortStatistics& port);
+  void event_for_jobs(std::string kind, std::string text, boost::json::object body,
+                      std::string_view code, JobNames jobs);
 
   // tree_planning.cpp
   /// The planner over the graph as it is now: what asks for trees goes through here.
@@ -508,6 +533,10 @@ private:
     std::size_t next = 0;
   };
   std::deque<Untold> untold_; ///< in events and to faults
+  /// Jobs with a tree over a link when it went down, until it is up.
+  std::map<topology::LinkId, std::set<std::string>> touched_by_link_;
+  Congestion congestion_;
+  std::set<group::GroupId> repairing_; ///< told of a new tree, which is not in force yet
   struct Unlocated {
     std::set<Nid> nids;
     bool are_touched = false; ///< they are to be stored, too

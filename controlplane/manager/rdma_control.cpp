@@ -152,10 +152,12 @@ std::string RdmaControl::describe(const PeerId& peer) const {
 void RdmaControl::tell_of_peers() {
   for (const PeerChange& change : peers_.take_changes()) {
     if (change.kind == PeerChange::Kind::parked_for_all) {
-      tell_("rdma", fmt::format("peer {} is parked: {}", describe(change.peer), change.why));
+      tell_("rdma", fmt::format("peer {} is parked: {}", describe(change.peer), change.why),
+            {.code = "peer_parked", .switches = {}, .peer = change.peer});
     } else if (change.kind == PeerChange::Kind::unparked && change.was_for_all) {
       tell_("rdma",
-            fmt::format("peer {} is not parked any more: {}", describe(change.peer), change.why));
+            fmt::format("peer {} is not parked any more: {}", describe(change.peer), change.why),
+            {.code = "peer_unparked", .switches = {}, .peer = change.peer});
     }
   }
 }
@@ -200,6 +202,7 @@ bool RdmaControl::follow_suspects(TimeNs now) {
   const auto changes = suspects_.take_changes();
   for (const retransmit::SuspectChange& change : changes) {
     std::string text;
+    std::string_view code = "switch_suspect";
     switch (change.kind) {
     case Kind::suspected:
       text = fmt::format("switch {} is suspected: {} hosts behind it that are up do not answer, {} "
@@ -221,9 +224,12 @@ bool RdmaControl::follow_suspects(TimeNs now) {
             now);
       }
       break;
-    case Kind::cleared: text = fmt::format("switch {} is not suspected any more", change.at); break;
+    case Kind::cleared:
+      text = fmt::format("switch {} is not suspected any more", change.at);
+      code = "switch_cleared";
+      break;
     }
-    tell_("fault", text);
+    tell_("fault", text, {.code = code, .switches = {change.at}});
     routes_.suspicion(std::move(text), suspects_.avoided(), now);
   }
   return !changes.empty();

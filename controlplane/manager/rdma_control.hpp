@@ -38,8 +38,6 @@ struct RdmaSettings {
 
 class RdmaControl {
 public:
-  using Tell = RouteControl::Tell;
-
   /// Versions are above `version`.
   RdmaControl(const RdmaSettings& settings, Environment& environment,
               const topology::Discovery& discovery, RouteControl& routes, std::uint64_t version,

@@ -311,8 +311,10 @@ bool RouteControl::note_in_force() {
   if (!life_.everywhere()) {
     return false;
   }
-  tell_("routes", fmt::format("unicast routes of epoch {} are in force: {}, {} virtual channels",
-                              plan->epoch, plan->algorithm, plan->vcs));
+  tell_("routes",
+        fmt::format("unicast routes of epoch {} are in force: {}, {} virtual channels", plan->epoch,
+                    plan->algorithm, plan->vcs),
+        {.code = "route_changed", .switches = plan->destinations});
   return true;
 }
 

@@ -22,6 +22,7 @@
 
 #include "controlplane/faults/damping.hpp"
 #include "controlplane/faults/fault_log.hpp"
+#include "controlplane/manager/telling.hpp"
 #include "controlplane/manager/work_beside.hpp"
 #include "controlplane/routes/drain.hpp"
 #include "controlplane/routes/life.hpp"
@@ -60,9 +61,6 @@ public:
     const topology::Discovery& discovery;
     transaction::Coordinator& coordinator;
   };
-  /// An event for people: kind and text.
-  using Tell = std::function<void(std::string, std::string)>;
-
   /// Epochs are above `epoch`. Switches are drained by name, whether they are there or not.
   RouteControl(const RouteSettings& settings, const Rooms& rooms, routes::Epoch epoch, Tell tell);
 

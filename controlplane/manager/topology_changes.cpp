@@ -70,6 +70,7 @@ bool Manager::handle_topology() {
 
 void Manager::take_notice(std::vector<topology::Change> changes) {
   rdma_.topology_changed();
+  note_touched_by(changes);
   switches_.resize(graph().switches().size());
   untold_.push_back({std::move(changes)});
   planning_graph_is_old_ = true;
@@ -105,8 +106,7 @@ bool Manager::tell_next() {
   }
   topology::Change& change = changes.changes[changes.next++];
   control_.changed(change, now());
-  event(kind_of(change), std::move(change.text),
-        {{"change", std::string(topology::name_of(change.kind))}});
+  tell_of_change(change, kind_of(change));
   return true;
 }
 

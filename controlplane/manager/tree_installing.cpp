@@ -1,6 +1,8 @@
 // The trees of groups are told to switches and taken away again, and what became of that.
 #include "controlplane/manager/manager.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -137,6 +139,11 @@ bool Manager::note_in_force() {
       lives_.apply(id, trees::Event::everywhere, now());
       settle_memory(*group);
       registry_.installed(id, now());
+      if (repairing_.erase(id) != 0) {
+        event_for_jobs(
+            "tree", fmt::format("group {}/{} goes on over its new tree", group->job, group->name),
+            {{"job", group->job}, {"group", group->name}}, "tree_repaired", {group->job});
+      }
       any = true;
     }
   }

@@ -129,6 +129,7 @@ void Manager::repair(const group::Group& group) {
   event("tree",
         fmt::format("group {}/{} has a new tree, the old one is broken", group.job, group.name),
         {{"job", group.job}, {"group", group.name}});
+  repairing_.insert(id);
   offer(id, life);
 }
 

@@ -311,10 +311,11 @@ std::uint64_t FabricProcess::processor_ns() { return net::thread_processor_ns();
 
 std::string FabricProcess::wall_time() {
   const auto now = std::chrono::system_clock::now();
-  const auto millis =
-      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(now)), millis);
+  const auto micros =
+      std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count() %
+      1'000'000;
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(now)), micros);
 }
 
 void FabricProcess::request_reconcile() {

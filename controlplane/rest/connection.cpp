@@ -230,11 +230,13 @@ asio::awaitable<std::optional<Response>> Connection::respond(const Route& route,
     }
     const api::EventsRequest request =
         api::events_request(call.target, view_of(reader_.request()["Last-Event-ID"]));
-    if (const auto refused = shared_->service->refuse_events(call.caller)) {
+    if (const auto refused =
+            request.job ? shared_->service->refuse_job_events(call.caller, request.job->job)
+                        : shared_->service->refuse_events(call.caller)) {
       co_return json_response(*refused);
     }
     if (!request.follow) {
-      co_return json_response(kept_events(call.caller, request.after));
+      co_return json_response(kept_events(call.caller, request));
     }
     if (!with_body) {
       co_return text_response(std::string(event_stream_type), "");
@@ -245,7 +247,7 @@ asio::awaitable<std::optional<Response>> Connection::respond(const Route& route,
       co_return json_response(busy);
     }
     stream_ = std::make_shared<EventStream>(*shared_, *transport_, deadline_);
-    stream_->begin(call.caller, request.after);
+    stream_->begin(call.caller, request);
   } catch (const api::RequestError& e) {
     co_return json_response(error_answer(400, e.what()));
   } catch (const std::exception& e) {
@@ -284,10 +286,10 @@ Response Connection::respond_alone(Route::Kind kind) const {
   return json_response(missing.empty() ? ok() : error_answer(503, missing));
 }
 
-Answer Connection::kept_events(const api::Caller& caller, std::uint64_t after) const {
+Answer Connection::kept_events(const api::Caller& caller, const api::EventsRequest& request) const {
   boost::json::array list;
   const auto unsubscribe =
-      shared_->service->subscribe(caller, after, [&list](const api::Event& event) {
+      follow_events(*shared_->service, caller, request, [&list](const api::Event& event) {
         boost::json::object entry{{"number", event.number}, {"event", event.kind}};
         for (const auto& member : event.body) {
           entry.emplace(member.key(), member.value());

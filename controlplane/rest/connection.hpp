@@ -70,7 +70,8 @@ private:
   asio::awaitable<Response> metrics();
   /// What needs no call of the service.
   [[nodiscard]] Response respond_alone(Route::Kind kind) const;
-  [[nodiscard]] api::Answer kept_events(const api::Caller& caller, std::uint64_t after) const;
+  [[nodiscard]] api::Answer kept_events(const api::Caller& caller,
+                                        const api::EventsRequest& request) const;
   /// False when the client is gone, or the connection closed because of `manner`.
   asio::awaitable<bool> send(Response response, Manner manner);
   asio::awaitable<void> finish();

@@ -27,13 +27,20 @@ EventStream::EventStream(Shared& shared, Transport& transport, Deadline& deadlin
     : shared_(shared), transport_(transport), deadline_(deadline),
       queue_(shared.limits.events_behind), wake_(transport.socket().get_executor()) {}
 
-void EventStream::begin(const api::Caller& caller, std::uint64_t after) {
-  unsubscribe_ = shared_.service->subscribe(caller, after,
-                                            [stream = weak_from_this()](const api::Event& event) {
-                                              if (const auto self = stream.lock()) {
-                                                self->event_came(event);
-                                              }
-                                            });
+std::function<void()> follow_events(api::Service& service, const api::Caller& caller,
+                                    const api::EventsRequest& request,
+                                    std::function<void(const api::Event&)> sink) {
+  return request.job ? service.follow_job(caller, *request.job, std::move(sink))
+                     : service.subscribe(caller, request.after, std::move(sink));
+}
+
+void EventStream::begin(const api::Caller& caller, const api::EventsRequest& request) {
+  unsubscribe_ = follow_events(*shared_.service, caller, request,
+                               [stream = weak_from_this()](const api::Event& event) {
+                                 if (const auto self = stream.lock()) {
+                                   self->event_came(event);
+                                 }
+                               });
   queue_.live();
 }
 

@@ -150,6 +150,11 @@ public:
                                   std::function<void(const Event&)>) override {
     return [] {};
   }
+  std::optional<Answer> refuse_job_events(const Caller&, const std::string&) override { return {}; }
+  std::function<void()> follow_job(const Caller&, const JobEvents&,
+                                   std::function<void(const Event&)>) override {
+    return [] {};
+  }
 
 private:
   void done(const Reply& reply) {

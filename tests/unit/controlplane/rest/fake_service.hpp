@@ -167,6 +167,17 @@ public:
     sinks[number] = std::move(sink);
     return [this, number] { sinks.erase(number); };
   }
+  std::optional<api::Answer> refuse_job_events(const api::Caller& c,
+                                               const std::string& job) override {
+    caller = c;
+    return job == "refused" ? std::optional(api::error_answer(403, "another job's")) : std::nullopt;
+  }
+  std::function<void()> follow_job(const api::Caller& c, const api::JobEvents& wanted,
+                                   std::function<void(const api::Event&)> sink) override {
+    followed = wanted;
+    return subscribe(c, wanted.after, std::move(sink));
+  }
+  std::optional<api::JobEvents> followed;
   void publish(const api::Event& event) {
     kept.push_back(event);
     for (const auto& [number, sink] : std::map(sinks)) {

@@ -56,6 +56,27 @@ TEST_F(Events, that_are_kept_come_first_and_go_on_behind_the_last_one_seen) {
   EXPECT_THAT(resumed.read_until("\n\n"), StartsWith("id: 4\n"));
 }
 
+TEST_F(Events, of_a_job_are_asked_for_by_its_name_and_codes) {
+  start();
+  keep(1);
+  const auto ask = [this](const std::string& query) {
+    RawClient client(tcp_address());
+    client.send(request_text("GET", "/api/v1/events?follow=false" + query));
+    return client.read_answer();
+  };
+  EXPECT_EQ(ask("&job=j1&environment=link_down,congestion").status, 200);
+  on_loop([this] {
+    ASSERT_TRUE(service.followed);
+    EXPECT_EQ(service.followed->job, "j1");
+    EXPECT_EQ(service.followed->environment, (std::vector<std::string>{"link_down", "congestion"}));
+  });
+  EXPECT_EQ(ask("&job=refused").status, 403);
+  const RawAnswer unknown = ask("&job=j1&environment=link_down,tree_repaired");
+  EXPECT_EQ(unknown.status, 400);
+  EXPECT_THAT(unknown.body, HasSubstr("tree_repaired")) << "a group's is its job's alone";
+  EXPECT_EQ(ask("&environment=link_down").status, 400) << "of no job";
+}
+
 TEST_F(Events, without_following_end_with_what_is_kept) {
   start();
   keep(2);
