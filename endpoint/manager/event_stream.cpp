@@ -98,11 +98,12 @@ struct EventStream::State {
   }
 };
 
-EventStream::EventStream(const ClientSettings& settings, std::uint64_t after)
+EventStream::EventStream(const ClientSettings& settings, std::uint64_t after,
+                         const std::string& query)
     : state_(std::make_unique<State>(settings)) {
   Connection& connection = state_->connection;
   connection.open(Clock::now() + settings.connect_limit);
-  Connection::Request request = connection.request("GET", "/api/v1/events");
+  Connection::Request request = connection.request("GET", "/api/v1/events" + query);
   request.set(http::field::accept, "text/event-stream");
   if (after > 0) {
     request.set("Last-Event-ID", std::to_string(after));

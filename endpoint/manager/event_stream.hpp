@@ -26,8 +26,10 @@ struct Event {
 
 class EventStream {
 public:
-  /// Connects and asks for the events behind number `after`; 0 for all that are kept.
-  explicit EventStream(const ClientSettings& settings, std::uint64_t after = 0);
+  /// Connects and asks for the events behind number `after`; 0 for all that are kept. `query`
+  /// selects some: "?job=training", encoded.
+  explicit EventStream(const ClientSettings& settings, std::uint64_t after = 0,
+                       const std::string& query = {});
   ~EventStream();
   EventStream(const EventStream&) = delete;
   EventStream& operator=(const EventStream&) = delete;

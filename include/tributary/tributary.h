@@ -1,4 +1,5 @@
-/* libtributary: in-network reductions for host programs. Memory of other hosts is in rdma.h.
+/* libtributary: in-network reductions for host programs. Memory of other hosts is in rdma.h; what
+ * happens to the fabric is told by events.h, which is of another library.
  *
  * Build with $(pkg-config --cflags --libs tributary).
  *

@@ -181,6 +181,8 @@ Allocation FabricClient::allocate(const std::vector<NodeFacts>& nodes) {
                                     ? "no"
                                     : settings_.manager.certificate_authority));
   }
+  allocation.job = job;
+  allocation.token = issued;
   // An administrator who names a job speaks for it from here on.
   if (issued != token) {
     own.token = issued;

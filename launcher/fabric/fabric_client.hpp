@@ -43,6 +43,10 @@ struct Allocation {
   std::vector<messages::Value> values;
   std::vector<messages::Node> nodes; ///< only interface and fabric address of each
   std::vector<std::string> notes;    ///< lines for a person: nodes that the manager does not know
+  std::string job;
+  std::string token; ///< the job's
+  /// The manager's number of the last event before the job.
+  std::uint64_t events_after = 0;
 };
 
 /// A rank's request, and the manager's answer.

@@ -8,7 +8,7 @@
 namespace tributary::launch::messages {
 
 /// Changed with every change that an older daemon would not understand.
-inline constexpr std::uint32_t launch_protocol = 1;
+inline constexpr std::uint32_t launch_protocol = 2;
 
 // Statuses and events of PMIx (pmix_common.h), for rooms that are built without it.
 inline constexpr int success = 0;

@@ -232,6 +232,9 @@ void Server::tell(const messages::Notice& notice) {
   for (const std::uint32_t rank : notice.affected()) {
     own.process(PMIX_EVENT_AFFECTED_PROC, process_of(job_, rank));
   }
+  for (const messages::Value& value : notice.values()) {
+    add_value(own, value);
+  }
   // The library copies what it needs before it returns, when there is nobody to call back.
   PMIx_Notify_event(
       notice.code(), &source,

@@ -6,6 +6,7 @@
 #include "launcher/job/placement.hpp"
 #include "launcher/run/answers.hpp"
 #include "launcher/run/daemon_channel.hpp"
+#include "launcher/run/event_thread.hpp"
 #include "launcher/run/fabric_thread.hpp"
 #include "launcher/run/offload_library.hpp"
 #include "launcher/run/output_writer.hpp"
@@ -137,6 +138,7 @@ public:
     descendants::kill_descendants(spared_);
     // Nothing is left to be ended in order: an interrupt now ends this process.
     signals_.clear();
+    events_.reset();
     fabric_.reset();
     tell_about_it();
     return launch_.exit_code();
@@ -345,6 +347,7 @@ private:
       settings.new_job = launch_.job().id();
       settings.interface = options_.interface;
       settings.multicast_limit = options_.multicast_limit;
+      manager_ = settings.manager;
       fabric_ = std::make_unique<FabricThread>(io_, std::move(settings));
     } catch (const std::exception& failed) {
       return allocated({}, failed.what());
@@ -361,6 +364,7 @@ private:
     }
     if (error.empty()) {
       offload_ = true;
+      follow_events(allocation);
       say_whether_ranks_reach_it(allocation);
       if (const std::string problem = offload(allocation); !problem.empty()) {
         return launch_.cannot_start(problem + " (--require-offload)", net::steady_now());
@@ -377,6 +381,22 @@ private:
                error);
     fabric_.reset();
     launch_.allocated({}, {}, net::steady_now());
+  }
+
+  void follow_events(const fabric::Allocation& allocation) {
+    relay_ = control::EventRelay(allocation.events_after);
+    manager_.token = allocation.token;
+    events_ = std::make_unique<EventThread>(
+        io_, manager_, allocation.job, allocation.events_after,
+        [this](const control::FabricEvent& event) {
+          if (const auto notice = relay_.take(event)) {
+            launch_.tell(*notice);
+            pump();
+          }
+        },
+        [](const std::string& why) {
+          fmt::print(stderr, "tributary-run: ranks do not hear of the fabric's events: {}\n", why);
+        });
   }
 
   void say_whether_ranks_reach_it(const fabric::Allocation& allocation) const {
@@ -418,6 +438,13 @@ private:
   }
 
   void answer(const control::Question& question) {
+    if (question.query.key() == "fm.events") {
+      launch_.answer(question.node, relay_.answer(question.query));
+      if (relay_.take_wish_changed() && events_) {
+        events_->want(relay_.environment());
+      }
+      return;
+    }
     messages::QueryAnswer now = answer_here(question.query, launch_, net::steady_now());
     if (now.status() != ask_the_manager) {
       return launch_.answer(question.node, std::move(now));
@@ -558,6 +585,9 @@ private:
   StandardInput input_;
   std::unique_ptr<OutputWriter> output_;
   std::unique_ptr<FabricThread> fabric_;
+  manager_client::ClientSettings manager_; ///< with the job's token, once there is one
+  control::EventRelay relay_;
+  std::unique_ptr<EventThread> events_;
   bool asked_ = false;
   bool offload_ = false;
   bool pumping_ = false;

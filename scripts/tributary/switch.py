@@ -118,6 +118,7 @@ class Binaries:
         self.pktgen = build / "pktgen" / "tributary-pktgen"
         self.run = build / "launcher" / "tributary-run"
         self.pmix_rank = build / "tests" / "launch" / "pmix-rank"
+        self.event_rank = build / "tests" / "launch" / "event-rank"
 
 
 class StartFailed(Exception):

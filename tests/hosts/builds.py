@@ -27,6 +27,7 @@ UNDER = {
     "demo_rdma": set(),
     "demo_vector": set(),
     "endpoint": THREAD,
+    "fabric_events": NEVER,
     "fabric_manager": THREAD,
     "first_steps": ADDRESS,
     "foreign": ADDRESS,

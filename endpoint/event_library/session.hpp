@@ -1,0 +1,83 @@
+// A rank's ear: events of a source, the center that puts them in order, and whoever calls handlers,
+// a thread of its own or the program's.
+//
+// The lock is held for the center and never while a handler runs, or the source is asked.
+#pragma once
+
+#include "endpoint/event_library/pmix_source.hpp"
+#include "endpoint/events/center.hpp"
+#include "tributary/events.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+
+/// What handlers add their results to; only within the call that has it.
+struct tributary_event_chain {
+  const std::vector<tributary::events::HandlerResult>* results = nullptr; ///< of those in front
+  std::vector<tributary::events::HandlerResult> added;
+};
+
+namespace tributary::event_library {
+
+class Session {
+public:
+  /// Throws SourceError.
+  explicit Session(bool own_thread);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  struct Function {
+    tributary_event_handler call = nullptr;
+    void* data = nullptr;
+  };
+  /// Throws SourceError when the environment cannot be asked for.
+  [[nodiscard]] events::Handlers::Added add(events::HandlerOptions options, Function function);
+  /// False when there is none. Waits until it is not running, unless it is the caller.
+  bool remove(events::HandlerId id);
+  void on_chain_end(tributary_event_chain_end end, void* data);
+
+  /// How many calls were made. `limit` negative: for ever.
+  std::size_t dispatch(std::chrono::microseconds limit);
+  [[nodiscard]] bool has_own_thread() const { return thread_.joinable(); }
+  [[nodiscard]] int fd() const { return ready_; }
+
+private:
+  using Lock = std::unique_lock<std::mutex>;
+  void arrived(events::Event event);
+  void run();
+  /// Makes the next call; false when nothing is due.
+  bool make_call(Lock& held);
+  void tell_ends(Lock& held);
+  /// Fetches what is behind the last event that has begun; gives up what is kept nowhere.
+  void fetch(Lock& held, const std::string& environment);
+  void mend(Lock& held);
+  void clear_ready();
+  void set_ready();
+
+  std::mutex lock_;
+  std::condition_variable changed_; ///< something is due, or the end
+  std::condition_variable idle_;    ///< a handler has returned
+  events::Center center_;
+  std::map<events::HandlerId, Function> functions_;
+  events::HandlerId running_ = 0;
+  std::thread::id runs_on_;
+  tributary_event_chain_end end_ = nullptr;
+  void* end_data_ = nullptr;
+  std::set<std::string> environment_;               ///< asked for
+  std::chrono::steady_clock::time_point mend_at_{}; ///< a hole is not asked about before
+  bool ending_ = false;
+  int ready_ = -1; ///< an eventfd
+  std::unique_ptr<PmixSource> source_;
+  std::thread thread_; // last: it uses all of the others
+};
+
+} // namespace tributary::event_library

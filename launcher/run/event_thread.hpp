@@ -1,0 +1,55 @@
+// The manager's events of a job, followed on a thread of their own: it waits, and tributary-run
+// must not. What it hears comes on the event loop's thread. A manager that is away is asked again,
+// and what it kept meanwhile is not missed.
+#pragma once
+
+#include "endpoint/manager/event_stream.hpp"
+#include "launcher/control/event_relay.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+namespace tributary::launch::run {
+
+class EventThread {
+public:
+  using Heard = std::function<void(control::FabricEvent)>;
+  /// `failed`: the manager does not let the job hear of its events, and why.
+  EventThread(boost::asio::io_context& io, manager_client::ClientSettings settings, std::string job,
+              std::uint64_t after, Heard heard, std::function<void(std::string)> failed);
+  ~EventThread();
+  EventThread(const EventThread&) = delete;
+  EventThread& operator=(const EventThread&) = delete;
+
+  /// From now on also events of the environment of these codes.
+  void want(const std::set<std::string>& environment);
+
+private:
+  void run();
+  void follow();
+  [[nodiscard]] bool pause();
+
+  boost::asio::io_context& io_;
+  manager_client::ClientSettings settings_;
+  std::string job_;
+  std::uint64_t after_; ///< the thread's own
+  Heard heard_;
+  std::function<void(std::string)> failed_;
+  std::mutex lock_;
+  std::condition_variable changed_;
+  std::string environment_; ///< "link_down,congestion"
+  bool wish_changed_ = false;
+  bool ending_ = false;
+  manager_client::EventStream* stream_ = nullptr; ///< that is open now
+  std::thread thread_;                            // last: it uses all of the others
+};
+
+} // namespace tributary::launch::run
