@@ -72,6 +72,15 @@ const Key<Process> process_keys[] = {
       .sample = "",
       .help = "Unix socket for tributaryctl, created with mode 0660."},
      [](Process& p, const Value& v) { p.control_socket = text(v); }},
+    {{.name = "metrics",
+      .type = Text{255},
+      .fallback = "",
+      .sample = "\"127.0.0.1:9464\"",
+      .help =
+          "Where metrics are served (OpenMetrics over HTTP, /metrics): \"unix:PATH\", "
+          "\"HOST:PORT\", \"[V6]:PORT\". \":9464\": on this machine alone; \"0.0.0.0:9464\": to "
+          "everybody who reaches it, without a password. Without this key: nowhere."},
+     [](Process& p, const Value& v) { p.metrics = text(v); }},
     {{.name = "hugepages",
       .type = Choice{hugepage_names},
       .fallback = "\"auto\"",

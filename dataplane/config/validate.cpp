@@ -46,7 +46,17 @@ PortNumber Validator::port_of(const Switch& sw, const std::string& name,
   return no_port;
 }
 
-void Validator::check(const Process& process, const SectionReader& reader) {
+void Validator::check(Process& process, const SectionReader& reader) {
+  if (!process.metrics.empty()) {
+    try {
+      process.metrics_address = net::parse_address(process.metrics, net::Purpose::listen);
+      if (!process.metrics_address->is_unix() && process.metrics_address->tcp.host.empty()) {
+        process.metrics_address->tcp.host = "127.0.0.1"; // what is not told stays at home
+      }
+    } catch (const net::AddressError& error) {
+      findings_.add(reader.line("metrics"), reader.path("metrics"), "{}", error.what());
+    }
+  }
   const std::string key = reader.path("cores");
   const int line = reader.line("cores");
   if (!process.cores.empty() && process.cores.size() != process.workers) {

@@ -18,7 +18,7 @@ public:
   [[nodiscard]] configuration::Findings& findings() { return findings_; }
 
   void check(const Impairment& impairment, const configuration::SectionReader& reader);
-  void check(const Process& process, const configuration::SectionReader& reader);
+  void check(Process& process, const configuration::SectionReader& reader);
   /// Takes the address apart.
   void check(Manager& manager, const configuration::SectionReader& reader);
   /// The switch before it has ports.

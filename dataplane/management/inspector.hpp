@@ -92,6 +92,8 @@ public:
   virtual ExplainReport explain(const std::string& switch_name, const std::string& port,
                                 std::span<const std::byte> frame) = 0;
   virtual VersionReport version() = 0;
+  /// Never stops a worker.
+  virtual MetricsReport metrics() = 0;
   virtual ReloadReport reload() = 0;
 };
 

@@ -246,6 +246,20 @@ struct VersionReport {
   std::vector<Switch> switches;
 };
 
+/// All that a scrape of metrics tells, gathered without a word to a worker.
+struct MetricsReport {
+  VersionReport version;
+  std::uint64_t started_unix_s = 0;
+  std::uint64_t resident_bytes = 0; ///< of the process; hugepages are not among them
+  std::uint64_t frame_buffers = 0;
+  std::uint64_t frame_buffers_free = 0;
+  std::vector<PortReport> ports;     ///< of `link` only `state`
+  std::vector<QueueReport> queues;   ///< of classes that are set or were used
+  std::vector<EngineReport> engines; ///< without `occupied`
+  std::vector<WorkerReport> workers;
+  std::vector<ManagerReport> managers; ///< without ports and problems
+};
+
 struct ReloadReport {
   std::vector<std::string> applied; ///< by switch: "leaf0: trees 1 added, ..."
   std::vector<std::string> ignored; ///< needs a restart

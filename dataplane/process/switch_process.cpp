@@ -67,12 +67,16 @@ SwitchProcess::SwitchProcess(config::Parsed parsed, const service::Options& opti
       workers_(parsed_.config.process, eal_, open_switches()), monitor_(workers_),
       driver_events_(context_, ::dup(eal_.link_changes().descriptor())),
       link_events_(context_, port::open_link_events().release()),
-      inspector_(parsed_.config, workers_, monitor_, agents_, [this] { return reload(); }) {
+      inspector_(parsed_.config, workers_, monitor_, agents_, eal_, [this] { return reload(); }) {
   link_events_.non_blocking(true);
   workers_.start();
   agents_.start(workers_);
   socket_file_.emplace(parsed_.config.process.control_socket);
   server_.emplace(context_, socket_file_->release_descriptor(), inspector_);
+  if (const std::optional<net::Address>& where = parsed_.config.process.metrics_address) {
+    metrics_.emplace(context_, *where, inspector_);
+    spdlog::info("metrics at {}", metrics_->where());
+  }
 }
 
 SwitchProcess::~SwitchProcess() { shut_down(); }
@@ -143,6 +147,9 @@ asio::awaitable<void> SwitchProcess::wait_for_signals() {
     driver_events_.cancel();
     agents_.stop();
     server_->stop();
+    if (metrics_) {
+      metrics_->stop();
+    }
   }
 }
 
@@ -193,6 +200,9 @@ void SwitchProcess::look_at_ports() {
 void SwitchProcess::shut_down() {
   stopping_ = true;
   server_->stop();
+  if (metrics_) {
+    metrics_->stop();
+  }
   monitor_timer_.cancel();
   link_events_.cancel();
   driver_events_.cancel();

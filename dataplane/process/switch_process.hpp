@@ -10,6 +10,7 @@
 
 #include "dataplane/config/parse.hpp"
 #include "dataplane/management/control_server.hpp"
+#include "dataplane/management/metrics_server.hpp"
 #include "dataplane/port/eal.hpp"
 #include "dataplane/port/port_device.hpp"
 #include "dataplane/process/switch_agents.hpp"
@@ -76,6 +77,7 @@ private:
   // Made last, so that whoever can connect finds a switch that runs.
   std::optional<service::SocketFile> socket_file_;
   std::optional<management::ControlServer> server_;
+  std::optional<management::MetricsServer> metrics_;
   bool stopping_ = false;
 };
 

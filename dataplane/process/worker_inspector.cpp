@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include <rte_cycles.h>
 #include <unistd.h>
@@ -25,6 +26,14 @@ namespace {
 std::uint64_t ns_of_cycles(std::uint64_t cycles) {
   return static_cast<std::uint64_t>(static_cast<double>(cycles) * 1e9 /
                                     static_cast<double>(rte_get_tsc_hz()));
+}
+
+/// 0 where the kernel does not say.
+std::uint64_t resident_bytes() {
+  std::uint64_t all = 0;
+  std::uint64_t resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 std::string name_of(agent::Status::Channel channel) {
@@ -79,9 +88,9 @@ ManagerReport::Port manager_port_report(const control::Port& port) {
 
 WorkerInspector::WorkerInspector(const config::Config& configuration, worker::WorkerGroup& workers,
                                  const worker::PortMonitor& monitor, const SwitchAgents& agents,
-                                 std::function<ReloadReport()> reload)
+                                 const port::Eal& eal, std::function<ReloadReport()> reload)
     : configuration_(configuration), workers_(workers), monitor_(monitor), agents_(agents),
-      reload_(std::move(reload)) {}
+      eal_(eal), reload_(std::move(reload)) {}
 
 std::vector<std::size_t> WorkerInspector::selected(const std::string& switch_name) const {
   std::vector<std::size_t> indices;
@@ -144,9 +153,6 @@ PortReport WorkerInspector::port_report(std::size_t switch_index, PortNumber por
   report.device = device.description();
   report.state = name_of(device.link());
   report.link_transitions = history.went_down + history.went_away + history.came_up;
-  if (const auto link = workers_.link_status(switch_index, port)) {
-    report.link = link_report(*link, workers_.clock().now());
-  }
   if (const lldp::Station* station = agents_.lldp().station(switch_index)) {
     report.lldp = lldp_report(station->counters(port));
   }
@@ -175,7 +181,10 @@ std::vector<PortReport> WorkerInspector::ports(const std::string& switch_name) {
   std::vector<PortReport> reports;
   for (const std::size_t s : selected(switch_name)) {
     PortSet::first(workers_.plan(s).ports.size()).for_each([&](PortNumber port) {
-      reports.push_back(port_report(s, port));
+      PortReport& report = reports.emplace_back(port_report(s, port));
+      if (const auto link = workers_.link_status(s, port)) {
+        report.link = link_report(*link, workers_.clock().now());
+      }
     });
   }
   return reports;
@@ -516,6 +525,30 @@ VersionReport WorkerInspector::version() {
     report.switches.push_back(
         {plan.name, plan.ports.size(), plan.tables->tree_count(), plan.tables->version()});
   }
+  return report;
+}
+
+MetricsReport WorkerInspector::metrics() {
+  MetricsReport report;
+  report.version = version();
+  report.started_unix_s =
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
+                                     std::chrono::system_clock::now().time_since_epoch())
+                                     .count()) -
+      report.version.uptime_s;
+  report.resident_bytes = resident_bytes();
+  report.frame_buffers = eal_.plan().buffers;
+  report.frame_buffers_free = eal_.free_buffers();
+  for (std::size_t s = 0; s < workers_.switch_count(); ++s) {
+    PortSet::first(workers_.plan(s).ports.size()).for_each([&](PortNumber port) {
+      PortReport& of_port = report.ports.emplace_back(port_report(s, port));
+      of_port.link.state = workers_.link_failed(s, port) ? "down" : "up";
+      report.engines.push_back(engine_report(s, port));
+    });
+  }
+  report.queues = queues({}, {});
+  report.workers = workers();
+  report.managers = managers({});
   return report;
 }
 

@@ -6,6 +6,7 @@
 
 #include "dataplane/config/config.hpp"
 #include "dataplane/management/inspector.hpp"
+#include "dataplane/port/eal.hpp"
 #include "dataplane/process/switch_agents.hpp"
 #include "dataplane/worker/port_monitor.hpp"
 #include "dataplane/worker/worker_group.hpp"
@@ -23,7 +24,7 @@ public:
   /// file is refused.
   WorkerInspector(const config::Config& configuration, worker::WorkerGroup& workers,
                   const worker::PortMonitor& monitor, const SwitchAgents& agents,
-                  std::function<management::ReloadReport()> reload);
+                  const port::Eal& eal, std::function<management::ReloadReport()> reload);
 
   std::vector<management::PortReport> ports(const std::string& switch_name) override;
   std::vector<management::QueueReport> queues(const std::string& switch_name,
@@ -47,6 +48,7 @@ public:
   management::ExplainReport explain(const std::string& switch_name, const std::string& port,
                                     std::span<const std::byte> frame) override;
   management::VersionReport version() override;
+  management::MetricsReport metrics() override;
   management::ReloadReport reload() override { return reload_(); }
 
 private:
@@ -68,6 +70,7 @@ private:
   [[nodiscard]] management::ImpairmentReport impairment_report(const Impaired& impaired) const;
   /// The sum of one counter over the workers of a switch.
   template <typename Pick> std::uint64_t sum(std::size_t switch_index, Pick pick) const;
+  /// All but what only the port's worker can tell.
   [[nodiscard]] management::PortReport port_report(std::size_t switch_index, PortNumber port) const;
   [[nodiscard]] management::EngineReport engine_report(std::size_t switch_index,
                                                        PortNumber port) const;
@@ -76,6 +79,7 @@ private:
   worker::WorkerGroup& workers_;
   const worker::PortMonitor& monitor_;
   const SwitchAgents& agents_;
+  const port::Eal& eal_;
   std::function<management::ReloadReport()> reload_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };

@@ -43,6 +43,7 @@ UNDER = {
     "long_frames": ADDRESS,
     "manager_reload": ADDRESS,
     "members": THREAD,
+    "metrics": ADDRESS,
     "mpi": NEVER,
     "pktgen": ADDRESS,
     "pktgen_queues": ADDRESS,

@@ -191,6 +191,8 @@ const std::vector<Mistake> mistakes = {
     {"socket_path_long", process("control_socket = \"" + std::string(108, 'x') + "\"\n"), 2,
      "process.control_socket", "has 108 bytes; give at most 107"},
     {"empty_text", process("control_socket = \"\"\n"), 2, "process.control_socket", "is empty"},
+    {"metrics_without_port", process("metrics = \"localhost\"\n"), 2, "process.metrics",
+     "\"localhost\""},
     {"bad_name", "[[switch]]\nname = \"a b\"\n[[switch.port]]\nname = \"p\"\nkind = \"null\"\n", 2,
      "switch.name", "is not a name"},
     // Choices.

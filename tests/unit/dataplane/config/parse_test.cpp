@@ -25,6 +25,7 @@ TEST(parse, every_key_of_process_reaches_its_member) {
                                "hugepages = \"never\"\n"
                                "memory_mib = 300\n"
                                "buffers_per_port = 1000\n"
+                               "metrics = \"unix:/run/m.sock\"\n"
                                "log_level = \"debug\"\n"
                                "[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"p\"\n"
                                "kind = \"null\"\n",
@@ -39,7 +40,21 @@ TEST(parse, every_key_of_process_reaches_its_member) {
   EXPECT_EQ(p.hugepages, "never");
   EXPECT_EQ(p.memory_mib, 300U);
   EXPECT_EQ(p.buffers_per_port, 1000U);
+  EXPECT_EQ(p.metrics_address, (net::Address{.path = "/run/m.sock", .tcp = {}}));
   EXPECT_EQ(p.log_level, "debug");
+}
+
+TEST(parse, metrics_stay_on_this_machine_unless_told) {
+  const auto at = [](const std::string& address) {
+    return parse_text("[process]\nmetrics = \"" + address + "\"\n" +
+                          "[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"p\"\n"
+                          "kind = \"null\"\n",
+                      "test.toml")
+        .config.process.metrics_address->tcp;
+  };
+  EXPECT_EQ(at(":9464"), (net::HostPort{"127.0.0.1", 9464}));
+  EXPECT_EQ(at("0.0.0.0:9464"), (net::HostPort{"0.0.0.0", 9464}));
+  EXPECT_EQ(at("[::]:9464"), (net::HostPort{"::", 9464}));
 }
 
 TEST(parse, every_key_of_switch_reaches_its_member_and_the_ethertype_every_port) {

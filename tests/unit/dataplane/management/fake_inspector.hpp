@@ -254,6 +254,21 @@ public:
   VersionReport version() override {
     return {"tributary-switch", "0.1.0", 42, 7, "test.toml", {{"leaf0", 2, 1, 3}}};
   }
+  MetricsReport metrics() override {
+    MetricsReport m;
+    m.version = version();
+    m.started_unix_s = 1'764'000'000;
+    m.resident_bytes = 123'456'768;
+    m.frame_buffers = 8192;
+    m.frame_buffers_free = 8000;
+    m.ports = ports({});
+    m.queues = queues({}, {});
+    m.engines = engines({});
+    m.workers = workers();
+    m.managers = managers({});
+    ++scrapes;
+    return m;
+  }
   ReloadReport reload() override {
     ++reloads;
     return {{"leaf0: trees 1 added"}, {"process: workers, 1 -> 2"}};
@@ -261,6 +276,7 @@ public:
 
   core::Tracing tracing_ = core::Tracing::notable;
   int reloads = 0;
+  int scrapes = 0;
   CaptureSelection last_selection;
   FakeCaptureState capture_state;
 };

@@ -1,0 +1,19 @@
+// What Prometheus reads of a switch process: OpenMetrics text, "# EOF" included. Pure.
+//
+// Names begin with tributary_switch_, so that a site may scrape the fabric manager, too, whose
+// figures of the same switches have other labels (tributary_port_..., with port numbers): here a
+// port has the name that the configuration gives it. Families are listed in docs/operate/metrics.md.
+//
+// Every drop reason of every port is there from the start, with 0: a rate over a series that comes
+// into being with its first event misses that event.
+#pragma once
+
+#include "dataplane/management/reports.hpp"
+
+#include <string>
+
+namespace tributary::management {
+
+[[nodiscard]] std::string openmetrics(const MetricsReport& report);
+
+} // namespace tributary::management
