@@ -1,5 +1,7 @@
 #include "cli/command_line.hpp"
 
+#include "terminal/describe.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <cstdlib>
@@ -11,6 +13,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   Command& command = parsed.command;
   CLI::App app("Inspects a running tributary-switch and queries the fabric manager.",
                "tributaryctl");
+  terminal::add_describe(app);
   app.set_version_flag("--version", "tributaryctl " TRIBUTARY_VERSION);
   // Options of the program may also stand behind a command.
   app.fallthrough();

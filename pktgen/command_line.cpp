@@ -5,6 +5,7 @@
 #include "configuration/suggest.hpp"
 #include "service/options.hpp"
 #include "service/version.hpp"
+#include "terminal/describe.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -352,6 +353,7 @@ std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_cod
   CLI::App app("Tributary's traffic generator: sends and measures reductions, multicast, unicast, "
                "RDMA transfers and captures.",
                "tributary-pktgen");
+  terminal::add_describe(app);
   app.set_version_flag("--version", fmt::format("tributary-pktgen {}", service::program_version));
   bool print_keys = false;
   app.add_flag("--print-keys", print_keys, "Print the tables of all keys as Markdown and exit.");

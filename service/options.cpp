@@ -1,6 +1,7 @@
 #include "service/options.hpp"
 
 #include "service/version.hpp"
+#include "terminal/describe.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -12,6 +13,7 @@ ParsedOptions parse_options(int argc, char** argv, const Presentation& program) 
   Options& options = parsed.options;
   options.config_file = program.config_file;
   CLI::App app(program.summary, program.name);
+  terminal::add_describe(app);
   app.set_version_flag("--version", fmt::format("{} {}", program.name, program_version));
   auto* file = app.add_option("-c,--config", options.config_file, "Configuration file, TOML")
                    ->type_name("FILE")

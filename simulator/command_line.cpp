@@ -3,6 +3,7 @@
 #include "service/options.hpp"
 #include "service/version.hpp"
 #include "simulator/report/names.hpp"
+#include "terminal/describe.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -269,6 +270,7 @@ std::optional<Invocation> read_command_line(int argc, const char* const* argv, i
   CLI::App app("Simulates unicast traffic on a fabric, packet by packet, with the routes of the "
                "fabric manager and the decisions of the switch.",
                "tributary-sim");
+  terminal::add_describe(app);
   app.set_version_flag("--version", std::string("tributary-sim ") + service::program_version);
   app.footer(examples);
   add_options(app, invocation, texts);

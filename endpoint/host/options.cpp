@@ -1,5 +1,7 @@
 #include "endpoint/host/options.hpp"
 
+#include "terminal/describe.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -68,7 +70,9 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   CLI::App app("tributary-host: one member of a reduction group. Runs reductions with all the "
                "others and checks every result bit for bit against its own arithmetic.\n"
                "`tributary-host rdma --help` is about memory of other hosts.\n"
-               "Exit code 0: all results right; 1: a wrong result or a failure; 2: usage.");
+               "Exit code 0: all results right; 1: a wrong result or a failure; 2: usage.",
+               "tributary-host");
+  terminal::add_describe(app);
   app.add_option("--interface", o.interface, "Network interface, for example eth0")->required();
   app.add_option("--ethertype", o.ethertype, "EtherType of the frames")->capture_default_str();
   app.add_option("--nid", o.nid, "Own NID; default: low 20 bits of the interface's MAC address");

@@ -1,5 +1,7 @@
 #include "endpoint/host/rdma_options.hpp"
 
+#include "terminal/describe.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <cstddef>
@@ -141,6 +143,7 @@ std::optional<RdmaOptions> read_rdma_options(int argc, char** argv, int& exit_co
       "  tributary-host rdma write --interface eth0 --region @r --input data.bin\n"
       "  tributary-host rdma read --interface eth0 --region @r --output copy.bin");
   app.name("tributary-host rdma");
+  terminal::add_describe(app);
   app.require_subcommand(1);
   CLI::App& serve = *app.add_subcommand("serve", "Register memory, and let peers access it");
   CLI::App& write = *app.add_subcommand("write", "Write to a region of another host");

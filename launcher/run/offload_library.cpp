@@ -53,7 +53,7 @@ OffloadLibrary offload_library(const std::string& program) {
   library.name =
       fmt::format("libtributary_mpi_{}.so", mpi == job::MpiLibrary::mpich ? "mpich" : "ompi");
   const fs::path here = fs::path(start::own_program()).parent_path();
-  for (const fs::path& folder : {here / "../mpi", fs::path(TRIBUTARY_LIBRARY_FOLDER)}) {
+  for (const fs::path& folder : {here / "../mpi", here / TRIBUTARY_LIBRARY_FOLDER}) {
     std::error_code error;
     const fs::path file = fs::weakly_canonical(folder / library.name, error);
     if (error || !fs::is_regular_file(file, error)) {

@@ -3,6 +3,7 @@
 #include "launcher/job/rank_environment.hpp"
 #include "launcher/start/starter.hpp"
 #include "service/version.hpp"
+#include "terminal/describe.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -92,7 +93,8 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   bool here = false;
   bool no_offload = false;
 
-  CLI::App app(help_head);
+  CLI::App app(help_head, "tributary-run");
+  terminal::add_describe(app);
   app.footer(help_foot);
   app.set_version_flag("--version", fmt::format("tributary-run {}", service::program_version));
   app.prefix_command();

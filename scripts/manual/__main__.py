@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Writes man pages and completions, from what the programs themselves say that they take.
+
+    python3 scripts/manual OUTPUT-FOLDER PROGRAM...      each PROGRAM as the build made it
+
+The names of what is written are those of `scripts/manual/meson.build`, which installs it.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import command_line
+import completion
+import man_page
+
+# Section of each program's page, and what its configuration file is called.
+SECTIONS = {"tributary-switch": "8", "tributary-fabricd": "8"}
+FILES = {
+    "tributary-switch": "tributary-switch.toml",
+    "tributary-fabricd": "tributary-fabricd.toml",
+    "tributary-pktgen": "tributary-pktgen.toml",
+}
+
+
+def pages_beside(program, names):
+    """[(name, section)] of all other pages; its own file's first."""
+    others = [(other, SECTIONS.get(other, "1")) for other in names if other != program]
+    return [*([(FILES[program], "5")] if program in FILES else []), *others]
+
+
+def write(folder, name, text):
+    (folder / name).write_text(text, encoding="utf-8")
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    folder = Path(sys.argv[1])
+    programs = {Path(path).name: Path(path) for path in sys.argv[2:]}
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for name, path in programs.items():
+            top = command_line.of(path)
+            section = SECTIONS.get(name, "1")
+            more = [command_line.of(path, "rdma")] if name == "tributary-host" else []
+            write(folder, f"{name}.{section}", man_page.of_program(top, section, pages_beside(name, programs), more))
+            write(folder, f"{name}.bash", completion.bash(top))
+            write(folder, f"{name}.zsh", completion.zsh(top))
+            write(folder, f"{name}.fish", completion.fish(top))
+            if name in FILES:
+                keys = subprocess.run([path, "--print-keys"], capture_output=True, text=True, check=True).stdout
+                version = top.version.rpartition(" ")[2]
+                write(folder, f"{FILES[name]}.5", man_page.of_keys(keys, FILES[name], version, name, [(name, section)]))
+    except (command_line.DescribeError, subprocess.CalledProcessError, OSError) as problem:
+        sys.exit(f"scripts/manual: {problem}")
+
+
+if __name__ == "__main__":
+    main()

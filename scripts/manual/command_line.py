@@ -1,0 +1,102 @@
+"""What a program's command line takes, as the program itself says it: `PROGRAM --describe`.
+
+    top = of("build/cli/tributaryctl")
+    for command in top.walk(): print(command.path, [option.names for option in command.options])
+"""
+
+import json
+import re
+import subprocess
+
+CHOICES = re.compile(r"\{([^{}]*)\}")
+# What --help calls a value that is a file or a folder.
+PLACES = re.compile(r"\b(FILE|PATH|DIR|FOLDER)\b")
+
+
+class DescribeError(Exception):
+    """The program does not say what it takes."""
+
+
+class Option:
+    def __init__(self, told):
+        self.names = told["names"]
+        self.positional = told["positional"]
+        self.flag = told["flag"]
+        self.value = told["value"]
+        self.default = told["default"]
+        self.environment = told["environment"]
+        self.help = told["help"]
+        self.group = told["group"]
+        self.required = told["required"]
+        self.repeated = told["repeated"]
+        self.needs = told["needs"]
+        self.excludes = told["excludes"]
+        self.told = told
+
+    @property
+    def choices(self):
+        """["raw", "af_xdp"] of "TEXT:{raw,af_xdp}", also where each stands for a number."""
+        found = CHOICES.search(self.value)
+        return [word.split("->")[0].strip() for word in found.group(1).split(",")] if found else []
+
+    @property
+    def is_place(self):
+        return bool(PLACES.search(self.value))
+
+    @property
+    def value_name(self):
+        """FILE, SECONDS; "" of a flag."""
+        if self.flag:
+            return ""
+        if self.choices and self.value.startswith(("TEXT:", "{")):
+            return "|".join(self.choices)
+        return re.split(r"[: ]", self.value)[0] or "VALUE"
+
+    @property
+    def limits(self):
+        """ "0.1 to 86400" of "SECONDS:FLOAT in [0.1 - 86400]" """
+        found = re.search(r"in \[(\S+) - (\S+)\]", self.value)
+        return f"{found.group(1)} to {found.group(2)}" if found else ""
+
+    @property
+    def is_help(self):
+        return "--help" in self.names
+
+
+class Command:
+    def __init__(self, told, above=()):
+        name = told["name"]
+        self.path = (*above, name)
+        self.summary = told["summary"].removeprefix(f"{name}: ")
+        self.footer = told["footer"]
+        self.version = told["version"]
+        self.options = [Option(one) for one in told["options"]]
+        self.commands = [Command(one, self.path) for one in told["commands"]]
+
+    @property
+    def name(self):
+        return self.path[-1]
+
+    @property
+    def positionals(self):
+        return [option for option in self.options if option.positional]
+
+    @property
+    def named(self):
+        return [option for option in self.options if not option.positional]
+
+    def walk(self):
+        yield self
+        for command in self.commands:
+            yield from command.walk()
+
+
+def of(program, *words):
+    """The command line of the program at this path. Throws DescribeError."""
+    done = subprocess.run([str(program), *words, "--describe"], capture_output=True, text=True, check=False)
+    try:
+        if done.returncode == 0:
+            return Command(json.loads(done.stdout))
+    except (json.JSONDecodeError, KeyError) as problem:
+        raise DescribeError(f"{program} --describe prints something else: {problem}") from problem
+    raise DescribeError(f"{program} --describe ended with {done.returncode}: {done.stderr.strip()}")
