@@ -1,0 +1,142 @@
+"""Builds Debian packages of the tree, for the release that it runs on. Started by scripts/package."""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = """\
+examples:
+  scripts/package                        builds what is committed, and packs it in build-packages/
+  scripts/package --build build          packs what a release build has
+  scripts/package --lintian              and has lintian look at the packages
+exit codes: 0 packages are made, 1 they cannot be made, or lintian found something, 2 wrong command line.
+"""
+
+
+class PackageError(Exception):
+    """What is wrong, and what to do."""
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="scripts/package", description=__doc__, epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, metavar="DIR",
+                        help="pack what this release build has, instead of building anew (a quarter of an hour)")
+    parser.add_argument("--output", type=Path, metavar="DIR", default=ROOT / "build-packages",
+                        help="where the packages go (default: build-packages)")
+    parser.add_argument("--version", metavar="V", help="version of the packages, instead of debian/changelog's")
+    parser.add_argument("--dirty", action="store_true", help="also what is not committed")
+    parser.add_argument("--weak-compression", action="store_true", help="larger packages in less time, for tests")
+    parser.add_argument("--lintian", action="store_true", help="check the packages with lintian")
+    parser.add_argument("--verbose", action="store_true", help="show what the build prints")
+    return parser.parse_args()
+
+
+def need_tools(options):
+    if shutil.which("dpkg-deb") is None:
+        raise PackageError("this system has no dpkg; packages can be built on Debian. `meson install` installs "
+                           "elsewhere, see docs/operate/installing.md")
+    missing = [tool for tool in ("dpkg-buildpackage", "dh", *(["lintian"] if options.lintian else []))
+               if shutil.which(tool) is None]
+    if missing:
+        raise PackageError(f"{', '.join(missing)} is not installed; scripts/setup installs it")
+    if options.build and not (options.build / "build.ninja").exists():
+        raise PackageError(f"{options.build} is no build folder; make one with: meson setup {options.build} "
+                           f"&& ninja -C {options.build}")
+
+
+def git(*words):
+    return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False)
+
+
+def tree(options):
+    """The files to be packed, relative to the root."""
+    status = git("status", "--porcelain")
+    if status.returncode != 0:  # sources without their history
+        return [path.relative_to(ROOT) for path in ROOT.rglob("*")
+                if path.is_file() and not path.relative_to(ROOT).parts[0].startswith(("build", "obj-", "."))]
+    if status.stdout and not options.dirty:
+        raise PackageError("the tree is not clean, so nobody could say what is in the packages:\n"
+                           f"{status.stdout.rstrip()}\nCommit it, or give --dirty.")
+    listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard").stdout
+    return [Path(name) for name in listed.split("\0") if name and (ROOT / name).is_file()]
+
+
+def copy(files, to):
+    for name in files:
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, to / name, follow_symlinks=False)
+
+
+def set_version(place, version):
+    changelog = place / "debian" / "changelog"
+    text = changelog.read_text(encoding="utf-8")
+    changelog.write_text(re.sub(r"\([^)]*\)", f"({version})", text, count=1), encoding="utf-8")
+
+
+def build(options, place):
+    environment = {**os.environ}
+    parallel = os.cpu_count() or 1
+    environment["DEB_BUILD_OPTIONS"] = f"nocheck noautodbgsym parallel={parallel}"
+    command = ["dpkg-buildpackage", "-b", "--no-sign"]
+    if options.build:
+        environment["TRIBUTARY_BUILD"] = str(options.build.resolve())
+        command.append("-d")  # nothing is compiled
+    if options.weak_compression:
+        environment["TRIBUTARY_WEAK_COMPRESSION"] = "yes"
+    done = subprocess.run(command, cwd=place, env=environment, text=True, check=False,
+                          stdout=None if options.verbose else subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        said = "" if options.verbose else "\n".join(done.stdout.splitlines()[-30:]) + "\n"
+        hint = "; scripts/setup installs what is missing" if "Unmet build dependencies" in said else ""
+        raise PackageError(f"{said}dpkg-buildpackage ended with {done.returncode}{hint}")
+
+
+def lintian(packages):
+    done = subprocess.run(
+        ["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", "bad-distribution-in-changes-file",
+         *map(str, packages)], capture_output=True, text=True, check=False)
+    print(done.stdout, end="")
+    if done.returncode != 0:
+        raise PackageError(f"lintian found something in the packages {done.stderr}")
+    print("lintian found nothing")
+
+
+def run(options):
+    need_tools(options)
+    files = tree(options)
+    options.output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="tributary-package-") as folder:
+        place = Path(folder) / "tributary"
+        place.mkdir()
+        copy(files, place)
+        if options.version:
+            set_version(place, options.version)
+        build(options, place)
+        made = []
+        for path in sorted(Path(folder).glob("*.deb")):
+            made.append(Path(shutil.move(path, options.output / path.name)))
+    for path in made:
+        print(f"{path.stat().st_size // 1024:>7} KiB  {os.path.relpath(path)}")
+    if options.lintian:
+        lintian(made)
+
+
+def main():
+    try:
+        run(arguments())
+    except PackageError as problem:
+        print(f"scripts/package: {problem}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
