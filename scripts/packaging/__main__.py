@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -130,6 +131,8 @@ def run(options):
 
 
 def main():
+    # So that the folder of a build that is interrupted is removed, too.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         run(arguments())
     except PackageError as problem:

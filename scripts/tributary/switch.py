@@ -107,16 +107,17 @@ class TextConfig:
 
 
 class Binaries:
-    """Where a build directory keeps what it built."""
+    """Where a build directory keeps what it built; or where a prefix, such as /usr, has what is installed."""
 
     def __init__(self, build):
         build = Path(build)
-        self.switch = build / "dataplane" / "tributary-switch"
-        self.ctl = build / "cli" / "tributaryctl"
-        self.host = build / "endpoint" / "tributary-host"
-        self.fabricd = build / "controlplane" / "process" / "tributary-fabricd"
-        self.pktgen = build / "pktgen" / "tributary-pktgen"
-        self.run = build / "launcher" / "tributary-run"
+        installed = build / "bin" if (build / "bin" / "tributary-switch").exists() else None
+        self.switch = (installed or build / "dataplane") / "tributary-switch"
+        self.ctl = (installed or build / "cli") / "tributaryctl"
+        self.host = (installed or build / "endpoint") / "tributary-host"
+        self.fabricd = (installed or build / "controlplane" / "process") / "tributary-fabricd"
+        self.pktgen = (installed or build / "pktgen") / "tributary-pktgen"
+        self.run = (installed or build / "launcher") / "tributary-run"
         self.pmix_rank = build / "tests" / "launch" / "pmix-rank"
         self.event_rank = build / "tests" / "launch" / "event-rank"
 

@@ -1,0 +1,170 @@
+"""What packages hold: what the build installs, each file in one package, and nothing that is not public.
+
+    contents_test.py BUILD-FOLDER
+
+Without building packages, which takes too long here; fresh_root.py does that, and installs them.
+"""
+
+import fnmatch
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "scripts" / "packaging"), str(Path(__file__).resolve().parent)]
+
+import programs  # noqa: E402
+import stage  # noqa: E402
+from tributary.cases import Cases  # noqa: E402
+
+BUILD = Path(sys.argv[1]).resolve()
+DEBIAN = ROOT / "debian"
+
+
+def sh(*command, **more):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **more)
+
+
+def packages():
+    return re.findall(r"^Package: (\S+)", (DEBIAN / "control").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def lists():
+    """{package: patterns of what it takes of what is installed}"""
+    found = {}
+    for package in packages():
+        file = DEBIAN / f"{package}.install"
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        found[package] = [line.split()[0] for line in lines if line.startswith("usr/")]
+    return found
+
+
+class Staged:
+    def __init__(self, place):
+        self.place = place / "staged"
+        stage.stage(BUILD, self.place)
+        self.files = sorted(str(path.relative_to(self.place)) for path in self.place.rglob("*") if not path.is_dir())
+
+    def each_file_is_in_one_package(self):
+        taken = {}
+        for package, patterns in lists().items():
+            for pattern in patterns:
+                matched = fnmatch.filter(self.files, pattern)
+                assert matched, f"debian/{package}.install: {pattern} is not installed by the build"
+                for name in matched:
+                    taken.setdefault(name, []).append(package)
+        assert len(taken) > 40, f"{len(taken)} files cannot be all"
+        lost = [name for name in self.files if name not in taken]
+        assert not lost, f"no package has {lost}"
+        twice = {name: of for name, of in taken.items() if len(of) > 1}
+        assert not twice, f"in several packages: {twice}"
+
+    def only_the_c_api_is_public(self):
+        headers = [name for name in self.files if name.startswith("usr/include/")]
+        assert headers == ["usr/include/tributary/rdma.h", "usr/include/tributary/tributary.h"], headers
+        library = next(self.place.rglob("libtributary.so.0.*"))
+        exported = sh("nm", "-D", "--defined-only", library).stdout.split("\n")
+        names = [line.split()[-1].split("@")[0] for line in exported if " T " in line]
+        assert len(names) > 30 and all(name.startswith("tributary_") for name in names), names
+
+    def the_library_has_its_soname(self):
+        said = sh("readelf", "-d", next(self.place.rglob("libtributary.so.0.*"))).stdout
+        assert "soname: [libtributary.so.0]" in said, said
+        links = {path.name: os.readlink(path) for path in self.place.rglob("libtributary.so*") if path.is_symlink()}
+        assert links == {"libtributary.so": "libtributary.so.0", "libtributary.so.0": "libtributary.so.0.1.0"}, links
+
+    def a_program_compiles_with_pkg_config(self):
+        configuration = next(self.place.rglob("tributary.pc"))
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(configuration.parent), "PKG_CONFIG_SYSROOT_DIR": str(self.place),
+                       "PKG_CONFIG_ALLOW_SYSTEM_CFLAGS": "1", "PKG_CONFIG_ALLOW_SYSTEM_LIBS": "1"}
+        told = sh("pkg-config", "--cflags", "--libs", "tributary", env=environment)
+        assert told.returncode == 0, told.stderr
+        program = self.place.parent / "consumer"
+        compiled = sh("cc", "-Wall", "-Werror", "-o", program, Path(__file__).with_name("consumer.c"), *told.stdout.split())
+        assert compiled.returncode == 0, compiled.stderr
+        ran = sh(program, env={"LD_LIBRARY_PATH": str(configuration.parents[1])})
+        assert ran.returncode == 0 and "no-such-interface" not in ran.stderr, ran.stdout + ran.stderr
+
+    def no_text_names_the_prefix_of_the_build(self):
+        prefix = str(stage.prefix_of(BUILD))
+        assert prefix != "/"
+        texts = [path for pattern in stage.TEXTS for path in self.place.rglob(pattern)]
+        assert len(texts) == 3, texts
+        for path in texts:
+            text = path.read_text(encoding="utf-8")
+            assert prefix == "/usr" or prefix not in text, f"{path.name}: {text}"
+
+    def units_start_what_is_installed(self):
+        for name in ("tributary-switch", "tributary-fabricd"):
+            text = next(self.place.rglob(f"{name}.service")).read_text(encoding="utf-8")
+            program = re.search(r"^ExecStart=(\S+)", text, re.MULTILINE).group(1)
+            assert os.access(self.place / program.lstrip("/"), os.X_OK), program
+            file = re.search(r"^ExecStart=.*--config (\S+)$", text, re.MULTILINE).group(1)
+            assert f"debian/{name}{file}" in (DEBIAN / "rules").read_text(encoding="utf-8"), file
+            user = re.search(r"^Group=(\S+)", text, re.MULTILINE).group(1)
+            made = next(self.place.rglob(f"sysusers.d/{name}.conf")).read_text(encoding="utf-8")
+            assert re.search(rf"^u {user} ", made, re.MULTILINE), made
+
+
+def another_release_is_refused():
+    text = (DEBIAN / "preinst.in").read_text(encoding="utf-8").replace("#DEBHELPER#", "")
+    values = {"@PACKAGE@": "tributary-switch", "@VERSION@": "0.1.0", "@RELEASE_NAME@": "Debian GNU/Linux 99"}
+    for before, after in values.items():
+        text = text.replace(before, after)
+    here = sh("sh", "-c", ". /etc/os-release && echo $VERSION_CODENAME").stdout.strip()
+    for release, code in ((here, 0), ("ninetynine", 1)):
+        ran = sh("sh", "-s", "install", input=text.replace("@RELEASE@", release))
+        assert ran.returncode == code, (release, ran)
+    assert "tributary-switch 0.1.0 is built for Debian GNU/Linux 99, and this is " in ran.stderr, ran.stderr
+    assert "scripts/package" in ran.stderr
+
+
+def scripts_setup_brings_what_packages_are_built_with():
+    control = (DEBIAN / "control").read_text(encoding="utf-8")
+    needed = re.search(r"^Build-Depends:\n((?: .*\n)+)", control, re.MULTILINE).group(1)
+    names = {re.split(r"[ :(,]", line.strip())[0].replace("-compat", "") for line in needed.splitlines()}
+    missing = names - set(programs.listed(ROOT))
+    assert len(names) > 20 and not missing, f"scripts/packages lacks {sorted(missing)}"
+
+
+def every_licence_is_in_copyright():
+    text = (DEBIAN / "copyright").read_text(encoding="utf-8")
+    listed = sh("grep", "-rlE", "^// SPDX-License-Identifier", "--include=*.c", "--include=*.h", "--include=*.?pp",
+                *[ROOT / folder for folder in ("link", "dataplane", "include", "endpoint")]).stdout.split()
+    assert listed, "no file names a licence of its own any more; debian/copyright does"
+    for path in listed:
+        assert f"Files: {Path(path).relative_to(ROOT)}" in text, path
+
+
+def what_cannot_be_packed_is_said():
+    ran = sh(sys.executable, ROOT / "scripts" / "packaging", "--build", "/nowhere", "--dirty")
+    if shutil.which("dpkg-buildpackage") is None or shutil.which("dh") is None:
+        assert ran.returncode == 1 and "scripts/setup installs it" in ran.stderr, ran.stderr
+    else:
+        assert ran.returncode == 1 and "/nowhere is no build folder; make one with: meson setup" in ran.stderr, ran.stderr
+
+
+def main():
+    report = Cases("contents")
+    with tempfile.TemporaryDirectory(prefix="tributary-contents-") as place:
+        staged = None
+        with report.case("contents", "the_build_can_be_staged"):
+            staged = Staged(Path(place))
+        for check in (Staged.each_file_is_in_one_package, Staged.only_the_c_api_is_public,
+                      Staged.the_library_has_its_soname, Staged.a_program_compiles_with_pkg_config,
+                      Staged.no_text_names_the_prefix_of_the_build, Staged.units_start_what_is_installed):
+            with report.case("contents", check.__name__):
+                check(staged)
+    for check in (another_release_is_refused, scripts_setup_brings_what_packages_are_built_with,
+                  every_licence_is_in_copyright, what_cannot_be_packed_is_said):
+        with report.case("contents", check.__name__):
+            check()
+    sys.exit(report.finish())
+
+
+if __name__ == "__main__":
+    main()
