@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""Packages in a fresh Debian: installed, used, upgraded, removed.
+
+    tests/packages/fresh_root.py [--build BUILD-FOLDER | --packages FOLDER] [--base FOLDER | --keep FOLDER]
+
+Takes some minutes; needs root and debootstrap, and a mirror: the one that this machine's apt is set to.
+Without a mirror it lays packages over this machine's own system instead, which shows less: what the
+packages need is there already. Packages are made of BUILD-FOLDER (build), unless a folder has some.
+Exits with 1 when something is wrong, 77 when it cannot run here. Nothing outside a temporary folder changes.
+
+    installed     apt installs all packages; nothing is left unconfigured; programs and man pages are there
+    wrong release another release refuses a package with a word, and nothing is changed
+    without systemd the manager runs as docs/operate/installing.md says, and keeps a job
+    upgrade       a higher version: the job is still there, and so is what the operator wrote in /etc
+    demo          scripts/demo from the packages' programs: sixteen hosts, six switches
+    removal       remove keeps configuration and store, purge leaves nothing: no file, user or group
+"""
+
+import argparse
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).resolve().parent)]
+
+import empty_root  # noqa: E402
+from tributary.cases import Cases, Skip  # noqa: E402
+
+SKIPPED = 77
+INSIDE = "TRIBUTARY_FRESH_ROOT"
+PACKAGES = "/srv/packages"
+NEWER = "0.1.0+newer"
+# What the demonstration needs beside the packages.
+FOR_THE_DEMO = ("python3", "iproute2", "iputils-ping", "procps", "man-db")
+# What apt and dpkg themselves write, and what is not the packages'.
+NOT_OURS = re.compile(r"^(var/(lib/(dpkg|apt|systemd|ucf|man-db)|cache|log|backups)|tmp|srv|proc|sys|dev|run|root)(/|$)"
+                      r"|^etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$|^etc/(ld\.so\.cache|\.pwd\.lock)$")
+
+
+def must(done):
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, done.args))} ended with {done.returncode}:\n"
+                             f"{(done.stdout + done.stderr)[-3000:]}")
+    return done.stdout
+
+
+class Root:
+    def __init__(self, path):
+        self.path = path
+
+    def run(self, *command):
+        return empty_root.in_root(self.path, *command)
+
+    def must(self, *command):
+        return must(self.run(*command))
+
+    def shell(self, text):
+        return self.must("sh", "-ec", text)
+
+    def apt(self, *words):
+        return self.run("apt-get", "-q", "-y", "-o", "Dpkg::Options::=--force-confold", "--no-install-recommends", *words)
+
+    def files(self):
+        found = set()
+        for folder, folders, names in os.walk(self.path):
+            at = os.path.relpath(folder, self.path)
+            folders[:] = [name for name in folders if not NOT_OURS.match(os.path.normpath(f"{at}/{name}"))]
+            for name in [*folders, *names]:
+                path = os.path.normpath(f"{at}/{name}")
+                if not NOT_OURS.match(path):
+                    found.add(path)
+        return found
+
+    def accounts(self):
+        return {kind: {line.split(":")[0] for line in (self.path / "etc" / kind).read_text().splitlines()}
+                for kind in ("passwd", "group")}
+
+    def mount(self):
+        """So that programs in it find what they expect of a system. Nothing of this machine's own is mounted there:
+        the folder is removed in the end."""
+        for words in (["--bind", self.path, self.path], ["-t", "proc", "proc", self.path / "proc"],
+                      ["-t", "sysfs", "sysfs", self.path / "sys"]):
+            must(subprocess.run(["mount", *words], capture_output=True, text=True, check=False))
+        for name, minor in (("null", 3), ("zero", 5), ("random", 8), ("urandom", 9)):
+            device = self.path / "dev" / name
+            if not device.exists():
+                os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, minor))
+
+
+def bootstrap(path):
+    """A Debian of the minimal variant; False when no mirror can be reached."""
+    where, release = empty_root.mirror()
+    print(f"an empty {release} in {path}", flush=True)
+    done = subprocess.run(["debootstrap", "--variant=minbase", release, str(path), where],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(f"debootstrap: {(done.stdout + done.stderr)[-300:]}")
+        return False
+    empty_root.copy_settings(path)
+    return True
+
+
+def lay_over(path, place):
+    """This machine's own system, with all changes beside it."""
+    for name in ("upper", "work"):
+        (place / name).mkdir()
+    path.mkdir(exist_ok=True)
+    options = f"lowerdir=/,upperdir={place / 'upper'},workdir={place / 'work'}"
+    must(subprocess.run(["mount", "-t", "overlay", "overlay", "-o", options, path],
+                        capture_output=True, text=True, check=False))
+    listed = subprocess.run(["dpkg-query", "-W", "-f", "${Package}\n"], capture_output=True, text=True, check=True)
+    ours = [name for name in listed.stdout.split() if name.startswith(("tributary", "libtributary"))]
+    if ours:
+        raise Skip(f"this machine has {ours} installed, so that nothing would show")
+
+
+class Story:
+    """One after the other; each case needs those before it."""
+
+    def __init__(self, root, packages, newer, fresh):
+        self.root, self.packages, self.newer, self.fresh = root, packages, newer, fresh
+        self.before = None
+        self.accounts = None
+
+    def debs(self, folder):
+        return [f"{PACKAGES}/{folder}/{path.name}" for path in sorted((self.root.path / f"srv/packages/{folder}").iterdir())]
+
+    def prepared(self):
+        root = self.root
+        policy = root.path / "usr/sbin/policy-rc.d"
+        policy.write_text("#!/bin/sh\nexit 101\n")
+        policy.chmod(0o755)
+        for name, folder in (("old", self.packages), ("new", self.newer)):
+            shutil.copytree(folder, root.path / f"srv/packages/{name}", ignore=lambda _, names: [
+                each for each in names if not each.endswith(".deb")])
+        if self.fresh:
+            root.must("apt-get", "-q", "-y", "update")
+            must(root.apt("install", *FOR_THE_DEMO))
+            # What the packages need comes first, so that it is not taken for something that they leave.
+            simulated = must(root.apt("install", "--simulate", *self.debs("old")))
+            needed = [name for name in re.findall(r"^Inst (\S+)", simulated, re.MULTILINE) if "tributary" not in name]
+            must(root.apt("install", *needed))
+        self.before, self.accounts = root.files(), root.accounts()
+        assert not any("tributary" in name for name in self.before if not name.startswith("srv")), "they are there already"
+
+    def another_release_refuses_them(self):
+        release = self.root.path / "etc/os-release"
+        real = os.readlink(release) if release.is_symlink() else None
+        text = release.read_text()
+        release.unlink()
+        release.write_text(text.replace("bookworm", "trixie").replace("12", "13"))
+        try:
+            tried = self.root.run("dpkg", "-i", *[name for name in self.debs("old") if "libtributary0" in name])
+        finally:
+            release.unlink()
+            release.symlink_to(real) if real else release.write_text(text)
+        assert tried.returncode != 0
+        assert "is built for Debian GNU/Linux 12 (bookworm), and this is Debian GNU/Linux 13 (trixie)" in tried.stderr, tried.stderr
+        assert self.root.files() == self.before, self.root.files() ^ self.before
+
+    def apt_installs_them(self):
+        must(self.root.apt("install", *self.debs("old")))
+        states = self.root.must("dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n", "*tributary*")
+        lines = [line.split() for line in states.splitlines() if line]
+        assert len(lines) == len(self.debs("old")) >= 7, states
+        assert all(line[0] == "installed" for line in lines), states
+        for program in ("tributary-switch", "tributary-fabricd", "tributaryctl", "tributary-pktgen", "tributary-run",
+                        "tributary-sim", "tributary-host"):
+            assert program in self.root.must(program, "--describe"), program
+            section = "8" if program in ("tributary-switch", "tributary-fabricd") else "1"
+            assert self.root.must("man", "-w", section, program).strip(), f"no man page of {program}"
+        assert {"tributary"} <= self.root.accounts()["passwd"] & self.root.accounts()["group"]
+
+    def start_manager(self):
+        """As docs/operate/installing.md says for a system without systemd."""
+        child = subprocess.Popen(
+            ["chroot", str(self.root.path), "setpriv", "--reuid", "tributary", "--regid", "tributary", "--init-groups",
+             "tributary-fabricd"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for line in child.stdout:
+            if "ready:" in line:
+                return child
+        raise AssertionError(f"tributary-fabricd ended with {child.wait()}")
+
+    def stop(self, child):
+        child.terminate()
+        rest = child.communicate(timeout=60)[0]
+        assert child.returncode == 0, rest
+
+    def ctl(self, *words):
+        return self.root.must("tributaryctl", "fabric", *words)
+
+    def a_manager_runs_without_systemd(self):
+        self.root.shell("systemd-tmpfiles --create || true; mkdir -p /run/tributary && chown root:tributary /run/tributary"
+                        " && chmod 0775 /run/tributary; mkdir -p /var/lib/tributary &&"
+                        " chown tributary:tributary /var/lib/tributary")
+        child = self.start_manager()
+        try:
+            self.ctl("job", "create", "kept", "--limit", "3")
+            assert "kept" in self.ctl("show", "jobs", "--json")
+        finally:
+            self.stop(child)
+        assert self.root.shell("stat -c %U /var/lib/tributary/fabric.db").strip() == "tributary"
+
+    def an_upgrade_keeps_store_and_configuration(self):
+        file = self.root.path / "etc/tributary/fabricd.toml"
+        file.write_text(file.read_text().replace('name = "fabric"', 'name = "ours"'))
+        must(self.root.apt("install", *self.debs("new")))
+        version = self.root.must("dpkg-query", "-W", "-f", "${Version}", "tributary-fabricd")
+        assert version == NEWER, version
+        assert 'name = "ours"' in file.read_text()
+        child = self.start_manager()
+        try:
+            assert "kept" in self.ctl("show", "jobs", "--json")
+        finally:
+            self.stop(child)
+
+    def the_demo_runs_from_packages(self):
+        for name in ("demonstration", "tributary", "runner"):
+            shutil.copytree(ROOT / "scripts" / name, self.root.path / "srv/tributary/scripts" / name,
+                            ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "scripts/demo", self.root.path / "srv/tributary/scripts/demo")
+        shown = self.root.must("/srv/tributary/scripts/demo", "--no-setup", "--build", "/usr", "--reductions", "1000",
+                               "--seed", "7")
+        assert "all exact, bit for bit" in shown and "left behind in the switches        nothing" in shown, shown
+        print(shown)
+
+    def removal_keeps_what_is_the_operators(self):
+        names = [Path(name).name.split("_")[0] for name in self.debs("new")]
+        must(self.root.apt("remove", *names))
+        assert (self.root.path / "etc/tributary/fabricd.toml").exists()
+        assert (self.root.path / "var/lib/tributary/fabric.db").exists()
+        assert not (self.root.path / "usr/bin/tributary-switch").exists()
+        self.names = names
+
+    def purge_leaves_nothing(self):
+        # apt does not know names that only their configuration is left of.
+        known = self.root.must("dpkg-query", "-W", "-f", "${Package}\n", "*tributary*").split()
+        assert set(known) == {"tributary-fabricd", "tributary-switch"}, known
+        self.root.must("dpkg", "--purge", *known)
+        left = self.root.files() - self.before
+        assert not left, f"left: {sorted(left)}"
+        gone = self.before - self.root.files()
+        assert not gone, f"taken along: {sorted(gone)}"
+        assert not (self.root.path / "run/tributary").exists()
+        assert self.root.accounts() == self.accounts, "an account is left"
+
+
+def packages_of(build, place):
+    for folder, more in (("old", []), ("new", ["--version", NEWER])):
+        must(subprocess.run([ROOT / "scripts/package", "--dirty", "--weak-compression", "--build", build, "--output",
+                             place / folder, *more], capture_output=True, text=True, check=False))
+    return place / "old", place / "new"
+
+
+def tell(chosen, place):
+    root = Root(chosen.keep or place / "root")
+    if chosen.base:
+        must(subprocess.run(["cp", "-a", chosen.base, root.path], capture_output=True, text=True, check=False))
+    fresh = bool(chosen.base) or bootstrap(root.path)
+    if not fresh:
+        shutil.rmtree(root.path, ignore_errors=True)
+        lay_over(root.path, place)
+    old, new = packages_of(chosen.build, place)
+    if chosen.packages:
+        old = chosen.packages
+    root.mount()
+    story = Story(root, old, new, fresh)
+    report = Cases("fresh_root")
+    for chapter in (story.prepared, story.another_release_refuses_them, story.apt_installs_them,
+                    story.a_manager_runs_without_systemd, story.an_upgrade_keeps_store_and_configuration,
+                    story.the_demo_runs_from_packages, story.removal_keeps_what_is_the_operators,
+                    story.purge_leaves_nothing):
+        started = time.monotonic()
+        with report.case("fresh_root", chapter.__name__):
+            chapter()
+        print(f"    {time.monotonic() - started:.0f} s", flush=True)
+    return report.finish()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build", help="a release build (default: build)")
+    parser.add_argument("--packages", type=Path, help="packages to begin with, instead of some of the build")
+    parser.add_argument("--base", type=Path, help="an empty Debian that debootstrap has made, to be copied")
+    parser.add_argument("--keep", type=Path, help="a folder that the Debian is made in, and stays in")
+    chosen = parser.parse_args()
+    if os.geteuid() != 0 or shutil.which("debootstrap") is None:
+        print("skipped: this needs root and debootstrap")
+        sys.exit(SKIPPED)
+    if INSIDE not in os.environ:
+        # What is mounted is gone with the program.
+        os.execvpe("unshare", ["unshare", "--mount", sys.executable, *sys.argv], {**os.environ, INSIDE: "yes"})
+    with tempfile.TemporaryDirectory(prefix="tributary-fresh-root-") as place:
+        try:
+            code = tell(chosen, Path(place))
+        finally:
+            subprocess.run(["umount", "--recursive", "--lazy", chosen.keep or Path(place) / "root"],
+                           capture_output=True, check=False)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
