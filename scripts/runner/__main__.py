@@ -5,6 +5,7 @@ Tiers: style    formatting
        unit     one room at a time
        fabric   whole fabrics on virtual time, seeded
        hosts    real namespaces, real kernel interfaces; needs root
+       docs     commands, links and options of the documentation; needs root
        fuzz     libFuzzer targets, a bounded number of runs each, in the address sanitizer's build
 A build is `release` or a set of sanitizers; each has a build directory of its own. While the tests of one
 run, the next is compiled on the processor time that they leave.
@@ -28,8 +29,8 @@ from outcome import FAILED, Case, Outcome
 from screen import Screen
 
 ROOT = Path(__file__).resolve().parents[2]
-TIERS = ("style", "headers", "unit", "fabric", "hosts", "fuzz")
-COMPILED_TIERS = ("headers", "unit", "fabric", "hosts")
+TIERS = ("style", "headers", "unit", "fabric", "hosts", "docs", "fuzz")
+COMPILED_TIERS = ("headers", "unit", "fabric", "hosts", "docs")
 # What a sanitizer can find something in.
 SANITIZED_TIERS = ("unit", "fabric", "hosts")
 

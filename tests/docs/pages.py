@@ -1,0 +1,138 @@
+"""What the documentation has in it: blocks of commands with their marks, links, headings, options.
+
+A block is fenced, and its language says what it is:
+
+    sh        commands, run as they stand, those of a page in order in one shell
+    console   lines with "$ " are commands and run; what else stands there is what they may print
+    text      not run; options in it are looked at
+
+A comment above a block says where it differs:
+
+    <!-- needs a fabric -->      it runs where a manager and switches run (fabric.py)
+    <!-- at night: REASON -->    it runs when .ci/nightly asks for it
+    <!-- not run: REASON -->     it does not run, for this reason
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FENCE = re.compile(r"^(```+)(\S*)\s*$")
+MARK = re.compile(r"^<!-- (needs a fabric|at night|not run)(?:: (.+))? -->$")
+COMMENT = re.compile(r"^<!--.*-->$")
+LINK = re.compile(r"(?<!!)\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^(#{1,6}) (.+?)\s*$")
+INLINE = re.compile(r"`([^`\n]+)`")
+LANGUAGES = ("sh", "console")
+# What begins a command of this project; such a line in a block without a language is an oversight.
+OURS = re.compile(r"^(?:\$ )?(?:build/\S+/|bin/)?(tributary-(?:switch|fabricd|pktgen|run|sim|host)|tributaryctl|scripts/[a-z-]+"
+                  r"|bench/[a-z/-]+|\.ci/[a-z]+)(?= |$)")
+
+
+@dataclass
+class Block:
+    page: Path
+    line: int  # of its first line
+    language: str
+    text: str
+    mark: str  # "", or one of MARK's
+    reason: str
+
+    @property
+    def place(self):
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+    @property
+    def commands(self):
+        """What a shell is given."""
+        if self.language != "console":
+            return self.text
+        taken, lines = False, []
+        for line in self.text.split("\n"):
+            taken = line.startswith("$ ") or (taken and lines[-1].endswith("\\"))
+            if taken:
+                lines.append(line.removeprefix("$ "))
+        return "\n".join(lines)
+
+
+class Page:
+    def __init__(self, path):
+        self.path = path
+        self.name = path.relative_to(ROOT).as_posix()
+        self.lines = path.read_text(encoding="utf-8").split("\n")
+        self.blocks, self.prose = [], []  # prose: (number, line) outside of blocks
+        self.wrong = []
+        self._read()
+
+    def _read(self):
+        opened, at, mark = None, 0, ("", "")
+        for number, line in enumerate(self.lines, 1):
+            fence = FENCE.match(line)
+            if opened is None and fence:
+                opened, at = fence.group(2), number + 1
+            elif opened is not None and fence and not fence.group(2):
+                text = "\n".join(self.lines[at - 1 : number - 1])
+                self.blocks.append(Block(self.path, at, opened, text, *mark))
+                opened, mark = None, ("", "")
+            elif opened is None:
+                found = MARK.match(line)
+                if found:
+                    mark = (found.group(1), found.group(2) or "")
+                    if found.group(1) != "needs a fabric" and not found.group(2):
+                        self.wrong.append(f"{self.name}:{number}: the mark gives no reason")
+                elif line.startswith("<!-- ") and re.match(r"<!-- (needs|at night|not run)", line):
+                    self.wrong.append(f"{self.name}:{number}: no such mark: {line}")
+                elif line.strip() and mark[0]:
+                    self.wrong.append(f"{self.name}:{number}: the mark above stands before no block")
+                    mark = ("", "")
+                self.prose.append((number, line))
+        if opened is not None:
+            self.wrong.append(f"{self.name}:{at}: a block that does not end")
+
+    def anchors(self):
+        """As hosting sites make them of headings."""
+        seen, found = {}, set()
+        for _, line in self.prose:
+            heading = HEADING.match(line)
+            if heading:
+                text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.group(2)).replace("`", "")
+                slug = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+                count = seen.get(slug, 0)
+                seen[slug] = count + 1
+                found.add(f"{slug}-{count}" if count else slug)
+            found |= set(re.findall(r'<a (?:id|name)="([^"]+)"', line))
+        return found
+
+    def links(self):
+        for number, line in self.prose:
+            for found in LINK.finditer(re.sub(r"`[^`]*`", "", line)):
+                yield number, found.group(1) or found.group(2)
+
+    def unlabelled(self):
+        """Commands of ours that are in no block that is run."""
+        for block in self.blocks:
+            if not block.language:
+                for offset, line in enumerate(block.text.split("\n")):
+                    if OURS.match(line):
+                        yield f"{self.name}:{block.line + offset}: {line.strip()}"
+        before = ""
+        for number, line in self.prose:
+            if line.startswith("    ") and not before.strip() and OURS.match(line.strip()):
+                yield f"{self.name}:{number}: {line.strip()}"
+            before = line
+
+    def code(self):
+        """(number, text) of all that is written as code: commands of blocks, and code within lines."""
+        for block in self.blocks:
+            text = block.text.replace("\\\n", "  ") if block.language in ("sh", "console", "text", "") else ""
+            for offset, line in enumerate(text.split("\n")):
+                yield block.line + offset, line
+        for number, line in self.prose:
+            for found in INLINE.finditer(line):
+                yield number, found.group(1)
+
+
+def all_pages():
+    tops = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
+    return [Page(path) for path in [*tops, *sorted((ROOT / "docs").rglob("*.md"))]]
