@@ -51,6 +51,7 @@ UNDER = {
     "pktgen_transport": THREAD,
     "pktgen_vectors": set(),
     "ports": ADDRESS,
+    "python": NEVER,
     "queues": THREAD,
     "rdma_manager": ADDRESS,
     "steering": ADDRESS,

@@ -53,7 +53,7 @@ class Staged:
         taken = {}
         for package, patterns in lists().items():
             for pattern in patterns:
-                matched = fnmatch.filter(self.files, pattern)
+                matched = [*fnmatch.filter(self.files, pattern), *fnmatch.filter(self.files, f"{pattern}/*")]
                 assert matched, f"debian/{package}.install: {pattern} is not installed by the build"
                 for name in matched:
                     taken.setdefault(name, []).append(package)
@@ -64,6 +64,8 @@ class Staged:
         assert not twice, f"in several packages: {twice}"
 
     def only_the_c_api_is_public(self):
+        beside = [name for name in self.files if name.endswith("dist-packages/tributary/tributary.h")]
+        assert len(beside) == 1, beside  # what the Python package reads
         headers = [name for name in self.files if name.startswith("usr/include/")]
         assert headers == ["usr/include/tributary/rdma.h", "usr/include/tributary/tributary.h"], headers
         library = next(self.place.rglob("libtributary.so.0.*"))

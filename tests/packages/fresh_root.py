@@ -169,13 +169,15 @@ class Story:
         must(self.root.apt("install", *self.debs("old")))
         states = self.root.must("dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n", "*tributary*")
         lines = [line.split() for line in states.splitlines() if line]
-        assert len(lines) == len(self.debs("old")) >= 7, states
+        assert len(lines) == len(self.debs("old")) >= 8, states
         assert all(line[0] == "installed" for line in lines), states
         for program in ("tributary-switch", "tributary-fabricd", "tributaryctl", "tributary-pktgen", "tributary-run",
                         "tributary-sim", "tributary-host"):
             assert program in self.root.must(program, "--describe"), program
             section = "8" if program in ("tributary-switch", "tributary-fabricd") else "1"
             assert self.root.must("man", "-w", section, program).strip(), f"no man page of {program}"
+        told = self.root.run("python3", "-c", "import tributary; tributary.Host('nowhere')")
+        assert "TributaryError: interface 'nowhere' does not exist" in told.stderr, told.stderr
         assert {"tributary"} <= self.root.accounts()["passwd"] & self.root.accounts()["group"]
 
     def start_manager(self):
@@ -241,7 +243,8 @@ class Story:
 
     def purge_leaves_nothing(self):
         # apt does not know names that only their configuration is left of.
-        known = self.root.must("dpkg-query", "-W", "-f", "${Package}\n", "*tributary*").split()
+        states = self.root.must("dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", "*tributary*")
+        known = [line.split()[1] for line in states.splitlines() if line.startswith("config-files ")]
         assert set(known) == {"tributary-fabricd", "tributary-switch"}, known
         self.root.must("dpkg", "--purge", *known)
         left = self.root.files() - self.before

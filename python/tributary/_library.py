@@ -1,0 +1,82 @@
+"""libtributary itself, as its own header declares it: nothing of it is written down a second time.
+
+The header is beside this file where it is installed, and in the sources otherwise. TRIBUTARY_LIBRARY names another
+library than libtributary.so.0.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import cffi
+
+SONAME = "libtributary.so.0"
+_HERE = Path(__file__).resolve().parent
+_HEADERS = (_HERE / "tributary.h", _HERE.parents[1] / "include" / "tributary" / "tributary.h")
+
+
+class TributaryError(Exception):
+    """A call failed. `code` is one of enum tributary_error, `name` its name; the text says what, where, what to do."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+        self.name = ERROR_NAMES.get(code, str(code))
+
+    @property
+    def timed_out(self) -> bool:
+        return self.name == "TIMEOUT"
+
+
+def declarations(header: str) -> tuple[str, dict[str, int]]:
+    """What cffi reads of the header, and the numbers that it defines by #define."""
+    text = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
+    numbers = {name: int(value, 0) for name, value in
+               re.findall(r"^#define (TRIBUTARY_\w+) (0[xX][0-9a-fA-F]+|\d+)u?$", text, re.MULTILINE)}
+    text = re.sub(r"^#ifdef __cplusplus\n.*?^#endif$", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
+    return text.replace("TRIBUTARY_API ", ""), numbers
+
+
+def _load() -> tuple[cffi.FFI, Any, dict[str, int]]:
+    header = next((path for path in _HEADERS if path.exists()), None)
+    if header is None:
+        raise ImportError(f"tributary.h is in neither of {', '.join(map(str, _HEADERS))}")
+    ffi = cffi.FFI()
+    text, numbers = declarations(header.read_text(encoding="utf-8"))
+    ffi.cdef(text)
+    name = os.environ.get("TRIBUTARY_LIBRARY", SONAME)
+    try:
+        return ffi, ffi.dlopen(name), numbers
+    except OSError as problem:
+        raise ImportError(f"{name} cannot be loaded ({problem}); install libtributary0, or name the library of a build "
+                          "in TRIBUTARY_LIBRARY") from problem
+
+
+ffi, lib, DEFINED = _load()
+
+
+def _names(enumeration: str, prefix: str) -> dict[str, int]:
+    elements = ffi.typeof(f"enum {enumeration}").relements
+    return {name.removeprefix(prefix): value for name, value in elements.items()}
+
+
+ERROR_NAMES = {value: name for name, value in _names("tributary_error", "TRIBUTARY_ERR_").items()}
+TYPES = _names("tributary_type", "TRIBUTARY_")
+OPERATORS = {name.lower(): value for name, value in _names("tributary_op", "TRIBUTARY_").items()}
+RESULTS = {value: name.lower() for name, value in _names("tributary_result_code", "TRIBUTARY_").items()}
+
+
+def text_of(pointer: Any) -> str:
+    return ffi.string(pointer).decode("utf-8", "replace") if pointer != ffi.NULL else ""
+
+
+def check(code: int, host: Any = None) -> int:
+    """Raises what a negative answer means; `host` is the handle that knows more about it."""
+    if code >= 0:
+        return code
+    known = text_of(lib.tributary_last_error(host if host is not None else ffi.NULL))
+    raise TributaryError(code, known or text_of(lib.tributary_error_string(code)))

@@ -1,0 +1,152 @@
+"""The Python package through a real switch: every form and operator against numpy, at every rank; and its example."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from lab import COOKIE, TREE, VNI
+from test_vectors import LIMIT, vector_star
+from tributary.cases import Skip
+
+ROOT = Path(__file__).resolve().parents[2]
+SIZE, SLOTS = 3, 16
+
+
+def python():
+    """One that has numpy and cffi: Debian's packages are for Debian's Python."""
+    for candidate in ("/usr/bin/python3", shutil.which("python3")):
+        if candidate and subprocess.run([candidate, "-c", "import cffi, numpy"], capture_output=True, check=False).returncode == 0:
+            return candidate
+    raise Skip("no Python with numpy and cffi; scripts/setup installs them")
+
+
+def ranks(lab, *program):
+    """Runs it at every rank at once; what each printed. `program`: path and arguments, with {rank} and {nid}."""
+    interpreter = python()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"),
+                   "TRIBUTARY_LIBRARY": str(lab.binaries.host.parent / "library" / "libtributary.so.0")}
+    running = []
+    for rank in range(SIZE):
+        words = [str(word).format(rank=rank, nid=rank + 1) for word in program]
+        running.append(subprocess.Popen(
+            ["ip", "netns", "exec", f"h{rank}", interpreter, *words], env=environment, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+    said = []
+    try:
+        for rank, child in enumerate(running):
+            out, err = child.communicate(timeout=120)
+            assert child.returncode == 0, f"rank {rank} ended with {child.returncode}:\n{out}{err}"
+            said.append(out)
+    finally:
+        for child in running:
+            child.kill()
+    return said
+
+
+def test_every_form_and_operator_is_as_numpy_has_it(lab):
+    vector_star(lab, leaves=SIZE - 1, slots=SLOTS)
+    said = ranks(lab, ROOT / "tests/hosts/python_rank.py", "eth0", "{nid}", "{rank}", SIZE, TREE, VNI, COOKIE, LIMIT, SLOTS)
+    for rank, line in enumerate(said):
+        told = json.loads(line)
+        assert told["rank"] == rank and told["checked"] == 8 * 6 + 3 * 5, told
+    said = ranks(lab, ROOT / "python/examples/tour.py", "eth0", "{rank}", SIZE, "--nid", "{nid}", "--tree", TREE, "--vni", VNI,
+                 "--cookie", COOKIE + 1, "--payload", LIMIT, "--slots", SLOTS)
+    assert "four at once: [0, 3, 6, 9]" in said[0] and "sum of bfloat16: [4.5 4.5]" in said[0], said[0]
+    assert said[1] == said[2] == ""
+
+
+def here(lab, text, **variables):
+    """Runs a text of Python beside the built programs; what it printed."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"),
+                   "TRIBUTARY_LIBRARY": str(lab.binaries.host.parent / "library" / "libtributary.so.0"), **variables}
+    done = subprocess.run([python(), "-c", text], env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_manager_is_asked_and_followed(lab):
+    manager = lab.start_manager()
+    said = here(lab, """
+import tributary
+manager = tributary.Manager()
+token = manager.create_job("j1", mcastLimit=4)
+job = next(job for job in manager.list("jobs") if job.get("job") == "j1" or job.get("jobID") == "j1")
+frame = manager.frame("jobs")
+assert len(frame) == 1 and len(token) > 10, frame
+for event in manager.events(follow=True):
+    if event["event"] == "job":
+        break
+assert event["number"] > 0 and "j1" in event["text"], event
+assert any(one["event"] == "job" for one in manager.events())
+assert manager.frame("links").empty
+for ask, status, words in ((lambda: manager.get("/api/v1/groups/j1/none"), 404, "none"),
+                           (lambda: tributary.Manager(token="wrong").list("jobs"), 401, ""),
+                           (lambda: tributary.Manager("unix:/run/nobody.sock").list("jobs"), 0, "does not answer"),
+                           (lambda: tributary.Manager("ftp://x").list("jobs"), 0, "is no address of a manager")):
+    try:
+        ask()
+    except tributary.ManagerError as error:
+        assert error.status == status and words in str(error), (error.status, str(error))
+    else:
+        raise AssertionError(f"{status} was expected")
+manager.delete_job("j1")
+print(len(manager.list("jobs")), "jobs")
+""", TRIBUTARY_FABRIC_MANAGER_URL=manager.url)
+    assert said == "0 jobs\n", said
+
+
+def test_results_of_the_generator_are_data_frames(lab):
+    said = here(lab, """
+import tributary
+from tributary import results
+result = results.run("reduce", leaves=4, in_process=True, operations=20, duration="60s", warmup="1ms", repeats=2)
+assert result.problems == [], result.problems
+repeats, latencies = result.repeats(), result.latencies()
+assert len(repeats) == 2 and (repeats["operations_per_second"] > 0).all(), repeats
+assert latencies.loc["operation_at_root", "count"] == result.histogram("operation_at_root")["count"].sum()
+result.plot().savefig("/dev/null", format="svg")
+for ask, words in ((lambda: results.run("reduce", leaves="many"), "tributary-pktgen ended with 2"),
+                   (lambda: results.read({"format": "x"}), "no result of tributary-pktgen"),
+                   (lambda: results.read({**result.document, "format_version": 99}), "format version 99")):
+    try:
+        ask()
+    except results.ResultError as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(words)
+print("good")
+""", TRIBUTARY_PKTGEN=str(lab.binaries.pktgen))
+    assert said == "good\n", said
+
+
+def test_what_cannot_be_is_said(lab):
+    said = here(lab, """
+import re, numpy as np, tributary
+from tributary import _library as own
+header = next(path for path in own._HEADERS if path.exists()).read_text()
+functions = re.findall(r"(tributary_\\w+)\\(", own.declarations(header)[0])
+assert len(functions) >= 30 and all(hasattr(own.lib, name) for name in functions), functions
+assert len(own.DEFINED) == 4, own.DEFINED
+for dtype, struct in ((tributary.MINMAXLOC_INT64, "tributary_minmaxloc_int64"),
+                      (tributary.MINMAXLOC_DOUBLE, "tributary_minmaxloc_double"),
+                      (tributary.REPSUM_STATE, "tributary_repsum_state")):
+    assert dtype.itemsize == own.ffi.sizeof(f"struct {struct}"), struct
+halves = tributary.from_bfloat16(tributary.bfloat16([1.0, 1 + 2**-8, 1 + 3 * 2**-8, -0.0, np.nan, np.inf, 3.4e38]))
+assert np.array_equal(halves, [1.0, 1.0, 1 + 2**-6, -0.0, np.nan, np.inf, np.inf], equal_nan=True), halves
+for call, kind, words in ((lambda: tributary.Host("nowhere"), tributary.TributaryError, "'nowhere' does not exist"),
+                          (lambda: tributary.Host("lo", speed=3), TypeError, "known are interface, ethertype")):
+    try:
+        call()
+    except kind as error:
+        assert words in str(error), error
+        assert kind is TypeError or error.name == "NO_INTERFACE"
+    else:
+        raise AssertionError(words)
+print("good")
+""")
+    assert said == "good\n", said
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "TRIBUTARY_LIBRARY": "/nowhere/libtributary.so.0"}
+    done = subprocess.run([python(), "-c", "import tributary"], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "/nowhere/libtributary.so.0 cannot be loaded" in done.stderr, done.stderr
