@@ -45,7 +45,8 @@ def _as_dict(struct: Any) -> dict[str, int]:
 class Host:
     """One interface of this machine. Options are those of struct tributary_host_options."""
 
-    def __init__(self, interface: str, *, progress: str = "default", transport: str = "default", **options: Any) -> None:
+    def __init__(self, interface: str, *, progress: str = "default", transport: str = "default",
+                 **options: Any) -> None:
         self._handle: Any = None
         # The library writes into arrays of these until they are done, whoever still knows them.
         self._outstanding: set[Request] = set()

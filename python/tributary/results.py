@@ -108,8 +108,8 @@ def load(file: str | os.PathLike[str]) -> Result:
 
 
 def run(kind: str, **options: Any) -> Result:
-    """Runs the generator; options are those of `tributary-pktgen KIND --help`, with underscores. True stands for a flag,
-    a list for a value with commas. TRIBUTARY_PKTGEN names another program than the installed one."""
+    """Runs the generator; options are those of `tributary-pktgen KIND --help`, with underscores. True stands for a
+    flag, a list for a value with commas. TRIBUTARY_PKTGEN names another program than the installed one."""
     program = os.environ.get(PROGRAM) or shutil.which("tributary-pktgen")
     if program is None:
         raise ResultError("tributary-pktgen is not in PATH; install tributary-tools, or name it in TRIBUTARY_PKTGEN")

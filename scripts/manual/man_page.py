@@ -208,7 +208,8 @@ def of_keys(markdown, name, version, program, see_also):
                 columns = cells
             elif not set(line) <= set("|-"):
                 of = dict(zip(columns, cells))
-                page.add(".TP", f"{bold(plain(of['key']))} = {italic(plain(of['value']))}", escaped(plain(of["meaning"])))
+                head = f"{bold(plain(of['key']))} = {italic(plain(of['value']))}"
+                page.add(".TP", head, escaped(plain(of["meaning"])))
                 page.add(".br", escaped(remarks(of)))
         elif line.strip():
             page.add(escaped(plain(line)))

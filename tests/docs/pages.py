@@ -26,7 +26,8 @@ HEADING = re.compile(r"^(#{1,6}) (.+?)\s*$")
 INLINE = re.compile(r"`([^`\n]+)`")
 LANGUAGES = ("sh", "console")
 # What begins a command of this project; such a line in a block without a language is an oversight.
-OURS = re.compile(r"^(?:\$ )?(?:build/\S+/|bin/)?(tributary-(?:switch|fabricd|pktgen|run|sim|host)|tributaryctl|scripts/[a-z-]+"
+OURS = re.compile(r"^(?:\$ )?(?:build/\S+/|bin/)?"
+                  r"(tributary-(?:switch|fabricd|pktgen|run|sim|host)|tributaryctl|scripts/[a-z-]+"
                   r"|bench/[a-z/-]+|\.ci/[a-z]+)(?= |$)")
 
 

@@ -114,7 +114,7 @@ class World:
 
     def run(self, blocks, name):
         place = Path(tempfile.mkdtemp(prefix=f"docs-{name.replace('/', '-')}-", dir="/run"))
-        for shared in ("scripts", "bench", "tests", "docs", ".ci"):
+        for shared in ("scripts", "bench", "tests", "docs", "python", ".ci"):
             (place / shared).symlink_to(ROOT / shared)
         (place / "build").symlink_to(self.build)
         script = [f"PATH={self.path}:$PATH", "shopt -s expand_aliases"]
@@ -139,9 +139,8 @@ def own_folders():
     for name in WORLD:
         for part in ("upper", "work"):
             Path(f"/run/world/{name}/{part}").mkdir(parents=True)
-        subprocess.run(["mount", "-t", "overlay", "overlay", "-o",
-                        f"lowerdir=/{name},upperdir=/run/world/{name}/upper,workdir=/run/world/{name}/work", f"/{name}"],
-                       check=True, capture_output=True)
+        folders = f"lowerdir=/{name},upperdir=/run/world/{name}/upper,workdir=/run/world/{name}/work"
+        subprocess.run(["mount", "-t", "overlay", "overlay", "-o", folders, f"/{name}"], check=True, capture_output=True)
     Path("/etc/tributary").mkdir(exist_ok=True)
     Path("/var/lib/tributary").mkdir(parents=True, exist_ok=True)
     Path("/run/tributary").mkdir()
@@ -208,7 +207,8 @@ def main():
     parser.add_argument("programs", type=Path, nargs="+")
     chosen = parser.parse_args()
     if chosen.inside:
-        return inside(chosen.build.resolve(), {path.name: path.resolve() for path in chosen.programs})
+        build = chosen.build.resolve()  # which the build's own names of programs are relative to
+        return inside(build, {path.name: build / path for path in chosen.programs})
     try:
         isolation.check()
     except isolation.NotPossible as reason:

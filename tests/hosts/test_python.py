@@ -17,9 +17,13 @@ SIZE, SLOTS = 3, 16
 def python():
     """One that has numpy and cffi: Debian's packages are for Debian's Python."""
     for candidate in ("/usr/bin/python3", shutil.which("python3")):
-        if candidate and subprocess.run([candidate, "-c", "import cffi, numpy"], capture_output=True, check=False).returncode == 0:
+        if not candidate:
+            continue
+        needs = "import cffi, matplotlib, numpy, pandas"
+        tried = subprocess.run([candidate, "-c", needs], capture_output=True, check=False)
+        if tried.returncode == 0:
             return candidate
-    raise Skip("no Python with numpy and cffi; scripts/setup installs them")
+    raise Skip("no Python with cffi, matplotlib, numpy and pandas; scripts/setup installs them")
 
 
 def ranks(lab, *program):
@@ -47,12 +51,13 @@ def ranks(lab, *program):
 
 def test_every_form_and_operator_is_as_numpy_has_it(lab):
     vector_star(lab, leaves=SIZE - 1, slots=SLOTS)
-    said = ranks(lab, ROOT / "tests/hosts/python_rank.py", "eth0", "{nid}", "{rank}", SIZE, TREE, VNI, COOKIE, LIMIT, SLOTS)
+    said = ranks(lab, ROOT / "tests/hosts/python_rank.py", "eth0", "{nid}", "{rank}", SIZE, TREE, VNI, COOKIE, LIMIT,
+                 SLOTS)
     for rank, line in enumerate(said):
         told = json.loads(line)
         assert told["rank"] == rank and told["checked"] == 8 * 6 + 3 * 5, told
-    said = ranks(lab, ROOT / "python/examples/tour.py", "eth0", "{rank}", SIZE, "--nid", "{nid}", "--tree", TREE, "--vni", VNI,
-                 "--cookie", COOKIE + 1, "--payload", LIMIT, "--slots", SLOTS)
+    said = ranks(lab, ROOT / "python/examples/tour.py", "eth0", "{rank}", SIZE, "--nid", "{nid}", "--tree", TREE,
+                 "--vni", VNI, "--cookie", COOKIE + 1, "--payload", LIMIT, "--slots", SLOTS)
     assert "four at once: [0, 3, 6, 9]" in said[0] and "sum of bfloat16: [4.5 4.5]" in said[0], said[0]
     assert said[1] == said[2] == ""
 
@@ -61,7 +66,8 @@ def here(lab, text, **variables):
     """Runs a text of Python beside the built programs; what it printed."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"),
                    "TRIBUTARY_LIBRARY": str(lab.binaries.host.parent / "library" / "libtributary.so.0"), **variables}
-    done = subprocess.run([python(), "-c", text], env=environment, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run([python(), "-c", text], env=environment, capture_output=True, text=True, check=False,
+                          timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -148,5 +154,6 @@ print("good")
 """)
     assert said == "good\n", said
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "TRIBUTARY_LIBRARY": "/nowhere/libtributary.so.0"}
-    done = subprocess.run([python(), "-c", "import tributary"], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run([python(), "-c", "import tributary"], env=environment, capture_output=True, text=True,
+                          check=False)
     assert done.returncode == 1 and "/nowhere/libtributary.so.0 cannot be loaded" in done.stderr, done.stderr

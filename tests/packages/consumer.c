@@ -1,4 +1,4 @@
-/* What somebody who has libtributary-dev writes; it has to compile, to link, and to find the library. */
+/* What somebody writes who has libtributary-dev: it compiles, links, and finds the library. */
 #include <tributary/rdma.h>
 #include <tributary/tributary.h>
 

@@ -81,12 +81,14 @@ class Staged:
 
     def a_program_compiles_with_pkg_config(self):
         configuration = next(self.place.rglob("tributary.pc"))
-        environment = {**os.environ, "PKG_CONFIG_PATH": str(configuration.parent), "PKG_CONFIG_SYSROOT_DIR": str(self.place),
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(configuration.parent),
+                       "PKG_CONFIG_SYSROOT_DIR": str(self.place),
                        "PKG_CONFIG_ALLOW_SYSTEM_CFLAGS": "1", "PKG_CONFIG_ALLOW_SYSTEM_LIBS": "1"}
         told = sh("pkg-config", "--cflags", "--libs", "tributary", env=environment)
         assert told.returncode == 0, told.stderr
         program = self.place.parent / "consumer"
-        compiled = sh("cc", "-Wall", "-Werror", "-o", program, Path(__file__).with_name("consumer.c"), *told.stdout.split())
+        source = Path(__file__).with_name("consumer.c")
+        compiled = sh("cc", "-Wall", "-Werror", "-o", program, source, *told.stdout.split())
         assert compiled.returncode == 0, compiled.stderr
         ran = sh(program, env={"LD_LIBRARY_PATH": str(configuration.parents[1])})
         assert ran.returncode == 0 and "no-such-interface" not in ran.stderr, ran.stdout + ran.stderr
@@ -147,7 +149,8 @@ def what_cannot_be_packed_is_said():
     if shutil.which("dpkg-buildpackage") is None or shutil.which("dh") is None:
         assert ran.returncode == 1 and "scripts/setup installs it" in ran.stderr, ran.stderr
     else:
-        assert ran.returncode == 1 and "/nowhere is no build folder; make one with: meson setup" in ran.stderr, ran.stderr
+        expected = "/nowhere is no build folder; make one with: meson setup"
+        assert ran.returncode == 1 and expected in ran.stderr, ran.stderr
 
 
 def main():

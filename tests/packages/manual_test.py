@@ -17,7 +17,7 @@ import command_line  # noqa: E402
 from tributary.cases import Cases, Skip  # noqa: E402
 
 MADE = Path(sys.argv[1]).resolve() / "scripts" / "manual"
-PROGRAMS = {Path(path).name: Path(path) for path in sys.argv[2:]}
+PROGRAMS = {Path(path).name: MADE.parents[1] / path for path in sys.argv[2:]}
 OPTION_IN_HELP = re.compile(r"^ {2,6}(-\S+)", re.MULTILINE)
 
 
