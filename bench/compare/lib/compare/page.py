@@ -13,12 +13,18 @@ FIGURES = places.ROOT / "docs" / "benchmarks"
 
 QUIET_LOAD = 0.5  # of other programs, before allreduce begins
 
+# How tests/docs is told.
+NOT_RUN = "<!-- not run: takes minutes to hours, and measures -->"
+
 INTRODUCTION = """\
 # Side by side
 
 This page compares Tributary with other software doing the same work on the same machine. One command writes it:
 
-    bench/compare/all
+<!-- not run: takes minutes to hours, and measures -->
+```sh
+bench/compare/all
+```
 
 Every comparison is a command of its own, with `--help`, `--quick` and `--json`. The programs are started
 once and take turns, A B C A B C; a ratio is formed between successive turns, and the tables show the
@@ -78,7 +84,7 @@ def section(result):
     title, text = manual(name)
     versions = ", ".join(f"{k} {v}" for k, v in result["versions"].items() if v)
     load = result["machine"]["load"]
-    parts = [f"## {title}", text, f"    {result['command']}",
+    parts = [f"## {title}", text, f"{NOT_RUN}\n```sh\n{result['command']}\n```",
              f"Versions: {versions}. Load average at the start: {load}."]
     if name == "allreduce" and load > QUIET_LOAD:
         parts.append(f"**The machine was busy (load average {load}): ratios to MPI are too good, not to be quoted.**")
