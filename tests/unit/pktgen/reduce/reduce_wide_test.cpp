@@ -239,7 +239,7 @@ TEST(ReduceVectors, WithoutArmsEveryContributionReachesTheRoot) {
 }
 
 /// Of the time that is enough for an alteration of each kind.
-constexpr TimeNs share = TRIBUTARY_SEED_DIVISOR == 1 ? 1 : 2;
+constexpr std::uint64_t share = TRIBUTARY_SEED_DIVISOR == 1 ? 1 : 2;
 
 TEST(ReduceVectors, AlteredContributionsChangeNoResult) {
   using scenario::Tampering;
