@@ -297,6 +297,11 @@ EventsRequest events_request(const Target& target, std::string_view last_event_i
   return request;
 }
 
+NodesRequest nodes_request(const Target& target) {
+  const ViewRequest page = view_request(View::hosts, target);
+  return {.limit = page.limit, .after = page.after};
+}
+
 ViewRequest view_request(View what, const Target& target) {
   ViewRequest request{.what = what};
   const auto name = [&](std::string& field, const char* parameter) {

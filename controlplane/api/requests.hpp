@@ -41,6 +41,9 @@ inline constexpr std::chrono::microseconds max_collective_timeout{3'600'000'000}
 /// ?limit=N; ViewRequest::default_limit when it is not said.
 [[nodiscard]] std::size_t limit_of(const Target& target);
 
+/// ?limit=N&after=NAME. Throws RequestError.
+[[nodiscard]] NodesRequest nodes_request(const Target& target);
+
 struct EventsRequest {
   std::uint64_t after = 0; ///< number of the last event that was seen
   bool follow = true;      ///< otherwise only what is kept is wanted

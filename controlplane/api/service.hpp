@@ -9,6 +9,7 @@
 // The JSON of requests and answers is in docs/protocol/manager-api.md and openapi.json.
 #pragma once
 
+#include "controlplane/api/job_requests.hpp"
 #include "controlplane/group/requests.hpp"
 #include "controlplane/rdma/peer_table.hpp"
 #include "controlplane/rdma/transfers.hpp"
@@ -170,6 +171,13 @@ struct RdmaReport {
   std::vector<retransmit::Transfer> transfers{}; ///< those with the most trouble
 };
 
+/// What nodes have that launchers reported: one of them, or a page of the list.
+struct NodesRequest {
+  std::optional<std::string> id = std::nullopt;
+  std::size_t limit = ViewRequest::default_limit;
+  std::string after{};
+};
+
 /// Where a part of the metrics begins. Pass back what was returned, in any order of other calls.
 struct MetricsPlace {
   std::uint32_t family = 0;
@@ -237,6 +245,12 @@ public:
   virtual void rdma_set_policy(const Caller& caller, const RdmaPolicyPatch& patch, Reply reply) = 0;
   virtual void rdma_park(const Caller& caller, const RdmaParkRequest& request, Reply reply) = 0;
   virtual void rdma_report(const Caller& caller, const RdmaReport& report, Reply reply) = 0;
+
+  /// A job and all that its ranks and nodes are to know before it starts; 201, or 200 for one that
+  /// was there.
+  virtual void allocate(const Caller& caller, const AllocationRequest& request, Reply reply) = 0;
+  virtual void report_node(const Caller& caller, const NodeReport& report, Reply reply) = 0;
+  virtual void nodes(const Caller& caller, const NodesRequest& request, Reply reply) = 0;
 
   /// Appends OpenMetrics text, without the closing "# EOF", from there on: about 64 KiB of it.
   /// Where the next part begins, nothing behind the last.

@@ -42,7 +42,8 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
             Tell([this](std::string kind, std::string text, const About& about) {
               event_about(std::move(kind), std::move(text), about);
             })),
-      registry_(settings.groups, std::move(random), past, started_), events_(past.epoch) {
+      random_(random), registry_(settings.groups, std::move(random), past, started_),
+      events_(past.epoch) {
   discovery_.remember([this](Nid nid) { return !registry_.groups_of(nid).empty(); });
   restore(past);
   rdma_.reconfigure(settings.rdma, started_);

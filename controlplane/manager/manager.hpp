@@ -48,7 +48,7 @@
 // (descriptors of engines), frame_planning.cpp (wide frames, and switches' memory for them),
 // rebalance.cpp (trees that could be better), rdma_control.cpp (retransmit handling), requests.cpp,
 // rdma_requests.cpp and looking.cpp (api::Service: what changes something, and what only looks),
-// touched_jobs.cpp (what jobs hear of).
+// touched_jobs.cpp (what jobs hear of), allocations.cpp (what jobs are given before they start).
 // What is seen is made in the room api.
 //
 // Pure: one thread, no clock, no I/O but through Environment.
@@ -60,6 +60,7 @@
 #include "controlplane/api/views.hpp"
 #include "controlplane/group/registry.hpp"
 #include "controlplane/group/wide_wish.hpp"
+#include "controlplane/job/node_inventory.hpp"
 #include "controlplane/manager/congestion.hpp"
 #include "controlplane/manager/endings.hpp"
 #include "controlplane/manager/environment.hpp"
@@ -192,6 +193,12 @@ public:
                  api::Reply reply) override;
   void rdma_report(const api::Caller& caller, const api::RdmaReport& report,
                    api::Reply reply) override;
+  void allocate(const api::Caller& caller, const api::AllocationRequest& request,
+                api::Reply reply) override;
+  void report_node(const api::Caller& caller, const api::NodeReport& report,
+                   api::Reply reply) override;
+  void nodes(const api::Caller& caller, const api::NodesRequest& request,
+             api::Reply reply) override;
   std::optional<api::MetricsPlace> metrics(api::MetricsPlace from, std::string& text) override;
   std::string not_ready_because() override;
   std::optional<api::Answer> refuse_events(const api::Caller& caller) override;
@@ -310,6 +317,31 @@ private:
   void notice_congestion(topology::SwitchId at, const control::PortStatistics& port);
   void event_for_jobs(std::string kind, std::string text, boost::json::object body,
                       std::string_view code, JobNames jobs);
+
+  // allocations.cpp
+  /// Where a node is in the fabric, as far as it is.
+  struct NodePlace {
+    std::string interface {};
+    std::string address{};
+    std::optional<Nid> nid{};
+    std::optional<topology::SwitchId> at{};
+  };
+  struct Allocated {
+    std::string cookie{}; ///< hexadecimal
+    std::set<std::string> nodes{};
+  };
+  void take_inventory(const std::string& node, job::NodeInventory inventory,
+                      const std::string& job);
+  [[nodiscard]] boost::json::object json_of_node(const std::string& name,
+                                                 const job::NodeTable::Node& node) const;
+  [[nodiscard]] std::vector<NodePlace> places_of(const api::AllocationRequest& request) const;
+  [[nodiscard]] std::size_t trees_set_aside() const;
+  /// Why there is no such job; nothing when there is.
+  [[nodiscard]] std::optional<api::Answer> make_job_of(const api::AllocationRequest& request,
+                                                       const std::vector<NodePlace>& places);
+  [[nodiscard]] boost::json::object json_of_allocation(const api::AllocationRequest& request,
+                                                       const std::vector<NodePlace>& places,
+                                                       const std::string& cookie) const;
 
   // tree_planning.cpp
   /// The planner over the graph as it is now: what asks for trees goes through here.
@@ -518,6 +550,7 @@ private:
   transaction::Coordinator coordinator_;
   RouteControl control_; ///< unicast routes and faults
   RdmaControl rdma_;     ///< retransmit handling
+  group::RandomSource random_;
   group::Registry registry_;
 
   std::vector<SwitchReport> switches_; ///< by SwitchId
@@ -536,7 +569,9 @@ private:
   /// Jobs with a tree over a link when it went down, until it is up.
   std::map<topology::LinkId, std::set<std::string>> touched_by_link_;
   Congestion congestion_;
-  std::set<group::GroupId> repairing_; ///< told of a new tree, which is not in force yet
+  job::NodeTable nodes_;
+  std::map<std::string, Allocated> allocations_; ///< by job; of some that are gone, too
+  std::set<group::GroupId> repairing_;           ///< told of a new tree, which is not in force yet
   struct Unlocated {
     std::set<Nid> nids;
     bool are_touched = false; ///< they are to be stored, too

@@ -1,5 +1,6 @@
 #include "controlplane/rest/router.hpp"
 
+#include "controlplane/api/job_requests.hpp"
 #include "controlplane/api/json_body.hpp"
 #include "controlplane/api/rdma_requests.hpp"
 #include "controlplane/api/requests.hpp"
@@ -123,6 +124,21 @@ constexpr Ask report_rdma = [](Service& service, const Call& call, Reply reply) 
   service.rdma_report(call.caller, api::rdma_report(parse_body(call.body)), std::move(reply));
 };
 
+constexpr Ask allocate = [](Service& service, const Call& call, Reply reply) {
+  service.allocate(call.caller, api::allocation_request(parse_body(call.body)), std::move(reply));
+};
+constexpr Ask report_node = [](Service& service, const Call& call, Reply reply) {
+  service.report_node(call.caller, api::node_report(call.parameters[0], parse_body(call.body)),
+                      std::move(reply));
+};
+constexpr Ask list_nodes = [](Service& service, const Call& call, Reply reply) {
+  service.nodes(call.caller, api::nodes_request(call.target), std::move(reply));
+};
+constexpr Ask get_node = [](Service& service, const Call& call, Reply reply) {
+  check_name("the node in the path", call.parameters[0]);
+  service.nodes(call.caller, {.id = call.parameters[0]}, std::move(reply));
+};
+
 constexpr bool body = true;
 constexpr bool no_body = false;
 
@@ -187,6 +203,11 @@ constexpr std::array all_routes = {
     Route{verb::delete_, "/api/v1/rdma/parked/{vni}/{host}", Kind::service, no_body,
           ask_rdma_park<false>},
     Route{verb::post, "/api/v1/rdma/reports", Kind::service, body, report_rdma},
+
+    Route{verb::post, "/api/v1/allocations", Kind::service, body, allocate},
+    Route{verb::get, "/api/v1/nodes", Kind::service, no_body, list_nodes},
+    Route{verb::get, "/api/v1/nodes/{id}", Kind::service, no_body, get_node},
+    Route{verb::put, "/api/v1/nodes/{id}", Kind::service, body, report_node},
 
     Route{verb::get, "/api/v1/events", Kind::events, no_body, nullptr},
     Route{verb::get, "/healthz", Kind::health, no_body, nullptr},

@@ -119,6 +119,10 @@ void Launch::said(NodeIndex node, const messages::FromNode& message, TimeNs now)
         {node, message.output().rank(), message.output().errors(), message.output().data()});
     return;
   case Kind::kAbort: return aborted(message.abort(), now);
+  case Kind::kChanged:
+    nodes_[node].hello = message.changed();
+    changed_.insert(node);
+    return;
   case Kind::kInputTaken:
   case Kind::KIND_NOT_SET: return;
   }
@@ -162,6 +166,8 @@ void Launch::allocated(std::vector<messages::Value> values, std::vector<messages
     messages::Node& own = *job_.mutable_nodes(static_cast<int>(node));
     own.set_fabric_address(nodes[node].fabric_address());
     own.set_interface(nodes[node].interface());
+    own.mutable_end_points()->Swap(nodes[node].mutable_end_points());
+    own.mutable_values()->Swap(nodes[node].mutable_values());
   }
   allocated_ = true;
   step(2, "allocated", now);

@@ -112,6 +112,8 @@ public:
   [[nodiscard]] std::vector<Order> take_orders() { return std::exchange(orders_, {}); }
   [[nodiscard]] std::vector<Chunk> take_output() { return std::exchange(output_, {}); }
   [[nodiscard]] std::vector<Question> take_questions() { return std::exchange(questions_, {}); }
+  /// Nodes whose `hello` is another one since.
+  [[nodiscard]] std::set<NodeIndex> take_changed() { return std::exchange(changed_, {}); }
   /// Lines for a person.
   [[nodiscard]] std::vector<std::string> take_errors() { return std::exchange(errors_, {}); }
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
@@ -185,6 +187,7 @@ private:
   std::vector<Order> orders_;
   std::vector<Chunk> output_;
   std::vector<Question> questions_;
+  std::set<NodeIndex> changed_;
   std::vector<std::string> errors_;
   std::vector<Step> steps_;
   Counts counts_;

@@ -1,8 +1,6 @@
 #include "launcher/fabric/fabric_client.hpp"
 
 #include "endpoint/manager/manager_error.hpp"
-#include "launcher/fabric/fabric_interface.hpp"
-#include "launcher/fabric/route_times.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -11,11 +9,11 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
-#include <map>
-#include <random>
-#include <set>
+#include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace tributary::launch::fabric {
@@ -27,70 +25,104 @@ using manager_client::ManagerError;
 
 namespace {
 
-constexpr std::size_t cookie_bytes = 16;
 /// A manager that restarts is waited for.
 constexpr std::chrono::seconds restart_limit{10};
+/// Beyond so many nodes only interfaces are told with the allocation: its request has a limit.
+constexpr std::size_t most_with_inventory = 256;
 
-messages::Value named(std::string name, messages::Value::Use use) {
+messages::Value environment(std::string name, std::string text) {
   messages::Value value;
   value.set_name(std::move(name));
-  value.set_use(use);
-  return value;
-}
-
-messages::Value text_value(std::string name, messages::Value::Use use, std::string text) {
-  messages::Value value = named(std::move(name), use);
+  value.set_use(messages::Value::ENVIRONMENT);
   value.set_text(std::move(text));
   return value;
 }
 
-messages::Value number_value(std::string name, std::uint32_t number) {
-  messages::Value value = named(std::move(name), messages::Value::JOB);
-  value.set_number(number);
+std::string bytes_of(std::string_view hex) {
+  std::string bytes;
+  for (std::size_t at = 0; at + 1 < hex.size(); at += 2) {
+    unsigned char byte = 0;
+    std::from_chars(hex.data() + at, hex.data() + at + 2, byte, 16);
+    bytes.push_back(static_cast<char>(byte));
+  }
+  return bytes;
+}
+
+/// One value of the blob; nothing of a use or a type that a later manager may have.
+std::optional<messages::Value> value_in(const json::object& one) {
+  messages::Value value;
+  value.set_name(std::string(one.at("name").as_string()));
+  const json::string& use = one.at("use").as_string();
+  if (use == "job") {
+    value.set_use(messages::Value::JOB);
+  } else if (use == "local_resource") {
+    value.set_use(messages::Value::LOCAL_RESOURCE);
+  } else if (use == "environment") {
+    value.set_use(messages::Value::ENVIRONMENT);
+  } else {
+    return std::nullopt;
+  }
+  if (const json::value* const text = one.if_contains("text")) {
+    value.set_text(std::string(text->as_string()));
+  } else if (const json::value* const number = one.if_contains("number")) {
+    value.set_number(number->to_number<std::uint32_t>());
+  } else if (const json::value* const hex = one.if_contains("hex")) {
+    value.set_data(bytes_of(hex->as_string()));
+  } else if (const json::value* const reals = one.if_contains("reals")) {
+    value.mutable_reals(); // none are a value, too
+    for (const json::value& real : reals->as_array()) {
+      value.mutable_reals()->add_values(real.to_number<double>());
+    }
+  } else {
+    return std::nullopt;
+  }
   return value;
 }
 
-std::string random_cookie() {
-  std::random_device device;
-  std::string cookie;
-  while (cookie.size() < cookie_bytes) {
-    const unsigned int drawn = device();
-    cookie.append(reinterpret_cast<const char*>(&drawn), sizeof(drawn));
+json::object inventory_of(const messages::Hello& hello, bool whole) {
+  json::array interfaces;
+  for (const messages::Interface& each : hello.interfaces()) {
+    interfaces.push_back({{"name", each.name()},
+                          {"address", each.address()},
+                          {"mtu", each.mtu()},
+                          {"up", each.up()},
+                          {"driver", each.driver()},
+                          {"speed_mbps", each.speed_mbps()}});
   }
-  return cookie;
+  json::object inventory{{"interfaces", std::move(interfaces)}};
+  if (whole) {
+    const messages::Machine& machine = hello.machine();
+    inventory["host"] = hello.host();
+    inventory["packages"] = machine.packages();
+    inventory["cores"] = machine.cores();
+    inventory["processors"] = machine.processors();
+    inventory["memory_nodes"] = machine.memory_nodes();
+    inventory["memory_bytes"] = machine.memory_bytes();
+    inventory["processor"] = machine.processor();
+    inventory["devices"] = json::array(machine.devices().begin(), machine.devices().end());
+  }
+  return inventory;
 }
 
-/// Of a job's groups; null when it has none yet.
-json::value vni_of(const json::object& job) {
-  const json::value* const own = job.if_contains("vni");
-  if (own != nullptr && own->is_number()) {
-    return *own;
-  }
-  const json::value* const bounds = job.if_contains("vnis");
-  return bounds != nullptr && bounds->is_array() && !bounds->as_array().empty()
-             ? bounds->as_array().front()
-             : json::value();
-}
-
-/// All pages of a list.
-json::array list(ManagerClient& manager, const std::string& what) {
-  json::array all;
-  std::string path = "/api/v1/" + what;
-  while (true) {
-    const Answer answer = manager.get(path);
-    manager_client::throw_unless_done(answer, fmt::format("listing the fabric's {}", what));
-    const json::object& page = answer.body.as_object();
-    for (const json::value& each : page.at(what).as_array()) {
-      all.push_back(each);
+messages::Node node_in(const json::object& one) {
+  messages::Node node;
+  for (const json::value& each : one.at("values").as_array()) {
+    auto value = value_in(each.as_object());
+    if (!value) {
+      continue;
     }
-    const json::value* const next = page.if_contains("next");
-    if (next == nullptr) {
-      return all;
+    if (value->name() == "fm.interface") {
+      node.set_interface(value->text());
+    } else if (value->name() == "fm.address") {
+      node.set_fabric_address(value->text());
     }
-    const std::string after =
-        next->is_string() ? std::string(next->as_string()) : json::serialize(*next);
-    path = fmt::format("/api/v1/{}?after={}", what, manager_client::encoded(after));
+    *node.add_values() = *std::move(value);
   }
+  for (const json::value& rank : one.at("ranks").as_array()) {
+    const json::value* const end_point = rank.as_object().if_contains("end_point");
+    node.add_end_points(end_point == nullptr ? std::string() : std::string(end_point->as_string()));
+  }
+  return node;
 }
 
 } // namespace
@@ -101,111 +133,65 @@ FabricClient::FabricClient(FabricSettings settings)
 void FabricClient::cancel() { manager_.cancel(); }
 
 Allocation FabricClient::allocate(const std::vector<NodeFacts>& nodes) {
-  // Of hosts the manager knows those that have spoken on their link, or are in a switch's file.
-  std::map<std::uint32_t, std::string> switches; // by NID
-  std::set<std::uint32_t> known;
-  for (const json::value& host : list(manager_, "hosts")) {
-    const auto nid = host.at("nid").to_number<std::uint32_t>();
-    known.insert(nid);
-    if (const json::value* at = host.as_object().if_contains("switch"); at && at->is_string()) {
-      switches[nid] = at->as_string();
-    }
+  const bool is_new = settings_.job.empty();
+  json::object request{{"job", is_new ? settings_.new_job : settings_.job},
+                       {"exists", !is_new},
+                       {"interface", settings_.interface}};
+  if (is_new) {
+    request["mcast_limit"] = settings_.multicast_limit;
   }
-  Allocation allocation;
-  std::vector<std::uint32_t> hosts;
-  std::vector<Place> places;
+  json::array list;
   for (const NodeFacts& facts : nodes) {
-    messages::Node node;
-    const auto found = fabric_interface(facts.interfaces, settings_.interface, known);
-    if (found) {
-      node.set_interface(found->name);
-      node.set_fabric_address(found->address);
-      hosts.push_back(found->nid);
-      const auto at = switches.find(found->nid);
-      places.push_back({at == switches.end() ? "" : at->second});
-    } else {
-      allocation.notes.push_back(
-          settings_.interface.empty()
-              ? fmt::format("{} has no interface with a fabric address (02:00:00:0H:HH:HH); "
-                            "--interface names one",
-                            facts.name)
-              : fmt::format("{} has no interface {} with a MAC address that names a host",
-                            facts.name, settings_.interface));
-      places.emplace_back();
+    list.push_back({{"name", facts.name},
+                    {"ranks", json::array(facts.ranks.begin(), facts.ranks.end())},
+                    {"inventory", inventory_of(facts.hello, nodes.size() <= most_with_inventory)}});
+  }
+  request["nodes"] = std::move(list);
+  const Answer answer = manager_.post("/api/v1/allocations", request);
+  manager_client::throw_unless_done(answer,
+                                    fmt::format("asking for the allocation of job {}",
+                                                std::string_view(request.at("job").as_string())));
+  made_ = is_new;
+  const json::object& body = answer.body.as_object();
+
+  Allocation allocation;
+  allocation.job = body.at("job").as_string();
+  allocation.token = body.at("token").as_string();
+  allocation.events_after = body.at("events_after").to_number<std::uint64_t>();
+  for (const json::value& each : body.at("values").as_array()) {
+    if (auto value = value_in(each.as_object())) {
+      allocation.values.push_back(*std::move(value));
     }
-    allocation.nodes.push_back(std::move(node));
   }
-  if (hosts.size() != nodes.size()) {
-    hosts.clear(); // such a job is not limited to hosts
+  for (const json::value& each : body.at("nodes").as_array()) {
+    allocation.nodes.push_back(node_in(each.as_object()));
   }
-  std::string job = settings_.job;
-  std::string token = settings_.manager.token;
-  if (job.empty()) {
-    job = settings_.new_job;
-    token = token_of_new_job(hosts);
+  for (const json::value& note : body.at("notes").as_array()) {
+    allocation.notes.emplace_back(note.as_string());
   }
+  // What only this end knows: how the manager is reached.
+  allocation.values.push_back(
+      environment("TRIBUTARY_FABRIC_MANAGER_URL", settings_.manager.address.text()));
+  if (!settings_.manager.certificate_authority.empty()) {
+    allocation.values.push_back(environment("TRIBUTARY_FABRIC_MANAGER_CACERT",
+                                            settings_.manager.certificate_authority == "off"
+                                                ? "no"
+                                                : settings_.manager.certificate_authority));
+  }
+  // An administrator who names a job speaks for it from here on.
   manager_client::ClientSettings own = settings_.manager;
-  own.token = token;
+  own.token = allocation.token;
   own.retry_limit = restart_limit;
   as_job_.emplace(own);
-  const Answer seen =
-      as_job_->get(fmt::format("/fabric/collectives/jobs/{}", manager_client::encoded(job)));
-  manager_client::throw_unless_done(seen, fmt::format("asking for job {}", job));
-  const json::object& body = seen.body.as_object();
-
-  using messages::Value;
-  std::vector<Value>& values = allocation.values;
-  values.push_back(text_value("fm.job", Value::JOB, job));
-  if (const json::value vni = vni_of(body); vni.is_number()) {
-    values.push_back(number_value("fm.vni", vni.to_number<std::uint32_t>()));
-    values.push_back(text_value("TRIBUTARY_VNI", Value::ENVIRONMENT, json::serialize(vni)));
-  }
-  values.push_back(number_value("fm.mcast", body.at("mcastLimit").to_number<std::uint32_t>()));
-  Value cookie = named("fm.cookie", Value::JOB);
-  cookie.set_data(random_cookie());
-  values.push_back(std::move(cookie));
-  const json::array links = list(manager_, "links");
-  if (const std::vector<double> times = relative_route_times(places, links); !times.empty()) {
-    Value value = named("fm.routetime", Value::JOB);
-    value.mutable_reals()->mutable_values()->Add(times.begin(), times.end());
-    values.push_back(std::move(value));
-  }
-  values.push_back(text_value("TRIBUTARY_FABRIC_MANAGER_URL", Value::ENVIRONMENT,
-                              settings_.manager.address.text()));
-  values.push_back(text_value("TRIBUTARY_JOB_ID", Value::ENVIRONMENT, job));
-  const std::string issued(body.at("sessionToken").as_string());
-  values.push_back(text_value("TRIBUTARY_FABRIC_MANAGER_TOKEN", Value::ENVIRONMENT, issued));
-  if (!settings_.manager.certificate_authority.empty()) {
-    values.push_back(text_value("TRIBUTARY_FABRIC_MANAGER_CACERT", Value::ENVIRONMENT,
-                                settings_.manager.certificate_authority == "off"
-                                    ? "no"
-                                    : settings_.manager.certificate_authority));
-  }
-  allocation.job = job;
-  allocation.token = issued;
-  // An administrator who names a job speaks for it from here on.
-  if (issued != token) {
-    own.token = issued;
-    as_job_.emplace(own);
-  }
   return allocation;
 }
 
-std::string FabricClient::token_of_new_job(const std::vector<std::uint32_t>& hosts) {
-  json::object request{
-      {"jobID", settings_.new_job}, {"mcastLimit", settings_.multicast_limit}, {"assignVni", true}};
-  if (!hosts.empty()) {
-    json::array macs;
-    for (const std::uint32_t nid : hosts) {
-      macs.emplace_back(
-          fmt::format("{:x}:{:02x}:{:02x}", nid >> 16U & 0xFU, nid >> 8U & 0xFFU, nid & 0xFFU));
-    }
-    request["hosts"] = std::move(macs);
+void FabricClient::report(const std::string& node, const messages::Hello& hello) {
+  if (as_job_) {
+    manager_client::throw_unless_done(
+        as_job_->put("/api/v1/nodes/" + manager_client::encoded(node), inventory_of(hello, true)),
+        fmt::format("reporting what {} has", node));
   }
-  const Answer made = manager_.post("/fabric/collectives/jobs", request);
-  manager_client::throw_unless_done(made, fmt::format("creating job {}", settings_.new_job));
-  made_ = true;
-  return std::string(made.body.at("sessionToken").as_string());
 }
 
 Reply FabricClient::request(const Request& request) {

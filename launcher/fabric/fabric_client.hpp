@@ -36,13 +36,15 @@ struct FabricSettings {
 
 struct NodeFacts {
   std::string name;
-  std::vector<messages::Interface> interfaces;
+  std::vector<std::uint32_t> ranks;
+  messages::Hello hello; ///< with what it has
 };
 
 struct Allocation {
   std::vector<messages::Value> values;
-  std::vector<messages::Node> nodes; ///< only interface and fabric address of each
-  std::vector<std::string> notes;    ///< lines for a person: nodes that the manager does not know
+  /// Only interface, fabric address, end points and values of each.
+  std::vector<messages::Node> nodes;
+  std::vector<std::string> notes; ///< lines for a person: nodes that the manager does not know
   std::string job;
   std::string token; ///< the job's
   /// The manager's number of the last event before the job.
@@ -66,6 +68,8 @@ public:
 
   /// Throws ManagerError.
   [[nodiscard]] Allocation allocate(const std::vector<NodeFacts>& nodes);
+  /// What a node has now. Throws ManagerError.
+  void report(const std::string& node, const messages::Hello& hello);
   /// With the job's token, whoever the launcher is. Throws ManagerError, std::invalid_argument.
   [[nodiscard]] Reply request(const Request& request);
   /// Deletes the job that `allocate` has made, if it has. Throws ManagerError.
@@ -74,7 +78,6 @@ public:
   void cancel();
 
 private:
-  [[nodiscard]] std::string token_of_new_job(const std::vector<std::uint32_t>& hosts);
   FabricSettings settings_;
   manager_client::ManagerClient manager_;
   std::optional<manager_client::ManagerClient> as_job_;

@@ -1,6 +1,7 @@
 #include "launcher/node/daemon.hpp"
 
 #include "launcher/descendants/descendants.hpp"
+#include "launcher/inventory/interface_watch.hpp"
 #include "launcher/inventory/inventory.hpp"
 #include "launcher/job/rank_environment.hpp"
 #include "launcher/node/daemon_process.hpp"
@@ -38,9 +39,11 @@ namespace {
 /// To kill ranks and to clear up; then the kernel ends the daemon, and ranks with it.
 constexpr unsigned clear_up_seconds = 10;
 
-messages::FromNode hello_from(const DaemonSettings& settings) {
-  messages::FromNode message;
-  messages::Hello& hello = *message.mutable_hello();
+/// Links that come and go do so several times.
+constexpr std::chrono::milliseconds interfaces_are_quiet{200};
+
+messages::Hello hello_from(const DaemonSettings& settings) {
+  messages::Hello hello;
   hello.set_protocol(messages::launch_protocol);
   hello.set_version(service::program_version);
   hello.set_node(settings.name);
@@ -53,7 +56,7 @@ messages::FromNode hello_from(const DaemonSettings& settings) {
   for (messages::Interface& interface : inventory::interfaces()) {
     *hello.add_interfaces() = std::move(interface);
   }
-  return message;
+  return hello;
 }
 
 std::string new_directory() {
@@ -71,17 +74,59 @@ std::string new_directory() {
 
 Daemon::Daemon(asio::io_context& io, net::FramedStream::Socket channel, DaemonSettings settings)
     : io_(io), channel_(std::move(channel), {.other_end = "tributary-run"}),
-      settings_(std::move(settings)), children_(io, SIGCHLD) {}
+      settings_(std::move(settings)), children_(io, SIGCHLD), interfaces_(io), quiet_(io) {}
 
 Daemon::~Daemon() = default;
 
 asio::awaitable<void> Daemon::run() {
-  channel_.send(hello_from(settings_));
+  watch_interfaces(); // first: what changes from here on is seen
+  hello_ = hello_from(settings_);
+  messages::FromNode greeting;
+  *greeting.mutable_hello() = hello_;
+  channel_.send(greeting);
   asio::co_spawn(io_, reap(), asio::detached);
   const std::string why = co_await channel_.run(*this);
   clear_up();
   children_.cancel();
   io_.stop();
+}
+
+void Daemon::watch_interfaces() {
+  if (!interfaces_.is_open()) {
+    const int descriptor = inventory::watch_interfaces();
+    if (descriptor < 0) {
+      return; // the job runs without
+    }
+    interfaces_.assign(descriptor);
+  }
+  interfaces_.async_wait(Descriptor::wait_read, [this](const boost::system::error_code& error) {
+    if (error) {
+      return;
+    }
+    inventory::clear_watch(interfaces_.native_handle());
+    quiet_.expires_after(interfaces_are_quiet);
+    quiet_.async_wait([this](const boost::system::error_code& cancelled) {
+      if (!cancelled) {
+        look_again();
+      }
+    });
+    watch_interfaces();
+  });
+}
+
+void Daemon::look_again() {
+  messages::Hello now = hello_;
+  now.clear_interfaces();
+  for (messages::Interface& interface : inventory::interfaces()) {
+    *now.add_interfaces() = std::move(interface);
+  }
+  if (now.SerializeAsString() == hello_.SerializeAsString() || channel_.ending()) {
+    return;
+  }
+  hello_ = std::move(now);
+  messages::FromNode message;
+  *message.mutable_changed() = hello_;
+  channel_.send(message);
 }
 
 void Daemon::clear_up() {
@@ -170,7 +215,14 @@ std::string Daemon::local_resource_problem() const {
   if (std::string error = link::interface_error(own.interface()); !error.empty()) {
     return fmt::format("its fabric interface {}: {}", own.interface(), error);
   }
-  return {};
+  const std::string address = fmt::format(
+      "{:02x}", fmt::join(link::interface_facts(own.interface(), "setting up").address, ":"));
+  // The switch's source guard lets nothing in that comes from elsewhere.
+  return address == own.fabric_address()
+             ? std::string()
+             : fmt::format("its fabric interface {} has the address {}, and the fabric manager "
+                           "knows it by {}",
+                           own.interface(), address, own.fabric_address());
 }
 
 void Daemon::set_up(const messages::Job& job) {

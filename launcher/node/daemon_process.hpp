@@ -62,6 +62,10 @@ private:
   void signal(int number);
   void input_came(const std::string& data);
 
+  // What the node has.
+  void watch_interfaces();
+  void look_again();
+
   // Ranks.
   boost::asio::awaitable<void> reap();
   void reap_all();
@@ -94,6 +98,9 @@ private:
   net::FramedStream channel_;
   DaemonSettings settings_;
   boost::asio::signal_set children_;
+  messages::Hello hello_; ///< as it was said last
+  Descriptor interfaces_; ///< readable when they may have changed
+  boost::asio::steady_timer quiet_;
   messages::Job job_;
   bool cleared_up_ = false;
   std::string directory_; ///< for PMIx's files; removed at the end

@@ -75,8 +75,10 @@ void Daemon::start_one(std::uint32_t rank) {
         job::set_variable(variables, value.name(), value.text());
       }
     }
-    if (!own.interface().empty()) {
-      job::set_variable(variables, "TRIBUTARY_MPI_INTERFACE", own.interface());
+    for (const messages::Value& value : own.values()) {
+      if (value.use() == messages::Value::ENVIRONMENT) {
+        job::set_variable(variables, value.name(), value.text());
+      }
     }
     // What the user says comes last, so that it counts.
     for (const messages::Variable& variable : job_.variables()) {

@@ -143,9 +143,9 @@ void add_rank(Infos& infos, const messages::Node& node, std::uint32_t number, st
   own.short_number(PMIX_NODE_RANK, local);
   own.number(PMIX_NODEID, number);
   own.text(PMIX_HOSTNAME, node.name());
-  if (!node.fabric_address().empty()) {
+  if (local < node.end_points_size() && !node.end_points(local).empty()) {
     own.end_point(PMIX_FABRIC_ENDPT, node.fabric_address(), node.interface(),
-                  fmt::format("{}:{}", node.fabric_address(), local));
+                  node.end_points(local));
   }
   infos.list(PMIX_PROC_DATA, std::move(own));
 }

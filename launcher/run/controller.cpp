@@ -332,8 +332,8 @@ private:
     std::vector<fabric::NodeFacts> nodes;
     for (NodeIndex node = 0; node < channels_.size(); ++node) {
       const messages::Hello& hello = launch_.hello(node);
-      nodes.push_back({launch_.job().nodes(static_cast<int>(node)).name(),
-                       {hello.interfaces().begin(), hello.interfaces().end()}});
+      const messages::Node& own = launch_.job().nodes(static_cast<int>(node));
+      nodes.push_back({own.name(), {own.ranks().begin(), own.ranks().end()}, hello});
     }
     try {
       const auto text = [](const std::optional<std::string>& value) {
@@ -397,6 +397,13 @@ private:
         [](const std::string& why) {
           fmt::print(stderr, "tributary-run: ranks do not hear of the fabric's events: {}\n", why);
         });
+  }
+
+  /// A node has changed: the manager is told, and tells those whom it touches.
+  void report(NodeIndex node) {
+    if (fabric_) {
+      fabric_->report(launch_.job().nodes(static_cast<int>(node)).name(), launch_.hello(node));
+    }
   }
 
   void say_whether_ranks_reach_it(const fabric::Allocation& allocation) const {
@@ -483,6 +490,9 @@ private:
       for (const control::Question& question : launch_.take_questions()) {
         answer(question);
         more = true;
+      }
+      for (const NodeIndex node : launch_.take_changed()) {
+        report(node);
       }
       if (launch_.greeted() && !asked_) {
         asked_ = true;

@@ -72,6 +72,16 @@ void FabricThread::allocate(std::vector<fabric::NodeFacts> nodes,
   });
 }
 
+void FabricThread::report(std::string node, messages::Hello hello) {
+  work([this, node = std::move(node), hello = std::move(hello)] {
+    try {
+      client_.report(node, hello);
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "tributary-run: {}\n", error.what());
+    }
+  });
+}
+
 void FabricThread::request(fabric::Request request, std::function<void(fabric::Reply)> done) {
   work([this, request = std::move(request), done = std::move(done)] {
     fabric::Reply reply;

@@ -26,6 +26,8 @@ public:
   /// `error` is "" or why there is no allocation.
   void allocate(std::vector<fabric::NodeFacts> nodes,
                 std::function<void(fabric::Allocation allocation, std::string error)> done);
+  /// What a node has now; there is nobody to be told that this failed but the user.
+  void report(std::string node, messages::Hello hello);
   /// Without an answer of the manager: status 0, and why in the body.
   void request(fabric::Request request, std::function<void(fabric::Reply)> done);
 

@@ -144,6 +144,14 @@ public:
     }
     done(reply);
   }
+  void allocate(const Caller&, const AllocationRequest& r, Reply reply) override {
+    TRIBUTARY_REQUIRE(!r.nodes.empty() && r.nodes.size() <= AllocationRequest::most_nodes);
+    named(r.job, reply);
+  }
+  void report_node(const Caller&, const NodeReport& r, Reply reply) override {
+    named(r.name, reply);
+  }
+  void nodes(const Caller&, const NodesRequest&, Reply reply) override { done(reply); }
   std::optional<MetricsPlace> metrics(MetricsPlace, std::string&) override { return {}; }
   std::string not_ready_because() override { return {}; }
   std::function<void()> subscribe(const Caller&, std::uint64_t,

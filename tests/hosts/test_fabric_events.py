@@ -45,6 +45,22 @@ def test_a_link_that_goes_down_is_heard_of_once(lab):
         assert rank["chains"] == 3 and rank["results"] == 4, rank
 
 
+def test_what_nodes_have_is_known_and_what_changes_there_is_told(lab):
+    fabric = Fabric(lab, guards=True)
+    child = job_of(lab, fabric, "latency", 1)
+    (job,) = [job["job"] for job in fabric.manager.list("jobs") if job["job"].startswith("tributary-run")]
+    nodes = {node["node"]: node for node in fabric.manager.list("nodes")}
+    assert sorted(nodes) == ["h0", "h2"] and nodes["h2"]["job"] == job and nodes["h2"]["processors"] >= 1, nodes
+    assert [each["address"] for each in nodes["h2"]["interfaces"]] == ["02:00:00:00:00:03"], nodes
+    lab.sh("ip -n h2 link add name soft0 type veth peer name soft1")
+    wait_until(lambda: "soft1" in fabric.manager.ctl_text("show", "nodes", "h2"), "its new interfaces are known")
+    events = fabric.manager.get(f"/api/v1/events?follow=false&job={job}")[1]["events"]
+    assert {event["code"] for event in events} == {"node_changed"}, events
+    assert any("soft0 is new" in event["text"] for event in events), events
+    child.terminate()
+    finish(lab, child)
+
+
 def test_events_reach_handlers_soon(lab):
     fabric = Fabric(lab, guards=True)
     child = job_of(lab, fabric, "latency", EVENTS)

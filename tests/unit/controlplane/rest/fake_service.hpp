@@ -134,6 +134,16 @@ public:
   void rebalance(const api::Caller& c, bool dry_run, api::Reply reply) override {
     take(c, fmt::format("rebalance {}", dry_run), std::move(reply));
   }
+  void allocate(const api::Caller& c, const api::AllocationRequest& r, api::Reply reply) override {
+    take(c, fmt::format("allocate {} {} {}", r.job, r.nodes.size(), r.exists), std::move(reply));
+  }
+  void report_node(const api::Caller& c, const api::NodeReport& r, api::Reply reply) override {
+    take(c, fmt::format("report_node {} {}", r.name, r.inventory.interfaces.size()),
+         std::move(reply));
+  }
+  void nodes(const api::Caller& c, const api::NodesRequest& r, api::Reply reply) override {
+    take(c, fmt::format("nodes {} {} {}", r.id.value_or("-"), r.limit, r.after), std::move(reply));
+  }
   void view(const api::Caller& c, const api::ViewRequest& r, api::Reply reply) override {
     asked_view = r;
     if (const auto page = pages.find(r.after); page != pages.end()) {

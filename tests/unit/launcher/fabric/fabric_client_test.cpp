@@ -17,44 +17,43 @@ using manager_client::test::FakeManager;
 using manager_client::test::FakeRequest;
 using manager_client::test::FakeResponse;
 
-/// A manager with two hosts at one switch, and what it says of jobs.
+/// A manager that gives two nodes an allocation.
 FakeResponse fabric_of_two(const FakeRequest& request) {
   const auto is = [&](std::string_view method, std::string_view target) {
     return request.method == method && request.target == target;
   };
-  if (is("GET", "/api/v1/hosts")) {
-    return {.body = R"({"hosts": [{"name": "a", "nid": 1, "switch": "leaf0"}], "next": 1})"};
-  }
-  if (is("GET", "/api/v1/hosts?after=1")) {
-    return {.body = R"({"hosts": [{"name": "b", "nid": 2, "switch": "leaf0"}]})"};
-  }
-  if (is("GET", "/api/v1/links")) {
-    return {.body = R"({"links": []})"};
-  }
-  if (is("POST", "/fabric/collectives/jobs")) {
-    return {.status = 201, .body = R"({"jobID": "new", "sessionToken": "secret", "vni": 1030})"};
-  }
-  if (is("GET", "/fabric/collectives/jobs/new") || is("GET", "/fabric/collectives/jobs/old")) {
-    return {.body = R"({"mcastLimit": 4, "vni": 1030, "sessionToken": "secret"})"};
+  if (is("POST", "/api/v1/allocations")) {
+    return {.status = 201, .body = R"({
+        "job": "new", "token": "secret", "events_after": 8589934599, "notes": ["n1 is far away"],
+        "values": [{"name": "fm.job", "use": "job", "text": "new"},
+                   {"name": "fm.vni", "use": "job", "number": 1030},
+                   {"name": "fm.cookie", "use": "job", "hex": "00ff10"},
+                   {"name": "fm.routetime", "use": "job", "reals": [0, 1.5, 1.5, 0]},
+                   {"name": "fm.later", "use": "of a later manager", "text": "x"},
+                   {"name": "TRIBUTARY_FABRIC_MANAGER_TOKEN", "use": "environment",
+                    "text": "secret"}],
+        "nodes": [{"name": "n0", "ranks": [{"rank": 0, "end_point": "02:00:00:00:00:01:0"},
+                                           {"rank": 1, "end_point": "02:00:00:00:00:01:1"}],
+                   "values": [{"name": "fm.interface", "use": "local_resource", "text": "eth0"},
+                              {"name": "fm.address", "use": "local_resource",
+                               "text": "02:00:00:00:00:01"}]},
+                  {"name": "n1", "ranks": [{"rank": 2}], "values": []}]})"};
   }
   if (is("GET", "/api/v1/groups")) {
     return {.body = R"({"groups": []})"};
   }
-  if (request.method == "DELETE") {
+  if (request.method == "DELETE" || request.method == "PUT") {
     return {};
   }
   return {.status = 404, .body = R"({"message": "there is none"})"};
 }
 
 std::vector<NodeFacts> two_nodes() {
-  std::vector<NodeFacts> nodes;
-  for (const char* const address : {"02:00:00:00:00:01", "02:00:00:00:00:02"}) {
-    NodeFacts node{address, {}};
-    messages::Interface& interface = node.interfaces.emplace_back();
-    interface.set_name("eth0");
-    interface.set_address(address);
-    nodes.push_back(node);
-  }
+  std::vector<NodeFacts> nodes{{"n0", {0, 1}, {}}, {"n1", {2}, {}}};
+  messages::Interface& interface = *nodes[0].hello.add_interfaces();
+  interface.set_name("eth0");
+  interface.set_address("02:00:00:00:00:01");
+  nodes[0].hello.mutable_machine()->set_processors(8);
   return nodes;
 }
 
@@ -65,59 +64,61 @@ const messages::Value* find(const Allocation& allocation, std::string_view name)
   return found == allocation.values.end() ? nullptr : &*found;
 }
 
-TEST(FabricClient, MakesAJobOfTheNodesHostsAndGivesItBack) {
+TEST(FabricClient, GetsAllWithOneRequestAndGivesItBack) {
   FakeManager manager(fabric_of_two);
   FabricClient client({.manager = manager.settings(), .new_job = "new"});
   const Allocation allocation = client.allocate(two_nodes());
+  EXPECT_EQ(manager.requests().size(), 1U);
   EXPECT_EQ(find(allocation, "fm.vni")->number(), 1030U);
-  EXPECT_EQ(find(allocation, "fm.mcast")->number(), 4U);
-  EXPECT_EQ(find(allocation, "fm.cookie")->data().size(), 16U);
-  ASSERT_NE(find(allocation, "fm.routetime"), nullptr);
-  EXPECT_EQ(find(allocation, "fm.routetime")->reals().values_size(), 4);
-  EXPECT_EQ(find(allocation, "TRIBUTARY_JOB_ID")->text(), "new");
-  EXPECT_EQ(find(allocation, "TRIBUTARY_FABRIC_MANAGER_TOKEN")->text(), "secret");
+  EXPECT_EQ(find(allocation, "fm.vni")->use(), messages::Value::JOB);
+  EXPECT_EQ(find(allocation, "fm.cookie")->data(), std::string("\0\xff\x10", 3));
+  EXPECT_EQ(find(allocation, "fm.routetime")->reals().values(1), 1.5);
+  EXPECT_EQ(find(allocation, "fm.later"), nullptr);
   EXPECT_EQ(find(allocation, "TRIBUTARY_FABRIC_MANAGER_TOKEN")->use(),
             messages::Value::ENVIRONMENT);
   EXPECT_EQ(find(allocation, "TRIBUTARY_FABRIC_MANAGER_URL")->text(), manager.url());
+  EXPECT_EQ(allocation.job, "new");
+  EXPECT_EQ(allocation.token, "secret");
+  EXPECT_EQ(allocation.events_after, 8589934599U);
+  EXPECT_EQ(allocation.notes, std::vector<std::string>{"n1 is far away"});
   ASSERT_EQ(allocation.nodes.size(), 2U);
-  EXPECT_EQ(allocation.nodes[1].interface(), "eth0");
-  EXPECT_EQ(allocation.nodes[1].fabric_address(), "02:00:00:00:00:02");
-  EXPECT_TRUE(allocation.notes.empty());
+  EXPECT_EQ(allocation.nodes[0].interface(), "eth0");
+  EXPECT_EQ(allocation.nodes[0].fabric_address(), "02:00:00:00:00:01");
+  EXPECT_EQ(allocation.nodes[0].end_points(1), "02:00:00:00:00:01:1");
+  EXPECT_EQ(allocation.nodes[1].end_points(0), "");
 
-  const auto requests = manager.requests();
-  const auto made = std::find_if(requests.begin(), requests.end(),
-                                 [](const FakeRequest& each) { return each.method == "POST"; });
-  ASSERT_NE(made, requests.end());
-  const boost::json::value body = boost::json::parse(made->body);
-  EXPECT_EQ(body.at("hosts").as_array().size(), 2U);
-  EXPECT_EQ(body.at("hosts").at(1).as_string(), "0:00:02");
-  EXPECT_TRUE(body.at("assignVni").as_bool());
+  const boost::json::value body = boost::json::parse(manager.requests().front().body);
+  EXPECT_EQ(body.at("job").as_string(), "new");
+  EXPECT_FALSE(body.at("exists").as_bool());
+  EXPECT_EQ(body.at("nodes").at(0).at("ranks").as_array().size(), 2U);
+  EXPECT_EQ(body.at("nodes").at(0).at("inventory").at("processors").as_int64(), 8);
   client.release();
   client.release();
   EXPECT_EQ(manager.requests().back().method, "DELETE");
-  EXPECT_EQ(manager.requests().size(), requests.size() + 1) << "it is deleted once";
+  EXPECT_EQ(manager.requests().size(), 2U) << "it is deleted once";
 }
 
 TEST(FabricClient, LeavesAJobThatWasThereAlone) {
   FakeManager manager(fabric_of_two);
   FabricClient client({.manager = manager.settings(), .job = "old", .new_job = "new"});
-  const Allocation allocation = client.allocate(two_nodes());
-  EXPECT_EQ(find(allocation, "fm.job")->text(), "old");
+  (void)client.allocate(two_nodes());
+  const boost::json::value body = boost::json::parse(manager.requests().front().body);
+  EXPECT_EQ(body.at("job").as_string(), "old");
+  EXPECT_TRUE(body.at("exists").as_bool());
   client.release();
-  for (const FakeRequest& request : manager.requests()) {
-    EXPECT_EQ(request.method, "GET");
-  }
+  EXPECT_EQ(manager.requests().size(), 1U);
 }
 
-TEST(FabricClient, SaysWhichNodeHasNoFabricInterface) {
+TEST(FabricClient, ReportsWhatANodeHasWithTheJobsToken) {
   FakeManager manager(fabric_of_two);
   FabricClient client({.manager = manager.settings(), .new_job = "new"});
-  std::vector<NodeFacts> nodes = two_nodes();
-  nodes[1].interfaces.clear();
-  const Allocation allocation = client.allocate(nodes);
-  ASSERT_EQ(allocation.notes.size(), 1U);
-  EXPECT_NE(allocation.notes[0].find("--interface"), std::string::npos);
-  EXPECT_EQ(find(allocation, "fm.routetime"), nullptr);
+  (void)client.allocate(two_nodes());
+  client.report("n 0", two_nodes()[0].hello);
+  const FakeRequest last = manager.requests().back();
+  EXPECT_EQ(last.method, "PUT");
+  EXPECT_EQ(last.target, "/api/v1/nodes/n%200");
+  EXPECT_EQ(last.fields.at("authorization"), "Bearer secret");
+  EXPECT_EQ(boost::json::parse(last.body).at("interfaces").at(0).at("name").as_string(), "eth0");
 }
 
 TEST(FabricClient, PassesTheManagersRefusalOn) {

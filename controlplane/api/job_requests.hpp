@@ -1,0 +1,46 @@
+// Requests of launchers: a job's allocation, and what nodes have; and their JSON. Pure.
+//
+// docs/protocol/manager-api.md has the blob that an allocation is answered with.
+#pragma once
+
+#include "controlplane/job/node_inventory.hpp"
+
+#include <boost/json/object.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tributary::api {
+
+struct AllocationRequest {
+  static constexpr std::size_t most_nodes = 16'384;
+  static constexpr std::size_t most_ranks = 1U << 20U;
+  struct Node {
+    std::string name;
+    std::vector<std::uint32_t> ranks;
+    job::NodeInventory inventory;
+  };
+  std::string job;
+  bool exists = false; ///< "exists": the job is there, and stays as it is
+  std::optional<std::uint32_t> multicast_limit;
+  std::string interface; ///< of all nodes; "": found by its address
+  std::vector<Node> nodes;
+};
+
+struct NodeReport {
+  std::string name;
+  std::string job; ///< "": the caller's
+  job::NodeInventory inventory;
+};
+
+/// Throws RequestError.
+[[nodiscard]] AllocationRequest allocation_request(const boost::json::object& body);
+[[nodiscard]] NodeReport node_report(const std::string& name, const boost::json::object& body);
+
+[[nodiscard]] boost::json::object json_of(const job::NodeInventory& node);
+
+} // namespace tributary::api

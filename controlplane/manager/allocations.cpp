@@ -1,0 +1,332 @@
+// What launchers ask for: the allocation of a job, as one blob, and what its nodes have.
+//
+// Nothing of it is stored but the job itself: a manager that is started anew hears of nodes with
+// the next job that runs there.
+#include "controlplane/api/job_requests.hpp"
+#include "controlplane/api/page.hpp"
+#include "controlplane/api/slingshot.hpp"
+#include "controlplane/api/status.hpp"
+#include "controlplane/job/allocation.hpp"
+#include "controlplane/manager/manager.hpp"
+
+#include <boost/json/value_from.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tributary::manager {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::size_t cookie_bytes = 16;
+/// The times of so many nodes are half a megabyte.
+constexpr std::size_t most_nodes_with_times = 256;
+
+template <typename V>
+json::object value_of(std::string_view name, std::string_view use, std::string_view type,
+                      const V& value) {
+  return {{"name", name}, {"use", use}, {type, json::value_from(value)}};
+}
+
+std::optional<Vni> vni_of(const group::Job& job) {
+  return job.vni                          ? job.vni
+         : job.vnis && !job.vnis->empty() ? std::optional(job.vnis->front())
+                                          : std::nullopt;
+}
+
+} // namespace
+
+// ---- nodes ----
+
+void Manager::take_inventory(const std::string& node, job::NodeInventory inventory,
+                             const std::string& job) {
+  const std::vector<Nid> hosts = job::hosts_of(inventory);
+  const auto different = nodes_.report(node, std::move(inventory), job, now());
+  if (!different || different->empty()) {
+    return; // no room for more of them, the first report, or the same once more
+  }
+  JobNames jobs = jobs_of({hosts.begin(), hosts.end()});
+  for (const auto& [name, allocation] : allocations_) {
+    if (allocation.nodes.contains(node)) {
+      jobs.insert(name);
+    }
+  }
+  event_for_jobs("node", fmt::format("node {}: {}", node, *different), {{"node", node}},
+                 "node_changed", std::move(jobs));
+}
+
+void Manager::report_node(const api::Caller& caller, const api::NodeReport& report,
+                          api::Reply reply) {
+  const Section section(stalls_, "a report of a node");
+  std::string job;
+  if (!caller.administrator || !report.job.empty()) {
+    const auto allowed = job_to_see(caller, report.job, reply);
+    if (!allowed) {
+      return;
+    }
+    job = *allowed;
+  }
+  const auto allocation = allocations_.find(job);
+  const job::NodeTable::Node* const known = nodes_.find(report.name);
+  const bool is_its_own = allocation != allocations_.end()
+                              ? allocation->second.nodes.contains(report.name)
+                              : known == nullptr || known->job == job;
+  if (!caller.administrator && !is_its_own) {
+    return reply(api::error_answer(
+        403, fmt::format("node \"{}\" is not one of job \"{}\"", report.name, job)));
+  }
+  take_inventory(report.name, report.inventory, job);
+  if (nodes_.find(report.name) == nullptr) {
+    return reply(api::error_answer(
+        507, fmt::format("{} nodes are known, and no more can be; the manager forgets them when "
+                         "it is started anew",
+                         job::NodeTable::most_nodes)));
+  }
+  reply({200, json::object{{"node", report.name}}, 0});
+}
+
+json::object Manager::json_of_node(const std::string& name,
+                                   const job::NodeTable::Node& node) const {
+  json::object one{{"node", name}};
+  for (const auto& member : api::json_of(node.inventory)) {
+    one.emplace(member.key(), member.value());
+  }
+  one["job"] = node.job;
+  one["reported_seconds"] = static_cast<double>(elapsed_ns(time(), node.reported)) / 1e9;
+  return one;
+}
+
+void Manager::nodes(const api::Caller& caller, const api::NodesRequest& request, api::Reply reply) {
+  const Section section(stalls_, "a view of nodes");
+  if (auto refused = refuse_events(caller)) {
+    return reply(std::move(*refused));
+  }
+  const api::OnlyJob only = only_job_of(caller);
+  const auto seen = [&](const std::string& name, const job::NodeTable::Node& node) {
+    if (!only || node.job == *only) {
+      return true;
+    }
+    const auto allocation = allocations_.find(*only);
+    return allocation != allocations_.end() && allocation->second.nodes.contains(name);
+  };
+  if (request.id) {
+    const job::NodeTable::Node* const node = nodes_.find(*request.id);
+    return node != nullptr && seen(*request.id, *node)
+               ? reply({200, json_of_node(*request.id, *node), 0})
+               : reply(api::error_answer(
+                     404, fmt::format("no node \"{}\" has been reported; tributary-run reports "
+                                      "those of its jobs",
+                                      *request.id)));
+  }
+  api::Budget budget(request.limit);
+  api::Page page(budget);
+  for (auto it = nodes_.all().upper_bound(request.after); it != nodes_.all().end(); ++it) {
+    if (!seen(it->first, it->second)) {
+      continue;
+    }
+    if (!page.has_room()) {
+      break;
+    }
+    page.add(it->first, json_of_node(it->first, it->second),
+             1 + it->second.inventory.interfaces.size());
+  }
+  json::object body;
+  const bool more = page.has_more();
+  const std::string last = page.last();
+  body["nodes"] = page.take_list();
+  if (more) {
+    body["next"] = last;
+  }
+  reply({200, std::move(body), 0});
+}
+
+// ---- allocations ----
+
+std::vector<Manager::NodePlace> Manager::places_of(const api::AllocationRequest& request) const {
+  std::vector<NodePlace> places;
+  for (const api::AllocationRequest::Node& node : request.nodes) {
+    NodePlace place;
+    const job::Interface* const interface =
+        job::fabric_interface(node.inventory.interfaces, request.interface,
+                              [this](Nid nid) { return graph().find_host(nid).has_value(); });
+    if (interface != nullptr) {
+      place.interface = interface->name;
+      place.address = interface->address;
+      place.nid = job::fabric_address(interface->address)->nid;
+      if (const auto host = graph().find_host(*place.nid); host && graph()[*host].plugged) {
+        place.at = graph()[*host].at.at;
+      }
+    }
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+/// Of those that are set aside for jobs with an allocation, and not in use.
+std::size_t Manager::trees_set_aside() const {
+  std::size_t set_aside = 0;
+  for (const auto& [name, allocation] : allocations_) {
+    if (const group::Job* const job = registry_.find_job(name)) {
+      set_aside +=
+          job->multicast_limit - std::min<std::size_t>(job->multicast_limit, job->groups.size());
+    }
+  }
+  return set_aside;
+}
+
+std::optional<api::Answer> Manager::make_job_of(const api::AllocationRequest& request,
+                                                const std::vector<NodePlace>& places) {
+  const std::uint32_t limit =
+      request.multicast_limit.value_or(settings_.groups.default_multicast_limit);
+  const std::size_t taken = registry_.trees_in_use() + trees_set_aside();
+  if (taken + limit > max_trees) {
+    return api::error_answer(
+        507,
+        fmt::format("02: no {} multicast groups can be set aside for job \"{}\": of {} trees "
+                    "{} are in use, and {} set aside for other jobs",
+                    limit, request.job, max_trees, registry_.trees_in_use(), trees_set_aside()));
+  }
+  group::JobBounds bounds{.hosts = std::nullopt, .vnis = std::nullopt, .give_out_vni = true};
+  std::vector<Nid> hosts;
+  for (const NodePlace& place : places) {
+    if (place.nid) {
+      hosts.push_back(*place.nid);
+    }
+  }
+  if (hosts.size() == places.size()) {
+    bounds.hosts = std::move(hosts); // with a node that is no host a job is not limited to hosts
+  }
+  const auto job = registry_.create_job(request.job, limit, std::move(bounds));
+  if (!job) {
+    return api::answer_of(job.error());
+  }
+  announce("job",
+           fmt::format("job {} has {} nodes and may have {} groups", request.job,
+                       request.nodes.size(), limit),
+           {{"job", request.job}});
+  return std::nullopt;
+}
+
+void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& request,
+                       api::Reply reply) {
+  if (is_writing()) {
+    return hold_back([=, this] { allocate(caller, request, reply); });
+  }
+  const Section section(stalls_, "an allocation");
+  std::erase_if(allocations_, [this](const auto& allocation) {
+    return registry_.find_job(allocation.first) == nullptr;
+  });
+  std::set<std::string> names;
+  for (const api::AllocationRequest::Node& node : request.nodes) {
+    names.insert(node.name);
+  }
+  const auto known = allocations_.find(request.job);
+  const bool is_repeated = known != allocations_.end() && known->second.nodes == names;
+  const std::vector<NodePlace> places = places_of(request);
+  if (request.exists) {
+    if (!job_to_change(caller, request.job, reply)) {
+      return;
+    }
+  } else {
+    if (auto error = refuse_others(caller, "jobs are")) {
+      return reply(std::move(*error));
+    }
+    if (refused(reply)) {
+      return;
+    }
+    // Who lost the answer asks again, and gets the same.
+    if (auto error = is_repeated ? std::nullopt : make_job_of(request, places)) {
+      return answer(std::move(reply), *std::move(error), false);
+    }
+  }
+  for (const api::AllocationRequest::Node& node : request.nodes) {
+    take_inventory(node.name, node.inventory, request.job);
+  }
+  Allocated& allocated = allocations_[request.job];
+  allocated.nodes.merge(names);
+  if (allocated.cookie.empty()) {
+    std::array<std::byte, cookie_bytes> bytes{};
+    random_(bytes);
+    for (const std::byte byte : bytes) {
+      allocated.cookie += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+    }
+  }
+  answer(std::move(reply),
+         {request.exists || is_repeated ? 200U : 201U,
+          json_of_allocation(request, places, allocated.cookie), 0},
+         true);
+}
+
+json::object Manager::json_of_allocation(const api::AllocationRequest& request,
+                                         const std::vector<NodePlace>& places,
+                                         const std::string& cookie) const {
+  const group::Job& job = *registry_.find_job(request.job);
+  const std::optional<Vni> vni = vni_of(job);
+  json::array values;
+  values.push_back(value_of("fm.job", "job", "text", job.id));
+  values.push_back(value_of("fm.mcast", "job", "number", job.multicast_limit));
+  values.push_back(value_of("fm.cookie", "job", "hex", cookie));
+  if (vni) {
+    values.push_back(value_of("fm.vni", "job", "number", vni->value));
+    values.push_back(
+        value_of("TRIBUTARY_VNI", "environment", "text", fmt::format("{}", vni->value)));
+  }
+  values.push_back(value_of("TRIBUTARY_JOB_ID", "environment", "text", job.id));
+  values.push_back(value_of("TRIBUTARY_FABRIC_MANAGER_TOKEN", "environment", "text", job.token));
+  if (places.size() <= most_nodes_with_times) {
+    std::vector<std::optional<topology::SwitchId>> switches;
+    for (const NodePlace& place : places) {
+      switches.push_back(place.at);
+    }
+    if (const auto times = job::relative_route_times(graph(), switches); !times.empty()) {
+      values.push_back(value_of("fm.routetime", "job", "reals", times));
+    }
+  }
+  json::array nodes;
+  json::array notes;
+  for (std::size_t n = 0; n < places.size(); ++n) {
+    const NodePlace& place = places[n];
+    json::object node{{"name", request.nodes[n].name}};
+    json::array ranks;
+    for (std::size_t local = 0; local < request.nodes[n].ranks.size(); ++local) {
+      json::object rank{{"rank", request.nodes[n].ranks[local]}};
+      if (place.nid) {
+        rank["end_point"] = fmt::format("{}:{}", place.address, local);
+      }
+      ranks.push_back(std::move(rank));
+    }
+    node["ranks"] = std::move(ranks);
+    json::array own;
+    if (place.nid) {
+      node["nid"] = place.nid->value;
+      own.push_back(value_of("fm.interface", "local_resource", "text", place.interface));
+      own.push_back(value_of("fm.address", "local_resource", "text", place.address));
+      own.push_back(value_of("TRIBUTARY_MPI_INTERFACE", "environment", "text", place.interface));
+    } else {
+      notes.emplace_back(
+          request.interface.empty()
+              ? fmt::format("{} has no interface with a fabric address (02:00:00:0H:HH:HH); "
+                            "--interface names one",
+                            request.nodes[n].name)
+              : fmt::format("{} has no interface {} with a MAC address that names a host",
+                            request.nodes[n].name, request.interface));
+    }
+    node["values"] = std::move(own);
+    nodes.push_back(std::move(node));
+  }
+  return {{"job", job.id},
+          {"token", job.token},
+          {"events_after", events_.last_number()},
+          {"values", std::move(values)},
+          {"nodes", std::move(nodes)},
+          {"notes", std::move(notes)}};
+}
+
+} // namespace tributary::manager

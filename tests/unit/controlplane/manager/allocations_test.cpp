@@ -1,0 +1,181 @@
+// What launchers ask for: a job's allocation in one request, and what its nodes have.
+#include "tests/unit/controlplane/manager/two_leaves.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tributary::manager {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Allocations : public TwoLeaves {
+protected:
+  static api::AllocationRequest::Node node(const std::string& name, std::uint32_t nid,
+                                           std::vector<std::uint32_t> ranks) {
+    api::AllocationRequest::Node made;
+    made.name = name;
+    made.ranks = std::move(ranks);
+    made.inventory.interfaces = {
+        {.name = "eth0", .address = fmt::format("02:00:00:00:00:{:02x}", nid), .up = true}};
+    return made;
+  }
+  static api::AllocationRequest request(const std::string& job = "run") {
+    api::AllocationRequest made;
+    made.job = job;
+    made.multicast_limit = 4;
+    made.nodes = {node("n0", 1, {0, 1}), node("n1", 9, {2})};
+    return made;
+  }
+  Given allocate(const api::AllocationRequest& request, const api::Caller& caller = administrator) {
+    Given given;
+    world.manager->allocate(caller, request, given.reply());
+    world.reconcile();
+    return given;
+  }
+  /// "job text run", by name.
+  static std::map<std::string, std::string> values(const boost::json::value& list) {
+    std::map<std::string, std::string> all;
+    for (const auto& each : list.as_array()) {
+      const auto& one = each.as_object();
+      std::string text(one.at("use").as_string());
+      for (const auto& member : one) {
+        if (member.key() != "name" && member.key() != "use") {
+          text += fmt::format(" {} {}", std::string_view(member.key()),
+                              boost::json::serialize(member.value()));
+        }
+      }
+      all[std::string(one.at("name").as_string())] = text;
+    }
+    return all;
+  }
+  std::vector<std::string> heard(const std::string& job) {
+    std::vector<std::string> all;
+    world.manager->follow_job(administrator, {job, 0, {}}, [&](const api::Event& event) {
+      all.push_back(std::string(event.body.at("text").as_string()));
+    })();
+    return all;
+  }
+};
+
+TEST_F(Allocations, one_request_gives_all_that_ranks_have_to_know) {
+  fabric(1);
+  const Given given = allocate(request());
+  ASSERT_EQ(given->status, 201U) << given.message();
+  const auto all = values(given.body().at("values"));
+  EXPECT_EQ(all.at("fm.job"), "job text \"run\"");
+  EXPECT_EQ(all.at("fm.mcast"), "job number 4");
+  EXPECT_EQ(all.at("fm.vni"),
+            fmt::format("job number {}", world.manager->groups().find_job("run")->vni->value));
+  EXPECT_EQ(all.at("fm.cookie").size(), std::string("job hex ").size() + 34);
+  EXPECT_EQ(all.at("fm.routetime"), "job reals [0E0,1E0,1E0,0E0]");
+  EXPECT_EQ(all.at("TRIBUTARY_JOB_ID"), "environment text \"run\"");
+  EXPECT_EQ(all.at("TRIBUTARY_FABRIC_MANAGER_TOKEN"),
+            fmt::format("environment text \"{}\"", world.manager->groups().find_job("run")->token));
+  const auto& node = given.body().at("nodes").at(0);
+  EXPECT_EQ(node.at("nid"), 1);
+  EXPECT_EQ(node.at("ranks").at(1).at("rank"), 1);
+  EXPECT_EQ(node.at("ranks").at(1).at("end_point"), "02:00:00:00:00:01:1");
+  const auto own = values(node.at("values"));
+  EXPECT_EQ(own.at("fm.interface"), "local_resource text \"eth0\"");
+  EXPECT_EQ(own.at("fm.address"), "local_resource text \"02:00:00:00:00:01\"");
+  EXPECT_EQ(own.at("TRIBUTARY_MPI_INTERFACE"), "environment text \"eth0\"");
+  EXPECT_TRUE(given.body().at("notes").as_array().empty());
+  EXPECT_THAT(*world.manager->groups().find_job("run")->hosts, ElementsAre(Nid{1}, Nid{9}));
+  // What happened before is not the job's.
+  EXPECT_TRUE(world
+                  .events_of({.token = world.manager->groups().find_job("run")->token},
+                             given.body().at("events_after").to_number<std::uint64_t>())
+                  .size() <= 1);
+}
+
+TEST_F(Allocations, who_lost_the_answer_asks_again_and_gets_the_same) {
+  fabric(1);
+  const Given first = allocate(request());
+  const Given again = allocate(request());
+  EXPECT_EQ(again->status, 200U);
+  EXPECT_EQ(again.body().at("values"), first.body().at("values"));
+  api::AllocationRequest other = request();
+  other.nodes.pop_back();
+  EXPECT_EQ(allocate(other)->status, 409U) << "another job of that name";
+}
+
+TEST_F(Allocations, of_a_job_that_is_there_is_for_who_has_its_token) {
+  fabric(1);
+  const std::string token = world.create_job("mine");
+  api::AllocationRequest wanted = request("mine");
+  EXPECT_EQ(allocate(wanted, {.token = token})->status, 403U) << "a new one is the administrator's";
+  wanted.exists = true;
+  const Given given = allocate(wanted, {.token = token});
+  ASSERT_EQ(given->status, 200U);
+  EXPECT_EQ(values(given.body().at("values")).at("fm.job"), "job text \"mine\"");
+  EXPECT_EQ(allocate(wanted, {.token = "wrong"})->status, 401U);
+  wanted.job = "nobody's";
+  EXPECT_EQ(allocate(wanted)->status, 404U);
+}
+
+TEST_F(Allocations, a_node_without_a_fabric_address_is_named_and_limits_nothing) {
+  fabric(1);
+  api::AllocationRequest wanted = request();
+  wanted.nodes[1].inventory.interfaces.clear();
+  const Given given = allocate(wanted);
+  ASSERT_EQ(given->status, 201U);
+  ASSERT_EQ(given.body().at("notes").as_array().size(), 1U);
+  EXPECT_THAT(std::string(given.body().at("notes").at(0).as_string()),
+              HasSubstr("n1 has no interface with a fabric address"));
+  EXPECT_FALSE(world.manager->groups().find_job("run")->hosts);
+  EXPECT_FALSE(values(given.body().at("values")).contains("fm.routetime"));
+}
+
+TEST_F(Allocations, groups_are_set_aside_as_long_as_the_job_is_there) {
+  fabric(1);
+  api::AllocationRequest wanted = request();
+  wanted.multicast_limit = max_trees - 100;
+  ASSERT_EQ(allocate(wanted)->status, 201U);
+  api::AllocationRequest next = request("next");
+  next.multicast_limit = 200;
+  const Given refused = allocate(next);
+  EXPECT_EQ(refused->status, 507U);
+  EXPECT_THAT(refused.message(), HasSubstr("8092 set aside"));
+  Given deleted;
+  world.manager->delete_job(administrator, "run", deleted.reply());
+  world.reconcile();
+  EXPECT_EQ(allocate(next)->status, 201U);
+}
+
+TEST_F(Allocations, a_node_that_changes_is_an_event_of_its_jobs) {
+  fabric(1);
+  const Given given = allocate(request());
+  const std::string token = world.manager->groups().find_job("run")->token;
+  EXPECT_TRUE(heard("run").empty());
+  Given reply;
+  api::NodeReport report{.name = "n0", .job = "", .inventory = node("n0", 1, {}).inventory};
+  report.inventory.interfaces.push_back({.name = "tap0"});
+  world.manager->report_node({.token = token}, report, reply.reply());
+  ASSERT_EQ(reply->status, 200U);
+  EXPECT_THAT(heard("run"), ElementsAre("node n0: tap0 is new"));
+
+  world.manager->nodes({.token = token}, {.id = "n0"}, reply.reply());
+  EXPECT_EQ(reply->status, 200U);
+  EXPECT_EQ(reply.body().at("interfaces").as_array().size(), 2U);
+  const std::string other = world.create_job("other");
+  world.manager->nodes({.token = other}, {.id = "n0"}, reply.reply());
+  EXPECT_EQ(reply->status, 404U);
+  world.manager->report_node({.token = other}, report, reply.reply());
+  EXPECT_EQ(reply->status, 403U);
+  world.manager->nodes(administrator, {.limit = 1}, reply.reply());
+  EXPECT_EQ(reply.body().at("nodes").as_array().size(), 1U);
+  EXPECT_EQ(reply.body().at("next"), "n0");
+  world.manager->nodes(administrator, {.limit = 1, .after = "n0"}, reply.reply());
+  EXPECT_EQ(reply.body().at("nodes").at(0).at("node"), "n1");
+  EXPECT_FALSE(reply.body().contains("next"));
+}
+
+} // namespace
+} // namespace tributary::manager
