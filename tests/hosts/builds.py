@@ -54,6 +54,7 @@ UNDER = {
     "python": NEVER,
     "queues": THREAD,
     "rdma_manager": ADDRESS,
+    "slurm_script": set(),
     "steering": ADDRESS,
     "tributaryctl": ADDRESS,
     "trimming": ADDRESS,

@@ -1,0 +1,47 @@
+"""launcher/slurm/tributary-slurm as Slurm runs it: on two nodes before a job, for its tasks, and behind it."""
+
+import os
+import subprocess
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "launcher" / "slurm" / "tributary-slurm"
+
+
+def run(lab, context, job="17", **settings):
+    state = lab.place / "state"
+    lines = {"TRIBUTARY_FABRIC_MANAGER_URL": "unix:/nowhere", "STATE": state, **settings}
+    lab.file("slurm.conf", "".join(f"{name}={value}\n" for name, value in lines.items()))
+    environment = {**os.environ, "TRIBUTARY_SLURM_CONF": str(lab.place / "slurm.conf"), "SLURM_JOB_ID": job,
+                   "SLURM_JOB_UID": "0", "SLURM_SCRIPT_CONTEXT": context}  # fmt: skip
+    done = subprocess.run(["sh", str(SCRIPT)], env=environment, capture_output=True, text=True, check=False)
+    print(done.stdout + done.stderr)
+    return done
+
+
+def test_a_job_of_slurm_has_a_job_of_the_manager_as_long_as_it_runs(lab):
+    manager = lab.start_manager()
+    where = {"TRIBUTARY_FABRIC_MANAGER_URL": manager.url}
+    for _ in range(2):  # two nodes, in any order
+        assert run(lab, "prolog_slurmd", **where).returncode == 0
+    (job,) = [job for job in manager.list("jobs") if job["job"] == "slurm-17"]
+    assert job["mcast_limit"] == 4 and job["vni"] >= 1024
+    told = dict(line.removeprefix("export ").split("=", 1) for line in run(lab, "prolog_task").stdout.splitlines())
+    assert told["TRIBUTARY_JOB_ID"] == "slurm-17" and told["TRIBUTARY_VNI"] == str(job["vni"]), told
+    assert told["TRIBUTARY_FABRIC_MANAGER_URL"] == manager.url
+    token = told["TRIBUTARY_FABRIC_MANAGER_TOKEN"]
+    assert manager.get("/fabric/collectives/jobs/slurm-17", token=token)[0] == 200, "with what tasks are told"
+    assert (lab.place / "state" / "17").stat().st_mode & 0o777 == 0o600, "the token is the user's alone"
+    for _ in range(2):
+        assert run(lab, "epilog_slurmd", **where).returncode == 0
+    assert not [job for job in manager.list("jobs") if job["job"] == "slurm-17"]
+    assert run(lab, "prolog_task").stdout == ""
+
+
+def test_without_a_manager_jobs_run_as_they_would(lab):
+    done = run(lab, "prolog_slurmd")
+    assert done.returncode == 0 and "without reductions in the network: unix:/nowhere does not answer" in done.stderr
+    assert run(lab, "prolog_slurmd", REQUIRED="yes").returncode == 1
+    assert run(lab, "prolog_task").returncode == 0
+    assert run(lab, "epilog_slurmd").returncode == 0
+    assert "no number of a job" in run(lab, "prolog_slurmd", job="../x").stderr
+    assert "has not said which script" in run(lab, "something").stderr
