@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from ._library import OPERATORS, TYPES
+
+Array = npt.NDArray[Any]
 
 # Value and place of a minimum and of a maximum.
 MINMAXLOC_INT64 = np.dtype([("min", "<i8"), ("min_index", "<u8"), ("max", "<i8"), ("max_index", "<u8")])
@@ -15,7 +19,7 @@ REPSUM_STATE = np.dtype([("limbs", "<i8", 4), ("m", "i1"), ("unused", "u1", 7)])
 # The upper half of a float32, in a field of its own so that it is not taken for an integer.
 BFLOAT16 = np.dtype([("bfloat16", "<u2")])
 
-_FORMS = {
+_FORMS: dict[np.dtype[Any], str] = {
     np.dtype(np.int8): "INT8", np.dtype(np.uint8): "UINT8", np.dtype(np.int16): "INT16",
     np.dtype(np.uint16): "UINT16", np.dtype(np.int32): "INT32", np.dtype(np.uint32): "UINT32",
     np.dtype(np.int64): "INT64", np.dtype(np.uint64): "UINT64", np.dtype(np.float64): "DOUBLE",
@@ -24,7 +28,7 @@ _FORMS = {
 }
 
 
-def form_of(array: npt.NDArray) -> int:
+def form_of(array: Array) -> int:
     """The enum tributary_type of an array. TypeError for what the network does not reduce."""
     name = _FORMS.get(array.dtype)
     if name is None:
@@ -42,7 +46,7 @@ def operator_of(name: str) -> int:
         raise ValueError(f"there is no operator {name!r}; known are {', '.join(OPERATORS)}") from None
 
 
-def bfloat16(values: npt.ArrayLike) -> npt.NDArray:
+def bfloat16(values: npt.ArrayLike) -> Array:
     """float32 rounded to bfloat16, to nearest and even; a NaN stays one."""
     bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
     rounded = ((bits + (0x7FFF + ((bits >> 16) & 1)).astype(np.uint32)) >> 16).astype(np.uint16)
@@ -50,5 +54,5 @@ def bfloat16(values: npt.ArrayLike) -> npt.NDArray:
     return np.where(is_nan, np.uint16(0x7FC0), rounded).astype(np.uint16).view(BFLOAT16)
 
 
-def from_bfloat16(array: npt.NDArray) -> npt.NDArray[np.float32]:
+def from_bfloat16(array: Array) -> npt.NDArray[np.float32]:
     return (array.view(np.uint16).astype(np.uint32) << 16).view(np.float32)

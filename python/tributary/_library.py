@@ -71,7 +71,7 @@ RESULTS = {value: name.lower() for name, value in _names("tributary_result_code"
 
 
 def text_of(pointer: Any) -> str:
-    return ffi.string(pointer).decode("utf-8", "replace") if pointer != ffi.NULL else ""
+    return str(ffi.string(pointer).decode("utf-8", "replace")) if pointer != ffi.NULL else ""
 
 
 def check(code: int, host: Any = None) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._forms import form_of, operator_of
+from ._forms import Array, form_of, operator_of
 from ._library import DEFINED, RESULTS, TributaryError, check, ffi, lib, text_of
 
 PROGRESS = {"default": lib.TRIBUTARY_PROGRESS_DEFAULT, "caller": lib.TRIBUTARY_PROGRESS_CALLER,
@@ -22,7 +22,7 @@ TRANSPORTS = {"default": lib.TRIBUTARY_TRANSPORT_DEFAULT, "raw": lib.TRIBUTARY_T
 class Result:
     """What an operation gave."""
 
-    value: npt.NDArray | None  # None where this rank gets nothing
+    value: Array | None  # None where this rank gets nothing
     code: str  # "exact", "inexact", "int_overflow": the worst of the whole operation
 
 
@@ -129,14 +129,14 @@ class Group:
     def size(self) -> int:
         return int(lib.tributary_size(self.handle))
 
-    def allreduce(self, array: npt.ArrayLike, op: str = "sum", out: npt.NDArray | None = None,
-                  timeout: float | None = None) -> npt.NDArray:
+    def allreduce(self, array: npt.ArrayLike, op: str = "sum", out: Array | None = None,
+                  timeout: float | None = None) -> Array:
         """The reduction of everybody's array, element by element. TributaryError after `timeout` seconds."""
         value = self.allreduce_start(array, op, out).wait(timeout).value
         assert value is not None
         return value
 
-    def allreduce_start(self, array: npt.ArrayLike, op: str = "sum", out: npt.NDArray | None = None) -> Request:
+    def allreduce_start(self, array: npt.ArrayLike, op: str = "sum", out: Array | None = None) -> Request:
         given, taken = self._buffers(array, out)
         request = ffi.new("struct tributary_request**")
         check(lib.tributary_allreduce_start(self.handle, _data(given), _data(taken), given.size, form_of(given),
@@ -144,7 +144,7 @@ class Group:
         return Request(self._host, request, taken, (given,))
 
     def reduce(self, array: npt.ArrayLike, to_rank: int, op: str = "sum",
-               timeout: float | None = None) -> npt.NDArray | None:
+               timeout: float | None = None) -> Array | None:
         """The same, at one rank; None at the others."""
         given, taken = self._buffers(array, None)
         request = ffi.new("struct tributary_request**")
@@ -152,7 +152,7 @@ class Group:
                                          operator_of(op), to_rank, request), self._host.handle)
         return Request(self._host, request, taken if self.rank == to_rank else None, (given, taken)).wait(timeout).value
 
-    def broadcast(self, array: npt.NDArray, from_rank: int, timeout: float | None = None) -> npt.NDArray:
+    def broadcast(self, array: Array, from_rank: int, timeout: float | None = None) -> Array:
         """Writes the array of one rank into everybody's."""
         _usable(array)
         request = ffi.new("struct tributary_request**")
@@ -198,7 +198,7 @@ class Group:
         check(code, self._host.handle)
 
     @staticmethod
-    def _buffers(array: npt.ArrayLike, out: npt.NDArray | None) -> tuple[npt.NDArray, npt.NDArray]:
+    def _buffers(array: npt.ArrayLike, out: Array | None) -> tuple[Array, Array]:
         given = np.ascontiguousarray(array)
         if out is None:
             return given, np.empty_like(given)
@@ -219,7 +219,7 @@ class Group:
 class Request:
     """An operation that was started. It keeps its arrays until it is done."""
 
-    def __init__(self, host: Host, request: Any, value: npt.NDArray | None, kept: tuple[npt.NDArray, ...]) -> None:
+    def __init__(self, host: Host, request: Any, value: Array | None, kept: tuple[Array, ...]) -> None:
         self._host, self._request, self._value, self._kept = host, request, value, kept
         self._result: Result | None = None
         host._outstanding.add(self)
@@ -249,12 +249,12 @@ class Request:
             self._result = Result(self._value, RESULTS.get(told.code, str(told.code)))
 
 
-def _usable(array: npt.NDArray) -> None:
+def _usable(array: Array) -> None:
     if not array.flags.c_contiguous or not array.flags.writeable:
         raise ValueError("the array must be contiguous and writeable: results are written into it")
 
 
-def _data(array: npt.NDArray) -> Any:
+def _data(array: Array) -> Any:
     return ffi.cast("void*", array.ctypes.data)
 
 

@@ -21,6 +21,25 @@ FILES = {
     "tributary-fabricd": "tributary-fabricd.toml",
     "tributary-pktgen": "tributary-pktgen.toml",
 }
+# What no command line tells: files, and how to start a daemon by hand.
+FOLDER_OF_SOCKETS = "install -d -o root -g tributary -m 0775 /run/tributary"
+MORE = {
+    "tributary-switch": {
+        "FILES": [("/etc/tributary/switch.toml", "the configuration; see tributary-switch.toml(5)"),
+                  ("/run/tributary/switch.sock", "the control socket, for tributaryctl(1)")],
+        "WITHOUT SYSTEMD": [FOLDER_OF_SOCKETS, "setpriv --regid tributary --clear-groups tributary-switch"],
+    },
+    "tributary-fabricd": {
+        "FILES": [("/etc/tributary/fabricd.toml", "the configuration; see tributary-fabricd.toml(5)"),
+                  ("/run/tributary/fabricd.sock", "the HTTP API"),
+                  ("/run/tributary/switches.sock", "where switches of this machine connect"),
+                  ("/var/lib/tributary/fabric.db", "the store")],
+        "WITHOUT SYSTEMD": [
+            FOLDER_OF_SOCKETS,
+            "install -d -o tributary -g tributary -m 0750 /var/lib/tributary",
+            "setpriv --reuid tributary --regid tributary --init-groups tributary-fabricd"],
+    },
+}
 
 
 def pages_beside(program, names):
@@ -44,7 +63,8 @@ def main():
             top = command_line.of(path)
             section = SECTIONS.get(name, "1")
             more = [command_line.of(path, "rdma")] if name == "tributary-host" else []
-            write(folder, f"{name}.{section}", man_page.of_program(top, section, pages_beside(name, programs), more))
+            page = man_page.of_program(top, section, pages_beside(name, programs), more, MORE.get(name, {}))
+            write(folder, f"{name}.{section}", page)
             write(folder, f"{name}.bash", completion.bash(top))
             write(folder, f"{name}.zsh", completion.zsh(top))
             write(folder, f"{name}.fish", completion.fish(top))

@@ -146,8 +146,9 @@ def add_commands(page, command, shown_footer):
         add_commands(page, sub, shown_footer)
 
 
-def of_program(command, section, see_also, more=()):
-    """`command`: the whole command line; `more`: command lines of their own, beside its commands."""
+def of_program(command, section, see_also, more=(), sections=None):
+    """`command`: the whole command line; `more`: command lines of their own, beside its commands; `sections`: by
+    title, commands or pairs of a file and what it is."""
     footer = Footer(command.footer)
     summary, _, rest = command.summary.partition("\n")
     version = command.version.rpartition(" ")[2]
@@ -179,6 +180,14 @@ def of_program(command, section, see_also, more=()):
         page.add(".SH EXIT STATUS")
         page.verbatim(exit_codes) if any(line.startswith("  ") for line in exit_codes) else page.add(
             escaped("\n".join(exit_codes)))
+    for title, entries in (sections or {}).items():
+        page.add(f".SH {title}")
+        if all(isinstance(entry, str) for entry in entries):
+            page.add("As root:")
+            page.verbatim([f"  {entry}" for entry in entries])
+            continue
+        for file, what in entries:
+            page.add(".TP", bold(file), escaped(what[:1].upper() + what[1:] + "."))
     add_see_also(page, see_also)
     return page.text()
 
