@@ -16,7 +16,7 @@ SIZE = 4
 
 def documented_command():
     text = PAGE.read_text(encoding="utf-8")
-    block = re.search(r"With a fabric manager:\n\n((?:    .*\n)+)", text)
+    block = re.search(r"With a fabric manager:\n\n<!--.*-->\n```sh\n((?:.*\n)+?)```", text)
     assert block, "the page has lost its command"
     words = shlex.split(block[1].replace("\\\n", " "))
     assert words[0] == "tributary-host" and "--job" not in words and "--token-file" not in words, words
