@@ -153,6 +153,18 @@ def what_cannot_be_packed_is_said():
         assert ran.returncode == 1 and expected in ran.stderr, ran.stderr
 
 
+def an_unclean_tree_is_refused():
+    """In a repository of its own, with nothing in it but what packs."""
+    if shutil.which("git") is None or shutil.which("dpkg-buildpackage") is None or shutil.which("dh") is None:
+        return
+    with tempfile.TemporaryDirectory(prefix="tributary-unclean-") as place:
+        shutil.copytree(ROOT / "scripts" / "packaging", Path(place) / "scripts" / "packaging")
+        assert sh("git", "init", "-q", place).returncode == 0
+        ran = sh(sys.executable, Path(place) / "scripts" / "packaging")
+        assert ran.returncode == 1 and "the tree is not clean" in ran.stderr and "--dirty" in ran.stderr, ran.stderr
+        assert not (Path(place) / "build-packages").exists()
+
+
 def main():
     report = Cases("contents")
     with tempfile.TemporaryDirectory(prefix="tributary-contents-") as place:
@@ -165,7 +177,8 @@ def main():
             with report.case("contents", check.__name__):
                 check(staged)
     for check in (another_release_is_refused, scripts_setup_brings_what_packages_are_built_with,
-                  every_licence_is_in_copyright, what_cannot_be_packed_is_said):
+                  every_licence_is_in_copyright, what_cannot_be_packed_is_said,
+                  an_unclean_tree_is_refused):
         with report.case("contents", check.__name__):
             check()
     sys.exit(report.finish())

@@ -181,6 +181,10 @@ class Story:
             assert program in self.root.must(program, "--describe"), program
             section = "8" if program in ("tributary-switch", "tributary-fabricd") else "1"
             assert self.root.must("man", "-w", section, program).strip(), f"no man page of {program}"
+        library = self.root.must("sh", "-c", "echo /usr/lib/*/libtributary_mpi_ompi.so").strip()
+        # Where tributary-run looks for it, from its own place.
+        found = self.root.must("sh", "-c", "grep -ao '[.][.]/lib/[a-z0-9_-]*' /usr/bin/tributary-run | head -1").strip()
+        assert (self.root.path / "usr/bin" / found / Path(library).name).exists(), (library, found)
         told = self.root.run("python3", "-c", "import tributary; tributary.Host('nowhere')")
         assert "TributaryError: interface 'nowhere' does not exist" in told.stderr, told.stderr
         assert {"tributary"} <= self.root.accounts()["passwd"] & self.root.accounts()["group"]
