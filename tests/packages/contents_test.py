@@ -153,6 +153,15 @@ def what_cannot_be_packed_is_said():
         assert ran.returncode == 1 and expected in ran.stderr, ran.stderr
 
 
+def versions_are_one():
+    """Of the build, the packages and the Python package."""
+    built = re.search(r"^  version: '(.+)',$", (ROOT / "meson.build").read_text(encoding="utf-8"), re.MULTILINE).group(1)
+    packed = re.match(r"tributary \(([^)]+)\)", (DEBIAN / "changelog").read_text(encoding="utf-8")).group(1)
+    python = (ROOT / "python/tributary/__init__.py").read_text(encoding="utf-8")
+    imported = re.search(r'^__version__ = "(.+)"$', python, re.MULTILINE).group(1)
+    assert built == packed.split("-")[0] == imported, (built, packed, imported)
+
+
 def an_unclean_tree_is_refused():
     """In a repository of its own, with nothing in it but what packs."""
     if shutil.which("git") is None or shutil.which("dpkg-buildpackage") is None or shutil.which("dh") is None:
@@ -178,7 +187,7 @@ def main():
                 check(staged)
     for check in (another_release_is_refused, scripts_setup_brings_what_packages_are_built_with,
                   every_licence_is_in_copyright, what_cannot_be_packed_is_said,
-                  an_unclean_tree_is_refused):
+                  versions_are_one, an_unclean_tree_is_refused):
         with report.case("contents", check.__name__):
             check()
     sys.exit(report.finish())
