@@ -155,7 +155,8 @@ def what_cannot_be_packed_is_said():
 
 def versions_are_one():
     """Of the build, the packages and the Python package."""
-    built = re.search(r"^  version: '(.+)',$", (ROOT / "meson.build").read_text(encoding="utf-8"), re.MULTILINE).group(1)
+    project = (ROOT / "meson.build").read_text(encoding="utf-8")
+    built = re.search(r"^  version: '(.+)',$", project, re.MULTILINE).group(1)
     packed = re.match(r"tributary \(([^)]+)\)", (DEBIAN / "changelog").read_text(encoding="utf-8")).group(1)
     python = (ROOT / "python/tributary/__init__.py").read_text(encoding="utf-8")
     imported = re.search(r'^__version__ = "(.+)"$', python, re.MULTILINE).group(1)
