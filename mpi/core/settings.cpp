@@ -86,9 +86,7 @@ Settings settings_from(const std::function<const char*(const char*)>& look_up,
   if (const auto n = read.number("TRIBUTARY_MPI_JOIN_TIMEOUT", 1, an_hour)) {
     settings.join_limit = std::chrono::seconds(*n);
   }
-  if (const auto n = read.number("TRIBUTARY_MPI_SPIN_USEC", 0, a_second_us)) {
-    settings.spin_usec = *n;
-  }
+  settings.spin_usec = read.number("TRIBUTARY_MPI_SPIN_USEC", 0, a_second_us);
   read_tuning(read, settings, faults);
   return settings;
 }

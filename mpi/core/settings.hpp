@@ -25,7 +25,7 @@ struct Settings {
   /// take before the fabric counts as failed.
   std::chrono::milliseconds timeout{3000};
   std::chrono::milliseconds join_limit{10'000}; ///< TRIBUTARY_MPI_JOIN_TIMEOUT, in seconds
-  std::uint32_t spin_usec = 30;                 ///< TRIBUTARY_MPI_SPIN_USEC
+  std::optional<std::uint32_t> spin_usec;       ///< TRIBUTARY_MPI_SPIN_USEC
 
   /// Of what all ranks of a communicator must have alike.
   [[nodiscard]] std::string common() const;

@@ -187,30 +187,53 @@ void Arena::decide(CallNumber last) {
   head().results.raise();
 }
 
-std::uint64_t node_identity() {
-  // FNV-1a over what says who can share memory: the machine, and the file system of /dev/shm.
-  std::uint64_t hash = 0xcbf29ce484222325;
-  const auto mix = [&](std::string_view bytes) {
+namespace {
+
+/// FNV-1a.
+class Hash {
+public:
+  void mix(std::string_view bytes) {
     for (const char byte : bytes) {
-      hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+      value_ = (value_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
     }
-  };
+  }
+  void mix_boot() {
+    std::array<char, 256> text{};
+    const File boot(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    if (const auto n = boot.descriptor < 0 ? 0 : read(boot.descriptor, text.data(), text.size());
+        n > 0) {
+      mix({text.data(), static_cast<std::size_t>(n)});
+    }
+  }
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+
+private:
+  std::uint64_t value_ = 0xcbf29ce484222325;
+};
+
+} // namespace
+
+std::uint64_t node_identity() {
+  // What says who can share memory: the machine, and the file system of /dev/shm.
+  Hash hash;
   std::array<char, 256> text{};
   if (gethostname(text.data(), text.size() - 1) == 0) {
-    mix(text.data());
+    hash.mix(text.data());
   }
-  const File boot(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-  if (const auto n = boot.descriptor < 0 ? 0 : read(boot.descriptor, text.data(), text.size());
-      n > 0) {
-    mix({text.data(), static_cast<std::size_t>(n)});
-  }
+  hash.mix_boot();
   for (const char* const place : {"/dev/shm", "/proc/self/ns/net"}) {
     struct stat facts {};
     if (stat(place, &facts) == 0) {
-      mix(fmt::format("{}:{} ", facts.st_dev, facts.st_ino));
+      hash.mix(fmt::format("{}:{} ", facts.st_dev, facts.st_ino));
     }
   }
-  return hash;
+  return hash.value();
+}
+
+std::uint64_t machine_identity() {
+  Hash hash;
+  hash.mix_boot();
+  return hash.value();
 }
 
 } // namespace tributary::mpi::node

@@ -35,7 +35,7 @@
 
 namespace tributary::mpi::node {
 
-/// Called by whoever waits, once in a millisecond.
+/// Called by whoever waits for long (signal.hpp).
 using Idle = std::function<void()>;
 
 class Arena {
@@ -101,5 +101,7 @@ private:
 
 /// The same for all processes that can share memory, on one machine or in one container.
 [[nodiscard]] std::uint64_t node_identity();
+/// The same for all processes that share processors, whatever namespaces they are in.
+[[nodiscard]] std::uint64_t machine_identity();
 
 } // namespace tributary::mpi::node

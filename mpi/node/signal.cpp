@@ -1,5 +1,6 @@
 #include "mpi/node/signal.hpp"
 
+#include <cerrno>
 #include <climits>
 #include <ctime>
 #include <linux/futex.h>
@@ -30,11 +31,12 @@ void Signal::raise() {
 
 void Signal::yield() { sched_yield(); }
 
-void Signal::sleep(std::uint32_t seen) {
-  constexpr timespec limit{.tv_sec = 0, .tv_nsec = 1'000'000};
+bool Signal::sleep(std::uint32_t seen, std::chrono::milliseconds limit) {
+  const timespec time{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(limit).count()};
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
-  futex(count_, FUTEX_WAIT, seen, &limit);
+  const bool timed_out = futex(count_, FUTEX_WAIT, seen, &time) != 0 && errno == ETIMEDOUT;
   sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  return !timed_out;
 }
 
 } // namespace tributary::mpi::node

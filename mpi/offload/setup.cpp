@@ -16,6 +16,7 @@
 #include <random>
 #include <stdexcept>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace tributary::mpi::offload {
@@ -24,7 +25,7 @@ namespace {
 
 /// Of a step. Long calls go step by step; /dev/shm holds as much for each rank of a node.
 constexpr std::size_t part_bytes = std::size_t{512} << 10;
-constexpr std::uint32_t protocol_version = 1; ///< of everything that ranks share beside MPI
+constexpr std::uint32_t protocol_version = 2; ///< of everything that ranks share beside MPI
 constexpr std::chrono::milliseconds connect_limit{2000};
 
 /// What every rank says of itself at first.
@@ -32,6 +33,7 @@ struct Introduction {
   std::uint64_t node;
   std::uint64_t settings;
   std::uint64_t version;
+  std::uint64_t machine; ///< whose processors it shares
 };
 
 /// On a thread of its own, while this one lets MPI go on. Throws what it throws.
@@ -102,7 +104,8 @@ void Setup::agree(const std::string& trouble) {
 void Setup::find_nodes() {
   const Introduction mine{.node = node::node_identity(),
                           .settings = std::hash<std::string>()(runtime_.settings().common()),
-                          .version = protocol_version};
+                          .version = protocol_version,
+                          .machine = node::machine_identity()};
   std::vector<Introduction> all(static_cast<std::size_t>(communicator_.size()));
   PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm_);
   std::map<std::uint64_t, std::uint32_t> numbers; // nodes in the order of their first ranks
@@ -121,6 +124,9 @@ void Setup::find_nodes() {
   rank_in_node_ = me.rank;
   ranks_in_node_ = ranks[node_];
   nodes_ = static_cast<std::uint32_t>(ranks.size());
+  choose_spinning(std::count_if(all.begin(), all.end(), [&](const Introduction& one) {
+    return one.machine == mine.machine;
+  }));
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].version != all[0].version) {
       agree(fmt::format("rank {} has version {} of libtributary_mpi, rank 0 has {}", rank,
@@ -136,6 +142,14 @@ void Setup::find_nodes() {
     communicator_.reason_ = Reason::one_node;
     throw Stop{};
   }
+}
+
+void Setup::choose_spinning(long ranks_here) {
+  // Whoever looks for frames without sleeping takes a processor. Where ranks have to share them, it
+  // is that of the rank that is waited for.
+  constexpr std::uint32_t spin_usec = 30;
+  const bool has_its_own = ranks_here <= sysconf(_SC_NPROCESSORS_ONLN);
+  spin_usec_ = runtime_.settings().spin_usec.value_or(has_its_own ? spin_usec : 0);
 }
 
 void Setup::refuse_foreigners() {
@@ -181,7 +195,7 @@ void Setup::open_interface() {
       throw std::runtime_error("TRIBUTARY_MPI_INTERFACE is not set: it names the interface that "
                                "leads to the switch");
     }
-    group_ = std::make_unique<team::FabricGroup>(interface, runtime_.settings().spin_usec);
+    group_ = std::make_unique<team::FabricGroup>(interface, spin_usec_);
   });
 }
 
@@ -253,7 +267,7 @@ void Setup::join() {
                       .name = fmt::format("mpi-{}", secret_.substr(0, 16)),
                       .node = node_,
                       .nodes = nodes_,
-                      .spin_usec = runtime_.settings().spin_usec,
+                      .spin_usec = spin_usec_,
                       .join_limit = runtime_.settings().join_limit});
       });
     });

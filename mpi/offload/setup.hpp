@@ -36,6 +36,7 @@ private:
   struct Stop {}; ///< thrown: the communicator has no group, and its reason is set
 
   void find_nodes();
+  void choose_spinning(long ranks_here);
   void refuse_foreigners();
   void share_secret();
   void open_interface();
@@ -56,6 +57,7 @@ private:
   std::uint32_t node_ = 0;
   std::uint32_t nodes_ = 0;
   std::uint32_t rank_in_node_ = 0;
+  std::uint32_t spin_usec_ = 0;
   std::uint32_t ranks_in_node_ = 0;
   std::string secret_;
   std::unique_ptr<team::FabricGroup> group_;

@@ -101,10 +101,11 @@ bool Team::through_fabric(const Call& call, std::size_t elements, const node::Id
     break;
   case Call::What::barrier: outcome = group_->begin_barrier(); break;
   }
-  constexpr milliseconds look{1}; // whether others have found a fault
+  // Looks now and then whether others have found a fault.
   const auto began = steady_clock::now();
   auto next_suspicion = began + suspect_after_;
-  while (outcome == Outcome::not_yet) {
+  for (milliseconds look = node::before_idle; outcome == Outcome::not_yet;
+       look = node::between_idle) {
     outcome = group_->wait(look);
     if (outcome != Outcome::not_yet) {
       break;

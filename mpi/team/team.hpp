@@ -51,8 +51,8 @@ public:
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] bool leads() const { return group_ != nullptr; }
 
-  /// Requires that `arena().enter()` allowed it. `idle` is called while it waits, once in a
-  /// millisecond: others may need this process's MPI library to go on before they come.
+  /// Requires that `arena().enter()` allowed it. `idle` is called when it waits for long
+  /// (node/signal.hpp): others may need this process's MPI library to go on before they come.
   void run(const Call& call, const node::Idle& idle);
   /// Whether a step of the last call was completed by the coordinator; the leader knows.
   [[nodiscard]] bool was_rescued() const { return rescued_; }

@@ -31,8 +31,7 @@ class Cluster(MpiCluster):
         super().__init__(lab, nodes)
 
     def environment(self, **more):
-        return super().environment(**{"TRIBUTARY_MPI_VERBOSE": 1, "TRIBUTARY_MPI_TUNING": "always",
-                                      "TRIBUTARY_MPI_SPIN_USEC": 0, **more})
+        return super().environment(**{"TRIBUTARY_MPI_VERBOSE": 1, "TRIBUTARY_MPI_TUNING": "always", **more})
 
     def check(self, ranks, *arguments, **variables):
         """Standard output and error; it must have ended well."""

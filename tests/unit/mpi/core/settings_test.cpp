@@ -24,13 +24,16 @@ TEST(Settings, AreReadFromTheEnvironment) {
                                   {"TRIBUTARY_MPI_REQUIRE", "1"},
                                   {"TRIBUTARY_SUM", "reproducible"},
                                   {"TRIBUTARY_MPI_TUNING", "barrier"},
-                                  {"TRIBUTARY_MPI_TIMEOUT", "7"}},
+                                  {"TRIBUTARY_MPI_TIMEOUT", "7"},
+                                  {"TRIBUTARY_MPI_SPIN_USEC", "0"}},
                                  faults);
   EXPECT_TRUE(faults.empty());
   EXPECT_EQ(read.interface, "eth1");
   EXPECT_TRUE(read.on && read.require && read.reproducible);
   ASSERT_TRUE(read.tuning.has_value());
   EXPECT_EQ(read.timeout, std::chrono::seconds(7));
+  EXPECT_EQ(read.spin_usec, 0U); // which is not the same as nothing said
+  EXPECT_EQ(settings({}, faults).spin_usec, std::nullopt);
   EXPECT_NE(read.common(), settings({}, faults).common());
 }
 
