@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Packages in a fresh Debian: installed, used, upgraded, removed.
 
-    tests/packages/fresh_root.py [--build BUILD-FOLDER | --packages FOLDER] [--base FOLDER | --keep FOLDER]
+    tests/packages/fresh_root.py [--build BUILD-FOLDER | --packages FOLDER] [--base FOLDER | --over | --keep FOLDER]
 
 Takes some minutes; needs root and debootstrap, and a mirror: the one that this machine's apt is set to.
 Without a mirror it lays packages over this machine's own system instead, which shows less: what the
@@ -17,6 +17,7 @@ Exits with 1 when something is wrong, 77 when it cannot run here. Nothing outsid
 """
 
 import argparse
+import itertools
 import os
 import re
 import shutil
@@ -39,6 +40,8 @@ PACKAGES = "/srv/packages"
 NEWER = "0.1.0+newer"
 # What the demonstration needs beside the packages.
 FOR_THE_DEMO = ("python3", "iproute2", "iputils-ping", "procps", "man-db")
+# Where a package may put something.
+SYSTEM = ("bin", "boot", "etc", "lib", "lib64", "opt", "sbin", "usr", "var")
 # What apt and dpkg themselves write, and what is not the packages'.
 NOT_OURS = re.compile(r"^(var/(lib/(dpkg|apt|systemd|ucf|man-db)|cache|log|backups)|tmp|srv|proc|sys|dev|run|root)(/|$)"
                       r"|^etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$|^etc/(ld\.so\.cache|\.pwd\.lock)$")
@@ -70,7 +73,7 @@ class Root:
 
     def files(self):
         found = set()
-        for folder, folders, names in os.walk(self.path):
+        for folder, folders, names in itertools.chain(*(os.walk(self.path / name) for name in SYSTEM)):
             at = os.path.relpath(folder, self.path)
             folders[:] = [name for name in folders if not NOT_OURS.match(os.path.normpath(f"{at}/{name}"))]
             for name in [*folders, *names]:
@@ -279,7 +282,7 @@ def tell(chosen, place):
     root = Root(chosen.keep or place / "root")
     if chosen.base:
         must(subprocess.run(["cp", "-a", chosen.base, root.path], capture_output=True, text=True, check=False))
-    fresh = bool(chosen.base) or bootstrap(root.path)
+    fresh = bool(chosen.base) or (not chosen.over and bootstrap(root.path))
     if not fresh:
         shutil.rmtree(root.path, ignore_errors=True)
         lay_over(root.path, place)
@@ -300,11 +303,20 @@ def tell(chosen, place):
     return report.finish()
 
 
+def unmount(root):
+    """All that is mounted at or below it, also one upon the other."""
+    while f" {root}" in Path("/proc/self/mountinfo").read_text(encoding="utf-8"):
+        done = subprocess.run(["umount", "--recursive", "--lazy", root], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"{root} stays mounted, so nothing is removed: {done.stderr}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="a release build (default: build)")
     parser.add_argument("--packages", type=Path, help="packages to begin with, instead of some of the build")
     parser.add_argument("--base", type=Path, help="an empty Debian that debootstrap has made, to be copied")
+    parser.add_argument("--over", action="store_true", help="lay packages over this system, as without a mirror")
     parser.add_argument("--keep", type=Path, help="a folder that the Debian is made in, and stays in")
     chosen = parser.parse_args()
     if os.geteuid() != 0 or shutil.which("debootstrap") is None:
@@ -317,8 +329,7 @@ def main():
         try:
             code = tell(chosen, Path(place))
         finally:
-            subprocess.run(["umount", "--recursive", "--lazy", chosen.keep or Path(place) / "root"],
-                           capture_output=True, check=False)
+            unmount(chosen.keep or Path(place) / "root")
     sys.exit(code)
 
 
