@@ -2,6 +2,7 @@
 
 #include "dataplane/config/parse.hpp"
 #include "dataplane/config/print_default.hpp"
+#include "dataplane/doctor/doctor.hpp"
 #include "dataplane/port/start_again.hpp"
 #include "dataplane/process/machine.hpp"
 #include "dataplane/process/switch_process.hpp"
@@ -9,7 +10,10 @@
 #include "service/program.hpp"
 
 #include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <fmt/format.h>
 
+#include <fstream>
 #include <utility>
 
 namespace {
@@ -23,7 +27,28 @@ service::Presentation presentation() {
           .config_file = "/etc/tributary/switch.toml",
           .log_level = "process.log_level",
           .signals = "SIGTERM and SIGINT drain and end it; SIGHUP reads the configuration again.",
-          .more_examples = {}};
+          .more_examples = "  tributary-switch --doctor --config my.toml\n",
+          .doctor =
+              "Look at NICs, hugepages, cores and interfaces: what is wrong, and what mends it; "
+              "exit code 1 if something is"};
+}
+
+/// Without a file, what every switch needs.
+int look_at_machine(const service::Options& options) {
+  const bool has_file = options.config_given || std::ifstream(options.config_file).good();
+  const config::Config configuration =
+      has_file ? dataplane::read_configuration(options.config_file).config : config::Config{};
+  const auto findings = tributary::doctor::examine(
+      configuration, tributary::doctor::MachineFiles(options.doctor_root));
+  if (options.json) {
+    fmt::print("{}\n", boost::json::serialize(tributary::doctor::json_of(findings)));
+  } else {
+    fmt::print("{}{}", tributary::doctor::text_of(findings),
+               has_file ? ""
+                        : "No configuration: say with --config FILE which ports there will be.\n");
+  }
+  return tributary::doctor::anything_wrong(findings) ? service::exit_runtime_failure
+                                                     : service::exit_success;
 }
 
 boost::json::object check(const std::string& file) {
@@ -57,5 +82,6 @@ int main(int argc, char** argv) {
        .default_config = config::default_toml,
        .keys = [] { return config::keys_markdown(); },
        .check = check,
-       .run = [argv](const service::Options& options) { run(options, argv); }});
+       .run = [argv](const service::Options& options) { run(options, argv); },
+       .doctor = look_at_machine});
 }

@@ -30,7 +30,18 @@ ParsedOptions parse_options(int argc, char** argv, const Presentation& program) 
   auto* check = app.add_flag("--check-config", check_config, "Only check the configuration");
   print->excludes(keys)->excludes(check);
   keys->excludes(check);
-  app.add_flag("--json", options.json, "With --check-config: answer in JSON")->needs(check);
+  bool doctor = false;
+  if (!program.doctor.empty()) {
+    auto* flag = app.add_flag("--doctor", doctor, program.doctor);
+    flag->excludes(print)->excludes(keys)->excludes(check);
+    app.add_option("--root", options.doctor_root,
+                   "With --doctor: directory that has /sys and /proc of the machine")
+        ->type_name("DIR")
+        ->needs(flag);
+  }
+  const std::string answering =
+      program.doctor.empty() ? "--check-config" : "--check-config or --doctor";
+  app.add_flag("--json", options.json, fmt::format("With {}: answer in JSON", answering));
   app.footer(
       fmt::format("Examples:\n"
                   "  {0} --print-config > my.toml\n"
@@ -42,12 +53,16 @@ ParsedOptions parse_options(int argc, char** argv, const Presentation& program) 
                   program.name, program.more_examples, program.signals));
   try {
     app.parse(argc, argv);
+    if (options.json && !check_config && !doctor) {
+      throw CLI::RequiresError("--json", answering);
+    }
   } catch (const CLI::ParseError& e) {
     parsed.exit_code = app.exit(e) == 0 ? exit_success : exit_usage_or_config_error;
     return parsed;
   }
   options.config_given = file->count() > 0;
-  options.action = print_config   ? Options::Action::print_config
+  options.action = doctor         ? Options::Action::doctor
+                   : print_config ? Options::Action::print_config
                    : print_keys   ? Options::Action::print_keys
                    : check_config ? Options::Action::check_config
                                   : Options::Action::run;

@@ -20,15 +20,17 @@ struct Presentation {
   std::string log_level;   ///< the key of the file that --log-level overrides
   std::string signals;     ///< what they do, a sentence or two, broken into lines
   std::string more_examples;
+  std::string doctor{}; ///< what --doctor does, a line; empty: there is none
 };
 
 struct Options {
-  enum class Action : std::uint8_t { run, check_config, print_config, print_keys };
+  enum class Action : std::uint8_t { run, check_config, print_config, print_keys, doctor };
   Action action = Action::run;
   std::string config_file;
   bool config_given = false;
   std::string log_level; ///< empty: the configuration decides
   bool json = false;
+  std::string doctor_root; ///< what stands before /sys and /proc
 };
 
 /// The options, or the exit code when the command line has been answered already: help, version,

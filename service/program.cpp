@@ -41,6 +41,15 @@ int check_config(const Program& program, const Options& options) {
   }
 }
 
+int doctor(const Program& program, const Options& options) {
+  try {
+    return program.doctor(options);
+  } catch (const configuration::ConfigError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return exit_usage_or_config_error;
+  }
+}
+
 int serve(const Program& program, const Options& options) {
   start_logging(program.presentation.name);
   try {
@@ -70,6 +79,7 @@ int run_program(int argc, char** argv, const Program& program) {
     return exit_success;
   case Options::Action::print_keys: fmt::print("{}", program.keys()); return exit_success;
   case Options::Action::check_config: return check_config(program, parsed.options);
+  case Options::Action::doctor: return doctor(program, parsed.options);
   case Options::Action::run: break;
   }
   return serve(program, parsed.options);

@@ -26,6 +26,9 @@ struct Program {
   /// Serves until asked to end. Throws configuration::ConfigError before anything is started, and
   /// std::exception.
   std::function<void(const Options&)> run;
+  /// Looks at the machine, prints what it found, and answers the exit code; where the presentation
+  /// has a `doctor`. Throws configuration::ConfigError.
+  std::function<int(const Options&)> doctor{};
 };
 
 [[nodiscard]] int run_program(int argc, char** argv, const Program& program);

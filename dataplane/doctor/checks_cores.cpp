@@ -1,0 +1,179 @@
+// The cores that workers poll on.
+#include "dataplane/doctor/checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace tributary::doctor {
+namespace {
+
+constexpr std::string_view cpu_directory = "/sys/devices/system/cpu";
+
+std::string of_cpu(unsigned core, std::string_view file) {
+  return fmt::format("{}/cpu{}/{}", cpu_directory, core, file);
+}
+
+std::optional<unsigned> node_of_core(const MachineFiles& files, unsigned core) {
+  for (const std::string& name : files.names("/sys/devices/system/node")) {
+    if (name.starts_with("node") && name.size() > 4 &&
+        files.cpus(fmt::format("/sys/devices/system/node/{}/cpulist", name)).contains(core)) {
+      return static_cast<unsigned>(std::stoul(name.substr(4)));
+    }
+  }
+  return std::nullopt;
+}
+
+void check_isolation(const Examination& of, const CpuSet& cores) {
+  const CpuSet isolated = of.files.cpus(fmt::format("{}/isolated", cpu_directory));
+  const CpuSet tickless = of.files.cpus(fmt::format("{}/nohz_full", cpu_directory));
+  CpuSet shared;
+  for (const unsigned core : cores) {
+    if (!isolated.contains(core) || !tickless.contains(core)) {
+      shared.insert(core);
+    }
+  }
+  if (shared.empty()) {
+    of.add("isolation", {}, Verdict::good, fmt::format("cores {} are isolated", list_of(cores)));
+    return;
+  }
+  const std::string list = list_of(cores);
+  of.add(
+      "isolation", {}, Verdict::advice,
+      fmt::format("the kernel runs other programs, or its clock tick, on cores {}",
+                  list_of(shared)),
+      fmt::format("sed -i 's/^GRUB_CMDLINE_LINUX=\"/&isolcpus=managed_irq,domain,{0} nohz_full={0} "
+                  "rcu_nocbs={0} /' /etc/default/grub && update-grub && reboot",
+                  list));
+}
+
+void check_siblings(const Examination& of, const CpuSet& cores) {
+  for (const unsigned core : cores) {
+    for (const unsigned other : of.files.cpus(of_cpu(core, "topology/thread_siblings_list"))) {
+      if (other > core && cores.contains(other)) {
+        of.add("siblings", fmt::format("cores {} and {}", core, other), Verdict::advice,
+               "are two threads of one core, so that two workers share it: name others in `cores`");
+      }
+    }
+  }
+}
+
+void check_clock(const Examination& of, const CpuSet& cores) {
+  CpuSet slow;
+  for (const unsigned core : cores) {
+    const auto governor = of.files.text(of_cpu(core, "cpufreq/scaling_governor"));
+    if (governor && *governor != "performance") {
+      slow.insert(core);
+    }
+  }
+  if (!slow.empty()) {
+    of.add("clock", {}, Verdict::advice,
+           fmt::format("the clock of cores {} follows the load", list_of(slow)),
+           fmt::format("cpupower -c {} frequency-set -g performance", list_of(slow)));
+  }
+}
+
+void check_interrupts(const Examination& of, const CpuSet& cores) {
+  std::string numbers;
+  std::size_t count = 0;
+  for (const std::string& irq : of.files.names("/proc/irq")) {
+    CpuSet at = of.files.cpus(fmt::format("/proc/irq/{}/effective_affinity_list", irq));
+    if (at.empty()) {
+      at = of.files.cpus(fmt::format("/proc/irq/{}/smp_affinity_list", irq));
+    }
+    // One that a device has asked for has a directory with the name of its handler.
+    const std::vector<std::string> entries = of.files.names(fmt::format("/proc/irq/{}", irq));
+    const bool used = std::ranges::any_of(entries, [](const std::string& name) {
+      return name.find("affinity") == std::string::npos && name != "spurious" && name != "node";
+    });
+    const bool here = std::ranges::any_of(at, [&](unsigned cpu) { return cores.contains(cpu); });
+    if (used && here) {
+      numbers += fmt::format("{}{}", count == 0 ? "" : " ", irq);
+      ++count;
+    }
+  }
+  if (count == 0) {
+    of.add("interrupts", {}, Verdict::good,
+           fmt::format("no interrupt goes to cores {}", list_of(cores)));
+    return;
+  }
+  CpuSet others;
+  for (const unsigned cpu : of.files.cpus(fmt::format("{}/online", cpu_directory))) {
+    if (!cores.contains(cpu)) {
+      others.insert(cpu);
+    }
+  }
+  if (others.empty()) {
+    of.add(
+        "interrupts", {}, Verdict::advice,
+        "workers have all the cores, and interrupts have none of their own: name fewer in `cores`");
+    return;
+  }
+  of.add("interrupts", {}, Verdict::advice,
+         fmt::format("{} interrupt{} come{} to cores of workers: {}", count, count == 1 ? "" : "s",
+                     count == 1 ? "s" : "", numbers),
+         fmt::format("systemctl stop irqbalance; for i in {}; do echo {} > "
+                     "/proc/irq/$i/smp_affinity_list; done",
+                     numbers, list_of(others)));
+}
+
+void check_nodes(const Examination& of, const CpuSet& cores) {
+  std::map<unsigned, unsigned> node_of;
+  for (const unsigned core : cores) {
+    if (const auto node = node_of_core(of.files, core)) {
+      node_of[core] = *node;
+    }
+  }
+  of.for_each_port(
+      {config::PortKind::pci, config::PortKind::af_xdp, config::PortKind::af_packet},
+      [&](const config::Port& port, const std::string& subject) {
+        const std::string file =
+            port.kind == config::PortKind::pci
+                ? fmt::format("/sys/bus/pci/devices/{}/numa_node", port.pci_address)
+                : fmt::format("/sys/class/net/{}/device/numa_node", port.interface);
+        const auto node = of.files.number(file);
+        if (!node || *node < 0 || node_of.empty()) {
+          return; // a machine of one node, or a device of none
+        }
+        const auto at = static_cast<unsigned>(*node);
+        if (std::ranges::none_of(node_of, [&](const auto& entry) { return entry.second == at; })) {
+          of.add(
+              "numa", subject, Verdict::advice,
+              fmt::format("is at NUMA node {0}, and no worker is: name cores of {1} in `cores`", at,
+                          of.files.text(fmt::format("/sys/devices/system/node/node{}/cpulist", at))
+                              .value_or("that node")));
+        }
+      });
+}
+
+} // namespace
+
+void check_cores(const Examination& of) {
+  const config::Process& process = of.configuration.process;
+  const CpuSet cores(process.cores.begin(), process.cores.end());
+  const CpuSet online = of.files.cpus(fmt::format("{}/online", cpu_directory));
+  if (cores.empty()) {
+    if (of.has_port(config::PortKind::pci) || process.poll == config::Poll::busy) {
+      of.add("cores", {}, Verdict::advice,
+             "workers are on whichever core the kernel puts them: name theirs in `cores` of "
+             "[process]");
+    }
+    return;
+  }
+  CpuSet away;
+  std::ranges::set_difference(cores, online, std::inserter(away, away.end()));
+  if (!online.empty() && !away.empty()) {
+    of.add(
+        "cores", {}, Verdict::wrong,
+        fmt::format("cores {} are not online; those that are: {}", list_of(away), list_of(online)));
+    return;
+  }
+  check_isolation(of, cores);
+  check_siblings(of, cores);
+  check_clock(of, cores);
+  check_interrupts(of, cores);
+  check_nodes(of, cores);
+}
+
+} // namespace tributary::doctor
