@@ -5,6 +5,7 @@
 #include "net/steady_clock.hpp"
 #include "net/tcp_listener.hpp"
 #include "net/tls_context.hpp"
+#include "service/said_once.hpp"
 #include "service/socket_file.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -250,15 +251,17 @@ private:
     connection.greeting_over();
     peer.session = session;
     by_session_.emplace(session, &connection);
-    spdlog::info("switch {}: connected from {}, version {}, {} ports", hello.name(),
-                 connection.peer(), hello.software(), hello.ports_size());
     connection.send(admission.answer);
     arm_keepalive();
     if (const auto refusal = sink_.connected(session, hello)) {
       forget_session(session);
       connection.unsend();
       reject(connection, protocol::rejection(*refusal));
+      return;
     }
+    said_.forget(subject_of(connection));
+    spdlog::info("switch {}: connected from {}, version {}, {} ports", hello.name(),
+                 connection.peer(), hello.software(), hello.ports_size());
   }
 
   void received(Connection& connection, const control::SwitchMessage& message) override {
@@ -282,8 +285,8 @@ private:
       spdlog::warn("switch {}: lost: {}; it goes on with what it has", peer.name, why);
       forget_session(*peer.session);
       sink_.lost(*peer.session, why);
-    } else if (peer.name.empty()) {
-      spdlog::warn("a connection from {} ended: {}", connection.peer(), why);
+    } else if (peer.name.empty() && said_.is_new(subject_of(connection), std::string(why))) {
+      spdlog::warn("a connection from {} ended: {}; that is not said again", connection.peer(), why);
     }
   }
 
@@ -303,10 +306,23 @@ private:
 
   // ---- ends ----
 
+  /// Whom a line in the log is about: the switch, or the machine of one that has not said its name.
+  [[nodiscard]] std::string subject_of(const Connection& connection) const {
+    const auto peer = peers_.find(const_cast<Connection*>(&connection));
+    if (peer != peers_.end() && !peer->second.name.empty()) {
+      return "switch " + peer->second.name;
+    }
+    return connection.peer().substr(0, connection.peer().rfind(':'));
+  }
+
   void reject(Connection& connection, const control::ManagerMessage& answer) {
     const std::string& reason = answer.rejected().reason();
-    spdlog::warn("switch {}: rejected, from {}: {}", peers_.at(&connection).name, connection.peer(),
-                 reason);
+    if (said_.is_new(subject_of(connection), reason)) {
+      spdlog::warn("switch {}: rejected, from {}: {}; that is not said again",
+                   peers_.at(&connection).name, connection.peer(), reason);
+    } else {
+      spdlog::debug("switch {}: rejected again", peers_.at(&connection).name);
+    }
     connection.send(answer);
     connection.close(reason);
   }
@@ -373,6 +389,7 @@ private:
   std::deque<Local::acceptor> local_acceptors_;
   std::deque<tcp::acceptor> tcp_acceptors_;
   std::unordered_map<Connection*, Peer> peers_;
+  service::SaidOnce said_; ///< of switches that are rejected, and of peers that are none
   std::map<protocol::SessionNumber, Connection*> by_session_;
   std::uint64_t last_session_ = 0;
   bool stopped_ = false;

@@ -116,7 +116,9 @@ private:
 
   /// A manager that is away for long is one line in the log, not one for every attempt.
   void say(const Text& problem) {
-    if (problem != said_) {
+    if (problem == said_) {
+      spdlog::debug("switch {}: manager {}: the same again", switch_name_, settings_.address_text);
+    } else {
       said_ = problem;
       spdlog::warn("switch {}: manager {}: {}; trying again until it answers", switch_name_,
                    settings_.address_text, problem);
@@ -216,16 +218,29 @@ private:
 
   asio::awaitable<void> serve() {
     connected_ = true;
-    said_.clear();
-    spdlog::info("switch {}: connected to the manager at {}", switch_name_, settings_.address_text);
+    welcomed_ = false;
     user_.channel_up();
     user_.batch_ended();
     const Text why = co_await stream_->run(*this);
     connected_ = false;
-    if (!stopped_) {
+    if (stopped_) {
+      co_return;
+    }
+    if (welcomed_) {
       spdlog::warn("switch {}: the channel to the manager at {} ended: {}; what is in force stays",
                    switch_name_, settings_.address_text, why);
-      user_.channel_down(why);
+    } else {
+      say(why); // a manager that refuses does so again at every attempt
+    }
+    user_.channel_down(why);
+  }
+
+  void welcome() {
+    pause_.start_over();
+    if (!std::exchange(welcomed_, true)) {
+      said_.clear();
+      spdlog::info("switch {}: connected to the manager at {}", switch_name_,
+                   settings_.address_text);
     }
   }
 
@@ -233,7 +248,7 @@ private:
     std::string problem = net::take_messages<control::ManagerMessage>(
         frames, [this](const control::ManagerMessage& message) {
           if (message.has_welcome()) {
-            pause_.start_over();
+            welcome();
           }
           user_.received(message);
           return !stream_->ending();
@@ -254,6 +269,7 @@ private:
   Text said_; ///< the problem that is in the log already
   std::optional<net::FramedStream> stream_;
   bool connected_ = false;
+  bool welcomed_ = false; ///< on this connection
   bool stopped_ = false;
 };
 

@@ -43,8 +43,8 @@ struct Examination {
 /// Firmware, IOMMU and vfio-pci; then each NIC of a pci port: driver, group, slot.
 void check_pci(const Examination& of);
 void check_hugepages(const Examination& of);
-/// Cores of the workers: there, isolated, not siblings, at full clock, without interrupts, and on the
-/// NUMA nodes of the NICs.
+/// Cores of the workers: there, isolated, not siblings, at full clock, without interrupts, and on
+/// the NUMA nodes of the NICs.
 void check_cores(const Examination& of);
 /// Interfaces of af_xdp and af_packet ports: there, link, MTU, receive queues (RSS), XDP.
 void check_interfaces(const Examination& of);

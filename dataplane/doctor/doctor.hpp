@@ -1,11 +1,11 @@
-// `tributary-switch --doctor`: looks at what a switch needs of its machine, says what is wrong, and the
-// command that mends it. Changes nothing.
+// `tributary-switch --doctor`: looks at what a switch needs of its machine, says what is wrong, and
+// the command that mends it. Changes nothing.
 //
 //   const std::vector<Finding> findings = examine(configuration, MachineFiles());
 //   fmt::print("{}", text_of(findings));
 //
 // What it looks at follows the configuration: NICs and the IOMMU for ports of kind pci, interfaces
-// for af_xdp and af_packet, cores if the file names some. Each check is one function in checks_*.cpp.
+// for af_xdp and af_packet, cores if the file names some. Each check is a function in checks_*.cpp.
 #pragma once
 
 #include "dataplane/config/config.hpp"

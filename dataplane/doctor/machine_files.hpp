@@ -1,6 +1,6 @@
 // The machine as its kernel describes it in /sys and /proc, read below a root: "" is this machine,
-// and a test has a directory with the files that it wants there. Nothing is written, and nothing but
-// files is asked.
+// and a test has a directory with the files that it wants there. Nothing is written, and nothing
+// but files is asked.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 //
 // Names begin with tributary_switch_, so that a site may scrape the fabric manager, too, whose
 // figures of the same switches have other labels (tributary_port_..., with port numbers): here a
-// port has the name that the configuration gives it. Families are listed in docs/operate/metrics.md.
+// port has the name that the configuration gives it. docs/operate/metrics.md lists the families.
 //
 // Every drop reason of every port is there from the start, with 0: a rate over a series that comes
 // into being with its first event misses that event.

@@ -128,3 +128,24 @@ def test_switches_hear_each_other_and_a_loop_is_named(lab):
                                    ["leaf0", "up"], ["leaf1", "b"], ["leaf1", "a"]],
                "every port hears its neighbour")
     assert len(switch.ctl("show", "manager")[0]["problems"]) >= 1
+
+
+def test_a_refused_switch_and_its_manager_say_so_once(lab):
+    manager = lab.start_manager(manager={"log_level": "debug"})
+    processes = []
+    for number in (1, 2):  # two of one name
+        config = Config(lab.place / f"{number}.sock", manager.switches_address, log_level="debug")
+        config.switch("leaf0", guid=number).port("p", kind="null")
+        processes.append(lab.start(config, f"switch{number}"))
+        if number == 1:
+            wait_until(lambda: "connected to the manager" in processes[0].log_text(), "the first one is taken")
+    refused = processes[1]
+    wait_until(lambda: refused.log_text().count("the same again") >= 2, "it is refused again and again", 60)
+    wait_until(lambda: manager.log_text().count("rejected again") >= 2, "so it is", 60)
+    text = refused.log_text()
+    assert text.count('a switch "leaf0" is connected already') == 1, text
+    assert "connected to the manager" not in text, text
+    assert manager.log_text().count("switch leaf0: rejected, from") == 1, manager.log_text()
+    assert manager.log_text().count("switch leaf0: connected from") == 1
+    assert processes[0].stop() == 0
+    wait_until(lambda: "connected to the manager" in refused.log_text(), "its turn comes", 60)
