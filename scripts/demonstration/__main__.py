@@ -14,6 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import keep  # noqa: E402
 import kill_member  # noqa: E402
 import report  # noqa: E402
 import vector  # noqa: E402
@@ -39,6 +40,9 @@ examples:
   scripts/demo --json result.json            its figures, also as JSON
   scripts/demo --reductions 1000 --processes 1
   scripts/demo --kill-member                 one host is killed; the others are told who is missing
+  scripts/demo --keep                        the fabric stays, with a guided tour: what to type, what to see
+  scripts/demo --enter                       a shell in there; --enter COMMAND runs one
+  scripts/demo --stop                        ends it
   scripts/demo --vector                      vectors of a million floats, and 1 % of the frames lost for a while
 """
 
@@ -75,6 +79,13 @@ def arguments():
         help="instead: kill one host in mid-run, and see that the others name it and end within the documented"
         " time, and go on in a group without it",
     )
+    parts.add_argument(
+        "--keep", action="store_true", help="instead: leave the fabric running, and say what to do with it"
+    )
+    parts.add_argument("--stop", action="store_true", help="end the fabric that is kept")
+    parts.add_argument(
+        "--enter", nargs=argparse.REMAINDER, metavar="COMMAND", help="a shell, or a command, where the fabric is kept"
+    )
     parser.add_argument("--no-setup", action="store_true", help="do not look for missing packages")
     parser.add_argument("--build", type=Path, metavar="DIR", help="take the programs from there as they are")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
@@ -93,7 +104,8 @@ def outside(options):
         HERE, PROGRAMS, options,
         ["--seed", str(seed), "--kind", options.kind, "--reductions", str(options.reductions),
          "--processes", str(options.processes), *(["--kill-member"] if options.kill_member else []),
-         *(["--vector"] if options.vector else [])],
+         *(["--vector"] if options.vector else []), *(["--keep"] if options.keep else [])],
+        keep.start if options.keep else None,
     )  # fmt: skip
 
 
@@ -104,6 +116,8 @@ def inside(options):
     fabric = Fabric(Binaries(options.build), place, options.processes == 1, options.kind)
     progress = report.Progress()
     try:
+        if options.keep:
+            return keep.stay(fabric, lay, say)
         if options.kill_member:
             return kill_member.show(options, fabric, say)
         return vector.show(options, fabric, progress, say) if options.vector else show(options, fabric, progress)
@@ -161,6 +175,10 @@ def show(options, fabric, progress):
 
 def main():
     options = arguments()
+    if options.stop:
+        return keep.stop()
+    if options.enter is not None:
+        return keep.enter(options.enter)
     return inside(options) if options.inside else outside(options)
 
 

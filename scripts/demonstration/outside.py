@@ -33,8 +33,9 @@ def build(programs):
     release.compile(programs)
 
 
-def begin(program, programs, options, arguments):
-    """Runs `program` again with --inside and `arguments`; its exit code. `options` has build and json."""
+def begin(program, programs, options, arguments, run=None):
+    """Runs `program` again with --inside and `arguments`; its exit code. `options` has build and json. `run` starts the
+    inside, if not `run_isolated`."""
     if not options.build:
         try:
             build(programs)
@@ -57,7 +58,7 @@ def begin(program, programs, options, arguments):
         "--build", str((options.build or BUILD).absolute()),
         *(["--result", str(result.fileno())] if result else []),
     ]  # fmt: skip
-    return run_isolated(command, [result.fileno()] if result else [])
+    return (run or run_isolated)(command, [result.fileno()] if result else [])
 
 
 class Interrupted(Exception):

@@ -49,6 +49,31 @@ def test_json_has_the_promised_keys_and_ideal_frame_counts(lab):
     assert programs() == []
 
 
+def test_a_demo_that_is_kept_is_entered_and_ended(lab):
+    kept = start(lab, "--keep")
+    printed, _ = kept.communicate(timeout=120)
+    assert kept.returncode == 0 and "scripts/demo --enter" in printed, printed
+
+    def demo(*arguments):
+        done = subprocess.run([str(DEMO), *arguments], capture_output=True, text=True, check=False, timeout=120)
+        return done.returncode, done.stdout + done.stderr
+
+    again = start(lab, "--keep")
+    assert "one is kept already" in again.communicate(timeout=60)[0] and again.returncode == 1
+    code, said = demo("--enter", "reduce", "50")
+    assert code == 0 and "50 allreduces" in said and "all exact" in said, said
+    # What the tour says, but for what a person does there.
+    code, said = demo("--enter", "sh", "-c", "tributaryctl fabric show topology && tributaryctl show engines"
+                      " && tributaryctl --socket spine0.sock show ports")  # fmt: skip
+    assert code == 0 and "leaf3" in said and "spine0" in said, said
+    code, said = demo("--enter", "reduce", "many")
+    assert code == 1 and "no number" in said, said
+    assert demo("--stop") == (0, "demo: ended; everything it made is removed\n")
+    assert programs() == []
+    assert demo("--stop") == (0, "demo: none is kept\n")
+    assert demo("--enter", "true")[0] == 1
+
+
 def test_a_cut_uplink_is_replaced_while_the_hosts_reduce(lab):
     file = lab.file("demo.json")
     demo = start(lab, "--reductions", "20000", "--json", str(file))
