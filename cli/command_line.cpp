@@ -3,10 +3,65 @@
 #include "terminal/describe.hpp"
 
 #include <CLI/CLI.hpp>
+#include "configuration/suggest.hpp"
 
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <cstdlib>
+#include <iterator>
+#include <string_view>
+#include <vector>
 
 namespace tributary::cli {
+namespace {
+
+constexpr std::string_view shown_things[] = {"ports",   "links",    "neighbours", "queues", "trees",
+                                             "engines", "counters", "workers",    "manager"};
+
+std::string suggestion_for_what(std::string_view word, std::string_view before) {
+  const std::string_view near = configuration::nearest(word, shown_things);
+  return near.empty() || near == word
+             ? ""
+             : fmt::format("Did you mean `tributaryctl {}{}`?", before, near);
+}
+
+/// Of a command line that was refused: what its first word that is no command may have meant, in
+/// the words that were right before it.
+std::string suggestion_for(const CLI::App& program, int argc, const char* const* argv) {
+  const CLI::App* at = &program;
+  std::string before;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with('-')) {
+      if (word == "-s" || word == "--socket") {
+        ++i; // its value is no command
+      }
+      continue;
+    }
+    const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
+    std::vector<std::string> names;
+    const CLI::App* found = nullptr;
+    for (const CLI::App* command : commands) {
+      names.push_back(command->get_name());
+      found = command->get_name() == word ? command : found;
+    }
+    if (found == nullptr) {
+      const std::vector<std::string_view> known(names.begin(), names.end());
+      const std::string_view near = configuration::nearest(word, known);
+      return near.empty() ? "" : fmt::format("Did you mean `tributaryctl {}{}`?", before, near);
+    }
+    before += word + ' ';
+    at = found;
+    if (at->get_subcommands([](const CLI::App*) { return true; }).empty()) {
+      return word == "show" && i + 1 < argc ? suggestion_for_what(argv[i + 1], before) : "";
+    }
+  }
+  return "";
+}
+
+} // namespace
 
 ParsedCommand parse_command_line(int argc, const char* const* argv) {
   ParsedCommand parsed;
@@ -41,11 +96,13 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       "Ports, links, neighbours, queues, trees, engines, counters, workers or the fabric manager");
   show->add_option("what", command.what, "What to show")
       ->required()
-      ->check(CLI::IsMember({"ports", "links", "neighbours", "queues", "trees", "engines",
-                             "counters", "workers", "manager"}));
+      ->type_name("WHAT")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(std::begin(shown_things), std::end(shown_things))));
   show->add_option("--switch", command.switch_name, "Only this switch")->type_name("NAME");
   show->add_option("--port", command.port, "With queues: only this port")->type_name("NAME");
-  show->add_option("-w,--watch", command.watch_seconds, "Interval of repeated output in seconds")
+  show->add_option("-w,--watch", command.watch_seconds,
+                   "Repeat every so many seconds; q or Ctrl-C ends it")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 86400.0));
   show->footer("Examples:\n"
@@ -127,6 +184,11 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     parsed.exit_code = app.exit(e) == 0 ? exit_success : exit_usage;
+    if (*parsed.exit_code == exit_usage && argc > 1) {
+      if (const std::string hint = suggestion_for(app, argc, argv); !hint.empty()) {
+        fmt::print(stderr, "{}\n", hint);
+      }
+    }
     return parsed;
   }
   using Verb = Command::Verb;

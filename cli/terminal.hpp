@@ -15,8 +15,9 @@ void catch_interrupts();
 
 void sleep_until_interrupted(double seconds);
 
-/// Prints what `show` makes, every so many seconds, until interrupted. `clear`: on a terminal, each
-/// in the place of the one before.
+/// Prints what `show` makes, every so many seconds, until interrupted or, on a terminal, until `q`
+/// is pressed; another key shows it anew at once. `clear`: on a terminal, each in the place of the
+/// one before.
 void watch(double seconds, bool clear, const std::function<std::string()>& show);
 
 } // namespace tributary::cli

@@ -286,7 +286,8 @@ private:
       forget_session(*peer.session);
       sink_.lost(*peer.session, why);
     } else if (peer.name.empty() && said_.is_new(subject_of(connection), std::string(why))) {
-      spdlog::warn("a connection from {} ended: {}; that is not said again", connection.peer(), why);
+      spdlog::warn("a connection from {} ended: {}; that is not said again", connection.peer(),
+                   why);
     }
   }
 

@@ -125,8 +125,8 @@ struct Process {
   std::string control_socket = "/run/tributary/switch.sock";
   std::string metrics;                         ///< as it was written; empty: nowhere
   std::optional<net::Address> metrics_address; ///< 127.0.0.1 where no host was written
-  std::string hugepages = "auto"; ///< auto, never, require
-  std::uint32_t memory_mib = 0;   ///< without hugepages; 0 = computed from the ports
+  std::string hugepages = "auto";              ///< auto, never, require
+  std::uint32_t memory_mib = 0;                ///< without hugepages; 0 = computed from the ports
   std::uint32_t buffers_per_port = 4096;
   std::uint32_t longest_frame = default_longest_frame;
   std::string log_level = "info";

@@ -1,10 +1,13 @@
 """tributaryctl: every command against a running switch, for people and as JSON."""
 
 import json
+import os
+import pty
 import shutil
 import signal
 import struct
 import subprocess
+import termios
 from pathlib import Path
 
 from lab import SEQNO, TREE
@@ -156,6 +159,23 @@ def test_capture_of_one_tree_is_valid_pcapng_with_the_frames(lab):
         # The arm says that it has a result, as those of a root do that go on.
         port = "leaf0/host0"
         assert done.stdout.splitlines() == [f"{port} result {TREE} 0 ", f"{port} contribution {TREE} 0 1"], done
+
+
+def test_q_ends_a_watch_and_leaves_the_terminal_as_it_was(lab):
+    lab.star(1)
+    switch = lab.start()
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(lab.binaries.ctl, ["tributaryctl", "--socket", switch.socket, "show", "ports", "--watch", "3600"])
+    before = termios.tcgetattr(terminal)
+    said = b""
+    while b"host1" not in said:
+        said += os.read(terminal, 65536)
+    wait_until(lambda: not termios.tcgetattr(terminal)[3] & termios.ECHO, "keys are given at once")
+    os.write(terminal, b"xq")
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert termios.tcgetattr(terminal) == before
 
 
 def test_capture_ended_by_ctrl_c_leaves_a_whole_file(lab):

@@ -95,6 +95,23 @@ TEST(command_line, mistakes_exit_with_2_and_say_what_is_wrong) {
   }
 }
 
+TEST(command_line, misspelt_commands_are_guessed) {
+  const std::pair<std::vector<const char*>, const char*> mistakes[] = {
+      {{"shw", "ports"}, "Did you mean `tributaryctl show`?"},
+      {{"--socket", "shw", "tracee"}, "Did you mean `tributaryctl trace`?"},
+      {{"show", "prots"}, "Did you mean `tributaryctl show ports`?"},
+      {{"fabric", "shwo", "groups"}, "Did you mean `tributaryctl fabric show`?"},
+  };
+  for (const auto& [arguments, says] : mistakes) {
+    const auto [code, text] = refused(arguments);
+    EXPECT_EQ(code, exit_usage) << says;
+    EXPECT_THAT(text, HasSubstr(says));
+  }
+  EXPECT_THAT(refused({"dance"}).second, testing::Not(HasSubstr("Did you mean")));
+  EXPECT_THAT(refused({"show", "ports", "--watch", "0"}).second,
+              testing::Not(HasSubstr("Did you mean")));
+}
+
 TEST(command_line, help_of_every_command_has_an_example) {
   for (const char* name : {"show", "trace", "capture", "explain", "reload", "version"}) {
     testing::internal::CaptureStdout();
