@@ -21,15 +21,12 @@ CpuSet cpus_of(const std::string& list) {
   for (std::string part; std::getline(parts, part, ',');) {
     unsigned first = 0;
     const char* const end = part.data() + part.size();
-    auto [at, error] = std::from_chars(part.data(), end, first);
+    std::from_chars_result read = std::from_chars(part.data(), end, first);
     unsigned last = first;
-    if (error == std::errc() && at != end && *at == '-') {
-      std::tie(at, error) = [&] {
-        const auto read = std::from_chars(at + 1, end, last);
-        return std::pair(read.ptr, read.ec);
-      }();
+    if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-') {
+      read = std::from_chars(read.ptr + 1, end, last);
     }
-    if (error != std::errc() || at != end || last >= most) {
+    if (read.ec != std::errc() || read.ptr != end || last >= most) {
       continue;
     }
     for (unsigned cpu = first; cpu <= last; ++cpu) {
