@@ -58,12 +58,19 @@ class Library:
     def __init__(self, name, suffix):
         self.name = name
         self.compiler, self.launcher = shutil.which(f"mpicc.{suffix}"), shutil.which(f"mpirun.{suffix}")
+        self.fortran = shutil.which(f"mpifort.{suffix}")
         self.preload = f"libtributary_mpi_{'ompi' if suffix == 'openmpi' else suffix}.so"
 
     def compile(self, source, program):
         if not (self.compiler and self.launcher):
             raise Missing(f"{self.name} is not installed: run 'scripts/setup'")
         subprocess.run([self.compiler, "-O2", "-o", program, source, "-lm"], check=True)
+        return program
+
+    def compile_fortran(self, source, program):
+        if not (self.fortran and self.launcher):
+            raise Missing(f"{self.name} is not installed: run 'scripts/setup'")
+        subprocess.run([self.fortran, "-O1", "-J", program.parent, "-o", program, source], check=True)
         return program
 
     def command(self, hosts, ranks, program, variables=None, preload=None):

@@ -12,6 +12,7 @@ from tributary.network import wait_until
 
 ALONE = True  # sixteen ranks take all the machine has
 SOURCE = Path(__file__).resolve().parent / "mpi_check.c"
+FORTRAN = SOURCE.with_name("mpi_fortran.f90")
 
 
 def compiled(lab, library):
@@ -69,6 +70,21 @@ def test_every_operation_is_right_with_mpich_on_two_nodes(lab):
     # MPICH 4.0 over TCP may hang in MPI_Finalize by itself; bench/compare/programs/end_together.c, which its ranks
     # have preloaded, says why, and keeps them from it.
     all_right(Cluster(lab, MPICH, 2), 2, "all")
+
+
+def test_a_program_in_fortran_reduces_in_the_network_with_both_mpi_libraries(lab):
+    cluster = Cluster(lab, OPENMPI, 2)
+    # Of MPICH's functions of mpi_f08 those without buffers do not call C's.
+    for library, of_a_rank in ((OPENMPI, 7), (MPICH, 6)):
+        lab.need(cluster.preload(library))
+        try:
+            program = library.compile_fortran(FORTRAN, lab.place / "mpi_fortran")
+        except Missing as why:
+            raise Skip(str(why)) from None
+        code, out, err = cluster.run(library, 2, [program])
+        assert code == 0, f"{library.name}: exit code {code}\n{out}\n{err}"
+        here, calls = summary(err)
+        assert here == calls == 2 * of_a_rank, f"{library.name}: {err}"
 
 
 def test_one_rank_and_one_node_work_without_the_network(lab):

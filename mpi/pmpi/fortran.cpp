@@ -1,0 +1,94 @@
+// Fortran's functions of Open MPI: its bindings call the PMPI_ functions, past what calls.cpp and
+// life.cpp take the place of. So their places are taken, too: of the symbol that mpif.h and `use
+// mpi` call, and of that behind `use mpi_f08`; both have these arguments. Each is C's function with
+// C's handles. (MPICH's bindings call the MPI_ functions, and nothing is needed there.)
+//
+// Functions without a place here, also those that do not block, are the MPI library's: a request
+// that Fortran waits for must be one that MPI knows of (requests.cpp).
+#include <mpi.h>
+
+#ifdef OPEN_MPI
+
+// Of Fortran's MPI_IN_PLACE and MPI_BOTTOM, which are known by their addresses. A program in C does
+// not have them.
+extern "C" char mpi_fortran_in_place_ __attribute__((weak));
+extern "C" char mpi_fortran_bottom_ __attribute__((weak));
+
+namespace {
+
+/// A buffer as C passes it.
+void* buffer(void* given) {
+  if (given == &mpi_fortran_in_place_) {
+    return MPI_IN_PLACE;
+  }
+  return given == &mpi_fortran_bottom_ ? MPI_BOTTOM : given;
+}
+
+MPI_Comm comm_of(const MPI_Fint* handle) { return PMPI_Comm_f2c(*handle); }
+MPI_Datatype type_of(const MPI_Fint* handle) { return PMPI_Type_f2c(*handle); }
+MPI_Op op_of(const MPI_Fint* handle) { return PMPI_Op_f2c(*handle); }
+
+/// What both functions that end a communicator do.
+void end(MPI_Fint* comm, MPI_Fint* error, int (*function)(MPI_Comm*)) {
+  MPI_Comm handle = comm_of(comm);
+  *error = function(&handle);
+  if (*error == MPI_SUCCESS) {
+    *comm = PMPI_Comm_c2f(handle);
+  }
+}
+
+} // namespace
+
+// NOLINTBEGIN(readability-identifier-naming)
+/// A function under both of its names.
+#define TRIBUTARY_FORTRAN(name, ...)                                                               \
+  void mpi_##name##_(__VA_ARGS__) __attribute__((alias("ompi_" #name "_f")));                      \
+  void ompi_##name##_f(__VA_ARGS__)
+
+extern "C" {
+
+TRIBUTARY_FORTRAN(init, MPI_Fint* error) { *error = MPI_Init(nullptr, nullptr); }
+
+TRIBUTARY_FORTRAN(init_thread, MPI_Fint* required, MPI_Fint* provided, MPI_Fint* error) {
+  int level = 0;
+  *error = MPI_Init_thread(nullptr, nullptr, *required, &level);
+  *provided = level;
+}
+
+TRIBUTARY_FORTRAN(finalize, MPI_Fint* error) { *error = MPI_Finalize(); }
+
+TRIBUTARY_FORTRAN(comm_free, MPI_Fint* comm, MPI_Fint* error) { end(comm, error, MPI_Comm_free); }
+
+TRIBUTARY_FORTRAN(comm_disconnect, MPI_Fint* comm, MPI_Fint* error) {
+  end(comm, error, MPI_Comm_disconnect);
+}
+
+TRIBUTARY_FORTRAN(allreduce, void* in, void* out, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                  MPI_Fint* comm, MPI_Fint* error) {
+  *error =
+      MPI_Allreduce(buffer(in), buffer(out), *count, type_of(datatype), op_of(op), comm_of(comm));
+}
+
+TRIBUTARY_FORTRAN(reduce, void* in, void* out, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                  MPI_Fint* root, MPI_Fint* comm, MPI_Fint* error) {
+  *error = MPI_Reduce(buffer(in), buffer(out), *count, type_of(datatype), op_of(op), *root,
+                      comm_of(comm));
+}
+
+TRIBUTARY_FORTRAN(reduce_scatter_block, void* in, void* out, MPI_Fint* count, MPI_Fint* datatype,
+                  MPI_Fint* op, MPI_Fint* comm, MPI_Fint* error) {
+  *error = MPI_Reduce_scatter_block(buffer(in), buffer(out), *count, type_of(datatype), op_of(op),
+                                    comm_of(comm));
+}
+
+TRIBUTARY_FORTRAN(bcast, void* data, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root,
+                  MPI_Fint* comm, MPI_Fint* error) {
+  *error = MPI_Bcast(buffer(data), *count, type_of(datatype), *root, comm_of(comm));
+}
+
+TRIBUTARY_FORTRAN(barrier, MPI_Fint* comm, MPI_Fint* error) { *error = MPI_Barrier(comm_of(comm)); }
+
+} // extern "C"
+// NOLINTEND(readability-identifier-naming)
+
+#endif
