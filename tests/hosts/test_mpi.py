@@ -5,6 +5,7 @@ import re
 import time
 from pathlib import Path
 
+import launching
 from tributary.cases import Skip
 from tributary.mpi_cluster import MpiCluster
 from tributary.mpi_library import MPICH, OPENMPI, Missing
@@ -85,6 +86,19 @@ def test_a_program_in_fortran_reduces_in_the_network_with_both_mpi_libraries(lab
         assert code == 0, f"{library.name}: exit code {code}\n{out}\n{err}"
         here, calls = summary(err)
         assert here == calls == 2 * of_a_rank, f"{library.name}: {err}"
+
+
+def test_the_launcher_gives_ranks_the_library_and_all_that_it_asks_for(lab):
+    lab.need(lab.binaries.run)
+    cluster = Cluster(lab, OPENMPI, 2)
+    nodes = ",".join(f"{name}:2" for name in cluster.nodes.hosts.names)
+    ended = launching.run(lab, "--manager", cluster.manager.url, "--require-offload", "--nodes", nodes,
+                          "--env", "TRIBUTARY_MPI_TUNING=always", "--env", "TRIBUTARY_MPI_VERBOSE=1",
+                          cluster.program, "sums", 1)  # fmt: skip
+    assert ended.code == 0, ended.err
+    here, calls = summary(ended.err)
+    assert here == calls == 16, ended.err
+    cluster.nothing_left()
 
 
 def test_one_rank_and_one_node_work_without_the_network(lab):
