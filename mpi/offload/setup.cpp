@@ -145,11 +145,11 @@ void Setup::find_nodes() {
 }
 
 void Setup::choose_spinning(long ranks_here) {
-  // Whoever looks for frames without sleeping takes a processor. Where ranks have to share them, it
-  // is that of the rank that is waited for.
+  // Whoever looks for frames without sleeping takes a processor. Where there is none to spare, it
+  // is that of the rank that is waited for, or of the kernel that has its frame.
   constexpr std::uint32_t spin_usec = 30;
-  const bool has_its_own = ranks_here <= sysconf(_SC_NPROCESSORS_ONLN);
-  spin_usec_ = runtime_.settings().spin_usec.value_or(has_its_own ? spin_usec : 0);
+  const bool one_to_spare = ranks_here < sysconf(_SC_NPROCESSORS_ONLN);
+  spin_usec_ = runtime_.settings().spin_usec.value_or(one_to_spare ? spin_usec : 0);
 }
 
 void Setup::refuse_foreigners() {
