@@ -33,8 +33,9 @@ their threads were on a CPU, so that other load on the machine has little effect
 the ratio is below 1. Peers come from Debian; `scripts/setup --bench` installs or unpacks them.
 
 [Multicast trees](benchmarks/multicast.md), a comparison of algorithms,
-[what a large fabric costs the manager](benchmarks/manager.md) and
-[what an allreduce costs a host](benchmarks/hosts.md) have their own pages.
+[what a large fabric costs the manager](benchmarks/manager.md),
+[what an allreduce costs a host](benchmarks/hosts.md) and
+[MPI programs](benchmarks/mpi.md) with their reductions in the network have their own pages.
 """
 
 
