@@ -22,9 +22,9 @@ void add_show(CLI::App& fabric, FabricCommand& command) {
   auto* const show = add(fabric, command, "show", "State of the fabric", Verb::show);
   show->add_option("what", command.what, "What to show")
       ->required()
-      ->check(
-          CLI::IsMember({"topology", "switches", "hosts", "links", "groups", "trees",
-                         "transactions", "jobs", "memory", "events", "routes", "paths", "faults"}));
+      ->check(CLI::IsMember({"topology", "switches", "hosts", "links", "groups", "trees",
+                             "transactions", "jobs", "nodes", "memory", "events", "routes", "paths",
+                             "faults"}));
   show->add_option("id", command.id,
                    "One object in detail: a name or a number; groups: JOB/NAME; paths: a host");
   show->add_option("to", command.to, "paths: the other host; both by name or NID");
@@ -49,6 +49,7 @@ void add_show(CLI::App& fabric, FabricCommand& command) {
                "  tributaryctl fabric show hosts --switch leaf0\n"
                "  tributaryctl fabric show trees --job j1 --group demo\n"
                "  tributaryctl fabric show memory              who holds switches' memory\n"
+               "  tributaryctl fabric show nodes               what the nodes of jobs have\n"
                "  tributaryctl fabric show routes              unicast routes and their state\n"
                "  tributaryctl fabric show paths h0 h17        every hop from host to host\n"
                "  tributaryctl fabric show faults              how fast each was answered\n"

@@ -3,6 +3,7 @@
 #include "cli/fabric/cells.hpp"
 #include "cli/fabric/detail_views.hpp"
 #include "cli/fabric/memory_views.hpp"
+#include "cli/fabric/node_views.hpp"
 #include "cli/fabric/route_views.hpp"
 
 #include <fmt/format.h>
@@ -216,6 +217,7 @@ constexpr View views[] = {
     {"trees", trees, one_tree},
     {"transactions", transactions, one_transaction},
     {"jobs", jobs, one_job},
+    {"nodes", nodes, node_view},
     {"memory", memory, memory_view},
     {"events", events, nullptr},
 };
