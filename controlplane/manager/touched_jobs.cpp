@@ -1,4 +1,5 @@
 // Which jobs an event touches: those whose allocation (hosts, and trees of groups) is concerned.
+#include "controlplane/api/status.hpp"
 #include "controlplane/manager/manager.hpp"
 
 #include <fmt/format.h>

@@ -95,8 +95,8 @@ std::optional<Handlers::Error> Handlers::insert(List& list, Handler handler) {
 
 Handlers::Added Handlers::add(HandlerOptions options) {
   std::ranges::sort(options.codes);
-  const auto [rest, end] = std::ranges::unique(options.codes);
-  options.codes.erase(rest, end);
+  // Not of std::ranges: clang 14 does not understand what that one answers.
+  options.codes.erase(std::unique(options.codes.begin(), options.codes.end()), options.codes.end());
   if (auto error = problem(options)) {
     return *std::move(error);
   }
