@@ -29,7 +29,8 @@
  * Order. Each handler hears each event once, in the order of their sequence, which begins with 1
  * for a job and has no holes. A handler that is registered late first gets what was before, alone;
  * the last 1,024 events are kept. Where some are not kept any more, TRIBUTARY_EVENT_EVENTS_LOST
- * stands for them. Environment events begin when the first handler of the job asks for them.
+ * stands for them. Of the environment, what was before the job's first handler asked for it may be
+ * missing.
  *
  * Chains. An event passes its handlers one after the other: the first of all, those of one code,
  * those of several, those of none (they hear all), the last of all. A handler that answers
