@@ -10,7 +10,6 @@ from launching import finish, kill, mpi_program, processes, run, start
 from tributary.cases import Skip
 from tributary.network import wait_until
 
-SCRIPT = Path(__file__).resolve().parents[2] / "launcher" / "slurm" / "tributary-slurm"
 PEERS = Path(__file__).resolve().parents[2] / "build-peers"
 PLUGINS = PEERS / "usr" / "lib" / "x86_64-linux-gnu" / "slurm-wlm"
 LIBRARIES = f"{PLUGINS}:{PEERS}/usr/lib/x86_64-linux-gnu"
@@ -96,8 +95,8 @@ def test_other_machines_are_reached_through_ssh(lab):
     wait_until(lambda: not processes("^sleep 100"), "nothing runs there any more")
 
 
-def slurm(lab, prolog):
-    """What a user of a Slurm of one node has in the environment. `prolog` runs before and behind jobs and tasks."""
+def slurm(lab):
+    """What a user of a Slurm of one node has in the environment."""
     need("sbin/munged", "sbin/slurmctld-wlm", "sbin/slurmd-wlm", "sbin/slurmstepd-wlm", "bin/srun")
     an_address(lab)
     place = lab.place / "slurm"
@@ -118,10 +117,6 @@ SlurmdSpoolDir={place}/spool
 SlurmctldPidFile={place}/slurmctld.pid
 SlurmdPidFile={place}/slurmd.pid
 PluginDir={PLUGINS}
-Prolog={prolog}
-TaskProlog={prolog}
-Epilog={prolog}
-PrologFlags=Alloc
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SwitchType=switch/none
@@ -158,18 +153,9 @@ PartitionName=all Nodes={node} Default=YES State=UP
     return environment
 
 
-def with_settings(lab, manager):
-    """launcher/slurm/tributary-slurm, which looks for its settings in /etc."""
-    lab.file("settings", f"TRIBUTARY_FABRIC_MANAGER_URL={manager.url}\nSTATE={lab.place}/state\n")
-    script = lab.file("tributary-slurm", f"#!/bin/sh\nTRIBUTARY_SLURM_CONF={lab.place}/settings exec sh {SCRIPT}\n")
-    script.chmod(0o755)
-    return script
-
-
 def test_a_slurm_allocation_is_started_with_srun(lab):
     lab.need(lab.binaries.run)
-    manager = lab.start_manager()
-    environment = slurm(lab, with_settings(lab, manager))
+    environment = slurm(lab)
     program = mpi_program(lab, "ompi")
     (lab.place / "files").mkdir()
     environment["TMPDIR"] = str(lab.place / "files")
@@ -188,10 +174,3 @@ def test_a_slurm_allocation_is_started_with_srun(lab):
     kill(processes(rf"^{lab.binaries.run} {PLAIN}")[0], signal.SIGKILL)
     child.communicate(timeout=60)
     wait_until(lambda: not processes("^sleep 100|daemon --dial"), "nothing runs there any more")
-    # What srun starts itself knows the manager by a prolog.
-    task = subprocess.run(["srun", "-Q", "-n1", "env"], env=environment, capture_output=True, text=True, check=False,
-                          stdin=subprocess.DEVNULL, timeout=60)  # fmt: skip
-    told = dict(line.split("=", 1) for line in task.stdout.splitlines() if "=" in line)
-    assert told.get("TRIBUTARY_JOB_ID") == f"slurm-{told['SLURM_JOB_ID']}", task.stdout + task.stderr
-    assert told["TRIBUTARY_FABRIC_MANAGER_URL"] == manager.url and len(told["TRIBUTARY_FABRIC_MANAGER_TOKEN"]) == 64
-    wait_until(lambda: not [job for job in manager.list("jobs") if job["job"].startswith("slurm-")], "it is given back")
