@@ -2,8 +2,8 @@
 
 #include "terminal/describe.hpp"
 
-#include <CLI/CLI.hpp>
 #include "configuration/suggest.hpp"
+#include <CLI/CLI.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
