@@ -1,6 +1,7 @@
 #include "launcher/fabric/fabric_client.hpp"
 
 #include "endpoint/manager/manager_error.hpp"
+#include "launcher/fabric/interfaces.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -80,16 +81,7 @@ std::optional<messages::Value> value_in(const json::object& one) {
 }
 
 json::object inventory_of(const messages::Hello& hello, bool whole) {
-  json::array interfaces;
-  for (const messages::Interface& each : hello.interfaces()) {
-    interfaces.push_back({{"name", each.name()},
-                          {"address", each.address()},
-                          {"mtu", each.mtu()},
-                          {"up", each.up()},
-                          {"driver", each.driver()},
-                          {"speed_mbps", each.speed_mbps()}});
-  }
-  json::object inventory{{"interfaces", std::move(interfaces)}};
+  json::object inventory{{"interfaces", interfaces_of(hello)}};
   if (whole) {
     const messages::Machine& machine = hello.machine();
     inventory["host"] = hello.host();

@@ -1,5 +1,7 @@
 #include "launcher/run/report.hpp"
 
+#include "launcher/fabric/interfaces.hpp"
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -24,15 +26,6 @@ json::object inventory_of_node(const std::string& name, const messages::Hello& h
   for (const std::string& device : machine.devices()) {
     devices.emplace_back(device);
   }
-  json::array interfaces;
-  for (const messages::Interface& each : hello.interfaces()) {
-    interfaces.push_back({{"name", each.name()},
-                          {"address", each.address()},
-                          {"mtu", each.mtu()},
-                          {"up", each.up()},
-                          {"driver", each.driver()},
-                          {"speed_mbps", each.speed_mbps()}});
-  }
   return {{"node", name},
           {"host", hello.host()},
           {"packages", machine.packages()},
@@ -42,7 +35,7 @@ json::object inventory_of_node(const std::string& name, const messages::Hello& h
           {"memory_bytes", machine.memory_bytes()},
           {"processor", machine.processor()},
           {"devices", std::move(devices)},
-          {"interfaces", std::move(interfaces)}};
+          {"interfaces", fabric::interfaces_of(hello)}};
 }
 
 } // namespace

@@ -67,7 +67,7 @@ class Staged:
         beside = [name for name in self.files if name.endswith("dist-packages/tributary/tributary.h")]
         assert len(beside) == 1, beside  # what the Python package reads
         headers = [name for name in self.files if name.startswith("usr/include/")]
-        assert headers == ["usr/include/tributary/rdma.h", "usr/include/tributary/tributary.h"], headers
+        assert headers == [f"usr/include/tributary/{name}.h" for name in ("events", "rdma", "tributary")], headers
         library = next(self.place.rglob("libtributary.so.0.*"))
         exported = sh("nm", "-D", "--defined-only", library).stdout.split("\n")
         names = [line.split()[-1].split("@")[0] for line in exported if " T " in line]
@@ -97,7 +97,7 @@ class Staged:
         prefix = str(stage.prefix_of(BUILD))
         assert prefix != "/"
         texts = [path for pattern in stage.TEXTS for path in self.place.rglob(pattern)]
-        assert len(texts) == 3, texts
+        assert len(texts) == 4, texts
         for path in texts:
             text = path.read_text(encoding="utf-8")
             assert prefix == "/usr" or prefix not in text, f"{path.name}: {text}"
