@@ -24,7 +24,7 @@ std::vector<std::uint64_t> taken(Sequencer& sequencer) {
 
 TEST(sequencer, gives_each_once_in_order_however_it_comes) {
   Sequencer sequencer;
-  for (const std::uint64_t sequence : {3, 2, 1, 2, 3, 1}) { // a replay, newest first, twice
+  for (const std::uint64_t sequence : {3U, 2U, 1U, 2U, 3U, 1U}) { // a replay, newest first, twice
     sequencer.arrived(made(sequence));
   }
   EXPECT_THAT(taken(sequencer), ElementsAre(1, 2, 3));
