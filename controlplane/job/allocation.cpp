@@ -1,5 +1,7 @@
 #include "controlplane/job/allocation.hpp"
 
+#include "tributary/wire/fabric_address.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -75,12 +77,12 @@ std::vector<std::uint32_t> distances_from(topology::SwitchId from, const Neighbo
 
 std::optional<FabricAddress> fabric_address(std::string_view mac) {
   const auto value = number_of(mac);
-  // 0 and all ones are no host.
-  if (!value || (*value & nid_bits) == 0 || (*value & nid_bits) == nid_bits) {
+  const Nid nid{static_cast<std::uint32_t>(value.value_or(0) & nid_bits)};
+  // Those that end in 0 are made by machines that know nothing of the fabric.
+  if (nid == Nid{0} || !wire::is_valid_nid(nid)) {
     return std::nullopt;
   }
-  return FabricAddress{Nid{static_cast<std::uint32_t>(*value & nid_bits)},
-                       (*value & ~nid_bits) == made_for_the_fabric};
+  return FabricAddress{nid, (*value & ~nid_bits) == made_for_the_fabric};
 }
 
 const Interface* fabric_interface(const std::vector<Interface>& interfaces, std::string_view wanted,

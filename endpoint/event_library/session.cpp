@@ -145,8 +145,7 @@ events::Handlers::Added Session::add(events::HandlerOptions options, Function fu
     try {
       fetch(held, wanted);
     } catch (...) {
-      center_.remove(*id);
-      functions_.erase(*id);
+      forget(held, *id);
       throw;
     }
     for (const int code : options.codes) {
@@ -161,6 +160,10 @@ events::Handlers::Added Session::add(events::HandlerOptions options, Function fu
 
 bool Session::remove(events::HandlerId id) {
   Lock held(lock_);
+  return forget(held, id);
+}
+
+bool Session::forget(Lock& held, events::HandlerId id) {
   if (!center_.remove(id)) {
     return false;
   }

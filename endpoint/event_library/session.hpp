@@ -60,6 +60,8 @@ private:
   /// Fetches what is behind the last event that has begun; gives up what is kept nowhere.
   void fetch(Lock& held, const std::string& environment);
   void mend(Lock& held);
+  /// As `remove`.
+  bool forget(Lock& held, events::HandlerId id);
   void clear_ready();
   void set_ready();
 

@@ -63,7 +63,7 @@ def arguments():
     parser.add_argument("--fuzz-runs", type=int, default=20_000, help="per target (default: %(default)s)")
     parser.add_argument("--fuzz-seconds", type=int, default=20, help="per target (default: %(default)s)")
     parser.add_argument("--lean", action="store_true",
-                        help="new builds with sanitizers: a quarter less to compile; findings name functions, not lines")
+                        help="sanitizers in build-...-lean/: a quarter less to compile; findings name functions, not lines")
     parser.add_argument("--no-setup", action="store_true", help="do not look for missing packages")
     parser.add_argument("--verbose", action="store_true", help="show all that the tests print")
     return parser.parse_args()

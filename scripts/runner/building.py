@@ -42,7 +42,7 @@ class Build:
         self.root = root
         self.kind = kind
         self.lean = lean
-        suffix = "" if kind == RELEASE else "-" + kind.replace(",", "-")
+        suffix = "" if kind == RELEASE else "-" + kind.replace(",", "-") + ("-lean" if lean else "")
         self.directory = root / f"build{suffix}"
         self.processor_seconds = 0.0  # of building so far
 

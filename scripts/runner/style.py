@@ -24,7 +24,8 @@ def project_files(root):
     if listed.returncode == 0:
         files = [root / name for name in listed.stdout.splitlines()]
     else:
-        files = [p for p in root.rglob("*") if not p.relative_to(root).parts[0].startswith("build")]
+        made = {p.name for p in root.iterdir() if p.name.startswith("build") or (p / "meson-private").is_dir()}
+        files = [p for p in root.rglob("*") if p.relative_to(root).parts[0] not in made]
     return sorted(path for path in files if path.is_file())
 
 

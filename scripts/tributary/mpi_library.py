@@ -108,13 +108,14 @@ class Mpich(Library):
 
     def _launch(self, hosts, names, ranks, each, variables, loaded):
         variables = {**variables, "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": hosts.interface, "MPIR_CVAR_NOLOCAL": "1",
-                     "LD_PRELOAD": ":".join([*loaded, str(self._cures(hosts.shell.parent))])}
+                     "LD_PRELOAD": ":".join([*loaded, str(self.cures(hosts.shell.parent))])}
         return [self.launcher, "-localhost", hosts.gateway, "-launcher", "ssh", "-launcher-exec", hosts.shell,
                 "-n", ranks, "-ppn", each, "-hosts", ",".join(names),
                 *(w for key, value in variables.items() for w in ("-genv", key, value))]
 
     @staticmethod
-    def _cures(folder):
+    def cures(folder):
+        """What ranks preload against MPICH's own faults; made in `folder`."""
         made = folder / "mpich-cures.so"
         if not made.exists():
             subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", made, *MPICH_CURES], check=True)

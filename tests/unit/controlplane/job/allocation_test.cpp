@@ -21,8 +21,10 @@ TEST(FabricInterface, has_its_nid_in_its_mac_address) {
   EXPECT_TRUE(fabric_address("02:00:00:01:23:45")->made_for_it);
   EXPECT_EQ(fabric_address("52:54:00:f1:23:45")->nid, Nid{0x12345});
   EXPECT_FALSE(fabric_address("52:54:00:f1:23:45")->made_for_it);
-  for (const char* text : {"", "02:00:00:00:00:00", "02:00:00:0f:ff:ff", "02:00:00:00:00",
-                           "02:00:00:00:00:01:", "02:00:00:00:00:0x", "020000000001"}) {
+  EXPECT_EQ(fabric_address("02:00:00:0f:f7:ff")->nid, Nid{0xFF7FF}) << "the last one of a host";
+  for (const char* text :
+       {"", "02:00:00:00:00:00", "02:00:00:0f:ff:ff", "02:00:00:0f:f8:00", "02:00:00:00:00",
+        "02:00:00:00:00:01:", "02:00:00:00:00:0x", "020000000001"}) {
     EXPECT_FALSE(fabric_address(text)) << text;
   }
 }
