@@ -63,7 +63,8 @@ void Agreement::count_status(std::uint32_t node, const Message& message, Time no
   if (state_ != State::watching || !polling_) {
     return;
   }
-  polled_[node] = Polled{.contributed = message.step, .completed = message.call};
+  polled_[node] =
+      Polled{.contributed = message.step, .completed = message.call, .pieces = message.elements};
   if (std::any_of(polled_.begin(), polled_.end(), [](const auto& one) { return !one; })) {
     return;
   }
@@ -78,11 +79,16 @@ void Agreement::count_status(std::uint32_t node, const Message& message, Time no
       (*std::min_element(polled_.begin(), polled_.end(), by_contributed))->contributed;
   const auto completed =
       (*std::min_element(polled_.begin(), polled_.end(), by_completed))->completed;
+  std::uint64_t pieces = 0;
+  for (const auto& one : polled_) {
+    pieces += one->pieces;
+  }
   const StepNumber oldest = completed + 1; // that some node still waits for
   if (contributed < oldest) {
     stuck_ = 0; // some rank is late
-  } else if (stuck_ != oldest) {
+  } else if (stuck_ != oldest || stuck_pieces_ != pieces) {
     stuck_ = oldest;
+    stuck_pieces_ = pieces;
     stuck_since_ = now;
   } else if (now - stuck_since_ >= grace_) {
     freeze(suspicion_);

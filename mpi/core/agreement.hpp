@@ -10,8 +10,9 @@
 //
 //   watching     A leader whose step is stuck says `suspect` now and then. The coordinator polls.
 //                Only when all nodes have contributed to the oldest step that some node waits for,
-//                and it is still the oldest `grace` later, is it the fabric that lost it: otherwise
-//                some rank is late, which MPI allows. A leader whose group has ended says so by
+//                it is still the oldest `grace` later and no node has had another piece of it
+//                meanwhile, is it the fabric that lost it: otherwise some rank is late, which MPI
+//                allows, or a long step takes its time. A leader whose group has ended says so by
 //                `failed`.
 //   freezing     `freeze` to all. From now on no leader takes a result of the fabric, and no rank
 //                begins a call before the decision. Each answers `frozen`: the last step it has
@@ -63,6 +64,7 @@ private:
   struct Polled {
     StepNumber contributed = 0;
     StepNumber completed = 0;
+    std::uint64_t pieces = 0; ///< of all steps, that the fabric has completed here
   };
   struct Gathering {
     std::vector<std::optional<Message>> contributions;
@@ -91,6 +93,7 @@ private:
   std::string suspicion_;
   std::vector<std::optional<Polled>> polled_;
   StepNumber stuck_ = 0; ///< a step that everybody has contributed to, seen at `stuck_since_`
+  std::uint64_t stuck_pieces_ = 0; ///< that all nodes together had then
   Time stuck_since_;
 
   // freezing

@@ -27,7 +27,7 @@ enum class MessageType : std::uint16_t {
   suspect,      ///< to it: `step` has not completed for long, payload says what is known
   failed,       ///< to it: the group has ended or the host is broken, payload says why
   poll,         ///< from it: how far are you?
-  status,       ///< to it: contributed to `step`, completed `call` (a step, too)
+  status,       ///< to it: contributed to `step`, completed `call` (a step, too), `elements` pieces
   freeze,       ///< from it: complete nothing more through the fabric; payload says why
   frozen,       ///< to it: completed `step`, payload is its result; entered `call`
   decision,     ///< from it: calls up to `call` are completed here, all later ones by MPI

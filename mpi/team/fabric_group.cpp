@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <stdexcept>
 #include <thread>
 
@@ -110,6 +111,27 @@ FabricGroup::Outcome FabricGroup::wait(std::chrono::milliseconds limit) {
     return Outcome::not_yet;
   }
   return Outcome::failed;
+}
+
+std::uint64_t FabricGroup::pieces() const {
+  tributary_statistics statistics;
+  return tributary_get_statistics(group_, &statistics) == TRIBUTARY_OK ? statistics.completed : 0;
+}
+
+std::string FabricGroup::state() const {
+  std::array<char, 1024> text{};
+  if (tributary_status_text(group_, text.data(), text.size()) < 0) {
+    return "";
+  }
+  std::string line;
+  for (const char* at = text.data(); *at != '\0'; ++at) {
+    if (*at != '\n') {
+      line += *at;
+    } else if (at[1] != '\0') {
+      line += ';';
+    }
+  }
+  return line;
 }
 
 void FabricGroup::leave() {

@@ -44,6 +44,10 @@ public:
   /// Waits for it.
   Outcome wait(std::chrono::milliseconds limit);
 
+  /// Pieces of steps that it has completed so far.
+  [[nodiscard]] std::uint64_t pieces() const;
+  /// For whom it waits, on one line.
+  [[nodiscard]] std::string state() const;
   /// Of the last call that did not end well.
   [[nodiscard]] const std::string& error() const { return error_; }
 

@@ -114,11 +114,14 @@ bool Team::through_fabric(const Call& call, std::size_t elements, const node::Id
       return false;
     }
     idle();
+    watch_->progress(group_->pieces());
     if (const auto now = steady_clock::now(); now >= next_suspicion) {
       next_suspicion = now + suspect_after_;
-      watch_->suspect(step_, fmt::format("a reduction to which all nodes have contributed got no "
-                                         "result within {:.1f} s; a switch or a link is down",
-                                         std::chrono::duration<double>(now - began).count()));
+      watch_->suspect(
+          step_,
+          fmt::format("a reduction to which all nodes have contributed got no result within "
+                      "{:.1f} s; a switch or a link is down (node {}: {})",
+                      std::chrono::duration<double>(now - began).count(), node_, group_->state()));
     }
   }
   if (outcome == Outcome::failed) {

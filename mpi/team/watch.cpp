@@ -54,6 +54,11 @@ bool Watch::is_frozen() const {
   return frozen_;
 }
 
+void Watch::progress(std::uint64_t pieces) {
+  const std::lock_guard lock(mutex_);
+  pieces_ = pieces;
+}
+
 void Watch::send(const Message& message) {
   if (!stream_.send(message)) {
     voice_.fatal(gone);
@@ -127,6 +132,7 @@ void Watch::take(Message message) {
       const std::lock_guard lock(mutex_);
       status.step = contributed_;
       status.call = completed_;
+      status.elements = pieces_;
     }
     stream_.send(status);
     return;

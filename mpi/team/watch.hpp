@@ -40,6 +40,8 @@ public:
   /// The fabric's result of it is in the arena, so many bytes. False: it does not count any more.
   [[nodiscard]] bool commit(StepNumber step, std::size_t result_bytes);
   [[nodiscard]] bool is_frozen() const;
+  /// So many pieces of steps the fabric has completed here.
+  void progress(std::uint64_t pieces);
 
   void suspect(StepNumber step, const std::string& what);
   /// Waits until all have agreed.
@@ -62,6 +64,7 @@ private:
   std::condition_variable changed_;
   StepNumber contributed_ = 0;
   StepNumber completed_ = 0;
+  std::uint64_t pieces_ = 0;
   std::size_t result_bytes_ = 0; ///< of the step completed last
   bool frozen_ = false;
   bool decided_ = false;

@@ -63,31 +63,43 @@ def expressions():
             yield variable["name"], variable["query"]["query"], ""
 
 
+def unanswered(text):
+    """What the board asks for and `text` has not: (panel, name or label)."""
+    there, families = samples(text), set(re.findall(r"^# TYPE (\w+) ", text, re.M))
+    for panel, expression, legend in expressions():
+        names = re.findall(r"\btributary_\w+", expression)
+        assert names, f"{panel}: {expression}"
+        for name in names:
+            # A counter that nothing was counted in has a family and no sample.
+            if name not in there and not (name in families and name == re.sub(r"_(total|info)$", "", name)):
+                yield panel, name
+        wanted = re.findall(r"(\w+)=~?\"", expression) + re.findall(r"\{\{(\w+)\}\}", legend)
+        for by in re.findall(r"by \(([^)]*)\)", expression):
+            wanted += by.replace(" ", "").split(",")
+        for label in set(wanted) - {"instance"}:  # that one is Prometheus's own
+            if not any(label in labels for name in names for labels in there.get(name, [{label: ""}])):
+                yield panel, label
+
+
 def test_board_asks_for_what_switch_and_manager_print(lab):
     manager = lab.start_manager()
     lab.star(1, metrics=f"unix:{lab.place}/metrics.sock")
     lab.config.manager = manager.switches_address
     switch = lab.start()
-    # A link and a group are there for the families that have a sample of each.
-    wait_until(lambda: manager.list("switches")[0]["connected"], "the manager knows the switch")
-    of_switch, of_manager = scrape(_Local(lab.place / "metrics.sock")), manager.get("/metrics")[1]
-    there = {**samples(of_switch), **samples(of_manager)}
-    families = set(re.findall(r"^# TYPE (\w+) ", of_switch + of_manager, re.M))
-    assert not set(samples(of_switch)) & set(samples(of_manager)), "what both print would count twice"
-    panels = set()
-    for panel, expression, legend in expressions():
-        panels.add(panel)
-        names = re.findall(r"\btributary_\w+", expression)
-        assert names, f"{panel}: {expression}"
-        for name in names:
-            family = re.sub(r"_(total|info)$", "", name)
-            assert name in there or (name in families and name == family), f"{panel}: nobody prints {name}"
-        wanted = re.findall(r"(\w+)=~?\"", expression) + re.findall(r"\{\{(\w+)\}\}", legend)
-        for by in re.findall(r"by \(([^)]*)\)", expression):
-            wanted += by.replace(" ", "").split(",")
-        for label in set(wanted) - {"instance"}:  # that one is Prometheus's own
-            assert any(label in labels for name in names for labels in there.get(name, [{label: ""}])), (panel, label)
-    assert len(panels) > 20
+    assert len({panel for panel, _, _ in expressions()}) > 20
+    missing = []
+
+    def all_is_there():
+        of_switch, of_manager = scrape(_Local(lab.place / "metrics.sock")), manager.get("/metrics")[1]
+        assert not set(samples(of_switch)) & set(samples(of_manager)), "what both print would count twice"
+        missing[:] = unanswered(of_switch + of_manager)
+        return not missing
+
+    # The manager has samples of switches and links once it has heard of them.
+    try:
+        wait_until(all_is_there, "switch and manager print what the board asks for")
+    except TimeoutError:
+        raise AssertionError(f"nobody prints {missing}") from None
     assert switch.alive()
 
 

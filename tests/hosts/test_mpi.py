@@ -53,11 +53,19 @@ def summary(err):
     return int(found[1]), int(found[2])
 
 
+def fabric_held(cluster, err):
+    failures = [line for line in err.splitlines() if "the fabric has failed" in line]
+    if failures:
+        counters = cluster.switch.ctl("show", "counters")
+        dropped = {name: n for name, n in counters.items() if n and re.search("drop|full|miss|refused", name)}
+        raise AssertionError("\n".join([*failures, f"of the switch: {dropped}", "", err]))
+
+
 def all_right(cluster, ranks, what):
     _, err = cluster.check(ranks, what)
+    fabric_held(cluster, err)
     here, calls = summary(err)
     assert here > calls / 2, err
-    assert "the fabric has failed" not in err, err
     cluster.nothing_left()
 
 
@@ -162,18 +170,18 @@ def test_a_switch_killed_in_the_middle_leaves_the_job_to_the_mpi_library(lab):
 
 def test_neither_a_restart_of_the_manager_nor_a_late_rank_is_a_fault_of_the_fabric(lab):
     cluster = Cluster(lab, OPENMPI, 2)
-    loop = Loop(cluster, 4, TRIBUTARY_MPI_TIMEOUT=1)
+    loop = Loop(cluster, 4, TRIBUTARY_MPI_TIMEOUT=2)
     cluster.manager.kill()
     time.sleep(1)
     cluster.manager.start()
     time.sleep(1)
     err = loop.end()
-    assert "the fabric has failed" not in err, err
+    fabric_held(cluster, err)
     here, calls = summary(err)
     assert here > calls / 2, err
     cluster.nothing_left()
     _, err = cluster.check(2, "late", TRIBUTARY_MPI_TIMEOUT=1)
-    assert "the fabric has failed" not in err, err
+    fabric_held(cluster, err)
     assert summary(err)[0] > 0
 
 

@@ -30,8 +30,12 @@ std::int64_t number_in(const Message& message) {
   return value;
 }
 
-Message status(StepNumber contributed, StepNumber completed) {
-  return {.type = MessageType::status, .step = contributed, .call = completed, .payload = {}};
+Message status(StepNumber contributed, StepNumber completed, std::uint64_t pieces = 0) {
+  return {.type = MessageType::status,
+          .step = contributed,
+          .call = completed,
+          .elements = pieces,
+          .payload = {}};
 }
 Message frozen(StepNumber completed, CallNumber entered, std::int64_t result) {
   return {
@@ -87,6 +91,17 @@ TEST(Agreement, StepsThatMoveOnAreNoFault) {
                       start + static_cast<int>(step) * grace)
                     .empty());
   }
+}
+
+TEST(Agreement, ALongStepWhoseNextPieceCameToOneNodeIsNoFault) {
+  Agreement agreement(2, grace);
+  for (std::uint64_t pieces = 0; pieces < 10; ++pieces) {
+    EXPECT_TRUE(round(agreement, {status(5, 4, 70), status(5, 4, 60 + pieces)},
+                      start + static_cast<int>(pieces) * grace)
+                    .empty());
+  }
+  EXPECT_TRUE(all_are(round(agreement, {status(5, 4, 70), status(5, 4, 69)}, start + 10 * grace),
+                      MessageType::freeze, 2));
 }
 
 TEST(Agreement, TheOldestStepCountsWhenOneNodeIsBehind) {
