@@ -21,6 +21,17 @@ void let_go_of_the_channel() {
   ::dup2(nothing, STDOUT_FILENO);
 }
 
+/// What ends a process unless it is told otherwise, and whole groups are sent: by terminals, by
+/// Slurm at the end of an allocation.
+sigset_t ends_of_groups() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2}) {
+    sigaddset(&set, number);
+  }
+  return set;
+}
+
 int wait_for(pid_t daemon) {
   while (true) {
     int status = 0;
@@ -39,8 +50,13 @@ int wait_for(pid_t daemon) {
 void keep() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t keeper = ::getpid();
+  // A signal that ends the daemon must not end the keeper first. Blocked before there are two.
+  const sigset_t ends = ends_of_groups();
+  sigset_t before;
+  ::sigprocmask(SIG_BLOCK, &ends, &before);
   const pid_t daemon = ::fork();
   if (daemon <= 0) {
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
     // The daemon; or, where no process can be made, no rank will be, either.
     if (daemon == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -56,6 +72,7 @@ void keep() {
   if (WIFSIGNALED(status)) {
     ::signal(WTERMSIG(status), SIG_DFL);
     ::kill(keeper, WTERMSIG(status));
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
   }
   ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }

@@ -1,5 +1,6 @@
 // The process above a node daemon: if the daemon is killed, somebody has to see to what its ranks
-// have started. Ranks die with the daemon by themselves, but not their children.
+// have started. Ranks die with the daemon by themselves, but not their children. A signal to the
+// whole group, as Slurm sends it, ends the daemon alone.
 #pragma once
 
 namespace tributary::launch::node {
