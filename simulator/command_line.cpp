@@ -31,6 +31,8 @@ examples:
       single packets on the routes of the paper's figure 5
   tributary-sim --topology torus:8x8x2 --algorithm general --vcs 2 --load 0.3
       any topology
+  tributary-sim allreduce --topology ft3:8 --hosts 16,128 --bytes 8,1MiB
+      allreduces in the network and among hosts; its own --help has more
 exit codes:
   0  the runs are complete
   1  something failed, or a probed latency is more than 1 ns off
@@ -268,14 +270,19 @@ std::optional<Invocation> read_command_line(int argc, const char* const* argv, i
   Invocation invocation;
   Texts texts;
   CLI::App app("Simulates unicast traffic on a fabric, packet by packet, with the routes of the "
-               "fabric manager and the decisions of the switch.",
+               "fabric manager and the decisions of the switch; or the time of allreduces.",
                "tributary-sim");
   terminal::add_describe(app);
   app.set_version_flag("--version", std::string("tributary-sim ") + service::program_version);
   app.footer(examples);
   add_options(app, invocation, texts);
+  const AllreduceOptions allreduce_options(app);
   try {
     app.parse(argc, argv);
+    if (allreduce_options.given()) {
+      invocation.allreduce = allreduce_options.take();
+      return invocation;
+    }
     take_texts(invocation, texts, app.count("--sweep") != 0);
   } catch (const CLI::ParseError& problem) {
     exit_code =
@@ -283,6 +290,10 @@ std::optional<Invocation> read_command_line(int argc, const char* const* argv, i
     return std::nullopt;
   } catch (const ExperimentError& problem) {
     fmt::print(stderr, "tributary-sim: {}\n", problem.what());
+    exit_code = service::exit_usage_or_config_error;
+    return std::nullopt;
+  } catch (const allreduce::AllreduceError& problem) {
+    fmt::print(stderr, "tributary-sim allreduce: {}\n", problem.what());
     exit_code = service::exit_usage_or_config_error;
     return std::nullopt;
   }

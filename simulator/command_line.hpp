@@ -1,6 +1,7 @@
 // tributary-sim's command line.
 #pragma once
 
+#include "simulator/allreduce_options.hpp"
 #include "simulator/experiment/experiment.hpp"
 
 #include <cstdint>
@@ -14,6 +15,7 @@ using experiment::Experiment;
 using experiment::ExperimentError;
 
 struct Invocation {
+  std::optional<AllreduceInvocation> allreduce; ///< instead of all else
   Experiment experiment;
   std::vector<double> loads;
   bool latency_probe = false;

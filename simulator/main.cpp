@@ -8,6 +8,7 @@
 #include "simulator/command_line.hpp"
 #include "simulator/experiment/probe.hpp"
 #include "simulator/progress_bar.hpp"
+#include "simulator/report/allreduce.hpp"
 #include "simulator/report/json.hpp"
 #include "simulator/report/text.hpp"
 #include "simulator/sweep.hpp"
@@ -93,6 +94,39 @@ int simulate(const Invocation& invocation) {
   return complete ? service::exit_success : exit_stuck;
 }
 
+int simulate_allreduces(const AllreduceInvocation& invocation) {
+  const allreduce::Study& study = invocation.study;
+  if (!invocation.quiet) {
+    fmt::print(stderr, "seed {}\n", study.seed);
+  }
+  handle_signals();
+  std::vector<allreduce::StudyPoint> points;
+  {
+    ProgressBar bar(STDERR_FILENO, !invocation.quiet);
+    points = allreduce::run_study(
+        study, [&](double share) { bar.show(share); }, [] { return interrupted.load(); });
+  }
+  if (interrupted) {
+    fmt::print(stderr, "tributary-sim: interrupted, there is no result\n");
+    return service::exit_runtime_failure;
+  }
+  using pktgen::report::write_output;
+  if (invocation.json) {
+    write_output(*invocation.json, report::allreduce_json(study, points, service::program_version));
+  }
+  if (invocation.csv) {
+    write_output(*invocation.csv, report::allreduce_csv(study, points));
+  }
+  if (invocation.plot) {
+    write_output(*invocation.plot, report::allreduce_plot(study, points));
+  }
+  if (invocation.json != "-" && invocation.csv != "-" && invocation.plot != "-") {
+    write_output("-",
+                 report::allreduce_table(study, points, terminal::wants_colours(STDOUT_FILENO)));
+  }
+  return service::exit_success;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -106,8 +140,13 @@ int main(int argc, char** argv) {
     return service::exit_usage_or_config_error;
   };
   try {
+    if (invocation->allreduce) {
+      return simulate_allreduces(*invocation->allreduce);
+    }
     return invocation->latency_probe ? probe(*invocation) : simulate(*invocation);
   } catch (const ExperimentError& problem) {
+    return cannot(problem);
+  } catch (const allreduce::AllreduceError& problem) {
     return cannot(problem);
   } catch (const traffic::TrafficError& problem) {
     return cannot(problem);

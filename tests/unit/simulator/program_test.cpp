@@ -1,5 +1,6 @@
 #include "simulator/command_line.hpp"
 #include "simulator/progress_bar.hpp"
+#include "simulator/report/allreduce.hpp"
 #include "simulator/report/json.hpp"
 #include "simulator/report/text.hpp"
 #include "simulator/sweep.hpp"
@@ -46,6 +47,67 @@ TEST(command_line, sweeps_over_ten_loads_or_those_that_are_named) {
   EXPECT_EQ(understood({"--sweep"}).loads.back(), 1.0);
   EXPECT_EQ(understood({"--sweep", "0.2:0.4:0.1"}).loads, (std::vector<double>{0.2, 0.3, 0.4}));
   EXPECT_EQ(understood({"--sweep", "0.2,0.9"}).loads, (std::vector<double>{0.2, 0.9}));
+}
+
+TEST(command_line, allreduce_takes_sizes_hosts_and_costs) {
+  const Invocation i =
+      understood({"allreduce", "--topology", "ft3:4", "--hosts", "4,16", "--bytes", "9,1KiB,100MB",
+                  "--algorithm", "ring,in_network", "--placement", "scattered", "--routes",
+                  "planned", "--switch-latency", "700", "--csv", "-"});
+  ASSERT_TRUE(i.allreduce.has_value());
+  const allreduce::Study& study = i.allreduce->study;
+  using allreduce::Algorithm;
+  EXPECT_EQ(study.hosts, (std::vector<std::uint32_t>{4, 16}));
+  EXPECT_EQ(study.bytes, (std::vector<std::uint64_t>{8, 1024, 100'000'000}));
+  EXPECT_EQ(study.algorithms, (std::vector{Algorithm::ring, Algorithm::in_network}));
+  EXPECT_EQ(study.placement, allreduce::Placement::scattered);
+  EXPECT_EQ(study.routes, allreduce::Routes::planned);
+  EXPECT_EQ(study.costs.switch_latency.value, 700);
+  EXPECT_THAT(study.costs.switch_latency.source, HasSubstr("command line"));
+  EXPECT_FALSE(understood({"--load", "0.5"}).allreduce.has_value());
+}
+
+TEST(command_line, wrong_allreduces_are_exit_code_2_and_say_what_is_wrong) {
+  struct Wrong {
+    std::vector<const char*> arguments;
+    const char* said;
+  };
+  for (const Wrong& wrong :
+       std::vector<Wrong>{{{"allreduce", "--hosts", "1"}, "2 or more"},
+                          {{"allreduce", "--bytes", "7"}, "8 bytes"},
+                          {{"allreduce", "--bytes", "8XB"}, "64KiB"},
+                          {{"allreduce", "--algorithm", "tree"}, "none of in_network"},
+                          {{"allreduce", "--payload", "100"}, "multiple of 8"},
+                          {{"allreduce", "--slots", "4"}, "--slots"},
+                          {{"allreduce", "--link-gbps", "0"}, "--link-gbps"},
+                          {{"allreduce", "--json", "-", "--csv", "-"}, "only one"}}) {
+    testing::internal::CaptureStderr();
+    int exit_code = -1;
+    const bool read_it = read(wrong.arguments, exit_code).has_value();
+    EXPECT_FALSE(read_it) << wrong.said;
+    EXPECT_EQ(exit_code, 2) << wrong.said;
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(wrong.said));
+  }
+}
+
+TEST(report, an_allreduce_is_never_told_without_its_costs) {
+  const Invocation i = understood({"allreduce", "--topology", "ft3:4", "--hosts", "16", "--bytes",
+                                   "8,64KiB", "--send-message", "123"});
+  const allreduce::Study& study = i.allreduce.value().study;
+  const auto points = allreduce::run_study(
+      study, [](double) {}, [] { return false; });
+  for (const std::string& text :
+       {report::allreduce_table(study, points, false), report::allreduce_csv(study, points),
+        report::allreduce_plot(study, points)}) {
+    EXPECT_THAT(text, HasSubstr("rabenseifner"));
+    EXPECT_THAT(text, HasSubstr("bench-core contribute_wide"));
+    EXPECT_THAT(text, HasSubstr("given on the command line"));
+  }
+  const auto json = boost::json::parse(report::allreduce_json(study, points, "1")).as_object();
+  EXPECT_EQ(json.at("points").as_array().size(), 8U);
+  const auto& cost = json.at("costs").at("send_message").as_object();
+  EXPECT_EQ(cost.at("value").as_double(), 123);
+  EXPECT_EQ(cost.at("source").as_string(), "given on the command line");
 }
 
 TEST(command_line, bad_input_is_exit_code_2_and_says_what_is_wrong) {
