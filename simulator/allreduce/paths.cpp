@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <utility>
 
 namespace tributary::simulator::allreduce {
 namespace {
@@ -27,8 +28,8 @@ std::uint32_t hash_of(std::uint32_t from, std::uint32_t to) {
 
 } // namespace
 
-Paths::Paths(const std::string& topology, Routes routes, std::uint8_t vcs)
-    : model_(topology::build_model(topology)), network_(unicast::network_of(model_.graph)),
+Paths::Paths(topology::Model model, Routes routes, std::uint8_t vcs)
+    : model_(std::move(model)), network_(unicast::network_of(model_.graph)),
       up_(unicast::port_states(model_.graph, network_)), routes_(routes) {
   if (routes == Routes::planned) {
     tables_ = unicast::general_tables(network_, up_, unicast::endpoints_of(model_.graph), vcs);

@@ -46,7 +46,9 @@ struct Path {
 class Paths {
 public:
   /// Throws ModelError for no topology, and RouteError when there are no routes.
-  Paths(const std::string& topology, Routes routes, std::uint8_t vcs);
+  Paths(const std::string& topology, Routes routes, std::uint8_t vcs)
+      : Paths(topology::build_model(topology), routes, vcs) {}
+  Paths(topology::Model model, Routes routes, std::uint8_t vcs);
 
   [[nodiscard]] const topology::Model& model() const { return model_; }
   [[nodiscard]] std::uint32_t hosts() const {

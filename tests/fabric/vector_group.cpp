@@ -125,6 +125,7 @@ private:
         ++done_;
         done_at_ = now;
         const auto& setup = group_.setup_;
+        begin_at_ = TimeNs{done_ * setup.period_ns};
         if (setup.straggler == member_.parameters().rank) {
           begin_at_ = now + setup.straggles_ns;
         }

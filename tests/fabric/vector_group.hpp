@@ -35,6 +35,8 @@ struct VectorSetup {
   /// A member that begins every operation so much later than it could.
   std::optional<std::uint32_t> straggler{};
   std::uint64_t straggles_ns = 0;
+  /// Every member begins operation n at n times this at the earliest, from time 0 on.
+  std::uint64_t period_ns = 0;
   /// What all members share; ranks and addresses are filled in.
   collective::GroupParameters parameters{};
 };
