@@ -3,23 +3,26 @@
 namespace tributary::simulator::allreduce {
 
 Costs default_costs() {
+  const char* const ways =
+      "measured: raw-sleep of bench/hosts/ways, 8.2 us for two messages; half of "
+      "a message beyond its frame";
+  const char* const frames = "measured: bench-frames, AF_PACKET on veth, 1,408 and 8,192 bytes";
+  const char* const core = "measured: bench-core, contribute_wide of 40 and 8,192 bytes";
   return {
       .link_gbps = {25, "assumed"},
-      .host_link_latency = {25, "assumed: 5 m of cable"},
-      .link_latency = {100, "assumed: 20 m of cable"},
-      .switch_latency = {1000, "assumed: a poll of a loaded switch and its NIC"},
+      .host_link_latency = {25, "assumed: 5 m"},
+      .link_latency = {100, "assumed: 20 m"},
+      .switch_latency = {1000, "assumed: a poll and a burst, and the devices"},
       .host_wake = {0, "part of receive_message"},
-      .send_message = {1800, "measured: raw-sleep of bench/hosts/ways, 8.2 us for two messages and "
-                             "no switch, less their frames"},
-      .send_frame = {235, "measured: sendmmsg on veth, 1,470 and 8,254 bytes"},
-      .send_byte = {0.117, "measured: the same"},
-      .receive_message = {1800, "measured: the same"},
-      .receive_frame = {278, "measured: recvmmsg on veth, 1,470 and 8,254 bytes"},
-      .receive_byte = {0.1, "measured: the same"},
-      .add_byte = {0.035, "measured: binary32 sum from memory"},
-      .switch_contribute = {50, "measured: bench-core contribute_wide, and a frame of testpmd"},
-      .switch_contribute_byte = {0.0205,
-                                 "measured: bench-core contribute_wide, 40 and 8,192 bytes"},
+      .send_message = {1240, ways},
+      .send_frame = {1080, frames},
+      .send_byte = {0.085, frames},
+      .receive_message = {1240, ways},
+      .receive_frame = {420, frames},
+      .receive_byte = {0.068, frames},
+      .add_byte = {0.025, "measured: bench-reduce, sums of binary64, 8,192 bytes, L3"},
+      .switch_contribute = {50, "measured: bench-core contribute_wide, and testpmd's macswap"},
+      .switch_contribute_byte = {0.0205, core},
       .switch_copy = {15, "measured: bench/compare/replication, 7 copies of 1,500 bytes"},
       .switch_forward = {98, "measured: bench/compare/unicast, 1,500 bytes"},
   };

@@ -51,15 +51,16 @@ Transfer Schedule::exchanged(std::uint32_t core_step, std::uint32_t core) const 
   if (algorithm_ == HostAlgorithm::recursive_doubling) {
     return {rank_of_core(core ^ (1U << core_step)), 0, 1, true};
   }
-  if (core_step < doublings_) {
-    // The range that both have is halved; the lower rank keeps the lower half and sends the other.
-    const std::uint32_t half = core_ >> (core_step + 1);
-    const std::uint32_t begin = core / (2 * half) * (2 * half);
-    const bool lower = (core & half) == 0;
-    return {rank_of_core(core ^ half), lower ? begin + half : begin, half, true};
+  const bool halves = core_step < doublings_;
+  const std::uint32_t bit = halves ? core_step : 2 * doublings_ - 1 - core_step;
+  // The range that both of a pair have is halved: the lower rank keeps the lower half.
+  std::uint32_t begin = 0;
+  for (std::uint32_t b = 0; b < bit; ++b) {
+    begin += (core >> b & 1U) * (core_ >> (b + 1));
   }
-  const std::uint32_t whole = 1U << (core_step - doublings_);
-  return {rank_of_core(core ^ whole), core / whole * whole, whole, false};
+  const std::uint32_t half = core_ >> (bit + 1);
+  const bool lower = (core >> bit & 1U) == 0;
+  return {rank_of_core(core ^ (1U << bit)), lower == halves ? begin + half : begin, half, halves};
 }
 
 std::optional<Transfer> Schedule::sent(std::uint32_t step, std::uint32_t rank) const {

@@ -4,14 +4,17 @@
 //   for step in 0 .. schedule.steps(): for rank: schedule.sent(step, rank)
 //
 // A vector is cut into `chunks()` parts of as equal a number of elements as possible. In each step
-// a rank sends at most one message, a range of chunks, and receives at most one; what comes is added
-// to what the receiver has, or replaces it.
+// a rank sends at most one message, a range of chunks, and receives at most one; what comes is
+// added to what the receiver has, or replaces it.
 //
 // | algorithm          | steps                    | chunks | source                             |
 // |--------------------|--------------------------|--------|------------------------------------|
 // | ring               | 2 (N - 1)                | N      | reduce-scatter, then allgather     |
 // | recursive_doubling | log2 M, and 2 if M < N   | 1      | Thakur, Rabenseifner, Gropp (2005) |
 // | rabenseifner       | 2 log2 M, and 2 if M < N | M      | the same: halving, then doubling   |
+//
+// Rabenseifner's first and last messages, half of the vector each, go to the next rank, and the
+// shortest ones to the farthest: on most fabrics the better order.
 //
 // M is the largest power of two of at most N. Where M < N, the first 2 (N - M) ranks pair up:
 // before the first step those of even rank give all they have to their neighbour and wait, and

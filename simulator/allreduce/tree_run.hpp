@@ -3,7 +3,8 @@
 //
 // The tree is the one that the control plane plans for the job (multicast::Planner), hung up at
 // the first rank's host, which is the root. A member has as many pieces in flight as the protocol
-// lets it: at first 32, or the group's slots if those are fewer, one more for each window of completions.
+// lets it: at first 32, or the group's slots if those are fewer, one more for each window of
+// completions.
 // The result of a piece arms the engines for the next one of its slot, so no other frame is needed.
 //
 //   host       processor: adds nothing, sends; receives results, sends what the window lets go

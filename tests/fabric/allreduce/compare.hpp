@@ -1,5 +1,5 @@
-// The same allreduce twice: by the simulator's model, and on the virtual fabric, where the product's
-// switch core, queues, routes and collective protocol run frame by frame.
+// The same allreduce twice: by the simulator's model, and on the virtual fabric, where the
+// product's switch core, queues, routes and collective protocol run frame by frame.
 //
 // Both have the same fabric, tree, routes, links and hosts' costs. A switch of the virtual fabric
 // takes a frame up to a poll's delay after it came and does its work in no time, so the model's

@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   app.footer(examples);
   std::vector<std::string> topologies{"ft3:4", "ft3:8", "dragonfly:4,2,2"};
   std::vector<std::uint32_t> hosts{16, 64, 128};
-  std::vector<std::uint64_t> sizes{8, 65'536, 1'048'576};
+  std::vector<std::uint64_t> sizes{8, 65'536, 262'144};
   Costs costs = costs_of_virtual_fabric();
   app.add_option("--topology", topologies, "Models")->delimiter(';')->capture_default_str();
   app.add_option("--hosts", hosts, "Numbers of hosts; a fabric that has fewer is left out")

@@ -34,7 +34,8 @@ the ratio is below 1. Peers come from Debian; `scripts/setup --bench` installs o
 
 [Multicast trees](benchmarks/multicast.md), a comparison of algorithms,
 [what a large fabric costs the manager](benchmarks/manager.md),
-[what an allreduce costs a host](benchmarks/hosts.md) and
+[what an allreduce costs a host](benchmarks/hosts.md),
+[allreduces with up to 4,096 hosts](benchmarks/scale.md), simulated, and
 [MPI programs](benchmarks/mpi.md) with their reductions in the network have their own pages.
 """
 
