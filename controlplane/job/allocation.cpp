@@ -55,14 +55,18 @@ Neighbours neighbours_in(const topology::Graph& graph) {
   return neighbours;
 }
 
-/// Links from a switch to each, by number.
-std::vector<std::uint32_t> distances_from(topology::SwitchId from, const Neighbours& neighbours) {
+/// Links from a switch to each, by number; of those farther than the limit nothing is said.
+std::vector<std::uint32_t> distances_from(topology::SwitchId from, const Neighbours& neighbours,
+                                          std::uint32_t limit = not_reached) {
   std::vector<std::uint32_t> distance(neighbours.size(), not_reached);
   distance[from.value] = 0;
   std::deque<topology::SwitchId> ahead{from};
   while (!ahead.empty()) {
     const topology::SwitchId at = ahead.front();
     ahead.pop_front();
+    if (distance[at.value] == limit) {
+      break;
+    }
     for (const topology::SwitchId next : neighbours[at.value]) {
       if (distance[next.value] == not_reached) {
         distance[next.value] = distance[at.value] + 1;
@@ -71,6 +75,34 @@ std::vector<std::uint32_t> distances_from(topology::SwitchId from, const Neighbo
     }
   }
   return distance;
+}
+
+/// In links: one at either end, and those between the switches.
+double time_of(std::uint32_t links_between) { return 2.0 + links_between; }
+
+/// Each switch, in this order, is in the class of the first middle within the radius, or becomes a
+/// middle. Nothing where there would be more than `most`.
+std::optional<std::vector<topology::SwitchId>>
+middles_of(const std::vector<topology::SwitchId>& switches, const Neighbours& neighbours,
+           std::uint32_t radius, std::uint32_t most, std::vector<std::uint32_t>& class_of) {
+  class_of.assign(neighbours.size(), not_reached);
+  std::vector<topology::SwitchId> middles;
+  for (const topology::SwitchId at : switches) {
+    if (class_of[at.value] != not_reached) {
+      continue;
+    }
+    if (middles.size() == most) {
+      return std::nullopt;
+    }
+    const std::vector<std::uint32_t> distance = distances_from(at, neighbours, radius);
+    for (const topology::SwitchId other : switches) {
+      if (class_of[other.value] == not_reached && distance[other.value] <= radius) {
+        class_of[other.value] = static_cast<std::uint32_t>(middles.size());
+      }
+    }
+    middles.push_back(at);
+  }
+  return middles;
 }
 
 } // namespace
@@ -130,7 +162,7 @@ relative_route_times(const topology::Graph& graph,
       if (links == not_reached) {
         return {};
       }
-      times.push_back(2.0 + links); // and a link at either end
+      times.push_back(time_of(links));
     }
   }
   double least = 0;
@@ -141,6 +173,60 @@ relative_route_times(const topology::Graph& graph,
     time = least > 0 ? time / least : 0;
   }
   return times;
+}
+
+RouteClasses route_classes(const topology::Graph& graph,
+                           const std::vector<std::optional<topology::SwitchId>>& nodes,
+                           std::uint32_t most) {
+  std::vector<topology::SwitchId> switches;
+  std::vector<std::uint32_t> nodes_at(graph.switches().size());
+  for (const auto& at : nodes) {
+    if (!at) {
+      return {};
+    }
+    if (nodes_at[at->value]++ == 0) {
+      switches.push_back(*at);
+    }
+  }
+  if (switches.empty()) {
+    return {};
+  }
+  const Neighbours neighbours = neighbours_in(graph);
+  const std::vector<std::uint32_t> any = distances_from(switches.front(), neighbours);
+  bool two_at_one = false;
+  for (const topology::SwitchId at : switches) {
+    if (any[at.value] == not_reached) {
+      return {};
+    }
+    two_at_one |= nodes_at[at.value] > 1;
+  }
+  std::vector<std::uint32_t> class_of;
+  std::uint32_t radius = switches.size() > most ? 1 : 0;
+  auto middles = middles_of(switches, neighbours, radius, most, class_of);
+  while (!middles) { // it ends: all are within reach of the first
+    middles = middles_of(switches, neighbours, ++radius, most, class_of);
+  }
+  // The shortest way: within a switch, or between two of those that have nodes.
+  std::uint32_t least = two_at_one ? 0 : not_reached;
+  RouteClasses classes{.count = static_cast<std::uint32_t>(middles->size())};
+  for (const topology::SwitchId from : *middles) {
+    const std::vector<std::uint32_t> distance = distances_from(from, neighbours);
+    for (const topology::SwitchId to : *middles) {
+      classes.times.push_back(time_of(distance[to.value]));
+    }
+    for (const topology::SwitchId at : switches) {
+      least = at == from ? least : std::min(least, distance[at.value]);
+    }
+  }
+  const double unit = time_of(least == not_reached ? 0 : least);
+  for (double& time : classes.times) {
+    time /= unit;
+  }
+  classes.error = 2.0 * radius / unit;
+  for (const auto& at : nodes) {
+    classes.of_node.push_back(class_of[at->value]);
+  }
+  return classes;
 }
 
 } // namespace tributary::job

@@ -5,6 +5,8 @@
 #include "controlplane/job/node_inventory.hpp"
 #include "controlplane/topology/graph.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -32,5 +34,24 @@ struct FabricAddress {
 [[nodiscard]] std::vector<double>
 relative_route_times(const topology::Graph& graph,
                      const std::vector<std::optional<topology::SwitchId>>& nodes);
+
+/// The same for many nodes: they are put into classes, and times stand between classes.
+struct RouteClasses {
+  std::vector<std::uint32_t> of_node{}; ///< by node: its class, from 0 on without a gap
+  std::uint32_t count = 0;              ///< of classes
+  /// From class to class, row after row, relative as above. From a class to itself: between two
+  /// nodes at one switch.
+  std::vector<double> times{};
+  /// By how much a time may be wrong, in the same unit; 0: all are exact.
+  double error = 0;
+};
+
+/// Each switch is a class as long as there are no more than `most`, which is not 0; beyond that,
+/// switches within the least radius that does are one class, and times are those between their
+/// middles. So the answer has at most nodes + most squared numbers. Empty as above. O(most x (switches + links)
+/// x radius).
+[[nodiscard]] RouteClasses
+route_classes(const topology::Graph& graph,
+              const std::vector<std::optional<topology::SwitchId>>& nodes, std::uint32_t most);
 
 } // namespace tributary::job

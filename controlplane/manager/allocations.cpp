@@ -26,8 +26,9 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::size_t cookie_bytes = 16;
-/// The times of so many nodes are half a megabyte.
+/// The times of so many nodes are half a megabyte; between classes of nodes, for more of them.
 constexpr std::size_t most_nodes_with_times = 256;
+constexpr std::uint32_t most_classes = 256;
 
 template <typename V>
 json::object value_of(std::string_view name, std::string_view use, std::string_view type,
@@ -264,6 +265,27 @@ void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& 
          true);
 }
 
+void Manager::add_route_times(json::array& values, const std::vector<NodePlace>& places) const {
+  std::vector<std::optional<topology::SwitchId>> switches;
+  for (const NodePlace& place : places) {
+    switches.push_back(place.at);
+  }
+  if (places.size() <= most_nodes_with_times) {
+    if (const auto times = job::relative_route_times(graph(), switches); !times.empty()) {
+      values.push_back(value_of("fm.routetime", "job", "reals", times));
+    }
+    return;
+  }
+  const job::RouteClasses classes = job::route_classes(graph(), switches, most_classes);
+  if (classes.count == 0) {
+    return;
+  }
+  values.push_back(value_of("fm.routetime.class", "job", "numbers", classes.of_node));
+  values.push_back(value_of("fm.routetime.between", "job", "reals", classes.times));
+  values.push_back(
+      value_of("fm.routetime.error", "job", "reals", std::array<double, 1>{classes.error}));
+}
+
 json::object Manager::json_of_allocation(const api::AllocationRequest& request,
                                          const std::vector<NodePlace>& places,
                                          const std::string& cookie) const {
@@ -280,15 +302,7 @@ json::object Manager::json_of_allocation(const api::AllocationRequest& request,
   }
   values.push_back(value_of("TRIBUTARY_JOB_ID", "environment", "text", job.id));
   values.push_back(value_of("TRIBUTARY_FABRIC_MANAGER_TOKEN", "environment", "text", job.token));
-  if (places.size() <= most_nodes_with_times) {
-    std::vector<std::optional<topology::SwitchId>> switches;
-    for (const NodePlace& place : places) {
-      switches.push_back(place.at);
-    }
-    if (const auto times = job::relative_route_times(graph(), switches); !times.empty()) {
-      values.push_back(value_of("fm.routetime", "job", "reals", times));
-    }
-  }
+  add_route_times(values, places);
   json::array nodes;
   json::array notes;
   for (std::size_t n = 0; n < places.size(); ++n) {

@@ -339,6 +339,7 @@ private:
   /// Why there is no such job; nothing when there is.
   [[nodiscard]] std::optional<api::Answer> make_job_of(const api::AllocationRequest& request,
                                                        const std::vector<NodePlace>& places);
+  void add_route_times(boost::json::array& values, const std::vector<NodePlace>& places) const;
   [[nodiscard]] boost::json::object json_of_allocation(const api::AllocationRequest& request,
                                                        const std::vector<NodePlace>& places,
                                                        const std::string& cookie) const;

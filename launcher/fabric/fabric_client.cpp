@@ -74,6 +74,11 @@ std::optional<messages::Value> value_in(const json::object& one) {
     for (const json::value& real : reals->as_array()) {
       value.mutable_reals()->add_values(real.to_number<double>());
     }
+  } else if (const json::value* const numbers = one.if_contains("numbers")) {
+    value.mutable_numbers();
+    for (const json::value& each : numbers->as_array()) {
+      value.mutable_numbers()->add_values(each.to_number<std::uint32_t>());
+    }
   } else {
     return std::nullopt;
   }

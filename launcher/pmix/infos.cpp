@@ -77,6 +77,12 @@ void Infos::reals(const char* key, std::span<const double> values) {
   add(key, PMIX_DATA_ARRAY).value.data.darray = array_of(copy, values.size(), PMIX_DOUBLE);
 }
 
+void Infos::numbers(const char* key, std::span<const std::uint32_t> values) {
+  auto* const copy = allocated<std::uint32_t>(values.size());
+  std::copy(values.begin(), values.end(), copy);
+  add(key, PMIX_DATA_ARRAY).value.data.darray = array_of(copy, values.size(), PMIX_UINT32);
+}
+
 void Infos::process(const char* key, const pmix_proc_t& value) {
   pmix_value_t& own = add(key, PMIX_PROC).value;
   own.data.proc = allocated<pmix_proc_t>(1);

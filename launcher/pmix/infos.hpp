@@ -34,6 +34,7 @@ public:
   void flag(const char* key, bool value);
   void bytes(const char* key, std::string_view value);
   void reals(const char* key, std::span<const double> values);
+  void numbers(const char* key, std::span<const std::uint32_t> values);
   void process(const char* key, const pmix_proc_t& value);
   /// A regular expression as PMIx_generate_regex makes it.
   void expression(const char* key, const char* value);

@@ -87,6 +87,9 @@ void add_value(Infos& infos, const messages::Value& value) {
   case messages::Value::kReals:
     return infos.reals(key, {value.reals().values().data(),
                              static_cast<std::size_t>(value.reals().values_size())});
+  case messages::Value::kNumbers:
+    return infos.numbers(key, {value.numbers().values().data(),
+                               static_cast<std::size_t>(value.numbers().values_size())});
   case messages::Value::VALUE_NOT_SET: return;
   }
 }

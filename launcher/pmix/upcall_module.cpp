@@ -164,6 +164,10 @@ struct Asked {
         infos.reals(key, {value.reals().values().data(),
                           static_cast<std::size_t>(value.reals().values_size())});
         break;
+      case messages::Value::kNumbers:
+        infos.numbers(key, {value.numbers().values().data(),
+                            static_cast<std::size_t>(value.numbers().values_size())});
+        break;
       case messages::Value::VALUE_NOT_SET: break;
       }
     }

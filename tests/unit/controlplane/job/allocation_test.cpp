@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 namespace tributary::job {
@@ -81,6 +82,84 @@ TEST_F(RouteTimes, are_nothing_where_a_node_is_not_known_or_not_reached) {
   EXPECT_TRUE(times({0, 3}).empty());
   graph.set_up(second, false);
   EXPECT_TRUE(times({0, 1}).empty());
+}
+
+/// Pods of leaves under spines of their own, and those under cores.
+struct Pods {
+  Pods(std::uint32_t pods, std::uint32_t leaves_of_each) {
+    const auto core = graph.add_switch({.name = "core", .ports = 1024});
+    for (std::uint32_t pod = 0; pod < pods; ++pod) {
+      const auto spine = graph.add_switch({.name = "spine" + std::to_string(pod), .ports = 1024});
+      graph.connect({spine, 1023}, {core, static_cast<topology::Port>(pod)});
+      for (std::uint32_t n = 0; n < leaves_of_each; ++n) {
+        leaves.push_back(graph.add_switch(
+            {.name = "leaf" + std::to_string(pod) + "." + std::to_string(n), .ports = 64}));
+        graph.connect({leaves.back(), 63}, {spine, static_cast<topology::Port>(n)});
+      }
+    }
+  }
+  /// Nodes are dealt to leaves in turn.
+  [[nodiscard]] std::vector<std::optional<topology::SwitchId>> nodes(std::size_t count) const {
+    std::vector<std::optional<topology::SwitchId>> places;
+    for (std::size_t n = 0; n < count; ++n) {
+      places.emplace_back(leaves[n % leaves.size()]);
+    }
+    return places;
+  }
+  /// Links from the node at one leaf to that at another, ends included.
+  [[nodiscard]] static double links(std::size_t a, std::size_t b, std::size_t leaves_of_each) {
+    return a == b ? 2 : a / leaves_of_each == b / leaves_of_each ? 4 : 6;
+  }
+  topology::Graph graph;
+  std::vector<topology::SwitchId> leaves;
+};
+
+TEST(RouteClasses, of_4096_nodes_are_their_switches_and_exact) {
+  const Pods fabric(8, 16);
+  const RouteClasses classes = route_classes(fabric.graph, fabric.nodes(4096), 256);
+  EXPECT_EQ(classes.of_node.size(), 4096U);
+  EXPECT_EQ(classes.count, 128U);
+  ASSERT_EQ(classes.times.size(), 128U * 128U);
+  EXPECT_EQ(classes.error, 0);
+  for (std::size_t a = 0; a < 4096; ++a) {
+    for (std::size_t b = a % 7; b < 4096; b += 7) {
+      ASSERT_EQ(classes.times[classes.of_node[a] * classes.count + classes.of_node[b]],
+                Pods::links(a % 128, b % 128, 16) / 2)
+          << a << " and " << b;
+    }
+  }
+}
+
+TEST(RouteClasses, of_more_switches_than_there_may_be_are_neighbourhoods_and_within_their_error) {
+  const Pods fabric(32, 32);
+  const RouteClasses classes = route_classes(fabric.graph, fabric.nodes(4096), 256);
+  EXPECT_EQ(classes.count, 32U) << "a pod each: leaves are two links from one another";
+  ASSERT_EQ(classes.times.size(), 32U * 32U);
+  EXPECT_EQ(classes.error, 2);
+  for (std::size_t a = 0; a < 4096; ++a) {
+    for (std::size_t b = a % 7; b < 4096; b += 7) {
+      const double time = classes.times[classes.of_node[a] * classes.count + classes.of_node[b]];
+      ASSERT_LE(std::abs(time - Pods::links(a % 1024, b % 1024, 32) / 2), classes.error);
+    }
+  }
+  EXPECT_EQ(route_classes(fabric.graph, fabric.nodes(4096), 1).count, 1U);
+}
+
+TEST(RouteClasses, have_the_shortest_way_between_nodes_as_their_unit) {
+  const Pods fabric(2, 2);
+  const RouteClasses one_at_each = route_classes(fabric.graph, fabric.nodes(4), 4);
+  EXPECT_EQ(one_at_each.times[1], 1) << "in a pod";
+  EXPECT_EQ(one_at_each.times[2], 1.5) << "between pods";
+}
+
+TEST(RouteClasses, are_none_where_a_node_is_not_known_or_not_reached) {
+  Pods fabric(2, 2);
+  auto nodes = fabric.nodes(4);
+  nodes[3].reset();
+  EXPECT_EQ(route_classes(fabric.graph, nodes, 256).count, 0U);
+  EXPECT_EQ(route_classes(fabric.graph, {}, 256).count, 0U);
+  nodes[3] = fabric.graph.add_switch({.name = "alone", .ports = 4});
+  EXPECT_EQ(route_classes(fabric.graph, nodes, 256).count, 0U);
 }
 
 } // namespace

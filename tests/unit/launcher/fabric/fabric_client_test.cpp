@@ -29,6 +29,7 @@ FakeResponse fabric_of_two(const FakeRequest& request) {
                    {"name": "fm.vni", "use": "job", "number": 1030},
                    {"name": "fm.cookie", "use": "job", "hex": "00ff10"},
                    {"name": "fm.routetime", "use": "job", "reals": [0, 1.5, 1.5, 0]},
+                   {"name": "fm.routetime.class", "use": "job", "numbers": [0, 4294967295]},
                    {"name": "fm.later", "use": "of a later manager", "text": "x"},
                    {"name": "TRIBUTARY_FABRIC_MANAGER_TOKEN", "use": "environment",
                     "text": "secret"}],
@@ -73,6 +74,7 @@ TEST(FabricClient, GetsAllWithOneRequestAndGivesItBack) {
   EXPECT_EQ(find(allocation, "fm.vni")->use(), messages::Value::JOB);
   EXPECT_EQ(find(allocation, "fm.cookie")->data(), std::string("\0\xff\x10", 3));
   EXPECT_EQ(find(allocation, "fm.routetime")->reals().values(1), 1.5);
+  EXPECT_EQ(find(allocation, "fm.routetime.class")->numbers().values(1), 4294967295U);
   EXPECT_EQ(find(allocation, "fm.later"), nullptr);
   EXPECT_EQ(find(allocation, "TRIBUTARY_FABRIC_MANAGER_TOKEN")->use(),
             messages::Value::ENVIRONMENT);
