@@ -91,7 +91,7 @@ def named(root):
 
 
 def listed(root, name="packages", unpacked=False):
-    """The packages of scripts/packages or scripts/packages-bench."""
+    """The packages of scripts/packages, scripts/packages-bench or scripts/packages-night."""
     lines = [line.split("#")[0].split() for line in (root / "scripts" / name).read_text().splitlines()]
     return [words[0] for words in lines if words and ("unpack" in words[1:]) == unpacked]
 
