@@ -60,6 +60,7 @@ void Journal::note(const Job& job) {
                               .ending = job.ending,
                               .hosts = job.hosts,
                               .vnis = job.vnis,
+                              .allocation = job.allocation,
                               .groups = {}});
   }
 }

@@ -177,7 +177,7 @@ void Registry::put(const Group& group) {
 
 void Registry::put(const Job& job) {
   keep(records::JobRecord{job.id, job.multicast_limit, job.token, job.vni, job.ending, job.hosts,
-                          job.vnis});
+                          job.vnis, job.allocation});
 }
 
 void Registry::put_member(const Group& group, std::uint32_t rank) {

@@ -87,6 +87,18 @@ Result<const Job*> Registry::set_limit(std::string_view id, std::uint32_t multic
   return *job;
 }
 
+Result<const Job*> Registry::set_allocation(std::string_view id,
+                                            std::optional<records::Allocation> allocation) {
+  const auto job = job_in_use(id);
+  if (!job) {
+    return job.error();
+  }
+  journal_.note(**job);
+  (*job)->allocation = std::move(allocation);
+  put(**job);
+  return *job;
+}
+
 Result<std::size_t> Registry::end_steps(std::string_view id, std::span<const std::string> steps,
                                         TimeNs now) {
   const auto job = job_in_use(id);

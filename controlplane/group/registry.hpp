@@ -104,6 +104,9 @@ public:
                                 JobBounds bounds = {});
   /// Groups beyond a lower limit go on; no new one comes until there are fewer.
   Result<const Job*> set_limit(std::string_view job, std::uint32_t multicast_limit);
+  /// In the place of what it had. Nothing: it has none any more.
+  Result<const Job*> set_allocation(std::string_view job,
+                                    std::optional<records::Allocation> allocation);
   /// The groups of these steps end. Answers how many did.
   Result<std::size_t> end_steps(std::string_view job, std::span<const std::string> steps,
                                 TimeNs now);

@@ -38,6 +38,7 @@ void Registry::restore_jobs(const records::Snapshot& past) {
                                  .ending = record.ending,
                                  .hosts = record.hosts,
                                  .vnis = record.vnis,
+                                 .allocation = record.allocation,
                                  .groups = {}});
     tokens_.add(record.token, record.id);
     if (record.ending) {

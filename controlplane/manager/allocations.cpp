@@ -1,7 +1,7 @@
 // What launchers ask for: the allocation of a job, as one blob, and what its nodes have.
 //
-// Nothing of it is stored but the job itself: a manager that is started anew hears of nodes with
-// the next job that runs there.
+// What a job was given is stored with it; what nodes have is not: a manager that is started anew
+// hears of nodes with the next job that runs there.
 #include "controlplane/api/job_requests.hpp"
 #include "controlplane/api/page.hpp"
 #include "controlplane/api/slingshot.hpp"
@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +26,6 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t cookie_bytes = 16;
 /// The times of so many nodes are half a megabyte; between classes of nodes, for more of them.
 constexpr std::size_t most_nodes_with_times = 256;
 constexpr std::uint32_t most_classes = 256;
@@ -34,6 +34,24 @@ template <typename V>
 json::object value_of(std::string_view name, std::string_view use, std::string_view type,
                       const V& value) {
   return {{"name", name}, {"use", use}, {type, json::value_from(value)}};
+}
+
+/// Several runs of one job have its cookie, and all their nodes.
+void add_what_was(records::Allocation& now, const records::Allocation& before) {
+  now.cookie = before.cookie;
+  now.has_made_job = before.has_made_job;
+  now.lease_ms = before.lease_ms;
+  std::map<std::string, std::optional<Nid>> all;
+  for (const records::Allocation::Node& node : now.nodes) {
+    all.emplace(node.name, node.nid);
+  }
+  for (const records::Allocation::Node& node : before.nodes) {
+    all.emplace(node.name, node.nid);
+  }
+  now.nodes.clear();
+  for (auto& [name, nid] : all) {
+    now.nodes.push_back({name, nid});
+  }
 }
 
 std::optional<Vni> vni_of(const group::Job& job) {
@@ -54,9 +72,9 @@ void Manager::take_inventory(const std::string& node, job::NodeInventory invento
     return; // no room for more of them, the first report, or the same once more
   }
   JobNames jobs = jobs_of({hosts.begin(), hosts.end()});
-  for (const auto& [name, allocation] : allocations_) {
-    if (allocation.nodes.contains(node)) {
-      jobs.insert(name);
+  for (const group::Job* each : registry_.jobs()) {
+    if (each->allocation && records::has_node(*each->allocation, node)) {
+      jobs.insert(each->id);
     }
   }
   event_for_jobs("node", fmt::format("node {}: {}", node, *different), {{"node", node}},
@@ -74,11 +92,10 @@ void Manager::report_node(const api::Caller& caller, const api::NodeReport& repo
     }
     job = *allowed;
   }
-  const auto allocation = allocations_.find(job);
+  const records::Allocation* const allocation = allocation_of(job);
   const job::NodeTable::Node* const known = nodes_.find(report.name);
-  const bool is_its_own = allocation != allocations_.end()
-                              ? allocation->second.nodes.contains(report.name)
-                              : known == nullptr || known->job == job;
+  const bool is_its_own = allocation != nullptr ? records::has_node(*allocation, report.name)
+                                                : known == nullptr || known->job == job;
   if (!caller.administrator && !is_its_own) {
     return reply(api::error_answer(
         403, fmt::format("node \"{}\" is not one of job \"{}\"", report.name, job)));
@@ -114,8 +131,8 @@ void Manager::nodes(const api::Caller& caller, const api::NodesRequest& request,
     if (!only || node.job == *only) {
       return true;
     }
-    const auto allocation = allocations_.find(*only);
-    return allocation != allocations_.end() && allocation->second.nodes.contains(name);
+    const records::Allocation* const allocation = allocation_of(*only);
+    return allocation != nullptr && records::has_node(*allocation, name);
   };
   if (request.id) {
     const job::NodeTable::Node* const node = nodes_.find(*request.id);
@@ -150,6 +167,11 @@ void Manager::nodes(const api::Caller& caller, const api::NodesRequest& request,
 
 // ---- allocations ----
 
+const records::Allocation* Manager::allocation_of(std::string_view job) const {
+  const group::Job* const found = registry_.find_job(job);
+  return found != nullptr && found->allocation ? &*found->allocation : nullptr;
+}
+
 std::vector<Manager::NodePlace> Manager::places_of(const api::AllocationRequest& request) const {
   std::vector<NodePlace> places;
   for (const api::AllocationRequest::Node& node : request.nodes) {
@@ -170,11 +192,25 @@ std::vector<Manager::NodePlace> Manager::places_of(const api::AllocationRequest&
   return places;
 }
 
+/// Without a cookie.
+records::Allocation Manager::allocation_of(const api::AllocationRequest& request,
+                                           const std::vector<NodePlace>& places) {
+  std::map<std::string, std::optional<Nid>> nodes;
+  for (std::size_t n = 0; n < places.size(); ++n) {
+    nodes.emplace(request.nodes[n].name, places[n].nid);
+  }
+  records::Allocation allocation{.cookie = {}, .nodes = {}, .has_made_job = !request.exists};
+  for (auto& [name, nid] : nodes) {
+    allocation.nodes.push_back({name, nid});
+  }
+  return allocation;
+}
+
 /// Of those that are set aside for jobs with an allocation, and not in use.
 std::size_t Manager::trees_set_aside() const {
   std::size_t set_aside = 0;
-  for (const auto& [name, allocation] : allocations_) {
-    if (const group::Job* const job = registry_.find_job(name)) {
+  for (const group::Job* job : registry_.jobs()) {
+    if (job->allocation) {
       set_aside +=
           job->multicast_limit - std::min<std::size_t>(job->multicast_limit, job->groups.size());
     }
@@ -221,16 +257,13 @@ void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& 
     return hold_back([=, this] { allocate(caller, request, reply); });
   }
   const Section section(stalls_, "an allocation");
-  std::erase_if(allocations_, [this](const auto& allocation) {
-    return registry_.find_job(allocation.first) == nullptr;
-  });
-  std::set<std::string> names;
-  for (const api::AllocationRequest::Node& node : request.nodes) {
-    names.insert(node.name);
-  }
-  const auto known = allocations_.find(request.job);
-  const bool is_repeated = known != allocations_.end() && known->second.nodes == names;
   const std::vector<NodePlace> places = places_of(request);
+  records::Allocation wanted = allocation_of(request, places);
+  const records::Allocation* const known = allocation_of(request.job);
+  const bool is_repeated =
+      known != nullptr && std::ranges::equal(known->nodes, wanted.nodes, {},
+                                             &records::Allocation::Node::name,
+                                             &records::Allocation::Node::name);
   if (request.exists) {
     if (!job_to_change(caller, request.job, reply)) {
       return;
@@ -250,18 +283,20 @@ void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& 
   for (const api::AllocationRequest::Node& node : request.nodes) {
     take_inventory(node.name, node.inventory, request.job);
   }
-  Allocated& allocated = allocations_[request.job];
-  allocated.nodes.merge(names);
-  if (allocated.cookie.empty()) {
-    std::array<std::byte, cookie_bytes> bytes{};
+  if (const records::Allocation* const before = allocation_of(request.job)) {
+    add_what_was(wanted, *before);
+  } else {
+    std::array<std::byte, records::Allocation::cookie_digits / 2> bytes{};
     random_(bytes);
     for (const std::byte byte : bytes) {
-      allocated.cookie += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+      wanted.cookie += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
     }
   }
+  const std::string cookie = wanted.cookie;
+  static_cast<void>(registry_.set_allocation(request.job, std::move(wanted)));
   answer(std::move(reply),
-         {request.exists || is_repeated ? 200U : 201U,
-          json_of_allocation(request, places, allocated.cookie), 0},
+         {request.exists || is_repeated ? 200U : 201U, json_of_allocation(request, places, cookie),
+          0},
          true);
 }
 

@@ -326,10 +326,10 @@ private:
     std::optional<Nid> nid{};
     std::optional<topology::SwitchId> at{};
   };
-  struct Allocated {
-    std::string cookie{}; ///< hexadecimal
-    std::set<std::string> nodes{};
-  };
+  /// Null when the job has none.
+  [[nodiscard]] const records::Allocation* allocation_of(std::string_view job) const;
+  [[nodiscard]] static records::Allocation allocation_of(const api::AllocationRequest& request,
+                                                         const std::vector<NodePlace>& places);
   void take_inventory(const std::string& node, job::NodeInventory inventory,
                       const std::string& job);
   [[nodiscard]] boost::json::object json_of_node(const std::string& name,
@@ -571,7 +571,6 @@ private:
   std::map<topology::LinkId, std::set<std::string>> touched_by_link_;
   Congestion congestion_;
   job::NodeTable nodes_;
-  std::map<std::string, Allocated> allocations_; ///< by job; of some that are gone, too
   std::set<group::GroupId> repairing_;           ///< told of a new tree, which is not in force yet
   struct Unlocated {
     std::set<Nid> nids;

@@ -1,5 +1,6 @@
 #include "controlplane/records/records.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -31,6 +32,13 @@ std::optional<GroupState> group_state_named(std::string_view name) {
 }
 std::optional<MemberState> member_state_named(std::string_view name) {
   return named<MemberState>(member_states, name);
+}
+
+bool has_node(const Allocation& allocation, std::string_view name) {
+  const auto at = std::ranges::lower_bound(allocation.nodes, name, {}, [](const auto& node) {
+    return std::string_view(node.name);
+  });
+  return at != allocation.nodes.end() && at->name == name;
 }
 
 } // namespace tributary::records

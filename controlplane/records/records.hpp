@@ -11,6 +11,7 @@
 #include "controlplane/records/wide_frames.hpp"
 #include "tributary/types.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,6 +45,26 @@ enum class MemberState : std::uint8_t {
 [[nodiscard]] std::string_view name_of(MemberState state);
 [[nodiscard]] std::optional<MemberState> member_state_named(std::string_view name);
 
+/// What a launcher was given for a job before its ranks started, beside what the job itself has.
+struct Allocation {
+  struct Node {
+    std::string name;
+    std::optional<Nid> nid; ///< its host in the fabric, where it is one
+    /// The switch's port of the host is set up for the job: whoever named the node may have that.
+    bool sets_up_port = false;
+    friend bool operator==(const Node&, const Node&) = default;
+  };
+  static constexpr std::size_t cookie_digits = 32;
+  std::string cookie;      ///< hexadecimal
+  std::vector<Node> nodes; ///< at least one; by name, each once
+  /// The job was made by it, and has no other purpose.
+  bool has_made_job = false;
+  /// How long nobody may follow the job's events before it counts as over; 0: for ever.
+  std::uint32_t lease_ms = 0;
+  friend bool operator==(const Allocation&, const Allocation&) = default;
+};
+[[nodiscard]] bool has_node(const Allocation& allocation, std::string_view name);
+
 /// Key: `id`.
 struct JobRecord {
   std::string id;
@@ -54,6 +75,7 @@ struct JobRecord {
   /// What it is limited to, each list ascending and without repetition; nothing: any.
   std::optional<std::vector<Nid>> hosts = std::nullopt;
   std::optional<std::vector<Vni>> vnis = std::nullopt;
+  std::optional<Allocation> allocation = std::nullopt;
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -19,6 +20,29 @@ struct Parts {
   std::set<Nid> nids;
   std::set<std::uint32_t> trees; ///< their indices
 };
+
+/// "" when nothing is wrong.
+std::string fault_of(const Allocation& allocation) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (allocation.cookie.size() != Allocation::cookie_digits ||
+      !std::ranges::all_of(allocation.cookie, is_digit)) {
+    return "its cookie is none";
+  }
+  if (allocation.nodes.empty()) {
+    return "it has no nodes";
+  }
+  for (const Allocation::Node& node : allocation.nodes) {
+    if (node.nid && node.nid->value > max_nid) {
+      return fmt::format("no host can have NID {}", node.nid->value);
+    }
+  }
+  const auto not_below = [](const Allocation::Node& a, const Allocation::Node& b) {
+    return a.name >= b.name;
+  };
+  return std::ranges::adjacent_find(allocation.nodes, not_below) == allocation.nodes.end()
+             ? ""
+             : "a node is there twice";
+}
 
 /// "" when nothing is wrong.
 std::string fault_of(const GroupRecord& group, std::uint64_t epoch) {
@@ -76,6 +100,12 @@ std::vector<std::string> take_out_unsound(Snapshot& all) {
     jobs.insert(job.id);
     return false;
   });
+  for (JobRecord& job : all.jobs) {
+    if (const std::string why = job.allocation ? fault_of(*job.allocation) : ""; !why.empty()) {
+      taken.push_back(fmt::format("allocation of job {}: {}", job.id, why));
+      job.allocation.reset();
+    }
+  }
 
   std::map<GroupId, Parts> parts;
   std::set<std::pair<std::string, std::string>> names;

@@ -2,7 +2,7 @@
 // other, as after a damage that left every page of the file readable, are taken out rather than
 // keep the manager from starting. Pure.
 //
-//   a job     has a token
+//   a job     has a token; its allocation has a cookie and nodes, or it goes on without one
 //   a group   has a job that is there, a name of its own in it, an id of an earlier start, 1 or 2
 //             trees, and ranks for its roots; once its routes are computed all its members, its
 //             root among them, and a tree or two

@@ -144,8 +144,13 @@ constexpr const char* version_6 = R"sql(
   ALTER TABLE members ADD COLUMN payload INTEGER NOT NULL DEFAULT 32;
 )sql";
 
-constexpr std::array steps_from_the_first = {version_1, version_2, version_3,
-                                             version_4, version_5, version_6};
+/// What launchers were given for jobs: JSON; NULL: nothing.
+constexpr const char* version_7 = R"sql(
+  ALTER TABLE jobs ADD COLUMN allocation TEXT;
+)sql";
+
+constexpr std::array steps_from_the_first = {version_1, version_2, version_3, version_4,
+                                             version_5, version_6, version_7};
 
 } // namespace
 

@@ -1,6 +1,7 @@
 #include "controlplane/store/store.hpp"
 
 #include "controlplane/records/soundness.hpp"
+#include "controlplane/store/allocation_form.hpp"
 #include "controlplane/store/lock_file.hpp"
 #include "controlplane/store/schema.hpp"
 #include "controlplane/store/sqlite.hpp"
@@ -86,7 +87,7 @@ std::optional<std::vector<Number>> numbers_at(const Statement& row, int column) 
 class Writer {
 public:
   explicit Writer(Database& db)
-      : job_(db.prepare("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?)")),
+      : job_(db.prepare("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
         group_(db.prepare("INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
                           "?, ?, ?, ?, ?, ?, "
                           "?, ?)")),
@@ -114,7 +115,8 @@ public:
   void operator()(const records::JobRecord& j) {
     const auto hosts = text_of(j.hosts);
     const auto vnis = text_of(j.vnis);
-    job_.run(j.id, j.multicast_limit, j.token, value_of(j.vni), j.ending, hosts, vnis);
+    const auto allocation = j.allocation ? std::optional(encode(*j.allocation)) : std::nullopt;
+    job_.run(j.id, j.multicast_limit, j.token, value_of(j.vni), j.ending, hosts, vnis, allocation);
   }
   void operator()(const records::GroupRecord& g) {
     group_.run(g.id.value, g.job, g.name, g.step, g.multicast, g.size, g.trees, g.wanted_root,
@@ -263,18 +265,34 @@ void read_topology(Database& db, records::Snapshot& all) {
   all.topology_is_damaged = !damaged.empty();
 }
 
+/// One that cannot be read is named in `damaged`: the job of the row goes on without it.
+std::optional<records::Allocation> allocation_at(const Statement& row, int column,
+                                                 std::vector<std::string>& damaged) {
+  if (row.null(column)) {
+    return std::nullopt;
+  }
+  try {
+    return decode_allocation(row.text(column));
+  } catch (const std::exception& wrong) {
+    damaged.push_back(fmt::format("allocation of job {}: {}", row.text(0), wrong.what()));
+    return std::nullopt;
+  }
+}
+
 /// What can be read; the rest is named in `set_aside`.
 records::Snapshot read_all(Database& db, std::uint64_t epoch) {
   records::Snapshot all;
   all.epoch = epoch;
   std::vector<std::string>& damaged = all.set_aside;
   read_rows(
-      db, "job", "SELECT id, multicast_limit, token, vni, ending, hosts, vnis FROM jobs ORDER BY 1",
+      db, "job",
+      "SELECT id, multicast_limit, token, vni, ending, hosts, vnis, allocation FROM jobs ORDER BY 1",
       damaged, [&](const Statement& row) {
         const auto vni = optional_at<std::uint16_t>(row, 3);
         all.jobs.push_back({std::string(row.text(0)), number_at<std::uint32_t>(row, 1),
                             std::string(row.text(2)), vni ? std::optional(Vni{*vni}) : std::nullopt,
                             row.integer(4) != 0, numbers_at<Nid>(row, 5), numbers_at<Vni>(row, 6)});
+        all.jobs.back().allocation = allocation_at(row, 7, damaged);
       });
   read_rows(db, "group",
             "SELECT id, job, name, step, multicast, size, trees, wanted_root, root, vni, "
@@ -349,8 +367,12 @@ void erase_all_but(Database& db, const records::Snapshot& kept) {
   std::set<std::int64_t> groups;
   std::set<std::pair<std::int64_t, std::int64_t>> members;
   std::set<std::int64_t> trees;
+  Statement forget_allocation = db.prepare("UPDATE jobs SET allocation = NULL WHERE id = ?");
   for (const records::JobRecord& job : kept.jobs) {
     jobs.insert(job.id);
+    if (!job.allocation) {
+      forget_allocation.run(std::string_view(job.id));
+    }
   }
   for (const records::GroupRecord& group : kept.groups) {
     groups.insert(static_cast<std::int64_t>(group.id.value));

@@ -1,4 +1,5 @@
 // What launchers ask for: a job's allocation in one request, and what its nodes have.
+#include "tests/support/scratch_directory.hpp"
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
 #include <gmock/gmock.h>
@@ -147,6 +148,38 @@ TEST_F(Allocations, groups_are_set_aside_as_long_as_the_job_is_there) {
   world.manager->delete_job(administrator, "run", deleted.reply());
   world.reconcile();
   EXPECT_EQ(allocate(next)->status, 201U);
+}
+
+TEST_F(Allocations, are_what_they_were_when_the_manager_is_started_anew) {
+  const test::ScratchDirectory scratch;
+  world.disk.emplace(scratch.file("fabric.db"));
+  world.restart(world.disk->load_sound());
+  fabric(1);
+  api::AllocationRequest wanted = request();
+  wanted.multicast_limit = max_trees - 100;
+  const Given first = allocate(wanted);
+  ASSERT_EQ(first->status, 201U);
+  const std::string token = world.manager->groups().find_job("run")->token;
+
+  world.disk.reset();
+  world.disk.emplace(scratch.file("fabric.db"));
+  world.restart(world.disk->load_sound());
+  fabric(1);
+  ASSERT_NE(world.manager->groups().find_job("run"), nullptr);
+  EXPECT_EQ(world.manager->groups().find_job("run")->token, token);
+  const Given again = allocate(wanted);
+  EXPECT_EQ(again->status, 200U);
+  EXPECT_EQ(again.body().at("values"), first.body().at("values")) << "cookie, VNI and all";
+  api::AllocationRequest next = request("next");
+  next.multicast_limit = 200;
+  EXPECT_EQ(allocate(next)->status, 507U) << "groups are still set aside";
+  Given reply;
+  api::NodeReport report{.name = "n0", .job = "", .inventory = node("n0", 1, {}).inventory};
+  world.manager->report_node({.token = token}, report, reply.reply());
+  EXPECT_EQ(reply->status, 200U) << "its nodes are its own";
+  const std::string other = world.create_job("other");
+  world.manager->report_node({.token = other}, report, reply.reply());
+  EXPECT_EQ(reply->status, 403U);
 }
 
 TEST_F(Allocations, a_node_that_changes_is_an_event_of_its_jobs) {

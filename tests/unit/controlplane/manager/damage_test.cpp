@@ -38,7 +38,8 @@ constexpr std::array columns = {
     Column{"switches", "ports", false},   Column{"cables", "a_switch", false},
     Column{"cables", "a_port", false},    Column{"cables", "b_switch", false},
     Column{"cables", "number", false},    Column{"hosts", "nid", false},
-    Column{"hosts", "at_switch", false},  Column{"hosts", "at_port", false}};
+    Column{"hosts", "at_switch", false},  Column{"hosts", "at_port", false},
+    Column{"jobs", "allocation", true}};
 
 /// Two switches, three groups that run, one that waits, one that was brought whole.
 void fill(const std::filesystem::path& file) {

@@ -66,12 +66,12 @@ TEST(StoreErrors, another_programs_database_is_left_alone) {
 TEST(StoreErrors, a_database_from_a_newer_version_is_left_alone_and_both_versions_named) {
   const ScratchDirectory scratch;
   { Store store(scratch.file("fabric.db")); }
-  sql(scratch.file("fabric.db"), "PRAGMA user_version = 7");
+  sql(scratch.file("fabric.db"), "PRAGMA user_version = 8");
   std::string message;
   EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }, &message),
             Kind::newer_version);
-  EXPECT_THAT(message, AllOf(HasSubstr("format version 7"), HasSubstr("versions up to 6")));
-  sql(scratch.file("fabric.db"), "PRAGMA user_version = 6");
+  EXPECT_THAT(message, AllOf(HasSubstr("format version 8"), HasSubstr("versions up to 7")));
+  sql(scratch.file("fabric.db"), "PRAGMA user_version = 7");
   Store store(scratch.file("fabric.db"));
   EXPECT_EQ(store.epoch(), 2U) << "the refused start did not count";
 }
@@ -138,6 +138,66 @@ TEST(StoreErrors, a_record_nobody_can_read_is_set_aside_and_the_rest_works) {
   const records::Snapshot past = again.load_sound();
   EXPECT_THAT(past.set_aside, ::testing::IsEmpty()) << "it is said once";
   EXPECT_EQ(past.groups.size(), 2U);
+}
+
+TEST(StoreErrors, a_damaged_allocation_is_set_aside_and_its_job_goes_on) {
+  const ScratchDirectory scratch;
+  const std::string cookie(32, 'c');
+  const std::string one =
+      R"("nodes": [["n0", 1, true], ["n1", 2, false]], "has_made_job": true, "lease_ms": 0)";
+  const auto with = [&](const std::string& nodes) {
+    return R"({"cookie": ")" + cookie + R"(", "nodes": [)" + nodes +
+           R"(], "has_made_job": true, "lease_ms": 0})";
+  };
+  // By what is said of each; nothing where that is the JSON library's affair.
+  const std::vector<std::pair<std::string, std::string>> damages = {
+      {"", "nonsense"},
+      {"", "{}"},
+      {"", with(R"(["n0", 1])")},
+      {"", with(R"(["n", -1, true])")},
+      {"its cookie is none", R"({"cookie": "", )" + one + "}"},
+      {"its cookie is none", R"({"cookie": ")" + std::string(32, 'X') + R"(", )" + one + "}"},
+      {"it has no nodes", with("")},
+      {"a node is there twice", with(R"(["n", 1, true], ["n", 2, true])")},
+      {"no host can have NID 1048575", with(R"(["n", 1048575, true])")},
+  };
+  for (const auto& [what, text] : damages) {
+    SCOPED_TRACE(text);
+    const auto file = scratch.file("fabric.db");
+    for (const auto& old :
+         std::filesystem::directory_iterator(std::filesystem::path(file).parent_path())) {
+      std::filesystem::remove(old);
+    }
+    {
+      store::Store store(file);
+      store.apply(std::vector<records::Change>{
+          records::JobRecord{.id = "run",
+                             .token = "token",
+                             .vni = std::nullopt,
+                             .allocation =
+                                 records::Allocation{.cookie = cookie, .nodes = {{"n0", Nid{1}}}}},
+          records::JobRecord{
+              .id = "sound",
+              .token = "other",
+              .vni = std::nullopt,
+              .allocation = records::Allocation{.cookie = cookie, .nodes = {{"n0", Nid{1}}}}}});
+      EXPECT_TRUE(store.load_sound().set_aside.empty());
+    }
+    {
+      store::Database database(file);
+      database.prepare("UPDATE jobs SET allocation = ? WHERE id = 'run'")
+          .run(std::string_view(text));
+    }
+    store::Store store(file);
+    const records::Snapshot past = store.load_sound();
+    ASSERT_FALSE(past.set_aside.empty());
+    EXPECT_THAT(past.set_aside[0], HasSubstr("allocation of job run: " + what));
+    ASSERT_EQ(past.jobs.size(), 2U);
+    EXPECT_EQ(past.jobs[0].token, "token");
+    EXPECT_FALSE(past.jobs[0].allocation);
+    EXPECT_TRUE(past.jobs[1].allocation);
+    EXPECT_TRUE(store.load_sound().set_aside.empty()) << "once";
+  }
 }
 
 TEST(StoreErrors, a_store_that_was_sound_is_taken_as_it_is) {

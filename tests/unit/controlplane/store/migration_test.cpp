@@ -54,6 +54,20 @@ TEST_F(Migration, the_document_of_the_topology_is_given_until_it_is_stored_recor
   EXPECT_EQ(now.switches, std::vector{leaf});
 }
 
+TEST_F(Migration, jobs_of_before_have_no_allocation) {
+  {
+    Database database(scratch_.file("fabric.db"));
+    database.execute("PRAGMA journal_mode = WAL");
+    EXPECT_EQ(migrate_and_count(database, store::migrations().first(6)), 1U);
+    database.execute("INSERT INTO jobs VALUES ('j', 4, 'token', 1024, 0, NULL, NULL)");
+  }
+  store::Store store(scratch_.file("fabric.db"));
+  const records::Snapshot past = store.load();
+  ASSERT_EQ(past.jobs.size(), 1U);
+  EXPECT_FALSE(past.jobs[0].allocation);
+  EXPECT_EQ(past.jobs[0].vni, Vni{1024});
+}
+
 TEST_F(Migration, groups_and_members_of_before_have_no_wide_frames) {
   {
     Database database(scratch_.file("fabric.db"));

@@ -69,7 +69,13 @@ private:
           below(2) == 0 ? std::nullopt : std::optional(Vni{static_cast<std::uint16_t>(below(9))}),
           below(2) == 0,
           below(2) == 0 ? std::nullopt : std::optional(std::vector{Nid{1}, Nid{small(max_nid)}}),
-          below(2) == 0 ? std::nullopt : std::optional(std::vector{Vni{65535}})});
+          below(2) == 0 ? std::nullopt : std::optional(std::vector{Vni{65535}}),
+          below(2) == 0 ? std::nullopt
+                        : std::optional(records::Allocation{
+                              .cookie = std::string(32, 'a'),
+                              .nodes = {{"n" + std::to_string(small(9)), Nid{small(max_nid)}}},
+                              .has_made_job = below(2) == 0,
+                              .lease_ms = small(9)})});
       break;
     case 7: changes.emplace_back(records::EraseJob{"job" + std::to_string(below(3))}); break;
     case 8:

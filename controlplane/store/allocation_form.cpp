@@ -1,0 +1,40 @@
+#include "controlplane/store/allocation_form.hpp"
+
+#include <boost/json.hpp>
+
+#include <optional>
+
+namespace tributary::store {
+
+namespace json = boost::json;
+
+std::string encode(const records::Allocation& allocation) {
+  json::array nodes;
+  nodes.reserve(allocation.nodes.size());
+  for (const records::Allocation::Node& node : allocation.nodes) {
+    nodes.push_back({node.name, node.nid ? json::value(node.nid->value) : json::value(nullptr),
+                     node.sets_up_port});
+  }
+  return json::serialize(json::object{{"cookie", allocation.cookie},
+                                      {"nodes", std::move(nodes)},
+                                      {"has_made_job", allocation.has_made_job},
+                                      {"lease_ms", allocation.lease_ms}});
+}
+
+records::Allocation decode_allocation(std::string_view text) {
+  const json::value document = json::parse({text.data(), text.size()});
+  records::Allocation allocation;
+  allocation.cookie = json::value_to<std::string>(document.at("cookie"));
+  for (const json::value& each : document.at("nodes").as_array()) {
+    const json::value& nid = each.at(1);
+    allocation.nodes.push_back(
+        {json::value_to<std::string>(each.at(0)),
+         nid.is_null() ? std::nullopt : std::optional(Nid{nid.to_number<std::uint32_t>()}),
+         each.at(2).as_bool()});
+  }
+  allocation.has_made_job = document.at("has_made_job").as_bool();
+  allocation.lease_ms = document.at("lease_ms").to_number<std::uint32_t>();
+  return allocation;
+}
+
+} // namespace tributary::store

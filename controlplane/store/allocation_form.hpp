@@ -1,0 +1,20 @@
+// An allocation as the text that is stored with its job, and back:
+//
+//   {"cookie": "9f...", "nodes": [["n0", 1, true], ["n1", null, false]],
+//    "has_made_job": true, "lease_ms": 0}
+//
+// Pure.
+#pragma once
+
+#include "controlplane/records/records.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace tributary::store {
+
+[[nodiscard]] std::string encode(const records::Allocation& allocation);
+/// Throws std::exception when the text is not what `encode` writes.
+[[nodiscard]] records::Allocation decode_allocation(std::string_view text);
+
+} // namespace tributary::store
