@@ -111,6 +111,8 @@ AllocationRequest allocation_request(const json::object& body) {
     request.multicast_limit = static_cast<std::uint32_t>(*limit);
   }
   request.interface = text_of(fields, "interface");
+  request.lease_seconds = static_cast<std::uint32_t>(
+      fields.number("lease_seconds", 0, AllocationRequest::longest_lease_seconds).value_or(0));
   const json::array& nodes = fields.required_list("nodes");
   at_most(nodes, "nodes", AllocationRequest::most_nodes);
   if (nodes.empty()) {

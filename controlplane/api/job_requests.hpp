@@ -28,6 +28,9 @@ struct AllocationRequest {
   bool exists = false; ///< "exists": the job is there, and stays as it is
   std::optional<std::uint32_t> multicast_limit;
   std::string interface; ///< of all nodes; "": found by its address
+  static constexpr std::uint32_t longest_lease_seconds = 86'400;
+  /// How long nobody may follow the job's events before it counts as over; 0: for ever.
+  std::uint32_t lease_seconds = 0;
   std::vector<Node> nodes;
 };
 

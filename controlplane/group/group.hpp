@@ -34,7 +34,7 @@ struct Job {
   /// job's for as long as this one is there.
   std::optional<std::vector<Nid>> hosts;
   std::optional<std::vector<Vni>> vnis;
-  std::optional<records::Allocation> allocation; ///< of a launcher
+  std::optional<records::Allocation> allocation;      ///< of a launcher
   std::map<std::string, GroupId, std::less<>> groups; ///< by name; count against the limit
 };
 

@@ -48,8 +48,8 @@ struct RouteClasses {
 
 /// Each switch is a class as long as there are no more than `most`, which is not 0; beyond that,
 /// switches within the least radius that does are one class, and times are those between their
-/// middles. So the answer has at most nodes + most squared numbers. Empty as above. O(most x (switches + links)
-/// x radius).
+/// middles. So the answer has at most nodes + most squared numbers. Empty as above. O(most x
+/// (switches + links) x radius).
 [[nodiscard]] RouteClasses
 route_classes(const topology::Graph& graph,
               const std::vector<std::optional<topology::SwitchId>>& nodes, std::uint32_t most);

@@ -29,6 +29,8 @@ namespace {
 /// The times of so many nodes are half a megabyte; between classes of nodes, for more of them.
 constexpr std::size_t most_nodes_with_times = 256;
 constexpr std::uint32_t most_classes = 256;
+/// For switches to hear of hosts that say hello when a job begins.
+constexpr std::uint64_t host_patience_ns = 1'000'000'000;
 
 template <typename V>
 json::object value_of(std::string_view name, std::string_view use, std::string_view type,
@@ -40,17 +42,17 @@ json::object value_of(std::string_view name, std::string_view use, std::string_v
 void add_what_was(records::Allocation& now, const records::Allocation& before) {
   now.cookie = before.cookie;
   now.has_made_job = before.has_made_job;
-  now.lease_ms = before.lease_ms;
-  std::map<std::string, std::optional<Nid>> all;
+  std::map<std::string, records::Allocation::Node> all;
   for (const records::Allocation::Node& node : now.nodes) {
-    all.emplace(node.name, node.nid);
+    all.emplace(node.name, node);
   }
   for (const records::Allocation::Node& node : before.nodes) {
-    all.emplace(node.name, node.nid);
+    records::Allocation::Node& known = all.emplace(node.name, node).first->second;
+    known.sets_up_port |= node.sets_up_port && node.nid == known.nid;
   }
   now.nodes.clear();
-  for (auto& [name, nid] : all) {
-    now.nodes.push_back({name, nid});
+  for (auto& [name, node] : all) {
+    now.nodes.push_back(std::move(node));
   }
 }
 
@@ -192,17 +194,24 @@ std::vector<Manager::NodePlace> Manager::places_of(const api::AllocationRequest&
   return places;
 }
 
-/// Without a cookie.
-records::Allocation Manager::allocation_of(const api::AllocationRequest& request,
-                                           const std::vector<NodePlace>& places) {
-  std::map<std::string, std::optional<Nid>> nodes;
+/// Without a cookie. Whoever has but a job's token names hosts as he likes: of those only what the
+/// job is limited to is his.
+records::Allocation Manager::allocation_of(const api::Caller& caller,
+                                           const api::AllocationRequest& request,
+                                           const std::vector<NodePlace>& places) const {
+  const group::Job* const job = registry_.find_job(request.job);
+  const auto may_set_up = [&](std::optional<Nid> nid) {
+    return nid && (caller.administrator ||
+                   (job != nullptr && job->hosts && std::ranges::binary_search(*job->hosts, *nid)));
+  };
+  records::Allocation allocation{.cookie = {},
+                                 .nodes = {},
+                                 .has_made_job = !request.exists,
+                                 .lease_ms = 1000 * request.lease_seconds};
   for (std::size_t n = 0; n < places.size(); ++n) {
-    nodes.emplace(request.nodes[n].name, places[n].nid);
+    allocation.nodes.push_back({request.nodes[n].name, places[n].nid, may_set_up(places[n].nid)});
   }
-  records::Allocation allocation{.cookie = {}, .nodes = {}, .has_made_job = !request.exists};
-  for (auto& [name, nid] : nodes) {
-    allocation.nodes.push_back({name, nid});
-  }
+  std::ranges::sort(allocation.nodes, {}, &records::Allocation::Node::name);
   return allocation;
 }
 
@@ -258,12 +267,11 @@ void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& 
   }
   const Section section(stalls_, "an allocation");
   const std::vector<NodePlace> places = places_of(request);
-  records::Allocation wanted = allocation_of(request, places);
+  records::Allocation wanted = allocation_of(caller, request, places);
   const records::Allocation* const known = allocation_of(request.job);
-  const bool is_repeated =
-      known != nullptr && std::ranges::equal(known->nodes, wanted.nodes, {},
-                                             &records::Allocation::Node::name,
-                                             &records::Allocation::Node::name);
+  const bool is_repeated = known != nullptr && std::ranges::equal(known->nodes, wanted.nodes, {},
+                                                                  &records::Allocation::Node::name,
+                                                                  &records::Allocation::Node::name);
   if (request.exists) {
     if (!job_to_change(caller, request.job, reply)) {
       return;
@@ -292,12 +300,16 @@ void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& 
       wanted.cookie += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
     }
   }
-  const std::string cookie = wanted.cookie;
-  static_cast<void>(registry_.set_allocation(request.job, std::move(wanted)));
-  answer(std::move(reply),
-         {request.exists || is_repeated ? 200U : 201U, json_of_allocation(request, places, cookie),
-          0},
-         true);
+  if (const auto job = registry_.set_allocation(request.job, std::move(wanted))) {
+    begin_lease(**job);
+  }
+  JobPorts& ports = ports_[request.job];
+  ports.patience = now() + host_patience_ns;
+  ports.waiting.push_back({.reply = std::move(reply),
+                           .request = std::make_shared<const api::AllocationRequest>(request),
+                           .made_job = !request.exists && !is_repeated,
+                           .turn = turn_});
+  look_at_ports(request.job);
 }
 
 void Manager::add_route_times(json::array& values, const std::vector<NodePlace>& places) const {
@@ -340,6 +352,12 @@ json::object Manager::json_of_allocation(const api::AllocationRequest& request,
   add_route_times(values, places);
   json::array nodes;
   json::array notes;
+  const bool sets_up = settings_.job_ports != job::PortPolicy::open;
+  if (!vni && sets_up) {
+    notes.push_back(json::value(fmt::format(
+        "job {} has no VNI before its first group: its nodes' ports are left as they are",
+        job.id)));
+  }
   for (std::size_t n = 0; n < places.size(); ++n) {
     const NodePlace& place = places[n];
     json::object node{{"name", request.nodes[n].name}};
@@ -358,6 +376,11 @@ json::object Manager::json_of_allocation(const api::AllocationRequest& request,
       own.push_back(value_of("fm.interface", "local_resource", "text", place.interface));
       own.push_back(value_of("fm.address", "local_resource", "text", place.address));
       own.push_back(value_of("TRIBUTARY_MPI_INTERFACE", "environment", "text", place.interface));
+      if (vni && sets_up && !place.at) {
+        notes.push_back(json::value(
+            fmt::format("{}: no switch has heard of host {} yet; its port is set up when one does",
+                        request.nodes[n].name, place.nid->value)));
+      }
     } else {
       notes.emplace_back(
           request.interface.empty()

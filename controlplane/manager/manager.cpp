@@ -30,7 +30,7 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
     : settings_(settings), environment_(environment), stalls_(environment), beside_(environment),
       last_look_(environment.now()), started_(last_look_), discovery_(settings.discovery),
       planner_(planning_graph_, settings.planner), tree_kind_(discovery_.graph()),
-      coordinator_(discovery_.graph(), {&tree_kind_, &route_kind_},
+      coordinator_(discovery_.graph(), {&tree_kind_, &route_kind_, &port_kind_},
                    {.epoch = transaction_epoch(past)}),
       control_(settings.routes, {environment, beside_, discovery_, coordinator_},
                std::uint64_t{transaction_epoch(past)} << 32U,
@@ -99,6 +99,7 @@ void Manager::restore(const records::Snapshot& past) {
       }
     }
   }
+  restore_ports(wanted);
   coordinator_.restore(wanted);
 }
 
@@ -197,8 +198,9 @@ void Manager::run_turn() {
   compute_what_is_not_contested();
   rebalance_as_asked();
   rebalance_by_itself();
+  end_leases();
   while (handle_topology() || handle_outcomes() || handle_actions() || handle_due() ||
-         handle_rdma() || handle_routes()) {
+         handle_ports() || handle_rdma() || handle_routes()) {
   }
   control_.settle(!to_repair_.active() && lives_.next_due() > now(), now());
   gather_unstored();
@@ -259,7 +261,13 @@ TimeNs Manager::first_deadline() const {
   for (const auto& [id, waiter] : waiters_) {
     next = std::min(next, waiter.until);
   }
-  next = std::min(next, rdma_.next_deadline());
+  next = std::min({next, rdma_.next_deadline(), ports_again_});
+  if (store_failure_.empty()) {
+    next = std::min(next, first_lease_end());
+  }
+  if (!ports_due_.empty()) { // switches are waited for
+    next = std::min(next, started_ + settings_.timeout_ns);
+  }
   // While switches are waited for, nothing is done about trees.
   const TimeNs due = to_repair_.active() ? started_ : lives_.next_due();
   next = std::min(next, control_.next_deadline(
@@ -312,6 +320,7 @@ bool Manager::handle_outcomes() {
   for (const transaction::Outcome& outcome : outcomes) {
     control_.ended(outcome, group_that_tries_again(outcome), now());
     finished(outcome);
+    ports_answered(outcome);
   }
   const bool routes_in_force = control_.note_in_force();
   return note_in_force() || routes_in_force || !outcomes.empty();
@@ -353,6 +362,7 @@ void Manager::take_back_requests() {
   registry_.undo_requests();
   registry_.put_something();
   announcements_.clear();
+  take_back_launches();
   for (Answered& answered : answers_) {
     if (answered.changes && answered.answer.status < 300) {
       answered.answer = store_error_answer();

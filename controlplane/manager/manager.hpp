@@ -48,7 +48,9 @@
 // (descriptors of engines), frame_planning.cpp (wide frames, and switches' memory for them),
 // rebalance.cpp (trees that could be better), rdma_control.cpp (retransmit handling), requests.cpp,
 // rdma_requests.cpp and looking.cpp (api::Service: what changes something, and what only looks),
-// touched_jobs.cpp (what jobs hear of), allocations.cpp (what jobs are given before they start).
+// touched_jobs.cpp (what jobs hear of), allocations.cpp (what jobs are given before they start),
+// job_ports.cpp (the switches' ports of their hosts), allocation_leases.cpp (when launchers are
+// gone).
 // What is seen is made in the room api.
 //
 // Pure: one thread, no clock, no I/O but through Environment.
@@ -61,6 +63,7 @@
 #include "controlplane/group/registry.hpp"
 #include "controlplane/group/wide_wish.hpp"
 #include "controlplane/job/node_inventory.hpp"
+#include "controlplane/job/port_kind.hpp"
 #include "controlplane/manager/congestion.hpp"
 #include "controlplane/manager/endings.hpp"
 #include "controlplane/manager/environment.hpp"
@@ -115,6 +118,7 @@ struct Settings {
   RouteSettings routes{};
   /// Retransmit handling of RDMA.
   RdmaSettings rdma{};
+  job::PortPolicy job_ports = job::PortPolicy::closed;
   /// How the fabric should be cabled; what is found is checked against it.
   std::optional<topology::Graph> expected;
 };
@@ -139,6 +143,8 @@ public:
   void reconfigure(const RouteSettings& routes);
   /// Takes over the retransmit policy of the file, and when peers are parked.
   void reconfigure(const RdmaSettings& rdma);
+  /// Ports of jobs that run follow.
+  void reconfigure(job::PortPolicy policy);
   [[nodiscard]] TimeNs next_deadline() const;
   /// Somebody saw that nothing can be written now, and why, though nothing was to be written: no
   /// change is taken on before a write succeeds.
@@ -328,8 +334,9 @@ private:
   };
   /// Null when the job has none.
   [[nodiscard]] const records::Allocation* allocation_of(std::string_view job) const;
-  [[nodiscard]] static records::Allocation allocation_of(const api::AllocationRequest& request,
-                                                         const std::vector<NodePlace>& places);
+  [[nodiscard]] records::Allocation allocation_of(const api::Caller& caller,
+                                                  const api::AllocationRequest& request,
+                                                  const std::vector<NodePlace>& places) const;
   void take_inventory(const std::string& node, job::NodeInventory inventory,
                       const std::string& job);
   [[nodiscard]] boost::json::object json_of_node(const std::string& name,
@@ -343,6 +350,52 @@ private:
   [[nodiscard]] boost::json::object json_of_allocation(const api::AllocationRequest& request,
                                                        const std::vector<NodePlace>& places,
                                                        const std::string& cookie) const;
+
+  // job_ports.cpp
+  /// A launcher that is answered when the ports are set up.
+  struct PortWaiter {
+    api::Reply reply;
+    std::shared_ptr<const api::AllocationRequest> request;
+    bool made_job = false;  ///< which ends if they cannot be
+    std::uint64_t turn = 0; ///< in which it came
+  };
+  struct JobPorts {
+    std::vector<Nid> hosts{}; ///< as `jobs_with_` has them
+    std::optional<transaction::TransactionNumber> running{};
+    transaction::Target asked{}; ///< by it
+    bool again = false;          ///< to be looked at at `ports_again_`: refused, or not all heard
+    TimeNs patience{};           ///< until then hosts that were not heard are waited for
+    std::vector<PortWaiter> waiting{};
+  };
+  void look_at_ports(const std::string& job);
+  /// Those of the jobs that have the host.
+  void look_at_ports(Nid nid);
+  /// What is to be in force for a job with an allocation; nothing where nothing is.
+  [[nodiscard]] std::optional<transaction::Target> ports_of(const group::Job& job);
+  void index_hosts_of(const std::string& job);
+  void restore_ports(std::vector<transaction::Target>& wanted);
+  /// Not while switches are waited for.
+  bool handle_ports();
+  void settle_ports(const std::string& job);
+  void ports_answered(const transaction::Outcome& outcome);
+  /// Whether launchers still wait for switches to hear of one of its hosts.
+  [[nodiscard]] bool waits_for_hosts(const group::Job& job, const JobPorts& ports) const;
+  /// With the allocation as it is now, or with the refusal.
+  void end_of_waiting(JobPorts& ports, const std::optional<api::Answer>& refusal);
+  void take_back_launches();
+
+  // allocation_leases.cpp
+  struct AllocationLease {
+    std::uint32_t followers = 0; ///< of the job's events, with its token
+    TimeNs end = never;          ///< `never` while there are any
+  };
+  /// Or the end of it, where the job's allocation has none any more.
+  void begin_lease(const group::Job& job);
+  /// As long as the caller follows; `unsubscribe` ends that, and what is answered does that, too.
+  [[nodiscard]] std::function<void()> hold_lease(const api::Caller& caller, const std::string& job,
+                                                 std::function<void()> unsubscribe);
+  [[nodiscard]] TimeNs first_lease_end() const;
+  void end_leases();
 
   // tree_planning.cpp
   /// The planner over the graph as it is now: what asks for trees goes through here.
@@ -548,6 +601,7 @@ private:
   multicast::Planner planner_; ///< knows what the planning graph knows; see planner()
   trees::TreeKind tree_kind_;
   routes::RouteKind route_kind_;
+  job::PortKind port_kind_;
   transaction::Coordinator coordinator_;
   RouteControl control_; ///< unicast routes and faults
   RdmaControl rdma_;     ///< retransmit handling
@@ -571,7 +625,12 @@ private:
   std::map<topology::LinkId, std::set<std::string>> touched_by_link_;
   Congestion congestion_;
   job::NodeTable nodes_;
-  std::set<group::GroupId> repairing_;           ///< told of a new tree, which is not in force yet
+  std::map<std::string, JobPorts> ports_; ///< of jobs with an allocation
+  std::set<std::pair<Nid, std::string>> jobs_with_;
+  std::set<std::string> ports_due_;               ///< jobs whose ports are to be looked at
+  TimeNs ports_again_ = never;                    ///< those that were refused
+  std::map<std::string, AllocationLease> leases_; ///< of jobs whose allocation has one
+  std::set<group::GroupId> repairing_;            ///< told of a new tree, which is not in force yet
   struct Unlocated {
     std::set<Nid> nids;
     bool are_touched = false; ///< they are to be stored, too

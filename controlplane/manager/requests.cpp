@@ -353,6 +353,7 @@ void Manager::delete_job(const api::Caller& caller, const std::string& job, api:
   }
   const auto ended = registry_.delete_job(job, now());
   if (ended) {
+    look_at_ports(job);
     announce("job", fmt::format("job {} is deleted, with {} groups", job, *ended), {{"job", job}});
   }
   answer(std::move(reply),

@@ -216,7 +216,7 @@ std::function<void()> Manager::follow_job(const api::Caller& caller, const api::
                                           std::function<void(const api::Event&)> sink) {
   const auto allowed = job_for(caller, wanted.job);
   const std::string job = allowed ? *allowed : std::string();
-  return events_.follow(
+  auto unsubscribe = events_.follow(
       wanted.after, environment_.wall_time(),
       [job, environment = wanted.environment, sink = std::move(sink)](const api::Event& event) {
         const bool is_gap = event.kind == "gap";
@@ -234,6 +234,7 @@ std::function<void()> Manager::follow_job(const api::Caller& caller, const api::
         told.body["sequence"] = event.number & 0xFFFF'FFFFU;
         sink(told);
       });
+  return hold_lease(caller, job, std::move(unsubscribe));
 }
 
 } // namespace tributary::manager

@@ -4,6 +4,7 @@
 #include "configuration/read_file.hpp"
 #include "configuration/reference.hpp"
 #include "configuration/section_reader.hpp"
+#include "controlplane/job/port_kind.hpp"
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/rdma/policy_document.hpp"
 #include "controlplane/records/wide_frames.hpp"
@@ -202,6 +203,16 @@ const Key<Groups> groups_keys[] = {
       .fallback = "65535",
       .help = "Last VNI assigned to such jobs."},
      [](Groups& g, const Value& v) { g.last_vni = integer<std::uint16_t>(v); }},
+    {{.name = "job_ports",
+      .type = Choice{job::port_policies},
+      .fallback = "\"closed\"",
+      .change = configuration::Change::live,
+      .help = "Ports of nodes that a launcher has an allocation for. closed: they take in the "
+              "job's VNI, VNIs that groups and other allocations need there and those of the "
+              "switch's file, from their hosts, and nothing else. guarded: the job's VNI, and "
+              "nothing from other hosts; other VNIs as the switch's file says. open: as the "
+              "switch's file says. Other ports are always as the switch's file says."},
+     [](Groups& g, const Value& v) { g.job_ports = text(v); }},
 };
 
 const Key<Multicast> multicast_keys[] = {

@@ -106,6 +106,7 @@ manager::Settings manager_settings(const Config& config, const store::Store& sto
   settings.groups = group_settings(config.groups);
   settings.routes = route_settings(config.routes);
   settings.rdma = rdma_settings(config.rdma);
+  settings.job_ports = job::port_policy_named(config.groups.job_ports);
   settings.planner.algorithm = config.multicast.algorithm;
   settings.planner.seed = config.multicast.seed;
   settings.rebalance_quiet_ns = nanoseconds(config.multicast.rebalance_quiet);
@@ -232,6 +233,7 @@ void FabricProcess::reload() {
     manager_.reconfigure(group_settings(config_.groups));
     manager_.reconfigure(route_settings(config_.routes));
     manager_.reconfigure(rdma_settings(config_.rdma));
+    manager_.reconfigure(job::port_policy_named(config_.groups.job_ports));
     if (!keeps_log_level_) {
       service::set_log_level(config_.manager.log_level);
     }

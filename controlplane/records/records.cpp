@@ -35,9 +35,8 @@ std::optional<MemberState> member_state_named(std::string_view name) {
 }
 
 bool has_node(const Allocation& allocation, std::string_view name) {
-  const auto at = std::ranges::lower_bound(allocation.nodes, name, {}, [](const auto& node) {
-    return std::string_view(node.name);
-  });
+  const auto at = std::ranges::lower_bound(
+      allocation.nodes, name, {}, [](const auto& node) { return std::string_view(node.name); });
   return at != allocation.nodes.end() && at->name == name;
 }
 

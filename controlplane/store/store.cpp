@@ -284,16 +284,17 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
   records::Snapshot all;
   all.epoch = epoch;
   std::vector<std::string>& damaged = all.set_aside;
-  read_rows(
-      db, "job",
-      "SELECT id, multicast_limit, token, vni, ending, hosts, vnis, allocation FROM jobs ORDER BY 1",
-      damaged, [&](const Statement& row) {
-        const auto vni = optional_at<std::uint16_t>(row, 3);
-        all.jobs.push_back({std::string(row.text(0)), number_at<std::uint32_t>(row, 1),
-                            std::string(row.text(2)), vni ? std::optional(Vni{*vni}) : std::nullopt,
-                            row.integer(4) != 0, numbers_at<Nid>(row, 5), numbers_at<Vni>(row, 6)});
-        all.jobs.back().allocation = allocation_at(row, 7, damaged);
-      });
+  read_rows(db, "job",
+            "SELECT id, multicast_limit, token, vni, ending, hosts, vnis, allocation FROM jobs "
+            "ORDER BY 1",
+            damaged, [&](const Statement& row) {
+              const auto vni = optional_at<std::uint16_t>(row, 3);
+              all.jobs.push_back(
+                  {std::string(row.text(0)), number_at<std::uint32_t>(row, 1),
+                   std::string(row.text(2)), vni ? std::optional(Vni{*vni}) : std::nullopt,
+                   row.integer(4) != 0, numbers_at<Nid>(row, 5), numbers_at<Vni>(row, 6)});
+              all.jobs.back().allocation = allocation_at(row, 7, damaged);
+            });
   read_rows(db, "group",
             "SELECT id, job, name, step, multicast, size, trees, wanted_root, root, vni, "
             "cookie, timeout_us, state, wanted_slots, wanted_payload, slots, payload, half_floats, "

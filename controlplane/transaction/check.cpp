@@ -53,7 +53,7 @@ std::optional<Objection> object_to(const Target& target, const Kind& kind,
   if (auto why = kind.object_to(target)) {
     return Objection{std::nullopt, *std::move(why)};
   }
-  if (target.parts.empty()) {
+  if (target.parts.empty() && !kind.has_needs_alone()) {
     return Objection{std::nullopt, "it has no switch"};
   }
   // What a switch cannot say because it is away.
@@ -97,9 +97,13 @@ std::optional<Objection> object_to(const Target& target, const Kind& kind,
     if (auto why = object_to_port(need.at.port, s)) {
       return Objection{at, *std::move(why)};
     }
+    if (need.closes && !s.closes_ports) {
+      return Objection{at, "it cannot close a port to other VNIs; a newer version of "
+                           "tributary-switch can, or job_ports = \"guarded\" does without"};
+    }
     if (const auto other = guarded_for_another(need, target.subject, inventory, graph)) {
-      return Objection{at, fmt::format("port {} is for NID {}, a member of another group, and "
-                                       "takes no frames of NID {} before that group has ended",
+      return Objection{at, fmt::format("port {} is for NID {}, of another group or allocation, and "
+                                       "takes no frames of NID {} before that has ended",
                                        need.at.port, other->value, need.nid->value)};
     }
     if (!s.session && !s.permissions.permits(permission_of(need))) {

@@ -251,6 +251,19 @@ const Target* Coordinator::wanted(const Subject& subject) const { return impl_->
 std::vector<SwitchId> Coordinator::behind(const Subject& subject) const {
   return impl_->behind(subject);
 }
+std::vector<SwitchId> Coordinator::without_permission(const Subject& subject) const {
+  std::set<SwitchId> without;
+  if (const Target* target = wanted(subject)) {
+    for (const Need& need : target->needs) {
+      const Inventory::Switch* s = impl_->inventory().find(need.at.at);
+      if (s == nullptr || !s->permissions.permits(permission_of(need))) {
+        without.insert(need.at.at);
+      }
+    }
+  }
+  return {without.begin(), without.end()};
+}
+
 std::vector<Part> Coordinator::held(const Subject& subject) const {
   return impl_->inventory().held(subject);
 }

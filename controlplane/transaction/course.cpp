@@ -47,8 +47,9 @@ void Coordinator::Impl::make_steps(Running& t, const Order& order) {
       staying.insert(part.at);
     }
     for (const Need& need : t.target->needs) {
-      const GuardedPermission wanted = permission_of(need);
-      if (!inventory_.at(need.at.at).permissions.permits(wanted)) {
+      const Permissions& there = inventory_.at(need.at.at).permissions;
+      const GuardedPermission wanted = there.with_other_needs(permission_of(need));
+      if (!there.permits(wanted)) {
         missing[need.at.at].insert(wanted);
       }
     }

@@ -44,6 +44,8 @@ public:
   /// Whether a subject may be changed while a switch of it is not connected: that one keeps what it
   /// has, and follows when it is back. Otherwise such a change is refused.
   [[nodiscard]] virtual bool absent_may_follow() const { return false; }
+  /// Whether its subjects have needs alone, and no switch holds a part of one.
+  [[nodiscard]] virtual bool has_needs_alone() const { return false; }
   /// For texts: "tree 7".
   [[nodiscard]] virtual std::string describe(const Subject& subject) const = 0;
   /// Why no fabric could hold this, in words.

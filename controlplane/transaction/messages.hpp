@@ -53,6 +53,7 @@ struct Hello {
   std::vector<std::pair<Subject, ContentPtr>> in_force; ///< what managers gave it
   std::vector<Subject> own;                             ///< of its own file: not to be changed
   std::vector<GuardedPermission> permissions;
+  bool closes_ports = false; ///< to VNIs that are not permitted
 };
 
 } // namespace tributary::transaction

@@ -11,6 +11,7 @@ void Permissions::need(const GuardedPermission& given) {
     ++guarded_for_[given.permission.port][*given.nid];
   }
   needed.nid = given.nid;
+  needed.closing += given.closes ? 1 : 0;
 }
 
 void Permissions::release(const GuardedPermission& given) {
@@ -25,6 +26,9 @@ void Permissions::release(const GuardedPermission& given) {
   }
   const auto found = needed_.find(given.permission);
   Needed& needed = found->second;
+  if (given.closes && --needed.closing == 0) {
+    to_look_at_.insert(given.permission);
+  }
   const auto of_nid = needed.by_nid.find(given.nid);
   if (--of_nid->second > 0) {
     return;
@@ -48,13 +52,13 @@ void Permissions::heard(std::span<const GuardedPermission> in_force) {
   in_force_.clear();
   to_look_at_.clear();
   for (const GuardedPermission& given : in_force) {
-    in_force_[given.permission] = given.nid;
+    in_force_[given.permission] = {given.nid, given.closes};
     if (!needed_.contains(given.permission)) {
       to_look_at_.insert(given.permission);
     }
   }
   for (const auto& [permission, needed] : needed_) {
-    if (!permits({permission, needed.nid})) {
+    if (differs(permission, needed)) {
       to_look_at_.insert(permission);
     }
   }
@@ -68,7 +72,7 @@ void Permissions::telling(std::span<const Permission> revoked) {
 
 void Permissions::applied(std::span<const GuardedPermission> permitted) {
   for (const GuardedPermission& given : permitted) {
-    in_force_[given.permission] = given.nid;
+    in_force_[given.permission] = {given.nid, given.closes};
   }
 }
 
@@ -80,7 +84,19 @@ void Permissions::not_applied(std::span<const Permission> revoked) {
 
 bool Permissions::permits(const GuardedPermission& given) const {
   const auto found = in_force_.find(given.permission);
-  return found != in_force_.end() && found->second == given.nid;
+  return found != in_force_.end() && found->second.nid == given.nid &&
+         (found->second.closes || !given.closes);
+}
+
+GuardedPermission Permissions::with_other_needs(GuardedPermission given) const {
+  const auto needed = needed_.find(given.permission);
+  given.closes |= needed != needed_.end() && needed->second.closing > 0;
+  return given;
+}
+
+bool Permissions::differs(const Permission& permission, const Needed& needed) const {
+  const auto found = in_force_.find(permission);
+  return found == in_force_.end() || found->second != Given{needed.nid, needed.closing > 0};
 }
 
 Permissions::Difference Permissions::take_difference() {
@@ -91,8 +107,8 @@ Permissions::Difference Permissions::take_difference() {
       if (in_force_.contains(permission)) {
         difference.revoke.push_back(permission);
       }
-    } else if (const GuardedPermission wanted{permission, needed->second.nid}; !permits(wanted)) {
-      difference.permit.push_back(wanted);
+    } else if (differs(permission, needed->second)) {
+      difference.permit.push_back({permission, needed->second.nid, needed->second.closing > 0});
     }
   }
   return difference;

@@ -63,13 +63,15 @@ struct Need {
   topology::Attachment at;
   Vni vni;
   std::optional<Nid> nid{}; ///< none: of a host that may say what it likes
+  /// And none of other VNIs, but for those that are needed there, too.
+  bool closes = false;
   friend bool operator==(const Need&, const Need&) = default;
 };
 
 /// What is to be in force of one subject in all switches.
 struct Target {
   Subject subject;
-  std::vector<Part> parts; ///< at least one, each switch once
+  std::vector<Part> parts; ///< each switch once; at least one, unless its kind has needs alone
   std::vector<Need> needs;
   friend bool operator==(const Target&, const Target&) = default;
 };

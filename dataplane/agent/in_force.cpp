@@ -244,20 +244,22 @@ void InForce::set_routes(const control::Routes& message) {
 
 void InForce::permit(const control::Permission& permission) {
   const PortNumber port = port_of(permission.port());
-  const std::optional<Nid> guard = guard_of(port);
+  const Access before = access_of(port);
   const auto [place, is_new] =
       permitted_[port.value].try_emplace(static_cast<std::uint16_t>(permission.vni()));
-  place->second = permission.has_nid() ? std::optional(Nid{permission.nid()}) : std::nullopt;
-  if ((is_new && file_.ports[port.value].policy.vnis != nullptr) || guard_of(port) != guard) {
+  place->second = {permission.has_nid() ? std::optional(Nid{permission.nid()}) : std::nullopt,
+                   permission.closes()};
+  const Access now = access_of(port);
+  if ((is_new && now.lists) || now != before) {
     changed_ports_.insert(port);
   }
 }
 
 void InForce::revoke(const control::Permission& permission) {
   const PortNumber port = port_of(permission.port());
-  const std::optional<Nid> guard = guard_of(port);
+  const Access before = access_of(port);
   if (permitted_[port.value].erase(static_cast<std::uint16_t>(permission.vni())) != 0 &&
-      (file_.ports[port.value].policy.vnis != nullptr || guard_of(port) != guard)) {
+      (before.lists || access_of(port) != before)) {
     changed_ports_.insert(port);
   }
 }
@@ -301,12 +303,22 @@ bool InForce::replace_file(config::Switch file) {
 
 std::optional<Nid> InForce::permitted_nid(PortNumber port) const {
   // They differ while the trees of a host that has moved follow it: that of the lowest VNI holds.
-  for (const auto& [vni, nid] : permitted_[port.value]) {
-    if (nid) {
-      return nid;
+  for (const auto& [vni, permitted] : permitted_[port.value]) {
+    if (permitted.nid) {
+      return permitted.nid;
     }
   }
   return std::nullopt;
+}
+
+bool InForce::is_closed(PortNumber port) const {
+  return std::ranges::any_of(permitted_[port.value],
+                             [](const auto& one) { return one.second.closes; });
+}
+
+InForce::Access InForce::access_of(PortNumber port) const {
+  return {.guard = guard_of(port),
+          .lists = file_.ports[port.value].policy.vnis != nullptr || is_closed(port)};
 }
 
 std::optional<Nid> InForce::guard_of(PortNumber port) const {
@@ -317,11 +329,12 @@ std::optional<Nid> InForce::guard_of(PortNumber port) const {
 std::shared_ptr<const core::VniSet> InForce::vnis_of(PortNumber port) const {
   const auto& listed = file_.ports[port.value].policy.vnis;
   const auto& permitted = permitted_[port.value];
-  if (listed == nullptr || permitted.empty()) {
+  if (permitted.empty() || (listed == nullptr && !is_closed(port))) {
     return listed;
   }
-  auto both = std::make_shared<core::VniSet>(*listed);
-  for (const auto& [vni, nid] : permitted) {
+  auto both = listed == nullptr ? std::make_shared<core::VniSet>()
+                                : std::make_shared<core::VniSet>(*listed);
+  for (const auto& [vni, given] : permitted) {
     both->set(vni);
   }
   return both;
@@ -400,13 +413,14 @@ control::InForce InForce::describe() const {
     add(number, tree.wait_count, tree.parent, tree.children, tree.slots, false);
   }
   for (std::size_t port = 0; port < permitted_.size(); ++port) {
-    for (const auto& [vni, nid] : permitted_[port]) {
+    for (const auto& [vni, given] : permitted_[port]) {
       control::Permission& permission = *out.add_permissions();
       permission.set_port(static_cast<std::uint32_t>(port));
       permission.set_vni(vni);
-      if (nid) {
-        permission.set_nid(nid->value);
+      if (given.nid) {
+        permission.set_nid(given.nid->value);
       }
+      permission.set_closes(given.closes);
     }
   }
   if (routes_ != nullptr) {

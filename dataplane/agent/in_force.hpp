@@ -88,11 +88,21 @@ private:
   void set_routes(const control::Routes& message);
   void permit(const control::Permission& permission);
   void revoke(const control::Permission& permission);
+  /// What a port's tables follow from, but for what its VNIs are.
+  struct Access {
+    std::optional<Nid> guard;
+    bool lists = false; ///< only VNIs of a list enter
+    friend bool operator==(const Access&, const Access&) = default;
+  };
+  [[nodiscard]] Access access_of(PortNumber port) const;
   /// The NID of the permissions of a port; none when none of them has one.
   [[nodiscard]] std::optional<Nid> permitted_nid(PortNumber port) const;
   /// Of the port: the file's, and else that of its permissions.
   [[nodiscard]] std::optional<Nid> guard_of(PortNumber port) const;
-  /// The file's list and the permissions; null when the file lets everything in.
+  /// Whether one of its permissions closes it to all other VNIs.
+  [[nodiscard]] bool is_closed(PortNumber port) const;
+  /// The file's list and the permissions; null when the file lets everything in, and no permission
+  /// closes the port.
   [[nodiscard]] std::shared_ptr<const core::VniSet> vnis_of(PortNumber port) const;
   [[nodiscard]] std::shared_ptr<const core::Tables> build_anew(std::uint64_t version) const;
   [[nodiscard]] std::shared_ptr<const core::Tables> build_changed(std::uint64_t version) const;
@@ -100,8 +110,12 @@ private:
   config::Switch file_;
   std::bitset<max_trees> of_file_;
   std::map<TreeNumber, Tree> trees_;
-  /// By port: VNIs, and the NID that the permission guards the port for.
-  std::vector<std::map<std::uint16_t, std::optional<Nid>>> permitted_;
+  struct Permitted {
+    std::optional<Nid> nid; ///< that the permission guards the port for
+    bool closes = false;
+  };
+  /// By port and VNI.
+  std::vector<std::map<std::uint16_t, Permitted>> permitted_;
   std::shared_ptr<const routing::Routes> routes_;
   std::uint64_t routes_digest_ = 0;
 

@@ -28,6 +28,8 @@ namespace {
 
 /// A manager that restarts is waited for.
 constexpr std::chrono::seconds restart_limit{10};
+/// Of a new job: how long the manager keeps it when nothing is heard of its launcher any more.
+constexpr std::uint32_t lease_seconds = 60;
 /// Beyond so many nodes only interfaces are told with the allocation: its request has a limit.
 constexpr std::size_t most_with_inventory = 256;
 
@@ -136,6 +138,7 @@ Allocation FabricClient::allocate(const std::vector<NodeFacts>& nodes) {
                        {"interface", settings_.interface}};
   if (is_new) {
     request["mcast_limit"] = settings_.multicast_limit;
+    request["lease_seconds"] = lease_seconds;
   }
   json::array list;
   for (const NodeFacts& facts : nodes) {

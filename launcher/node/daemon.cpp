@@ -4,6 +4,7 @@
 #include "launcher/inventory/interface_watch.hpp"
 #include "launcher/inventory/inventory.hpp"
 #include "launcher/job/rank_environment.hpp"
+#include "launcher/node/announcement.hpp"
 #include "launcher/node/daemon_process.hpp"
 #include "launcher/node/keeper.hpp"
 #include "launcher/node/pipe_bridge.hpp"
@@ -74,13 +75,15 @@ std::string new_directory() {
 
 Daemon::Daemon(asio::io_context& io, net::FramedStream::Socket channel, DaemonSettings settings)
     : io_(io), channel_(std::move(channel), {.other_end = "tributary-run"}),
-      settings_(std::move(settings)), children_(io, SIGCHLD), interfaces_(io), quiet_(io) {}
+      settings_(std::move(settings)), children_(io, SIGCHLD), interfaces_(io), quiet_(io),
+      announcements_(io) {}
 
 Daemon::~Daemon() = default;
 
 asio::awaitable<void> Daemon::run() {
   watch_interfaces(); // first: what changes from here on is seen
   hello_ = hello_from(settings_);
+  announce_again(); // before the manager is asked where this node is
   messages::FromNode greeting;
   *greeting.mutable_hello() = hello_;
   channel_.send(greeting);
@@ -111,6 +114,16 @@ void Daemon::watch_interfaces() {
       }
     });
     watch_interfaces();
+  });
+}
+
+void Daemon::announce_again() {
+  announce(hello_);
+  announcements_.expires_after(announcement_interval);
+  announcements_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) {
+      announce_again();
+    }
   });
 }
 

@@ -65,6 +65,8 @@ private:
   // What the node has.
   void watch_interfaces();
   void look_again();
+  /// Now, and at an interval from here on.
+  void announce_again();
 
   // Ranks.
   boost::asio::awaitable<void> reap();
@@ -101,6 +103,7 @@ private:
   messages::Hello hello_; ///< as it was said last
   Descriptor interfaces_; ///< readable when they may have changed
   boost::asio::steady_timer quiet_;
+  boost::asio::steady_timer announcements_;
   messages::Job job_;
   bool cleared_up_ = false;
   std::string directory_; ///< for PMIx's files; removed at the end

@@ -34,6 +34,7 @@ UNDER = {
     "harness": ADDRESS,
     "hugepages": ADDRESS,
     "impairments": ADDRESS,
+    "job_ports": NEVER,
     "joining": THREAD,
     "launch": NEVER,
     "launch_nodes": NEVER,

@@ -16,7 +16,7 @@ RETRY_USEC = 10_000_000
 
 class Fabric:
     """Two leaves and two spines; each leaf has `hosts` hosts. Everything is discovered; with `guards` the
-    switches' files say which host is at which port, for hosts that say no hello; `vnis` are open to all.
+    switches' files say which host is at which port, for hosts that say no hello; `vnis` are open to all, None: every VNI is.
     `switches` has keys of their sections, by name."""
 
     def __init__(self, lab, hosts=2, guards=False, descriptors=None, vnis=(), switches=None, **manager):
@@ -38,7 +38,8 @@ class Fabric:
                 nid = number + 1
                 lab.network.cable(name, "eth0", None, f"host{number}", f"02:00:00:00:00:{nid:02x}")
                 section.port(
-                    f"host{number}", kind="af_packet", interface=f"host{number}", vnis=list(vnis),
+                    f"host{number}", kind="af_packet", interface=f"host{number}",
+                    vnis=None if vnis is None else list(vnis),
                     nid=nid if guards else None,
                 )
             for spine in range(2):

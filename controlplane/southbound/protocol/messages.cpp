@@ -94,7 +94,8 @@ void write(const transaction::Permission& permission, control::Permission& messa
 transaction::GuardedPermission read(const control::Permission& message) {
   return {{PortNumber{static_cast<std::uint8_t>(message.port())},
            Vni{static_cast<std::uint16_t>(message.vni())}},
-          message.has_nid() ? std::optional(Nid{message.nid()}) : std::nullopt};
+          message.has_nid() ? std::optional(Nid{message.nid()}) : std::nullopt,
+          message.closes()};
 }
 
 void write(const Message& message, control::Prepare& prepare) {
@@ -108,6 +109,7 @@ void write(const Message& message, control::Prepare& prepare) {
     if (given.nid) {
       permit.set_nid(given.nid->value);
     }
+    permit.set_closes(given.closes);
   }
   for (const transaction::Permission& permission : message.changes.revoke) {
     write(permission, *prepare.add_changes()->mutable_revoke());
@@ -148,6 +150,7 @@ records::WideFrames frames_of(const control::Tree& tree) {
 transaction::Hello hello_of(const control::SwitchHello& hello) {
   transaction::Hello result;
   result.ports = hello.limits().ports();
+  result.closes_ports = hello.limits().closes_ports();
   result.capacity.emplace(trees::tree_kind, hello.limits().trees());
   result.capacity.emplace(routes::route_kind, std::min(hello.limits().route_sets(), 1U));
   if (hello.in_force().has_routes()) {

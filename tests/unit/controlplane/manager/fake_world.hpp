@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace tributary::manager {
@@ -146,6 +147,7 @@ public:
     hello.mutable_limits()->set_trees(max_trees);
     hello.mutable_limits()->set_ports(64);
     hello.mutable_limits()->set_descriptors_per_engine(descriptors_per_engine);
+    hello.mutable_limits()->set_closes_ports(closes_ports);
     hello.mutable_limits()->set_wide_payload(wide.payload);
     hello.mutable_limits()->set_wide_slots(wide.slots);
     hello.mutable_limits()->set_wide_memory(wide.memory);
@@ -274,6 +276,12 @@ public:
   std::optional<std::string> rejected;
   /// By port: the NIDs that the switches' permissions guard for, 0 for none.
   std::map<std::uint32_t, std::uint32_t> permits;
+  bool closes_ports = true;        ///< of switches that connect from now on
+  std::string refuses_permissions; ///< why switches do; "": they do not
+  /// By session, port and VNI: the permissions that switches have.
+  std::map<std::tuple<transaction::SessionNumber, std::uint32_t, std::uint32_t>,
+           control::Permission>
+      permissions;
   std::uint32_t descriptors_per_engine = reduction_keys; ///< of switches that connect from now on
   /// What switches that connect from now on say of wide frames.
   struct Wide {
@@ -320,8 +328,15 @@ private:
         for (const control::Change& change : message.prepare().changes()) {
           if (change.has_permit()) {
             permits[change.permit().port()] = change.permit().nid();
+            if (!refuses_permissions.empty()) {
+              refused = true;
+            } else {
+              permissions[{session, change.permit().port(), change.permit().vni()}] =
+                  change.permit();
+            }
           } else if (change.has_revoke()) {
             permits.erase(change.revoke().port());
+            permissions.erase({session, change.revoke().port(), change.revoke().vni()});
           } else if (change.has_set_tree()) {
             trees[{session, change.set_tree().number()}] = change.set_tree();
             refused |= change.set_tree().slots() > refuse_wider_than;
@@ -329,8 +344,10 @@ private:
         }
         if (refused) {
           answer.mutable_refused()->set_transaction(message.prepare().transaction());
-          answer.mutable_refused()->set_reason("no room in slot memory");
-          answer.mutable_refused()->set_no_room(true);
+          const bool no_room = refuses_permissions.empty();
+          answer.mutable_refused()->set_reason(no_room ? "no room in slot memory"
+                                                       : refuses_permissions);
+          answer.mutable_refused()->set_no_room(no_room);
           manager->message(session, answer);
           continue;
         }

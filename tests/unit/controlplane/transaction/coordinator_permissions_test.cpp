@@ -117,8 +117,8 @@ TEST_F(CoordinatorTest, APortThatIsForTheMemberOfAnotherTreeIsRefusedByName) {
   fabric.run();
   EXPECT_EQ(ended(number).result, Result::refused);
   EXPECT_EQ(ended(number).text,
-            fmt::format("tree 8 is not installed: s1: port {} is for NID {}, a member of another "
-                        "group, and takes no frames of NID 77 before that group has ended",
+            fmt::format("tree 8 is not installed: s1: port {} is for NID {}, of another group or "
+                        "allocation, and takes no frames of NID 77 before that has ended",
                         first_host_port + 1, test::host_edge(s1, 1).nid->value));
   EXPECT_EQ(guard(s1, first_host_port + 1), test::host_edge(s1, 1).nid);
   fabric.remove_tree(tree7);

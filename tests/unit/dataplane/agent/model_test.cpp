@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -94,7 +95,9 @@ private:
       const unsigned at = pick(port_count);
       const unsigned vni = pick(4);
       // Port 0 is for NID 1 by its file.
-      return pick(2) == 0 ? permit(at, vni) : permit(at, vni, 1 + pick(2));
+      return pick(2) == 0   ? permit(at, vni)
+             : pick(2) == 0 ? permit_closing(at, vni, 1 + pick(2))
+                            : permit(at, vni, 1 + pick(2));
     }
     default: return revoke(pick(port_count), pick(4));
     }
@@ -153,7 +156,8 @@ private:
     }
     case control::Change::kRemoveTree: trees_.erase(change.remove_tree()); break;
     case control::Change::kPermit:
-      permitted_[{change.permit().port(), change.permit().vni()}] = change.permit().nid();
+      permitted_[{change.permit().port(), change.permit().vni()}] = {change.permit().nid(),
+                                                                     change.permit().closes()};
       break;
     default: permitted_.erase({change.revoke().port(), change.revoke().vni()}); break;
     }
@@ -229,7 +233,10 @@ private:
     EXPECT_EQ(tables.tree_count(), count);
     for (unsigned p = 0; p < port_count; ++p) {
       const auto& vnis = tables.port(port(p)).vnis;
-      ASSERT_EQ(vnis == nullptr, p > 1) << "port " << p;
+      const bool is_closed =
+          std::any_of(permitted_.begin(), permitted_.end(),
+                      [&](const auto& one) { return one.first.first == p && one.second.second; });
+      ASSERT_EQ(vnis == nullptr, p > 1 && !is_closed) << "port " << p;
       if (vnis != nullptr) {
         for (unsigned vni = 0; vni < 12; ++vni) {
           EXPECT_EQ(vnis->test(vni), permitted_.contains({p, vni}) || (p == 0 && vni == 10))
@@ -237,9 +244,9 @@ private:
         }
       }
       std::optional<Nid> guard = p == 0 ? std::optional(Nid{1}) : std::nullopt;
-      for (const auto& [place, nid] : permitted_) {
-        if (place.first == p && nid != 0 && !guard) {
-          guard = Nid{nid};
+      for (const auto& [place, given] : permitted_) {
+        if (place.first == p && given.first != 0 && !guard) {
+          guard = Nid{given.first};
         }
       }
       EXPECT_EQ(tables.port(port(p)).nid, guard) << "port " << p;
@@ -252,9 +259,9 @@ private:
     for (const control::Tree& t : told.trees()) {
       (t.from_file() ? of_file : trees)[t.number()] = {t.wait_count(), t.parent(), t.children()};
     }
-    std::map<std::pair<unsigned, unsigned>, unsigned> permitted;
+    std::map<std::pair<unsigned, unsigned>, std::pair<unsigned, bool>> permitted;
     for (const control::Permission& p : told.permissions()) {
-      permitted[{p.port(), p.vni()}] = p.nid();
+      permitted[{p.port(), p.vni()}] = {p.nid(), p.closes()};
     }
     EXPECT_EQ(trees, trees_);
     EXPECT_EQ(of_file, of_file_);
@@ -265,7 +272,8 @@ private:
   TestAgent agent_{leaf0(), {.hello_interval_ns = 0}};
   std::map<unsigned, TreeState> of_file_{{1, {2, 5, 0b11}}};
   std::map<unsigned, TreeState> trees_;
-  std::map<std::pair<unsigned, unsigned>, unsigned> permitted_; ///< port and VNI; NID, 0 for none
+  /// By port and VNI: the NID, 0 for none, and whether it closes the port.
+  std::map<std::pair<unsigned, unsigned>, std::pair<unsigned, bool>> permitted_;
   std::map<std::uint64_t, Changes> prepared_;
   std::multiset<std::string> expected_;
   int refusals_ = 0;

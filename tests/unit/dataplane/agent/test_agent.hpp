@@ -61,6 +61,12 @@ inline control::Change permit(unsigned at, unsigned vni, unsigned nid) {
   change.mutable_permit()->set_nid(nid);
   return change;
 }
+/// And the port is closed to VNIs that have no permission.
+inline control::Change permit_closing(unsigned at, unsigned vni, unsigned nid) {
+  control::Change change = permit(at, vni, nid);
+  change.mutable_permit()->set_closes(true);
+  return change;
+}
 inline control::Change revoke(unsigned at, unsigned vni) {
   control::Change change;
   change.mutable_revoke()->set_port(at);
@@ -101,8 +107,9 @@ inline std::string text_of(const control::InForce& f) {
     text += fmt::format(" [{}]", text_of(t));
   }
   for (const auto& p : f.permissions()) {
-    text += fmt::format(" [port {} VNI {}{}]", p.port(), p.vni(),
-                        p.has_nid() ? fmt::format(" NID {}", p.nid()) : "");
+    text += fmt::format(" [port {} VNI {}{}{}]", p.port(), p.vni(),
+                        p.has_nid() ? fmt::format(" NID {}", p.nid()) : "",
+                        p.closes() ? " closes" : "");
   }
   if (f.has_routes()) {
     text += fmt::format(" [routes of epoch {}]", f.routes().epoch());

@@ -245,6 +245,48 @@ TEST_F(Transactions, revoking_leaves_the_ports_own_list) {
   EXPECT_TRUE(agent.tables->port(port(0)).vnis->test(10));
 }
 
+TEST_F(Transactions, a_permission_that_closes_a_port_shuts_all_vnis_out_that_have_none) {
+  ASSERT_EQ(agent.tables->port(port(2)).vnis, nullptr) << "by its file it is open";
+  agent.prepare(1, {permit_closing(2, 20, 7), permit(2, 30, 7), permit_closing(0, 20, 1)});
+  agent.commit(1);
+  agent.drain();
+  ASSERT_NE(agent.tables->port(port(2)).vnis, nullptr);
+  EXPECT_EQ(agent.tables->port(port(2)).vnis->count(), 2U);
+  EXPECT_TRUE(agent.tables->port(port(2)).vnis->test(20));
+  EXPECT_TRUE(agent.tables->port(port(2)).vnis->test(30));
+  EXPECT_EQ(agent.tables->port(port(2)).nid, Nid{7});
+  EXPECT_EQ(agent.tables->port(port(0)).vnis->count(), 2U) << "what its file lists stays";
+  agent.prepare(2, {permit(2, 31, 7)});
+  agent.commit(2);
+  agent.drain();
+  EXPECT_TRUE(agent.tables->port(port(2)).vnis->test(31));
+  agent.prepare(3, {revoke(2, 31)});
+  agent.commit(3);
+  agent.drain();
+  EXPECT_FALSE(agent.tables->port(port(2)).vnis->test(31));
+  // Open again with the last one that closes it: given again without that, or taken back.
+  agent.prepare(4, {permit(2, 20, 7)});
+  agent.commit(4);
+  agent.drain();
+  EXPECT_EQ(agent.tables->port(port(2)).vnis, nullptr);
+  agent.prepare(5, {permit_closing(2, 20, 7)});
+  agent.commit(5);
+  agent.prepare(6, {revoke(2, 20)});
+  agent.commit(6);
+  agent.drain();
+  EXPECT_EQ(agent.tables->port(port(2)).vnis, nullptr);
+  EXPECT_EQ(agent.tables->port(port(2)).nid, Nid{7}) << "of the permission for VNI 30";
+}
+
+TEST_F(Transactions, what_closes_a_port_is_told_in_the_next_hello) {
+  agent.prepare(1, {permit_closing(2, 20, 7), permit(3, 20, 8)});
+  agent.commit(1);
+  agent.drain();
+  agent.agent.channel_down(agent.now, "broken");
+  EXPECT_THAT(agent.connect(),
+              testing::HasSubstr("[port 2 VNI 20 NID 7 closes] [port 3 VNI 20 NID 8]"));
+}
+
 // ---- source guards ----
 
 TEST_F(Transactions, a_permission_with_a_nid_guards_the_port_until_the_last_of_them_is_revoked) {

@@ -1,0 +1,120 @@
+"""The switches' ports of a job's nodes: closed to other VNIs before its first rank runs, open again when it is over."""
+
+from launching import finish, run, start
+from test_fabric_manager import Fabric
+from tributary import frames
+from tributary.network import RawPort, wait_until
+
+OTHER = 0x500
+PORT = "leaf0.port.host0.drop."
+NODES = ("--nodes", "h0:1,h2:1")
+RANK = ("sh", "-c", "echo $TRIBUTARY_VNI; exec sleep 1000")
+
+
+class Sender:
+    """Sends frames of h0, for a tree that nobody has: the switch says of each why it is dropped."""
+
+    def __init__(self, lab, fabric):
+        self.lab, self.fabric = lab, fabric
+        self.port = RawPort("h0", "eth0", frames.ETHERTYPE)
+
+    def drops(self):
+        counters = self.lab.counters(self.fabric.switch)
+        return {name: counters[PORT + name] for name in ("source_guard", "vni_not_permitted", "unknown_tree")}
+
+    def send(self, vni, nid=1):
+        """How the frame was dropped, once it was."""
+        before = self.drops()
+        self.port.send(bytes(self.lab.contribution(0, tree=4000, nid=nid, vni=vni)))
+        wait_until(lambda: self.drops() != before, "the frame is dropped")
+        after = self.drops()
+        return [name for name in after if after[name] != before[name]]
+
+
+def permissions(fabric):
+    return sum(one["permissions"] for one in fabric.switch.ctl("show", "manager"))
+
+
+def launch(lab, fabric):
+    """A job of two nodes, of which each rank has begun, and its VNI."""
+    child = start(lab, "--manager", fabric.manager.url, "--require-offload", *NODES, *RANK)
+    lines = [child.stdout.readline() for _ in range(2)]
+    assert all(line.strip().isdigit() for line in lines), (lines, child.stderr.read())
+    return child, int(lines[0])
+
+
+def test_ports_of_a_jobs_nodes_take_in_its_vni_alone_while_it_runs(lab):
+    fabric = Fabric(lab, guards=True, vnis=None)
+    sender = Sender(lab, fabric)
+    assert sender.send(OTHER) == ["unknown_tree"], "without a job every VNI enters"
+    child, vni = launch(lab, fabric)
+    assert permissions(fabric) == 2, "of both nodes, before the first rank began"
+    assert sender.send(OTHER) == ["vni_not_permitted"]
+    assert sender.send(vni) == ["unknown_tree"], "its own enters"
+    # The manager dies under the job: the ports stay, and it knows the job again.
+    fabric.manager.kill()
+    assert sender.send(OTHER) == ["vni_not_permitted"]
+    fabric.manager.start()
+    fabric.wait_until_found()
+    (job,) = [job for job in fabric.manager.list("jobs") if job["job"].startswith("tributary-run")]
+    assert job["vni"] == vni, job
+    assert sender.send(OTHER) == ["vni_not_permitted"]
+    # The switches die: they get it again when they are back.
+    fabric.switch.kill()
+    fabric.switch = lab.start(fabric.config)
+    wait_until(lambda: permissions(fabric) == 2, "the switches have the permissions again", 60)
+    assert sender.send(OTHER) == ["vni_not_permitted"]
+    child.terminate()
+    finish(lab, child)
+    wait_until(lambda: permissions(fabric) == 0, "the permissions are gone with the job")
+    assert sender.send(OTHER) == ["unknown_tree"], "the port is open as before"
+
+
+def test_nodes_that_no_file_of_a_switch_names_say_who_they_are(lab):
+    fabric = Fabric(lab, vnis=None)
+    sender = Sender(lab, fabric)
+    assert sender.send(OTHER, nid=9) == ["unknown_tree"], "the port knows no host"
+    child, vni = launch(lab, fabric)
+    wait_until(lambda: permissions(fabric) == 2, "the ports of both nodes are set up")
+    assert sender.send(vni, nid=9) == ["source_guard"]
+    assert sender.send(OTHER) == ["vni_not_permitted"]
+    child.terminate()
+    finish(lab, child)
+    wait_until(lambda: permissions(fabric) == 0, "the permissions are gone with the job")
+
+
+def test_a_job_that_nobody_follows_ends_with_its_lease(lab):
+    fabric = Fabric(lab, guards=True, vnis=None)
+    body = {"job": "short", "mcast_limit": 1, "lease_seconds": 1,
+            "nodes": [{"name": "h0", "ranks": [0],
+                       "inventory": {"interfaces": [{"name": "eth0", "address": "02:00:00:00:00:01", "up": True}]}}]}
+    status, allocation = fabric.manager.request("POST", "/api/v1/allocations", body)
+    assert status == 201 and not allocation["notes"], allocation
+    wait_until(lambda: not [job for job in fabric.manager.list("jobs") if job["job"] == "short"],
+               "nobody follows its events, and it ends")  # fmt: skip
+    wait_until(lambda: permissions(fabric) == 0, "its port is as before")
+    told = [event["text"] for event in fabric.manager.get("/api/v1/events?follow=false")[1]["events"]]
+    installed = told.index("access of job short to its ports is installed")
+    assert told.index("the launcher of job short has not been heard of for 1 s: the job ends") > installed, told
+
+
+def test_a_job_whose_ports_cannot_be_set_up_is_refused_by_name(lab):
+    fabric = Fabric(lab, guards=True, vnis=None)
+    fabric.switch.stop()
+    wait_until(lambda: not any(switch["connected"] for switch in fabric.manager.get("/api/v1/topology")[1]["switches"]),
+               "the switches are gone")  # fmt: skip
+    ended = run(lab, "--manager", fabric.manager.url, "--require-offload", *NODES, "true")
+    assert ended.code == 1, ended.err
+    assert "cannot be launched: access of job tributary-run" in ended.err, ended.err
+    assert "it is not connected" in ended.err, ended.err
+    assert not [job for job in fabric.manager.list("jobs") if job["job"].startswith("tributary-run")]
+
+
+def test_an_open_policy_leaves_ports_as_they_are(lab):
+    fabric = Fabric(lab, guards=True, vnis=None, groups={"job_ports": "open"})
+    sender = Sender(lab, fabric)
+    child, _ = launch(lab, fabric)
+    assert permissions(fabric) == 0
+    assert sender.send(OTHER) == ["unknown_tree"]
+    child.terminate()
+    finish(lab, child)

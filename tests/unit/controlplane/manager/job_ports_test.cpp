@@ -1,0 +1,319 @@
+// The switches' ports of allocations' nodes: set up before a launcher is answered, given up with
+// the job, and brought back after whatever happens to switches and manager.
+#include "tests/support/scratch_directory.hpp"
+#include "tests/unit/controlplane/manager/two_leaves.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace tributary::manager {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+class JobPorts : public TwoLeaves {
+protected:
+  static api::AllocationRequest::Node node(const std::string& name, std::uint32_t nid,
+                                           std::uint32_t rank) {
+    api::AllocationRequest::Node made;
+    made.name = name;
+    made.ranks = {rank};
+    made.inventory.interfaces = {
+        {.name = "eth0", .address = fmt::format("02:00:00:00:00:{:02x}", nid), .up = true}};
+    return made;
+  }
+  /// Host 1 is at port 0 of leaf0, and host 10 at port 1 of leaf1.
+  static api::AllocationRequest request(const std::string& job = "run") {
+    api::AllocationRequest made;
+    made.job = job;
+    made.multicast_limit = 4;
+    made.nodes = {node("n0", 1, 0), node("n1", 10, 1)};
+    return made;
+  }
+  Given allocate(const api::AllocationRequest& request, const api::Caller& caller = administrator) {
+    Given given;
+    world.manager->allocate(caller, request, given.reply());
+    world.reconcile();
+    return given;
+  }
+  void end(const std::string& job) {
+    Given deleted;
+    world.manager->delete_job(administrator, job, deleted.reply());
+    world.reconcile();
+    ASSERT_EQ(deleted->status, 200U);
+  }
+  /// "leaf0:0 VNI 1024 of 1, closed" of switches that are connected.
+  std::vector<std::string> permissions() {
+    std::vector<std::string> all;
+    for (const auto& [place, given] : world.permissions) {
+      const auto& [session, port, vni] = place;
+      const auto at =
+          std::ranges::find(world.sessions, session, [](const auto& s) { return s.second; });
+      if (at != world.sessions.end()) {
+        all.push_back(fmt::format("{}:{} VNI {} of {}{}", at->first, port, vni, given.nid(),
+                                  given.closes() ? ", closed" : ""));
+      }
+    }
+    return all;
+  }
+  std::uint32_t vni_of(const std::string& job) {
+    return world.manager->groups().find_job(job)->vni->value;
+  }
+  void lose(const std::string& at) {
+    world.manager->lost(world.sessions.at(at), "cut off");
+    world.sessions.erase(at);
+    world.reconcile();
+  }
+  auto both_closed(std::uint32_t vni) {
+    return UnorderedElementsAre(fmt::format("leaf0:0 VNI {} of 1, closed", vni),
+                                fmt::format("leaf1:1 VNI {} of 10, closed", vni));
+  }
+};
+
+TEST_F(JobPorts, are_set_up_before_the_launcher_is_answered) {
+  fabric(1);
+  world.switches_commit = false;
+  const Given given = allocate(request());
+  EXPECT_FALSE(given.there()) << "switches have not committed";
+  world.switches_commit = true;
+  world.wake();
+  ASSERT_TRUE(given.there());
+  EXPECT_EQ(given->status, 201U);
+  EXPECT_THAT(permissions(), both_closed(vni_of("run")));
+  EXPECT_EQ(allocate(request())->status, 200U) << "who asks again is answered at once";
+  end("run");
+  EXPECT_THAT(permissions(), IsEmpty());
+}
+
+TEST_F(JobPorts, of_a_switch_that_is_away_keep_a_job_from_being_made) {
+  fabric(1);
+  lose("leaf1");
+  const Given given = allocate(request());
+  ASSERT_TRUE(given.there());
+  EXPECT_EQ(given->status, 409U);
+  EXPECT_THAT(given.message(), HasSubstr("job run cannot be launched: access of job run to its "
+                                         "ports is not installed: leaf1: it is not connected"));
+  EXPECT_EQ(world.manager->groups().find_job("run"), nullptr);
+  EXPECT_THAT(permissions(), IsEmpty());
+  world.connect_star("leaf1", per_leaf, 1 + per_leaf, 16);
+  EXPECT_EQ(allocate(request())->status, 201U);
+}
+
+TEST_F(JobPorts, that_a_switch_refuses_or_cannot_close_are_named) {
+  fabric(1);
+  world.refuses_permissions = "the switch's own file says that the port is for NID 5";
+  Given given = allocate(request());
+  EXPECT_EQ(given->status, 409U);
+  EXPECT_THAT(given.message(), HasSubstr("the switch's own file says that the port is for NID 5"));
+  world.refuses_permissions.clear();
+  world.closes_ports = false;
+  lose("leaf0");
+  world.connect_star("leaf0", per_leaf, 1, 16);
+  given = allocate(request());
+  EXPECT_EQ(given->status, 409U);
+  EXPECT_THAT(given.message(), HasSubstr("leaf0: it cannot close a port to other VNIs"));
+  world.manager->reconfigure(job::PortPolicy::guarded);
+  EXPECT_EQ(allocate(request())->status, 201U);
+}
+
+TEST_F(JobPorts, are_no_reason_to_answer_well_when_a_switch_is_lost_meanwhile) {
+  fabric(1);
+  world.switches_commit = false;
+  const Given given = allocate(request());
+  lose("leaf1");
+  world.switches_commit = true;
+  world.wake();
+  ASSERT_TRUE(given.there());
+  EXPECT_EQ(given->status, 409U) << "or ranks would start while their port is not set up";
+  EXPECT_EQ(world.manager->groups().find_job("run"), nullptr);
+}
+
+TEST_F(JobPorts, are_as_the_policy_says_and_follow_it) {
+  fabric(1);
+  world.manager->reconfigure(job::PortPolicy::open);
+  ASSERT_EQ(allocate(request())->status, 201U);
+  EXPECT_THAT(permissions(), IsEmpty());
+  const std::uint32_t vni = vni_of("run");
+  world.manager->reconfigure(job::PortPolicy::guarded);
+  world.wake();
+  EXPECT_THAT(permissions(), UnorderedElementsAre(fmt::format("leaf0:0 VNI {} of 1", vni),
+                                                  fmt::format("leaf1:1 VNI {} of 10", vni)));
+  world.manager->reconfigure(job::PortPolicy::closed);
+  world.wake();
+  EXPECT_THAT(permissions(), both_closed(vni));
+}
+
+TEST_F(JobPorts, that_two_jobs_share_take_in_both_and_stay_closed_until_the_last) {
+  fabric(1);
+  ASSERT_EQ(allocate(request("a"))->status, 201U);
+  ASSERT_EQ(allocate(request("b"))->status, 201U);
+  EXPECT_EQ(permissions().size(), 4U);
+  const std::uint32_t vni = vni_of("b");
+  end("a");
+  EXPECT_THAT(permissions(), both_closed(vni));
+  end("b");
+  EXPECT_THAT(permissions(), IsEmpty());
+}
+
+TEST_F(JobPorts, come_back_with_their_switch_and_with_the_manager) {
+  const test::ScratchDirectory scratch;
+  world.disk.emplace(scratch.file("fabric.db"));
+  world.restart(world.disk->load_sound());
+  fabric(1);
+  ASSERT_EQ(allocate(request())->status, 201U);
+  const std::uint32_t vni = vni_of("run");
+  lose("leaf0");
+  EXPECT_EQ(permissions().size(), 1U);
+  world.connect_star("leaf0", per_leaf, 1, 16);
+  EXPECT_THAT(permissions(), both_closed(vni)) << "the switch had lost it";
+
+  world.disk.reset();
+  world.disk.emplace(scratch.file("fabric.db"));
+  world.permissions.clear();
+  world.restart(world.disk->load_sound());
+  fabric(1);
+  EXPECT_THAT(permissions(), both_closed(vni));
+  const Given again = allocate(request());
+  EXPECT_EQ(again->status, 200U);
+  end("run");
+  EXPECT_THAT(permissions(), IsEmpty());
+}
+
+TEST_F(JobPorts, of_hosts_that_are_heard_of_later_or_elsewhere_follow) {
+  fabric(1);
+  api::AllocationRequest wanted = request();
+  wanted.nodes[1] = node("n1", 40, 1);
+  const Given given = allocate(wanted);
+  EXPECT_FALSE(given.there()) << "its hello may be on its way";
+  world.pass(2 * second);
+  ASSERT_TRUE(given.there());
+  ASSERT_EQ(given->status, 201U);
+  ASSERT_EQ(given.body().at("notes").as_array().size(), 1U);
+  EXPECT_THAT(std::string(given.body().at("notes").at(0).as_string()),
+              HasSubstr("n1: no switch has heard of host 40 yet"));
+  const std::uint32_t vni = vni_of("run");
+  EXPECT_EQ(permissions().size(), 1U);
+  world.report_host("leaf1", 12, 40);
+  world.reconcile();
+  world.pass(second);
+  EXPECT_THAT(permissions(),
+              UnorderedElementsAre(fmt::format("leaf0:0 VNI {} of 1, closed", vni),
+                                   fmt::format("leaf1:12 VNI {} of 40, closed", vni)));
+}
+
+TEST_F(JobPorts, of_a_host_whose_hello_comes_with_the_job_are_set_up_before_the_answer) {
+  fabric(1);
+  api::AllocationRequest wanted = request();
+  wanted.nodes[1] = node("n1", 40, 1);
+  const Given given = allocate(wanted);
+  EXPECT_FALSE(given.there());
+  world.report_host("leaf1", 12, 40);
+  world.reconcile();
+  ASSERT_TRUE(given.there());
+  EXPECT_EQ(given->status, 201U);
+  EXPECT_TRUE(given.body().at("notes").as_array().empty());
+  EXPECT_EQ(permissions().size(), 2U);
+}
+
+TEST_F(JobPorts, are_those_of_the_jobs_list_for_who_has_but_its_token) {
+  fabric(1);
+  Given made;
+  world.manager->create_job(administrator,
+                            {.job = "mine",
+                             .multicast_limit = std::nullopt,
+                             .hosts = std::vector{Nid{1}},
+                             .vnis = std::vector{Vni{77}}},
+                            made.reply());
+  world.reconcile();
+  api::AllocationRequest wanted = request("mine");
+  wanted.exists = true;
+  const std::string token(made.body().at("sessionToken").as_string());
+  ASSERT_EQ(allocate(wanted, {.token = token})->status, 200U);
+  EXPECT_THAT(permissions(), UnorderedElementsAre("leaf0:0 VNI 77 of 1, closed"))
+      << "host 10 is nobody's that he may speak for";
+}
+
+TEST_F(JobPorts, are_given_up_with_the_lease_of_a_launcher_that_is_gone) {
+  fabric(1);
+  api::AllocationRequest wanted = request();
+  wanted.lease_seconds = 60;
+  ASSERT_EQ(allocate(wanted)->status, 201U);
+  const std::string token = world.manager->groups().find_job("run")->token;
+  world.pass(59 * second);
+  const auto hang_up =
+      world.manager->follow_job({.token = token}, {"run", 0, {}}, [](const auto&) {});
+  // An operator that looks is no launcher.
+  const auto other = world.manager->follow_job(administrator, {"run", 0, {}}, [](const auto&) {});
+  world.pass(600 * second);
+  EXPECT_EQ(permissions().size(), 2U) << "somebody follows";
+  hang_up();
+  world.pass(59 * second);
+  EXPECT_EQ(permissions().size(), 2U);
+  world.pass(2 * second);
+  EXPECT_THAT(permissions(), IsEmpty());
+  EXPECT_EQ(world.manager->groups().find_job("run"), nullptr);
+  other();
+}
+
+TEST_F(JobPorts, of_a_job_that_was_there_are_given_up_with_the_lease_and_the_job_stays) {
+  fabric(1);
+  Given made;
+  world.manager->create_job(administrator,
+                            {.job = "mine",
+                             .multicast_limit = std::nullopt,
+                             .hosts = std::vector{Nid{1}},
+                             .vnis = std::vector{Vni{77}}},
+                            made.reply());
+  world.reconcile();
+  api::AllocationRequest wanted = request("mine");
+  wanted.exists = true;
+  wanted.lease_seconds = 5;
+  ASSERT_EQ(allocate(wanted)->status, 200U);
+  EXPECT_EQ(permissions().size(), 2U) << "the administrator names whom he likes";
+  world.pass(6 * second);
+  EXPECT_THAT(permissions(), IsEmpty());
+  ASSERT_NE(world.manager->groups().find_job("mine"), nullptr);
+  EXPECT_FALSE(world.manager->groups().find_job("mine")->allocation);
+}
+
+TEST_F(JobPorts, of_a_lease_stay_over_a_restart_for_as_long_again) {
+  const test::ScratchDirectory scratch;
+  world.disk.emplace(scratch.file("fabric.db"));
+  world.restart(world.disk->load_sound());
+  fabric(1);
+  api::AllocationRequest wanted = request();
+  wanted.lease_seconds = 60;
+  ASSERT_EQ(allocate(wanted)->status, 201U);
+  world.pass(50 * second);
+  world.disk.reset();
+  world.disk.emplace(scratch.file("fabric.db"));
+  world.permissions.clear();
+  world.restart(world.disk->load_sound());
+  fabric(1);
+  world.pass(40 * second);
+  EXPECT_EQ(permissions().size(), 2U);
+  world.pass(20 * second);
+  EXPECT_THAT(permissions(), IsEmpty());
+  EXPECT_EQ(world.manager->groups().find_job("run"), nullptr);
+}
+
+TEST_F(JobPorts, are_left_alone_when_the_request_cannot_be_stored) {
+  fabric(1);
+  world.store_is_full = true;
+  const Given given = allocate(request());
+  ASSERT_TRUE(given.there());
+  EXPECT_EQ(given->status, 503U);
+  EXPECT_THAT(permissions(), IsEmpty());
+  EXPECT_EQ(world.manager->groups().find_job("run"), nullptr);
+}
+
+} // namespace
+} // namespace tributary::manager
