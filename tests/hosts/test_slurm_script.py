@@ -4,16 +4,19 @@ import os
 import subprocess
 from pathlib import Path
 
+from test_fabric_manager import Fabric
+from tributary.network import wait_until
+
 SCRIPT = Path(__file__).resolve().parents[2] / "launcher" / "slurm" / "tributary-slurm"
 
 
-def run(lab, context, job="17", **settings):
+def run(lab, context, job="17", inside=(), **settings):
     state = lab.place / "state"
     lines = {"TRIBUTARY_FABRIC_MANAGER_URL": "unix:/nowhere", "STATE": state, **settings}
     lab.file("slurm.conf", "".join(f"{name}={value}\n" for name, value in lines.items()))
     environment = {**os.environ, "TRIBUTARY_SLURM_CONF": str(lab.place / "slurm.conf"), "SLURM_JOB_ID": job,
                    "SLURM_JOB_UID": "0", "SLURM_SCRIPT_CONTEXT": context}  # fmt: skip
-    done = subprocess.run(["sh", str(SCRIPT)], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run([*inside, "sh", str(SCRIPT)], env=environment, capture_output=True, text=True, check=False)
     print(done.stdout + done.stderr)
     return done
 
@@ -35,6 +38,28 @@ def test_a_job_of_slurm_has_a_job_of_the_manager_as_long_as_it_runs(lab):
         assert run(lab, "epilog_slurmd", **where).returncode == 0
     assert not [job for job in manager.list("jobs") if job["job"] == "slurm-17"]
     assert run(lab, "prolog_task").stdout == ""
+
+
+def test_ports_of_a_jobs_nodes_are_set_up_before_its_tasks_begin(lab):
+    fabric = Fabric(lab, guards=True, vnis=None)
+    where = {"TRIBUTARY_FABRIC_MANAGER_URL": fabric.manager.url}
+
+    def permissions():
+        return sum(one["permissions"] for one in fabric.switch.ctl("show", "manager"))
+
+    for number, node in enumerate(("h0", "h2"), 1):
+        inside = ("ip", "netns", "exec", node, "unshare", "--uts", "sh", "-c", f'hostname {node}; exec "$@"', "sh")
+        assert run(lab, "prolog_slurmd", inside=inside, **where).returncode == 0
+        assert permissions() == number
+    assert "export TRIBUTARY_MPI_INTERFACE=eth0\n" in run(lab, "prolog_task").stdout
+    assert run(lab, "epilog_slurmd", **where).returncode == 0
+    wait_until(lambda: permissions() == 0, "the ports are as before")
+    # One that cannot be set up is a reason not to start.
+    fabric.switch.stop()
+    wait_until(lambda: not any(switch["connected"] for switch in fabric.manager.get("/api/v1/topology")[1]["switches"]),
+               "the switches are gone")  # fmt: skip
+    done = run(lab, "prolog_slurmd", inside=inside, REQUIRED="yes", **where)
+    assert done.returncode == 1 and "cannot be launched" in done.stderr, done.stderr
 
 
 def test_without_a_manager_jobs_run_as_they_would(lab):
