@@ -21,14 +21,14 @@ TEST(Store, every_field_comes_back_as_it_was) {
   MemoryDisk expected;
   const std::vector<records::Change> changes = {
       records::JobRecord{"cluster-17", 4, std::string(64, 'a'), Vni{65535}, false},
-      records::JobRecord{.id = "launched",
-                         .token = "t",
-                         .vni = std::nullopt,
-                         .allocation =
-                             records::Allocation{.cookie = std::string(32, 'c'),
-                                                 .nodes = {{"n\"0", Nid{max_nid}, true}, {"n1", {}}},
-                                                 .has_made_job = true,
-                                                 .lease_ms = 4'294'967'295U}},
+      records::JobRecord{
+          .id = "launched",
+          .token = "t",
+          .vni = std::nullopt,
+          .allocation = records::Allocation{.cookie = std::string(32, 'c'),
+                                            .nodes = {{"n\"0", Nid{max_nid}, true}, {"n1", {}}},
+                                            .has_made_job = true,
+                                            .lease_ms = 4'294'967'295U}},
       records::JobRecord{"j'; DROP TABLE jobs; --", 0, "", std::nullopt, true},
       records::GroupRecord{.id = records::GroupId{std::uint64_t{7} << 32 | 3},
                            .job = "cluster-17",
