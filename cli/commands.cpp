@@ -34,7 +34,8 @@ using std::chrono::steady_clock;
 
 constexpr std::string_view how_to_name_socket = "Name its socket with --socket or TRIBUTARY_SOCKET";
 
-std::string view_of(const Command& command, const json::value& result, bool colours) {
+std::string view_of(const Command& command, const json::value& result,
+                    const terminal::Display& display) {
   using Verb = Command::Verb;
   switch (command.verb) {
   case Verb::trace:
@@ -43,32 +44,33 @@ std::string view_of(const Command& command, const json::value& result, bool colo
                                             : result.at("all").as_bool()    ? "on, for all frames"
                                                                             : "on");
     }
-    return trace_view(result, colours);
-  case Verb::explain: return explanation_view(result, colours);
+    return trace_view(result, display);
+  case Verb::explain: return explanation_view(result, display);
   case Verb::impair:
     return command.impair.action == ImpairCommand::Action::clear && result.as_array().empty()
                ? "Nothing was impaired.\n"
-               : impairments_view(result, colours);
-  case Verb::reload: return reload_view(result, colours);
-  case Verb::version: return version_view(result, colours);
+               : impairments_view(result, display);
+  case Verb::reload: return reload_view(result, display);
+  case Verb::version: return version_view(result, display);
   case Verb::capture:
   case Verb::fabric:
   case Verb::rdma: return {};
   case Verb::show: break;
   }
-  return command.what == "ports"        ? ports_view(result, colours)
-         : command.what == "links"      ? links_view(result, colours)
-         : command.what == "neighbours" ? neighbours_view(result, colours)
-         : command.what == "queues"     ? queues_view(result, colours)
-         : command.what == "trees"      ? trees_view(result, colours)
-         : command.what == "engines"    ? engines_view(result, colours)
-         : command.what == "workers"    ? workers_view(result, colours)
-         : command.what == "manager"    ? manager_view(result, colours)
-                                        : counters_view(result, colours);
+  return command.what == "ports"        ? ports_view(result, display)
+         : command.what == "links"      ? links_view(result, display)
+         : command.what == "neighbours" ? neighbours_view(result, display)
+         : command.what == "queues"     ? queues_view(result, display)
+         : command.what == "trees"      ? trees_view(result, display)
+         : command.what == "engines"    ? engines_view(result, display)
+         : command.what == "workers"    ? workers_view(result, display)
+         : command.what == "manager"    ? manager_view(result, display)
+                                        : counters_view(result, display);
 }
 
 std::string shown(const Command& command, const json::value& result) {
-  return command.json ? json::serialize(result) + '\n' : view_of(command, result, wants_colours());
+  return command.json ? json::serialize(result) + '\n'
+                      : fitted(view_of(command, result, own_display()));
 }
 
 void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& name) {

@@ -1,6 +1,7 @@
 #include "cli/terminal.hpp"
 
 #include "terminal/descriptor.hpp"
+#include "terminal/wrap.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +20,11 @@ volatile std::sig_atomic_t signal_came = 0;
 
 } // namespace
 
-bool wants_colours() { return terminal::wants_colours(STDOUT_FILENO); }
+terminal::Display own_display() { return terminal::display_of(STDOUT_FILENO); }
+
+std::string fitted(const std::string& view) {
+  return terminal::wrapped(view, own_display().columns);
+}
 
 void catch_interrupts() {
   struct sigaction action {};

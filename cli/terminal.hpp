@@ -1,13 +1,17 @@
 // The terminal and whoever sits at it: colours, screens that are shown again, Ctrl-C.
 #pragma once
 
+#include "terminal/display.hpp"
+
 #include <functional>
 #include <string>
 
 namespace tributary::cli {
 
-/// On a terminal, unless NO_COLOR is set.
-[[nodiscard]] bool wants_colours();
+/// Of standard output.
+[[nodiscard]] terminal::Display own_display();
+/// A view in lines that standard output has room for.
+[[nodiscard]] std::string fitted(const std::string& view);
 
 /// From now on Ctrl-C and SIGTERM set a mark, `interrupted`; a second one ends the program.
 void catch_interrupts();

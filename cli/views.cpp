@@ -19,6 +19,7 @@ using terminal::duration_text;
 using terminal::Style;
 using terminal::styled;
 using terminal::Table;
+using terminal::Align::left;
 using terminal::Align::right;
 
 std::vector<Entry> elements(const json::value& result) { return Entry(result).elements(); }
@@ -33,19 +34,19 @@ Style style_of_state(std::string_view state) {
 
 } // namespace
 
-std::string ports_view(const json::value& result, bool colours) {
+std::string ports_view(const json::value& result, const terminal::Display& display) {
   Table table({{"SWITCH"},
-               {"NO", right},
+               {"NO", right, 8},
                {"PORT"},
                {"STATE"},
-               {"DEVICE"},
-               {"NID"},
-               {"CHANGES", right},
+               {"DEVICE", left, 7, 6},
+               {"NID", left, 6},
+               {"CHANGES", right, 5},
                {"RX FRAMES", right},
-               {"RX BYTES", right},
+               {"RX BYTES", right, 3},
                {"TX FRAMES", right},
-               {"TX BYTES", right},
-               {"DROPS"}});
+               {"TX BYTES", right, 4},
+               {"DROPS", left, 0, 12}});
   for (const Entry& p : elements(result)) {
     std::string drops;
     if (const std::uint64_t missed = p.number("rx_missed"); missed != 0) {
@@ -67,22 +68,22 @@ std::string ports_view(const json::value& result, bool colours) {
                count_cell(p.number("tx_bytes")),
                {drops, Style::warning}});
   }
-  return table.text(colours);
+  return table.text(display);
 }
 
-std::string links_view(const json::value& result, bool colours) {
+std::string links_view(const json::value& result, const terminal::Display& display) {
   Table table({{"SWITCH"},
                {"PORT"},
-               {"CARRIER"},
+               {"CARRIER", left, 5},
                {"LINK"},
                {"SINCE", right},
                {"TIMES DOWN", right},
-               {"LAST REASON"},
-               {"AFTER", right},
-               {"SENT", right},
-               {"HEARD", right},
-               {"MISSED", right},
-               {"LONGEST GAP", right}});
+               {"LAST REASON", left, 4, 12},
+               {"AFTER", right, 6},
+               {"SENT", right, 8},
+               {"HEARD", right, 7},
+               {"MISSED", right, 2},
+               {"LONGEST GAP", right, 3}});
   for (const Entry& p : elements(result)) {
     const Entry link = p.entry("link");
     const std::string state = link.text("state");
@@ -102,19 +103,19 @@ std::string links_view(const json::value& result, bool colours) {
                count_cell(link.number("hellos_missed")),
                {duration_text(link.number("longest_gap_us") * 1000)}});
   }
-  return table.text(colours);
+  return table.text(display);
 }
 
-std::string neighbours_view(const json::value& result, bool colours) {
+std::string neighbours_view(const json::value& result, const terminal::Display& display) {
   Table table({{"SWITCH"},
                {"PORT"},
                {"NEIGHBOUR"},
                {"ITS PORT"},
-               {"CHASSIS"},
-               {"CAPABILITIES"},
-               {"SINCE", right},
-               {"FORGOTTEN IN", right},
-               {"DESCRIPTION"}});
+               {"CHASSIS", left, 5},
+               {"CAPABILITIES", left, 6, 12},
+               {"SINCE", right, 2},
+               {"FORGOTTEN IN", right, 4},
+               {"DESCRIPTION", left, 3, 12}});
   for (const Entry& n : elements(result)) {
     std::string capabilities;
     for (const Entry& one : n.entries("capabilities")) {
@@ -130,24 +131,24 @@ std::string neighbours_view(const json::value& result, bool colours) {
                {duration_text(n.number("forget_in_ms") * 1'000'000)},
                {n.text("system_description")}});
   }
-  return table.text(colours);
+  return table.text(display);
 }
 
-std::string queues_view(const json::value& result, bool colours) {
+std::string queues_view(const json::value& result, const terminal::Display& display) {
   Table table({{"SWITCH"},
                {"PORT"},
                {"CLASS", right},
                {"STATE"},
                {"WAITING", right},
-               {"BYTES", right},
-               {"HIGHEST", right},
-               {"TX FRAMES", right},
-               {"TX BYTES", right},
-               {"TRIMMED", right},
-               {"PAUSES", right},
-               {"PAUSED", right},
-               {"SENT", right},
-               {"DROPS"}});
+               {"BYTES", right, 8},
+               {"HIGHEST", right, 4},
+               {"TX FRAMES", right, 1},
+               {"TX BYTES", right, 7},
+               {"TRIMMED", right, 3},
+               {"PAUSES", right, 5},
+               {"PAUSED", right, 6},
+               {"SENT", right, 9},
+               {"DROPS", left, 0, 12}});
   for (const Entry& q : elements(result)) {
     const std::uint64_t waiting = q.number("frames_waiting");
     const std::string state = q.flag("given_up") ? "given up"
@@ -173,22 +174,22 @@ std::string queues_view(const json::value& result, bool colours) {
                count_cell(q.number("pauses_sent")),
                {drops, Style::warning}});
   }
-  return table.text(colours);
+  return table.text(display);
 }
 
-std::string trees_view(const json::value& result, bool colours) {
+std::string trees_view(const json::value& result, const terminal::Display& display) {
   Table table({{"SWITCH"},
                {"TREE", right},
                {"WAIT COUNT", right},
-               {"TIMER", right},
-               {"SLOTS", right},
+               {"TIMER", right, 4},
+               {"SLOTS", right, 3},
                {"PARENT"},
                {"FULL", right},
-               {"PARTIAL", right},
-               {"PASSED", right},
-               {"LATE", right},
-               {"STALE", right},
-               {"CHILDREN"}});
+               {"PARTIAL", right, 1},
+               {"PASSED", right, 6},
+               {"LATE", right, 2},
+               {"STALE", right, 5},
+               {"CHILDREN", left, 0, 16}});
   for (const Entry& t : elements(result)) {
     const bool reduces = t.number("wait_count") != 0;
     table.add(
@@ -206,10 +207,10 @@ std::string trees_view(const json::value& result, bool colours) {
          count_cell(t.number("stale"), Style::warning),
          {t.joined("children")}});
   }
-  return table.empty() ? "No tree is installed.\n" : table.text(colours);
+  return table.empty() ? "No tree is installed.\n" : table.text(display);
 }
 
-std::string engines_view(const json::value& result, bool colours) {
+std::string engines_view(const json::value& result, const terminal::Display& display) {
   constexpr std::string_view figures[] = {"arms",      "rearms",        "arm_failures",
                                           "disarms",   "contributions", "full",
                                           "partial",   "expired_empty", "op_mismatches",
@@ -217,27 +218,27 @@ std::string engines_view(const json::value& result, bool colours) {
   Table engines({{"SWITCH"},
                  {"PORT"},
                  {"IN USE", right},
-                 {"ARMS", right},
-                 {"REARMS", right},
-                 {"ARM FAILURES", right},
-                 {"DISARMS", right},
+                 {"ARMS", right, 5},
+                 {"REARMS", right, 6},
+                 {"ARM FAILURES", right, 3},
+                 {"DISARMS", right, 7},
                  {"CONTRIBUTIONS", right},
                  {"FULL", right},
                  {"PARTIAL", right},
-                 {"EMPTY", right},
-                 {"MISMATCHES", right},
-                 {"OVERFLOWS", right}});
+                 {"EMPTY", right, 4},
+                 {"MISMATCHES", right, 2},
+                 {"OVERFLOWS", right, 1}});
   Table flights({{"SWITCH"},
                  {"PORT"},
                  {"TREE", right},
                  {"ID", right},
-                 {"SEQUENCE", right},
-                 {"OPCODE"},
+                 {"SEQUENCE", right, 2},
+                 {"OPCODE", left, 1, 12},
                  {"HAS", right},
                  {"WAITS FOR", right},
                  {"AGE", right},
-                 {"TIMER LEFT", right},
-                 {"BELOW"}});
+                 {"TIMER LEFT", right, 3},
+                 {"BELOW", left, 0, 12}});
   std::size_t idle = 0;
   for (const Entry& e : elements(result)) {
     const auto occupied = e.entries("occupied");
@@ -278,19 +279,19 @@ std::string engines_view(const json::value& result, bool colours) {
                    {d.joined("children")}});
     }
   }
-  std::string out = engines.empty() ? "" : engines.text(colours);
+  std::string out = engines.empty() ? "" : engines.text(display);
   if (idle > 0) {
     out += fmt::format("Not shown: {} engine{} that never did anything.\n", idle,
                        idle == 1 ? "" : "s");
   }
   if (!flights.empty()) {
-    out += "\n" + styled("Reductions in flight", Style::heading, colours) + "\n" +
-           flights.text(colours);
+    out += "\n" + styled("Reductions in flight", Style::heading, display) + "\n" +
+           flights.text(display);
   }
   return out;
 }
 
-std::string counters_view(const json::value& result, bool colours) {
+std::string counters_view(const json::value& result, const terminal::Display& display) {
   Table table({{"COUNTER"}, {"VALUE", right}});
   std::size_t zeros = 0;
   if (const json::object* all = result.if_object()) {
@@ -303,20 +304,20 @@ std::string counters_view(const json::value& result, bool colours) {
       }
     }
   }
-  return (table.empty() ? "" : table.text(colours)) +
+  return (table.empty() ? "" : table.text(display)) +
          fmt::format("{} counters are 0 and not shown; --json shows them.\n", zeros);
 }
 
-std::string workers_view(const json::value& result, bool colours) {
+std::string workers_view(const json::value& result, const terminal::Display& display) {
   Table table({{"WORKER", right},
                {"CPU", right},
                {"BUSY", right},
                {"FRAMES", right},
-               {"ITERATIONS", right},
-               {"SLEEPS", right},
-               {"SLEPT", right},
-               {"HANDED OVER", right},
-               {"PORTS"}});
+               {"ITERATIONS", right, 4},
+               {"SLEEPS", right, 3},
+               {"SLEPT", right, 2},
+               {"HANDED OVER", right, 1},
+               {"PORTS", left, 0, 12}});
   for (const Entry& w : elements(result)) {
     table.add({{w.text("worker")},
                {w.has("core") ? w.text("core") : "any"},
@@ -328,19 +329,19 @@ std::string workers_view(const json::value& result, bool colours) {
                count_cell(w.number("handed_over")),
                {w.joined("ports")}});
   }
-  return table.text(colours);
+  return table.text(display);
 }
 
 namespace {
 
 /// The channel of one switch in one line, and its transactions in another.
-std::string channel_text(const Entry& m, bool colours) {
+std::string channel_text(const Entry& m, const terminal::Display& display) {
   if (!m.has("address")) {
     return fmt::format("{}: no fabric manager; its trees are those of its file\n",
                        m.text("switch"));
   }
   const bool up = m.text("channel") == "up";
-  const std::string state = styled(m.text("channel"), up ? Style::good : Style::warning, colours) +
+  const std::string state = styled(m.text("channel"), up ? Style::good : Style::warning, display) +
                             " for " + duration_text(m.number("since_ms") * 1'000'000);
   std::string out = fmt::format("{}: manager {}, {}", m.text("switch"), m.text("address"), state);
   if (up) {
@@ -363,11 +364,16 @@ std::string channel_text(const Entry& m, bool colours) {
 
 } // namespace
 
-std::string manager_view(const json::value& result, bool colours) {
+std::string manager_view(const json::value& result, const terminal::Display& display) {
   std::string out;
   for (const Entry& m : elements(result)) {
-    out += channel_text(m, colours);
-    Table table({{"PORT"}, {"LINK"}, {"MBIT/S", right}, {"NEIGHBOUR"}, {"ITS PORT"}, {"NID"}});
+    out += channel_text(m, display);
+    Table table({{"PORT"},
+                 {"LINK"},
+                 {"MBIT/S", right},
+                 {"NEIGHBOUR", left, 0, 12},
+                 {"ITS PORT"},
+                 {"NID", left, 1}});
     for (const Entry& p : m.entries("ports")) {
       const bool up = p.flag("up");
       table.add({{p.text("port")},
@@ -377,9 +383,9 @@ std::string manager_view(const json::value& result, bool colours) {
                  {p.text("neighbour_port")},
                  {p.text("neighbour_nid")}});
     }
-    out += table.text(colours);
+    out += table.text(display);
     for (const Entry& problem : m.entries("problems")) {
-      out += styled("problem:", Style::bad, colours) + " " + problem.self() + "\n";
+      out += styled("problem:", Style::bad, display) + " " + problem.self() + "\n";
     }
   }
   return out;
@@ -394,19 +400,19 @@ std::string traced_kind(const Entry& t) {
   return kind;
 }
 
-std::string trace_view(const json::value& result, bool colours) {
+std::string trace_view(const json::value& result, const terminal::Display& display) {
   Table table({{"AGO", right},
-               {"WORKER", right},
-               {"SWITCH"},
+               {"WORKER", right, 6},
+               {"SWITCH", left, 1},
                {"PORT"},
                {"EVENT"},
                {"TREE", right},
-               {"ID", right},
-               {"SEQUENCE", right},
-               {"OPCODE"},
-               {"COUNT", right},
-               {"ACTION"},
-               {"OUT"}});
+               {"ID", right, 2},
+               {"SEQUENCE", right, 3},
+               {"OPCODE", left, 5, 12},
+               {"COUNT", right, 4},
+               {"ACTION", left, 0, 12},
+               {"OUT", left, 0, 12}});
   for (const Entry& t : elements(result)) {
     const bool dropped = t.has("reason");
     table.add({{duration_text(t.number("age_ns"))},
@@ -424,10 +430,10 @@ std::string trace_view(const json::value& result, bool colours) {
                {t.joined("out")}});
   }
   return table.empty() ? "No event is recorded; is tracing on? `tributaryctl trace on`\n"
-                       : table.text(colours);
+                       : table.text(display);
 }
 
-std::string explanation_view(const json::value& result, bool colours) {
+std::string explanation_view(const json::value& result, const terminal::Display& display) {
   const Entry e(result);
   std::string out;
   std::size_t number = 0;
@@ -439,10 +445,10 @@ std::string explanation_view(const json::value& result, bool colours) {
       dropped ? fmt::format("drop, {}: {}", e.text("reason"), e.text("meaning"))
               : fmt::format("{} ({}){}{}", e.text("action"), e.text("event"),
                             e.entries("out").empty() ? "" : ", out of ", e.joined("out", ", "));
-  return out + "     " + styled(verdict, dropped ? Style::warning : Style::good, colours) + "\n";
+  return out + "     " + styled(verdict, dropped ? Style::warning : Style::good, display) + "\n";
 }
 
-std::string version_view(const json::value& result, bool colours) {
+std::string version_view(const json::value& result, const terminal::Display& display) {
   const Entry v(result);
   std::string out = fmt::format(
       "{} {}, process {}, up for {}, configured by {}\n", v.text("program"), v.text("version"),
@@ -451,10 +457,10 @@ std::string version_view(const json::value& result, bool colours) {
   for (const Entry& s : v.entries("switches")) {
     table.add({{s.text("name")}, {s.text("ports")}, {s.text("trees")}, {s.text("tables_version")}});
   }
-  return out + table.text(colours);
+  return out + table.text(display);
 }
 
-std::string reload_view(const json::value& result, bool colours) {
+std::string reload_view(const json::value& result, const terminal::Display& display) {
   const Entry r(result);
   std::string out;
   for (const Entry& line : r.entries("applied")) {
@@ -462,7 +468,7 @@ std::string reload_view(const json::value& result, bool colours) {
   }
   for (const Entry& line : r.entries("ignored")) {
     out +=
-        styled("needs a restart, left alone:", Style::warning, colours) + " " + line.self() + "\n";
+        styled("needs a restart, left alone:", Style::warning, display) + " " + line.self() + "\n";
   }
   return out.empty() ? "Nothing to apply: the file equals the configuration in force.\n" : out;
 }

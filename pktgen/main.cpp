@@ -17,7 +17,8 @@
 #include "service/log.hpp"
 #include "service/options.hpp"
 #include "service/version.hpp"
-#include "terminal/descriptor.hpp"
+#include "terminal/display.hpp"
+#include "terminal/wrap.hpp"
 
 #include <fmt/format.h>
 
@@ -73,7 +74,9 @@ bool write_outputs(const Result& result, const scenario::Output& output) {
     attempt([&] { report::draw_plot(result, *output.plot); });
   }
   if (!standard_output_taken) {
-    const std::string table = report::table_text(result, terminal::wants_colours(STDOUT_FILENO));
+    const terminal::Display display = terminal::display_of(STDOUT_FILENO);
+    const std::string table =
+        terminal::wrapped(report::table_text(result, display), display.columns);
     attempt([&] { report::write_output("-", table); });
   }
   return good;

@@ -12,7 +12,8 @@
 #include "simulator/report/json.hpp"
 #include "simulator/report/text.hpp"
 #include "simulator/sweep.hpp"
-#include "terminal/descriptor.hpp"
+#include "terminal/display.hpp"
+#include "terminal/wrap.hpp"
 
 #include <fmt/format.h>
 
@@ -48,7 +49,7 @@ void handle_signals() {
 int probe(const Invocation& invocation) {
   const auto probed = experiment::probe_latencies(invocation.experiment);
   pktgen::report::write_output("-",
-                               report::probe_text(probed, terminal::wants_colours(STDOUT_FILENO)));
+                               report::probe_text(probed, terminal::display_of(STDOUT_FILENO)));
   const bool good = std::ranges::all_of(
       probed, [](const ProbedLatency& one) { return std::abs(one.ns - one.published_ns) <= 1; });
   return good ? service::exit_success : service::exit_runtime_failure;
@@ -83,7 +84,8 @@ int simulate(const Invocation& invocation) {
     write_output(*invocation.plot, report::plot_text(report));
   }
   if (invocation.json != "-" && invocation.csv != "-" && invocation.plot != "-") {
-    write_output("-", report::table_text(report, terminal::wants_colours(STDOUT_FILENO)));
+    const terminal::Display display = terminal::display_of(STDOUT_FILENO);
+    write_output("-", terminal::wrapped(report::table_text(report, display), display.columns));
   }
   const bool complete = std::ranges::all_of(report.points, [](const report::Point& point) {
     return point.result.verdict == experiment::Verdict::complete;

@@ -16,6 +16,7 @@ using terminal::Cell;
 using terminal::Style;
 using terminal::styled;
 using terminal::Table;
+using terminal::Align::left;
 using terminal::Align::right;
 
 inline std::string seconds_text(const Entry& entry, std::string_view name) {

@@ -13,10 +13,10 @@ namespace tributary::cli {
 
 namespace json = boost::json;
 
-std::string switch_view(const Entry& s, bool colours) {
+std::string switch_view(const Entry& s, const terminal::Display& display) {
   const Cell state = switch_state(s);
   std::string out = fmt::format("{}: {}, {} trees\n", s.text("name"),
-                                styled(state.text, state.style, colours), s.number("trees"));
+                                styled(state.text, state.style, display), s.number("trees"));
   const std::string descriptors = s.entry("limits").text("descriptors_per_engine");
   std::map<std::string, std::string> may_hold;
   for (const Entry& engine : s.entries("engines")) {
@@ -29,16 +29,16 @@ std::string switch_view(const Entry& s, bool colours) {
     statistics.emplace(port.text("port"), port);
   }
   Table table({{"PORT", right},
-               {"NAME"},
+               {"NAME", left, 7},
                {"STATE"},
-               {"SPEED", right},
-               {"TO"},
-               {"DESCRIPTORS", right},
+               {"SPEED", right, 5},
+               {"TO", left, 0, 16},
+               {"DESCRIPTORS", right, 6},
                {"RECEIVED", right},
                {"SENT", right},
-               {"FULL", right},
-               {"PARTIAL", right},
-               {"DROPS"}});
+               {"FULL", right, 4},
+               {"PARTIAL", right, 3},
+               {"DROPS", left, 0, 16}});
   for (const Entry& port : s.entries("ports")) {
     const json::value nothing;
     const auto found = statistics.find(port.text("port"));
@@ -59,16 +59,16 @@ std::string switch_view(const Entry& s, bool colours) {
                {figures.text("partial")},
                {drops, Style::warning}});
   }
-  return out + table.text(colours);
+  return out + table.text(display);
 }
 
-std::string group_view(const Entry& g, bool colours) {
+std::string group_view(const Entry& g, const terminal::Display& display) {
   const Cell state = group_state(g);
   std::string out = fmt::format("{}: {}, {} of {} members; {}\n", group_name(g),
-                                styled(state.text, state.style, colours), g.number("joined"),
+                                styled(state.text, state.style, display), g.number("joined"),
                                 g.number("size"), g.text("text"));
   if (const std::string error = g.text("error"); !error.empty()) {
-    out += styled(error, Style::bad, colours) + '\n';
+    out += styled(error, Style::bad, display) + '\n';
   }
   for (const Entry& route : g.entries("routes")) {
     out += fmt::format("tree {}: {} switches, height {}, max EFI {}\n", route.text("tree"),
@@ -85,7 +85,12 @@ std::string group_view(const Entry& g, bool colours) {
     out += g.flag("disjoint") ? "the two trees share nothing\n"
                               : fmt::format("the two trees share {}\n", g.joined("shared", ", "));
   }
-  Table table({{"RANK", right}, {"HOST"}, {"NID", right}, {"STATE"}, {"LEASE", right}, {"REMARK"}});
+  Table table({{"RANK", right},
+               {"HOST"},
+               {"NID", right},
+               {"STATE"},
+               {"LEASE", right},
+               {"REMARK", left, 0, 16}});
   const std::string root = g.entry("root").text("rank");
   for (const Entry& m : g.entries("members")) {
     const bool joined = m.text("state") == "joined";
@@ -100,23 +105,23 @@ std::string group_view(const Entry& g, bool colours) {
     table.add(
         {{m.text("rank")}, {}, {m.text("nid")}, {"missing", Style::bad}, {}, {m.text("why")}});
   }
-  return table.empty() ? out : out + table.text(colours);
+  return table.empty() ? out : out + table.text(display);
 }
 
-std::string tree_parts_view(const Entry& t, bool colours) {
+std::string tree_parts_view(const Entry& t, const terminal::Display& display) {
   std::map<std::string, Entry> statistics;
   for (const Entry& figures : t.entries("statistics")) {
     statistics.emplace(figures.text("switch"), figures);
   }
   Table table({{"SWITCH"},
-               {"DEPTH", right},
+               {"DEPTH", right, 3},
                {"WAIT COUNT", right},
                {"PARENT"},
-               {"CHILDREN"},
+               {"CHILDREN", left, 0, 16},
                {"FULL", right},
                {"PARTIAL", right},
-               {"LATE", right},
-               {"STALE", right}});
+               {"LATE", right, 1},
+               {"STALE", right, 2}});
   const auto place = [](const Entry& end) {
     return end.text("to").empty() ? end.text("port")
                                   : fmt::format("{}:{}", end.text("port"), end.text("to"));
@@ -139,18 +144,18 @@ std::string tree_parts_view(const Entry& t, bool colours) {
                {figures.text("late"), Style::warning},
                {figures.text("stale"), Style::warning}});
   }
-  return table.text(colours);
+  return table.text(display);
 }
 
-std::string transaction_steps_view(const Entry& t, bool colours) {
+std::string transaction_steps_view(const Entry& t, const terminal::Display& display) {
   Table table({{"SWITCH"}, {"STATE"}});
   for (const Entry& s : t.entries("switches")) {
     table.add({{s.text("switch")}, {s.text("state")}});
   }
-  return table.text(colours);
+  return table.text(display);
 }
 
-std::string topology_view(const Entry& all, bool colours) {
+std::string topology_view(const Entry& all, const terminal::Display& display) {
   const auto switch_list = all.entries("switches");
   const auto host_list = all.entries("hosts");
   const auto link_list = all.entries("links");
@@ -179,18 +184,18 @@ std::string topology_view(const Entry& all, bool colours) {
   }
   for (const Entry& s : switch_list) {
     const Cell state = switch_state(s);
-    out += fmt::format("\n{}  {}\n", styled(s.text("name"), Style::heading, colours),
-                       styled(state.text, state.style, colours));
+    out += fmt::format("\n{}  {}\n", styled(s.text("name"), Style::heading, display),
+                       styled(state.text, state.style, display));
     for (const auto& [port, end] : ends[s.text("name")]) {
       out += fmt::format("  {:>3}  {}{}\n", port, end.first,
-                         end.second ? "" : "  " + styled("down", Style::bad, colours));
+                         end.second ? "" : "  " + styled("down", Style::bad, display));
     }
   }
   for (const auto& [key, title] : {std::pair{"problems", "problem"}, {"miscabled", "wrong link"}}) {
     const auto texts = all.entries(key);
     out += texts.empty() ? "" : "\n";
     for (const Entry& text : texts) {
-      out += fmt::format("{} {}\n", styled(fmt::format("{}:", title), Style::bad, colours),
+      out += fmt::format("{} {}\n", styled(fmt::format("{}:", title), Style::bad, display),
                          text.self());
     }
   }

@@ -52,13 +52,13 @@ std::string largest(const Entry& one) {
 
 } // namespace
 
-std::string memory(const std::vector<Entry>& list, bool colours) {
+std::string memory(const std::vector<Entry>& list, const terminal::Display& display) {
   Table table({{"SWITCH"},
                {"SIZE", right},
                {"USED", right},
                {"FREE", right},
                {"TREES", right},
-               {"LARGEST HOLDERS"}});
+               {"LARGEST HOLDERS", left, 0, 20}});
   for (const Entry& one : list) {
     const bool has_any = one.number("size") != 0;
     table.add({{one.text("switch")},
@@ -68,11 +68,15 @@ std::string memory(const std::vector<Entry>& list, bool colours) {
                {one.text("trees")},
                {largest(one)}});
   }
-  return table.empty() ? "No switch has connected yet.\n" : table.text(colours);
+  return table.empty() ? "No switch has connected yet.\n" : table.text(display);
 }
 
-std::string memory_view(const Entry& one, bool colours) {
-  Table table({{"TREE", right}, {"HOLDER"}, {"BYTES", right}, {"FRAMES", right}, {"FLOAT16"}});
+std::string memory_view(const Entry& one, const terminal::Display& display) {
+  Table table({{"TREE", right},
+               {"HOLDER", left, 0, 16},
+               {"BYTES", right},
+               {"FRAMES", right},
+               {"FLOAT16", left, 1}});
   for (const Entry& holder : one.entries("holders")) {
     table.add({{holder.text("tree")},
                {holder_name(holder)},
@@ -84,7 +88,7 @@ std::string memory_view(const Entry& one, bool colours) {
       fmt::format("{}: {} for wide frames, {} used by {} trees, {} free\n", one.text("switch"),
                   bytes_text(one.number("size")), bytes_text(one.number("used")),
                   one.number("trees"), bytes_text(one.number("free")));
-  return table.empty() ? head : head + '\n' + table.text(colours);
+  return table.empty() ? head : head + '\n' + table.text(display);
 }
 
 } // namespace tributary::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/entry.hpp"
+#include "terminal/display.hpp"
 
 #include <string>
 #include <vector>
@@ -9,8 +10,8 @@
 namespace tributary::cli {
 
 /// A line for each switch: how much it has, and who holds most of it.
-[[nodiscard]] std::string memory(const std::vector<Entry>& list, bool colours);
+[[nodiscard]] std::string memory(const std::vector<Entry>& list, const terminal::Display& display);
 /// One switch, and a line for each of its largest holders.
-[[nodiscard]] std::string memory_view(const Entry& one, bool colours);
+[[nodiscard]] std::string memory_view(const Entry& one, const terminal::Display& display);
 
 } // namespace tributary::cli

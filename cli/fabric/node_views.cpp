@@ -27,14 +27,14 @@ std::string up_text(const Entry& node) {
 
 } // namespace
 
-std::string nodes(const std::vector<Entry>& list, bool colours) {
+std::string nodes(const std::vector<Entry>& list, const terminal::Display& display) {
   Table table({{"NODE"},
                {"HOST"},
-               {"PROCESSORS", right},
+               {"PROCESSORS", right, 3},
                {"MEMORY", right},
-               {"INTERFACES UP", right},
+               {"INTERFACES UP", right, 2},
                {"JOB"},
-               {"REPORTED", right}});
+               {"REPORTED", right, 1}});
   for (const Entry& one : list) {
     table.add({{one.text("node")},
                {one.text("host")},
@@ -45,10 +45,10 @@ std::string nodes(const std::vector<Entry>& list, bool colours) {
                {seconds_text(one, "reported_seconds")}});
   }
   return table.empty() ? "No node has been reported; tributary-run reports those of its jobs.\n"
-                       : table.text(colours);
+                       : table.text(display);
 }
 
-std::string node_view(const Entry& one, bool colours) {
+std::string node_view(const Entry& one, const terminal::Display& display) {
   Table table(
       {{"INTERFACE"}, {"ADDRESS"}, {"STATE"}, {"MTU", right}, {"SPEED", right}, {"DRIVER"}});
   for (const Entry& each : one.entries("interfaces")) {
@@ -59,7 +59,7 @@ std::string node_view(const Entry& one, bool colours) {
                {speed_text(each.number("speed_mbps"))},
                {each.text("driver")}});
   }
-  std::string head = nodes({one}, colours);
+  std::string head = nodes({one}, display);
   if (!one.text("processor").empty()) {
     head += fmt::format("\n{} packages, {} cores: {}\n", one.text("packages"), one.text("cores"),
                         one.text("processor"));
@@ -67,7 +67,7 @@ std::string node_view(const Entry& one, bool colours) {
   if (const std::string devices = one.joined("devices"); !devices.empty()) {
     head += fmt::format("\nDevices: {}\n", devices);
   }
-  return table.empty() ? head : head + '\n' + table.text(colours);
+  return table.empty() ? head : head + '\n' + table.text(display);
 }
 
 } // namespace tributary::cli

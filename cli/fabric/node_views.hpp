@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/entry.hpp"
+#include "terminal/display.hpp"
 
 #include <string>
 #include <vector>
@@ -9,8 +10,8 @@
 namespace tributary::cli {
 
 /// A line for each node.
-[[nodiscard]] std::string nodes(const std::vector<Entry>& list, bool colours);
+[[nodiscard]] std::string nodes(const std::vector<Entry>& list, const terminal::Display& display);
 /// One node, and a line for each of its interfaces.
-[[nodiscard]] std::string node_view(const Entry& one, bool colours);
+[[nodiscard]] std::string node_view(const Entry& one, const terminal::Display& display);
 
 } // namespace tributary::cli

@@ -43,16 +43,16 @@ std::string us_text(const Entry& fault, std::string_view name) {
 
 } // namespace
 
-std::string routes_view(const Entry& routes, bool colours) {
+std::string routes_view(const Entry& routes, const terminal::Display& display) {
   Table table({{"EPOCH", right},
                {"STATE"},
                {"ALGORITHM"},
-               {"SHAPE"},
-               {"VCS", right},
-               {"PAIRS", right},
+               {"SHAPE", left, 4, 8},
+               {"VCS", right, 5},
+               {"PAIRS", right, 3},
                {"HOPS", right},
                {"HOTTEST/MEAN", right},
-               {"HOTTEST LINK"}});
+               {"HOTTEST LINK", left, 2, 12}});
   std::string below;
   for (const std::string_view which : {"in_force", "installing", "next"}) {
     const Entry set = routes.entry(which);
@@ -98,10 +98,10 @@ std::string routes_view(const Entry& routes, bool colours) {
            below;
   }
   return table.empty() ? "No unicast routes have been computed yet.\n" + below
-                       : table.text(colours) + below;
+                       : table.text(display) + below;
 }
 
-std::string path_view(const Entry& path, bool colours) {
+std::string path_view(const Entry& path, const terminal::Display& display) {
   const auto end = [&](std::string_view name) {
     const Entry host = path.entry(name);
     return fmt::format("{} (NID {})", host.text("name"), host.text("nid"));
@@ -111,8 +111,8 @@ std::string path_view(const Entry& path, bool colours) {
                {"IN", right},
                {"OUT", right},
                {"VC"},
-               {"OTHER FLOWS"},
-               {"SPARES"}});
+               {"OTHER FLOWS", left, 1, 12},
+               {"SPARES", left, 2, 8}});
   const std::vector<Entry> hops = path.entries("hops");
   const bool arrives = path.text("end") == "deliver";
   for (std::size_t i = 0; i < hops.size(); ++i) {
@@ -131,20 +131,20 @@ std::string path_view(const Entry& path, bool colours) {
   }
   const std::string last = hops.empty() ? "" : hops.back().text("switch");
   return fmt::format("{} to {}, epoch {}, {}\n{}{}", end("from"), end("to"), path.text("epoch"),
-                     path.text("algorithm"), table.text(colours),
+                     path.text("algorithm"), table.text(display),
                      arrives ? "" : fmt::format("\ndropped at {}: {}\n", last, path.text("end")));
 }
 
-std::string faults_view(const Entry& faults, bool colours) {
+std::string faults_view(const Entry& faults, const terminal::Display& display) {
   Table table({{"FAULT", right},
-               {"DETECTED"},
+               {"DETECTED", left, 6},
                {"STATE"},
-               {"COMPUTED", right},
-               {"VERIFIED", right},
+               {"COMPUTED", right, 4},
+               {"VERIFIED", right, 5},
                {"INSTALLED", right},
-               {"TREES", right},
-               {"DESTINATIONS", right},
-               {"WHAT HAPPENED"}});
+               {"TREES", right, 2},
+               {"DESTINATIONS", right, 3},
+               {"WHAT HAPPENED", left, 0, 20}});
   std::string below;
   for (const Entry& fault : faults.entries("faults")) {
     const auto events = fault.entries("events");
@@ -168,7 +168,7 @@ std::string faults_view(const Entry& faults, bool colours) {
   }
   return table.empty()
              ? "Nothing has happened since the manager started.\n"
-             : table.text(colours) + "\nTimes are milliseconds since it was detected.\n" + below;
+             : table.text(display) + "\nTimes are milliseconds since it was detected.\n" + below;
 }
 
 std::string drain_line(const Entry& drain) {

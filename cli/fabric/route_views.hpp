@@ -2,14 +2,15 @@
 #pragma once
 
 #include "cli/entry.hpp"
+#include "terminal/display.hpp"
 
 #include <string>
 
 namespace tributary::cli {
 
-[[nodiscard]] std::string routes_view(const Entry& routes, bool colours);
-[[nodiscard]] std::string path_view(const Entry& path, bool colours);
-[[nodiscard]] std::string faults_view(const Entry& faults, bool colours);
+[[nodiscard]] std::string routes_view(const Entry& routes, const terminal::Display& display);
+[[nodiscard]] std::string path_view(const Entry& path, const terminal::Display& display);
+[[nodiscard]] std::string faults_view(const Entry& faults, const terminal::Display& display);
 /// One line: drained and safe, what leads through it still, or in use.
 [[nodiscard]] std::string drain_line(const Entry& drain);
 

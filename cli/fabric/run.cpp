@@ -154,7 +154,7 @@ int show(ManagerClient& manager, const FabricCommand& command, bool as_json) {
   const auto text = [&] {
     const json::value answer = ask_for_all(manager, path, "showing " + command.what);
     return as_json ? json::serialize(answer) + '\n'
-                   : fabric_view(command.what, !command.id.empty(), answer, wants_colours());
+                   : fitted(fabric_view(command.what, !command.id.empty(), answer, own_display()));
   };
   if (command.watch_seconds) {
     watch(*command.watch_seconds, !as_json, text);
@@ -172,7 +172,7 @@ void print_event(const manager_client::Event& event, bool as_json) {
     }
   }
   fmt::print("{}\n", as_json ? json::serialize(entry)
-                             : event_line(Entry(json::value(entry)), wants_colours()));
+                             : event_line(Entry(json::value(entry)), own_display()));
   std::fflush(stdout);
 }
 
@@ -250,7 +250,7 @@ int create_group(ManagerClient& manager, const FabricCommand& command, bool as_j
   const Answer answer = manager.post("/api/v1/groups", body);
   throw_unless_done(answer, "creating group " + command.name);
   fmt::print("{}", as_json ? json::serialize(answer.body) + '\n'
-                           : fabric_view("groups", true, answer.body, wants_colours()));
+                           : fitted(fabric_view("groups", true, answer.body, own_display())));
   return exit_success;
 }
 
@@ -307,7 +307,7 @@ int rebalance(ManagerClient& manager, const FabricCommand& command, bool as_json
       manager.post(fmt::format("/api/v1/rebalance?dry_run={}", command.dry_run), json::object{});
   throw_unless_done(answer, "moving trees");
   fmt::print("{}", as_json ? json::serialize(answer.body) + '\n'
-                           : rebalance_view(answer.body, wants_colours()));
+                           : fitted(rebalance_view(answer.body, own_display())));
   return exit_success;
 }
 

@@ -27,15 +27,15 @@ std::string fullest_engine(const Entry& s) {
   return has.empty() ? "" : fmt::format("{}/{}", most, has);
 }
 
-std::string switches(const std::vector<Entry>& list, bool colours) {
+std::string switches(const std::vector<Entry>& list, const terminal::Display& display) {
   Table table({{"SWITCH"},
                {"STATE"},
-               {"GUID"},
-               {"VERSION"},
+               {"GUID", left, 4},
+               {"VERSION", left, 3},
                {"PORTS UP", right},
                {"TREES", right},
-               {"DESCRIPTORS", right},
-               {"SILENT", right}});
+               {"DESCRIPTORS", right, 2},
+               {"SILENT", right, 1}});
   for (const Entry& s : list) {
     const auto ports = s.entries("ports");
     const auto up = std::count_if(ports.begin(), ports.end(),
@@ -49,11 +49,16 @@ std::string switches(const std::vector<Entry>& list, bool colours) {
                {fullest_engine(s)},
                {seconds_text(s, "silent_seconds")}});
   }
-  return table.empty() ? "No switch has connected yet.\n" : table.text(colours);
+  return table.empty() ? "No switch has connected yet.\n" : table.text(display);
 }
 
-std::string hosts(const std::vector<Entry>& list, bool colours) {
-  Table table({{"HOST"}, {"NID", right}, {"STATE"}, {"SWITCH"}, {"PORT", right}, {"GROUPS"}});
+std::string hosts(const std::vector<Entry>& list, const terminal::Display& display) {
+  Table table({{"HOST"},
+               {"NID", right},
+               {"STATE"},
+               {"SWITCH"},
+               {"PORT", right, 1},
+               {"GROUPS", left, 0, 16}});
   for (const Entry& h : list) {
     table.add({{h.text("name")},
                {h.text("nid")},
@@ -62,10 +67,10 @@ std::string hosts(const std::vector<Entry>& list, bool colours) {
                {h.text("port")},
                {h.joined("groups")}});
   }
-  return table.empty() ? "No host has been heard yet.\n" : table.text(colours);
+  return table.empty() ? "No host has been heard yet.\n" : table.text(display);
 }
 
-std::string links(const std::vector<Entry>& list, bool colours) {
+std::string links(const std::vector<Entry>& list, const terminal::Display& display) {
   Table table({{"LINK", right}, {"FROM"}, {"TO"}, {"STATE"}, {"SPEED", right}, {"EFI", right}});
   for (const Entry& l : list) {
     table.add({{l.text("link")},
@@ -75,7 +80,7 @@ std::string links(const std::vector<Entry>& list, bool colours) {
                {speed_text(l.number("speed_mbps"))},
                {l.text("efi")}});
   }
-  return table.empty() ? "No link between switches is known.\n" : table.text(colours);
+  return table.empty() ? "No link between switches is known.\n" : table.text(display);
 }
 
 std::string tree_numbers(const Entry& group) {
@@ -95,16 +100,16 @@ std::string max_efi(const Entry& group) {
   return group.entries("routes").empty() ? "" : fmt::format("{}", most);
 }
 
-std::string groups(const std::vector<Entry>& list, bool colours) {
-  Table table({{"GROUP"},
+std::string groups(const std::vector<Entry>& list, const terminal::Display& display) {
+  Table table({{"GROUP", left, 0, 16},
                {"STATE"},
                {"MEMBERS", right},
                {"TREES"},
-               {"ROOT"},
-               {"VNI", right},
-               {"FRAMES", right},
-               {"MAX EFI", right},
-               {"WHAT NOW"}});
+               {"ROOT", left, 5},
+               {"VNI", right, 3},
+               {"FRAMES", right, 4},
+               {"MAX EFI", right, 2},
+               {"WHAT NOW", left, 0, 20}});
   for (const Entry& g : list) {
     table.add({{group_name(g)},
                group_state(g),
@@ -116,19 +121,19 @@ std::string groups(const std::vector<Entry>& list, bool colours) {
                {max_efi(g)},
                {g.text("error").empty() ? g.text("text") : g.text("error")}});
   }
-  return table.empty() ? "There is no group.\n" : table.text(colours);
+  return table.empty() ? "There is no group.\n" : table.text(display);
 }
 
-std::string trees(const std::vector<Entry>& list, bool colours) {
+std::string trees(const std::vector<Entry>& list, const terminal::Display& display) {
   Table table({{"TREE", right},
-               {"GROUP"},
+               {"GROUP", left, 0, 16},
                {"STATE"},
                {"ROOT"},
                {"SWITCHES", right},
-               {"HEIGHT", right},
-               {"FRAMES", right},
+               {"HEIGHT", right, 3},
+               {"FRAMES", right, 2},
                {"ROOT SWITCH"},
-               {"ALGORITHM"}});
+               {"ALGORITHM", left, 1}});
   for (const Entry& t : list) {
     const bool in_force = t.text("state") == "in_force";
     table.add({{t.text("tree")},
@@ -141,17 +146,17 @@ std::string trees(const std::vector<Entry>& list, bool colours) {
                {t.text("root_switch")},
                {t.text("algorithm")}});
   }
-  return table.empty() ? "No tree is installed.\n" : table.text(colours);
+  return table.empty() ? "No tree is installed.\n" : table.text(display);
 }
 
-std::string transactions(const std::vector<Entry>& list, bool colours) {
+std::string transactions(const std::vector<Entry>& list, const terminal::Display& display) {
   Table table({{"NUMBER", right},
                {"TREE", right},
                {"WHAT"},
                {"STATE"},
                {"AGE", right},
-               {"WAITS FOR"},
-               {"REMARK"}});
+               {"WAITS FOR", left, 0, 16},
+               {"REMARK", left, 1, 12}});
   for (const Entry& t : list) {
     table.add({{t.text("transaction")},
                {t.text("tree")},
@@ -161,7 +166,7 @@ std::string transactions(const std::vector<Entry>& list, bool colours) {
                {t.joined("waits_for"), Style::warning},
                {t.text("text")}});
   }
-  return table.empty() ? "No transaction is under way.\n" : table.text(colours);
+  return table.empty() ? "No transaction is under way.\n" : table.text(display);
 }
 
 /// A job without a list of them may use any.
@@ -169,8 +174,13 @@ std::string limited_to(const Entry& job, std::string_view what, const std::strin
   return !job.has(what) ? "" : job.text(what).empty() ? "any" : those;
 }
 
-std::string jobs(const std::vector<Entry>& list, bool colours) {
-  Table table({{"JOB"}, {"LIMIT", right}, {"VNI", right}, {"HOSTS", right}, {"VNIS"}, {"GROUPS"}});
+std::string jobs(const std::vector<Entry>& list, const terminal::Display& display) {
+  Table table({{"JOB"},
+               {"LIMIT", right},
+               {"VNI", right},
+               {"HOSTS", right},
+               {"VNIS", left, 1, 8},
+               {"GROUPS", left, 0, 16}});
   for (const Entry& j : list) {
     table.add({{j.text("job")},
                {j.text("mcast_limit")},
@@ -179,35 +189,35 @@ std::string jobs(const std::vector<Entry>& list, bool colours) {
                {limited_to(j, "vnis", j.joined("vnis"))},
                {j.joined("groups")}});
   }
-  return table.empty() ? "There is no job.\n" : table.text(colours);
+  return table.empty() ? "There is no job.\n" : table.text(display);
 }
 
-std::string events(const std::vector<Entry>& list, bool colours) {
+std::string events(const std::vector<Entry>& list, const terminal::Display& display) {
   std::string out;
   for (const Entry& event : list) {
-    out += event_line(event, colours) + '\n';
+    out += event_line(event, display) + '\n';
   }
   return out;
 }
 
-std::string one_tree(const Entry& t, bool colours) {
-  return trees({t}, colours) + '\n' + tree_parts_view(t, colours);
+std::string one_tree(const Entry& t, const terminal::Display& display) {
+  return trees({t}, display) + '\n' + tree_parts_view(t, display);
 }
 
-std::string one_transaction(const Entry& t, bool colours) {
-  return transactions({t}, colours) + '\n' + transaction_steps_view(t, colours);
+std::string one_transaction(const Entry& t, const terminal::Display& display) {
+  return transactions({t}, display) + '\n' + transaction_steps_view(t, display);
 }
 
-std::string one_job(const Entry& j, bool colours) {
+std::string one_job(const Entry& j, const terminal::Display& display) {
   const std::string hosts = j.joined("hosts");
-  return jobs({j}, colours) +
+  return jobs({j}, display) +
          (hosts.empty() ? "" : fmt::format("\nNIDs of its hosts: {}\n", hosts));
 }
 
 struct View {
   std::string_view what;
-  std::string (*list)(const std::vector<Entry>&, bool);
-  std::string (*one)(const Entry&, bool); ///< nullptr: as a list of one
+  std::string (*list)(const std::vector<Entry>&, const terminal::Display&);
+  std::string (*one)(const Entry&, const terminal::Display&); ///< nullptr: as a list of one
 };
 constexpr View views[] = {
     {"switches", switches, switch_view},
@@ -224,19 +234,20 @@ constexpr View views[] = {
 
 } // namespace
 
-std::string fabric_view(std::string_view what, bool one, const json::value& answer, bool colours) {
+std::string fabric_view(std::string_view what, bool one, const json::value& answer,
+                        const terminal::Display& display) {
   const Entry entry(answer);
   if (what == "topology") {
-    return topology_view(entry, colours);
+    return topology_view(entry, display);
   }
   if (what == "routes") {
-    return routes_view(entry, colours);
+    return routes_view(entry, display);
   }
   if (what == "paths") {
-    return path_view(entry, colours);
+    return path_view(entry, display);
   }
   if (what == "faults") {
-    return faults_view(entry, colours);
+    return faults_view(entry, display);
   }
   const auto* const view = std::find_if(std::begin(views), std::end(views),
                                         [&](const View& v) { return v.what == what; });
@@ -244,14 +255,15 @@ std::string fabric_view(std::string_view what, bool one, const json::value& answ
     return json::serialize(answer) + '\n';
   }
   if (!one) {
-    return view->list(entry.entries(what), colours);
+    return view->list(entry.entries(what), display);
   }
-  return view->one != nullptr ? view->one(entry, colours) : view->list({entry}, colours);
+  return view->one != nullptr ? view->one(entry, display) : view->list({entry}, display);
 }
 
-std::string rebalance_view(const json::value& answer, bool colours) {
+std::string rebalance_view(const json::value& answer, const terminal::Display& display) {
   const Entry entry(answer);
-  Table table({{"GROUP"}, {"TREES"}, {"HEIGHT", right}, {"SHARED", right}, {"WHY"}});
+  Table table(
+      {{"GROUP"}, {"TREES"}, {"HEIGHT", right, 2}, {"SHARED", right, 1}, {"WHY", left, 0, 20}});
   const auto change = [](const Entry& move, std::string_view before, std::string_view after) {
     return move.text(before).empty() ? std::string()
                                      : fmt::format("{} to {}", move.text(before), move.text(after));
@@ -267,14 +279,14 @@ std::string rebalance_view(const json::value& answer, bool colours) {
     return fmt::format("No tree can be improved; the most loaded link carries {}.\n",
                        entry.text("max_efi_before"));
   }
-  return fmt::format("{}\nTrees on the most loaded link: {}, then {}.{}\n", table.text(colours),
+  return fmt::format("{}\nTrees on the most loaded link: {}, then {}.{}\n", table.text(display),
                      entry.text("max_efi_before"), entry.text("max_efi_after"),
                      entry.flag("dry_run") ? " Nothing was moved." : "");
 }
 
-std::string event_line(const Entry& event, bool colours) {
+std::string event_line(const Entry& event, const terminal::Display& display) {
   return fmt::format("{:>6}  {}  {:<11}  {}", event.text("number"), event.text("time"),
-                     styled(event.text("event"), Style::heading, colours), event.text("text"));
+                     styled(event.text("event"), Style::heading, display), event.text("text"));
 }
 
 } // namespace tributary::cli

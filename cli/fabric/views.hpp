@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/entry.hpp"
+#include "terminal/display.hpp"
 
 #include <boost/json/value.hpp>
 
@@ -12,12 +13,14 @@ namespace tributary::cli {
 
 /// `what` as in /api/v1/WHAT; `one`: the answer is one of them, not the list.
 [[nodiscard]] std::string fabric_view(std::string_view what, bool one,
-                                      const boost::json::value& answer, bool colours);
+                                      const boost::json::value& answer,
+                                      const terminal::Display& display);
 
 /// What /api/v1/rebalance moves, or would move.
-[[nodiscard]] std::string rebalance_view(const boost::json::value& answer, bool colours);
+[[nodiscard]] std::string rebalance_view(const boost::json::value& answer,
+                                         const terminal::Display& display);
 
 /// One line without its end.
-[[nodiscard]] std::string event_line(const Entry& event, bool colours);
+[[nodiscard]] std::string event_line(const Entry& event, const terminal::Display& display);
 
 } // namespace tributary::cli

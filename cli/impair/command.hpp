@@ -1,6 +1,8 @@
 // The command line of `tributaryctl impair`: faults on purpose at the ports of a running switch.
 #pragma once
 
+#include "terminal/display.hpp"
+
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
@@ -30,6 +32,7 @@ CLI::App* add_impair_command(CLI::App& app, ImpairCommand& command);
 /// What the switch is asked.
 [[nodiscard]] boost::json::value request_of(const ImpairCommand& command);
 /// What it answered, for a person.
-[[nodiscard]] std::string impairments_view(const boost::json::value& result, bool colours);
+[[nodiscard]] std::string impairments_view(const boost::json::value& result,
+                                           const terminal::Display& display);
 
 } // namespace tributary::cli

@@ -15,25 +15,27 @@ namespace {
 
 using terminal::Style;
 using terminal::Table;
+using terminal::Align::left;
 using terminal::Align::right;
 
 struct Column {
   const char* title;
   const char* counter;
   bool bad; ///< coloured where it is not 0
+  unsigned leaves;
 };
 constexpr std::array columns = {
-    Column{"FRAMES", "frames", false},
-    Column{"LOST", "lost", true},
-    Column{"BURST LOST", "burst_lost", true},
-    Column{"DUPLICATED", "duplicated", true},
-    Column{"CORRUPTED", "corrupted", true},
-    Column{"DELAYED", "delayed", false},
-    Column{"REORDERED", "reordered", true},
-    Column{"RATE DELAYED", "rate_delayed", false},
-    Column{"RATE LIMITED", "rate_limited", true},
-    Column{"DID NOT FIT", "did_not_fit", true},
-    Column{"HELD", "held", false},
+    Column{"FRAMES", "frames", false, 0},
+    Column{"LOST", "lost", true, 0},
+    Column{"BURST LOST", "burst_lost", true, 4},
+    Column{"DUPLICATED", "duplicated", true, 2},
+    Column{"CORRUPTED", "corrupted", true, 1},
+    Column{"DELAYED", "delayed", false, 6},
+    Column{"REORDERED", "reordered", true, 3},
+    Column{"RATE DELAYED", "rate_delayed", false, 8},
+    Column{"RATE LIMITED", "rate_limited", true, 7},
+    Column{"DID NOT FIT", "did_not_fit", true, 9},
+    Column{"HELD", "held", false, 5},
 };
 
 std::string settings_text(const Entry& impairment) {
@@ -54,12 +56,12 @@ std::string settings_text(const Entry& impairment) {
 
 } // namespace
 
-std::string impairments_view(const boost::json::value& result, bool colours) {
+std::string impairments_view(const boost::json::value& result, const terminal::Display& display) {
   std::vector<terminal::Column> head = {{"SWITCH"}, {"PORT"}, {"DIRECTION"}};
   for (const Column& column : columns) {
-    head.push_back({column.title, right});
+    head.push_back({column.title, right, column.leaves});
   }
-  head.push_back({"SETTINGS"});
+  head.push_back({"SETTINGS", left, 0, 12});
   Table table(head);
   for (const Entry& i : Entry(result).elements()) {
     std::vector<terminal::Cell> row = {{i.text("switch")}, {i.text("port")}, {i.text("direction")}};
@@ -71,7 +73,7 @@ std::string impairments_view(const boost::json::value& result, bool colours) {
     row.push_back({settings_text(i), i.flag("on") ? Style::warning : Style::plain});
     table.add(row);
   }
-  return table.empty() ? "No port is impaired, and none has been.\n" : table.text(colours);
+  return table.empty() ? "No port is impaired, and none has been.\n" : table.text(display);
 }
 
 } // namespace tributary::cli

@@ -35,7 +35,7 @@ std::string shown(ManagerClient& manager, const RdmaCommand& command, bool as_js
   const Answer answer = manager.get(path_of(command));
   throw_unless_done(answer, "asking for " + command.what);
   return as_json ? json::serialize(answer.body) + "\n"
-                 : rdma_view(command.what, Entry(answer.body), wants_colours());
+                 : fitted(rdma_view(command.what, Entry(answer.body), own_display()));
 }
 
 json::object change_of(const RdmaCommand& command) {

@@ -17,7 +17,7 @@ std::string more_text(const Entry& answer) {
   return more == 0 ? "" : fmt::format("\n{} more; --limit shows them\n", more);
 }
 
-std::string policy_view(const Entry& answer, bool colours) {
+std::string policy_view(const Entry& answer, const terminal::Display& display) {
   std::string out = fmt::format("Version {}\n", answer.text("version"));
   for (const Entry& scope : answer.entries("policies")) {
     const std::string vni = scope.text("vni");
@@ -30,20 +30,20 @@ std::string policy_view(const Entry& answer, bool colours) {
     });
     out += fmt::format("\n{}\n{}",
                        vni.empty() ? "All VNIs without settings of their own" : "VNI " + vni,
-                       table.text(colours));
+                       table.text(display));
   }
   return out;
 }
 
-std::string peers_view(const Entry& answer, bool colours) {
+std::string peers_view(const Entry& answer, const terminal::Display& display) {
   Table table({{"PEER"},
                {"VNI", right},
                {"STATE"},
-               {"FOR"},
+               {"FOR", left, 3},
                {"SINCE", right},
-               {"NEXT PROBE", right},
-               {"FAILED PROBES", right},
-               {"SAY SO"}});
+               {"NEXT PROBE", right, 1},
+               {"FAILED PROBES", right, 2},
+               {"SAY SO", left, 0, 16}});
   for (const Entry& peer : answer.entries("peers")) {
     std::string reporters;
     for (const Entry& one : peer.entries("reporters")) {
@@ -61,7 +61,7 @@ std::string peers_view(const Entry& answer, bool colours) {
                {peer.text("failed_probes")},
                {peer.flag("by_operator") ? "the operator" : reporters}});
   }
-  std::string out = table.empty() ? "No transfers fail with any peer.\n" : table.text(colours);
+  std::string out = table.empty() ? "No transfers fail with any peer.\n" : table.text(display);
   out += more_text(answer);
   for (const Entry& suspect : answer.entries("suspects")) {
     out += fmt::format("\nswitch {} is suspected: {} hosts behind it are parked, {} are not{}\n",
@@ -71,15 +71,15 @@ std::string peers_view(const Entry& answer, bool colours) {
   return out;
 }
 
-std::string transfers_view(const Entry& answer, bool colours) {
+std::string transfers_view(const Entry& answer, const terminal::Display& display) {
   Table table({{"AT"},
                {"PEER"},
-               {"VNI", right},
+               {"VNI", right, 3},
                {"TRANSFER", right},
                {"DATA"},
                {"PLACED", right},
-               {"TIME-OUTS", right},
-               {"BUSY", right}});
+               {"TIME-OUTS", right, 1},
+               {"BUSY", right, 2}});
   for (const Entry& transfer : answer.entries("transfers")) {
     table.add({{host_text(transfer.entry("at"))},
                {host_text(transfer)},
@@ -91,16 +91,22 @@ std::string transfers_view(const Entry& answer, bool colours) {
                {transfer.text("busy")}});
   }
   return fmt::format("{} transfers in progress at {} hosts\n{}{}", answer.text("in_progress"),
-                     answer.text("hosts"), table.empty() ? "" : table.text(colours),
+                     answer.text("hosts"), table.empty() ? "" : table.text(display),
                      more_text(answer));
 }
 
-std::string exceptions_view(const Entry& answer, bool colours) {
+std::string exceptions_view(const Entry& answer, const terminal::Display& display) {
   Table causes({{"CAUSE"}, {"LATELY", right}, {"IN ALL", right}});
   for (const Entry& cause : answer.entries("causes")) {
     causes.add({{cause.text("cause")}, {cause.text("recent")}, {cause.text("total")}});
   }
-  Table latest({{"TIME"}, {"HOST"}, {"CAUSE"}, {"TIMES", right}, {"PEER"}, {"VNI", right}, {""}});
+  Table latest({{"TIME"},
+                {"HOST", left, 0, 12},
+                {"CAUSE", left, 0, 12},
+                {"TIMES", right, 1},
+                {"PEER", left, 0, 12},
+                {"VNI", right, 2},
+                {"", left, 3}});
   for (const Entry& one : answer.entries("exceptions")) {
     latest.add({{one.text("time")},
                 {host_text(one.entry("reporter"))},
@@ -111,17 +117,18 @@ std::string exceptions_view(const Entry& answer, bool colours) {
                 {one.text("heard")}});
   }
   return fmt::format("Lately: in the last {:g} s\n{}{}{}", answer.real("window_seconds"),
-                     causes.text(colours), latest.empty() ? "" : "\n",
-                     latest.empty() ? "" : latest.text(colours));
+                     causes.text(display), latest.empty() ? "" : "\n",
+                     latest.empty() ? "" : latest.text(display));
 }
 
 } // namespace
 
-std::string rdma_view(std::string_view what, const Entry& answer, bool colours) {
-  return what == "policy"      ? policy_view(answer, colours)
-         : what == "peers"     ? peers_view(answer, colours)
-         : what == "transfers" ? transfers_view(answer, colours)
-                               : exceptions_view(answer, colours);
+std::string rdma_view(std::string_view what, const Entry& answer,
+                      const terminal::Display& display) {
+  return what == "policy"      ? policy_view(answer, display)
+         : what == "peers"     ? peers_view(answer, display)
+         : what == "transfers" ? transfers_view(answer, display)
+                               : exceptions_view(answer, display);
 }
 
 } // namespace tributary::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/entry.hpp"
+#include "terminal/display.hpp"
 
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 namespace tributary::cli {
 
 /// `what`: policy, peers, transfers, exceptions.
-[[nodiscard]] std::string rdma_view(std::string_view what, const Entry& answer, bool colours);
+[[nodiscard]] std::string rdma_view(std::string_view what, const Entry& answer,
+                                    const terminal::Display& display);
 
 } // namespace tributary::cli

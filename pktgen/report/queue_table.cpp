@@ -42,7 +42,7 @@ std::string part_text(std::uint64_t frames, std::uint64_t of) {
                                share_text(static_cast<double>(frames) / static_cast<double>(of)));
 }
 
-std::string queues_text(const Result& result, bool colours) {
+std::string queues_text(const Result& result, const terminal::Display& display) {
   Table table({{"QUEUE"}, {"WORKER", right}, {"SENT", right}, {"RECEIVED", right}});
   const std::vector<Worker>& workers = result.repeats.front().workers;
   const std::size_t ports = result.repeats.front().ports.size();
@@ -69,10 +69,10 @@ std::string queues_text(const Result& result, bool colours) {
                  {part_text(of_queue(&Port::QueueFigures::received), sum(&Port::received))}});
     }
   }
-  return '\n' + table.text(colours);
+  return '\n' + table.text(display);
 }
 
-std::string workers_text(const Result& result, bool colours) {
+std::string workers_text(const Result& result, const terminal::Display& display) {
   Table table({{"WORKER"},
                {"CORE", right},
                {"BUSY", right},
@@ -99,20 +99,20 @@ std::string workers_text(const Result& result, bool colours) {
                {sum(&Worker::taken_over)},
                {drops, drops == "0" ? Style::plain : Style::warning}});
   }
-  return '\n' + table.text(colours);
+  return '\n' + table.text(display);
 }
 
 } // namespace
 
-std::string queue_tables(const Result& result, bool colours) {
+std::string queue_tables(const Result& result, const terminal::Display& display) {
   if (result.repeats.empty()) {
     return "";
   }
   const Measurement& first = result.repeats.front();
   const bool has_queues =
       std::ranges::any_of(first.ports, [](const auto& port) { return port.queues.size() > 1; });
-  return (has_queues ? queues_text(result, colours) : "") +
-         (first.workers.size() > 1 ? workers_text(result, colours) : "");
+  return (has_queues ? queues_text(result, display) : "") +
+         (first.workers.size() > 1 ? workers_text(result, display) : "");
 }
 
 } // namespace tributary::pktgen::report

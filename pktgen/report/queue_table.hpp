@@ -2,12 +2,14 @@
 #pragma once
 
 #include "pktgen/result/result.hpp"
+#include "terminal/display.hpp"
 
 #include <string>
 
 namespace tributary::pktgen::report {
 
 /// Over all repeats; empty where one worker drives ports of one queue.
-[[nodiscard]] std::string queue_tables(const result::Result& result, bool colours);
+[[nodiscard]] std::string queue_tables(const result::Result& result,
+                                       const terminal::Display& display);
 
 } // namespace tributary::pktgen::report

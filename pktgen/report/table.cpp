@@ -61,7 +61,9 @@ public:
     }
     table_.add(std::move(row));
   }
-  [[nodiscard]] std::string text(bool colours) const { return table_.text(colours); }
+  [[nodiscard]] std::string text(const terminal::Display& display) const {
+    return table_.text(display);
+  }
 
 private:
   static std::vector<Column> columns(std::string title, bool single) {
@@ -76,8 +78,8 @@ private:
   Table table_;
 };
 
-std::string heading(const Result& result, bool colours) {
-  std::string out = styled(result.scenario, Style::heading, colours);
+std::string heading(const Result& result, const terminal::Display& display) {
+  std::string out = styled(result.scenario, Style::heading, display);
   if (result.kind != result.scenario) {
     out += fmt::format(" ({})", result.kind);
   }
@@ -118,19 +120,19 @@ std::string floor_line(const Result& result) {
                          : "a turn over its ports");
 }
 
-std::string verdict_on_generator(const Result& result, bool colours) {
+std::string verdict_on_generator(const Result& result, const terminal::Display& display) {
   if (!generator_bound(result)) {
     return "";
   }
   const auto bound = std::count_if(result.repeats.begin(), result.repeats.end(),
                                    [](const Measurement& m) { return m.generator_bound; });
-  return styled("generator-bound", Style::warning, colours) +
+  return styled("generator-bound", Style::warning, display) +
          fmt::format(": in {} of {} repeats the generator was at its limit, so this may be its "
                      "own rate\n",
                      bound, result.repeats.size());
 }
 
-std::string rates_table(const Result& result, bool colours) {
+std::string rates_table(const Result& result, const terminal::Display& display) {
   SummaryTable table("RATE", result.repeats.size());
   const std::vector<double> offered =
       over_repeats(result, [](const Measurement& m) { return m.offered_rate; });
@@ -154,11 +156,11 @@ std::string rates_table(const Result& result, bool colours) {
   table.add("generator busy",
             over_repeats(result, [](const Measurement& m) { return m.generator_busy; }),
             share_text);
-  return table.text(colours);
+  return table.text(display);
 }
 
 /// What the switch did, as far as it told.
-std::string switch_table(const Result& result, bool colours) {
+std::string switch_table(const Result& result, const terminal::Display& display) {
   std::vector<double> busy;
   std::vector<double> cycles;
   for (const Measurement& m : result.repeats) {
@@ -190,7 +192,7 @@ std::string switch_table(const Result& result, bool colours) {
     table.add("arm failures", arm_failures,
               [](double value) { return fmt::format("{:.0f}", value); });
   }
-  return '\n' + table.text(colours);
+  return '\n' + table.text(display);
 }
 
 Style style_of(const Figure& figure) {
@@ -200,7 +202,7 @@ Style style_of(const Figure& figure) {
                                                     : Style::plain;
 }
 
-std::string counts_table(const Result& result, const Tally& sum, bool colours) {
+std::string counts_table(const Result& result, const Tally& sum, const terminal::Display& display) {
   Table table({{"COUNT"}, {result.repeats.size() == 1 ? "" : "TOTAL", right}});
   table.add({{"frames sent"}, {std::to_string(sum.sent.frames)}});
   table.add({{"frames received"}, {std::to_string(sum.received.frames)}});
@@ -208,7 +210,7 @@ std::string counts_table(const Result& result, const Tally& sum, bool colours) {
     const Style style = style_of(figure);
     table.add({{words(figure.name), style}, {std::to_string(figure.value), style}});
   }
-  return '\n' + table.text(colours);
+  return '\n' + table.text(display);
 }
 
 /// One line for each series; `name` says which.
@@ -226,23 +228,23 @@ std::vector<Cell> latency_row(std::string name, const measure::Histogram& histog
 }
 
 Table latency_table() {
-  std::vector<Column> columns = {{"LATENCY"}, {"COUNT", right}, {"MIN", right}, {"MEAN", right}};
+  std::vector<Column> columns = {{"LATENCY"}, {"COUNT", right}, {"MIN", right, 2}, {"MEAN", right}};
   for (const Quantile& quantile : quantiles) {
-    columns.push_back({std::string(quantile.label), right});
+    columns.push_back({std::string(quantile.label), right, quantile.share < 0.99 ? 1U : 0U});
   }
   columns.push_back({"MAX", right});
   return Table(std::move(columns));
 }
 
-std::string latencies(const Tally& sum, bool colours) {
+std::string latencies(const Tally& sum, const terminal::Display& display) {
   Table table = latency_table();
   for (const measure::LatencySeries& series : sum.latencies) {
     table.add(latency_row(words(series.name), series.histogram));
   }
-  return table.empty() ? "" : '\n' + table.text(colours);
+  return table.empty() ? "" : '\n' + table.text(display);
 }
 
-std::string drops_table(const Result& result, bool colours) {
+std::string drops_table(const Result& result, const terminal::Display& display) {
   Table table({{"DROPPED BY"}, {"WHERE"}, {"FRAMES", right}});
   const auto add = [&](std::string_view side, const Counts& counts) {
     for (const auto& [name, value] : counts) {
@@ -253,10 +255,11 @@ std::string drops_table(const Result& result, bool colours) {
   };
   add("generator", generator_drops(result));
   add("switch", switch_drops(result));
-  return table.empty() ? "" : '\n' + table.text(colours);
+  return table.empty() ? "" : '\n' + table.text(display);
 }
 
-std::string search_text(const result::SearchResult& search, bool ended_early, bool colours) {
+std::string search_text(const result::SearchResult& search, bool ended_early,
+                        const terminal::Display& display) {
   Table steps({{"OFFERED", right}, {"DONE", right}, {"LOST", right}, {"PASSED", right}, {""}});
   for (const result::SearchStep& step : search.steps) {
     const auto passed = std::ranges::count_if(step.tries, &result::SearchTry::passed);
@@ -277,11 +280,11 @@ std::string search_text(const result::SearchResult& search, bool ended_early, bo
          {""},
          {fmt::format("cut short after {:.4g} s", search.cut_short->seconds), Style::warning}});
   }
-  std::string out = '\n' + steps.text(colours);
+  std::string out = '\n' + steps.text(display);
   if (search.rate > 0) {
     out += fmt::format("Highest rate that passed: {}\n", quantity_text(search.rate, "op/s"));
   } else if (!ended_early || !search.steps.empty()) {
-    out += styled("No rate passed.", Style::bad, colours) + '\n';
+    out += styled("No rate passed.", Style::bad, display) + '\n';
   }
   Table table = latency_table();
   const auto add = [&](const Measurement& measurement, const std::string& when) {
@@ -297,28 +300,28 @@ std::string search_text(const result::SearchResult& search, bool ended_early, bo
   if (search.cut_short) {
     add(*search.cut_short, "");
   }
-  return table.empty() ? out : out + '\n' + table.text(colours);
+  return table.empty() ? out : out + '\n' + table.text(display);
 }
 
-std::string troubles(const Result& result, const Tally& sum, bool colours) {
+std::string troubles(const Result& result, const Tally& sum, const terminal::Display& display) {
   std::string out;
   for (const std::string& remark : sum.remarks) {
     out += fmt::format("  {}\n", remark);
   }
   for (const std::string& warning : result.warnings) {
-    out += styled("warning: ", Style::warning, colours) + warning + '\n';
+    out += styled("warning: ", Style::warning, display) + warning + '\n';
   }
   for (const std::string& problem : result.problems) {
-    out += styled(problem, Style::bad, colours) + '\n';
+    out += styled(problem, Style::bad, display) + '\n';
   }
   if (!result.failure.empty()) {
-    out += styled("ended early: ", Style::bad, colours) + result.failure + '\n';
+    out += styled("ended early: ", Style::bad, display) + result.failure + '\n';
   }
   return out.empty() ? "" : '\n' + out;
 }
 
 /// How often, how long, and what was cut short.
-std::string times_measured(const Result& result, bool colours) {
+std::string times_measured(const Result& result, const terminal::Display& display) {
   const double seconds = measure::summarise(over_repeats(result, [](const Measurement& m) {
                            return m.seconds;
                          })).median;
@@ -327,14 +330,14 @@ std::string times_measured(const Result& result, bool colours) {
   std::string out;
   if (whole == 0) {
     out = fmt::format("Measured for {:.4g} s, ", seconds) +
-          styled("cut short", Style::warning, colours);
+          styled("cut short", Style::warning, display);
   } else {
     out = whole == 1 ? fmt::format("Measured for {:.4g} s", seconds)
                      : fmt::format("Measured {} times for {:.4g} s", whole, seconds);
     if (cut_short) {
       out +=
           fmt::format(", and once more, {} after {:.4g} s",
-                      styled("cut short", Style::warning, colours), result.repeats.back().seconds);
+                      styled("cut short", Style::warning, display), result.repeats.back().seconds);
     }
   }
   return out + "\n\n";
@@ -342,19 +345,19 @@ std::string times_measured(const Result& result, bool colours) {
 
 } // namespace
 
-std::string table_text(const Result& result, bool colours) {
-  std::string out = heading(result, colours) + ceiling_line(result) + floor_line(result);
+std::string table_text(const Result& result, const terminal::Display& display) {
+  std::string out = heading(result, display) + ceiling_line(result) + floor_line(result);
   const Tally sum = total(result);
   if (!result.repeats.empty()) {
-    out += times_measured(result, colours);
-    out += rates_table(result, colours) + verdict_on_generator(result, colours) +
-           switch_table(result, colours) + counts_table(result, sum, colours) +
-           latencies(sum, colours) + queue_tables(result, colours) + drops_table(result, colours);
+    out += times_measured(result, display);
+    out += rates_table(result, display) + verdict_on_generator(result, display) +
+           switch_table(result, display) + counts_table(result, sum, display) +
+           latencies(sum, display) + queue_tables(result, display) + drops_table(result, display);
   }
   if (result.search) {
-    out += search_text(*result.search, !result.failure.empty(), colours);
+    out += search_text(*result.search, !result.failure.empty(), display);
   }
-  return out + troubles(result, sum, colours);
+  return out + troubles(result, sum, display);
 }
 
 } // namespace tributary::pktgen::report

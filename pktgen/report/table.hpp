@@ -4,11 +4,13 @@
 #pragma once
 
 #include "pktgen/result/result.hpp"
+#include "terminal/display.hpp"
 
 #include <string>
 
 namespace tributary::pktgen::report {
 
-[[nodiscard]] std::string table_text(const result::Result& result, bool colours);
+[[nodiscard]] std::string table_text(const result::Result& result,
+                                     const terminal::Display& display);
 
 } // namespace tributary::pktgen::report

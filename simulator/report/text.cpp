@@ -13,18 +13,18 @@ namespace tributary::simulator::report {
 using terminal::Align;
 using terminal::Style;
 
-std::string table_text(const Report& report, bool colours) {
+std::string table_text(const Report& report, const terminal::Display& display) {
   terminal::Table table({{"LOAD", Align::right},
                          {"ACCEPTED", Align::right},
                          {"MEAN", Align::right},
-                         {"P50", Align::right},
+                         {"P50", Align::right, 3},
                          {"P99", Align::right},
-                         {"P99.9", Align::right},
-                         {"MOST LINKS", Align::right},
-                         {"HOTTEST LINK", Align::right},
+                         {"P99.9", Align::right, 2},
+                         {"MOST LINKS", Align::right, 5},
+                         {"HOTTEST LINK", Align::right, 4},
                          {"DROPPED", Align::right},
-                         {"PACKET-HOPS/S", Align::right},
-                         {"EVENTS/S", Align::right},
+                         {"PACKET-HOPS/S", Align::right, 7},
+                         {"EVENTS/S", Align::right, 8},
                          {"VERDICT", Align::left}});
   std::string below;
   for (const Point& point : report.points) {
@@ -57,7 +57,7 @@ std::string table_text(const Report& report, bool colours) {
                       r.load, r.ticks, r.stuck_buffers, r.circle.size(), fmt::join(r.circle, ", "));
     }
   }
-  return table.text(colours) + below;
+  return table.text(display) + below;
 }
 
 std::string csv_text(const Report& report) {
@@ -106,12 +106,13 @@ unset multiplot
   return text;
 }
 
-std::string probe_text(std::span<const experiment::ProbedLatency> probed, bool colours) {
+std::string probe_text(std::span<const experiment::ProbedLatency> probed,
+                       const terminal::Display& display) {
   terminal::Table table({{"ROUTE", Align::left},
                          {"LINKS", Align::right},
                          {"LATENCY", Align::right},
                          {"PUBLISHED", Align::right},
-                         {"BY", Align::left}});
+                         {"BY", Align::left, 1, 12}});
   for (const experiment::ProbedLatency& one : probed) {
     const bool good = std::abs(one.ns - one.published_ns) <= 1;
     table.add({{one.name},
@@ -120,7 +121,7 @@ std::string probe_text(std::span<const experiment::ProbedLatency> probed, bool c
                {fmt::format("{:.0f} ns", one.published_ns)},
                {one.route}});
   }
-  return table.text(colours);
+  return table.text(display);
 }
 
 } // namespace tributary::simulator::report

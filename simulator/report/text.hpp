@@ -3,6 +3,7 @@
 
 #include "simulator/experiment/probe.hpp"
 #include "simulator/report/point.hpp"
+#include "terminal/display.hpp"
 
 #include <span>
 #include <string>
@@ -10,7 +11,7 @@
 namespace tributary::simulator::report {
 
 /// A table with a line for each load; what was dropped, and a deadlock's circle.
-[[nodiscard]] std::string table_text(const Report& report, bool colours);
+[[nodiscard]] std::string table_text(const Report& report, const terminal::Display& display);
 
 /// A line for each load, with a heading: no text that needs quotes.
 [[nodiscard]] std::string csv_text(const Report& report);
@@ -20,6 +21,6 @@ namespace tributary::simulator::report {
 [[nodiscard]] std::string plot_text(const Report& report);
 
 [[nodiscard]] std::string probe_text(std::span<const experiment::ProbedLatency> probed,
-                                     bool colours);
+                                     const terminal::Display& display);
 
 } // namespace tributary::simulator::report

@@ -8,6 +8,7 @@ import signal
 import struct
 import subprocess
 import termios
+import unicodedata
 from pathlib import Path
 
 from lab import SEQNO, TREE
@@ -98,6 +99,51 @@ def test_every_show_is_also_a_table_for_people(lab):
         assert "host0" in out, out
         assert "\033[" not in out, "colours without a terminal"
         assert not out.lstrip().startswith(("{", "[")), f"JSON without --json:\n{out}"
+
+
+def columns_of(line):
+    """On a terminal; East Asian characters take two."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+def test_every_table_fits_80_columns_and_a_pipe_gets_all(lab):
+    manager = lab.start_manager()
+    section = lab.star(2)
+    section.tree(TREE + 1, 0, "host0", ["host1"])
+    lab.config.manager = manager.switches_address
+    switch = lab.start()
+    wait_until(lambda: manager.list("switches")[0]["connected"], "the manager knows the switch")
+    shows = [
+        *(("show", what) for what in ("ports", "links", "neighbours", "queues", "trees", "engines", "counters",
+                                      "workers", "manager")),
+        ("trace", "dump"), ("impair", "show"), ("version",),
+        *(("fabric", "show", what) for what in ("topology", "switches", "hosts", "links", "groups", "trees",
+                                                "transactions", "jobs", "nodes", "memory", "routes", "faults")),
+        ("fabric", "show", "switches", "leaf0"),
+    ]  # fmt: skip
+    where = {
+        **{name: value for name, value in os.environ.items() if name != "COLUMNS"},
+        "TRIBUTARY_SOCKET": switch.socket, "TRIBUTARY_FABRIC_MANAGER_URL": manager.url,
+    }  # fmt: skip
+
+    def shown(command, **environment):
+        done = subprocess.run(
+            [lab.binaries.ctl, *command],
+            env={**where, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 0, (command, done)
+        return done.stdout
+
+    for command in shows:
+        for columns in (80, 40):
+            for line in shown(command, COLUMNS=str(columns)).splitlines():
+                assert columns_of(line) <= columns, (command, line)
+        assert "columns:" not in shown(command), command
+    assert "left out" in shown(("show", "ports"), COLUMNS="80")
 
 
 def test_trace_dumps_the_last_events(lab):

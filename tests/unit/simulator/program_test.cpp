@@ -207,6 +207,26 @@ TEST(json, has_every_packet_and_every_link) {
   EXPECT_EQ(point.at("links").as_array().size(), 9U * 4 * 2);
 }
 
+TEST(text, of_a_sweep_fits_80_columns_as_a_table_and_40_as_blocks) {
+  const Prepared prepared(small());
+  const report::Report report{prepared, "test", three(prepared, 1)};
+  const auto longest = [](const std::string& text) {
+    std::size_t most = 0;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at);
+      most = std::max(most, end - at);
+      at = end + 1;
+    }
+    return most;
+  };
+  const std::string wide = report::table_text(report, {false, 80});
+  EXPECT_LE(longest(wide), 80U) << wide;
+  EXPECT_THAT(wide, HasSubstr("left out EVENTS/S"));
+  const std::string narrow = report::table_text(report, {false, 40});
+  EXPECT_LE(longest(narrow), 40U) << narrow;
+  EXPECT_THAT(narrow, HasSubstr("a block for each row"));
+}
+
 TEST(text, has_a_line_for_each_load_in_csv_table_and_plot) {
   const Prepared prepared(small());
   const report::Report report{prepared, "test", three(prepared, 1)};

@@ -1,6 +1,7 @@
 #include "terminal/descriptor.hpp"
 
 #include "net/file_descriptor.hpp"
+#include "terminal/display.hpp"
 #include "tests/unit/terminal/pseudo_terminal.hpp"
 
 #include <gtest/gtest.h>
@@ -51,6 +52,30 @@ TEST(a_file, is_no_terminal_and_counts_as_80_by_24) {
   EXPECT_FALSE(wants_colours(file.get()));
   EXPECT_EQ(size_of(file.get()).columns, 80U);
   EXPECT_EQ(size_of(file.get()).rows, 24U);
+}
+
+TEST(a_display, has_the_width_of_its_terminal_and_files_take_any) {
+  ::unsetenv("COLUMNS");
+  const PseudoTerminal terminal;
+  terminal.resize(132, 43);
+  EXPECT_EQ(display_of(terminal.descriptor()).columns, 132U);
+  const net::FileDescriptor file(::open("/dev/null", O_WRONLY));
+  EXPECT_EQ(display_of(file.get()).columns, any_width);
+}
+
+TEST(a_display, obeys_columns_of_the_environment_if_it_is_a_number) {
+  const PseudoTerminal terminal;
+  terminal.resize(132, 43);
+  const net::FileDescriptor file(::open("/dev/null", O_WRONLY));
+  ::setenv("COLUMNS", "60", 1);
+  EXPECT_EQ(display_of(terminal.descriptor()).columns, 60U);
+  EXPECT_EQ(display_of(file.get()).columns, 60U);
+  for (const char* const nonsense : {"", "0", "-3", "wide", "80x24"}) {
+    ::setenv("COLUMNS", nonsense, 1);
+    EXPECT_EQ(display_of(terminal.descriptor()).columns, 132U) << nonsense;
+    EXPECT_EQ(display_of(file.get()).columns, any_width) << nonsense;
+  }
+  ::unsetenv("COLUMNS");
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include "pktgen/report/table.hpp"
 
+#include "terminal/width.hpp"
+#include "terminal/wrap.hpp"
 #include "tests/unit/pktgen/report/sample.hpp"
 
 #include <gmock/gmock.h>
@@ -191,6 +193,21 @@ TEST(table, run_that_ended_early_tells_why_and_what_was_measured) {
   EXPECT_THAT(text, HasSubstr("reductions       1000\n"));
   EXPECT_THAT(text, EndsWith("the capture out.pcap ended after 17 frames: No space left on device\n"
                              "ended early: port veth0 is gone\n"));
+}
+
+TEST(table, fits_the_display_and_says_what_it_left_out) {
+  for (const Result& result : {sample_result(), searched_result(), test::interrupted_result()}) {
+    for (const std::size_t columns : {80U, 40U}) {
+      const std::string text = terminal::wrapped(table_text(result, {false, columns}), columns);
+      for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text.find('\n', at);
+        EXPECT_LE(terminal::width_of(text.substr(at, end - at)), columns) << text;
+        at = end + 1;
+      }
+    }
+    EXPECT_THAT(table_text(result, {false, 80}), Not(HasSubstr("a block for each row")));
+  }
+  EXPECT_THAT(table_text(sample_result(), {false, 50}), HasSubstr("50 columns:"));
 }
 
 } // namespace

@@ -1,0 +1,25 @@
+// What text is laid out for: a terminal of some width, with or without colours, or a file that
+// takes lines of any length. Every table and view takes one.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+
+namespace tributary::terminal {
+
+inline constexpr std::size_t any_width = std::numeric_limits<std::size_t>::max();
+
+struct Display {
+  // NOLINTNEXTLINE(google-explicit-constructor): views of tests and files have colours or none
+  Display(bool with_colours = false, std::size_t width = any_width)
+      : colours(with_colours), columns(width) {}
+
+  bool colours;
+  std::size_t columns; ///< `any_width`: nothing is left out or shortened
+};
+
+/// COLUMNS, where the environment has a number above 0; else a terminal's own width. Anything but a
+/// terminal takes lines of any length, so that a pipe or a file gets all.
+[[nodiscard]] Display display_of(int descriptor);
+
+} // namespace tributary::terminal
