@@ -3,7 +3,7 @@
 #include "terminal/describe.hpp"
 
 #include "configuration/suggest.hpp"
-#include <CLI/CLI.hpp>
+#include "tributary/wire/frame_kind.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -57,6 +58,40 @@ std::string suggestion_for(const CLI::App& program, int argc, const char* const*
     if (at->get_subcommands([](const CLI::App*) { return true; }).empty()) {
       return word == "show" && i + 1 < argc ? suggestion_for_what(argv[i + 1], before) : "";
     }
+  }
+  return "";
+}
+
+/// What no option can know by itself; empty if all is right.
+std::string contradiction_in(const Command& command) {
+  using Verb = Command::Verb;
+  if (command.verb == Verb::trace && command.what != "dump") {
+    const char* const wrong = command.follow                 ? "--follow"
+                              : command.drops                ? "--drops"
+                              : command.tree                 ? "--tree"
+                              : !command.port.empty()        ? "--port"
+                              : !command.switch_name.empty() ? "--switch"
+                                                             : nullptr;
+    return wrong == nullptr ? ""
+                            : fmt::format("{} is for events that are printed; omit it, or \"{}\"",
+                                          wrong, command.what);
+  }
+  if (command.verb != Verb::capture) {
+    return "";
+  }
+  if (command.drops && command.direction == "transmitted") {
+    return "--drops: only frames that come in are dropped; omit --direction transmitted";
+  }
+  if (command.cookie && !command.kind.empty() && command.kind != "reduction" &&
+      command.kind != "wide") {
+    return fmt::format("--cookie: frames of kind {} have none; omit one of the two", command.kind);
+  }
+  if ((command.kind == "hello" || command.kind == "lldp") && (command.vni || command.tree)) {
+    return fmt::format("--{}: frames of kind {} have none; omit one of the two",
+                       command.vni ? "vni" : "tree", command.kind);
+  }
+  if (command.kind == "rdma" && command.tree) {
+    return "--tree: frames of kind rdma go to a host, not to a tree; omit one of the two";
   }
   return "";
 }
@@ -119,11 +154,28 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   auto* trace = app.add_subcommand("trace", "The last events of every worker");
   trace->add_option("action", command.what, "on, off, all or dump")
       ->default_str("dump")
+      ->type_name("ACTION")
       ->check(CLI::IsMember({"on", "off", "all", "dump"}));
+  trace->add_option("--switch", command.switch_name, "Only events of this switch")
+      ->type_name("NAME");
+  trace->add_option("--port", command.port, "Only of frames that came in at this port")
+      ->type_name("NAME");
+  trace->add_option("--tree", command.tree, "Only of frames of this tree")
+      ->type_name("N")
+      ->check(CLI::Range(0, 8191));
+  trace->add_flag("--drops", command.drops, "Only of frames that were dropped");
+  auto* follow = trace->add_flag("-f,--follow", command.follow,
+                                 "Print events as they happen, until q or Ctrl-C");
+  trace->add_option("-n,--count", command.count, "With --follow: end after so many events")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->needs(follow);
   trace->footer("Examples:\n"
                 "  tributaryctl trace              print what is recorded, oldest first\n"
                 "  tributaryctl trace off          stop recording; it is on from the start\n"
-                "  tributaryctl trace all          record unicast that simply goes its way, too");
+                "  tributaryctl trace all          record unicast that simply goes its way, too\n"
+                "  tributaryctl trace --follow --drops --port host0\n"
+                "  tributaryctl trace --follow --tree 7 --count 100 --json");
 
   auto* capture = app.add_subcommand("capture", "Copy the frames of ports into a pcapng file");
   capture->add_option("--switch", command.switch_name, "Only this switch")->type_name("NAME");
@@ -131,7 +183,20 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   capture->add_option("--tree", command.tree, "Only frames of this tree")
       ->type_name("N")
       ->check(CLI::Range(0, 8191));
+  capture->add_option("--kind", command.kind, "Only frames of this kind")
+      ->type_name("KIND")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(wire::frame_kinds.begin(), wire::frame_kinds.end())));
+  capture->add_option("--vni", command.vni, "Only frames of this VNI")
+      ->type_name("N")
+      ->check(CLI::Range(0, 65535));
+  capture->add_option("--cookie", command.cookie, "Only reductions with this cookie")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint32_t{0}, std::numeric_limits<std::uint32_t>::max()));
+  capture->add_flag("--drops", command.drops,
+                    "Only frames that come in and that the switch decides to drop");
   capture->add_option("--direction", command.direction, "received or transmitted; default both")
+      ->type_name("DIRECTION")
       ->check(CLI::IsMember({"received", "transmitted"}));
   capture->add_option("-n,--count", command.count, "Number of frames after which it ends")
       ->type_name("N")
@@ -147,6 +212,8 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       "Examples:\n"
       "  tributaryctl capture --switch leaf0 --port host0 --count 100 -o host0.pcapng\n"
       "  tributaryctl capture --tree 7 --duration 10 -o tree7.pcapng\n"
+      "  tributaryctl capture --kind rdma --vni 1024 --count 1000 -o rdma.pcapng\n"
+      "  tributaryctl capture --drops --duration 60 -o dropped.pcapng\n"
       "  tributaryctl capture --switch leaf0 -o - | wireshark -k -i -");
 
   auto* explain = app.add_subcommand("explain", "What the switch would do with a frame, and why");
@@ -203,6 +270,10 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
                             : Verb::version;
   if (command.verb == Verb::trace && command.what.empty()) {
     command.what = "dump";
+  }
+  if (const std::string problem = contradiction_in(command); !problem.empty()) {
+    fmt::print(stderr, "{}\nRun with --help for more information.\n", problem);
+    parsed.exit_code = exit_usage;
   }
   return parsed;
 }

@@ -35,9 +35,14 @@ struct Command {
   std::string what;        ///< show: ports, ...; trace: on, off, all, dump
   std::optional<double> watch_seconds;
 
-  std::string port;      ///< show queues, capture, explain
-  std::string direction; ///< capture: received, transmitted; empty: both
-  std::optional<std::uint32_t> tree;
+  std::string port;                  ///< show queues, capture, explain
+  std::string direction;             ///< capture: received, transmitted; empty: both
+  std::optional<std::uint32_t> tree; ///< capture, trace
+  std::string kind;                  ///< capture; empty: any
+  std::optional<std::uint32_t> vni;
+  std::optional<std::uint32_t> cookie;
+  bool drops = false;  ///< capture, trace
+  bool follow = false; ///< trace
   std::optional<std::uint64_t> count;
   std::optional<double> duration_seconds;
   std::string output; ///< capture: a file, "-" is standard output

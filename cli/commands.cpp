@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 
+#include "cli/entry.hpp"
 #include "cli/fabric/run.hpp"
 #include "cli/rdma/run.hpp"
 #include "cli/terminal.hpp"
@@ -19,6 +20,7 @@
 #include <cstring>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <optional>
 
 #include <fcntl.h>
@@ -134,6 +136,38 @@ int capture(const Command& command) {
   return exit_success;
 }
 
+/// Prints events as they come, until q, Ctrl-C or the count.
+int follow_trace(const Command& command) {
+  constexpr double pause_seconds = 0.2;
+  SwitchClient client(command.socket, how_to_name_socket);
+  json::object request = request_of(command).as_object();
+  request["from"] = "end";
+  std::uint64_t left = command.count.value_or(std::numeric_limits<std::uint64_t>::max());
+  watch(pause_seconds, false, [&] {
+    const json::value answer = client.ask(request);
+    request["from"] = answer.at("next");
+    std::string out;
+    if (const std::uint64_t lost = Entry(answer).number("lost"); lost != 0) {
+      fmt::print(stderr, "tributaryctl: up to {} events were overwritten before they were read\n",
+                 lost);
+    }
+    for (const json::value& event : answer.at("events").as_array()) {
+      if (left == 0) {
+        break;
+      }
+      --left;
+      out += command.json
+                 ? json::serialize(event) + '\n'
+                 : fitted(trace_line(event, std::chrono::system_clock::now(), own_display()));
+    }
+    if (left == 0) {
+      stop_watching();
+    }
+    return out;
+  });
+  return exit_success;
+}
+
 } // namespace
 
 json::value request_of(const Command& command, const std::string& frame) {
@@ -154,6 +188,14 @@ json::value request_of(const Command& command, const std::string& frame) {
   case Verb::trace:
     request["command"] = "trace";
     request["action"] = command.what;
+    add_text("switch", command.switch_name);
+    add_text("port", command.port);
+    if (command.tree) {
+      request["tree"] = *command.tree;
+    }
+    if (command.drops) {
+      request["drops"] = true;
+    }
     break;
   case Verb::capture:
     request["command"] = "capture";
@@ -162,6 +204,16 @@ json::value request_of(const Command& command, const std::string& frame) {
     add_text("direction", command.direction);
     if (command.tree) {
       request["tree"] = *command.tree;
+    }
+    add_text("kind", command.kind);
+    if (command.vni) {
+      request["vni"] = *command.vni;
+    }
+    if (command.cookie) {
+      request["cookie"] = *command.cookie;
+    }
+    if (command.drops) {
+      request["drops"] = true;
     }
     if (command.count) {
       request["count"] = *command.count;
@@ -191,6 +243,9 @@ int run_command(const Command& command) {
   }
   if (command.verb == Command::Verb::capture) {
     return capture(command);
+  }
+  if (command.follow) {
+    return follow_trace(command);
   }
   std::string frame = command.frame;
   if (command.verb == Command::Verb::explain && frame == "-") {

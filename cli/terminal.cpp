@@ -87,6 +87,8 @@ private:
 
 } // namespace
 
+void stop_watching() { signal_came = 1; }
+
 void watch(double seconds, bool clear, const std::function<std::string()>& show) {
   catch_interrupts();
   const bool in_place = clear && terminal::is_terminal(STDOUT_FILENO);

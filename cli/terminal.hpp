@@ -24,4 +24,7 @@ void sleep_until_interrupted(double seconds);
 /// one before.
 void watch(double seconds, bool clear, const std::function<std::string()>& show);
 
+/// Ends the `watch` that is showing, after what it shows.
+void stop_watching();
+
 } // namespace tributary::cli

@@ -5,6 +5,7 @@
 
 #include <boost/json/value.hpp>
 
+#include <chrono>
 #include <string>
 
 namespace tributary::cli {
@@ -30,6 +31,10 @@ namespace tributary::cli {
 [[nodiscard]] std::string manager_view(const boost::json::value& result,
                                        const terminal::Display& display);
 [[nodiscard]] std::string trace_view(const boost::json::value& result,
+                                     const terminal::Display& display);
+/// One event in a line, with the time of day at which it happened; `now`: when it was asked for.
+[[nodiscard]] std::string trace_line(const boost::json::value& event,
+                                     std::chrono::system_clock::time_point now,
                                      const terminal::Display& display);
 [[nodiscard]] std::string explanation_view(const boost::json::value& result,
                                            const terminal::Display& display);

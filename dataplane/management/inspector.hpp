@@ -7,6 +7,7 @@
 
 #include "dataplane/core/tracing.hpp"
 #include "dataplane/management/reports.hpp"
+#include "tributary/wire/frame_kind.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,10 @@ struct CaptureSelection {
   std::string port;
   std::optional<TreeNumber> tree;
   std::optional<bool> received; ///< true: frames that enter, false: frames that leave
+  std::optional<wire::FrameKind> kind;
+  std::optional<Vni> vni;
+  std::optional<Cookie> cookie;
+  bool drops = false; ///< only frames that came in and that the switch decided to drop
 };
 
 /// Which impairments; empty members stand for all.

@@ -285,6 +285,7 @@ json::object neighbour_json(const NeighbourReport& n) {
 json::object trace_json(const TraceReport& t) {
   json::object out{{"age_ns", t.age_ns},
                    {"worker", t.worker},
+                   {"number", t.number},
                    {"switch", t.switch_name},
                    {"port", t.port},
                    {"event", view(core::name_of(t.event))},

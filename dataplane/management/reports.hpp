@@ -168,6 +168,8 @@ struct WorkerReport {
 
 struct TraceReport {
   std::uint64_t age_ns = 0; ///< before the dump
+  std::uint64_t number = 0; ///< grows from event to event of its worker
+  std::uint64_t oldest = 0; ///< what has a lower number may have been overwritten
   std::uint32_t worker = 0;
   std::string switch_name;
   std::string port; ///< where the frame came in; where it left for a timer's emission

@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <span>
+#include <utility>
 
 namespace tributary::management {
 namespace {
@@ -50,6 +52,36 @@ public:
       throw RequestError(fmt::format("\"{}\" must be an integer from 0 to {}", name, max));
     }
     return value;
+  }
+  bool flag(std::string_view name) {
+    const json::value* v = find(name);
+    if (v != nullptr && !v->is_bool()) {
+      throw RequestError(fmt::format("\"{}\" must be true or false", name));
+    }
+    return v != nullptr && v->get_bool();
+  }
+  bool is_text(std::string_view name, std::string_view value) {
+    const json::value* v = find(name);
+    return v != nullptr && v->is_string() && std::string_view(v->get_string()) == value;
+  }
+  std::optional<std::vector<std::uint64_t>> numbers(std::string_view name, std::size_t most) {
+    const json::value* v = find(name);
+    if (v == nullptr) {
+      return std::nullopt;
+    }
+    const json::array* const array = v->if_array();
+    std::vector<std::uint64_t> all;
+    bool good = array != nullptr && array->size() <= most;
+    for (std::size_t i = 0; good && i < array->size(); ++i) {
+      json::error_code error;
+      all.push_back((*array)[i].to_number<std::uint64_t>(error));
+      good = !error;
+    }
+    if (!good) {
+      throw RequestError(
+          fmt::format("\"{}\" must be a list of at most {} integers from 0 on", name, most));
+    }
+    return all;
   }
   /// The index of the member's value among `choices`.
   std::size_t choice(std::string_view name, std::span<const std::string_view> choices) {
@@ -108,6 +140,29 @@ Request show_request(Members& members) {
   return request;
 }
 
+std::optional<TreeNumber> tree_of(Members& members) {
+  const auto tree = members.number("tree", max_trees - 1);
+  return tree ? std::optional(TreeNumber{static_cast<std::uint16_t>(*tree)}) : std::nullopt;
+}
+
+Request trace_request(Members& members) {
+  constexpr std::size_t most_workers = 256;
+  TraceRequest request;
+  request.action = static_cast<TraceRequest::Do>(members.choice("action", trace_actions));
+  if (request.action == TraceRequest::Do::dump) {
+    request.switch_name = members.text("switch");
+    request.port = members.text("port");
+    request.tree = tree_of(members);
+    request.drops = members.flag("drops");
+    if (members.is_text("from", "end")) {
+      request.from_end = true;
+    } else {
+      request.from = members.numbers("from", most_workers);
+    }
+  }
+  return request;
+}
+
 Request capture_request(Members& members) {
   CaptureRequest request;
   request.selection.switch_name = members.text("switch");
@@ -115,9 +170,18 @@ Request capture_request(Members& members) {
   if (!request.selection.port.empty() && request.selection.switch_name.empty()) {
     throw RequestError("\"port\" needs \"switch\": port names are unique in one switch only");
   }
-  if (const auto tree = members.number("tree", max_trees - 1)) {
-    request.selection.tree = TreeNumber{static_cast<std::uint16_t>(*tree)};
+  request.selection.tree = tree_of(members);
+  if (members.has("kind")) {
+    request.selection.kind =
+        static_cast<wire::FrameKind>(members.choice("kind", wire::frame_kinds));
   }
+  if (const auto vni = members.number("vni", std::numeric_limits<std::uint16_t>::max())) {
+    request.selection.vni = Vni{static_cast<std::uint16_t>(*vni)};
+  }
+  if (const auto cookie = members.number("cookie", std::numeric_limits<std::uint32_t>::max())) {
+    request.selection.cookie = Cookie{static_cast<std::uint32_t>(*cookie)};
+  }
+  request.selection.drops = members.flag("drops");
   if (members.has("direction")) {
     request.selection.received = members.choice("direction", directions) == 0;
   }
@@ -182,9 +246,45 @@ json::value result_of(const ImpairRequest& r, Inspector& inspector) {
   }
   return to_json(inspector.impairments(r.selection));
 }
+bool wants(const TraceRequest& r, const TraceReport& event) {
+  return (r.switch_name.empty() || event.switch_name == r.switch_name) &&
+         (r.port.empty() || event.port == r.port) &&
+         (!r.tree || (event.reduction && event.reduction->tree == *r.tree)) &&
+         (!r.drops || event.action == core::Action::drop);
+}
+json::value dumped(const TraceRequest& r, Inspector& inspector) {
+  std::vector<TraceReport> events = inspector.trace();
+  if (!r.from && !r.from_end) {
+    std::erase_if(events, [&](const TraceReport& event) { return !wants(r, event); });
+    return to_json(events);
+  }
+  const std::vector<std::uint64_t> from = r.from.value_or(std::vector<std::uint64_t>{});
+  std::vector<std::uint64_t> next = from;
+  std::vector<bool> looked_at(next.size());
+  std::vector<TraceReport> fresh;
+  std::uint64_t lost = 0;
+  for (TraceReport& event : events) {
+    const std::size_t w = event.worker;
+    if (w >= next.size()) {
+      next.resize(w + 1);
+      looked_at.resize(w + 1);
+    }
+    const std::uint64_t wanted = r.from_end ? event.number + 1 : w < from.size() ? from[w] : 0;
+    if (!looked_at[w]) {
+      // The oldest of its worker: what was wanted and stood before it is gone.
+      looked_at[w] = true;
+      lost += wanted < event.oldest && wanted < event.number ? event.number - wanted : 0;
+    }
+    next[w] = std::max(next[w], event.number + 1);
+    if (event.number >= wanted && wants(r, event)) {
+      fresh.push_back(std::move(event));
+    }
+  }
+  return json::object{{"events", to_json(fresh)}, {"next", json::value_from(next)}, {"lost", lost}};
+}
 json::value result_of(const TraceRequest& r, Inspector& inspector) {
   if (r.action == TraceRequest::Do::dump) {
-    return to_json(inspector.trace());
+    return dumped(r, inspector);
   }
   inspector.set_tracing(r.action == TraceRequest::Do::off   ? core::Tracing::off
                         : r.action == TraceRequest::Do::all ? core::Tracing::everything
@@ -221,9 +321,7 @@ Request parse_request(std::string_view line) {
   Request request;
   switch (members.choice("command", commands)) {
   case 0: request = show_request(members); break;
-  case 1:
-    request = TraceRequest{static_cast<TraceRequest::Do>(members.choice("action", trace_actions))};
-    break;
+  case 1: request = trace_request(members); break;
   case 2: request = capture_request(members); break;
   case 3: request = explain_request(members); break;
   case 4: request = impair_request(members); break;

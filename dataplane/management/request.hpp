@@ -4,8 +4,17 @@
 //                                                              counters workers manager; switch
 //                                                              optional, and "port" with queues
 //   {"command":"trace","action":"on"}                          on off all dump
+//   {"command":"trace","action":"dump","switch":"leaf0","port":"host0","tree":5,"drops":true,
+//    "from":[512,0]}                                           all but the action optional; with
+//                                                              from, numbers of each worker's
+//                                                              events or "end", what came since:
+//                                                              {"events", "next", which is from
+//                                                              the next time, "lost", how many
+//                                                              at most}
 //   {"command":"capture","switch":"leaf0","port":"host0","tree":5,"direction":"received",
-//    "count":100}                                              all but the command optional
+//    "kind":"rdma","vni":7,"cookie":9,"drops":true,"count":100}  all but the command optional;
+//                                                              kind: reduction wide rdma hello
+//                                                              lldp other
 //   {"command":"explain","switch":"leaf0","port":"host0","frame":"0200..."}
 //   {"command":"impair","action":"set","switch":"leaf0","port":"host0","direction":"sent",
 //    "settings":{"loss":0.01,"seed":7}}                        show set clear; all but the action
@@ -50,6 +59,14 @@ struct ShowRequest {
 };
 struct TraceRequest {
   enum class Do : std::uint8_t { on, off, all, dump } action{};
+  // Of dump; empty members match everything.
+  std::string switch_name;
+  std::string port;
+  std::optional<TreeNumber> tree;
+  bool drops = false;
+  /// Of each worker the lowest number that is wanted; of those that it does not reach, any.
+  std::optional<std::vector<std::uint64_t>> from;
+  bool from_end = false; ///< no event, only where they end
 };
 struct CaptureRequest {
   CaptureSelection selection;

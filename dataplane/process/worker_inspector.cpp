@@ -350,6 +350,8 @@ std::vector<TraceReport> WorkerInspector::trace() {
     const std::size_t s = event.switch_index;
     TraceReport& report = reports.emplace_back();
     report.age_ns = elapsed_ns(now, event.time);
+    report.number = event.number;
+    report.oldest = event.oldest;
     report.worker = event.worker;
     report.switch_name = workers_.plan(s).name;
     report.port = port_name(s, event.port);
@@ -393,6 +395,10 @@ std::unique_ptr<CaptureSource> WorkerInspector::capture(const CaptureSelection& 
     });
   }
   filter.tree = selection.tree;
+  filter.kind = selection.kind;
+  filter.vni = selection.vni;
+  filter.cookie = selection.cookie;
+  filter.drops = selection.drops;
   if (selection.received) {
     filter.direction =
         *selection.received ? worker::Direction::received : worker::Direction::transmitted;

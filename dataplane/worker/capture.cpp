@@ -1,7 +1,7 @@
 #include "dataplane/worker/capture.hpp"
 
-#include "tributary/wire/ethernet.hpp"
 #include "tributary/wire/portals.hpp"
+#include "tributary/wire/reduction.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -24,14 +24,32 @@ bool CaptureTap::wants(std::size_t switch_index, PortNumber port, Direction dire
       (filter_.direction && *filter_.direction != direction)) {
     return false;
   }
-  if (!filter_.tree) {
+  const bool reads_header = filter_.tree || filter_.vni || filter_.cookie;
+  if (!reads_header && !filter_.kind) {
     return true;
   }
-  if (length < wire::ethernet_header_bytes + wire::fabric_header_bytes) {
+  const wire::Packet packet = wire::packet_of({frame, length});
+  const wire::FrameKind kind = wire::kind_of(packet);
+  if (filter_.kind && *filter_.kind != kind) {
     return false;
   }
-  const wire::FabricAddress address = wire::dfa_of(frame + wire::ethernet_header_bytes);
-  return address.is_multicast() && address.tree() == *filter_.tree;
+  if (!reads_header) {
+    return true;
+  }
+  if (!wire::has_fabric_header(packet) ||
+      (filter_.vni && wire::vni_of(packet.bytes.data()) != *filter_.vni)) {
+    return false;
+  }
+  if (filter_.tree) {
+    const wire::FabricAddress address = wire::dfa_of(packet.bytes.data());
+    if (!address.is_multicast() || address.tree() != *filter_.tree) {
+      return false;
+    }
+  }
+  return !filter_.cookie ||
+         ((kind == wire::FrameKind::reduction || kind == wire::FrameKind::wide) &&
+          packet.bytes.size() >= wire::reduction_offset::word &&
+          wire::cookie_of(packet.bytes.data()) == *filter_.cookie);
 }
 
 void CaptureTap::offer(TimeNs now, std::size_t switch_index, PortNumber port, Direction direction,

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "tributary/types.hpp"
+#include "tributary/wire/frame_kind.hpp"
 
 #include <boost/lockfree/spsc_queue.hpp>
 
@@ -34,6 +35,10 @@ struct CaptureFilter {
   std::optional<PortNumber> port{};
   std::optional<Direction> direction{};
   std::optional<TreeNumber> tree{}; ///< frames with this multicast address, any reduction id
+  std::optional<wire::FrameKind> kind{};
+  std::optional<Vni> vni{};       ///< frames with a fabric header
+  std::optional<Cookie> cookie{}; ///< reductions, of 84 bytes and wide
+  bool drops = false;             ///< only frames that came in and that the switch decided to drop
 };
 
 struct CaptureLimits {
@@ -59,6 +64,9 @@ public:
   /// Only the worker.
   void offer(TimeNs now, std::size_t switch_index, PortNumber port, Direction direction,
              const std::byte* frame, std::uint32_t contiguous, std::uint32_t length);
+
+  /// Whether frames are offered when they have been decided on, and not when they come and go.
+  [[nodiscard]] bool only_drops() const { return filter_.drops; }
 
   /// Only the control thread. Calls `f` for each frame so far and says how many there were.
   std::size_t drain(const std::function<void(const CapturedFrame&)>& f);

@@ -61,6 +61,7 @@ void TraceRing::read(std::uint8_t worker, std::vector<TraceEvent>& out) const {
   bool knows_burst = false;
   TraceEvent common;
   common.worker = worker;
+  common.oldest = std::max(begin, intact);
   for (std::uint64_t i = std::max(begin, intact); i < end; ++i) {
     const Words& words = copies[i - begin];
     if (byte_of(words[0], 0) == burst_mark) {
@@ -69,7 +70,9 @@ void TraceRing::read(std::uint8_t worker, std::vector<TraceEvent>& out) const {
       common.switch_index = byte_of(words[0], 1);
       common.port = PortNumber{byte_of(words[0], 2)};
     } else if (knows_burst) {
-      unpack(words, out.emplace_back(common));
+      TraceEvent& event = out.emplace_back(common);
+      event.number = i;
+      unpack(words, event);
     }
   }
 }

@@ -39,6 +39,8 @@ namespace tributary::worker {
 /// One event, taken apart.
 struct TraceEvent {
   TimeNs time;
+  std::uint64_t number = 0; ///< of its slot, counted since the worker began; bursts take some, too
+  std::uint64_t oldest = 0; ///< the first slot that was not overwritten when the ring was read
   std::uint8_t switch_index = 0;
   std::uint8_t worker = 0;
   PortNumber port = no_port; ///< where the frame came in; the output port of a timer's emission

@@ -339,6 +339,9 @@ void Worker::process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uin
   }
   const bool notable = part.core.process_burst(in, std::span(views_).first(ready), now_,
                                                std::span(decisions_).first(ready));
+  if (tap_ != nullptr && tap_->only_drops()) [[unlikely]] {
+    tap_drops(part, in, frames, ready);
+  }
   if (tracing_ >= (notable ? core::Tracing::notable : core::Tracing::everything) &&
       !is_a_link_hello(decisions_.front(), views_.front(), ready)) {
     trace_burst(part, in, ready);
@@ -646,10 +649,25 @@ bool Worker::flush() {
 
 [[gnu::noinline]] void Worker::tap(const Part& part, PortNumber port, Direction direction,
                                    rte_mbuf* const* frames, std::uint16_t count) {
+  if (tap_->only_drops()) {
+    return;
+  }
   std::for_each_n(frames, count, [&](const rte_mbuf* frame) {
     tap_->offer(now_, part.switch_index, port, direction, rte_pktmbuf_mtod(frame, const std::byte*),
                 frame->data_len, frame->pkt_len);
   });
+}
+
+/// Offers those of the frames that `process` has just decided to drop.
+[[gnu::noinline]] void Worker::tap_drops(const Part& part, PortNumber in, rte_mbuf* const* frames,
+                                         std::uint16_t count) {
+  for (std::uint16_t i = 0; i < count; ++i) {
+    if (decisions_[i].action == core::Action::drop) {
+      tap_->offer(now_, part.switch_index, in, Direction::received,
+                  rte_pktmbuf_mtod(frames[i], const std::byte*), frames[i]->data_len,
+                  frames[i]->pkt_len);
+    }
+  }
 }
 
 /// Traces what `process` has just decided.

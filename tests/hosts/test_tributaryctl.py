@@ -1,8 +1,10 @@
 """tributaryctl: every command against a running switch, for people and as JSON."""
 
+import itertools
 import json
 import os
 import pty
+import select
 import shutil
 import signal
 import struct
@@ -157,6 +159,52 @@ def test_trace_dumps_the_last_events(lab):
     before = len(switch.ctl("trace"))
     lab.reduce(switch, seqno=SEQNO + 1, resno=SEQNO + 1)
     assert len(switch.ctl("trace")) == before
+
+
+def test_trace_follows_what_happens_until_its_count_or_q(lab):
+    lab.star(2, lldp=False)
+    switch = lab.start()
+    follow = [str(lab.binaries.ctl), "--socket", switch.socket, "trace", "--follow", "--tree", str(TREE), "--json"]
+    counted = subprocess.Popen([*follow, "--count", "3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(lab.binaries.ctl, ["tributaryctl", "--socket", switch.socket, "trace", "--follow"])
+    said = b""
+    # It begins with what happens from then on, and nobody says when that is.
+    for seqno in itertools.count(SEQNO):
+        lab.reduce(switch, seqno=seqno % 1024, resno=seqno % 1024)
+        if select.select([terminal], [], [], 0)[0]:
+            said += os.read(terminal, 65536)
+        if counted.poll() is not None and b"completed_full" in said:
+            break
+    assert counted.wait(30) == 0, counted.stderr.read()
+    events = [json.loads(line) for line in counted.stdout]
+    assert len(events) == 3 and all(event["tree"] == TREE for event in events), events
+    assert [e["number"] for e in events] == sorted(e["number"] for e in events)
+    os.write(terminal, b"q")
+    try:
+        while os.read(terminal, 65536):
+            pass
+    except OSError:
+        pass  # its end
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_capture_of_drops_has_only_what_was_refused(lab):
+    lab.star(2, lldp=False)
+    switch = lab.start()
+    file = lab.file("drops.pcapng")
+    capture = subprocess.Popen(
+        [str(lab.binaries.ctl), "--socket", switch.socket, "capture", "--drops", "--kind", "reduction", "--count", "1",
+         "-o", str(file)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    wait_until(lambda: file.exists() and file.stat().st_size > 0, "the capture begins")
+    lab.reduce(switch)
+    refused = bytes(lab.arm(tree=TREE + 1))
+    lab.root.send(refused)
+    assert capture.wait(30) == 0, capture.stdout.read()
+    assert pcapng_packets(file.read_bytes()) == [refused]
 
 
 def pcapng_packets(data):

@@ -44,6 +44,11 @@ TEST(request_of, each_command) {
             R"({"command":"show","what":"queues","port":"p"})");
   EXPECT_EQ(request_text({"trace"}), R"({"command":"trace","action":"dump"})");
   EXPECT_EQ(request_text({"trace", "off"}), R"({"command":"trace","action":"off"})");
+  EXPECT_EQ(request_text({"trace", "-f", "--drops", "--port", "p", "--tree", "5"}),
+            R"({"command":"trace","action":"dump","port":"p","tree":5,"drops":true})");
+  EXPECT_EQ(request_text({"capture", "--kind", "wide", "--vni", "7", "--cookie", "0xFFFFFFFF",
+                          "--drops", "-o", "x"}),
+            R"({"command":"capture","kind":"wide","vni":7,"cookie":4294967295,"drops":true})");
   EXPECT_EQ(request_text({"reload"}), R"({"command":"reload"})");
   EXPECT_EQ(request_text({"version"}), R"({"command":"version"})");
   EXPECT_EQ(request_text({"explain", "--switch", "s", "--port", "p", "-"}, "45d0"),
@@ -83,6 +88,17 @@ TEST(command_line, mistakes_exit_with_2_and_say_what_is_wrong) {
       {{}, "subcommand"},
       {{"capture", "--switch", "s"}, "--output is required"},
       {{"capture", "-o", "x", "--tree", "8192"}, "not in range"},
+      {{"capture", "-o", "x", "--kind", "tcp"}, "tcp not in"},
+      {{"capture", "-o", "x", "--vni", "65536"}, "not in range"},
+      {{"capture", "-o", "x", "--vni", "blue"}, "--vni"},
+      {{"capture", "-o", "x", "--cookie", "4294967296"}, "--cookie"},
+      {{"capture", "-o", "x", "--drops", "--direction", "transmitted"}, "only frames that come in"},
+      {{"capture", "-o", "x", "--kind", "rdma", "--cookie", "7"}, "frames of kind rdma have none"},
+      {{"capture", "-o", "x", "--kind", "lldp", "--vni", "7"}, "frames of kind lldp have none"},
+      {{"capture", "-o", "x", "--kind", "rdma", "--tree", "7"}, "go to a host"},
+      {{"trace", "off", "--drops"}, "--drops is for events that are printed"},
+      {{"trace", "--count", "3"}, "--follow"},
+      {{"trace", "--follow", "--count", "0"}, "--count"},
       {{"capture", "-o", "x", "--count", "-1"}, "--count"},
       {{"explain", "--switch", "s", "00"}, "--port is required"},
       {{"show", "ports", "--watch", "0"}, "not in range"},

@@ -174,6 +174,21 @@ TEST(trace_view, shows_the_form_and_the_bytes_of_a_vector) {
   EXPECT_THAT(text, HasSubstr("arm bits32 1408 B"));
 }
 
+TEST(trace_line, has_the_time_of_day_and_what_became_of_the_frame) {
+  const auto at = std::chrono::system_clock::time_point(std::chrono::hours(24));
+  const std::string forwarded =
+      trace_line(parse(R"json({"age_ns":900,"worker":0,"switch":"s","port":"up","event":"armed",
+                    "action":"replicate","out":["a","b"],"tree":5,"reduction":1,"sequence":7,
+                    "arm":true,"opcode":"BARRIER","count":0})json"),
+                 at, false);
+  EXPECT_THAT(forwarded, HasSubstr(".999999  s/up  armed  tree 5 id 1 seq 7  arm  count 0  "
+                                   "replicate to a b\n"));
+  EXPECT_THAT(trace_line(parse(R"json({"age_ns":0,"switch":"s","port":"a","event":"none",
+                                       "action":"drop","reason":"runt"})json"),
+                         at, false),
+              HasSubstr(":00.000000  s/a  none  drop: runt\n"));
+}
+
 TEST(explanation_view, numbers_the_steps_and_gives_the_verdict) {
   EXPECT_EQ(explanation_view(parse(R"({"action":"drop","event":"none","reason":"runt",
                                        "meaning":"too short","out":[],"steps":["a","b"]})"),

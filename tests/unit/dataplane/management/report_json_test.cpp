@@ -143,8 +143,10 @@ TEST(to_json, manager_with_its_neighbours) {
 
 TEST(to_json, trace_event) {
   FakeInspector inspector;
-  EXPECT_EQ(to_json(inspector.trace()),
-            parse(R"json([{"age_ns":55,"worker":0,"switch":"leaf0","port":"host0","event":"none",
+  EXPECT_EQ(
+      to_json(inspector.trace()),
+      parse(
+          R"json([{"age_ns":55,"worker":0,"number":0,"switch":"leaf0","port":"host0","event":"none",
                        "action":"drop","reason":"stale_sequence","tree":1,"reduction":2,
                        "sequence":3,"arm":false,"opcode":"INT_SUM","count":1}])json"));
 }

@@ -103,6 +103,46 @@ TEST(parse_request, trace_actions) {
             Do::dump);
 }
 
+TEST(parse_request, trace_dump_may_be_narrowed) {
+  const auto all = std::get<TraceRequest>(parse_request(R"({"command":"trace","action":"dump"})"));
+  EXPECT_FALSE(all.tree || all.drops || all.from || all.from_end);
+  const auto some = std::get<TraceRequest>(
+      parse_request(R"({"command":"trace","action":"dump","switch":"s","port":"p","tree":5,)"
+                    R"("drops":true,"from":[17,0]})"));
+  EXPECT_EQ(some.switch_name, "s");
+  EXPECT_EQ(some.port, "p");
+  EXPECT_EQ(some.tree, TreeNumber{5});
+  EXPECT_TRUE(some.drops);
+  EXPECT_EQ(some.from, (std::vector<std::uint64_t>{17, 0}));
+  EXPECT_TRUE(
+      std::get<TraceRequest>(parse_request(R"({"command":"trace","action":"dump","from":"end"})"))
+          .from_end);
+}
+
+TEST(parse_request, trace_says_what_is_wrong_with_a_filter) {
+  EXPECT_THAT(error_of(R"({"command":"trace","action":"off","drops":true})"),
+              HasSubstr("\"drops\" means nothing for this command"));
+  EXPECT_THAT(error_of(R"({"command":"trace","action":"dump","drops":1})"),
+              HasSubstr("\"drops\" must be true or false"));
+  EXPECT_THAT(error_of(R"({"command":"trace","action":"dump","from":[-1]})"),
+              HasSubstr("\"from\" must be a list of at most 256 integers"));
+  EXPECT_THAT(error_of(R"({"command":"trace","action":"dump","from":7})"), HasSubstr("\"from\""));
+}
+
+TEST(parse_request, capture_by_kind_vni_cookie_and_drops) {
+  const auto some = std::get<CaptureRequest>(parse_request(
+      R"({"command":"capture","kind":"wide","vni":7,"cookie":4294967295,"drops":true})"));
+  EXPECT_EQ(some.selection.kind, wire::FrameKind::wide);
+  EXPECT_EQ(some.selection.vni, Vni{7});
+  EXPECT_EQ(some.selection.cookie, Cookie{0xFFFFFFFF});
+  EXPECT_TRUE(some.selection.drops);
+  EXPECT_THAT(error_of(R"({"command":"capture","kind":"tcp"})"),
+              HasSubstr("known are reduction, wide, rdma, hello, lldp, other"));
+  EXPECT_THAT(error_of(R"({"command":"capture","vni":65536})"), HasSubstr("0 to 65535"));
+  EXPECT_THAT(error_of(R"({"command":"capture","cookie":4294967296})"),
+              HasSubstr("0 to 4294967295"));
+}
+
 TEST(parse_request, capture_with_and_without_filter) {
   const auto all = std::get<CaptureRequest>(parse_request(R"({"command":"capture"})"));
   EXPECT_EQ(all.selection.switch_name, "");
@@ -195,6 +235,74 @@ TEST(answer, trace_is_switched_and_dumped) {
   EXPECT_EQ(
       answered(R"({"command":"trace","action":"dump"})", inspector).at("result").as_array().size(),
       1U);
+}
+
+/// Two workers whose rings hold what the test says.
+class TracingInspector : public FakeInspector {
+public:
+  std::vector<TraceReport> trace() override { return events; }
+  void add(std::uint32_t worker, std::uint64_t number, std::uint64_t oldest, const char* port) {
+    TraceReport t = FakeInspector::trace().front();
+    t.worker = worker;
+    t.number = number;
+    t.oldest = oldest;
+    t.port = port;
+    events.push_back(t);
+  }
+  std::vector<TraceReport> events;
+};
+
+TEST(answer, trace_from_the_end_on_has_what_came_since_of_each_worker) {
+  TracingInspector inspector;
+  inspector.add(0, 1, 0, "a");
+  const auto first = answered(R"({"command":"trace","action":"dump","from":"end"})", inspector)
+                         .at("result")
+                         .as_object();
+  EXPECT_EQ(first.at("events").as_array().size(), 0U);
+  EXPECT_EQ(first.at("next"), (boost::json::array{2}));
+  inspector.add(1, 1, 0, "b"); // the first of a worker that had done nothing
+  inspector.add(0, 3, 0, "c");
+  const auto then = answered(R"({"command":"trace","action":"dump","from":[2]})", inspector)
+                        .at("result")
+                        .as_object();
+  ASSERT_EQ(then.at("events").as_array().size(), 2U);
+  EXPECT_EQ(then.at("events").at(0).at("port"), "b");
+  EXPECT_EQ(then.at("events").at(1).at("port"), "c");
+  EXPECT_EQ(then.at("next"), (boost::json::array{4, 2}));
+  EXPECT_EQ(then.at("lost"), 0);
+}
+
+TEST(answer, trace_says_how_many_were_overwritten_before_they_were_asked_for) {
+  TracingInspector inspector;
+  inspector.add(0, 5001, 5000, "a");
+  const auto answer = answered(R"({"command":"trace","action":"dump","from":[4000]})", inspector)
+                          .at("result")
+                          .as_object();
+  EXPECT_EQ(answer.at("lost"), 1001);
+  EXPECT_EQ(answer.at("events").as_array().size(), 1U);
+  EXPECT_EQ(answered(R"({"command":"trace","action":"dump","from":[5000]})", inspector)
+                .at("result")
+                .at("lost"),
+            0)
+      << "5000 is the mark of the burst";
+}
+
+TEST(answer, trace_is_narrowed_and_still_knows_where_it_ends) {
+  TracingInspector inspector;
+  inspector.add(0, 1, 0, "a");
+  inspector.add(0, 2, 0, "b");
+  const auto answer =
+      answered(R"({"command":"trace","action":"dump","from":[0],"port":"a"})", inspector)
+          .at("result")
+          .as_object();
+  ASSERT_EQ(answer.at("events").as_array().size(), 1U);
+  EXPECT_EQ(answer.at("next"), (boost::json::array{3}));
+  inspector.events[0].action = core::Action::absorb;
+  EXPECT_EQ(answered(R"({"command":"trace","action":"dump","drops":true})", inspector)
+                .at("result")
+                .as_array()
+                .size(),
+            1U);
 }
 
 TEST(answer, reload_says_what_was_applied_and_what_was_not) {

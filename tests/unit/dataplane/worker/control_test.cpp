@@ -219,6 +219,59 @@ TEST_P(ControlTest, capture_sees_frames_of_one_tree_both_ways_and_no_others) {
   EXPECT_NO_THROW(std::ignore = fabric.workers().start_capture({}));
 }
 
+TEST_P(ControlTest, capture_of_drops_has_what_came_in_and_went_no_further) {
+  Fabric fabric(options());
+  const auto capture = fabric.workers().start_capture({.drops = true});
+  const Frame dropped = bytes_of(contribution(0, 1, TreeNumber{55}));
+  fabric.arm(4);
+  fabric.host(1).send(contribution(0, 1, TreeNumber{55}));
+  std::vector<Frame> seen;
+  ASSERT_TRUE(eventually([&] {
+    capture->drain([&](const CapturedFrame& f) {
+      EXPECT_EQ(f.direction, Direction::received);
+      EXPECT_EQ(f.port, PortNumber{1});
+      seen.emplace_back(f.bytes.begin(), f.bytes.end());
+    });
+    return !seen.empty();
+  }));
+  EXPECT_EQ(seen, std::vector<Frame>{dropped});
+}
+
+TEST(CaptureTap, takes_what_its_filter_asks_for_by_kind_vni_cookie_and_tree) {
+  const Frame reduction = bytes_of(contribution(0, 1));
+  const std::byte* const packet = reduction.data() + wire::ethernet_header_bytes;
+  const Vni vni = wire::vni_of(packet);
+  const Cookie cookie = wire::cookie_of(packet);
+  Frame rdma = reduction;
+  rdma[wire::ethernet_header_bytes + wire::portals_offset::command] = std::byte{wire::rdma_command};
+  const auto taken = [](const CaptureFilter& filter, const Frame& frame) {
+    CaptureTap tap(filter, {.frames = 4});
+    const auto length = static_cast<std::uint32_t>(frame.size());
+    tap.offer(TimeNs{0}, 0, PortNumber{1}, Direction::received, frame.data(), length, length);
+    return tap.drain([](const CapturedFrame&) {}) == 1;
+  };
+  EXPECT_TRUE(taken({.kind = wire::FrameKind::reduction}, reduction));
+  EXPECT_FALSE(taken({.kind = wire::FrameKind::wide}, reduction));
+  EXPECT_TRUE(taken({.kind = wire::FrameKind::rdma}, rdma));
+  EXPECT_TRUE(taken({.vni = vni}, reduction));
+  EXPECT_TRUE(taken({.vni = vni}, rdma));
+  EXPECT_FALSE(taken({.vni = Vni{static_cast<std::uint16_t>(vni.value + 1)}}, reduction));
+  EXPECT_TRUE(taken({.cookie = cookie}, reduction));
+  EXPECT_FALSE(taken({.cookie = Cookie{cookie.value + 1}}, reduction));
+  EXPECT_FALSE(taken({.cookie = cookie}, rdma)) << "those have none";
+  EXPECT_TRUE(taken({.tree = tree}, reduction));
+  Frame tagged = reduction;
+  const std::array tag = {std::byte{0x81}, std::byte{0}, std::byte{0x60}, std::byte{7}};
+  tagged.insert(tagged.begin() + 12, tag.begin(), tag.end());
+  EXPECT_TRUE(taken({.kind = wire::FrameKind::reduction, .cookie = cookie}, tagged));
+  for (std::size_t length = 0; length < reduction.size(); ++length) {
+    const Frame cut(reduction.begin(), reduction.begin() + static_cast<std::ptrdiff_t>(length));
+    static_cast<void>(
+        taken({.tree = tree, .kind = wire::FrameKind::reduction, .cookie = cookie}, cut));
+  }
+  EXPECT_FALSE(taken({.vni = vni}, Frame(13)));
+}
+
 TEST_P(ControlTest, capture_counts_what_does_not_fit_and_holds_nobody_up) {
   Fabric fabric(options());
   const auto capture = fabric.workers().start_capture(
