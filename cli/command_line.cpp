@@ -96,6 +96,11 @@ std::string contradiction_in(const Command& command) {
   return "";
 }
 
+/// Of every command.
+constexpr const char* exit_codes =
+    "Exit codes: 0 success, 1 the switch or the manager cannot be reached or refuses, 2 wrong\n"
+    "command line.";
+
 } // namespace
 
 ParsedCommand parse_command_line(int argc, const char* const* argv) {
@@ -113,18 +118,16 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       ->type_name("PATH")
       ->capture_default_str();
   app.add_flag("--json", command.json, "Print the answer as JSON");
-  app.footer(
-      "Examples:\n"
-      "  tributaryctl show ports\n"
-      "  tributaryctl show engines --switch leaf0 --watch 1\n"
-      "  tributaryctl capture --switch leaf0 --port host0 -o host0.pcapng\n"
-      "  tributaryctl show counters --json\n"
-      "  tributaryctl impair set --port host0 --loss 1%\n"
-      "  tributaryctl fabric show groups\n"
-      "  tributaryctl rdma show peers\n\n"
-      "`tributaryctl COMMAND --help` describes a command.\n"
-      "Exit codes: 0 success, 1 the switch or the manager cannot be reached or refuses, 2 wrong\n"
-      "command line.");
+  app.footer("Examples:\n"
+             "  tributaryctl show ports\n"
+             "  tributaryctl show engines --switch leaf0 --watch 1\n"
+             "  tributaryctl capture --switch leaf0 --port host0 -o host0.pcapng\n"
+             "  tributaryctl show counters --json\n"
+             "  tributaryctl impair set --port host0 --loss 1%\n"
+             "  tributaryctl fabric show groups\n"
+             "  tributaryctl rdma show peers\n\n"
+             "`tributaryctl COMMAND --help` describes a command.\n" +
+             std::string(exit_codes));
 
   auto* show = app.add_subcommand(
       "show",
@@ -246,6 +249,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
 
   auto* fabric = add_fabric_command(app, command.fabric);
   auto* rdma = add_rdma_command(app, command.rdma);
+  terminal::add_exit_codes(app, exit_codes);
 
   try {
     app.parse(argc, argv);

@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -78,7 +79,7 @@ public:
       : app_(app.add_subcommand(name, help)), kind_(kind) {
     app_->footer(examples);
     if (!kind_) {
-      app_->add_option("file", file_, "scenario file, TOML")->required();
+      app_->add_option("file", file_, "scenario file, TOML")->type_name("PATH")->required();
     }
     for (const Section section : {Section::traffic, Section::run, Section::generator,
                                   Section::in_process, Section::search}) {
@@ -127,6 +128,27 @@ std::vector<std::string> Command::option_names() const {
   return names;
 }
 
+/// What --help calls a value of this type; of a choice, the words themselves.
+std::string value_name(const configuration::Type& type) {
+  using namespace configuration;
+  struct Name {
+    std::string operator()(const Flag&) const { return ""; }
+    std::string operator()(const Integer&) const { return "INT"; }
+    std::string operator()(const Number&) const { return "NUMBER"; }
+    std::string operator()(const Duration&) const { return "DURATION"; }
+    std::string operator()(const Text&) const { return "STRING"; }
+    std::string operator()(const configuration::Name&) const { return "NAME"; }
+    std::string operator()(const PciAddress&) const { return "PCI"; }
+    std::string operator()(const Choice& choice) const {
+      return fmt::format("{{{}}}", fmt::join(choice.values, ","));
+    }
+    std::string operator()(const Integers&) const { return "INTS"; }
+    std::string operator()(const Names&) const { return "NAMES"; }
+    std::string operator()(const Texts&) const { return "STRINGS"; }
+  };
+  return std::visit(Name(), type);
+}
+
 void Command::add_keys(Section section) {
   for (const configuration::KeySpec& key : section_spec(section).keys) {
     const bool of_this_kind = !kind_ || (key.kinds >> *kind_ & 1U) != 0;
@@ -144,7 +166,9 @@ void Command::add_keys(Section section) {
       entry.option = app_->add_flag(fmt::format("{0},!--no-{1}", flag, dashed(key.name)), help)
                          ->group(group_of(section));
     } else {
-      entry.option = app_->add_option(flag, entry.text, help)->group(group_of(section));
+      entry.option = app_->add_option(flag, entry.text, help)
+                         ->type_name(value_name(key.type))
+                         ->group(group_of(section));
     }
     entry.option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
@@ -153,16 +177,19 @@ void Command::add_keys(Section section) {
 void Command::add_ports() {
   app_->add_option("--interface", interfaces_,
                    "Kernel interfaces, comma-separated; the first is the root's.")
+      ->type_name("NAMES")
       ->delimiter(',')
       ->group("Ports");
   app_->add_option("--transport", transport_,
                    "Transport of those interfaces: raw, af_packet (ring) or af_xdp. [raw]")
+      ->type_name("KIND")
       ->check(CLI::IsMember({"raw", "af_packet", "af_xdp"}))
       ->group("Ports");
   app_->add_option(
           "--port", ports_,
           "A port as KIND:WHERE, may be repeated: raw:eth1, af_xdp:eth1, pci:0000:03:00.0, "
           "memif:/run/m.sock, null:.")
+      ->type_name("KIND:WHERE")
       ->group("Ports");
   app_->add_option("--queues", queues_,
                    "Number of queues of the ports, each served by a worker (--cores): one number "
@@ -176,7 +203,7 @@ void Command::add_ports() {
 
 void Command::add_output() {
   const auto file = [&](const char* name, std::optional<std::string>& to, const char* help) {
-    return app_->add_option(name, to, help)->group("Output");
+    return app_->add_option(name, to, help)->type_name("PATH")->group("Output");
   };
   file("--json", output_.json, "The result as JSON, to a file or - for standard output.")
       ->expected(0, 1)
@@ -195,6 +222,7 @@ void Command::add_output() {
       ->group("Output");
   app_->add_option("--switch-interfaces", switch_interfaces_,
                    "For --print-switch-config: the switch's interfaces, in the ports' order.")
+      ->type_name("NAMES")
       ->delimiter(',')
       ->group("Output");
 }

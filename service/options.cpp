@@ -20,6 +20,7 @@ ParsedOptions parse_options(int argc, char** argv, const Presentation& program) 
                    ->capture_default_str();
   app.add_option("--log-level", options.log_level,
                  fmt::format("Overrides {} of the file", program.log_level))
+      ->type_name("LEVEL")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}));
   bool print_config = false;
   bool print_keys = false;

@@ -198,6 +198,17 @@ void add_options(CLI::App& app, Invocation& invocation, Texts& texts) {
       ->group("Output");
   app.add_flag("--links", invocation.links, "The load of each link, in the JSON")->group("Output");
   app.add_flag("--quiet", invocation.quiet, "No progress")->group("Output");
+  terminal::name_values(app,
+                        {{"FABRIC", {"--topology"}},
+                         {"NAME", {"--algorithm"}},
+                         {"PART", {"--fault"}},
+                         {"TIME=PART", {"--fault-at"}},
+                         {"LOAD", {"--load"}},
+                         {"LOADS", {"--sweep"}},
+                         {"DURATION",
+                          {"--detection", "--manager-delay", "--table-spread", "--tick", "--hop",
+                           "--ends", "--credit", "--warm-up", "--measure", "--watchdog"}},
+                         {"PATH", {"--json", "--csv", "--plot"}}});
 }
 
 void take_texts(Invocation& invocation, const Texts& texts, bool sweep) {

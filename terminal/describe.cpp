@@ -93,6 +93,24 @@ json::object description(const CLI::App& app) {
           {"options", std::move(options)}, {"commands", std::move(commands)}};
 }
 
+void name_values(CLI::App& app, std::initializer_list<ValueName> names) {
+  for (const ValueName& one : names) {
+    for (const char* const option : one.options) {
+      app.get_option(option)->type_name(one.name);
+    }
+  }
+}
+
+void add_exit_codes(CLI::App& app, std::string_view line) {
+  for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string footer = command->get_footer();
+    if (footer.find("Exit code") == std::string::npos) {
+      command->footer(fmt::format("{}{}{}", footer, footer.empty() ? "" : "\n", line));
+    }
+    add_exit_codes(*command, line);
+  }
+}
+
 void add_describe(CLI::App& app) {
   app.add_flag_callback(
          "--describe",

@@ -4,6 +4,9 @@
 
 #include <boost/json/object.hpp>
 
+#include <initializer_list>
+#include <string_view>
+
 namespace CLI {
 class App;
 }
@@ -18,6 +21,18 @@ namespace tributary::terminal {
 /// calls it), "default", "environment", "help", "group", "required", "repeated", "needs" and
 /// "excludes" (names). What --help hides is left out.
 [[nodiscard]] boost::json::object description(const CLI::App& app);
+
+/// What --help calls the values of options, in place of CLI11's TEXT: a word, and the options whose
+/// values it stands for. Called when the options have been added; throws CLI::OptionNotFound for one
+/// that there is not.
+struct ValueName {
+  const char* name;
+  std::initializer_list<const char*> options;
+};
+void name_values(CLI::App& app, std::initializer_list<ValueName> names);
+
+/// Adds the line of exit codes to every command below `app` whose --help would not have it.
+void add_exit_codes(CLI::App& app, std::string_view line);
 
 /// Gives `app` a hidden flag, --describe, which prints that as JSON and ends parsing with success.
 /// Called when the app has its name; what is added to it later is described, too.

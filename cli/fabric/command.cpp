@@ -22,12 +22,15 @@ void add_show(CLI::App& fabric, FabricCommand& command) {
   auto* const show = add(fabric, command, "show", "State of the fabric", Verb::show);
   show->add_option("what", command.what, "What to show")
       ->required()
+      ->type_name("WHAT")
       ->check(CLI::IsMember({"topology", "switches", "hosts", "links", "groups", "trees",
                              "transactions", "jobs", "nodes", "memory", "events", "routes", "paths",
                              "faults"}));
   show->add_option("id", command.id,
-                   "One object in detail: a name or a number; groups: JOB/NAME; paths: a host");
-  show->add_option("to", command.to, "paths: the other host; both by name or NID");
+                   "One object in detail: a name or a number; groups: JOB/NAME; paths: a host")
+      ->type_name("NAME");
+  show->add_option("to", command.to, "paths: the other host; both by name or NID")
+      ->type_name("NAME");
   show->add_option("--switch", command.at_switch,
                    "hosts, links, trees, memory: only objects at this switch")
       ->type_name("NAME");
@@ -62,6 +65,7 @@ void add_tree(CLI::App& fabric, FabricCommand& command) {
   auto* const draw = add(*tree, command, "draw", "Draws a tree", Verb::draw_tree);
   draw->add_option("tree", command.id, "The tree's number")->required()->type_name("N");
   draw->add_option("--format", command.format, "How")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "dot", "svg"}))
       ->capture_default_str();
   draw->add_option("-o,--output", command.output, "File to write; - is standard output")
@@ -80,6 +84,7 @@ void add_topology(CLI::App& fabric, FabricCommand& command) {
       ->add_option("--format", command.topology_format,
                    "toml, as the manager's topology.file; netlist, as InfiniBand's tools have it; "
                    "dot, a picture for Graphviz")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"toml", "netlist", "dot"}))
       ->capture_default_str();
   topology->add_option("-o,--output", command.output, "File to write; - is standard output")

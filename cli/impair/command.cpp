@@ -95,6 +95,7 @@ CLI::App* add(CLI::App& parent, ImpairCommand& command, const char* name, const 
       ->type_name("NAME");
   app->add_option("--port", command.port, "The port")->type_name("NAME");
   app->add_option("--direction", command.direction, "received or sent by the port; default both")
+      ->type_name("DIRECTION")
       ->check(CLI::IsMember({"received", "sent"}));
   return app;
 }

@@ -22,6 +22,7 @@ void add_show(CLI::App& rdma, RdmaCommand& command) {
   auto* const show = add(rdma, command, "show", "What holds, and who has trouble", RdmaVerb::show);
   show->add_option("what", command.what, "What to show")
       ->required()
+      ->type_name("WHAT")
       ->check(CLI::IsMember({"policy", "peers", "transfers", "exceptions"}));
   add_vni(*show, command, "policy: only of this VNI");
   show->add_option("--limit", command.limit, "Largest number of lines")

@@ -69,8 +69,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
 
   CLI::App app("tributary-host: one member of a reduction group. Runs reductions with all the "
                "others and checks every result bit for bit against its own arithmetic.\n"
-               "`tributary-host rdma --help` is about memory of other hosts.\n"
-               "Exit code 0: all results right; 1: a wrong result or a failure; 2: usage.",
+               "`tributary-host rdma --help` is about memory of other hosts.",
                "tributary-host");
   terminal::add_describe(app);
   app.add_option("--interface", o.interface, "Network interface, for example eth0")->required();
@@ -165,6 +164,19 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_flag("--check,!--no-check", o.check, "Compare every result with the reference (default)");
   app.add_flag("--progress", o.progress, "Report progress on standard error twice a second");
   app.add_flag("--json", o.json, "Report as one line of JSON");
+  terminal::name_values(app, {{"NAME", {"--interface", "--job", "--group"}},
+                              {"ADDRESS", {"--manager"}},
+                              {"PATH", {"--token-file", "--ca"}},
+                              {"OPERATOR", {"--operator"}},
+                              {"MICROSECONDS", {"--spin", "--retry"}},
+                              {"SECONDS", {"--wait", "--member-timeout", "--timeout"}}});
+  app.footer(
+      "Examples:\n"
+      "  tributary-host --interface eth0 --group demo --job j1 --rank 0 --size 16\n"
+      "  tributary-host --interface eth0 --tree 7 --cookie 9 --root-nid 1 --rank 3 --size 4\n"
+      "  tributary-host rdma --help          memory of other hosts\n\n"
+      "Exit codes: 0 every result is right, 1 a reduction failed, a result is wrong, or the\n"
+      "network or the manager cannot be reached, 2 wrong command line.");
   try {
     app.parse(argc, argv);
     o.kinds = kinds_named(operators);

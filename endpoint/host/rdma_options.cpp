@@ -137,14 +137,17 @@ std::optional<RdmaOptions> read_rdma_options(int argc, char** argv, int& exit_co
   std::vector<std::string> rights = {"write", "read"};
 
   CLI::App app(
-      "tributary-host rdma: memory of other hosts, through a fabric that may lose frames.\n"
-      "Exit code 0: done; 1: a failure; 2: usage.\n\n"
-      "  tributary-host rdma serve --interface eth0 --length 1048576 --region-file r\n"
-      "  tributary-host rdma write --interface eth0 --region @r --input data.bin\n"
-      "  tributary-host rdma read --interface eth0 --region @r --output copy.bin");
+      "tributary-host rdma: memory of other hosts, through a fabric that may lose frames.");
   app.name("tributary-host rdma");
   terminal::add_describe(app);
   app.require_subcommand(1);
+  // Of every command: they take it over.
+  app.footer("Examples:\n"
+             "  tributary-host rdma serve --interface eth0 --length 1048576 --region-file r\n"
+             "  tributary-host rdma write --interface eth0 --region @r --input data.bin\n"
+             "  tributary-host rdma read --interface eth0 --region @r --output copy.bin\n\n"
+             "Exit codes: 0 done, 1 a transfer failed or the network cannot be reached, 2 wrong\n"
+             "command line.");
   CLI::App& serve = *app.add_subcommand("serve", "Register memory, and let peers access it");
   CLI::App& write = *app.add_subcommand("write", "Write to a region of another host");
   CLI::App& read = *app.add_subcommand("read", "Read from a region of another host");
@@ -161,6 +164,17 @@ std::optional<RdmaOptions> read_rdma_options(int argc, char** argv, int& exit_co
                    "A number for the peer's program, which is told once all is there");
   read.add_option("--length", o.length, "Bytes to read; default: from the offset to the end");
   read.add_option("--output", o.output, "File for what was read");
+  for (CLI::App* each : {&serve, &write, &read}) {
+    terminal::name_values(*each, {{"NAME", {"--interface"}}, {"MICROSECONDS", {"--spin"}}});
+  }
+  terminal::name_values(serve, {{"RIGHTS", {"--rights"}},
+                                {"PATH", {"--region-file", "--output"}},
+                                {"SECONDS", {"--seconds"}}});
+  for (CLI::App* each : {&write, &read}) {
+    terminal::name_values(*each, {{"REGION", {"--region"}}, {"SECONDS", {"--again", "--timeout"}}});
+  }
+  terminal::name_values(write, {{"PATH", {"--input"}}});
+  terminal::name_values(read, {{"PATH", {"--output"}}});
   try {
     app.parse(argc, argv);
     o.action = serve.parsed()   ? RdmaOptions::Action::serve

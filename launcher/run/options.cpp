@@ -149,6 +149,17 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   fabric.add_flag("--no-offload", no_offload, "Do not ask the fabric manager at all")
       ->excludes(required);
 
+  terminal::name_values(app, {{"PATH", {"--hosts", "--token-file", "--report", "--ca"}},
+                              {"NODES", {"--nodes"}},
+                              {"NAME=VALUE", {"--env"}},
+                              {"FOLDER", {"--workdir"}},
+                              {"COMMAND", {"--ssh"}},
+                              {"PROGRAM", {"--remote-program"}},
+                              {"ADDRESS", {"--manager"}},
+                              {"NAME", {"--job", "--interface"}},
+                              {"MILLISECONDS", {"--grace"}},
+                              {"SECONDS", {"--start-limit"}}});
+
   CLI::App& daemon = *app.add_subcommand("daemon")->group("");
   daemon.add_option("--name", o.name);
   daemon.add_option("--dial", o.dial);

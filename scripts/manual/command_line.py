@@ -49,7 +49,9 @@ class Option:
         if self.flag:
             return ""
         if self.choices and self.value.startswith(("TEXT:", "{")):
-            return "|".join(self.choices)
+            joined = "|".join(self.choices)
+            # A line of a page cannot be broken within a word.
+            return joined if len(joined) <= 40 else "CHOICE"
         return re.split(r"[: ]", self.value)[0] or "VALUE"
 
     @property

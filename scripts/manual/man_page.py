@@ -93,7 +93,7 @@ def option_entry(option):
     names = ", ".join(italic(name) if option.positional else bold(name) for name in option.names)
     value = "" if option.positional else option.value_name
     said = [option.help.strip()]
-    if option.positional and option.choices:
+    if option.choices and (option.positional or "|" not in option.value_name):
         said.append(f"One of {', '.join(option.choices)}.")
     if option.limits:
         said.append(f"From {option.limits}.")

@@ -27,6 +27,7 @@ UNDER = {
     "demo_rdma": set(),
     "demo_vector": set(),
     "endpoint": THREAD,
+    "exit_codes": ADDRESS,
     "fabric_events": NEVER,
     "fabric_manager": THREAD,
     "first_steps": ADDRESS,

@@ -141,8 +141,42 @@ def fish_completes(name, program):
             assert expected <= offered, f"{command.path}: not offered: {sorted(expected - offered)}"
 
 
+def every_help_has_an_example_and_exit_codes(name, program):
+    for top, words in tops(name, program):
+        for command in top.walk():
+            path = [*words, *command.path[1:]]
+            told = run(program, *path, "--help").stdout
+            begins = re.search(r"^\s*examples?:", told, re.MULTILINE | re.IGNORECASE)
+            assert begins and re.search(rf"^ +(.*[|=(] *)?{name} ", told[begins.end():], re.MULTILINE), \
+                f"{name} {path}: no example"
+            assert re.search(r"exit codes?:?\s*0\b", told, re.IGNORECASE), f"{name} {path}: no exit codes"
+
+
+def exit_codes_are_in_the_man_page(name, _):
+    assert re.search(r"^\.SH EXIT STATUS\n(.*\n)*?.*\b0\b", page_of(name).read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def every_value_has_a_type(name, program):
+    """A word that says what it is: INT, DURATION, PATH, a choice in braces; CLI11's TEXT says nothing."""
+    for top, _ in tops(name, program):
+        for command in top.walk():
+            bare = [option.names[0] for option in command.options
+                    if not option.flag and option.value.split(":")[0].split(" ")[0] in ("", "TEXT", "VALUE")]
+            assert not bare, f"{' '.join(command.path)}: no type of value: {bare}"
+
+
+def a_wrong_command_line_ends_with_2(name, program):
+    for top, words in tops(name, program):
+        for command in top.walk():
+            path = [*words, *command.path[1:]]
+            done = run(program, *path, "--no-such-option")
+            assert done.returncode == 2, f"{name} {path} --no-such-option ends with {done.returncode}: {done.stderr}"
+            assert done.stderr and not done.stdout, f"{name} {path}: a usage error is for standard error"
+
+
 CHECKS = (every_option_is_in_the_man_page, what_is_described_is_what_help_shows, bash_completes, zsh_parses,
-          fish_completes)
+          fish_completes, every_help_has_an_example_and_exit_codes, exit_codes_are_in_the_man_page,
+          every_value_has_a_type, a_wrong_command_line_ends_with_2)
 
 
 def main():
