@@ -95,6 +95,7 @@ enum class View : std::uint8_t {
   transactions,
   jobs,
   memory,
+  loads,
 };
 
 /// What to look at: one of the things, or a page of the list.

@@ -41,6 +41,7 @@ Answer Views::list(const OnlyJob& only, const ViewRequest& request) const {
     case View::transactions: return list_transactions(page, only, *from), "transactions";
     case View::jobs: return list_jobs(page, request.after), "jobs";
     case View::memory: return list_memory(page, only, request, *from), "memory";
+    case View::loads: return list_loads(page, request, *from), "loads";
     case View::topology: break;
     }
     return "";
@@ -65,6 +66,11 @@ std::optional<json::object> Views::one(const OnlyJob& only, View what,
   case View::memory:
     if (const auto found = graph().find_switch(id)) {
       return memory_json(*found, only);
+    }
+    break;
+  case View::loads:
+    if (const auto found = graph().find_switch(id)) {
+      return load_json(*found);
     }
     break;
   case View::hosts:

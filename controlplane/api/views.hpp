@@ -8,7 +8,7 @@
 // the service's to say; of other jobs' groups and trees, `OnlyJob` keeps them from being seen.
 //
 // Files: views.cpp (which list, which one of it), group_views.cpp, switch_views.cpp,
-// memory_views.cpp, tree_views.cpp, topology_views.cpp. Pure.
+// memory_views.cpp, load_views.cpp, tree_views.cpp, topology_views.cpp. Pure.
 #pragma once
 
 #include "controlplane/api/page.hpp"
@@ -97,6 +97,10 @@ private:
   [[nodiscard]] boost::json::object memory_json(topology::SwitchId id, const OnlyJob& only) const;
   void list_memory(Page& page, const OnlyJob& only, const ViewRequest& request,
                    std::uint64_t from) const;
+
+  // load_views.cpp
+  [[nodiscard]] boost::json::object load_json(topology::SwitchId id) const;
+  void list_loads(Page& page, const ViewRequest& request, std::uint64_t from) const;
 
   // topology_views.cpp
   /// Engines that had no descriptor for an arm, or may have none, in words.

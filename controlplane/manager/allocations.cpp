@@ -128,7 +128,7 @@ void Manager::nodes(const api::Caller& caller, const api::NodesRequest& request,
   if (auto refused = refuse_events(caller)) {
     return reply(std::move(*refused));
   }
-  const api::OnlyJob only = only_job_of(caller);
+  const api::OnlyJob only = seen_by(caller);
   const auto seen = [&](const std::string& name, const job::NodeTable::Node& node) {
     if (!only || node.job == *only) {
       return true;

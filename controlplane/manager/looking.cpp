@@ -15,8 +15,16 @@
 
 namespace tributary::manager {
 
+bool Manager::looks_openly(const api::Caller& caller) const {
+  return settings_.open_view && caller.token.empty();
+}
+
 /// Whoever may look at one thing may look at all, but for what is another job's.
 std::optional<api::Answer> Manager::refuse_events(const api::Caller& caller) {
+  return looks_openly(caller) ? std::nullopt : refuse_strangers(caller);
+}
+
+std::optional<api::Answer> Manager::refuse_strangers(const api::Caller& caller) const {
   if (caller.administrator) {
     return std::nullopt;
   }
@@ -46,7 +54,7 @@ void Manager::view(const api::Caller& caller, const api::ViewRequest& request, a
                                                      : refuse_events(caller)) {
     return reply(std::move(*refused));
   }
-  const api::OnlyJob only = only_job_of(caller);
+  const api::OnlyJob only = seen_by(caller);
   if (!request.id) {
     if (request.what != api::View::topology) {
       return reply(views().list(only, request));
@@ -69,7 +77,8 @@ void Manager::view(const api::Caller& caller, const api::ViewRequest& request, a
       {"trees", "tree"},
       {"transactions", "transaction"},
       {"jobs", "job"},
-      {"memory", "switch"}};
+      {"memory", "switch"},
+      {"loads", "switch"}};
   const auto& [name, key] = keys[static_cast<std::size_t>(request.what)];
   reply(api::error_answer(404, fmt::format("there is no {} of {} \"{}\"", name, key, *request.id)));
 }

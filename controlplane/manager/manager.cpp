@@ -528,10 +528,15 @@ void Manager::message(transaction::SessionNumber session, const control::SwitchM
     discovery_.report(graph()[at].name, message.ports(), now());
     control_.ports(at, message.ports());
   } else if (message.has_statistics()) {
+    const std::uint64_t since = elapsed_ns(state.heard, state.counted);
     for (const control::PortStatistics& port : message.statistics().ports()) {
       notice_congestion(at, port);
+      if (const auto before = state.ports.find(port.port()); before != state.ports.end()) {
+        state.rates[port.port()] = southbound::protocol::rates_between(before->second, port, since);
+      }
       state.ports[port.port()] = port;
     }
+    state.counted = state.heard;
     for (const control::TreeStatistics& tree : message.statistics().trees()) {
       state.trees[tree.tree()] = tree;
     }

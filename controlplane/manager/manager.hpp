@@ -102,6 +102,9 @@ struct Settings {
   std::string name = "fabric";
   /// The job of callers without a token; "" for none.
   std::string open_job;
+  /// Whether callers without a token may look at everything, and change nothing but what is the
+  /// open job's.
+  bool open_view = false;
   group::Settings groups;
   multicast::PlannerSettings planner;
   topology::DiscoverySettings discovery;
@@ -544,8 +547,10 @@ private:
   void rebalance_later();
 
   // requests.cpp
-  /// A caller that `refuse_events` refuses sees what is of no job.
+  /// The job of whoever is no administrator; "" where `refuse_strangers` refuses.
   [[nodiscard]] api::OnlyJob only_job_of(const api::Caller& caller) const;
+  /// What the caller may see of. One that `refuse_events` refuses sees what is of no job.
+  [[nodiscard]] api::OnlyJob seen_by(const api::Caller& caller) const;
   [[nodiscard]] group::Result<std::string> job_for(const api::Caller& caller,
                                                    const std::string& wanted) const;
   /// The answer to whoever is no administrator: 401 to a wrong token, 403 to the others.
@@ -575,6 +580,10 @@ private:
                                                         const Waiter& waiter) const;
 
   // looking.cpp
+  /// Whether it is one of those without a token, who may look at everything here.
+  [[nodiscard]] bool looks_openly(const api::Caller& caller) const;
+  /// The answer to whoever is neither an administrator nor of a job.
+  [[nodiscard]] std::optional<api::Answer> refuse_strangers(const api::Caller& caller) const;
   [[nodiscard]] api::Views views() const { return {sight_, time()}; }
   [[nodiscard]] const std::vector<std::string>& miscabled();
 

@@ -102,7 +102,7 @@ void Manager::rdma_park(const api::Caller& caller, const api::RdmaParkRequest& r
 void Manager::rdma_report(const api::Caller& caller, const api::RdmaReport& report,
                           api::Reply reply) {
   const Section section(stalls_, "a report of RDMA");
-  if (auto refused = refuse_events(caller)) {
+  if (auto refused = refuse_strangers(caller)) {
     return reply(std::move(*refused));
   }
   if (const api::OnlyJob only = only_job_of(caller)) {

@@ -609,9 +609,13 @@ api::OnlyJob Manager::only_job_of(const api::Caller& caller) const {
   return job ? *job : "";
 }
 
+api::OnlyJob Manager::seen_by(const api::Caller& caller) const {
+  return looks_openly(caller) ? std::nullopt : only_job_of(caller);
+}
+
 std::function<void()> Manager::subscribe(const api::Caller& caller, std::uint64_t after,
                                          std::function<void(const api::Event&)> sink) {
-  const auto only = only_job_of(caller);
+  const auto only = seen_by(caller);
   if (!only) {
     return events_.follow(after, environment_.wall_time(), std::move(sink));
   }

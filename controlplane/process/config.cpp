@@ -51,6 +51,12 @@ const Key<Manager> manager_keys[] = {
       .sample = "\"open\"",
       .help = "Job of callers without a token; absent: a token is required."},
      [](Manager& m, const Value& v) { m.open_job = text(v); }},
+    {{.name = "open_view",
+      .type = configuration::Flag{},
+      .fallback = "false",
+      .help = "Whether callers without a token may look at the whole fabric, with the groups, "
+              "trees, events and faults of all jobs, as the view in the browser shows it."},
+     [](Manager& m, const Value& v) { m.open_view = std::get<bool>(v); }},
     {{.name = "log_level",
       .type = Choice{log_levels},
       .fallback = "\"info\"",

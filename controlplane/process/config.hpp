@@ -18,6 +18,7 @@ namespace tributary::fabricd {
 struct Manager {
   std::string name = "fabric";
   std::string open_job;
+  bool open_view = false;
   std::string log_level = "info";
 };
 

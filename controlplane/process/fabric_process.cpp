@@ -103,6 +103,7 @@ manager::Settings manager_settings(const Config& config, const store::Store& sto
   settings.store_failure = store.failure();
   settings.name = config.manager.name;
   settings.open_job = config.manager.open_job;
+  settings.open_view = config.manager.open_view;
   settings.groups = group_settings(config.groups);
   settings.routes = route_settings(config.routes);
   settings.rdma = rdma_settings(config.rdma);

@@ -3,6 +3,7 @@
 #include "controlplane/api/request_error.hpp"
 #include "controlplane/api/requests.hpp"
 #include "controlplane/rest/authentication.hpp"
+#include "controlplane/view/files.hpp"
 #include "net/as_result.hpp"
 
 #include <boost/asio/post.hpp>
@@ -36,6 +37,12 @@ constexpr std::chrono::milliseconds answer_time{120'000};
 constexpr std::size_t bytes_per_second = 64 * 1024;
 
 constexpr std::string_view event_stream_type = "text/event-stream";
+
+/// The page loads nothing from elsewhere, runs nothing that is not a file of its own, and stands in
+/// nobody else's page.
+constexpr std::string_view page_policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 std::string_view view_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -225,6 +232,9 @@ asio::awaitable<std::optional<Response>> Connection::respond(const Route& route,
     if (route.kind == Route::Kind::metrics) {
       co_return co_await metrics();
     }
+    if (route.kind == Route::Kind::page) {
+      co_return page(call);
+    }
     if (route.kind != Route::Kind::events || shared_->closed()) {
       co_return respond_alone(route.kind);
     }
@@ -284,6 +294,19 @@ Response Connection::respond_alone(Route::Kind kind) const {
   }
   const std::string missing = shared_->service->not_ready_because();
   return json_response(missing.empty() ? ok() : error_answer(503, missing));
+}
+
+Response Connection::page(const Call& call) {
+  const std::string_view name = call.parameters.empty() ? "index.html" : call.parameters[0];
+  const view::File* const file = view::find(name);
+  if (file == nullptr) {
+    return json_response(error_answer(404, "the view has no such file; it begins at /"));
+  }
+  Response response = text_response(std::string(file->type), std::string(file->content));
+  response.fields.emplace_back("Content-Security-Policy", std::string(page_policy));
+  response.fields.emplace_back("X-Content-Type-Options", "nosniff");
+  response.fields.emplace_back("Referrer-Policy", "no-referrer");
+  return response;
 }
 
 Answer Connection::kept_events(const api::Caller& caller, const api::EventsRequest& request) const {

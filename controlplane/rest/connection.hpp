@@ -70,6 +70,8 @@ private:
   asio::awaitable<Response> metrics();
   /// What needs no call of the service.
   [[nodiscard]] Response respond_alone(Route::Kind kind) const;
+  /// A file of the view in the browser: the one that the path names, or its page.
+  [[nodiscard]] static Response page(const Call& call);
   [[nodiscard]] api::Answer kept_events(const api::Caller& caller,
                                         const api::EventsRequest& request) const;
   /// False when the client is gone, or the connection closed because of `manner`.

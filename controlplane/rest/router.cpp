@@ -177,6 +177,8 @@ constexpr std::array all_routes = {
           ask_one<View::transactions>},
     Route{verb::get, "/api/v1/jobs", Kind::service, no_body, ask_view<View::jobs>},
     Route{verb::get, "/api/v1/jobs/{id}", Kind::service, no_body, ask_one<View::jobs>},
+    Route{verb::get, "/api/v1/loads", Kind::service, no_body, ask_view<View::loads>},
+    Route{verb::get, "/api/v1/loads/{id}", Kind::service, no_body, ask_one<View::loads>},
     Route{verb::get, "/api/v1/memory", Kind::service, no_body, ask_view<View::memory>},
     Route{verb::get, "/api/v1/memory/{id}", Kind::service, no_body, ask_one<View::memory>},
 
@@ -214,6 +216,8 @@ constexpr std::array all_routes = {
     Route{verb::get, "/readyz", Kind::readiness, no_body, nullptr},
     Route{verb::get, "/metrics", Kind::metrics, no_body, nullptr},
     Route{verb::get, "/openapi.json", Kind::openapi, no_body, nullptr},
+    Route{verb::get, "/", Kind::page, no_body, nullptr},
+    Route{verb::get, "/view/{file}", Kind::page, no_body, nullptr},
 };
 
 /// Whether the segments are those of the pattern; then `parameters` are what stands in its braces.
@@ -233,7 +237,7 @@ bool matches(std::string_view pattern, const std::vector<std::string>& segments,
       return false;
     }
   }
-  return pattern.empty();
+  return pattern.empty() || pattern == "/";
 }
 
 } // namespace

@@ -27,7 +27,7 @@ struct Call {
 
 struct Route {
   /// Who answers: the service by way of `ask`, or the server itself.
-  enum class Kind : std::uint8_t { service, health, readiness, metrics, openapi, events };
+  enum class Kind : std::uint8_t { service, health, readiness, metrics, openapi, events, page };
 
   http::verb method;
   std::string_view path; ///< "/api/v1/groups/{job}/{name}"

@@ -189,11 +189,11 @@ TimeNs Agent::next_deadline() const {
 }
 
 void Agent::statistics(std::span<const core::Counters* const> counters,
-                       std::uint32_t descriptors_in_use) {
+                       std::span<const PortPauses> pauses, std::uint32_t descriptors_in_use) {
   statistics_due_ = false;
   if (channel_ == Channel::up) {
     *outbox_.emplace_back().mutable_statistics() =
-        statistics_.message(counters, file().ports.size(), descriptors_in_use);
+        statistics_.message(counters, pauses, descriptors_in_use);
   }
 }
 

@@ -30,7 +30,7 @@
 //
 //   agent.poll(now);
 //   while (auto tables = agent.take_tables())     publish(tables), agent.published(its version)
-//   if (agent.statistics_due())                   agent.statistics(counters, descriptors_in_use)
+//   if (agent.statistics_due())                   agent.statistics(counters, pauses, descriptors)
 //   for (auto& hello : agent.take_hellos())       send hello.bytes out of hello.port
 //   for (auto& message : agent.take_messages())   to the channel
 //   if (auto why = agent.take_disconnect())       close the channel, agent.channel_down(now)
@@ -126,9 +126,9 @@ public:
   /// The snapshot of this version is what every worker sees now.
   void published(std::uint64_t version);
   /// Answers statistics_due(): the counters of all workers that run the switch, see
-  /// WorkerGroup::counters.
+  /// WorkerGroup::counters; the pauses of each port of the file, in its order.
   void statistics(std::span<const core::Counters* const> counters,
-                  std::uint32_t descriptors_in_use);
+                  std::span<const PortPauses> pauses, std::uint32_t descriptors_in_use);
 
   /// Does what its time has come for.
   void poll(TimeNs now);

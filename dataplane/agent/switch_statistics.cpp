@@ -18,7 +18,8 @@ template <typename Pick> std::uint64_t sum(Workers workers, Pick pick) {
   return total;
 }
 
-void add_port(control::PortStatistics& out, Workers workers, std::size_t port) {
+void add_port(control::PortStatistics& out, Workers workers, std::size_t port,
+              const PortPauses& pauses) {
   const auto of_port = [&](auto member) {
     return sum(workers, [&](const core::Counters& c) -> const core::Counter& {
       return c.ports[port].*member;
@@ -32,6 +33,11 @@ void add_port(control::PortStatistics& out, Workers workers, std::size_t port) {
   out.set_port(static_cast<std::uint32_t>(port));
   out.set_received(of_port(&core::PortCounters::rx_frames));
   out.set_sent(of_port(&core::PortCounters::tx_frames));
+  out.set_received_bytes(of_port(&core::PortCounters::rx_bytes));
+  out.set_sent_bytes(of_port(&core::PortCounters::tx_bytes));
+  out.set_pauses_received(pauses.received);
+  out.set_pauses_sent(pauses.sent);
+  out.set_paused_ns(pauses.paused_ns);
   for (std::size_t reason = 0; reason < core::drop_reason_count; ++reason) {
     const std::uint64_t drops = sum(workers, [&](const core::Counters& c) -> const core::Counter& {
       return c.ports[port].drops[reason];
@@ -49,12 +55,12 @@ void add_port(control::PortStatistics& out, Workers workers, std::size_t port) {
 
 } // namespace
 
-control::Statistics SwitchStatistics::message(Workers counters, std::size_t port_count,
+control::Statistics SwitchStatistics::message(Workers counters, std::span<const PortPauses> pauses,
                                               std::uint32_t descriptors_in_use) {
   control::Statistics out;
   out.set_descriptors_in_use(descriptors_in_use);
-  for (std::size_t port = 0; port < port_count; ++port) {
-    add_port(*out.add_ports(), counters, port);
+  for (std::size_t port = 0; port < pauses.size(); ++port) {
+    add_port(*out.add_ports(), counters, port, pauses[port]);
   }
   for (std::size_t tree = 0; tree < max_trees; ++tree) {
     const auto of_tree = [&](auto member) {

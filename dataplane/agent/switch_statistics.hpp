@@ -16,11 +16,19 @@
 
 namespace tributary::agent {
 
+/// What the queues of one port, added up, know of pauses.
+struct PortPauses {
+  std::uint64_t received = 0; ///< that the neighbour asked for
+  std::uint64_t sent = 0;     ///< that the neighbour was asked for
+  std::uint64_t paused_ns = 0;
+};
+
 class SwitchStatistics {
 public:
-  /// The figures of all workers are summed up; they count since the switch started.
+  /// The figures of all workers are summed up; they count since the switch started. There are as
+  /// many ports as `pauses`.
   [[nodiscard]] control::Statistics message(std::span<const core::Counters* const> counters,
-                                            std::size_t port_count,
+                                            std::span<const PortPauses> pauses,
                                             std::uint32_t descriptors_in_use);
   /// The next message has all trees on which anything ever happened: for a manager that has heard
   /// nothing yet.

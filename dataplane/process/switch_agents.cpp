@@ -299,7 +299,17 @@ void SwitchAgents::fetch() {
 void SwitchAgents::count_and_report(std::size_t switch_index) {
   std::uint32_t descriptors = 0;
   workers_->for_each_descriptor(switch_index, [&](const core::DescriptorView&) { ++descriptors; });
-  lines_[switch_index]->agent.statistics(workers_->counters(switch_index), descriptors);
+  std::vector<agent::PortPauses> pauses(workers_->plan(switch_index).ports.size());
+  for (std::size_t port = 0; port < pauses.size(); ++port) {
+    for (std::uint8_t c = 0; c < traffic_classes; ++c) {
+      const egress::QueueSnapshot queue = workers_->queue(
+          switch_index, PortNumber{static_cast<std::uint8_t>(port)}, TrafficClass{c});
+      pauses[port].received += queue.pauses_received;
+      pauses[port].sent += queue.pauses_sent;
+      pauses[port].paused_ns += queue.paused_ns;
+    }
+  }
+  lines_[switch_index]->agent.statistics(workers_->counters(switch_index), pauses, descriptors);
 }
 
 void SwitchAgents::arm_timer() {

@@ -61,6 +61,7 @@ UNDER = {
     "tributaryctl": ADDRESS,
     "trimming": ADDRESS,
     "vectors": set(),
+    "view": set(),
     "wide": ADDRESS,
     "wide_groups": set(),
 }

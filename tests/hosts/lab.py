@@ -33,6 +33,8 @@ class Lab:
         self.network = Network()
         self.switches = []
         self.managers = []
+        self.browsers = []
+        self.build = build
         self.config = None
         self.root = None
         self.leaves = []
@@ -92,6 +94,13 @@ class Lab:
         if text is not None:
             path.write_text(text, encoding="utf-8")
         return path
+
+    def artefact(self, name):
+        """A path for what is worth looking at after the test, such as a screenshot: in TRIBUTARY_ARTEFACTS, or in
+        `artefacts` of the build. It stays when the test's world is gone."""
+        folder = Path(os.environ.get("TRIBUTARY_ARTEFACTS", self.build / "artefacts"))
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / name
 
     # What a test asks about
 
@@ -166,6 +175,8 @@ class Lab:
                 raise AssertionError(f"{manager.file.stem} ended with exit code {code}")
 
     def close(self):
+        for browser in self.browsers:
+            browser.close()
         for manager in self.managers:
             manager.kill()
         for switch in self.switches:

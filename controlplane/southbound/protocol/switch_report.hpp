@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controlplane/records/wide_frames.hpp"
+#include "controlplane/southbound/protocol/port_rates.hpp"
 #include "controlplane/transaction/subject.hpp"
 #include "tributary/control.pb.h"
 #include "tributary/types.hpp"
@@ -18,8 +19,10 @@ struct SwitchReport {
   bool connected = false;
   control::Limits limits;
   std::string software;
-  TimeNs heard{}; ///< the last time; 0: never
+  TimeNs heard{};   ///< the last time; 0: never
+  TimeNs counted{}; ///< when its last counters came; 0: none have
   std::map<std::uint32_t, control::PortStatistics> ports;
+  std::map<std::uint32_t, PortRates> rates; ///< between its last two reports
   std::map<std::uint32_t, control::TreeStatistics> trees;
   std::uint32_t descriptors_in_use = 0;
 

@@ -133,7 +133,7 @@ void look_at_everything(World& world) {
         std::pair(api::View::hosts, "hosts"), std::pair(api::View::links, "links"),
         std::pair(api::View::groups, "groups"), std::pair(api::View::trees, "trees"),
         std::pair(api::View::transactions, "transactions"), std::pair(api::View::jobs, "jobs"),
-        std::pair(api::View::memory, "memory")}) {
+        std::pair(api::View::memory, "memory"), std::pair(api::View::loads, "loads")}) {
     Given given;
     world.manager->view(administrator, api::ViewRequest{.what = what}, given.reply());
     expect_documented("get", std::string("/api/v1/") + path, given);

@@ -69,6 +69,53 @@ TEST(tokens, that_are_given_must_be_right_also_where_there_is_an_open_job) {
   EXPECT_FALSE(world.manager->refuse_events({}).has_value()) << "nobody needs a token here";
 }
 
+TEST(open_view, lets_those_without_a_token_look_at_everything_and_change_nothing) {
+  Settings settings;
+  settings.open_view = true;
+  World world(settings);
+  const std::string mine = world.create_job("mine");
+  world.connect_star("leaf", 2);
+  const Given joined = world.join("demo", 1, 0, 1, {.token = mine, .administrator = false});
+  world.reconcile();
+  ASSERT_EQ(joined->status, 200U);
+  const api::Caller nobody{};
+  const api::Caller stranger{.token = "made-up", .administrator = false};
+  for (const api::View view : {api::View::topology, api::View::loads, api::View::groups}) {
+    Given seen;
+    world.manager->view(nobody, api::ViewRequest{.what = view}, seen.reply());
+    EXPECT_EQ(seen->status, 200U);
+    Given refused;
+    world.manager->view(stranger, api::ViewRequest{.what = view}, refused.reply());
+    EXPECT_EQ(refused->status, 401U) << "a token that is given must be right";
+  }
+  Given groups;
+  world.manager->view(nobody, api::ViewRequest{.what = api::View::groups}, groups.reply());
+  EXPECT_EQ(groups.body().at("groups").as_array().size(), 1U) << "of all jobs";
+  Given faults;
+  world.manager->faults(nobody, 10, faults.reply());
+  EXPECT_EQ(faults->status, 200U);
+  std::size_t events = 0;
+  world.manager->subscribe(nobody, 0, [&](const api::Event&) { ++events; })();
+  EXPECT_GT(events, 0U);
+
+  Given jobs;
+  world.manager->view(nobody, api::ViewRequest{.what = api::View::jobs}, jobs.reply());
+  EXPECT_EQ(jobs->status, 403U);
+  Given deleted;
+  world.manager->delete_group(nobody, "mine", "demo", deleted.reply());
+  EXPECT_EQ(deleted->status, 401U);
+  Given drained;
+  world.manager->drain(nobody, {.verb = api::DrainRequest::Verb::drain, .at = "leaf"},
+                       drained.reply());
+  EXPECT_EQ(drained->status, 403U);
+  Given reported;
+  world.manager->rdma_report(nobody, {.nid = Nid{1}}, reported.reply());
+  EXPECT_EQ(reported->status, 401U) << "a report changes what hosts are told";
+  Given job;
+  world.manager->get_job(nobody, "mine", job.reply());
+  EXPECT_NE(job->status, 200U) << "there is its token";
+}
+
 TEST(open_job, that_an_administrator_deleted_is_404_to_those_without_a_token) {
   Settings settings;
   settings.open_job = "everybody";

@@ -53,5 +53,45 @@ TEST(views, may_be_asked_for_while_links_are_found_that_no_tree_was_planned_over
   EXPECT_THAT(world.metrics(), HasSubstr("tributary_link_efi"));
 }
 
+TEST(views, of_loads_tell_rates_between_two_reports_and_leave_out_what_does_nothing) {
+  World world;
+  world.connect_star("leaf", 2);
+  const auto loads = [&] {
+    Given given;
+    world.manager->view(administrator, api::ViewRequest{.what = api::View::loads}, given.reply());
+    return given.body().at("loads").as_array();
+  };
+  EXPECT_TRUE(loads().empty()) << "no counters yet";
+  control::SwitchMessage message;
+  control::PortStatistics& port = *message.mutable_statistics()->add_ports();
+  message.mutable_statistics()->add_ports()->set_port(3); // and has nothing to tell
+  port.set_port(1);
+  const auto report = [&](std::uint64_t bytes, std::uint64_t drops) {
+    port.set_sent(bytes / 100);
+    port.set_sent_bytes(bytes);
+    port.set_pauses_sent(3);
+    (*port.mutable_drops())["queue_full"] = drops;
+    world.manager->message(world.sessions.at("leaf"), message);
+  };
+  report(1'000'000, 2);
+  world.pass(2 * World::second);
+  report(3'500'000, 8);
+  const auto shown = loads();
+  ASSERT_EQ(shown.size(), 1U);
+  EXPECT_EQ(shown[0].at("switch").as_string(), "leaf");
+  ASSERT_EQ(shown[0].at("ports").as_array().size(), 1U);
+  const auto& one = shown[0].at("ports").as_array()[0].as_object();
+  EXPECT_EQ(one.at("port").to_number<int>(), 1);
+  EXPECT_NEAR(one.at("sent_mbps").to_number<double>(), 10, 0.01);
+  EXPECT_NEAR(one.at("drops_per_second").to_number<double>(), 3, 0.01);
+  EXPECT_EQ(one.at("drops").to_number<int>(), 8);
+  EXPECT_EQ(one.at("pauses_sent").to_number<int>(), 3);
+  EXPECT_FALSE(one.contains("load")) << "of a port whose speed nobody knows";
+  // A switch that starts anew counts from 0, and what it was before is no rate.
+  world.connect_star("leaf", 2);
+  report(500, 0);
+  EXPECT_EQ(loads()[0].at("ports").as_array()[0].at("sent_mbps").to_number<double>(), 0);
+}
+
 } // namespace
 } // namespace tributary::manager

@@ -4,14 +4,21 @@
 
 #include <gmock/gmock.h>
 
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+
 namespace tributary::rest {
 
 using api::error_answer;
 
 namespace {
 
+using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 const std::string multicast = R"({"macs":["0:00:01","0:00:02"],"vni":1024,"timeout":20000000,)"
@@ -67,6 +74,10 @@ TEST_F(Paths, each_asks_the_service_for_what_it_says) {
       {"GET", "/api/v1/transactions/9", "", "view 6 9"},
       {"GET", "/api/v1/jobs", "", "view 7 -"},
       {"GET", "/api/v1/jobs/j1", "", "view 7 j1"},
+      {"GET", "/api/v1/memory", "", "view 8 -"},
+      {"GET", "/api/v1/memory/leaf0", "", "view 8 leaf0"},
+      {"GET", "/api/v1/loads?switch=leaf0", "", "view 9 -"},
+      {"GET", "/api/v1/loads/leaf0", "", "view 9 leaf0"},
       {"POST", "/api/v1/rebalance", "", "rebalance false"},
       {"GET", "/api/v1/routes", "", "routes"},
       {"GET", "/api/v1/paths?from=h0&to=17", "", "path h0 17"},
@@ -141,7 +152,7 @@ TEST_F(Paths, slashes_at_the_end_or_doubled_do_not_matter) {
 
 TEST_F(Paths, unknown_ones_are_404) {
   start();
-  for (const char* path : {"/", "/api", "/api/v1", "/api/v1/nothing", "/api/v1/groups/a/b/c",
+  for (const char* path : {"/api", "/view", "/api/v1", "/api/v1/nothing", "/api/v1/groups/a/b/c",
                            "/api/v1/groups/a/b/members", "/fabric", "/openapi.json/x"}) {
     const RawAnswer answer = ask("GET", path);
     EXPECT_EQ(answer.status, 404) << path;
@@ -203,6 +214,56 @@ TEST_F(Paths, the_openapi_document_is_served_as_it_is) {
   const RawAnswer answer = ask("GET", "/openapi.json");
   EXPECT_EQ(answer.body, openapi_document());
   EXPECT_EQ(answer.fields.at("content-type"), "application/json");
+}
+
+class Page : public ServerTest {};
+
+TEST_F(Page, is_served_with_all_that_it_refers_to_and_may_load_nothing_else) {
+  start();
+  const RawAnswer page = ask("GET", "/");
+  ASSERT_EQ(page.status, 200);
+  EXPECT_EQ(page.fields.at("content-type"), "text/html; charset=utf-8");
+  EXPECT_THAT(page.fields.at("content-security-policy"),
+              AllOf(HasSubstr("default-src 'none'"), HasSubstr("script-src 'self'"),
+                    HasSubstr("frame-ancestors 'none'"), Not(HasSubstr("unsafe"))));
+  EXPECT_EQ(page.fields.at("x-content-type-options"), "nosniff");
+  EXPECT_THAT(page.body, HasSubstr("src=\"view/main.js\""));
+  EXPECT_THAT(page.body, Not(HasSubstr("http"))) << "it is to work where nothing else is reached";
+  // Its modules name each other as "./name.js".
+  std::set<std::string> wanted{"main.js", "style.css", "icon.svg"};
+  std::set<std::string> looked_at;
+  while (looked_at.size() < wanted.size()) {
+    const std::set<std::string> now = wanted;
+    for (const std::string& name : now) {
+      if (!looked_at.insert(name).second) {
+        continue;
+      }
+      const RawAnswer file = ask("GET", "/view/" + name);
+      ASSERT_EQ(file.status, 200) << name;
+      EXPECT_EQ(file.fields.at("content-security-policy"),
+                page.fields.at("content-security-policy"));
+      if (name.ends_with(".js")) {
+        EXPECT_EQ(file.fields.at("content-type"), "text/javascript; charset=utf-8");
+      }
+      for (std::size_t at = file.body.find("from \"./"); at != std::string::npos;
+           at = file.body.find("from \"./", at + 1)) {
+        const std::size_t begin = at + std::string_view("from \"./").size();
+        wanted.insert(file.body.substr(begin, file.body.find('"', begin) - begin));
+      }
+    }
+  }
+  EXPECT_GT(wanted.size(), 10U);
+  EXPECT_TRUE(on_loop([this] { return service.calls.empty(); }));
+}
+
+TEST_F(Page, has_no_other_files) {
+  start();
+  for (const char* path : {"/view/nothing.js", "/view/..%2Fmain.js", "/view/embed.py"}) {
+    const RawAnswer answer = ask("GET", path);
+    EXPECT_EQ(answer.status, 404) << path;
+    EXPECT_THAT(message_of(answer), HasSubstr("no such file"));
+  }
+  EXPECT_EQ(ask("POST", "/").status, 405);
 }
 
 class Answers : public ServerTest {};

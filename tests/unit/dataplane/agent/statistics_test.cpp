@@ -12,7 +12,7 @@ namespace {
 class Statistics : public testing::Test {
 protected:
   control::Statistics ask(std::uint32_t descriptors = 0) {
-    agent.agent.statistics(workers, descriptors);
+    agent.agent.statistics(workers, pauses, descriptors);
     const auto messages = agent.agent.take_messages();
     EXPECT_EQ(messages.size(), 1U);
     return messages.empty() ? control::Statistics() : messages[0].statistics();
@@ -21,6 +21,7 @@ protected:
   TestAgent agent{leaf0(), {.hello_interval_ns = 0}};
   std::array<core::Counters, 2> counters;
   std::array<const core::Counters*, 2> workers{&counters[0], &counters[1]};
+  std::array<PortPauses, 6> pauses{};
 };
 
 TEST_F(Statistics, are_due_at_the_interval_that_the_manager_names) {
@@ -50,7 +51,10 @@ TEST_F(Statistics, are_the_sums_over_the_workers) {
   counters[1].ports[2].tx_frames.add(3);
   counters[0].drop(port(2), core::DropReason::no_route);
   counters[1].drop(port(2), core::DropReason::no_route);
+  counters[0].ports[2].rx_bytes.add(500);
+  counters[1].ports[2].tx_bytes.add(192);
   counters[0].engines[2].arms.add(9);
+  pauses[2] = {.received = 4, .sent = 8, .paused_ns = 1'000};
   counters[0].engines[2].arm_failures.add(1);
   counters[0].engines[2].full.add(6);
   counters[1].engines[2].partial.add(2);
@@ -61,6 +65,12 @@ TEST_F(Statistics, are_the_sums_over_the_workers) {
   EXPECT_EQ(p.port(), 2U);
   EXPECT_EQ(p.received(), 12U);
   EXPECT_EQ(p.sent(), 3U);
+  EXPECT_EQ(p.received_bytes(), 500U);
+  EXPECT_EQ(p.sent_bytes(), 192U);
+  EXPECT_EQ(p.pauses_received(), 4U);
+  EXPECT_EQ(p.pauses_sent(), 8U);
+  EXPECT_EQ(p.paused_ns(), 1'000U);
+  EXPECT_EQ(s.ports(3).pauses_received(), 0U);
   ASSERT_EQ(p.drops().size(), 1U);
   EXPECT_EQ(p.drops().at("no_route"), 2U);
   EXPECT_EQ(p.armed(), 9U);
@@ -106,7 +116,7 @@ TEST_F(Statistics, tell_a_manager_that_is_new_everything) {
 }
 
 TEST_F(Statistics, are_not_sent_without_a_manager) {
-  agent.agent.statistics(workers, 0);
+  agent.agent.statistics(workers, pauses, 0);
   EXPECT_TRUE(agent.agent.take_messages().empty());
 }
 

@@ -1,0 +1,50 @@
+// Which part of the drawing is seen: a point of the layout at x, y is shown at x * scale + dx, y * scale + dy.
+// Pure.
+
+const LEGEND = 70; // pixels at the bottom
+
+export class Camera {
+  constructor(scale = 1, dx = 0, dy = 0) {
+    this.scale = scale;
+    this.dx = dx;
+    this.dy = dy;
+  }
+
+  copy() {
+    return new Camera(this.scale, this.dx, this.dy);
+  }
+  same(other) {
+    return this.scale === other.scale && this.dx === other.dx && this.dy === other.dy;
+  }
+
+  /** All of the layout, in the middle of what the legend leaves. */
+  fit(layout, width, height) {
+    const most = 110;
+    const free = Math.max(1, height - LEGEND);
+    this.scale = Math.min(most, width / Math.max(layout.width, 1), free / Math.max(layout.height, 1));
+    this.dx = (width - layout.width * this.scale) / 2;
+    this.dy = (free - layout.height * this.scale) / 2;
+  }
+  move(dx, dy) {
+    this.dx += dx;
+    this.dy += dy;
+  }
+  /** What is shown at x, y stays there. */
+  zoom(factor, x, y) {
+    const scale = Math.min(400, Math.max(0.5, this.scale * factor));
+    this.dx = x - ((x - this.dx) * scale) / this.scale;
+    this.dy = y - ((y - this.dy) * scale) / this.scale;
+    this.scale = scale;
+  }
+  center(place, width, height) {
+    this.dx = width / 2 - place.x * this.scale;
+    this.dy = height / 2 - place.y * this.scale;
+  }
+
+  x(place) {
+    return place.x * this.scale + this.dx;
+  }
+  y(place) {
+    return place.y * this.scale + this.dy;
+  }
+}

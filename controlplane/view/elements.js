@@ -1,0 +1,28 @@
+// Elements of the page. What comes from the fabric is text, and never markup.
+
+export function element(tag, content = [], attributes = {}) {
+  const one = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) one.addEventListener(name.slice(2), value);
+    else if (value !== undefined && value !== false) one.setAttribute(name, value === true ? "" : value);
+  }
+  one.append(...[content].flat());
+  return one;
+}
+
+/**
+ * Children in place of what an element has. One that says the same already is left alone, so that nothing is
+ * taken from under a pointer or the focus; what its buttons do must then not depend on when it was made.
+ */
+export function replace(parent, children) {
+  const next = element("div", children);
+  if (next.innerHTML === parent.innerHTML) return;
+  const focused = parent.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+  parent.replaceChildren(...next.childNodes);
+  if (focused) parent.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+}
+
+/** Items of a list; `none` where there are none. */
+export function fill(list, items, none) {
+  replace(list, items.length ? items : [element("li", none, { class: "faint" })]);
+}

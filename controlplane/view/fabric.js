@@ -1,0 +1,166 @@
+// The fabric as the page knows it: what the API's lists say, joined by name and port. Holds no elements.
+
+const at = (name, port) => `${name}\n${port}`;
+
+export class Fabric {
+  constructor() {
+    this.switches = new Map(); // by name
+    this.hosts = new Map(); // by name
+    this.links = []; // between switches
+    this.byNumber = new Map();
+    this.behind = new Map(); // switch and port: its link, or the host there
+    this.groups = [];
+    this.trees = [];
+    this.transactions = [];
+    this.faults = null; // null: not for this reader
+    this.routes = null;
+    this.problems = [];
+    this.drained = new Set();
+    this.version = 0; // of what there is, and so of the layout
+  }
+
+  /** All pages of /api/v1/topology. True when the drawing has to be laid out anew. */
+  takeTopology(pages) {
+    const before = this.shapeKey();
+    this.switches.clear();
+    this.hosts.clear();
+    this.byNumber.clear();
+    const loads = this.behind;
+    this.behind = new Map();
+    this.links = [];
+    this.problems = [];
+    for (const page of pages) {
+      this.problems.push(...(page.problems ?? []), ...(page.miscabled ?? []));
+      for (const { name, connected, up, trees, ports, version } of page.switches) {
+        // A port that is up and has nobody behind it that we know leads to a host that has said nothing yet.
+        const silent = ports.some((port) => port.up && !port.to);
+        const one = { kind: "switch", name, connected, up, trees, version, silent, hosts: [], links: [] };
+        this.switches.set(name, one);
+      }
+    }
+    for (const page of pages) {
+      for (const host of page.hosts) {
+        const one = { kind: "host", ...host };
+        this.hosts.set(host.name, one);
+        this.switches.get(host.switch)?.hosts.push(one);
+        this.place(one, host, loads);
+      }
+      for (const link of page.links) {
+        const one = { kind: "link", number: link.link, a: link.a, b: link.b, up: link.up, speed: link.speed_mbps, efi: link.efi };
+        this.byNumber.set(one.number, one);
+        const ends = [this.switches.get(link.a.switch), this.switches.get(link.b.switch)];
+        if (!ends[0] || !ends[1]) continue;
+        this.links.push(one);
+        ends[0].links.push(one);
+        ends[1].links.push(one);
+        this.place(one, link.a, loads);
+        this.place(one, link.b, loads);
+      }
+    }
+    if (before === this.shapeKey()) return false;
+    this.version += 1;
+    return true;
+  }
+
+  place(one, end, loads) {
+    const key = at(end.switch, end.port);
+    one.load = loads.get(key)?.load ?? null;
+    this.behind.set(key, one);
+  }
+
+  shapeKey() {
+    const edges = this.links.map((link) => `${link.a.switch} ${link.b.switch}`);
+    const tops = [...this.switches.values()].map((one) => `${one.name} ${one.hosts.length} ${one.silent}`);
+    return `${tops.join()}|${edges.join()}`;
+  }
+
+  /** /api/v1/loads: of each link or host what its busier end says; what has no figures is idle. */
+  takeLoads(list) {
+    for (const one of this.behind.values()) one.load = null;
+    for (const { switch: name, ports } of list) {
+      for (const port of ports) {
+        const one = this.behind.get(at(name, port.port));
+        if (one) one.load = busier(one.load, { ...port, at: name });
+      }
+    }
+  }
+
+  /** A link as an event says it is; false when it is not known. */
+  setLink(number, up) {
+    const link = this.byNumber.get(number);
+    if (link) link.up = up;
+    return Boolean(link);
+  }
+
+  takeRoutes(routes) {
+    this.routes = routes;
+    this.drained = new Set(routes.drained.map((one) => one.switch));
+  }
+
+  treesOf(job, group) {
+    return this.trees.filter((tree) => tree.job === job && tree.group === group);
+  }
+
+  /** The switches, links and hosts of a tree. */
+  membersOf(tree) {
+    const switches = new Set();
+    const links = new Set();
+    const hosts = new Set();
+    for (const part of tree.parts) {
+      switches.add(part.switch);
+      for (const port of [part.parent, ...part.children]) {
+        const one = this.behind.get(at(part.switch, port.port));
+        if (one?.kind === "link") links.add(one);
+        if (one?.kind === "host") hosts.add(one);
+      }
+    }
+    return { switches, links, hosts };
+  }
+}
+
+function busier(a, b) {
+  if (!a) return b;
+  const more = Math.max(a.sent_mbps, 0) >= b.sent_mbps ? a : b;
+  return {
+    ...more,
+    drops: a.drops + b.drops,
+    drops_per_second: a.drops_per_second + b.drops_per_second,
+    pauses_received: a.pauses_received + b.pauses_received,
+    pauses_sent: a.pauses_sent + b.pauses_sent,
+    paused: Math.max(a.paused, b.paused),
+  };
+}
+
+/** What a link is, in the order in which it matters: "down", "drops", "paused", "load1" to "load5", "idle". */
+export function stateOf(link) {
+  if (!link.up) return "down";
+  const load = link.load;
+  if (!load) return "idle";
+  if (load.drops_per_second > 0) return "drops";
+  if (load.paused > 0) return "paused";
+  if (!load.sent_mbps) return "idle";
+  // Without a speed there is no share of it to tell; that something passes is all we know.
+  const share = load.load ?? 0;
+  return `load${share < 0.1 ? 1 : share < 0.3 ? 2 : share < 0.6 ? 3 : share < 0.85 ? 4 : 5}`;
+}
+
+/** A line for a person. */
+export function describe(one, fabric) {
+  if (one.kind === "switch") {
+    const states = [one.connected ? "connected" : "no channel", one.up ? "" : "down", fabric.drained.has(one.name) ? "drained" : ""];
+    return `${one.name}: ${states.filter(Boolean).join(", ")}; ${one.hosts.length} hosts, ${one.links.length} links, ${one.trees} trees`;
+  }
+  if (one.kind === "host") return `${one.name} (NID ${one.nid}) at ${one.switch} port ${one.port}${one.up ? "" : ", down"}\n${carries(one)}`;
+  return `${nameOf(one)}: ${one.up ? "up" : "down"}, ${one.speed ? `${one.speed} Mbit/s` : "speed unknown"}\n${carries(one)}`;
+}
+
+export const nameOf = (link) => `${link.a.switch}:${link.a.port} – ${link.b.switch}:${link.b.port}`;
+
+export function carries({ load }) {
+  if (!load) return "carries nothing";
+  const share = load.load === undefined ? "" : ` (${(load.load * 100).toFixed(load.load < 0.1 ? 1 : 0)} %)`;
+  const drops = load.drops ? `, ${load.drops} drops so far (${load.drops_per_second} a second now)` : "";
+  const pauses = load.pauses_received || load.pauses_sent
+    ? `, ${load.pauses_received + load.pauses_sent} pauses so far, paused ${(load.paused * 100).toFixed(0)} % of the time` : "";
+  return `${load.sent_mbps} Mbit/s out of ${load.at}${share}${drops}${pauses}`;
+}

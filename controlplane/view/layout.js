@@ -1,0 +1,175 @@
+// Where the switches of a fabric stand, by its shape. Pure.
+//
+//   fat tree     switches with hosts are the lowest tier; any other one is as high as it is far from them.
+//                Within a tier those stand side by side that are linked to the same below. A tier that is much
+//                wider than the others is folded into rows.
+//   dragonfly    nearly every switch has hosts, and they fall into groups that are densely linked within: each
+//                group is a ring of switches, the groups stand on a circle
+//   flat         anything else: a ring
+//
+// Units are arbitrary: neighbours are about 1 apart.
+
+const HOSTS_EVERYWHERE = 0.95;
+const SAME_GROUP = 0.5; // of the smaller neighbourhood, in common
+const LEAST_WIDTH = 40;
+const LEAST_GAP = 2; // between tiers
+
+/**
+ * switches: [{name, hosts: number}], hosts counting also places where a host seems to be;
+ * links: [[name, name]]. Gives {shape, parts, places: Map name -> {x, y, tier, group, out}, width, height}: `parts` are
+ * tiers or groups; hosts are in the direction `out`, an angle.
+ */
+export function layOut(switches, links) {
+  const neighbours = new Map(switches.map(({ name }) => [name, new Set()]));
+  for (const [a, b] of links) {
+    if (a === b) continue;
+    neighbours.get(a)?.add(b);
+    neighbours.get(b)?.add(a);
+  }
+  const withHosts = switches.filter((one) => one.hosts > 0).length;
+  if (withHosts > 0 && withHosts < switches.length * HOSTS_EVERYWHERE) return tiers(switches, neighbours);
+  const groups = groupsOf(switches, neighbours);
+  const isDragonfly = groups.length > 2 && groups.length <= switches.length / 2;
+  return isDragonfly ? circleOfGroups(groups) : flat(switches);
+}
+
+const byName = (a, b) => a.localeCompare(b, "en", { numeric: true });
+
+function heights(switches, neighbours) {
+  const tier = new Map();
+  let front = switches.filter((one) => one.hosts > 0).map((one) => one.name);
+  front.forEach((name) => tier.set(name, 0));
+  for (let height = 1; front.length > 0; height += 1) {
+    const next = [];
+    for (const name of front) {
+      for (const other of neighbours.get(name)) {
+        if (!tier.has(other)) {
+          tier.set(other, height);
+          next.push(other);
+        }
+      }
+    }
+    front = next;
+  }
+  // What no link leads to yet stands on top.
+  const top = Math.max(...tier.values()) + 1;
+  for (const { name } of switches) if (!tier.has(name)) tier.set(name, top);
+  return tier;
+}
+
+function tiers(switches, neighbours) {
+  const tier = heights(switches, neighbours);
+  const rows = [];
+  for (const [name, height] of tier) (rows[height] ??= []).push(name);
+  const filled = rows.filter(Boolean);
+  const rank = new Map();
+  filled.forEach((names, height) => {
+    names.sort(byName);
+    if (height > 0) {
+      // By the lowest that it is linked to: pods stay together, where a mean would put all cores in one place.
+      const lowest = new Map(names.map((name) => {
+        const below = [...neighbours.get(name)].map((other) => rank.get(other)).filter((n) => n !== undefined);
+        return [name, below.length ? Math.min(...below) : Infinity];
+      }));
+      names.sort((a, b) => (lowest.get(a) - lowest.get(b) || 0) || byName(a, b));
+    }
+    names.forEach((name, n) => rank.set(name, n / names.length));
+  });
+  const most = Math.max(LEAST_WIDTH, Math.ceil(2.2 * Math.sqrt(switches.length)));
+  const widest = Math.min(most, Math.max(...filled.map((names) => names.length)));
+  const places = new Map();
+  let y = 0;
+  filled.forEach((names, height) => {
+    const folds = Math.ceil(names.length / most);
+    const columns = Math.ceil(names.length / folds);
+    names.forEach((name, n) => {
+      const x = ((Math.floor(n / folds) + 0.5) * widest) / columns;
+      places.set(name, { x, y: y - (n % folds), tier: height, group: 0, out: Math.PI / 2 });
+    });
+    y -= folds - 1 + Math.max(LEAST_GAP, widest / (2 * filled.length));
+  });
+  return framed({ shape: "fat tree", parts: filled.length, places });
+}
+
+/** Switches that are linked and have most of their neighbours in common are of one group. */
+function groupsOf(switches, neighbours) {
+  const parent = new Map(switches.map(({ name }) => [name, name]));
+  const find = (name) => {
+    while (parent.get(name) !== name) {
+      parent.set(name, parent.get(parent.get(name)));
+      name = parent.get(name);
+    }
+    return name;
+  };
+  for (const [name, near] of neighbours) {
+    for (const other of near) {
+      if (name > other) continue;
+      const theirs = neighbours.get(other);
+      let common = 2; // each other
+      for (const one of near) if (theirs.has(one)) common += 1;
+      if (common > SAME_GROUP * (Math.min(near.size, theirs.size) + 1)) parent.set(find(name), find(other));
+    }
+  }
+  const groups = new Map();
+  for (const { name } of switches) {
+    const head = find(name);
+    if (!groups.has(head)) groups.set(head, []);
+    groups.get(head).push(name);
+  }
+  return [...groups.values()].map((names) => names.sort(byName)).sort((a, b) => byName(a[0], b[0]));
+}
+
+function circleOfGroups(groups) {
+  const radiusOf = (names) => Math.max(1, names.length / (2 * Math.PI));
+  const around = groups.reduce((sum, names) => sum + 2 * radiusOf(names) + 3, 0);
+  const radius = around / (2 * Math.PI);
+  const places = new Map();
+  let angle = -Math.PI / 2;
+  groups.forEach((names, group) => {
+    const own = radiusOf(names);
+    const share = ((2 * own + 3) / around) * 2 * Math.PI;
+    const middle = angle + share / 2;
+    angle += share;
+    names.forEach((name, n) => {
+      const turn = middle + (2 * Math.PI * n) / names.length;
+      const x = radius * Math.cos(middle) + own * Math.cos(turn);
+      places.set(name, { x, y: radius * Math.sin(middle) + own * Math.sin(turn), tier: 0, group, out: turn });
+    });
+  });
+  return framed({ shape: "dragonfly", parts: groups.length, places });
+}
+
+function flat(switches) {
+  const names = switches.map((one) => one.name).sort(byName);
+  const radius = Math.max(1, names.length / (2 * Math.PI)) * (names.length > 1 ? 1.5 : 0);
+  const places = new Map(names.map((name, n) => {
+    const turn = (2 * Math.PI * n) / names.length - Math.PI / 2;
+    return [name, { x: radius * Math.cos(turn), y: radius * Math.sin(turn), tier: 0, group: 0, out: turn }];
+  }));
+  return framed({ shape: "flat", parts: 1, places });
+}
+
+/** Moves everything so that the corner is at 1, 1; one unit is left around it. */
+function framed({ shape, parts, places }) {
+  const all = [...places.values()];
+  const least = (of) => all.reduce((min, place) => Math.min(min, of(place)), Infinity);
+  const [left, top] = all.length ? [least((p) => p.x), least((p) => p.y)] : [0, 0];
+  let [width, height] = [0, 0];
+  for (const place of all) {
+    place.x += 1 - left;
+    place.y += 1 - top;
+    width = Math.max(width, place.x + 1);
+    height = Math.max(height, place.y + 1);
+  }
+  return { shape, parts, places, width, height };
+}
+
+/** Of hosts at a switch: a row across its `out`; at most `most` are placed. */
+export function placesOfHosts({ x, y, out }, count, most) {
+  const shown = Math.min(count, most);
+  const [dx, dy] = [Math.cos(out), Math.sin(out)];
+  return Array.from({ length: shown }, (_, n) => {
+    const aside = shown === 1 ? 0 : (n / (shown - 1) - 0.5) * 0.8;
+    return { x: x + dx - dy * aside, y: y + dy + dx * aside };
+  });
+}

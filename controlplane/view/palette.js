@@ -1,0 +1,38 @@
+// The drawing's colours, from the style sheet, so that they follow the reader's light or dark; and the legend.
+// No state is told by colour alone: what is down is dashed, what drops dotted, what is paused long-dashed.
+
+export const LINK_STATES = ["idle", "load1", "load2", "load3", "load4", "load5", "paused", "drops", "down"];
+
+export const DASHES = { down: [6, 4], drops: [2, 3], paused: [10, 3] };
+
+const WORDS = {
+  idle: "idle", load1: "below 10 %", load2: "below 30 %", load3: "below 60 %", load4: "below 85 %",
+  load5: "85 % and more", paused: "paused (long dashes)", drops: "drops frames (dots)", down: "down (dashes)",
+};
+
+const NAMES = [...LINK_STATES, "page", "text", "switch", "host", "away", "drained", "accent", "tree1", "tree2", "tree3", "tree4"];
+
+export function readPalette() {
+  const style = getComputedStyle(document.documentElement);
+  return Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+}
+
+export function onSchemeChange(call) {
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", call);
+}
+
+export function fillLegend(list, palette) {
+  list.replaceChildren(...LINK_STATES.map((state) => {
+    const item = document.createElement("li");
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    svg.setAttribute("width", "24");
+    svg.setAttribute("height", "8");
+    svg.setAttribute("aria-hidden", "true");
+    const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+    const looks = { x1: 0, y1: 4, x2: 24, y2: 4, stroke: palette[state], "stroke-width": 3, "stroke-dasharray": (DASHES[state] ?? []).join(" ") };
+    for (const [name, value] of Object.entries(looks)) line.setAttribute(name, value);
+    svg.append(line);
+    item.append(svg, ` ${WORDS[state]}`);
+    return item;
+  }));
+}

@@ -1,0 +1,33 @@
+// What was picked in the drawing or found by its name, in words, and what may be done with it.
+import { element, replace } from "./elements.js";
+import { carries, describe, nameOf } from "./fabric.js";
+
+/** `actions`: {drain, undrain}, or null for whoever may not. */
+export function showSelected(thing, fabric, actions, show) {
+  const box = document.getElementById("selected");
+  box.hidden = !thing;
+  if (!thing) return;
+  box.querySelector("h2").textContent = thing.kind === "link" ? `Link ${thing.number}` : `${thing.kind} ${thing.name}`;
+  const lines = describe(thing, fabric).split("\n").map((text) => element("div", text));
+  if (thing.kind === "switch") {
+    lines.push(element("ul", thing.links.map((link) => element("li", element("button", `${nameOf(link)}: ${link.up ? carries(link) : "down"}`,
+      { type: "button", class: "row", "data-key": `link ${link.number}`, onclick: () => show(link) })))));
+    if (actions) lines.push(drainButton(thing, fabric, actions));
+  }
+  replace(box.querySelector("div"), lines);
+}
+
+function drainButton(thing, fabric, { drain, undrain }) {
+  return fabric.drained.has(thing.name)
+    ? element("button", "Take into use again…", { type: "button", class: "changes", onclick: () => undrain(thing.name) })
+    : element("button", "Drain…", { type: "button", class: "changes", onclick: () => drain(thing.name) });
+}
+
+/** Switches, hosts and groups whose names have the text; what begins with it comes first. */
+export function findByName(text, fabric) {
+  const wanted = text.trim().toLowerCase();
+  if (!wanted) return null;
+  const all = [...fabric.switches.values(), ...fabric.hosts.values()];
+  const named = (test) => all.find((one) => test(one.name.toLowerCase()));
+  return named((name) => name === wanted) ?? named((name) => name.startsWith(wanted)) ?? named((name) => name.includes(wanted)) ?? null;
+}
