@@ -159,7 +159,7 @@ TEST(StoreErrors, a_damaged_allocation_is_set_aside_and_its_job_goes_on) {
       {"its cookie is none", R"({"cookie": ")" + std::string(32, 'X') + R"(", )" + one + "}"},
       {"it has no nodes", with("")},
       {"a node is there twice", with(R"(["n", 1, true], ["n", 2, true])")},
-      {"no host can have NID 1048575", with(R"(["n", 1048575, true])")},
+      {"no host can have NID 1048576", with(R"(["n", 1048576, true])")},
   };
   for (const auto& [what, text] : damages) {
     SCOPED_TRACE(text);
