@@ -5,11 +5,13 @@ import { Camera } from "./camera.js";
 import { stateOf } from "./fabric.js";
 import { LinkLayer } from "./layer.js";
 import { placesOfHosts } from "./layout.js";
+import { DASHES } from "./palette.js";
 
 const HOSTS_SHOWN_AT_A_SWITCH = 64;
 const MOST_HOSTS_DRAWN = 5000;
 const ROOM_FOR_HOSTS = 14; // pixels between switches
 const ROOM_FOR_NAMES = 34;
+const ROOM_FOR_HOST_NAMES = 76;
 const REACH = 10; // pixels from the pointer
 const STEP = 60;
 
@@ -148,15 +150,16 @@ export class Drawing {
     const { pen, camera, palette } = this;
     if (camera.scale < ROOM_FOR_HOSTS) return;
     const radius = Math.min(5, camera.scale / 14);
-    const named = camera.scale / 1.5 >= ROOM_FOR_NAMES * 1.5;
-    pen.lineWidth = 1;
+    const named = camera.scale >= ROOM_FOR_HOST_NAMES;
     pen.font = "10px system-ui, sans-serif";
     pen.textAlign = "center";
     for (const { host, place, from } of this.spots) {
       if (!this.visible(place)) continue;
       const [x, y] = [camera.x(place), camera.y(place)];
-      pen.strokeStyle = host.up ? palette.idle : palette.down;
-      pen.setLineDash(host.up ? [] : [6, 4]);
+      const state = stateOf(host);
+      pen.strokeStyle = palette[state];
+      pen.lineWidth = state === "idle" ? 1 : 2;
+      pen.setLineDash(DASHES[state] ?? []);
       pen.beginPath();
       this.segment(from, place);
       pen.stroke();

@@ -131,7 +131,7 @@ function busier(a, b) {
   };
 }
 
-/** What a link is, in the order in which it matters: "down", "drops", "paused", "load1" to "load5", "idle". */
+/** What a link, or that of a host, is, in the order in which it matters: "down", "drops", "paused", "load1" to "load5", "idle". */
 export function stateOf(link) {
   if (!link.up) return "down";
   const load = link.load;

@@ -59,11 +59,11 @@ function trouble(what, text) {
   byId("trouble").textContent = all.join(" ");
 }
 
-function looker(what, least, look) {
+function looker(what, pause, look) {
   return new Refresher(async () => {
     await look();
     trouble(what, "");
-  }, least, (error) => {
+  }, pause, (error) => {
     if (error instanceof Refused && error.status === 401 && !session.token) {
       shutOut = true;
       trouble(what, "This manager shows the fabric only to those who log in.");
@@ -74,7 +74,7 @@ function looker(what, least, look) {
   });
 }
 
-const topology = looker("topology", 500, async () => {
+const topology = looker("topology", { least: 500 }, async () => {
   const pages = [];
   await api.pages("api/v1/topology", (page) => pages.push(page));
   if (fabric.takeTopology(pages) || layout.places.size === 0) {
@@ -87,13 +87,13 @@ const topology = looker("topology", 500, async () => {
   show();
 });
 
-const groups = looker("groups", 250, async () => {
+const groups = looker("groups", { least: 250 }, async () => {
   [fabric.groups, fabric.trees, fabric.transactions] = await Promise.all(["groups", "trees", "transactions"].map((name) => api.list(name)));
   for (const key of chosen) if (!fabric.groups.some((group) => `${group.job}/${group.name}` === key)) chosen.delete(key);
   show();
 });
 
-const faults = looker("faults", 250, async () => {
+const faults = looker("faults", { least: 250, most: 250 }, async () => {
   try {
     fabric.faults = (await api.get(`api/v1/faults?limit=${FAULTS_SHOWN}`)).faults;
   } catch (error) {
@@ -103,12 +103,12 @@ const faults = looker("faults", 250, async () => {
   panels.showFaults(fabric);
 });
 
-const routes = looker("routes", 500, async () => {
+const routes = looker("routes", { least: 500, most: 500 }, async () => {
   fabric.takeRoutes(await api.get("api/v1/routes"));
   show();
 });
 
-const loads = looker("loads", 1000, async () => {
+const loads = looker("loads", { least: 1000 }, async () => {
   fabric.takeLoads(await api.list("loads"));
   drawing.changed();
   panels.showDrops(fabric);
@@ -242,7 +242,10 @@ byId("login").addEventListener("click", async () => {
 });
 byId("search").addEventListener("input", () => {
   const found = findByName(byId("search").value, fabric);
-  if (found) {
+  if (found?.kind === "group") {
+    chosen.clear();
+    chosen.add(found.key);
+  } else if (found) {
     drawing.show(found.switch ?? found.name);
     pick(found);
   }

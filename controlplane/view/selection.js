@@ -23,11 +23,12 @@ function drainButton(thing, fabric, { drain, undrain }) {
     : element("button", "Drain…", { type: "button", class: "changes", onclick: () => drain(thing.name) });
 }
 
-/** Switches, hosts and groups whose names have the text; what begins with it comes first. */
+/** The switch, host or group that is meant: of that name, or one that begins with the text, or has it. */
 export function findByName(text, fabric) {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return null;
-  const all = [...fabric.switches.values(), ...fabric.hosts.values()];
+  const groups = fabric.groups.map((group) => ({ kind: "group", name: group.name, key: `${group.job}/${group.name}` }));
+  const all = [...fabric.switches.values(), ...fabric.hosts.values(), ...groups];
   const named = (test) => all.find((one) => test(one.name.toLowerCase()));
   return named((name) => name === wanted) ?? named((name) => name.startsWith(wanted)) ?? named((name) => name.includes(wanted)) ?? null;
 }

@@ -165,6 +165,13 @@ def log_in(browser, token):
     browser.click("#login-go")
 
 
+def find(browser, name):
+    browser.run("""
+        const search = document.querySelector('#search');
+        search.value = arguments[0];
+        search.dispatchEvent(new Event('input'));""", name)
+
+
 def test_nothing_is_shown_without_a_token_or_changed_without_the_right_one(lab):
     manager_has = served(lab, open_view=False)
     with drawn(lab.start_manager(**manager_has), fat_tree(pods=2, leaves=2, ups=2, cores=1, hosts=1)) as fabric:
@@ -182,8 +189,7 @@ def test_nothing_is_shown_without_a_token_or_changed_without_the_right_one(lab):
         browser.click('#login-dialog button[value="cancel"]')
         log_in(browser, token)
         wait_drawn(browser, "fat tree", 10)
-        browser.click("#search")
-        browser.run("const s = document.querySelector('#search'); s.value = 'agg0.0'; s.dispatchEvent(new Event('input'))")
+        find(browser, "agg0.0")
         assert browser.text("#selected h2") == "switch agg0.0"
         assert browser.count("#selected .changes") == 0, "draining is the administrator's"
         browser.click("#login")
@@ -201,6 +207,17 @@ def test_nothing_is_shown_without_a_token_or_changed_without_the_right_one(lab):
         browser.click("#confirm-go")
         browser.wait(lambda: "Take into use again" in browser.text("#selected .changes"), "it is drained")
         assert fabric.manager.get("/api/v1/switches/agg0.0/drain")[1]["drained"]
+
+        assert fabric.manager.request("POST", "/api/v1/groups", {"name": "unwanted", "job": JOB, "size": 2})[0] == 201
+        group = f'#groups li[data-group="{JOB}/unwanted"]'
+        browser.wait(lambda: browser.count(f"{group} .changes") == 1, "the administrator may destroy a group")
+        find(browser, "unwanted")
+        assert browser.count(f'{group} [aria-pressed="true"]') == 1
+        browser.click(f"{group} .changes")
+        assert browser.text("#confirm-title") == f"Destroy group {JOB}/unwanted?"
+        browser.click("#confirm-go")
+        browser.wait(lambda: browser.count(group) == 0, "it is gone from the page")
+        assert not fabric.manager.list("groups")
         assert browser.run("return [localStorage.length, document.cookie]") == [0, ""]
 
 
