@@ -26,6 +26,7 @@ UNDER = {
     "demo_mpi": NEVER,
     "demo_rdma": set(),
     "demo_vector": set(),
+    "dissector": set(),
     "endpoint": THREAD,
     "exit_codes": ADDRESS,
     "fabric_events": NEVER,
