@@ -22,9 +22,9 @@ namespace tributary::terminal {
 /// "excludes" (names). What --help hides is left out.
 [[nodiscard]] boost::json::object description(const CLI::App& app);
 
-/// What --help calls the values of options, in place of CLI11's TEXT: a word, and the options whose
-/// values it stands for. Called when the options have been added; throws CLI::OptionNotFound for one
-/// that there is not.
+/// What --help calls the values of options, in place of CLI11's TEXT: a word, and the options
+/// whose values it stands for. Called when the options have been added; throws CLI::OptionNotFound
+/// for one that there is not.
 struct ValueName {
   const char* name;
   std::initializer_list<const char*> options;

@@ -1,5 +1,5 @@
-// What a frame is, by its headers alone: for filters of captures. Nothing else is checked, so that a
-// frame that a switch refuses has a kind, too.
+// What a frame is, by its headers alone: for filters of captures. Nothing else is checked, so that
+// a frame that a switch refuses has a kind, too.
 #pragma once
 
 #include "tributary/wire/byte_order.hpp"
