@@ -1,4 +1,4 @@
-"""Reductions in the network, RDMA's manager and the traffic generator's results, from Python.
+"""Reductions in the network, memory of other hosts, the manager and the traffic generator's results, from Python.
 
     import numpy as np
     import tributary
@@ -7,10 +7,10 @@
         total = group.allreduce(np.arange(1000, dtype=np.float32), op="sum")
 
 Host, Group and Request are the C API of libtributary with numpy arrays (docs/guide/python.md); Manager asks the fabric
-manager; results reads what tributary-pktgen measured.
+manager; rdma reads and writes memory of other hosts; results reads what tributary-pktgen measured.
 """
 
-from . import results
+from . import rdma, results
 from ._forms import BFLOAT16, MINMAXLOC_DOUBLE, MINMAXLOC_INT64, REPSUM_STATE, bfloat16, from_bfloat16
 from ._library import TributaryError
 from .host import Group, Host, Request, Result
@@ -18,6 +18,6 @@ from .manager import Manager, ManagerError
 
 __all__ = [
     "BFLOAT16", "MINMAXLOC_DOUBLE", "MINMAXLOC_INT64", "REPSUM_STATE", "Group", "Host", "Manager", "ManagerError",
-    "Request", "Result", "TributaryError", "bfloat16", "from_bfloat16", "results",
+    "Request", "Result", "TributaryError", "bfloat16", "from_bfloat16", "rdma", "results",
 ]
 __version__ = "0.1.0"

@@ -15,7 +15,8 @@ import cffi
 
 SONAME = "libtributary.so.0"
 _HERE = Path(__file__).resolve().parent
-_HEADERS = (_HERE / "tributary.h", _HERE.parents[1] / "include" / "tributary" / "tributary.h")
+_FOLDERS = (_HERE, _HERE.parents[1] / "include" / "tributary")
+_HEADERS = ("tributary.h", "rdma.h")  # each uses what those before it declare
 
 
 class TributaryError(Exception):
@@ -42,12 +43,15 @@ def declarations(header: str) -> tuple[str, dict[str, int]]:
 
 
 def _load() -> tuple[cffi.FFI, Any, dict[str, int]]:
-    header = next((path for path in _HEADERS if path.exists()), None)
-    if header is None:
-        raise ImportError(f"tributary.h is in neither of {', '.join(map(str, _HEADERS))}")
+    folder = next((path for path in _FOLDERS if all((path / name).exists() for name in _HEADERS)), None)
+    if folder is None:
+        raise ImportError(f"{' and '.join(_HEADERS)} are in neither of {', '.join(map(str, _FOLDERS))}")
     ffi = cffi.FFI()
-    text, numbers = declarations(header.read_text(encoding="utf-8"))
-    ffi.cdef(text)
+    numbers: dict[str, int] = {}
+    for name in _HEADERS:
+        text, more = declarations((folder / name).read_text(encoding="utf-8"))
+        ffi.cdef(text)
+        numbers |= more
     name = os.environ.get("TRIBUTARY_LIBRARY", SONAME)
     try:
         return ffi, ffi.dlopen(name), numbers

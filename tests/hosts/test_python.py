@@ -7,8 +7,10 @@ import subprocess
 from pathlib import Path
 
 from lab import COOKIE, TREE, VNI
+from test_rdma import hosts as rdma_star
 from test_vectors import LIMIT, vector_star
 from tributary.cases import Skip
+from tributary.network import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZE, SLOTS = 3, 16
@@ -131,7 +133,7 @@ def test_what_cannot_be_is_said(lab):
     said = here(lab, """
 import re, numpy as np, tributary
 from tributary import _library as own
-header = next(path for path in own._HEADERS if path.exists()).read_text()
+header = "".join((own._FOLDERS[1] / name).read_text(encoding="utf-8") for name in own._HEADERS)
 functions = re.findall(r"(tributary_\\w+)\\(", own.declarations(header)[0])
 assert len(functions) >= 30 and all(hasattr(own.lib, name) for name in functions), functions
 assert len(own.DEFINED) == 4, own.DEFINED
@@ -157,3 +159,37 @@ print("good")
     done = subprocess.run([python(), "-c", "import tributary"], env=environment, capture_output=True, text=True,
                           check=False)
     assert done.returncode == 1 and "/nowhere/libtributary.so.0 cannot be loaded" in done.stderr, done.stderr
+
+
+def test_an_array_of_another_host_is_written_and_read(lab):
+    rdma_star(lab)
+    file = lab.place / "handle"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"),
+                   "TRIBUTARY_LIBRARY": str(lab.binaries.host.parent / "library" / "libtributary.so.0")}
+
+    def started(number, *words):
+        return subprocess.Popen(
+            ["ip", "netns", "exec", f"h{number}", python(), str(ROOT / "python/examples/rdma.py"), *map(str, words)],
+            env=environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    server = started(1, "serve", "eth0", 2, VNI, file)
+    try:
+        wait_until(lambda: file.exists() or server.poll() is not None, "the region is registered", 60)
+        assert server.poll() is None, server.communicate()
+        user = started(0, "use", "eth0", 1, file)
+        try:
+            out, err = user.communicate(timeout=120)
+        finally:
+            user.kill()
+        assert user.returncode == 0, out + err
+        told = json.loads(out)
+        assert (told["kind"], told["error"], told["length"]) == ("write", None, 800_000), told
+        assert told["back"] == [float(i) for i in range(90, 100)], told
+        assert told["beyond"] in ("PEER_REFUSED", "ARGUMENT"), told
+        assert (told["nid"], told["writable"]) == (2, True), told
+        out, err = server.communicate(timeout=120)
+        assert server.returncode == 0, out + err
+        arrival = json.loads(out)
+        assert arrival == {"kind": "arrival", "immediate": 1, "nid": 1, "sum": sum(range(100_000))}, arrival
+    finally:
+        server.kill()
