@@ -123,8 +123,9 @@ int simulate_allreduces(const AllreduceInvocation& invocation) {
     write_output(*invocation.plot, report::allreduce_plot(study, points));
   }
   if (invocation.json != "-" && invocation.csv != "-" && invocation.plot != "-") {
-    write_output("-",
-                 report::allreduce_table(study, points, terminal::wants_colours(STDOUT_FILENO)));
+    const terminal::Display display = terminal::display_of(STDOUT_FILENO);
+    write_output(
+        "-", terminal::wrapped(report::allreduce_table(study, points, display), display.columns));
   }
   return service::exit_success;
 }

@@ -47,17 +47,18 @@ std::string set_up(const Study& study) {
 
 } // namespace
 
-std::string allreduce_table(const Study& study, std::span<const StudyPoint> points, bool colours) {
+std::string allreduce_table(const Study& study, std::span<const StudyPoint> points,
+                            const terminal::Display& display) {
   using terminal::Align;
   using terminal::Style;
   terminal::Table table({{"HOSTS", Align::right},
                          {"BYTES", Align::right},
                          {"ALGORITHM", Align::left},
                          {"TIME", Align::right},
-                         {"OVER FASTEST", Align::right},
-                         {"MOST SENT", Align::right},
-                         {"SLOWEST SHARE", Align::right},
-                         {"BUSIEST SWITCH", Align::right}});
+                         {"OVER FASTEST", Align::right, 1},
+                         {"MOST SENT", Align::right, 2},
+                         {"SLOWEST SHARE", Align::right, 3},
+                         {"BUSIEST SWITCH", Align::right, 4}});
   for (const StudyPoint& point : points) {
     double fastest = point.ns;
     for (const StudyPoint& other : points) {
@@ -79,12 +80,12 @@ std::string allreduce_table(const Study& study, std::span<const StudyPoint> poin
   terminal::Table costs({{"COST", Align::left},
                          {"VALUE", Align::right},
                          {"UNIT", Align::left},
-                         {"FROM", Align::left}});
+                         {"FROM", Align::left, 0, 16}});
   for_each_line(study.costs, [&](std::string_view name, double value, std::string_view unit,
                                  const std::string& source) {
     costs.add({{std::string(name)}, {fmt::format("{}", value)}, {std::string(unit)}, {source}});
   });
-  return table.text(colours) + '\n' + set_up(study) + "\n\n" + costs.text(colours);
+  return table.text(display) + '\n' + set_up(study) + "\n\n" + costs.text(display);
 }
 
 std::string allreduce_json(const Study& study, std::span<const StudyPoint> points,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "simulator/allreduce/study.hpp"
+#include "terminal/display.hpp"
 
 #include <span>
 #include <string>
@@ -12,7 +13,7 @@ namespace tributary::simulator::report {
 /// A line for each point; the costs and their sources below.
 [[nodiscard]] std::string allreduce_table(const allreduce::Study& study,
                                           std::span<const allreduce::StudyPoint> points,
-                                          bool colours);
+                                          const terminal::Display& display);
 [[nodiscard]] std::string allreduce_json(const allreduce::Study& study,
                                          std::span<const allreduce::StudyPoint> points,
                                          std::string_view version);
