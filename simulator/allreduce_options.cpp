@@ -1,5 +1,7 @@
 #include "simulator/allreduce_options.hpp"
 
+#include "terminal/describe.hpp"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -24,7 +26,11 @@ examples:
   tributary-sim allreduce --topology ft3:16 --hosts 1024 --bytes 1MiB --link-gbps 100 --switch-cores 4
       other costs: each is printed with where it is from
   tributary-sim allreduce --algorithm in_network,ring --csv allreduce.csv --plot allreduce.gp
-      then: gnuplot -p allreduce.gp)";
+      then: gnuplot -p allreduce.gp
+exit codes:
+  0  all times are there
+  1  something failed
+  2  wrong command line, or something that cannot be simulated)";
 
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
 
@@ -180,6 +186,11 @@ AllreduceOptions::AllreduceOptions(CLI::App& app)
   command.add_option("--plot", invocation.plot, "A gnuplot script with its data to a file, or -")
       ->group("Output");
   command.add_flag("--quiet", invocation.quiet, "No progress, no seed")->group("Output");
+  terminal::name_values(command, {{"FABRIC", {"--topology"}},
+                                  {"INT,...", {"--hosts"}},
+                                  {"SIZE,...", {"--bytes"}},
+                                  {"NAME,...", {"--algorithm"}},
+                                  {"PATH", {"--json", "--csv", "--plot"}}});
 }
 
 AllreduceOptions::~AllreduceOptions() = default;
