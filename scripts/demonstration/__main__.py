@@ -18,6 +18,7 @@ import keep  # noqa: E402
 import kill_member  # noqa: E402
 import report  # noqa: E402
 import vector  # noqa: E402
+import view  # noqa: E402
 import workload  # noqa: E402
 from fabric import Fabric, lay  # noqa: E402
 from outside import begin, fail, say  # noqa: E402
@@ -42,6 +43,7 @@ examples:
   scripts/demo --kill-member                 one host is killed; the others are told who is missing
   scripts/demo --keep                        the fabric stays, with a guided tour: what to type, what to see
   scripts/demo --enter                       a shell in there; --enter COMMAND runs one
+  scripts/demo --view                        the manager's page of it, for a browser
   scripts/demo --stop                        ends it
   scripts/demo --vector                      vectors of a million floats, and 1 % of the frames lost for a while
 """
@@ -81,6 +83,10 @@ def arguments():
     )
     parts.add_argument(
         "--keep", action="store_true", help="instead: leave the fabric running, and say what to do with it"
+    )
+    parts.add_argument(
+        "--view", nargs="?", type=int, const=view.PORT, metavar="PORT",
+        help="the kept fabric's page for a browser of this machine (default: port %(const)s)",
     )
     parts.add_argument("--stop", action="store_true", help="end the fabric that is kept")
     parts.add_argument(
@@ -177,6 +183,8 @@ def main():
     options = arguments()
     if options.stop:
         return keep.stop()
+    if options.view is not None:
+        return keep.look(options.view)
     if options.enter is not None:
         return keep.enter(options.enter)
     return inside(options) if options.inside else outside(options)

@@ -4,6 +4,7 @@ there, `--stop` ends it. One at a time on a machine.
     outside                                  inside, process 1 of the world
     start()  --- unshare, no parent --->     stay(): lays the fabric, says READY, waits for SIGTERM
     enter()  --- nsenter ------------->      a shell, or one command, with the programs in its PATH
+    look()   --- nsenter ------------->      passes a browser's connections on to the manager (view.py)
     stop()   --- SIGTERM ------------->      stops everything in good order
 
 The state file says who process 1 is, and since when: a number that the kernel gave to somebody else is not taken
@@ -24,6 +25,8 @@ from types import SimpleNamespace
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import view  # noqa: E402
+
 STATE = Path("/run/tributary-demo-kept.json")
 PLACE = Path("/run/tributary-demo")  # inside
 READY = "kept: ready"
@@ -32,6 +35,7 @@ STOP_SECONDS = 30
 TOUR = """
 The fabric stays: sixteen hosts, six switches, one manager, in a world of their own. What to see:
 
+  scripts/demo --view                           the manager's page in a browser: the fabric drawn, live
   scripts/demo --enter                          a shell inside; the lines below are typed there
   tributaryctl fabric show topology             who is cabled to whom, as hellos told it
   reduce 2000                                   all hosts join a group by its name and reduce; as often as you like
@@ -96,7 +100,8 @@ def start(command, _descriptors):
 
 def stay(fabric, lay, say):
     """Inside: until SIGTERM, which `isolation.prepare` makes a SystemExit."""
-    lay(SimpleNamespace(kind=fabric.kind), fabric, say)
+    addresses = [f"unix:{PLACE}/fabricd.sock", f"127.0.0.1:{view.PORT}"]
+    lay(SimpleNamespace(kind=fabric.kind), fabric, say, rest={"listen": addresses}, manager={"open_view": True})
     commands = PLACE / "bin"
     commands.mkdir()
     for program in (fabric.binaries.ctl, fabric.binaries.host, fabric.binaries.pktgen):
@@ -142,6 +147,16 @@ def enter(command):
     inside = ["sh", "-c", f'cd {PLACE} && exec "$@"', "sh", *shell]
     os.execvpe("nsenter", ["nsenter", "--target", str(state["pid"]), "--net", "--mount", "--pid", "--", *inside],
                environment)  # fmt: skip
+
+
+def look(port):
+    """The manager's page, for a browser of this machine; the exit code."""
+    _as_root(["--view", str(port)])
+    state = kept()
+    if not state:
+        print("demo: none is kept; scripts/demo --keep starts one", file=sys.stderr)
+        return 1
+    return view.serve(state["pid"], port)
 
 
 def stop():

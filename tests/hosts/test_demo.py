@@ -1,7 +1,9 @@
 """scripts/demo, smaller: its JSON, and that nothing of it remains however it ends."""
 
+import http.client
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -49,6 +51,30 @@ def test_json_has_the_promised_keys_and_ideal_frame_counts(lab):
     assert programs() == []
 
 
+def browsed(lab):
+    """The page of the kept demo, from outside its world."""
+    lab.sh("ip link set lo up")
+    view = subprocess.Popen([str(DEMO), "--view", "0"], stdout=subprocess.PIPE, text=True)
+    try:
+        port = int(re.search(r"http://127.0.0.1:(\d+)/", view.stdout.readline())[1])
+
+        def asked(method, path):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            connection.request(method, path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+
+        status, page = asked("GET", "/")
+        assert status == 200 and "<html" in page, page
+        status, topology = asked("GET", "/api/v1/topology")
+        assert status == 200 and "spine1" in topology, topology
+        assert asked("POST", "/api/v1/switches/leaf0/drain")[0] in (401, 403), "who looks changes nothing"
+    finally:
+        view.send_signal(signal.SIGINT)
+        view.communicate(timeout=30)
+    assert view.returncode == 0
+
+
 def test_a_demo_that_is_kept_is_entered_and_ended(lab):
     kept = start(lab, "--keep")
     printed, _ = kept.communicate(timeout=120)
@@ -66,6 +92,7 @@ def test_a_demo_that_is_kept_is_entered_and_ended(lab):
     code, said = demo("--enter", "sh", "-c", "tributaryctl fabric show topology && tributaryctl show engines"
                       " && tributaryctl --socket spine0.sock show ports")  # fmt: skip
     assert code == 0 and "leaf3" in said and "spine0" in said, said
+    browsed(lab)
     code, said = demo("--enter", "reduce", "many")
     assert code == 1 and "no number" in said, said
     assert demo("--stop") == (0, "demo: ended; everything it made is removed\n")

@@ -13,22 +13,12 @@ exit codes:
   2  usage error
 """
 
-import argparse
 import math
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "scripts")]
-
-from tributary import isolation  # noqa: E402
-from tributary.mpi_cluster import MpiCluster, Stand  # noqa: E402
-from tributary.mpi_library import OPENMPI  # noqa: E402
-from tributary.network import CommandFailed  # noqa: E402
-from tributary.switch import Binaries, StartFailed  # noqa: E402
+import both_ways
+from both_ways import Failure
 
 # What the program's summary says of its results; all else there are times and settings. A sum in another order
 # differs in its last bits, and a residual is made of those.
@@ -76,22 +66,11 @@ HPL.out      output file name (if any)
 """
 
 
-class Failure(Exception):
-    pass
-
-
-def run(cluster, options, preloaded):
+def results(cluster, options, preloaded):
     """({name: value} of the program's checks, what was said)."""
-    place = cluster.folder / ("network" if preloaded else "plain")
-    place.mkdir()
     rows = max(n for n in range(1, math.isqrt(options.ranks) + 1) if options.ranks % n == 0)
-    (place / "hpccinf.txt").write_text(
-        INPUT.format(size=options.size, rows=rows, columns=options.ranks // rows), encoding="ascii")
-    words = ["sh", "-c", f"cd {place} && exec {shutil.which('hpcc')}"]
-    code, out, err = cluster.run(OPENMPI, options.ranks, words, preloaded, options.seconds,
-                                 TRIBUTARY_MPI_TUNING="always")
-    if code != 0:
-        raise Failure(f"{place.name}: exit code {code}\n{out}\n{err}")
+    text = INPUT.format(size=options.size, rows=rows, columns=options.ranks // rows)
+    place, _, err = both_ways.run(cluster, options, preloaded, "hpcc", {"hpccinf.txt": text})
     text = (place / "hpccoutf.txt").read_text(encoding="utf-8")
     found = dict(CHECKS.findall(text))
     residual = RESIDUAL.search(text)
@@ -110,51 +89,21 @@ def same(plain, network):
     return 0 < a < 1 and 0 < b < 1 and max(a, b) <= FACTOR * min(a, b)
 
 
-def inside(options):
-    isolation.prepare()
-    with tempfile.TemporaryDirectory(prefix="hpcc-", dir="/run") as folder:
-        cluster = MpiCluster(Stand(Binaries(options.build), Path(folder)), options.nodes)
-        try:
-            plain, _ = run(cluster, options, False)
-            network, said = run(cluster, options, True)
-        finally:
-            cluster.close()
+def judge(plain, network):
     for name in sorted(plain | network):
         print(f"{name:32} {plain.get(name, '-'):>16} {network.get(name, '-'):>16}")
-    print(said.strip())
     different = [name for name in plain | network if not same(plain.get(name, ""), network.get(name, ""))]
     if different:
         raise Failure(f"these differ: {', '.join(different)}")
-    reduced = re.search(r"(\d+) of \d+ calls of \d+ ranks were reduced in the network", said)
-    if not reduced or int(reduced[1]) == 0:
-        raise Failure("nothing was reduced in the network")
-    print("the same results")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = parser.add_argument
-    add("--build", type=Path, required=True, metavar="DIR", help="where the programs are built")
-    add("--nodes", type=int, default=2, help="default: %(default)s")
-    add("--ranks", type=int, default=4, help="in all (default: %(default)s)")
-    add("--size", type=int, default=300, help="of the matrix of HPL (default: %(default)s)")
-    add("--seconds", type=int, default=900, help="that each run may take (default: %(default)s)")
-    add("--inside", action="store_true", help=argparse.SUPPRESS)
+    parser = both_ways.parser(__doc__)
+    parser.add_argument("--size", type=int, default=300, help="of the matrix of HPL (default: %(default)s)")
     options = parser.parse_args()
     if options.nodes < 2 or options.ranks < options.nodes or options.size < 64:
         parser.error("--nodes: at least 2; --ranks: at least as many; --size: at least 64")
-    options.build = options.build.resolve()
-    try:
-        if options.inside:
-            inside(options)
-            return 0
-        if not shutil.which("hpcc"):
-            raise Failure("hpcc is not installed: run 'scripts/setup'")
-        isolation.check()
-    except (Failure, CommandFailed, StartFailed, TimeoutError, isolation.NotPossible) as why:
-        print(f"hpcc.py: {why}", file=sys.stderr)
-        return 1
-    return subprocess.call(isolation.command([sys.executable, *sys.argv, "--inside"]))
+    return both_ways.main(options, "hpcc", "scripts/setup", results, judge)
 
 
 if __name__ == "__main__":

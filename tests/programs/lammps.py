@@ -14,21 +14,11 @@ exit codes:
   2  usage error
 """
 
-import argparse
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "scripts")]
-
-from tributary import isolation  # noqa: E402
-from tributary.mpi_cluster import MpiCluster, Stand  # noqa: E402
-from tributary.mpi_library import OPENMPI  # noqa: E402
-from tributary.network import CommandFailed  # noqa: E402
-from tributary.switch import Binaries, StartFailed  # noqa: E402
+import both_ways
+from both_ways import Failure
 
 # The atoms' start is by `seed`. Printed to five digits: sums in another order differ in their last bits, and a melt
 # doubles a difference every few hundred steps.
@@ -52,11 +42,6 @@ thermo {every}
 run {steps}
 """
 HEAD = re.compile(r"^ *Step +Temp\b.*$", re.MULTILINE)
-CALLS = re.compile(r"(\d+) of (\d+) calls of \d+ ranks were reduced in the network")
-
-
-class Failure(Exception):
-    pass
 
 
 def thermo(text):
@@ -70,71 +55,38 @@ def thermo(text):
     return lines
 
 
-def run(cluster, options, preloaded):
+def results(cluster, options, preloaded):
     """(thermo output, what was said)."""
-    place = cluster.folder / ("network" if preloaded else "plain")
-    place.mkdir()
-    (place / "in.melt").write_text(
-        INPUT.format(cells=options.cells, seed=options.seed, steps=options.steps, every=max(1, options.steps // 10)),
-        encoding="ascii")
-    words = ["sh", "-c", f"cd {place} && exec {shutil.which('lmp')} -in in.melt -log none -nocite"]
-    code, out, err = cluster.run(OPENMPI, options.ranks, words, preloaded, options.seconds,
-                                 TRIBUTARY_MPI_TUNING="always", OMP_NUM_THREADS="1", TRIBUTARY_MPI_VERBOSE="1")
+    text = INPUT.format(cells=options.cells, seed=options.seed, steps=options.steps, every=max(1, options.steps // 10))
+    place, out, err = both_ways.run(cluster, options, preloaded, "lmp -in in.melt -log none -nocite", {"in.melt": text},
+                                    OMP_NUM_THREADS="1", TRIBUTARY_MPI_VERBOSE="1")
     lines = thermo(out)
-    if code != 0 or len(lines) < 2 or int(lines[-1][0]) != options.steps:
-        raise Failure(f"{place.name}: exit code {code}\n{out}\n{err}")
+    if len(lines) < 2 or int(lines[-1][0]) != options.steps:
+        raise Failure(f"{place.name}: not all steps are there\n{out}\n{err}")
     return lines, err
 
 
-def inside(options):
-    isolation.prepare()
-    with tempfile.TemporaryDirectory(prefix="lammps-", dir="/run") as folder:
-        cluster = MpiCluster(Stand(Binaries(options.build), Path(folder)), options.nodes)
-        try:
-            plain, _ = run(cluster, options, False)
-            network, said = run(cluster, options, True)
-        finally:
-            cluster.close()
-    print(f"seed {options.seed}")
+def judge(plain, network):
     for a, b in zip(plain, network):
         print("  ".join(f"{value:>11}" for value in a), "" if a == b else "   plain, and in the network")
         if a != b:
             print("  ".join(f"{value:>11}" for value in b))
-    print(said.strip())
     if plain != network:
         raise Failure("the thermo output differs")
-    calls = CALLS.search(said)
-    if not calls or int(calls[1]) == 0:
-        raise Failure("nothing was reduced in the network")
-    print("the same thermo output")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = both_ways.parser(__doc__)
     add = parser.add_argument
-    add("--build", type=Path, required=True, metavar="DIR", help="where the programs are built")
-    add("--nodes", type=int, default=2, help="default: %(default)s")
-    add("--ranks", type=int, default=4, help="in all (default: %(default)s)")
     add("--cells", type=int, default=6, help="of four atoms, along each edge (default: %(default)s)")
     add("--steps", type=int, default=200, help="of time (default: %(default)s)")
     add("--seed", type=int, default=87287, help="of the atoms' velocities (default: %(default)s)")
-    add("--seconds", type=int, default=900, help="that each run may take (default: %(default)s)")
-    add("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.nodes < 2 or options.ranks < options.nodes or options.cells < 4 or options.steps < 1 or options.seed < 1:
         parser.error("--nodes: at least 2; --ranks: at least as many; --cells: at least 4; --steps, --seed: at least 1")
-    options.build = options.build.resolve()
-    try:
-        if options.inside:
-            inside(options)
-            return 0
-        if not shutil.which("lmp"):
-            raise Failure("lmp is not installed: run 'scripts/setup --night'")
-        isolation.check()
-    except (Failure, CommandFailed, StartFailed, TimeoutError, isolation.NotPossible) as why:
-        print(f"lammps.py: {why}", file=sys.stderr)
-        return 1
-    return subprocess.call(isolation.command([sys.executable, *sys.argv, "--inside"]))
+    if options.inside:
+        print(f"seed {options.seed}")
+    return both_ways.main(options, "lmp", "scripts/setup --night", results, judge)
 
 
 if __name__ == "__main__":

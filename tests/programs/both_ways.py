@@ -1,0 +1,85 @@
+"""A real MPI program on stand-in nodes, run twice: plain, and with its reductions in the network. What the programs of
+this folder have in common."""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "scripts")]
+
+from tributary import isolation  # noqa: E402
+from tributary.mpi_cluster import MpiCluster, Stand  # noqa: E402
+from tributary.mpi_library import OPENMPI  # noqa: E402
+from tributary.network import CommandFailed  # noqa: E402
+from tributary.switch import Binaries, StartFailed  # noqa: E402
+
+CALLS = re.compile(r"(\d+) of (\d+) calls of \d+ ranks were reduced in the network")
+
+
+class Failure(Exception):
+    """The text says what is not as it has to be."""
+
+
+def parser(description):
+    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = made.add_argument
+    add("--build", type=Path, required=True, metavar="DIR", help="where the programs are built")
+    add("--nodes", type=int, default=2, help="default: %(default)s")
+    add("--ranks", type=int, default=4, help="in all (default: %(default)s)")
+    add("--seconds", type=int, default=900, help="that each run may take (default: %(default)s)")
+    add("--inside", action="store_true", help=argparse.SUPPRESS)
+    return made
+
+
+def run(cluster, options, preloaded, program, files, **variables):
+    """(folder, standard output, standard error) of `program`, a line of words, in a folder with these files."""
+    place = cluster.folder / ("network" if preloaded else "plain")
+    place.mkdir()
+    for name, text in files.items():
+        (place / name).write_text(text, encoding="ascii")
+    words = ["sh", "-c", f"cd {place} && exec {program}"]
+    code, out, err = cluster.run(OPENMPI, options.ranks, words, preloaded, options.seconds,
+                                 TRIBUTARY_MPI_TUNING="always", **variables)
+    if code != 0:
+        raise Failure(f"{place.name}: exit code {code}\n{out}\n{err}")
+    return place, out, err
+
+
+def compare(options, name, results, judge):
+    """`results(cluster, options, preloaded)` answers (what was found, what was said); `judge(plain, network)` prints
+    both and raises Failure."""
+    isolation.prepare()
+    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir="/run") as folder:
+        cluster = MpiCluster(Stand(Binaries(options.build), Path(folder)), options.nodes)
+        try:
+            plain, _ = results(cluster, options, False)
+            network, said = results(cluster, options, True)
+        finally:
+            cluster.close()
+    judge(plain, network)
+    print(said.strip())
+    calls = CALLS.search(said)
+    if not calls or int(calls[1]) == 0:
+        raise Failure("nothing was reduced in the network")
+    print("the same results")
+
+
+def main(options, program, package_from, results, judge):
+    """The exit code. `program` comes with the command `package_from`."""
+    name = Path(sys.argv[0]).name
+    options.build = options.build.resolve()
+    try:
+        if options.inside:
+            compare(options, program, results, judge)
+            return 0
+        if not shutil.which(program):
+            raise Failure(f"{program} is not installed: run '{package_from}'")
+        isolation.check()
+    except (Failure, CommandFailed, StartFailed, TimeoutError, isolation.NotPossible) as why:
+        print(f"{name}: {why}", file=sys.stderr)
+        return 1
+    return subprocess.call(isolation.command([sys.executable, *sys.argv, "--inside"]))
