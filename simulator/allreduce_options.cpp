@@ -190,6 +190,7 @@ AllreduceOptions::AllreduceOptions(CLI::App& app)
                                   {"INT,...", {"--hosts"}},
                                   {"SIZE,...", {"--bytes"}},
                                   {"NAME,...", {"--algorithm"}},
+                                  {"NAME", {"--routes", "--placement"}},
                                   {"PATH", {"--json", "--csv", "--plot"}}});
 }
 
