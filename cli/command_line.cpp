@@ -1,6 +1,7 @@
 #include "cli/command_line.hpp"
 
 #include "terminal/describe.hpp"
+#include "terminal/help.hpp"
 
 #include "configuration/suggest.hpp"
 #include "tributary/wire/frame_kind.hpp"
@@ -109,6 +110,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   CLI::App app("Inspects a running tributary-switch and queries the fabric manager.",
                "tributaryctl");
   terminal::add_describe(app);
+  terminal::fit_help(app);
   app.set_version_flag("--version", "tributaryctl " TRIBUTARY_VERSION);
   // Options of the program may also stand behind a command.
   app.fallthrough();

@@ -6,6 +6,7 @@
 #include "service/options.hpp"
 #include "service/version.hpp"
 #include "terminal/describe.hpp"
+#include "terminal/help.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -382,6 +383,7 @@ std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_cod
                "RDMA transfers and captures.",
                "tributary-pktgen");
   terminal::add_describe(app);
+  terminal::fit_help(app);
   app.set_version_flag("--version", fmt::format("tributary-pktgen {}", service::program_version));
   bool print_keys = false;
   app.add_flag("--print-keys", print_keys, "Print the tables of all keys as Markdown and exit.");

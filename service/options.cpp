@@ -2,6 +2,7 @@
 
 #include "service/version.hpp"
 #include "terminal/describe.hpp"
+#include "terminal/help.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -14,6 +15,7 @@ ParsedOptions parse_options(int argc, char** argv, const Presentation& program) 
   options.config_file = program.config_file;
   CLI::App app(program.summary, program.name);
   terminal::add_describe(app);
+  terminal::fit_help(app);
   app.set_version_flag("--version", fmt::format("{} {}", program.name, program_version));
   auto* file = app.add_option("-c,--config", options.config_file, "Configuration file, TOML")
                    ->type_name("FILE")

@@ -4,6 +4,7 @@
 #include "service/version.hpp"
 #include "simulator/report/names.hpp"
 #include "terminal/describe.hpp"
+#include "terminal/help.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -284,6 +285,7 @@ std::optional<Invocation> read_command_line(int argc, const char* const* argv, i
                "fabric manager and the decisions of the switch; or the time of allreduces.",
                "tributary-sim");
   terminal::add_describe(app);
+  terminal::fit_help(app);
   app.set_version_flag("--version", std::string("tributary-sim ") + service::program_version);
   app.footer(examples);
   add_options(app, invocation, texts);

@@ -297,7 +297,8 @@ Response Connection::respond_alone(Route::Kind kind) const {
 }
 
 Response Connection::page(const Call& call) {
-  const std::string_view name = call.parameters.empty() ? "index.html" : call.parameters[0];
+  const std::string_view name =
+      call.parameters.empty() ? std::string_view("index.html") : call.parameters[0];
   const view::File* const file = view::find(name);
   if (file == nullptr) {
     return json_response(error_answer(404, "the view has no such file; it begins at /"));

@@ -1,6 +1,7 @@
 #include "endpoint/host/options.hpp"
 
 #include "terminal/describe.hpp"
+#include "terminal/help.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -72,6 +73,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
                "`tributary-host rdma --help` is about memory of other hosts.",
                "tributary-host");
   terminal::add_describe(app);
+  terminal::fit_help(app);
   app.add_option("--interface", o.interface, "Network interface, for example eth0")->required();
   app.add_option("--ethertype", o.ethertype, "EtherType of the frames")->capture_default_str();
   app.add_option("--nid", o.nid, "Own NID; default: low 20 bits of the interface's MAC address");

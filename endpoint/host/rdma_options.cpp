@@ -1,6 +1,7 @@
 #include "endpoint/host/rdma_options.hpp"
 
 #include "terminal/describe.hpp"
+#include "terminal/help.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -140,6 +141,7 @@ std::optional<RdmaOptions> read_rdma_options(int argc, char** argv, int& exit_co
       "tributary-host rdma: memory of other hosts, through a fabric that may lose frames.");
   app.name("tributary-host rdma");
   terminal::add_describe(app);
+  terminal::fit_help(app);
   app.require_subcommand(1);
   // Of every command: they take it over.
   app.footer("Examples:\n"

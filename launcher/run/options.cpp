@@ -4,6 +4,7 @@
 #include "launcher/start/starter.hpp"
 #include "service/version.hpp"
 #include "terminal/describe.hpp"
+#include "terminal/help.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -95,6 +96,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
 
   CLI::App app(help_head, "tributary-run");
   terminal::add_describe(app);
+  terminal::fit_help(app);
   app.footer(help_foot);
   app.set_version_flag("--version", fmt::format("tributary-run {}", service::program_version));
   app.prefix_command();

@@ -22,7 +22,7 @@ struct Settings {
   std::optional<Tuning> tuning;
   std::string tuning_text = "measure";
   /// TRIBUTARY_MPI_TIMEOUT, in seconds: how long a reduction to which all have contributed may
-  /// take before the fabric counts as failed.
+  /// take without getting any further before the fabric counts as failed.
   std::chrono::milliseconds timeout{10'000};
   std::chrono::milliseconds join_limit{10'000}; ///< TRIBUTARY_MPI_JOIN_TIMEOUT, in seconds
   std::optional<std::uint32_t> spin_usec;       ///< TRIBUTARY_MPI_SPIN_USEC

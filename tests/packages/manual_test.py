@@ -3,6 +3,7 @@
     manual_test.py BUILD-FOLDER PROGRAM...
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -152,6 +153,15 @@ def every_help_has_an_example_and_exit_codes(name, program):
             assert re.search(r"exit codes?:?\s*0\b", told, re.IGNORECASE), f"{name} {path}: no exit codes"
 
 
+def every_help_fits_80_columns(name, program):
+    for top, words in tops(name, program):
+        for command in top.walk():
+            path = [*words, *command.path[1:]]
+            told = run(program, *path, "--help", env={**os.environ, "COLUMNS": "80"}).stdout
+            long = [line for line in told.splitlines() if len(line) > 80]
+            assert told and not long, f"{name} {path}: {long}"
+
+
 def exit_codes_are_in_the_man_page(name, _):
     assert re.search(r"^\.SH EXIT STATUS\n(.*\n)*?.*\b0\b", page_of(name).read_text(encoding="utf-8"), re.MULTILINE)
 
@@ -175,7 +185,8 @@ def a_wrong_command_line_ends_with_2(name, program):
 
 
 CHECKS = (every_option_is_in_the_man_page, what_is_described_is_what_help_shows, bash_completes, zsh_parses,
-          fish_completes, every_help_has_an_example_and_exit_codes, exit_codes_are_in_the_man_page,
+          fish_completes, every_help_has_an_example_and_exit_codes, every_help_fits_80_columns,
+          exit_codes_are_in_the_man_page,
           every_value_has_a_type, a_wrong_command_line_ends_with_2)
 
 
