@@ -19,24 +19,30 @@ NOT_RUN = "<!-- not run: takes minutes to hours, and measures -->"
 INTRODUCTION = """\
 # Side by side
 
-This page compares Tributary with other software doing the same work on the same machine. One command writes it:
+This page compares Tributary with other software that does the same work on the same machine, for those who decide whether its
+performance suits them. One command measures everything and writes the page:
 
 <!-- not run: takes minutes to hours, and measures -->
 ```sh
 bench/compare/all
 ```
 
-Every comparison is a command of its own, with `--help`, `--quick` and `--json`. The programs are started
-once and take turns, A B C A B C; a ratio is formed between successive turns, and the tables show the
-median of the ratios with the least and the greatest. Rates of polling programs are divided by the time
-their threads were on a CPU, so that other load on the machine has little effect. Where a peer is better,
-the ratio is below 1. Peers come from Debian; `scripts/setup --bench` installs or unpacks them.
+Every comparison is a command of its own, with `--help`, `--quick` and `--json`. The programs are started once and take turns,
+A B C A B C. A ratio is formed between successive turns; the tables show the median of the ratios with the least and the
+greatest. Rates of polling programs are divided by the time their threads were on a CPU, so that other load on the machine
+has little effect. Where a peer is better, the ratio is below 1. Peers come from Debian; `scripts/setup --bench` installs or
+unpacks them.
 
-[Multicast trees](benchmarks/multicast.md), a comparison of algorithms,
-[what a large fabric costs the manager](benchmarks/manager.md),
-[what an allreduce costs a host](benchmarks/hosts.md),
-[allreduces with up to 4,096 hosts](benchmarks/scale.md), simulated, and
-[MPI programs](benchmarks/mpi.md) with their reductions in the network have their own pages.
+Other measurements have their own pages:
+
+* [multicast trees](benchmarks/multicast.md), a comparison of algorithms;
+* [unicast routes](benchmarks/routing.md), their tables, virtual channels and link loads;
+* [RDMA](benchmarks/rdma.md) against TCP, UCX and other retransmit schemes;
+* [vectors in wide frames](benchmarks/vectors.md) against MPI;
+* [MPI programs](benchmarks/mpi.md) with their reductions in the network;
+* [what an allreduce costs a host](benchmarks/hosts.md);
+* [what a large fabric costs the manager](benchmarks/manager.md);
+* [the simulator](benchmarks/simulator.md), and [allreduces with up to 4,096 hosts](benchmarks/scale.md), simulated.
 """
 
 
