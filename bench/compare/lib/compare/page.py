@@ -19,19 +19,19 @@ NOT_RUN = "<!-- not run: takes minutes to hours, and measures -->"
 INTRODUCTION = """\
 # Side by side
 
-This page compares Tributary with other software that does the same work on the same machine, for those who decide whether its
-performance suits them. One command measures everything and writes the page:
+This page compares Tributary with other software that does the same work on the same machine, for those who decide
+whether its performance suits them. One command measures everything and writes the page:
 
 <!-- not run: takes minutes to hours, and measures -->
 ```sh
 bench/compare/all
 ```
 
-Every comparison is a command of its own, with `--help`, `--quick` and `--json`. The programs are started once and take turns,
-A B C A B C. A ratio is formed between successive turns; the tables show the median of the ratios with the least and the
-greatest. Rates of polling programs are divided by the time their threads were on a CPU, so that other load on the machine
-has little effect. Where a peer is better, the ratio is below 1. Peers come from Debian; `scripts/setup --bench` installs or
-unpacks them.
+Every comparison is a command of its own, with `--help`, `--quick` and `--json`. The programs are started once and take
+turns, A B C A B C. A ratio is formed between successive turns; the tables show the median of the ratios with the least
+and the greatest. Rates of polling programs are divided by the time their threads were on a CPU, so that other load on
+the machine has little effect. Where a peer is better, the ratio is below 1. Peers come from Debian;
+`scripts/setup --bench` installs or unpacks them.
 
 Other measurements have their own pages:
 
