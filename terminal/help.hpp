@@ -16,8 +16,8 @@ namespace tributary::terminal {
 [[nodiscard]] std::string help_of_width(std::string_view help, std::size_t columns,
                                         std::size_t right);
 
-/// Has `app`, and the commands that are added to it afterwards, print its help so: for a terminal or
-/// for COLUMNS; a pipe gets all lines as they are.
+/// Has `app`, and the commands that are added to it afterwards, print its help so: for a terminal
+/// or for COLUMNS; a pipe gets all lines as they are.
 void fit_help(CLI::App& app);
 
 } // namespace tributary::terminal
