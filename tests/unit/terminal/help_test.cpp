@@ -27,7 +27,7 @@ TEST(help_of_width, keeps_descriptions_in_their_column) {
 
 TEST(help_of_width, gives_the_column_up_where_it_has_no_room_for_words) {
   const std::string narrow = help_of_width(help, 30, right);
-  EXPECT_NE(narrow.find("  --name WORD   The name of it,\n    told at length\n"), std::string::npos)
+  EXPECT_NE(narrow.find("  --name WORD   The name of\n    it, told at length\n"), std::string::npos)
       << narrow;
 }
 
