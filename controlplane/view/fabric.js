@@ -159,7 +159,7 @@ export const nameOf = (link) => `${link.a.switch}:${link.a.port} – ${link.b.sw
 export function carries({ load }) {
   if (!load) return "carries nothing";
   const share = load.load === undefined ? "" : ` (${(load.load * 100).toFixed(load.load < 0.1 ? 1 : 0)} %)`;
-  const drops = load.drops ? `, ${load.drops} drops so far (${load.drops_per_second} a second now)` : "";
+  const drops = load.drops ? `, ${load.drops} drops so far (${Number(load.drops_per_second.toPrecision(3))} a second now)` : "";
   const pauses = load.pauses_received || load.pauses_sent
     ? `, ${load.pauses_received + load.pauses_sent} pauses so far, paused ${(load.paused * 100).toFixed(0)} % of the time` : "";
   return `${load.sent_mbps} Mbit/s out of ${load.at}${share}${drops}${pauses}`;
