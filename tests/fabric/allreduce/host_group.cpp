@@ -5,8 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
 #include <map>
+#include <span>
 
 namespace tributary::fabric {
 
@@ -141,9 +142,9 @@ private:
       wire::store_be<std::uint32_t>(frame.data() + number_at, static_cast<std::uint32_t>(n));
       frame[flags_at] = (n == 0 ? begins : std::byte{}) | (n + 1 == frames ? ends : std::byte{}) |
                         (transfer.adds ? adds : std::byte{});
-      std::memcpy(frame.data() + payload_at,
-                  reinterpret_cast<const std::byte*>(vector_.data() + begin_of(transfer)) + from,
-                  length);
+      const auto first = std::as_bytes(std::span(vector_)).begin() +
+                         static_cast<std::ptrdiff_t>(begin_of(transfer) * element_bytes + from);
+      std::copy_n(first, length, frame.begin() + payload_at);
       port.send(frame);
     }
   }
@@ -156,7 +157,8 @@ private:
     }
     ++taken_;
     std::vector<std::uint64_t> elements((frame.size() - payload_at) / element_bytes);
-    std::memcpy(elements.data(), frame.data() + payload_at, elements.size() * element_bytes);
+    const auto bytes = std::as_writable_bytes(std::span(elements)); // of none, too
+    std::copy_n(frame.begin() + payload_at, bytes.size(), bytes.begin());
     std::uint64_t at = begin_of(transfer) + number * std::uint64_t{group_.payload_} / element_bytes;
     for (const std::uint64_t element : elements) {
       vector_.at(at) = element + (transfer.adds ? vector_.at(at) : 0);
