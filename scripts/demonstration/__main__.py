@@ -101,6 +101,8 @@ def arguments():
         options.reductions = vector.VECTORS if options.vector else 10_000
     if options.reductions < 1:
         parser.error("--reductions: at least 1")
+    if options.view is not None and not 0 <= options.view <= 65535:
+        parser.error("--view: a port is 1 to 65535, or 0 for any that is free")
     return options
 
 

@@ -33,7 +33,8 @@ def serve(pid, port):
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = forwarder.wait()
-        print("demo: the fabric has ended", file=sys.stderr)
+        # Otherwise it has said itself what it lacked: the right to enter, for one.
+        print("demo: the fabric has ended" if code == 0 else "demo: the page cannot be passed on", file=sys.stderr)
         return code
     except KeyboardInterrupt:
         forwarder.terminate()

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -73,6 +74,13 @@ def browsed(lab):
         view.send_signal(signal.SIGINT)
         view.communicate(timeout=30)
     assert view.returncode == 0
+    for port, said in (("70000", "a port is 1 to 65535"), ("one", "invalid int value")):
+        refused = subprocess.run([str(DEMO), "--view", port], capture_output=True, text=True, check=False, timeout=60)
+        assert refused.returncode == 2 and said in refused.stderr, refused.stderr
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused = subprocess.run([str(DEMO), "--view", port], capture_output=True, text=True, check=False, timeout=60)
+    assert refused.returncode == 1 and "--view PORT takes another port" in refused.stderr, refused.stderr
 
 
 def test_a_demo_that_is_kept_is_entered_and_ended(lab):

@@ -186,8 +186,7 @@ def a_wrong_command_line_ends_with_2(name, program):
 
 CHECKS = (every_option_is_in_the_man_page, what_is_described_is_what_help_shows, bash_completes, zsh_parses,
           fish_completes, every_help_has_an_example_and_exit_codes, every_help_fits_80_columns,
-          exit_codes_are_in_the_man_page,
-          every_value_has_a_type, a_wrong_command_line_ends_with_2)
+          exit_codes_are_in_the_man_page, every_value_has_a_type, a_wrong_command_line_ends_with_2)
 
 
 def main():
