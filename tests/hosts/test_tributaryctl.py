@@ -190,6 +190,20 @@ def test_trace_follows_what_happens_until_its_count_or_q(lab):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+def test_a_trace_that_is_followed_ends_with_its_switch_and_says_so(lab):
+    lab.star(1, lldp=False)
+    switch = lab.start()
+    follow = [str(lab.binaries.ctl), "--socket", switch.socket, "trace", "--follow", "--json"]
+    follower = subprocess.Popen(follow, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # It has asked at least once when it has printed something.
+    while not select.select([follower.stdout], [], [], 0)[0]:
+        assert follower.poll() is None, follower.stderr.read()
+        lab.arm_tree()
+    switch.stop()
+    _, said = follower.communicate(timeout=60)
+    assert follower.returncode == 1 and str(switch.socket) in said, said
+
+
 def test_capture_of_drops_has_only_what_was_refused(lab):
     lab.star(2, lldp=False)
     switch = lab.start()
