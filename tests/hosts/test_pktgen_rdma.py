@@ -73,7 +73,7 @@ def test_transfers_share_ports_with_other_traffics(lab):
         for kind, keys in (("reduce", "leaves = 8\n"), ("rdma", "transfer_sizes = [100000, 0]\nshare = 3\n"),
                            ("unicast", "packets_per_second = 1000.0\n"))
     ))  # fmt: skip
-    code, out, error = lab.run(lab.binaries.pktgen, "run", scenario, *QUICK, "--duration", "1s", "--json", "-")
+    code, out, error = lab.run(lab.binaries.pktgen, "run", scenario, *QUICK, "--duration", "1s", "--timeout", "30s", "--json", "-")
     assert code == EXIT_OK, error
     got = figures(json.loads(out)["repeats"][0])
     assert got["rdma.transfers"] > 0 and got["rdma.digest_errors"] == 0, got
