@@ -33,6 +33,7 @@
 // at any table.
 #pragma once
 
+#include "dataplane/core/descriptor.hpp"
 #include "dataplane/core/drop_reason.hpp"
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/tables.hpp"
@@ -115,11 +116,6 @@ private:
   std::uint32_t bits_;
 };
 
-/// The value whose bytes in memory are `value`'s in wire order.
-template <typename T> constexpr T as_on_the_wire(T value) {
-  return std::endian::native == std::endian::big ? value : wire::swap_bytes(value);
-}
-
 /// Whether the frame is as long as its header says, or longer. It must have a header.
 inline bool has_its_length(const FrameView& frame) {
   const std::uint32_t total = wire::total_length_of(frame.data + wire::ethernet_header_bytes);
@@ -133,6 +129,10 @@ class IngressCheck {
 public:
   explicit IngressCheck(const PortPolicy& policy)
       : most_bytes_behind_(policy.longest_frame - shortest_frame_bytes),
+        reduction_lengths_(policy.longest_frame < wire::reduction_frame_bytes
+                               ? 0
+                               : policy.longest_frame + 1 -
+                                     static_cast<std::uint32_t>(wire::reduction_frame_bytes)),
         ethertype_(policy.ethertype), verify_checksum_(policy.verify_checksum), lldp_(policy.lldp),
         foreign_to_(policy.foreign_to),
         guard_mask_(policy.nid ? ~wire::FabricAddress::unicast(Nid{0}, 0xFFF).value : 0),
@@ -207,30 +207,58 @@ public:
     return true;
   }
 
+  /// What a reduction's frame is asked before its checksum, made ready to be asked in one go.
+  struct Glance {
+    std::uint64_t head;      ///< bytes 12 to 19, as memory holds them; the last two are the VNI
+    std::uint64_t addresses; ///< both
+    std::uint64_t differing; ///< all that sets the frame apart from a reduction's; 0 if nothing does
+
+    [[nodiscard]] ReductionKey key() const {
+      const wire::FabricAddress dfa{
+          wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};
+      return {dfa.tree(), dfa.reduction()};
+    }
+    [[nodiscard]] std::uint16_t vni_as_on_the_wire() const {
+      return static_cast<std::uint16_t>(head >> 48);
+    }
+  };
+
+  /// Whether a frame is long enough for a reduction's of 84 bytes, and not too long for the port.
+  [[nodiscard]] bool may_be_reduction(const FrameView& frame) const {
+    return frame.length - static_cast<std::uint32_t>(wire::reduction_frame_bytes) <
+           reduction_lengths_;
+  }
+  /// Requires `may_be_reduction`.
+  [[nodiscard]] [[gnu::always_inline]] Glance glance(const FrameView& frame) const {
+    const std::byte* p = frame.data + wire::ethernet_header_bytes;
+    const auto head = load<std::uint64_t>(frame.data + ethertype_offset);
+    const auto addresses = load<std::uint64_t>(p + wire::portals_offset::sfa);
+    return {head, addresses,
+            ((head ^ head_) & (head_mask | total_length_mask)) |
+                ((addresses ^ addresses_) & addresses_mask_) |
+                static_cast<std::uint64_t>(
+                    (load<std::uint16_t>(p + wire::portals_offset::request_length) ^ request) &
+                    request_mask)};
+  }
+  /// What is left to be asked.
+  template <bool usual>
+  [[nodiscard]] [[gnu::always_inline]] bool passes(const FrameView& frame) const {
+    const std::byte* p = frame.data + wire::ethernet_header_bytes;
+    return ((!usual && !verify_checksum_) || checksum_ok(p)) && (usual || vni_permitted(p));
+  }
+
   /// Whether `classify` would say `reduction`, and then of which key, in the same way.
   template <bool usual>
   [[nodiscard]] [[gnu::always_inline]] bool is_reduction(const FrameView& frame,
                                                          ReductionKey& key) const {
-    if (frame.length - shortest_frame_bytes > most_bytes_behind_ ||
-        frame.length < wire::reduction_frame_bytes) [[unlikely]] {
+    if (!may_be_reduction(frame)) [[unlikely]] {
       return false;
     }
-    const std::byte* p = frame.data + wire::ethernet_header_bytes;
-    const auto addresses = load<std::uint64_t>(p + wire::portals_offset::sfa);
-    const std::uint64_t differing =
-        ((load<std::uint64_t>(frame.data + ethertype_offset) ^ head_) &
-         (head_mask | total_length_mask)) |
-        ((addresses ^ addresses_) & addresses_mask_) |
-        static_cast<std::uint64_t>(
-            (load<std::uint16_t>(p + wire::portals_offset::request_length) ^ request) &
-            request_mask);
-    if (differing != 0 || ((usual || verify_checksum_) && !checksum_ok(p)) ||
-        (!usual && !vni_permitted(p))) [[unlikely]] {
+    const Glance seen = glance(frame);
+    if (seen.differing != 0 || !passes<usual>(frame)) [[unlikely]] {
       return false;
     }
-    const wire::FabricAddress dfa{
-        wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};
-    key = ReductionKey(dfa.tree(), dfa.reduction());
+    key = seen.key();
     return true;
   }
 
@@ -308,6 +336,7 @@ private:
   [[nodiscard]] Classified classify_other_version(const FrameView& frame) const;
 
   std::uint32_t most_bytes_behind_; ///< the shortest frame
+  std::uint32_t reduction_lengths_; ///< how many lengths a frame with a reduction's can have
   std::uint16_t ethertype_;
   bool verify_checksum_;
   bool lldp_;

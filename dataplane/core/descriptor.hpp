@@ -19,16 +19,22 @@
 #include "tributary/wire/reduction.hpp"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 namespace tributary::core {
 
+/// The value whose bytes in memory are `value`'s in wire order, and the reverse.
+template <typename T> constexpr T as_on_the_wire(T value) {
+  return std::endian::native == std::endian::big ? value : wire::swap_bytes(value);
+}
+
 /// What a frame must carry to be reduced with what a descriptor holds, in one word, so that one
 /// comparison decides.
 ///
-///     bits 63:32  cookie
-///          31:16  VNI
+///     bits 63:32  cookie, as the frame's bytes lie in memory
+///          31:16  VNI, in the same way
 ///             15  holding: armed, and a contribution has come
 ///             14  waiting: armed, and none has come yet
 ///             13  wide: a slot holds the data (wide_holding.hpp); never set in a frame's own
@@ -42,7 +48,11 @@ public:
   constexpr MatchWord() = default;
   /// Of a frame: its cookie, its VNI and the low half of its reduction word.
   constexpr MatchWord(Cookie cookie, Vni vni, std::uint64_t reduction_word)
-      : bits_(std::uint64_t{cookie.value} << 32 | std::uint64_t{vni.value} << 16 | holding_bit |
+      : MatchWord(as_on_the_wire(cookie.value), as_on_the_wire(vni.value), reduction_word) {}
+  /// The same of what lies in memory.
+  constexpr MatchWord(std::uint32_t cookie_bytes, std::uint16_t vni_bytes,
+                      std::uint64_t reduction_word)
+      : bits_(std::uint64_t{cookie_bytes} << 32 | std::uint64_t{vni_bytes} << 16 | holding_bit |
               (reduction_word & (arm_bit | sequence_mask))) {}
 
   /// What an arm with this word leaves in a descriptor.
@@ -60,9 +70,9 @@ public:
   [[nodiscard]] constexpr bool armed() const { return (bits_ & (waiting_bit | holding_bit)) != 0; }
   [[nodiscard]] constexpr bool has_data() const { return (bits_ & holding_bit) != 0; }
   [[nodiscard]] constexpr Cookie cookie() const {
-    return Cookie{static_cast<std::uint32_t>(bits_ >> 32)};
+    return Cookie{as_on_the_wire(static_cast<std::uint32_t>(bits_ >> 32))};
   }
-  [[nodiscard]] constexpr Vni vni() const { return Vni{static_cast<std::uint16_t>(bits_ >> 16)}; }
+  [[nodiscard]] constexpr Vni vni() const { return Vni{as_on_the_wire(static_cast<std::uint16_t>(bits_ >> 16))}; }
   [[nodiscard]] constexpr SequenceNumber sequence() const {
     return SequenceNumber{static_cast<std::uint32_t>(bits_ & sequence_mask)};
   }

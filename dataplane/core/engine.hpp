@@ -187,6 +187,8 @@ public:
   /// no vector.
   void write_result(ReductionKey key, ContributionCount wait_count, std::byte* frame) const;
 
+  /// All of them, by the index of their keys; until the next `make_room`.
+  [[nodiscard]] Descriptor* descriptors() { return &descriptors_[0]; }
   [[nodiscard]] Descriptor& descriptor(ReductionKey key) { return descriptors_[key.index()]; }
   [[nodiscard]] const Descriptor& descriptor(ReductionKey key) const {
     return descriptors_[key.index()];

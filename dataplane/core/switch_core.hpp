@@ -30,6 +30,7 @@
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/engine.hpp"
 #include "dataplane/core/frame_view.hpp"
+#include "dataplane/core/plain_word.hpp"
 #include "dataplane/core/tables.hpp"
 #include "dataplane/core/wide_engine.hpp"
 #include "tributary/traffic_class.hpp"
@@ -150,6 +151,15 @@ private:
   std::size_t decide_plain_run(PortNumber in, std::span<const FrameView> run,
                                const Classified* what, Decision* decisions, bool& notable);
   bool decide_one(PortNumber in, const FrameView& frame, TimeNs now, Decision& decision);
+  void fetch_lines(std::span<const FrameView> run) const;
+  template <bool usual>
+  std::size_t reduce_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
+                         Decision* decisions);
+  template <bool usual, wire::Opcode op>
+  static std::size_t contribute_run(SwitchCore& core, PortNumber in,
+                                    std::span<const FrameView> run, Decision* decisions);
+  PackedDecision decide_reduction(PortNumber in, const FrameView& frame, Classified what,
+                                  TimeNs now);
 
   void expire_due(TimeNs now, Emission& emission);
   bool emit_partial(ReductionKey key, const MulticastEntry& entry, Emission& emission);
@@ -166,6 +176,7 @@ private:
   std::unique_ptr<Counters> counters_;
   ReductionEngines engines_;
   WideEngine wide_;
+  PlainWord plain_; ///< of the contribution that went the long way last
 };
 
 } // namespace tributary::core

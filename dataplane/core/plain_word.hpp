@@ -1,0 +1,60 @@
+// What the reduction words of plain contributions have in common, so that one comparison with the
+// word of the last one says of a frame that it is such a contribution again.
+//
+// A contribution is plain if its operation is a known one, it counts at least 1, does not arm, and
+// its code is `success`. Contributions to one group mostly agree in all that: operation and count.
+// What is left of the word does not decide anything: the sequence belongs to the key's MatchWord,
+// and M and the overflow id are operands of FLT_REPSUM.
+#pragma once
+
+#include "tributary/types.hpp"
+#include "tributary/wire/byte_order.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <cstdint>
+
+namespace tributary::core {
+
+class PlainWord {
+public:
+  /// Of no contribution: its operation is reserved, so that no reduction holds any of it.
+  constexpr PlainWord() = default;
+  /// Of those like this one; of none if it is not plain.
+  static constexpr PlainWord of(std::uint64_t packed) {
+    const wire::ReductionWord word = wire::unpack(packed);
+    PlainWord plain;
+    if (!word.arm && word.count != 0 && word.rc == 0 && wire::is_supported(word.op)) {
+      plain.packed_ = packed & compared;
+    }
+    return plain;
+  }
+
+  /// 0 where a word, as it came, is like this one.
+  [[nodiscard]] constexpr std::uint64_t differing(std::uint64_t packed) const {
+    return (packed ^ packed_) & compared;
+  }
+  [[nodiscard]] constexpr bool is_of_none() const { return packed_ == none; }
+  [[nodiscard]] constexpr wire::Opcode op() const { return wire::unpack(packed_).opcode(); }
+  [[nodiscard]] constexpr ContributionCount count() const { return wire::unpack(packed_).count; }
+
+private:
+  static constexpr std::uint8_t reserved_op = 0x3F; // all bits of it
+  static_assert(!wire::is_supported(reserved_op));
+  static constexpr std::uint64_t compared = [] {
+    wire::ReductionWord word;
+    word.arm = true;
+    word.op = reserved_op;
+    word.count = max_contributions;
+    word.rc = 0xF;
+    return wire::pack(word);
+  }();
+  static constexpr std::uint64_t none = [] {
+    wire::ReductionWord word;
+    word.op = reserved_op;
+    return wire::pack(word);
+  }();
+
+  std::uint64_t packed_ = none;
+};
+
+} // namespace tributary::core
