@@ -54,6 +54,11 @@ private:
 void read_tuning(const Reader& read, Settings& settings, std::vector<std::string>& faults) {
   const std::string_view text = read.text("TRIBUTARY_MPI_TUNING");
   settings.print_tuning = text == "print";
+  if (text == "start") {
+    settings.corrections = false;
+    settings.tuning_text = text;
+    return;
+  }
   if (text.empty() || text == "measure" || text == "print") {
     return;
   }

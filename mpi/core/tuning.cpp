@@ -14,19 +14,11 @@ namespace {
 
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
-constexpr Kind blocking(Kind kind) {
-  switch (kind) {
-  case Kind::iallreduce: return Kind::allreduce;
-  case Kind::ibarrier: return Kind::barrier;
-  default: return kind;
-  }
-}
-constexpr std::size_t index_of(Kind kind) { return static_cast<std::size_t>(blocking(kind)); }
-
 [[noreturn]] void refuse(std::string_view text, std::string_view word) {
   throw std::invalid_argument(fmt::format(
-      "'{}' in '{}' is no tuning; it can be 'measure', 'always', 'never', or kinds with ranges of "
-      "bytes such as 'allreduce:8-65536,barrier'; kinds are allreduce, reduce, bcast, barrier, "
+      "'{}' in '{}' is no tuning; it can be 'measure', 'start', 'print', 'always', 'never', or "
+      "kinds with ranges of bytes such as 'allreduce:8-65536,barrier'; kinds are allreduce, "
+      "reduce, bcast, barrier, "
       "reduce_scatter_block",
       word, text));
 }
@@ -97,30 +89,6 @@ Tuning Tuning::parse(std::string_view text) {
   return tuning;
 }
 
-void Tuning::set_measured(Kind kind, const std::vector<Measured>& points) {
-  auto& ranges = ranges_[index_of(kind)];
-  ranges.clear();
-  measured_[index_of(kind)] = points;
-  std::optional<Range> open;
-  const auto close = [&] {
-    if (open) {
-      ranges.push_back(*open);
-      open.reset();
-    }
-  };
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points[i].network_us > needed_gain * points[i].library_us) {
-      close();
-      continue;
-    }
-    if (!open) {
-      open = Range{i == 0 ? 0 : points[i].bytes, points[i].bytes};
-    }
-    open->to = points[i].bytes;
-  }
-  close();
-}
-
 bool Tuning::through_network(Kind kind, std::uint64_t bytes) const {
   const auto& ranges = ranges_[index_of(kind)];
   return std::any_of(ranges.begin(), ranges.end(), [bytes](const Range& range) {
@@ -146,10 +114,6 @@ std::string Tuning::text() const {
       where += fmt::format("{}{}", where.empty() ? "" : ", ", text_of(range));
     }
     text += where.empty() ? "by the MPI library" : "in the network: " + where;
-    for (const Measured& point : measured_[k]) {
-      text += fmt::format("\n    {:>10} bytes: network {:.1f} us, MPI library {:.1f} us",
-                          point.bytes, point.network_us, point.library_us);
-    }
     text += '\n';
   }
   return text;

@@ -19,6 +19,18 @@ enum class Kind : std::uint8_t {
   ibarrier,
 };
 inline constexpr std::size_t kind_count = 7;
+/// The kind that blocks and does the same.
+[[nodiscard]] constexpr Kind blocking(Kind kind) {
+  switch (kind) {
+  case Kind::iallreduce: return Kind::allreduce;
+  case Kind::ibarrier: return Kind::barrier;
+  default: return kind;
+  }
+}
+/// In tables of what blocking and other calls have in common.
+[[nodiscard]] constexpr std::size_t index_of(Kind kind) {
+  return static_cast<std::size_t>(blocking(kind));
+}
 /// "allreduce", "reduce" ...
 [[nodiscard]] std::string_view name_of(Kind kind);
 
@@ -69,13 +81,14 @@ enum class Reason : std::uint8_t {
   operator_not_carried,
   datatype_not_carried,
   needs_wide_frames,
-  slower,        ///< the tuning table says that the MPI library is faster
+  slower,        ///< the MPI library was measured to be faster, or the environment says so
+  timed,         ///< to measure how long the MPI library takes
   not_set_up,    ///< a non-blocking call before the first blocking one of its communicator
   setup_failed,  ///< no group could be had; the line printed then says why
   fabric_failed, ///< it failed earlier, in mid-run
   switched_off,  ///< TRIBUTARY_MPI=off
 };
-inline constexpr std::size_t reason_count = 13;
+inline constexpr std::size_t reason_count = 14;
 /// For the summary: "the datatype is not carried by frames" ...
 [[nodiscard]] std::string_view text_of(Reason reason);
 

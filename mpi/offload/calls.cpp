@@ -2,6 +2,7 @@
 
 #include "mpi/offload/handles.hpp"
 #include "mpi/offload/runtime.hpp"
+#include "mpi/offload/timed_call.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -15,8 +16,8 @@ namespace {
 Communicator* admitted(Kind kind, Communicator& communicator, std::uint64_t bytes) {
   Runtime& runtime = *Runtime::get();
   Reason reason = communicator.reason();
-  if (reason == Reason::none && !communicator.tuning().through_network(kind, bytes)) {
-    reason = Reason::slower;
+  if (reason == Reason::none && communicator.next_way(kind, bytes) == Way::library) {
+    reason = TimedCall::is_running() ? Reason::timed : Reason::slower;
   }
   if (reason == Reason::none && !communicator.enter()) {
     reason = communicator.reason();

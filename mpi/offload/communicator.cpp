@@ -86,6 +86,10 @@ void Communicator::retire(Wait wait) {
   }
   drain();
   worker_.reset();
+  if (reason_ == Reason::none && !runtime_.settings().tuning) {
+    runtime_.remember(shape(), choices_.known());
+    print_choices("at the end");
+  }
   if (wait == Wait::for_all) {
     PMPI_Barrier(comm_);
   }

@@ -3,14 +3,15 @@
 // one, for good.
 #pragma once
 
+#include "mpi/core/choices.hpp"
 #include "mpi/core/plan.hpp"
-#include "mpi/core/tuning.hpp"
 #include "mpi/offload/worker.hpp"
 #include "mpi/team/team.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <mpi.h>
@@ -37,7 +38,9 @@ public:
   /// Why nothing of it goes through the network; `none`: it does.
   [[nodiscard]] Reason reason() const { return reason_; }
   [[nodiscard]] Abilities abilities() const { return abilities_; }
-  [[nodiscard]] const Tuning& tuning() const { return tuning_; }
+  /// Where the next call goes; asked once for each call, at all ranks alike. A blocking call may
+  /// belong to a trial, whose ranks combine their times here.
+  [[nodiscard]] Way next_way(Kind kind, std::uint64_t bytes);
 
   /// The next call of the communicator is made here; false: by the MPI library, for the fabric has
   /// failed, and so are all later ones.
@@ -62,8 +65,12 @@ public:
 
 private:
   friend class Setup;
+  void choose_ways();
   void measure();
-  void print_tuning() const;
+  void agree(Kind kind, std::uint64_t bytes, const Trial& trial);
+  void print_choices(std::string_view when) const;
+  /// How its ranks are placed on nodes.
+  [[nodiscard]] std::uint64_t shape() const;
   [[nodiscard]] std::string name() const;
 
   Runtime& runtime_;
@@ -73,7 +80,7 @@ private:
   bool decided_ = false;
   Reason reason_ = Reason::none;
   Abilities abilities_;
-  Tuning tuning_;
+  Choices choices_;
   std::vector<Place> places_;
   std::unique_ptr<team::Team> team_;
   std::unique_ptr<Worker> worker_;

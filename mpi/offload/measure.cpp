@@ -1,12 +1,14 @@
 // What is faster, the network or the MPI library: measured when a communicator has got its group,
-// at all its ranks together. Each kind at a few sizes, both ways in turns; what counts is the
-// slowest rank's median. Sizes end where the network has clearly lost.
+// at all its ranks together, within a budget of time. Both ways take turns, a few calls each; a
+// turn's first call is not timed, for ranks come out of the other way one after the other, and
+// connections may have to be made. What counts is the slowest rank's turn.
+//
+// Allreduces and barriers alone, which calls that do not block need to know as well. Other kinds,
+// other sizes and what the budget does not reach are measured in the program's own calls
+// (core/choices.hpp): a row of broadcasts, of which no rank waits for another, would say little of
+// one broadcast.
 #include "mpi/offload/calls.hpp"
 #include "mpi/offload/communicator.hpp"
-#include "mpi/offload/report.hpp"
-#include "mpi/offload/runtime.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -14,27 +16,29 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace tributary::mpi::offload {
 
 namespace {
 
-using Way = std::function<void(int count)>;
+using Clock = std::chrono::steady_clock;
+using Calls = std::function<void(std::uint64_t bytes)>;
 
-struct Contest {
+/// For all points of a communicator; docs/guide/mpi.md tells users.
+constexpr double budget_us = 250'000;
+/// A turn is as many calls as fill this.
+constexpr double turn_us = 1'000;
+constexpr int most_calls = 8;
+constexpr std::size_t rounds_at_once = 3;
+
+struct Ways {
   Kind kind;
-  Way network; ///< of so many doubles
-  Way library;
-  std::uint64_t most_bytes;
+  Calls network;
+  Calls library;
 };
-
-double microseconds_of(const Way& way, int count) {
-  const auto began = std::chrono::steady_clock::now();
-  way(count);
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - began)
-      .count();
-}
 
 class Zeros {
 public:
@@ -52,57 +56,79 @@ private:
   void* at_;
 };
 
-double median(std::vector<double>& all) {
-  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2),
-                   all.end());
-  return all[all.size() / 2];
+double since(Clock::time_point began) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - began).count();
 }
 
-Measured measured(const Contest& contest, std::uint64_t bytes, MPI_Comm comm) {
-  constexpr std::uint64_t long_one = std::uint64_t{256} << 10;
-  const int turns = bytes >= long_one ? 3 : 9;
-  const int count = static_cast<int>(bytes / sizeof(double));
-  std::vector<double> network;
-  std::vector<double> library;
-  for (int turn = -1; turn < turns; ++turn) {
-    // A barrier in front, so that no rank measures how late another one is.
-    PMPI_Barrier(comm);
-    const double ours = microseconds_of(contest.network, count);
-    PMPI_Barrier(comm);
-    const double theirs = microseconds_of(contest.library, count);
-    if (turn >= 0) { // the first time warms up
-      network.push_back(ours);
-      library.push_back(theirs);
-    }
+/// Microseconds of a call, of `calls` in a row after one that is not timed.
+double turn(const Calls& way, std::uint64_t bytes, int calls) {
+  way(bytes);
+  const auto began = Clock::now();
+  for (int i = 0; i < calls; ++i) {
+    way(bytes);
   }
-  const std::array<double, 2> mine{median(network), median(library)};
-  std::array<double, 2> slowest{};
-  PMPI_Allreduce(mine.data(), slowest.data(), 2, MPI_DOUBLE, MPI_MAX, comm);
-  return {.bytes = bytes, .network_us = slowest[0], .library_us = slowest[1]};
+  return since(began) / calls;
 }
+
+/// One communicator's measurement; its ranks have the same budget left, for they agree on it.
+class Measurement {
+public:
+  explicit Measurement(MPI_Comm comm) : comm_(comm), began_(Clock::now()) {}
+
+  /// Null if the budget does not suffice for a fair contest.
+  std::optional<Contest> measure(const Ways& ways, std::uint64_t bytes) {
+    if (left() <= 0) {
+      return std::nullopt;
+    }
+    // The first call of each way warms up, the second says how long it takes.
+    std::vector<double> times{turn(ways.library, bytes, 1), turn(ways.network, bytes, 1)};
+    agree(times);
+    const double longest = std::max(times[0], times[1]);
+    const int calls = std::clamp(static_cast<int>(turn_us / longest), 1, most_calls);
+    const double of_a_round = (times[0] + times[1]) * (calls + 1);
+    Contest contest;
+    while (!contest.is_decided() && of_a_round * rounds_at_once < left()) {
+      times.clear();
+      for (std::size_t round = 0; round < rounds_at_once; ++round) {
+        const bool turned = round % 2 == 1;
+        const double first = turn(turned ? ways.network : ways.library, bytes, calls);
+        const double second = turn(turned ? ways.library : ways.network, bytes, calls);
+        times.push_back(turned ? second : first);
+        times.push_back(turned ? first : second);
+      }
+      agree(times);
+      for (std::size_t at = 0; at < times.size(); at += 2) {
+        contest.add({.network_us = times[at + 1], .library_us = times[at]});
+      }
+    }
+    return contest.rounds() > 0 ? std::optional(std::move(contest)) : std::nullopt;
+  }
+
+private:
+  [[nodiscard]] double left() const { return budget_us - elapsed_; }
+
+  /// The slowest rank's.
+  void agree(std::vector<double>& times) {
+    times.push_back(since(began_));
+    std::vector<double> slowest(times.size());
+    PMPI_Allreduce(times.data(), slowest.data(), static_cast<int>(times.size()), MPI_DOUBLE,
+                   MPI_MAX, comm_);
+    elapsed_ = slowest.back();
+    slowest.pop_back();
+    times = std::move(slowest);
+  }
+
+  MPI_Comm comm_;
+  Clock::time_point began_;
+  double elapsed_ = 0;
+};
 
 } // namespace
 
 void Communicator::measure() {
-  constexpr std::uint64_t most = std::uint64_t{16} << 20;
-  constexpr std::uint64_t medium = std::uint64_t{64} << 10;
-  constexpr std::array<std::uint64_t, 6> sizes{8,   1024, 16 << 10, medium, std::uint64_t{1} << 20,
-                                               most};
-  constexpr double lost = 1.3; // times what the library takes: longer ones lose, too
-  // Zeros that take no memory until they are used, which for the longest they mostly are not.
-  const Zeros in(most);
-  const Zeros out(most);
+  const Zeros in(longest_at_start);
+  const Zeros out(longest_at_start);
   const Plan sum = plan_reduction(Operator::sum, Element::float64, abilities_).plan;
-  const auto reduction = [&](std::size_t elements, std::size_t take_from, std::size_t take) {
-    team::Call call;
-    call.plan = sum;
-    call.elements = elements;
-    call.in = reinterpret_cast<const std::byte*>(in.data());
-    call.out = reinterpret_cast<std::byte*>(out.data());
-    call.take_from = take_from;
-    call.take = take;
-    return call;
-  };
   // Ranks that were late have to be waited for by both ways, and every call here is entered.
   bool goes_on = true;
   const auto through_network = [&](const team::Call& call) {
@@ -111,55 +137,32 @@ void Communicator::measure() {
       run(call);
     }
   };
-  const auto elements = [](int count) { return static_cast<std::size_t>(count); };
-  const auto block = [&](int count) { return std::max(1, count / size_); };
-  const std::array<Contest, 5> contests{{
-      {Kind::allreduce, [&](int n) { through_network(reduction(elements(n), 0, elements(n))); },
-       [&](int n) { PMPI_Allreduce(in.data(), out.data(), n, MPI_DOUBLE, MPI_SUM, comm_); }, most},
-      {Kind::reduce,
-       [&](int n) { through_network(reduction(elements(n), 0, rank_ == 0 ? elements(n) : 0)); },
-       [&](int n) { PMPI_Reduce(in.data(), out.data(), n, MPI_DOUBLE, MPI_SUM, 0, comm_); },
-       medium},
-      {Kind::bcast,
-       [&](int n) {
-         through_network(broadcast_call(*this, out.data(), elements(n) * sizeof(double), 0));
-       },
-       [&](int n) { PMPI_Bcast(out.data(), n, MPI_DOUBLE, 0, comm_); }, medium},
-      {Kind::barrier, [&](int) { through_network(barrier_call()); },
-       [&](int) { PMPI_Barrier(comm_); }, 8},
-      {Kind::reduce_scatter_block,
-       [&](int n) {
-         const std::size_t mine = elements(block(n));
-         through_network(reduction(mine * elements(size_), mine * elements(rank_), mine));
-       },
-       [&](int n) {
-         PMPI_Reduce_scatter_block(in.data(), out.data(), block(n), MPI_DOUBLE, MPI_SUM, comm_);
-       },
-       medium},
-  }};
-  for (const Contest& contest : contests) {
-    std::vector<Measured> points;
-    for (const std::uint64_t bytes : sizes) {
-      if (bytes > contest.most_bytes ||
-          (!points.empty() && points.back().network_us > lost * points.back().library_us)) {
-        break;
-      }
-      points.push_back(measured(contest, bytes, comm_));
-    }
-    if (contest.kind == Kind::barrier) {
-      points.resize(1);
-    }
-    tuning_.set_measured(contest.kind, points);
-  }
-}
+  const Ways allreduce{
+      Kind::allreduce,
+      [&](std::uint64_t bytes) {
+        through_network(reduction_call(sum, in.data(), out.data(), bytes / sizeof(double)));
+      },
+      [&](std::uint64_t bytes) {
+        PMPI_Allreduce(in.data(), out.data(), static_cast<int>(bytes / sizeof(double)), MPI_DOUBLE,
+                       MPI_SUM, comm_);
+      }};
+  const Ways barrier{Kind::barrier, [&](std::uint64_t) { through_network(barrier_call()); },
+                     [&](std::uint64_t) { PMPI_Barrier(comm_); }};
 
-void Communicator::print_tuning() const {
-  const Settings& settings = runtime_.settings();
-  if (rank_ == 0 && (settings.print_tuning || settings.verbose > 0)) {
-    std::string text = fmt::format("{}: {} ranks; what goes through the network\n{}", name(), size_,
-                                   tuning_.text());
-    text.pop_back();
-    say(text);
+  // What programs use most comes first, for the budget may not reach the end.
+  constexpr std::uint64_t kib = 1024;
+  const std::array<std::pair<const Ways&, std::uint64_t>, 6> points{
+      {{allreduce, 8},
+       {barrier, 0},
+       {allreduce, kib},
+       {allreduce, 8 * kib},
+       {allreduce, 64 * kib},
+       {allreduce, longest_at_start}}};
+  Measurement measurement(comm_);
+  for (const auto& [ways, bytes] : points) {
+    if (const auto contest = measurement.measure(ways, bytes)) {
+      choices_.set(ways.kind, bytes, *contest);
+    }
   }
 }
 

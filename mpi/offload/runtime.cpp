@@ -62,6 +62,17 @@ Communicator& Runtime::of(MPI_Comm comm) {
   return *made;
 }
 
+std::optional<Knowledge> Runtime::known_of(std::uint64_t shape) {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(shape);
+  return found == known_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Runtime::remember(std::uint64_t shape, const Knowledge& known) {
+  const std::lock_guard lock(mutex_);
+  known_.insert_or_assign(shape, known);
+}
+
 void Runtime::progress() {
   const std::unique_lock lock(progress_, std::try_to_lock);
   if (lock.owns_lock()) { // else another thread is at it

@@ -1,14 +1,17 @@
 // What one process has of the offload: settings, numbers, the state of its communicators.
 #pragma once
 
+#include "mpi/core/choices.hpp"
 #include "mpi/core/settings.hpp"
 #include "mpi/core/statistics.hpp"
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +41,10 @@ public:
   /// Before a communicator is freed; collective over it.
   void retire(MPI_Comm comm);
 
+  /// What was measured in a communicator of this shape, if anything was.
+  [[nodiscard]] std::optional<Knowledge> known_of(std::uint64_t shape);
+  void remember(std::uint64_t shape, const Knowledge& known);
+
   void count(Kind kind, Reason reason) { ++cells_[cell(kind, reason)]; }
   void count_bytes(std::uint64_t bytes) { cells_[Statistics::bytes_at] += bytes; }
   void count_rescue() { ++cells_[Statistics::recovered_at]; }
@@ -60,7 +67,8 @@ private:
   MPI_Request never_ = MPI_REQUEST_NULL; ///< a message on it
   char nothing_ = 0;
   std::mutex mutex_;
-  std::vector<Communicator*> all_; ///< in the order in which they were made
+  std::vector<Communicator*> all_;           ///< in the order in which they were made
+  std::map<std::uint64_t, Knowledge> known_; ///< by shape
   std::array<std::atomic<std::uint64_t>, Statistics::size> cells_{};
 };
 

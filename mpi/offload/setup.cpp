@@ -25,7 +25,7 @@ namespace {
 
 /// Of a step. Long calls go step by step; /dev/shm holds as much for each rank of a node.
 constexpr std::size_t part_bytes = std::size_t{512} << 10;
-constexpr std::uint32_t protocol_version = 2; ///< of everything that ranks share beside MPI
+constexpr std::uint32_t protocol_version = 3; ///< of everything that ranks share beside MPI
 constexpr std::chrono::milliseconds connect_limit{2000};
 
 /// What every rank says of itself at first.
@@ -331,13 +331,8 @@ void Setup::run() {
   } catch (const Stop&) {
     return;
   }
-  if (runtime_.settings().tuning) {
-    communicator_.tuning_ = *runtime_.settings().tuning;
-  } else {
-    communicator_.measure();
-  }
-  communicator_.print_tuning();
-  if (communicator_.reason_ == Reason::none && communicator_.tuning_.is_empty()) {
+  communicator_.choose_ways();
+  if (communicator_.reason_ == Reason::none && communicator_.choices_.is_hopeless()) {
     // The group would be of no use here, and another communicator may lack its root.
     communicator_.reason_ = Reason::slower;
     communicator_.retire(Communicator::Wait::for_all);

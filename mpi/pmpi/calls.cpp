@@ -3,6 +3,7 @@
 #include "mpi/offload/calls.hpp"
 #include "mpi/offload/later_calls.hpp"
 #include "mpi/offload/reproducible.hpp"
+#include "mpi/offload/timed_call.hpp"
 
 #include <mpi.h>
 
@@ -12,6 +13,7 @@ extern "C" {
 
 int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
                   MPI_Comm comm) {
+  const offload::TimedCall timed;
   if (offload::allreduce(in, out, count, datatype, op, comm)) {
     return MPI_SUCCESS;
   }
@@ -22,6 +24,7 @@ int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype datatype, M
 
 int MPI_Reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op, int root,
                MPI_Comm comm) {
+  const offload::TimedCall timed;
   if (offload::reduce(in, out, count, datatype, op, root, comm)) {
     return MPI_SUCCESS;
   }
@@ -32,6 +35,7 @@ int MPI_Reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_
 
 int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
                              MPI_Comm comm) {
+  const offload::TimedCall timed;
   if (offload::reduce_scatter_block(in, out, count, datatype, op, comm)) {
     return MPI_SUCCESS;
   }
@@ -41,12 +45,16 @@ int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype 
 }
 
 int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+  const offload::TimedCall timed;
   return offload::bcast(buffer, count, datatype, root, comm)
              ? MPI_SUCCESS
              : PMPI_Bcast(buffer, count, datatype, root, comm);
 }
 
-int MPI_Barrier(MPI_Comm comm) { return offload::barrier(comm) ? MPI_SUCCESS : PMPI_Barrier(comm); }
+int MPI_Barrier(MPI_Comm comm) {
+  const offload::TimedCall timed;
+  return offload::barrier(comm) ? MPI_SUCCESS : PMPI_Barrier(comm);
+}
 
 int MPI_Iallreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
                    MPI_Comm comm, MPI_Request* request) {

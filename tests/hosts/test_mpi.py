@@ -81,6 +81,19 @@ def test_every_operation_is_right_with_mpich_on_two_nodes(lab):
     all_right(Cluster(lab, MPICH, 2), 2, "all")
 
 
+def test_results_are_right_while_the_ways_are_measured(lab):
+    cluster = Cluster(lab, OPENMPI, 3)
+    _, err = cluster.check(6, "some", TRIBUTARY_MPI_TUNING="measure")
+    fabric_held(cluster, err)
+    here, calls = summary(err)
+    # Unless the start found the network to be of no use, both ways have had calls of the program.
+    assert "tuning, measured at the start" in err, err
+    assert "tuning, at the end" not in err or (0 < here < calls and "the time of the MPI library was measured" in err), err
+    cluster.nothing_left()
+    _, err = cluster.check(6, "some", TRIBUTARY_MPI_TUNING="start")
+    assert "the time of the MPI library was measured" not in err, err
+
+
 def test_a_program_in_fortran_reduces_in_the_network_with_both_mpi_libraries(lab):
     cluster = Cluster(lab, OPENMPI, 2)
     # Of MPICH's functions of mpi_f08 those without buffers do not call C's.

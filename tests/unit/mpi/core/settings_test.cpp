@@ -37,6 +37,22 @@ TEST(Settings, AreReadFromTheEnvironment) {
   EXPECT_NE(read.common(), settings({}, faults).common());
 }
 
+TEST(Settings, TuningIsMeasuredUnlessItIsGiven) {
+  std::vector<std::string> faults;
+  const auto tuning = [&](const std::string& text) {
+    return settings({{"TRIBUTARY_MPI_TUNING", text}}, faults);
+  };
+  EXPECT_FALSE(settings({}, faults).tuning.has_value());
+  EXPECT_TRUE(settings({}, faults).corrections);
+  EXPECT_TRUE(tuning("print").print_tuning && tuning("print").corrections);
+  EXPECT_FALSE(tuning("start").tuning.has_value());
+  EXPECT_FALSE(tuning("start").corrections);
+  EXPECT_TRUE(faults.empty());
+  // Ranks that differ in it are found out; whether a table is printed may differ.
+  EXPECT_NE(tuning("start").common(), tuning("measure").common());
+  EXPECT_EQ(tuning("print").common(), tuning("measure").common());
+}
+
 TEST(Settings, WhatIsWrongIsSaidWithWhatItCanBe) {
   for (const auto& [name, value] :
        std::map<std::string, std::string>{{"TRIBUTARY_MPI", "yes"},

@@ -1,0 +1,180 @@
+#include "mpi/core/choices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace tributary::mpi {
+
+namespace {
+
+/// Of a class whose calls are long enough that one alone can be timed.
+constexpr std::size_t lengthy_class = 19; // 256 KiB
+
+/// Calls between trials. A trial sends some ten calls the slower way: so that this costs less than
+/// two percent of the calls' time at first, and ever less later.
+constexpr std::uint64_t calls_after_start = 200;
+constexpr std::uint64_t calls_after_trial = 500;
+constexpr std::uint64_t most_calls = 100'000;
+
+std::uint64_t smallest_of(std::size_t size) {
+  return size == 0 ? 0 : std::uint64_t{1} << (size - 1);
+}
+
+Known known_from(const Contest& contest) {
+  const Round medians = contest.medians();
+  return {.network_us = static_cast<float>(medians.network_us),
+          .library_us = static_cast<float>(medians.library_us),
+          .rounds = static_cast<std::uint16_t>(contest.rounds()),
+          .is_decided = static_cast<std::uint8_t>(contest.is_decided() ? 1 : 0),
+          .by_network = static_cast<std::uint8_t>(contest.winner() == Way::network ? 1 : 0)};
+}
+
+} // namespace
+
+std::size_t size_class(std::uint64_t bytes) {
+  return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes)),
+                               size_class_count - 1);
+}
+
+void Choices::set(Kind kind, std::uint64_t bytes, const Contest& contest) {
+  const std::size_t size = size_class(bytes);
+  known_[index_of(kind)][size] = known_from(contest);
+  auto& schedule = schedules_[index_of(kind)][size];
+  schedule.calls_until_trial = contest.is_decided() ? calls_after_start : 0;
+}
+
+void Choices::set(const Knowledge& known) {
+  known_ = known;
+  for (std::size_t kind = 0; kind < kind_count; ++kind) {
+    for (std::size_t size = 0; size < size_class_count; ++size) {
+      schedules_[kind][size].calls_until_trial =
+          known_[kind][size].is_decided != 0 ? calls_after_trial : 0;
+    }
+  }
+}
+
+bool Choices::is_hopeless() const {
+  if (fixed_) {
+    return fixed_->is_empty();
+  }
+  constexpr float by_far = 1.3F;
+  const auto& allreduce = known_[index_of(Kind::allreduce)];
+  const bool to_the_longest = allreduce[size_class(longest_at_start)].rounds > 0;
+  bool hopeless = to_the_longest;
+  bool any = false;
+  for (const auto& kind : known_) {
+    for (const Known& one : kind) {
+      if (one.rounds > 0) {
+        any = any || one.by_network != 0;
+        hopeless = hopeless && one.network_us > by_far * one.library_us;
+      }
+    }
+  }
+  return corrections_ == Corrections::none ? !any : hopeless;
+}
+
+Way Choices::measured_way(Kind kind, std::size_t size) const {
+  const auto& known = known_[index_of(kind)];
+  const auto goes = [](const Known& one) {
+    return one.by_network != 0 ? Way::network : Way::library;
+  };
+  if (known[size].rounds > 0) {
+    return goes(known[size]);
+  }
+  std::optional<Way> below;
+  for (std::size_t at = size; at-- > 0 && !below;) {
+    if (known[at].rounds > 0) {
+      below = goes(known[at]);
+    }
+  }
+  std::optional<Way> above;
+  for (std::size_t at = size + 1; at < size_class_count && !above; ++at) {
+    if (known[at].rounds > 0) {
+      above = goes(known[at]);
+    }
+  }
+  return above == Way::network && below.value_or(Way::network) == Way::network ? Way::network
+                                                                               : Way::library;
+}
+
+Way Choices::way(Kind kind, std::uint64_t bytes) const {
+  if (fixed_) {
+    return fixed_->through_network(kind, bytes) ? Way::network : Way::library;
+  }
+  return measured_way(kind, size_class(bytes));
+}
+
+Trial* Choices::trial(Kind kind, std::uint64_t bytes) {
+  if (fixed_ || corrections_ == Corrections::none || blocking(kind) != kind) {
+    return nullptr;
+  }
+  const std::size_t size = size_class(bytes);
+  auto& schedule = schedules_[index_of(kind)][size];
+  if (schedule.trial == nullptr) {
+    if (schedule.calls_until_trial > 0) {
+      --schedule.calls_until_trial;
+      return nullptr;
+    }
+    schedule.trial =
+        std::make_unique<Trial>(size >= lengthy_class ? Trial::Calls::lengthy : Trial::Calls::brief,
+                                measured_way(kind, size));
+  }
+  return schedule.trial.get();
+}
+
+void Choices::agree(Kind kind, std::uint64_t bytes, std::span<const double> combined) {
+  const std::size_t size = size_class(bytes);
+  auto& trial = schedules_[index_of(kind)][size].trial;
+  trial->agree(combined);
+  if (trial->contest().is_decided()) {
+    known_[index_of(kind)][size] = known_from(trial->contest());
+    trial.reset();
+    plan_next(kind, size);
+  }
+}
+
+void Choices::plan_next(Kind kind, std::size_t size) {
+  auto& schedule = schedules_[index_of(kind)][size];
+  const Known& known = known_[index_of(kind)][size];
+  const auto [less, more] = std::minmax(known.network_us, known.library_us);
+  constexpr float most_ratio = 100;
+  const float ratio = less > 0 ? std::min(more / less, most_ratio) : most_ratio;
+  constexpr std::uint32_t most_doublings = 8;
+  const auto calls = static_cast<std::uint64_t>(static_cast<float>(calls_after_trial) * ratio)
+                     << std::min(schedule.trials, most_doublings);
+  schedule.calls_until_trial = std::min(calls, most_calls);
+  ++schedule.trials;
+}
+
+std::string Choices::text() const {
+  if (fixed_) {
+    return fixed_->text();
+  }
+  std::string text;
+  for (std::size_t k = 0; k < kind_count; ++k) {
+    const auto kind = static_cast<Kind>(k);
+    if (blocking(kind) != kind) {
+      continue;
+    }
+    text += fmt::format("  {}{}\n", name_of(kind),
+                        std::any_of(known_[k].begin(), known_[k].end(),
+                                    [](const Known& one) { return one.rounds > 0; })
+                            ? ""
+                            : ": nothing measured");
+    for (std::size_t size = 0; size < size_class_count; ++size) {
+      const Known& one = known_[k][size];
+      if (one.rounds > 0) {
+        text += fmt::format("    {:>10} bytes: {:11} (network {:.1f} us, MPI library {:.1f} us, "
+                            "{} rounds{})\n",
+                            smallest_of(size), one.by_network != 0 ? "network" : "MPI library",
+                            one.network_us, one.library_us, one.rounds,
+                            one.is_decided != 0 ? "" : ", open");
+      }
+    }
+  }
+  return text;
+}
+
+} // namespace tributary::mpi

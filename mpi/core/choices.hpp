@@ -1,0 +1,95 @@
+// Which way the calls of one communicator go: for each kind and class of sizes (those of the same
+// power of two), as the environment says (tuning.hpp), or as it is measured:
+//
+//   at the start       allreduces of a few sizes and the barrier, within a budget
+//                      (offload/measure.cpp)
+//   while it runs      in the program's own calls (trial.hpp): at once where the start decided
+//                      nothing, and now and then everywhere else, ever more seldom, for the fabric
+//                      and the machine change
+//
+// A class without times of its own goes, until its trial, as the nearest measured sizes on both
+// sides do if they agree, else by the library; above the longest measured one by the library.
+//
+// Pure: told times, asked for ways. All ranks of a communicator must ask in the same order and be
+// told the same, and then get the same answers.
+#pragma once
+
+#include "mpi/core/contest.hpp"
+#include "mpi/core/trial.hpp"
+#include "mpi/core/tuning.hpp"
+#include "mpi/core/vocabulary.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace tributary::mpi {
+
+/// Of an allreduce: where the measurement at the start ends, in bytes.
+inline constexpr std::uint64_t longest_at_start = std::uint64_t{1} << 20;
+
+inline constexpr std::size_t size_class_count = 32;
+/// Of a message: the number of bits of its length, so that each class reaches from a power of two
+/// to the next; the last one has all longer ones.
+[[nodiscard]] std::size_t size_class(std::uint64_t bytes);
+
+/// What is known of one kind and class. Plain, as ranks send it to each other.
+struct Known {
+  float network_us = 0; ///< medians
+  float library_us = 0;
+  std::uint16_t rounds = 0; ///< that they are of; 0: nothing is known
+  std::uint8_t is_decided = 0;
+  std::uint8_t by_network = 0; ///< and not by the library
+};
+/// Of all kinds and classes.
+using Knowledge = std::array<std::array<Known, size_class_count>, kind_count>;
+
+class Choices {
+public:
+  enum class Corrections : std::uint8_t { none, while_it_runs };
+
+  /// Measured.
+  explicit Choices(Corrections corrections = Corrections::none) : corrections_(corrections) {}
+  /// As the environment says.
+  explicit Choices(Tuning fixed) : fixed_(std::move(fixed)) {}
+
+  /// What was measured at the start, of the class of `bytes`.
+  void set(Kind kind, std::uint64_t bytes, const Contest& contest);
+  /// Of another communicator of the same shape.
+  void set(const Knowledge& known);
+  [[nodiscard]] const Knowledge& known() const { return known_; }
+  /// The network lost everywhere, by a factor, up to the longest size of the start.
+  [[nodiscard]] bool is_hopeless() const;
+
+  /// Where it goes without a trial; kinds that do not block ask only this.
+  [[nodiscard]] Way way(Kind kind, std::uint64_t bytes) const;
+
+  /// The trial that the next blocking call of this kind and size belongs to, if any. When its block
+  /// is over the ranks must combine its times before the call: agree().
+  [[nodiscard]] Trial* trial(Kind kind, std::uint64_t bytes);
+  /// The times of the block, combined. When that ends the trial, the way may have changed.
+  void agree(Kind kind, std::uint64_t bytes, std::span<const double> combined);
+
+  /// A line for each kind, and for each size that was measured.
+  [[nodiscard]] std::string text() const;
+
+private:
+  struct Schedule {
+    std::uint64_t calls_until_trial = 0;
+    std::uint32_t trials = 0;
+    std::unique_ptr<Trial> trial;
+  };
+  [[nodiscard]] Way measured_way(Kind kind, std::size_t size) const;
+  void plan_next(Kind kind, std::size_t size);
+
+  std::optional<Tuning> fixed_;
+  Corrections corrections_ = Corrections::none;
+  Knowledge known_{};
+  std::array<std::array<Schedule, size_class_count>, kind_count> schedules_;
+};
+
+} // namespace tributary::mpi

@@ -1,0 +1,54 @@
+// Which of two ways is faster, the network or the MPI library: decided from rounds, in each of
+// which both ways took their turn one after the other.
+//
+// A round that the network wins is a step up, one that the library wins a step down; a round that
+// is clear, by a factor of two and more, is two. The network wins with at most `needed_gain` of the
+// library's time, the library when it is not slower; what is in between is no step. Five steps more
+// in one direction than in the other decide (Wald's sequential test of a coin). So clear cases end
+// after three rounds, close ones go on, and a single round that somebody else disturbed decides
+// nothing. If a contest is still open after `most_rounds`, the median of the rounds' ratios decides
+// by the same measure, and in between all stays as it was before: at first, the library's.
+//
+// Knows neither clock nor MPI. Ranks that are fed the same rounds decide alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tributary::mpi {
+
+enum class Way : std::uint8_t { library, network };
+
+/// Microseconds for one call, each way.
+struct Round {
+  double network_us = 0;
+  double library_us = 0;
+};
+
+class Contest {
+public:
+  static constexpr double needed_gain = 0.9;
+  static constexpr double clear = 2;
+  static constexpr int margin = 5;
+  static constexpr std::size_t most_rounds = 16;
+
+  /// `before`: the way that wins a tie.
+  explicit Contest(Way before = Way::library) : before_(before) {}
+
+  void add(const Round& round);
+
+  [[nodiscard]] std::size_t rounds() const { return rounds_.size(); }
+  [[nodiscard]] bool is_decided() const;
+  /// Of the rounds so far. Without any, as before.
+  [[nodiscard]] Way winner() const;
+  /// Each way by itself. Zeros without any rounds.
+  [[nodiscard]] Round medians() const;
+
+private:
+  Way before_;
+  std::vector<Round> rounds_;
+  int score_ = 0; ///< positive: for the network
+};
+
+} // namespace tributary::mpi

@@ -1,0 +1,94 @@
+// Which way the calls of a communicator go: its ranks agree on what was measured, before the first
+// call (measure.cpp) and in the program's own ones (core/choices.hpp).
+#include "mpi/offload/communicator.hpp"
+#include "mpi/offload/report.hpp"
+#include "mpi/offload/runtime.hpp"
+#include "mpi/offload/timed_call.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <vector>
+
+namespace tributary::mpi::offload {
+
+void Communicator::choose_ways() {
+  const Settings& settings = runtime_.settings();
+  if (settings.tuning) {
+    choices_ = Choices(*settings.tuning);
+    print_choices("what goes through the network");
+    return;
+  }
+  choices_ = Choices(settings.corrections ? Choices::Corrections::while_it_runs
+                                          : Choices::Corrections::none);
+  // Of another communicator of this shape, as its first rank knows it.
+  struct {
+    Knowledge known{};
+    std::uint8_t is_known = 0;
+  } message;
+  if (rank_ == 0) {
+    if (const auto known = runtime_.known_of(shape())) {
+      message = {.known = *known, .is_known = 1};
+    }
+  }
+  PMPI_Bcast(&message, sizeof message, MPI_BYTE, 0, comm_);
+  if (message.is_known != 0) {
+    choices_.set(message.known);
+  } else {
+    measure();
+  }
+  runtime_.remember(shape(), choices_.known());
+  print_choices(message.is_known != 0 ? "as in an earlier communicator of this shape"
+                                      : "measured at the start");
+}
+
+std::uint64_t Communicator::shape() const {
+  std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+  for (const Place& place : places_) {
+    hash = (hash ^ place.node) * 0x100000001b3;
+  }
+  return hash;
+}
+
+void Communicator::print_choices(std::string_view when) const {
+  const Settings& settings = runtime_.settings();
+  if (rank_ == 0 && (settings.print_tuning || settings.verbose > 0)) {
+    std::string text =
+        fmt::format("{}: {} ranks; tuning, {}\n{}", name(), size_, when, choices_.text());
+    text.pop_back();
+    say(text);
+  }
+}
+
+Way Communicator::next_way(Kind kind, std::uint64_t bytes) {
+  Trial* trial = choices_.trial(kind, bytes);
+  if (trial != nullptr && trial->block_is_over()) {
+    agree(kind, bytes, *trial);
+    trial = choices_.trial(kind, bytes);
+  }
+  if (trial == nullptr) {
+    return choices_.way(kind, bytes);
+  }
+  TimedCall::begin(*trial);
+  return trial->way();
+}
+
+void Communicator::agree(Kind kind, std::uint64_t bytes, const Trial& trial) {
+  // The mean of all ranks: what the program spends on the call. (The least would not count how long
+  // ranks wait for each other, but neither what a way costs those that have to be woken.) Whole
+  // nanoseconds, for a sum of doubles may differ from rank to rank.
+  std::vector<std::uint64_t> mine;
+  for (const double us : trial.times()) {
+    mine.push_back(static_cast<std::uint64_t>(us * 1e3));
+  }
+  std::vector<std::uint64_t> all(mine.size());
+  PMPI_Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_UINT64_T, MPI_SUM,
+                 comm_);
+  std::vector<double> combined;
+  for (const std::uint64_t ns : all) {
+    combined.push_back(static_cast<double>(ns) / 1e3 / size_);
+  }
+  choices_.agree(kind, bytes, combined);
+}
+
+} // namespace tributary::mpi::offload

@@ -1,0 +1,189 @@
+#include "mpi/core/choices.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+namespace tributary::mpi::test {
+namespace {
+
+constexpr std::uint64_t kib = 1024;
+constexpr std::uint64_t mib = kib * kib;
+
+Contest contest(double network_us, double library_us) {
+  Contest made;
+  while (!made.is_decided()) {
+    made.add({.network_us = network_us, .library_us = library_us});
+  }
+  return made;
+}
+
+/// A communicator: as many ranks as it likes, each with its own choices, that make the same calls.
+class Ranks {
+public:
+  using Time = std::function<double(std::size_t rank, Way way)>;
+  explicit Ranks(std::size_t count) {
+    for (std::size_t rank = 0; rank < count; ++rank) {
+      all_.emplace_back(Choices::Corrections::while_it_runs);
+    }
+  }
+  std::vector<Choices>& all() { return all_; }
+
+  /// One call at all ranks, which must agree on its way. `timed` counts those that are of a trial.
+  Way call(Kind kind, std::uint64_t bytes, const Time& time) {
+    std::vector<Trial*> trials;
+    for (Choices& one : all_) {
+      trials.push_back(one.trial(kind, bytes));
+    }
+    if (trials[0] != nullptr && trials[0]->block_is_over()) {
+      std::vector<double> mean(trials[0]->times().size());
+      for (const Trial* const trial : trials) {
+        for (std::size_t i = 0; i < mean.size(); ++i) {
+          mean[i] += trial->times()[i] / static_cast<double>(trials.size());
+        }
+      }
+      for (std::size_t rank = 0; rank < all_.size(); ++rank) {
+        all_[rank].agree(kind, bytes, mean);
+        trials[rank] = all_[rank].trial(kind, bytes);
+      }
+    }
+    const auto way_of = [&](std::size_t rank) {
+      return trials[rank] != nullptr ? trials[rank]->way() : all_[rank].way(kind, bytes);
+    };
+    const Way way = way_of(0);
+    for (std::size_t rank = 0; rank < all_.size(); ++rank) {
+      EXPECT_EQ(way_of(rank), way) << "rank " << rank;
+      if (trials[rank] != nullptr) {
+        trials[rank]->took(time(rank, way));
+      }
+    }
+    timed += trials[0] != nullptr ? 1 : 0;
+    return way;
+  }
+  int calls(int count, Kind kind, std::uint64_t bytes, const Time& time) {
+    int network = 0;
+    for (int i = 0; i < count; ++i) {
+      network += call(kind, bytes, time) == Way::network ? 1 : 0;
+    }
+    return network;
+  }
+  int timed = 0;
+
+private:
+  std::vector<Choices> all_;
+};
+
+TEST(Choices, SizesOfTheSamePowerOfTwoAreOneClass) {
+  EXPECT_EQ(size_class(0), 0U);
+  EXPECT_EQ(size_class(1), 1U);
+  EXPECT_EQ(size_class(8), size_class(15));
+  EXPECT_NE(size_class(15), size_class(16));
+  EXPECT_EQ(size_class(~std::uint64_t{0}), size_class_count - 1);
+}
+
+TEST(Choices, WhatWasNotMeasuredGoesAsItsNeighboursIfTheyAgree) {
+  Choices choices;
+  choices.set(Kind::allreduce, 8, contest(10, 50));
+  choices.set(Kind::allreduce, kib, contest(10, 50));
+  choices.set(Kind::allreduce, 64 * kib, contest(400, 300));
+  EXPECT_EQ(choices.way(Kind::allreduce, 1), Way::network) << "below the first";
+  EXPECT_EQ(choices.way(Kind::allreduce, 200), Way::network);
+  EXPECT_EQ(choices.way(Kind::iallreduce, kib), Way::network);
+  EXPECT_EQ(choices.way(Kind::allreduce, 8 * kib), Way::library) << "they differ";
+  EXPECT_EQ(choices.way(Kind::allreduce, mib), Way::library) << "above the last";
+  EXPECT_EQ(choices.way(Kind::bcast, 8), Way::library) << "nobody measured it";
+}
+
+TEST(Choices, WithoutCorrectionsThereAreNoTrials) {
+  Choices choices(Choices::Corrections::none);
+  EXPECT_EQ(choices.trial(Kind::allreduce, 8), nullptr);
+  Choices fixed(Tuning::parse("barrier"));
+  EXPECT_EQ(fixed.trial(Kind::barrier, 0), nullptr);
+  EXPECT_EQ(fixed.way(Kind::ibarrier, 0), Way::network);
+  EXPECT_EQ(fixed.way(Kind::allreduce, 8), Way::library);
+}
+
+TEST(Choices, CallsThatDoNotBlockAreNeverOfATrial) {
+  Choices choices(Choices::Corrections::while_it_runs);
+  EXPECT_EQ(choices.trial(Kind::iallreduce, 8), nullptr);
+  EXPECT_NE(choices.trial(Kind::allreduce, 8), nullptr);
+}
+
+TEST(Choices, AnUnknownSizeIsDecidedInTheProgramsFirstCalls) {
+  Ranks ranks(4);
+  ranks.calls(30, Kind::bcast, 16 * mib,
+              [](auto, Way way) { return way == Way::network ? 40 : 100; });
+  EXPECT_EQ(ranks.timed, 8) << "of long calls: one each way to warm up, and three rounds";
+  for (const Choices& one : ranks.all()) {
+    EXPECT_EQ(one.way(Kind::bcast, 16 * mib), Way::network);
+    EXPECT_EQ(one.way(Kind::bcast, 16), Way::network) << "a neighbour";
+  }
+}
+
+TEST(Choices, AWrongChoiceOfTheStartIsCorrected) {
+  Ranks ranks(3);
+  for (Choices& one : ranks.all()) {
+    one.set(Kind::barrier, 0, contest(200, 190)); // the machine was busy
+  }
+  const auto time = [](auto, Way way) { return way == Way::network ? 106.0 : 189.0; };
+  EXPECT_EQ(ranks.calls(200, Kind::barrier, 0, time), 0);
+  ranks.calls(100, Kind::barrier, 0, time);
+  EXPECT_EQ(ranks.calls(100, Kind::barrier, 0, time), 100);
+}
+
+TEST(Choices, TrialsGetRareAndTheirSlowerCallsFew) {
+  // Plain MPI is four times faster: what the trials cost is below one percent of the time.
+  Ranks ranks(2);
+  const int network = ranks.calls(100'000, Kind::allreduce, 8,
+                                  [](auto, Way way) { return way == Way::network ? 40 : 10; });
+  EXPECT_GT(network, 9) << "the first trial is not the last";
+  EXPECT_LT(network * 30, 10'000);
+}
+
+TEST(Choices, ARankThatIsAlwaysSlowLeavesTheChoiceToTheWays) {
+  Ranks ranks(8);
+  ranks.calls(200, Kind::allreduce, 8, [](std::size_t rank, Way way) {
+    return (rank == 5 ? 100 : 0) + (way == Way::network ? 60.0 : 100.0);
+  });
+  EXPECT_EQ(ranks.all()[5].way(Kind::allreduce, 8), Way::network);
+}
+
+TEST(Choices, ACommunicatorOfTheSameShapeBeginsWithWhatIsKnown) {
+  Choices first(Choices::Corrections::while_it_runs);
+  first.set(Kind::allreduce, 8, contest(10, 50));
+  Choices second(Choices::Corrections::while_it_runs);
+  second.set(first.known());
+  EXPECT_EQ(second.way(Kind::allreduce, 8), Way::network);
+  EXPECT_EQ(second.trial(Kind::allreduce, 8), nullptr);
+  EXPECT_NE(second.trial(Kind::reduce, 8), nullptr) << "nothing is known of it";
+}
+
+TEST(Choices, AreHopelessWhereTheNetworkLostByFarUpToTheLongestSize) {
+  Choices choices(Choices::Corrections::while_it_runs);
+  EXPECT_FALSE(choices.is_hopeless()) << "nothing is known";
+  choices.set(Kind::allreduce, 8, contest(40, 10));
+  EXPECT_FALSE(choices.is_hopeless()) << "long ones may do better";
+  choices.set(Kind::allreduce, longest_at_start, contest(1'200, 1'000));
+  EXPECT_FALSE(choices.is_hopeless()) << "nearly as fast";
+  choices.set(Kind::allreduce, longest_at_start, contest(2'000, 1'000));
+  EXPECT_TRUE(choices.is_hopeless());
+  Choices uncorrected;
+  uncorrected.set(Kind::allreduce, 8, contest(11, 10));
+  EXPECT_TRUE(uncorrected.is_hopeless()) << "nothing will ever go through the network";
+  EXPECT_TRUE(Choices(Tuning::never()).is_hopeless());
+  EXPECT_FALSE(Choices(Tuning::always()).is_hopeless());
+}
+
+TEST(Choices, TheTextSaysWhatWasMeasuredAndWhatFollows) {
+  Choices choices;
+  choices.set(Kind::barrier, 0, contest(10, 50));
+  const std::string text = choices.text();
+  EXPECT_NE(text.find("network     (network 10.0 us, MPI library 50.0 us, 3 rounds)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("bcast: nothing measured"), std::string::npos) << text;
+}
+
+} // namespace
+} // namespace tributary::mpi::test
