@@ -84,6 +84,9 @@ public:
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
   [[nodiscard]] Status status() const;
 
+  /// The newest piece of this id.
+  [[nodiscard]] PieceNumber newest_piece(ReductionId id) const { return slots_[id.value].piece; }
+
   /// Asks for the memory that `receive` and `inject` will touch for this reduction: for those who
   /// serve thousands of leaves in a row.
   void prefetch(ReductionId id) const {

@@ -46,6 +46,9 @@ public:
     size_ -= count;
   }
 
+  /// Forgets the `count` newest frames; `count <= size()`.
+  void pop_newest(std::size_t count) { size_ -= count; }
+
   /// Bytes of the oldest frame.
   [[nodiscard]] std::size_t front_bytes() const {
     return is_wide(front()) ? wire::wide_header_bytes + gather_of(front()).payload_bytes
@@ -63,6 +66,11 @@ public:
     std::memcpy(room, frame.data(), wire::wide_header_bytes);
     write_payload(gather, {room + wire::wide_header_bytes, gather.payload_bytes});
     return wire::wide_header_bytes + gather.payload_bytes;
+  }
+  /// Lets a wide frame that was copied from an outbox gather its vector from elsewhere. `frame`: as
+  /// long as a Frame.
+  static void point_at(std::byte* frame, const std::byte* vector) {
+    std::memcpy(frame + wire::wide_header_bytes + offsetof(Gather, in), &vector, sizeof vector);
   }
   /// The vector as it travels: the elements, and the identity behind them.
   static void write_payload(const WideOperand& vector, std::span<std::byte> payload) {

@@ -63,7 +63,7 @@ template <typename Ports, typename F> void for_each_of(Ports& ports, F& f) {
 } // namespace
 
 ReduceTraffic::ReduceTraffic(const scenario::Reduce& reduce, const Placement& placement,
-                             std::uint64_t seed)
+                             std::uint64_t seed, bool together)
     : placement_((check(reduce, placement), placement)), queue_pairs_(placement),
       group_(reduce, seed), roots_(placement.queue_pair_count()),
       leaves_(placement.queue_pair_count()), poll_interval_ns_(poll_interval(group_.settings())) {
@@ -72,7 +72,7 @@ ReduceTraffic::ReduceTraffic(const scenario::Reduce& reduce, const Placement& pl
     make_roots(seed);
   }
   if (reduce.role != Role::root) {
-    make_leaves(seed);
+    make_leaves(seed, together);
   }
 }
 
@@ -94,7 +94,7 @@ void ReduceTraffic::make_roots(std::uint64_t seed) {
   }
 }
 
-void ReduceTraffic::make_leaves(std::uint64_t seed) {
+void ReduceTraffic::make_leaves(std::uint64_t seed, bool together) {
   const transport::PortIndex first_port = group_.settings().role == Role::both ? 1 : 0;
   const std::size_t ports = placement_.ports.size() - first_port;
   std::vector<PortMembers> members(placement_.queue_pair_count());
@@ -108,6 +108,7 @@ void ReduceTraffic::make_leaves(std::uint64_t seed) {
     }
     members[queue_pair].first_nid = placement_.first_nid;
     members[queue_pair].ethertype = placement_.ethertype;
+    members[queue_pair].together = together;
     members[queue_pair].address = placement_.ports[placement_.port_of(queue_pair)];
     leaves_[queue_pair] = std::make_unique<ReducePort<collective::Leaf>>(
         group_, members[queue_pair], seed + 2 * (queue_pair - queue_pairs_.first(first_port) + 1));

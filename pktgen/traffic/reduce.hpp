@@ -29,7 +29,10 @@ public:
   /// With role `both` the root is on the first port and the leaves on the others, in turn;
   /// otherwise all ports hold leaves, or one the root. Throws std::invalid_argument on settings
   /// that cannot be.
-  ReduceTraffic(const scenario::Reduce& reduce, const Placement& placement, std::uint64_t seed);
+  /// `together`: whether leaves may be in lockstep (lockstep.hpp); it makes no difference but for
+  /// the time it takes.
+  ReduceTraffic(const scenario::Reduce& reduce, const Placement& placement, std::uint64_t seed,
+                bool together = true);
 
   void start(TimeNs now) override;
   void limit(std::uint64_t operations) override;
@@ -51,7 +54,7 @@ public:
 
 private:
   void make_roots(std::uint64_t seed);
-  void make_leaves(std::uint64_t seed);
+  void make_leaves(std::uint64_t seed, bool together);
   [[nodiscard]] bool has_root_on(transport::PortIndex port) const {
     return port == 0 && group_.settings().role != scenario::Role::leaves;
   }

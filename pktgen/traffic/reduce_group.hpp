@@ -142,12 +142,18 @@ public:
     std::uint32_t row = no_row; ///< that its bits were compared with
     bool right = false;         ///< whether they were that row's
   };
+  /// Whether that is the row's result, found so before.
+  [[nodiscard]] static bool is_known_right(const ReduceOperands::Place& place,
+                                           const collective::Completion& completion,
+                                           const Arrived& arrived) {
+    return arrived.row == place.row && arrived.right &&
+           completion.rc != wire::ResultCode::op_mismatch;
+  }
   /// Checks the result a member got. Every piece completes at the root first, and there it is
   /// settled whether it may end as a mismatch.
   void check(std::uint32_t tree, std::uint32_t rank, const ReduceOperands::Place& place,
              const collective::Completion& completion, Arrived& arrived) {
-    const bool is_report = completion.rc == wire::ResultCode::op_mismatch;
-    if (arrived.row == place.row && arrived.right && !is_report && rank != 0) [[likely]] {
+    if (rank != 0 && is_known_right(place, completion, arrived)) [[likely]] {
       accounts_.results_checked += is_measured(tree, place.operation) ? 1 : 0;
       return;
     }

@@ -60,20 +60,31 @@ collective::GroupParameters parameters_of(const Reduce& reduce, const PortMember
 template <typename Role>
 ReducePort<Role>::ReducePort(ReduceGroup& group, const PortMembers& members, std::uint64_t seed)
     : group_(group), first_tree_(members.first_tree), tree_step_(members.tree_step),
-      per_tree_(static_cast<std::uint32_t>(members.ranks.size())),
+      per_tree_(static_cast<std::uint32_t>(members.ranks.size())), root_nid_{members.first_nid},
       most_frames_at_once_(std::size_t{group.settings().slots} + 2),
       outbox_(outbox_room(most_frames_at_once_)),
       vectors_(work_per_tree(group.settings()) * group.trees(), longest_vector(group.settings())),
+      in_lockstep_(!is_root && members.together && group.settings().skew == Skew::none),
       ring_(work_per_tree(group.settings()) * group.trees()), progressed_(group.trees()),
       poll_waits_(group.trees()), random_(seed),
       tampering_(is_root ? scenario::Tampering{} : group.settings().tampering, seed + 1,
                  std::size_t{per_tree_} * group.trees() * group.settings().slots) {
   const Reduce& reduce = group.settings();
-  members_.reserve(std::size_t{per_tree_} * (reduce.trees / tree_step_ + 1));
+  members_.reserve(std::size_t{kept_per_tree()} * (reduce.trees / tree_step_ + 1));
   for (std::uint32_t tree = first_tree_; tree < reduce.trees; tree += tree_step_) {
-    for (const std::uint32_t rank : members.ranks) {
+    for (const std::uint32_t rank : std::span(members.ranks).first(kept_per_tree())) {
       members_.emplace_back(parameters_of(reduce, members, tree, rank), outbox_, reduce.in_flight);
     }
+  }
+  if (!is_root) {
+    leaves_.reserve(per_tree_);
+    for (const std::uint32_t rank : members.ranks) {
+      leaves_.emplace_back(parameters_of(reduce, members, first_tree_, rank));
+    }
+  }
+  if (in_lockstep_) {
+    step_.frames.reserve(most_frames_at_once_);
+    step_.latencies.reserve(reduce.in_flight);
   }
   if (reduce.skew != Skew::none && !is_root) {
     starts_.reserve(members_.size() * reduce.in_flight);
@@ -92,6 +103,10 @@ template <typename Role>
 void ReducePort<Role>::receive(std::uint32_t tree, const collective::ReceivedFrame& frame,
                                TimeNs now) {
   progressed_[tree] = now;
+  if (!is_root && frame.frame.source_nid != root_nid_) {
+    count_foreign(frame.frame.source_nid);
+    return;
+  }
   if (is_root && waiting_ == 0 && has_room()) {
     // The usual case at the root, and no copy.
     Member& member = *first_member(tree);
@@ -108,13 +123,22 @@ void ReducePort<Role>::receive(std::uint32_t tree, const collective::ReceivedFra
     ++group_.accounts().overruns;
     return;
   }
-  put({Work::Kind::frame, tree, 0, now, first_member(tree), frame.frame, {*vector}});
+  put({Work::Kind::frame, tree, 0, now, {}, first_member(tree), frame.frame, {*vector}});
+}
+
+template <typename Role> void ReducePort<Role>::count_foreign(Nid source) {
+  const bool is_back = std::ranges::any_of(leaves_, [&](const LeafIdentity& leaf) {
+    return root_nid_.value + leaf.rank == source.value;
+  });
+  foreign_.frames_received += per_tree_;
+  foreign_.misdirected += is_back ? 1 : 0;
+  foreign_.foreign += per_tree_ - (is_back ? 1 : 0);
 }
 
 template <typename Role> void ReducePort<Role>::prompt(std::uint32_t tree, TimeNs now) {
   if (has(tree)) {
     // Should there be no room, the members look for themselves when they are served next.
-    put({Work::Kind::prompt, tree, 0, now, first_member(tree), {}, {}});
+    put({Work::Kind::prompt, tree, 0, now, {}, first_member(tree), {}, {}});
   }
 }
 
@@ -130,7 +154,7 @@ template <typename Role> void ReducePort<Role>::poll(TimeNs now) {
       due = elapsed_ns(now, progressed_[tree]) >= quiet_ns;
     }
     if (due && poll_waits_[tree] == 0 &&
-        put({Work::Kind::poll, tree, 0, now, first_member(tree), {}, {}})) {
+        put({Work::Kind::poll, tree, 0, now, {}, first_member(tree), {}, {}})) {
       poll_waits_[tree] = 1;
     }
   }
@@ -145,12 +169,18 @@ template <typename Role> void ReducePort<Role>::work(transport::Port& port, Time
     return;
   }
   take_starts(now);
-  for (std::size_t served = 0; waiting_ != 0 && served < turn; ++served) {
+  for (std::size_t served = 0; waiting_ != 0 && served < turn;) {
     if (!has_room() && !drain(port, now)) {
       return;
     }
     Work& work = ring_[first_];
-    serve(work, now);
+    const std::uint32_t before = work.next;
+    if (!in_lockstep_) {
+      serve(work, now);
+    } else if (!serve_together(work, port, turn - served, now)) {
+      return;
+    }
+    served += work.next - before;
     if (work.next == per_tree_) {
       pop_work();
     }
@@ -169,6 +199,7 @@ template <typename Role> void ReducePort<Role>::pop_work() {
 }
 
 template <typename Role> void ReducePort<Role>::serve(Work& work, TimeNs now) {
+  work.begun = work.next == 0 ? now : work.begun;
   Member& member = work.members[work.next++];
   if constexpr (!is_root) {
     if (work.kind == Work::Kind::frame && work.next + prefetch_distance < per_tree_) {
@@ -177,10 +208,110 @@ template <typename Role> void ReducePort<Role>::serve(Work& work, TimeNs now) {
   }
   switch (work.kind) {
   case Work::Kind::frame: member.role().receive(work.frame, work.at, work.arrived.vector); break;
-  case Work::Kind::poll: member.role().poll(now); break;
+  case Work::Kind::poll: member.role().poll(work.begun); break;
   case Work::Kind::prompt: break;
   }
-  go_on(member, work.tree, work.arrived, work.at, now);
+  go_on(member, work.tree, work.arrived, work.at, work.begun);
+}
+
+template <typename Role>
+bool ReducePort<Role>::serve_together(Work& work, transport::Port& port, std::size_t most,
+                                      TimeNs now) {
+  if (!step_.begun) {
+    lead(work, now);
+  }
+  const auto end = static_cast<std::uint32_t>(std::min<std::size_t>(per_tree_, work.next + most));
+  const std::uint32_t first = work.next;
+  const bool sent = tampering_.is_active() ? send_through_outbox(work, port, end, now)
+                                           : send_alike(work, port, end, now);
+  // The leader's own were counted when it did them.
+  account_alike(work.next - std::min(work.next, std::max(first, 1U)));
+  if (work.next == per_tree_) {
+    step_.clear();
+  }
+  return sent;
+}
+
+/// The first member does what the work asks for; what it sends is kept for all.
+template <typename Role> void ReducePort<Role>::lead(Work& work, TimeNs now) {
+  if constexpr (!is_root) {
+    Member& leader = *work.members;
+    step_.begun = true;
+    step_.oldest = leader.oldest();
+    step_.statistics = leader.role().channel().statistics;
+    const std::size_t before = outbox_.size(); // altered frames of those who were served before
+    serve(work, now);
+    work.next = 0;
+    for (std::size_t i = before; i < outbox_.size(); ++i) {
+      const collective::Outbox::Frame& frame = outbox_[i];
+      const ReductionId id = wire::dfa_of(frame.data() + wire::ethernet_header_bytes).slot();
+      const std::uint32_t row = group_.operands().place_of(leader.role().newest_piece(id)).row;
+      step_.frames.emplace_back(frame, leaves_.front(), group_.operands(), row);
+    }
+    outbox_.pop_newest(outbox_.size() - before);
+  }
+}
+
+template <typename Role>
+bool ReducePort<Role>::send_alike(Work& work, transport::Port& port, std::uint32_t end, TimeNs) {
+  std::uint64_t frames = 0;
+  std::uint64_t bytes = 0;
+  bool has_room = true;
+  const auto send = [&](const FrameTemplate& frame, const LeafIdentity& leaf) {
+    std::byte* const room = port.room();
+    if (room == nullptr) {
+      return false;
+    }
+    std::size_t length = wire::reduction_frame_bytes;
+    if (frame.is_whole()) {
+      frame.write(leaf, room);
+    } else {
+      collective::Outbox::Frame header;
+      frame.write(leaf, header.data());
+      length = collective::Outbox::write(header, room);
+    }
+    port.push(static_cast<std::uint32_t>(length));
+    ++frames;
+    bytes += length;
+    return true;
+  };
+  for (; work.next < end && has_room; work.next += has_room ? 1 : 0) {
+    for (; step_.next_frame < step_.frames.size() && has_room;
+         step_.next_frame += has_room ? 1 : 0) {
+      has_room = send(step_.frames[step_.next_frame], leaves_[work.next]);
+    }
+    step_.next_frame = has_room ? 0 : step_.next_frame;
+  }
+  if (group_.is_counting()) {
+    ReduceAccounts& accounts = group_.accounts();
+    accounts.sent += {frames, bytes};
+    accounts.contributions += {frames, bytes};
+  }
+  return has_room;
+}
+
+template <typename Role>
+bool ReducePort<Role>::send_through_outbox(Work& work, transport::Port& port, std::uint32_t end,
+                                           TimeNs now) {
+  for (; work.next < end; ++work.next) {
+    if (!has_room() && !drain(port, now)) {
+      return false;
+    }
+    for (const FrameTemplate& frame : step_.frames) {
+      frame.write(leaves_[work.next], outbox_.add()->data());
+    }
+  }
+  return true;
+}
+
+template <typename Role> void ReducePort<Role>::account_alike(std::uint64_t members) {
+  ReduceAccounts& accounts = group_.accounts();
+  accounts.results_checked += members * step_.results;
+  accounts.payload_bytes_at_leaves += members * step_.payload_bytes;
+  accounts.operations_at_leaves += members * step_.latencies.size();
+  for (const std::uint64_t latency : step_.latencies) {
+    accounts.at_leaves.record(latency, members);
+  }
 }
 
 template <typename Role>
@@ -212,6 +343,10 @@ void ReducePort<Role>::gather(Member& member, std::uint32_t tree, ReduceGroup::A
         } else {
           group_.check(tree, member.rank(), place, completion, arrived);
           accounts.payload_bytes_at_leaves += is_measured ? bytes : 0;
+          if (in_lockstep_) {
+            check_alike(tree, place, completion, arrived);
+            step_.payload_bytes += is_measured ? bytes : 0;
+          }
         }
       },
       [&](std::uint64_t operation, TimeNs intended) {
@@ -221,7 +356,24 @@ void ReducePort<Role>::gather(Member& member, std::uint32_t tree, ReduceGroup::A
         const std::uint64_t latency = elapsed_ns(at, intended);
         (is_root ? accounts.at_root : accounts.at_leaves).record(latency);
         ++(is_root ? accounts.operations : accounts.operations_at_leaves);
+        if (in_lockstep_) {
+          step_.latencies.push_back(latency);
+        }
       });
+}
+
+/// The leader's result has been checked; all others got the same one.
+template <typename Role>
+void ReducePort<Role>::check_alike(std::uint32_t tree, const ReduceOperands::Place& place,
+                                   const collective::Completion& completion,
+                                   ReduceGroup::Arrived& arrived) {
+  if (ReduceGroup::is_known_right(place, completion, arrived)) {
+    step_.results += group_.is_measured(tree, place.operation) ? 1 : 0;
+    return;
+  }
+  for (std::size_t i = 1; i < leaves_.size(); ++i) {
+    group_.check(tree, leaves_[i].rank, place, completion, arrived);
+  }
 }
 
 template <typename Role>
@@ -340,6 +492,7 @@ template <typename Role> bool ReducePort<Role>::drain(transport::Port& port, Tim
 
 template <typename Role> bool ReducePort<Role>::give_up(transport::Port& port, TimeNs now) {
   waiting_ = 0;
+  step_.clear();
   vectors_.clear();
   starts_.clear();
   if constexpr (is_root) {
@@ -367,8 +520,8 @@ template <typename Role> TimeNs ReducePort<Role>::next_due() const {
 template <typename Role> template <typename F> void ReducePort<Role>::for_each_tree(F&& f) const {
   std::span<const Member> rest = members_;
   for (std::uint32_t tree = first_tree_; tree < group_.trees(); tree += tree_step_) {
-    f(tree, rest.first(per_tree_));
-    rest = rest.subspan(per_tree_);
+    f(tree, rest.first(kept_per_tree()));
+    rest = rest.subspan(kept_per_tree());
   }
 }
 
@@ -384,33 +537,44 @@ void ReducePort<Role>::raise_scheduled(std::vector<std::uint64_t>& scheduled) co
 template <typename Role> bool ReducePort<Role>::is_finished() const {
   bool finished = true;
   for_each_tree([&](std::uint32_t tree, std::span<const Member> members) {
-    finished = finished && std::ranges::all_of(members, [&](const Member& member) {
-                 return member.oldest() >= group_.limit(tree);
-               });
+    finished = finished && oldest_of(tree, members) >= group_.limit(tree);
   });
   return finished;
+}
+
+template <typename Role>
+std::uint64_t ReducePort<Role>::oldest_of(std::uint32_t tree,
+                                          std::span<const Member> members) const {
+  std::uint64_t oldest = is_amid_step(tree) ? step_.oldest : ReduceGroup::no_end;
+  for (const Member& member : members) {
+    oldest = std::min(oldest, member.oldest());
+  }
+  return oldest;
 }
 
 template <typename Role> std::uint64_t ReducePort<Role>::unfinished() const {
   std::uint64_t most = 0;
   for_each_tree([&](std::uint32_t tree, std::span<const Member> members) {
-    std::uint64_t slowest = group_.limit(tree);
-    for (const Member& member : members) {
-      slowest = std::min(slowest, member.oldest());
-    }
-    most += group_.limit(tree) == ReduceGroup::no_end ? 0 : group_.limit(tree) - slowest;
+    const std::uint64_t limit = group_.limit(tree);
+    most += limit == ReduceGroup::no_end ? 0 : limit - std::min(limit, oldest_of(tree, members));
   });
   return most;
 }
 
 template <typename Role> collective::Statistics ReducePort<Role>::statistics() const {
-  collective::Statistics sum;
-  for (const Member& member : members_) {
-    const collective::Statistics& one = member.role().channel().statistics;
-#define TRIBUTARY_X(name, text) sum.name += one.name;
+  collective::Statistics sum = foreign_;
+  const auto add = [&](const collective::Statistics& one, std::uint64_t times) {
+#define TRIBUTARY_X(name, text) sum.name += times * one.name;
     TRIBUTARY_MEMBER_COUNTERS(TRIBUTARY_X)
 #undef TRIBUTARY_X
-  }
+  };
+  for_each_tree([&](std::uint32_t tree, std::span<const Member> members) {
+    const std::uint64_t behind = is_amid_step(tree) ? per_tree_ - ring_[first_].next : 0;
+    add(step_.statistics, behind);
+    for (const Member& member : members) {
+      add(member.role().channel().statistics, per_tree_ / members.size() - behind);
+    }
+  });
   return sum;
 }
 

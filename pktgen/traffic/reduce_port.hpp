@@ -10,13 +10,18 @@
 //                                               ^
 //                            [ starts by time ]-+          (skew: each leaf at a time of its own)
 //
-// The time of a frame is that of its arrival, however long it waited here. Vectors that wait are
-// copied once for all members of the queue pair, and compared once.
+// The time of a frame is that of its arrival, however long it waited here; all members of its tree
+// are served as of the time when the first one is. Vectors that wait are copied once for all
+// members of the queue pair, and compared once.
+//
+// Leaves without a skew are in lockstep (lockstep.hpp): of each tree one member is kept, and what
+// it does is done for all.
 //
 // Pure, no allocation after construction.
 #pragma once
 
 #include "endpoint/collective/received_frame.hpp"
+#include "pktgen/traffic/lockstep.hpp"
 #include "pktgen/traffic/reduce_group.hpp"
 #include "pktgen/traffic/tampering.hpp"
 #include "pktgen/traffic/vector_ring.hpp"
@@ -42,6 +47,8 @@ struct PortMembers {
   // Its trees: every `tree_step`-th, from `first_tree` on.
   std::uint32_t first_tree = 0;
   std::uint32_t tree_step = 1;
+  /// Whether leaves may be in lockstep.
+  bool together = true;
 };
 
 template <typename Role> class ReducePort {
@@ -73,7 +80,10 @@ public:
   [[nodiscard]] std::uint64_t unfinished() const;
   [[nodiscard]] collective::Statistics statistics() const;
   [[nodiscard]] const TamperingCounts& tampered() const { return tampering_.counts(); }
-  void begin_measuring() { tampering_.begin_measuring(); }
+  void begin_measuring() {
+    tampering_.begin_measuring();
+    step_.forget_measured();
+  }
   /// The member that waits longest, in words; empty when none waits. Cold.
   [[nodiscard]] std::string waiting_for(TimeNs now) const;
 
@@ -86,6 +96,7 @@ private:
     std::uint32_t tree = 0;
     std::uint32_t next = 0; ///< the first member of it that has not been served
     TimeNs at;
+    TimeNs begun;              ///< when the first member was served
     Member* members = nullptr; ///< the tree's
     wire::ReductionFrame frame;
     ReduceGroup::Arrived arrived; ///< what came with it
@@ -100,14 +111,26 @@ private:
   };
 
   bool put(const Work& work);
+  /// A frame that none of a tree's members takes, for the root did not send it.
+  void count_foreign(Nid source);
   /// Serves the next member of the oldest work.
   void serve(Work& work, TimeNs now);
+  /// Serves up to `most` members in lockstep; false when the port takes no more.
+  bool serve_together(Work& work, transport::Port& port, std::size_t most, TimeNs now);
+  void lead(Work& work, TimeNs now);
+  /// Sends what the leader sent, for the members up to `end`; false when the port takes no more.
+  bool send_alike(Work& work, transport::Port& port, std::uint32_t end, TimeNs now);
+  bool send_through_outbox(Work& work, transport::Port& port, std::uint32_t end, TimeNs now);
+  /// So many members have done what the leader did.
+  void account_alike(std::uint64_t members);
   /// The oldest work is done.
   void pop_work();
   /// After anything that may have completed pieces: takes those, and goes on with others.
   void go_on(Member& member, std::uint32_t tree, ReduceGroup::Arrived& arrived, TimeNs at,
              TimeNs now);
   void gather(Member& member, std::uint32_t tree, ReduceGroup::Arrived& arrived, TimeNs at);
+  void check_alike(std::uint32_t tree, const ReduceOperands::Place& place,
+                   const collective::Completion& completion, ReduceGroup::Arrived& arrived);
   void begin_operations(Member& member, std::uint32_t tree, TimeNs at, TimeNs now);
   [[nodiscard]] TimeNs with_skew(TimeNs at, const Member& member, std::uint64_t operation);
   void take_starts(TimeNs now);
@@ -117,10 +140,18 @@ private:
   [[nodiscard]] bool has(std::uint32_t tree) const {
     return tree >= first_tree_ && (tree - first_tree_) % tree_step_ == 0;
   }
+  /// Members of a tree that run the protocol.
+  [[nodiscard]] std::uint32_t kept_per_tree() const { return in_lockstep_ ? 1 : per_tree_; }
   /// The first member of one of its trees.
   [[nodiscard]] Member* first_member(std::uint32_t tree) {
-    return members_.data() + std::size_t{(tree - first_tree_) / tree_step_} * per_tree_;
+    return members_.data() + std::size_t{(tree - first_tree_) / tree_step_} * kept_per_tree();
   }
+  /// Whether some members of this tree still have to do what their leader did.
+  [[nodiscard]] bool is_amid_step(std::uint32_t tree) const {
+    return step_.begun && ring_[first_].tree == tree;
+  }
+  /// The oldest operation that some member of a tree has not finished.
+  [[nodiscard]] std::uint64_t oldest_of(std::uint32_t tree, std::span<const Member> members) const;
   /// Calls `f(tree, its members)` for each of its trees.
   template <typename F> void for_each_tree(F&& f) const;
 
@@ -128,11 +159,16 @@ private:
   std::uint32_t first_tree_;
   std::uint32_t tree_step_;
   std::uint32_t per_tree_;
+  Nid root_nid_;
   /// What serving one member may put into the outbox: an answer, and all its pieces.
   std::size_t most_frames_at_once_;
   collective::Outbox outbox_;
-  VectorRing vectors_;          ///< of the frames in `ring_`
-  std::vector<Member> members_; ///< by tree of its own, then by rank
+  VectorRing vectors_; ///< of the frames in `ring_`
+  bool in_lockstep_;
+  std::vector<LeafIdentity> leaves_; ///< in lockstep, by rank
+  LockstepStep step_;
+  collective::Statistics foreign_; ///< frames that no member was served with
+  std::vector<Member> members_;    ///< that run the protocol: by tree of its own, then by rank
   std::vector<Work> ring_;
   std::size_t first_ = 0;
   std::size_t waiting_ = 0;

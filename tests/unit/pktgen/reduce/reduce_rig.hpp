@@ -16,18 +16,20 @@ public:
   static constexpr std::uint64_t step_ns = 1000;
 
   explicit ReduceRig(const scenario::Reduce& reduce, std::uint32_t ports = 3,
-                     std::uint64_t seed = 1)
+                     std::uint64_t seed = 1, bool together = true)
       : scenario_(scenario_for(reduce, ports)),
         loop_(transport::LoopSwitch::through_memory(scenario_)),
-        traffic_(reduce, placement(), seed), ports_(loop_->ports()) {
+        traffic_(reduce, placement(), seed, together), ports_(loop_->ports()) {
     traffic_.start(now);
     traffic_.begin_measuring(now);
   }
 
-  /// Sees each frame on its way from the switch to the generator, and may change it; false loses
-  /// it.
-  std::function<bool(transport::PortIndex, std::byte*)> on_arrival =
-      [](transport::PortIndex, std::byte*) { return true; };
+  /// Sees each frame on its way from the switch to the generator, and may change it; how often it
+  /// comes, so false loses it.
+  std::function<int(transport::PortIndex, std::byte*)> on_arrival = [](transport::PortIndex,
+                                                                       std::byte*) { return 1; };
+  /// Whether the switch does not get round to anything in a step, so that what was sent stays.
+  std::function<bool()> switch_rests = [] { return false; };
   TimeNs now{1'000'000};
 
   void run(std::uint64_t ns) {
@@ -91,7 +93,7 @@ private:
     for (transport::PortIndex p = 0; p < ports_.size(); ++p) {
       for (const FrameView& frame : ports_[p]->receive()) {
         worked = true;
-        if (on_arrival(p, frame.data)) {
+        for (int times = on_arrival(p, frame.data); times > 0; --times) {
           traffic_.receive(p, frame, now);
         }
       }
@@ -101,7 +103,9 @@ private:
     for (transport::Port* port : ports_) {
       port->flush();
     }
-    loop_->turn(now);
+    if (!switch_rests()) {
+      loop_->turn(now);
+    }
     // Where nothing happens there is nothing to see: bigger steps.
     now = now + (worked || due ? step_ns : 10 * step_ns);
   }
