@@ -37,8 +37,10 @@ void prefetch(const FrameView& frame) {
   __builtin_prefetch(reinterpret_cast<const void*>(address + line_bytes));
 }
 
-/// How many trees have lines that stay near from burst to burst.
-constexpr std::size_t near_trees = 64;
+/// The same for the lines that a reduction's frame leads to, which takes the frame's bytes. Where
+/// there are few trees, their lines stay near from burst to burst.
+constexpr std::size_t line_lookahead = 3;
+constexpr std::size_t near_trees = 1024;
 
 /// Whether a frame may be one of a reduction, and then of which. Cheap, and not certain.
 bool may_reduce(const FrameView& frame, ReductionKey& key) {
@@ -450,6 +452,8 @@ template <bool usual, wire::Opcode op>
   PortNumber engine = no_port;
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
+  const FrameView* const lines_end =
+      tables.tree_count() <= near_trees ? run.data() : end - std::min(run.size(), line_lookahead);
   const FrameView* counted = run.data(); // those before it have been, by engine
   const FrameView* frame = counted;
   const auto count_them = [&] {
@@ -462,6 +466,10 @@ template <bool usual, wire::Opcode op>
   for (; frame != end; ++frame, ++decisions) {
     if (frame < ahead_end) {
       prefetch(frame[frame_lookahead]);
+    }
+    if (ReductionKey ahead; frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
+      __builtin_prefetch(&tables.tree_of_low_id(ahead));
+      __builtin_prefetch(&descriptors[ahead.index()], 1);
     }
     if (!check.may_be_reduction(*frame)) [[unlikely]] {
       break;
@@ -581,26 +589,6 @@ template <bool usual>
   }
 }
 
-/// Asks for the lines that the frames' addresses lead to, where there are too many for all of them
-/// to be near.
-[[gnu::noinline]] void SwitchCore::fetch_lines(std::span<const FrameView> run) const {
-  const bool counts_ports = tables_->counts_ports();
-  for (std::size_t i = 0; i < run.size(); ++i) {
-    if (i + frame_lookahead < run.size()) {
-      prefetch(run[i + frame_lookahead]);
-    }
-    ReductionKey key;
-    if (!may_reduce(run[i], key)) {
-      continue;
-    }
-    __builtin_prefetch(&tables_->tree_of_low_id(key));
-    __builtin_prefetch(&engines_.descriptor(key), 1);
-    if (counts_ports) {
-      __builtin_prefetch(&engines_.counted(key), 1);
-    }
-  }
-}
-
 /// A frame that came alone has nobody to look ahead for, and pays for what is done once in a burst.
 [[gnu::noinline]] bool SwitchCore::decide_one(PortNumber in, const FrameView& frame, TimeNs now,
                                               Decision& decision) {
@@ -627,9 +615,6 @@ bool SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
     auto run = frames.first(std::min(run_length, frames.size()));
     if (ReductionKey key;
         may_reduce(run.front(), key) && tables_->tree_of_low_id(key).wait_count != 0) {
-      if (tables_->tree_count() > near_trees) {
-        fetch_lines(run);
-      }
       const std::size_t reduced = check.is_usual() ? reduce_run<true>(in, run, now, decision)
                                                    : reduce_run<false>(in, run, now, decision);
       notable |= reduced != 0;

@@ -151,7 +151,6 @@ private:
   std::size_t decide_plain_run(PortNumber in, std::span<const FrameView> run,
                                const Classified* what, Decision* decisions, bool& notable);
   bool decide_one(PortNumber in, const FrameView& frame, TimeNs now, Decision& decision);
-  void fetch_lines(std::span<const FrameView> run) const;
   template <bool usual>
   std::size_t reduce_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                          Decision* decisions);
