@@ -197,7 +197,7 @@ std::string trees_view(const json::value& result, const terminal::Display& displ
     table.add(
         {{t.text("switch")},
          {t.text("tree")},
-         {reduces ? t.text("wait_count") : "multicast"},
+         {reduces ? t.text("wait_count") + (t.has("turn") ? ", turned" : "") : "multicast"},
          {t.has("timer_us") ? duration_text(t.number("timer_us") * 1000) : ""},
          {t.has("slots") ? fmt::format("{} x {} B", t.number("slots"), t.number("payload_bytes"))
                          : ""},
@@ -213,10 +213,10 @@ std::string trees_view(const json::value& result, const terminal::Display& displ
 }
 
 std::string engines_view(const json::value& result, const terminal::Display& display) {
-  constexpr std::string_view figures[] = {"arms",      "rearms",        "arm_failures",
-                                          "disarms",   "contributions", "full",
-                                          "partial",   "expired_empty", "op_mismatches",
-                                          "overflows", "discarded",     "emission_delayed"};
+  constexpr std::string_view figures[] = {
+      "arms",      "rearms",           "arm_failures",  "disarms",       "contributions",
+      "full",      "partial",          "expired_empty", "op_mismatches", "overflows",
+      "discarded", "emission_delayed", "turned",        "replayed"};
   Table engines({{"SWITCH"},
                  {"PORT"},
                  {"IN USE", right},
@@ -229,7 +229,8 @@ std::string engines_view(const json::value& result, const terminal::Display& dis
                  {"PARTIAL", right},
                  {"EMPTY", right, 4},
                  {"MISMATCHES", right, 2},
-                 {"OVERFLOWS", right, 1}});
+                 {"OVERFLOWS", right, 1},
+                 {"TURNED", right, 8}});
   Table flights({{"SWITCH"},
                  {"PORT"},
                  {"TREE", right},
@@ -263,7 +264,8 @@ std::string engines_view(const json::value& result, const terminal::Display& dis
                  count_cell(e.number("partial"), Style::warning),
                  count_cell(e.number("expired_empty"), Style::warning),
                  count_cell(e.number("op_mismatches"), Style::bad),
-                 count_cell(e.number("overflows"), Style::bad)});
+                 count_cell(e.number("overflows"), Style::bad),
+                 count_cell(e.number("turned"))});
     for (const Entry& d : occupied) {
       flights.add({{e.text("switch")},
                    {e.text("port")},

@@ -42,7 +42,8 @@ core::SlotDemand demand_of(const control::Tree& tree) {
   return {.slots =
               tree.slots() == 0 ? static_cast<std::uint32_t>(reductions_per_tree) : tree.slots(),
           .payload_bytes = tree.payload(),
-          .half_floats = tree.half_floats()};
+          .half_floats = tree.half_floats(),
+          .turns = tree.turn()};
 }
 
 } // namespace
@@ -66,6 +67,10 @@ std::string InForce::problem_with(const control::Change& change) const {
     if (problem.empty() && of_file_.test(tree.number())) {
       problem = fmt::format("tree {} stands in the switch's own file, and only the file changes it",
                             tree.number());
+    }
+    if (problem.empty() && tree.turn()) {
+      problem = core::problem_with_turned(tree.wait_count());
+      problem = problem.empty() ? problem : fmt::format("tree {}: {}", tree.number(), problem);
     }
     return problem.empty() ? problem_with_frames(tree) : problem;
   }
@@ -405,6 +410,7 @@ control::InForce InForce::describe() const {
       tree.set_payload(slots.payload_bytes);
       tree.set_half_floats(slots.half_floats);
     }
+    tree.set_turn(slots.turns);
   };
   for (const config::Tree& tree : file_.trees) {
     add(tree.number, tree.wait_count, tree.parent, tree.children, tree.slots, true);

@@ -268,6 +268,13 @@ void Validator::check_slots(const Switch& sw, const TreeDraft& draft, const Sect
     findings_.add(reader.line("slots"), reader.path("slots"),
                   "{} is no power of two; give 8, 16, 32, 64 or 128", slots.slots);
   }
+  if (slots.turns) {
+    if (std::string problem =
+            core::problem_with_turned(static_cast<ContributionCount>(draft.wait_count));
+        !problem.empty()) {
+      findings_.add(reader.line("turn"), reader.path("turn"), "{}", problem);
+    }
+  }
   if (!slots.any()) {
     if (slots.slots > reductions_per_tree) {
       findings_.add(reader.line("slots"), reader.path("slots"),

@@ -44,8 +44,11 @@ struct EngineCounters {
   Counter expired_empty;    ///< armed, timed out, nothing had come
   Counter op_mismatches;    ///< contributions of another opcode than the first one
   Counter overflows;        ///< reductions that counted more than the wait count
-  Counter discarded;        ///< contributions held when a re-arm or a disarm threw them away
+  Counter discarded;        ///< contributions held when a re-arm or a disarm threw them away, or
+                            ///< a timer where the tree is turned round
   Counter emission_delayed; ///< a timer's emission put off because no buffer was free
+  Counter turned;           ///< of `full`: results that were turned round here
+  Counter replayed;         ///< of these: sent again, because the root had missed them
 };
 
 struct Counters {

@@ -54,6 +54,8 @@ public:
   /// stopping does not look for the next one; `tighten` makes it exact.
   [[nodiscard]] TimeNs earliest() const { return size_ == 0 ? never : earliest_; }
   void tighten();
+  /// Has `earliest` say that something is due at once. Requires that a key is in a queue.
+  void hasten() { earliest_ = TimeNs{0}; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
   /// Calls `f(ReductionKey)` for each key whose deadline is at or before `now`, earliest first

@@ -20,7 +20,8 @@
 //                    spray(): another number for each frame
 //                    combine, combine_mismatched, start: how many contributions there are then
 //                    complete(key, entry, too_many, frame)
-//                    the same for vectors: wide_decide.hpp
+//                    the same for vectors: wide_decide.hpp; for trees that are turned round:
+//                    turn_decide.hpp
 //   to be told       on_tree, on_direction, on_reduction, on_one_endpoint, on_port_down, on_place,
 //                    on_routed, on_foreign_vc, on_uncarried
 //
@@ -80,10 +81,20 @@ template <typename Effects>
   return replicated(ports, event, frame.traffic_class);
 }
 
+template <typename Effects> // turn_decide.hpp
+PackedDecision turn(Effects effects, const FrameView& frame, ReductionKey key,
+                    const MulticastEntry& entry, ContributionCount total, std::size_t bytes);
+template <typename Effects>
+PackedDecision downward_turned(Effects effects, const FrameView& frame, ReductionKey key,
+                               const MulticastEntry& entry, TimeNs now);
+
 /// The frame that brought the last contribution carries the result.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision complete(Effects effects, const FrameView& frame, ReductionKey key,
                                           const MulticastEntry& entry, ContributionCount total) {
+  if (entry.turns) [[unlikely]] {
+    return turn(effects, frame, key, entry, total, wire::reduction_frame_bytes);
+  }
   effects.complete(key, entry, total > entry.wait_count, frame.data);
   if (!effects.up().contains(entry.parent)) [[unlikely]] {
     return drop(effects, entry.parent, DropReason::port_down);
@@ -257,6 +268,9 @@ template <typename Effects>
 template <typename Effects>
 [[gnu::noinline]] PackedDecision downward(Effects effects, const FrameView& frame, ReductionKey key,
                                           const MulticastEntry& entry, TimeNs now) {
+  if (entry.turns) [[unlikely]] {
+    return downward_turned(effects, frame, key, entry, now);
+  }
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   const std::uint64_t packed = packed_word_of(p);
   const MatchWord carried = match_word_of(p, packed);
@@ -396,3 +410,5 @@ decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& fr
 } // namespace tributary::core
 
 #include "dataplane/core/wide_decide.hpp" // the rest of `decide`
+// and of trees that are turned round
+#include "dataplane/core/turn_decide.hpp"

@@ -19,11 +19,15 @@ enum class Action : std::uint8_t {
   forward,   ///< send the frame as it is out of `port`
   replicate, ///< send the frame as it is out of every port of `ports`
   emit,      ///< the frame was rewritten as a result: send its first `length` bytes out of `port`
+  turn,      ///< the same out of every port of `ports`, the one it came in by among them
   deliver,   ///< hand a copy to the switch's agent and free the frame
 };
 
 /// Whether nothing is done with the frame any more.
 constexpr bool is_released(Action a) { return a == Action::drop || a == Action::absorb; }
+
+/// Whether it leaves by the ports of `ports`, and not by `port`.
+constexpr bool is_copied(Action a) { return a == Action::replicate || a == Action::turn; }
 
 /// Why a frame went the way it did. For traces, `explain` and tests; the per-tree counters follow
 /// it.
@@ -49,6 +53,9 @@ enum class Event : std::uint8_t {
   hello,            ///< delivered: a neighbour says who it is
   lldp,             ///< delivered: so does one of the Link Layer Discovery Protocol
   foreign,          ///< forwarded: not of the fabric, to the port that is joined with this one
+  turned,           ///< completed the reduction in the switch next to the root: sent to all members
+  replayed,         ///< the root missed that: the result goes to all again, in place of the frame
+  kept_released,    ///< absorbed: the root takes the kept result for wrong, or for another's
   trimmed,          ///< not the core's doing: its queue was full, and its headers leave instead
 };
 
@@ -59,6 +66,7 @@ constexpr std::string_view name_of(Action a) {
   case Action::forward: return "forward";
   case Action::replicate: return "replicate";
   case Action::emit: return "emit";
+  case Action::turn: return "turn";
   case Action::deliver: return "deliver";
   }
   return "unknown";
@@ -87,6 +95,9 @@ constexpr std::string_view name_of(Event e) {
   case Event::hello: return "hello";
   case Event::lldp: return "lldp";
   case Event::foreign: return "foreign";
+  case Event::turned: return "turned";
+  case Event::replayed: return "replayed";
+  case Event::kept_released: return "kept_released";
   case Event::trimmed: return "trimmed";
   }
   return "unknown";
@@ -95,13 +106,13 @@ constexpr std::string_view name_of(Event e) {
 struct PackedDecision;
 
 struct Decision {
-  PortSet ports{}; ///< with `replicate`; what stood there before with all others
+  PortSet ports{}; ///< with `replicate` and `turn`; what stood there before with all others
   Action action = Action::drop;
   DropReason reason{}; ///< with `drop`
   Event event = Event::none;
   PortNumber port = no_port;      ///< with `forward` and `emit`
-  std::uint16_t length = 0;       ///< with `emit`: the bytes that leave
-  std::uint8_t traffic_class = 0; ///< in which it leaves, with `forward`, `replicate` and `emit`
+  std::uint16_t length = 0;       ///< with `emit` and `turn`: the bytes that leave
+  std::uint8_t traffic_class = 0; ///< in which it leaves, with all that do
 
   void set(PackedDecision decided);
   /// Of one that is no replication.
@@ -165,6 +176,15 @@ constexpr PackedDecision emitted(PortNumber port, Event event, std::uint16_t len
 }
 constexpr PackedDecision replicated(PortSet ports, Event event, std::uint8_t traffic_class) {
   return decided(Action::replicate, event, no_port, 0, traffic_class, ports);
+}
+
+constexpr PackedDecision turned(PortSet ports, Event event, std::uint16_t length,
+                                std::uint8_t traffic_class) {
+  return decided(Action::turn, event, no_port, length, traffic_class, ports);
+}
+/// A frame from the root that was for this switch alone.
+constexpr PackedDecision taken(Event event) {
+  return decided(Action::absorb, event, no_port, 0, 0, {});
 }
 
 } // namespace tributary::core

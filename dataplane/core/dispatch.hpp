@@ -10,7 +10,10 @@
 //                                std::uint16_t length, std::uint8_t traffic_class);
 //                                                           the same, of each its first bytes
 //       bool replicate(std::size_t first, std::size_t count, PortSet, std::uint8_t traffic_class);
-//     };                                                    each of them out of each port
+//                                                         each of them out of each port
+//       bool replicate_result(std::size_t frame, PortSet, std::uint16_t length,
+//                             std::uint8_t traffic_class);  its first bytes out of each port
+//     };
 //
 //     const std::size_t done = dispatch(decisions, shell);
 //
@@ -112,6 +115,7 @@ template <typename Shell> std::size_t dispatch(std::span<const Decision> decisio
       next = i + replicated_together(decisions.subspan(i));
       done = shell.replicate(i, next - i, d.ports, d.traffic_class);
       break;
+    case Action::turn: done = shell.replicate_result(i, d.ports, d.length, d.traffic_class); break;
     }
     if (!done) [[unlikely]] {
       return i;

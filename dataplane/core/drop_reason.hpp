@@ -33,6 +33,7 @@ namespace tributary::core {
   X(stale_sequence,     "a contribution to a sequence older than the armed one")                   \
   X(counted_twice,      "a contribution of an endpoint that has contributed to this reduction already")     \
   X(counts_others,      "one endpoint lies behind this child port, and the frame counts more")           \
+  X(not_turned,         "a contribution of the root to a reduction that is not armed where its tree is turned round, or of a reserved opcode") \
   X(foreign_cookie,     "VNI or cookie differ from the armed ones, and the switch is set to drop such frames") \
   X(no_route,           "no route leads to this unicast address, or all its ports are down")       \
   X(dest_dead,          "the last link to the switch that the address hangs on is down")           \

@@ -102,6 +102,22 @@ void ReductionEngines::release(ReductionKey key, const MulticastEntry& entry) {
   in_use_[entry.parent.value] -= entry.has_place() ? 0 : 1;
 }
 
+void ReductionEngines::end_with_arm(ReductionKey key, MatchWord next) {
+  Descriptor& d = descriptor(key);
+  DescriptorRecord& r = record(key);
+  r.ended = d.match.sequence();
+  r.has_ended = true;
+  d.match = next.waiting();
+  d.accumulator.contributions = 0;
+  d.signature = 0;
+  counted_[key.index()] = {.ports = {}, .of = d.match};
+}
+
+void ReductionEngines::restart_timer(ReductionKey key, const MulticastEntry& entry, TimeNs now) {
+  deadlines_.stop(key);
+  deadlines_.start(key, entry.timer, now + timer_ns_[entry.timer]);
+}
+
 void ReductionEngines::forget(TreeNumber tree, const MulticastEntry& entry) {
   for (std::uint32_t id = 0; id < entry.slots(); ++id) {
     const ReductionKey key(tree, ReductionId{static_cast<std::uint8_t>(id)});

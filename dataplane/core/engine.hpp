@@ -178,6 +178,11 @@ public:
   void end(ReductionKey key, const MulticastEntry& entry);
   /// Frees the descriptor; its reduction never ended.
   void release(ReductionKey key, const MulticastEntry& entry);
+  /// The reduction is over, and its result armed the next one (turn_decide.hpp): like an arm, but
+  /// the timer goes on. `next` is what that arm carried.
+  void end_with_arm(ReductionKey key, MatchWord next);
+  /// Starts the timer of an armed reduction anew.
+  void restart_timer(ReductionKey key, const MulticastEntry& entry, TimeNs now);
   /// Forgets which sequences of this tree ended: the tree is another one now. `entry`: what it was.
   void forget(TreeNumber tree, const MulticastEntry& entry);
 

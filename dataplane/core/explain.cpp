@@ -36,6 +36,9 @@ std::string_view reason_of(Event event) {
   case Event::passed_newer: return "its sequence is newer than the armed one";
   case Event::passed_reserved: return "its opcode is reserved, or not one for its form and slot";
   case Event::passed_empty: return "it counts no contribution";
+  case Event::turned: return "the result is turned round here";
+  case Event::replayed: return "the root has missed the last result, which goes to all again";
+  case Event::kept_released: return "the root refuses the last result, which is kept no longer";
   case Event::foreign: return "it is not of the fabric, and the two ports are joined for those";
   case Event::none:
   case Event::contributed:
@@ -65,7 +68,8 @@ public:
     note("tree {}: parent port {}, child {}, {}{}", key.tree().value, entry.parent.value,
          list(entry.children),
          entry.wait_count == 0 ? std::string("ordinary multicast")
-                               : fmt::format("wait count {}", entry.wait_count),
+                               : fmt::format("wait count {}{}", entry.wait_count,
+                                             entry.turns ? ", turned round here" : ""),
          entry.has_place() ? fmt::format(", {} slots of {} bytes", entry.slots(),
                                          core_.tables().slot_place(key.tree()).payload_bytes)
                            : std::string());
@@ -109,6 +113,10 @@ public:
   void complete(bool too_many) {
     note("it completes the reduction with {} of {} contributions{}", total_, wait_count_,
          too_many ? ", too many (contr_overflow)" : "");
+  }
+  void replay(SequenceNumber result, SequenceNumber opens) {
+    note("the result of sequence {} is kept, and goes out again with the arm of sequence {}",
+         result.value(), opens.value());
   }
   void port_down(PortNumber port, Event event) {
     note("it would leave by port {} ({}): {}", port.value, name_of(event), reason_of(event));
@@ -159,6 +167,10 @@ public:
       note("dropped as {}: {}", name_of(d.reason), description_of(d.reason));
       break;
     case Action::absorb:
+      if (d.event == Event::replayed || d.event == Event::kept_released) {
+        note("it ends here ({}): {}", name_of(d.event), reason_of(d.event));
+        break;
+      }
       note("the engine takes it: {} of {} contributions", total_, wait_count_);
       break;
     case Action::forward:
@@ -170,6 +182,15 @@ public:
       break;
     case Action::emit:
       note("the result of {} contributions leaves through port {}", total_, d.port.value);
+      break;
+    case Action::turn:
+      if (d.event == Event::replayed) {
+        note("in its place the last result leaves through {} ({}): {}", list(d.ports),
+             name_of(d.event), reason_of(d.event));
+      } else {
+        note("the result of {} contributions leaves through {} ({}): {}", total_, list(d.ports),
+             name_of(d.event), reason_of(d.event));
+      }
       break;
     case Action::deliver:
       note("delivered to the switch's {}: such frames are never forwarded",
@@ -322,6 +343,10 @@ public:
                             std::uint64_t packed, NoCounts& /*counts*/) const {
     return taken(key, entry, packed);
   }
+  ContributionCount combine_alone(ReductionKey key, const MulticastEntry& entry,
+                                  const std::byte* /*p*/, std::uint64_t packed) const {
+    return taken(key, entry, packed);
+  }
   ContributionCount combine_mismatched(ReductionKey key, const MulticastEntry& entry,
                                        const std::byte* /*p*/, std::uint64_t packed) const {
     notes_->mismatch();
@@ -358,6 +383,19 @@ public:
   void complete_wide(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
                      std::byte* /*frame*/) const {
     notes_->complete(too_many);
+  }
+
+  [[nodiscard]] const TurnRecords& turns() const { return core_->turns(); }
+  void turn(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
+            std::byte* /*frame*/, std::size_t /*bytes*/) const {
+    notes_->complete(too_many);
+  }
+  void keep_arm(ReductionKey /*key*/, const FrameView& /*frame*/) const {}
+  void forget_kept(ReductionKey /*key*/) const {}
+  [[nodiscard]] bool replay(ReductionKey key, const MulticastEntry& /*entry*/,
+                            const FrameView& frame, SequenceNumber opens, TimeNs /*now*/) const {
+    notes_->replay(turns()[key].kept_result(), opens);
+    return turns()[key].kept_bytes <= frame.length;
   }
 
   void on_tree(ReductionKey key, const MulticastEntry& entry) const { notes_->tree(key, entry); }

@@ -187,6 +187,11 @@ public:
     combine_by_opcode[word.op](d.accumulator, p, packed, core_->settings_.nan_mode);
     return d.accumulator.contributions;
   }
+  ContributionCount combine_alone(ReductionKey key, const MulticastEntry& entry, const std::byte* p,
+                                  std::uint64_t packed) const {
+    FrameCounts counts{*core_->counters_};
+    return combine(key, entry, p, packed, counts);
+  }
   /// Of another opcode than what is held, or another form.
   ContributionCount combine_mismatched(ReductionKey key, const MulticastEntry& entry,
                                        const std::byte* p, std::uint64_t packed) const {
@@ -280,6 +285,25 @@ public:
     core_->counters_->engines[entry.parent.value].op_mismatches.add();
     took_wide(d, entry, frame, packed);
   }
+  [[nodiscard]] const TurnRecords& turns() const { return core_->turns_; }
+  void turn(ReductionKey key, const MulticastEntry& entry, bool too_many, std::byte* frame,
+            std::size_t bytes) const {
+    count_full(key, entry, too_many);
+    core_->turn_round(key, entry, frame, bytes);
+  }
+  void keep_arm(ReductionKey key, const FrameView& frame) const {
+    TurnRecord& record = core_->turns_[key];
+    std::memcpy(record.arm_header.data(), frame.data, record.arm_header.size());
+    record.arm_class = TrafficClass{frame.traffic_class};
+    record.armed_itself = false;
+    record.replay_due = false; // it would come behind this arm, and open an older sequence
+  }
+  void forget_kept(ReductionKey key) const { core_->turns_[key].kept_bytes = 0; }
+  [[nodiscard]] bool replay(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
+                            SequenceNumber opens, TimeNs now) const {
+    return core_->replay(key, entry, frame, opens, now);
+  }
+
   void complete_wide(ReductionKey key, const MulticastEntry& entry, bool too_many,
                      std::byte* frame) const {
     core_->engines_.write_headers(key, entry.wait_count, frame);
@@ -300,13 +324,16 @@ public:
 
 private:
   void completed(ReductionKey key, const MulticastEntry& entry, bool too_many) const {
+    count_full(key, entry, too_many);
+    core_->engines_.end(key, entry);
+  }
+  void count_full(ReductionKey key, const MulticastEntry& entry, bool too_many) const {
     EngineCounters& counted = core_->counters_->engines[entry.parent.value];
     counted.full.add();
     if (too_many) {
       counted.overflows.add();
     }
     count(key.tree(), &TreeCounters::full);
-    core_->engines_.end(key, entry);
   }
   void took_wide(Descriptor& d, const MulticastEntry& entry, const FrameView& frame,
                  std::uint64_t packed) const {

@@ -7,6 +7,9 @@
 //     | slot of id 0 | slot of id 1 | ... | slot of id slots - 1 |
 //       stride bytes
 //
+// A tree that this switch turns round (turn_decide.hpp) has as many more behind them, each of its
+// longest payload, for the last result of each id.
+//
 // The stride is the tree's longest payload; twice that where the tree may add up 16-bit floats,
 // which are held as 32-bit ones. Slots are known by the number of their first line of 64 bytes, so
 // that a number fits into 32 bits, and so that kernels find them aligned.
@@ -38,12 +41,16 @@ struct SlotDemand {
   std::uint32_t payload_bytes = 0;
   /// Whether it may add up 16-bit floats.
   bool half_floats = false;
+  /// Whether the switch is next to the root and turns results round: one more vector for each slot.
+  bool turns = false;
 
   [[nodiscard]] constexpr bool any() const { return payload_bytes != 0; }
   [[nodiscard]] constexpr std::uint64_t stride_bytes() const {
     return std::uint64_t{payload_bytes} * (half_floats ? 2 : 1);
   }
-  [[nodiscard]] constexpr std::uint64_t bytes() const { return slots * stride_bytes(); }
+  [[nodiscard]] constexpr std::uint64_t bytes() const {
+    return slots * (stride_bytes() + (turns ? payload_bytes : 0));
+  }
   friend constexpr bool operator==(const SlotDemand&, const SlotDemand&) = default;
 };
 
@@ -51,28 +58,37 @@ struct SlotDemand {
 struct SlotPlace {
   std::uint32_t first_line = 0;
   std::uint16_t payload_bytes = 0; ///< of the longest payload
-  bool half_floats = false;
+  bool half_floats : 1 = false;
+  bool turns : 1 = false;
   std::uint8_t slots = 0; ///< one for each reduction id; 0, 8, 16, ... 128
 
   constexpr SlotPlace() = default;
   constexpr SlotPlace(const SlotDemand& demand, std::uint64_t line)
       : first_line(static_cast<std::uint32_t>(line)),
         payload_bytes(static_cast<std::uint16_t>(demand.payload_bytes)),
-        half_floats(demand.half_floats), slots(static_cast<std::uint8_t>(demand.slots)) {}
+        half_floats(demand.half_floats), turns(demand.turns),
+        slots(static_cast<std::uint8_t>(demand.slots)) {}
 
   [[nodiscard]] constexpr SlotDemand demand() const {
-    return slots == 0 ? SlotDemand{} : SlotDemand{slots, payload_bytes, half_floats};
+    return slots == 0 ? SlotDemand{} : SlotDemand{slots, payload_bytes, half_floats, turns};
   }
   [[nodiscard]] constexpr std::uint32_t stride_lines() const {
     return std::uint32_t{payload_bytes} * (half_floats ? 2U : 1U) /
            static_cast<std::uint32_t>(slot_line_bytes);
   }
+  [[nodiscard]] constexpr std::uint32_t payload_lines() const {
+    return std::uint32_t{payload_bytes} / static_cast<std::uint32_t>(slot_line_bytes);
+  }
   [[nodiscard]] constexpr std::uint64_t lines() const {
-    return std::uint64_t{slots} * stride_lines();
+    return std::uint64_t{slots} * (stride_lines() + (turns ? payload_lines() : 0));
   }
   /// The first line of a reduction's slot. Requires an id below `slots`.
   [[nodiscard]] constexpr std::uint32_t line_of(ReductionId id) const {
     return first_line + id.value * stride_lines();
+  }
+  /// Where the last result of a reduction is kept. Requires a tree that is turned round.
+  [[nodiscard]] constexpr std::uint32_t kept_line_of(ReductionId id) const {
+    return first_line + slots * stride_lines() + id.value * payload_lines();
   }
   friend constexpr bool operator==(const SlotPlace&, const SlotPlace&) = default;
 };

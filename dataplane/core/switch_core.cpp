@@ -18,6 +18,7 @@ SwitchCore::SwitchCore(const SwitchSettings& settings, PortSet owned_ports)
 void SwitchCore::adopt(std::shared_ptr<const Tables> tables, TimeNs /*now*/, Emission& emission) {
   wide_.make_room(tables->slot_lines());
   engines_.make_room(*tables_, *tables);
+  turns_.adopt(*tables_, *tables);
   const std::shared_ptr<const Tables> old = std::exchange(tables_, std::move(tables));
   checks_.clear();
   carrying_ = {};
@@ -74,8 +75,12 @@ PortNumber SwitchCore::engine_port(PortNumber in, FrameView frame) const {
 }
 
 void SwitchCore::expire_due(TimeNs now, Emission& emission) {
+  send_replays(emission);
   engines_.deadlines().for_each_due(now, [&](ReductionKey key) {
     const MulticastEntry& entry = tables_->tree(key.tree());
+    if (entry.turns && expire_turned(key, entry, now)) {
+      return;
+    }
     EngineCounters& counted = counters_->engines[entry.parent.value];
     if (!engines_.descriptor(key).match.has_data()) {
       counted.expired_empty.add();
@@ -91,6 +96,11 @@ void SwitchCore::expire_due(TimeNs now, Emission& emission) {
 /// False when no buffer was free. Where the parent port is down nothing can be sent, and a result
 /// that waited for it would be of no use to a root that has armed anew meanwhile.
 bool SwitchCore::emit_partial(ReductionKey key, const MulticastEntry& entry, Emission& emission) {
+  if (entry.turns) { // the root's own is in it: nobody can use it
+    counters_->engines[entry.parent.value].discarded.add(
+        engines_.descriptor(key).accumulator.contributions);
+    return true;
+  }
   if (!up_.contains(entry.parent)) {
     counters_->drop(entry.parent, DropReason::port_down);
     return true;

@@ -17,10 +17,10 @@
 // `engine_port(in, frame)`. `counters()` may be read by any thread; all else belongs to the owning
 // worker alone.
 //
-// A frame is changed only when its Decision says `emit`; its first `length` bytes then are the
+// A frame is changed only when its Decision says `emit` or `turn`; its first `length` bytes then are the
 // result: 94, or as many as a wide frame has. Everything else is bit-identical to what came in. So
-// the caller must own the bytes of a frame that goes up a tree; a frame shared with others must be
-// copied first.
+// the caller must own the bytes of a frame that goes up a tree, or comes from the root of one that
+// is turned round; a frame shared with others must be copied first.
 //
 // Hot path: no allocation, no exception, no lock.
 #pragma once
@@ -32,6 +32,7 @@
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/plain_word.hpp"
 #include "dataplane/core/tables.hpp"
+#include "dataplane/core/turn_record.hpp"
 #include "dataplane/core/wide_engine.hpp"
 #include "tributary/traffic_class.hpp"
 
@@ -57,7 +58,8 @@ struct SwitchSettings {
   std::uint64_t wide_memory = default_wide_memory;
 };
 
-/// Where a core gets the buffer for a frame that no incoming frame can carry: a partial result.
+/// Where a core gets the buffer for a frame that no incoming frame can carry: a partial result, and
+/// a vector that the root of a tree that is turned round has missed.
 class Emission {
 public:
   virtual ~Emission() = default;
@@ -100,6 +102,10 @@ public:
   /// the port it came in on for all others. Counts nothing.
   [[nodiscard]] PortNumber engine_port(PortNumber in, FrameView frame) const;
 
+  /// Whether no decision about this frame can change it: it does not go up a tree, nor come from
+  /// the root of one that is turned round. Requires that its owner is asked.
+  [[nodiscard]] bool only_reads(PortNumber in, FrameView frame) const;
+
   /// One frame.
   [[nodiscard]] Decision process(PortNumber in, FrameView frame, TimeNs now) {
     Decision decision;
@@ -138,6 +144,8 @@ public:
   [[nodiscard]] PortSet owned_ports() const { return owned_ports_; }
   [[nodiscard]] const ReductionEngines& engines() const { return engines_; }
   [[nodiscard]] const WideEngine& wide_engine() const { return wide_; }
+  /// Of trees that are turned round here.
+  [[nodiscard]] const TurnRecords& turns() const { return turns_; }
 
 private:
   class BurstCounts;
@@ -163,6 +171,15 @@ private:
   void expire_due(TimeNs now, Emission& emission);
   bool emit_partial(ReductionKey key, const MulticastEntry& entry, Emission& emission);
 
+  // turn.cpp
+  void turn_round(ReductionKey key, const MulticastEntry& entry, std::byte* frame,
+                  std::size_t bytes);
+  bool replay(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
+              SequenceNumber opens, TimeNs now);
+  void write_kept(ReductionKey key, SequenceNumber opens, std::byte* frame) const;
+  void send_replays(Emission& emission);
+  bool expire_turned(ReductionKey key, const MulticastEntry& entry, TimeNs now);
+
   SwitchSettings settings_;
   PortSet owned_ports_;
   PortSet up_ = PortSet::first(max_ports);
@@ -176,6 +193,8 @@ private:
   ReductionEngines engines_;
   WideEngine wide_;
   PlainWord plain_; ///< of the contribution that went the long way last
+  TurnRecords turns_;
+  std::vector<ReductionKey> replays_due_; ///< results that wait for buffers
 };
 
 } // namespace tributary::core

@@ -80,6 +80,14 @@ std::string problem_with_tree(std::size_t port_count, std::uint32_t tree, std::u
   return {};
 }
 
+std::string problem_with_turned(std::uint32_t wait_count) {
+  return wait_count >= 2
+             ? std::string()
+             : "a tree that is turned round waits for the root and at least one other, and its "
+               "wait count is " +
+                   number(wait_count) + "; give the size of the group";
+}
+
 std::string TablesBuilder::add_tree(TreeNumber tree, ContributionCount wait_count,
                                     PortNumber parent, PortSet children, const SlotDemand& demand) {
   if (std::string problem =
@@ -96,9 +104,13 @@ std::string TablesBuilder::add_tree(TreeNumber tree, ContributionCount wait_coun
                         .parent = parent,
                         .timer = timers_.choose(wait_count),
                         .valid = true,
-                        .one_behind_each =
-                            wait_count == static_cast<ContributionCount>(children.size())};
-  std::string problem = problem_with_slots(wanted, demand);
+                        .turns = demand.turns,
+                        .one_behind_each = wait_count == static_cast<ContributionCount>(
+                                                             children.size() + demand.turns)};
+  std::string problem = demand.turns ? problem_with_turned(wait_count) : std::string();
+  if (problem.empty()) {
+    problem = problem_with_slots(wanted, demand);
+  }
   if (problem.empty()) {
     problem = slots_.add(tree, demand);
   }
@@ -262,11 +274,13 @@ std::shared_ptr<const Tables::SlotPlaces> Tables::no_slot_places() {
 
 bool Tables::any_counts_ports() const {
   return std::ranges::any_of(ports_, [](const PortPolicy& p) { return p.nid.has_value(); }) ||
-         std::ranges::any_of(trees_, &MulticastEntry::one_behind_each);
+         std::ranges::any_of(trees_, &MulticastEntry::one_behind_each) || any_turns_;
 }
 
 std::shared_ptr<const Tables> TablesBuilder::build(std::uint64_t version) {
   tables_->version_ = version;
+  tables_->any_turns_ =
+      std::ranges::any_of(tables_->trees_, [](const MulticastEntry& entry) { return entry.turns; });
   tables_->counts_ports_ = tables_->any_counts_ports();
   if (std::exchange(slots_changed_, false)) {
     deal_slots();

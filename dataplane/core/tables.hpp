@@ -27,7 +27,7 @@ namespace tributary::core {
 struct MulticastEntry {
   /// Ports for down-going copies.
   PortSet children;
-  /// Endpoints below this switch on this tree; 0 = an ordinary multicast, no reduction.
+  /// Endpoints below this switch on this tree, and the root where it is turned round; 0 = an ordinary multicast, no reduction.
   ContributionCount wait_count = 0;
   /// Where up-going frames leave; the root's edge port at the switch next to the root.
   PortNumber parent = no_port;
@@ -36,6 +36,9 @@ struct MulticastEntry {
   bool valid : 1 = false;
   /// Of its reductions in flight, 3 to 7; 0: it has no wide frames, and eight.
   std::uint8_t slots_log2 : 3 = 0;
+  /// The parent is the root's own port, and results are turned round here (turn_decide.hpp). The
+  /// root is one of those that are waited for.
+  bool turns : 1 = false;
   /// As many endpoints as child ports: exactly one behind each.
   bool one_behind_each = false;
 
@@ -194,6 +197,8 @@ public:
   /// Whether any contribution can be one that its port may make only once: a port has a source
   /// guard, or a tree one endpoint behind each child port.
   [[nodiscard]] bool counts_ports() const { return counts_ports_; }
+  /// Whether any tree is turned round here.
+  [[nodiscard]] bool any_turns() const { return any_turns_; }
 
 private:
   friend class TablesBuilder;
@@ -204,6 +209,7 @@ private:
   std::uint64_t version_ = 0;
   std::size_t tree_count_ = 0;
   bool counts_ports_ = false;
+  bool any_turns_ = false;
   std::vector<PortPolicy> ports_;
   std::array<MulticastEntry, max_trees> trees_{};
   [[nodiscard]] static std::shared_ptr<const Places> no_places();
@@ -224,6 +230,9 @@ private:
                                             std::uint32_t wait_count, std::uint32_t parent,
                                             PortSet children);
 
+/// The same of the wait count of a tree that is turned round.
+[[nodiscard]] std::string problem_with_turned(std::uint32_t wait_count);
+
 /// Collects ports, trees and routes, checks them against each other, and makes a snapshot.
 /// Each `add_*` returns an empty string, or says what is wrong, with the offending number, and
 /// changes nothing.
@@ -241,7 +250,8 @@ public:
   [[nodiscard]] std::string add_port(const PortPolicy& policy);
   /// Checks: tree in range and not there yet, parent and children exist, the parent is not a
   /// child, no child twice, wait count in range; of one with wide frames, that it has reductions,
-  /// that its frames fit its ports, and that there is room in slot memory.
+  /// that its frames fit its ports, and that there is room in slot memory; of one that is turned
+  /// round, that it waits for the root and others.
   [[nodiscard]] std::string add_tree(TreeNumber tree, ContributionCount wait_count,
                                      PortNumber parent, PortSet children,
                                      const SlotDemand& demand = {});

@@ -69,6 +69,9 @@ struct Vector {
     if (first) {
       effects.emit_wide(key, frame);
     }
+    if (entry.turns) [[unlikely]] {
+      return turn(effects, frame, key, entry, total, shape.frame_bytes());
+    }
     effects.complete_wide(key, entry, total > entry.wait_count, frame.data);
     if (!effects.up().contains(entry.parent)) [[unlikely]] {
       return drop(effects, entry.parent, DropReason::port_down);

@@ -63,6 +63,7 @@ public:
   void finish(Descriptor& d, std::byte* frame, wire::ResultCode rc);
   void emit(Descriptor& d, std::byte* frame);
 
+  [[nodiscard]] SlotMemory& memory() { return memory_; }
   [[nodiscard]] const SlotMemory& memory() const { return memory_; }
   [[nodiscard]] reduce::InstructionSet instruction_set() const;
 

@@ -157,6 +157,10 @@ constexpr Family<EngineReport> engine_families[] = {
      [](const EngineReport& e) { return e.overflows; }},
     {"engine_discarded", "counter", "Contributions that were discarded with their tree.",
      [](const EngineReport& e) { return e.discarded; }},
+    {"engine_turned", "counter", "Results that were turned round.",
+     [](const EngineReport& e) { return e.turned; }},
+    {"engine_replayed", "counter", "Results sent again because the root had missed them.",
+     [](const EngineReport& e) { return e.replayed; }},
 };
 
 constexpr Family<WorkerReport> worker_families[] = {

@@ -87,6 +87,8 @@ template <typename F> void for_each_counter(const EngineReport& e, F&& f) {
   f("overflows", e.overflows);
   f("discarded", e.discarded);
   f("emission_delayed", e.emission_delayed);
+  f("turned", e.turned);
+  f("replayed", e.replayed);
 }
 template <typename F> void for_each_counter(const WorkerReport& w, F&& f) {
   f("cycles", w.cycles);
@@ -187,6 +189,9 @@ json::object tree_json(const TreeReport& t) {
     out["slots"] = t.slots.slots;
     out["payload_bytes"] = t.slots.payload_bytes;
     out["slot_memory_bytes"] = t.slots.bytes();
+  }
+  if (t.turn) {
+    out["turn"] = true;
   }
   add_counters(out, t);
   return out;

@@ -106,6 +106,7 @@ struct TreeReport {
   std::vector<std::string> children;
   std::uint64_t timer_us = 0;
   core::SlotDemand slots{}; ///< what it has of slot memory
+  bool turn = false;        ///< whether its results are turned round here
   std::uint64_t full = 0;
   std::uint64_t partial = 0;
   std::uint64_t passed_through = 0;
@@ -148,6 +149,8 @@ struct EngineReport {
   std::uint64_t overflows = 0;
   std::uint64_t discarded = 0;
   std::uint64_t emission_delayed = 0;
+  std::uint64_t turned = 0;   ///< of `full`: at the switch next to the root
+  std::uint64_t replayed = 0; ///< of these: sent again
   std::vector<DescriptorReport> occupied;
 };
 

@@ -228,6 +228,7 @@ std::vector<TreeReport> WorkerInspector::trees(const std::string& switch_name) {
       report.parent = port_name(s, entry.parent);
       report.children = port_names(s, entry.children);
       report.slots = plan.tables->slot_place(TreeNumber{number}).demand();
+      report.turn = entry.turns;
       report.timer_us =
           core::EngineTimers::ns_from_units(plan.settings.timers.units[entry.timer]) / 1000;
       const auto of_tree = [&](auto member) {
@@ -267,6 +268,8 @@ EngineReport WorkerInspector::engine_report(std::size_t switch_index, PortNumber
   report.overflows = of_engine(&core::EngineCounters::overflows);
   report.discarded = of_engine(&core::EngineCounters::discarded);
   report.emission_delayed = of_engine(&core::EngineCounters::emission_delayed);
+  report.turned = of_engine(&core::EngineCounters::turned);
+  report.replayed = of_engine(&core::EngineCounters::replayed);
   return report;
 }
 
@@ -358,7 +361,7 @@ std::vector<TraceReport> WorkerInspector::trace() {
     report.event = event.event;
     report.action = event.action;
     report.reason = event.reason;
-    if (event.action == core::Action::replicate) {
+    if (core::is_copied(event.action)) {
       report.out = port_names(s, event.out_ports);
     } else if (event.out != no_port) {
       report.out = {port_name(s, event.out)};
@@ -446,7 +449,7 @@ ExplainReport WorkerInspector::explain(const std::string& switch_name, const std
   report.action = decision.action;
   report.event = decision.event;
   report.reason = decision.reason;
-  if (decision.action == core::Action::replicate) {
+  if (core::is_copied(decision.action)) {
     report.out = port_names(s, decision.ports);
   } else if (decision.port != no_port) {
     report.out = {port_name(s, decision.port)};

@@ -18,7 +18,7 @@ void TraceRing::unpack(const Words& words, TraceEvent& event) {
   event.reason = static_cast<core::DropReason>(byte_of(words[0], 1));
   event.event = static_cast<core::Event>(byte_of(words[0], 2));
   event.out = PortNumber{byte_of(words[0], 3)};
-  event.out_ports = event.action == core::Action::replicate ? PortSet(words[2]) : PortSet();
+  event.out_ports = is_copied(event.action) ? PortSet(words[2]) : PortSet();
   if ((action & no_address_bit) != 0) {
     return;
   }

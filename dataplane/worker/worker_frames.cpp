@@ -265,6 +265,20 @@ public:
                       bytes_of_run(count), ports, TrafficClass{traffic_class});
     return true;
   }
+  bool replicate_result(std::size_t i, PortSet ports, std::uint16_t length,
+                        std::uint8_t traffic_class) {
+    set_length(frames_[i], length);
+    if (ports.empty()) {
+      free_frames(worker_.pool_, frames_ + i, 1);
+      return true;
+    }
+    rte_mbuf_refcnt_update(frames_[i], static_cast<std::int16_t>(ports.size() - 1));
+    ports.for_each([&](PortNumber port) {
+      worker_.send(part_, frames_ + i, 1, length, port, TrafficClass{traffic_class},
+                   {in_, TrafficClass{worker_.views_[i].traffic_class}});
+    });
+    return true;
+  }
   void free_released() {
     if (released_ != 0) {
       free_frames(worker_.pool_, frames_, released_);
@@ -374,8 +388,8 @@ void Worker::process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uin
 /// there is none, and then the frame was dropped.
 rte_mbuf* Worker::made_private(Part& part, PortNumber in, rte_mbuf* frame) {
   const bool contiguous = frame->nb_segs == 1;
-  if (contiguous && part.core.engine_port(in, view_of(frame)) == in) {
-    return frame; // does not go up a tree: is only read
+  if (contiguous && part.core.only_reads(in, view_of(frame))) {
+    return frame;
   }
   rte_mbuf* copy = rte_pktmbuf_copy(frame, pool_, 0, UINT32_MAX);
   if (copy != nullptr) {

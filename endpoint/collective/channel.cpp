@@ -14,7 +14,8 @@ namespace {
 /// For a group of eight what it always was; else what a root sends about all its reductions at
 /// once, and as much again.
 std::size_t outbox_room(const GroupParameters& p) {
-  return std::max(Outbox::capacity, 2 * p.slots * std::bit_ceil(p.tree_count()));
+  const std::size_t frames = p.turned ? 2 : 1; // it contributes, too
+  return std::max(Outbox::capacity, 2 * frames * p.slots * std::bit_ceil(p.tree_count()));
 }
 
 } // namespace
@@ -105,7 +106,7 @@ void Channel::send_on_all(ReductionId id, const wire::ReductionWord& word,
   }
 }
 
-std::optional<TreeIndex> Channel::admit(const wire::ReductionFrame& frame) {
+std::optional<TreeIndex> Channel::admit(const wire::ReductionFrame& frame, bool turned) {
   ++statistics.frames_received;
   const TreeIndex tree = frame.tree == parameters.tree ? 0 : 1;
   if (tree >= tree_count() || frame.tree != parameters.tree_at(tree) ||
@@ -113,7 +114,7 @@ std::optional<TreeIndex> Channel::admit(const wire::ReductionFrame& frame) {
     ++statistics.foreign;
     return std::nullopt;
   }
-  if (frame.source_nid == parameters.nid) {
+  if (frame.source_nid == parameters.nid && !(turned && frame.word.arm)) {
     ++statistics.misdirected;
     return std::nullopt;
   }

@@ -92,7 +92,9 @@ struct Channel {
                    std::uint64_t signature = 0);
   /// Which of this group's trees a frame came on, if it bears the group's VNI and cookie and a
   /// known opcode, and is not one of this host's own; otherwise nothing, and it is counted.
-  [[nodiscard]] std::optional<TreeIndex> admit(const wire::ReductionFrame& frame);
+  /// `turned`: frames with an arm bear this host's address where the switch made them.
+  [[nodiscard]] std::optional<TreeIndex> admit(const wire::ReductionFrame& frame,
+                                               bool turned = false);
   /// Hands a finished piece to its owner.
   void complete(const Completion& completion);
 

@@ -79,6 +79,10 @@ struct GroupParameters {
   /// P, the longest payload of the group's frames; more than 32 where they may be wide.
   std::uint32_t payload = sizeof(wire::Payload);
 
+  /// The switch next to the root turns results round: the root contributes like a leaf, and every
+  /// member finds out by the signatures whether a result is everybody's (root_turned.cpp).
+  bool turned = false;
+
   [[nodiscard]] std::size_t tree_count() const { return twin ? 2 : 1; }
   [[nodiscard]] TreeNumber tree_at(TreeIndex index) const { return index == 0 ? tree : *twin; }
   /// Whether vectors travel in wide frames.

@@ -10,15 +10,25 @@ namespace tributary::collective {
 
 namespace {
 
+/// Whether the remote offset of a frame from above is the sum of contributions' signatures, and not
+/// what a root says there.
+bool is_sum(std::uint64_t signature) {
+  return signature != 0 && signature != root_understands_marks;
+}
+
 std::uint64_t signature_base_of(const GroupParameters& p) {
   return p.checks() ? signature_base(p.cookie, p.rank) : 0;
+}
+
+SignatureSum everybody_of(const GroupParameters& p) {
+  return {p.cookie, p.turned && p.checks() ? p.size : 0};
 }
 
 } // namespace
 
 Leaf::Leaf(const GroupParameters& parameters, Outbox* shared)
     : channel_(parameters, shared), signature_base_(signature_base_of(parameters)),
-      slots_(parameters.slots) {}
+      everybody_(everybody_of(parameters)), slots_(parameters.slots) {}
 
 bool Leaf::can_inject() const {
   const ReductionId id = channel_.id_of(channel_.next_piece);
@@ -93,9 +103,15 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
   if (failure_) {
     return;
   }
-  root_understands_marks_ = frame.signature == root_understands_marks;
+  if (!channel_.parameters.turned || !is_sum(frame.signature)) {
+    root_understands_marks_ = frame.signature == root_understands_marks;
+  }
   Slot& slot = slots_[frame.reduction.value];
-  const bool result = is_result_for(slot, word, vector);
+  bool result = is_result_for(slot, word, vector);
+  if (result && channel_.parameters.turned && !is_everybodys(slot, frame)) {
+    ++statistics.refused;
+    result = false;
+  }
   if (result) {
     finish(slot, frame, vector, now);
   }
@@ -200,6 +216,17 @@ bool Leaf::is_result_for(const Slot& slot, const wire::ReductionWord& word,
                      vector.payload.size() == slot.vector.payload_bytes;
   }
   return true;
+}
+
+bool Leaf::is_everybodys(const Slot& slot, const wire::ReductionFrame& frame) const {
+  const GroupParameters& group = channel_.parameters;
+  if (frame.word.count != group.size) {
+    return false;
+  }
+  // One that tells no mark cannot know what those of the others add up to.
+  const bool cannot_tell = slot.mark == no_mark && root_understands_marks_;
+  return !group.checks() || !is_sum(frame.signature) || cannot_tell ||
+         everybody_.is_everybodys(frame.signature, slot.piece, slot.mark, group.size);
 }
 
 bool Leaf::believes(const Slot& slot, SequenceNumber sequence, TreeIndex tree, TimeNs now) const {
@@ -338,6 +365,7 @@ TimeNs Leaf::next_deadline() const {
 void Leaf::move_to(const GroupParameters& parameters, TimeNs) {
   channel_.move_to(parameters);
   signature_base_ = signature_base_of(parameters);
+  everybody_ = everybody_of(parameters);
   // Nothing was heard on the new trees yet. The root asks again there for what is in flight.
   for (Slot& slot : slots_) {
     slot.heard_on.clear();

@@ -44,6 +44,11 @@
 // on. If that result does not come within `leave_timeout_ns` it goes all the same: its own work is
 // complete.
 //
+// Trees that are turned round (root_turned.cpp): results come from the switch next to the root, and
+// bear the sum of the signatures. One whose count or sum is not everybody's completes nothing: the
+// root sees the same, and asks again. Frames of the root itself, whose remote offset is no sum, are
+// believed.
+//
 // Twin trees (trees.hpp): what is heard, contributed and completed is remembered for the group;
 // only on which trees the newest sequence was heard and contributed to is remembered for each.
 //
@@ -56,6 +61,7 @@
 #include "endpoint/collective/notice.hpp"
 #include "endpoint/collective/per_reduction.hpp"
 #include "endpoint/collective/sequence.hpp"
+#include "endpoint/collective/signature.hpp"
 #include "endpoint/collective/status.hpp"
 
 #include <bitset>
@@ -127,6 +133,8 @@ private:
 
   [[nodiscard]] bool is_result_for(const Slot& slot, const wire::ReductionWord& word,
                                    const WideView& vector) const;
+  /// Of such a result: whether it is made of everybody once.
+  [[nodiscard]] bool is_everybodys(const Slot& slot, const wire::ReductionFrame& frame) const;
   /// Whether to follow a frame that opens `sequence` on this tree.
   [[nodiscard]] bool believes(const Slot& slot, SequenceNumber sequence, TreeIndex tree,
                               TimeNs now) const;
@@ -151,6 +159,7 @@ private:
 
   Channel channel_;
   std::uint64_t signature_base_ = 0; ///< 0 when contributions are not signed
+  SignatureSum everybody_;           ///< where the tree is turned round
   PerReduction<Slot> slots_;
   Phase phase_ = Phase::active;
   bool abandoned_ = false;

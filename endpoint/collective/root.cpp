@@ -65,6 +65,8 @@ PieceNumber Root::begin(const Operand& operand, const WideOperand& vector, CallM
   slot.retries = 0;
   slot.refused = 0;
   slot.retry_interval_ns = group.retry_ns;
+  slot.contributed.reset();
+  slot.own_counted = false;
 
   const bool arm_period_over = !slot.armed || slot.arm_void ||
                                elapsed_ns(now, slot.armed_at) >= group.collective_timeout_ns / 2;
@@ -72,7 +74,7 @@ PieceNumber Root::begin(const Operand& operand, const WideOperand& vector, CallM
     ++channel_.statistics.armed;
     ask(id, slot, now, false);
   } else {
-    count_own(id, slot);
+    contribute(id, slot);
     slot.retry_at = now + slot.retry_interval_ns;
     reconcile_all(id, slot, now);
   }
@@ -83,12 +85,16 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
   if (phase_ == Phase::left) {
     return;
   }
-  const std::optional<TreeIndex> tree = channel_.admit(frame);
+  const std::optional<TreeIndex> tree = channel_.admit(frame, is_turned());
   if (!tree) {
     return;
   }
   const wire::ReductionWord& word = frame.word;
   if (word.arm) {
+    if (frame.source_nid == channel_.parameters.nid) {
+      receive_turned(frame, now, vector);
+      return;
+    }
     ++channel_.statistics.misdirected;
     return;
   }
@@ -119,6 +125,9 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
                         .m = word.m,
                         .overflow_id = word.overflow_id,
                         .source = wire::FabricAddress::unicast(frame.source_nid)};
+  if (slot.in_progress && !slot.own_counted) {
+    count_own(frame.reduction, slot); // on a tree that is turned round, where it was not needed yet
+  }
   count_in(frame.reduction, slot, *tree, operand, vector, word.count, frame.signature);
   Gathered& gathered = slot.gathered[*tree];
   ++gathered.frames;
@@ -202,6 +211,9 @@ TimeNs Root::next_deadline() const {
 
 void Root::advance(Slot& slot, TimeNs now) const {
   slot.sequence = slot.armed ? successor(slot.sequence) : channel_.parameters.first_sequence;
+  if (slot.armed && is_turned()) {
+    slot.sequence = successor(slot.sequence); // the one between is the switch's
+  }
   if (slot.sequence == slot.last_result.resno) {
     slot.sequence = successor(slot.sequence);
   }
@@ -209,6 +221,7 @@ void Root::advance(Slot& slot, TimeNs now) const {
   slot.arm_void = false;
   slot.armed_at = now;
   slot.gathered = {};
+  slot.own_counted = false;
   slot.calls_roll = false;
 }
 
@@ -217,7 +230,7 @@ void Root::ask(ReductionId id, Slot& slot, TimeNs now, bool with_result) {
   slot.asked_at = now;
   open_sequence(id, slot, channel_.parameters.armed, true, with_result);
   if (slot.in_progress) {
-    count_own(id, slot);
+    contribute(id, slot);
     slot.retry_at = now + slot.retry_interval_ns;
   }
 }
@@ -311,9 +324,7 @@ void Root::fail(const Failure& failure, TimeNs now) {
   }
   failure_ = failure;
   roll_call_.end();
-  for (Slot& slot : slots_) {
-    slot.in_progress = false;
-  }
+  forget_in_flight(now);
   if (channel_.flight != nullptr) {
     channel_.flight->forget();
   }
@@ -366,6 +377,7 @@ void Root::combine_vector(ReductionId id, Gathered& gathered, TreeIndex tree,
 }
 
 void Root::count_own(ReductionId id, Slot& slot) {
+  slot.own_counted = true;
   const GroupParameters& group = channel_.parameters;
   const std::uint64_t base = signature_base(group.cookie, group.rank);
   const WideView vector = slot.vector.is_wide() ? own_vector(slot.vector) : WideView{};
@@ -419,21 +431,8 @@ bool Root::is_everybody_once(const Gathered& gathered, const Slot& slot) const {
   if (gathered.count != group.size) {
     return false;
   }
-  if (!group.checks() || gathered.signatures == everybody_.expected(slot.piece, slot.mark)) {
-    return true;
-  }
-  if (slot.mark == no_mark) {
-    return false;
-  }
-  // Members that tell no mark are believed: the sum lacks it once for each of them.
-  std::uint64_t sum = gathered.signatures;
-  for (std::uint32_t untold = 1; untold < group.size; ++untold) {
-    sum = (sum + slot.mark) & wire::signature_mask;
-    if (sum == everybody_.expected(slot.piece, slot.mark)) {
-      return true;
-    }
-  }
-  return false;
+  return !group.checks() ||
+         everybody_.is_everybodys(gathered.signatures, slot.piece, slot.mark, group.size - 1);
 }
 
 bool Root::is_any_tree_short(const Slot& slot) const {
@@ -459,29 +458,45 @@ void Root::finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now) {
                               .count = complete.count,
                               .frames = complete.frames,
                               .largest_frame = complete.largest_frame};
-  slot.last_result = {};
-  slot.last_result.op = static_cast<std::uint8_t>(completion.op);
-  slot.last_result.count = completion.count;
-  slot.last_result.resno = slot.sequence;
-  slot.last_result.rc = static_cast<std::uint8_t>(completion.rc);
-  slot.last_result.m = completion.m;
-  slot.last_result.overflow_id = completion.overflow_id;
-  slot.last_payload = completion.payload;
-  slot.in_progress = false;
-  channel_.end(slot.piece, {}, now);
-  if (roll_call_.is_about(slot.piece)) {
-    roll_call_.end();
-  }
   if (phase_ == Phase::active) {
     count_shape(complete, winner);
-    channel_.complete(completion);
   }
+  end_piece(slot, completion, slot.sequence, now);
   advance(slot, now);
   if (channel_.parameters.size > 1) {
     open_sequence(id, slot, channel_.parameters.armed, false);
   }
   if (phase_ == Phase::leaving) {
     begin_linger(now);
+  }
+}
+
+void Root::end_piece(Slot& slot, const Completion& completion, SequenceNumber resno, TimeNs now) {
+  slot.last_result = {};
+  slot.last_result.op = static_cast<std::uint8_t>(completion.op);
+  slot.last_result.count = completion.count;
+  slot.last_result.resno = resno;
+  slot.last_result.rc = static_cast<std::uint8_t>(completion.rc);
+  slot.last_result.m = completion.m;
+  slot.last_result.overflow_id = completion.overflow_id;
+  slot.last_payload = completion.payload;
+  slot.in_progress = false;
+  // Only where the tree is turned round does a frame of the root point to its owner's memory.
+  channel_.end(slot.piece, is_turned() ? slot.vector : WideOperand{}, now);
+  if (roll_call_.is_about(slot.piece)) {
+    roll_call_.end();
+  }
+  if (phase_ == Phase::active) {
+    channel_.complete(completion);
+  }
+}
+
+void Root::forget_in_flight(TimeNs now) {
+  for (Slot& slot : slots_) {
+    if (slot.in_progress && is_turned()) {
+      channel_.end(slot.piece, slot.vector, now);
+    }
+    slot.in_progress = false;
   }
 }
 
@@ -538,6 +553,8 @@ void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry,
   wire::ReductionWord word = slot.last_result;
   wire::Payload payload = slot.last_payload;
   const std::uint64_t signature = channel_.parameters.marks_calls() ? root_understands_marks : 0;
+  // On a tree that is turned round the switch is to know what the root has.
+  with_result |= is_turned();
   if (slot.last_vector.is_wide()) {
     if (!with_result) {
       word = {};
@@ -573,7 +590,9 @@ void Root::move_to(const GroupParameters& parameters, TimeNs now) {
   for (std::uint8_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
     slot.gathered = {};
+    slot.own_counted = false;
     slot.arm_void = slot.armed;
+    slot.contributed.reset();
     if (slot.in_progress && parameters.size > 1) {
       ++channel_.statistics.armed;
       ask(ReductionId{i}, slot, now);
@@ -595,12 +614,15 @@ void Root::leave(TimeNs now) {
   }
   phase_ = Phase::leaving;
   leaving_ends_ = now + channel_.parameters.leave_timeout_ns;
-  leave_piece_ = begin({}, {}, leaving_mark(channel_.parameters), now) + channel_.parameters.slots;
+  leave_piece_ = channel_.next_piece + channel_.parameters.slots;
+  begin({}, {}, leaving_mark(channel_.parameters), now);
 }
 
 void Root::begin_linger(TimeNs now) {
   phase_ = Phase::lingering;
   leaving_ends_ = now + channel_.parameters.linger_ns;
+  const ReductionId id = channel_.id_of(leave_piece_);
+  contribute_leave(id, slots_[id.value]);
 }
 
 void Root::count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now) {
@@ -626,9 +648,9 @@ void Root::count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs
 void Root::depart(TimeNs now) {
   phase_ = Phase::left;
   leaving_ends_ = never;
+  forget_in_flight(now);
   for (std::uint8_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
-    slot.in_progress = false;
     slot.last_vector = {}; // nobody asks any more
     if (slot.armed && channel_.parameters.armed && channel_.parameters.size > 1) {
       advance(slot, now);

@@ -67,6 +67,10 @@
 // is over; then it releases the engines with an unarmed copy of each id's last result. In the `cxi`
 // dialect peers know no such thing, and leaving is just the release.
 //
+// Trees that are turned round (root_turned.cpp): the switch next to the root adds, and sends the
+// result to all; the root only arms, asks, answers and ends. What reaches it by itself it gathers
+// all the same.
+//
 // Twin trees (trees.hpp): whatever opens a sequence opens it on both; contributions are gathered,
 // and found to be everybody's, on each tree by itself.
 //
@@ -86,6 +90,7 @@
 #include "tributary/reduce/accumulator.hpp"
 
 #include <array>
+#include <bitset>
 
 namespace tributary::collective {
 
@@ -165,6 +170,9 @@ private:
     std::uint32_t refused = 0; ///< full counts of this piece that were not everybody once
     std::uint64_t retry_interval_ns = 0;
     TimeNs retry_at = never;
+    /// Where the tree is turned round: the sequences this piece was contributed to.
+    std::bitset<SequenceNumber::modulus> contributed;
+    bool own_counted = false; ///< the own operand is among what was gathered
 
     /// The word of the last result, resno and all; count 0 before the first.
     wire::ReductionWord last_result;
@@ -212,6 +220,29 @@ private:
   /// Whether a tree lacks contributions to the current sequence.
   [[nodiscard]] bool is_any_tree_short(const Slot& slot) const;
   void finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now);
+  /// The piece is over: keeps the result, which is that of `resno`, and hands it to the owner.
+  void end_piece(Slot& slot, const Completion& completion, SequenceNumber resno, TimeNs now);
+  /// Of a root that is gone, or whose group ended: what was in flight leaves nothing behind.
+  void forget_in_flight(TimeNs now);
+
+  // root_turned.cpp
+  [[nodiscard]] bool is_turned() const {
+    const GroupParameters& group = channel_.parameters;
+    return group.turned && group.armed && group.size > 1;
+  }
+  /// The own operand to the current sequence: counted, or sent to who counts.
+  void contribute(ReductionId id, Slot& slot);
+  void contribute_leave(ReductionId id, const Slot& slot);
+  void receive_turned(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector);
+  [[nodiscard]] bool is_everybodys(const wire::ReductionFrame& frame, PieceNumber piece,
+                                   CallMark mark) const;
+  [[nodiscard]] static bool has_its_shape(const Slot& slot, const wire::ReductionFrame& frame,
+                                          const WideView& vector);
+  void finish_turned(const wire::ReductionFrame& frame, Slot& slot, TimeNs now,
+                     const WideView& vector);
+  void follow(Slot& slot, SequenceNumber sequence, TimeNs now) const;
+  void refuse(ReductionId id, Slot& slot, SequenceNumber resno, TimeNs now);
+  void release_kept(ReductionId id, SequenceNumber resno);
   /// Keeps the result that is a vector, and gives the own owner his; answers its code.
   wire::ResultCode keep_vector(ReductionId id, Slot& slot, TreeIndex winner);
   void count_shape(const Gathered& gathered, TreeIndex tree);

@@ -138,21 +138,25 @@ public:
   }
   bool replicate(std::size_t first, std::size_t count, PortSet, std::uint8_t) {
     for (std::size_t i = first; i < first + count; ++i) {
-      if (!send_copies(first_ + i)) {
+      if (!send_copies(first_ + i, input_.frames[first_ + i].length)) {
         return false;
       }
     }
     return true;
   }
 
+  bool replicate_result(std::size_t i, PortSet, std::uint16_t length, std::uint8_t) {
+    return send_copies(first_ + i, length);
+  }
+
 private:
   /// What left is not sent again, should other ports have to wait.
-  bool send_copies(std::size_t i) {
+  bool send_copies(std::size_t i, std::uint32_t length) {
     const FrameView& frame = input_.frames[i];
     PortSet& ports = input_.decisions[i].ports;
     const PortSet all = ports;
     all.for_each([&](PortNumber out) {
-      if (loop_.send(out, frame.data, frame.length)) {
+      if (loop_.send(out, frame.data, length)) {
         ports.erase(out);
       }
     });

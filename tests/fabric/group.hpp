@@ -42,6 +42,9 @@ struct GroupSetup {
   std::uint32_t elements = 0;
   /// What all members share; ranks and addresses are filled in.
   collective::GroupParameters parameters{};
+  /// Whether the switch next to the root turns results round, where that is not what the members
+  /// were told.
+  std::optional<bool> switch_turns{};
 };
 
 /// Asks a member to do something out of the ordinary with one piece.

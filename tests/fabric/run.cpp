@@ -37,12 +37,25 @@ std::vector<HostIndex> Run::choose_hosts(std::size_t count) {
   return hosts;
 }
 
+namespace {
+
+/// The switch next to the root is told that it waits for the root, too.
+void turn_round(std::vector<TreePart>& tree) {
+  ++tree.front().wait_count;
+  tree.front().slots.turns = true;
+}
+
+} // namespace
+
 Group& Run::add_group(GroupSetup setup) {
   setup.tree = TreeNumber{static_cast<std::uint16_t>(7 + 13 * groups_.size())};
   setup.cookie = Cookie{static_cast<std::uint32_t>(random_.next())};
   setup.seed = random_.next();
   trees_.push_back(
       {multicast_tree(fabric_.topology(), setup.hosts[setup.root_rank], setup.hosts, random_)});
+  if (setup.switch_turns.value_or(setup.parameters.turned)) {
+    turn_round(trees_.back().front());
+  }
   fabric_.install(setup.tree, trees_.back().front());
   return add(setup);
 }
@@ -82,6 +95,9 @@ VectorGroup& Run::add_vectors(VectorSetup setup, bool twins) {
                         .payload_bytes = setup.parameters.payload,
                         .half_floats = false};
         }
+      }
+      if (setup.parameters.turned) {
+        turn_round(parts);
       }
       fabric_.install(*tree, parts);
     }

@@ -32,7 +32,8 @@ bool same(core::Decision d, Action action, core::Event event, PortNumber port, P
   case Action::drop: return d.reason == reason;
   case Action::forward:
   case Action::emit: return d.port == port;
-  case Action::replicate: return d.ports == ports;
+  case Action::replicate:
+  case Action::turn: return d.ports == ports;
   case Action::absorb:
   case Action::deliver: return true;
   }
@@ -46,7 +47,7 @@ std::string text_of(Action action, core::Event event, DropReason reason, PortNum
                      action == Action::forward || action == Action::emit
                          ? fmt::format(" port {}", port.value)
                          : "",
-                     action == Action::replicate ? fmt::format(" ports {:x}", ports.bits()) : "");
+                     core::is_copied(action) ? fmt::format(" ports {:x}", ports.bits()) : "");
 }
 
 } // namespace
@@ -68,7 +69,8 @@ SwitchAccount::Tree SwitchAccount::tree_of(TreeNumber number) const {
           .wait_count = entry.wait_count,
           .slots = wide.any() ? wide.slots : 0,
           .payload = wide.payload_bytes,
-          .half_floats = wide.half_floats};
+          .half_floats = wide.half_floats,
+          .turned = entry.turns};
 }
 
 std::uint64_t SwitchAccount::timer_ns(ContributionCount wait_count) const {
@@ -92,7 +94,7 @@ void SwitchAccount::begin_tables(std::shared_ptr<const core::Tables> tables) {
     const TreeNumber tree = tree_of_key(key);
     const auto &a = old->tree(tree), &b = tables_->tree(tree);
     return a.valid && !(b.valid && a.parent == b.parent && a.children == b.children &&
-                        a.wait_count == b.wait_count &&
+                        a.wait_count == b.wait_count && a.turns == b.turns &&
                         old->slot_place(tree).demand() == tables_->slot_place(tree).demand());
   };
   for (auto at = armed_.begin(); at != armed_.end();) {
@@ -100,13 +102,16 @@ void SwitchAccount::begin_tables(std::shared_ptr<const core::Tables> tables) {
       ++at;
       continue;
     }
-    if (at->second.frames > 0) {
+    if (at->second.tree.turned) {
+      engines_[at->second.tree.parent.value].discarded += at->second.contributions;
+    } else if (at->second.frames > 0) {
       owed_.insert(*at);
     }
     at = armed_.erase(at);
   }
   std::erase_if(ended_, [&](const auto& entry) { return is_another(entry.first); });
   std::erase_if(counted_, [&](const auto& entry) { return is_another(entry.first); });
+  std::erase_if(turned_, [&](const auto& entry) { return is_another(entry.first); });
 }
 
 void SwitchAccount::end_tables() {
@@ -210,7 +215,9 @@ SwitchAccount::Answer SwitchAccount::expected(PortNumber in, const FrameReader& 
   if (const auto reason = misshapen(f, tree)) {
     return dropped(*reason);
   }
-  return from_parent ? expected_down(f, tree) : expected_up(in, f, tree);
+  return !from_parent  ? expected_up(in, f, tree)
+         : tree.turned ? expected_from_root(f, tree)
+                       : expected_down(f, tree);
 }
 
 std::optional<DropReason> SwitchAccount::misshapen(const FrameReader& f, const Tree& tree) {
@@ -330,7 +337,7 @@ SwitchAccount::Answer SwitchAccount::expected_down(const FrameReader& f, const T
 
 bool SwitchAccount::one_endpoint_behind(PortNumber in, const Tree& tree) const {
   return tables_->port(in).nid ||
-         tree.wait_count == static_cast<ContributionCount>(tree.children.size());
+         tree.wait_count == static_cast<ContributionCount>(tree.children.size() + tree.turned);
 }
 
 SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReader& f,
@@ -381,6 +388,9 @@ SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReade
   if (armed.contributions + f.count() < tree.wait_count) {
     return {.action = Action::absorb, .event = core::Event::contributed};
   }
+  if (tree.turned) {
+    return {.action = Action::turn, .event = core::Event::turned, .ports = tree.all_ports()};
+  }
   return {.action = Action::emit, .event = core::Event::completed_full, .port = tree.parent};
 }
 
@@ -406,7 +416,7 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
     effect.event = meant.event;
     ++drops_[{meant.port.value, DropReason::port_down}];
   }
-  if (decision.action == Action::replicate) {
+  if (core::is_copied(decision.action)) {
     PortSet(meant.ports.bits() & ~up_.bits()).for_each([&](PortNumber down) {
       ++drops_[{down.value, DropReason::port_down}];
     });
@@ -414,6 +424,14 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
   // A contribution that could not be passed on may come again.
   const bool may_come_again = blocked && meant.action == Action::forward;
   enter(in, f, before, effect, may_come_again, now);
+  if (f.is_multicast() && decision.action != Action::drop) {
+    if (const Tree tree = tree_of(f.tree()); tree.turned && tree.parent == in) {
+      enter_from_root(f, before, c, decision, after, now);
+    }
+  }
+  if (decision.event == core::Event::turned) {
+    turned_round(key_of(f), decision, after);
+  }
   if (effect.action == Action::emit) {
     const std::uint32_t key = key_of(f);
     if (const auto found = armed_.find(key); found != armed_.end()) {
@@ -470,16 +488,17 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
     armed_.erase(key);
     return;
   case core::Event::contributed:
+  case core::Event::turned:
   case core::Event::completed_full: {
     ++engine.contributions;
     if (found != armed_.end()) {
       engine.op_mismatches += found->second.frames > 0 && !matches(found->second, f) ? 1 : 0;
       add(found->second, f, bytes);
-      if (decision.event == core::Event::completed_full) {
+      if (decision.event != core::Event::contributed) {
         engine.overflows += found->second.contributions > tree.wait_count ? 1 : 0;
       }
     }
-    if (decision.event == core::Event::completed_full) {
+    if (decision.event != core::Event::contributed) {
       ++engine.full;
       ++counts.full;
     }
@@ -537,9 +556,11 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
   }
   differ("count", r.count(), std::min<std::uint64_t>(armed.contributions, max_contributions));
   differ("signature", r.signature(), armed.signatures);
-  differ("sequence", r.sequence(), armed.sequence.number);
+  const bool turned = armed.tree.turned;
+  differ("sequence", r.sequence(),
+         turned ? (armed.sequence.number + 1) % 1022 : armed.sequence.number);
   differ("result's sequence", r.result_of(), armed.sequence.number);
-  differ("arm bit", r.arm() ? 1 : 0, 0);
+  differ("arm bit", r.arm() ? 1 : 0, turned ? 1 : 0);
   differ("pad", r.pad(), 0);
   differ("cookie", r.cookie().value, armed.sequence.cookie.value);
   differ("opcode", r.opcode(), armed.opcode);
@@ -553,15 +574,16 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
   if (r.result_code() >= contribution_overflow && worst < contribution_overflow) {
     tell_(fmt::format("a result's code {} where contributions say {}", r.result_code(), worst));
   }
-  for (std::size_t i = 0; i < armed.header.size(); ++i) {
+  const auto& header = turned ? turned_.at(key_of(r)).header : armed.header;
+  for (std::size_t i = 0; i < header.size(); ++i) {
     const bool signature = i >= FrameReader::signature_at && i < FrameReader::signature_at + 7;
     // A report is an 84-byte frame, whatever the first contribution was.
     const bool shape =
-        report && (i == 16 || i == 17 || i == 24 || i == 25 ||
-                   (i >= FrameReader::request_length_at && i <= FrameReader::form_at));
-    if (!signature && !shape && frame[i] != armed.header[i]) {
-      tell_(fmt::format("byte {} of a result is not that of the first contribution: {}", i,
-                        describe(frame)));
+        (report || turned) && (i == 16 || i == 17 || i == 24 || i == 25 ||
+                               (i >= FrameReader::request_length_at && i <= FrameReader::form_at));
+    if (!signature && !shape && frame[i] != header[i]) {
+      tell_(fmt::format("byte {} of a result is not that of the {}: {}", i,
+                        turned ? "arm" : "first contribution", describe(frame)));
       return;
     }
   }
@@ -570,6 +592,10 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
 void SwitchAccount::emitted(PortNumber port, std::span<const std::byte> frame, TimeNs now) {
   const FrameReader r(frame);
   const std::uint32_t key = key_of(r);
+  if (tree_of(r.tree()).turned) {
+    emitted_replay(key, port, frame);
+    return;
+  }
   const bool owed = owed_.contains(key);
   auto& from = owed ? owed_ : armed_;
   const auto found = from.find(key);
@@ -596,13 +622,23 @@ void SwitchAccount::emitted(PortNumber port, std::span<const std::byte> frame, T
 }
 
 void SwitchAccount::expired(TimeNs now, bool lack_of_buffers) {
+  for (auto& [key, turned] : turned_) {
+    if (std::exchange(turned.replay_waits, false)) {
+      const PortSet all = tree_of(tree_of_key(key)).all_ports();
+      PortSet(all.bits() & ~up_.bits()).for_each([&](PortNumber down) {
+        ++drops_[{down.value, DropReason::port_down}];
+      });
+    }
+  }
   for (auto at = armed_.begin(); at != armed_.end();) {
-    const auto& [key, armed] = *at;
-    if (armed.deadline > now) {
+    auto& [key, armed] = *at;
+    if (armed.deadline > now || (armed.tree.turned && goes_on(key, armed, now))) {
       ++at;
       continue;
     }
-    if (armed.frames == 0) {
+    if (armed.tree.turned && armed.frames > 0) {
+      engines_[armed.tree.parent.value].discarded += armed.contributions;
+    } else if (armed.frames == 0) {
       ++engines_[armed.tree.parent.value].expired_empty;
     } else if (!up_.contains(armed.tree.parent)) {
       ++drops_[{armed.tree.parent.value, DropReason::port_down}];

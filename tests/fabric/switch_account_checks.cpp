@@ -76,6 +76,8 @@ void SwitchAccount::audit(const core::SwitchCore& core) const {
     TRIBUTARY_X(overflows)
     TRIBUTARY_X(discarded)
     TRIBUTARY_X(emission_delayed)
+    TRIBUTARY_X(turned)
+    TRIBUTARY_X(replayed)
 #undef TRIBUTARY_X
     for (std::size_t r = 0; r < core::drop_reason_count; ++r) {
       const auto reason = static_cast<DropReason>(r);

@@ -389,6 +389,24 @@ public:
     return true;
   }
 
+  bool replicate_result(std::size_t, PortSet ports, std::uint16_t length,
+                        std::uint8_t traffic_class) {
+    ++at_.accounting_.replicated;
+    const auto result = frames_[frame_].bytes();
+    at_.expect(result.size() >= length, "turned a frame round that is too short");
+    const FrameIndex turned =
+        frames_.take(result.first(std::min<std::size_t>(result.size(), length)));
+    frames_[turned].traffic_class = TrafficClass{traffic_class};
+    frames_[turned].arrived_class = original_.traffic_class;
+    frames_.release(frame_);
+    ports.for_each([&](PortNumber port) {
+      ++at_.accounting_.copies_sent;
+      at_.send(worker_, in_, port, frames_.copy(turned), now_);
+    });
+    frames_.release(turned);
+    return true;
+  }
+
 private:
   void expect_unchanged(const char* how) {
     if (!std::ranges::equal(frames_[frame_].bytes(), original_.bytes())) {

@@ -44,6 +44,11 @@ public:
     return note("copy " + to_string(first) + "+" + to_string(count) + " to " +
                 to_string(ports.bits()) + " in " + to_string(traffic_class));
   }
+  bool replicate_result(std::size_t i, PortSet ports, std::uint16_t length,
+                        std::uint8_t traffic_class) {
+    return note("result copy " + to_string(i) + " to " + to_string(ports.bits()) + " of " +
+                to_string(length) + " in " + to_string(traffic_class));
+  }
   [[nodiscard]] const std::vector<std::string>& pages() const { return pages_; }
 
 private:
@@ -92,14 +97,20 @@ const std::vector<Decision> one_of_each = {
      .length = 77,
      .traffic_class = 1},
     copies(6),
+    {.ports = PortSet(7),
+     .action = Action::turn,
+     .event = Event::turned,
+     .length = 66,
+     .traffic_class = 3},
 };
 
 TEST(Dispatch, does_what_each_decision_says) {
   Diary diary;
   EXPECT_EQ(dispatch(one_of_each, diary), one_of_each.size());
-  EXPECT_EQ(diary.pages(), (std::vector<std::string>{
-                               "release 0+2", "deliver 2", "release 2+1", "send 3+1 to 3 in 2",
-                               "result 4+1 to 4 of 77 in 1", "copy 5+1 to 6 in 0"}));
+  EXPECT_EQ(diary.pages(),
+            (std::vector<std::string>{"release 0+2", "deliver 2", "release 2+1",
+                                      "send 3+1 to 3 in 2", "result 4+1 to 4 of 77 in 1",
+                                      "copy 5+1 to 6 in 0", "result copy 6 to 7 of 66 in 3"}));
 }
 
 TEST(Dispatch, of_nothing_asks_for_nothing) {
@@ -172,7 +183,7 @@ TEST(Dispatch, of_frames_that_go_together_those_that_found_no_room_are_asked_for
 }
 
 TEST(Dispatch, stops_where_the_shell_has_no_room_and_goes_on_from_there) {
-  for (std::size_t room = 0; room < 6; ++room) {
+  for (std::size_t room = 0; room < 7; ++room) {
     Diary first(room);
     const std::size_t done = dispatch(one_of_each, first);
     ASSERT_LT(done, one_of_each.size());
@@ -180,7 +191,7 @@ TEST(Dispatch, stops_where_the_shell_has_no_room_and_goes_on_from_there) {
     dispatch(std::span(one_of_each).subspan(done), rest);
     // A delivery whose release found no room is asked for again.
     const std::size_t repeated = room == 2 ? 1 : 0;
-    EXPECT_EQ(first.pages().size() + rest.pages().size(), 6 + repeated) << room;
+    EXPECT_EQ(first.pages().size() + rest.pages().size(), 7 + repeated) << room;
   }
 }
 

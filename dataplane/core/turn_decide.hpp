@@ -1,0 +1,184 @@
+// Turning round: what the switch next to a root does for a tree whose `turns` is set. A part of
+// decide.hpp, which includes it.
+//
+// Without it the top switch sends what it has added up to the root, the root adds its own, and
+// sends the result back by the same cable. Here the root sends its contribution like anybody else,
+// the switch adds it, and sends the result to all members at once: two passes of a cable and one
+// wake-up of a host less. The root remains who arms, asks again, answers and ends; it only does
+// not add. The wait count is the size of the group.
+//
+// FROM A CHILD nothing is different, but that the frame which fills the count becomes this:
+//
+//   bytes   content
+//   0-49    those of the last arm: the root's addresses and rank; total length, request length,
+//           form and checksum are the result's, and the remote offset is the sum of the signatures
+//   50-53   cookie
+//   54-61   word: next sequence, arm 1, opcode, count, result of = the sequence, code, M, id, pad 0
+//   62-     operands
+//
+// That is the frame which a root would have sent, but for the signatures, by which every member
+// finds out whether the result is everybody's. It leaves by all child ports and by the parent port,
+// in the class of the last arm, and arms the descriptor of this switch as well: for the next
+// sequence, s + 1 modulo 1022. The result is kept until the id's next one.
+//
+// FROM THE PARENT, in this order:
+//
+//   1  arm 0, count > 0, resno = seqno     the root's contribution. It is never copied down.
+//        more than one                     dropped                            counts_others
+//        the root has contributed          dropped                            counted_twice
+//        older than what is armed          dropped                            stale_sequence
+//        not armed, another group, newer,  dropped: those from children pass  not_turned
+//        or a reserved opcode              up, and the root adds them itself
+//        otherwise                         reduced                            contributed, turned
+//   2  arm 1, seqno 1022                   the root refuses the result that   kept_released
+//                                          it names by resno, or does not
+//                                          know it: it is kept no longer.
+//                                          The frame ends here
+//   3  seqno 1022                          a notice: as on other trees
+//   4  of the group of the kept result,    the root has missed it. The frame  replayed
+//      and its resno is older, or 1023     ends here, and the kept result
+//                                          goes to all again, retry set
+//   5  otherwise                           as on other trees; where resno is  armed, ...
+//                                          newer than the kept result the
+//                                          root has added up itself, and
+//                                          nothing is kept any more
+//
+// A replay opens a sequence of its own, one behind the newer of the armed one and the root's: the
+// leaves may have contributed to the one that the result opened at first, and engines that are
+// armed twice for one sequence drop what they hold. It takes the place of the frame that asked for
+// it if that is long enough, and else leaves with the next look at the timers (`replay` says).
+//
+// TIMERS. The descriptor's timer goes on when a result arms it; at its end it is started anew
+// instead, if such a result came since it was started. So it ends between one and two times after
+// the last arm. What is held at the end is dropped and counted (`discarded`), and so it is when the
+// tree is taken away: the root's own may be in it, and nobody could tell.
+//
+// What `Effects` has for it:
+//
+//   turns()                                        the records
+//   combine_alone(key, entry, portals, packed)     `combine`, of a frame that is not in a burst
+//   turn(key, entry, too_many, frame, bytes)       the frame becomes the result
+//   keep_arm(key, frame), forget_kept(key)
+//   replay(key, entry, frame, opens, now)          true: the frame is the kept result now
+#pragma once
+
+#include "dataplane/core/decide.hpp"
+
+#include <type_traits>
+
+namespace tributary::core {
+
+/// By all ports of the tree that are up.
+template <typename Effects>
+PackedDecision to_all_members(Effects effects, ReductionKey key, const MulticastEntry& entry,
+                              Event event, std::size_t bytes) {
+  PortSet ports = entry.children;
+  ports.insert(entry.parent);
+  if ((ports.bits() & ~effects.up().bits()) != 0) {
+    ports = without_those_down(effects, ports);
+  }
+  return turned(ports, event, static_cast<std::uint16_t>(bytes),
+                effects.turns()[key].arm_class.value);
+}
+
+/// The frame that brought the last contribution becomes the result, of so many bytes; of a vector,
+/// its payload is there already.
+template <typename Effects>
+[[gnu::noinline]] PackedDecision turn(Effects effects, const FrameView& frame, ReductionKey key,
+                                      const MulticastEntry& entry, ContributionCount total,
+                                      std::size_t bytes) {
+  effects.turn(key, entry, total > entry.wait_count, frame.data, bytes);
+  return to_all_members(effects, key, entry, Event::turned, bytes);
+}
+
+/// The contribution of the root, who is alone behind the parent port.
+template <typename Effects, typename Operand>
+PackedDecision contribution_of_root(Effects effects, Operand operand, const FrameView& frame,
+                                    ReductionKey key, const MulticastEntry& entry,
+                                    std::uint64_t packed) {
+  const PortNumber in = entry.parent;
+  const wire::ReductionWord word = wire::unpack(packed);
+  const MatchWord carried = match_word_of(frame.data + wire::ethernet_header_bytes, packed);
+  effects.on_one_endpoint();
+  if (word.count > 1) {
+    return drop(effects, in, DropReason::counts_others);
+  }
+  if (effects.engines().has_counted(key, carried, in)) {
+    return drop(effects, in, DropReason::counted_twice);
+  }
+  const Standing standing = effects.engines().standing(key, carried);
+  if (standing == Standing::older) {
+    effects.count(key.tree(), &TreeCounters::stale);
+    return drop(effects, in, DropReason::stale_sequence);
+  }
+  if (standing != Standing::match || !operand.is_known(word.op)) {
+    return drop(effects, in, DropReason::not_turned);
+  }
+  PortSet counted = effects.engines().counted(key).ports;
+  counted.insert(in);
+  effects.count_port(key, counted);
+  const Descriptor& d = effects.engines().descriptor(key);
+  if constexpr (std::is_same_v<Operand, FourWords>) {
+    if (d.match == carried && d.accumulator.op == word.opcode()) {
+      const ContributionCount total =
+          effects.combine_alone(key, entry, frame.data + wire::ethernet_header_bytes, packed);
+      return total >= entry.wait_count ? complete(effects, frame, key, entry, total) : absorbed();
+    }
+  }
+  return operand.take(effects, frame, key, entry, carried, packed);
+}
+
+/// The kept result for a root that missed it.
+template <typename Effects>
+PackedDecision replay_kept(Effects effects, const FrameView& frame, ReductionKey key,
+                           const MulticastEntry& entry, MatchWord carried, TimeNs now) {
+  SequenceNumber newest = carried.sequence();
+  const MatchWord armed = effects.engines().descriptor(key).match;
+  if (armed.armed() && armed.same_group(carried) && armed.sequence().newer_than(newest)) {
+    newest = armed.sequence();
+  }
+  const std::size_t bytes = effects.turns()[key].kept_bytes;
+  return effects.replay(key, entry, frame, turned_successor(newest), now)
+             ? to_all_members(effects, key, entry, Event::replayed, bytes)
+             : taken(Event::replayed);
+}
+
+/// From the parent.
+template <typename Effects>
+[[gnu::noinline]] PackedDecision downward_turned(Effects effects, const FrameView& frame,
+                                                 ReductionKey key, const MulticastEntry& entry,
+                                                 TimeNs now) {
+  const std::byte* p = frame.data + wire::ethernet_header_bytes;
+  const std::uint64_t packed = packed_word_of(p);
+  const wire::ReductionWord word = wire::unpack(packed);
+  const MatchWord carried = match_word_of(p, packed);
+  if (!word.arm && word.count > 0 && word.resno == word.seqno) {
+    return wire::total_length_of(p) == wire::reduction_packet_bytes
+               ? contribution_of_root(effects, FourWords(), frame, key, entry, packed)
+               : contribution_of_root(
+                     effects, Vector{WideShape::of(p), effects.tables().slot_place(key.tree())},
+                     frame, key, entry, packed);
+  }
+  const TurnRecord& record = effects.turns()[key];
+  const bool is_control = word.seqno == pre_arm_sequence;
+  if (is_control && word.arm) {
+    if (record.keeps_one_of(carried) && record.kept_result() == word.resno) {
+      effects.forget_kept(key);
+    }
+    return taken(Event::kept_released);
+  }
+  if (!is_control && record.is_missed_by(carried, word.resno)) {
+    return replay_kept(effects, frame, key, entry, carried, now);
+  }
+  if (!is_control && record.keeps_one_of(carried) && word.resno != record.kept_result()) {
+    effects.forget_kept(key);
+  }
+  if (!word.arm) {
+    return replicate(effects, frame, entry.children, effects.disarm(key, entry, carried));
+  }
+  const Event event = effects.arm(key, entry, carried, now);
+  effects.keep_arm(key, frame);
+  return replicate(effects, frame, entry.children, event);
+}
+
+} // namespace tributary::core

@@ -1,0 +1,119 @@
+// What the switch next to a root keeps of a tree that it turns round (turn_decide.hpp), for each
+// reduction id:
+//
+//   the last arm    its first 50 bytes, which are those of the results that this switch makes, and
+//                   its traffic class, in which they leave
+//   the last result as it left, until the id's next one, for a root that missed it. The vector of a
+//                   wide one lies in slot memory, behind the slots of the tree's place
+//                   (slot_place.hpp)
+//
+// A tree has its records from the snapshot that turns it round to the one that changes it; other
+// trees have none. Owned by the core's worker.
+#pragma once
+
+#include "dataplane/core/descriptor.hpp"
+#include "dataplane/core/tables.hpp"
+#include "dataplane/core/wide_shape.hpp"
+#include "tributary/traffic_class.hpp"
+#include "tributary/types.hpp"
+#include "tributary/wire/wide_reduction.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace tributary::core {
+
+/// The sequence that no result has: what an arm before the first result says it carries.
+inline constexpr SequenceNumber no_result{1023};
+
+/// What the switch opens behind a sequence. The numbers are those that hosts hand out.
+constexpr SequenceNumber turned_successor(SequenceNumber s) {
+  return SequenceNumber{(std::uint32_t{s.value()} + 1) % usable_sequences};
+}
+
+struct TurnRecord {
+  std::array<std::byte, saved_frame_bytes> arm_header{};
+  TrafficClass arm_class;
+  /// The descriptor was armed by its own result since its timer was started.
+  bool armed_itself = false;
+  /// The result is to be sent again, at the next look at the timers.
+  bool replay_due = false;
+  /// Of the last result; 0: none is kept.
+  std::uint32_t kept_bytes = 0;
+  /// Its first bytes: all of it, or the headers of a wide one.
+  std::array<std::byte, wire::reduction_frame_bytes> kept{};
+
+  [[nodiscard]] const std::byte* kept_portals() const {
+    return kept.data() + wire::ethernet_header_bytes;
+  }
+  [[nodiscard]] std::size_t kept_payload_bytes() const {
+    return kept_bytes > wire::reduction_frame_bytes ? kept_bytes - wire::wide_header_bytes : 0;
+  }
+  /// The group of the kept result, and the sequence that it opened. Requires that there is one.
+  [[nodiscard]] MatchWord kept_match() const {
+    return {wire::cookie_of(kept_portals()), wire::vni_of(kept_portals()),
+            wire::load_be<std::uint64_t>(kept_portals() + wire::reduction_offset::word)};
+  }
+  [[nodiscard]] bool keeps_one_of(MatchWord group) const {
+    return kept_bytes != 0 && kept_match().same_group(group);
+  }
+  [[nodiscard]] SequenceNumber kept_result() const { return wire::load_word(kept_portals()).resno; }
+  /// Whether a root whose frame says this missed what is kept.
+  [[nodiscard]] bool is_missed_by(MatchWord group, SequenceNumber last_result) const {
+    return keeps_one_of(group) &&
+           (last_result == no_result || last_result.older_than(kept_result()));
+  }
+};
+
+class TurnRecords {
+public:
+  /// Makes the records of trees that are turned round from now on, and forgets those of trees that
+  /// are not the same any more.
+  void adopt(const Tables& before, const Tables& now) {
+    if (!before.any_turns() && !now.any_turns()) {
+      return;
+    }
+    trees_.resize(max_trees);
+    for (std::size_t t = 0; t < max_trees; ++t) {
+      const TreeNumber tree{static_cast<std::uint16_t>(t)};
+      const MulticastEntry& entry = now.tree(tree);
+      if (!entry.turns) {
+        trees_[t].reset();
+      } else if (trees_[t] == nullptr || !before.has_same(now, tree)) {
+        trees_[t] = std::make_unique<TurnRecord[]>(entry.slots());
+      }
+    }
+  }
+  /// Requires that the tree is turned round, and has such an id.
+  [[nodiscard]] TurnRecord& operator[](ReductionKey key) {
+    return trees_[key.tree().value][key.reduction().value];
+  }
+  [[nodiscard]] const TurnRecord& operator[](ReductionKey key) const {
+    return trees_[key.tree().value][key.reduction().value];
+  }
+
+private:
+  std::vector<std::unique_ptr<TurnRecord[]>> trees_; ///< by number; empty where none ever was
+};
+
+/// Gives a frame, whose first 50 bytes are those of an arm, the lengths, the form and the checksum
+/// of a result of so many bytes.
+inline void set_result_shape(std::byte* frame, std::size_t bytes, wire::Form form) {
+  std::byte* p = frame + wire::ethernet_header_bytes;
+  const bool wide = bytes > wire::reduction_frame_bytes;
+  const std::uint16_t request =
+      wide ? static_cast<std::uint16_t>(wire::wide_request_length(bytes - wire::wide_header_bytes))
+           : static_cast<std::uint16_t>(wire::reduction_request_length);
+  wire::store_be<std::uint16_t>(p + wire::portals_offset::total_length,
+                                static_cast<std::uint16_t>(bytes - wire::ethernet_header_bytes));
+  wire::store_be<std::uint16_t>(p + wire::portals_offset::request_length, request);
+  p[wire::portals_offset::form] = wide ? static_cast<std::byte>(form) : std::byte{0};
+  wire::write_fabric_header_checksum(p);
+}
+
+} // namespace tributary::core

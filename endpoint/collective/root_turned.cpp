@@ -1,0 +1,216 @@
+// The root of a tree that is turned round: the switch next to it adds the contributions, the root's
+// among them, and sends the result to all (docs/protocol/turn-around.md). What is different to
+// root.hpp:
+//
+//   event                               does
+//   inject, or it asks                  contributes to its sequence as a leaf does, behind the arm
+//   a result: arm, this host's own      completes if count and signatures are everybody's, and takes
+//     address, resno one that this        over the sequence that it opens
+//     piece was contributed to
+//   the same, count or signatures       releases the result that the switch keeps, and asks; the
+//     wrong                               second time with a roll call, where members tell calls
+//   the last result once more, with a   follows, and contributes the next piece again if it is under
+//     newer sequence                      way
+//   a result that nobody waits for,     releases it and asks: it is of a root of before, with the
+//     with a newer sequence               same cookie
+//   contributions                       gathered as ever, beside its own: where the switch is not
+//                                         armed, or is asked to stay out of it, the root adds
+//
+// Sequences. The result of s opens s + 1, so the root asks with s + 2: a contribution to that never
+// counts for what the switch has opened by itself. When the root asks it says by the resno which
+// result it has. A switch that keeps a newer one stops the frame, and sends that result again with
+// a sequence beyond both. The release is an arm with sequence 1022, count 0 and that resno; it
+// ends at the switch, and the frame that asks comes behind it with the last good result, for leaves
+// that have missed that.
+//
+// Leaving. The switch would hold the leaves' leave frames for ever, so the root contributes one too,
+// and is gone when their sum comes back.
+
+#include "endpoint/collective/root.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tributary::collective {
+
+void Root::contribute(ReductionId id, Slot& slot) {
+  const bool others_came_here = std::ranges::any_of(
+      slot.gathered, [](const Gathered& gathered) { return gathered.count > 0; });
+  if (!is_turned() || others_came_here) {
+    count_own(id, slot);
+  }
+  if (!is_turned()) {
+    return;
+  }
+  const GroupParameters& group = channel_.parameters;
+  slot.contributed.set(slot.sequence.value());
+  const wire::Opcode op = slot.vector.is_wide() ? slot.vector.op : slot.own.op;
+  const wire::ReductionWord word{.seqno = slot.sequence,
+                                 .op = static_cast<std::uint8_t>(op),
+                                 .count = 1,
+                                 .resno = slot.sequence,
+                                 .rc = static_cast<std::uint8_t>(slot.own.rc),
+                                 .m = slot.own.m,
+                                 .overflow_id = slot.own.overflow_id};
+  const std::uint64_t signature =
+      group.checks()
+          ? (signature_of_piece(signature_base(group.cookie, group.rank), slot.piece) + slot.mark) &
+                wire::signature_mask
+          : 0;
+  if (slot.vector.is_wide()) {
+    channel_.send_on_all(id, word, slot.vector, signature);
+  } else {
+    channel_.send_on_all(id, word, slot.own.payload, signature);
+  }
+}
+
+void Root::contribute_leave(ReductionId id, const Slot& slot) {
+  if (!is_turned()) {
+    return;
+  }
+  const GroupParameters& group = channel_.parameters;
+  const wire::ReductionWord word{.seqno = slot.sequence,
+                                 .op = static_cast<std::uint8_t>(Operand{}.op),
+                                 .count = 1,
+                                 .resno = slot.sequence};
+  const std::uint64_t signature =
+      group.checks() ? signature_of_piece(signature_base(group.cookie, group.rank), leave_piece_)
+                     : 0;
+  channel_.send_on_all(id, word, wire::Payload{}, signature);
+}
+
+void Root::receive_turned(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector) {
+  const wire::ReductionWord& word = frame.word;
+  const ReductionId id = frame.reduction;
+  Slot& slot = slots_[id.value];
+  if (failure_ || word.count == 0 || !slot.armed) {
+    ++channel_.statistics.stale;
+    return;
+  }
+  if (slot.in_progress && slot.contributed.test(word.resno.value())) {
+    if (is_everybodys(frame, slot.piece, slot.mark) && has_its_shape(slot, frame, vector)) {
+      finish_turned(frame, slot, now, vector);
+    } else {
+      refuse(id, slot, word.resno, now);
+    }
+    return;
+  }
+  const bool is_newer_than_mine = is_newer(word.seqno, slot.sequence);
+  if (slot.last_result.count > 0 && slot.last_result.resno == word.resno && is_newer_than_mine) {
+    follow(slot, word.seqno, now);
+    if (slot.in_progress) {
+      contribute(id, slot);
+      slot.retry_at = now + slot.retry_interval_ns;
+    }
+    return;
+  }
+  if (phase_ == Phase::lingering && id == channel_.id_of(leave_piece_) &&
+      is_everybodys(frame, leave_piece_, no_mark)) {
+    slot.last_result.resno = word.resno; // or the switch would say that it was missed
+    follow(slot, word.seqno, now);
+    depart(now);
+    return;
+  }
+  if (slot.in_progress && is_newer_than_mine) {
+    refuse(id, slot, word.resno, now);
+    return;
+  }
+  ++channel_.statistics.stale;
+}
+
+bool Root::is_everybodys(const wire::ReductionFrame& frame, PieceNumber piece,
+                         CallMark mark) const {
+  const GroupParameters& group = channel_.parameters;
+  return frame.word.count == group.size &&
+         (!group.checks() ||
+          everybody_.is_everybodys(frame.signature, piece, mark, group.size - 1));
+}
+
+/// As it has to be for the owner's piece: or it is the report that members do not agree.
+bool Root::has_its_shape(const Slot& slot, const wire::ReductionFrame& frame,
+                         const WideView& vector) {
+  if (frame.word.rc == static_cast<std::uint8_t>(wire::ResultCode::op_mismatch)) {
+    return !vector.is_wide();
+  }
+  return vector.form == slot.vector.form &&
+         (!vector.is_wide() || vector.payload.size() == slot.vector.payload_bytes);
+}
+
+void Root::finish_turned(const wire::ReductionFrame& frame, Slot& slot, TimeNs now,
+                         const WideView& vector) {
+  const wire::ReductionWord& word = frame.word;
+  slot.last_vector = {};
+  if (vector.is_wide()) {
+    std::byte* const result = vectors_.result(frame.reduction);
+    const auto bytes = static_cast<std::uint32_t>(vector.payload.size());
+    channel_.outbox.drop(frame.reduction, result); // of the last result, which everybody has
+    std::memcpy(result, vector.payload.data(), bytes);
+    if (slot.vector.out != nullptr) {
+      std::memcpy(slot.vector.out, result, std::min(slot.vector.bytes, bytes));
+    }
+    slot.last_vector = {.op = word.opcode(),
+                        .form = vector.form,
+                        .in = result,
+                        .out = nullptr,
+                        .bytes = bytes,
+                        .payload_bytes = bytes};
+  }
+  if (phase_ == Phase::active) {
+    Statistics& statistics = channel_.statistics;
+    ++statistics.turned;
+    ++statistics.full;
+    ++statistics.won_on_first;
+    ++statistics.reduction_frames;
+  }
+  end_piece(slot,
+            {.piece = slot.piece,
+             .payload = frame.payload,
+             .op = word.opcode(),
+             .rc = static_cast<wire::ResultCode>(word.rc),
+             .m = word.m,
+             .overflow_id = word.overflow_id,
+             .count = word.count,
+             .frames = 1,
+             .largest_frame = word.count},
+            word.resno, now);
+  // If it is not newer the root has asked meanwhile, and the switch answers that with a newer one.
+  follow(slot, is_newer(word.seqno, slot.sequence) ? word.seqno : slot.sequence, now);
+  if (phase_ == Phase::leaving) {
+    begin_linger(now);
+  }
+}
+
+/// The sequence is open, by the switch.
+void Root::follow(Slot& slot, SequenceNumber sequence, TimeNs now) const {
+  slot.sequence = sequence;
+  slot.armed_at = now;
+  slot.gathered = {};
+  slot.own_counted = false;
+  slot.calls_roll = false;
+}
+
+void Root::refuse(ReductionId id, Slot& slot, SequenceNumber resno, TimeNs now) {
+  slot.contributed.reset(resno.value());
+  ++slot.refused;
+  ++channel_.statistics.refused;
+  release_kept(id, resno);
+  if (slot.refused > immediate_retries) {
+    return; // that is left to the retry timer
+  }
+  ++slot.retries;
+  ++channel_.statistics.retried;
+  channel_.asked(slot.piece, now);
+  if (slot.refused == roll_call_refusal && channel_.parameters.marks_calls()) {
+    call_roll(id, slot, now);
+  } else {
+    ask(id, slot, now);
+  }
+}
+
+void Root::release_kept(ReductionId id, SequenceNumber resno) {
+  channel_.send_on_all(
+      id, {.seqno = pre_arm_sequence, .arm = true, .resno = resno, .pad = wire::pad_retry},
+      wire::Payload{});
+}
+
+} // namespace tributary::collective

@@ -1,0 +1,273 @@
+// Trees that are turned round: the switch next to the root adds the root's contribution, and sends
+// results to all members.
+#include "tests/fabric/scenarios/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace tributary::fabric {
+
+namespace of_turned {
+
+GroupSetup words(Run& run, std::vector<HostIndex> hosts, std::uint64_t pieces) {
+  GroupSetup setup{.hosts = std::move(hosts), .pieces = pieces};
+  setup.root_rank = static_cast<std::uint32_t>(run.random().below(setup.hosts.size()));
+  setup.parameters.turned = true;
+  setup.parameters.first_sequence =
+      SequenceNumber{static_cast<std::uint32_t>(run.random().below(usable_sequences))};
+  return setup;
+}
+
+VectorSetup vectors(Run& run, std::vector<HostIndex> hosts, std::uint32_t slots,
+                    std::uint32_t payload) {
+  VectorSetup setup{.hosts = std::move(hosts)};
+  setup.root_rank = static_cast<std::uint32_t>(run.random().below(setup.hosts.size()));
+  setup.parameters.slots = slots;
+  setup.parameters.payload = payload;
+  setup.parameters.turned = true;
+  return setup;
+}
+
+std::uint64_t engines(Run& run, core::Counter core::EngineCounters::*counter) {
+  return run.fabric().engines(counter);
+}
+
+bool is_arm(const Passage& p) { return p.reduction && p.reduction->word.arm; }
+bool is_contribution(const Passage& p) {
+  return p.reduction && !p.reduction->word.arm && p.reduction->word.count > 0;
+}
+
+/// Nothing goes wrong: every result is turned round, and nobody asks for anything.
+RunReport undisturbed(const RunOptions& options) {
+  Run run(options, two_level(4, 4));
+  const Group& group = run.add_group(words(run, run.all_hosts(), 60));
+  const Group& pair = run.add_group(words(run, run.choose_hosts(2), 60));
+  run.start();
+  run.finish();
+  for (const Group* g : {&group, &pair}) {
+    const collective::Statistics s = g->statistics();
+    run.expect(s.turned == 60 && s.reduction_frames == 60, "each result was turned round");
+    run.expect(s.retried == 0 && s.requests_sent == 0 && s.refused == 0 && s.replayed == 0,
+               "nobody asked for anything");
+    run.expect(s.outbox_full == 0 && s.malformed == 0 && s.misdirected == 0, "nothing was in vain");
+  }
+  // Two times eight ids; leaving is one more on one id of each.
+  run.expect(engines(run, &core::EngineCounters::turned) == 2 * (60 + 2), "and in the switch");
+  return run.report();
+}
+
+RunReport undisturbed_vectors(const RunOptions& options) {
+  Run run(options, two_level(4, 4));
+  VectorSetup setup = vectors(run, run.all_hosts(), 64, 384);
+  setup.lengths = {1, 8, 9, 100, 2000, 96, 97, 5000, 3, 640};
+  const VectorGroup& group = run.add_vectors(setup);
+  run.start();
+  run.finish();
+  const collective::Statistics s = group.statistics();
+  run.expect(s.turned * group.size() == s.completed, "each result was turned round");
+  run.expect(s.overdue == 0 && s.retried == 0 && s.requests_sent == 0 && s.refused == 0,
+             "nobody asked for anything");
+  run.expect(s.malformed == 0 && s.outbox_full == 0, "nothing was in vain");
+  return run.report();
+}
+
+/// Random fabrics with many groups, some turned round and some not, and one of vectors.
+RunReport under_faults(const RunOptions& options) {
+  Random random = Random(options.seed).fork(37);
+  FabricOptions fabric_options;
+  fabric_options.switches.workers = 1 + static_cast<std::uint32_t>(random.below(3));
+  Run run(options,
+          random_network(2 + static_cast<std::uint32_t>(random.below(8)),
+                         8 + static_cast<std::uint32_t>(random.below(24)), 2, random),
+          fabric_options);
+  const std::size_t hosts = run.all_hosts().size();
+  const std::uint64_t groups = 1 + run.random().below(6);
+  std::vector<HostIndex> some = run.choose_hosts(hosts);
+  // Those of vectors have their hosts to themselves.
+  const std::vector<HostIndex> of_vectors(some.begin(), some.begin() + std::ptrdiff_t(hosts / 2));
+  some.erase(some.begin(), some.begin() + std::ptrdiff_t(hosts / 2));
+  for (std::uint64_t g = 0; g < groups; ++g) {
+    run.random().shuffle(some);
+    const std::size_t size = 2 + run.random().below(some.size() - 1);
+    GroupSetup setup = words(run, {some.begin(), some.begin() + std::ptrdiff_t(size)},
+                             20 + run.random().below(100));
+    setup.parameters.turned = g == 0 || run.random().below(4) != 0;
+    run.add_group(setup);
+  }
+  VectorSetup setup = vectors(run, of_vectors, 8U << run.random().below(5),
+                              64 * static_cast<std::uint32_t>(1 + run.random().below(22)));
+  for (std::size_t i = 0; i < 8; ++i) {
+    setup.lengths.push_back(1 + run.random().below(3000U >> run.random().below(12)));
+  }
+  setup.in_flight = 1 + run.random().below(4);
+  run.add_vectors(setup);
+  run.fabric().set_faults({.loss = 0.004 * static_cast<double>(run.random().below(8)),
+                           .duplicate = 0.01 * static_cast<double>(run.random().below(6)),
+                           .reorder = 0.02 * static_cast<double>(run.random().below(3)),
+                           .jitter_ns = microseconds(run.random().below(40))});
+  run.start();
+  run.fabric().run_until(run.fabric().now() + seconds(3));
+  run.finish(seconds(120));
+  run.expect(engines(run, &core::EngineCounters::turned) > 0, "results were turned round");
+  return run.report();
+}
+
+/// The switch next to the root, or another one, forgets all that it held.
+RunReport switch_restarts(const RunOptions& options) {
+  Run run(options, two_level(4, 4));
+  const std::vector<HostIndex> hosts = run.choose_hosts(16);
+  Group& group = run.add_group(words(run, {hosts.begin(), hosts.begin() + 8}, 400));
+  VectorSetup setup = vectors(run, {hosts.begin() + 8, hosts.end()}, 32, 704);
+  setup.lengths.assign(30, 3000);
+  run.add_vectors(setup);
+  run.start();
+  Fabric& fabric = run.fabric();
+  const SwitchIndex top = run.tree_of(group).front().at;
+  // One after the other: some are away for less than the root's retry interval, some for longer.
+  TimeNs down = fabric.now();
+  for (int i = 0; i < 5; ++i) {
+    const auto at = i % 2 == 0 ? top : static_cast<SwitchIndex>(run.random().below(5));
+    down = down + microseconds(run.random().between(20, 2'000));
+    fabric.at(down, [&fabric, at] { fabric.crash(at); });
+    down = down + microseconds(run.random().between(50, 20'000));
+    fabric.at(down, [&fabric, at] { fabric.restart(at); });
+  }
+  run.finish(seconds(120));
+  return run.report();
+}
+
+/// The root does not get the result, while the leaves go on: it is sent again, and the leaves, who
+/// may have contributed to the next one, do so once more.
+RunReport root_misses(const RunOptions& options) {
+  Run run(options, two_level(4, 4));
+  Group& group = run.add_group(words(run, run.all_hosts(), 40));
+  const HostIndex root = group.host(group.setup().root_rank);
+  const AimedFault& fault =
+      run.fabric().aim({.fits = [root](const Passage& p) { return is_arm(p) && p.into_host(root); },
+                        .skip = run.random().below(30),
+                        .take = 1 + run.random().below(3)});
+  run.start();
+  run.finish();
+  run.expect(fault.done > 0, "the fault struck");
+  run.expect(engines(run, &core::EngineCounters::replayed) > 0, "the result was sent again");
+  run.expect(group.statistics().refused == 0, "and was right");
+  return run.report();
+}
+
+/// The same with vectors: some do not fit the frame that asks for them.
+RunReport root_misses_vectors(const RunOptions& options) {
+  Run run(options, two_level(2, 4));
+  VectorSetup setup = vectors(run, run.all_hosts(), 16, 704);
+  setup.lengths.assign(12, 1 + run.random().below(2000));
+  const HostIndex root = setup.hosts[setup.root_rank];
+  const VectorGroup& group = run.add_vectors(setup);
+  // A wide frame is not decoded for aimed faults: by its length, and the host it goes to.
+  const AimedFault& fault = run.fabric().aim(
+      {.fits = [root](const Passage& p) { return p.into_host(root) && p.bytes.size() > 94; },
+       .skip = run.random().below(8),
+       .take = 1 + run.random().below(3)});
+  run.start();
+  run.fabric().run_until([&] { return group.complete(); }, run.fabric().now() + seconds(60));
+  run.finish();
+  if (fault.done > 0) {
+    run.expect(engines(run, &core::EngineCounters::replayed) > 0, "the result was sent again");
+  }
+  return run.report();
+}
+
+/// The sum of one leaf switch comes twice and that of another is late: the count is full, and the
+/// members find that it is not everybody's.
+RunReport counted_twice(const RunOptions& options) {
+  Run run(options, two_level(4, 4));
+  GroupSetup setup = words(run, run.all_hosts(), 30);
+  Group& group = run.add_group(setup);
+  const SwitchIndex top = run.tree_of(group).front().at;
+  const auto is_sum = [](const Passage& p) {
+    return is_contribution(p) && p.reduction->word.count == 4 &&
+           p.from.kind == LinkEnd::Kind::in_switch && p.to.kind == LinkEnd::Kind::in_switch;
+  };
+  const std::uint64_t nth = run.random().below(20);
+  const AimedFault& twice = run.fabric().aim(
+      {.fits = is_sum, .effect = AimedFault::Effect::duplicate, .skip = nth, .take = 20});
+  const AimedFault& late = run.fabric().aim({.fits =
+                                                 [&](const Passage& p) {
+                                                   return is_contribution(p) &&
+                                                          p.into_switch(top) &&
+                                                          p.reduction->word.count == 1;
+                                                 },
+                                             .effect = AimedFault::Effect::delay,
+                                             .skip = nth,
+                                             .take = 40,
+                                             .delay_ns = microseconds(300)});
+  run.start();
+  run.finish();
+  run.expect(twice.done > 0 && late.done > 0, "the faults struck");
+  run.expect(group.statistics().refused > group.size(), "and results were refused by all");
+  return run.report();
+}
+
+/// A member that is dead: those that are there hear of it, by a roll call that takes the switch
+/// out.
+RunReport member_is_late(const RunOptions& options) {
+  Run run(options, two_level(2, 4));
+  GroupSetup setup = words(run, run.all_hosts(), 12);
+  Group& group = run.add_group(setup);
+  std::uint32_t rank = static_cast<std::uint32_t>(run.random().below(8));
+  group.misbehave(rank, 5, {.not_before = run.fabric().now() + seconds(3)});
+  run.start();
+  run.finish();
+  if (rank != group.setup().root_rank) {
+    run.expect(group.statistics().roll_calls > 0, "the roll was called");
+  }
+  return run.report();
+}
+
+/// The members were told so, and the switch was not: they are served as if they had not been.
+RunReport not_by_the_switch(const RunOptions& options) {
+  Run run(options, two_level(2, 4));
+  GroupSetup setup = words(run, run.all_hosts(), 20);
+  setup.switch_turns = false;
+  const Group& group = run.add_group(setup);
+  run.start();
+  run.finish();
+  run.expect(group.statistics().turned == 0, "nothing was turned round");
+  return run.report();
+}
+
+/// Engines without descriptors: contributions pass to the root, which adds them up itself.
+RunReport few_descriptors(const RunOptions& options) {
+  FabricOptions fabric_options;
+  fabric_options.switches.settings.descriptors_per_engine = 3;
+  Run run(options, two_level(2, 4), fabric_options);
+  run.add_group(words(run, run.all_hosts(), 60));
+  run.start();
+  run.finish();
+  return run.report();
+}
+
+constexpr std::array scenarios = {
+    Scenario{"turned", "results turned round without faults: nobody asks", undisturbed, 10},
+    Scenario{"turned_vectors", "the same with vectors", undisturbed_vectors, 10},
+    Scenario{"turned_under_faults", "random fabrics, many groups, faults: every result right",
+             under_faults, 60},
+    Scenario{"turned_switch_restarts", "switches forget what they hold and keep", switch_restarts,
+             20},
+    Scenario{"turned_root_misses", "the root misses results, which are sent again", root_misses,
+             20},
+    Scenario{"turned_root_misses_vectors", "the same with vectors, which have to fit",
+             root_misses_vectors, 20},
+    Scenario{"turned_counted_twice", "full counts that are not everybody's are refused by all",
+             counted_twice, 20},
+    Scenario{"turned_member_is_late", "the roll is called, and the switch stays out",
+             member_is_late, 10},
+    Scenario{"turned_not_by_the_switch", "the switch was not told", not_by_the_switch, 4},
+    Scenario{"turned_few_descriptors", "arms fail: the root adds", few_descriptors, 10},
+};
+
+} // namespace of_turned
+
+std::span<const Scenario> turned_scenarios() { return of_turned::scenarios; }
+
+} // namespace tributary::fabric

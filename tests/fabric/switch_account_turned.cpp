@@ -1,0 +1,200 @@
+// The account of trees that are turned round: docs/protocol/turn-around.md once more, in the
+// plainest way.
+#include "tests/fabric/describe.hpp"
+#include "tests/fabric/switch_account.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tributary::fabric {
+
+using core::Action;
+using core::DropReason;
+
+namespace {
+
+constexpr unsigned no_result = 1023;
+constexpr unsigned pre_arm = 1022;
+constexpr unsigned usable = 1022;
+
+} // namespace
+
+bool SwitchAccount::is_missed(const Turned& turned, const FrameReader& f) const {
+  if (turned.kept.empty() || f.sequence() == pre_arm) {
+    return false;
+  }
+  const FrameReader kept(turned.kept);
+  const bool same_group = kept.vni() == f.vni() && kept.cookie() == f.cookie();
+  const unsigned behind = (f.result_of() + 1024 - kept.result_of()) % 1024;
+  return same_group && (f.result_of() == no_result || behind >= 512);
+}
+
+SwitchAccount::Answer SwitchAccount::expected_from_root(const FrameReader& f,
+                                                        const Tree& tree) const {
+  const std::uint32_t key = key_of(f);
+  if (!f.arm() && f.count() > 0 && f.result_of() == f.sequence()) {
+    if (f.count() > 1) {
+      return dropped(DropReason::counts_others);
+    }
+    const auto counted = counted_.find(key);
+    if (counted != counted_.end() && counted->second.of == sequence_of(f) &&
+        counted->second.ports.contains(tree.parent)) {
+      return dropped(DropReason::counted_twice);
+    }
+    const auto found = armed_.find(key);
+    if (found == armed_.end() || !found->second.sequence.same_group(sequence_of(f))) {
+      return dropped(DropReason::not_turned);
+    }
+    const unsigned ahead = (f.sequence() + 1024 - found->second.sequence.number) % 1024;
+    if (ahead >= 512) {
+      return dropped(DropReason::stale_sequence);
+    }
+    if (ahead > 0 || !knows_operator(f, tree)) {
+      return dropped(DropReason::not_turned);
+    }
+    return found->second.contributions + 1 < tree.wait_count
+               ? Answer{.action = Action::absorb, .event = core::Event::contributed}
+               : Answer{.action = Action::turn,
+                        .event = core::Event::turned,
+                        .ports = tree.all_ports()};
+  }
+  if (f.arm() && f.sequence() == pre_arm) {
+    return {.action = Action::absorb, .event = core::Event::kept_released};
+  }
+  if (const auto turned = turned_.find(key);
+      turned != turned_.end() && is_missed(turned->second, f)) {
+    return turned->second.kept.size() <= f.length()
+               ? Answer{.action = Action::turn,
+                        .event = core::Event::replayed,
+                        .ports = tree.all_ports()}
+               : Answer{.action = Action::absorb, .event = core::Event::replayed};
+  }
+  return expected_down(f, tree);
+}
+
+void SwitchAccount::enter_from_root(const FrameReader& f, std::span<const std::byte> before,
+                                    TrafficClass c, const core::Decision& decision,
+                                    std::span<const std::byte> after, TimeNs now) {
+  const std::uint32_t key = key_of(f);
+  switch (decision.event) {
+  case core::Event::contributed:
+  case core::Event::turned:
+    if (Counted& counted = counted_[key]; counted.of == sequence_of(f)) {
+      counted.ports.insert(tree_of(f.tree()).parent);
+    }
+    return;
+  case core::Event::replayed: enter_replay(f, decision, after, now); return;
+  default: break;
+  }
+  Turned& turned = turned_[key];
+  if (!turned.kept.empty()) {
+    const FrameReader kept(turned.kept);
+    const bool same_group = kept.vni() == f.vni() && kept.cookie() == f.cookie();
+    const bool is_that_one = kept.result_of() == f.result_of();
+    if (same_group &&
+        (decision.event == core::Event::kept_released ? is_that_one
+                                                      : f.sequence() != pre_arm && !is_that_one)) {
+      turned.kept.clear();
+    }
+  }
+  if (f.arm() && decision.event != core::Event::kept_released) {
+    std::copy_n(before.begin(), turned.header.size(), turned.header.begin());
+    turned.c = c;
+    turned.armed_itself = turned.replay_waits = false;
+  }
+}
+
+void SwitchAccount::enter_replay(const FrameReader& f, const core::Decision& decision,
+                                 std::span<const std::byte> after, TimeNs now) {
+  const std::uint32_t key = key_of(f);
+  const Tree tree = tree_of(f.tree());
+  Engine& engine = engines_[tree.parent.value];
+  Turned& turned = turned_[key];
+  ++engine.replayed;
+  unsigned newest = f.sequence();
+  const auto found = armed_.find(key);
+  const bool one_is_free = found != armed_.end() || tree.slots != 0 ||
+                           in_use(tree.parent) < settings_.descriptors_per_engine;
+  if (found != armed_.end()) {
+    const unsigned ahead = (found->second.sequence.number + 1024 - newest) % 1024;
+    if (found->second.sequence.same_group(sequence_of(f)) && ahead > 0 && ahead < 512) {
+      newest = found->second.sequence.number;
+    }
+    ++engine.rearms;
+    engine.discarded += found->second.contributions;
+  } else {
+    ++(one_is_free ? engine.arms : engine.arm_failures);
+  }
+  Sequence opens = sequence_of(f);
+  opens.number = (newest + 1) % usable;
+  if (one_is_free) {
+    armed_[key] = {.sequence = opens, .tree = tree, .deadline = now + timer_ns(tree.wait_count)};
+    counted_[key] = {opens, {}};
+  }
+  turned.armed_itself = false;
+  // Sequence and retry bit of the kept result; all else stays.
+  wire::ReductionWord word = wire::load_word(turned.kept.data() + FrameReader::fabric_header_at);
+  word.seqno = SequenceNumber{opens.number};
+  word.pad |= 1;
+  wire::store_word(turned.kept.data() + FrameReader::fabric_header_at, word);
+  if (decision.action != Action::turn) {
+    turned.replay_waits = true;
+  } else if (decision.length != turned.kept.size() ||
+             !std::ranges::equal(after.first(decision.length), turned.kept)) {
+    tell_("a replay is not the result that left before: " + describe(after));
+  }
+  if (decision.action == Action::turn && decision.traffic_class != turned.c.value) {
+    tell_(fmt::format("a replay leaves in class {}, and the arm came in {}", decision.traffic_class,
+                      turned.c.value));
+  }
+}
+
+void SwitchAccount::turned_round(std::uint32_t key, const core::Decision& decision,
+                                 std::span<const std::byte> result) {
+  const auto found = armed_.find(key);
+  if (found == armed_.end()) {
+    return; // told already
+  }
+  const auto frame = result.first(std::min<std::size_t>(result.size(), decision.length));
+  Turned& turned = turned_[key];
+  check_result(found->second, frame);
+  if (decision.traffic_class != turned.c.value) {
+    tell_(fmt::format("a result leaves in class {}, and the arm came in {}", decision.traffic_class,
+                      turned.c.value));
+  }
+  Armed& armed = found->second;
+  ++engines_[armed.tree.parent.value].turned;
+  ended_[key] = armed.sequence.number;
+  Sequence next = armed.sequence;
+  next.number = (next.number + 1) % usable;
+  armed = {.sequence = next, .tree = armed.tree, .deadline = armed.deadline};
+  counted_[key] = {next, {}};
+  turned.armed_itself = true;
+  turned.replay_waits = false;
+  turned.kept.assign(frame.begin(), frame.end());
+}
+
+void SwitchAccount::emitted_replay(std::uint32_t key, PortNumber port,
+                                   std::span<const std::byte> frame) const {
+  const auto found = turned_.find(key);
+  if (found == turned_.end() || !found->second.replay_waits ||
+      !std::ranges::equal(frame, found->second.kept)) {
+    tell_(fmt::format("emitted a frame of {}, whose results are turned round, and none was due: {}",
+                      name_of_key(key), describe(frame)));
+  }
+  const FrameReader r(frame);
+  if (!tree_of(r.tree()).all_ports().contains(port)) {
+    tell_(fmt::format("emitted a result of {} out of port {}", name_of_key(key), port.value));
+  }
+}
+
+bool SwitchAccount::goes_on(std::uint32_t key, Armed& armed, TimeNs now) {
+  if (!std::exchange(turned_[key].armed_itself, false)) {
+    return false;
+  }
+  armed.deadline = now + timer_ns(armed.tree.wait_count);
+  return true;
+}
+
+} // namespace tributary::fabric
