@@ -25,10 +25,11 @@ public:
   void start(ReductionKey key, std::uint8_t timer, TimeNs deadline) {
     const std::uint32_t end = first_end + timer % EngineTimers::count;
     std::uint32_t after = links_[end].previous;
+    std::uint32_t before = end; // without asking what was written a moment ago
     if (after != end && links_[after].deadline > deadline) [[unlikely]] {
       after = place_from(after, end, deadline);
+      before = links_[after].next;
     }
-    const std::uint32_t before = links_[after].next;
     Link& link = links_[key.index()];
     link.deadline = deadline;
     link.previous = after;

@@ -88,10 +88,12 @@ template <typename Effects>
 PackedDecision downward_turned(Effects effects, const FrameView& frame, ReductionKey key,
                                const MulticastEntry& entry, TimeNs now);
 
-/// The frame that brought the last contribution carries the result.
+/// The frame that brought the last contribution carries the result. With all that it calls: where
+/// reductions are short it is one frame of three.
 template <typename Effects>
-[[gnu::noinline]] PackedDecision complete(Effects effects, const FrameView& frame, ReductionKey key,
-                                          const MulticastEntry& entry, ContributionCount total) {
+[[gnu::noinline, gnu::flatten]] PackedDecision
+complete(Effects effects, const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
+         ContributionCount total) {
   if (entry.turns) [[unlikely]] {
     return turn(effects, frame, key, entry, total, wire::reduction_frame_bytes);
   }
@@ -266,8 +268,9 @@ template <typename Effects>
 
 /// From the parent, on a tree with reductions.
 template <typename Effects>
-[[gnu::noinline]] PackedDecision downward(Effects effects, const FrameView& frame, ReductionKey key,
-                                          const MulticastEntry& entry, TimeNs now) {
+[[gnu::always_inline]] inline PackedDecision
+armed_or_disarmed(Effects effects, const FrameView& frame, ReductionKey key,
+                  const MulticastEntry& entry, TimeNs now) {
   if (entry.turns) [[unlikely]] {
     return downward_turned(effects, frame, key, entry, now);
   }
@@ -277,6 +280,11 @@ template <typename Effects>
   return replicate(effects, frame, entry.children,
                    wire::unpack(packed).arm ? effects.arm(key, entry, carried, now)
                                             : effects.disarm(key, entry, carried));
+}
+template <typename Effects>
+[[gnu::noinline]] PackedDecision downward(Effects effects, const FrameView& frame, ReductionKey key,
+                                          const MulticastEntry& entry, TimeNs now) {
+  return armed_or_disarmed(effects, frame, key, entry, now);
 }
 
 /// By a port of this switch that will not do.

@@ -537,6 +537,9 @@ template <bool usual, wire::Opcode op>
       reduce::Contribution contribution = contribution_of(p, packed);
       contribution.op = op;
       contribution.rc = wire::ResultCode::success;
+      if (d.accumulator.op != op) {
+        __builtin_unreachable(); // or `combine` asks once more
+      }
       reduce::combine(d.accumulator, contribution, core.settings_.nan_mode);
     } else {
       Applied(core).begin(key, carried, *frame, packed);
@@ -548,6 +551,34 @@ template <bool usual, wire::Opcode op>
     decisions->set_rest(decision);
   }
   count_them();
+  return static_cast<std::size_t>(frame - run.data());
+}
+
+/// Frames of reductions from the parent behind one another, arms mostly: the first ones; says how
+/// many.
+template <bool usual>
+[[gnu::noinline, gnu::flatten]] std::size_t
+SwitchCore::arm_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
+                    Decision* decisions) {
+  const IngressCheck& check = checks_[in.value];
+  const Tables& tables = *tables_;
+  const FrameView* const end = run.data() + run.size();
+  const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
+  const FrameView* frame = run.data();
+  for (; frame != end; ++frame, ++decisions) {
+    if (frame < ahead_end) {
+      prefetch(frame[frame_lookahead]);
+    }
+    ReductionKey key;
+    if (!check.is_reduction<usual>(*frame, key)) {
+      break;
+    }
+    const MulticastEntry& entry = tables.tree_of_low_id(key);
+    if (entry.parent != in || entry.wait_count == 0) {
+      break;
+    }
+    decisions->set(armed_or_disarmed(Applied(*this), *frame, key, entry, now));
+  }
   return static_cast<std::size_t>(frame - run.data());
 }
 
@@ -602,15 +633,12 @@ template <bool usual>
       if (entry.wait_count == 0) {
         return done;
       }
-      if (done + frame_lookahead < run.size()) {
-        prefetch(run[done + frame_lookahead]);
-      }
       if (entry.parent == in) {
-        decisions[done].set(downward(Applied(*this), frame, key, entry, now));
+        done += arm_run<usual>(in, run.subspan(done), now, decisions + done);
       } else {
         decisions[done].set(decide_reduction(in, frame, Classified::multicast(key, true), now));
+        ++done;
       }
-      ++done;
     } while (done == run.size() || !check.may_be_reduction(run[done]) ||
              plain_.differing(packed_word_of(run[done].data + wire::ethernet_header_bytes)) != 0);
   }

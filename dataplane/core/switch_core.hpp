@@ -165,6 +165,9 @@ private:
   template <bool usual, wire::Opcode op>
   static std::size_t contribute_run(SwitchCore& core, PortNumber in,
                                     std::span<const FrameView> run, Decision* decisions);
+  template <bool usual>
+  std::size_t arm_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
+                      Decision* decisions);
   PackedDecision decide_reduction(PortNumber in, const FrameView& frame, Classified what,
                                   TimeNs now);
 
