@@ -46,7 +46,7 @@ def test_everything_arrives_through_loss_and_reordering(lab):
     sender, receiver = result["hosts"]["h1"], result["hosts"]["h2"]
     assert towards_h2["lost"] > 20 and towards_h2["reordered"] > 20, printed
     sent = sender["data_frames"] + sender["control_frames"]
-    assert 0.5 * sent < towards_h2["frames"] <= sent, f"what a full ring did not take may be missing:\n{printed}"
+    assert sent - sum(result["missed"].values()) <= towards_h2["frames"] <= sent, printed
     assert 0 < receiver["lost_frames"] <= sender["resent_frames"], printed
     assert "equal" in printed and f"{towards_h2['lost']:,}" in printed, printed
 
