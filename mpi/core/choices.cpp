@@ -9,13 +9,14 @@ namespace tributary::mpi {
 
 namespace {
 
-/// Of a class whose calls are long enough that one alone can be timed.
-constexpr std::size_t lengthy_class = 19; // 256 KiB
+/// Of a class whose calls are so long that one alone can be timed.
+constexpr std::size_t lengthy_class = 17; // 64 KiB
 
-/// Calls between trials. A trial sends some ten calls the slower way: so that this costs less than
-/// two percent of the calls' time at first, and ever less later.
+/// Calls between trials. A trial sends some nine short calls or one long one the slower way: so
+/// that this costs less than two percent of the calls' time at first, and ever less later.
 constexpr std::uint64_t calls_after_start = 200;
 constexpr std::uint64_t calls_after_trial = 500;
+constexpr std::uint64_t long_calls_after_trial = 50;
 constexpr std::uint64_t most_calls = 100'000;
 
 std::uint64_t smallest_of(std::size_t size) {
@@ -42,15 +43,18 @@ void Choices::set(Kind kind, std::uint64_t bytes, const Contest& contest) {
   const std::size_t size = size_class(bytes);
   known_[index_of(kind)][size] = known_from(contest);
   auto& schedule = schedules_[index_of(kind)][size];
-  schedule.calls_until_trial = contest.is_decided() ? calls_after_start : 0;
+  schedule.calls_until_trial = !contest.is_decided()   ? 0
+                               : size >= lengthy_class ? long_calls_after_trial
+                                                       : calls_after_start;
 }
 
 void Choices::set(const Knowledge& known) {
   known_ = known;
   for (std::size_t kind = 0; kind < kind_count; ++kind) {
     for (std::size_t size = 0; size < size_class_count; ++size) {
-      schedules_[kind][size].calls_until_trial =
-          known_[kind][size].is_decided != 0 ? calls_after_trial : 0;
+      schedules_[kind][size].calls_until_trial = known_[kind][size].is_decided == 0 ? 0
+                                                 : size >= lengthy_class ? long_calls_after_trial
+                                                                         : calls_after_trial;
     }
   }
 }
@@ -126,23 +130,23 @@ Trial* Choices::trial(Kind kind, std::uint64_t bytes) {
 
 void Choices::agree(Kind kind, std::uint64_t bytes, std::span<const double> combined) {
   const std::size_t size = size_class(bytes);
-  auto& trial = schedules_[index_of(kind)][size].trial;
-  trial->agree(combined);
-  if (trial->contest().is_decided()) {
-    known_[index_of(kind)][size] = known_from(trial->contest());
-    trial.reset();
-    plan_next(kind, size);
-  }
-}
-
-void Choices::plan_next(Kind kind, std::size_t size) {
   auto& schedule = schedules_[index_of(kind)][size];
-  const Known& known = known_[index_of(kind)][size];
+  schedule.trial->agree(combined);
+  if (!schedule.trial->contest().is_decided()) {
+    return;
+  }
+  Known& known = known_[index_of(kind)][size];
+  const Known now = known_from(schedule.trial->contest());
+  schedule.trial.reset();
+  // What has changed may change again soon.
+  schedule.trials = known.rounds > 0 && now.by_network != known.by_network ? 0 : schedule.trials;
+  known = now;
   const auto [less, more] = std::minmax(known.network_us, known.library_us);
   constexpr float most_ratio = 100;
   const float ratio = less > 0 ? std::min(more / less, most_ratio) : most_ratio;
   constexpr std::uint32_t most_doublings = 8;
-  const auto calls = static_cast<std::uint64_t>(static_cast<float>(calls_after_trial) * ratio)
+  const std::uint64_t at_first = size >= lengthy_class ? long_calls_after_trial : calls_after_trial;
+  const auto calls = static_cast<std::uint64_t>(static_cast<float>(at_first) * ratio)
                      << std::min(schedule.trials, most_doublings);
   schedule.calls_until_trial = std::min(calls, most_calls);
   ++schedule.trials;

@@ -84,7 +84,6 @@ private:
     std::unique_ptr<Trial> trial;
   };
   [[nodiscard]] Way measured_way(Kind kind, std::size_t size) const;
-  void plan_next(Kind kind, std::size_t size);
 
   std::optional<Tuning> fixed_;
   Corrections corrections_ = Corrections::none;

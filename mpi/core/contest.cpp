@@ -40,11 +40,11 @@ void Contest::add(const Round& round) {
 }
 
 bool Contest::is_decided() const {
-  return std::abs(score_) >= margin || rounds_.size() >= most_rounds;
+  return std::abs(score_) >= margin_ || rounds_.size() >= most_rounds;
 }
 
 Way Contest::winner() const {
-  if (std::abs(score_) >= margin) {
+  if (std::abs(score_) >= margin_) {
     return score_ > 0 ? Way::network : Way::library;
   }
   // Of ratios, not of times: both ways of a round had the same weather.

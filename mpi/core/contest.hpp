@@ -3,11 +3,12 @@
 //
 // A round that the network wins is a step up, one that the library wins a step down; a round that
 // is clear, by a factor of two and more, is two. The network wins with at most `needed_gain` of the
-// library's time, the library when it is not slower; what is in between is no step. Five steps more
-// in one direction than in the other decide (Wald's sequential test of a coin). So clear cases end
-// after three rounds, close ones go on, and a single round that somebody else disturbed decides
-// nothing. If a contest is still open after `most_rounds`, the median of the rounds' ratios decides
-// by the same measure, and in between all stays as it was before: at first, the library's.
+// library's time, the library when it is not slower; what is in between is no step. So many steps
+// more in one direction than in the other as the margin says decide (Wald's sequential test of a
+// coin). With a margin of five, clear cases end after three rounds, close ones go on, and a single
+// round that somebody else disturbed decides nothing. If a contest is still open after
+// `most_rounds`, the median of the rounds' ratios decides by the same measure, and in between all
+// stays as it was before: at first, the library's.
 //
 // Knows neither clock nor MPI. Ranks that are fed the same rounds decide alike.
 #pragma once
@@ -30,11 +31,12 @@ class Contest {
 public:
   static constexpr double needed_gain = 0.9;
   static constexpr double clear = 2;
-  static constexpr int margin = 5;
+  static constexpr int usual_margin = 5;
   static constexpr std::size_t most_rounds = 16;
 
   /// `before`: the way that wins a tie.
-  explicit Contest(Way before = Way::library) : before_(before) {}
+  explicit Contest(Way before = Way::library, int margin = usual_margin)
+      : before_(before), margin_(margin) {}
 
   void add(const Round& round);
 
@@ -47,6 +49,7 @@ public:
 
 private:
   Way before_;
+  int margin_;
   std::vector<Round> rounds_;
   int score_ = 0; ///< positive: for the network
 };

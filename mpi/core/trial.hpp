@@ -1,14 +1,16 @@
 // A trial: a contest whose rounds are calls that the program makes anyway. All ranks of a
 // communicator make the same calls in the same order, so that each knows from its own count which
-// way the next one goes:
+// way the next one goes (capitals: not timed):
 //
-//   short calls    L l l N n n | N n n L l l | L l l N n n       a block of rounds
-//   long calls     L N | n l | l n                                (L, N: not timed)
+//   short calls    L l l N n n   N n n L l l   L l l N n n    a block: three rounds
+//   long calls     L l n                                      the first block: one round
+//                  n l                                        the second one
 //
 // The first call after a change of ways is not timed: connections may have to be made, and ranks
-// come out of the other way one after the other. Of a long call that matters little, so only the
-// first of each way is left out. After a block the ranks combine their times, each call by itself,
-// and feed the trial the result. It is over when its contest is decided.
+// come out of the other way one after the other. Of a long call that matters little, and what is
+// tried in vain costs much: only the library's very first one is left out, and one clear round
+// decides (a margin of two). After a block the ranks combine their times, each call by itself, and
+// feed the trial the result. It is over when its contest is decided.
 #pragma once
 
 #include "mpi/core/contest.hpp"
@@ -27,11 +29,11 @@ public:
   Trial(Calls calls, Way before);
 
   /// Where the next call goes. Requires !block_is_over().
-  [[nodiscard]] Way way() const;
+  [[nodiscard]] Way way() const { return block_[at_].way; }
   /// That call is over, and took so long at this rank.
   void took(double microseconds);
 
-  [[nodiscard]] bool block_is_over() const { return at_ == block_calls(); }
+  [[nodiscard]] bool block_is_over() const { return at_ == block_.size(); }
   /// Times of the block at this rank; as many at all ranks.
   [[nodiscard]] std::span<const double> times() const { return times_; }
   /// Combined of all ranks, in place of those. Begins the next block unless the contest is decided.
@@ -40,16 +42,18 @@ public:
   [[nodiscard]] const Contest& contest() const { return contest_; }
 
 private:
-  [[nodiscard]] std::size_t run() const { return calls_ == Calls::brief ? 3 : 1; }
-  [[nodiscard]] std::size_t block_calls() const { return rounds_ * 2 * run(); }
-  [[nodiscard]] bool is_timed() const;
+  struct Step {
+    Way way;
+    bool is_timed;
+  };
+  void plan_block();
+  void plan_half(Way way);
 
   Calls calls_;
-  std::size_t rounds_; ///< of this block, with one that is not timed if the calls are lengthy
-  std::size_t at_ = 0; ///< calls of this block so far
-  bool first_block_ = true;
-  std::vector<double> times_;
   Contest contest_;
+  std::vector<Step> block_;
+  std::size_t at_ = 0; ///< steps that were made
+  std::vector<double> times_;
 };
 
 } // namespace tributary::mpi

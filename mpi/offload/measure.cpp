@@ -77,7 +77,7 @@ public:
 
   /// Null if the budget does not suffice for a fair contest.
   std::optional<Contest> measure(const Ways& ways, std::uint64_t bytes) {
-    if (left() <= 0) {
+    if (left() <= 0 || reckoned(bytes) > left()) {
       return std::nullopt;
     }
     // The first call of each way warms up, the second says how long it takes.
@@ -85,6 +85,8 @@ public:
     agree(times);
     const double longest = std::max(times[0], times[1]);
     const int calls = std::clamp(static_cast<int>(turn_us / longest), 1, most_calls);
+    last_bytes_ = bytes;
+    last_us_ = 2 * (times[0] + times[1]);
     const double of_a_round = (times[0] + times[1]) * (calls + 1);
     Contest contest;
     while (!contest.is_decided() && of_a_round * rounds_at_once < left()) {
@@ -106,6 +108,13 @@ public:
 
 private:
   [[nodiscard]] double left() const { return budget_us - elapsed_; }
+  /// What two calls each way will take, of sizes at which bytes are what takes time.
+  [[nodiscard]] double reckoned(std::uint64_t bytes) const {
+    constexpr std::uint64_t large = 8 << 10;
+    return last_bytes_ < large
+               ? 0
+               : last_us_ * static_cast<double>(bytes) / static_cast<double>(last_bytes_);
+  }
 
   /// The slowest rank's.
   void agree(std::vector<double>& times) {
@@ -121,6 +130,8 @@ private:
   MPI_Comm comm_;
   Clock::time_point began_;
   double elapsed_ = 0;
+  std::uint64_t last_bytes_ = 0;
+  double last_us_ = 0;
 };
 
 } // namespace

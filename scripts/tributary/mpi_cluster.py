@@ -1,27 +1,19 @@
 """Stand-in nodes on one switch, with a fabric manager and a job: where MPI programs reduce in the network.
 
     cluster = MpiCluster(Stand(Binaries(build), folder), 8)     only inside isolation.py's world
-    code, out, err = cluster.run(OPENMPI, 8, [program, ...])    with its library preloaded
-    medians, said = cluster.time(OPENMPI, 8, program, seconds, counts, preloaded=False)
+    code, out, err = cluster.run(OPENMPI, 8, [program, ...])    with its library preloaded, a rank a node
+    code, out, err = cluster.run(OPENMPI, 8, [program, ...], preloaded=False, nodes=2)
 """
 
-import json
-import statistics
 import subprocess
 from pathlib import Path
 
 from tributary.manager import Manager
-from tributary.mpi_library import PROGRAMS
 from tributary.mpi_nodes import FABRIC, PLAIN, Nodes
 from tributary.network import Network, wait_until
 from tributary.switch import Config, Switch
 
 JOB = "mpi"
-TIMED_LOOP = PROGRAMS / "mpi.c"
-
-
-class RunFailed(Exception):
-    """A program did not get through; the text has what it said."""
 
 
 class Stand:
@@ -69,23 +61,11 @@ class MpiCluster:
         return self.nodes.start(library, ranks, words, preload=self.preload(library),
                                 environment=self.environment(**variables), stderr=stderr)
 
-    def run(self, library, ranks, words, preloaded=True, seconds=120, **variables):
+    def run(self, library, ranks, words, preloaded=True, seconds=120, nodes=None, **variables):
         """(exit code, standard output, standard error)."""
         preload = self.preload(library) if preloaded else None
         return self.nodes.run(library, ranks, words, preload=preload, environment=self.environment(**variables),
-                              seconds=seconds)
-
-    def time(self, library, ranks, program, seconds, counts, preloaded, **variables):
-        """({bytes: median microseconds of an allreduce, 0: of a barrier}, what was said)."""
-        for old in self.folder.glob("rank*"):
-            old.unlink()
-        words = [program, self.folder, PLAIN, seconds, ",".join(map(str, counts))]
-        code, out, err = self.run(library, ranks, words, preloaded, 120 + 20 * seconds * len(counts), **variables)
-        if code != 0:
-            raise RunFailed(f"{library.name}, {ranks} ranks: exit code {code}\n{out}\n{err}")
-        each = [[json.loads(line) for line in (self.folder / f"rank{rank}").read_text().splitlines()]
-                for rank in range(ranks)]
-        return {point[0]["bytes"]: statistics.median(one["median_us"] for one in point) for point in zip(*each)}, err
+                              seconds=seconds, nodes=nodes)
 
     def close(self):
         self.switch.stop()

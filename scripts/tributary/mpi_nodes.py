@@ -9,6 +9,7 @@ library talks TCP.
 """
 
 import subprocess
+from dataclasses import replace
 
 from tributary.mpi_library import Hosts, write_remote_shell
 from tributary.network import shell
@@ -37,8 +38,10 @@ class Nodes:
     def port(number):
         return f"n{number}"
 
-    def start(self, library, ranks, program, preload=None, environment=None, stderr=subprocess.PIPE):
-        words, around = library.command(self.hosts, ranks, program, environment, preload)
+    def start(self, library, ranks, program, preload=None, environment=None, stderr=subprocess.PIPE, nodes=None):
+        """On the first `nodes` of them (None: all), ranks in turn."""
+        hosts = replace(self.hosts, names=self.hosts.names[:nodes])
+        words, around = library.command(hosts, ranks, program, environment, preload)
         return subprocess.Popen(words, env=around, text=True, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=stderr)
 

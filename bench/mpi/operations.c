@@ -1,0 +1,161 @@
+/* One rank of bench/mpi: times operations of MPI_COMM_WORLD, in the manner of the OSU benchmarks.
+ * The benchmark compiles it with the MPI library's wrapper; it is no part of the build.
+ *
+ *   operations FOLDER SECONDS allreduce:8,bcast:1024,reduce:64,barrier
+ *
+ * Bytes are of floats, 4 each. Allreduces and barriers are made back to back. Between broadcasts
+ * and between reductions to rank 0 there is a barrier, the MPI library's own and not timed:
+ * otherwise the first ranks would run ahead of the last ones.
+ *
+ * Every rank writes FOLDER/rank<number>, a line of JSON for each point: the median of its times.
+ * The first and the last element of each result are checked, and all of the last one's.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum operation { allreduce, bcast, reduce, barrier, operations };
+static const char* const names[operations] = {"allreduce", "bcast", "reduce", "barrier"};
+
+struct point {
+  enum operation operation;
+  size_t count; /* of floats */
+};
+
+static int rank, size;
+static float *in, *out;
+
+static float expected(enum operation operation, size_t i) {
+  const float pattern = (float)(i % 1000);
+  return operation == bcast ? pattern + 1 : (float)(size * (size + 1) / 2) + (float)size * pattern;
+}
+
+static void fill(const struct point* at) {
+  for (size_t i = 0; i < at->count; ++i) {
+    in[i] = (float)(rank + 1) + (float)(i % 1000);
+  }
+}
+
+static void check(const struct point* at, size_t i) {
+  const float* result = at->operation == bcast ? in : out;
+  if ((at->operation != reduce || rank == 0) && result[i] != expected(at->operation, i)) {
+    fprintf(stderr, "rank %d: %s of %zu bytes: wrong result %g, not %g, at element %zu\n", rank,
+            names[at->operation], at->count * sizeof(float), (double)result[i],
+            (double)expected(at->operation, i), i);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+}
+
+/* Answers how long it took, in microseconds. */
+static double once(const struct point* at) {
+  if (at->count > 0) {
+    out[0] = out[at->count - 1] = 0;
+    if (at->operation == bcast) {
+      in[0] = (float)(rank + 1);
+      in[at->count - 1] = (float)(rank + 1) + (float)((at->count - 1) % 1000);
+    }
+  }
+  if (at->operation == bcast || at->operation == reduce) {
+    PMPI_Barrier(MPI_COMM_WORLD);
+  }
+  const double began = MPI_Wtime();
+  switch (at->operation) {
+  case allreduce: MPI_Allreduce(in, out, (int)at->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); break;
+  case bcast: MPI_Bcast(in, (int)at->count, MPI_FLOAT, 0, MPI_COMM_WORLD); break;
+  case reduce: MPI_Reduce(in, out, (int)at->count, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD); break;
+  default: MPI_Barrier(MPI_COMM_WORLD); break;
+  }
+  const double took = (MPI_Wtime() - began) * 1e6;
+  if (at->count > 0) {
+    check(at, 0);
+    check(at, at->count - 1);
+  }
+  return took;
+}
+
+static int ascending(const void* a, const void* b) {
+  const double x = *(const double*)a;
+  const double y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static void time_point(const struct point* at, double seconds, FILE* result) {
+  enum { long_one = 16384, warm = 60, warm_if_long = 6, least = 7, most = 100000 };
+  const int before = at->count >= long_one ? warm_if_long : warm;
+  fill(at);
+  for (int i = 0; i < before; ++i) {
+    once(at);
+  }
+  const double began = MPI_Wtime();
+  for (int i = 0; i < least; ++i) {
+    once(at);
+  }
+  const double wanted = seconds * least / (MPI_Wtime() - began);
+  int times = wanted < least ? least : wanted > most ? most : (int)wanted;
+  PMPI_Bcast(&times, 1, MPI_INT, 0, MPI_COMM_WORLD); /* rank 0's */
+  double* took = calloc((size_t)times, sizeof *took);
+  if (took == NULL) {
+    perror("times");
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  for (int i = 0; i < times; ++i) {
+    took[i] = once(at);
+  }
+  for (size_t i = 0; i < at->count; ++i) {
+    check(at, i);
+  }
+  qsort(took, (size_t)times, sizeof *took, ascending);
+  fprintf(result, "{\"operation\": \"%s\", \"bytes\": %zu, \"times\": %d, \"median_us\": %.3f}\n",
+          names[at->operation], at->count * sizeof(float), times, took[times / 2]);
+  free(took);
+}
+
+/* The next point of "allreduce:8,barrier"; 0 at the end. */
+static int next_point(const char** text, struct point* point) {
+  for (int i = 0; i < operations; ++i) {
+    const size_t length = strlen(names[i]);
+    if (strncmp(*text, names[i], length) == 0 && strchr(":,", (*text)[length]) != NULL) {
+      point->operation = (enum operation)i;
+      point->count = 0;
+      *text += length;
+      if (**text == ':') {
+        point->count = strtoull(*text + 1, (char**)text, 10) / sizeof(float);
+      }
+      *text += **text == ',';
+      return 1;
+    }
+  }
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    fprintf(stderr, "usage: %s FOLDER SECONDS POINTS\n", argv[0]);
+    return 2;
+  }
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  struct point point;
+  size_t longest = 1;
+  const char* text = argv[3];
+  while (next_point(&text, &point)) {
+    longest = point.count > longest ? point.count : longest;
+  }
+  in = calloc(longest, sizeof *in);
+  out = calloc(longest, sizeof *out);
+  char path[4096];
+  snprintf(path, sizeof path, "%s/rank%d", argv[1], rank);
+  FILE* result = fopen(path, "w");
+  if (*text != '\0' || in == NULL || out == NULL || result == NULL) {
+    fprintf(stderr, "%s, or what is wrong is '%s'\n", path, text);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  for (text = argv[3]; next_point(&text, &point);) {
+    time_point(&point, atof(argv[2]), result);
+  }
+  fclose(result);
+  MPI_Finalize();
+  return 0;
+}
