@@ -211,7 +211,8 @@ public:
   struct Glance {
     std::uint64_t head;      ///< bytes 12 to 19, as memory holds them; the last two are the VNI
     std::uint64_t addresses; ///< both
-    std::uint64_t differing; ///< all that sets the frame apart from a reduction's; 0 if nothing does
+    std::uint64_t
+        differing; ///< all that sets the frame apart from a reduction's; 0 if nothing does
 
     [[nodiscard]] ReductionKey key() const {
       const wire::FabricAddress dfa{

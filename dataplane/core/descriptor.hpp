@@ -72,7 +72,9 @@ public:
   [[nodiscard]] constexpr Cookie cookie() const {
     return Cookie{as_on_the_wire(static_cast<std::uint32_t>(bits_ >> 32))};
   }
-  [[nodiscard]] constexpr Vni vni() const { return Vni{as_on_the_wire(static_cast<std::uint16_t>(bits_ >> 16))}; }
+  [[nodiscard]] constexpr Vni vni() const {
+    return Vni{as_on_the_wire(static_cast<std::uint16_t>(bits_ >> 16))};
+  }
   [[nodiscard]] constexpr SequenceNumber sequence() const {
     return SequenceNumber{static_cast<std::uint32_t>(bits_ & sequence_mask)};
   }

@@ -209,21 +209,22 @@ public:
   ContributionCount start(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
                           const FrameView& frame, std::uint64_t packed) const {
     core_->counters_->engines[entry.parent.value].contributions.add();
-    return begin(key, carried, frame, packed);
+    const ContributionCount count = wire::unpack(packed).count;
+    begin(key, carried, frame, contribution_of(frame.data + wire::ethernet_header_bytes, packed),
+          count);
+    return count;
   }
   /// The same, not counted.
-  ContributionCount begin(ReductionKey key, MatchWord carried, const FrameView& frame,
-                          std::uint64_t packed) const {
-    const std::byte* p = frame.data + wire::ethernet_header_bytes;
+  void begin(ReductionKey key, MatchWord carried, const FrameView& frame,
+             const reduce::Contribution& contribution, ContributionCount count) const {
     Descriptor& d = core_->engines_.descriptor(key);
-    reduce::start(d.accumulator, contribution_of(p, packed));
+    reduce::start(d.accumulator, contribution);
     DescriptorRecord& record = core_->engines_.record(key);
     std::memcpy(record.header.data(), frame.data, saved_frame_bytes);
     record.traffic_class = TrafficClass{frame.traffic_class};
     d.match = carried.holding();
-    d.signature = wire::signature_of(p);
-    d.accumulator.contributions = wire::unpack(packed).count;
-    return d.accumulator.contributions;
+    d.signature = wire::signature_of(frame.data + wire::ethernet_header_bytes);
+    d.accumulator.contributions = count;
   }
   void complete(ReductionKey key, const MulticastEntry& entry, bool too_many,
                 std::byte* frame) const {
@@ -476,6 +477,11 @@ template <bool usual, wire::Opcode op>
   const bool guarded = check.guarded();
   PortSet from;
   from.insert(in);
+  // Of the tree of the frame before.
+  std::uint32_t tree = max_trees;
+  const MulticastEntry* entry = nullptr;
+  ContributionCount wait_count = 0;
+  bool counts_once = false;
   PortNumber engine = no_port;
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
@@ -509,44 +515,52 @@ template <bool usual, wire::Opcode op>
       break;
     }
     const ReductionKey key = seen.key();
-    const MulticastEntry& entry = tables.tree_of_low_id(key);
+    if (key.index() / reductions_per_tree != tree) [[unlikely]] {
+      const MulticastEntry& its = tables.tree_of_low_id(key);
+      if ((its.children.bits() & from.bits()) == 0) {
+        break;
+      }
+      entry = &its;
+      tree = key.index() / static_cast<std::uint32_t>(reductions_per_tree);
+      wait_count = its.wait_count;
+      counts_once = guarded | its.one_behind_each;
+      if (its.parent != engine) {
+        count_them();
+        engine = its.parent;
+      }
+    }
     Descriptor& d = descriptors[key.index()];
     const MatchWord carried(cookie_bytes_of(p), seen.vni_as_on_the_wire(), packed);
     const bool holds = d.match == carried;
-    if ((entry.children.bits() & from.bits()) == 0 ||
-        (holds ? d.accumulator.op != op : d.match != carried.waiting())) [[unlikely]] {
+    if (holds ? d.accumulator.op != op : d.match != carried.waiting()) [[unlikely]] {
       break;
     }
-    if (guarded | entry.one_behind_each) {
+    if (counts_once) {
       PortSet& ports = core.engines_.counted(key).ports;
       if (count != 1 || (ports.bits() & from.bits()) != 0) [[unlikely]] {
         break;
       }
       ports = PortSet(ports.bits() | from.bits());
     }
-    if (entry.parent != engine) [[unlikely]] {
-      count_them();
-      engine = entry.parent;
-    }
+    reduce::Contribution contribution = contribution_of(p, packed);
+    contribution.op = op;
+    contribution.rc = wire::ResultCode::success;
     ContributionCount total = count;
     if (holds) [[likely]] {
       // The byte in front of a signature only gets where nothing is of the sum.
       d.signature += signature_and_more(p);
       total += d.accumulator.contributions;
       d.accumulator.contributions = total;
-      reduce::Contribution contribution = contribution_of(p, packed);
-      contribution.op = op;
-      contribution.rc = wire::ResultCode::success;
       if (d.accumulator.op != op) {
         __builtin_unreachable(); // or `combine` asks once more
       }
       reduce::combine(d.accumulator, contribution, core.settings_.nan_mode);
     } else {
-      Applied(core).begin(key, carried, *frame, packed);
+      Applied(core).begin(key, carried, *frame, contribution, count);
     }
     PackedDecision decision = absorbed();
-    if (total >= entry.wait_count) [[unlikely]] {
-      decision = complete(Applied(core), *frame, key, entry, total);
+    if (total >= wait_count) [[unlikely]] {
+      decision = complete(Applied(core), *frame, key, *entry, total);
     }
     decisions->set_rest(decision);
   }
@@ -557,9 +571,9 @@ template <bool usual, wire::Opcode op>
 /// Frames of reductions from the parent behind one another, arms mostly: the first ones; says how
 /// many.
 template <bool usual>
-[[gnu::noinline, gnu::flatten]] std::size_t
-SwitchCore::arm_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
-                    Decision* decisions) {
+[[gnu::noinline, gnu::flatten]] std::size_t SwitchCore::arm_run(PortNumber in,
+                                                                std::span<const FrameView> run,
+                                                                TimeNs now, Decision* decisions) {
   const IngressCheck& check = checks_[in.value];
   const Tables& tables = *tables_;
   const FrameView* const end = run.data() + run.size();

@@ -163,8 +163,8 @@ private:
   std::size_t reduce_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                          Decision* decisions);
   template <bool usual, wire::Opcode op>
-  static std::size_t contribute_run(SwitchCore& core, PortNumber in,
-                                    std::span<const FrameView> run, Decision* decisions);
+  static std::size_t contribute_run(SwitchCore& core, PortNumber in, std::span<const FrameView> run,
+                                    Decision* decisions);
   template <bool usual>
   std::size_t arm_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                       Decision* decisions);

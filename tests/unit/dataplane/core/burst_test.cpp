@@ -7,6 +7,7 @@
 #include "tests/unit/dataplane/core/random_frames.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace tributary::core::test {
 namespace {
@@ -202,6 +203,168 @@ TEST(ProcessBurst, RunsOfOneKindAreTheSameAsFramesOneByOne) {
   EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
   EXPECT_GT(on_their_way, 10'000U);
   EXPECT_GT(contributed, 100U);
+}
+
+/// Reductions of all operators as they run: arms, then contributions of one operator and mostly one
+/// count, from a switch and from hosts that count once; now and then one bit anywhere is another,
+/// the sequence is the one before, or a code says that something went wrong below.
+class RunningReductions {
+public:
+  explicit RunningReductions(std::uint64_t seed) : random_(seed) {}
+
+  /// What comes in by a port: 0 and 3 are parents, 3 is a child as well.
+  std::vector<Frame> burst(PortNumber in) {
+    std::vector<Frame> frames;
+    const bool from_parent = in.value == 0 || (in.value == 3 && random_.one_in(2));
+    if (in.value == 0) {
+      sequence_ = (sequence_ + 1) % 1024;
+    }
+    if (in.value == 0 || random_.one_in(8)) {
+      op_ = wire::all_opcodes[random_.below(std::size(wire::all_opcodes))];
+      count_ = random_.one_in(3) ? 2 : 1;
+    }
+    for (std::size_t i = 1 + random_.below(70); i != 0; --i) {
+      wire::ReductionFrame f = from_parent ? arm(sequence_) : contribution(sequence_, Nid{1});
+      f.tree = TreeNumber{static_cast<std::uint16_t>(random_.below(4))};
+      f.reduction = ReductionId{static_cast<std::uint8_t>(random_.below(8))};
+      if (!from_parent) {
+        make_operand(f);
+      }
+      frames.emplace_back(f);
+      if (random_.one_in(20)) {
+        disturb(frames.back());
+      }
+    }
+    return frames;
+  }
+  [[nodiscard]] RandomFrames& random() { return random_; }
+
+private:
+  void make_operand(wire::ReductionFrame& f) {
+    f.signature = random_.below(wire::signature_mask);
+    f.word.op = static_cast<std::uint8_t>(op_);
+    f.word.count = count_;
+    f.word.m = static_cast<std::int8_t>(random_.below(4));
+    f.word.pad = static_cast<std::uint8_t>(random_.below(8));
+    for (std::uint64_t& word : f.payload) {
+      switch (random_.below(4)) {
+      case 0: word = random_.below(~std::uint64_t{0}); break;
+      case 1: word = 0x7FF0000000000000 | random_.below(3) << 50; break; // infinity, or no number
+      case 2: word = std::bit_cast<std::uint64_t>(static_cast<double>(random_.below(100))); break;
+      default: word = random_.below(100);
+      }
+    }
+    if (random_.one_in(30)) {
+      f.word.rc = static_cast<std::uint8_t>(random_.below(16));
+    }
+    if (random_.one_in(30)) {
+      f.word.seqno = SequenceNumber{(sequence_ + 1023) % 1024};
+    }
+  }
+  void disturb(Frame& frame) {
+    if (random_.one_in(8)) {
+      frame.resize(random_.below(120));
+      return;
+    }
+    frame.bytes()[random_.below(frame.bytes().size())] ^=
+        static_cast<std::byte>(1U << random_.below(8));
+    if (random_.one_in(2)) {
+      frame.fix_checksum();
+    }
+  }
+
+  RandomFrames random_;
+  std::uint32_t sequence_ = 1000;
+  wire::Opcode op_ = wire::Opcode::int_sum;
+  ContributionCount count_ = 1;
+};
+
+/// Trees 0 and 1 wait for many behind two ports; one endpoint is behind each child of 2 and 3, and
+/// port 2 has a guard, port 4 no checksums.
+TablesBuilder tables_of_running_reductions(const EngineTimers& timers) {
+  TablesBuilder b(timers);
+  for (const PortPolicy& policy :
+       {PortPolicy{}, PortPolicy{}, PortPolicy{.nid = Nid{1}, .vnis = {}}, PortPolicy{},
+        PortPolicy{.verify_checksum = false, .nid = {}, .vnis = {}}}) {
+    EXPECT_EQ(b.add_port(policy), "");
+  }
+  EXPECT_EQ(b.add_tree(TreeNumber{0}, 20, PortNumber{0}, PortSet{0b01010}), "");
+  EXPECT_EQ(b.add_tree(TreeNumber{1}, 3, PortNumber{0}, PortSet{0b00110}), "");
+  EXPECT_EQ(b.add_tree(TreeNumber{2}, 4, PortNumber{0}, PortSet{0b11110}), "");
+  EXPECT_EQ(b.add_tree(TreeNumber{3}, 2, PortNumber{3}, PortSet{0b10010}), "");
+  return b;
+}
+
+/// The short way of a burst is a proof that the long one would do the same.
+TEST(ProcessBurst, ContributionsByTheShortWayBecomeWhatTheyDoByTheLongOne) {
+  RunningReductions running(seed() + 3);
+  SwitchSettings settings = random_test_settings();
+  settings.descriptors_per_engine = 20;
+  TestSwitch burst(settings);
+  TestSwitch single(settings);
+  burst.adopt(tables_of_running_reductions(settings.timers));
+  single.adopt(tables_of_running_reductions(settings.timers));
+  std::array<std::uint64_t, 32> seen{};
+  for (int round = 0; round < 4000; ++round) {
+    const PortNumber in{static_cast<std::uint8_t>(running.random().below(5))};
+    std::vector<Frame> frames = running.burst(in);
+    std::vector<Frame> copies = frames;
+    std::vector<FrameView> views;
+    for (Frame& f : frames) {
+      views.push_back(f.view());
+      views.back().traffic_class = static_cast<std::uint8_t>(running.random().below(2));
+    }
+    std::vector<Decision> decisions(frames.size());
+    burst.core.process_burst(in, views, burst.now, decisions);
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      FrameView view = copies[i].view();
+      view.traffic_class = views[i].traffic_class;
+      const Decision d = single.core.process(in, view, single.now);
+      ASSERT_NO_FATAL_FAILURE(expect_equal(decisions[i], d));
+      ASSERT_EQ(frames[i], copies[i]); // results among them
+      ++seen[static_cast<std::size_t>(d.event)];
+    }
+    const std::uint64_t step = running.random().below(3000);
+    burst.pass(step);
+    single.pass(step);
+    ASSERT_EQ(all_descriptors(burst), all_descriptors(single));
+    ASSERT_EQ(burst.emitted.size(), single.emitted.size());
+    for (std::size_t i = 0; i < burst.emitted.size(); ++i) {
+      ASSERT_EQ(burst.emitted[i].frame, single.emitted[i].frame);
+    }
+    burst.emitted.clear();
+    single.emitted.clear();
+  }
+  EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
+  EXPECT_GT(seen[static_cast<std::size_t>(Event::contributed)], 5'000U);
+  EXPECT_GT(seen[static_cast<std::size_t>(Event::completed_full)], 300U);
+}
+
+TEST(PlainWord, IsLikeThoseOfTheSameOperationAndCountWhateverTheirSequence) {
+  wire::ReductionWord word = contribution(7).word;
+  const PlainWord plain = PlainWord::of(wire::pack(word));
+  EXPECT_EQ(plain.op(), wire::Opcode::int_sum);
+  EXPECT_EQ(plain.count(), 1U);
+  word.seqno = word.resno = SequenceNumber{8};
+  word.m = 3;
+  word.pad = wire::pad_retry;
+  EXPECT_EQ(plain.differing(wire::pack(word)), 0U);
+  word.count = 2;
+  EXPECT_NE(plain.differing(wire::pack(word)), 0U);
+}
+
+TEST(PlainWord, IsOfNoneThatTheShortWayMustNotTake) {
+  const auto of = [](auto change) {
+    wire::ReductionWord word = contribution(7).word;
+    change(word);
+    return PlainWord::of(wire::pack(word));
+  };
+  EXPECT_TRUE(PlainWord().is_of_none());
+  EXPECT_FALSE(of([](wire::ReductionWord&) {}).is_of_none());
+  EXPECT_TRUE(of([](wire::ReductionWord& w) { w.arm = true; }).is_of_none());
+  EXPECT_TRUE(of([](wire::ReductionWord& w) { w.count = 0; }).is_of_none());
+  EXPECT_TRUE(of([](wire::ReductionWord& w) { w.rc = 1; }).is_of_none());
+  EXPECT_TRUE(of([](wire::ReductionWord& w) { w.op = 0x3F; }).is_of_none());
 }
 
 TEST(ProcessBurst, OfNothingDoesNothing) {
