@@ -66,7 +66,7 @@ public:
 private:
   friend class Setup;
   void choose_ways();
-  void measure();
+  double measure(); ///< answers how many microseconds it took
   void agree(Kind kind, std::uint64_t bytes, const Trial& trial);
   void print_choices(std::string_view when) const;
   /// How its ranks are placed on nodes.

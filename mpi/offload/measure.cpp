@@ -106,6 +106,9 @@ public:
     return contest.rounds() > 0 ? std::optional(std::move(contest)) : std::nullopt;
   }
 
+  /// Microseconds since its beginning, as of the last agreement.
+  [[nodiscard]] double elapsed() const { return elapsed_; }
+
 private:
   [[nodiscard]] double left() const { return budget_us - elapsed_; }
   /// What two calls each way will take, of sizes at which bytes are what takes time.
@@ -136,7 +139,7 @@ private:
 
 } // namespace
 
-void Communicator::measure() {
+double Communicator::measure() {
   const Zeros in(longest_at_start);
   const Zeros out(longest_at_start);
   const Plan sum = plan_reduction(Operator::sum, Element::float64, abilities_).plan;
@@ -175,6 +178,7 @@ void Communicator::measure() {
       choices_.set(ways.kind, bytes, *contest);
     }
   }
+  return measurement.elapsed();
 }
 
 } // namespace tributary::mpi::offload

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tributary::mpi::offload {
@@ -32,14 +33,14 @@ void Communicator::choose_ways() {
     }
   }
   PMPI_Bcast(&message, sizeof message, MPI_BYTE, 0, comm_);
+  std::string when = "as in an earlier communicator of this shape";
   if (message.is_known != 0) {
     choices_.set(message.known);
   } else {
-    measure();
+    when = fmt::format("measured at the start in {:.0f} ms", measure() / 1e3);
   }
   runtime_.remember(shape(), choices_.known());
-  print_choices(message.is_known != 0 ? "as in an earlier communicator of this shape"
-                                      : "measured at the start");
+  print_choices(when);
 }
 
 std::uint64_t Communicator::shape() const {

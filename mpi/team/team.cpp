@@ -36,6 +36,9 @@ void Team::run(const Call& call, const node::Idle& idle) {
   do {
     const std::size_t count = std::min(most, call.elements - at);
     ++step_;
+    if (left_early_) { // what it contributed to the step before may be there still
+      arena_.wait_for_result(step_ - 1, idle);
+    }
     if (call.in != nullptr) {
       to_frames(call.plan, call.in + at * call.plan.user_bytes, count, arena_.part(rank_));
     }
@@ -43,7 +46,10 @@ void Team::run(const Call& call, const node::Idle& idle) {
     if (leads()) {
       lead_step(call, count, idle);
     }
-    arena_.wait_for_result(step_, idle);
+    left_early_ = !leads() && call.out == nullptr && call.what != Call::What::barrier;
+    if (!left_early_) {
+      arena_.wait_for_result(step_, idle);
+    }
     const std::size_t first = std::max(at, call.take_from);
     const std::size_t end = std::min(at + count, call.take_from + call.take);
     if (call.out != nullptr && first < end) {

@@ -68,6 +68,8 @@ private:
   node::Arena arena_;
   std::uint32_t rank_;
   StepNumber step_ = 0;
+  /// Without the result of the last step, of which this rank takes nothing: its leader finishes it.
+  bool left_early_ = false;
   // the leader's
   std::uint32_t node_ = 0;
   std::chrono::milliseconds suspect_after_{};
