@@ -171,9 +171,9 @@ std::string Choices::text() const {
       const Known& one = known_[k][size];
       if (one.rounds > 0) {
         text += fmt::format("    {:>10} bytes: {:11} (network {:.1f} us, MPI library {:.1f} us, "
-                            "{} rounds{})\n",
+                            "{} round{}{})\n",
                             smallest_of(size), one.by_network != 0 ? "network" : "MPI library",
-                            one.network_us, one.library_us, one.rounds,
+                            one.network_us, one.library_us, one.rounds, one.rounds == 1 ? "" : "s",
                             one.is_decided != 0 ? "" : ", open");
       }
     }
