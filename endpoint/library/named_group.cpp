@@ -85,6 +85,11 @@ library::MembershipAgent& agent_of(tributary_host& host) {
 
 /// What is wrong with a request that the manager need not be asked about.
 void check(const tributary_host& host, NamedGroup& named) {
+  if (named.protocol.turn != 0) {
+    throw std::invalid_argument("the fabric manager lays no trees that are turned round yet; leave "
+                                "`turn` off, or join by the number of a tree of the switches' own "
+                                "configuration");
+  }
   manager_client::Membership imagined;
   imagined.root_rank = named.request.root_rank.value_or(0);
   tributary_group_options options = library::options_of(named, imagined);
@@ -210,6 +215,7 @@ int tributary_get_membership(const tributary_group* group, tributary_membership*
           .lease_msec =
               named ? static_cast<std::uint32_t>(group->named->membership.lease.count()) : 0,
           .slots = p.slots,
-          .payload = p.payload};
+          .payload = p.payload,
+          .turn = p.turned ? 1 : 0};
   return TRIBUTARY_OK;
 }

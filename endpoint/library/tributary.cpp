@@ -117,7 +117,8 @@ tributary_group_options tributary_group_defaults() {
           .linger_usec = usec(p.linger_ns),
           .member_timeout_usec = usec(p.member_timeout_ns),
           .slots = p.slots,
-          .payload = p.payload};
+          .payload = p.payload,
+          .turn = 0};
 }
 
 int tributary_join(tributary_host* host, const tributary_group_options* options,

@@ -326,6 +326,10 @@ struct tributary_group_options {
    * in frames as long as the links carry: 1408 with an MTU of 1500, 8896 with 9000. */
   uint32_t slots;   /* 8 */
   uint32_t payload; /* 32 */
+  /* 1: the switch next to the root turns results round (docs/protocol/turn-around.md); the same at
+   * all members, and as the tree was installed there. Not with twin trees, nor cxi_compatible; not
+   * yet in named groups. */
+  int turn; /* 0 */
 };
 TRIBUTARY_API struct tributary_group_options tributary_group_defaults(void);
 
@@ -382,6 +386,7 @@ struct tributary_membership {
   uint32_t lease_msec; /* named; 0 otherwise */
   uint32_t slots;      /* reductions in flight */
   uint32_t payload;    /* bytes of elements in a frame; 32: no wide frames */
+  int turn;            /* results are turned round by the switch next to the root */
 };
 TRIBUTARY_API int tributary_get_membership(const struct tributary_group* group,
                                            struct tributary_membership* membership);
@@ -472,6 +477,8 @@ struct tributary_statistics {
   uint64_t foreign;           /* frames of another VNI, cookie or root */
   uint64_t misdirected;       /* frames that travel the other way, or came back */
   uint64_t outbox_full;       /* frames lost because the outbox was full */
+  uint64_t turned;            /* root: results that the switch next to it turned round */
+  uint64_t refused;           /* such results that were not everybody's, or nobody waited for */
   /* of the whole host: */
   uint64_t host_frames_unknown; /* frames that are no reduction frame, or of no tree joined here */
   uint64_t host_kernel_drops;   /* frames the kernel dropped because no call took them in time */

@@ -40,13 +40,16 @@ core::SwitchSettings settings_from(Input& input) {
 
 /// Tree t waits for t contributions, so that tree 0 is an ordinary one. Variants change the trees'
 /// parents, their children, or leave some of them out. Of odd ones, 16 slots of different sizes.
+/// Trees 2 and 5 are turned round, but for one variant.
 core::SlotDemand slots_of(std::uint16_t tree, std::uint8_t variant, bool wide) {
+  const bool turns = variant != 3 && (tree == 2 || tree == 5);
   if (!wide || tree % 2 == 0) {
-    return {};
+    return {.turns = turns};
   }
   return {.slots = 16,
           .payload_bytes = variant == 3 && tree == 1 ? 64U : 128U,
-          .half_floats = tree == 5};
+          .half_floats = tree == 5,
+          .turns = turns};
 }
 
 std::shared_ptr<const core::Tables> build_tables(std::uint8_t variant, bool wide) {
@@ -127,6 +130,13 @@ void CoreWorld::guard_slots() {
                                   place.stride_lines() * core::slot_line_bytes);
     }
   });
+  for (const std::uint16_t t : {std::uint16_t{2}, std::uint16_t{5}}) {
+    const core::SlotPlace& place = core_.tables().slot_place(TreeNumber{t});
+    if (place.turns) { // what is kept stays, armed or not
+      ASAN_UNPOISON_MEMORY_REGION(memory.slot(place.kept_line_of(ReductionId{0})),
+                                  place.slots * place.payload_lines() * core::slot_line_bytes);
+    }
+  }
 }
 
 void CoreWorld::step(Input& input) {
@@ -164,6 +174,9 @@ CoreWorld::Bytes CoreWorld::made_frame(Input& input) {
       static_cast<std::uint8_t>((choice >> 5 & 1U) * (settings_.wide_memory != 0 ? 14U : 1U))};
   f.word.seqno = f.word.resno = SequenceNumber{1021U + (choice >> 6 & 3U)};
   f.word.arm = (choice >> 8 & 3U) == 0;
+  if (f.word.arm) { // the root of a tree that is turned round may have missed a result, or not
+    f.word.resno = SequenceNumber{1020U + (amount >> 4 & 3U)};
+  }
   f.cookie = Cookie{(choice >> 10 & 7U) == 0 ? 1U : 0U};
   f.vni = Vni{static_cast<std::uint16_t>((choice >> 13 & 7U) == 0 ? 1 : 0)};
   f.word.op = op & 0x3FU;
@@ -245,6 +258,11 @@ void CoreWorld::give(PortNumber in, std::vector<Bytes> frames) {
     dropped += decisions[i].action == Action::drop ? 1 : 0;
   }
   TRIBUTARY_REQUIRE(drops() == drops_before + dropped);
+  // A replay goes out also where no descriptor is free for what it opens.
+  std::erase_if(held_, [&](const auto& entry) {
+    const ReductionKey key = ReductionKey::from_index(entry.first);
+    return core_.tables().tree(key.tree()).turns && !core_.engines().descriptor(key).match.armed();
+  });
 }
 
 void CoreWorld::check(PortNumber in, const Bytes& before, const Bytes& after, const Decision& d) {
@@ -260,11 +278,36 @@ void CoreWorld::check(PortNumber in, const Bytes& before, const Bytes& after, co
     TRIBUTARY_REQUIRE(
         std::equal(before.begin() + d.length, before.end(), after.begin() + d.length));
     expect_result(after.data(), held_.at(key.index()) + word_of(before.data()).count);
+  } else if (d.action == Action::turn) {
+    check_turned(in, before, after, d);
   } else {
     TRIBUTARY_REQUIRE(before == after);
   }
   check_passing_on(in, before, d);
   note(before, d);
+}
+
+void CoreWorld::check_turned(PortNumber in, const Bytes& before, const Bytes& after,
+                             const Decision& d) {
+  const ReductionKey key = key_of(before.data());
+  const core::MulticastEntry& entry = core_.tables().tree(key.tree());
+  PortSet all = entry.children;
+  all.insert(entry.parent);
+  TRIBUTARY_REQUIRE(entry.turns && d.ports == all && d.length <= after.size());
+  TRIBUTARY_REQUIRE(d.length ==
+                    wire::ethernet_header_bytes +
+                        wire::total_length_of(after.data() + wire::ethernet_header_bytes));
+  TRIBUTARY_REQUIRE(std::equal(before.begin() + d.length, before.end(), after.begin() + d.length));
+  TRIBUTARY_REQUIRE(core::IngressCheck::checksum_ok(after.data() + wire::ethernet_header_bytes));
+  const wire::ReductionWord word = word_of(after.data());
+  TRIBUTARY_REQUIRE(word.arm && word.count != 0 && word.seqno.value() < usable_sequences);
+  TRIBUTARY_REQUIRE(word.retry() == (d.event == Event::replayed));
+  TRIBUTARY_REQUIRE(d.event == Event::turned || in == entry.parent);
+  if (d.event == Event::turned) {
+    const ContributionCount count = held_.at(key.index()) + word_of(before.data()).count;
+    TRIBUTARY_REQUIRE(word.count == std::min(count, max_contributions));
+    TRIBUTARY_REQUIRE(word.resno == word_of(before.data()).seqno);
+  }
 }
 
 void CoreWorld::check_passing_on(PortNumber in, const Bytes& frame, const Decision& d) const {
@@ -284,7 +327,9 @@ void CoreWorld::check_passing_on(PortNumber in, const Bytes& frame, const Decisi
 void CoreWorld::note(const Bytes& frame, const Decision& d) {
   switch (d.event) {
   case Event::armed:
-  case Event::rearmed: held_[key_of(frame.data()).index()] = 0; break;
+  case Event::rearmed:
+  case Event::turned: held_[key_of(frame.data()).index()] = 0; break;
+  case Event::replayed: held_[key_of(frame.data()).index()] = 0; break; // if one was free
   case Event::arm_failed:
     TRIBUTARY_REQUIRE(!core_.tables().tree(key_of(frame.data()).tree()).has_place());
     break;
@@ -348,6 +393,10 @@ void CoreWorld::settle_emissions() {
   for (const Emitted& e : emitted_) {
     const ReductionKey key = key_of(e.bytes.data());
     TRIBUTARY_REQUIRE(e.port.value < port_count);
+    if (core_.tables().tree(key.tree()).turns && word_of(e.bytes.data()).arm) {
+      TRIBUTARY_REQUIRE(word_of(e.bytes.data()).retry());
+      continue; // a result that the root has missed
+    }
     TRIBUTARY_REQUIRE(held_.contains(key.index()) && held_.at(key.index()) != 0);
     expect_result(e.bytes.data(), held_.at(key.index()));
     TRIBUTARY_REQUIRE(!core_.engines().descriptor(key).match.armed());

@@ -61,6 +61,7 @@ UNDER = {
     "steering": ADDRESS,
     "tributaryctl": ADDRESS,
     "trimming": ADDRESS,
+    "turn": set(),
     "vectors": set(),
     "view": set(),
     "wide": ADDRESS,

@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
     who.slots = (uint32_t)atol(argv[9]);
     who.payload = (uint32_t)atol(argv[10]);
   }
+  who.turn = argc > 12 && atoi(argv[12]) != 0;
   who.linger_usec = 100000; /* no fabric here loses frames for longer */
   struct tributary_group* group;
   if (tributary_join(host, &who, &group) != TRIBUTARY_OK) {
@@ -47,7 +48,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   loop.library = group;
-  timed_loop_run(&loop, argv[1], argc > 11 ? argv[11] : NULL);
+  timed_loop_run(&loop, argv[1], argc > 11 && argv[11][0] != '\0' ? argv[11] : NULL);
   const int left = tributary_leave(group);
   tributary_close(host);
   return left == TRIBUTARY_OK ? 0 : 1;

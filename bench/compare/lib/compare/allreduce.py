@@ -17,6 +17,8 @@ from tributary.mpi_library import Missing
 from tributary.switch import Config, Switch
 
 ARMED, DISARMED, BEFORE = "tributary", "tributary-disarmed", "tributary-before"
+TURNED = "tributary-turned"  # by the switch next to the root
+OURS = (ARMED, DISARMED, BEFORE, TURNED)
 COSTS = ("processor_us", "waits", "preempted")  # of an operation, to a host
 PATIENCE_SECONDS = 60
 
@@ -25,8 +27,8 @@ class RunFailed(Exception):
     """A library did not get through its run; the text says what it said."""
 
 
-def tree_of(hosts, armed):
-    return 2 * hosts + armed
+def tree_of(hosts, armed, turned=False):
+    return 3 * hosts + (2 if turned else int(armed))
 
 
 SLOTS = 128  # of trees with wide frames
@@ -34,8 +36,8 @@ PAYLOAD = {1500: 1408, 9000: 8896}  # of their frames, by MTU
 LONGEST = {1500: 1792, 9000: 9216}  # frames of the switch
 
 
-def switch_config(folder, kind, hosts, wide, mtu):
-    """One switch, every host at a port, and for each number of hosts two trees."""
+def switch_config(folder, kind, hosts, wide, mtu, turned=False):
+    """One switch, every host at a port, and for each number of hosts two trees, or three."""
     config = Config(folder / "switch.sock", log_level="warning",
                     **({"longest_frame": LONGEST[mtu]} if mtu != 1500 else {}))
     switch = config.switch("bench")
@@ -46,8 +48,13 @@ def switch_config(folder, kind, hosts, wide, mtu):
         for armed in (True, False):
             switch.tree(tree_of(count, armed), wait_count=count - 1, parent=ports[0],
                         children=ports[1:count])
-            if wide:
-                switch.trees[tree_of(count, armed)].update(slots=SLOTS, payload=PAYLOAD[mtu])
+        if turned:
+            switch.tree(tree_of(count, True, turned=True), wait_count=count, parent=ports[0],
+                        children=ports[1:count])
+            switch.trees[tree_of(count, True, turned=True)]["turn"] = True
+        if wide:
+            for tree in {tree_of(count, False), tree_of(count, True), tree_of(count, True, turned)}:
+                switch.trees[tree].update(slots=SLOTS, payload=PAYLOAD[mtu])
     return config
 
 
@@ -65,7 +72,9 @@ class OurLibrary:
             raise places.Missing(f"{self.program} is not built: run 'ninja -C {build}'")
 
     def run(self, folder, size, seconds):
-        switch = Switch(self.binaries, switch_config(folder, self.kind, self.hosts, self.wide, self.mtu), folder)
+        turned = self.name == TURNED
+        config = switch_config(folder, self.kind, self.hosts, self.wide, self.mtu, turned)
+        switch = Switch(self.binaries, config, folder)
         try:
             if self.before_hosts:
                 self.before_hosts(switch)
@@ -77,15 +86,19 @@ class OurLibrary:
         """Arguments that programs of older builds do not take."""
         if not self.wide:
             return []
-        return [SLOTS, PAYLOAD[self.mtu], *([",".join(map(str, self.counts))] if self.counts else [])]
+        counts = ",".join(map(str, self.counts)) if self.counts else None
+        turned = self.name == TURNED
+        return [SLOTS, PAYLOAD[self.mtu], *([counts or ""] if counts or turned else []),
+                *([int(turned)] if turned else [])]
 
     def run_hosts(self, folder, size, seconds):
         armed, cookie = self.name != DISARMED, random.getrandbits(32)
+        tree = tree_of(size, armed, self.name == TURNED)
         with ExitStack() as stack:
             hosts = [stack.enter_context(processes.running(
                 ["ip", "netns", "exec", host_network.host_name(rank), self.program, folder,
                  host_network.SWITCH_SIDE, seconds, rank, size, int(armed),
-                 tree_of(size, armed), cookie, *self.more()],
+                 tree, cookie, *self.more()],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                 text=True)) for rank in range(size)]
             end = time.monotonic() + PATIENCE_SECONDS

@@ -288,6 +288,8 @@ const std::vector<Mistake> mistakes = {
      "24 is no power of two; give 8, 16, 32, 64 or 128"},
     {"slots_out_of_range", wide("slots = 256\npayload = 1408\n"), 18, "switch.tree.slots",
      "256 is out of range; give 8 to 128"},
+    {"turn_waits_for_nobody_but_the_root", wide("turn = true\n"), 18, "switch.tree.turn",
+     "a tree that is turned round waits for the root and at least one other"},
     {"slots_without_payload", wide("slots = 16\n"), 18, "switch.tree.slots",
      "16 reductions in flight need wide frames; give their payload too"},
     {"float16_without_payload", wide("float16 = true\n"), 18, "switch.tree.float16",
