@@ -2,10 +2,12 @@
 // and when one of them is overdue. (A group of eight has neither: it injects all eight, and asks
 // for what is missing by its timers alone.)
 //
-//   Window   At first 32, or S if that is less; one more for each window of completions, up to S,
-//            or to what the member can receive at once.
+//   Window   At first 32, or S if that is less; one more for each completion until it is halved
+//            for the first time, and then for each window of completions, up to S, or to what the
+//            member can receive at once.
 //            Halved, at most once a window, whenever something of it has to be asked for again: the
-//            frames that overflow a queue are the ones that are lost.
+//            frames that overflow a queue are the ones that are lost. Not before anything has
+//            completed: then members that are still to come are waited for.
 //   Overdue  Members inject in the same order. So a piece that is behind one injected later has
 //            not met a straggler, but a loss: when a later one has completed, and the time t from
 //            inject to result has passed since, it is asked for; again after 3 t, and so on, twice
@@ -59,13 +61,14 @@ public:
       return;
     }
     ended.in_flight = false;
+    any_ended_ = true;
     --in_flight_;
     sum_ -= piece;
     if (ended.asked == 0 && ended.measured) {
       const std::uint64_t took = std::max<std::uint64_t>(elapsed_ns(now, ended.injected_at), 1);
       time_ns_ = time_ns_ == 0 ? took : std::max<std::uint64_t>((7 * time_ns_ + took) / 8, 1);
     }
-    if (++completed_ >= width_) {
+    if (++completed_ >= (narrowed_ ? width_ : 1)) {
       completed_ = 0;
       width_ = std::min(width_ + 1, most_);
     }
@@ -97,7 +100,8 @@ public:
     if (each.overdue_at != never) {
       each.overdue_at = now + std::max<std::uint64_t>(wait, 1);
     }
-    if (piece >= narrowed_below_) {
+    if (any_ended_ && piece >= narrowed_below_) {
+      narrowed_ = true;
       narrowed_below_ = next_;
       width_ = std::max<std::size_t>(width_ / 2, 1);
       completed_ = 0;
@@ -148,6 +152,8 @@ private:
   std::size_t most_;
   std::size_t width_;
   std::size_t completed_ = 0; ///< since the window was last made wider
+  bool any_ended_ = false;
+  bool narrowed_ = false; ///< ever
   std::size_t in_flight_ = 0;
   std::uint64_t time_ns_ = 0;
   PieceNumber sum_ = 0; ///< of the pieces in flight: the last one's number is what is left

@@ -32,7 +32,45 @@ TEST(Flight, HasNoMoreInFlightThanItsMemberCanReceive) {
   EXPECT_EQ(flight.width(), 20U);
 }
 
-TEST(Flight, GrowsByOneAWindowUpToAllSlots) {
+TEST(Flight, GrowsByOneAPieceUntilSomethingIsLost) {
+  Flight flight(128, 128, 1);
+  PieceNumber piece = 0;
+  const auto complete = [&](std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      flight.begin(piece, at(piece));
+      flight.end(piece, at(piece + 1));
+      ++piece;
+    }
+  };
+  complete(40);
+  EXPECT_EQ(flight.width(), 72U);
+  complete(100);
+  EXPECT_EQ(flight.width(), 128U);
+  flight.begin(piece, at(piece));
+  flight.asked(piece, at(piece));
+  flight.end(piece, at(piece + 1));
+  ++piece;
+  EXPECT_EQ(flight.width(), 64U);
+  complete(63);
+  EXPECT_EQ(flight.width(), 65U);
+}
+
+TEST(Flight, IsNotNarrowedByMembersThatAreStillToCome) {
+  Flight flight(128, 128, 1'000'000);
+  for (PieceNumber piece = 0; piece < 32; ++piece) {
+    flight.begin(piece, at(0));
+  }
+  for (PieceNumber piece = 0; piece < 32; ++piece) {
+    flight.asked(piece, at(32'000));
+  }
+  EXPECT_EQ(flight.width(), 32U);
+  flight.end(0, at(33'000));
+  EXPECT_EQ(flight.width(), 33U);
+  flight.asked(1, at(34'000));
+  EXPECT_EQ(flight.width(), 16U);
+}
+
+TEST(Flight, OnceHalvedItGrowsByOneAWindowUpToAllSlots) {
   Flight flight(64, 128, 1);
   PieceNumber piece = 0;
   const auto complete = [&](std::size_t count) {
@@ -42,7 +80,13 @@ TEST(Flight, GrowsByOneAWindowUpToAllSlots) {
       ++piece;
     }
   };
-  complete(31);
+  complete(64);
+  flight.begin(piece, at(piece));
+  flight.asked(piece, at(piece));
+  flight.end(piece, at(piece + 1));
+  ++piece;
+  EXPECT_EQ(flight.width(), 32U);
+  complete(30);
   EXPECT_EQ(flight.width(), 32U);
   complete(1);
   EXPECT_EQ(flight.width(), 33U);
@@ -57,12 +101,13 @@ TEST(Flight, HalvesOnceForAllLossesOfOneWindow) {
   for (PieceNumber piece = 0; piece < 32; ++piece) {
     flight.begin(piece, at(0));
   }
+  flight.end(0, at(5));
   flight.asked(3, at(10));
   EXPECT_EQ(flight.width(), 16U);
   flight.asked(3, at(20));
   flight.asked(31, at(20));
   EXPECT_EQ(flight.width(), 16U);
-  for (PieceNumber piece = 0; piece < 17; ++piece) {
+  for (PieceNumber piece = 1; piece < 18; ++piece) {
     flight.end(piece, at(30));
   }
   flight.begin(32, at(40));
