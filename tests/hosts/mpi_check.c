@@ -7,6 +7,8 @@
  *   mpi_check sums SEED...
  *                         bits of sums of doubles, dealt to ranks by each seed: printed
  *   mpi_check loop FILE   allreduces, barriers and broadcasts, checked, until the file is there
+ *   mpi_check ahead       reductions to one rank and broadcasts in a row, of different values:
+ *                         ranks that wait for nobody run ahead of the others
  *   mpi_check late        a rank that comes two seconds after all others
  *
  * The exit code is 0 when all results were right; else what was wrong is on standard error. */
@@ -559,6 +561,40 @@ static void loop(const char* until) {
   }
 }
 
+/* Each rank in turn is the root of several reductions and of two broadcasts. Nothing but the calls
+ * themselves holds a rank back. Long ones take several steps of the memory that ranks share. */
+static void ahead(void) {
+  enum { rounds = 100, reductions = 4, calls = 6, few = 5, many = 150000 };
+  static double values[many];
+  static double out[many];
+  int rank;
+  int size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int call = 0; call < rounds * calls; ++call) {
+    const int root = call / calls % size;
+    const int count = call / calls % 20 == 19 ? many : few;
+    const int reduces = call % calls < reductions;
+    for (int i = 0; i < count; ++i) {
+      values[i] = reduces || rank == root ? call + (reduces ? rank : 0) : -1;
+      out[i] = -1;
+    }
+    if (reduces) {
+      MPI_Reduce(values, out, count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+    } else {
+      MPI_Bcast(values, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    }
+    const double expected = reduces ? size * (double)call + size * (size - 1) / 2 : call;
+    const double* const result = reduces ? out : values;
+    for (int i = 0; i < count && (!reduces || rank == root); ++i) {
+      if (result[i] != expected && wrong++ == 0) {
+        fprintf(stderr, "rank %d, call %d, a %s, element %d: %g, not %g\n", rank, call,
+                reduces ? "reduction" : "broadcast", i, result[i], expected);
+      }
+    }
+  }
+}
+
 /* A rank that comes two seconds after all others. */
 static void late(void) {
   const struct timespec pause = {.tv_sec = 2, .tv_nsec = 0};
@@ -595,6 +631,8 @@ int main(int argc, char** argv) {
     }
   } else if (strcmp(what, "loop") == 0 && argc > 2) {
     loop(argv[2]);
+  } else if (strcmp(what, "ahead") == 0) {
+    ahead();
   } else if (strcmp(what, "late") == 0) {
     late();
   } else {

@@ -81,6 +81,14 @@ def test_every_operation_is_right_with_mpich_on_two_nodes(lab):
     all_right(Cluster(lab, MPICH, 2), 2, "all")
 
 
+def test_ranks_that_take_no_result_run_ahead_and_spoil_nobodys(lab):
+    cluster = Cluster(lab, OPENMPI, 2)
+    _, err = cluster.check(6, "ahead")
+    fabric_held(cluster, err)
+    assert summary(err) == (3600, 3600), err
+    cluster.nothing_left()
+
+
 def test_results_are_right_while_the_ways_are_measured(lab):
     cluster = Cluster(lab, OPENMPI, 3)
     _, err = cluster.check(6, "some", TRIBUTARY_MPI_TUNING="measure")
