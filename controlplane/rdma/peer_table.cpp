@@ -386,6 +386,10 @@ void PeerTable::look_at(Entry entry, TimeNs now) {
     erase(entry, "nobody is left who could probe it");
     return;
   }
+  if (!peer.for_all && !std::ranges::any_of(peer.voices, &Voice::parked)) {
+    erase(entry, "nobody is left for whom it was parked");
+    return;
+  }
   probe_failed(entry, now);
 }
 

@@ -188,6 +188,20 @@ TEST(PeerTable, a_host_that_never_says_what_came_of_its_probes_is_not_counted_on
   EXPECT_THAT(kinds(table), ElementsAre(Kind::parked_for_one, Kind::unparked));
 }
 
+TEST(PeerTable, a_peer_whose_only_parking_host_is_not_counted_on_any_more_is_parked_for_nobody) {
+  PeerTable table(settings);
+  give_up(table, host(1), dead, start);
+  table.report(host(2), dead, Cause::repeated_timeouts, 1, start);
+  for (std::uint32_t i = 0; i < PeerTable::most_silent; ++i) {
+    const TimeNs now = table.find(dead)->probe_at;
+    ASSERT_THAT(table.ask_to_probe(Nid{1}, 8, now), ElementsAre(dead));
+    table.poll(table.next_deadline());
+  }
+  EXPECT_EQ(table.find(dead), nullptr);
+  EXPECT_EQ(table.parked(), 0U);
+  EXPECT_THAT(kinds(table), ElementsAre(Kind::parked_for_one, Kind::unparked));
+}
+
 TEST(PeerTable, a_peer_that_nobody_is_left_to_probe_is_not_parked_for_ever) {
   PeerTable table = parked_for_all();
   table.poll(after_s(3600));
