@@ -1,6 +1,8 @@
 """Named groups with wide frames, through a real manager and real switches: what hosts, switches and the
 manager's file agree on, and that vectors are reduced exactly in it."""
 
+import signal
+
 from test_fabric_manager import Fabric
 from tributary.network import wait_until
 
@@ -64,14 +66,18 @@ def test_without_room_in_a_switch_a_group_gets_fewer_slots_then_none_and_says_wh
     fabric = Fabric(lab, hosts=2, switches=small, groups={"payload": 8192})
     running, got = [], []
     for n in range(3):
-        running.append(fabric.start_hosts(f"g{n}", 4000, "--root", str(n), "--vector-length", "100", size=3))
+        running.append(fabric.start_hosts(f"g{n}", 12000, "--root", str(n), "--vector-length", "100", size=3))
         fabric.wait_for_state(f"g{n}", "ready")
+        # Without it the group can neither go on nor end, and holds its memory.
+        running[n][0].send_signal(signal.SIGSTOP)
         group = fabric.group(f"g{n}")
         got.append((group["slots"], group["payload"]))
     assert got == [(128, 1408), (128, 1408), (64, 1408)], got
     note = fabric.group("g2")["frames_note"]
     assert "64 reductions in flight instead of 128, because leaf0 has 1048576 bytes" in note, note
     assert "of group 'g0' of job job holds 360448" in note, note
+    for hosts in running:
+        hosts[0].send_signal(signal.SIGCONT)
     for hosts in running:
         fabric.finish(hosts)
 
