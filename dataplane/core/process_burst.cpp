@@ -1,14 +1,38 @@
 // The path of a frame through the core: classify, look up, decide.
 //
-// A burst is walked twice in runs of `run_length`. The first walk classifies by the frame's own
-// bytes and asks for the cache lines its destination address leads to: the tree's entry and the
-// descriptor. The second one decides. So the misses of up to a run of trees overlap, and since all
-// state changes in the second walk, in order, a burst is the same as its frames one by one.
+// A burst that begins with a frame of a reduction is taken up in one pass, as far as it is nothing
+// else (`reduce_run`): contributions by their short way, arms in a loop of their own, and what
+// neither of them takes by the long way, a frame at a time. No answer is kept between classifying
+// and deciding.
 //
-// Frames of one kind mostly come one behind the other. So behind a unicast frame, and behind one of
-// a reduction, the first walk only asks the next ones whether they are that again, by the short
-// ways of classify.hpp; and unicast that goes by a port of this switch is decided in the second
-// walk without a call. What does not fit goes the way of a frame by itself, from its beginning.
+// THE SHORT WAY (`contribute_run`). Nearly all frames that a switch reduces are one more
+// contribution of the kind before. All rules for them stand in decide.hpp, and are read there. The
+// short way does not know them: it is a proof that a frame is one that `combined` or `begun` take,
+// and it only changes anything once the proof is complete. A frame for which it fails in any part
+// goes the long way, from its beginning, as if nobody had looked. The parts:
+//
+//   the port's policy     all that differs from a reduction's frame in one word, which must be 0
+//                         (IngressCheck::glance); the checksum; a list of VNIs, if there is one
+//   the reduction word    operation, count, code and arm bit are those of a contribution that went
+//                         the long way and was absorbed, and is plain (plain_word.hpp); part of the
+//                         same word of differences
+//   the tree              the port is a child, asked again only where the tree is another one than
+//                         that of the frame before
+//   the key               VNI, cookie and sequence are those of what is held, and the operation is
+//                         the held one; or those of what waits for its first contribution
+//   counting once         where one endpoint is behind the port: it counts 1, and has not yet
+//
+// The loop is made once for each operator, with nothing but that one's kernel in it. A test
+// compares both ways frame by frame for all of them, with one bit disturbed anywhere; so does the
+// fuzzer, with its model.
+//
+// ALL OTHER FRAMES are walked twice in runs of `run_length`. The first walk classifies by the
+// frame's own bytes and asks for the cache lines its destination address leads to. The second one
+// decides. So the misses of up to a run of destinations overlap, and since all state changes in the
+// second walk, in order, a burst is the same as its frames one by one. Behind a unicast frame, and
+// behind one of a reduction, the first walk only asks the next ones whether they are that again, by
+// the short ways of classify.hpp; and unicast that goes by a port of this switch is decided in the
+// second walk without a call.
 //
 // What is asked of each frame stands in decide.hpp; here, what is done about the answers.
 
