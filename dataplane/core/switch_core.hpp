@@ -17,10 +17,10 @@
 // `engine_port(in, frame)`. `counters()` may be read by any thread; all else belongs to the owning
 // worker alone.
 //
-// A frame is changed only when its Decision says `emit` or `turn`; its first `length` bytes then are the
-// result: 94, or as many as a wide frame has. Everything else is bit-identical to what came in. So
-// the caller must own the bytes of a frame that goes up a tree, or comes from the root of one that
-// is turned round; a frame shared with others must be copied first.
+// A frame is changed only when its Decision says `emit` or `turn`; its first `length` bytes then
+// are the result: 94, or as many as a wide frame has. Everything else is bit-identical to what came
+// in. So the caller must own the bytes of a frame that goes up a tree, or comes from the root of
+// one that is turned round; a frame shared with others must be copied first.
 //
 // Hot path: no allocation, no exception, no lock.
 #pragma once

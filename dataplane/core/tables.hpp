@@ -27,7 +27,8 @@ namespace tributary::core {
 struct MulticastEntry {
   /// Ports for down-going copies.
   PortSet children;
-  /// Endpoints below this switch on this tree, and the root where it is turned round; 0 = an ordinary multicast, no reduction.
+  /// Endpoints below this switch on this tree, and the root where it is turned round; 0 = an
+  /// ordinary multicast, no reduction.
   ContributionCount wait_count = 0;
   /// Where up-going frames leave; the root's edge port at the switch next to the root.
   PortNumber parent = no_port;

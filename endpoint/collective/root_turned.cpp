@@ -4,13 +4,13 @@
 //
 //   event                               does
 //   inject, or it asks                  contributes to its sequence as a leaf does, behind the arm
-//   a result: arm, this host's own      completes if count and signatures are everybody's, and takes
-//     address, resno one that this        over the sequence that it opens
+//   a result: arm, this host's own      completes if count and signatures are everybody's, and
+//     address, resno one that this        takes over the sequence that it opens
 //     piece was contributed to
 //   the same, count or signatures       releases the result that the switch keeps, and asks; the
 //     wrong                               second time with a roll call, where members tell calls
-//   the last result once more, with a   follows, and contributes the next piece again if it is under
-//     newer sequence                      way
+//   the last result once more, with a   follows, and contributes the next piece again if that is
+//     newer sequence                      under way
 //   a result that nobody waits for,     releases it and asks: it is of a root of before, with the
 //     with a newer sequence               same cookie
 //   contributions                       gathered as ever, beside its own: where the switch is not
@@ -23,8 +23,8 @@
 // ends at the switch, and the frame that asks comes behind it with the last good result, for leaves
 // that have missed that.
 //
-// Leaving. The switch would hold the leaves' leave frames for ever, so the root contributes one too,
-// and is gone when their sum comes back.
+// Leaving. The switch would hold the leaves' leave frames for ever, so the root contributes one,
+// too, and is gone when their sum comes back.
 
 #include "endpoint/collective/root.hpp"
 

@@ -61,8 +61,9 @@ public:
     return (base_ + size_ * (piece * signature_step + mark)) & wire::signature_mask;
   }
 
-  /// Whether a sum is everybody's. Members that tell no mark are believed: the sum lacks it once for
-  /// each of them, of whom there may be `untold`. Takes time in proportion to them where it is not.
+  /// Whether a sum is everybody's. Members that tell no mark are believed: the sum lacks it once
+  /// for each of them, of whom there may be `untold`. Takes time in proportion to them where it is
+  /// not.
   [[nodiscard]] bool is_everybodys(std::uint64_t sum, PieceNumber piece, std::uint64_t mark,
                                    std::uint64_t untold) const {
     for (std::uint64_t i = 0;; ++i) {

@@ -11,11 +11,11 @@ static int run(void* library, const double* in, double* out, size_t count) {
 }
 
 int main(int argc, char** argv) {
-  if (argc < 9 || argc > 12) {
-    fprintf(
-        stderr,
-        "usage: %s FOLDER INTERFACE SECONDS RANK SIZE ARMED TREE COOKIE [SLOTS PAYLOAD [COUNTS]]\n",
-        argv[0]);
+  if (argc < 9 || argc > 13) {
+    fprintf(stderr,
+            "usage: %s FOLDER INTERFACE SECONDS RANK SIZE ARMED TREE COOKIE [SLOTS PAYLOAD [COUNTS "
+            "[TURN]]]\n",
+            argv[0]);
     return 2;
   }
   struct timed_loop loop = {.run = run,

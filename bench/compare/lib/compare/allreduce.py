@@ -36,10 +36,10 @@ PAYLOAD = {1500: 1408, 9000: 8896}  # of their frames, by MTU
 LONGEST = {1500: 1792, 9000: 9216}  # frames of the switch
 
 
-def switch_config(folder, kind, hosts, wide, mtu, turned=False):
+def switch_config(folder, kind, hosts, wide, mtu, turned=False, **process):
     """One switch, every host at a port, and for each number of hosts two trees, or three."""
     config = Config(folder / "switch.sock", log_level="warning",
-                    **({"longest_frame": LONGEST[mtu]} if mtu != 1500 else {}))
+                    **({"longest_frame": LONGEST[mtu]} if mtu != 1500 else {}), **process)
     switch = config.switch("bench")
     ports = [host_network.port_name(n) for n in range(max(hosts))]
     for port in ports:
@@ -62,10 +62,11 @@ class OurLibrary:
     """Of one build, through its switch, which runs only meanwhile. `counts`: elements of each operation;
     `before_hosts(switch)` is called when the switch is there and no host yet."""
 
-    def __init__(self, name, build, kind, hosts, mtu=1500, counts=None, before_hosts=None):
+    def __init__(self, name, build, kind, hosts, mtu=1500, counts=None, before_hosts=None, **process):
         build = places.build_folder(build)
         self.name, self.kind, self.hosts = name, kind, hosts
         self.mtu, self.counts, self.before_hosts = mtu, counts, before_hosts
+        self.process = process  # keys of the switch's [process]
         self.wide = name != BEFORE  # whose switch may not know of wide frames
         self.binaries, self.program = places.binaries(build), build / "bench" / "allreduce-tributary"
         if not self.program.exists():
@@ -73,7 +74,8 @@ class OurLibrary:
 
     def run(self, folder, size, seconds):
         turned = self.name == TURNED
-        config = switch_config(folder, self.kind, self.hosts, self.wide, self.mtu, turned)
+        config = switch_config(folder, self.kind, self.hosts, self.wide, self.mtu, turned,
+                               **self.process)
         switch = Switch(self.binaries, config, folder)
         try:
             if self.before_hosts:
