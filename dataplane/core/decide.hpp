@@ -418,5 +418,3 @@ decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& fr
 } // namespace tributary::core
 
 #include "dataplane/core/wide_decide.hpp" // the rest of `decide`
-// and of trees that are turned round
-#include "dataplane/core/turn_decide.hpp"

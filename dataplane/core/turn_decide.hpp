@@ -1,5 +1,5 @@
 // Turning round: what the switch next to a root does for a tree whose `turns` is set. A part of
-// decide.hpp, which includes it.
+// decide.hpp, which includes it by wide_decide.hpp.
 //
 // Without it the top switch sends what it has added up to the root, the root adds its own, and
 // sends the result back by the same cable. Here the root sends its contribution like anybody else,

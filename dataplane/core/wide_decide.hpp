@@ -166,3 +166,5 @@ template <typename Effects, typename Counts>
 }
 
 } // namespace tributary::core
+
+#include "dataplane/core/turn_decide.hpp" // and of trees that are turned round
