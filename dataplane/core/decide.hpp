@@ -85,6 +85,11 @@ template <typename Effects> // turn_decide.hpp
 PackedDecision turn(Effects effects, const FrameView& frame, ReductionKey key,
                     const MulticastEntry& entry, ContributionCount total, std::size_t bytes);
 template <typename Effects>
+bool lacks_root(Effects effects, ReductionKey key, const MulticastEntry& entry);
+template <typename Effects>
+PackedDecision drop_full(Effects effects, ReductionKey key, const MulticastEntry& entry,
+                         ContributionCount total, bool taken);
+template <typename Effects>
 PackedDecision downward_turned(Effects effects, const FrameView& frame, ReductionKey key,
                                const MulticastEntry& entry, TimeNs now);
 
@@ -95,7 +100,9 @@ template <typename Effects>
 complete(Effects effects, const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
          ContributionCount total) {
   if (entry.turns) [[unlikely]] {
-    return turn(effects, frame, key, entry, total, wire::reduction_frame_bytes);
+    return lacks_root(effects, key, entry)
+               ? drop_full(effects, key, entry, total, true)
+               : turn(effects, frame, key, entry, total, wire::reduction_frame_bytes);
   }
   effects.complete(key, entry, total > entry.wait_count, frame.data);
   if (!effects.up().contains(entry.parent)) [[unlikely]] {

@@ -118,6 +118,14 @@ public:
     note("the result of sequence {} is kept, and goes out again with the arm of sequence {}",
          result.value(), opens.value());
   }
+  /// The ports that are counted then.
+  void count(PortSet ports) { counted_ = ports; }
+  [[nodiscard]] PortSet counted() const { return counted_; }
+  void lacks_root() {
+    note(
+        "the count is full and the root is not in it: somebody was counted twice, and all of it is "
+        "dropped");
+  }
   void port_down(PortNumber port, Event event) {
     note("it would leave by port {} ({}): {}", port.value, name_of(event), reason_of(event));
   }
@@ -300,6 +308,7 @@ private:
   PortNumber in_;
   FrameView frame_;
   const std::byte* portals_; ///< null in a runt
+  PortSet counted_{};
   ContributionCount total_ = 0;
   ContributionCount wait_count_ = 0;
   std::vector<std::string> steps_;
@@ -336,7 +345,7 @@ public:
                              MatchWord carried) const {
     return engines().outcome_of_disarm(key, carried);
   }
-  void count_port(ReductionKey /*key*/, PortSet /*ports*/) const {}
+  void count_port(ReductionKey /*key*/, PortSet ports) const { notes_->count(ports); }
   void count_passing(ReductionKey /*key*/, MatchWord /*carried*/, PortNumber /*in*/) const {}
 
   ContributionCount combine(ReductionKey key, const MulticastEntry& entry, const std::byte* /*p*/,
@@ -389,6 +398,13 @@ public:
   void turn(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
             std::byte* /*frame*/, std::size_t /*bytes*/) const {
     notes_->complete(too_many);
+  }
+  [[nodiscard]] PortSet counted_now(ReductionKey key) const {
+    return PortSet(engines().counted(key).ports.bits() | notes_->counted().bits());
+  }
+  void drop_full(ReductionKey /*key*/, const MulticastEntry& /*entry*/, ContributionCount /*total*/,
+                 bool /*taken*/) const {
+    notes_->lacks_root();
   }
   void keep_arm(ReductionKey /*key*/, const FrameView& /*frame*/) const {}
   void forget_kept(ReductionKey /*key*/) const {}

@@ -316,6 +316,19 @@ public:
     count_full(key, entry, too_many);
     core_->turn_round(key, entry, frame, bytes);
   }
+  [[nodiscard]] PortSet counted_now(ReductionKey key) const {
+    return core_->engines_.counted(key).ports;
+  }
+  void drop_full(ReductionKey key, const MulticastEntry& entry, ContributionCount total,
+                 bool taken) const {
+    EngineCounters& counted = core_->counters_->engines[entry.parent.value];
+    counted.contributions.add(taken ? 0 : 1);
+    counted.discarded.add(total);
+    Descriptor& d = core_->engines_.descriptor(key);
+    d.match = d.match.waiting();
+    d.accumulator.contributions = 0;
+    d.signature = 0;
+  }
   void keep_arm(ReductionKey key, const FrameView& frame) const {
     TurnRecord& record = core_->turns_[key];
     std::memcpy(record.arm_header.data(), frame.data, record.arm_header.size());

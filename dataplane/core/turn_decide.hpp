@@ -21,6 +21,10 @@
 // in the class of the last arm, and arms the descriptor of this switch as well: for the next
 // sequence, s + 1 modulo 1022. The result is kept until the id's next one.
 //
+// A full count without the root's own contribution cannot be everybody's: somebody was counted
+// twice. All of it is dropped (`discarded`), and the descriptor stays armed. So what is kept is only
+// replaced by a result that the root has contributed to, which it does when it has the one before.
+//
 // FROM THE PARENT, in this order:
 //
 //   1  arm 0, count > 0, resno = seqno     the root's contribution. It is never copied down.
@@ -57,6 +61,8 @@
 //
 //   turns()                                        the records
 //   combine_alone(key, entry, portals, packed)     `combine`, of a frame that is not in a burst
+//   counted_now(key)                               the ports counted, that of this frame among them
+//   drop_full(key, entry, total, taken)            what is held, if it is full without the root
 //   turn(key, entry, too_many, frame, bytes)       the frame becomes the result
 //   keep_arm(key, frame), forget_kept(key)
 //   replay(key, entry, frame, opens, now)          true: the frame is the kept result now
@@ -79,6 +85,21 @@ PackedDecision to_all_members(Effects effects, ReductionKey key, const Multicast
   }
   return turned(ports, event, static_cast<std::uint16_t>(bytes),
                 effects.turns()[key].arm_class.value);
+}
+
+/// Whether the root has not contributed: then a full count is wrong.
+template <typename Effects>
+bool lacks_root(Effects effects, ReductionKey key, const MulticastEntry& entry) {
+  return !effects.counted_now(key).contains(entry.parent);
+}
+
+/// All of a full count that is wrong. `taken`: the frame that filled it has been combined.
+template <typename Effects>
+[[gnu::noinline]] PackedDecision drop_full(Effects effects, ReductionKey key,
+                                           const MulticastEntry& entry, ContributionCount total,
+                                           bool taken) {
+  effects.drop_full(key, entry, total, taken);
+  return absorbed();
 }
 
 /// The frame that brought the last contribution becomes the result, of so many bytes; of a vector,

@@ -56,6 +56,9 @@ struct Vector {
       effects.mismatch_wide(key, entry, carried, frame, packed);
       return full ? complete(effects, frame, key, entry, total) : absorbed();
     }
+    if (full && entry.turns && lacks_root(effects, key, entry)) [[unlikely]] {
+      return drop_full(effects, key, entry, total, false);
+    }
     if (first) {
       effects.start_wide(key, entry, carried, frame, packed, shape, place);
     } else if (full) {

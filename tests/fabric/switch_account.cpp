@@ -389,6 +389,10 @@ SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReade
     return {.action = Action::absorb, .event = core::Event::contributed};
   }
   if (tree.turned) {
+    const auto counted = counted_.find(key);
+    if (counted == counted_.end() || !counted->second.ports.contains(tree.parent)) {
+      return {.action = Action::absorb, .event = core::Event::contributed}; // and all is dropped
+    }
     return {.action = Action::turn, .event = core::Event::turned, .ports = tree.all_ports()};
   }
   return {.action = Action::emit, .event = core::Event::completed_full, .port = tree.parent};
@@ -494,6 +498,11 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
     if (found != armed_.end()) {
       engine.op_mismatches += found->second.frames > 0 && !matches(found->second, f) ? 1 : 0;
       add(found->second, f, bytes);
+      if (Armed& armed = found->second;
+          decision.event == core::Event::contributed && armed.contributions >= tree.wait_count) {
+        engine.discarded += armed.contributions; // the root is not in it
+        armed = {.sequence = armed.sequence, .tree = armed.tree, .deadline = armed.deadline};
+      }
       if (decision.event != core::Event::contributed) {
         engine.overflows += found->second.contributions > tree.wait_count ? 1 : 0;
       }

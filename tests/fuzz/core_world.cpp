@@ -336,7 +336,12 @@ void CoreWorld::note(const Bytes& frame, const Decision& d) {
   case Event::disarmed:
   case Event::completed_full: held_.erase(key_of(frame.data()).index()); break;
   case Event::contributed:
-    held_.at(key_of(frame.data()).index()) += word_of(frame.data()).count;
+    if (const ReductionKey key = key_of(frame.data());
+        (held_.at(key.index()) += word_of(frame.data()).count) >=
+        core_.tables().tree(key.tree()).wait_count) {
+      TRIBUTARY_REQUIRE(core_.tables().tree(key.tree()).turns);
+      held_[key.index()] = 0; // the root is not in it
+    }
     break;
   default: break;
   }

@@ -238,6 +238,42 @@ TEST(Turn, TheRootsContributionIsNeverCopiedDown) {
   expect_dropped(s, s.give(parent, narrow(contribution(7, root))), parent, DropReason::not_turned);
 }
 
+TEST(Turn, AFullCountWithoutTheRootIsDroppedAndReplacesNothing) {
+  for (const bool wide : {false, true}) {
+    TablesBuilder builder;
+    for (std::size_t i = 0; i < port_count; ++i) {
+      EXPECT_EQ(builder.add_port({}), "");
+    }
+    // Switches behind the child ports: they may count several, and come again.
+    EXPECT_EQ(builder.add_tree(tree, 6, parent, children,
+                               {.slots = 8, .payload_bytes = limit, .turns = true}),
+              "");
+    TestSwitch s;
+    s.adopt(std::move(builder));
+    const auto sums = [&](std::uint32_t seqno, ContributionCount count) {
+      wire::WideFrame f = wide_contribution(seqno, Nid{11}, ReductionId{0});
+      f.word.count = count;
+      wire::ReductionFrame n = contribution(seqno, Nid{11});
+      n.word.count = count;
+      return wide ? wide_frame(f) : Frame(n);
+    };
+    s.give(parent, first_arm(7));
+    expect_absorbed(s.give(child, sums(7, 5)));
+    expect_turned(s.give(parent, sums(7, 1)));
+    expect_absorbed(s.give(child, sums(8, 3)));
+    expect_absorbed(s.give(child, sums(8, 3))); // twice, and full
+    EXPECT_EQ(s.engine().discarded.read(), 6U);
+    ASSERT_EQ(s.descriptors().size(), 1U);
+    EXPECT_EQ(s.descriptors()[0].seqno, SequenceNumber{8});
+    EXPECT_EQ(s.descriptors()[0].count, 0U);
+    wire::WideFrame asking = wide_contribution(9, root, ReductionId{0});
+    asking.word = of_result(arm(9), 1023).word;
+    Frame frame = wide_frame(asking);
+    expect_turned(s.give(parent, frame), Event::replayed);
+    EXPECT_EQ(wire::load_word(frame.portals()).resno, SequenceNumber{7});
+  }
+}
+
 TEST(Turn, TheRootCountsOnce) {
   TestSwitch s = turned_switch();
   s.give(parent, narrow(first_arm(7)));
