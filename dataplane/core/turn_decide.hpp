@@ -22,8 +22,9 @@
 // sequence, s + 1 modulo 1022. The result is kept until the id's next one.
 //
 // A full count without the root's own contribution cannot be everybody's: somebody was counted
-// twice. All of it is dropped (`discarded`), and the descriptor stays armed. So what is kept is only
-// replaced by a result that the root has contributed to, which it does when it has the one before.
+// twice. All of it is dropped (`discarded`), and the descriptor stays armed. So what is kept is
+// only replaced by a result that the root has contributed to, which it does when it has the one
+// before.
 //
 // FROM THE PARENT, in this order:
 //
