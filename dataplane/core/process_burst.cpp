@@ -595,11 +595,11 @@ template <bool usual, wire::Opcode op>
     } else {
       Applied(core).begin(key, carried, *frame, contribution, count);
     }
-    PackedDecision decision = absorbed();
     if (total >= wait_count) [[unlikely]] {
-      decision = complete(Applied(core), *frame, key, *entry, total);
+      decisions->set(complete(Applied(core), *frame, key, *entry, total));
+    } else {
+      decisions->set_rest(absorbed());
     }
-    decisions->set_rest(decision);
   }
   count_them();
   return static_cast<std::size_t>(frame - run.data());

@@ -113,6 +113,29 @@ TEST(Turn, TheResultGoesToAllMembersAsTheRootWouldHaveSentIt) {
   EXPECT_EQ(s.engine().arms.read(), 1U);
 }
 
+TEST(Turn, ContributionsBehindOneAnotherThatEachFillACount) {
+  TestSwitch s = turned_switch();
+  std::vector<Frame> last;
+  for (std::uint8_t id = 0; id < 8; ++id) {
+    const auto of_id = [id](wire::ReductionFrame f) { return with_id(narrow(f), ReductionId{id}); };
+    s.give(parent, of_id(first_arm(7)));
+    expect_absorbed(s.give(parent, of_id(contribution(7, root))));
+    expect_absorbed(s.give(child, of_id(contribution(7, Nid{11}))));
+    expect_absorbed(s.give(other_child, of_id(contribution(7, Nid{12}))));
+    last.emplace_back(of_id(contribution(7, Nid{13})));
+  }
+  std::vector<FrameView> burst;
+  for (Frame& frame : last) {
+    burst.push_back(frame.view());
+  }
+  std::vector<Decision> decisions(burst.size());
+  s.core.process_burst(third_child, burst, s.now, decisions);
+  for (const Decision& d : decisions) {
+    expect_turned(d);
+  }
+  EXPECT_EQ(s.engine().turned.read(), 8U);
+}
+
 // The golden contribution of wire-format.md, 1.8, and its reduction of two: the bytes of the arm of
 // NID 1 with the sum of the signatures, sequence 342 opened by the result of 341.
 TEST(Turn, TheGoldenResult) {
