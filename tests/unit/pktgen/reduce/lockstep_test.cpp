@@ -185,7 +185,7 @@ std::vector<LockstepCase> lockstep_cases() {
 class Lockstep : public testing::TestWithParam<LockstepCase> {};
 
 TEST_P(Lockstep, SendsEveryFrameThatLeavesByThemselvesWouldAndCountsTheSame) {
-  for (const std::uint64_t seed : {1, 2}) {
+  for (const std::uint64_t seed : {1U, 2U}) {
     const Outcome together = outcome_of(GetParam(), seed, true);
     const Outcome by_themselves = outcome_of(GetParam(), seed, false);
     for (std::size_t port = 0; port < together.sent.size(); ++port) {
