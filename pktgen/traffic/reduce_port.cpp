@@ -202,7 +202,7 @@ template <typename Role> void ReducePort<Role>::serve(Work& work, TimeNs now) {
   work.begun = work.next == 0 ? now : work.begun;
   Member& member = work.members[work.next++];
   if constexpr (!is_root) {
-    if (work.kind == Work::Kind::frame && work.next + prefetch_distance < per_tree_) {
+    if (work.kind == Work::Kind::frame && work.next + prefetch_distance < kept_per_tree()) {
       (&member + prefetch_distance + 1)->prefetch(work.frame.reduction);
     }
   }

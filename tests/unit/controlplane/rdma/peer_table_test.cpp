@@ -191,7 +191,8 @@ TEST(PeerTable, a_host_that_never_says_what_came_of_its_probes_is_not_counted_on
 TEST(PeerTable, a_peer_whose_only_parking_host_is_not_counted_on_any_more_is_parked_for_nobody) {
   PeerTable table(settings);
   give_up(table, host(1), dead, start);
-  table.report(host(2), dead, Cause::repeated_timeouts, 1, start);
+  // At the same place, so that both are one voice, and it is not parked for all.
+  table.report({Nid{2}, host(1).place}, dead, Cause::repeated_timeouts, 1, start);
   for (std::uint32_t i = 0; i < PeerTable::most_silent; ++i) {
     const TimeNs now = table.find(dead)->probe_at;
     ASSERT_THAT(table.ask_to_probe(Nid{1}, 8, now), ElementsAre(dead));
