@@ -219,10 +219,7 @@ void Root::advance(Slot& slot, TimeNs now) const {
   }
   slot.armed = true;
   slot.arm_void = false;
-  slot.armed_at = now;
-  slot.gathered = {};
-  slot.own_counted = false;
-  slot.calls_roll = false;
+  follow(slot, slot.sequence, now);
 }
 
 void Root::ask(ReductionId id, Slot& slot, TimeNs now, bool with_result) {

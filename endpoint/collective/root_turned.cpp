@@ -180,7 +180,7 @@ void Root::finish_turned(const wire::ReductionFrame& frame, Slot& slot, TimeNs n
   }
 }
 
-/// The sequence is open, by the switch.
+/// The sequence is open, by the root or the switch, and nothing has come for it.
 void Root::follow(Slot& slot, SequenceNumber sequence, TimeNs now) const {
   slot.sequence = sequence;
   slot.armed_at = now;
